@@ -1,0 +1,94 @@
+# One folder = one target = one idea.
+#
+#   fathom_library(elf SOURCES elf_file.cpp DEPENDS base TESTS elf_file_test.cpp LIBRARIES PkgConfig::X)
+#
+# A target exports only its own headers: they are reached as "elf/elf_file.h" through a folder of links made for
+# this target alone, so an include of a folder that is not in DEPENDS does not compile.
+
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+find_package(GTest REQUIRED)
+find_package(fmt REQUIRED)
+include(GoogleTest)
+
+add_library(fathom_flags INTERFACE)
+target_compile_options(fathom_flags INTERFACE
+  -Wall -Wextra -Wshadow -Wimplicit-fallthrough $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
+  $<$<BOOL:${FATHOM_WERROR}>:-Werror>)
+if(FATHOM_SANITIZE)
+  target_compile_options(fathom_flags INTERFACE -fsanitize=${FATHOM_SANITIZE} -fno-omit-frame-pointer
+                                                -fno-sanitize-recover=undefined)
+  target_link_options(fathom_flags INTERFACE -fsanitize=${FATHOM_SANITIZE})
+endif()
+if(FATHOM_FUZZ)
+  target_compile_options(fathom_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+# The folder that makes "NAME/..." reachable, for one target.
+function(fathom_headers target scope name)
+  set(links ${CMAKE_BINARY_DIR}/headers/${name})
+  file(MAKE_DIRECTORY ${links})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${links}/${name} SYMBOLIC)
+  target_include_directories(${target} ${scope} ${links})
+endfunction()
+
+function(fathom_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES;PRIVATE_LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
+  set(target fathom_${name})
+  if(arg_SOURCES)
+    add_library(${target} STATIC ${arg_SOURCES})
+    fathom_headers(${target} PUBLIC ${name})
+    target_link_libraries(${target} PUBLIC fathom_flags fmt::fmt Threads::Threads ${arg_LIBRARIES}
+                                    PRIVATE ${arg_PRIVATE_LIBRARIES})
+    foreach(dependency ${arg_DEPENDS})
+      target_link_libraries(${target} PUBLIC fathom_${dependency})
+    endforeach()
+  else()
+    add_library(${target} INTERFACE)
+    fathom_headers(${target} INTERFACE ${name})
+    target_link_libraries(${target} INTERFACE fathom_flags ${arg_LIBRARIES})
+    foreach(dependency ${arg_DEPENDS})
+      target_link_libraries(${target} INTERFACE fathom_${dependency})
+    endforeach()
+  endif()
+  if(arg_TESTS)
+    fathom_test(${name}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+  endif()
+endfunction()
+
+# A test program. Its tests run as one ctest entry per TEST, with the folder of the source tree as working folder.
+function(fathom_test name)
+  cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "SOURCES;LIBRARIES;DEPENDS" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  foreach(dependency ${arg_DEPENDS})
+    target_link_libraries(${name} PRIVATE fathom_${dependency})
+  endforeach()
+  set(properties LABELS "${arg_LABEL}")
+  if(NOT arg_LABEL)
+    set(properties LABELS unit)
+  endif()
+  if(arg_TIMEOUT)
+    list(APPEND properties TIMEOUT ${arg_TIMEOUT})
+  else()
+    list(APPEND properties TIMEOUT 120)
+  endif()
+  if(arg_SERIAL)
+    list(APPEND properties RUN_SERIAL TRUE)
+  endif()
+  gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
+                       DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
+endfunction()
+
+# A fuzz target NAME from NAME_fuzz.cpp, with seeds in seeds/NAME. Only in the preset fuzz.
+function(fathom_fuzz name)
+  cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
+  if(NOT FATHOM_FUZZ)
+    return()
+  endif()
+  add_executable(${name}_fuzz ${name}_fuzz.cpp)
+  target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  foreach(dependency ${arg_DEPENDS})
+    target_link_libraries(${name}_fuzz PRIVATE fathom_${dependency})
+  endforeach()
+endfunction()

@@ -1,0 +1,29 @@
+// The subcommands: one file each. add_X() declares the options of `fathom X` on `app` and returns what runs when the user
+// asked for X; the number is the exit status. Errors are returned, never printed here: main.cpp alone prints and exits.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <functional>
+
+#include "base/result.h"
+
+namespace fathom::cli {
+
+enum ExitStatus : int {
+  kDone = 0,
+  kFailed = 1,
+  kWrongUsage = 2,
+  kTargetGone = 3,
+  kNotPermitted = 4,
+  kConditionHeld = 5,
+};
+
+using Run = std::function<Result<int>()>;
+
+Run add_record(CLI::App& app);
+Run add_report(CLI::App& app);
+Run add_flamegraph(CLI::App& app);
+Run add_export(CLI::App& app);
+Run add_doctor(CLI::App& app);
+
+}  // namespace fathom::cli
