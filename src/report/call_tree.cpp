@@ -1,0 +1,361 @@
+#include "report/call_tree.h"
+
+#include <algorithm>
+#include <numeric>
+#include <tuple>
+#include <unordered_map>
+
+#include "report/flat_map.h"
+#include "report/fold_generics.h"
+
+namespace fathom::report {
+namespace {
+
+using profile::FrameId;
+using profile::Profile;
+
+// What makes two siblings one node: the name and the module. Numbered, so that the tree is built on integers.
+struct Place {
+  std::uint32_t name;
+  std::uint32_t module;  // row of Profile::modules
+  NodeKind kind;         // as first seen; a place that is also called for real is no kInlined
+};
+
+struct DraftNode {
+  std::uint32_t parent;
+  std::uint32_t place;
+  NodeKind kind;
+  std::int64_t self = 0;
+};
+
+constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
+
+// Places of one profile, found by frame. Names are folded and joined once per function, not once per node.
+class Places {
+ public:
+  Places(const Profile& profile, bool fold)
+      : profile_(profile),
+        fold_(fold),
+        first_(profile.frames.size(), kNoPlace),
+        functions_(profile.functions.size(), kNoPlace) {}
+
+  struct Line {
+    std::uint32_t place;
+    NodeKind kind;
+  };
+  // The lines of a frame, innermost first; at least one. Valid until the next call.
+  const Line* lines(FrameId id, std::uint32_t& count) {
+    const profile::Frame& frame = profile_.frames[id.value];
+    count = frame.line_count == 0 ? 1 : frame.line_count;
+    std::uint32_t& first = first_[id.value];
+    if (first == kNoPlace) {
+      const auto start = static_cast<std::uint32_t>(lines_.size());
+      if (frame.line_count == 0) {
+        lines_.push_back(of_name(profile_.pseudo_name(frame), frame.module, kind_of(frame.module, false)));
+      }
+      for (std::uint32_t i = 0; i < frame.line_count; ++i) {
+        const profile::Line& line = profile_.lines[frame.first_line + i];
+        lines_.push_back(of_function(line.function, i + 1 < frame.line_count));
+      }
+      first = start;
+    }
+    return lines_.data() + first;
+  }
+  Line of_thread(const std::string& name) { return of_name(name, {0}, NodeKind::kThread); }
+
+  const std::vector<Place>& all() const { return places_; }
+  std::vector<std::string> take_names() { return std::move(names_); }
+
+ private:
+  NodeKind kind_of(profile::ModuleId id, bool named) const {
+    const profile::Module& module = profile_.modules[id.value];
+    if (module.kind == profile::ModuleKind::kKernel) return NodeKind::kKernel;
+    if (module.kind == profile::ModuleKind::kUnknown && !named) return NodeKind::kOther;
+    if (module.kind == profile::ModuleKind::kNames && profile_.strings[module.name] == kCauseModule) {
+      return NodeKind::kCause;
+    }
+    return NodeKind::kUser;
+  }
+
+  Line of_function(profile::FunctionId id, bool inlined) {
+    const profile::Function& function = profile_.functions[id.value];
+    NodeKind kind = kind_of(function.module, true);
+    std::uint32_t& place = functions_[id.value];
+    if (place == kNoPlace) {
+      const std::string_view name = profile_.strings[function.name];
+      place = of_name(fold_ ? fold_generics(name) : std::string(name), function.module, kind).place;
+    }
+    if (inlined && kind == NodeKind::kUser) kind = NodeKind::kInlined;
+    return {place, kind};
+  }
+
+  Line of_name(std::string name, profile::ModuleId module, NodeKind kind) {
+    const auto [named, new_name] = name_ids_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
+    if (new_name) names_.push_back(std::move(name));
+    std::uint32_t& known = place_ids_[(std::uint64_t{named->second} << 32 | module.value) ^
+                                      (kind == NodeKind::kThread ? std::uint64_t{1} << 63 : 0)];
+    if (known == 0) {
+      places_.push_back({named->second, module.value, kind});
+      known = static_cast<std::uint32_t>(places_.size());
+    }
+    return {known - 1, kind};
+  }
+
+  const Profile& profile_;
+  bool fold_;
+  std::vector<std::uint32_t> first_;      // per frame: row of lines_
+  std::vector<std::uint32_t> functions_;  // per function: its place
+  std::vector<Line> lines_;
+  std::vector<Place> places_;
+  std::vector<std::string> names_;
+  std::unordered_map<std::string, std::uint32_t> name_ids_;
+  FlatMap<std::uint32_t> place_ids_;  // place number + 1
+};
+
+// The selected samples, added up per (root, stack).
+struct Sums {
+  struct Row {
+    std::uint32_t root;
+    std::uint32_t stack;
+    std::int64_t value;
+  };
+  std::vector<Row> rows;  // sorted by root and stack
+  std::vector<std::string> root_names;
+};
+
+Sums add_up(const Profile& profile, const TreeOptions& options, CallTree& tree) {
+  Sums sums;
+  std::vector<std::uint32_t> root_of_thread(profile.threads.size(), 0);
+  if (options.thread_roots) {
+    std::unordered_map<std::string, std::uint32_t> ids;
+    for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
+      std::string name = thread_name(profile, {i});
+      const auto [root, added] = ids.try_emplace(name, static_cast<std::uint32_t>(ids.size()));
+      if (added) sums.root_names.push_back(std::move(name));
+      root_of_thread[i] = root->second;
+    }
+  }
+  const Filter filter(profile, options.selection);
+  const bool counts = tree.unit == "samples";  // a value of 3 is three samples of weight 1
+  double weights = 0;
+  double squares = 0;
+  FlatMap<std::int64_t> totals;
+  for (const profile::Sample& sample : profile.samples) {
+    if (!filter.takes(sample)) {
+      if (filter.concerns(sample)) ++tree.filtered;
+      continue;
+    }
+    ++tree.samples;
+    const auto value = static_cast<double>(sample.value);
+    weights += value;
+    squares += counts ? value : value * value;
+    totals[std::uint64_t{root_of_thread[sample.thread.value]} << 32 | sample.stack.value] += sample.value;
+  }
+  if (squares > 0) tree.effective_samples = weights * weights / squares;
+  sums.rows.reserve(totals.size());
+  totals.for_each([&](std::uint64_t key, std::int64_t value) {
+    sums.rows.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), value});
+  });
+  std::sort(sums.rows.begin(), sums.rows.end(), [](const Sums::Row& a, const Sums::Row& b) {
+    return std::tie(a.root, a.stack) < std::tie(b.root, b.stack);
+  });
+  return sums;
+}
+
+// The tree in order of discovery.
+class Draft {
+ public:
+  Draft() { nodes_.push_back({0, kNoPlace, NodeKind::kRoot}); }
+  std::uint32_t child(std::uint32_t parent, Places::Line line) {
+    std::uint32_t& node = children_[std::uint64_t{parent} << 32 | line.place];
+    if (node == 0) {
+      node = static_cast<std::uint32_t>(nodes_.size());
+      nodes_.push_back({parent, line.place, line.kind});
+    } else if (line.kind == NodeKind::kUser) {
+      nodes_[node].kind = NodeKind::kUser;
+    }
+    return node;
+  }
+  void add(std::uint32_t node, std::int64_t value) { nodes_[node].self += value; }
+  const std::vector<DraftNode>& nodes() const { return nodes_; }
+
+ private:
+  std::vector<DraftNode> nodes_;
+  FlatMap<std::uint32_t> children_;  // never 0: the root is nobody's child
+};
+
+void draw_from_root(const Profile& profile, const TreeOptions& options, const Sums& sums, Places& places,
+                    Draft& draft) {
+  // Stacks share their beginnings, so each row of the stack table is entered once per root.
+  std::vector<std::uint32_t> node_of_stack(profile.stacks.size());
+  std::vector<std::uint32_t> entered_for(profile.stacks.size(), ~std::uint32_t{0});
+  std::vector<std::uint32_t> path;
+  std::uint32_t root = ~std::uint32_t{0};
+  for (const Sums::Row& row : sums.rows) {
+    if (row.root != root) {
+      root = row.root;
+      node_of_stack[0] = options.thread_roots ? draft.child(0, places.of_thread(sums.root_names[root])) : 0;
+      entered_for[0] = root;
+    }
+    path.clear();
+    std::uint32_t stack = row.stack;
+    for (; entered_for[stack] != root; stack = profile.stacks[stack].parent.value) path.push_back(stack);
+    std::uint32_t node = node_of_stack[stack];
+    for (auto at = path.rbegin(); at != path.rend(); ++at) {
+      std::uint32_t count = 0;
+      const Places::Line* lines = places.lines(profile.stacks[*at].frame, count);
+      for (std::uint32_t i = count; i-- > 0;) node = draft.child(node, lines[i]);
+      node_of_stack[*at] = node;
+      entered_for[*at] = root;
+    }
+    draft.add(node, row.value);
+  }
+}
+
+void draw_from_leaf(const Profile& profile, const TreeOptions& options, const Sums& sums, Places& places,
+                    Draft& draft) {
+  for (const Sums::Row& row : sums.rows) {
+    std::uint32_t node = 0;
+    for (std::uint32_t stack = row.stack; stack != 0; stack = profile.stacks[stack].parent.value) {
+      std::uint32_t count = 0;
+      const Places::Line* lines = places.lines(profile.stacks[stack].frame, count);
+      for (std::uint32_t i = 0; i < count; ++i) node = draft.child(node, lines[i]);
+    }
+    if (options.thread_roots) node = draft.child(node, places.of_thread(sums.root_names[row.root]));
+    draft.add(node, row.value);
+  }
+}
+
+// rank[i]: the place of texts[i] among all in order.
+template <class Row>
+std::vector<std::uint32_t> sort_and_rank(std::vector<Row>& rows) {
+  std::vector<std::uint32_t> order(rows.size());
+  std::iota(order.begin(), order.end(), 0u);
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
+  std::vector<std::uint32_t> rank(rows.size());
+  std::vector<Row> sorted(rows.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) {
+    rank[order[i]] = i;
+    sorted[i] = std::move(rows[order[i]]);
+  }
+  rows = std::move(sorted);
+  return rank;
+}
+
+// Keeps the rows that a node uses and the first, which stands for "none" ("" and "no module").
+template <class Row>
+void keep_used(std::vector<Row>& rows, std::vector<TreeNode>& nodes, std::uint32_t TreeNode::*field) {
+  std::vector<std::uint32_t> moved(rows.size(), 0);
+  for (const TreeNode& node : nodes) moved[node.*field] = 1;
+  moved[0] = 1;
+  std::uint32_t kept = 0;
+  for (std::uint32_t i = 0; i < rows.size(); ++i) {
+    if (moved[i] == 0) continue;
+    if (kept != i) rows[kept] = std::move(rows[i]);
+    moved[i] = kept++;
+  }
+  rows.resize(kept);
+  for (TreeNode& node : nodes) node.*field = moved[node.*field];
+}
+
+// Brings the draft in its final order and adds up the totals.
+void arrange(const Draft& draft, const std::vector<Place>& places,
+             const std::vector<std::uint32_t>& name_rank, const std::vector<std::uint32_t>& module_rank,
+             CallTree& tree) {
+  const std::vector<DraftNode>& from = draft.nodes();
+  // Children of each node as one run of `order`, sorted.
+  std::vector<std::uint32_t> order(from.size() - 1);
+  std::iota(order.begin(), order.end(), 1u);
+  const auto key = [&](std::uint32_t node) {
+    const Place& place = places[from[node].place];
+    return std::tuple(from[node].parent, name_rank[place.name], module_rank[place.module], place.kind);
+  };
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  std::vector<std::uint32_t> first(from.size() + 1, 0);
+  for (std::uint32_t node = 1; node < from.size(); ++node) ++first[from[node].parent + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+
+  tree.nodes.reserve(from.size());
+  tree.nodes.push_back({});
+  tree.nodes[0].kind = NodeKind::kRoot;
+  tree.nodes[0].self = from[0].self;
+  struct Open {
+    std::uint32_t draft, node;
+    std::uint32_t next_child, last_child;
+  };
+  std::vector<Open> open{{0, 0, first[0], kNoNode}};
+  while (!open.empty()) {
+    Open& top = open.back();
+    if (top.next_child == first[top.draft + 1]) {
+      const TreeNode& done = tree.nodes[top.node];
+      open.pop_back();
+      if (!open.empty()) tree.nodes[open.back().node].total += done.total;
+      continue;
+    }
+    const std::uint32_t child = order[top.next_child++];
+    const auto id = static_cast<std::uint32_t>(tree.nodes.size());
+    (top.last_child == kNoNode ? tree.nodes[top.node].first_child : tree.nodes[top.last_child].next_sibling) =
+        id;
+    top.last_child = id;
+    const Place& place = places[from[child].place];
+    TreeNode node;
+    node.parent = top.node;
+    node.name = name_rank[place.name];
+    node.module = module_rank[place.module];
+    node.depth = tree.nodes[top.node].depth + 1;
+    node.kind = from[child].kind;
+    node.self = node.total = from[child].self;
+    tree.nodes.push_back(node);
+    open.push_back({child, id, first[child], kNoNode});
+  }
+  tree.nodes[0].total += tree.nodes[0].self;
+  tree.total = tree.nodes[0].total;
+}
+
+}  // namespace
+
+CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
+  CallTree tree;
+  tree.metric = options.selection.metric;
+  tree.unit = unit_of(profile, tree.metric);
+  const Sums sums = add_up(profile, options, tree);
+  Places places(profile, options.fold_generics);
+  Draft draft;
+  if (options.reverse) {
+    draw_from_leaf(profile, options, sums, places, draft);
+  } else {
+    draw_from_root(profile, options, sums, places, draft);
+  }
+
+  tree.names = places.take_names();
+  tree.names.push_back("all");
+  const std::uint32_t all = static_cast<std::uint32_t>(tree.names.size() - 1);
+  const std::vector<std::uint32_t> name_rank = sort_and_rank(tree.names);
+  tree.modules.push_back({});  // "no module" sorts first: every other row has a name or a kind
+  for (std::size_t i = 1; i < profile.modules.size(); ++i) {
+    const profile::Module& module = profile.modules[i];
+    tree.modules.push_back({std::string(profile.strings[module.name]),
+                            std::string(profile.strings[module.path]),
+                            std::string(profile.strings[module.build_id]), module.kind, module.symbols});
+  }
+  const std::vector<std::uint32_t> module_rank = sort_and_rank(tree.modules);
+  arrange(draft, places.all(), name_rank, module_rank, tree);
+  tree.nodes[0].name = name_rank[all];
+  keep_used(tree.modules, tree.nodes, &TreeNode::module);
+  return tree;
+}
+
+std::string frame_name(const Profile& profile, FrameId id, std::uint32_t line) {
+  const profile::Frame& frame = profile.frames[id.value];
+  if (line >= frame.line_count) return profile.pseudo_name(frame);
+  return std::string(
+      profile.strings[profile.functions[profile.lines[frame.first_line + line].function.value].name]);
+}
+
+std::string thread_name(const Profile& profile, profile::ThreadId id) {
+  const profile::Thread& thread = profile.threads[id.value];
+  const std::string_view name = profile.strings[thread.name];
+  return name.empty() ? "[thread " + std::to_string(thread.tid) + "]" : std::string(name);
+}
+
+}  // namespace fathom::report

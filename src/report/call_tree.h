@@ -1,0 +1,88 @@
+// profile -> call tree: the stacks of all selected samples merged from the root, by names. Frames are
+// expanded into the calls that were inlined into them. The same samples give the same tree, byte for byte,
+// whatever the order of the profile's tables: nodes stand in depth-first order, children sorted by name.
+// Numbers and names, no pixels. A tree owns its texts and needs the profile no more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "profile/profile.h"
+#include "report/selection.h"
+
+namespace fathom::report {
+
+enum class NodeKind : std::uint8_t {
+  kRoot,    // node 0, "all"
+  kThread,  // all threads of one name
+  kUser,
+  kInlined,  // a call that was inlined wherever this node was seen
+  kKernel,
+  kCause,  // what a wait was for: frames of the pseudo-module "[cause]"
+  kOther,  // an address that belongs to nothing that was mapped
+};
+
+// Frames of a module of this name say why a thread waited.
+inline constexpr std::string_view kCauseModule = "[cause]";
+
+inline constexpr std::uint32_t kNoNode = 0;  // the root is nobody's child and nobody's sibling
+
+struct TreeNode {
+  std::uint32_t parent = 0;
+  std::uint32_t first_child = kNoNode;
+  std::uint32_t next_sibling = kNoNode;
+  std::uint32_t name = 0;    // row of CallTree::names
+  std::uint32_t module = 0;  // row of CallTree::modules
+  std::uint32_t depth = 0;   // 0 for the root
+  NodeKind kind = NodeKind::kUser;
+  std::int64_t self = 0;   // in CallTree::unit
+  std::int64_t total = 0;  // with all descendants
+  auto operator<=>(const TreeNode&) const = default;
+};
+
+struct TreeModule {
+  std::string name;  // short, "libc.so.6"; "" for threads and for code outside of every module
+  std::string path;
+  std::string build_id;
+  profile::ModuleKind kind = profile::ModuleKind::kUnknown;
+  profile::SymbolSource symbols = profile::SymbolSource::kNone;
+  auto operator<=>(const TreeModule&) const = default;
+};
+
+struct CallTree {
+  // Depth-first: a node, then its first child with all below it, then the next child. Never empty.
+  std::vector<TreeNode> nodes;
+  std::vector<std::string> names;   // sorted, so comparing rows compares names
+  std::vector<TreeModule> modules;  // sorted by name; row 0 is "no module"
+  std::int64_t total = 0;           // nodes[0].total
+  std::string unit;                 // "samples", "ns", "bytes"
+  profile::Metric metric = profile::Metric::kCpu;
+  std::uint64_t samples = 0;   // samples merged here
+  std::uint64_t filtered = 0;  // samples of this metric that the selection left out
+  // How many equal, independent samples would be as certain as these: (sum of weights)^2 / sum of squares.
+  // For sampling errors.
+  double effective_samples = 0;
+
+  const std::string& name(const TreeNode& node) const { return names[node.name]; }
+  bool operator==(const CallTree&) const = default;
+};
+
+struct TreeOptions {
+  Selection selection;
+  bool thread_roots = true;    // the first frame is the thread's name
+  bool reverse = false;        // from the leaf to the root: what is merged is who called it
+  bool fold_generics = false;  // "Vec<..>::push"; see fold_generics.h
+};
+
+// Time: a few ns per sample and one hash lookup per different (stack, thread). `profile` has passed check().
+CallTree build_call_tree(const profile::Profile& profile, const TreeOptions& options);
+
+// The name of line `line` (0: innermost) of a frame; "[module+0xADDR]" when the frame has none.
+std::string frame_name(const profile::Profile& profile, profile::FrameId frame, std::uint32_t line = 0);
+
+// "worker", or "[thread 123]" when the thread's name is not known.
+std::string thread_name(const profile::Profile& profile, profile::ThreadId thread);
+
+}  // namespace fathom::report

@@ -1,0 +1,54 @@
+#include "report/selection.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace fathom::report {
+namespace {
+
+// start + offset, or the end of time when that is too far.
+std::uint64_t after(std::uint64_t start, std::uint64_t offset) {
+  const std::uint64_t most = std::numeric_limits<std::uint64_t>::max();
+  return offset > most - start ? most : start + offset;
+}
+
+}  // namespace
+
+Filter::Filter(const profile::Profile& profile, const Selection& selection) : metric_(selection.metric) {
+  if (selection.from_ns) from_ns_ = after(profile.meta.start_ns, *selection.from_ns);
+  if (selection.to_ns) to_ns_ = after(profile.meta.start_ns, *selection.to_ns);
+  threads_.reserve(profile.threads.size());
+  for (const profile::Thread& thread : profile.threads) {
+    bool taken = true;
+    if (selection.thread) {
+      taken = profile.strings[thread.name] == *selection.thread ||
+              std::to_string(thread.tid) == *selection.thread;
+    }
+    if (selection.pid) taken = taken && profile.processes[thread.process.value].pid == *selection.pid;
+    threads_.push_back(taken ? 1 : 0);
+  }
+}
+
+std::vector<profile::Metric> metrics_in(const profile::Profile& profile) {
+  std::vector<profile::Metric> metrics;
+  for (const profile::Sample& sample : profile.samples) {
+    // Nearly always the one found last; a set would cost more than the whole scan.
+    if (!metrics.empty() && metrics.back() == sample.metric) continue;
+    const auto known = std::find(metrics.begin(), metrics.end(), sample.metric);
+    if (known == metrics.end()) {
+      metrics.push_back(sample.metric);
+    } else {
+      std::iter_swap(known, metrics.end() - 1);
+    }
+  }
+  std::sort(metrics.begin(), metrics.end());
+  return metrics;
+}
+
+std::string unit_of(const profile::Profile& profile, profile::Metric metric) {
+  const auto unit = profile.meta.facts.find("unit");
+  if (metric == profile::Metric::kCpu && unit != profile.meta.facts.end()) return unit->second;
+  return std::string(profile::unit_of(metric));
+}
+
+}  // namespace fathom::report
