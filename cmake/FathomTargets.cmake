@@ -80,6 +80,10 @@ function(fathom_test name)
                        DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
 endfunction()
 
+if(FATHOM_FUZZ)
+  add_custom_target(fuzzers)
+endif()
+
 # A fuzz target NAME from NAME_fuzz.cpp, with seeds in seeds/NAME. Only in the preset fuzz.
 function(fathom_fuzz name)
   cmake_parse_arguments(arg "" "" "DEPENDS" ${ARGN})
@@ -88,6 +92,7 @@ function(fathom_fuzz name)
   endif()
   add_executable(${name}_fuzz ${name}_fuzz.cpp)
   target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+  add_dependencies(fuzzers ${name}_fuzz)
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${name}_fuzz PRIVATE fathom_${dependency})
   endforeach()

@@ -1,0 +1,72 @@
+# The front door. Everything here is a thin call: CMakePresets.json says how to build, scripts/ what else to do.
+# SETUP=no leaves the installed packages alone; JOBS=N limits the parallel jobs.
+
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc)
+FUZZ_SECONDS ?= 60
+
+RELEASE := build/release
+SETUP_DEBIAN := $(if $(filter no,$(SETUP)),@true,scripts/setup-debian.sh)
+COMPILE := cmake --build
+CTEST := ctest --parallel $(JOBS) --output-on-failure --no-tests=error
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test build bench fuzz install clean format tidy asan
+
+help: ## this list
+	@echo "fathom: where a native Linux process spends its time"
+	@echo
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo
+	@echo "make demo and make test install what is missing from Debian's packages, and say what; SETUP=no prevents it."
+
+demo: ## build fathom and draw the flame graph of a real program
+	$(SETUP_DEBIAN) build
+	cmake --preset release
+	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom
+	scripts/demo.sh $(RELEASE)/src/cli/fathom build/demo
+
+test: ## build everything and run all tests
+	$(SETUP_DEBIAN) build test
+	cmake --preset release
+	$(COMPILE) $(RELEASE) --parallel $(JOBS)
+	$(CTEST) --test-dir $(RELEASE)
+
+build: ## build fathom (build/release/src/cli/fathom)
+	$(SETUP_DEBIAN) build
+	cmake --preset release
+	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom
+
+bench: ## answer the questions of docs/performance.md on this machine
+	$(SETUP_DEBIAN) build bench
+	cmake --preset release -B build/bench -DFATHOM_BENCH=ON
+	$(COMPILE) build/bench --parallel $(JOBS) --target fathom benchmarks
+	bench/run.sh build/bench
+
+fuzz: ## run every fuzz target for FUZZ_SECONDS (60) on its seeds
+	$(SETUP_DEBIAN) build fuzz
+	cmake --preset fuzz
+	$(COMPILE) build/fuzz --parallel $(JOBS) --target fuzzers
+	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
+
+install: build ## install fathom below PREFIX (/usr/local)
+	cmake --install $(RELEASE) --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build
+
+format: ## bring the sources into the house style
+	$(SETUP_DEBIAN) tidy
+	git ls-files '*.cpp' '*.h' '*.c' | xargs clang-format -i
+
+tidy: ## read the sources with clang-tidy
+	$(SETUP_DEBIAN) build tidy
+	cmake --preset dev
+	$(COMPILE) build/dev --parallel $(JOBS)
+	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/dev
+
+asan: ## run the unit tests under the address and undefined behaviour sanitizers
+	$(SETUP_DEBIAN) build test
+	cmake --preset asan
+	$(COMPILE) build/asan --parallel $(JOBS)
+	$(CTEST) --test-dir build/asan --label-regex unit

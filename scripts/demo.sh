@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# The first profile: scripts/demo.sh FATHOM FOLDER. Records the C++ compiler while it compiles demo_input.cpp (an optimised,
+# stripped program that starts others, and that every machine that can build fathom has), and draws its flame graph.
+set -euo pipefail
+fathom=$1
+folder=$2
+here=$(dirname "$0")
+mkdir -p "$folder"
+
+# Recording the whole stack, kernel included, wants rights. Where they can be had without a question, they are used.
+record=("$fathom" record)
+if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then
+  record=(sudo -n "$fathom" record)
+fi
+
+echo "Recording: g++ -O2 compiles scripts/demo_input.cpp"
+rm -f "$folder/demo.fathom"
+if ! "${record[@]}" -o "$folder/demo.fathom" -- g++ -std=c++20 -O2 -c "$here/demo_input.cpp" -o "$folder/demo.o"; then
+  echo "The recording failed. What this machine allows:" >&2
+  "$fathom" doctor >&2 || true
+  exit 1
+fi
+[ -r "$folder/demo.fathom" ] || sudo -n chown "$(id -u):$(id -g)" "$folder/demo.fathom"
+
+"$fathom" report "$folder/demo.fathom" --top 12
+"$fathom" flamegraph "$folder/demo.fathom" -o "$folder/demo.svg" --title "g++ compiles 40 lines"
+
+cat <<END
+
+The flame graph: $folder/demo.svg   (open it in a browser; click to zoom, / to search)
+A process of your own:
+  $fathom record -p PID -d 10 -o mine.fathom
+  $fathom report mine.fathom
+  $fathom flamegraph mine.fathom -o mine.svg
+END

@@ -1,0 +1,107 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that are missing for the named sets, and says which. Does nothing, and needs no network
+# and no rights, when all of them are there.
+#
+#   scripts/setup-debian.sh [--list] SET...        sets: build test bench fuzz tidy
+#
+# A package that ends in `?` is left out, with a line about it, where the distribution does not have it.
+set -euo pipefail
+
+declare -A packages=(
+  [build]="g++ cmake ninja-build pkg-config clang-14 llvm-14 bpftool libbpf-dev libdw-dev libelf-dev libiberty-dev
+           libzydis-dev libzstd-dev zlib1g-dev libxxhash-dev libcli11-dev libfmt-dev libexpected-dev
+           nlohmann-json3-dev libgtest-dev libgmock-dev"
+  # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
+  [test]="binutils elfutils redis-tools procps chromium linux-perf?"
+  [bench]="redis-tools procps libbenchmark-dev linux-perf?"
+  [fuzz]="clang libclang-rt-14-dev"
+  [tidy]="clang-tidy clang-format"
+)
+
+say() { printf 'setup: %s\n' "$*" >&2; }
+give_up() {
+  say "$1"
+  printf 'try: %s\n' "$2" >&2
+  exit 1
+}
+
+list=no
+if [ "${1:-}" = --list ]; then
+  list=yes
+  shift
+fi
+[ $# -gt 0 ] || give_up "no set of packages was named" "scripts/setup-debian.sh build test"
+
+wanted=()
+for set_name in "$@"; do
+  [ -n "${packages[$set_name]:-}" ] || give_up "unknown set '$set_name'" "one of: ${!packages[*]}"
+  read -r -d '' -a names <<<"${packages[$set_name]}" || true
+  wanted+=("${names[@]}")
+done
+if [ $list = yes ]; then
+  printf '%s\n' "${wanted[@]%\?}" | sort -u
+  exit 0
+fi
+
+command -v dpkg-query >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1 ||
+  give_up "this is neither Debian nor Ubuntu, so nothing can be installed here" \
+    "install the like of: $(printf '%s ' "${wanted[@]%\?}"); then run make with SETUP=no"
+
+installed() {
+  case "$(dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | sort -u)" in *installed*) true ;; *) false ;; esac
+}
+
+missing=()
+for name in "${wanted[@]}"; do
+  installed "${name%\?}" || missing+=("$name")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if [ "$(id -u)" = 0 ]; then
+  as_root() { env "$@"; }
+elif command -v sudo >/dev/null 2>&1; then
+  if [ -t 0 ]; then as_root() { sudo env "$@"; }; else as_root() { sudo -n env "$@"; }; fi
+else
+  give_up "these packages are missing, and there is neither root nor sudo to install them: ${missing[*]%\?}" \
+    "as root: apt-get install --no-install-recommends ${missing[*]%\?}"
+fi
+
+# Packages may want to start their services; this machine is only borrowed. The usual way to refuse is a policy file,
+# which goes away with this script, unless the machine has one of its own.
+policy=/usr/sbin/policy-rc.d
+if [ ! -e $policy ]; then
+  trap 'as_root rm -f '$policy EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee $policy >/dev/null
+  as_root chmod 755 $policy
+fi
+
+export LC_ALL=C.UTF-8
+apt() { as_root DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null; }
+
+say "reading the package lists"
+apt update >/dev/null || give_up "the package lists could not be read" "check the network and /etc/apt"
+
+available=()
+for name in "${missing[@]}"; do
+  case $name in
+    *\?)
+      if [ -n "$(apt-cache policy "${name%\?}" | sed -n 's/^  Candidate: //p' | grep -v '(none)')" ]; then
+        available+=("${name%\?}")
+      else
+        say "${name%\?} is not in this distribution; what needs it will be skipped"
+      fi
+      ;;
+    *) available+=("$name") ;;
+  esac
+done
+[ ${#available[@]} -gt 0 ] || exit 0
+
+say "installing: ${available[*]}"
+log=$(mktemp)
+if ! apt install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
+  tail -n 20 "$log" >&2
+  rm -f "$log"
+  give_up "apt-get could not install them" "apt-get install --no-install-recommends ${available[*]}"
+fi
+say "installed $(grep -c '^Setting up ' "$log" || true) packages, with what they depend on"
+rm -f "$log"
