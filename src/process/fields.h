@@ -1,0 +1,68 @@
+// Takes text of the kernel apart: lines, fields between blanks, whole numbers. Views into the text; nothing
+// is copied.
+#pragma once
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fathom::process {
+
+// Takes the next line off `text`, without its newline; the last line may lack one. False when nothing is
+// left.
+inline bool next_line(std::string_view& text, std::string_view& line) {
+  if (text.empty()) return false;
+  const std::size_t end = text.find('\n');
+  line = text.substr(0, end);
+  text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  return true;
+}
+
+inline void skip_blanks(std::string_view& text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  text.remove_prefix(first == std::string_view::npos ? text.size() : first);
+}
+
+// Takes the next run of characters other than blanks off `line`; empty at its end.
+inline std::string_view next_field(std::string_view& line) {
+  skip_blanks(line);
+  const std::string_view field = line.substr(0, line.find_first_of(" \t"));
+  line.remove_prefix(field.size());
+  return field;
+}
+
+// The whole of `text` as a number; no sign, no blanks, no "0x".
+template <class T = std::uint64_t>
+std::optional<T> parse_number(std::string_view text, int base = 10) {
+  T value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// The kernel writes newlines and backslashes inside names as "\n", "\\" or in octal ("\012").
+inline std::string unescape(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const std::string_view rest = text.substr(i + 1);
+    if (text[i] == '\\' && rest.size() >= 3 && rest[0] >= '0' && rest[0] <= '3') {
+      if (const auto value = parse_number<unsigned>(rest.substr(0, 3), 8)) {
+        out += static_cast<char>(*value);
+        i += 3;
+        continue;
+      }
+    }
+    if (text[i] == '\\' && !rest.empty() && (rest[0] == 'n' || rest[0] == '\\')) {
+      out += rest[0] == 'n' ? '\n' : '\\';
+      ++i;
+      continue;
+    }
+    out += text[i];
+  }
+  return out;
+}
+
+}  // namespace fathom::process

@@ -1,0 +1,166 @@
+#include "process/find.h"
+
+#include <fmt/format.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/files.h"
+#include "process/directory.h"
+#include "process/fields.h"
+#include "process/maps.h"
+#include "process/status.h"
+
+namespace fathom::process {
+namespace {
+
+constexpr std::size_t kNameLimit = 15;  // TASK_COMM_LEN - 1
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string user_name(std::uint32_t uid) {
+  passwd entry{};
+  passwd* found = nullptr;
+  std::vector<char> buffer(4096);
+  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
+    return found->pw_name;
+  return fmt::format("user {}", uid);
+}
+
+bool is_hex_id(std::string_view text) {
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+// One part of a cgroup path, such as "docker-<id>.scope".
+std::optional<Container> container_of(std::string_view part, std::string_view parent, bool in_kubernetes) {
+  struct Scope {
+    std::string_view prefix, runtime;
+  };
+  static constexpr Scope kScopes[] = {
+      {"docker-", "docker"}, {"libpod-", "podman"}, {"cri-containerd-", "containerd"}, {"crio-", "cri-o"}};
+  std::string_view name = part;
+  if (name.ends_with(".scope")) name.remove_suffix(6);
+  for (const Scope& scope : kScopes) {
+    if (name.starts_with(scope.prefix) && is_hex_id(name.substr(scope.prefix.size())))
+      return Container{std::string(scope.runtime), std::string(name.substr(scope.prefix.size()))};
+  }
+  if (is_hex_id(part)) {
+    if (in_kubernetes) return Container{"kubernetes", std::string(part)};
+    if (parent == "docker") return Container{"docker", std::string(part)};
+    if (parent == "libpod_parent") return Container{"podman", std::string(part)};
+    if (parent == "default" || parent == "k8s.io") return Container{"containerd", std::string(part)};
+  }
+  if (parent == "lxc" && !part.empty()) return Container{"lxc", std::string(part)};
+  if (part.starts_with("lxc.payload.")) return Container{"lxc", std::string(part.substr(12))};
+  if (parent == "machine.slice" && part.starts_with("machine-") && part.ends_with(".scope"))
+    return Container{"nspawn", std::string(name.substr(8))};
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> parse_command_line(std::string_view text) {
+  std::vector<std::string> arguments;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\0');
+    arguments.emplace_back(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+  }
+  return arguments;
+}
+
+Result<ProcessInfo> read_process(int pid) {
+  auto stat = read_stat(pid);
+  if (!stat) return tl::unexpected(stat.error());
+  ProcessInfo process{.pid = pid,
+                      .parent_pid = stat->parent_pid,
+                      .name = std::move(stat->name),
+                      .executable = {},
+                      .arguments = {},
+                      .start_ticks = stat->start_ticks};
+  if (auto status = read_status(pid)) process.uid = status->uid;
+  if (auto text = read_file(fmt::format("/proc/{}/cmdline", pid)))
+    process.arguments = parse_command_line(*text);
+  if (auto link = read_link(fmt::format("/proc/{}/exe", pid))) {
+    process.executable = std::move(*link);
+    process.executable_deleted = strip_deleted(process.executable);
+  }
+  return process;
+}
+
+bool is_named(const ProcessInfo& process, std::string_view name) {
+  if (name.empty()) return false;
+  if (process.name == name) return true;
+  if (!process.executable.empty()) return base_name(process.executable) == name;
+  return name.size() > kNameLimit && process.name == name.substr(0, kNameLimit) &&
+         !process.arguments.empty() && base_name(process.arguments[0]) == name;
+}
+
+Result<std::vector<ProcessInfo>> find_by_name(std::string_view name) {
+  auto pids = numbers_in("/proc");
+  if (!pids) return tl::unexpected(pids.error());
+  std::vector<ProcessInfo> matches;
+  for (int pid : *pids) {
+    if (pid == ::getpid()) continue;
+    auto process = read_process(pid);
+    if (process && is_named(*process, name)) matches.push_back(std::move(*process));
+  }
+  return matches;
+}
+
+std::string describe(const ProcessInfo& process, std::size_t width) {
+  std::string command;
+  for (const std::string& argument : process.arguments) {
+    if (!command.empty()) command += ' ';
+    command += argument;
+    if (command.size() > width) break;
+  }
+  if (command.empty()) command = fmt::format("[{}]", process.name);
+  // A command line may hold anything; none of it may steer the terminal.
+  for (char& c : command) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  std::string line = fmt::format("pid {} ({}): {}", process.pid, user_name(process.uid), command);
+  if (line.size() > width && width > 3) {
+    line.resize(width - 3);
+    line += "...";
+  }
+  return line;
+}
+
+std::optional<std::uint64_t> parse_namespace(std::string_view link) {
+  const std::size_t open = link.find(":[");
+  if (open == std::string_view::npos || !link.ends_with(']')) return std::nullopt;
+  return parse_number(link.substr(open + 2, link.size() - open - 3));
+}
+
+Namespaces read_namespaces(int pid) {
+  const auto number = [&](const char* name) -> std::uint64_t {
+    auto link = read_link(fmt::format("/proc/{}/ns/{}", pid, name));
+    return link ? parse_namespace(*link).value_or(0) : 0;
+  };
+  return {number("pid"), number("mnt"), number("user"), number("net"), number("cgroup")};
+}
+
+std::optional<Container> guess_container(const std::vector<CgroupMembership>& memberships) {
+  for (const CgroupMembership& membership : memberships) {
+    const std::string_view path = membership.path;
+    const bool in_kubernetes = path.find("kubepods") != std::string_view::npos;
+    std::string_view parent, rest = path;
+    std::optional<Container> innermost;
+    while (!rest.empty()) {
+      const std::size_t end = rest.find('/');
+      const std::string_view part = rest.substr(0, end);
+      rest.remove_prefix(end == std::string_view::npos ? rest.size() : end + 1);
+      if (auto container = container_of(part, parent, in_kubernetes)) innermost = std::move(container);
+      parent = part;
+    }
+    if (innermost) return innermost;
+  }
+  return std::nullopt;
+}
+
+}  // namespace fathom::process
