@@ -1,0 +1,147 @@
+// What recorders deliver. Engines (BPF, perf) turn the bytes of the kernel into these, in time order per
+// source; capture turns them into a profile. Plain values: they own what they hold and may be kept, moved to
+// another thread, or made up by a test. All times are CLOCK_MONOTONIC nanoseconds. A pid is that of the
+// initial pid namespace (or of the profiler's, for what is read from /proc: the same wherever the profiler is
+// not in a container of its own).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "process/maps.h"
+
+namespace fathom::record {
+
+enum class SampleKind : std::uint8_t {
+  kCpu,     // value: number of samples, 1
+  kOffCpu,  // value: nanoseconds waited
+};
+
+// A sample whose stack is known by a number that a StackSeen of the same pid and epoch has told, or will
+// tell.
+struct StackSample {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t stack_id = 0;
+  std::int64_t value = 1;
+  std::uint16_t cpu = 0;
+  SampleKind kind = SampleKind::kCpu;
+  bool operator==(const StackSample&) const = default;
+};
+
+// The stack behind an id: sent once. Addresses are leaf first, process addresses; user ones have WALK_EXACT
+// set where they are instruction pointers and no return addresses. `epoch` counts the mappings of the
+// process: an address is resolved with the mappings of its epoch, as a library may have been replaced at the
+// same address since.
+struct StackSeen {
+  std::uint64_t stack_id = 0;
+  std::int32_t pid = 0;
+  std::uint32_t epoch = 0;
+  std::vector<std::uint64_t> user;
+  std::vector<std::uint64_t> kernel;
+  std::uint8_t end = 0;  // enum walk_end of wire/walk.h
+  bool operator==(const StackSeen&) const = default;
+};
+
+// A sample with a copy of the top of the user stack, still to be walked. `stack[0]` lies at `stack_pointer`.
+struct CopiedStackSample {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint16_t cpu = 0;
+  bool has_user = false;  // false: a kernel thread, or a thread that has given up its memory
+  std::uint64_t instruction_pointer = 0, stack_pointer = 0, frame_pointer = 0;
+  std::vector<std::byte> stack;
+  std::vector<std::uint64_t> kernel;  // leaf first; empty where the kernel is not shown to this user
+  bool operator==(const CopiedStackSample&) const = default;
+};
+
+struct ProcessForked {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, parent_pid = 0;
+  bool operator==(const ProcessForked&) const = default;
+};
+
+// The process runs another program now: all mappings and all other threads are gone.
+struct ProcessExeced {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::string name;
+  bool operator==(const ProcessExeced&) const = default;
+};
+
+struct ThreadStarted {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  bool operator==(const ThreadStarted&) const = default;
+};
+
+// The process ends with its last thread; the main thread (tid == pid) may end before others.
+struct ThreadEnded {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  bool operator==(const ThreadEnded&) const = default;
+};
+
+struct ThreadNamed {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::string name;
+  bool operator==(const ThreadNamed&) const = default;
+};
+
+// A new mapping. Whatever lay in its range before is gone. There is no event for munmap: the kernel sends
+// none.
+struct MemoryMapped {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  process::MapEntry mapping;
+  bool operator==(const MemoryMapped&) const = default;
+};
+
+// The thread began or ceased to run on `cpu`.
+struct ThreadSwitched {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint16_t cpu = 0;
+  bool out = false;
+  bool preempted = false;  // with `out`: it wanted to run on
+  bool operator==(const ThreadSwitched&) const = default;
+};
+
+struct Lost {
+  enum class What : std::uint8_t {
+    kSamples,   // dropped as the ring was full
+    kRecords,   // any of the other events, dropped for the same reason: mappings and names may be out of date
+    kMalformed  // bytes that did not decode
+  };
+  std::uint64_t time_ns = 0;
+  std::uint64_t count = 0;
+  What what = What::kRecords;
+  bool operator==(const Lost&) const = default;
+};
+
+// The kernel has stopped (then, started again) an event as its interrupts took too much time: samples are
+// missing from here up to the next tick, and nobody knows how many.
+struct Throttled {
+  std::uint64_t time_ns = 0;
+  std::uint16_t cpu = 0;
+  bool on = true;
+  bool operator==(const Throttled&) const = default;
+};
+
+using Event =
+    std::variant<StackSample, StackSeen, CopiedStackSample, ProcessForked, ProcessExeced, ThreadStarted,
+                 ThreadEnded, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+
+// What perf's side band can deliver, without the samples: capture handles these the same for every engine.
+using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,
+                                   MemoryMapped, Lost, Throttled>;
+
+inline std::uint64_t time_of(const SideBandEvent& event) {
+  return std::visit([](const auto& e) { return e.time_ns; }, event);
+}
+
+}  // namespace fathom::record
