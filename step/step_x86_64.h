@@ -1,15 +1,14 @@
-/* One unwinding step on x86-64, in plain C: from one frame's rip, rsp and rbp to its caller's. The same source is compiled
- * into the BPF programs, the user-mode walker and the tracer, so that what fuzzers and differential tests see is what runs
- * in the kernel. Source of the rules: System V ABI x86-64 section 3.4, LSB .eh_frame; the fall-backs come from measurement
- * (docs/decisions.md, "walking without a rule").
+/* One unwinding step on x86-64, in plain C: from one frame's rip, rsp and rbp to its caller's. The same
+ * source is compiled into the BPF programs, the user-mode walker and the tracer, so that what fuzzers and
+ * differential tests see is what runs in the kernel. Source of the rules: System V ABI x86-64 section 3.4,
+ * LSB .eh_frame; the fall-backs come from measurement (docs/decisions.md, "walking without a rule").
  *
  * The includer defines, before the include:
- *   STEP_FN              storage of the functions: `static inline`, or global and never inlined for the BPF verifier, which
- *                        then verifies each of them once and not once per call
- *   and these accessors, where `w` is the walk in progress:
- *   int step_read_u64(w, address, u64 *value)    stack memory; 0, or the enum walk_end that says why not
- *   int step_read_code(w, address, u64 *value)   8 bytes of code; 0, or -1 when code cannot be read here
- *   int step_read_register(w, number, u64 *value) DWARF register of the interrupted thread; 0, or -1
+ *   STEP_FN              storage of the functions: `static inline`, or global and never inlined for the BPF
+ * verifier, which then verifies each of them once and not once per call and these accessors, where `w` is the
+ * walk in progress: int step_read_u64(w, address, u64 *value)    stack memory; 0, or the enum walk_end that
+ * says why not int step_read_code(w, address, u64 *value)   8 bytes of code; 0, or -1 when code cannot be
+ * read here int step_read_register(w, number, u64 *value) DWARF register of the interrupted thread; 0, or -1
  *   const struct unwind_mapping *step_mapping(w, index)   0 .. mapping_count - 1, else NULL
  *   unwind_page step_page(w, page)               0 if there is none
  *   unwind_row step_row(w, row)                  0 if there is none
@@ -24,85 +23,92 @@
 /* A walk in progress. Set pc, sp, fp, exact = 1, first = 1, the mappings and env; the rest is 0. */
 struct step_walk {
   u64 pc, sp, fp;
-  u64 env;                  /* for the accessors of user mode */
-  u64 mapping_first;        /* for the accessors: where this process's mappings stand */
-  u64 start, end;           /* the mapping that pc was last found in; empty at first */
+  u64 env;           /* for the accessors of user mode */
+  u64 mapping_first; /* for the accessors: where this process's mappings stand */
+  u64 start, end;    /* the mapping that pc was last found in; empty at first */
   u64 bias, page_base;
   u32 first_page, page_count;
   u32 mapping_count;
-  u32 mapping_index;        /* of that mapping */
-  u32 exact;                /* pc is an instruction pointer, no return address */
-  u32 first;                /* the first frame: all registers are known */
+  u32 mapping_index; /* of that mapping */
+  u32 exact;         /* pc is an instruction pointer, no return address */
+  u32 first;         /* the first frame: all registers are known */
 };
 
 /* A frame pointer is believed when it lies this close above the stack pointer. */
 #define STEP_FP_REACH (1ull << 20)
 
+/* Both searches choose their half with a mask and not with a branch: a branch would double the states of the
+ * BPF verifier in every round, and the processor guesses it wrong every second time. The barrier keeps the
+ * compiler from making one. */
+#define STEP_OPAQUE(x) __asm__ volatile("" : "+r"(x))
+
 /* The mapping that holds the address, or -1. */
-STEP_FN int step_find_mapping(struct step_walk *w, u64 address) {
-  u32 low = 0, high;
-  const struct unwind_mapping *m;
+STEP_FN int step_find_mapping(struct step_walk* w, u64 address) {
+  u32 low = 0, high; /* the last mapping that starts at or below the address is low - 1 at the end */
+  const struct unwind_mapping* m;
   if (!w) return -1;
   high = w->mapping_count;
 #pragma unroll 1
   for (int i = 0; i < 16; i++) {
-    u32 middle;
+    u32 middle, below;
     if (low >= high) break;
     middle = (low + high) >> 1;
     m = step_mapping(w, middle);
     if (!m) return -1;
-    if (address >= m->end)
-      low = middle + 1;
-    else if (address < m->start)
-      high = middle;
-    else
-      return (int)middle;
+    below = (u32)((s64)(address - m->start) >> 63); /* all ones if the address lies below */
+    STEP_OPAQUE(below);
+    low += (middle + 1 - low) & ~below;
+    high += (middle - high) & below;
   }
-  return -1;
+  if (low == 0) return -1;
+  m = step_mapping(w, low - 1);
+  return m && address >= m->start && address < m->end ? (int)(low - 1) : -1;
 }
 
-/* The last row in [low, high) that is not above the address, or the row before low: rows of the page before reach into this
- * one. The first row of every module holds CFA_NONE from the start of its first page on, so this never leaves the module. */
-STEP_FN u32 step_search_rows(struct step_walk *w, u32 low, u32 high, u32 address) {
+/* The last row in [low, high) that is not above the address, or the row before low: rows of the page before
+ * reach into this one. The first row of every module holds CFA_NONE from the start of its first page on, so
+ * this never leaves the module. */
+STEP_FN u32 step_search_rows(struct step_walk* w, u32 low, u32 high, u32 address) {
   if (!w) return 0;
   address &= 0xffff;
 #pragma unroll 1
   for (int i = 0; i < 17; i++) {
-    u32 middle;
+    u32 middle, below;
     if (low >= high) break;
     middle = (low + high) >> 1;
-    if (UNWIND_ROW_ADDRESS(step_row(w, middle)) <= address)
-      low = middle + 1;
-    else
-      high = middle;
+    below = (u32)((s32)(address - UNWIND_ROW_ADDRESS(step_row(w, middle))) >> 31);
+    STEP_OPAQUE(below);
+    low += (middle + 1 - low) & ~below;
+    high += (middle - high) & below;
   }
   return low - 1;
 }
 
-/* Does a call instruction end at this address? E8 rel32, or FF /2 with any addressing, as far as 7 bytes back. It tells a
- * return address from a number that happens to lie in code. 1 also when code cannot be read here. */
-STEP_FN int step_after_call(struct step_walk *w, u64 address) {
+/* Does a call instruction end at this address? E8 rel32, or FF /2 with any addressing, as far as 7 bytes
+ * back. It tells a return address from a number that happens to lie in code. 1 also when code cannot be read
+ * here. */
+STEP_FN int step_after_call(struct step_walk* w, u64 address) {
   u64 code = 0;
   if (!w) return 0;
   if (step_read_code(w, address - 8, &code)) return 1;
   /* code byte 7 - k (bits 56 - 8k) is the one k + 1 bytes before the address */
-  if (((code >> 24) & 0xff) == 0xe8) return 1;                              /* call rel32 */
-  if (((code >> 48) & 0x38ff) == 0x10ff) return 1;                          /* FF /2, 2 bytes: register or memory */
-  if (((code >> 40) & 0x38ff) == 0x10ff) return 1;                          /* 3 bytes: disp8, or SIB */
-  if (((code >> 32) & 0x38ff) == 0x10ff) return 1;                          /* 4 bytes: SIB and disp8 */
-  if (((code >> 16) & 0x38ff) == 0x10ff) return 1;                          /* 6 bytes: disp32 or rip-relative */
-  if (((code >> 8) & 0x38ff) == 0x10ff) return 1;                           /* 7 bytes: SIB and disp32 */
+  if (((code >> 24) & 0xff) == 0xe8) return 1;     /* call rel32 */
+  if (((code >> 48) & 0x38ff) == 0x10ff) return 1; /* FF /2, 2 bytes: register or memory */
+  if (((code >> 40) & 0x38ff) == 0x10ff) return 1; /* 3 bytes: disp8, or SIB */
+  if (((code >> 32) & 0x38ff) == 0x10ff) return 1; /* 4 bytes: SIB and disp8 */
+  if (((code >> 16) & 0x38ff) == 0x10ff) return 1; /* 6 bytes: disp32 or rip-relative */
+  if (((code >> 8) & 0x38ff) == 0x10ff) return 1;  /* 7 bytes: SIB and disp32 */
   return 0;
 }
 
 /* Is this a return address into code that we know? */
-STEP_FN int step_plausible_return(struct step_walk *w, u64 address) {
+STEP_FN int step_plausible_return(struct step_walk* w, u64 address) {
   if (!w) return 0;
   return step_find_mapping(w, address) >= 0 && step_after_call(w, address);
 }
 
 /* The caller by the frame pointer: rbp points at the saved rbp, with the return address above it. */
-STEP_FN int step_by_frame_pointer(struct step_walk *w) {
+STEP_FN int step_by_frame_pointer(struct step_walk* w) {
   u64 ra = 0, fp = 0;
   if (!w) return WALK_NO_RULE;
   if (w->fp < w->sp || w->fp - w->sp > STEP_FP_REACH || (w->fp & 7)) return WALK_NO_RULE;
@@ -116,7 +122,7 @@ STEP_FN int step_by_frame_pointer(struct step_walk *w) {
 }
 
 /* The caller of a leaf that has pushed nothing: the return address is on top of the stack. */
-STEP_FN int step_leaf(struct step_walk *w) {
+STEP_FN int step_leaf(struct step_walk* w) {
   u64 ra = 0;
   if (!w || !w->first) return WALK_NO_RULE;
   if (step_read_u64(w, w->sp, &ra) || !step_plausible_return(w, ra)) return WALK_NO_RULE;
@@ -125,9 +131,9 @@ STEP_FN int step_leaf(struct step_walk *w) {
   return 0;
 }
 
-/* The interrupted code under a signal handler: struct rt_sigframe, with rsp at its ucontext. uc_mcontext starts at byte 40:
- * r8..r15, rdi, rsi, rbp (120), rbx, rdx, rax, rcx, rsp (160), rip (168). */
-STEP_FN int step_signal_frame(struct step_walk *w) {
+/* The interrupted code under a signal handler: struct rt_sigframe, with rsp at its ucontext. uc_mcontext
+ * starts at byte 40: r8..r15, rdi, rsi, rbp (120), rbx, rdx, rax, rcx, rsp (160), rip (168). */
+STEP_FN int step_signal_frame(struct step_walk* w) {
   u64 pc = 0, sp = 0, fp = 0;
   int error;
   if (!w) return WALK_NO_RULE;
@@ -143,15 +149,16 @@ STEP_FN int step_signal_frame(struct step_walk *w) {
   return 0;
 }
 
-/* No rule for this code: a signal trampoline without unwind information, a leaf, or code with frame pointers. Code made at
- * run time keeps frame pointers as a rule, hand-written assembly is a leaf as a rule. */
-STEP_FN int step_without_rule(struct step_walk *w, u32 made_at_run_time) {
+/* No rule for this code: a signal trampoline without unwind information, a leaf, or code with frame pointers.
+ * Code made at run time keeps frame pointers as a rule, hand-written assembly is a leaf as a rule. */
+STEP_FN int step_without_rule(struct step_walk* w, u32 made_at_run_time) {
   u64 code = 0;
   int end;
   if (!w) return WALK_NO_RULE;
   /* mov $15,%rax; syscall: rt_sigreturn (musl) */
   if (step_read_code(w, w->pc, &code) == 0 && code == 0x0f0000000fc0c748ull) return step_signal_frame(w);
-  if (!made_at_run_time && step_leaf(w) == 0) end = 0;
+  if (!made_at_run_time && step_leaf(w) == 0)
+    end = 0;
   else {
     end = step_by_frame_pointer(w);
     if (end == WALK_NO_RULE && made_at_run_time) end = step_leaf(w);
@@ -163,8 +170,8 @@ STEP_FN int step_without_rule(struct step_walk *w, u32 made_at_run_time) {
 }
 
 /* From the frame in `w` to its caller. 0, or how the walk ended; then `w` still holds the last frame. */
-STEP_FN int step_once(struct step_walk *w) {
-  const struct unwind_rule *rule;
+STEP_FN int step_once(struct step_walk* w) {
+  const struct unwind_rule* rule;
   u64 lookup, page_number, cfa = 0, ra = 0, fp, address;
   unwind_page page;
   u32 low, high, row;
@@ -173,7 +180,7 @@ STEP_FN int step_once(struct step_walk *w) {
   if (!w) return WALK_NO_RULE;
   lookup = w->exact ? w->pc : w->pc - 1;
   if (lookup < w->start || lookup >= w->end) {
-    const struct unwind_mapping *m;
+    const struct unwind_mapping* m;
     int index = step_find_mapping(w, lookup);
     if (index < 0) {
       /* A call through a wild pointer: what called it is still on top of the stack. */
@@ -236,14 +243,15 @@ STEP_FN int step_once(struct step_walk *w) {
     default:
       return WALK_UNSUPPORTED;
   }
-  if (cfa <= w->sp && !(w->first && cfa == w->sp)) return WALK_NO_PROGRESS;
+  if (cfa <= w->sp) return WALK_NO_PROGRESS;
 
   error = step_read_u64(w, cfa - 8, &ra);
   if (error) return error;
   fp = w->fp;
   if (rule->rbp == RBP_AT_CFA || rule->rbp == RBP_AT_RBP) {
     address = (rule->rbp == RBP_AT_CFA ? cfa : w->fp) + (u64)(s64)rule->rbp_offset;
-    /* A slot below the stack pointer was popped already (gcc's epilogues state no restore): the register is right. */
+    /* A slot below the stack pointer was popped already (gcc's epilogues state no restore): the register is
+     * right. */
     if (address >= w->sp) {
       error = step_read_u64(w, address, &fp);
       if (error) return error;

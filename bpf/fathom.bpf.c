@@ -1,0 +1,19 @@
+/* The event programs. All of them first ask whether the current process is recorded. They change nothing and
+ * return what lets every other tool on the machine keep its events. */
+#include "kernel_types.h"
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "wire/cpu_events.h"
+
+#include "tables.h"
+
+#include "stacks.h"
+
+#include "cpu.h"
+
+#include "processes.h"
+
+char LICENSE[] SEC("license") = "Dual MIT/GPL";

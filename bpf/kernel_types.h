@@ -1,0 +1,64 @@
+/* The few kernel types that the programs need. Field offsets are relocated at load time (CO-RE), so neither
+ * the build machine nor the source tree needs the kernel's own headers or BTF. */
+#ifndef FATHOM_BPF_KERNEL_TYPES_H
+#define FATHOM_BPF_KERNEL_TYPES_H
+
+typedef unsigned char __u8;
+typedef unsigned short __u16;
+typedef unsigned int __u32;
+typedef unsigned long long __u64;
+typedef signed char __s8;
+typedef short __s16;
+typedef int __s32;
+typedef long long __s64;
+typedef __u16 __be16;
+typedef __u32 __be32;
+typedef __u32 __wsum;
+typedef __u8 u8;
+typedef __u16 u16;
+typedef __u32 u32;
+typedef __u64 u64;
+typedef __s8 s8;
+typedef __s16 s16;
+typedef __s32 s32;
+typedef __s64 s64;
+typedef _Bool bool;
+
+enum bpf_map_type {
+  BPF_MAP_TYPE_HASH = 1,
+  BPF_MAP_TYPE_ARRAY = 2,
+  BPF_MAP_TYPE_PERCPU_ARRAY = 6,
+  BPF_MAP_TYPE_RINGBUF = 27,
+};
+
+#define BPF_ANY 0
+#define BPF_F_MMAPABLE (1u << 10)
+#define BPF_F_USER_STACK (1ull << 8)
+#define BPF_RB_NO_WAKEUP (1ull << 0)
+#define BPF_RB_FORCE_WAKEUP (1ull << 1)
+#define BPF_RB_AVAIL_DATA 0
+#define PF_KTHREAD 0x00200000
+
+/* struct pt_regs of the x86-64 ABI (arch/x86/include/uapi/asm/ptrace.h). cs and ss are 8 bytes wide: a
+ * narrower load of them from a program's context is refused by the verifier. */
+struct pt_regs {
+  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp,
+      ss;
+};
+
+struct bpf_perf_event_data {
+  struct pt_regs regs;
+  __u64 sample_period;
+  __u64 addr;
+};
+
+#pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
+struct mm_struct;
+struct task_struct {
+  int pid, tgid;
+  unsigned int flags;
+  struct mm_struct* mm;
+};
+#pragma clang attribute pop
+
+#endif

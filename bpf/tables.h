@@ -1,0 +1,106 @@
+/* The maps that user space fills: which processes are recorded, where their code is mapped, and how to unwind
+ * it; and the accessors through which step/ reads them. Arrays are mmapped by user space and written with
+ * memcpy. */
+#ifndef FATHOM_BPF_TABLES_H
+#define FATHOM_BPF_TABLES_H
+
+/* Array elements are rounded up to 8 bytes, so rows are packed; the last steps of a search share a cache
+ * line. */
+#define ROWS_PER_LINE 16
+struct row_line {
+  unwind_row rows[ROWS_PER_LINE];
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1); /* set before loading */
+  __type(key, u32);
+  __type(value, struct row_line);
+} unwind_rows SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, 1); /* set before loading */
+  __type(key, u32);
+  __type(value, unwind_page);
+} unwind_pages SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, UNWIND_MAX_RULES);
+  __type(key, u32);
+  __type(value, struct unwind_rule);
+} unwind_rules SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, MAX_MAPPINGS);
+  __type(key, u32);
+  __type(value, struct unwind_mapping);
+} unwind_mappings SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MAX_PROCESSES);
+  __type(key, u32);
+  __type(value, struct tracked_process);
+} processes SEC(".maps");
+
+/* Global functions are verified once each, with unknown arguments, instead of once per call: that is what
+ * keeps the whole walk at some 20,000 verified instructions instead of over a million. */
+#define STEP_FN __attribute__((noinline))
+
+struct step_walk;
+static __always_inline int step_read_u64(struct step_walk* w, u64 address, u64* value);
+static __always_inline int step_read_code(struct step_walk* w, u64 address, u64* value);
+static __always_inline int step_read_register(struct step_walk* w, u32 number, u64* value);
+static __always_inline const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index);
+static __always_inline unwind_page step_page(struct step_walk* w, u32 page);
+static __always_inline unwind_row step_row(struct step_walk* w, u32 row);
+static __always_inline const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
+
+#include "step/step.h"
+
+static __always_inline int step_read_u64(struct step_walk* w, u64 address, u64* value) {
+  return bpf_probe_read_user(value, 8, (void*)address) ? WALK_READ_FAULT : 0;
+}
+
+static __always_inline int step_read_code(struct step_walk* w, u64 address, u64* value) {
+  return bpf_probe_read_user(value, 8, (void*)address) ? -1 : 0;
+}
+
+/* DWARF numbers 0 to 15 are rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15; here as words of struct pt_regs. */
+const volatile u8 word_of_register[16] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
+
+static __always_inline int step_read_register(struct step_walk* w, u32 number, u64* value) {
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  if (number > 15) return -1;
+  return bpf_probe_read_kernel(value, 8, (const u64*)regs + word_of_register[number]) ? -1 : 0;
+}
+
+static __always_inline const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index) {
+  u32 key = (u32)w->mapping_first + index;
+  if (index >= w->mapping_count) return 0;
+  return bpf_map_lookup_elem(&unwind_mappings, &key);
+}
+
+static __always_inline unwind_page step_page(struct step_walk* w, u32 page) {
+  unwind_page* value = bpf_map_lookup_elem(&unwind_pages, &page);
+  return value ? *value : 0;
+}
+
+static __always_inline unwind_row step_row(struct step_walk* w, u32 row) {
+  u32 line = row / ROWS_PER_LINE;
+  struct row_line* value = bpf_map_lookup_elem(&unwind_rows, &line);
+  return value ? value->rows[row % ROWS_PER_LINE] : 0;
+}
+
+static __always_inline const struct unwind_rule* step_rule(struct step_walk* w, u32 rule) {
+  return bpf_map_lookup_elem(&unwind_rules, &rule);
+}
+
+#endif
