@@ -1,0 +1,25 @@
+// Linker names -> names as people write them. Itanium C++, Rust legacy (its hash is dropped) and Rust v0,
+// through libiberty. Generic arguments and parameter types stay: they tell two functions apart. Pure; any
+// thread; never fails.
+//
+// Symbol names come from files that may be hostile: input and output are bounded, and so are time and
+// recursion.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fathom::symbolize {
+
+// The name of the function in the source.
+//   - A name that is not mangled comes back as it is.
+//   - What a compiler appends to a copy or a piece of one function goes, as debug information names it the
+//   same:
+//     .llvm.NUMBER, .cold, .isra.N, .constprop.N, .lto_priv.N. A piece that is called like a function of its
+//     own stays apart: "f(int) [clone .part.0]".
+//   - A mangled name that cannot be demangled keeps its readable beginning: "boost::spirit::.. [_Z, 9120
+//   characters]".
+// Uses up to 2 MB of stack for hostile names.
+std::string demangle(std::string_view mangled);
+
+}  // namespace fathom::symbolize
