@@ -16,6 +16,7 @@
 #include <array>
 #include <compare>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -54,9 +55,18 @@ class StringTable {
   // Valid as long as the table: rows never move.
   std::string_view operator[](StringId id) const { return *rows_[id.value]; }
   std::size_t size() const { return rows_.size(); }
+  void reserve(std::size_t rows);
+  // The same texts in the same rows.
+  bool operator==(const StringTable& other) const;
 
  private:
-  std::unordered_map<std::string, std::uint32_t> ids_;
+  struct Hash {
+    using is_transparent = void;  // looked up by view: most texts are there already, and then nothing is allocated
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+  std::unordered_map<std::string, std::uint32_t, Hash, std::equal_to<>> ids_;
   std::vector<const std::string*> rows_;  // keys of ids_, which never move
 };
 
@@ -193,7 +203,8 @@ struct EarlyEnd {
 
 // What is known about the truth of a recording. recorded = shown + filtered + lost, always.
 struct Quality {
-  std::uint64_t samples = 0;           // arrived and stored
+  std::uint64_t samples = 0;           // arrived and stored: shown + filtered
+  std::uint64_t filtered = 0;          // stored, but outside of the window that was asked for when reading
   double expected_samples = 0;         // CPU time of the target times the rate; 0 if unknown
   std::uint64_t lost_ring_full = 0;    // sample dropped: the ring to user space was full
   std::uint64_t lost_stack = 0;        // sample arrived, its stack never did
@@ -245,9 +256,13 @@ struct Profile {
 
   Profile();  // with the rows 0
 
-  double duration_s() const { return static_cast<double>(meta.end_ns - meta.start_ns) * 1e-9; }
+  double duration_s() const {
+    return meta.end_ns > meta.start_ns ? static_cast<double>(meta.end_ns - meta.start_ns) * 1e-9 : 0;
+  }
   // "[module+0x1234]" for a frame without a name.
   std::string pseudo_name(const Frame& frame) const;
+  // Row for row the same; for the same content in another order of rows see merge().
+  bool operator==(const Profile& other) const = default;
 };
 
 // Fills a profile, finding rows that are there already. One per profile; rows must not be added behind its back.
@@ -255,7 +270,7 @@ class Builder {
  public:
   explicit Builder(Profile& profile);  // `profile` outlives the builder; its rows so far are known to it
   StringId string(std::string_view text) { return profile_.strings.intern(text); }
-  ModuleId module(const Module& module);  // found again by kind, path and build id
+  ModuleId module(const Module& module);  // found again by kind, path (name, if there is no path) and build id
   FunctionId function(std::string_view name, ModuleId module);
   FrameId frame(ModuleId module, ElfAddress address);
   // A frame that has only a name (imported text).
@@ -267,9 +282,15 @@ class Builder {
     std::uint32_t line;
   };
   void name_frame(FrameId frame, const std::vector<NamedLine>& lines);
+  // The frame with exactly these names, made if there is none. For text that was imported with inlined calls or lines
+  // (address 0), and for merging recordings in which one address had two names.
+  FrameId frame_with_lines(ModuleId module, ElfAddress address, const std::vector<NamedLine>& lines);
   StackId stack(StackId parent, FrameId frame);
 
  private:
+  void know_frame(std::uint32_t row);
+  std::vector<Line> lines_of(ModuleId module, const std::vector<NamedLine>& lines);
+  static std::string lines_key(ModuleId module, ElfAddress address, const Line* lines, std::size_t count);
   struct PairHash {
     std::size_t operator()(std::uint64_t key) const noexcept;
   };
@@ -283,14 +304,16 @@ class Builder {
   Profile& profile_;
   std::unordered_map<std::uint64_t, std::uint32_t, PairHash> functions_, stacks_;
   std::unordered_map<WideKey, std::uint32_t, WideHash> frames_;
-  std::unordered_map<std::string, std::uint32_t> modules_;
+  std::unordered_map<std::string, std::uint32_t> modules_, frames_by_lines_;
 };
 
-// Every id in range, parents before children, lines inside their table. A profile that was read from a file is checked
-// before anything else sees it.
+// Every id in range (so a sample needs a thread, and a thread its process), parents before children, lines inside their
+// table, enumerators known. A profile that was read from a file is checked before anything else sees it.
 Result<> check(const Profile& profile);
 
 // Adds all of `from` to `into`: tables are joined by content, samples and series are appended, quality is added up.
+// A process is joined by pid, start and names; a thread by process, tid, start and name. A frame that is named in one of
+// the two is named in the result; an address with two different names becomes two frames. Both sides pass check().
 void merge(Profile& into, const Profile& from);
 
 }  // namespace fathom::profile

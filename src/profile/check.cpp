@@ -1,0 +1,104 @@
+#include <fmt/format.h>
+
+#include "profile/profile.h"
+
+namespace fathom::profile {
+namespace {
+
+tl::unexpected<Error> bad(std::string_view table, std::size_t row, std::string_view what) {
+  return fail(ErrorKind::kMalformed, fmt::format("{} {}: {}", table, row, what));
+}
+
+bool known(ModuleKind kind) {
+  return kind <= ModuleKind::kNames;
+}
+bool known(SymbolSource source) {
+  return source <= SymbolSource::kPseudo;
+}
+bool known(Metric metric) {
+  return metric <= Metric::kHeapAllocations;
+}
+
+Result<> check_names(const Profile& profile) {
+  const std::size_t strings = profile.strings.size();
+  const std::size_t modules = profile.modules.size();
+  if (modules == 0 || profile.modules[0].kind != ModuleKind::kUnknown)
+    return fail(ErrorKind::kMalformed, "module 0 is not the unknown module");
+  for (std::size_t i = 0; i < modules; ++i) {
+    const Module& row = profile.modules[i];
+    if (!known(row.kind) || !known(row.symbols)) return bad("module", i, "unknown kind");
+    if (row.name.value >= strings || row.path.value >= strings || row.build_id.value >= strings ||
+        row.symbols_path.value >= strings)
+      return bad("module", i, "no such string");
+  }
+  for (std::size_t i = 0; i < profile.functions.size(); ++i) {
+    const Function& row = profile.functions[i];
+    if (row.name.value >= strings) return bad("function", i, "no such string");
+    if (row.module.value >= modules) return bad("function", i, "no such module");
+  }
+  for (std::size_t i = 0; i < profile.lines.size(); ++i) {
+    const Line& row = profile.lines[i];
+    if (row.function.value >= profile.functions.size()) return bad("line", i, "no such function");
+    if (row.file.value >= strings) return bad("line", i, "no such string");
+  }
+  return {};
+}
+
+Result<> check_stacks(const Profile& profile) {
+  const std::size_t lines = profile.lines.size();
+  for (std::size_t i = 0; i < profile.frames.size(); ++i) {
+    const Frame& row = profile.frames[i];
+    if (row.module.value >= profile.modules.size()) return bad("frame", i, "no such module");
+    if (row.first_line > lines || row.line_count > lines - row.first_line)
+      return bad("frame", i, "lines outside of their table");
+  }
+  if (profile.stacks.empty()) return fail(ErrorKind::kMalformed, "stack 0 is missing");
+  for (std::size_t i = 1; i < profile.stacks.size(); ++i) {
+    const Stack& row = profile.stacks[i];
+    if (row.parent.value >= i) return bad("stack", i, "does not stand after its parent");
+    if (row.frame.value >= profile.frames.size()) return bad("stack", i, "no such frame");
+  }
+  return {};
+}
+
+Result<> check_threads(const Profile& profile) {
+  const std::size_t strings = profile.strings.size();
+  for (std::size_t i = 0; i < profile.processes.size(); ++i) {
+    const Process& row = profile.processes[i];
+    if (row.name.value >= strings || row.executable.value >= strings)
+      return bad("process", i, "no such string");
+  }
+  for (std::size_t i = 0; i < profile.threads.size(); ++i) {
+    const Thread& row = profile.threads[i];
+    if (row.process.value >= profile.processes.size()) return bad("thread", i, "no such process");
+    if (row.name.value >= strings) return bad("thread", i, "no such string");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<> check(const Profile& profile) {
+  if (profile.strings.size() == 0 || !profile.strings[{0}].empty())
+    return fail(ErrorKind::kMalformed, "string 0 is not the empty string");
+  if (auto names = check_names(profile); !names) return names;
+  if (auto stacks = check_stacks(profile); !stacks) return stacks;
+  if (auto threads = check_threads(profile); !threads) return threads;
+  for (std::size_t i = 0; i < profile.samples.size(); ++i) {
+    const Sample& row = profile.samples[i];
+    if (row.thread.value >= profile.threads.size()) return bad("sample", i, "no such thread");
+    if (row.stack.value >= profile.stacks.size()) return bad("sample", i, "no such stack");
+    if (!known(row.metric)) return bad("sample", i, "unknown metric");
+  }
+  for (std::size_t i = 0; i < profile.series.size(); ++i) {
+    const Series& row = profile.series[i];
+    if (row.name.value >= profile.strings.size() || row.unit.value >= profile.strings.size())
+      return bad("series", i, "no such string");
+  }
+  for (std::size_t i = 0; i < profile.quality.early_ends.size(); ++i)
+    if (profile.quality.early_ends[i].module.value >= profile.modules.size())
+      return bad("early end", i, "no such module");
+  return {};
+}
+
+}  // namespace fathom::profile

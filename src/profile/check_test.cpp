@@ -1,0 +1,83 @@
+#include <gtest/gtest.h>
+
+#include "profile/profile.h"
+#include "profile/random_profile.h"
+
+namespace fathom::profile {
+namespace {
+
+// One row in every table.
+Profile small_profile() {
+  Profile profile;
+  Builder builder(profile);
+  const FrameId frame = builder.frame({0}, {0x10});
+  builder.name_frame(frame, {{"f", "f.c", 1}});
+  builder.stack({0}, frame);
+  profile.processes.push_back({});
+  profile.threads.push_back({});
+  profile.samples.emplace_back().stack = {1};
+  profile.series.push_back({builder.string("memory.rss_anon"), builder.string("bytes"), 0, {{1, 2}}});
+  profile.quality.early_ends.push_back({3, {0}, 1});
+  return profile;
+}
+
+// What check() says after `spoil` changed the small profile.
+template <class Spoil>
+std::string complaint(const Spoil& spoil) {
+  Profile profile = small_profile();
+  spoil(profile);
+  auto checked = check(profile);
+  return checked ? "" : checked.error().message;
+}
+
+TEST(Check, AcceptsTheEmptyTheSmallAndEveryRandomProfile) {
+  EXPECT_TRUE(check(Profile()));
+  EXPECT_TRUE(check(small_profile()));
+  for_each_profile(200, [](const Profile& profile) { EXPECT_TRUE(check(profile)); });
+}
+
+TEST(Check, NamesTheRowThatPointsOutsideOfItsTable) {
+  EXPECT_EQ(complaint([](Profile& p) { p.modules.clear(); }), "module 0 is not the unknown module");
+  EXPECT_EQ(complaint([](Profile& p) { p.modules[0].path = {99}; }), "module 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.functions[0].name = {99}; }), "function 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.functions[0].module = {1}; }), "function 0: no such module");
+  EXPECT_EQ(complaint([](Profile& p) { p.lines[0].function = {1}; }), "line 0: no such function");
+  EXPECT_EQ(complaint([](Profile& p) { p.lines[0].file = {99}; }), "line 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.frames[0].module = {1}; }), "frame 0: no such module");
+  EXPECT_EQ(complaint([](Profile& p) { p.stacks[1].frame = {1}; }), "stack 1: no such frame");
+  EXPECT_EQ(complaint([](Profile& p) { p.processes[0].name = {99}; }), "process 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.threads[0].process = {1}; }), "thread 0: no such process");
+  EXPECT_EQ(complaint([](Profile& p) { p.threads[0].name = {99}; }), "thread 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.samples[0].thread = {1}; }), "sample 0: no such thread");
+  EXPECT_EQ(complaint([](Profile& p) { p.samples[0].stack = {2}; }), "sample 0: no such stack");
+  EXPECT_EQ(complaint([](Profile& p) { p.series[0].unit = {99}; }), "series 0: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.quality.early_ends[0].module = {1}; }),
+            "early end 0: no such module");
+}
+
+TEST(Check, LinesOfAFrameLieInsideTheirTableEvenWhenTheSumWraps) {
+  const std::string outside = "frame 0: lines outside of their table";
+  EXPECT_EQ(complaint([](Profile& p) { p.frames[0].line_count = 2; }), outside);
+  EXPECT_EQ(complaint([](Profile& p) { p.frames[0].first_line = 2; }), outside);
+  EXPECT_EQ(complaint([](Profile& p) {
+              p.frames[0].first_line = 1;
+              p.frames[0].line_count = UINT32_MAX;
+            }),
+            outside);
+}
+
+TEST(Check, StackStandsAfterItsParent) {
+  EXPECT_EQ(complaint([](Profile& p) { p.stacks[1].parent = {1}; }),
+            "stack 1: does not stand after its parent");
+  EXPECT_EQ(complaint([](Profile& p) { p.stacks.clear(); }), "stack 0 is missing");
+}
+
+TEST(Check, UnknownEnumeratorsAreRefused) {
+  EXPECT_EQ(complaint([](Profile& p) { p.modules[0].symbols = static_cast<SymbolSource>(50); }),
+            "module 0: unknown kind");
+  EXPECT_EQ(complaint([](Profile& p) { p.samples[0].metric = static_cast<Metric>(50); }),
+            "sample 0: unknown metric");
+}
+
+}  // namespace
+}  // namespace fathom::profile

@@ -1,0 +1,239 @@
+#include "profile/random_profile.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+namespace fathom::profile {
+namespace {
+
+// SplitMix64 (Vigna, public domain). The distributions of <random> differ between standard libraries.
+class Random {
+ public:
+  explicit Random(std::uint64_t seed) : state_(seed) {}
+  std::uint64_t next() {
+    std::uint64_t z = (state_ += 0x9e3779b97f4a7c15);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+    return z ^ (z >> 31);
+  }
+  std::uint64_t below(std::uint64_t limit) { return next() % limit; }
+  std::uint32_t row(std::size_t rows) { return static_cast<std::uint32_t>(below(rows)); }
+  bool one_in(std::uint64_t n) { return below(n) == 0; }
+  // Of every magnitude: small ones are as frequent as large ones.
+  std::uint64_t number(unsigned bits = 64) {
+    return next() >> (64 - std::max<std::uint64_t>(1, below(bits + 1)));
+  }
+  template <class Enum>
+  Enum of(Enum last) {
+    return static_cast<Enum>(below(static_cast<std::uint64_t>(last) + 1));
+  }
+
+ private:
+  std::uint64_t state_;
+};
+
+class Generator {
+ public:
+  Generator(std::uint64_t seed, const RandomOptions& options)
+      : random_(seed), options_(options), builder_(profile_) {}
+
+  Profile make() {
+    start_ns_ = 1'000'000'000 + random_.below(1'000'000'000'000);
+    make_modules();
+    make_frames();
+    make_stacks();
+    make_threads();
+    make_samples();
+    if (!options_.only_text) make_series();
+    make_quality();
+    make_meta();
+    return std::move(profile_);
+  }
+
+ private:
+  std::string text() {
+    static constexpr std::string_view kAwkward[] = {
+        "a;b",
+        "with space",
+        "operator<<",
+        "std::vector<int, std::allocator<int> >::push_back(int&&)",
+        "<core::iter::adapters::Map<I,F> as Iterator>::next::{{closure}}",
+        "umlaut \xc3\xa4",
+        "\xff not utf-8",
+        "\"quoted\" & <tagged>",
+        "[libc.so.6+0x12]",
+        "trailing_[k]",
+        "-"};
+    if (random_.one_in(4)) return std::string(kAwkward[random_.below(std::size(kAwkward))]);
+    std::string made = "f" + std::to_string(random_.below(200));
+    if (random_.one_in(50)) made.append(random_.below(3000), 'x');
+    return made;
+  }
+
+  void make_modules() {
+    const std::size_t count = 1 + random_.below(6);
+    for (std::size_t i = 0; i < count; ++i) {
+      Module module;
+      module.kind = options_.only_text ? ModuleKind::kNames
+                                       : static_cast<ModuleKind>(1 + random_.below(5));  // kFile to kNames
+      module.name = builder_.string("lib" + std::to_string(i) + ".so");
+      if (random_.one_in(3)) module.path = builder_.string("/usr/lib/lib" + std::to_string(i) + ".so");
+      if (!options_.only_text) {
+        if (random_.one_in(2)) module.build_id = builder_.string("00ff" + std::to_string(random_.next()));
+        module.symbols = random_.of(SymbolSource::kPseudo);
+        if (random_.one_in(4)) module.symbols_path = builder_.string("/usr/lib/debug/" + text());
+      }
+      builder_.module(module);
+    }
+  }
+
+  void make_frames() {
+    const std::size_t count = 1 + random_.below(80);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto module = ModuleId{random_.row(profile_.modules.size())};
+      const ModuleKind kind = profile_.modules[module.value].kind;
+      if (kind == ModuleKind::kNames || options_.only_text) {
+        builder_.named_frame(text(), module);
+        continue;
+      }
+      const FrameId frame = builder_.frame(module, {1 + random_.number(63)});
+      if (random_.one_in(3)) continue;  // stays without a name
+      std::vector<std::string> texts;
+      const std::size_t inlined = random_.one_in(4) ? 1 + random_.below(4) : 1;
+      for (std::size_t line = 0; line < 2 * inlined; ++line) texts.push_back(text());
+      std::vector<Builder::NamedLine> lines;
+      for (std::size_t line = 0; line < inlined; ++line) {
+        const bool known = !random_.one_in(3);
+        lines.push_back({texts[2 * line], known ? std::string_view(texts[2 * line + 1]) : "",
+                         known ? static_cast<std::uint32_t>(random_.number(32)) : 0});
+      }
+      builder_.name_frame(frame, lines);
+    }
+  }
+
+  void make_stacks() {
+    const std::size_t count = random_.below(120);
+    for (std::size_t i = 0; i < count; ++i)
+      builder_.stack({random_.row(profile_.stacks.size())}, {random_.row(profile_.frames.size())});
+    if (random_.one_in(10)) {  // deep recursion
+      StackId deep;
+      for (int i = 0; i < 1500; ++i) deep = builder_.stack(deep, {0});
+    }
+  }
+
+  void make_threads() {
+    const std::size_t processes = 1 + random_.below(3);
+    for (std::size_t i = 0; i < processes; ++i) {
+      Process row;
+      row.pid = static_cast<std::int32_t>(100 + i);
+      row.parent_pid = static_cast<std::int32_t>(random_.below(100));
+      row.name = builder_.string(text());
+      row.executable = builder_.string("/usr/bin/" + text());
+      if (random_.one_in(2)) row.start_ns = start_ns_ + random_.below(1000);
+      if (random_.one_in(2)) row.end_ns = start_ns_ + 1'000'000 + random_.below(1000);
+      profile_.processes.push_back(row);
+    }
+    const std::size_t threads = 1 + random_.below(10);
+    for (std::size_t i = 0; i < threads; ++i) {
+      Thread row;
+      row.process = {random_.row(profile_.processes.size())};
+      row.tid = static_cast<std::int32_t>(1000 + i);
+      row.name = builder_.string(text());
+      if (random_.one_in(2)) row.start_ns = start_ns_ + random_.below(1000);
+      if (random_.one_in(2)) row.end_ns = start_ns_ + 1'000'000 + random_.below(1000);
+      if (random_.one_in(2)) row.cpu_ns = random_.number(50);
+      profile_.threads.push_back(row);
+    }
+  }
+
+  void make_samples() {
+    const std::size_t count = random_.one_in(10) ? 0 : random_.below(options_.samples + 1);
+    const bool one_metric = random_.one_in(2);
+    // Most recordings are regular: a beat on each CPU with some jitter, few threads, the same stack again and
+    // again.
+    const bool regular = !random_.one_in(4);
+    std::uint64_t time = start_ns_;
+    for (std::size_t i = 0; i < count; ++i) {
+      Sample row;
+      if (!one_metric) row.metric = random_.of(Metric::kHeapAllocations);
+      row.thread = {random_.row(profile_.threads.size())};
+      row.stack = {random_.row(random_.one_in(2) ? std::min<std::size_t>(profile_.stacks.size(), 3)
+                                                 : profile_.stacks.size())};
+      if (row.metric != Metric::kCpu || random_.one_in(20))
+        row.value = static_cast<std::int64_t>(random_.number(random_.one_in(20) ? 63 : 30));
+      if (!options_.only_text) {
+        time += 1'001'001 + random_.number(12);
+        row.time_ns = regular ? time : random_.number();
+        row.cpu = static_cast<std::uint16_t>(regular ? random_.below(4) : random_.number(16));
+        row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
+      }
+      profile_.samples.push_back(row);
+    }
+  }
+
+  void make_series() {
+    const std::size_t count = random_.below(4);
+    for (std::size_t i = 0; i < count; ++i) {
+      Series series;
+      series.name = builder_.string("memory.series_" + std::to_string(i));
+      series.unit = builder_.string(random_.one_in(2) ? "bytes" : "count");
+      series.pid = static_cast<std::int32_t>(random_.below(3));
+      const std::size_t points = random_.below(30);
+      const bool whole = random_.one_in(2);
+      for (std::size_t point = 0; point < points; ++point) {
+        const auto number = static_cast<double>(random_.number(random_.one_in(5) ? 64 : 40));
+        series.points.push_back({start_ns_ + point * 1'000'000'000 + random_.below(1'000'000),
+                                 whole ? number : number / 7 - 1e6});
+      }
+      profile_.series.push_back(std::move(series));
+    }
+  }
+
+  void make_quality() {
+    Quality& quality = profile_.quality;
+    quality.samples = profile_.samples.size();
+    if (options_.only_text) return;
+    quality.expected_samples = static_cast<double>(random_.number(40)) / 3;
+    for (std::uint64_t* count :
+         {&quality.lost_ring_full, &quality.lost_stack, &quality.lost_throttled, &quality.lost_records,
+          &quality.lost_disk, &quality.complete, &quality.kernel_truncated, &quality.table_overflows,
+          &quality.profiler_cpu_ns, &quality.profiler_rss_bytes, &quality.bpf_ns, &quality.bpf_runs,
+          &quality.kernel_memory_bytes, &quality.target_stops, &quality.target_stop_ns})
+      if (random_.one_in(2)) *count = random_.number(40);
+    for (std::size_t reason = 2; reason < 12; ++reason)
+      if (random_.one_in(4))
+        quality.early_ends.push_back({static_cast<WalkEnd>(reason),
+                                      ModuleId{random_.row(profile_.modules.size())},
+                                      1 + random_.number(30)});
+    if (random_.one_in(3)) quality.notes.push_back("could not see " + text());
+  }
+
+  void make_meta() {
+    Meta& meta = profile_.meta;
+    meta.target = text();
+    meta.engine = options_.only_text ? "import" : "bpf";
+    if (options_.only_text) return;
+    meta.event = "cpu-clock";
+    meta.frequency_hz = random_.one_in(3) ? 0 : 999;
+    meta.start_ns = start_ns_;
+    meta.end_ns = start_ns_ + random_.number(45);
+    meta.start_unix_ns = 1'700'000'000'000'000'000 + random_.number(50);
+    if (random_.one_in(2)) meta.facts["host"] = text();
+    if (random_.one_in(2)) meta.facts["cpus"] = std::to_string(random_.below(64));
+  }
+
+  Random random_;
+  const RandomOptions& options_;
+  Profile profile_;
+  Builder builder_;
+  std::uint64_t start_ns_ = 0;
+};
+
+}  // namespace
+
+Profile random_profile(std::uint64_t seed, const RandomOptions& options) {
+  return Generator(seed, options).make();
+}
+
+}  // namespace fathom::profile
