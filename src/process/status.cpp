@@ -134,7 +134,8 @@ std::uint64_t start_time_ns(const Stat& stat) {
   const std::uint64_t hertz = ticks_per_second();
   const std::uint64_t since_boot =
       stat.start_ticks / hertz * 1'000'000'000 + stat.start_ticks % hertz * (1'000'000'000 / hertz);
-  const std::uint64_t asleep = clock_ns(CLOCK_BOOTTIME) - clock_ns(CLOCK_MONOTONIC);
+  const std::uint64_t awake = clock_ns(CLOCK_MONOTONIC);  // first: the difference must not be negative
+  const std::uint64_t asleep = clock_ns(CLOCK_BOOTTIME) - awake;
   return since_boot > asleep ? since_boot - asleep : 0;
 }
 

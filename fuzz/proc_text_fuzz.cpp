@@ -1,0 +1,52 @@
+// Text of /proc and of perf maps: every parser on every input. What a parser accepts must keep what its
+// header promises.
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+
+#include "process/cgroup.h"
+#include "process/find.h"
+#include "process/kallsyms.h"
+#include "process/maps.h"
+#include "process/perf_map.h"
+#include "process/status.h"
+#include "process/threads.h"
+
+namespace {
+
+void require(bool holds) {
+  if (!holds) std::abort();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fathom::process;
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+
+  if (const auto entries = parse_maps(text)) {
+    for (const MapEntry& entry : *entries) require(entry.start <= entry.end);
+  }
+  if (const auto symbols = parse_kallsyms(text)) {
+    for (std::size_t i = 1; i < symbols->size(); ++i)
+      require((*symbols)[i - 1].address <= (*symbols)[i].address);
+  }
+  const auto jitted = parse_perf_map(text);
+  for (std::size_t i = 0; i < jitted.size(); ++i) {
+    require(jitted[i].size > 0 && jitted[i].start.value + jitted[i].size > jitted[i].start.value);
+    if (i > 0) require(jitted[i - 1].start.value + jitted[i - 1].size <= jitted[i].start.value);
+  }
+  const auto memberships = parse_cgroup(text);
+  const auto mounts = parse_cgroup_mounts(text);
+  if (const auto cgroup = memory_cgroup(memberships, mounts))
+    require(cgroup->version == 1 || cgroup->version == 2);
+  (void)guess_container(memberships);
+  (void)parse_status(text).has_value();
+  (void)parse_stat(text).has_value();
+  (void)parse_schedstat(text).has_value();
+  (void)parse_namespace(text);
+  ProcessInfo process;
+  process.arguments = parse_command_line(text);
+  require(describe(process, 50).size() <= 50);
+  return 0;
+}

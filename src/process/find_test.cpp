@@ -1,0 +1,110 @@
+#include "process/find.h"
+
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fathom::process {
+namespace {
+
+// A child of ours with a name that nobody else has.
+class NamedChild {
+ public:
+  explicit NamedChild(const char* name) {
+    int ready[2];
+    if (::pipe(ready) != 0) return;
+    pid_ = ::fork();
+    if (pid_ == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      ::prctl(PR_SET_NAME, name);
+      if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+      for (;;) ::pause();
+    }
+    char byte;
+    EXPECT_EQ(::read(ready[0], &byte, 1), 1);
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  ~NamedChild() {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  int pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+TEST(Find, ByExactNameWithAllCandidates) {
+  const NamedChild first("fathom-find-1"), second("fathom-find-1"), other("fathom-find-12");
+  const auto matches = find_by_name("fathom-find-1");
+  ASSERT_TRUE(matches);
+  ASSERT_EQ(matches->size(), 2u);
+  const std::vector<int> pids{matches->front().pid, matches->back().pid};
+  EXPECT_EQ(pids,
+            (std::vector<int>{std::min(first.pid(), second.pid()), std::max(first.pid(), second.pid())}));
+  EXPECT_EQ(matches->front().parent_pid, ::getpid());
+}
+
+TEST(Find, ByTheNameOfTheExecutable) {
+  const NamedChild child("renamed");
+  const auto matches = find_by_name("process_test");  // ourselves are left out
+  ASSERT_TRUE(matches);
+  EXPECT_TRUE(std::any_of(matches->begin(), matches->end(),
+                          [&](const ProcessInfo& process) { return process.pid == child.pid(); }));
+  EXPECT_TRUE(std::none_of(matches->begin(), matches->end(),
+                           [](const ProcessInfo& process) { return process.pid == ::getpid(); }));
+}
+
+TEST(Find, NameMatchesWholeOrNotAtAll) {
+  ProcessInfo process{
+      .pid = 1, .name = "redis-server", .executable = "/usr/bin/redis-check-rdb", .arguments = {}};
+  EXPECT_TRUE(is_named(process, "redis-server"));
+  EXPECT_TRUE(is_named(process, "redis-check-rdb"));
+  EXPECT_FALSE(is_named(process, "redis"));
+  EXPECT_FALSE(is_named(process, ""));
+  EXPECT_FALSE(is_named(process, "bin/redis-check-rdb"));
+}
+
+TEST(Find, LongNameIsFoundThroughTheArgumentsWhereTheExecutableIsHidden) {
+  ProcessInfo process{.pid = 1,
+                      .name = "a-very-long-nam",
+                      .executable = {},
+                      .arguments = {"/opt/a-very-long-name-indeed", "-x"}};
+  EXPECT_TRUE(is_named(process, "a-very-long-name-indeed"));
+  EXPECT_FALSE(is_named(process, "a-very-long-name"));
+}
+
+TEST(Find, CommandLineKeepsEmptyArguments) {
+  EXPECT_EQ(parse_command_line(std::string_view("a\0\0b c\0", 7)),
+            (std::vector<std::string>{"a", "", "b c"}));
+  EXPECT_EQ(parse_command_line("title without end"), (std::vector<std::string>{"title without end"}));
+  EXPECT_TRUE(parse_command_line("").empty());
+}
+
+TEST(Find, DescriptionCannotSteerTheTerminal) {
+  ProcessInfo process{
+      .pid = 7, .name = "x", .executable = {}, .arguments = {"/bin/x", "\x1b[2J\n"}, .uid = 0};
+  EXPECT_EQ(describe(process), "pid 7 (root): /bin/x ?[2J?");
+  process.arguments.push_back(std::string(500, 'y'));
+  EXPECT_EQ(describe(process, 40).size(), 40u);
+  process.arguments.clear();
+  EXPECT_EQ(describe(process), "pid 7 (root): [x]");
+}
+
+TEST(Namespaces, NumberBetweenBrackets) {
+  EXPECT_EQ(parse_namespace("pid:[4026531836]"), 4026531836u);
+  EXPECT_FALSE(parse_namespace("pid:4026531836"));
+  EXPECT_FALSE(parse_namespace("pid:[]"));
+}
+
+TEST(Namespaces, AChildSharesOurs) {
+  const NamedChild child("fathom-ns");
+  EXPECT_EQ(read_namespaces(child.pid()), read_namespaces(::getpid()));
+  EXPECT_NE(read_namespaces(::getpid()).pid, 0u);
+}
+
+}  // namespace
+}  // namespace fathom::process
