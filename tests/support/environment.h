@@ -1,0 +1,43 @@
+// What this machine allows, asked by trying and independently of the program under test: a test that cannot
+// run here is skipped with the reason, and a test that could run and fails is a failure.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+namespace fathom::support {
+
+// The reason why nobody could record with BPF here, now, or nothing.
+std::optional<std::string> why_no_bpf();
+// The reason why a process may not even sample its own children's user code, or nothing.
+std::optional<std::string> why_no_perf_event();
+// The path of a program that is installed, or nothing.
+std::optional<std::string> find_program(const std::string& name);
+// redis-server, also where only redis-tools is installed, which has the program under another name; the link
+// that is then needed is made in `folder`.
+std::optional<std::string> find_redis_server(const std::string& folder);
+
+// A folder of its own that goes away with the object.
+class TempDir {
+ public:
+  TempDir();
+  ~TempDir();
+  TempDir(const TempDir&) = delete;
+  TempDir& operator=(const TempDir&) = delete;
+  const std::string& path() const { return path_; }
+  std::string operator/(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace fathom::support
+
+#define FATHOM_NEEDS_BPF() \
+  if (const auto why = ::fathom::support::why_no_bpf()) GTEST_SKIP() << "needs BPF: " << *why
+#define FATHOM_NEEDS_PERF_EVENT() \
+  if (const auto why = ::fathom::support::why_no_perf_event()) GTEST_SKIP() << "needs perf events: " << *why
+#define FATHOM_NEEDS_PROGRAM(name) \
+  if (!::fathom::support::find_program(name)) GTEST_SKIP() << "needs " << (name) << ", which is not installed"
