@@ -54,8 +54,12 @@ struct bpf_perf_event_data {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct mm_struct;
+struct sched_entity {
+  u64 sum_exec_runtime;
+};
 struct task_struct {
   int pid, tgid;
+  struct sched_entity se;
   unsigned int flags;
   struct mm_struct* mm;
 };

@@ -6,6 +6,12 @@
 
 const volatile bool follow_children = 1;
 
+/* Its own ring: a timer that interrupts this program never finds the ring of its samples locked. */
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 18);
+} exit_ring SEC(".maps");
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(process_forked, struct task_struct* parent, struct task_struct* child) {
   u32 parent_pid = parent->tgid, pid = child->tgid;
@@ -27,6 +33,20 @@ int BPF_PROG(process_execed, struct task_struct* task, int old_pid) {
     struct tracked_process fresh = {.epoch = process->epoch + 1};
     bpf_map_update_elem(&processes, &pid, &fresh, BPF_ANY);
   }
+  return 0;
+}
+
+/* The exact CPU time of a thread, at the last moment at which it can be had. */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_exited, struct task_struct* task) {
+  struct cpu_event_thread_exit event = {.kind = CPU_EVENT_THREAD_EXIT};
+  u32 pid = task->tgid;
+  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
+  event.pid = pid;
+  event.tid = task->pid;
+  event.time_ns = bpf_ktime_get_ns();
+  event.cpu_ns = task->se.sum_exec_runtime;
+  bpf_ringbuf_output(&exit_ring, &event, sizeof(event), BPF_RB_NO_WAKEUP);
   return 0;
 }
 

@@ -8,7 +8,7 @@
 
 #define WIRE_VERSION 1
 
-enum cpu_event_kind { CPU_EVENT_STACK = 1, CPU_EVENT_SAMPLE = 2 };
+enum cpu_event_kind { CPU_EVENT_STACK = 1, CPU_EVENT_SAMPLE = 2, CPU_EVENT_THREAD_EXIT = 3 };
 
 /* A sample of a stack that was sent before: 24 bytes. */
 struct cpu_event_sample {
@@ -34,6 +34,17 @@ struct cpu_event_stack {
   u32 epoch; /* of the process's mappings, see struct tracked_process */
   u64 time_ns;
   u64 stack_id; /* hash of pid, epoch, end and addresses */
+};
+
+/* A thread of a recorded process ends; with the CPU time of its whole life. */
+struct cpu_event_thread_exit {
+  u8 kind;
+  u8 unused[3];
+  u32 tid;
+  u32 pid;
+  u32 unused2;
+  u64 time_ns;
+  u64 cpu_ns;
 };
 
 /* A process that is recorded. Key: its pid. Forked children are entered by BPF as copies of their parent. */

@@ -28,6 +28,7 @@ struct StackSample {
   std::uint64_t stack_id = 0;
   std::int64_t value = 1;
   std::uint16_t cpu = 0;
+  std::uint8_t end = 0;  // enum walk_end: how the walk of the stack ended
   SampleKind kind = SampleKind::kCpu;
   bool operator==(const StackSample&) const = default;
 };
@@ -37,6 +38,7 @@ struct StackSample {
 // process: an address is resolved with the mappings of its epoch, as a library may have been replaced at the
 // same address since.
 struct StackSeen {
+  std::uint64_t time_ns = 0;
   std::uint64_t stack_id = 0;
   std::int32_t pid = 0;
   std::uint32_t epoch = 0;
@@ -83,6 +85,14 @@ struct ThreadEnded {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;
   bool operator==(const ThreadEnded&) const = default;
+};
+
+// The CPU time of the whole life of a thread that ends.
+struct ThreadCpuTime {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t cpu_ns = 0;
+  bool operator==(const ThreadCpuTime&) const = default;
 };
 
 struct ThreadNamed {
@@ -134,7 +144,7 @@ struct Throttled {
 
 using Event =
     std::variant<StackSample, StackSeen, CopiedStackSample, ProcessForked, ProcessExeced, ThreadStarted,
-                 ThreadEnded, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+                 ThreadEnded, ThreadCpuTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

@@ -1,0 +1,304 @@
+#include "record/bpf/bpf_engine.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <cstring>
+
+#include "base/files.h"
+#include "bpf_skeleton/fathom_bpf.skel.h"
+
+namespace fathom::record {
+namespace {
+
+constexpr std::uint32_t kPageCapacity = 1u << 18;  // 64 KiB of text each: 16 GiB in all
+
+// The same rounding as the kernel's for mmapped arrays: whole pages.
+std::size_t whole_pages(std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+// libbpf explains failures on stderr by itself; its text is kept for the error message instead.
+std::string g_libbpf_text;  // the callback has no parameter for a context
+int keep_text(libbpf_print_level level, const char* format, va_list arguments) {
+  if (level != LIBBPF_WARN || g_libbpf_text.size() > 4000) return 0;
+  char line[512];
+  std::vsnprintf(line, sizeof(line), format, arguments);
+  g_libbpf_text += line;
+  return 0;
+}
+
+tl::unexpected<Error> load_error(int error_number) {
+  if (error_number == EPERM || error_number == EACCES) {
+    return fail(
+        ErrorKind::kPermission, "bpf: this user may not load BPF programs",
+        "run as root, or give fathom the capabilities: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep fathom");
+  }
+  std::string why = g_libbpf_text.substr(0, g_libbpf_text.find('\n'));
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("bpf: the kernel refused the programs: {}{}{}", std::strerror(error_number),
+                          why.empty() ? "" : "; ", why),
+              "fathom doctor names what this kernel lacks; kernels from 5.15 on with BTF are known to work");
+}
+
+}  // namespace
+
+Result<std::vector<int>> parse_cpu_list(std::string_view text) {
+  std::vector<int> cpus;
+  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    std::string_view part = text.substr(0, comma);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+    int first = 0, last = 0;
+    auto parsed = std::from_chars(part.data(), part.data() + part.size(), first);
+    last = first;
+    if (parsed.ec == std::errc() && parsed.ptr != part.data() + part.size() && *parsed.ptr == '-')
+      parsed = std::from_chars(parsed.ptr + 1, part.data() + part.size(), last);
+    if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || last < first || last > 65535)
+      return fail(ErrorKind::kMalformed, fmt::format("CPU list: cannot read '{}'", part));
+    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
+  }
+  if (cpus.empty()) return fail(ErrorKind::kMalformed, "CPU list: empty");
+  return cpus;
+}
+
+Result<void*> BpfEngine::map_array(int fd, std::size_t size) {
+  const std::size_t bytes = whole_pages(size);
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) return system_error("bpf: mmap of a table", errno);
+  areas_.push_back({address, bytes});
+  return address;
+}
+
+Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
+  libbpf_set_print(keep_text);
+  g_libbpf_text.clear();
+  std::unique_ptr<BpfEngine> engine(new BpfEngine);
+  engine->options_ = options;
+  engine->skeleton_ = fathom_bpf__open();
+  if (engine->skeleton_ == nullptr) return load_error(errno);
+  auto& maps = engine->skeleton_->maps;
+  const std::uint32_t row_lines = (options.row_capacity + 15) / 16;
+  bpf_map__set_max_entries(maps.unwind_rows, row_lines);
+  bpf_map__set_max_entries(maps.unwind_pages, kPageCapacity);
+  bpf_map__set_max_entries(maps.cpu_ring, options.ring_bytes);
+  engine->skeleton_->rodata->cpu_ring_wakeup_bytes = options.ring_bytes / 4;
+  engine->skeleton_->rodata->follow_children = options.follow_children;
+  if (const int error = fathom_bpf__load(engine->skeleton_); error != 0) return load_error(-error);
+
+  auto rows = engine->map_array(bpf_map__fd(maps.unwind_rows), std::size_t{row_lines} * 64);
+  auto pages = engine->map_array(bpf_map__fd(maps.unwind_pages), kPageCapacity * sizeof(unwind_page));
+  auto rules = engine->map_array(bpf_map__fd(maps.unwind_rules), UNWIND_MAX_RULES * sizeof(unwind_rule));
+  auto mappings = engine->map_array(bpf_map__fd(maps.unwind_mappings), MAX_MAPPINGS * sizeof(unwind_mapping));
+  for (auto* area : {&rows, &pages, &rules, &mappings}) {
+    if (!*area) return tl::unexpected<Error>(area->error());
+  }
+  const int processes = bpf_map__fd(maps.processes);
+  engine->tables_ =
+      std::make_unique<TableSpace>(TableArrays{{static_cast<unwind_row*>(*rows), row_lines * 16},
+                                               {static_cast<unwind_page*>(*pages), kPageCapacity},
+                                               {static_cast<unwind_rule*>(*rules), UNWIND_MAX_RULES},
+                                               {static_cast<unwind_mapping*>(*mappings), MAX_MAPPINGS}},
+                                   [processes](std::uint32_t pid, const tracked_process& process) {
+                                     bpf_map_update_elem(processes, &pid, &process, BPF_ANY);
+                                   });
+
+  engine->rings_ = ring_buffer__new(bpf_map__fd(maps.cpu_ring), &BpfEngine::on_event, engine.get(), nullptr);
+  if (engine->rings_ == nullptr) return load_error(errno);
+  if (ring_buffer__add(engine->rings_, bpf_map__fd(maps.exit_ring), &BpfEngine::on_event, engine.get()) != 0)
+    return load_error(errno);
+  return engine;
+}
+
+BpfEngine::~BpfEngine() {
+  stop();
+  if (rings_ != nullptr) ring_buffer__free(rings_);
+  for (const Area& area : areas_) ::munmap(area.address, area.size);
+  if (skeleton_ != nullptr) fathom_bpf__destroy(skeleton_);
+}
+
+Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& output_fd) {
+  perf_event_attr attributes{};
+  attributes.size = sizeof(attributes);
+  if (options_.event == "cycles") {
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  } else {
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  }
+  attributes.freq = 1;
+  attributes.sample_freq = options_.frequency_hz;
+  attributes.exclude_idle = 1;
+  attributes.disabled = 1;
+  // Per CPU, for all processes: an event of one process is armed and disarmed at each of its context
+  // switches, which was measured to cost ten times as much as the program's look at processes that are not
+  // recorded.
+  Fd fd(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
+  if (!fd) {
+    const int error_number = errno;
+    if (error_number == ENODEV) return {};  // the CPU went offline in between
+    if (error_number == EINVAL || error_number == E2BIG) {
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{} at {} Hz: refused by the kernel", options_.event, options_.frequency_hz),
+                  "a lower rate with -F; the limit is in /proc/sys/kernel/perf_event_max_sample_rate");
+    }
+    if (error_number == ENOENT || error_number == EOPNOTSUPP) {
+      return fail(ErrorKind::kUnsupported, options_.event + ": this machine has no such event",
+                  "-e cpu-clock");
+    }
+    auto error = system_error("perf_event_open: " + options_.event, error_number);
+    if (error.value().kind == ErrorKind::kPermission)
+      error.value().remedy = "run as root, or with the capabilities cap_bpf,cap_perfmon";
+    return error;
+  }
+  if (const int output = output_fd ? output_fd(cpu) : -1; output >= 0)
+    (void)::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT,
+                  output);  // throttling is then only seen as missing samples
+  bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.sample_cpu, fd.get());
+  if (link == nullptr) return system_error("bpf: attaching to " + options_.event, errno);
+  links_.push_back(link);
+  events_.push_back(std::move(fd));
+  return {};
+}
+
+Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
+  auto online = read_file("/sys/devices/system/cpu/online");
+  if (!online) return tl::unexpected<Error>(online.error());
+  auto cpus = parse_cpu_list(*online);
+  if (!cpus) return tl::unexpected<Error>(cpus.error());
+  for (bpf_program* program :
+       {skeleton_->progs.process_forked, skeleton_->progs.process_execed, skeleton_->progs.thread_exited}) {
+    bpf_link* link = bpf_program__attach(program);
+    if (link == nullptr)
+      return system_error(std::string("bpf: attaching ") + bpf_program__name(program), errno);
+    links_.push_back(link);
+  }
+  for (const int cpu : *cpus) {
+    if (auto opened = open_event(cpu, output_fd); !opened) return opened;
+  }
+  return {};
+}
+
+void BpfEngine::stop() {
+  for (void* link : links_) bpf_link__destroy(static_cast<bpf_link*>(link));
+  links_.clear();
+  events_.clear();
+}
+
+void BpfEngine::track(std::int32_t pid) {
+  const tracked_process unknown{};
+  bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &unknown, BPF_NOEXIST);
+}
+
+void BpfEngine::forget(std::int32_t pid) {
+  bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.processes), &pid);
+  tables_->forget(static_cast<std::uint32_t>(pid));
+}
+
+std::uint32_t BpfEngine::epoch(std::int32_t pid) const {
+  tracked_process process{};
+  bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &process);
+  return process.epoch;
+}
+
+int BpfEngine::ring_fd() const {
+  return ring_buffer__epoll_fd(rings_);
+}
+
+Result<> BpfEngine::drain(std::vector<Event>& out) {
+  drained_ = &out;
+  const int consumed = ring_buffer__consume(rings_);
+  drained_ = nullptr;
+  if (consumed < 0) return system_error("bpf: reading the ring", -consumed);
+  return {};
+}
+
+int BpfEngine::on_event(void* self, void* data, std::size_t size) {
+  auto& engine = *static_cast<BpfEngine*>(self);
+  auto& out = *engine.drained_;
+  const auto* bytes = static_cast<const std::byte*>(data);
+  switch (static_cast<std::uint8_t>(bytes[0])) {
+    case CPU_EVENT_SAMPLE: {
+      cpu_event_sample event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      StackSample sample;
+      sample.time_ns = event.time_ns;
+      sample.tid = static_cast<std::int32_t>(event.tid);
+      sample.stack_id = event.stack_id;
+      sample.cpu = event.cpu;
+      sample.end = event.end;
+      out.emplace_back(sample);
+      break;
+    }
+    case CPU_EVENT_STACK: {
+      cpu_event_stack event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      const std::size_t count = std::size_t{event.kernel_count} + event.user_count;
+      if (size < sizeof(event) + count * 8) break;
+      StackSeen stack;
+      stack.time_ns = event.time_ns;
+      stack.stack_id = event.stack_id;
+      stack.pid = static_cast<std::int32_t>(event.pid);
+      stack.epoch = event.epoch;
+      stack.end = event.end;
+      stack.kernel.resize(event.kernel_count);
+      stack.user.resize(event.user_count);
+      std::memcpy(stack.kernel.data(), bytes + sizeof(event), stack.kernel.size() * 8);
+      std::memcpy(stack.user.data(), bytes + sizeof(event) + stack.kernel.size() * 8, stack.user.size() * 8);
+      out.emplace_back(std::move(stack));
+      break;
+    }
+    case CPU_EVENT_THREAD_EXIT: {
+      cpu_event_thread_exit event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(ThreadCpuTime{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                     static_cast<std::int32_t>(event.tid), event.cpu_ns});
+      break;
+    }
+    default:
+      out.emplace_back(Lost{0, 1, Lost::What::kMalformed});
+  }
+  return 0;
+}
+
+cpu_counters BpfEngine::counters() const {
+  const int cpus =
+      libbpf_num_possible_cpus();  // not the online ones: the kernel copies a value for each possible CPU
+  std::vector<cpu_counters> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+  const std::uint32_t zero = 0;
+  cpu_counters sum{};
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.cpu_counters), &zero, values.data()) != 0) return sum;
+  for (const cpu_counters& value : values) {
+    sum.samples += value.samples;
+    sum.lost_ring_full += value.lost_ring_full;
+    sum.stacks_sent += value.stacks_sent;
+    sum.stacks_not_sent += value.stacks_not_sent;
+    sum.kernel_truncated += value.kernel_truncated;
+    sum.runs += value.runs;
+    sum.run_ns += value.run_ns;
+  }
+  return sum;
+}
+
+std::uint64_t BpfEngine::kernel_memory_bytes() const {
+  std::uint64_t bytes = options_.ring_bytes;
+  for (const Area& area : areas_) bytes += area.size;
+  bytes += SEEN_SLOTS * 8;
+  return bytes;
+}
+
+}  // namespace fathom::record

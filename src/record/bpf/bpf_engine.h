@@ -1,0 +1,87 @@
+// Engine "bpf": samples CPUs and walks stacks in the kernel. Loads the event programs, owns their maps, and
+// turns what they send into events. Everything it puts into the kernel hangs on file descriptors of this
+// process: when it dies, however it dies, nothing stays behind. Needs CAP_BPF and CAP_PERFMON (or root). One
+// thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "record/bpf/table_space.h"
+#include "record/events.h"
+
+struct fathom_bpf;
+struct ring_buffer;
+
+namespace fathom::record {
+
+struct BpfOptions {
+  std::uint32_t frequency_hz = 999;
+  std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
+  bool follow_children = true;
+  std::uint32_t row_capacity = 4u << 20;  // 4 bytes each, locked kernel memory
+  std::uint32_t ring_bytes = 8u << 20;    // a power of two
+};
+
+class BpfEngine {
+ public:
+  // Loads and verifies; nothing runs yet. kPermission or kUnsupported with a remedy when this user or kernel
+  // cannot.
+  static Result<std::unique_ptr<BpfEngine>> load(const BpfOptions& options);
+  ~BpfEngine();
+
+  // Attaches: one timer event per CPU that is online. `output_fd(cpu)` is the side-band event of that CPU,
+  // whose ring takes the records of a throttled timer; -1 for none.
+  Result<> start(const std::function<int(int cpu)>& output_fd);
+  // Detaches; what is in the rings can still be drained.
+  void stop();
+
+  // The tables of modules and the mappings of processes. A process is recorded from its first set_mappings
+  // on, and its children with it.
+  TableSpace& tables() { return *tables_; }
+  // Records a process whose mappings will come later; its samples end in WALK_NO_TABLE until then.
+  void track(std::int32_t pid);
+  void forget(std::int32_t pid);
+  // The epoch that the kernel has for the process: it grows by itself when the process replaces its image.
+  std::uint32_t epoch(std::int32_t pid) const;
+
+  // For epoll: readable when the ring of samples is filling up. Drain it at least ten times a second anyway.
+  int ring_fd() const;
+  // Appends StackSeen, StackSample (whose pid is 0: it is that of the stack), ThreadCpuTime and Lost.
+  Result<> drain(std::vector<Event>& out);
+
+  // Summed over CPUs, since start().
+  cpu_counters counters() const;
+  std::uint64_t kernel_memory_bytes() const;
+
+ private:
+  BpfEngine() = default;
+  Result<> open_event(int cpu, const std::function<int(int cpu)>& output_fd);
+
+  BpfOptions options_;
+  fathom_bpf* skeleton_ = nullptr;
+  ring_buffer* rings_ = nullptr;
+  std::vector<Fd> events_;
+  std::vector<void*> links_;
+  struct Area {
+    void* address;
+    std::size_t size;
+  };
+  std::vector<Area> areas_;
+  std::unique_ptr<TableSpace> tables_;
+  std::vector<Event>* drained_ = nullptr;
+  std::uint64_t reported_lost_ = 0;
+
+  static int on_event(void* self, void* data, std::size_t size);
+  Result<void*> map_array(int fd, std::size_t size);
+};
+
+// The CPUs of a list as in /sys/devices/system/cpu/online: "0-3,5".
+Result<std::vector<int>> parse_cpu_list(std::string_view text);
+
+}  // namespace fathom::record
