@@ -33,6 +33,16 @@ Running start_recording(const std::string& recording, const std::vector<std::str
   return running;
 }
 
+std::map<std::string, double> answer_of(const Outcome& outcome, const std::string& key) {
+  const nlohmann::json all = nlohmann::json::parse(outcome.output);
+  const nlohmann::json& object = key.empty() ? all : all.at(key);
+  std::map<std::string, double> answer;
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_number()) answer.emplace(name, value.get<double>());
+  }
+  return answer;
+}
+
 Report::Report(const std::string& recording) {
   const Outcome outcome = fathom({"report", recording, "--json"});
   if (!outcome.ok()) throw std::runtime_error("fathom report " + recording + ": " + outcome.describe());

@@ -1,0 +1,211 @@
+// What a user or a script sees: exit statuses, one-line errors with a remedy, and a launched program that
+// notices nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::support {
+namespace {
+
+using std::chrono::milliseconds;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
+
+// "fathom: WHERE: WHAT" and "try: REMEDY", and nothing else.
+auto is_one_error() {
+  return MatchesRegex("fathom: [^\n]+\n(try: [^\n]+\n)?");
+}
+
+TEST(CommandLine, WithoutAnythingSaysHowItIsUsed) {
+  const Outcome outcome = fathom({});
+  EXPECT_EQ(outcome.exit_status, 2) << outcome.describe();
+  EXPECT_THAT(outcome.output + outcome.errors,
+              AllOf(HasSubstr("record"), HasSubstr("report"), HasSubstr("flamegraph")));
+}
+
+TEST(CommandLine, HelpNamesEveryCommand) {
+  const Outcome outcome = fathom({"--help"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  for (const char* command : {"record", "report", "flamegraph", "export", "doctor"}) {
+    EXPECT_THAT(outcome.output, HasSubstr(command));
+    EXPECT_EQ(fathom({command, "--help"}).exit_status, 0) << command;
+  }
+}
+
+TEST(CommandLine, WrongUsageIsTwo) {
+  EXPECT_EQ(fathom({"no-such-command"}).exit_status, 2);
+  EXPECT_EQ(fathom({"record", "--no-such-option", "--", "true"}).exit_status, 2);
+  EXPECT_EQ(fathom({"record", "-F", "often", "--", "true"}).exit_status, 2);
+  EXPECT_EQ(fathom({"record"}).exit_status, 2) << "no target";
+  EXPECT_EQ(fathom({"record", "-p", "1", "--", "true"}).exit_status, 2) << "two targets";
+}
+
+TEST(CommandLine, AProcessThatIsNotThereIsThree) {
+  const TempDir folder;
+  const Outcome by_pid = fathom({"record", "-p", "4194000", "-o", folder / "x.fathom"});
+  EXPECT_EQ(by_pid.exit_status, 3) << by_pid.describe();
+  EXPECT_THAT(by_pid.errors, AllOf(is_one_error(), HasSubstr("4194000")));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.fathom"));
+
+  const Outcome by_name = fathom({"record", "-n", "nobody-has-this", "-o", folder / "x.fathom"});
+  EXPECT_EQ(by_name.exit_status, 3) << by_name.describe();
+  EXPECT_THAT(by_name.errors, AllOf(is_one_error(), HasSubstr("nobody-has-this")));
+}
+
+TEST(CommandLine, AProgramThatCannotBeStartedIsNamed) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", "/no/such/program"});
+  EXPECT_THAT(outcome.exit_status, testing::AnyOf(1, 3)) << outcome.describe();
+  EXPECT_THAT(outcome.errors, AllOf(StartsWith("fathom: "), HasSubstr("/no/such/program")));
+}
+
+TEST(CommandLine, AnAmbiguousNameIsRefusedWithTheCandidates) {
+  const TempDir folder;
+  std::filesystem::copy_file(CPU_SHARES, folder / "twin-name");
+  const Running first({folder / "twin-name", "20"});
+  const Running second({folder / "twin-name", "20"});
+  pause_ms(200);
+  const Outcome outcome = fathom({"record", "-n", "twin-name", "-d", "1", "-o", folder / "x.fathom"});
+  EXPECT_NE(outcome.exit_status, 0);
+  EXPECT_THAT(outcome.errors,
+              AllOf(HasSubstr(std::to_string(first.pid())), HasSubstr(std::to_string(second.pid()))));
+  EXPECT_FALSE(std::filesystem::exists(folder / "x.fathom"));
+}
+
+TEST(CommandLine, ALaunchedProgramKeepsItsStreamsAndItsExitStatus) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", "sh", "-c",
+                                  "cat; echo trouble >&2; test -e /proc/self/fd/3 && echo extra; exit 7"},
+                                 {.input = "passed through\n"});
+  EXPECT_EQ(outcome.exit_status, 7) << outcome.describe();
+  EXPECT_EQ(outcome.output, "passed through\n") << "and no descriptor of ours was inherited";
+  EXPECT_THAT(outcome.errors, HasSubstr("trouble\n"));
+}
+
+TEST(CommandLine, ALaunchedProgramThatCrashesLeavesACompleteRecording) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", "sh", "-c",
+                                  "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -SEGV $$"});
+  EXPECT_EQ(outcome.exit_status, 128 + SIGSEGV) << outcome.describe();
+  EXPECT_GT(Report(folder / "x.fathom").samples(), 20);
+}
+
+TEST(CommandLine, WithoutAnOutputFileTheRecordingGoesToItsOwnFolder) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "--", CPU_SHARES, "0.5"}, {.folder = folder.path()});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  int found = 0;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "fathom-profiles")) {
+    if (entry.path().extension() != ".fathom") continue;
+    ++found;
+    EXPECT_EQ(entry.path().parent_path().filename(), "cpu_shares");
+    EXPECT_EQ(entry.status().permissions(), std::filesystem::perms(0600));
+    EXPECT_THAT(outcome.errors, HasSubstr("fathom report")) << "what to type next";
+  }
+  EXPECT_EQ(found, 1);
+}
+
+TEST(CommandLine, TheLastLineOfRecordIsTheNextCommand) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const std::string recording = folder / "x.fathom";
+  const Outcome outcome = fathom({"record", "-o", recording, "--", CPU_SHARES, "0.5"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  ASSERT_FALSE(outcome.errors.empty());
+  const std::size_t last = outcome.errors.rfind('\n', outcome.errors.size() - 2) + 1;
+  EXPECT_THAT(outcome.errors.substr(last), HasSubstr(recording));
+}
+
+TEST(CommandLine, ForeignAndDamagedFilesAreRefusedInOneLine) {
+  const TempDir folder;
+  std::ofstream(folder / "noise.fathom") << std::string(4096, '\x81');
+  std::ofstream(folder / "empty.fathom");
+  for (const char* command : {"report", "flamegraph", "export"}) {
+    for (const char* name : {"noise.fathom", "empty.fathom", "missing.fathom"}) {
+      std::vector<std::string> arguments{command, folder / name};
+      if (std::string(command) == "export") arguments.insert(arguments.end(), {"--to", "folded"});
+      const Outcome outcome = fathom(arguments, {.folder = folder.path()});
+      EXPECT_THAT(outcome.exit_status, testing::AnyOf(1, 3))
+          << command << " " << name << ": " << outcome.describe();
+      EXPECT_THAT(outcome.errors, AllOf(is_one_error(), HasSubstr(name))) << command;
+    }
+  }
+}
+
+TEST(CommandLine, ARecordingCutAnywhereIsReadOrRefused) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  ASSERT_TRUE(fathom({"record", "-o", folder / "whole.fathom", "--", CPU_SHARES, "1"}).ok());
+  const auto size = std::filesystem::file_size(folder / "whole.fathom");
+  for (int part = 0; part < 16; ++part) {
+    std::filesystem::copy_file(folder / "whole.fathom", folder / "cut.fathom",
+                               std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(folder / "cut.fathom", size * part / 16);
+    const Outcome outcome = fathom({"report", folder / "cut.fathom"});
+    EXPECT_EQ(outcome.signal, 0) << part;
+    if (outcome.exit_status != 0) {
+      EXPECT_EQ(outcome.exit_status, 1) << part;
+      EXPECT_THAT(outcome.errors, is_one_error()) << part;
+    }
+  }
+}
+
+// Installed on a machine without sources, compiler and tools: everything it needs is in it.
+TEST(CommandLine, RunsAlone) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  std::filesystem::copy_file(fathom_command({}).front(), folder / "fathom");
+  std::filesystem::copy_file(CPU_SHARES, folder / "target");
+  const CommandOptions bare{.folder = folder.path(),
+                            .environment = {"PATH=/nonexistent", "HOME=/nonexistent"}};
+  const auto alone = [&](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), folder / "fathom");
+    return run(arguments, bare);
+  };
+  Outcome outcome = alone({"record", "-o", "x.fathom", "--", "./target", "1"});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  outcome = alone({"report", "x.fathom"});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.output, HasSubstr("work_beta"));
+  outcome = alone({"flamegraph", "x.fathom", "-o", "x.svg"});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_GT(std::filesystem::file_size(folder / "x.svg"), 2000u);
+  outcome = alone({"export", "x.fathom", "--to", "folded"});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("truth-two;"), HasSubstr("work_beta")));
+}
+
+TEST(CommandLine, DoctorAnswersAndChangesNothing) {
+  const auto settings = [] {
+    std::string all;
+    for (const char* name :
+         {"kernel/perf_event_paranoid", "kernel/kptr_restrict", "kernel/unprivileged_bpf_disabled"}) {
+      std::ifstream file("/proc/sys/" + std::string(name));
+      std::string value;
+      std::getline(file, value);
+      all += value + "\n";
+    }
+    return all;
+  };
+  const std::string before = settings();
+  const Outcome outcome = fathom({"doctor"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_FALSE(outcome.output.empty());
+  EXPECT_EQ(settings(), before);
+}
+
+}  // namespace
+}  // namespace fathom::support

@@ -1,0 +1,106 @@
+// Stacks that reach the start of their thread: on purpose-made hard cases, and on real, optimised programs
+// from Debian.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <fstream>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::support {
+namespace {
+
+using std::chrono::milliseconds;
+
+void expect_complete(const Report& report, double samples_at_least) {
+  EXPECT_GE(report.samples(), samples_at_least);
+  EXPECT_GE(report.complete_percent(), 99.9) << report.quality();
+  std::printf("  %.0f samples, %.3f %% complete\n", report.samples(), report.complete_percent());
+}
+
+TEST(Completeness, StacksZoo) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", STACKS_ZOO, "8"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const Report report(folder / "x.fathom");
+  expect_complete(report, 4000);
+  for (const auto& [scene, played] : nlohmann::json::parse(outcome.output).items())
+    EXPECT_GT(played, 3) << scene;
+  for (const char* name :
+       {"zoo_alloca", "zoo_aligned", "zoo_aligned_alloca", "zoo_huge", "zoo_recursion",
+        "zoo_leaf_without_cfi", "zoo_framed_without_cfi", "zoo_signal_handler", "zoo_alternate_handler",
+        "zoo_interrupted", "zoo_plt_caller", "zoo_plugin_burn", "zoo_libc_strings", "zoo_vdso",
+        "zoo_jit_loop", "zoo_called_by_jit", "zoo_short_thread", "zoo_forked_child", "zoo_executed_child"}) {
+    EXPECT_GT(report.total_percent(name), 0) << name;
+  }
+  // A handler's stack goes on below the frame of the signal, to where the thread was interrupted.
+  EXPECT_GT(report.total_percent("zoo::scene_signal(std::chrono::time_point<std::chrono::_V2::steady_clock, "
+                                 "std::chrono::duration<long, std::ratio<1l, 1000000000l> > >)"),
+            report.total_percent("zoo_signal_handler"));
+  EXPECT_TRUE(report.has_thread("zoo-first"));
+  EXPECT_TRUE(report.has_thread("zoo-second"));
+  EXPECT_TRUE(report.has_thread("zoo-short"));
+}
+
+TEST(Completeness, RedisUnderLoad) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const auto server_path = find_redis_server(folder.path());
+  if (!server_path) GTEST_SKIP() << "needs redis-tools, which is not installed";
+  FATHOM_NEEDS_PROGRAM("redis-benchmark");
+  const std::string socket = folder / "redis.sock";
+  const Running server(
+      {*server_path, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"},
+      {.folder = folder.path()});
+  ASSERT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(5000)));
+  const Running load({"redis-benchmark", "-s", socket, "-t", "set,get", "-n", "100000000", "-c", "20", "-q"});
+  pause_ms(500);
+  const Outcome outcome =
+      fathom({"record", "-d", "5", "-o", folder / "x.fathom", "-p", std::to_string(server.pid())});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_complete(Report(folder / "x.fathom"), 1000);
+}
+
+TEST(Completeness, TheCompiler) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_PROGRAM("g++");
+  const TempDir folder;
+  std::ofstream source(folder / "big.cpp");
+  source << "#include <algorithm>\n#include <map>\n#include <regex>\n#include <string>\n";
+  for (int i = 0; i < 60; ++i) {
+    source << "struct Key" << i << " { int value; bool operator<(const Key" << i
+           << "& other) const { return value < other.value; } };\n"
+           << "std::map<Key" << i << ", std::string> table" << i << ";\n"
+           << "bool find" << i << "(const std::string& text) { table" << i << "[{" << i
+           << "}] = text; return std::regex_search(text, std::regex(\"a" << i << "+b\")); }\n";
+  }
+  source.close();
+  const Outcome outcome =
+      fathom({"record", "-o", folder / "x.fathom", "--", "g++", "-O2", "-c", "big.cpp", "-o", "big.o"},
+             {.folder = folder.path()});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const Report report(folder / "x.fathom");
+  expect_complete(report, 2000);
+  EXPECT_TRUE(report.has_thread("cc1plus"));
+}
+
+// Code made by a just-in-time compiler, which can be passed by its frame pointers only.
+TEST(Completeness, Node) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_PROGRAM("node");
+  const TempDir folder;
+  const Outcome outcome =
+      fathom({"record", "-o", folder / "x.fathom", "--", "node", "-e",
+              "const seen = new Map(); const end = Date.now() + 4000; let i = 0;"
+              "while (Date.now() < end) { const s = JSON.stringify({a: i++ % 5000, b: [1, 2, 3]});"
+              "seen.set(s, (seen.get(s) || 0) + JSON.parse(s).b.length); }"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_complete(Report(folder / "x.fathom"), 2000);
+}
+
+}  // namespace
+}  // namespace fathom::support

@@ -1,0 +1,166 @@
+// The recording ends in every way it can: the profiler is asked to stop, is killed, its time is over; the
+// target ends or crashes. Always there is a file to read, a target that runs on unless it ended by itself,
+// and nothing left in the kernel.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+#include "support/kernel_objects.h"
+
+namespace fathom::support {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// The executable mappings and who traces it: what an intruder would change.
+std::string outside_of(pid_t pid) {
+  std::istringstream maps(content("/proc/" + std::to_string(pid) + "/maps"));
+  std::string seen;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("r-xp") != std::string::npos) seen += line + "\n";
+  }
+  const std::string status = content("/proc/" + std::to_string(pid) + "/status");
+  return seen + status.substr(status.find("TracerPid:"), 12);
+}
+
+class Kill : public testing::Test {
+ protected:
+  // A target that has been running for a moment, and a recording of it.
+  Running start_target(const char* seconds = "30") {
+    Running target({CPU_SHARES, seconds});
+    pause_ms(300);
+    return target;
+  }
+  Running attach(const Running& target, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"-p", std::to_string(target.pid())});
+    return start_recording(recording_, more);
+  }
+  void expect_clean_kernel(const KernelObjects& held) {
+    KernelObjects left;
+    EXPECT_TRUE(wait_until([&] { return (left = still_there(held)).empty(); }, milliseconds(5000)))
+        << left.programs.size() << " programs, " << left.links.size() << " links, " << left.maps.size()
+        << " maps are still in the kernel";
+  }
+
+  TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
+};
+
+TEST_F(Kill, KilledAtAnyMomentItLeavesAReadableFileAndNothingElse) {
+  FATHOM_NEEDS_BPF();
+  const Running target = start_target();
+  const std::string before = outside_of(target.pid());
+  Running recorder = attach(target);
+  pause_ms(4000);
+  const KernelObjects held = objects_of(recorder.pid());
+  EXPECT_FALSE(held.programs.empty());
+  recorder.kill_and_wait();
+
+  EXPECT_FALSE(target.finished());
+  EXPECT_EQ(outside_of(target.pid()), before);
+  expect_clean_kernel(held);
+  const Report report(recording_);
+  // Two threads, and a machine that others use as well: half of what an idle one would give, up to the last
+  // second.
+  EXPECT_GT(report.samples(), 1400);
+  EXPECT_GT(report.duration_s(), 2.5);
+  EXPECT_TRUE(report.has_function("work_gamma")) << "names are written while recording";
+}
+
+TEST_F(Kill, KilledWhileStartingItLeavesNothingBehind) {
+  FATHOM_NEEDS_BPF();
+  const Running target = start_target();
+  for (const int delay_ms : {5, 20, 40, 80, 160}) {
+    Running recorder(fathom_command({"record", "-o", folder_ / (std::to_string(delay_ms) + ".fathom"), "-p",
+                                     std::to_string(target.pid())}));
+    pause_ms(delay_ms);
+    const KernelObjects held = objects_of(recorder.pid());
+    recorder.kill_and_wait();
+    expect_clean_kernel(held);
+    EXPECT_FALSE(target.finished());
+  }
+}
+
+class KillBySignal : public Kill, public testing::WithParamInterface<int> {};
+
+TEST_P(KillBySignal, AskedToStopItFinishesTheFile) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const Running target = start_target();
+  const std::string before = outside_of(target.pid());
+  Running recorder = attach(target);
+  pause_ms(1500);
+  const KernelObjects held = objects_of(recorder.pid());
+  recorder.send(GetParam());
+  const Outcome outcome = recorder.wait(milliseconds(5000));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_FALSE(target.finished());
+  EXPECT_EQ(outside_of(target.pid()), before);
+  expect_clean_kernel(held);
+  EXPECT_GT(Report(recording_).samples(), 500);
+}
+INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal, testing::Values(SIGINT, SIGTERM, SIGHUP),
+                         [](const auto& parameter) { return std::string(sigabbrev_np(parameter.param)); });
+
+TEST_F(Kill, StopsWhenTheTimeIsOver) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const Running target = start_target();
+  Running recorder = attach(target, {"-d", "2"});
+  const Outcome outcome = recorder.wait(milliseconds(10'000));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_FALSE(target.finished());
+  EXPECT_NEAR(Report(recording_).duration_s(), 2, 0.3);
+}
+
+TEST_F(Kill, EndsWithItsTarget) {
+  FATHOM_NEEDS_PERF_EVENT();
+  Running target = start_target("2.5");
+  Running recorder = attach(target);
+  // Somebody has to wait for the target, or it stays a zombie; a profiler may take that for the end as well.
+  EXPECT_EQ(target.wait(milliseconds(10'000)).exit_status, 0);
+  const Outcome outcome = recorder.wait(milliseconds(5000));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_GT(Report(recording_).samples(), 800);
+}
+
+TEST_F(Kill, EndsWithATargetThatCrashes) {
+  FATHOM_NEEDS_PERF_EVENT();
+  Running target = start_target();
+  Running recorder = attach(target);
+  pause_ms(1500);
+  target.send(SIGSEGV);
+  EXPECT_EQ(target.wait(milliseconds(10'000)).signal, SIGSEGV);
+  const Outcome outcome = recorder.wait(milliseconds(5000));
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  const Report report(recording_);
+  EXPECT_GT(report.samples(), 500);
+  EXPECT_TRUE(report.has_function("work_beta"));
+}
+
+// Killing the profiler must not take the launched program with it.
+TEST_F(Kill, ALaunchedTargetSurvivesTheProfiler) {
+  FATHOM_NEEDS_PERF_EVENT();
+  std::filesystem::copy_file(CPU_SHARES, folder_ / "survivor");
+  Running recorder = start_recording(recording_, {"--", folder_ / "survivor", "4"});
+  pause_ms(1500);
+  recorder.send(SIGKILL);
+  pause_ms(500);
+  EXPECT_TRUE(run({"pgrep", "-x", "survivor"}).ok());
+  EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "survivor"}).ok(); }, milliseconds(8000)));
+  EXPECT_GT(Report(recording_).samples(), 300);
+}
+
+}  // namespace
+}  // namespace fathom::support
