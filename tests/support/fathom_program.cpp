@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "support/kernel_objects.h"
@@ -46,35 +47,38 @@ std::map<std::string, double> answer_of(const Outcome& outcome, const std::strin
 Report::Report(const std::string& recording) {
   const Outcome outcome = fathom({"report", recording, "--json"});
   if (!outcome.ok()) throw std::runtime_error("fathom report " + recording + ": " + outcome.describe());
-  json_ = nlohmann::json::parse(outcome.output);
-}
-
-double Report::percent(const std::string& function, const char* key) const {
-  double sum = 0;
-  for (const auto& row : json_.at("functions")) {
-    if (row.at("name") == function) sum += row.at(key).get<double>();
-  }
-  return samples() > 0 ? 100 * sum / samples() : 0;
+  const nlohmann::json all = nlohmann::json::parse(outcome.output);
+  const nlohmann::json& quality = all.at("quality");
+  samples_ = quality.at("samples");
+  lost_ = quality.at("lost");
+  complete_percent_ = quality.at("complete_percent");
+  quality_ = quality.dump(2);
+  duration_s_ = all.at("duration_s");
+  engine_ = all.at("engine");
+  for (const auto& row : all.at("functions"))
+    functions_.push_back({row.at("name"), row.at("self"), row.at("total")});
+  for (const auto& row : all.at("threads")) threads_.push_back(row.at("name"));
 }
 
 double Report::total_percent(const std::string& function) const {
-  return percent(function, "total");
+  double sum = 0;
+  for (const Function& row : functions_) sum += row.name == function ? row.total : 0;
+  return samples_ > 0 ? 100 * sum / samples_ : 0;
 }
+
 double Report::self_percent(const std::string& function) const {
-  return percent(function, "self");
+  double sum = 0;
+  for (const Function& row : functions_) sum += row.name == function ? row.self : 0;
+  return samples_ > 0 ? 100 * sum / samples_ : 0;
 }
 
 bool Report::has_function(const std::string& name_part) const {
-  const auto& rows = json_.at("functions");
-  return std::any_of(rows.begin(), rows.end(), [&](const nlohmann::json& row) {
-    return row.at("name").get<std::string>().find(name_part) != std::string::npos;
-  });
+  return std::any_of(functions_.begin(), functions_.end(),
+                     [&](const Function& row) { return row.name.find(name_part) != std::string::npos; });
 }
 
 bool Report::has_thread(const std::string& name) const {
-  const auto& rows = json_.at("threads");
-  return std::any_of(rows.begin(), rows.end(),
-                     [&](const nlohmann::json& row) { return row.at("name") == name; });
+  return std::find(threads_.begin(), threads_.end(), name) != threads_.end();
 }
 
 }  // namespace fathom::support

@@ -3,7 +3,6 @@
 
 #include <chrono>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -22,27 +21,32 @@ Running start_recording(const std::string& recording, const std::vector<std::str
 // The answer of a truth program: what one object of its JSON says, by name ("" is the outermost object).
 std::map<std::string, double> answer_of(const Outcome& outcome, const std::string& key = "");
 
-// `fathom report RECORDING --json`. Throws with what the program said when it failed.
+// What `fathom report RECORDING --json` says. Throws with the program's own words when it failed.
 class Report {
  public:
   explicit Report(const std::string& recording);
-  const nlohmann::json& json() const { return json_; }
 
-  double samples() const { return json_.at("quality").at("samples").get<double>(); }
-  double lost() const { return json_.at("quality").at("lost").get<double>(); }
-  double complete_percent() const { return json_.at("quality").at("complete_percent").get<double>(); }
-  double duration_s() const { return json_.at("duration_s").get<double>(); }
-  std::string engine() const { return json_.at("engine").get<std::string>(); }
-  // Of all samples, those that have a function of this exact name anywhere in their stack.
+  double samples() const { return samples_; }
+  double lost() const { return lost_; }
+  double complete_percent() const { return complete_percent_; }
+  double duration_s() const { return duration_s_; }
+  const std::string& engine() const { return engine_; }
+  const std::string& quality() const { return quality_; }  // the whole block, for messages
+  // Of all samples, those that have a function of this exact name anywhere in their stack, or at its top.
   double total_percent(const std::string& function) const;
   double self_percent(const std::string& function) const;
-  std::string quality() const { return json_.at("quality").dump(2); }
   bool has_function(const std::string& name_part) const;
   bool has_thread(const std::string& name) const;
 
  private:
-  double percent(const std::string& function, const char* key) const;
-  nlohmann::json json_;
+  struct Function {
+    std::string name;
+    double self, total;
+  };
+  double samples_, lost_, complete_percent_, duration_s_;
+  std::string engine_, quality_;
+  std::vector<Function> functions_;
+  std::vector<std::string> threads_;
 };
 
 }  // namespace fathom::support
