@@ -28,8 +28,7 @@ TEST(Completeness, StacksZoo) {
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const Report report(folder / "x.fathom");
   expect_complete(report, 4000);
-  for (const auto& [scene, played] : nlohmann::json::parse(outcome.output).items())
-    EXPECT_GT(played, 3) << scene;
+  for (const auto& [scene, played] : answer_of(outcome)) EXPECT_GT(played, 3) << scene;
   for (const char* name :
        {"zoo_alloca", "zoo_aligned", "zoo_aligned_alloca", "zoo_huge", "zoo_recursion",
         "zoo_leaf_without_cfi", "zoo_framed_without_cfi", "zoo_signal_handler", "zoo_alternate_handler",

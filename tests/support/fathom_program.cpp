@@ -45,7 +45,7 @@ std::map<std::string, double> answer_of(const Outcome& outcome, const std::strin
 }
 
 Report::Report(const std::string& recording) {
-  const Outcome outcome = fathom({"report", recording, "--json"});
+  const Outcome outcome = fathom({"report", recording, "--json", "--top", "0"});
   if (!outcome.ok()) throw std::runtime_error("fathom report " + recording + ": " + outcome.describe());
   const nlohmann::json all = nlohmann::json::parse(outcome.output);
   const nlohmann::json& quality = all.at("quality");
