@@ -1,0 +1,47 @@
+#include "record/perf/side_band.h"
+
+#include <type_traits>
+
+#include "record/perf/event.h"
+
+namespace fathom::record {
+
+void report_tasks(perf_event_attr& attributes) {
+  attributes.mmap = 1;  // executable mappings; without it mmap2 alone says nothing
+  attributes.mmap2 = 1;
+  attributes.comm = 1;
+  attributes.comm_exec = 1;
+  attributes.task = 1;
+}
+
+Result<SideBand> SideBand::open(std::size_t ring_bytes) {
+  perf_event_attr attributes = base_attributes();
+  attributes.config = PERF_COUNT_SW_DUMMY;
+  attributes.watermark = 1;
+  attributes.wakeup_watermark = 1;
+  report_tasks(attributes);
+
+  RingSet rings{RecordDecoder(attributes)};
+  for (int cpu : online_cpus()) {
+    auto event = open_event(attributes, -1, cpu, "mappings, names and threads of all processes");
+    if (!event) return tl::unexpected(event.error());
+    if (auto added = rings.add(cpu, std::move(*event), ring_bytes); !added)
+      return tl::unexpected(added.error());
+  }
+  return SideBand(std::move(rings));
+}
+
+void SideBand::drain(std::vector<SideBandEvent>& out) {
+  scratch_.clear();
+  rings_.drain(scratch_);
+  for (Event& event : scratch_) {
+    std::visit(
+        [&](auto& e) {
+          if constexpr (std::is_constructible_v<SideBandEvent, std::remove_reference_t<decltype(e)>>)
+            out.emplace_back(std::move(e));
+        },
+        event);
+  }
+}
+
+}  // namespace fathom::record
