@@ -1,0 +1,25 @@
+// What recording costs a program and what it delivers: every profiler in turn on the same work, round after
+// round, and every figure against the run without a profiler of the same round.
+#pragma once
+
+#include <sys/types.h>
+
+#include <string>
+
+namespace fathom::bench {
+
+// Something to record. start() begins a fresh target that is ready to be attached to; work() makes it work,
+// for about seconds_per_run(), and gives its throughput; stop() ends it.
+class Workload {
+ public:
+  virtual ~Workload() = default;
+  virtual pid_t start() = 0;
+  virtual double work() = 0;
+  virtual void stop() = 0;
+  virtual std::string unit() const = 0;  // of the throughput
+};
+
+// Prints the table. `folder` is for the recordings.
+void compare_profilers(Workload& workload, const std::string& folder);
+
+}  // namespace fathom::bench

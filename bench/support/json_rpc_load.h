@@ -1,0 +1,14 @@
+// Load for an Ethereum node: JSON-RPC over HTTP on loopback, on several connections, each with one request
+// under way.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace fathom::bench {
+
+// Sends `requests` in turn for `seconds` and gives the answers per second. Throws when the node cannot be
+// reached or hangs up.
+double json_rpc_load(int port, const std::vector<std::string>& requests, int connections, double seconds);
+
+}  // namespace fathom::bench
