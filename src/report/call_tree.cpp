@@ -137,6 +137,7 @@ Sums add_up(const Profile& profile, const TreeOptions& options, CallTree& tree) 
   }
   const Filter filter(profile, options.selection);
   const bool counts = tree.unit == "samples";  // a value of 3 is three samples of weight 1
+  ValueBudget budget;
   double weights = 0;
   double squares = 0;
   FlatMap<std::int64_t> totals;
@@ -146,10 +147,11 @@ Sums add_up(const Profile& profile, const TreeOptions& options, CallTree& tree) 
       continue;
     }
     ++tree.samples;
-    const auto value = static_cast<double>(sample.value);
-    weights += value;
-    squares += counts ? value : value * value;
-    totals[std::uint64_t{root_of_thread[sample.thread.value]} << 32 | sample.stack.value] += sample.value;
+    const std::int64_t value = budget.take(sample.value);
+    const auto weight = static_cast<double>(value);
+    weights += weight;
+    squares += counts ? weight : weight * weight;
+    totals[std::uint64_t{root_of_thread[sample.thread.value]} << 32 | sample.stack.value] += value;
   }
   if (squares > 0) tree.effective_samples = weights * weights / squares;
   sums.rows.reserve(totals.size());
@@ -334,9 +336,9 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   tree.modules.push_back({});  // "no module" sorts first: every other row has a name or a kind
   for (std::size_t i = 1; i < profile.modules.size(); ++i) {
     const profile::Module& module = profile.modules[i];
-    tree.modules.push_back({std::string(profile.strings[module.name]),
-                            std::string(profile.strings[module.path]),
-                            std::string(profile.strings[module.build_id]), module.kind, module.symbols});
+    const auto text = [&](profile::StringId id) { return std::string(profile.strings[id]); };
+    tree.modules.push_back({text(module.name), text(module.path), text(module.build_id),
+                            text(module.symbols_path), module.kind, module.symbols});
   }
   const std::vector<std::uint32_t> module_rank = sort_and_rank(tree.modules);
   arrange(draft, places.all(), name_rank, module_rank, tree);

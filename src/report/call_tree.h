@@ -46,6 +46,7 @@ struct TreeModule {
   std::string name;  // short, "libc.so.6"; "" for threads and for code outside of every module
   std::string path;
   std::string build_id;
+  std::string symbols_path;  // where its names came from; empty if the module itself
   profile::ModuleKind kind = profile::ModuleKind::kUnknown;
   profile::SymbolSource symbols = profile::SymbolSource::kNone;
   auto operator<=>(const TreeModule&) const = default;
@@ -70,7 +71,7 @@ struct CallTree {
 };
 
 struct TreeOptions {
-  Selection selection;
+  Selection selection = {};
   bool thread_roots = true;    // the first frame is the thread's name
   bool reverse = false;        // from the leaf to the root: what is merged is who called it
   bool fold_generics = false;  // "Vec<..>::push"; see fold_generics.h

@@ -13,10 +13,10 @@ namespace fathom::report {
 
 struct Selection {
   profile::Metric metric = profile::Metric::kCpu;
-  std::optional<std::string> thread;  // exact name, or a thread id in digits
-  std::optional<std::int32_t> pid;
-  std::optional<std::uint64_t> from_ns;  // from the start of the recording
-  std::optional<std::uint64_t> to_ns;    // exclusive
+  std::optional<std::string> thread = {};  // exact name, or a thread id in digits
+  std::optional<std::int32_t> pid = {};
+  std::optional<std::uint64_t> from_ns = {};  // from the start of the recording
+  std::optional<std::uint64_t> to_ns = {};    // exclusive
 };
 
 // Answers for one profile which samples are selected; threads are looked up once. `profile` outlives it.
@@ -36,6 +36,21 @@ class Filter {
   std::uint64_t from_ns_ = 0;
   std::uint64_t to_ns_ = UINT64_MAX;
   std::vector<char> threads_;
+};
+
+// Lets values through as long as all of them together fit into 64 bits, and cuts what does not: sums over any
+// number of them cannot overflow afterwards. Values of real recordings never come near; those of broken files
+// do.
+class ValueBudget {
+ public:
+  std::int64_t take(std::int64_t value) {
+    const std::int64_t taken = value < -left_ ? -left_ : value > left_ ? left_ : value;
+    left_ -= taken < 0 ? -taken : taken;
+    return taken;
+  }
+
+ private:
+  std::int64_t left_ = INT64_MAX;
 };
 
 // The metrics that have samples, in the order of the enum.

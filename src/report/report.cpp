@@ -1,0 +1,214 @@
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include "report/words.h"
+
+namespace fathom::report {
+namespace {
+
+std::uint32_t number_in(const std::map<std::string, std::string>& facts, const std::string& key) {
+  const auto found = facts.find(key);
+  std::uint32_t value = 0;
+  if (found != facts.end()) {
+    std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
+  }
+  return value;
+}
+
+// Why nothing is left, when something was there.
+Error nothing_selected(const profile::Profile& profile, const Selection& selection) {
+  const std::vector<profile::Metric> metrics = metrics_in(profile);
+  if (std::find(metrics.begin(), metrics.end(), selection.metric) == metrics.end()) {
+    std::string known;
+    for (const profile::Metric metric : metrics) {
+      known += (known.empty() ? "--metric " : " or --metric ") + std::string(profile::to_string(metric));
+    }
+    return {ErrorKind::kNotFound,
+            fmt::format("no samples of metric {}", profile::to_string(selection.metric)), known};
+  }
+  if (selection.thread) {
+    return {ErrorKind::kNotFound,
+            fmt::format("no samples of thread '{}' in this selection", *selection.thread),
+            "--threads lists the threads"};
+  }
+  return {ErrorKind::kNotFound, "the selection leaves no samples",
+          fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
+}
+
+std::string metric_words(profile::Metric metric) {
+  switch (metric) {
+    case profile::Metric::kCpu:
+      return "CPU";
+    case profile::Metric::kOffCpu:
+      return "off-CPU";
+    case profile::Metric::kWall:
+      return "wall-clock";
+    case profile::Metric::kHeapAllocated:
+      return "allocated bytes";
+    case profile::Metric::kHeapAllocations:
+      return "allocations";
+  }
+  return "";
+}
+
+std::string sentence_of_origin(const Report& report) {
+  const profile::Meta& meta = report.profile->meta;
+  const CallTree& tree = report.tree;
+  std::string text = meta.target.empty() ? std::string("This profile") : printable(meta.target);
+  text +=
+      fmt::format(": {} {}", with_commas(static_cast<std::int64_t>(tree.samples)), metric_words(tree.metric));
+  text += tree.samples == 1 ? " sample" : " samples";
+  if (report.activity.duration_s > 0) text += " in " + seconds(report.activity.duration_s);
+  std::vector<std::string> parts;
+  if (!meta.event.empty()) {
+    parts.push_back(printable(meta.event) +
+                    (meta.frequency_hz ? fmt::format(" at {} Hz", meta.frequency_hz) : ""));
+  }
+  if (!meta.engine.empty())
+    parts.push_back(meta.engine == "import" ? "imported" : "engine " + printable(meta.engine));
+  if (tree.unit != "samples") parts.push_back(amount(static_cast<double>(tree.total), tree.unit) + " in all");
+  return text + (parts.empty() ? "." : fmt::format(" ({}).", fmt::join(parts, ", ")));
+}
+
+std::string sentence_of_activity(const Activity& activity) {
+  if (!activity.cpus_used()) return "";
+  const double used = *activity.cpus_used();
+  const std::string of = activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus);
+  if (activity.idle()) {
+    return fmt::format("The process was idle: {} CPU ({} of CPU time{}).", percent(used),
+                       seconds(*activity.cpu_s), activity.exact ? "" : ", estimated from samples");
+  }
+  return fmt::format("It used {} of CPU time{}: {:.2f}{} CPUs on average.", seconds(*activity.cpu_s),
+                     activity.exact ? "" : " (estimated from samples)", used, of);
+}
+
+std::string share_with_error(const CallTree& tree, std::int64_t value) {
+  return fmt::format("{} ±{}", percent(share(tree, value)),
+                     percent_number(share_interval(tree, value).half_width()));
+}
+
+std::string sentence_of_cost(const Report& report) {
+  const CallTree& tree = report.tree;
+  if (report.functions.empty()) return "No sample has a stack.";
+  const FunctionRow top =
+      *std::max_element(report.functions.begin(), report.functions.end(),
+                        [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
+  std::string text = fmt::format("The largest cost of its own is {}", printable(tree.names[top.name]));
+  if (const std::string& module = tree.modules[top.module].name; !module.empty())
+    text += " in " + printable(module);
+  text += fmt::format(", {}", share_with_error(tree, top.self));
+  if (is_noise(tree, top.self)) text += ", which is no more than noise";
+  if (!report.modules.empty()) {
+    const ModuleRow& module = report.modules.front();
+    const std::string& name = tree.modules[module.module].name;
+    text +=
+        fmt::format("; the largest module is {}, {}", name.empty() ? "code of no module" : printable(name),
+                    percent(share(tree, module.self)));
+  }
+  return text + ".";
+}
+
+std::string sentence_of_threads(const Report& report) {
+  if (report.threads.size() < 2) return "";
+  const ThreadRow& top = report.threads.front();
+  return fmt::format("The busiest of {} threads is {}{}, {}.",
+                     with_commas(static_cast<std::int64_t>(report.threads.size())), printable(top.name),
+                     top.tid == 0 ? "" : fmt::format(" (tid {})", top.tid),
+                     percent(share(report.tree, top.value)));
+}
+
+}  // namespace
+
+Activity measure_activity(const profile::Profile& profile, const Selection& selection, const CallTree& tree) {
+  Activity activity;
+  activity.cpus = number_in(profile.meta.facts, "cpus");
+  const double length = profile.meta.end_ns > profile.meta.start_ns ? profile.duration_s() : 0;
+  const double from = selection.from_ns ? static_cast<double>(*selection.from_ns) * 1e-9 : 0;
+  const double to = selection.to_ns ? std::min(length, static_cast<double>(*selection.to_ns) * 1e-9) : length;
+  activity.duration_s = std::max(0.0, to - from);
+  const bool whole_time = !selection.from_ns && !selection.to_ns;
+  std::uint64_t exact_ns = 0;
+  const Filter filter(profile, selection);
+  for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
+    if (filter.takes_thread({i})) exact_ns += profile.threads[i].cpu_ns;
+  }
+  if (whole_time && exact_ns != 0) {
+    activity.cpu_s = static_cast<double>(exact_ns) * 1e-9;
+    activity.exact = true;
+  } else if (selection.metric == profile::Metric::kCpu && profile.meta.frequency_hz != 0 &&
+             tree.unit == "samples") {
+    activity.cpu_s = static_cast<double>(tree.total) / profile.meta.frequency_hz;
+  }
+  return activity;
+}
+
+std::vector<std::string> summarize(const Report& report) {
+  std::vector<std::string> sentences{sentence_of_origin(report)};
+  const auto add = [&](std::string sentence) {
+    if (!sentence.empty()) sentences.push_back(std::move(sentence));
+  };
+  const CallTree& tree = report.tree;
+  if (tree.filtered != 0) {
+    add(fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample")));
+  }
+  add(sentence_of_activity(report.activity));
+  if (tree.samples == 0) {
+    add(tree.metric == profile::Metric::kCpu ? "Nothing was sampled: the process used no CPU time."
+                                             : "Nothing was sampled.");
+    return sentences;
+  }
+  if (tree.effective_samples < 1000) {
+    add(fmt::format(
+        "That is few: with {} a share is uncertain by up to ±{} points; record longer or under load.",
+        counted(static_cast<std::uint64_t>(std::llround(tree.effective_samples)), "independent sample"),
+        percent_number(wilson_interval(0.5, tree.effective_samples).half_width())));
+  }
+  add(sentence_of_cost(report));
+  add(sentence_of_threads(report));
+  return sentences;
+}
+
+profile::Metric default_metric(const profile::Profile& profile) {
+  const std::vector<profile::Metric> metrics = metrics_in(profile);
+  return metrics.empty() ? profile::Metric::kCpu : metrics.front();  // kCpu is the enum's first
+}
+
+Result<Report> make_report(const profile::Profile& profile, const ReportOptions& options) {
+  Report report;
+  report.profile = &profile;
+  report.selection = options.selection;
+  report.sort = options.sort;
+  TreeOptions tree_options;
+  tree_options.selection = options.selection;
+  tree_options.fold_generics = options.fold_generics;
+  report.tree = build_call_tree(profile, tree_options);
+  if (report.tree.samples == 0 && !profile.samples.empty()) {
+    return tl::unexpected(nothing_selected(profile, options.selection));
+  }
+  for (const std::string& pattern : options.callers) {
+    Result<Neighbours> around = find_neighbours(report.tree, pattern);
+    if (!around) return tl::unexpected(around.error());
+    report.callers.push_back({pattern, std::move(*around)});
+  }
+  for (const std::string& pattern : options.callees) {
+    Result<Neighbours> around = find_neighbours(report.tree, pattern);
+    if (!around) return tl::unexpected(around.error());
+    report.callees.push_back({pattern, std::move(*around)});
+  }
+  report.functions = function_table(report.tree, options.sort);
+  report.threads = thread_table(profile, options.selection);
+  report.processes = process_table(profile, options.selection);
+  report.modules = module_table(report.tree);
+  report.series = series_table(profile, options.selection);
+  report.activity = measure_activity(profile, options.selection, report.tree);
+  report.quality = judge_quality(profile, report.tree, report.modules);
+  report.summary = summarize(report);
+  return report;
+}
+
+}  // namespace fathom::report
