@@ -1,0 +1,21 @@
+// A report for a terminal: sentences first, then the quality block, then tables.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "report/report.h"
+
+namespace fathom::render {
+
+struct TextOptions {
+  std::size_t width = 100;  // columns; 0: lines as long as they are (--wide)
+  bool color = false;
+  std::size_t top = 20;  // rows per table; 0 for all. What is cut off is said
+  bool threads = false;  // the table of threads
+  bool modules = false;  // the table of modules with the health of their symbols
+};
+
+std::string report_text(const report::Report& report, const TextOptions& options);
+
+}  // namespace fathom::render
