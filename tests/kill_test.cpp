@@ -111,7 +111,7 @@ TEST_P(KillBySignal, AskedToStopItFinishesTheFile) {
   expect_clean_kernel(held);
   EXPECT_GT(Report(recording_).samples(), 500);
 }
-INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal, testing::Values(SIGINT, SIGTERM, SIGHUP),
+INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal, testing::Values(SIGINT, SIGTERM),
                          [](const auto& parameter) { return std::string(sigabbrev_np(parameter.param)); });
 
 TEST_F(Kill, StopsWhenTheTimeIsOver) {
