@@ -76,6 +76,12 @@ std::vector<int> RingSet::fds() const {
   return fds;
 }
 
+std::vector<int> RingSet::cpus() const {
+  std::vector<int> cpus;
+  for (const CpuRing& ring : rings_) cpus.push_back(ring.cpu);
+  return cpus;
+}
+
 int RingSet::fd_of(int cpu) const {
   const auto found =
       std::find_if(rings_.begin(), rings_.end(), [&](const CpuRing& ring) { return ring.cpu == cpu; });

@@ -26,6 +26,7 @@ class RingSet {
   void drain(std::vector<Event>& out);
 
   std::vector<int> fds() const;                           // for epoll: readable when the watermark is passed
+  std::vector<int> cpus() const;                          // that have a ring
   int fd_of(int cpu) const;                               // -1: no ring there
   std::uint64_t lost() const { return lost_; }            // records that the kernel dropped
   std::uint64_t malformed() const { return malformed_; }  // records that did not decode
