@@ -40,6 +40,11 @@ struct step_walk {
 /* Both searches choose their half with a mask and not with a branch: a branch would double the states of the
  * BPF verifier in every round, and the processor guesses it wrong every second time. The barrier keeps the
  * compiler from making one. */
+#ifdef __clang__
+#define STEP_KEEP_LOOP _Pragma("clang loop unroll(disable)")
+#else
+#define STEP_KEEP_LOOP
+#endif
 #define STEP_OPAQUE(x) __asm__ volatile("" : "+r"(x))
 
 /* The mapping that holds the address, or -1. */
@@ -48,7 +53,7 @@ STEP_FN int step_find_mapping(struct step_walk* w, u64 address) {
   const struct unwind_mapping* m;
   if (!w) return -1;
   high = w->mapping_count;
-#pragma unroll 1
+  STEP_KEEP_LOOP
   for (int i = 0; i < 16; i++) {
     u32 middle, below;
     if (low >= high) break;
@@ -71,7 +76,7 @@ STEP_FN int step_find_mapping(struct step_walk* w, u64 address) {
 STEP_FN u32 step_search_rows(struct step_walk* w, u32 low, u32 high, u32 address) {
   if (!w) return 0;
   address &= 0xffff;
-#pragma unroll 1
+  STEP_KEEP_LOOP
   for (int i = 0; i < 17; i++) {
     u32 middle, below;
     if (low >= high) break;
