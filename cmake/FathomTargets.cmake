@@ -74,7 +74,7 @@ function(fathom_test name)
     list(APPEND properties TIMEOUT 120)
   endif()
   if(arg_SERIAL)
-    list(APPEND properties RUN_SERIAL TRUE)
+    list(APPEND properties RUN_SERIAL TRUE COST -1)  # one at a time, after the others
   endif()
   gtest_discover_tests(${name} WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}
                        DISCOVERY_TIMEOUT 60 PROPERTIES ${properties})
