@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1
 shift
-questions=("${@:-one_thread redis anvil stop_to_svg}")
+questions=("${@:-one_thread redis anvil stop_to_svg unwind_table}")
 # shellcheck disable=SC2206  # the default is a list of words
 questions=(${questions[*]})
 
@@ -13,7 +13,27 @@ declare -A titles=(
   [redis]="A saturated server: redis-server and redis-benchmark on two cores"
   [anvil]="A Rust node: anvil under JSON-RPC load"
   [stop_to_svg]="From the request to stop to the picture"
+  [unwind_table]="Making unwind tables, beside libdw asked once for each function"
 )
+
+# Google Benchmark's lines, "table/libc.so.6",iterations,real_time,..., as one row for each binary.
+print_unwind_tables() {
+  printf '| binary | .eh_frame, MiB | rows | table, ms | libdw, ms | libdw / fathom |\n| --- | --- | --- | --- | --- | --- |\n'
+  "$build/bench/unwind_table_bench" --benchmark_format=csv --benchmark_filter='^(table|libdw_rule_per_function)/' 2>/dev/null |
+    awk -F, '
+      $1 == "name" { for (i = 1; i <= NF; ++i) { gsub(/"/, "", $i); column[$i] = i } next }
+      { gsub(/"/, "", $1); split($1, part, "/"); name = part[2] }
+      part[1] == "table" { order[++count] = name; ms[name] = $3; mib[name] = $column["eh_frame_MiB"]; rows[name] = $column["rows"] }
+      part[1] ~ /^libdw/ { libdw[name] = $3 }
+      END {
+        for (i = 1; i <= count; ++i) {
+          name = order[i]
+          if (ms[name] > 0)
+            printf "| %s | %.2f | %d | %.1f | %.1f | %.1f |\n", name, mib[name], rows[name], ms[name], libdw[name], libdw[name] / ms[name]
+        }
+        print ""
+      }'
+}
 
 command -v perf >/dev/null || { echo "bench: perf is needed, to have something to compare with" >&2; exit 1; }
 results=$build/results.md
@@ -24,7 +44,7 @@ results=$build/results.md
   for question in "${questions[@]}"; do
     echo "bench: $question" >&2
     printf '### %s\n\n' "${titles[$question]}"
-    "$build/bench/bench_$question"
+    if [ "$question" = unwind_table ]; then print_unwind_tables; else "$build/bench/bench_$question"; fi
   done
 } | tee "$results"
 echo "bench: the same text is in $results" >&2
