@@ -1,9 +1,11 @@
-// The subcommands: one file each. add_X() declares the options of `fathom X` on `app` and returns what runs when the user
-// asked for X; the number is the exit status. Errors are returned, never printed here: main.cpp alone prints and exits.
+// The subcommands: one file each. add_X() declares the options of `fathom X` on `app` and returns what runs
+// when the user asked for X; the number is the exit status. Errors are returned, never printed here: main.cpp
+// alone prints and exits.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <string>
 
 #include "base/result.h"
 
@@ -25,5 +27,9 @@ Run add_report(CLI::App& app);
 Run add_flamegraph(CLI::App& app);
 Run add_export(CLI::App& app);
 Run add_doctor(CLI::App& app);
+
+// Draws the CPU flame graph of a recording beside it, and gives the path of the picture
+// (flamegraph_command.cpp).
+Result<std::string> draw_flamegraph(const std::string& recording);
 
 }  // namespace fathom::cli

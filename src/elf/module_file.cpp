@@ -20,4 +20,10 @@ Result<ModuleFile> ModuleFile::of_fd(int fd, const std::string& name) {
   return of_mapping(std::move(*mapping), name);
 }
 
+Result<ModuleFile> ModuleFile::of_memory(std::span<const std::byte> bytes, const std::string& name) {
+  auto elf = ElfFile::parse(bytes, name);
+  if (!elf) return tl::unexpected(elf.error());
+  return ModuleFile(Mapping(), std::move(*elf));
+}
+
 }  // namespace fathom::elf

@@ -16,6 +16,9 @@ class ModuleFile {
   // The same of an open descriptor, which is not kept; `name` is for messages.
   static Result<ModuleFile> of_fd(int fd, const std::string& name);
 
+  // An image that is in memory already, such as the vdso; `bytes` outlives the object.
+  static Result<ModuleFile> of_memory(std::span<const std::byte> bytes, const std::string& name);
+
   const ElfFile& elf() const { return elf_; }  // valid as long as this object, also after moving it
 
  private:

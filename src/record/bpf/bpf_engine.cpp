@@ -3,18 +3,15 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
-#include <linux/perf_event.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 
 #include "base/files.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
+#include "record/perf/event.h"
 
 namespace fathom::record {
 namespace {
@@ -51,26 +48,6 @@ tl::unexpected<Error> load_error(int error_number) {
 }
 
 }  // namespace
-
-Result<std::vector<int>> parse_cpu_list(std::string_view text) {
-  std::vector<int> cpus;
-  while (!text.empty() && text.back() == '\n') text.remove_suffix(1);
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    std::string_view part = text.substr(0, comma);
-    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
-    int first = 0, last = 0;
-    auto parsed = std::from_chars(part.data(), part.data() + part.size(), first);
-    last = first;
-    if (parsed.ec == std::errc() && parsed.ptr != part.data() + part.size() && *parsed.ptr == '-')
-      parsed = std::from_chars(parsed.ptr + 1, part.data() + part.size(), last);
-    if (parsed.ec != std::errc() || parsed.ptr != part.data() + part.size() || last < first || last > 65535)
-      return fail(ErrorKind::kMalformed, fmt::format("CPU list: cannot read '{}'", part));
-    for (int cpu = first; cpu <= last; ++cpu) cpus.push_back(cpu);
-  }
-  if (cpus.empty()) return fail(ErrorKind::kMalformed, "CPU list: empty");
-  return cpus;
-}
 
 Result<void*> BpfEngine::map_array(int fd, std::size_t size) {
   const std::size_t bytes = whole_pages(size);
@@ -128,8 +105,7 @@ BpfEngine::~BpfEngine() {
 }
 
 Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& output_fd) {
-  perf_event_attr attributes{};
-  attributes.size = sizeof(attributes);
+  perf_event_attr attributes = base_attributes();
   if (options_.event == "cycles") {
     attributes.type = PERF_TYPE_HARDWARE;
     attributes.config = PERF_COUNT_HW_CPU_CYCLES;
@@ -141,30 +117,13 @@ Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& outpu
   attributes.sample_freq = options_.frequency_hz;
   attributes.exclude_idle = 1;
   attributes.disabled = 1;
-  // Per CPU, for all processes: an event of one process is armed and disarmed at each of its context
-  // switches, which was measured to cost ten times as much as the program's look at processes that are not
-  // recorded.
-  Fd fd(static_cast<int>(::syscall(SYS_perf_event_open, &attributes, -1, cpu, -1, PERF_FLAG_FD_CLOEXEC)));
-  if (!fd) {
-    const int error_number = errno;
-    if (error_number == ENODEV) return {};  // the CPU went offline in between
-    if (error_number == EINVAL || error_number == E2BIG) {
-      return fail(ErrorKind::kUsage,
-                  fmt::format("{} at {} Hz: refused by the kernel", options_.event, options_.frequency_hz),
-                  "a lower rate with -F; the limit is in /proc/sys/kernel/perf_event_max_sample_rate");
-    }
-    if (error_number == ENOENT || error_number == EOPNOTSUPP) {
-      return fail(ErrorKind::kUnsupported, options_.event + ": this machine has no such event",
-                  "-e cpu-clock");
-    }
-    auto error = system_error("perf_event_open: " + options_.event, error_number);
-    if (error.value().kind == ErrorKind::kPermission)
-      error.value().remedy = "run as root, or with the capabilities cap_bpf,cap_perfmon";
-    return error;
-  }
+  // Per CPU, for all processes: an event of one process is armed and disarmed at each of its context switches, which was
+  // measured to cost ten times as much as the program's look at processes that are not recorded.
+  auto opened = record::open_event(attributes, -1, cpu, options_.event);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  Fd fd = std::move(*opened);
   if (const int output = output_fd ? output_fd(cpu) : -1; output >= 0)
-    (void)::ioctl(fd.get(), PERF_EVENT_IOC_SET_OUTPUT,
-                  output);  // throttling is then only seen as missing samples
+    (void)redirect_output(fd.get(), output);  // else throttling is only seen as missing samples
   bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.sample_cpu, fd.get());
   if (link == nullptr) return system_error("bpf: attaching to " + options_.event, errno);
   links_.push_back(link);
@@ -173,10 +132,6 @@ Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& outpu
 }
 
 Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
-  auto online = read_file("/sys/devices/system/cpu/online");
-  if (!online) return tl::unexpected<Error>(online.error());
-  auto cpus = parse_cpu_list(*online);
-  if (!cpus) return tl::unexpected<Error>(cpus.error());
   for (bpf_program* program :
        {skeleton_->progs.process_forked, skeleton_->progs.process_execed, skeleton_->progs.thread_exited}) {
     bpf_link* link = bpf_program__attach(program);
@@ -184,7 +139,7 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
       return system_error(std::string("bpf: attaching ") + bpf_program__name(program), errno);
     links_.push_back(link);
   }
-  for (const int cpu : *cpus) {
+  for (const int cpu : online_cpus()) {
     if (auto opened = open_event(cpu, output_fd); !opened) return opened;
   }
   return {};
@@ -196,9 +151,10 @@ void BpfEngine::stop() {
   events_.clear();
 }
 
-void BpfEngine::track(std::int32_t pid) {
-  const tracked_process unknown{};
-  bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &unknown, BPF_NOEXIST);
+void BpfEngine::track_from_exec(std::int32_t pid) {
+  tracked_process waiting{};
+  waiting.waits_for_exec = 1;
+  bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &waiting, BPF_ANY);
 }
 
 void BpfEngine::forget(std::int32_t pid) {

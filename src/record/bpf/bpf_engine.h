@@ -44,8 +44,8 @@ class BpfEngine {
   // The tables of modules and the mappings of processes. A process is recorded from its first set_mappings
   // on, and its children with it.
   TableSpace& tables() { return *tables_; }
-  // Records a process whose mappings will come later; its samples end in WALK_NO_TABLE until then.
-  void track(std::int32_t pid);
+  // Records a process from its next exec on: its samples end in WALK_NO_TABLE until its mappings are set.
+  void track_from_exec(std::int32_t pid);
   void forget(std::int32_t pid);
   // The epoch that the kernel has for the process: it grows by itself when the process replaces its image.
   std::uint32_t epoch(std::int32_t pid) const;
@@ -80,8 +80,5 @@ class BpfEngine {
   static int on_event(void* self, void* data, std::size_t size);
   Result<void*> map_array(int fd, std::size_t size);
 };
-
-// The CPUs of a list as in /sys/devices/system/cpu/online: "0-3,5".
-Result<std::vector<int>> parse_cpu_list(std::string_view text);
 
 }  // namespace fathom::record

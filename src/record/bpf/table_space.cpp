@@ -95,7 +95,7 @@ bool TableSpace::set_mappings(std::uint32_t pid, std::span<const unwind_mapping>
   }
   if (!first) return false;
   std::copy(mappings.begin(), mappings.end(), arrays_.mappings.begin() + *first);
-  publish_(pid, {.mapping_first = *first, .mapping_count = count, .epoch = epoch, .unused = 0});
+  publish_(pid, {.mapping_first = *first, .mapping_count = count, .epoch = epoch, .waits_for_exec = 0});
   if (const auto old = runs_.find(pid); old != runs_.end()) retire(old->second);
   runs_[pid] = {*first, count};
   return true;

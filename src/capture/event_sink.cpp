@@ -1,0 +1,121 @@
+#include "capture/event_sink.h"
+
+#include "wire/walk.h"
+
+namespace fathom::capture {
+namespace {
+
+constexpr std::size_t kMaxOrphans = 100'000;
+// More distinct stacks than this are forgotten by id and, if they come again, sent and resolved again: the
+// kernel side forgets them in the same way.
+constexpr std::size_t kMaxKnownStacks = 1'000'000;
+
+// A walk that ended because there was nothing more to walk.
+bool is_complete(std::uint8_t end) {
+  return end == WALK_ROOT || end == WALK_KERNEL_THREAD || end == WALK_EXITING;
+}
+
+}  // namespace
+
+EventSink::EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks)
+    : profile_(profile), processes_(processes), resolver_(stacks) {}
+
+void EventSink::take(Batch& batch) {
+  std::size_t next = 0;
+  const auto catch_up = [&](std::uint64_t time_ns) {
+    while (next < batch.side_band.size() && record::time_of(batch.side_band[next]) <= time_ns) {
+      const auto& event = batch.side_band[next++];
+      processes_.apply(event);
+      if (const auto* lost = std::get_if<record::Lost>(&event)) {
+        profile_.quality.lost_records += lost->count;
+        for (const std::int32_t pid : processes_.pids()) doubtful_[pid] = true;
+      }
+      if (const auto* throttled = std::get_if<record::Throttled>(&event);
+          throttled != nullptr && throttled->on)
+        ++profile_.quality.lost_throttled;
+    }
+  };
+  for (const record::Event& event : batch.samples) {
+    if (const auto* seen = std::get_if<record::StackSeen>(&event)) {
+      catch_up(seen->time_ns);
+      on(*seen);
+    } else if (const auto* sample = std::get_if<record::StackSample>(&event)) {
+      catch_up(sample->time_ns);
+      on(*sample);
+    } else if (const auto* ended = std::get_if<record::ThreadCpuTime>(&event)) {
+      ended_threads_.push_back(*ended);
+    }
+  }
+  catch_up(UINT64_MAX);
+  batch.samples.clear();
+  batch.side_band.clear();
+  update_early_ends();
+}
+
+void EventSink::on(const record::StackSeen& event) {
+  if (stacks_.size() >= kMaxKnownStacks) stacks_.clear();
+  const ResolvedStack stack = resolver_.resolve(event);
+  stacks_[event.stack_id] = stack;
+  if (event.end == WALK_NO_MAPPING) doubtful_[event.pid] = true;
+  const auto waiting = orphans_.find(event.stack_id);
+  if (waiting == orphans_.end()) return;
+  for (const auto& sample : waiting->second) add_sample(sample, stack);
+  orphan_count_ -= waiting->second.size();
+  orphans_.erase(waiting);
+}
+
+void EventSink::on(const record::StackSample& event) {
+  const auto stack = stacks_.find(event.stack_id);
+  if (stack != stacks_.end()) {
+    add_sample(event, stack->second);
+  } else if (orphan_count_ < kMaxOrphans) {
+    orphans_[event.stack_id].push_back(event);
+    ++orphan_count_;
+  } else {
+    ++profile_.quality.lost_stack;
+  }
+}
+
+void EventSink::add_sample(const record::StackSample& event, const ResolvedStack& stack) {
+  profile::Sample sample;
+  sample.time_ns = event.time_ns;
+  sample.value = event.value;
+  sample.thread = processes_.thread_row(stack.pid, event.tid);
+  sample.stack = stack.stack;
+  sample.cpu = event.cpu;
+  sample.metric = event.kind == record::SampleKind::kCpu ? profile::Metric::kCpu : profile::Metric::kOffCpu;
+  sample.end = stack.end;
+  profile_.samples.push_back(sample);
+  ++profile_.quality.samples;
+  if (is_complete(stack.end))
+    ++profile_.quality.complete;
+  else
+    ++early_ends_[{stack.end, stack.end_module.value}];
+}
+
+void EventSink::finish() {
+  profile_.quality.lost_stack += orphan_count_;
+  orphans_.clear();
+  orphan_count_ = 0;
+}
+
+void EventSink::update_early_ends() {
+  if (early_ends_.empty()) return;
+  auto& ends = profile_.quality.early_ends;
+  ends.clear();
+  for (const auto& [where, count] : early_ends_)
+    ends.push_back({where.first, profile::ModuleId{where.second}, count});
+}
+
+std::vector<std::int32_t> EventSink::take_doubtful_processes() {
+  std::vector<std::int32_t> pids;
+  for (const auto& [pid, doubtful] : doubtful_) pids.push_back(pid);
+  doubtful_.clear();
+  return pids;
+}
+
+std::vector<record::ThreadCpuTime> EventSink::take_ended_threads() {
+  return std::exchange(ended_threads_, {});
+}
+
+}  // namespace fathom::capture

@@ -1,0 +1,51 @@
+// Takes batches of events and turns them into rows of the profile: merges samples and side band by time, so
+// that every address is looked up among the mappings that held when it was sampled; keeps the counts of what
+// was complete, cut or lost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/process_table.h"
+#include "capture/source.h"
+#include "capture/stack_resolver.h"
+#include "profile/profile.h"
+
+namespace fathom::capture {
+
+class EventSink {
+ public:
+  EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks);
+
+  void take(Batch& batch);
+  // At the end: samples whose stack never arrived are lost.
+  void finish();
+
+  // A walk left all known mappings, or records were lost: the mappings of these processes should be read
+  // anew.
+  std::vector<std::int32_t> take_doubtful_processes();
+  // CPU time of threads that ended since the last call.
+  std::vector<record::ThreadCpuTime> take_ended_threads();
+
+ private:
+  void on(const record::StackSeen& event);
+  void on(const record::StackSample& event);
+  void add_sample(const record::StackSample& event, const ResolvedStack& stack);
+  void update_early_ends();
+
+  profile::Profile& profile_;
+  ProcessTable& processes_;
+  StackResolver& resolver_;
+  std::unordered_map<std::uint64_t, ResolvedStack> stacks_;  // by stack id
+  std::unordered_map<std::uint64_t, std::vector<record::StackSample>>
+      orphans_;  // their stack is still to come
+  std::size_t orphan_count_ = 0;
+  std::map<std::pair<std::uint8_t, std::uint32_t>, std::uint64_t> early_ends_;  // reason, module
+  std::map<std::int32_t, bool> doubtful_;
+  std::vector<record::ThreadCpuTime> ended_threads_;
+};
+
+}  // namespace fathom::capture

@@ -1,0 +1,364 @@
+#include "capture/recorder.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <memory>
+
+#include "base/clock.h"
+#include "base/fd.h"
+#include "base/files.h"
+#include "capture/cpu_times.h"
+#include "capture/event_sink.h"
+#include "capture/host_facts.h"
+#include "capture/launch.h"
+#include "capture/memory_series.h"
+#include "capture/module_catalog.h"
+#include "capture/process_table.h"
+#include "capture/source.h"
+#include "capture/stack_resolver.h"
+#include "store/writer.h"
+#include "symbolize/worker.h"
+
+namespace fathom::capture {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kDrainEvery = kSecond / 20;   // rings, without any wake-up by the kernel
+constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
+constexpr std::uint64_t kSaveEvery = kSecond;         // what a kill of the profiler can cost
+constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
+
+// SIGINT and SIGTERM as something to poll.
+class StopSignals {
+ public:
+  StopSignals() {
+    sigset_t signals;
+    sigemptyset(&signals);
+    sigaddset(&signals, SIGINT);
+    sigaddset(&signals, SIGTERM);
+    sigaddset(&signals, SIGHUP);
+    ::pthread_sigmask(SIG_BLOCK, &signals, &before_);
+    fd_ = Fd(::signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~StopSignals() {
+    while (take()) {
+    }
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+
+  int fd() const { return fd_.get(); }
+  std::optional<signalfd_siginfo> take() {
+    signalfd_siginfo info;
+    if (::read(fd_.get(), &info, sizeof(info)) != sizeof(info)) return std::nullopt;
+    return info;
+  }
+
+ private:
+  sigset_t before_;
+  Fd fd_;
+};
+
+class Recording {
+ public:
+  explicit Recording(const RecordOptions& options)
+      : options_(options), builder_(profile_), symbols_(symbol_options(options)) {}
+
+  Result<RecordOutcome> run(const Progress& progress);
+
+ private:
+  static symbolize::Options symbol_options(const RecordOptions& options) {
+    symbolize::Options symbols;
+    symbols.symbol_directory = options.symbol_directory;
+    return symbols;
+  }
+  Result<> open_source();
+  Result<> find_targets();
+  Result<> start();
+  Result<> watch();
+  Result<> loop(const Progress& progress);
+  void drain();
+  void take_names();
+  void account();
+  Result<> save();
+  Result<RecordOutcome> end();
+  bool targets_ended();
+  void on_signal(const signalfd_siginfo& info);
+
+  StopSignals signals_;  // first: threads that are started later must not take the signals
+  const RecordOptions& options_;
+  profile::Profile profile_;
+  profile::Builder builder_;
+  std::optional<store::Writer> writer_;
+  symbolize::Worker symbols_;
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<ModuleCatalog> modules_;
+  std::unique_ptr<ProcessTable> processes_;
+  std::unique_ptr<StackResolver> stacks_;
+  std::unique_ptr<EventSink> sink_;
+  std::unique_ptr<CpuTimes> cpu_times_;
+  std::unique_ptr<MemorySeries> memory_;
+  std::optional<LaunchedProcess> launched_;
+  std::vector<std::int32_t> targets_;
+  std::vector<Fd> target_fds_;  // pidfds
+  Fd epoll_;
+  Batch batch_;
+  std::uint64_t started_ns_ = 0, last_rescan_ns_ = 0;
+  std::optional<StopReason> stop_;
+  RecordOutcome outcome_;
+};
+
+Result<> Recording::open_source() {
+  if (options_.engine != Engine::kPerf) {
+    auto source = open_bpf_source(options_);
+    if (source) {
+      source_ = std::move(*source);
+      return {};
+    }
+    if (options_.engine == Engine::kBpf) return tl::unexpected<Error>(source.error());
+    if (source.error().kind == ErrorKind::kUsage) return tl::unexpected<Error>(source.error());
+    outcome_.obstacles.push_back(source.error().message);
+  }
+  auto source = open_perf_source(options_);
+  if (!source) return tl::unexpected<Error>(source.error());
+  source_ = std::move(*source);
+  return {};
+}
+
+Result<> Recording::find_targets() {
+  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table());
+  processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
+  stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
+  sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_);
+  cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
+  memory_ = std::make_unique<MemorySeries>(profile_);
+  if (!options_.command.empty()) {
+    auto launched = LaunchedProcess::prepare(options_.command);
+    if (!launched) return tl::unexpected<Error>(launched.error());
+    launched_.emplace(std::move(*launched));
+    targets_ = {launched_->pid()};
+    modules_->prepare(launched_->path());
+  } else {
+    targets_ = options_.pids;
+  }
+  for (const std::int32_t pid : targets_) {
+    Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!fd) return within(fmt::format("process {}", pid), system_error("pidfd_open", errno).value());
+    target_fds_.push_back(std::move(fd));
+  }
+  return {};
+}
+
+Result<> Recording::start() {
+  started_ns_ = monotonic_ns();
+  profile_.meta.target = options_.target;
+  profile_.meta.engine = source_->name();
+  profile_.meta.event = options_.event;
+  profile_.meta.frequency_hz = options_.frequency_hz;
+  profile_.meta.start_unix_ns = wall_clock_ns();
+  profile_.meta.start_ns = profile_.meta.end_ns = started_ns_;
+  profile_.meta.facts = host_facts();
+  if (!options_.command.empty() && !options_.redact)
+    profile_.meta.facts["command"] = fmt::format("{}", fmt::join(options_.command, " "));
+
+  if (launched_) {
+    processes_->expect_exec(launched_->pid(), started_ns_);
+    if (auto expected = source_->expect_exec(launched_->pid()); !expected) return expected;
+    if (auto started = source_->start(targets_); !started) return started;
+    return launched_->release();
+  }
+  // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
+  for (const std::int32_t pid : targets_) {
+    if (!processes_->read_from_proc(pid))
+      return fail(ErrorKind::kNotFound, fmt::format("process {}: gone, or not ours to read", pid),
+                  "ptrace access is needed: the same user, or root");
+    cpu_times_->begin(pid);
+  }
+  return source_->start(targets_);
+}
+
+Result<> Recording::watch() {
+  epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_) return system_error("epoll", errno);
+  std::vector<int> fds = source_->fds();
+  fds.push_back(signals_.fd());
+  for (const Fd& fd : target_fds_) fds.push_back(fd.get());
+  for (const int fd : fds) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.fd = fd;
+    if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return system_error("epoll", errno);
+  }
+  return {};
+}
+
+bool Recording::targets_ended() {
+  for (const Fd& fd : target_fds_) {
+    pollfd poll_fd{fd.get(), POLLIN, 0};
+    if (::poll(&poll_fd, 1, 0) == 0) return false;
+  }
+  return true;
+}
+
+void Recording::on_signal(const signalfd_siginfo& info) {
+  const bool again = stop_.has_value();
+  stop_ = StopReason::kInterrupted;
+  // Ctrl-C reaches the whole group of the terminal, our child too; a kill reaches us alone and is handed on.
+  if (launched_ && !again && info.ssi_code <= 0) ::kill(launched_->pid(), static_cast<int>(info.ssi_signo));
+}
+
+void Recording::drain() {
+  (void)source_->drain(batch_);
+  sink_->take(batch_);
+  for (const auto& ended : sink_->take_ended_threads()) cpu_times_->ended(ended);
+}
+
+void Recording::take_names() {
+  for (auto& named : symbols_.poll_names()) {
+    std::vector<profile::Builder::NamedLine> lines;
+    lines.reserve(named.names.size());
+    for (const auto& name : named.names) lines.push_back({name.function, name.file, name.line});
+    builder_.name_frame(named.frame, lines);
+  }
+  for (const auto& health : symbols_.poll_modules()) {
+    profile::Module& row = profile_.modules[health.module.value];
+    row.symbols = health.source;
+    row.symbols_path = builder_.string(health.path);
+  }
+}
+
+void Recording::account() {
+  profile::Quality& quality = profile_.quality;
+  source_->count(quality);
+  quality.table_overflows = modules_->modules_without_room();
+  for (std::string& note : modules_->take_notes()) quality.notes.push_back(std::move(note));
+  quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
+           static_cast<std::uint64_t>(time.tv_usec) * 1000;
+  };
+  quality.profiler_cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime);
+  quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+Result<> Recording::save() {
+  take_names();
+  account();
+  auto written = writer_->append(profile_);
+  if (!written) {
+    profile_.quality.lost_disk += profile_.samples.size();
+    profile_.samples.clear();
+    return written;
+  }
+  profile_.samples.clear();
+  for (auto& series : profile_.series) series.points.clear();
+  return {};
+}
+
+Result<> Recording::loop(const Progress& progress) {
+  std::uint64_t next_memory = 0, next_save = monotonic_ns() + kSaveEvery;
+  const auto end_ns =
+      options_.duration_s ? started_ns_ + static_cast<std::uint64_t>(*options_.duration_s * 1e9) : UINT64_MAX;
+  while (!stop_) {
+    epoll_event ready[16];
+    const std::uint64_t before = monotonic_ns();
+    const std::uint64_t wait = end_ns <= before ? 0 : std::min(kDrainEvery, end_ns - before);
+    const int count = ::epoll_wait(epoll_.get(), ready, 16, static_cast<int>((wait + 999'999) / 1'000'000));
+    if (count < 0 && errno != EINTR) return system_error("epoll_wait", errno);
+    drain();
+    while (const auto info = signals_.take()) on_signal(*info);
+    const std::uint64_t now = monotonic_ns();
+    profile_.meta.end_ns = now;
+    if (options_.memory && now >= next_memory) {
+      memory_->sample(now, processes_->pids());
+      next_memory = now + kMemoryEvery;
+    }
+    if (now >= next_save) {
+      if (now - last_rescan_ns_ >= kSecond) {
+        for (const std::int32_t pid : sink_->take_doubtful_processes()) {
+          if (processes_->is_recorded(pid)) processes_->read_from_proc(pid);
+        }
+        last_rescan_ns_ = now;
+      }
+      cpu_times_->refresh();
+      if (auto saved = save(); !saved) return saved;
+      processes_->forget_ended(now - kSecond);
+      if (progress)
+        progress(profile_.quality, static_cast<double>(now - started_ns_) * 1e-9, writer_->bytes_written());
+      next_save = now + kSaveEvery;
+    }
+    if (targets_ended()) stop_ = stop_.value_or(StopReason::kTargetEnded);
+    if (now >= end_ns) stop_ = stop_.value_or(StopReason::kDuration);
+  }
+  return {};
+}
+
+Result<RecordOutcome> Recording::end() {
+  cpu_times_->refresh();
+  source_->stop();
+  profile_.meta.end_ns = monotonic_ns();
+  drain();
+  sink_->finish();
+  if (options_.memory) memory_->sample(profile_.meta.end_ns, processes_->pids());
+  if (launched_) {
+    if (stop_ == StopReason::kDuration) {
+      ::kill(launched_->pid(), SIGTERM);  // ours to end, as the user gave it no end of its own
+      launched_->wait_status();
+    } else if (stop_ == StopReason::kTargetEnded) {
+      launched_->wait_status();
+    }
+    outcome_.target_status = launched_->poll_status();
+    if (outcome_.target_status) profile_.meta.facts["exit"] = std::to_string(*outcome_.target_status);
+  }
+  symbols_.drain();
+  take_names();
+  account();
+  auto finished = writer_->finish(profile_);
+  outcome_.path = writer_->path();
+  outcome_.stopped_by = stop_.value_or(StopReason::kTargetEnded);
+  outcome_.quality = profile_.quality;
+  outcome_.duration_s = profile_.duration_s();
+  outcome_.file_bytes = writer_->bytes_written();
+  outcome_.engine = profile_.meta.engine;
+  if (!finished) return tl::unexpected<Error>(finished.error());
+  return outcome_;
+}
+
+Result<RecordOutcome> Recording::run(const Progress& progress) {
+  if (auto opened = open_source(); !opened) return tl::unexpected<Error>(opened.error());
+  if (auto found = find_targets(); !found) return tl::unexpected<Error>(found.error());
+  if (auto watched = watch(); !watched) return tl::unexpected<Error>(watched.error());
+  auto writer = store::Writer::create(options_.output, {.overwrite = options_.overwrite});
+  if (!writer) return tl::unexpected<Error>(writer.error());
+  writer_.emplace(std::move(*writer));
+  // Mappings must reach the walker within a fraction of a millisecond, also on a full machine; this thread
+  // hardly runs.
+  (void)::setpriority(PRIO_PROCESS, 0, -10);
+  if (options_.delay_s > 0 && !launched_) ::usleep(static_cast<useconds_t>(options_.delay_s * 1e6));
+  if (auto started = start(); !started) return tl::unexpected<Error>(started.error());
+  auto looped = loop(progress);
+  auto ended = end();
+  if (!looped) return tl::unexpected<Error>(looped.error());
+  return ended;
+}
+
+}  // namespace
+
+Result<RecordOutcome> record(const RecordOptions& options, const Progress& progress) {
+  Recording recording(options);
+  return recording.run(progress);
+}
+
+}  // namespace fathom::capture

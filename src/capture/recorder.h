@@ -1,0 +1,63 @@
+// A recording from start to end: the target, the engine, the clock, the file. Reads like the table of
+// contents of a recording; each step is a file of its own.
+//
+//   side band ─┐
+//   engine ────┤─► merge by time ─► process table ─► stacks, samples ─► file, once a second
+//   /proc  ────┘                                └─► symbol worker ─► names ─┘
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "profile/profile.h"
+
+namespace fathom::capture {
+
+enum class Engine : std::uint8_t { kAutomatic, kBpf, kPerf };
+
+struct RecordOptions {
+  std::vector<std::int32_t> pids;    // attach to these, or
+  std::vector<std::string> command;  // launch this
+  std::string target;                // what to call it: "redis-server (pid 12)"
+  std::uint32_t frequency_hz = 999;
+  std::string event = "cpu-clock";
+  Engine engine = Engine::kAutomatic;
+  bool cpu = true;
+  bool memory = true;
+  bool follow_children = true;
+  std::optional<double> duration_s;
+  double delay_s = 0;
+  std::string output;  // path of the file
+  bool overwrite = false;
+  std::string symbol_directory;            // unstripped twins of stripped binaries
+  std::uint32_t stack_copy_bytes = 32768;  // engine perf
+  bool redact = false;                     // keep command lines out of the file
+};
+
+enum class StopReason : std::uint8_t { kTargetEnded, kDuration, kInterrupted };
+
+struct RecordOutcome {
+  std::string path;
+  StopReason stopped_by = StopReason::kTargetEnded;
+  std::optional<int> target_status;  // of a launched command that has ended, as a shell has it
+  profile::Quality quality;
+  double duration_s = 0;
+  std::uint64_t file_bytes = 0;
+  std::string engine;
+  std::vector<std::string> obstacles;  // why a better engine was not used
+};
+
+// Called now and then from the recording thread, for progress on a terminal.
+using Progress =
+    std::function<void(const profile::Quality& so_far, double seconds, std::uint64_t file_bytes)>;
+
+// Records until the target ends, the duration is over, or SIGINT or SIGTERM arrives. The two signals are
+// blocked in the calling thread (and in those that it starts) meanwhile. Whatever the error: what was
+// recorded up to it is in the file.
+Result<RecordOutcome> record(const RecordOptions& options, const Progress& progress);
+
+}  // namespace fathom::capture

@@ -1,0 +1,41 @@
+// Where samples come from: one engine with its side band, behind one face. Two stand: the BPF engine, which
+// walks stacks in the kernel, and the perf engine, which copies stacks and needs no privileges.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "capture/process_table.h"
+#include "capture/recorder.h"
+#include "record/events.h"
+
+namespace fathom::capture {
+
+struct Batch {
+  std::vector<record::Event> samples;  // StackSeen, StackSample, CopiedStackSample, ThreadCpuTime, Lost
+  std::vector<record::SideBandEvent> side_band;  // in time order; covers at least the time of the samples
+};
+
+class Source : public WalkerControl {
+ public:
+  virtual std::string_view name() const = 0;
+  // Empty: tables stay in the modules, for a walk in user space.
+  virtual ModuleCatalog::PlaceTable place_table() = 0;
+  // Called after the targets are known and before the first event is wanted.
+  virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
+  // A child of ours will become the target with its next exec.
+  virtual Result<> expect_exec(std::int32_t pid) = 0;
+  virtual void stop() = 0;
+  virtual std::vector<int> fds() const = 0;
+  virtual Result<> drain(Batch& batch) = 0;
+  // Adds what the engine itself has counted.
+  virtual void count(profile::Quality& quality) const = 0;
+};
+
+Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options);
+Result<std::unique_ptr<Source>> open_perf_source(const RecordOptions& options);
+
+}  // namespace fathom::capture

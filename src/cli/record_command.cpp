@@ -1,0 +1,164 @@
+// fathom record: records a command or running processes into a file.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "capture/recorder.h"
+#include "cli/command.h"
+#include "process/find.h"
+#include "store/default_path.h"
+
+namespace fathom::cli {
+namespace {
+
+struct RecordArguments {
+  capture::RecordOptions options;
+  std::vector<std::int32_t> pids;
+  std::string name;
+  std::string engine = "auto";
+  double duration_s = 0;
+  bool cpu = false, memory = false, no_memory = false, no_children = false;
+  bool flamegraph = false, quiet = false;
+};
+
+// The processes to attach to, and what to call them.
+Result<> choose_target(RecordArguments& arguments) {
+  capture::RecordOptions& options = arguments.options;
+  const int ways = !arguments.pids.empty() + !arguments.name.empty() + !options.command.empty();
+  if (ways != 1) {
+    return fail(ErrorKind::kUsage, ways == 0 ? "no target" : "more than one kind of target",
+                "fathom record -p PID, fathom record -n NAME, or fathom record -- COMMAND ARGUMENTS");
+  }
+  if (!options.command.empty()) {
+    options.target =
+        options.redact ? options.command.front() : fmt::format("{}", fmt::join(options.command, " "));
+    return {};
+  }
+  if (!arguments.name.empty()) {
+    auto found = process::find_by_name(arguments.name);
+    if (!found) return tl::unexpected<Error>(found.error());
+    if (found->empty())
+      return fail(ErrorKind::kNotFound, fmt::format("no process is named '{}'", arguments.name),
+                  "the exact name, as ps -C NAME has it, or -p PID");
+    if (found->size() > 1) {
+      std::string candidates;
+      for (const auto& process : *found) candidates += "\n  " + process::describe(process);
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{} processes are named '{}':{}", found->size(), arguments.name, candidates),
+                  fmt::format("fathom record -p {}", found->front().pid));
+    }
+    arguments.pids = {found->front().pid};
+  }
+  for (const std::int32_t pid : arguments.pids) {
+    auto process = process::read_process(pid);
+    if (!process)
+      return fail(ErrorKind::kNotFound, fmt::format("process {}: there is none", pid),
+                  "ps -e lists them; -n NAME finds one by name");
+    if (pid == ::getpid())
+      return fail(ErrorKind::kUsage, "fathom does not record itself", "name another process");
+    options.target += fmt::format("{}{} (pid {})", options.target.empty() ? "" : ", ", process->name, pid);
+  }
+  options.pids = arguments.pids;
+  return {};
+}
+
+void print_progress(const profile::Quality& quality, double seconds, std::uint64_t bytes) {
+  fmt::print(stderr, "\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K", seconds,
+             quality.samples, static_cast<double>(bytes) / 1024);
+  std::fflush(stderr);
+}
+
+void print_summary(const capture::RecordOutcome& outcome) {
+  const profile::Quality& quality = outcome.quality;
+  for (const std::string& obstacle : outcome.obstacles)
+    fmt::print(stderr, "fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine,
+               obstacle);
+  const std::uint64_t lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
+  const double complete = quality.samples == 0 ? 100
+                                               : 100.0 * static_cast<double>(quality.complete) /
+                                                     static_cast<double>(quality.samples);
+  fmt::print(stderr,
+             "fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
+             quality.samples, outcome.duration_s, complete, lost,
+             static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
+}
+
+Result<int> run_record(RecordArguments& arguments) {
+  capture::RecordOptions& options = arguments.options;
+  if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
+  if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
+  if (arguments.engine == "bpf") options.engine = capture::Engine::kBpf;
+  if (arguments.engine == "perf") options.engine = capture::Engine::kPerf;
+  options.memory = !arguments.no_memory;
+  options.follow_children = !arguments.no_children;
+  const bool named = !options.output.empty();
+  options.overwrite = named;
+  if (!named) options.output = store::default_path(options.target, wall_clock_ns());
+
+  const bool progress = !arguments.quiet && ::isatty(STDERR_FILENO) != 0 && options.command.empty();
+  auto outcome = capture::record(options, progress ? capture::Progress(print_progress) : capture::Progress());
+  if (progress) fmt::print(stderr, "\r\033[K");
+  if (!outcome) return tl::unexpected<Error>(outcome.error());
+  if (!arguments.quiet) print_summary(*outcome);
+  if (arguments.flamegraph) {
+    auto drawn = draw_flamegraph(outcome->path);
+    if (!drawn) return tl::unexpected<Error>(drawn.error());
+    if (!arguments.quiet) fmt::print(stderr, "fathom: flame graph in {}\n", *drawn);
+  }
+  if (!arguments.quiet) fmt::print(stderr, "next: fathom report {}\n", outcome->path);
+  if (outcome->target_status && outcome->stopped_by != capture::StopReason::kDuration)
+    return *outcome->target_status;
+  return kDone;
+}
+
+}  // namespace
+
+Run add_record(CLI::App& app) {
+  auto arguments = std::make_shared<RecordArguments>();
+  capture::RecordOptions& options = arguments->options;
+  app.add_option("-p,--pid", arguments->pids, "attach to this process (several: -p 12,34)")->delimiter(',');
+  app.add_option("-n,--name", arguments->name, "attach to the process of exactly this name");
+  app.add_option("-F,--freq,--frequency", options.frequency_hz, "samples per second and CPU")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 100000));
+  app.add_option("-d,--duration", arguments->duration_s, "stop after so many seconds")
+      ->check(CLI::PositiveNumber);
+  app.add_option("-D,--delay", options.delay_s, "start after so many seconds")->check(CLI::NonNegativeNumber);
+  app.add_option("-o,--output", options.output,
+                 "file to write (default: fathom-profiles/TARGET/TIME.fathom)");
+  app.add_option("-e,--event", options.event, "what drives sampling")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"cpu-clock", "cycles"}));
+  app.add_option("--engine", arguments->engine, "how stacks are taken")
+      ->capture_default_str()
+      ->check(CLI::IsMember({"auto", "bpf", "perf"}));
+  app.add_option("--stack-copy", options.stack_copy_bytes,
+                 "engine perf: bytes of stack copied for each sample")
+      ->capture_default_str()
+      ->check(CLI::Range(1024, 65528));
+  app.add_option("--symbols", options.symbol_directory, "folder with unstripped twins of stripped binaries")
+      ->check(CLI::ExistingDirectory);
+  app.add_flag("--cpu", arguments->cpu, "record CPU samples (the default)");
+  app.add_flag("--memory", arguments->memory, "record the memory series (the default)");
+  app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
+  app.add_flag("--no-children", arguments->no_children, "leave out processes that the target forks");
+  app.add_flag("--redact", options.redact, "keep command lines out of the file");
+  app.add_flag("--flamegraph", arguments->flamegraph,
+               "draw the flame graph beside the recording when it ends");
+  app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
+  app.add_option("command", options.command, "-- COMMAND ARGUMENTS: launch and record this")->type_name("");
+  app.positionals_at_end();
+  app.footer(
+      "A recording stops when the target ends, after -d SECONDS, or with Ctrl-C. A launched command that "
+      "still runs after\n"
+      "-d SECONDS is ended with SIGTERM. Attaching stops nothing and changes nothing.");
+  return [arguments] { return run_record(*arguments); };
+}
+
+}  // namespace fathom::cli
