@@ -53,51 +53,14 @@ void CfaProgram::reset(const Cie& cie, std::span<const std::byte> program, std::
   remembered_.clear();
 }
 
-std::optional<FrameState> CfaProgram::initial_state(const Cie& cie) {
-  reset(cie, cie.program, cie.program_address);
-  initial_ = nullptr;
-  start_ = size_ = 0;
-  state_ = FrameState{};
-  while (in_.remaining() > 0)
-    if (execute() != Step::kGoOn) return std::nullopt;  // a CIE has no places to move to
-  return in_.ok() ? std::optional(state_) : std::nullopt;
-}
-
-void CfaProgram::start(const Fde& fde, const FrameState& initial) {
-  reset(*fde.cie, fde.program, fde.program_address);
-  initial_ = &initial;
-  start_ = fde.start.value;
-  size_ = fde.size;
-  state_ = initial;
-  changed_ = true;
-}
-
-// The instructions up to the next move make up the row that starts here.
-bool CfaProgram::next_row() {
-  if (done_) return false;
-  if (location_ != 0) changed_ = false;
-  row_offset_ = location_;
-  while (in_.remaining() > 0) {
-    const Step step = execute();
-    if (step == Step::kGoOn && in_.ok()) continue;
-    if (step != Step::kMoved || !in_.ok()) {
-      broken_ = changed_ = true;
-      break;
-    }
-    if (location_ >= size_) break;  // what follows is not about this function's code
-    return true;
-  }
-  done_ = true;
-  return true;
-}
-
-std::int64_t CfaProgram::factored(std::int64_t offset) const {
+// One module is a million instructions: the short ones are inlined into next_row().
+[[gnu::always_inline]] inline std::int64_t CfaProgram::factored(std::int64_t offset) const {
   // Unsigned, as a hostile product may wrap; what does not fit is refused where rules are made.
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) *
                                    static_cast<std::uint64_t>(cie_->data_alignment));
 }
 
-CfaProgram::Step CfaProgram::move_by(std::uint64_t factored_delta) {
+[[gnu::always_inline]] inline CfaProgram::Step CfaProgram::move_by(std::uint64_t factored_delta) {
   std::uint64_t delta = 0;
   std::uint64_t location = 0;
   if (initial_ == nullptr || __builtin_mul_overflow(factored_delta, cie_->code_alignment, &delta) ||
@@ -115,7 +78,8 @@ CfaProgram::Step CfaProgram::move_to(std::uint64_t address) {
   return Step::kMoved;
 }
 
-CfaProgram::Step CfaProgram::set(std::uint64_t register_number, const RegisterRule& rule) {
+[[gnu::always_inline]] inline CfaProgram::Step CfaProgram::set(std::uint64_t register_number,
+                                                               const RegisterRule& rule) {
   const std::size_t index = tracked_index(register_number);
   if (index == kTrackedRegisters) return Step::kGoOn;
   state_.registers[index] = rule;
@@ -129,25 +93,11 @@ CfaProgram::Step CfaProgram::restore(std::uint64_t register_number) {
   return index == kTrackedRegisters ? Step::kGoOn : set(register_number, initial_->registers[index]);
 }
 
-CfaProgram::Step CfaProgram::define_cfa(std::uint64_t register_number, std::int64_t offset) {
+[[gnu::always_inline]] inline CfaProgram::Step CfaProgram::define_cfa(std::uint64_t register_number,
+                                                                      std::int64_t offset) {
   state_.cfa = {CfaRule::Kind::kRegister, register_number, offset, {}};
   changed_ = true;
   return Step::kGoOn;
-}
-
-CfaProgram::Step CfaProgram::execute() {
-  const auto byte = in_.read<std::uint8_t>();
-  const std::uint8_t low = byte & 0x3f;
-  switch (byte & 0xc0) {
-    case kAdvanceLoc:
-      return move_by(low);
-    case kOffset:
-      return set(low, {Kind::kOffset, factored(static_cast<std::int64_t>(in_.read_uleb128())), {}});
-    case kRestore:
-      return restore(low);
-    default:
-      return execute_extended(byte);
-  }
 }
 
 CfaProgram::Step CfaProgram::execute_extended(std::uint8_t opcode) {
@@ -244,6 +194,59 @@ CfaProgram::Step CfaProgram::execute_extended(std::uint8_t opcode) {
     default:
       return Step::kBroken;
   }
+}
+
+[[gnu::always_inline]] inline CfaProgram::Step CfaProgram::execute() {
+  const auto byte = in_.read<std::uint8_t>();
+  const std::uint8_t low = byte & 0x3f;
+  switch (byte & 0xc0) {
+    case kAdvanceLoc:
+      return move_by(low);
+    case kOffset:
+      return set(low, {Kind::kOffset, factored(static_cast<std::int64_t>(in_.read_uleb128())), {}});
+    case kRestore:
+      return restore(low);
+    default:
+      return execute_extended(byte);
+  }
+}
+
+std::optional<FrameState> CfaProgram::initial_state(const Cie& cie) {
+  reset(cie, cie.program, cie.program_address);
+  initial_ = nullptr;
+  start_ = size_ = 0;
+  state_ = FrameState{};
+  while (in_.remaining() > 0)
+    if (execute() != Step::kGoOn) return std::nullopt;  // a CIE has no places to move to
+  return in_.ok() ? std::optional(state_) : std::nullopt;
+}
+
+void CfaProgram::start(const Fde& fde, const FrameState& initial) {
+  reset(*fde.cie, fde.program, fde.program_address);
+  initial_ = &initial;
+  start_ = fde.start.value;
+  size_ = fde.size;
+  state_ = initial;
+  changed_ = true;
+}
+
+// The instructions up to the next move make up the row that starts here.
+bool CfaProgram::next_row() {
+  if (done_) return false;
+  if (location_ != 0) changed_ = false;
+  row_offset_ = location_;
+  while (in_.remaining() > 0) {
+    const Step step = execute();
+    if (step == Step::kGoOn && in_.ok()) continue;
+    if (step != Step::kMoved || !in_.ok()) {
+      broken_ = changed_ = true;
+      break;
+    }
+    if (location_ >= size_) break;  // what follows is not about this function's code
+    return true;
+  }
+  done_ = true;
+  return true;
 }
 
 }  // namespace fathom::dwarf

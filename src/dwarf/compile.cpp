@@ -31,7 +31,7 @@ class InitialStates {
   const FrameState* last_ = nullptr;
 };
 
-void add_row(std::vector<CfiRow>& rows, std::size_t first, std::uint64_t offset, std::uint16_t rule) {
+inline void add_row(std::vector<CfiRow>& rows, std::size_t first, std::uint64_t offset, std::uint16_t rule) {
   if (rows.size() > first && rows.back().rule == rule) return;
   rows.push_back({static_cast<std::uint32_t>(offset), rule});
 }
@@ -39,6 +39,10 @@ void add_row(std::vector<CfiRow>& rows, std::size_t first, std::uint64_t offset,
 }  // namespace
 
 void compile(const FrameSection& section, RuleSet& rules, CfiFunctions& out) {
+  // Measured on libLLVM, anvil and node: 5 to 10 bytes a row, 37 to 59 a function. Room that is not used is
+  // not touched.
+  out.rows.reserve(out.rows.size() + section.bytes.size() / 5);
+  out.functions.reserve(out.functions.size() + section.bytes.size() / 32);
   FrameReader reader(section);
   CfaProgram program;
   InitialStates initial_states;
