@@ -1,0 +1,47 @@
+// Columns and sections: what payloads are made of. A column is one field of many rows as varints, or as runs
+// where that is smaller; like stands beside like, which is what zstd wants. A section is a number, a length
+// and a body, so that a reader can step over one that it does not know.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/cursor.h"
+#include "base/varint.h"
+
+namespace fathom::store {
+
+void put_section(Bytes& out, unsigned number, const Bytes& body);
+void put_text(Bytes& out, std::string_view text);  // length and bytes
+std::string_view read_text(Cursor& in);
+
+void put_column(Bytes& out, std::span<const std::uint64_t> values);
+
+// Hands out the values of one column, one by one. Reading more values than were stored gives 0 and makes ok()
+// false.
+class ColumnReader {
+ public:
+  // Takes the column off `in`. `rows` is what the file says; of a plain column it is believed only if there
+  // are as many bytes (a run may stand for any number of rows, which is why callers bound them by kMaxRows
+  // and by their budget).
+  ColumnReader(Cursor& in, std::uint64_t rows);
+
+  std::uint64_t next() {
+    if (!runs_) return values_.read_uleb128();
+    if (left_ == 0) read_run();
+    --left_;
+    return value_;
+  }
+  bool ok() const { return values_.ok(); }
+
+ private:
+  void read_run();
+
+  bool runs_ = false;
+  Cursor values_;
+  std::uint64_t value_ = 0, left_ = 0;
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,123 @@
+// A recording that was written when version 1.0 was new: every later version reads it and finds the same in
+// it.
+#include <cstdlib>
+
+#include "store/testing.h"
+
+namespace fathom::store {
+namespace {
+
+using namespace profile;
+
+constexpr const char* kGolden = "testdata/version_1_0.fathom";
+
+// Something in every table and every field; spelled out, as it must never change.
+Profile expected_profile() {
+  Profile profile;
+  Builder builder(profile);
+  Meta& meta = profile.meta;
+  meta.target = "redis-server (pid 12)";
+  meta.engine = "bpf";
+  meta.event = "cpu-clock";
+  meta.frequency_hz = 999;
+  meta.start_ns = 1'000'000'000'000;
+  meta.end_ns = 1'002'000'000'000;
+  meta.start_unix_ns = 1'772'368'205'250'000'000;
+  meta.facts = {{"host", "example"}, {"cpus", "2"}};
+
+  Module file;
+  file.kind = ModuleKind::kFile;
+  file.name = builder.string("redis-server");
+  file.path = builder.string("/usr/bin/redis-server");
+  file.build_id = builder.string("00112233445566778899aabbccddeeff00112233");
+  file.symbols = SymbolSource::kDwarf;
+  file.symbols_path = builder.string("/usr/lib/debug/.build-id/00/112233.debug");
+  Module kernel;
+  kernel.kind = ModuleKind::kKernel;
+  kernel.name = builder.string("[kernel]");
+  kernel.symbols = SymbolSource::kKallsyms;
+  const ModuleId server = builder.module(file), in_kernel = builder.module(kernel);
+
+  const FrameId main = builder.frame(server, {0x12340}), call = builder.frame(server, {0x12ab0});
+  const FrameId unnamed = builder.frame(server, {0x999}),
+                write = builder.frame(in_kernel, {0xffffffff81000010});
+  builder.name_frame(main, {{"main", "server.c", 7000}});
+  builder.name_frame(call, {{"addReply", "networking.c", 300}, {"call(client*)", "server.c", 3500}});
+  builder.name_frame(write, {{"ksys_write", "", 0}});
+  const StackId root = builder.stack({0}, main);
+  const StackId stacks[] = {builder.stack(builder.stack(root, call), write), builder.stack(root, unnamed),
+                            root};
+
+  Process process;
+  process.pid = 12;
+  process.parent_pid = 1;
+  process.end_ns = 1'001'500'000'000;
+  process.name = builder.string("redis-server");
+  process.executable = builder.string("/usr/bin/redis-server");
+  profile.processes = {process};
+  for (const int tid : {12, 15}) {
+    Thread thread;
+    thread.tid = tid;
+    thread.name = builder.string(tid == 12 ? "redis-server" : "bio_aof");
+    thread.start_ns = tid == 12 ? 0 : 1'000'100'000'000;
+    thread.cpu_ns = 1'234'567'890;
+    profile.threads.push_back(thread);
+  }
+  for (std::uint32_t i = 0; i < 300; ++i) {
+    Sample sample;
+    sample.time_ns = meta.start_ns + i * std::uint64_t{1'001'001} + i * i % 97;
+    sample.thread = {i / 50 % 2};
+    sample.stack = stacks[i * i % 3];
+    sample.cpu = static_cast<std::uint16_t>(i % 2);
+    sample.end = i % 10 == 0 ? 3 : 1;
+    if (i % 7 == 0) {
+      sample.metric = Metric::kOffCpu;
+      sample.value = std::int64_t{i} * 1'000'003;
+    }
+    profile.samples.push_back(sample);
+  }
+  profile.series = {{builder.string("memory.rss_anon"),
+                     builder.string("bytes"),
+                     12,
+                     {{meta.start_ns, 4096}, {meta.end_ns, 8192}}},
+                    {builder.string("cpu.share"),
+                     builder.string("ratio"),
+                     12,
+                     {{meta.start_ns, 0.25}, {meta.end_ns, -1.5}}}};
+
+  Quality& quality = profile.quality;
+  quality = {.samples = 300,
+             .filtered = 2,
+             .expected_samples = 310.5,
+             .lost_ring_full = 3,
+             .lost_stack = 4,
+             .lost_throttled = 5,
+             .lost_records = 6,
+             .lost_disk = 7,
+             .complete = 270,
+             .kernel_truncated = 9,
+             .early_ends = {{3, server, 30}},
+             .table_overflows = 10,
+             .profiler_cpu_ns = 11,
+             .profiler_rss_bytes = 12,
+             .bpf_ns = 13,
+             .bpf_runs = 14,
+             .kernel_memory_bytes = 15,
+             .target_stops = 16,
+             .target_stop_ns = 17,
+             .truncated = false,
+             .notes = {"no names for [vdso]"}};
+  return profile;
+}
+
+TEST(Golden, RecordingOfVersion10IsStillRead) {
+  const Profile expected = expected_profile();
+  if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
+    write_sliced(kGolden, expected, 4);
+  auto read_back = read(kGolden);
+  ASSERT_TRUE(read_back) << read_back.error().message << " (BLESS=1 writes it)";
+  EXPECT_EQ(*read_back, expected);
+}
+
+}  // namespace
+}  // namespace fathom::store

@@ -1,0 +1,57 @@
+#include "store/input.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/files.h"
+
+namespace fathom::store {
+
+Result<Input> Input::of_file(const std::string& path) {
+  Input input;
+  input.path_ = path;
+  input.fd_ = Fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!input.fd_) return system_error(path, errno);
+  struct stat status {};
+  if (::fstat(input.fd_.get(), &status) != 0) return system_error(path, errno);
+  if (!S_ISREG(status.st_mode)) return fail(ErrorKind::kUnsupported, path + ": not a regular file");
+  input.size_ = static_cast<std::uint64_t>(status.st_size);
+  return input;
+}
+
+Input Input::of_bytes(std::span<const std::byte> bytes) {
+  Input input;
+  input.size_ = bytes.size();
+  input.in_memory_ = bytes;
+  return input;
+}
+
+Result<std::span<const std::byte>> Input::at(std::uint64_t offset, std::size_t n) {
+  n = static_cast<std::size_t>(std::min<std::uint64_t>(n, size_ - std::min(offset, size_)));
+  if (n == 0) return std::span<const std::byte>();
+  const bool there =
+      offset >= start_ && offset - start_ <= in_memory_.size() && in_memory_.size() - (offset - start_) >= n;
+  if (!there) {
+    constexpr std::size_t kPart = 1 << 20;
+    buffer_.resize(static_cast<std::size_t>(std::min<std::uint64_t>(std::max(n, kPart), size_ - offset)));
+    std::size_t filled = 0;
+    while (filled < buffer_.size()) {
+      const ssize_t got = ::pread(fd_.get(), buffer_.data() + filled, buffer_.size() - filled,
+                                  static_cast<off_t>(offset + filled));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return system_error(path_, errno);
+      if (got == 0) break;  // cut back since it was opened
+      filled += static_cast<std::size_t>(got);
+    }
+    start_ = offset;
+    in_memory_ = std::span<const std::byte>(buffer_).first(filled);
+  }
+  const auto from = static_cast<std::size_t>(offset - start_);
+  return in_memory_.subspan(from, std::min(n, in_memory_.size() - from));
+}
+
+}  // namespace fathom::store

@@ -1,0 +1,35 @@
+// The bytes of a recording, from a file or from memory. Files are read and not mapped: a recording that is
+// still being written may be cut back by its writer (after a full disk), and a mapping would answer that with
+// SIGBUS.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/varint.h"
+
+namespace fathom::store {
+
+class Input {
+ public:
+  static Result<Input> of_file(const std::string& path);
+  static Input of_bytes(std::span<const std::byte> bytes);  // `bytes` outlives it
+
+  std::uint64_t size() const { return size_; }  // when it was opened
+  // n bytes at `offset`, valid until the next call; fewer where the file ends.
+  Result<std::span<const std::byte>> at(std::uint64_t offset, std::size_t n);
+
+ private:
+  std::string path_;
+  Fd fd_;
+  std::uint64_t size_ = 0;
+  Bytes buffer_;                          // of a file: the part around the last place
+  std::uint64_t start_ = 0;               // of the part in memory
+  std::span<const std::byte> in_memory_;  // all of it, or buffer_
+};
+
+}  // namespace fathom::store

@@ -1,0 +1,135 @@
+// The payloads of the four kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
+// Decoders append to the profile; a block that cannot be decoded may leave rows behind that lead nowhere,
+// which repair() and check() deal with. Their errors: kMalformed costs the block, anything else (no memory
+// left) the file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/cursor.h"
+#include "base/result.h"
+#include "base/varint.h"
+#include "profile/profile.h"
+#include "store/block.h"
+#include "store/reader.h"
+
+namespace fathom::store {
+
+// Stands where a row was lost; leads out of every table, so nothing can take it for a row.
+inline constexpr std::uint32_t kLostRow = UINT32_MAX;
+
+// What a reader carries from block to block.
+struct Loading {
+  explicit Loading(const ReadOptions& read_options) : options(read_options) {}
+  // Before anything is allocated on the word of the file.
+  Result<> charge(std::uint64_t bytes);
+  bool in_window(std::uint64_t time_ns) const {
+    return (!options.from_ns || time_ns >= *options.from_ns) && (!options.to_ns || time_ns < *options.to_ns);
+  }
+
+  ReadOptions options;
+  profile::Profile profile;
+  std::uint64_t memory = 0;    // charged so far
+  bool damaged = false;        // blocks are missing: gaps between rows are expected from here on
+  std::uint64_t filtered = 0;  // samples outside of the window
+};
+
+// --- tables: rows that are only ever appended ---
+struct TableSizes {
+  std::uint32_t strings = 1, functions = 0, lines = 0, frames = 0, stacks = 1;  // row 0 is never written
+  bool operator==(const TableSizes&) const = default;
+};
+TableSizes sizes_of(const profile::Profile& profile);
+// The end of the rows from `from` on that fit into one block.
+Result<TableSizes> next_slice(const profile::Profile& profile, const TableSizes& from, const TableSizes& end);
+// `named`: frames written earlier that have got their lines since, ascending, at most kMaxRows.
+Bytes encode_tables(const profile::Profile& profile, const TableSizes& from, const TableSizes& to,
+                    std::span<const std::uint32_t> named);
+Result<> decode_tables(Cursor in, Loading& loading);
+
+// --- state: rows and facts that change ---
+// What has been written of it, so that only changes are written again. Default: nothing but the rows 0.
+struct StateCopy {
+  struct SeriesHead {
+    profile::StringId name, unit;
+    std::int32_t pid = 0;
+    bool operator==(const SeriesHead&) const = default;
+  };
+  profile::Meta meta;
+  std::vector<profile::Module> modules = std::vector<profile::Module>(1);
+  std::vector<profile::Process> processes;
+  std::vector<profile::Thread> threads;
+  std::vector<SeriesHead> series;
+  profile::Quality quality;
+};
+// The blocks' payloads: none if nothing has changed, several only if there are very many rows.
+Result<std::vector<Bytes>> encode_state(const profile::Profile& profile, const StateCopy& written);
+void remember_state(const profile::Profile& profile, StateCopy& written);
+Result<> decode_state(Cursor in, Loading& loading);
+
+// --- samples ---
+// Predicts a sample from its predecessors, the same way on both sides. A CPU beats at the sampling period,
+// runs one thread for many samples, and a thread often stands where it stood: what is stored is the
+// difference.
+class SamplePredictor {
+ public:
+  static constexpr std::uint32_t kMaxThread = 1u << 22;  // PID_MAX_LIMIT of Linux
+  void start(std::uint64_t base_ns);                     // blocks do not depend on each other
+
+  struct Lane {
+    std::uint64_t time_ns = 0;
+    std::uint32_t thread = kLostRow;
+    std::uint32_t block = 0;
+  };
+  // Of CPU samples, one lane per CPU; of the others, one per metric.
+  Lane& lane(profile::Metric metric, std::uint16_t cpu);
+  std::uint32_t& last_stack(std::uint32_t thread);  // thread < kMaxThread
+
+ private:
+  struct Last {
+    std::uint32_t stack = kLostRow;
+    std::uint32_t block = 0;
+  };
+  std::uint32_t block_ = 0;  // lanes of earlier blocks are stale; cheaper than clearing 65536 of them
+  std::uint64_t base_ns_ = 0;
+  std::vector<Lane> cpus_;
+  std::array<Lane, 256> metrics_;
+  std::vector<Last> threads_;
+};
+// At most kMaxRows samples, of threads below kMaxThread. `frequency_hz`: 0 if there is no beat.
+Bytes encode_samples(std::span<const profile::Sample> samples, std::uint32_t frequency_hz,
+                     SamplePredictor& predictor);
+Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predictor, Loading& loading);
+
+// --- points of series ---
+// Of all series from `from` on (series and point), as many as fit into one block; `from` moves on.
+struct PointPosition {
+  std::size_t series = 0, point = 0;
+};
+Bytes encode_points(const profile::Profile& profile, PointPosition& from);
+Result<> decode_points(Cursor in, Loading& loading);
+
+// --- index: where each block stands, and the times that blocks of samples span ---
+struct IndexEntry {
+  std::uint32_t type = 0, rows = 0;
+  std::uint64_t offset = 0;
+  std::uint64_t first_ns = 0, last_ns = 0;  // least and greatest time, of blocks of samples
+};
+Bytes encode_index(std::span<const IndexEntry> entries);  // at most kMaxRows
+Result<> decode_index(Cursor in, Loading& loading, std::vector<IndexEntry>& out);
+
+struct EndMark {
+  std::uint64_t index_offset = 0, blocks = 0, samples = 0;
+};
+Bytes encode_end(const EndMark& end);
+EndMark decode_end(Cursor in);  // zeros if it is cut short
+
+// Makes a profile that lacks blocks whole again: what leads to a lost row leads to an empty one afterwards.
+// The result passes check() if the blocks that are there are sound.
+void repair(profile::Profile& profile);
+
+}  // namespace fathom::store

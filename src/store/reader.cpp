@@ -1,0 +1,248 @@
+#include "store/reader.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "store/block.h"
+#include "store/input.h"
+#include "store/payload.h"
+
+namespace fathom::store {
+
+using profile::Profile;
+
+Result<> Loading::charge(std::uint64_t bytes) {
+  memory += bytes;  // each charge is far below 2^63, so this cannot wrap before it is noticed
+  if (memory <= options.memory_limit_bytes) return {};
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("the recording needs more than {} MiB of memory", options.memory_limit_bytes >> 20),
+              "read a part of it: --from and --to");
+}
+
+namespace {
+
+class Reader {
+ public:
+  Reader(Input& input, std::string name, const ReadOptions& options)
+      : input_(input), name_(std::move(name)), loading_(options) {}
+
+  Result<Profile> read() {
+    const auto& [from, to] = std::pair(loading_.options.from_ns, loading_.options.to_ns);
+    if (from && to && *from > *to) return fail(ErrorKind::kUsage, "the window ends before it starts");
+    auto first = input_.at(0, kFileHeaderSize);
+    if (!first) return tl::make_unexpected(first.error());
+    if (auto checked = check_file_header(*first, name_); !checked)
+      return tl::make_unexpected(checked.error());
+    if (from || to) read_index();
+    if (auto walked = walk_blocks(); !walked) return tl::make_unexpected(walked.error());
+    return finished_profile();
+  }
+
+ private:
+  // Looks for the index from the end of the file. Without one (killed, damaged) all blocks are decoded.
+  void read_index() {
+    if (input_.size() < kFileHeaderSize + kEndSize) return;
+    auto end = read_block(input_.size() - kEndSize, kEnd);
+    if (!end) return;
+    std::uint64_t offset = decode_end(Cursor(*end)).index_offset;
+    std::vector<IndexEntry> entries;
+    while (auto payload = read_block(offset, kIndex)) {
+      if (!decode_index(Cursor(*payload), loading_, entries)) return;
+      offset += block_size_;
+    }
+    for (const IndexEntry& entry : entries)
+      if (entry.type == kSamples) spans_[entry.offset] = entry;
+  }
+
+  std::optional<std::span<const std::byte>> read_block(std::uint64_t offset, std::uint32_t type) {
+    auto bytes = input_.at(offset, kBlockHeaderSize);
+    if (!bytes) return std::nullopt;
+    const auto header = decode_block_header(*bytes);
+    if (!header || header->type != type) return std::nullopt;
+    auto stored = input_.at(offset + kBlockHeaderSize, header->stored_size);
+    if (!stored || stored->size() < header->stored_size) return std::nullopt;
+    auto payload = decoder_.payload(*header, *stored);
+    if (!payload) return std::nullopt;
+    block_size_ = kBlockHeaderSize + header->stored_size;
+    return *payload;
+  }
+
+  Result<> walk_blocks() {
+    std::uint64_t offset = kFileHeaderSize;
+    while (!ended_) {
+      auto bytes = input_.at(offset, kBlockHeaderSize);
+      if (!bytes) return tl::make_unexpected(bytes.error());
+      if (bytes->size() < kBlockHeaderSize) return {};
+      const auto header = decode_block_header(*bytes);
+      if (!header || header->sequence < next_sequence_) {
+        auto found = find_block(offset + 1);
+        if (!found) return tl::make_unexpected(found.error());
+        const std::uint64_t end = *found ? **found : input_.size();
+        damage(offset, end - offset);
+        if (!*found) return {};
+        offset = end;
+        continue;
+      }
+      if (header->sequence > next_sequence_) {
+        lost_blocks_ += header->sequence - next_sequence_;
+        loading_.damaged = true;
+      }
+      next_sequence_ = header->sequence + 1;
+      const std::uint64_t payload = offset + kBlockHeaderSize;
+      if (header->stored_size > input_.size() - payload) return {};  // cut short inside of it
+      if (auto done = read_data(offset, *header); !done) return done;
+      offset = payload + header->stored_size;
+    }
+    return {};
+  }
+
+  // The next header that is sound and belongs to a later block. Payloads are compressed or checksummed, so a
+  // header in the middle of one is no accident.
+  Result<std::optional<std::uint64_t>> find_block(std::uint64_t offset) {
+    constexpr std::size_t kStep = 64 * 1024;
+    while (offset < input_.size()) {
+      auto bytes = input_.at(offset, kStep);
+      if (!bytes) return tl::make_unexpected(bytes.error());
+      const void* mark = ::memmem(bytes->data(), bytes->size(), &kBlockMark, sizeof(kBlockMark));
+      if (mark == nullptr) {
+        if (bytes->size() < kStep) break;
+        offset += bytes->size() - (sizeof(kBlockMark) - 1);
+        continue;
+      }
+      offset += static_cast<std::uint64_t>(static_cast<const std::byte*>(mark) - bytes->data());
+      auto candidate = input_.at(offset, kBlockHeaderSize);
+      if (!candidate) return tl::make_unexpected(candidate.error());
+      if (auto header = decode_block_header(*candidate); header && header->sequence >= next_sequence_)
+        return std::optional(offset);
+      ++offset;
+    }
+    return std::optional<std::uint64_t>();
+  }
+
+  Result<> read_data(std::uint64_t offset, const BlockHeader& header) {
+    if (skipped_by_index(offset, header)) return {};
+    const bool known = header.type == kTables || header.type == kState || header.type == kSamples ||
+                       header.type == kPoints || header.type == kIndex || header.type == kEnd;
+    if ((!known && (header.flags & kFlagRequired) != 0) || (header.flags & ~kKnownFlags) != 0)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("{}: block {} at byte {} is not known to this fathom", name_,
+                              block_name(header.type), offset),
+                  "open it with the version of fathom that recorded it, or a newer one");
+    if (!known || header.type == kIndex) return {};
+    auto stored = input_.at(offset + kBlockHeaderSize, header.stored_size);
+    if (!stored) return tl::make_unexpected(stored.error());
+    auto payload = decoder_.payload(header, *stored);
+    Result<> decoded = payload ? decode(header, Cursor(*payload)) : tl::make_unexpected(payload.error());
+    if (decoded || decoded.error().kind != ErrorKind::kMalformed)
+      return decoded ? decoded : Result<>(within(name_, decoded.error()));
+    damage(offset, kBlockHeaderSize + header.stored_size,
+           fmt::format("{}: {}", block_name(header.type), decoded.error().message));
+    return {};
+  }
+
+  Result<> decode(const BlockHeader& header, Cursor payload) {
+    switch (header.type) {
+      case kTables:
+        return decode_tables(payload, loading_);
+      case kState:
+        return decode_state(payload, loading_);
+      case kSamples:
+        return decode_samples(payload, header.rows, predictor_, loading_);
+      case kPoints:
+        return decode_points(payload, loading_);
+      default:
+        ended_ = true;
+        return {};
+    }
+  }
+
+  bool skipped_by_index(std::uint64_t offset, const BlockHeader& header) {
+    if (header.type != kSamples || spans_.empty()) return false;
+    const auto found = spans_.find(offset);
+    if (found == spans_.end() || found->second.rows != header.rows) return false;
+    const auto& options = loading_.options;
+    const bool outside = (options.from_ns && found->second.last_ns < *options.from_ns) ||
+                         (options.to_ns && found->second.first_ns >= *options.to_ns);
+    if (outside) loading_.filtered += header.rows;
+    return outside;
+  }
+
+  void damage(std::uint64_t offset, std::uint64_t size, std::string what = "no block") {
+    loading_.damaged = true;
+    if (damages_++ == 0) first_damage_ = fmt::format("{} at byte {}", what, offset);
+    damaged_bytes_ += size;
+  }
+
+  Result<Profile> finished_profile() {
+    Profile& profile = loading_.profile;
+    auto& quality = profile.quality;
+    const bool whole = ended_ && !loading_.damaged;
+    if (!ended_) quality.truncated = true;
+    if (!whole) {
+      repair(profile);
+      const std::uint64_t stored = profile.samples.size() + loading_.filtered + quality.filtered;
+      if (quality.samples > stored) quality.lost_disk += quality.samples - stored;
+      quality.samples = stored;
+      std::uint64_t last = std::max(profile.meta.end_ns, profile.meta.start_ns);
+      if (!ended_)
+        for (const auto& sample : profile.samples) last = std::max(last, sample.time_ns);
+      profile.meta.end_ns = last;
+    }
+    if (damages_ != 0)
+      quality.notes.push_back(fmt::format(
+          "the recording file is damaged in {} {} ({} bytes, first: {}); what stood there is missing",
+          damages_, damages_ == 1 ? "place" : "places", damaged_bytes_, first_damage_));
+    else if (lost_blocks_ != 0)
+      quality.notes.push_back(fmt::format("{} blocks of the recording file are missing", lost_blocks_));
+    quality.filtered += loading_.filtered;
+    narrow(profile.meta);
+    if (auto checked = check(profile); !checked) return within(name_, checked.error());
+    return std::move(profile);
+  }
+
+  void narrow(profile::Meta& meta) const {
+    const auto& options = loading_.options;
+    if (options.from_ns && *options.from_ns > meta.start_ns) {
+      const std::uint64_t start = std::min(*options.from_ns, std::max(meta.end_ns, meta.start_ns));
+      if (meta.start_unix_ns != 0) meta.start_unix_ns += start - meta.start_ns;
+      meta.start_ns = start;
+    }
+    if (options.to_ns) meta.end_ns = std::max(meta.start_ns, std::min(meta.end_ns, *options.to_ns));
+  }
+
+  Input& input_;
+  std::string name_;
+  Loading loading_;
+  BlockDecoder decoder_;
+  SamplePredictor predictor_;
+  std::map<std::uint64_t, IndexEntry> spans_;  // blocks of samples by offset
+  std::uint64_t block_size_ = 0;               // of the block that read_block() read last
+  std::uint64_t next_sequence_ = 0;
+  bool ended_ = false;
+  std::uint64_t damages_ = 0, damaged_bytes_ = 0, lost_blocks_ = 0;
+  std::string first_damage_;
+};
+
+}  // namespace
+
+Result<Profile> read(const std::string& path, const ReadOptions& options) {
+  auto input = Input::of_file(path);
+  if (!input) return tl::make_unexpected(input.error());
+  return Reader(*input, path, options).read();
+}
+
+Result<Profile> read_bytes(std::span<const std::byte> bytes, const std::string& name,
+                           const ReadOptions& options) {
+  Input input = Input::of_bytes(bytes);
+  return Reader(input, name, options).read();
+}
+
+bool is_recording(std::span<const std::byte> first_bytes) {
+  return first_bytes.size() >= kMagic.size() &&
+         std::memcmp(first_bytes.data(), kMagic.data(), kMagic.size()) == 0;
+}
+
+}  // namespace fathom::store

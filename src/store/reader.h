@@ -1,0 +1,38 @@
+// Reads recording files. A recording that was cut short (kill -9, full disk, power) is read up to its last
+// whole block; a damaged block costs what it held. Untrusted input: any bytes are either read into a profile
+// that passes check(), or refused. Format: docs/format.md.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "profile/profile.h"
+
+namespace fathom::store {
+
+struct ReadOptions {
+  // CLOCK_MONOTONIC, as Sample::time_ns: from <= time < to. Samples and points outside are left out; such
+  // samples are counted in quality.filtered, and meta.start_ns and end_ns move to the window.
+  std::optional<std::uint64_t> from_ns, to_ns;
+  // More than this (about what the profile will occupy) is refused. The default holds about 100 million
+  // samples.
+  std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;
+};
+
+// quality.truncated: the recording has no end mark, because it was killed or is still being written.
+// quality.notes: a sentence for each thing that was lost. Lost samples whose number is known are added to
+// quality.lost_disk. Errors: kMalformed (no recording, or nonsense inside), kUnsupported (newer format, too
+// large).
+Result<profile::Profile> read(const std::string& path, const ReadOptions& options = {});
+// The same of bytes in memory; `name` is for messages.
+Result<profile::Profile> read_bytes(std::span<const std::byte> bytes, const std::string& name,
+                                    const ReadOptions& options = {});
+
+// By the first 8 bytes.
+bool is_recording(std::span<const std::byte> first_bytes);
+
+}  // namespace fathom::store

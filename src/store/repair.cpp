@@ -1,0 +1,91 @@
+#include "profile/profile.h"
+#include "store/payload.h"
+
+namespace fathom::store {
+namespace {
+
+using namespace profile;
+
+template <class Tag, class Table>
+void mend(Id<Tag>& id, const Table& table) {
+  if (id.value >= table.size()) id = {0};
+}
+
+// Stacks that were lost, or whose way to the root was: what is left of them hangs from the empty stack.
+void repair_stacks(Profile& profile) {
+  std::vector<StackId> now(profile.stacks.size());
+  for (std::uint32_t i = 1; i < profile.stacks.size(); ++i) {
+    Stack& row = profile.stacks[i];
+    row.parent = row.parent.value < i ? now[row.parent.value] : StackId{0};
+    const bool lost = row.frame.value >= profile.frames.size();
+    now[i] = lost ? row.parent : StackId{i};
+    if (!lost) continue;
+    if (profile.frames.empty()) profile.frames.emplace_back();
+    row.frame = {0};  // nothing leads here any more
+  }
+  for (Sample& sample : profile.samples)
+    sample.stack = sample.stack.value < now.size() ? now[sample.stack.value] : StackId{0};
+}
+
+// A thread for samples whose own is lost, and a process for it.
+ThreadId lost_thread(Profile& profile) {
+  if (profile.processes.empty()) profile.processes.emplace_back();
+  Thread thread;
+  thread.name = profile.strings.intern("[lost thread]");
+  profile.threads.push_back(thread);
+  return {static_cast<std::uint32_t>(profile.threads.size() - 1)};
+}
+
+void repair_threads(Profile& profile) {
+  for (Process& row : profile.processes) {
+    mend(row.name, profile.strings);
+    mend(row.executable, profile.strings);
+  }
+  if (profile.processes.empty() && !profile.threads.empty()) profile.processes.emplace_back();
+  for (Thread& row : profile.threads) {
+    mend(row.name, profile.strings);
+    mend(row.process, profile.processes);
+  }
+  const std::size_t known = profile.threads.size();
+  std::optional<ThreadId> lost;
+  for (Sample& sample : profile.samples) {
+    if (sample.thread.value < known) continue;
+    if (!lost) lost = lost_thread(profile);
+    sample.thread = *lost;
+  }
+}
+
+}  // namespace
+
+void repair(Profile& profile) {
+  for (Module& row : profile.modules) {
+    mend(row.name, profile.strings);
+    mend(row.path, profile.strings);
+    mend(row.build_id, profile.strings);
+    mend(row.symbols_path, profile.strings);
+  }
+  for (Function& row : profile.functions) {
+    mend(row.name, profile.strings);
+    mend(row.module, profile.modules);
+  }
+  if (profile.functions.empty() && !profile.lines.empty()) profile.functions.emplace_back();
+  for (Line& row : profile.lines) {
+    mend(row.function, profile.functions);
+    mend(row.file, profile.strings);
+  }
+  for (Frame& row : profile.frames) {
+    mend(row.module, profile.modules);
+    const std::size_t lines = profile.lines.size();
+    if (row.first_line > lines || row.line_count > lines - row.first_line)
+      row.first_line = row.line_count = 0;
+  }
+  repair_stacks(profile);
+  repair_threads(profile);
+  for (Series& row : profile.series) {
+    mend(row.name, profile.strings);
+    mend(row.unit, profile.strings);
+  }
+  for (EarlyEnd& row : profile.quality.early_ends) mend(row.module, profile.modules);
+}
+
+}  // namespace fathom::store

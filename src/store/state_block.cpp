@@ -1,0 +1,412 @@
+// STAT: what changes while recording. Rows are written whole when any of their fields has changed, single
+// facts by number: there are few of them, and a reader needs no more than the last value.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "store/column.h"
+#include "store/payload.h"
+
+namespace fathom::store {
+namespace {
+
+using namespace profile;
+
+enum Section : unsigned {
+  kMeta = 1,
+  kEndTime = 2,
+  kModules = 3,
+  kProcesses = 4,
+  kThreads = 5,
+  kSeries = 6,
+  kCounters = 7,
+  kEarlyEnds = 8,
+  kNotes = 9,
+};
+
+// Sections are cut at about this size, so that a block never comes near kMaxPayload.
+constexpr std::size_t kFullBlock = kMaxPayload / 4;
+
+struct Counter {
+  unsigned number;
+  std::uint64_t Quality::*value;
+};
+// Numbers as in docs/format.md. 2 is expected_samples and 18 truncated, which are of other types.
+constexpr Counter kCounterFields[] = {
+    {1, &Quality::samples},
+    {3, &Quality::lost_ring_full},
+    {4, &Quality::lost_stack},
+    {5, &Quality::lost_throttled},
+    {6, &Quality::lost_records},
+    {7, &Quality::lost_disk},
+    {8, &Quality::complete},
+    {9, &Quality::kernel_truncated},
+    {10, &Quality::table_overflows},
+    {11, &Quality::profiler_cpu_ns},
+    {12, &Quality::profiler_rss_bytes},
+    {13, &Quality::bpf_ns},
+    {14, &Quality::bpf_runs},
+    {15, &Quality::kernel_memory_bytes},
+    {16, &Quality::target_stops},
+    {17, &Quality::target_stop_ns},
+    {19, &Quality::filtered},
+};
+constexpr unsigned kExpectedSamples = 2;
+constexpr unsigned kTruncated = 18;
+
+std::uint32_t read_id(Cursor& in) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(in.read_uleb128(), kLostRow));
+}
+std::int32_t read_pid(Cursor& in) {
+  return static_cast<std::int32_t>(unzigzag(in.read_uleb128()));
+}
+
+// --- one row of each kind ---
+void put_row(Bytes& out, const Module& row) {
+  put_varint(out, static_cast<std::uint64_t>(row.kind));
+  put_varint(out, row.name.value);
+  put_varint(out, row.path.value);
+  put_varint(out, row.build_id.value);
+  put_varint(out, static_cast<std::uint64_t>(row.symbols));
+  put_varint(out, row.symbols_path.value);
+}
+void read_row(Cursor& in, Module& row) {
+  // A number that this version does not know becomes one that check() refuses.
+  const auto enumerator = [&] {
+    return static_cast<std::uint8_t>(std::min<std::uint64_t>(in.read_uleb128(), 255));
+  };
+  row.kind = static_cast<ModuleKind>(enumerator());
+  row.name = {read_id(in)};
+  row.path = {read_id(in)};
+  row.build_id = {read_id(in)};
+  row.symbols = static_cast<SymbolSource>(enumerator());
+  row.symbols_path = {read_id(in)};
+}
+
+void put_row(Bytes& out, const Process& row) {
+  put_signed_varint(out, row.pid);
+  put_signed_varint(out, row.parent_pid);
+  put_varint(out, row.start_ns);
+  put_varint(out, row.end_ns);
+  put_varint(out, row.name.value);
+  put_varint(out, row.executable.value);
+}
+void read_row(Cursor& in, Process& row) {
+  row.pid = read_pid(in);
+  row.parent_pid = read_pid(in);
+  row.start_ns = in.read_uleb128();
+  row.end_ns = in.read_uleb128();
+  row.name = {read_id(in)};
+  row.executable = {read_id(in)};
+}
+
+void put_row(Bytes& out, const Thread& row) {
+  put_varint(out, row.process.value);
+  put_signed_varint(out, row.tid);
+  put_varint(out, row.name.value);
+  put_varint(out, row.start_ns);
+  put_varint(out, row.end_ns);
+  put_varint(out, row.cpu_ns);
+}
+void read_row(Cursor& in, Thread& row) {
+  row.process = {read_id(in)};
+  row.tid = read_pid(in);
+  row.name = {read_id(in)};
+  row.start_ns = in.read_uleb128();
+  row.end_ns = in.read_uleb128();
+  row.cpu_ns = in.read_uleb128();
+}
+
+StateCopy::SeriesHead head_of(const Series& series) {
+  return {series.name, series.unit, series.pid};
+}
+void put_row(Bytes& out, const Series& row) {
+  put_varint(out, row.name.value);
+  put_varint(out, row.unit.value);
+  put_signed_varint(out, row.pid);
+}
+void read_row(Cursor& in, Series& row) {
+  row.name = {read_id(in)};
+  row.unit = {read_id(in)};
+  row.pid = read_pid(in);
+}
+
+// A row that was lost: it leads nowhere, which repair() mends.
+template <class Row>
+Row lost_row() {
+  return Row{};
+}
+template <>
+Thread lost_row<Thread>() {
+  Thread row;
+  row.process = {kLostRow};
+  return row;
+}
+
+// --- rows: steps from one changed row to the next, and the rows ---
+class Blocks {
+ public:
+  void section(unsigned number, const Bytes& body) {
+    if (blocks_.empty() || blocks_.back().size() + body.size() > kFullBlock) blocks_.emplace_back();
+    put_section(blocks_.back(), number, body);
+  }
+  std::vector<Bytes> take() { return std::move(blocks_); }
+
+ private:
+  std::vector<Bytes> blocks_;
+};
+
+template <class Row, class Same>
+void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, std::size_t written,
+                 const Same& same) {
+  std::size_t expected = 0, count = 0;
+  Bytes body;
+  const auto flush = [&] {
+    if (count == 0) return;
+    Bytes section;
+    put_varint(section, count);
+    section.insert(section.end(), body.begin(), body.end());
+    out.section(number, section);
+    body.clear();
+    expected = count = 0;
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (i < written && same(i)) continue;
+    put_varint(body, i - expected);
+    put_row(body, rows[i]);
+    expected = i + 1;
+    if (++count == kMaxRows || body.size() > kFullBlock / 2) flush();
+  }
+  flush();
+}
+
+template <class Row>
+Result<> decode_rows(Cursor& in, std::vector<Row>& rows, Loading& loading) {
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count > in.remaining()) return fail(ErrorKind::kMalformed, "rows are cut short");
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t step = in.read_uleb128();
+    Row row{};
+    read_row(in, row);
+    if (!in.ok() || step > kLostRow) return fail(ErrorKind::kMalformed, "rows are cut short");
+    next += step;
+    if (next > rows.size() && !loading.damaged)
+      return fail(ErrorKind::kMalformed, fmt::format("row {}, where {} is next", next, rows.size()));
+    if (next >= rows.size()) {
+      if (auto charged = loading.charge((next + 1 - rows.size()) * sizeof(Row)); !charged) return charged;
+      rows.resize(next + 1, lost_row<Row>());
+    }
+    if constexpr (std::is_same_v<Row, Series>) row.points = std::move(rows[next].points);
+    rows[next++] = std::move(row);
+  }
+  return {};
+}
+
+// --- single facts ---
+// Without end_ns, which has a section of its own: it changes every second.
+bool same_meta(const Meta& a, const Meta& b) {
+  Meta copy = a;
+  copy.end_ns = b.end_ns;
+  return copy == b;
+}
+
+Bytes encode_meta(const Meta& meta) {
+  Bytes body;
+  put_text(body, meta.target);
+  put_text(body, meta.engine);
+  put_text(body, meta.event);
+  put_varint(body, meta.frequency_hz);
+  put_varint(body, meta.start_ns);
+  put_varint(body, meta.start_unix_ns);
+  put_varint(body, meta.facts.size());
+  for (const auto& fact : meta.facts) {
+    put_text(body, fact.first);
+    put_text(body, fact.second);
+  }
+  return body;
+}
+
+Result<> decode_meta(Cursor& in, Loading& loading) {
+  if (auto charged = loading.charge(in.remaining()); !charged) return charged;
+  Meta meta;
+  meta.end_ns = loading.profile.meta.end_ns;
+  meta.target = read_text(in);
+  meta.engine = read_text(in);
+  meta.event = read_text(in);
+  meta.frequency_hz = static_cast<std::uint32_t>(in.read_uleb128());
+  meta.start_ns = in.read_uleb128();
+  meta.start_unix_ns = in.read_uleb128();
+  const std::uint64_t facts = in.read_uleb128();
+  for (std::uint64_t i = 0; i < facts && in.ok(); ++i) {
+    const std::string name(read_text(in));
+    meta.facts[name] = read_text(in);
+  }
+  if (!in.ok()) return fail(ErrorKind::kMalformed, "the facts are cut short");
+  loading.profile.meta = std::move(meta);
+  return {};
+}
+
+// All that differ from what was written; a reader starts from 0.
+Bytes encode_counters(const Quality& quality, const Quality& written) {
+  Bytes body;
+  for (const Counter& counter : kCounterFields)
+    if (quality.*counter.value != written.*counter.value) {
+      put_varint(body, counter.number);
+      put_varint(body, quality.*counter.value);
+    }
+  if (quality.expected_samples != written.expected_samples) {
+    put_varint(body, kExpectedSamples);
+    put_varint(body, std::bit_cast<std::uint64_t>(quality.expected_samples));
+  }
+  if (quality.truncated != written.truncated) {
+    put_varint(body, kTruncated);
+    put_varint(body, quality.truncated ? 1 : 0);
+  }
+  return body;
+}
+
+Result<> decode_counters(Cursor& in, Quality& quality) {
+  while (!in.at_end()) {
+    const std::uint64_t number = in.read_uleb128();
+    const std::uint64_t value = in.read_uleb128();
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "the counters are cut short");
+    for (const Counter& counter : kCounterFields)
+      if (counter.number == number) quality.*counter.value = value;
+    if (number == kExpectedSamples) quality.expected_samples = std::bit_cast<double>(value);
+    if (number == kTruncated) quality.truncated = value != 0;
+  }
+  return {};
+}
+
+Bytes encode_early_ends(const std::vector<EarlyEnd>& ends) {
+  Bytes body;
+  for (const EarlyEnd& end : ends) {
+    body.push_back(static_cast<std::byte>(end.reason));
+    put_varint(body, end.module.value);
+    put_varint(body, end.count);
+  }
+  return body;
+}
+
+Result<> decode_early_ends(Cursor& in, Loading& loading) {
+  if (auto charged = loading.charge(in.remaining() / 3 * sizeof(EarlyEnd)); !charged) return charged;
+  std::vector<EarlyEnd> ends;
+  while (!in.at_end()) {
+    EarlyEnd end;
+    end.reason = in.read<std::uint8_t>();
+    end.module = {read_id(in)};
+    end.count = in.read_uleb128();
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "the early ends are cut short");
+    ends.push_back(end);
+  }
+  loading.profile.quality.early_ends = std::move(ends);
+  return {};
+}
+
+Bytes encode_notes(const std::vector<std::string>& notes) {
+  Bytes body;
+  for (const std::string& note : notes) put_text(body, note);
+  return body;
+}
+
+Result<> decode_notes(Cursor& in, Loading& loading) {
+  if (auto charged = loading.charge(in.remaining() * sizeof(std::string)); !charged) return charged;
+  std::vector<std::string> notes;
+  while (!in.at_end()) {
+    notes.emplace_back(read_text(in));
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "the notes are cut short");
+  }
+  loading.profile.quality.notes = std::move(notes);
+  return {};
+}
+
+}  // namespace
+
+Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy& written) {
+  Blocks out;
+  if (!same_meta(profile.meta, written.meta)) out.section(kMeta, encode_meta(profile.meta));
+  if (profile.meta.end_ns != written.meta.end_ns) {
+    Bytes body;
+    put_varint(body, profile.meta.end_ns);
+    out.section(kEndTime, body);
+  }
+  const auto same_rows = [](const auto& a, const auto& b) {
+    return [&](std::size_t i) { return a[i] == b[i]; };
+  };
+  encode_rows(out, kModules, profile.modules, written.modules.size(),
+              same_rows(profile.modules, written.modules));
+  encode_rows(out, kProcesses, profile.processes, written.processes.size(),
+              same_rows(profile.processes, written.processes));
+  encode_rows(out, kThreads, profile.threads, written.threads.size(),
+              same_rows(profile.threads, written.threads));
+  encode_rows(out, kSeries, profile.series, written.series.size(),
+              [&](std::size_t i) { return head_of(profile.series[i]) == written.series[i]; });
+  if (Bytes counters = encode_counters(profile.quality, written.quality); !counters.empty())
+    out.section(kCounters, counters);
+  if (profile.quality.early_ends != written.quality.early_ends)
+    out.section(kEarlyEnds, encode_early_ends(profile.quality.early_ends));
+  if (profile.quality.notes != written.quality.notes)
+    out.section(kNotes, encode_notes(profile.quality.notes));
+  std::vector<Bytes> blocks = out.take();
+  for (const Bytes& block : blocks)
+    if (block.size() > kMaxPayload)
+      return fail(ErrorKind::kUnsupported, "facts or notes are too long for a recording");
+  return blocks;
+}
+
+void remember_state(const Profile& profile, StateCopy& written) {
+  written.meta = profile.meta;
+  written.modules = profile.modules;
+  written.processes = profile.processes;
+  written.threads = profile.threads;
+  written.series.clear();
+  for (const Series& series : profile.series) written.series.push_back(head_of(series));
+  written.quality = profile.quality;
+}
+
+Result<> decode_state(Cursor in, Loading& loading) {
+  Profile& profile = loading.profile;
+  while (!in.at_end()) {
+    const std::uint64_t number = in.read_uleb128();
+    Cursor body = in.sub(in.read_uleb128());
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "a section is cut short");
+    Result<> decoded;
+    switch (number) {
+      case kMeta:
+        decoded = decode_meta(body, loading);
+        break;
+      case kEndTime:
+        profile.meta.end_ns = body.read_uleb128();
+        break;
+      case kModules:
+        decoded = decode_rows(body, profile.modules, loading);
+        break;
+      case kProcesses:
+        decoded = decode_rows(body, profile.processes, loading);
+        break;
+      case kThreads:
+        decoded = decode_rows(body, profile.threads, loading);
+        break;
+      case kSeries:
+        decoded = decode_rows(body, profile.series, loading);
+        break;
+      case kCounters:
+        decoded = decode_counters(body, profile.quality);
+        break;
+      case kEarlyEnds:
+        decoded = decode_early_ends(body, loading);
+        break;
+      case kNotes:
+        decoded = decode_notes(body, loading);
+        break;
+      default:
+        break;  // of a newer minor version
+    }
+    if (!decoded) return decoded;
+  }
+  return in.ok() ? Result<>() : Result<>(fail(ErrorKind::kMalformed, "a section is cut short"));
+}
+
+}  // namespace fathom::store

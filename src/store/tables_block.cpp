@@ -1,0 +1,405 @@
+// TABL: rows of the tables that only grow. A row refers mostly to rows near it or to the newest one of
+// another table, as capture makes frames and stacks in the order in which it meets them; so most fields are
+// differences, and most differences are 0.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "store/column.h"
+#include "store/payload.h"
+
+namespace fathom::store {
+namespace {
+
+using namespace profile;
+
+enum Section : unsigned {
+  kStrings = 1,
+  kFunctions = 2,
+  kLines = 3,
+  kFrames = 4,
+  kStacks = 5,
+  kLateNames = 6,
+};
+
+// Roughly what a row occupies in memory; of a string, with its place in the hash table.
+constexpr std::uint64_t kStringCost = 96;
+
+// The next number is written as its difference to the previous one.
+class Differences {
+ public:
+  std::uint64_t encode(std::uint64_t value) {
+    const std::uint64_t code = zigzag(static_cast<std::int64_t>(value - previous_));
+    previous_ = value;
+    return code;
+  }
+  std::uint64_t decode(std::uint64_t code) { return previous_ += static_cast<std::uint64_t>(unzigzag(code)); }
+
+ private:
+  std::uint64_t previous_ = 0;
+};
+
+// 0 is "the one after the greatest so far": the first use of a row that was just made.
+class Newest {
+ public:
+  explicit Newest(std::uint32_t next) : next_(next) {}
+  std::uint64_t encode(std::uint32_t value) {
+    const std::uint64_t code = value == next_ ? 0 : std::uint64_t{value} + 1;
+    if (value >= next_) next_ = value + 1;
+    return code;
+  }
+  std::uint64_t decode(std::uint64_t code) {
+    const std::uint64_t value = code == 0 ? next_ : code - 1;
+    if (value >= next_ && value < kLostRow) next_ = static_cast<std::uint32_t>(value) + 1;
+    return value;
+  }
+
+ private:
+  std::uint32_t next_;
+};
+
+// Lines of a frame stand right after those of the frame before it.
+class LineRanges {
+ public:
+  std::uint64_t encode(std::uint32_t first, std::uint32_t count) {
+    const std::uint64_t code = zigzag(std::int64_t{first} - std::int64_t{next_});
+    if (count != 0) next_ = first + count;
+    return code;
+  }
+  std::uint32_t decode(std::uint64_t code, std::uint32_t count) {
+    const auto first = static_cast<std::uint32_t>(next_ + static_cast<std::uint64_t>(unzigzag(code)));
+    if (count != 0) next_ = first + count;
+    return first;
+  }
+
+ private:
+  std::uint32_t next_ = 0;
+};
+
+// Addresses of one module lie close to each other.
+class Addresses {
+ public:
+  Differences& of(std::uint32_t module) { return by_module_[module]; }
+
+ private:
+  std::unordered_map<std::uint32_t, Differences> by_module_;
+};
+
+std::uint32_t row_id(std::uint64_t value) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, kLostRow));
+}
+
+// Collects the columns of one section.
+template <std::size_t kColumns>
+struct Columns {
+  std::array<std::vector<std::uint64_t>, kColumns> values;
+  void put(Bytes& out) const {
+    for (const auto& column : values) put_column(out, column);
+  }
+};
+
+Bytes rows_header(std::uint32_t first, std::uint32_t end) {
+  Bytes body;
+  put_varint(body, first);
+  put_varint(body, end - first);
+  return body;
+}
+
+// What stands in front of a section's columns, checked against the rows that are there.
+struct RowRange {
+  std::uint32_t first = 0, count = 0;
+};
+Result<RowRange> read_rows_header(Cursor& in, std::size_t there, std::uint64_t row_cost, Loading& loading) {
+  const std::uint64_t first = in.read_uleb128();
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count > kMaxRows || first >= kLostRow - kMaxRows)
+    return fail(ErrorKind::kMalformed, fmt::format("{} rows from {} on", count, first));
+  if (first < there || (first > there && !loading.damaged))
+    return fail(ErrorKind::kMalformed, fmt::format("rows from {} on, where {} is next", first, there));
+  if (auto charged = loading.charge((first + count - there) * row_cost); !charged)
+    return tl::make_unexpected(charged.error());
+  return RowRange{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
+}
+
+tl::unexpected<Error> cut_short(std::string_view table) {
+  return fail(ErrorKind::kMalformed, fmt::format("rows of {} are cut short", table));
+}
+
+// --- strings: lengths, then all bytes ---
+Bytes encode_strings(const StringTable& strings, std::uint32_t first, std::uint32_t end) {
+  Bytes body = rows_header(first, end);
+  std::vector<std::uint64_t> lengths;
+  for (std::uint32_t i = first; i < end; ++i) lengths.push_back(strings[{i}].size());
+  put_column(body, lengths);
+  for (std::uint32_t i = first; i < end; ++i) {
+    const auto bytes = std::as_bytes(std::span(strings[{i}]));
+    body.insert(body.end(), bytes.begin(), bytes.end());
+  }
+  return body;
+}
+
+Result<> decode_strings(Cursor& in, Loading& loading) {
+  StringTable& strings = loading.profile.strings;
+  auto rows = read_rows_header(in, strings.size(), kStringCost, loading);
+  if (!rows) return tl::make_unexpected(rows.error());
+  while (strings.size() < rows->first) {
+    const std::size_t there = strings.size();
+    strings.intern(fmt::format("[lost text {}]", there));
+    if (strings.size() == there) return fail(ErrorKind::kMalformed, "a lost text is there");
+  }
+  ColumnReader lengths(in, rows->count);
+  if (auto charged = loading.charge(in.remaining()); !charged) return charged;
+  strings.reserve(rows->first + rows->count);
+  for (std::uint32_t i = 0; i < rows->count; ++i) {
+    const std::string_view text = in.read_chars(lengths.next());
+    if (!in.ok() || !lengths.ok()) return cut_short("strings");
+    if (strings.intern(text).value != rows->first + i)
+      return fail(ErrorKind::kMalformed, fmt::format("string {} is there twice", rows->first + i));
+  }
+  return {};
+}
+
+// --- functions ---
+Bytes encode_functions(const Profile& profile, std::uint32_t first, std::uint32_t end) {
+  Columns<2> columns;
+  Differences names;
+  for (std::uint32_t i = first; i < end; ++i) {
+    columns.values[0].push_back(names.encode(profile.functions[i].name.value));
+    columns.values[1].push_back(profile.functions[i].module.value);
+  }
+  Bytes body = rows_header(first, end);
+  columns.put(body);
+  return body;
+}
+
+Result<> decode_functions(Cursor& in, Loading& loading) {
+  auto& table = loading.profile.functions;
+  auto rows = read_rows_header(in, table.size(), sizeof(Function), loading);
+  if (!rows) return tl::make_unexpected(rows.error());
+  table.resize(rows->first, Function{{kLostRow}, {kLostRow}});
+  ColumnReader names(in, rows->count), modules(in, rows->count);
+  Differences differences;
+  for (std::uint32_t i = 0; i < rows->count; ++i)
+    table.push_back({{row_id(differences.decode(names.next()))}, {row_id(modules.next())}});
+  return names.ok() && modules.ok() ? Result<>() : cut_short("functions");
+}
+
+// --- lines ---
+Bytes encode_lines(const Profile& profile, std::uint32_t first, std::uint32_t end,
+                   std::uint32_t new_functions) {
+  Columns<3> columns;
+  Differences files;
+  Newest functions(new_functions);
+  Bytes body = rows_header(first, end);
+  put_varint(body, new_functions);
+  for (std::uint32_t i = first; i < end; ++i) {
+    columns.values[0].push_back(functions.encode(profile.lines[i].function.value));
+    columns.values[1].push_back(files.encode(profile.lines[i].file.value));
+    columns.values[2].push_back(profile.lines[i].line);
+  }
+  columns.put(body);
+  return body;
+}
+
+Result<> decode_lines(Cursor& in, Loading& loading) {
+  auto& table = loading.profile.lines;
+  auto rows = read_rows_header(in, table.size(), sizeof(Line), loading);
+  if (!rows) return tl::make_unexpected(rows.error());
+  table.resize(rows->first, Line{{kLostRow}, {kLostRow}, 0});
+  Newest newest(row_id(in.read_uleb128()));
+  ColumnReader functions(in, rows->count), files(in, rows->count), numbers(in, rows->count);
+  Differences differences;
+  for (std::uint32_t i = 0; i < rows->count; ++i)
+    table.push_back({{row_id(newest.decode(functions.next()))},
+                     {row_id(differences.decode(files.next()))},
+                     static_cast<std::uint32_t>(numbers.next())});
+  return functions.ok() && files.ok() && numbers.ok() ? Result<>() : cut_short("lines");
+}
+
+// --- frames ---
+Bytes encode_frames(const Profile& profile, std::uint32_t first, std::uint32_t end) {
+  Columns<4> columns;
+  Addresses addresses;
+  LineRanges ranges;
+  for (std::uint32_t i = first; i < end; ++i) {
+    const Frame& row = profile.frames[i];
+    columns.values[0].push_back(row.module.value);
+    columns.values[1].push_back(addresses.of(row.module.value).encode(row.address.value));
+    columns.values[2].push_back(row.line_count);
+    columns.values[3].push_back(ranges.encode(row.first_line, row.line_count));
+  }
+  Bytes body = rows_header(first, end);
+  columns.put(body);
+  return body;
+}
+
+Result<> decode_frames(Cursor& in, Loading& loading) {
+  auto& table = loading.profile.frames;
+  auto rows = read_rows_header(in, table.size(), sizeof(Frame), loading);
+  if (!rows) return tl::make_unexpected(rows.error());
+  table.resize(rows->first, Frame{{kLostRow}, {0}, 0, 0});
+  ColumnReader modules(in, rows->count), addresses(in, rows->count), counts(in, rows->count),
+      firsts(in, rows->count);
+  Addresses differences;
+  LineRanges ranges;
+  for (std::uint32_t i = 0; i < rows->count; ++i) {
+    Frame row;
+    row.module = {row_id(modules.next())};
+    row.address = {differences.of(row.module.value).decode(addresses.next())};
+    row.line_count = static_cast<std::uint32_t>(counts.next());
+    row.first_line = ranges.decode(firsts.next(), row.line_count);
+    table.push_back(row);
+  }
+  return modules.ok() && addresses.ok() && counts.ok() && firsts.ok() ? Result<>() : cut_short("frames");
+}
+
+// --- stacks: a row's parent is mostly the row before it, its frame mostly new ---
+Bytes encode_stacks(const Profile& profile, std::uint32_t first, std::uint32_t end,
+                    std::uint32_t new_frames) {
+  Columns<2> columns;
+  Newest frames(new_frames);
+  for (std::uint32_t i = first; i < end; ++i) {
+    columns.values[0].push_back(i - 1 - profile.stacks[i].parent.value);
+    columns.values[1].push_back(frames.encode(profile.stacks[i].frame.value));
+  }
+  Bytes body = rows_header(first, end);
+  put_varint(body, new_frames);
+  columns.put(body);
+  return body;
+}
+
+Result<> decode_stacks(Cursor& in, Loading& loading) {
+  auto& table = loading.profile.stacks;
+  auto rows = read_rows_header(in, table.size(), sizeof(Stack), loading);
+  if (!rows) return tl::make_unexpected(rows.error());
+  table.resize(rows->first, Stack{{0}, {kLostRow}});
+  Newest newest(row_id(in.read_uleb128()));
+  ColumnReader parents(in, rows->count), frames(in, rows->count);
+  for (std::uint32_t i = 0; i < rows->count; ++i) {
+    const std::uint64_t up = parents.next();
+    const std::uint32_t row = rows->first + i;
+    table.push_back({{up < row ? static_cast<std::uint32_t>(row - 1 - up) : kLostRow},
+                     {row_id(newest.decode(frames.next()))}});
+  }
+  return parents.ok() && frames.ok() ? Result<>() : cut_short("stacks");
+}
+
+// --- late names: lines of frames that were written without ---
+Bytes encode_late_names(const Profile& profile, std::span<const std::uint32_t> named) {
+  Columns<3> columns;
+  Differences ids;
+  LineRanges ranges;
+  for (const std::uint32_t id : named) {
+    const Frame& frame = profile.frames[id];
+    columns.values[0].push_back(ids.encode(id));
+    columns.values[1].push_back(frame.line_count);
+    columns.values[2].push_back(ranges.encode(frame.first_line, frame.line_count));
+  }
+  Bytes body;
+  put_varint(body, named.size());
+  columns.put(body);
+  return body;
+}
+
+Result<> decode_late_names(Cursor& in, Loading& loading) {
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count > kMaxRows) return cut_short("late names");
+  ColumnReader ids(in, count), counts(in, count), firsts(in, count);
+  Differences differences;
+  LineRanges ranges;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t id = differences.decode(ids.next());
+    const auto lines = static_cast<std::uint32_t>(counts.next());
+    const std::uint32_t first = ranges.decode(firsts.next(), lines);
+    if (!ids.ok() || !counts.ok() || !firsts.ok()) return cut_short("late names");
+    if (id >= loading.profile.frames.size()) {
+      if (loading.damaged) continue;
+      return fail(ErrorKind::kMalformed, fmt::format("lines for frame {}, which is not there", id));
+    }
+    loading.profile.frames[id].first_line = first;
+    loading.profile.frames[id].line_count = lines;
+  }
+  return {};
+}
+
+}  // namespace
+
+TableSizes sizes_of(const Profile& profile) {
+  return {static_cast<std::uint32_t>(profile.strings.size()),
+          static_cast<std::uint32_t>(profile.functions.size()),
+          static_cast<std::uint32_t>(profile.lines.size()), static_cast<std::uint32_t>(profile.frames.size()),
+          static_cast<std::uint32_t>(profile.stacks.size())};
+}
+
+Result<TableSizes> next_slice(const Profile& profile, const TableSizes& from, const TableSizes& end) {
+  // A row of the other tables takes at most 4 varints, 30 bytes: kMaxRows of each of them are below 8 MiB.
+  constexpr std::size_t kStringBytes = kMaxPayload / 2;
+  TableSizes to = end;
+  to.functions = std::min(end.functions, from.functions + kMaxRows);
+  to.lines = std::min(end.lines, from.lines + kMaxRows);
+  to.frames = std::min(end.frames, from.frames + kMaxRows);
+  to.stacks = std::min(end.stacks, from.stacks + kMaxRows);
+  std::size_t bytes = 0;
+  for (to.strings = from.strings; to.strings < end.strings && to.strings - from.strings < kMaxRows;
+       ++to.strings) {
+    const std::size_t size = profile.strings[{to.strings}].size() + 5;
+    if (size > kStringBytes)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("string {} has {} bytes: too long for a recording", to.strings, size));
+    if (bytes + size > kStringBytes) break;
+    bytes += size;
+  }
+  return to;
+}
+
+Bytes encode_tables(const Profile& profile, const TableSizes& from, const TableSizes& to,
+                    std::span<const std::uint32_t> named) {
+  Bytes out;
+  if (to.strings > from.strings)
+    put_section(out, kStrings, encode_strings(profile.strings, from.strings, to.strings));
+  if (to.functions > from.functions)
+    put_section(out, kFunctions, encode_functions(profile, from.functions, to.functions));
+  if (to.lines > from.lines)
+    put_section(out, kLines, encode_lines(profile, from.lines, to.lines, from.functions));
+  if (to.frames > from.frames) put_section(out, kFrames, encode_frames(profile, from.frames, to.frames));
+  if (to.stacks > from.stacks)
+    put_section(out, kStacks, encode_stacks(profile, from.stacks, to.stacks, from.frames));
+  if (!named.empty()) put_section(out, kLateNames, encode_late_names(profile, named));
+  return out;
+}
+
+Result<> decode_tables(Cursor in, Loading& loading) {
+  while (!in.at_end()) {
+    const std::uint64_t number = in.read_uleb128();
+    Cursor body = in.sub(in.read_uleb128());
+    if (!in.ok()) return fail(ErrorKind::kMalformed, "a section is cut short");
+    Result<> decoded;
+    switch (number) {
+      case kStrings:
+        decoded = decode_strings(body, loading);
+        break;
+      case kFunctions:
+        decoded = decode_functions(body, loading);
+        break;
+      case kLines:
+        decoded = decode_lines(body, loading);
+        break;
+      case kFrames:
+        decoded = decode_frames(body, loading);
+        break;
+      case kStacks:
+        decoded = decode_stacks(body, loading);
+        break;
+      case kLateNames:
+        decoded = decode_late_names(body, loading);
+        break;
+      default:
+        break;  // of a newer minor version
+    }
+    if (!decoded) return decoded;
+  }
+  return in.ok() ? Result<>() : Result<>(fail(ErrorKind::kMalformed, "a section is cut short"));
+}
+
+}  // namespace fathom::store

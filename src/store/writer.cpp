@@ -1,0 +1,141 @@
+#include "store/writer.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/files.h"
+
+namespace fathom::store {
+
+using profile::Profile;
+using profile::Sample;
+
+Result<Writer> Writer::create(const std::string& path, const WriterOptions& options) {
+  if (const auto slash = path.rfind('/'); slash != std::string::npos && slash != 0)
+    if (auto made = make_directories(path.substr(0, slash)); !made) return tl::make_unexpected(made.error());
+  const int how = options.overwrite ? O_TRUNC : O_EXCL;
+  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600));
+  if (!fd && errno == EEXIST)
+    return fail(ErrorKind::kUsage, path + ": there is a file of this name",
+                "choose another name, or remove the file");
+  if (!fd) return system_error(path, errno);
+  Writer writer(path, std::move(fd));
+  writer.pending_ = encode_file_header();
+  if (auto written = writer.write_pending(); !written) return tl::make_unexpected(written.error());
+  return writer;
+}
+
+Result<> Writer::append(const Profile& profile) {
+  if (finished_) return fail(ErrorKind::kUsage, path_ + ": the recording is finished");
+  // Names of frames that came after the frames.
+  std::vector<std::uint32_t> named, unnamed;
+  for (const std::uint32_t id : unnamed_)
+    (profile.frames[id].line_count != 0 ? named : unnamed).push_back(id);
+
+  pending_.clear();
+  pending_index_.clear();
+  if (auto encoded = encode_append(profile, named); !encoded) return within(path_, encoded.error());
+  if (auto written = write_pending(); !written) return written;
+
+  // Only now does it count as written.
+  for (std::uint32_t id = tables_.frames; id < profile.frames.size(); ++id)
+    if (profile.frames[id].line_count == 0) unnamed.push_back(id);
+  unnamed_ = std::move(unnamed);
+  tables_ = sizes_of(profile);
+  remember_state(profile, state_);
+  samples_ += profile.samples.size();
+  return {};
+}
+
+Result<> Writer::encode_append(const Profile& profile, const std::vector<std::uint32_t>& named) {
+  if (profile.threads.size() > SamplePredictor::kMaxThread)
+    return fail(ErrorKind::kUnsupported, fmt::format("{} threads are too many", profile.threads.size()));
+  // A reader would refuse the whole file.
+  for (const Sample& sample : profile.samples)
+    if (sample.thread.value >= profile.threads.size() || sample.stack.value >= profile.stacks.size())
+      return fail(ErrorKind::kMalformed, "a sample of a thread or stack that is not there");
+
+  const TableSizes end = sizes_of(profile);
+  std::span<const std::uint32_t> names_left(named);
+  for (TableSizes from = tables_; from != end || !names_left.empty();) {
+    auto to = next_slice(profile, from, end);
+    if (!to) return tl::make_unexpected(to.error());
+    const auto names = names_left.first(std::min<std::size_t>(names_left.size(), kMaxRows));
+    names_left = names_left.subspan(names.size());
+    put_block(kTables, encode_tables(profile, from, *to, names));
+    from = *to;
+  }
+  auto state = encode_state(profile, state_);
+  if (!state) return tl::make_unexpected(state.error());
+  for (const Bytes& payload : *state) put_block(kState, payload);
+  for (std::span<const Sample> left(profile.samples); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kSamples, encode_samples(part, profile.meta.frequency_hz, predictor_), part);
+  }
+  PointPosition position;
+  while (position.series < profile.series.size())
+    if (const Bytes payload = encode_points(profile, position); !payload.empty()) put_block(kPoints, payload);
+  return {};
+}
+
+Result<> Writer::finish(const Profile& profile) {
+  if (auto appended = append(profile); !appended) return appended;
+  pending_.clear();
+  pending_index_.clear();
+  const EndMark end{size_, index_.size(), samples_};
+  const std::vector<IndexEntry> entries = index_;
+  for (std::span<const IndexEntry> left(entries); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kIndex, encode_index(part));
+  }
+  put_block(kEnd, encode_end(end));
+  if (auto written = write_pending(); !written) return written;
+  finished_ = true;
+  return {};
+}
+
+void Writer::put_block(std::uint32_t type, const Bytes& payload, std::span<const Sample> samples) {
+  IndexEntry entry;
+  entry.type = type;
+  entry.rows = static_cast<std::uint32_t>(samples.size());
+  entry.offset = size_ + pending_.size();
+  if (!samples.empty()) {
+    const auto by_time = [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; };
+    const auto [first, last] = std::minmax_element(samples.begin(), samples.end(), by_time);
+    entry.first_ns = first->time_ns;
+    entry.last_ns = last->time_ns;
+  }
+  const auto sequence = static_cast<std::uint32_t>(index_.size() + pending_index_.size());
+  encoder_.append(pending_, type, sequence, entry.rows, payload);
+  pending_index_.push_back(entry);
+}
+
+// At size_ and not at the end of the file, so that an attempt that failed half-way is written over.
+Result<> Writer::write_pending() {
+  std::size_t done = 0;
+  while (done < pending_.size()) {
+    const ssize_t n =
+        ::pwrite(fd_.get(), pending_.data() + done, pending_.size() - done, static_cast<off_t>(size_ + done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      const int error_number = n < 0 ? errno : ENOSPC;
+      // Gives the space back; if even that fails, a reader still sees a file that was cut short.
+      [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(size_));
+      return system_error(path_, error_number);
+    }
+    done += static_cast<std::size_t>(n);
+  }
+  size_ += pending_.size();
+  index_.insert(index_.end(), pending_index_.begin(), pending_index_.end());
+  pending_.clear();
+  pending_index_.clear();
+  return {};
+}
+
+}  // namespace fathom::store

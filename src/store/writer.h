@@ -1,0 +1,70 @@
+// Writes recording files: append-only, and readable after every append. What was appended is in the page
+// cache when append returns, so killing this process loses nothing of it; a power cut may (nothing waits for
+// the disk here). Format: docs/format.md. One thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "profile/profile.h"
+#include "store/block.h"
+#include "store/payload.h"
+
+namespace fathom::store {
+
+struct WriterOptions {
+  bool overwrite = false;
+};
+
+class Writer {
+ public:
+  // A new file, mode 0600, and the folders that lead to it. An existing file is refused unless `overwrite` is
+  // set.
+  static Result<Writer> create(const std::string& path, const WriterOptions& options = {});
+
+  // Appends what `profile` has gained since the last call, in one write(2) as a rule: new rows of all tables,
+  // names of frames that had none, rows and facts that have changed. Samples and points of series are taken
+  // as new every time: the caller clears them afterwards. Always the same profile, which only grows; nothing
+  // is kept of it.
+  //
+  // On an error (disk full, file size limit with SIGXFSZ ignored) the file is as before, still readable, and
+  // nothing counts as written: a later append tries everything again. Samples that the caller gives up belong
+  // into quality.lost_disk.
+  Result<> append(const profile::Profile& profile);
+
+  // append, then index and end mark. Nothing can be appended afterwards.
+  Result<> finish(const profile::Profile& profile);
+
+  std::uint64_t bytes_written() const { return size_; }
+  const std::string& path() const { return path_; }
+
+ private:
+  Writer(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+
+  void put_block(std::uint32_t type, const Bytes& payload, std::span<const profile::Sample> samples = {});
+  Result<> encode_append(const profile::Profile& profile, const std::vector<std::uint32_t>& named);
+  Result<> write_pending();
+
+  std::string path_;
+  Fd fd_;
+  BlockEncoder encoder_;
+  SamplePredictor predictor_;
+  std::uint64_t size_ = 0;  // of whole blocks; an attempt that failed may have left more in the file
+  std::uint64_t samples_ = 0;
+  bool finished_ = false;
+
+  // What has been written so far.
+  TableSizes tables_;
+  StateCopy state_;
+  std::vector<std::uint32_t> unnamed_;  // frames written without lines
+  std::vector<IndexEntry> index_;       // one per block
+
+  // What is being written.
+  Bytes pending_;
+  std::vector<IndexEntry> pending_index_;
+};
+
+}  // namespace fathom::store

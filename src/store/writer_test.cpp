@@ -1,0 +1,250 @@
+#include "store/writer.h"
+
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include <csignal>
+
+#include "store/testing.h"
+
+namespace fathom::store {
+namespace {
+
+using profile::for_each_profile;
+using profile::Profile;
+using profile::random_profile;
+
+TEST(Writer, WritingInRandomSlicesThenReadingGivesTheSameProfile) {
+  TemporaryFile file;
+  int slices = 0;
+  for_each_profile(500, [&](const Profile& profile) {
+    slices = slices % 12 + 1;
+    ASSERT_NO_FATAL_FAILURE(write_sliced(file.path(), profile, slices));
+    auto read_back = read(file.path());
+    ASSERT_TRUE(read_back) << read_back.error().message;
+    EXPECT_EQ(*read_back, profile);
+  });
+}
+
+TEST(Writer, EveryAppendLeavesAReadableFile) {
+  TemporaryFile file;
+  const Profile whole = random_profile(3, {.samples = 2000});
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer);
+  Slices slices(whole, 1);
+  std::size_t samples = 0;
+  for (int i = 0; i < 10; ++i) {
+    const Profile& now = slices.next(i == 9);
+    ASSERT_TRUE(writer->append(now));
+    samples += now.samples.size();
+    auto read_back = read(file.path());
+    ASSERT_TRUE(read_back) << read_back.error().message;
+    EXPECT_EQ(read_back->samples.size(), samples);
+    EXPECT_EQ(read_back->frames, now.frames);
+    EXPECT_EQ(read_back->threads, now.threads);
+    EXPECT_TRUE(read_back->quality.truncated);
+    EXPECT_EQ(writer->bytes_written(), file.content().size());
+  }
+}
+
+TEST(Writer, AppendOfNothingNewWritesNothing) {
+  TemporaryFile file;
+  Profile profile = random_profile(5);
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile));
+  profile.samples.clear();
+  for (auto& series : profile.series) series.points.clear();
+  const std::uint64_t before = writer->bytes_written();
+  ASSERT_TRUE(writer->append(profile));
+  EXPECT_EQ(writer->bytes_written(), before);
+}
+
+TEST(Writer, NameThatArrivesLaterIsWrittenOnce) {
+  TemporaryFile file;
+  Profile profile = one_thread_profile();
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile));
+  EXPECT_EQ(read(file.path())->frames[0].line_count, 0u);
+  profile::Builder(profile).name_frame({0}, {{"main", "main.c", 3}, {"start", "", 0}});
+  ASSERT_TRUE(writer->append(profile));
+  EXPECT_EQ(read(file.path())->frames, profile.frames);
+  EXPECT_EQ(read(file.path())->lines, profile.lines);
+  const std::uint64_t before = writer->bytes_written();
+  ASSERT_TRUE(writer->append(profile));
+  EXPECT_EQ(writer->bytes_written(), before);
+}
+
+TEST(Writer, ManyRowsAreSplitIntoBlocks) {
+  TemporaryFile file;
+  Profile profile = one_thread_profile();
+  profile::Builder builder(profile);
+  for (std::uint32_t i = 0; i < 150'000; ++i) {
+    const auto frame = builder.frame({0}, {0x1000 + i});
+    builder.stack({i % 1000}, frame);
+  }
+  profile.series.push_back({builder.string("memory.rss_anon"), builder.string("bytes"), 7, {}});
+  for (std::uint64_t i = 0; i < 150'000; ++i) {
+    profile.samples.emplace_back().stack = {static_cast<std::uint32_t>(i)};
+    profile.series[0].points.push_back({i, static_cast<double>(i % 7)});
+    profile.processes.emplace_back().pid = static_cast<std::int32_t>(i);
+  }
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile));
+  profile.samples.clear();
+  const auto points = std::move(profile.series[0].points);
+  profile.series[0].points.clear();
+  for (std::uint32_t i = 0; i < 100'000; ++i) builder.name_frame({i}, {{"f" + std::to_string(i % 9), "", i}});
+  ASSERT_TRUE(writer->finish(profile));
+  auto read_back = read(file.path());
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(read_back->samples.size(), 150'000u);
+  EXPECT_EQ(read_back->series[0].points, points);
+  read_back->samples.clear();
+  read_back->series[0].points.clear();
+  EXPECT_EQ(*read_back, profile);
+}
+
+TEST(Writer, FileIsPrivateAndItsFolderIsMade) {
+  TemporaryFile file;
+  const std::string path = file.path() + ".d/target/time.fathom";
+  ASSERT_TRUE(Writer::create(path));
+  struct stat status {};
+  ASSERT_EQ(::stat(path.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+}
+
+TEST(Writer, ExistingFileIsRefusedUnlessToldOtherwise) {
+  TemporaryFile file;
+  ASSERT_TRUE(write_file(file.path(), "precious"));
+  auto refused = Writer::create(file.path());
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, file.path() + ": there is a file of this name");
+  EXPECT_FALSE(refused.error().remedy.empty());
+  EXPECT_EQ(file.content(), "precious");
+  EXPECT_TRUE(Writer::create(file.path(), {.overwrite = true}));
+  EXPECT_EQ(file.content().size(), kFileHeaderSize);
+}
+
+TEST(Writer, NothingIsAppendedToAFinishedRecording) {
+  TemporaryFile file;
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->finish(one_thread_profile()));
+  EXPECT_FALSE(writer->append(one_thread_profile()));
+  EXPECT_FALSE(writer->finish(one_thread_profile()));
+  EXPECT_FALSE(read(file.path())->quality.truncated);
+}
+
+TEST(Writer, SampleThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
+  TemporaryFile file;
+  Profile profile = one_thread_profile();
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile));
+  profile.samples.emplace_back().stack = {99};
+  EXPECT_FALSE(writer->append(profile));
+  profile.samples[0].stack = {1};
+  EXPECT_TRUE(writer->finish(profile));
+  EXPECT_EQ(*read(file.path()), profile);
+}
+
+// A limit on the size of files, as a disk that is full: write(2) gives a part, then EFBIG.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    handler_ = std::signal(SIGXFSZ, SIG_IGN);
+    const rlimit limit{bytes, before_.rlim_max};
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+  SizeLimit(const SizeLimit&) = delete;
+  SizeLimit& operator=(const SizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int) = nullptr;
+};
+
+TEST(Writer, FullDiskIsAnErrorTheFileStaysAsItWasAndALaterAppendMakesUpForIt) {
+  TemporaryFile file;
+  const Profile whole = random_profile(11, {.samples = 3000});
+  Profile first = whole;
+  first.samples.resize(100);
+  first.stacks.resize(std::min<std::size_t>(first.stacks.size(), 4));
+  for (auto& sample : first.samples) sample.stack = {0};
+  for (auto& series : first.series) series.points.clear();
+  Profile second = whole;
+  second.samples.erase(second.samples.begin(), second.samples.begin() + 100);
+  ASSERT_FALSE(second.samples.empty());
+
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(first));
+  const std::string before = file.content();
+  for (const rlim_t room : {0u, 1u, 30u, 100u, 500u}) {
+    SizeLimit limit(before.size() + room);
+    auto failed = writer->append(second);
+    ASSERT_FALSE(failed);
+    EXPECT_EQ(failed.error().kind, ErrorKind::kSystem);
+    EXPECT_NE(failed.error().message.find(file.path()), std::string::npos);
+    EXPECT_FALSE(writer->finish(second));
+    EXPECT_EQ(file.content(), before);
+    auto read_back = read(file.path());
+    ASSERT_TRUE(read_back);
+    EXPECT_EQ(read_back->samples, first.samples);
+  }
+  ASSERT_TRUE(writer->finish(second));
+  Profile expected = whole;
+  for (int i = 0; i < 100; ++i) expected.samples[i].stack = {0};
+  EXPECT_EQ(*read(file.path()), expected);
+}
+
+TEST(Writer, DeviceWithoutSpaceIsAnErrorAtOnce) {
+  auto writer = Writer::create("/dev/full", {.overwrite = true});
+  ASSERT_FALSE(writer);
+  EXPECT_EQ(writer.error().message, "/dev/full: No space left on device");
+}
+
+TEST(Writer, RegularSamplesTakeAFewBytes) {
+  // 20 s of 4 threads at 999 Hz on two CPUs, 300 stacks of unequal frequency, some microseconds of jitter.
+  TemporaryFile file;
+  Profile profile;
+  profile::Builder builder(profile);
+  profile.meta.frequency_hz = 999;
+  profile.processes.emplace_back().pid = 7;
+  profile.threads.resize(4);
+  std::mt19937_64 random(1);
+  profile::StackId stack;
+  for (std::uint32_t i = 0; i < 300; ++i)
+    stack = builder.stack(i % 10 == 0 ? profile::StackId{} : stack,
+                          builder.frame({0}, {0x1000 + random() % 100'000}));
+  auto writer = Writer::create(file.path());
+  std::size_t samples = 0;
+  for (std::uint64_t second = 0; second < 20; ++second) {
+    profile.samples.clear();
+    for (std::uint64_t beat = 0; beat < 999; ++beat) {
+      for (std::uint16_t cpu = 0; cpu < 2; ++cpu) {
+        auto& sample = profile.samples.emplace_back();
+        sample.time_ns = 1'000'000'000'000 + (second * 999 + beat) * 1'001'001 + random() % 8000;
+        sample.cpu = cpu;
+        sample.thread = {static_cast<std::uint32_t>(cpu + 2 * (beat / 100 % 2))};
+        const double popularity = static_cast<double>(random() % 1000) / 1000;
+        sample.stack = {1 + static_cast<std::uint32_t>(299 * popularity * popularity * popularity)};
+        sample.end = 1;
+      }
+    }
+    samples += profile.samples.size();
+    profile.quality.samples = samples;
+    ASSERT_TRUE(writer->append(profile));
+  }
+  profile.samples.clear();
+  ASSERT_TRUE(writer->finish(profile));
+  EXPECT_EQ(read(file.path())->samples.size(), samples);
+  const double per_sample = static_cast<double>(writer->bytes_written()) / static_cast<double>(samples);
+  RecordProperty("bytes_per_sample", std::to_string(per_sample));
+  EXPECT_LT(per_sample, 4.0);
+}
+
+}  // namespace
+}  // namespace fathom::store
