@@ -41,7 +41,11 @@ class Anvil : public Workload {
     }
     return node_->pid();
   }
-  double work() override { return json_rpc_load(kPort, kRequests, kConnections, seconds_per_run()); }
+  Throughput work() override {
+    const double cpu_before = cpu_seconds_of(node_->pid());
+    const double per_second = json_rpc_load(kPort, kRequests, kConnections, seconds_per_run());
+    return {per_second, per_second * seconds_per_run() / (cpu_seconds_of(node_->pid()) - cpu_before)};
+  }
   void stop() override { node_.reset(); }
   std::string unit() const override { return "requests/s"; }
 

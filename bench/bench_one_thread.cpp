@@ -19,10 +19,10 @@ class OneThread : public Workload {
     support::pause_ms(50);
     return target_->pid();
   }
-  double work() override {
+  Throughput work() override {
     while (!target_->finished()) support::pause_ms(5);
     const auto answer = support::answer_of(target_->wait(std::chrono::milliseconds(1000)));
-    return answer.at("rounds") / answer.at("wall_s");
+    return {answer.at("rounds") / answer.at("wall_s"), answer.at("rounds") / answer.at("cpu_s")};
   }
   void stop() override { target_.reset(); }
   std::string unit() const override { return "rounds/s"; }

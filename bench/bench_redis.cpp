@@ -27,12 +27,14 @@ class Redis : public Workload {
                              std::chrono::milliseconds(5000))) {
       throw std::runtime_error("redis-server did not start: " + server_->kill_and_wait().describe());
     }
-    load("3000");
+    if (requests_ == 0) requests_ = static_cast<int>(load(20'000) * seconds_per_run());
+    load(2000);
     return server_->pid();
   }
-  double work() override {
-    // About 45,000 requests a second on such a machine.
-    return load(std::to_string(static_cast<int>(45'000 * seconds_per_run())));
+  Throughput work() override {
+    const double cpu_before = cpu_seconds_of(server_->pid());
+    const double per_second = load(requests_);
+    return {per_second, requests_ / (cpu_seconds_of(server_->pid()) - cpu_before)};
   }
   void stop() override {
     server_.reset();
@@ -42,9 +44,10 @@ class Redis : public Workload {
 
  private:
   std::string socket() const { return folder_ + "/redis.sock"; }
-  double load(const std::string& requests) const {
-    const support::Outcome outcome = support::run(
-        {"redis-benchmark", "-s", socket(), "-t", "get", "-n", requests, "-c", "20", "-r", "10000", "--csv"});
+  double load(int requests) const {
+    const support::Outcome outcome =
+        support::run({"redis-benchmark", "-s", socket(), "-t", "get", "-n", std::to_string(requests), "-c",
+                      "20", "-r", "10000", "--csv"});
     // "test","rps",... and then "GET","45000.00",...
     const std::size_t row = outcome.output.find("\"GET\",\"");
     if (row == std::string::npos) throw std::runtime_error("redis-benchmark: " + outcome.describe());
@@ -52,6 +55,7 @@ class Redis : public Workload {
   }
 
   std::string program_, folder_;
+  int requests_ = 0;
   std::optional<support::Running> server_;
 };
 

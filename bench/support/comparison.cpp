@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <cstdio>
+#include <ctime>
 
 #include "bench/support/profilers.h"
 #include "bench/support/statistics.h"
@@ -11,21 +12,29 @@ namespace fathom::bench {
 namespace {
 
 struct Figures {
-  std::vector<double> throughput, ratio, megabytes_per_s, complete_percent, cpu_percent, rss_megabytes;
+  std::vector<double> throughput, ratio, cpu_ratio, megabytes_per_s, complete_percent, cpu_percent,
+      rss_megabytes;
 };
 
 }  // namespace
+
+double cpu_seconds_of(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
+}
 
 void compare_profilers(Workload& workload, const std::string& folder) {
   const std::vector<Profiler> profilers = all_profilers();
   std::vector<Figures> figures(profilers.size());
   for (int round = 0; round < rounds(); ++round) {
-    double bare = 0;
+    Throughput bare;
     for (std::size_t i = 0; i < profilers.size(); ++i) {
       const std::string file = fmt::format("{}/{}-{}", folder, round, i);
       const pid_t pid = workload.start();
       Recording recording(profilers[i], pid, file);
-      const double throughput = workload.work();
+      const Throughput throughput = workload.work();
       Recorded recorded = recording.stop();
       workload.stop();
       recording.judge(recorded);
@@ -33,14 +42,16 @@ void compare_profilers(Workload& workload, const std::string& folder) {
 
       if (profilers[i].kind == Kind::kNone) bare = throughput;
       Figures& row = figures[i];
-      row.throughput.push_back(throughput);
-      row.ratio.push_back(throughput / bare);
+      row.throughput.push_back(throughput.per_second);
+      row.ratio.push_back(throughput.per_second / bare.per_second);
+      row.cpu_ratio.push_back(throughput.per_cpu_second / bare.per_cpu_second);
       row.megabytes_per_s.push_back(static_cast<double>(recorded.file_bytes) / recorded.seconds * 1e-6);
       row.complete_percent.push_back(recorded.complete_percent);
       row.cpu_percent.push_back(100 * recorded.cpu_seconds / recorded.seconds);
       row.rss_megabytes.push_back(static_cast<double>(recorded.rss_bytes) * 1e-6);
-      std::fprintf(stderr, "round %d: %-22s %10.0f %s, ratio %.3f\n", round + 1, profilers[i].name().c_str(),
-                   throughput, workload.unit().c_str(), throughput / bare);
+      std::fprintf(stderr, "round %d: %-22s %10.0f %s, ratio %.3f, per CPU second %.3f\n", round + 1,
+                   profilers[i].name().c_str(), throughput.per_second, workload.unit().c_str(),
+                   row.ratio.back(), row.cpu_ratio.back());
     }
   }
 
@@ -48,15 +59,16 @@ void compare_profilers(Workload& workload, const std::string& folder) {
   for (std::size_t i = 0; i < profilers.size(); ++i) {
     const Figures& row = figures[i];
     if (profilers[i].kind == Kind::kNone) {
-      rows.push_back(
-          {profilers[i].name(), number(median(row.throughput), 0) + " " + workload.unit(), "", "", "", ""});
+      rows.push_back({profilers[i].name(), number(median(row.throughput), 0) + " " + workload.unit(), "", "",
+                      "", "", ""});
     } else {
-      rows.push_back({profilers[i].name(), median_and_range(row.ratio, 3),
+      rows.push_back({profilers[i].name(), median_and_range(row.ratio, 3), median_and_range(row.cpu_ratio, 3),
                       number(median(row.megabytes_per_s), 3), number(median(row.complete_percent), 1),
                       number(median(row.cpu_percent), 1), number(median(row.rss_megabytes), 0)});
     }
   }
-  print_table({"profiler", "throughput, ratio to nothing [range]", "MB/s written", "complete stacks, %",
+  print_table({"profiler", "work per second, ratio to nothing [range]",
+               "work per CPU second of the target, ratio [range]", "MB/s written", "complete stacks, %",
                "profiler's CPU, % of a core", "profiler's peak memory, MB"},
               rows);
 }

@@ -8,16 +8,24 @@
 
 namespace fathom::bench {
 
+struct Throughput {
+  double per_second = 0;
+  double per_cpu_second = 0;  // of the target alone: firmer, where others use the machine as well
+};
+
 // Something to record. start() begins a fresh target that is ready to be attached to; work() makes it work,
-// for about seconds_per_run(), and gives its throughput; stop() ends it.
+// for about seconds_per_run(); stop() ends it.
 class Workload {
  public:
   virtual ~Workload() = default;
   virtual pid_t start() = 0;
-  virtual double work() = 0;
+  virtual Throughput work() = 0;
   virtual void stop() = 0;
   virtual std::string unit() const = 0;  // of the throughput
 };
+
+// CPU time that a running process has used.
+double cpu_seconds_of(pid_t pid);
 
 // Prints the table. `folder` is for the recordings.
 void compare_profilers(Workload& workload, const std::string& folder);

@@ -1,0 +1,155 @@
+// What does a recording cost on disk and in time? Bytes and nanoseconds per sample, written as the capture
+// loop writes (one append per second) and read back whole. The load: 999 Hz on 4 CPUs, 12 threads, a call
+// tree of 20,000 stacks of which a few hundred are hot, and timers that are some microseconds late.
+#include <benchmark/benchmark.h>
+#include <unistd.h>
+
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <random>
+#include <string>
+
+#include "profile/profile.h"
+#include "store/reader.h"
+#include "store/writer.h"
+
+namespace {
+
+using namespace fathom;
+using profile::Profile;
+
+constexpr std::uint64_t kHz = 999, kCpus = 4, kThreads = 12;
+
+// Feeds one second after the other into a profile, as capture does: a stack is added when it is first seen.
+class Load {
+ public:
+  Load() : builder_(profile_) {
+    profile_.meta.frequency_hz = kHz;
+    profile_.meta.start_ns = kStart;
+    profile_.processes.emplace_back();
+    profile_.threads.resize(kThreads);
+    profile::Module module;
+    module.kind = profile::ModuleKind::kFile;
+    module.name = builder_.string("app");
+    module_ = builder_.module(module);
+    // Depth 5 to 45, each stack grown from another one.
+    paths_.push_back({});
+    while (paths_.size() < 20'000) {
+      auto path = paths_[random_() % paths_.size()];
+      if (path.size() > 40) path.resize(20);
+      for (std::size_t i = 0, end = 1 + random_() % 5; i < end; ++i)
+        path.push_back(0x1000 + (random_() % 30'000) * 16);
+      paths_.push_back(std::move(path));
+    }
+  }
+
+  Profile& next_second() {
+    profile_.samples.clear();
+    for (std::uint64_t beat = 0; beat < kHz; ++beat, ++beats_)
+      for (std::uint16_t cpu = 0; cpu < kCpus; ++cpu) {
+        if (random_() % 200 == 0) running_[cpu] = random_() % kThreads;
+        auto& sample = profile_.samples.emplace_back();
+        sample.time_ns =
+            kStart + beats_ * 1'001'001 + cpu * 130 + static_cast<std::uint64_t>(lateness_(random_));
+        sample.cpu = cpu;
+        sample.thread = {static_cast<std::uint32_t>(running_[cpu])};
+        sample.stack = popular_stack();
+        sample.end = 1;
+        profile_.quality.samples++;
+        profile_.quality.complete++;
+      }
+    profile_.meta.end_ns = kStart + beats_ * 1'001'001;
+    for (auto& thread : profile_.threads) thread.cpu_ns += random_() % 300'000'000;
+    return profile_;
+  }
+
+ private:
+  profile::StackId popular_stack() {
+    const double uniform = std::generate_canonical<double, 32>(random_);
+    const auto rank = static_cast<std::size_t>(19'999 * std::pow(uniform, 6));
+    profile::StackId stack;
+    for (const std::uint64_t address : paths_[1 + rank]) {
+      const auto frame = builder_.frame(module_, {address});
+      if (profile_.frames[frame.value].line_count == 0) {
+        const std::string name =
+            "app::worker::Service<int>::step_" + std::to_string(address % 5000) + "(long)";
+        builder_.name_frame(frame, {{name, "src/service.cpp", static_cast<std::uint32_t>(address % 900)}});
+      }
+      stack = builder_.stack(stack, frame);
+    }
+    return stack;
+  }
+
+  static constexpr std::uint64_t kStart = 5'000'000'000'000;
+  std::mt19937_64 random_{1};
+  std::exponential_distribution<double> lateness_{1.0 / 3000};  // 3 us
+  Profile profile_;
+  profile::Builder builder_;
+  profile::ModuleId module_;
+  std::vector<std::vector<std::uint64_t>> paths_;
+  std::array<std::uint64_t, kCpus> running_{};
+  std::uint64_t beats_ = 0;
+};
+
+const std::string& path() {
+  static const std::string kPath =
+      (std::filesystem::temp_directory_path() / ("store_bench." + std::to_string(::getpid()))).string();
+  return kPath;
+}
+
+void write_seconds(benchmark::State& state) {
+  double bytes = 0, samples = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    Load load;
+    auto writer = store::Writer::create(path(), {.overwrite = true});
+    samples = 0;
+    for (std::int64_t second = 0; second < state.range(0); ++second) {
+      Profile& profile = load.next_second();
+      samples += static_cast<double>(profile.samples.size());
+      state.ResumeTiming();
+      if (!writer->append(profile)) state.SkipWithError("append");
+      state.PauseTiming();
+      profile.samples.clear();
+      if (second + 1 == state.range(0) && !writer->finish(profile)) state.SkipWithError("finish");
+    }
+    bytes = static_cast<double>(writer->bytes_written());
+    state.ResumeTiming();
+  }
+  state.counters["samples"] = samples;
+  state.counters["bytes/sample"] = bytes / samples;
+  state.counters["time/sample"] = benchmark::Counter(
+      samples, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+}
+BENCHMARK(write_seconds)->Arg(3)->Arg(60)->Arg(250)->Unit(benchmark::kMillisecond);
+
+void read_seconds(benchmark::State& state) {
+  {
+    Load load;
+    auto writer = store::Writer::create(path(), {.overwrite = true});
+    for (std::int64_t second = 0; second < state.range(0); ++second)
+      if (!writer->append(load.next_second())) state.SkipWithError("append");
+    Profile& profile = load.next_second();
+    if (!writer->finish(profile)) state.SkipWithError("finish");
+  }
+  double samples = 0;
+  for (auto _ : state) {
+    auto profile = store::read(path());
+    if (!profile) {
+      state.SkipWithError(profile.error().message.c_str());
+      break;
+    }
+    samples = static_cast<double>(profile->samples.size());
+    benchmark::DoNotOptimize(profile->samples.data());
+  }
+  state.counters["samples"] = samples;
+  state.counters["time/sample"] = benchmark::Counter(
+      samples, benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
+  std::filesystem::remove(path());
+}
+BENCHMARK(read_seconds)->Arg(2)->Arg(60)->Arg(250)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+
+BENCHMARK_MAIN();
