@@ -2,11 +2,13 @@
 // from Debian.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdlib>
 #include <fstream>
 
+#include "support/anvil.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 
@@ -85,6 +87,21 @@ TEST(Completeness, TheCompiler) {
   const Report report(folder / "x.fathom");
   expect_complete(report, 2000);
   EXPECT_TRUE(report.has_thread("cc1plus"));
+}
+
+// Rust: frames of many kilobytes, parked workers, a virtual machine inside.
+TEST(Completeness, ARustNodeUnderLoad) {
+  FATHOM_NEEDS_BPF();
+  const auto program = find_anvil();
+  if (!program) GTEST_SKIP() << "needs anvil, in PATH or named by ANVIL";
+  const TempDir folder;
+  const Anvil node(*program, 18546);
+  Running recorder = start_recording(folder / "x.fathom", {"-p", std::to_string(node.pid())});
+  node.load(4);
+  recorder.send(SIGINT);
+  const Outcome outcome = recorder.wait(milliseconds(10'000));
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_complete(Report(folder / "x.fathom"), 1000);
 }
 
 // Code made by a just-in-time compiler, which can be passed by its frame pointers only.

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-namespace fathom::bench {
+namespace fathom::support {
 
 // Sends `requests` in turn for `seconds` and gives the answers per second. Throws when the node cannot be
 // reached or hangs up.
 double json_rpc_load(int port, const std::vector<std::string>& requests, int connections, double seconds);
 
-}  // namespace fathom::bench
+}  // namespace fathom::support

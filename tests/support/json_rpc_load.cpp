@@ -1,4 +1,4 @@
-#include "bench/support/json_rpc_load.h"
+#include "support/json_rpc_load.h"
 
 #include <arpa/inet.h>
 #include <fmt/core.h>
@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 
-namespace fathom::bench {
+namespace fathom::support {
 namespace {
 
 class Connection {
@@ -90,4 +90,4 @@ double json_rpc_load(int port, const std::vector<std::string>& requests, int con
   return static_cast<double>(answers) / elapsed();
 }
 
-}  // namespace fathom::bench
+}  // namespace fathom::support

@@ -1,0 +1,43 @@
+#include "support/anvil.h"
+
+#include <cstdlib>
+#include <stdexcept>
+
+#include "support/environment.h"
+#include "support/json_rpc_load.h"
+
+namespace fathom::support {
+namespace {
+
+// Between accounts that every anvil starts with.
+const std::vector<std::string> kRequests{
+    R"({"jsonrpc":"2.0","id":1,"method":"eth_estimateGas","params":[{"from":"0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266","to":"0x70997970C51812dc3A010C7d01b50e0d17dc79C8","value":"0x1"}]})",
+    R"({"jsonrpc":"2.0","id":2,"method":"eth_getBalance","params":["0x70997970C51812dc3A010C7d01b50e0d17dc79C8","latest"]})",
+    R"({"jsonrpc":"2.0","id":3,"method":"eth_getBlockByNumber","params":["latest",true]})"};
+
+}  // namespace
+
+std::optional<std::string> find_anvil() {
+  if (const char* named = std::getenv("ANVIL")) return named;
+  return find_program("anvil");
+}
+
+Anvil::Anvil(const std::string& program, int port)
+    : port_(port), node_({program, "--port", std::to_string(port), "--silent"}) {
+  const auto answers = [this] {
+    try {
+      return json_rpc_load(port_, kRequests, 1, 0.1) > 0;
+    } catch (const std::runtime_error&) {
+      return false;
+    }
+  };
+  if (!wait_until(answers, std::chrono::milliseconds(15'000))) {
+    throw std::runtime_error("anvil did not start: " + node_.kill_and_wait().describe());
+  }
+}
+
+double Anvil::load(double seconds) const {
+  return json_rpc_load(port_, kRequests, 16, seconds);
+}
+
+}  // namespace fathom::support
