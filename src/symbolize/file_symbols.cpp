@@ -1,0 +1,235 @@
+#include "symbolize/file_symbols.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <numeric>
+#include <utility>
+
+#include "base/files.h"
+#include "process/maps.h"
+#include "symbolize/demangle.h"
+#include "unwind/table.h"
+
+namespace fathom::symbolize {
+namespace {
+
+constexpr std::size_t kLargestVdso = 1 << 20;
+
+struct ByStart {
+  bool operator()(std::uint64_t address, const std::pair<ElfAddress, std::uint64_t>& bounds) const {
+    return address < bounds.first.value;
+  }
+  bool operator()(std::uint64_t address, const PltEntry& entry) const { return address < entry.start.value; }
+};
+
+}  // namespace
+
+std::unique_ptr<ModuleSymbols> FileSymbols::open_file(const ModuleSource& source, const Options& options,
+                                                      DebugFiles& debug_files) {
+  std::unique_ptr<FileSymbols> symbols(new FileSymbols(source, options));
+  const std::string& path = source.open_path.empty() ? source.path : source.open_path;
+  // Not blocking: the path may lead to a FIFO by now.
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!fd) {
+    symbols->problem_ = system_error(path, errno).value().message;
+    return symbols;
+  }
+  struct stat status {};
+  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+    symbols->problem_ = path + ": not a regular file";
+    return symbols;
+  }
+  auto file = elf::ModuleFile::of_fd(fd.get(), path);
+  if (!file) {
+    symbols->problem_ = file.error().message;
+    return symbols;
+  }
+  symbols->file_ = std::move(*file);
+  const elf::ElfFile& elf = symbols->file_->elf();
+  if (!source.identity.empty() && elf.identity() != source.identity) {
+    symbols->problem_ = path + ": is no longer the file that was running";
+    symbols->file_.reset();
+    return symbols;
+  }
+  if (DebugInfo::present(elf)) {
+    symbols->debug_fd_ = std::move(fd);
+    symbols->debug_elf_ = &elf;
+  } else if ((symbols->debug_file_ = debug_files.find(elf, source))) {
+    const elf::ElfFile& other = symbols->debug_file_->file.elf();
+    if (DebugInfo::present(other)) {
+      symbols->debug_fd_ = Fd(::open(symbols->debug_file_->path.c_str(), O_RDONLY | O_CLOEXEC));
+      symbols->debug_elf_ = &other;
+    }
+  }
+  symbols->load(elf);
+  return symbols;
+}
+
+std::unique_ptr<ModuleSymbols> FileSymbols::open_vdso(const ModuleSource& source, const Options& options) {
+  std::unique_ptr<FileSymbols> symbols(new FileSymbols(source, options));
+  const auto maps = process::read_maps(::getpid());
+  if (!maps) {
+    symbols->problem_ = maps.error().message;
+    return symbols;
+  }
+  for (const auto& entry : *maps) {
+    if (entry.path != "[vdso]" || entry.size() > kLargestVdso) continue;
+    const auto* first = reinterpret_cast<const std::byte*>(entry.start.value);
+    symbols->image_.assign(first, first + entry.size());
+    if (auto elf = elf::ElfFile::parse(symbols->image_, "[vdso]")) {
+      symbols->image_elf_ = std::move(*elf);
+      symbols->load(*symbols->image_elf_);
+    } else {
+      symbols->problem_ = elf.error().message;
+    }
+    return symbols;
+  }
+  symbols->problem_ = "this kernel maps no vdso";
+  return symbols;
+}
+
+const elf::ElfFile* FileSymbols::elf() const {
+  if (file_) return &file_->elf();
+  return image_elf_ ? &*image_elf_ : nullptr;
+}
+
+void FileSymbols::load(const elf::ElfFile& elf) {
+  symbols_.add(elf, elf::SymbolTable::kSymtab);
+  if (debug_file_) symbols_.add(debug_file_->file.elf(), elf::SymbolTable::kSymtab);
+  has_symtab_ = symbols_.has_candidates();
+  symbols_.add(elf, elf::SymbolTable::kDynsym);
+  symbols_.finish();
+  plt_ = plt_entries(elf, symbols_);
+}
+
+profile::SymbolSource FileSymbols::source() const {
+  if (debug_elf_ != nullptr && debug_fd_) return profile::SymbolSource::kDwarf;
+  if (has_symtab_) return profile::SymbolSource::kSymtab;
+  if (!symbols_.empty()) return profile::SymbolSource::kDynsym;
+  const elf::ElfFile* file = elf();
+  if (file != nullptr && (file->segment(PT_GNU_EH_FRAME) != nullptr || file->section(".eh_frame") != nullptr))
+    return profile::SymbolSource::kPseudo;
+  return profile::SymbolSource::kNone;
+}
+
+// What the names come from. The build id alone does not say it: a stripped file has that of the unstripped
+// one.
+std::string FileSymbols::stamp() const {
+  const elf::ElfFile* file = elf();
+  std::string stamp = fmt::format("{} {} {} {}", static_cast<int>(source()), inlines_, symbols_.size(),
+                                  file != nullptr ? file->bytes().size() : 0);
+  if (debug_file_) {
+    struct stat status {};
+    if (::stat(debug_file_->path.c_str(), &status) == 0)
+      stamp += fmt::format(" {} {} {}.{}", debug_file_->path, status.st_size, status.st_mtim.tv_sec,
+                           status.st_mtim.tv_nsec);
+  }
+  return stamp;
+}
+
+DebugInfo* FileSymbols::debug_info() {
+  if (!debug_info_ && debug_elf_ != nullptr && debug_fd_ && inlines_) {
+    auto opened = DebugInfo::open(debug_fd_.get(), *debug_elf_);
+    if (opened) {
+      debug_info_ = std::move(*opened);
+    } else {
+      problem_ = opened.error().message;
+      debug_fd_ = Fd();  // it will not get better
+    }
+  }
+  return debug_info_.get();
+}
+
+std::size_t FileSymbols::releasable_bytes() const {
+  return debug_info_ ? debug_info_->memory_bytes() : 0;
+}
+
+std::vector<std::vector<Name>> FileSymbols::resolve(std::span<const ElfAddress> addresses) {
+  if (elf() == nullptr) return std::vector<std::vector<Name>>(addresses.size());
+  if (std::is_sorted(addresses.begin(), addresses.end())) return resolve_ascending(addresses);
+  std::vector<std::size_t> order(addresses.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::sort(order.begin(), order.end(),
+            [&](std::size_t a, std::size_t b) { return addresses[a] < addresses[b]; });
+  std::vector<ElfAddress> ascending;
+  for (const auto index : order) ascending.push_back(addresses[index]);
+  auto names = resolve_ascending(ascending);
+  std::vector<std::vector<Name>> result(addresses.size());
+  for (std::size_t i = 0; i < order.size(); ++i) result[order[i]] = std::move(names[i]);
+  return result;
+}
+
+std::vector<std::vector<Name>> FileSymbols::resolve_ascending(std::span<const ElfAddress> addresses) {
+  std::vector<DebugChain> chains;
+  if (DebugInfo* debug = debug_info()) chains = debug->find(addresses);
+  std::vector<std::vector<Name>> result(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    auto& names = result[i];
+    DebugChain chain = i < chains.size() ? std::move(chains[i]) : DebugChain{};
+    for (auto& name : chain.names)
+      names.push_back(
+          {name.function.empty() ? "[inlined]" : std::move(name.function), std::move(name.file), name.line});
+    const bool complete = !names.empty() && chain.names.back().is_linkage_name;
+    if (complete) continue;
+    // DWARF that knows no linkage name: for C, the symbol is the name that is called ("malloc", not
+    // "__libc_malloc"); for a constructor it has the scopes and parameters. But only a symbol of that very
+    // function.
+    const bool has_own_name =
+        !names.empty() && chain.entry.value != 0 && names.back().function != "[inlined]";
+    auto symbol = symbol_name(addresses[i], has_own_name ? &chain.entry : nullptr);
+    if (symbol.empty()) {
+      if (!names.empty() && !has_own_name) names.pop_back();
+      continue;
+    }
+    if (names.empty()) names.emplace_back();
+    names.back().function = std::move(symbol);
+  }
+  return result;
+}
+
+std::string FileSymbols::symbol_name(ElfAddress address, const ElfAddress* must_start_at) {
+  const auto plt = std::upper_bound(plt_.begin(), plt_.end(), address.value, ByStart{});
+  if (plt != plt_.begin() && address.value - std::prev(plt)->start.value < std::prev(plt)->size)
+    return demangle(std::prev(plt)->name) + "@plt";
+
+  const auto symbol = symbols_.find(address);
+  if (must_start_at != nullptr)
+    return symbol && symbol->start == *must_start_at ? demangled(symbol->name) : std::string();
+  if (symbol && symbol->size_known) return demangled(symbol->name);
+  // A symbol without size seems to reach to here. If a function of its own starts in between, it does not.
+  const auto bounds = bounds_around(address);
+  if (symbol && (!bounds || bounds->first <= symbol->start)) return demangled(symbol->name);
+  return bounds ? pseudo_name(*bounds) : std::string();
+}
+
+std::optional<std::pair<ElfAddress, std::uint64_t>> FileSymbols::bounds_around(ElfAddress address) {
+  if (!bounds_read_) {
+    bounds_read_ = true;
+    bounds_ = unwind::function_bounds(*elf());
+  }
+  const auto next = std::upper_bound(bounds_.begin(), bounds_.end(), address.value, ByStart{});
+  if (next == bounds_.begin()) return std::nullopt;
+  const auto& bounds = *std::prev(next);
+  if (address.value - bounds.first.value >= bounds.second) return std::nullopt;
+  return bounds;
+}
+
+std::string FileSymbols::pseudo_name(std::pair<ElfAddress, std::uint64_t> bounds) const {
+  return fmt::format("{}@fde+0x{:x}", path_.substr(path_.rfind('/') + 1), bounds.first.value);
+}
+
+const std::string& FileSymbols::demangled(std::string_view mangled) {
+  if (last_mangled_.data() != mangled.data()) {
+    last_demangled_ = demangle(mangled);
+    last_mangled_ = mangled;
+  }
+  return last_demangled_;
+}
+
+}  // namespace fathom::symbolize

@@ -1,0 +1,65 @@
+// Names of an ELF file, or of the vdso. Private to this folder: ModuleSymbols::open() makes it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "elf/module_file.h"
+#include "symbolize/debug_info.h"
+#include "symbolize/module_symbols.h"
+#include "symbolize/plt.h"
+#include "symbolize/symbol_table.h"
+
+namespace fathom::symbolize {
+
+class FileSymbols final : public ModuleSymbols {
+ public:
+  static std::unique_ptr<ModuleSymbols> open_file(const ModuleSource& source, const Options& options,
+                                                  DebugFiles& debug_files);
+  // The vdso is the same in all processes, so it is read from our own.
+  static std::unique_ptr<ModuleSymbols> open_vdso(const ModuleSource& source, const Options& options);
+
+  profile::SymbolSource source() const override;
+  std::string source_path() const override { return debug_file_ ? debug_file_->path : std::string(); }
+  std::string problem() const override { return problem_; }
+  std::string stamp() const override;
+  std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
+  std::size_t releasable_bytes() const override;
+  void release_memory() override { debug_info_.reset(); }
+
+ private:
+  FileSymbols(const ModuleSource& source, const Options& options)
+      : path_(source.path), inlines_(options.inlines) {}
+  void load(const elf::ElfFile& elf);
+  const elf::ElfFile* elf() const;
+  DebugInfo* debug_info();
+  std::vector<std::vector<Name>> resolve_ascending(std::span<const ElfAddress> addresses);
+  // The name from the symbol tables, else from the bounds of functions; "" if there is none. With
+  // `must_start_at`, only a symbol of the function that starts there.
+  std::string symbol_name(ElfAddress address, const ElfAddress* must_start_at);
+  std::string pseudo_name(std::pair<ElfAddress, std::uint64_t> bounds) const;
+  std::optional<std::pair<ElfAddress, std::uint64_t>> bounds_around(ElfAddress address);
+  const std::string& demangled(std::string_view mangled);
+
+  std::string path_, problem_;
+  bool inlines_;
+  std::optional<elf::ModuleFile> file_;
+  std::vector<std::byte> image_;  // of the vdso
+  std::optional<elf::ElfFile> image_elf_;
+  std::optional<DebugFile> debug_file_;
+  Fd debug_fd_;  // of the file with DWARF, -1 if there is none
+  const elf::ElfFile* debug_elf_ = nullptr;
+  std::unique_ptr<DebugInfo> debug_info_;
+  SymbolTable symbols_;
+  bool has_symtab_ = false;
+  std::vector<PltEntry> plt_;
+  bool bounds_read_ = false;
+  std::vector<std::pair<ElfAddress, std::uint64_t>> bounds_;
+  std::string_view last_mangled_;  // neighbours mostly lie in one function
+  std::string last_demangled_;
+};
+
+}  // namespace fathom::symbolize

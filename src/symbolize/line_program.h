@@ -1,0 +1,67 @@
+// One line number program of .debug_line: addresses -> files and lines. Source: DWARF 5 section 6.2, and 2 to
+// 4 for their headers. Pure; bytes are untrusted.
+//
+// Why not libdw's: it keeps every row of every unit it has looked at (40 bytes each; a Rust node built with
+// full debug information has tens of millions), and sorts them. A profile asks few addresses at a time, so
+// the program is simply run again for each batch of sorted addresses, at some nanoseconds a row, and keeps
+// nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/cursor.h"
+#include "base/result.h"
+
+namespace fathom::symbolize {
+
+struct LineSections {
+  std::span<const std::byte> line;         // .debug_line
+  std::span<const std::byte> line_string;  // .debug_line_str; empty before DWARF 5
+  std::span<const std::byte> string;       // .debug_str
+};
+
+struct LineRow {
+  std::uint64_t file = 0;  // for LineProgram::file()
+  std::uint32_t line = 0;  // 0: the compiler made it up, it belongs to no line
+};
+
+class LineProgram {
+ public:
+  // The program at `offset` of .debug_line. `directory` and `name` are the unit's own (DW_AT_comp_dir,
+  // DW_AT_name). The sections outlive the program.
+  static Result<LineProgram> parse(const LineSections& sections, std::uint64_t offset, std::string directory,
+                                   std::string name);
+
+  // For each of the ascending `addresses`, the row in force there, if any; of rows at one address, the last.
+  std::vector<std::optional<LineRow>> find(std::span<const std::uint64_t> addresses) const;
+
+  // The path of a file, joined with its folders and without "." and ".."; "" for a number that is not in the
+  // table. Also for DW_AT_call_file and DW_AT_decl_file.
+  std::string file(std::uint64_t number) const;
+
+ private:
+  struct File {
+    std::string_view name;
+    std::uint64_t directory = 0;
+  };
+  LineProgram() : program_(std::span<const std::byte>()) {}
+  bool parse_tables_2_to_4(Cursor& in);
+  bool parse_tables_5(Cursor& in, const LineSections& sections, bool wide);
+
+  std::string directory_, name_;
+  std::uint16_t version_ = 0;
+  std::uint8_t instruction_length_ = 1, line_range_ = 1, opcode_base_ = 1;
+  std::int8_t line_base_ = 0;
+  std::vector<std::uint8_t> operand_counts_;
+  std::vector<std::string_view> directories_;
+  std::vector<File> files_;
+  Cursor program_;
+};
+
+}  // namespace fathom::symbolize

@@ -1,0 +1,51 @@
+// The names of one module: addresses in, functions with files and lines out. Sources, in the order in which
+// they are asked: DWARF (inlined calls, lines), .symtab, .dynsym, PLT entries, and for stripped code the
+// bounds in .eh_frame, as names that stay the same from run to run; of the module itself or of the file that
+// DebugFiles finds for it. For the kernel kallsyms, for code made at run time the perf map.
+//
+// A module that cannot be read, or lies, costs its own names and nothing else. One thread at a time; any
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "profile/profile.h"
+#include "symbolize/debug_files.h"
+#include "symbolize/options.h"
+
+namespace fathom::symbolize {
+
+class ModuleSymbols {
+ public:
+  // Reads the symbol tables; DWARF waits until it is asked. Never fails: source() and problem() say what
+  // there is. Keeps files open and mapped, so that names are there after the target has gone.
+  static std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, const Options& options);
+  // The same for many modules: `debug_files`, made from the same options, is only used inside.
+  static std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, const Options& options,
+                                             DebugFiles& debug_files);
+  virtual ~ModuleSymbols() = default;
+
+  virtual profile::SymbolSource source() const = 0;
+  // The file that the names are from, if it is not the module itself.
+  virtual std::string source_path() const { return {}; }
+  // One line: why there are fewer names than one might expect; "" if all is well.
+  virtual std::string problem() const { return {}; }
+  // Changes when other names may come out for the same addresses: what a cache is checked against.
+  virtual std::string stamp() const { return {}; }
+
+  // For each address the chain of inlined functions, innermost first; the last one is the function whose code
+  // it is. Empty: no name. `addresses` are lookup addresses, best sorted: neighbours share their work.
+  virtual std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) = 0;
+
+  // Memory that release_memory() would give back: what was read of the DWARF. It is read again when asked
+  // again.
+  virtual std::size_t releasable_bytes() const { return 0; }
+  virtual void release_memory() {}
+};
+
+}  // namespace fathom::symbolize

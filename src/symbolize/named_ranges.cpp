@@ -1,0 +1,104 @@
+#include "symbolize/named_ranges.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "symbolize/demangle.h"
+
+namespace fathom::symbolize {
+namespace {
+
+// kallsyms has no sizes. No kernel function is larger; what is farther from its symbol is in the gap behind
+// the last one.
+constexpr std::uint64_t kLargestKernelFunction = 1 << 20;
+
+std::size_t leading_underscores(std::string_view name) {
+  return std::min(name.find_first_not_of('_'), name.size());
+}
+
+}  // namespace
+
+KernelSymbols::KernelSymbols() {
+  if (const auto symbols = process::read_kallsyms())
+    take(*symbols);
+  else
+    problem_ = symbols.error().message;
+}
+
+void KernelSymbols::take(const std::vector<process::KernelSymbol>& symbols) {
+  for (std::size_t i = 0; i < symbols.size();) {
+    // Of names for one address ("__x64_sys_read" and "__se_sys_read"), the least private and first.
+    std::size_t best = i, next = i;
+    for (; next < symbols.size() && symbols[next].address == symbols[i].address; ++next)
+      if (leading_underscores(symbols[next].name) < leading_underscores(symbols[best].name)) best = next;
+    const auto& name = symbols[best].name;
+    if (text_.size() + name.size() > std::numeric_limits<std::uint32_t>::max()) break;
+    entries_.push_back({symbols[i].address.value, static_cast<std::uint32_t>(text_.size()),
+                        static_cast<std::uint32_t>(name.size())});
+    text_ += name;
+    i = next;
+  }
+}
+
+profile::SymbolSource KernelSymbols::source() const {
+  return entries_.empty() ? profile::SymbolSource::kNone : profile::SymbolSource::kKallsyms;
+}
+
+std::vector<std::vector<Name>> KernelSymbols::resolve(std::span<const ElfAddress> addresses) {
+  std::vector<std::vector<Name>> names(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto address = addresses[i].value;
+    const auto next =
+        std::upper_bound(entries_.begin(), entries_.end(), address,
+                         [](std::uint64_t value, const Entry& entry) { return value < entry.address; });
+    if (next == entries_.begin()) continue;
+    const Entry& entry = *std::prev(next);
+    if (address - entry.address >= kLargestKernelFunction) continue;
+    names[i].push_back({demangle(std::string_view(text_).substr(entry.name, entry.length)), {}, 0});
+  }
+  return names;
+}
+
+PerfMapSymbols::PerfMapSymbols(int pid) : pid_(pid), path_(process::perf_map_path(pid)) {
+  read_if_changed();
+}
+
+void PerfMapSymbols::read_if_changed() {
+  struct stat status {};
+  // Gone with its process: what was read stays true.
+  if (::stat(path_.c_str(), &status) != 0) return;
+  const bool same = status.st_size == size_ && status.st_mtim.tv_sec == changed_.tv_sec &&
+                    status.st_mtim.tv_nsec == changed_.tv_nsec;
+  if (same) return;
+  size_ = status.st_size;
+  changed_ = status.st_mtim;
+  if (auto entries = process::read_perf_map(pid_)) {
+    entries_ = std::move(*entries);
+    problem_.clear();
+  } else {
+    problem_ = entries.error().message;
+  }
+}
+
+profile::SymbolSource PerfMapSymbols::source() const {
+  return entries_.empty() ? profile::SymbolSource::kNone : profile::SymbolSource::kPerfMap;
+}
+
+std::vector<std::vector<Name>> PerfMapSymbols::resolve(std::span<const ElfAddress> addresses) {
+  read_if_changed();
+  std::vector<std::vector<Name>> names(addresses.size());
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto address = addresses[i].value;
+    const auto next = std::upper_bound(
+        entries_.begin(), entries_.end(), address,
+        [](std::uint64_t value, const process::PerfMapEntry& entry) { return value < entry.start.value; });
+    if (next == entries_.begin()) continue;
+    const auto& entry = *std::prev(next);
+    if (address - entry.start.value < entry.size) names[i].push_back({demangle(entry.name), {}, 0});
+  }
+  return names;
+}
+
+}  // namespace fathom::symbolize

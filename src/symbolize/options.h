@@ -1,0 +1,49 @@
+// What a module is for symbolisation, and where names may be looked for. Plain values.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace fathom::symbolize {
+
+// One module of the target, as the recorder knows it.
+struct ModuleSource {
+  profile::ModuleKind kind = profile::ModuleKind::kFile;
+  // As the target sees it.
+  std::string path = {};
+  // How we can open it: /proc/PID/map_files/..., /proc/PID/root/...; empty: `path`.
+  std::string open_path = {};
+  // Prefix under which the target's debug files are: "" or /proc/PID/root.
+  std::string root = {};
+  // Build id, or "x-" and a hash (elf::ElfFile::identity()): a file that has another one by now is not used.
+  // Empty: not checked, and names are not kept in the cache.
+  std::string identity = {};
+  // Whose perf map names anonymous code.
+  int pid = 0;
+};
+
+struct Options {
+  // A folder with unstripped twins and debug files, searched with all below it. Empty: none.
+  std::string symbol_directory;
+  // Folders laid out like /usr/lib/debug: .build-id/xx/yyy.debug, and the paths of the binaries.
+  std::vector<std::string> debug_directories = {"/usr/lib/debug"};
+  // Inlined calls and lines; without them, a name costs microseconds even in binaries with gigabytes of
+  // DWARF.
+  bool inlines = true;
+  // Where names are kept between recordings. Empty: nowhere.
+  std::string cache_directory;
+  std::uint64_t cache_limit_bytes = 256 << 20;
+};
+
+// One function of the chain at one address.
+struct Name {
+  std::string function;    // demangled
+  std::string file;        // absolute where the debug information says so; empty if unknown
+  std::uint32_t line = 0;  // 0 if unknown
+  auto operator<=>(const Name&) const = default;
+};
+
+}  // namespace fathom::symbolize

@@ -1,0 +1,213 @@
+#include "symbolize/symbol_cache.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <tuple>
+#include <utility>
+
+#include "base/cursor.h"
+#include "base/files.h"
+
+namespace fathom::symbolize {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kMagic = "fathmsym";
+// Counts changes of this format, and of how names are made: old names must not live on beside new ones.
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kMostAddresses = 1'000'000;
+constexpr std::size_t kLargestFile = 256 << 20;
+constexpr std::string_view kSuffix = ".names";
+
+void put_text(Bytes& out, std::string_view text) {
+  put_varint(out, text.size());
+  const auto* first = reinterpret_cast<const std::byte*>(text.data());
+  out.insert(out.end(), first, first + text.size());
+}
+
+template <class T>
+void put_fixed(Bytes& out, T value) {
+  const auto* first = reinterpret_cast<const std::byte*>(&value);
+  out.insert(out.end(), first, first + sizeof value);
+}
+
+std::string_view read_text(Cursor& in) {
+  return in.read_chars(in.read_uleb128());
+}
+
+}  // namespace
+
+std::uint32_t CachedNames::intern(const std::string& text) {
+  const auto [slot, is_new] = text_ids_.try_emplace(text, static_cast<std::uint32_t>(texts_.size()));
+  if (is_new) texts_.push_back(text);
+  return slot->second;
+}
+
+void CachedNames::add(ElfAddress address, const std::vector<Name>& names) {
+  if (chains_.size() >= kMostAddresses) return;
+  const auto [slot, is_new] = chains_.try_emplace(address.value);
+  if (!is_new) return;
+  slot->second = {static_cast<std::uint32_t>(lines_.size()), static_cast<std::uint32_t>(names.size())};
+  for (const auto& name : names) lines_.push_back({intern(name.function), intern(name.file), name.line});
+}
+
+std::optional<std::vector<Name>> CachedNames::find(ElfAddress address) const {
+  const auto found = chains_.find(address.value);
+  if (found == chains_.end()) return std::nullopt;
+  std::vector<Name> names;
+  for (std::uint32_t i = 0; i < found->second.count; ++i) {
+    const Line& line = lines_[found->second.first + i];
+    names.push_back({texts_[line.function], texts_[line.file], line.line});
+  }
+  return names;
+}
+
+Bytes CachedNames::encode(std::string_view identity, std::string_view stamp) const {
+  Bytes body;
+  put_text(body, identity);
+  put_text(body, stamp);
+  put_varint(body, texts_.size());
+  for (const auto& text : texts_) put_text(body, text);
+  std::vector<std::pair<std::uint64_t, Chain>> sorted(chains_.begin(), chains_.end());
+  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  put_varint(body, sorted.size());
+  std::uint64_t before = 0;
+  for (const auto& [address, chain] : sorted) {
+    put_varint(body, address - std::exchange(before, address));
+    put_varint(body, chain.count);
+    for (std::uint32_t i = 0; i < chain.count; ++i) {
+      const Line& line = lines_[chain.first + i];
+      put_varint(body, line.function);
+      put_varint(body, line.file);
+      put_varint(body, line.line);
+    }
+  }
+  Bytes out;
+  for (const char c : kMagic) out.push_back(static_cast<std::byte>(c));
+  put_fixed(out, kVersion);
+  put_fixed(out, static_cast<std::uint64_t>(XXH3_64bits(body.data(), body.size())));
+  out.insert(out.end(), body.begin(), body.end());
+  return out;
+}
+
+Result<CachedNames> CachedNames::decode(std::span<const std::byte> bytes, std::string_view identity,
+                                        std::string_view stamp) {
+  Cursor in(bytes);
+  if (in.read_chars(kMagic.size()) != kMagic) return fail(ErrorKind::kMalformed, "not a cache of names");
+  if (in.read<std::uint32_t>() != kVersion) return fail(ErrorKind::kUnsupported, "another version");
+  const auto checksum = in.read<std::uint64_t>();
+  if (!in.ok() || XXH3_64bits(in.rest().data(), in.rest().size()) != checksum)
+    return fail(ErrorKind::kMalformed, "the checksum does not match");
+  if (read_text(in) != identity || read_text(in) != stamp)
+    return fail(ErrorKind::kUnsupported, "names from another file");
+
+  const auto broken = [&](const char* what) {
+    return fail(ErrorKind::kMalformed, std::string(what) + " at offset " + std::to_string(in.offset()));
+  };
+  CachedNames names;
+  const auto texts = in.read_uleb128();
+  if (texts > in.remaining()) return broken("too many texts");
+  for (std::uint64_t i = 0; i < texts; ++i) names.texts_.emplace_back(read_text(in));
+  for (std::size_t i = 0; i < names.texts_.size(); ++i)
+    names.text_ids_.try_emplace(names.texts_[i], static_cast<std::uint32_t>(i));
+  const auto chains = in.read_uleb128();
+  if (chains > in.remaining() / 2 || chains > kMostAddresses) return broken("too many addresses");
+  std::uint64_t address = 0;
+  for (std::uint64_t i = 0; i < chains && in.ok(); ++i) {
+    address += in.read_uleb128();
+    const auto count = in.read_uleb128();
+    if (count > in.remaining() / 3) return broken("too many names");
+    names.chains_[address] = {static_cast<std::uint32_t>(names.lines_.size()),
+                              static_cast<std::uint32_t>(count)};
+    for (std::uint64_t j = 0; j < count; ++j) {
+      const auto function = in.read_uleb128(), file = in.read_uleb128(), line = in.read_uleb128();
+      if (function >= texts || file >= texts || line > UINT32_MAX) return broken("a number out of range");
+      names.lines_.push_back({static_cast<std::uint32_t>(function), static_cast<std::uint32_t>(file),
+                              static_cast<std::uint32_t>(line)});
+    }
+  }
+  if (!in.ok() || in.remaining() != 0) return broken("cut short, or too long");
+  return names;
+}
+
+CacheDirectory::CacheDirectory(std::string path, std::uint64_t limit_bytes) : limit_bytes_(limit_bytes) {
+  if (path.empty() || !make_directories(path)) return;
+  // Not somebody else's folder, and nobody else may put files in it: as root we would follow their links.
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0 || !S_ISDIR(status.st_mode)) return;
+  if (status.st_uid != ::geteuid() || (status.st_mode & 022) != 0) return;
+  path_ = std::move(path);
+}
+
+std::optional<std::string> CacheDirectory::file_of(const std::string& identity) const {
+  if (path_.empty() || identity.empty() || identity.size() > 200) return std::nullopt;
+  constexpr std::string_view kAllowed = "0123456789abcdefghijklmnopqrstuvwxyz-";
+  if (identity.find_first_not_of(kAllowed) != std::string::npos) return std::nullopt;
+  return path_ + "/" + identity + std::string(kSuffix);
+}
+
+std::optional<CachedNames> CacheDirectory::load(const std::string& identity, std::string_view stamp) const {
+  const auto path = file_of(identity);
+  if (!path) return std::nullopt;
+  const auto content = read_file(*path, kLargestFile);
+  if (!content) return std::nullopt;
+  auto names = CachedNames::decode(std::as_bytes(std::span(*content)), identity, stamp);
+  if (!names) return std::nullopt;
+  ::utimensat(AT_FDCWD, path->c_str(), nullptr, 0);  // used now: evicted last
+  return std::move(*names);
+}
+
+void CacheDirectory::save(const std::string& identity, std::string_view stamp,
+                          const CachedNames& names) const {
+  const auto path = file_of(identity);
+  if (!path) return;
+  const Bytes content = names.encode(identity, stamp);
+  if (content.size() > kLargestFile || content.size() > limit_bytes_) return;
+  // A full disk costs the cache, not the recording.
+  if (write_file(*path, {reinterpret_cast<const char*>(content.data()), content.size()})) evict();
+}
+
+void CacheDirectory::evict() const {
+  struct File {
+    std::int64_t seconds, nanoseconds;
+    std::uint64_t size;
+    std::string path;
+  };
+  std::vector<File> files;
+  std::uint64_t total = 0;
+  std::error_code error;
+  for (fs::directory_iterator entry(path_, error), end; !error && entry != end; entry.increment(error)) {
+    struct stat status {};
+    const auto path = entry->path().string();
+    if (::lstat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) continue;
+    total += static_cast<std::uint64_t>(status.st_size);
+    files.push_back(
+        {status.st_mtim.tv_sec, status.st_mtim.tv_nsec, static_cast<std::uint64_t>(status.st_size), path});
+  }
+  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
+    return std::tie(a.seconds, a.nanoseconds, a.path) < std::tie(b.seconds, b.nanoseconds, b.path);
+  });
+  for (const auto& file : files) {
+    if (total <= limit_bytes_) return;
+    if (::unlink(file.path.c_str()) == 0) total -= file.size;
+  }
+}
+
+std::string default_cache_directory() {
+  const auto absolute = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value != nullptr && value[0] == '/' ? value : "";
+  };
+  if (const auto cache = absolute("XDG_CACHE_HOME"); !cache.empty()) return cache + "/fathom/symbols";
+  if (const auto home = absolute("HOME"); !home.empty()) return home + "/.cache/fathom/symbols";
+  return {};
+}
+
+}  // namespace fathom::symbolize

@@ -1,0 +1,270 @@
+#include "symbolize/worker.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <iterator>
+#include <utility>
+
+#include "process/status.h"
+
+namespace fathom::symbolize {
+namespace {
+
+// Small enough that drain() soon gets its turn, large enough that neighbours share their work.
+constexpr std::size_t kBatch = 1024;
+// What may stay open of DWARF between two batches, in all modules together.
+constexpr std::size_t kMostReleasableBytes = 48 << 20;
+constexpr auto kUnusedFor = std::chrono::seconds(5);
+constexpr auto kIdle = std::chrono::seconds(1);
+constexpr std::size_t kWorthSaving = 256;  // new addresses; fewer wait for the end
+constexpr int kCapSysNice = 23;            // linux/capability.h
+
+// nice 19 can be taken back only by root, or as far as RLIMIT_NICE allows. Where it cannot, a thread at 19
+// could not be helped when the user waits for its last batch, so it starts less humble.
+bool may_raise_priority() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NICE, &limit) == 0 && limit.rlim_cur >= 20) return true;
+  const auto status = process::read_status(::getpid());
+  return status && (status->effective_capabilities >> kCapSysNice & 1) != 0;
+}
+
+}  // namespace
+
+Worker::Worker(Options options)
+    : options_(std::move(options)),
+      debug_files_(options_),
+      cache_directory_(options_.cache_directory, options_.cache_limit_bytes),
+      may_raise_priority_(may_raise_priority()),
+      thread_([this] { run(); }) {}
+
+Worker::~Worker() {
+  {
+    const std::lock_guard lock(mutex_);
+    stop_ = true;
+    if (may_raise_priority_ && tid_ != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), 0);
+  }
+  wake_.notify_all();
+  thread_.join();
+  for (Module* module : loaded_modules()) save(*module);
+}
+
+void Worker::submit(profile::ModuleId id, ModuleSource source) {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& module = modules_[id];
+    if (!module.source) module.source = std::move(source);
+  }
+  wake_.notify_one();
+}
+
+void Worker::submit(profile::ModuleId id, profile::FrameId frame, ElfAddress address) {
+  bool wake = false;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& queue = modules_[id].queue;
+    wake = queue.empty();
+    queue.push_back({frame, address});
+  }
+  if (wake) wake_.notify_one();
+}
+
+Worker::Output Worker::poll() {
+  const std::lock_guard lock(mutex_);
+  return std::exchange(output_, {});
+}
+
+void Worker::drain() {
+  {
+    const std::lock_guard lock(mutex_);
+    if (may_raise_priority_ && tid_ != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), 0);
+  }
+  {
+    const std::lock_guard work(work_mutex_);
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, module] : modules_) {
+      module.queue.insert(module.queue.end(), module.unnamed.begin(), module.unnamed.end());
+      module.unnamed.clear();
+    }
+  }
+  for (;;) {
+    const std::lock_guard work(work_mutex_);
+    if (!step()) break;
+  }
+  const std::lock_guard lock(mutex_);
+  if (may_raise_priority_ && tid_ != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), 19);
+}
+
+void Worker::run() {
+  ::pthread_setname_np(::pthread_self(), "fathom-symbols");
+  const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
+  const sched_param parameter{};
+  ::sched_setscheduler(0, SCHED_BATCH, &parameter);
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid), may_raise_priority_ ? 19 : 10);
+  std::unique_lock lock(mutex_);
+  tid_ = tid;
+  while (!stop_) {
+    if (!wake_.wait_for(lock, kIdle, [&] { return stop_ || has_work(); })) {
+      lock.unlock();
+      {
+        const std::lock_guard work(work_mutex_);
+        tidy();
+      }
+      lock.lock();
+      continue;
+    }
+    if (stop_) break;
+    lock.unlock();
+    {
+      const std::lock_guard work(work_mutex_);
+      step();
+    }
+    lock.lock();
+  }
+}
+
+bool Worker::has_work() const {
+  return std::any_of(modules_.begin(), modules_.end(), [](const auto& row) {
+    const Module& module = row.second;
+    return module.source && (!module.loaded || !module.queue.empty());
+  });
+}
+
+std::optional<Worker::Batch> Worker::next_batch() {
+  const std::lock_guard lock(mutex_);
+  // Modules are loaded first: reading them is what takes time, and the target may be gone soon.
+  for (auto& [id, module] : modules_)
+    if (module.source && !module.loaded) return Batch{id, &module, {}};
+  // Then the longest queue, so that a batch is worth its while.
+  Module* longest = nullptr;
+  profile::ModuleId longest_id;
+  for (auto& [id, module] : modules_) {
+    if (!module.source || module.queue.size() <= (longest != nullptr ? longest->queue.size() : 0)) continue;
+    longest = &module;
+    longest_id = id;
+  }
+  if (longest == nullptr) return std::nullopt;
+  Batch batch{longest_id, longest, {}};
+  auto& queue = longest->queue;
+  const auto count = std::min(queue.size(), kBatch);
+  batch.frames.assign(queue.end() - static_cast<std::ptrdiff_t>(count), queue.end());
+  queue.resize(queue.size() - count);
+  return batch;
+}
+
+bool Worker::step() {
+  auto batch = next_batch();
+  if (!batch) return false;
+  Module& module = *batch->module;
+  // `source` is written once, before the module can be in a batch.
+  try {
+    if (!module.loaded) load(*batch, *module.source);
+    resolve(*batch);
+  } catch (const std::exception&) {
+    // Out of memory in one module: its names are lost, the others' are not.
+    module.symbols.reset();
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    module.loaded = true;
+  }
+  tell_health(*batch);
+  return true;
+}
+
+void Worker::load(const Batch& batch, const ModuleSource& source) {
+  Module& module = *batch.module;
+  module.symbols = ModuleSymbols::open(source, options_, debug_files_);
+  module.last_use = Clock::now();
+  if (source.kind != profile::ModuleKind::kFile || module.symbols->source() != profile::SymbolSource::kDwarf)
+    return;
+  if (source.identity.empty() || !options_.inlines) return;
+  module.stamp = module.symbols->stamp();
+  module.cache = cache_directory_.load(source.identity, module.stamp);
+  if (!module.cache) module.cache.emplace();
+  module.saved_size = module.cache->size();
+}
+
+void Worker::resolve(Batch& batch) {
+  Module& module = *batch.module;
+  if (!module.symbols || batch.frames.empty()) return;
+  module.last_use = Clock::now();
+  if (module.source->kind == profile::ModuleKind::kAnonymous) {
+    batch.frames.insert(batch.frames.end(), module.unnamed.begin(), module.unnamed.end());
+    module.unnamed.clear();
+  }
+  std::sort(batch.frames.begin(), batch.frames.end(),
+            [](const Frame& a, const Frame& b) { return a.address < b.address; });
+  std::vector<NamedFrame> named;
+  std::vector<Frame> missing;
+  for (const auto& frame : batch.frames) {
+    auto known = module.cache ? module.cache->find(frame.address) : std::nullopt;
+    if (!known)
+      missing.push_back(frame);
+    else if (!known->empty())
+      named.push_back({frame.frame, std::move(*known)});
+  }
+  std::vector<ElfAddress> addresses;
+  for (const auto& frame : missing) addresses.push_back(frame.address);
+  auto names = module.symbols->resolve(addresses);
+  for (std::size_t i = 0; i < missing.size(); ++i) {
+    if (module.cache) module.cache->add(missing[i].address, names[i]);
+    if (!names[i].empty())
+      named.push_back({missing[i].frame, std::move(names[i])});
+    else if (module.source->kind == profile::ModuleKind::kAnonymous)
+      module.unnamed.push_back(missing[i]);
+  }
+  {
+    const std::lock_guard lock(mutex_);
+    std::move(named.begin(), named.end(), std::back_inserter(output_.frames));
+  }
+  std::size_t open_bytes = 0;
+  const auto others = loaded_modules();
+  for (const Module* other : others) open_bytes += other->symbols->releasable_bytes();
+  if (open_bytes <= kMostReleasableBytes) return;
+  for (Module* other : others)
+    if (other != &module || module.symbols->releasable_bytes() > kMostReleasableBytes)
+      other->symbols->release_memory();
+}
+
+// Told again when it gets better: a perf map appears when its program has made the first code.
+void Worker::tell_health(const Batch& batch) {
+  Module& module = *batch.module;
+  ModuleHealth health{batch.id, profile::SymbolSource::kNone, {}, "out of memory"};
+  if (module.symbols)
+    health = {batch.id, module.symbols->source(), module.symbols->source_path(), module.symbols->problem()};
+  const bool first = batch.frames.empty();
+  if (!first && health.symbols == module.told_source) return;
+  module.told_source = health.symbols;
+  const std::lock_guard lock(mutex_);
+  output_.modules.push_back(std::move(health));
+}
+
+void Worker::tidy() {
+  const auto now = Clock::now();
+  for (Module* module : loaded_modules()) {
+    if (now - module->last_use >= kUnusedFor) module->symbols->release_memory();
+    if (module->cache && module->cache->size() >= module->saved_size + kWorthSaving) save(*module);
+  }
+}
+
+std::vector<Worker::Module*> Worker::loaded_modules() {
+  const std::lock_guard lock(mutex_);  // submit() may be adding one
+  std::vector<Module*> loaded;
+  for (auto& [id, module] : modules_)
+    if (module.symbols) loaded.push_back(&module);
+  return loaded;
+}
+
+void Worker::save(Module& module) {
+  if (!module.cache || module.cache->size() == module.saved_size) return;
+  cache_directory_.save(module.source->identity, module.stamp, *module.cache);
+  module.saved_size = module.cache->size();
+}
+
+}  // namespace fathom::symbolize

@@ -1,0 +1,116 @@
+// Names frames while the recording runs: on a thread of its own with the lowest priority, so that names are
+// there when it stops, and the target keeps its CPU. Each frame is resolved once; names that cost DWARF are
+// kept on disk for the next time.
+//
+// submit() and poll() cost a lock and a copy, and never wait for files. All functions may be called from any
+// thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "base/address.h"
+#include "profile/profile.h"
+#include "symbolize/debug_files.h"
+#include "symbolize/module_symbols.h"
+#include "symbolize/options.h"
+#include "symbolize/symbol_cache.h"
+
+namespace fathom::symbolize {
+
+class Worker {
+ public:
+  struct NamedFrame {
+    profile::FrameId frame;
+    std::vector<Name> names;  // innermost first; never empty
+  };
+  struct ModuleHealth {
+    profile::ModuleId module;
+    profile::SymbolSource symbols = profile::SymbolSource::kNone;
+    std::string symbols_path;  // if not the module itself
+    std::string problem;       // one line, "" if all is well
+  };
+  struct Output {
+    std::vector<NamedFrame> frames;
+    std::vector<ModuleHealth> modules;
+  };
+
+  explicit Worker(Options options);
+  ~Worker();  // leaves undone what was not drained; saves the cache
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  // A module to be loaded in the background. A second time for one module is ignored.
+  void submit(profile::ModuleId module, ModuleSource source);
+  // A frame to be named, by its lookup address. May come before its module.
+  void submit(profile::ModuleId module, profile::FrameId frame, ElfAddress address);
+
+  // What has become known since the last call. Frames without a name never appear.
+  Output poll();
+
+  // Returns when everything submitted so far is in poll(). Helps with the work, as the thread gets little CPU
+  // on a busy machine; frames of a perf map that had no name before are asked again.
+  void drain();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Frame {
+    profile::FrameId frame;
+    ElfAddress address;
+  };
+  // `queue` and `source` belong to mutex_, the rest to work_mutex_.
+  struct Module {
+    std::optional<ModuleSource> source;
+    std::vector<Frame> queue;
+    bool loaded = false;
+    std::unique_ptr<ModuleSymbols> symbols;
+    std::optional<CachedNames> cache;
+    std::string stamp;
+    std::size_t saved_size = 0;  // of the cache, when it was last on disk
+    std::vector<Frame> unnamed;  // of a perf map that may still grow
+    Clock::time_point last_use{};
+    profile::SymbolSource told_source = profile::SymbolSource::kNone;
+  };
+  struct Batch {
+    profile::ModuleId id;
+    Module* module = nullptr;
+    std::vector<Frame> frames;
+  };
+
+  void run();
+  bool has_work() const;              // under mutex_
+  std::optional<Batch> next_batch();  // takes mutex_
+  bool step();                        // under work_mutex_; false: there was nothing to do
+  void load(const Batch& batch, const ModuleSource& source);
+  void resolve(Batch& batch);
+  void tell_health(const Batch& batch);
+  void tidy();  // under work_mutex_
+  void save(Module& module);
+  std::vector<Module*> loaded_modules();  // under work_mutex_; takes mutex_
+
+  Options options_;
+  DebugFiles debug_files_;
+  CacheDirectory cache_directory_;
+
+  std::mutex work_mutex_;  // taken before mutex_
+  mutable std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stop_ = false;
+  std::map<profile::ModuleId, Module> modules_;  // rows never move
+  Output output_;
+  pid_t tid_ = 0;
+  bool may_raise_priority_ = false;
+  std::thread thread_;  // last: it uses all of the above
+};
+
+}  // namespace fathom::symbolize
