@@ -80,13 +80,13 @@ Json quality_json(const Report& report) {
   json["kernel_truncated"] = quality.kernel_truncated;
   json["table_overflows"] = quality.table_overflows;
   json["unnamed_percent"] = percent_of(view.unnamed_share);
-  json["profiler_cpu_s"] = static_cast<double>(quality.profiler_cpu_ns) * 1e-9;
+  json["profiler_cpu_s"] = static_cast<double>(quality.profiler_cpu_ns) / 1e9;
   json["profiler_rss_bytes"] = quality.profiler_rss_bytes;
   json["kernel_memory_bytes"] = quality.kernel_memory_bytes;
-  json["bpf_s"] = static_cast<double>(quality.bpf_ns) * 1e-9;
+  json["bpf_s"] = static_cast<double>(quality.bpf_ns) / 1e9;
   json["bpf_runs"] = quality.bpf_runs;
   json["target_stops"] = quality.target_stops;
-  json["target_stop_max_s"] = static_cast<double>(quality.target_stop_ns) * 1e-9;
+  json["target_stop_max_s"] = static_cast<double>(quality.target_stop_ns) / 1e9;
   json["truncated"] = quality.truncated;
   json["findings"] = Json::array();
   for (const Finding& finding : view.findings) {
@@ -148,7 +148,7 @@ Json threads_json(const Report& report) {
                     {"value", row.value},
                     {"percent", percent_of(share(report.tree, row.value))},
                     {"percent_interval", interval_percent(report.tree, row.value)},
-                    {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) * 1e-9)},
+                    {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) / 1e9)},
                     {"from_s", row.from_s},
                     {"to_s", row.to_s}});
   }
@@ -185,7 +185,7 @@ Json processes_json(const Report& report) {
                     {"samples", row.samples},
                     {"value", row.value},
                     {"percent", percent_of(share(report.tree, row.value))},
-                    {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) * 1e-9)}});
+                    {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) / 1e9)}});
   }
   return json;
 }

@@ -138,11 +138,13 @@ Activity measure_activity(const profile::Profile& profile, const Selection& sele
     if (filter.takes_thread({i})) exact_ns += profile.threads[i].cpu_ns;
   }
   if (whole_time && exact_ns != 0) {
-    activity.cpu_s = static_cast<double>(exact_ns) * 1e-9;
+    activity.cpu_s = static_cast<double>(exact_ns) / 1e9;
     activity.exact = true;
   } else if (selection.metric == profile::Metric::kCpu && profile.meta.frequency_hz != 0 &&
              tree.unit == "samples") {
     activity.cpu_s = static_cast<double>(tree.total) / profile.meta.frequency_hz;
+  } else if (selection.metric == profile::Metric::kCpu && tree.unit == "ns") {  // imported clock events
+    activity.cpu_s = static_cast<double>(tree.total) / 1e9;
   }
   return activity;
 }
