@@ -17,8 +17,9 @@ bool is_complete(std::uint8_t end) {
 
 }  // namespace
 
-EventSink::EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks)
-    : profile_(profile), processes_(processes), resolver_(stacks) {}
+EventSink::EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks,
+                     Source& source)
+    : profile_(profile), processes_(processes), resolver_(stacks), source_(source) {}
 
 void EventSink::take(Batch& batch) {
   std::size_t next = 0;
@@ -42,6 +43,9 @@ void EventSink::take(Batch& batch) {
     } else if (const auto* sample = std::get_if<record::StackSample>(&event)) {
       catch_up(sample->time_ns);
       on(*sample);
+    } else if (const auto* copied = std::get_if<record::CopiedStackSample>(&event)) {
+      catch_up(copied->time_ns);
+      on(*copied);
     } else if (const auto* ended = std::get_if<record::ThreadCpuTime>(&event)) {
       ended_threads_.push_back(*ended);
     }
@@ -74,6 +78,15 @@ void EventSink::on(const record::StackSample& event) {
   } else {
     ++profile_.quality.lost_stack;
   }
+}
+
+void EventSink::on(const record::CopiedStackSample& event) {
+  if (!processes_.is_recorded(event.pid)) return;  // a child that is not followed
+  record::StackSeen seen;
+  record::StackSample sample;
+  source_.walk(event, seen, sample);
+  if (!stacks_.contains(seen.stack_id)) on(seen);
+  on(sample);
 }
 
 void EventSink::add_sample(const record::StackSample& event, const ResolvedStack& stack) {

@@ -18,7 +18,7 @@ namespace fathom::capture {
 
 class EventSink {
  public:
-  EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks);
+  EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source);
 
   void take(Batch& batch);
   // At the end: samples whose stack never arrived are lost.
@@ -33,12 +33,14 @@ class EventSink {
  private:
   void on(const record::StackSeen& event);
   void on(const record::StackSample& event);
+  void on(const record::CopiedStackSample& event);
   void add_sample(const record::StackSample& event, const ResolvedStack& stack);
   void update_early_ends();
 
   profile::Profile& profile_;
   ProcessTable& processes_;
   StackResolver& resolver_;
+  Source& source_;
   std::unordered_map<std::uint64_t, ResolvedStack> stacks_;  // by stack id
   std::unordered_map<std::uint64_t, std::vector<record::StackSample>>
       orphans_;  // their stack is still to come

@@ -3,24 +3,29 @@
 
 #include <cstdint>
 #include <map>
-#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "profile/profile.h"
+#include "record/proc/memory_sampler.h"
 
 namespace fathom::capture {
 
 class MemorySeries {
  public:
   explicit MemorySeries(profile::Profile& profile) : profile_(profile) {}
-  // Reads what is cheap to read (some 20 us a process) and appends one point to each series.
+  // Reads what is cheap to read (some 20 us a process) and appends one point to each series. Processes that
+  // are not in `pids` any more are let go.
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids);
 
  private:
-  void add(std::uint64_t now_ns, std::int32_t pid, const char* name, const char* unit, std::uint64_t value);
+  void add(std::uint64_t now_ns, std::int32_t pid, const record::SeriesValue& value);
 
   profile::Profile& profile_;
-  std::map<std::pair<std::int32_t, std::string>, std::size_t> rows_;
+  std::map<std::int32_t, record::MemorySampler> samplers_;
+  std::map<std::pair<std::int32_t, std::string_view>, std::size_t>
+      rows_;  // names live as long as the program
 };
 
 }  // namespace fathom::capture

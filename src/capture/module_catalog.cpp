@@ -110,7 +110,7 @@ void ModuleCatalog::load(CodeModule& module, Fd fd, const std::string& path, con
   }
   module.id = builder_.module(row);
   if (!module.file) return;
-  symbols_.add_module(module.id, source);
+  symbols_.submit(module.id, source);
   auto table = unwind::build_table(module.file->elf());
   if (!table) {
     notes_.push_back(fmt::format("{}: no unwind rules: {}", path, table.error().message));
@@ -142,7 +142,7 @@ CodeModule& ModuleCatalog::of_vdso(const process::MapEntry& mapping) {
   source.kind = vdso_->kind;
   source.path = "[vdso]";
   source.identity = vdso_->file->elf().identity();
-  symbols_.add_module(vdso_->id, source);
+  symbols_.submit(vdso_->id, source);
   auto table = unwind::build_table(vdso_->file->elf());
   if (!table) return *vdso_;
   if (place_)
@@ -167,7 +167,7 @@ CodeModule& ModuleCatalog::of_made_code(std::int32_t pid, const process::MapEntr
   source.path = row.path.value != 0 ? fmt::format("[jit of process {}]", pid) : "";
   source.root = root_of(pid);
   source.pid = pid;
-  symbols_.add_module(module->id, source);
+  symbols_.submit(module->id, source);
   return *module;
 }
 
@@ -182,7 +182,7 @@ CodeModule& ModuleCatalog::kernel() {
   symbolize::ModuleSource source;
   source.kind = kernel_->kind;
   source.path = "[kernel]";
-  symbols_.add_module(kernel_->id, source);
+  symbols_.submit(kernel_->id, source);
   return *kernel_;
 }
 

@@ -10,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -26,6 +27,7 @@
 #include "capture/source.h"
 #include "capture/stack_resolver.h"
 #include "store/writer.h"
+#include "symbolize/symbol_cache.h"
 #include "symbolize/worker.h"
 
 namespace fathom::capture {
@@ -80,6 +82,7 @@ class Recording {
   static symbolize::Options symbol_options(const RecordOptions& options) {
     symbolize::Options symbols;
     symbols.symbol_directory = options.symbol_directory;
+    symbols.cache_directory = symbolize::default_cache_directory();
     return symbols;
   }
   Result<> open_source();
@@ -138,8 +141,9 @@ Result<> Recording::open_source() {
 Result<> Recording::find_targets() {
   modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table());
   processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
+  source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
-  sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_);
+  sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_, *source_);
   cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
   memory_ = std::make_unique<MemorySeries>(profile_);
   if (!options_.command.empty()) {
@@ -224,16 +228,18 @@ void Recording::drain() {
 }
 
 void Recording::take_names() {
-  for (auto& named : symbols_.poll_names()) {
+  auto found = symbols_.poll();
+  for (const auto& frame : found.frames) {
     std::vector<profile::Builder::NamedLine> lines;
-    lines.reserve(named.names.size());
-    for (const auto& name : named.names) lines.push_back({name.function, name.file, name.line});
-    builder_.name_frame(named.frame, lines);
+    lines.reserve(frame.names.size());
+    for (const auto& name : frame.names) lines.push_back({name.function, name.file, name.line});
+    builder_.name_frame(frame.frame, lines);
   }
-  for (const auto& health : symbols_.poll_modules()) {
+  for (auto& health : found.modules) {
     profile::Module& row = profile_.modules[health.module.value];
-    row.symbols = health.source;
-    row.symbols_path = builder_.string(health.path);
+    row.symbols = health.symbols;
+    row.symbols_path = builder_.string(health.symbols_path);
+    if (!health.problem.empty()) profile_.quality.notes.push_back(std::move(health.problem));
   }
 }
 
@@ -242,6 +248,10 @@ void Recording::account() {
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
   for (std::string& note : modules_->take_notes()) quality.notes.push_back(std::move(note));
+  for (std::string& note : source_->notes()) {
+    if (std::ranges::find(quality.notes, note) == quality.notes.end())
+      quality.notes.push_back(std::move(note));
+  }
   quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -339,7 +349,6 @@ Result<RecordOutcome> Recording::end() {
 Result<RecordOutcome> Recording::run(const Progress& progress) {
   if (auto opened = open_source(); !opened) return tl::unexpected<Error>(opened.error());
   if (auto found = find_targets(); !found) return tl::unexpected<Error>(found.error());
-  if (auto watched = watch(); !watched) return tl::unexpected<Error>(watched.error());
   auto writer = store::Writer::create(options_.output, {.overwrite = options_.overwrite});
   if (!writer) return tl::unexpected<Error>(writer.error());
   writer_.emplace(std::move(*writer));
@@ -348,6 +357,7 @@ Result<RecordOutcome> Recording::run(const Progress& progress) {
   (void)::setpriority(PRIO_PROCESS, 0, -10);
   if (options_.delay_s > 0 && !launched_) ::usleep(static_cast<useconds_t>(options_.delay_s * 1e6));
   if (auto started = start(); !started) return tl::unexpected<Error>(started.error());
+  if (auto watched = watch(); !watched) return tl::unexpected<Error>(watched.error());
   auto looped = loop(progress);
   auto ended = end();
   if (!looped) return tl::unexpected<Error>(looped.error());

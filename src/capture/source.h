@@ -24,13 +24,20 @@ class Source : public WalkerControl {
   virtual std::string_view name() const = 0;
   // Empty: tables stay in the modules, for a walk in user space.
   virtual ModuleCatalog::PlaceTable place_table() = 0;
+  // The table that set_mappings() speaks of; set before anything else, and outlives the source's use.
+  virtual void set_processes(const ProcessTable&) {}
   // Called after the targets are known and before the first event is wanted.
   virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
   // A child of ours will become the target with its next exec.
   virtual Result<> expect_exec(std::int32_t pid) = 0;
   virtual void stop() = 0;
+  // For epoll, once started.
   virtual std::vector<int> fds() const = 0;
   virtual Result<> drain(Batch& batch) = 0;
+  // Walks a stack that was copied; only the perf engine delivers such.
+  virtual void walk(const record::CopiedStackSample&, record::StackSeen&, record::StackSample&) {}
+  // Sentences for the quality block: what this engine cannot see here.
+  virtual std::vector<std::string> notes() const { return {}; }
   // Adds what the engine itself has counted.
   virtual void count(profile::Quality& quality) const = 0;
 };

@@ -17,7 +17,7 @@ profile::FrameId StackResolver::frame_of(profile::ModuleId module, std::uint64_t
   const std::size_t known = profile_.frames.size();
   const profile::FrameId frame = builder_.frame(module, ElfAddress{address});
   if (profile_.frames.size() != known && module.value != 0)
-    symbols_.add_frame(module, frame, ElfAddress{address});
+    symbols_.submit(module, frame, ElfAddress{address});
   return frame;
 }
 
