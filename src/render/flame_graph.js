@@ -155,7 +155,7 @@
     let out = "";
     if (name.startsWith("<")) {
       const stop = skipBrackets(name, 0);
-      let type = name.slice(1, Math.max(stop - 1, 1));
+      let type = name.slice(1, stop >= 2 && name[stop - 1] === ">" ? stop - 1 : stop);
       const as = type.indexOf(" as ");
       if (as >= 0) type = type.slice(0, as);
       const path = plainPath(type);
@@ -319,7 +319,7 @@
     }
     if (!data.reverse) parts.push("self " + quantity(self[node]) + " (" + percent(self[node] / total[0]) + ")");
     const module = symbols[symbolOf[node]].module;
-    return parts.join(" · ") + " — " + data.type + ": " + nameOf(node) + (module ? " [" + module + "]" : "") +
+    return parts.join(" · ") + " — " + data.type + ": " + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
         (inlined[node] ? " (inlined)" : "");
   };
   const details = element(head, SVG, "text", {class: "details", x: data.pad, y: data.top - 14, role: "status", "aria-live": "polite"});
@@ -515,7 +515,7 @@
     if (!narrow) return;
     const joined = boxes.filter((box) => box.hidden);
     const sum = (key) => joined.reduce((all, box) => all + box[key], 0);
-    narrow.textContent = !joined.length ? "Every frame of this zoom is drawn."
+    narrow.textContent = !joined.length ? state.zoom ? "Every frame of this zoom is drawn." : "Every frame is drawn."
         : "Grey: " + grouped(sum("hidden")) + " frames narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
           grouped(joined.length) + " boxes; " + percent(sum("value") / total[state.zoom]) +
           (state.zoom ? " of the zoom" : " of all") + " ends in them. Zoom in to see them.";

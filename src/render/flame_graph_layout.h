@@ -19,7 +19,7 @@ struct FlameBox {
 };
 
 struct FlameLayout {
-  std::vector<FlameBox> boxes;  // by node, parents first
+  std::vector<FlameBox> boxes;  // by node, parents first; joined frames stand behind their parent
   std::uint32_t rows = 0;
   std::uint64_t hidden_frames = 0;  // joined
   std::uint64_t hidden_boxes = 0;   // into so many

@@ -93,6 +93,7 @@ class Picture {
   Picture(const CallTree& tree, const FlameGraphOptions& options)
       : tree_(tree),
         options_(options),
+        count_name_(clean_text(options.count_name)),
         width_(options.width.value_or(kDefaultWidth)),
         column_(options.font_size * 0.605),
         coloring_(color_tree(tree, options.colors, options.reverse)),
@@ -124,7 +125,7 @@ class Picture {
 
  private:
   std::string measured() const {
-    std::string text = quantity(tree_.total, tree_.unit, options_.count_name);
+    std::string text = quantity(tree_.total, tree_.unit, count_name_);
     if (tree_.unit != "samples" && tree_.samples > 0)
       text += " in " + report::counted(tree_.samples, "sample");
     return text;
@@ -162,12 +163,14 @@ class Picture {
   }
 
   std::string tooltip(const FlameBox& box) const {
-    const std::string much =
-        quantity(box.value, tree_.unit, options_.count_name) + ", " + share_of(box.value);
+    const std::string much = quantity(box.value, tree_.unit, count_name_) + ", " + share_of(box.value);
     if (box.hidden > 0) return report::counted(box.hidden, "narrow frame") + " (" + much + ")";
     const report::TreeNode& node = tree_.nodes[box.node];
     const std::string module = clean_text(tree_.modules[node.module].name);
-    return name_of(box.node) + (module.empty() ? "" : " [" + module + "]") + " (" + much + ")";
+    const std::string where = module.empty()          ? ""
+                              : module.front() == '[' ? " " + module
+                                                      : " [" + module + "]";
+    return name_of(box.node) + where + " (" + much + ")";
   }
 
   // "M12.3 0h78.9": a line of the length of the box. Wide boxes leave a gap to the next one.
@@ -310,12 +313,11 @@ class Picture {
     y += 4;
     add(orientation());
     add(coloring_.meaning);
-    if (layout_.hidden_frames > 0) {
-      add("Grey: " + report::counted(layout_.hidden_frames, "frame") + " narrower than " + min_width_text() +
-              ", joined in " + report::counted(layout_.hidden_boxes, "box", "boxes") + "; " +
-              percent(share(layout_.hidden_value)) + " of all ends in them.",
-          "muted narrow");
-    }
+    const std::string grey = "Grey: " + report::counted(layout_.hidden_frames, "frame") + " narrower than " +
+                             min_width_text() + ", joined in " +
+                             report::counted(layout_.hidden_boxes, "box", "boxes") + "; " +
+                             percent(share(layout_.hidden_value)) + " of all ends in them.";
+    add(layout_.hidden_frames > 0 ? grey : "Every frame is drawn.", "muted narrow");
     for (const std::string& note : options_.notes) add(note);
     foot_end_ = y + 14;
     return out + "</g>\n";
@@ -331,9 +333,8 @@ class Picture {
     const std::string way = options_.inverted ? "downwards" : "upwards";
     const std::string first = options_.inverted ? "top" : "bottom";
     const std::string nearer = options_.inverted ? "above" : "below";
-    const std::string width =
-        "Width: " + clean_text(options_.count_name.empty() ? unit_in_words() : options_.count_name) +
-        "; left to right is by name, not by time.";
+    const std::string width = "Width: " + (count_name_.empty() ? unit_in_words() : count_name_) +
+                              "; left to right is by name, not by time.";
     if (options_.reverse) {
       return "Read it " + way + ": the " + first + " row is \"" + root +
              "\", the next one what was running (leaves); each frame was called by the frames beyond it. " +
@@ -444,6 +445,7 @@ class Picture {
 
   const CallTree& tree_;
   const FlameGraphOptions& options_;
+  std::string count_name_;  // clean
   double width_;
   double column_;
   Coloring coloring_;
