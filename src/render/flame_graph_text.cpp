@@ -170,7 +170,7 @@ std::string short_name(std::string_view clean) {
   if (!clean.empty() && clean.front() == '<') {
     const std::size_t end = skip_brackets(clean, 0);
     const bool closed = end >= 2 && clean[end - 1] == '>';
-    std::string_view type = clean.substr(1, closed ? end - 2 : end);
+    std::string_view type = clean.substr(1, end - (closed ? 2 : 1));
     if (const std::size_t as = type.find(" as "); as != std::string_view::npos) type = type.substr(0, as);
     const std::string path = plain_path(type);
     const std::size_t last = path.rfind("::");

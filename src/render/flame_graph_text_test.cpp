@@ -45,6 +45,8 @@ TEST(FlameGraphText, AShortNameHasNoArgumentsAndNoGenerics) {
   EXPECT_EQ(short_name("core::ptr::drop_in_place<fn() -> u8>"), "core::ptr::drop_in_place");
   EXPECT_EQ(short_name("[libc.so.6+0x1234]"), "[libc.so.6+0x1234]");
   EXPECT_EQ(short_name(""), "");
+  EXPECT_EQ(short_name("<größé"), "größé");
+  EXPECT_EQ(short_name("<f)é"), "f)é");
   for (const char* odd : {"<", ">", "<<<", "()", "a<b", "f(", "::", "<a as >", "operator", "{", "a b c "}) {
     EXPECT_FALSE(short_name(odd).empty()) << odd;
   }
