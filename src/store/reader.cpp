@@ -36,18 +36,27 @@ class Reader {
     if (!first) return tl::make_unexpected(first.error());
     if (auto checked = check_file_header(*first, name_); !checked)
       return tl::make_unexpected(checked.error());
-    if (from || to) read_index();
+    read_end(from || to);
     if (auto walked = walk_blocks(); !walked) return tl::make_unexpected(walked.error());
     return finished_profile();
   }
 
  private:
-  // Looks for the index from the end of the file. Without one (killed, damaged) all blocks are decoded.
-  void read_index() {
+  // Looks for the end mark, and for the index if a window was asked for. Without them (killed, damaged) all
+  // blocks are decoded all the same.
+  void read_end(bool with_index) {
     if (input_.size() < kFileHeaderSize + kEndSize) return;
-    auto end = read_block(input_.size() - kEndSize, kEnd);
-    if (!end) return;
-    std::uint64_t offset = decode_end(Cursor(*end)).index_offset;
+    auto mark = read_block(input_.size() - kEndSize, kEnd);
+    if (!mark) return;
+    const EndMark end = decode_end(Cursor(*mark));
+    if (!with_index) {
+      // Saves copying while the table grows. Samples mostly take more than one byte; more are read
+      // nevertheless.
+      loading_.profile.samples.reserve(
+          std::min({end.samples, input_.size(), loading_.options.memory_limit_bytes / 32}));
+      return;
+    }
+    std::uint64_t offset = end.index_offset;
     std::vector<IndexEntry> entries;
     while (auto payload = read_block(offset, kIndex)) {
       if (!decode_index(Cursor(*payload), loading_, entries)) return;
