@@ -98,10 +98,12 @@ struct Walk {
 }
 
 // The first frame is walk_here itself, at two places of it. The rest must be equal.
-void expect_same(const Walk& walk) {
+void expect_same(Walk walk) {
   EXPECT_EQ(walk.end, WALK_ROOT);
   std::vector<std::uint64_t> found;
   for (const FrameAddress& frame : walk.frames) found.push_back(frame.address.value);
+  // Sanitizers put a backtrace of their own before libc's, and it finds itself.
+  if (walk.expected.size() == found.size() + 1) walk.expected.erase(walk.expected.begin());
   ASSERT_EQ(found.size(), walk.expected.size());
   EXPECT_THAT(std::vector(found.begin() + 1, found.end()),
               ::testing::ElementsAreArray(walk.expected.begin() + 1, walk.expected.end()));
