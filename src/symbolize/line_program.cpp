@@ -106,10 +106,12 @@ Result<LineProgram> LineProgram::parse(const LineSections& sections, std::uint64
 }
 
 bool LineProgram::parse_tables_2_to_4(Cursor& in) {
-  directories_.push_back(directory_);
+  // Number 0 is what the unit says: its folder and its file. No view of a member is kept, as the program may
+  // move.
+  directories_.emplace_back();
   for (auto text = in.read_c_string(); in.ok() && !text.empty(); text = in.read_c_string())
     directories_.push_back(text);
-  files_.push_back({name_, 0});
+  files_.emplace_back();
   for (auto text = in.read_c_string(); in.ok() && !text.empty(); text = in.read_c_string()) {
     const auto directory = in.read_uleb128();
     in.read_uleb128();  // time of change
@@ -143,8 +145,10 @@ bool LineProgram::parse_tables_5(Cursor& in, const LineSections& sections, bool 
 }
 
 std::string LineProgram::file(std::uint64_t number) const {
-  if (number >= files_.size() || files_[number].name.empty()) return {};
-  const File& file = files_[number];
+  if (number >= files_.size()) return {};
+  File file = files_[number];
+  if (version_ < 5 && number == 0) file.name = name_;
+  if (file.name.empty()) return {};
   std::filesystem::path path(directory_);
   // operator/ starts anew at an absolute part.
   if (file.directory < directories_.size()) path /= directories_[file.directory];
