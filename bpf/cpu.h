@@ -65,7 +65,7 @@ int sample_cpu(struct bpf_perf_event_data* context) {
 
   if (pid == 0) return 0;
   process = bpf_map_lookup_elem(&processes, &pid);
-  if (!process) return 0;
+  if (!process || process->waits_for_exec) return 0;
   counters = bpf_map_lookup_elem(&cpu_counters, &zero);
   buffer = bpf_map_lookup_elem(&cpu_buffers, &zero);
   if (!counters || !buffer) return 0;

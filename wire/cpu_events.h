@@ -51,7 +51,7 @@ struct cpu_event_thread_exit {
 struct tracked_process {
   u32 mapping_first, mapping_count; /* in the joined array of mappings; count 0: not known yet */
   u32 epoch;                        /* grows whenever an address may have changed its meaning */
-  u32 unused;
+  u32 waits_for_exec;               /* a child of ours that has not become the target yet: no samples */
 };
 
 /* Counters of one CPU; user space adds them up. */
