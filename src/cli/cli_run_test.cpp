@@ -1,0 +1,187 @@
+// The built program, run on files as a user runs it: no shell in between, so no quoting.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "report/hand_made_profile.h"
+#include "store/writer.h"
+
+namespace fathom::cli {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+struct Outcome {
+  int status = -1;
+  std::string out;
+  std::string error;
+};
+
+class Cli : public testing::Test {
+ protected:
+  Cli() {
+    std::filesystem::create_directories(folder_);
+    recording_ = folder_ + "/server.fathom";
+    EXPECT_TRUE(store::Writer::create(recording_).value().finish(report::small_server()));
+  }
+  ~Cli() override { std::filesystem::remove_all(folder_); }
+
+  // Standard output goes to `out_fd` when given.
+  Outcome run(std::vector<std::string> arguments, const std::string& input = "/dev/null", int out_fd = -1) {
+    arguments.insert(arguments.begin(), FATHOM_BINARY);
+    std::vector<char*> argv;
+    for (std::string& argument : arguments) argv.push_back(argument.data());
+    argv.push_back(nullptr);
+    std::vector<std::string> environment{"PATH=/usr/bin:/bin", "COLUMNS=90"};
+    std::vector<char*> envp;
+    for (std::string& variable : environment) envp.push_back(variable.data());
+    envp.push_back(nullptr);
+
+    const std::string out = folder_ + "/out";
+    const std::string error = folder_ + "/error";
+    posix_spawn_file_actions_t actions;
+    ::posix_spawn_file_actions_init(&actions);
+    ::posix_spawn_file_actions_addopen(&actions, 0, input.c_str(), O_RDONLY, 0);
+    if (out_fd >= 0) {
+      ::posix_spawn_file_actions_adddup2(&actions, out_fd, 1);
+    } else {
+      ::posix_spawn_file_actions_addopen(&actions, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    }
+    ::posix_spawn_file_actions_addopen(&actions, 2, error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+    pid_t pid = 0;
+    EXPECT_EQ(::posix_spawn(&pid, FATHOM_BINARY, &actions, nullptr, argv.data(), envp.data()), 0);
+    ::posix_spawn_file_actions_destroy(&actions);
+    int status = 0;
+    EXPECT_EQ(::waitpid(pid, &status, 0), pid);
+    Outcome outcome;
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    if (out_fd < 0) outcome.out = read_file(out).value();
+    outcome.error = read_file(error).value();
+    return outcome;
+  }
+
+  std::string file(const std::string& name, std::string_view content) {
+    const std::string path = folder_ + "/" + name;
+    std::ofstream(path, std::ios::binary) << content;
+    return path;
+  }
+
+  std::string folder_ = testing::TempDir() + "fathom-cli-" + std::to_string(::getpid());
+  std::string recording_;
+};
+
+TEST_F(Cli, ReportSaysSentencesFirst) {
+  const Outcome outcome = run({"report", recording_});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_THAT(outcome.out, StartsWith("hand (pid 10): 900 CPU samples in 10.00 s"));
+  EXPECT_THAT(outcome.out, HasSubstr("\nFunctions by self"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b"))) << "no colours in a file";
+}
+
+TEST_F(Cli, ReportTakesItsOptions) {
+  EXPECT_THAT(
+      run({"report", recording_, "--threads", "--modules", "--sort", "total", "--top", "2"}).out,
+      testing::AllOf(HasSubstr("Threads"), HasSubstr("Modules"), HasSubstr("Functions by total, 2 of")));
+  EXPECT_THAT(run({"report", recording_, "--callers", "ksys_write", "--callees", "main"}).out,
+              testing::AllOf(HasSubstr("Callers of ksys_write"), HasSubstr("Callees of main")));
+  EXPECT_THAT(run({"report", recording_, "--thread", "worker-1"}).out, HasSubstr("leaves out 700 samples"));
+  EXPECT_THAT(run({"report", recording_, "--from", "7", "--to", "8"}).out,
+              HasSubstr("100 CPU samples in 1.00 s"));
+  EXPECT_THAT(run({"report", recording_, "--wide"}).out,
+              HasSubstr("Worker::run(std::sync::Arc<server::pool::Queue>, bool)"));
+}
+
+TEST_F(Cli, ReportWritesJsonToAFile) {
+  const std::string path = folder_ + "/report.json";
+  EXPECT_EQ(run({"report", recording_, "--json", "-o", path}).status, 0);
+  EXPECT_THAT(read_file(path).value(), StartsWith("{\n  \"format_version\": 1"));
+}
+
+TEST_F(Cli, ExportWritesFoldedStacksThatReportReadsAgain) {
+  const Outcome folded = run({"export", recording_, "--to", "folded"});
+  EXPECT_EQ(folded.status, 0);
+  EXPECT_THAT(folded.out, HasSubstr("server;__libc_start_main;main;write;ksys_write_[k] 100\n"));
+  EXPECT_THAT(run({"report", file("stacks", folded.out)}).out,
+              StartsWith("stacks: 6 CPU samples (imported)"));
+}
+
+TEST_F(Cli, ExportChoosesTheFormatByTheEnding) {
+  const std::string path = folder_ + "/x.folded";
+  EXPECT_EQ(run({"export", recording_, "-o", path}).status, 0);
+  EXPECT_THAT(read_file(path).value(), HasSubstr("ksys_write_[k] 100"));
+  EXPECT_EQ(run({"export", recording_, "-o", folder_ + "/x.y"}).status, 2);
+}
+
+TEST_F(Cli, ADashIsStandardInput) {
+  EXPECT_THAT(run({"report", "-"}, file("in", "a;b 5\n")).out, StartsWith("standard input: "));
+  EXPECT_THAT(run({"report", "-"}, recording_).out, StartsWith("hand (pid 10)"));
+}
+
+TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
+  const Outcome missing = run({"report", folder_ + "/nothing"});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_THAT(missing.error, StartsWith("fathom: " + folder_ + "/nothing: "));
+  EXPECT_EQ(missing.out, "");
+
+  const Outcome binary = run({"report", file("perf.data", "PERFILE2....")});
+  EXPECT_EQ(binary.status, 1);
+  EXPECT_THAT(binary.error, testing::MatchesRegex("fathom: [^\n]*perf.data[^\n]*\ntry: perf script[^\n]*\n"));
+
+  EXPECT_THAT(run({"report", recording_, "--callers", "server::"}).error,
+              HasSubstr("'server::' fits 4 functions: "));
+}
+
+TEST_F(Cli, WrongUsageIsStatusTwo) {
+  EXPECT_EQ(run({}).status, 2);
+  EXPECT_EQ(run({"nonsense"}).status, 2);
+  EXPECT_EQ(run({"report"}).status, 2);
+  EXPECT_EQ(run({"report", recording_, "--sort", "name"}).status, 2);
+  EXPECT_EQ(run({"report", recording_, "--metric", "joules"}).status, 2);
+  EXPECT_EQ(run({"report", recording_, "--from", "5", "--to", "4"}).status, 2);
+  EXPECT_EQ(run({"export", recording_, "--to", "tea"}).status, 2);
+  EXPECT_THAT(run({"report", recording_, "--top", "x"}).error, HasSubstr("\ntry: fathom report --help\n"));
+}
+
+TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
+  const Outcome help = run({"report", "--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("--callers"));
+  EXPECT_EQ(run({"--help"}).status, 0);
+  EXPECT_THAT(run({"--version"}).out, StartsWith("fathom "));
+}
+
+TEST_F(Cli, AReaderThatHasSeenEnoughIsNoError) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const Fd write_end(ends[1]);
+  ::close(ends[0]);  // "| head" has left already
+  for (const char* option : {"--json", "--wide"}) {
+    const Outcome outcome = run({"report", recording_, option}, "/dev/null", write_end.get());
+    EXPECT_EQ(outcome.status, 0);
+    EXPECT_EQ(outcome.error, "");
+  }
+}
+
+TEST_F(Cli, AFullDiskIsAnError) {
+  const Fd full(::open("/dev/full", O_WRONLY | O_CLOEXEC));
+  ASSERT_GE(full.get(), 0);
+  const Outcome outcome = run({"report", recording_}, "/dev/null", full.get());
+  EXPECT_EQ(outcome.status, 1);
+  EXPECT_THAT(outcome.error, StartsWith("fathom: standard output: "));
+}
+
+}  // namespace
+}  // namespace fathom::cli

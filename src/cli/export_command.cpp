@@ -1,0 +1,98 @@
+// fathom export: a recording in somebody else's format.
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "format/folded/folded.h"
+#include "report/call_tree.h"
+#include "report/words.h"
+
+namespace fathom::cli {
+namespace {
+
+struct ExportArguments {
+  std::string file;
+  std::string format;
+  std::string output;
+  SelectionOptions selection;
+  bool fold_generics = false, mark_inlined = false;
+};
+
+// What a writer is given.
+struct ExportInput {
+  const profile::Profile& profile;
+  report::TreeOptions tree;
+  const ExportArguments& arguments;
+};
+
+Result<std::string> export_folded(const ExportInput& input) {
+  const report::CallTree tree = report::build_call_tree(input.profile, input.tree);
+  if (tree.samples == 0) {
+    return fail(ErrorKind::kNotFound,
+                fmt::format("no samples of metric {} in this selection", profile::to_string(tree.metric)),
+                "fathom report FILE says what the file holds");
+  }
+  return format::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
+}
+
+// One row per format that can be written.
+struct ExportFormat {
+  std::string_view name;
+  std::string_view ending;  // of files, for -o without --to
+  Result<std::string> (*write)(const ExportInput&);
+};
+constexpr ExportFormat kFormats[] = {
+    {"folded", ".folded", export_folded},
+};
+
+Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
+  std::string names;
+  for (const ExportFormat& format : kFormats) {
+    const bool chosen = arguments.format.empty() ? arguments.output.ends_with(format.ending)
+                                                 : arguments.format == format.name;
+    if (chosen) return &format;
+    names += (names.empty() ? "--to " : ", --to ") + std::string(format.name);
+  }
+  if (arguments.format.empty()) return fail(ErrorKind::kUsage, "which format?", names);
+  return fail(ErrorKind::kUsage, fmt::format("there is no format '{}'", arguments.format), names);
+}
+
+Result<int> run_export(const ExportArguments& arguments) {
+  const Result<const ExportFormat*> format = choose_format(arguments);
+  if (!format) return tl::unexpected(format.error());
+  const Result<profile::Profile> profile = open_profile(arguments.file);
+  if (!profile) return tl::unexpected(profile.error());
+  const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  if (!selection) return tl::unexpected(selection.error());
+  report::TreeOptions tree;
+  tree.selection = *selection;
+  tree.fold_generics = arguments.fold_generics;
+  const Result<std::string> content = (*format)->write({*profile, tree, arguments});
+  if (!content) return within(arguments.file, content.error());
+  const Result<> written = write_output(*content, arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+}  // namespace
+
+Run add_export(CLI::App& app) {
+  auto arguments = std::make_shared<ExportArguments>();
+  app.add_option("file", arguments->file,
+                 "recording, folded stacks or perf script text; - for standard input")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("--to,--format", arguments->format, "folded (default: by the ending of -o)")
+      ->type_name("FORMAT");
+  app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
+  add_selection_options(app, arguments->selection);
+  app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
+  app.add_flag("--mark-inlined", arguments->mark_inlined, "folded: _[i] after calls that were inlined");
+  return [arguments] { return run_export(*arguments); };
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,16 @@
+// Opens whatever a reading command was given: a recording, folded stacks or the text of perf script, told
+// apart by their content and never by their name. "-" is standard input.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "profile/profile.h"
+
+namespace fathom::cli {
+
+// The profile has passed check(). An imported one is named after its file (meta.target). What is recognised
+// and cannot be read (perf.data, compressed files, pictures) is kUnsupported with the way out.
+Result<profile::Profile> open_profile(const std::string& path);
+
+}  // namespace fathom::cli

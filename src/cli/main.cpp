@@ -1,0 +1,105 @@
+// The one place that prints errors and turns outcomes into exit statuses.
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+
+namespace {
+
+using fathom::Error;
+using fathom::ErrorKind;
+using fathom::cli::Run;
+
+struct Command {
+  const char* name;
+  const char* description;
+  Run (*add)(CLI::App&);
+};
+
+constexpr Command kCommands[] = {
+// What is built without its folder (bpf/, src/doctor ...) is left out; see CMakeLists.txt.
+#ifdef FATHOM_HAS_RECORD
+    {"record", "record where a program spends its time", fathom::cli::add_record},
+#endif
+    {"report", "what a recording says, as text or JSON", fathom::cli::add_report},
+#ifdef FATHOM_HAS_FLAMEGRAPH
+    {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
+#endif
+    {"export", "write a recording in another tool's format", fathom::cli::add_export},
+#ifdef FATHOM_HAS_DOCTOR
+    {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
+#endif
+};
+
+int exit_status(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return fathom::cli::kWrongUsage;
+    case ErrorKind::kNotFound:
+      return fathom::cli::kTargetGone;
+    case ErrorKind::kPermission:
+      return fathom::cli::kNotPermitted;
+    case ErrorKind::kSystem:
+    case ErrorKind::kMalformed:
+    case ErrorKind::kUnsupported:
+      break;
+  }
+  return fathom::cli::kFailed;
+}
+
+int complain(const Error& error) {
+  fmt::print(stderr, "fathom: {}\n", error.message);
+  if (!error.remedy.empty()) fmt::print(stderr, "try: {}\n", error.remedy);
+  return exit_status(error.kind);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("fathom: where a native Linux process spends its time and memory");
+  app.name("fathom");
+  app.set_version_flag("--version", std::string("fathom " FATHOM_VERSION));
+  app.require_subcommand(1);
+  app.footer(
+      "fathom COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not found or gone,\n"
+      "4 not permitted, 5 a condition (--fail-if) held.");
+  std::vector<std::pair<CLI::App*, Run>> runs;
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.description);
+    runs.emplace_back(sub, command.add(*sub));
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    std::string where;
+    for (const auto& [sub, unused] : runs) {
+      if (sub->parsed()) where = sub->get_name();
+    }
+    const std::string message = argc < 2 ? "no command" : error.what();
+    return complain({ErrorKind::kUsage, (where.empty() ? "" : where + ": ") + message,
+                     "fathom " + (where.empty() ? "" : where + " ") + "--help"});
+  }
+  for (const auto& [sub, command] : runs) {
+    if (!sub->parsed()) continue;
+    const fathom::Result<int> outcome = command();
+    return outcome ? *outcome : complain(outcome.error());
+  }
+  return fathom::cli::kWrongUsage;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    return complain({ErrorKind::kSystem, "out of memory", "a shorter time (--from, --until)"});
+  } catch (const std::exception& error) {
+    return complain({ErrorKind::kSystem, error.what(), ""});
+  }
+}

@@ -1,0 +1,88 @@
+// fathom report: what a recording says, as text or JSON.
+#include <memory>
+#include <optional>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "render/text_report.h"
+#include "report/json.h"
+#include "report/report.h"
+
+namespace fathom::cli {
+namespace {
+
+struct ReportArguments {
+  std::string file;
+  SelectionOptions selection;
+  report::ReportOptions report;
+  std::optional<std::size_t> top;
+  std::string sort = "self";
+  std::string output;
+  bool threads = false, modules = false, json = false, wide = false;
+};
+
+Result<int> run_report(const ReportArguments& arguments) {
+  const Result<profile::Profile> profile = open_profile(arguments.file);
+  if (!profile) return tl::unexpected(profile.error());
+  report::ReportOptions options = arguments.report;
+  Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  if (!selection) return tl::unexpected(selection.error());
+  options.selection = std::move(*selection);
+  options.sort = arguments.sort == "total" ? report::SortBy::kTotal : report::SortBy::kSelf;
+  const Result<report::Report> report = report::make_report(*profile, options);
+  if (!report) return within(arguments.file, report.error());
+
+  std::string text;
+  if (arguments.json) {
+    text = report::to_json(*report, arguments.top.value_or(0));
+  } else {
+    render::TextOptions style;
+    style.width = arguments.wide ? 0 : output_width();
+    style.color = arguments.output.empty() && output_has_color();
+    style.top = arguments.top.value_or(style.top);
+    style.threads = arguments.threads;
+    style.modules = arguments.modules;
+    text = render::report_text(*report, style);
+  }
+  const Result<> written = write_output(text, arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+}  // namespace
+
+Run add_report(CLI::App& app) {
+  auto arguments = std::make_shared<ReportArguments>();
+  app.add_option("file", arguments->file,
+                 "recording, folded stacks or perf script text; - for standard input")
+      ->required()
+      ->type_name("FILE");
+  add_selection_options(app, arguments->selection);
+  app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
+  app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
+  app.add_option("--top", arguments->top, "rows per table, 0 for all (default: 20, with --json all)");
+  app.add_option("--sort", arguments->sort, "order of the functions")
+      ->check(CLI::IsMember({"self", "total"}))
+      ->capture_default_str();
+  app.add_option("--callers", arguments->report.callers,
+                 "who called FN: a name, a part of one, or /expression/")
+      ->type_name("FN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--callees", arguments->report.callees, "what FN called")
+      ->type_name("FN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--threads", arguments->threads, "also the tables of threads and processes");
+  app.add_flag("--modules", arguments->modules, "also the table of modules and what their symbols are worth");
+  app.add_flag("--fold-generics", arguments->report.fold_generics,
+               "take Vec<u8>::push and Vec<u16>::push together");
+  app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
+  app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
+  app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
+  return [arguments] { return run_report(*arguments); };
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,53 @@
+#include "cli/selection_options.h"
+
+#include <fmt/format.h>
+
+#include "report/report.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr double kMostSeconds = 1e9;  // 31 years
+
+std::string known_metrics() {
+  std::string names;
+  for (int i = 0; i < 256; ++i) {
+    const std::string_view name = profile::to_string(static_cast<profile::Metric>(i));
+    if (name.empty() || profile::metric_from(name) != static_cast<profile::Metric>(i)) break;
+    names += (names.empty() ? "" : ", ") + std::string(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void add_selection_options(CLI::App& app, SelectionOptions& options) {
+  app.add_option("--metric", options.metric, "cpu, off-cpu, wall ... (default: the first that the file has)");
+  app.add_option("--thread", options.thread, "only threads of this name, or the one of this tid");
+  app.add_option("--pid", options.pid, "only this process");
+  app.add_option("--from", options.from_s, "only samples from this many seconds after the start")
+      ->check(CLI::Range(0.0, kMostSeconds));
+  app.add_option("--until", options.until_s, "only samples before this many seconds after the start")
+      ->check(CLI::Range(0.0, kMostSeconds));
+}
+
+Result<report::Selection> selection_from(const SelectionOptions& options, const profile::Profile& profile) {
+  report::Selection selection;
+  selection.metric = report::default_metric(profile);
+  if (!options.metric.empty()) {
+    const std::optional<profile::Metric> metric = profile::metric_from(options.metric);
+    if (!metric)
+      return fail(ErrorKind::kUsage, fmt::format("there is no metric '{}'", options.metric), known_metrics());
+    selection.metric = *metric;
+  }
+  selection.thread = options.thread;
+  selection.pid = options.pid;
+  if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);
+  if (options.until_s) selection.to_ns = static_cast<std::uint64_t>(*options.until_s * 1e9);
+  if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {
+    return fail(ErrorKind::kUsage, "--from must be before --until");
+  }
+  return selection;
+}
+
+}  // namespace fathom::cli
