@@ -1,0 +1,391 @@
+#include "doctor/diagnosis.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fathom::doctor {
+namespace {
+
+using Severity = Finding::Severity;
+using profile::SymbolSource;
+
+constexpr const char* kUntilBoot = "; until the next boot, or for good with a line in /etc/sysctl.d";
+
+std::string base_name(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+std::string fathom_path(const MachineFacts& machine) {
+  return machine.own_path.empty() ? "fathom" : machine.own_path;
+}
+
+std::string target_name(const TargetFacts& target) {
+  return fmt::format("{} (pid {})", target.process.name, target.process.pid);
+}
+
+Remedy run_as_root(const MachineFacts& machine, const TargetFacts* target) {
+  return {target != nullptr ? fmt::format("sudo {} record -p {}", fathom_path(machine), target->process.pid)
+                            : fmt::format("sudo {} record ...", fathom_path(machine)),
+          "the recording belongs to root, with mode 0600; nothing else changes"};
+}
+
+Remedy give_capabilities(const MachineFacts& machine) {
+  return {
+      fmt::format("sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+ep {}",
+                  fathom_path(machine)),
+      "everybody who may execute this file can then watch every process of the machine; a new build of the "
+      "file "
+      "has lost the capabilities"};
+}
+
+Remedy lower_paranoid(int level, const char* effect) {
+  return {fmt::format("sudo sysctl kernel.perf_event_paranoid={}", level), std::string(effect) + kUntilBoot};
+}
+
+Remedy container_rights() {
+  return {
+      "docker run --pid=host --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --cap-add SYSLOG "
+      "--security-opt seccomp=unconfined ...",
+      "the container can watch every process of the host, and call what the engine's filter usually forbids; "
+      "or "
+      "run fathom on the host, which sees into containers"};
+}
+
+bool is_supported(const MachineFacts& machine) {
+  return machine.architecture == "x86_64";
+}
+
+EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) {
+  EngineVerdict verdict{
+      "bpf",
+      false,
+      "complete user and kernel stacks of any process, walked in the kernel; a known stack costs 24 "
+      "to 32 bytes a sample",
+      {}};
+  const auto reject = [&](const Trial& trial) {
+    if (!trial.works && verdict.problem.empty()) verdict.problem = trial.problem;
+  };
+  if (!is_supported(machine)) verdict.problem = machine.architecture + " is not supported, only x86_64";
+  reject(machine.bpf_program);
+  reject(machine.bpf_engine);
+  reject(machine.cpu_clock_all);
+  reject(machine.side_band);
+  if (target != nullptr) reject(target->maps);
+  verdict.works = verdict.problem.empty();
+  return verdict;
+}
+
+EngineVerdict judge_perf(const MachineFacts& machine, const TargetFacts* target) {
+  const Trial& user = target != nullptr ? target->perf_event : machine.cpu_clock_own;
+  const Trial& kernel = target != nullptr ? target->perf_event_kernel : machine.cpu_clock_own_kernel;
+  EngineVerdict verdict{
+      "perf",
+      false,
+      fmt::format("{} of your own processes; stacks only as deep as the 32 KiB that are copied with "
+                  "each sample",
+                  kernel.works ? "user and kernel stacks" : "user stacks, without the time in the kernel"),
+      {}};
+  if (!is_supported(machine))
+    verdict.problem = machine.architecture + " is not supported, only x86_64";
+  else if (!user.works)
+    verdict.problem = user.problem;
+  else if (target != nullptr && !target->maps.works)
+    verdict.problem = target->maps.problem;
+  verdict.works = verdict.problem.empty();
+  return verdict;
+}
+
+// The reasons for which bpf or perf events are refused, and what helps.
+void find_obstacles(const MachineFacts& machine, const TargetFacts* target, const Diagnosis& so_far,
+                    std::vector<Finding>& findings) {
+  const bool bpf_works = so_far.engines[0].works;
+  const bool perf_works = so_far.engines[1].works;
+  const bool root = machine.uid == 0;
+  const bool capable = machine.has(Capability::kSysAdmin) ||
+                       (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon));
+  if (!is_supported(machine)) {
+    findings.push_back(
+        {Severity::kObstacle, machine.architecture + " machines cannot be profiled yet: only x86_64", {}});
+    return;
+  }
+  if (!bpf_works && !capable && !root) {
+    findings.push_back(
+        {Severity::kObstacle,
+         "You may not load BPF programs, so the engine bpf is out of reach: it needs CAP_BPF and "
+         "CAP_PERFMON.",
+         {run_as_root(machine, target), give_capabilities(machine)}});
+  } else if (!bpf_works && !capable) {
+    findings.push_back(
+        {Severity::kObstacle,
+         "You are root without CAP_BPF and CAP_PERFMON, as in most containers: the engine bpf is out of "
+         "reach.",
+         {container_rights()}});
+  } else if (!bpf_works && machine.lockdown == "confidentiality") {
+    findings.push_back(
+        {Severity::kObstacle,
+         "The kernel is locked down (confidentiality), so BPF programs may not read memory, root's "
+         "neither.",
+         {{"boot with lockdown=integrity on the kernel's command line",
+           "root can then read the kernel's memory"}}});
+  } else if (!bpf_works && !machine.bpf_program.works) {
+    findings.push_back(
+        {Severity::kObstacle,
+         fmt::format("BPF programs are refused in spite of your capabilities ({}){}.",
+                     machine.bpf_program.problem,
+                     machine.seccomp == 2 ? ": a seccomp filter stands between fathom and the kernel" : ""),
+         {machine.seccomp == 2 || machine.container
+              ? container_rights()
+              : Remedy{"a kernel with CONFIG_BPF_SYSCALL=y, such as Debian's", "none"}}});
+  } else if (!bpf_works && !machine.bpf_engine.works) {
+    findings.push_back(
+        {Severity::kObstacle,
+         fmt::format("BPF works here, but this kernel ({}) refuses fathom's programs: {}.", machine.kernel,
+                     machine.bpf_engine.problem),
+         {{machine.btf.works ? "a newer kernel: 5.15 and later are known to work"
+                             : "a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's: it has no BTF",
+           "none"}}});
+  } else if (!bpf_works && (!machine.cpu_clock_all.works || !machine.side_band.works)) {
+    findings.push_back(
+        {Severity::kObstacle,
+         fmt::format("Events of whole CPUs are refused ({}).",
+                     machine.cpu_clock_all.works ? machine.side_band.problem : machine.cpu_clock_all.problem),
+         {give_capabilities(machine)}});
+  }
+
+  if (!perf_works && !bpf_works && !machine.cpu_clock_own.works) {
+    const int level = machine.perf_event_paranoid.value_or(-1);
+    if (level > 2)
+      findings.push_back(
+          {Severity::kObstacle,
+           fmt::format("kernel.perf_event_paranoid is {}: users may not sample even their own processes.",
+                       level),
+           {lower_paranoid(2,
+                           "every user may sample their own processes, which has had security bugs "
+                           "in the kernel before")}});
+    else
+      findings.push_back(
+          {Severity::kObstacle,
+           fmt::format("Sampling events are refused ({}){}.", machine.cpu_clock_own.problem,
+                       machine.seccomp == 2 ? ": a seccomp filter forbids perf_event_open" : ""),
+           {machine.seccomp == 2 || machine.container ? container_rights() : run_as_root(machine, target)}});
+  }
+  if (target == nullptr) return;
+  if (!target->maps.works)
+    findings.push_back({Severity::kObstacle,
+                        fmt::format("You may not look into {}, which belongs to user {}.",
+                                    target_name(*target), target->status.uid),
+                        {run_as_root(machine, target)}});
+  else if (!bpf_works && !target->perf_event.works && machine.cpu_clock_own.works)
+    findings.push_back(
+        {Severity::kObstacle,
+         fmt::format("You may not sample {}: {}.", target_name(*target), target->perf_event.problem),
+         {run_as_root(machine, target)}});
+}
+
+void find_limits(const MachineFacts& machine, const TargetFacts* target, const Diagnosis& so_far,
+                 std::vector<Finding>& findings) {
+  const bool perf_is_used = so_far.engine == "perf";
+  const Trial& kernel_side = target != nullptr ? target->perf_event_kernel : machine.cpu_clock_own_kernel;
+  if (perf_is_used && !kernel_side.works)
+    findings.push_back(
+        {Severity::kLimit,
+         fmt::format("Time inside the kernel is not sampled, as kernel.perf_event_paranoid is {}: system "
+                     "calls are missing from the picture and from the counts.",
+                     machine.perf_event_paranoid.value_or(2)),
+         {lower_paranoid(1, "every user may sample the kernel side of their own processes")}});
+  if (perf_is_used && machine.ring_bytes > 0 && machine.ring_bytes < (2u << 20))
+    findings.push_back(
+        {Severity::kLimit,
+         fmt::format(
+             "Rings of {} KiB hold only {} stacks of 32 KiB: a busy machine will lose samples (fathom counts "
+             "them).",
+             machine.ring_bytes >> 10, machine.ring_bytes / (33 << 10)),
+         {{"ulimit -l 65536 (as root, or through /etc/security/limits.conf)",
+           "you may lock 64 MiB of memory"},
+          {"sudo sysctl kernel.perf_event_mlock_kb=8192",
+           std::string("every user may lock 8 MiB for each CPU") + kUntilBoot}}});
+  const bool sees_kernel = so_far.engine == "bpf" || (perf_is_used && kernel_side.works);
+  if (sees_kernel && !machine.kernel_symbols.works) {
+    Finding finding{Severity::kLimit,
+                    "Kernel functions will have no names: the kernel hides their addresses from you.",
+                    {run_as_root(machine, target)}};
+    if (machine.uid == 0)
+      finding.remedies = {
+          {"sudo sysctl kernel.kptr_restrict=0",
+           std::string("programs with CAP_SYSLOG see kernel addresses, which helps those who attack it") +
+               kUntilBoot}};
+    findings.push_back(std::move(finding));
+  }
+  if (constexpr int kDefaultRate = 999;
+      machine.perf_event_max_sample_rate.value_or(kDefaultRate) < kDefaultRate)
+    findings.push_back(
+        {Severity::kLimit,
+         fmt::format("The kernel allows {} samples a second at most: it lowers the limit by itself when "
+                     "interrupts take long.",
+                     *machine.perf_event_max_sample_rate),
+         {{fmt::format("fathom record -F {}", *machine.perf_event_max_sample_rate), "fewer samples"},
+          {"sudo sysctl kernel.perf_event_max_sample_rate=100000",
+           std::string("sampling may take more CPU time than the kernel would let it") + kUntilBoot}}});
+  if (!machine.initial_pid_namespace)
+    findings.push_back(
+        {Severity::kLimit,
+         "fathom runs in a PID namespace of its own: it sees only the processes of this container, and "
+         "numbers differ from those of the host.",
+         {{"run fathom on the host, or the container with --pid=host",
+           "the container sees all processes of the host"}}});
+  if (!machine.cycles.works)
+    findings.push_back(
+        {Severity::kNote,
+         "There is no hardware cycle counter, as is usual in virtual machines: samples are taken by the "
+         "clock, which shows where time goes just as well.",
+         {}});
+}
+
+bool has_all_names(const ModuleHealth& module) {
+  return module.symbols == SymbolSource::kSymtab || module.symbols == SymbolSource::kDwarf;
+}
+
+std::string_view names_of(SymbolSource source) {
+  switch (source) {
+    case SymbolSource::kDynsym:
+      return "has exported names only";
+    case SymbolSource::kPseudo:
+      return "is stripped: functions are told apart, and named by their address";
+    default:
+      return "has no names";
+  }
+}
+
+void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
+  constexpr std::size_t kMostListed = 5;
+  std::size_t listed = 0, poor = 0;
+  for (const ModuleHealth& module : target.modules) {
+    if (has_all_names(module)) continue;
+    ++poor;
+    if (++listed > kMostListed) continue;
+    const bool main = module.path == target.process.executable;
+    Finding finding{main ? Severity::kLimit : Severity::kNote,
+                    fmt::format("{} {}{}{}.", module.path, names_of(module.symbols),
+                                module.problem.empty() ? "" : ": ", module.problem),
+                    {}};
+    if (main)
+      finding.remedies.push_back(
+          {"build it with -g and without strip (Rust: debug = 1, strip = false in "
+           "[profile.release]); or keep the unstripped file and give its folder: fathom record "
+           "--symbols DIR",
+           "a larger file; the code stays the same"});
+    if (module.path.starts_with("/usr/") || module.path.starts_with("/lib"))
+      finding.remedies.push_back(
+          {fmt::format("find-dbgsym-packages {} (in debian-goodies) names the packages to install",
+                       target.process.pid),
+           "disk space; the program need not be started again"});
+    findings.push_back(std::move(finding));
+  }
+  if (poor > kMostListed)
+    findings.push_back(
+        {Severity::kNote,
+         fmt::format("{} smaller modules have only a part of their names, too (--json lists them).",
+                     poor - kMostListed),
+         {}});
+  const bool any_deleted = std::any_of(target.modules.begin(), target.modules.end(),
+                                       [](const ModuleHealth& m) { return m.deleted; });
+  if (any_deleted && !target.map_files.works)
+    findings.push_back(
+        {Severity::kLimit,
+         "Files of this program were replaced while it runs, and you may not open the old ones: their "
+         "code has neither names nor unwind tables.",
+         {{fmt::format("start {} again", target.process.name), "it loses its state"},
+          {fmt::format("sudo fathom record -p {}", target.process.pid), "the recording belongs to root"}}});
+  if (target.anonymous_code_bytes > 0 && !target.perf_map.works)
+    findings.push_back(
+        {Severity::kLimit,
+         fmt::format(
+             "{} KiB of code were made at run time, and there is no /tmp/perf-PID.map with its names.",
+             target.anonymous_code_bytes >> 10),
+         {{"start it with what makes it write one: node --perf-basic-prof, PYTHONPERFSUPPORT=1 (Python "
+           "3.12), "
+           "DOTNET_PerfMapEnabled=1",
+           "a file in /tmp that grows with each function"}}});
+  if (target.status.tracer_pid != 0)
+    findings.push_back(
+        {Severity::kNote,
+         fmt::format("Process {} traces it (a debugger?): recording CPU works all the same, attaching "
+                     "a heap tracer would not.",
+                     target.status.tracer_pid),
+         {}});
+  if (target.container || target.own_mount_namespace)
+    findings.push_back(
+        {Severity::kNote,
+         fmt::format("It runs in {}: files are looked up as it sees them, through /proc/{}/root.",
+                     target.container
+                         ? target.container->runtime + " container " + target.container->id.substr(0, 12)
+                         : "a mount namespace of its own",
+                     target.process.pid),
+         {}});
+  if (target.memory_limit_bytes)
+    findings.push_back({Severity::kNote,
+                        fmt::format("Its cgroup may use {} MiB of memory.", *target.memory_limit_bytes >> 20),
+                        {}});
+}
+
+std::string names_sentence(const TargetFacts& target) {
+  const auto named =
+      static_cast<std::size_t>(std::count_if(target.modules.begin(), target.modules.end(), has_all_names));
+  std::string sentence =
+      fmt::format("{} of its {} modules have all their function names", named, target.modules.size());
+  std::vector<std::string> without;
+  for (const ModuleHealth& module : target.modules) {
+    if (!has_all_names(module)) without.push_back(base_name(module.path));
+  }
+  if (!without.empty() && without.size() <= 3)
+    sentence += fmt::format("; not so {}", fmt::join(without, ", "));
+  return sentence + ".";
+}
+
+void write_sentences(const MachineFacts& machine, const TargetFacts* target, Diagnosis& diagnosis) {
+  auto& sentences = diagnosis.sentences;
+  const auto verdict = std::find_if(diagnosis.engines.begin(), diagnosis.engines.end(),
+                                    [&](const EngineVerdict& e) { return e.name == diagnosis.engine; });
+  if (verdict == diagnosis.engines.end()) {
+    const auto obstacle = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                       [](const Finding& f) { return f.severity == Severity::kObstacle; });
+    sentences.push_back(fmt::format("fathom cannot sample {} as user {}.",
+                                    target != nullptr ? target_name(*target) : "any process here",
+                                    machine.uid));
+    if (obstacle != diagnosis.findings.end()) sentences.push_back(obstacle->text);
+  } else {
+    sentences.push_back(fmt::format("fathom can record {} with engine {}: {}.",
+                                    target != nullptr           ? target_name(*target)
+                                    : diagnosis.engine == "bpf" ? "any process of this machine"
+                                                                : "your own processes",
+                                    diagnosis.engine, verdict->buys));
+  }
+  if (target != nullptr && target->maps.works && target->modules.empty())
+    sentences.push_back("It has no code in user space: a kernel thread, or a process that has ended.");
+  else if (target != nullptr && target->maps.works)
+    sentences.push_back(names_sentence(*target));
+}
+
+}  // namespace
+
+Diagnosis diagnose(const MachineFacts& machine, const TargetFacts* target) {
+  Diagnosis diagnosis;
+  diagnosis.engines.push_back(judge_bpf(machine, target));
+  diagnosis.engines.push_back(judge_perf(machine, target));
+  const bool visible = target == nullptr || target->status.pid != 0;
+  diagnosis.engines.push_back({"proc", visible, "memory and CPU time of each thread over time, no stacks",
+                               visible ? "" : "/proc hides this process from you"});
+  for (const EngineVerdict& engine : diagnosis.engines) {
+    if (engine.works && engine.name != "proc" && diagnosis.engine.empty()) diagnosis.engine = engine.name;
+  }
+  find_obstacles(machine, target, diagnosis, diagnosis.findings);
+  find_limits(machine, target, diagnosis, diagnosis.findings);
+  if (target != nullptr) find_in_target(*target, diagnosis.findings);
+  std::stable_sort(diagnosis.findings.begin(), diagnosis.findings.end(),
+                   [](const Finding& a, const Finding& b) { return a.severity < b.severity; });
+  write_sentences(machine, target, diagnosis);
+  return diagnosis;
+}
+
+}  // namespace fathom::doctor

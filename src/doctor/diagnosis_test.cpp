@@ -1,0 +1,239 @@
+#include "doctor/diagnosis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "doctor/machine_probe.h"
+#include "doctor/present.h"
+
+namespace fathom::doctor {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+using Severity = Finding::Severity;
+
+const Trial kYes{true, {}};
+Trial no(const char* problem) {
+  return {false, problem};
+}
+
+// Root on a bare machine: everything works.
+MachineFacts root() {
+  MachineFacts machine;
+  machine.kernel = "6.1.0-18-amd64";
+  machine.architecture = "x86_64";
+  machine.cpus = 4;
+  machine.own_path = "/usr/bin/fathom";
+  machine.capabilities = ~std::uint64_t{0};
+  machine.perf_event_paranoid = 2;
+  machine.ring_bytes = 4 << 20;
+  machine.bpf_program = machine.bpf_engine = machine.btf = machine.side_band = kYes;
+  machine.cpu_clock_all = machine.cpu_clock_own = machine.cpu_clock_own_kernel = kYes;
+  machine.cycles = machine.kernel_symbols = kYes;
+  return machine;
+}
+
+// An ordinary user with the usual perf_event_paranoid of 2.
+MachineFacts user() {
+  MachineFacts machine = root();
+  machine.uid = 1000;
+  machine.capabilities = 0;
+  machine.bpf_program = no("bpf(BPF_PROG_LOAD): Operation not permitted");
+  machine.bpf_engine = machine.bpf_program;
+  machine.side_band = machine.cpu_clock_all = machine.cpu_clock_own_kernel = no("Permission denied");
+  machine.kernel_symbols = no("hidden");
+  return machine;
+}
+
+TargetFacts redis() {
+  TargetFacts target;
+  target.process.pid = target.status.pid = 12;
+  target.process.name = "redis-server";
+  target.process.executable = "/usr/bin/redis-server";
+  target.maps = target.memory = target.map_files = target.perf_event = target.perf_event_kernel = kYes;
+  target.modules = {
+      {.path = "/usr/bin/redis-server", .code_bytes = 2 << 20, .symbols = profile::SymbolSource::kDwarf},
+      {.path = "/lib/libc.so.6", .code_bytes = 1 << 20, .symbols = profile::SymbolSource::kSymtab}};
+  return target;
+}
+
+const Finding* find(const Diagnosis& diagnosis, Severity severity, const std::string& part) {
+  for (const Finding& finding : diagnosis.findings) {
+    if (finding.severity == severity && finding.text.find(part) != std::string::npos) return &finding;
+  }
+  return nullptr;
+}
+
+TEST(Diagnosis, RootUsesBpfAndNothingStandsInTheWay) {
+  const Diagnosis diagnosis = diagnose(root(), nullptr);
+  EXPECT_EQ(diagnosis.engine, "bpf");
+  EXPECT_THAT(diagnosis.sentences.front(),
+              StartsWith("fathom can record any process of this machine with engine bpf"));
+  EXPECT_TRUE(diagnosis.findings.empty());
+}
+
+TEST(Diagnosis, UserUsesPerfAndIsToldWhatBpfWouldTake) {
+  const Diagnosis diagnosis = diagnose(user(), nullptr);
+  EXPECT_EQ(diagnosis.engine, "perf");
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "BPF");
+  ASSERT_NE(finding, nullptr);
+  ASSERT_EQ(finding->remedies.size(), 2u);
+  EXPECT_THAT(finding->remedies[0].command, StartsWith("sudo /usr/bin/fathom record"));
+  EXPECT_THAT(finding->remedies[1].command, HasSubstr("setcap cap_bpf,cap_perfmon"));
+  for (const Remedy& remedy : finding->remedies) EXPECT_NE(remedy.side_effects, "");
+  const Finding* kernel_side = find(diagnosis, Severity::kLimit, "Time inside the kernel");
+  ASSERT_NE(kernel_side, nullptr);
+  EXPECT_EQ(kernel_side->remedies[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
+}
+
+TEST(Diagnosis, ParanoidThreeLeavesNothingToAUser) {
+  MachineFacts machine = user();
+  machine.perf_event_paranoid = 3;
+  machine.cpu_clock_own = no("Permission denied");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  EXPECT_EQ(diagnosis.engine, "");
+  EXPECT_THAT(diagnosis.sentences.front(), StartsWith("fathom cannot sample any process here as user 1000"));
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "perf_event_paranoid is 3");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->remedies[0].command, "sudo sysctl kernel.perf_event_paranoid=2");
+}
+
+TEST(Diagnosis, RootInAContainerNeedsRightsFromOutside) {
+  MachineFacts machine = user();
+  machine.uid = 0;
+  machine.container = process::Container{"docker", "abc"};
+  machine.seccomp = 2;
+  machine.initial_pid_namespace = false;
+  machine.cpu_clock_own = no("Operation not permitted");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  EXPECT_EQ(diagnosis.engine, "");
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "root without CAP_BPF");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->remedies[0].command, HasSubstr("--cap-add BPF"));
+  EXPECT_NE(find(diagnosis, Severity::kObstacle, "seccomp"), nullptr);
+  EXPECT_NE(find(diagnosis, Severity::kLimit, "PID namespace"), nullptr);
+}
+
+TEST(Diagnosis, LockdownAndMissingTypesAreNamed) {
+  MachineFacts machine = root();
+  machine.bpf_engine = no("refused");
+  machine.lockdown = "confidentiality";
+  EXPECT_NE(find(diagnose(machine, nullptr), Severity::kObstacle, "locked down"), nullptr);
+  machine.lockdown = "none";
+  machine.btf = no("no such file");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "refuses fathom's programs");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->remedies[0].command, HasSubstr("CONFIG_DEBUG_INFO_BTF"));
+  EXPECT_EQ(diagnosis.engine, "perf");
+}
+
+TEST(Diagnosis, ProcessOfSomebodyElseNeedsRoot) {
+  TargetFacts target = redis();
+  target.status.uid = 102;
+  target.maps = target.perf_event = target.perf_event_kernel = no("Permission denied");
+  target.modules.clear();
+  const Diagnosis diagnosis = diagnose(user(), &target);
+  EXPECT_EQ(diagnosis.engine, "");
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "belongs to user 102");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->remedies[0].command, "sudo /usr/bin/fathom record -p 12");
+}
+
+TEST(Diagnosis, HealthyTargetIsTwoSentences) {
+  const TargetFacts target = redis();
+  const Diagnosis diagnosis = diagnose(root(), &target);
+  ASSERT_EQ(diagnosis.sentences.size(), 2u);
+  EXPECT_THAT(diagnosis.sentences[0], StartsWith("fathom can record redis-server (pid 12) with engine bpf"));
+  EXPECT_EQ(diagnosis.sentences[1], "2 of its 2 modules have all their function names.");
+}
+
+TEST(Diagnosis, StrippedProgramIsToldHowToGetNames) {
+  TargetFacts target = redis();
+  target.modules[0].symbols = profile::SymbolSource::kPseudo;
+  const Diagnosis diagnosis = diagnose(root(), &target);
+  EXPECT_EQ(diagnosis.sentences[1], "1 of its 2 modules have all their function names; not so redis-server.");
+  const Finding* finding = find(diagnosis, Severity::kLimit, "is stripped");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->remedies[0].command, HasSubstr("--symbols DIR"));
+  EXPECT_THAT(finding->remedies[1].command, StartsWith("find-dbgsym-packages 12"));
+}
+
+TEST(Diagnosis, RunTimeCodeReplacedFilesAndLimitsAreMentioned) {
+  TargetFacts target = redis();
+  target.anonymous_code_bytes = 1 << 20;
+  target.modules[1].deleted = true;
+  target.map_files = no("Operation not permitted");
+  target.memory_limit_bytes = 512u << 20;
+  target.status.tracer_pid = 99;
+  const Diagnosis diagnosis = diagnose(root(), &target);
+  EXPECT_NE(find(diagnosis, Severity::kLimit, "made at run time"), nullptr);
+  EXPECT_NE(find(diagnosis, Severity::kLimit, "replaced"), nullptr);
+  EXPECT_NE(find(diagnosis, Severity::kNote, "512 MiB"), nullptr);
+  EXPECT_NE(find(diagnosis, Severity::kNote, "Process 99 traces it"), nullptr);
+}
+
+TEST(Diagnosis, SmallRingsMatterOnlyToTheEngineThatCopies) {
+  MachineFacts machine = user();
+  machine.ring_bytes = 512 << 10;
+  EXPECT_NE(find(diagnose(machine, nullptr), Severity::kLimit, "lose samples"), nullptr);
+  MachineFacts privileged = root();
+  privileged.ring_bytes = 512 << 10;
+  EXPECT_EQ(find(diagnose(privileged, nullptr), Severity::kLimit, "lose samples"), nullptr);
+}
+
+TEST(Diagnosis, OtherArchitecturesAreRefusedByName) {
+  MachineFacts machine = root();
+  machine.architecture = "aarch64";
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  EXPECT_EQ(diagnosis.engine, "");
+  EXPECT_NE(find(diagnosis, Severity::kObstacle, "aarch64"), nullptr);
+}
+
+TEST(Diagnosis, ObstaclesComeFirst) {
+  MachineFacts machine = user();
+  machine.cycles = no("No such file or directory");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  EXPECT_TRUE(std::is_sorted(diagnosis.findings.begin(), diagnosis.findings.end(),
+                             [](const Finding& a, const Finding& b) { return a.severity < b.severity; }));
+  EXPECT_GT(diagnosis.findings.size(), 2u);
+}
+
+TEST(Presentation, SentencesComeFirstAndEveryRemedyHasItsSideEffects) {
+  const MachineFacts machine = user();
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  const std::string text = to_text(diagnosis, machine, nullptr);
+  EXPECT_THAT(text, StartsWith(diagnosis.sentences.front()));
+  std::size_t tries = 0, effects = 0;
+  for (std::size_t at = 0; (at = text.find("  try: ", at)) != std::string::npos; ++at) ++tries;
+  for (std::size_t at = 0; (at = text.find("side effects: ", at)) != std::string::npos; ++at) ++effects;
+  EXPECT_GT(tries, 0u);
+  EXPECT_EQ(tries, effects);
+}
+
+TEST(Presentation, JsonHoldsTheSame) {
+  const MachineFacts machine = root();
+  TargetFacts target = redis();
+  target.process.name = "not \xff utf-8";
+  const auto json = nlohmann::json::parse(to_json(diagnose(machine, &target), machine, &target));
+  EXPECT_EQ(json["engine"], "bpf");
+  EXPECT_EQ(json["engines"].size(), 3u);
+  EXPECT_EQ(json["target"]["modules"][0]["symbols"], "dwarf");
+  EXPECT_EQ(json["machine"]["trials"]["bpf_engine"]["works"], true);
+  EXPECT_EQ(json["machine"]["sysctl"]["kernel.perf_event_paranoid"], 2);
+  const auto nothing = nlohmann::json::parse(to_json({}, {}, nullptr));
+  EXPECT_TRUE(nothing["engine"].is_null() && nothing["target"].is_null());
+}
+
+TEST(Lockdown, TheWordInBrackets) {
+  EXPECT_EQ(parse_lockdown("none [integrity] confidentiality\n"), "integrity");
+  EXPECT_EQ(parse_lockdown("[none] integrity confidentiality\n"), "none");
+  EXPECT_EQ(parse_lockdown(""), "");
+  EXPECT_EQ(parse_lockdown("]["), "");
+}
+
+}  // namespace
+}  // namespace fathom::doctor

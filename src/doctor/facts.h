@@ -1,0 +1,92 @@
+// What has been found out about this machine, this user and one target, by trying. Plain values: the probes
+// fill them, the diagnosis reads them, tests make them up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "process/cgroup.h"
+#include "process/find.h"
+#include "process/status.h"
+#include "profile/profile.h"
+
+namespace fathom::doctor {
+
+// Something that was tried.
+struct Trial {
+  bool works = false;
+  std::string problem;  // what the kernel said; empty if it works
+  bool operator==(const Trial&) const = default;
+};
+
+// Numbers of include/uapi/linux/capability.h.
+enum class Capability : unsigned {
+  kSysPtrace = 19,
+  kSysAdmin = 21,
+  kSyslog = 34,
+  kPerfmon = 38,
+  kBpf = 39,
+  kCheckpointRestore = 40,
+};
+
+struct MachineFacts {
+  std::string kernel, architecture;  // "6.1.0-18-amd64", "x86_64"
+  unsigned cpus = 0;
+  std::string own_path;  // of the fathom that runs
+  std::uint32_t uid = 0;
+  std::uint64_t capabilities = 0;
+  int seccomp = 0;  // of ourselves: 2 = a filter stands between us and the kernel
+  bool initial_pid_namespace = true;
+  std::optional<process::Container> container;  // that we are in, or were built as
+  bool cgroup_version_1 = false, cgroup_version_2 = false;
+  std::optional<std::uint64_t> memlock_limit_bytes;  // nullopt: unlimited
+  std::uint64_t open_files_limit = 0;
+  // kernel.*; nullopt where there is no such file.
+  std::optional<int> perf_event_paranoid, kptr_restrict, unprivileged_bpf_disabled, ptrace_scope;
+  std::optional<int> perf_event_max_sample_rate, perf_event_mlock_kb;
+  std::string lockdown;  // "none", "integrity", "confidentiality"; empty: not in this kernel
+
+  Trial bpf_program;  // the smallest program there is
+  Trial bpf_engine;   // the real ones, through the verifier
+  Trial btf;
+  Trial side_band;             // mappings and names of all processes
+  Trial cpu_clock_all;         // a timer event on a whole CPU
+  Trial cpu_clock_own;         // on ourselves, user mode only
+  Trial cpu_clock_own_kernel;  // on ourselves, kernel side included
+  Trial cycles;                // a hardware counter
+  Trial kernel_symbols;
+  std::size_t ring_bytes = 0;  // what one perf ring could get of the 4 MiB that we ask for
+
+  bool has(Capability capability) const {
+    return (capabilities >> static_cast<unsigned>(capability) & 1) != 0;
+  }
+};
+
+struct ModuleHealth {
+  std::string path;  // as the target sees it
+  std::uint64_t code_bytes = 0;
+  bool deleted = false;  // replaced or removed since it was mapped
+  profile::SymbolSource symbols = profile::SymbolSource::kNone;
+  std::string symbols_path{};  // separate file, if the names are from there
+  std::string problem{};       // one line; empty if all is well
+};
+
+struct TargetFacts {
+  process::ProcessInfo process;
+  process::Status status;
+  Trial maps, memory,
+      map_files;  // /proc/PID/maps; reading its memory; opening mapped files whatever their name
+  Trial perf_event, perf_event_kernel;
+  bool own_pid_namespace = false, own_mount_namespace = false;  // other ones than ours
+  std::optional<process::Container> container;
+  std::optional<process::MemoryCgroup> memory_cgroup;
+  std::optional<std::uint64_t> memory_limit_bytes;
+  std::uint64_t anonymous_code_bytes = 0;  // made at run time: a JIT
+  Trial perf_map;                          // only tried if there is such code
+  std::vector<ModuleHealth> modules;       // by size of code, largest first
+};
+
+}  // namespace fathom::doctor

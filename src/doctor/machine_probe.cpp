@@ -1,0 +1,165 @@
+#include "doctor/machine_probe.h"
+
+#include <linux/bpf.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "process/directory.h"
+#include "process/fields.h"
+#include "process/kallsyms.h"
+#include "record/bpf/bpf_engine.h"
+#include "record/perf/event.h"
+#include "record/perf/ring.h"
+#include "record/perf/side_band.h"
+
+namespace fathom::doctor {
+namespace {
+
+constexpr std::uint64_t kInitialPidNamespace = 0xEFFFFFFC;  // PROC_PID_INIT_INO, include/linux/proc_ns.h
+
+template <class T>
+Trial trial_of(const Result<T>& result) {
+  return result ? Trial{true, {}} : Trial{false, result.error().message};
+}
+
+std::optional<int> setting(const char* name) {
+  auto text = read_file(std::string("/proc/sys/kernel/") + name);
+  if (!text) return std::nullopt;
+  std::string_view rest = *text;
+  std::string_view line;
+  process::next_line(rest, line);
+  const bool negative = line.starts_with('-');
+  const auto number = process::parse_number<int>(negative ? line.substr(1) : line);
+  return number && negative ? std::optional(-*number) : number;
+}
+
+// Returns 0. The type is that of our sampling programs, as rights depend on it.
+Trial try_bpf_program() {
+  bpf_insn instructions[2] = {};
+  instructions[0].code = BPF_ALU64 | BPF_MOV | BPF_K;
+  instructions[1].code = BPF_JMP | BPF_EXIT;
+  const char license[] = "Dual MIT/GPL";
+  bpf_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);
+  attributes.prog_type = BPF_PROG_TYPE_PERF_EVENT;
+  attributes.insns = reinterpret_cast<std::uint64_t>(instructions);
+  attributes.insn_cnt = 2;
+  attributes.license = reinterpret_cast<std::uint64_t>(license);
+  const Fd program(static_cast<int>(::syscall(SYS_bpf, BPF_PROG_LOAD, &attributes, sizeof attributes)));
+  if (program) return {true, {}};
+  return {false, std::string("bpf(BPF_PROG_LOAD): ") + std::strerror(errno)};
+}
+
+Trial try_event(perf_event_attr attributes, int pid, int cpu) {
+  attributes.disabled = 1;
+  return trial_of(record::open_event(attributes, pid, cpu, "probe"));
+}
+
+perf_event_attr clock_event(bool with_kernel) {
+  perf_event_attr attributes = record::base_attributes();
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  attributes.freq = 1;
+  attributes.sample_freq = 99;
+  attributes.exclude_kernel = with_kernel ? 0 : 1;
+  attributes.exclude_hv = 1;
+  return attributes;
+}
+
+void probe_events(MachineFacts& facts) {
+  const int cpu = record::online_cpus().front();
+  facts.cpu_clock_all = try_event(clock_event(true), -1, cpu);
+  facts.cpu_clock_own = try_event(clock_event(false), 0, -1);
+  facts.cpu_clock_own_kernel = try_event(clock_event(true), 0, -1);
+
+  perf_event_attr side_band = record::base_attributes();
+  side_band.config = PERF_COUNT_SW_DUMMY;
+  record::report_tasks(side_band);
+  facts.side_band = try_event(side_band, -1, cpu);
+
+  perf_event_attr cycles = clock_event(false);
+  cycles.type = PERF_TYPE_HARDWARE;
+  cycles.config = PERF_COUNT_HW_CPU_CYCLES;
+  facts.cycles = try_event(cycles, 0, -1);
+
+  perf_event_attr ring_owner = record::base_attributes();
+  ring_owner.config = PERF_COUNT_SW_DUMMY;
+  ring_owner.exclude_kernel = 1;
+  if (auto event = record::open_event(ring_owner, 0, cpu, "probe")) {
+    if (auto ring = record::PerfRing::map(event->get(), 4 << 20)) facts.ring_bytes = ring->size();
+  }
+}
+
+void probe_identity(MachineFacts& facts) {
+  utsname name{};
+  if (::uname(&name) == 0) {
+    facts.kernel = name.release;
+    facts.architecture = name.machine;
+  }
+  facts.cpus = static_cast<unsigned>(record::online_cpus().size());
+  if (auto path = process::read_link("/proc/self/exe")) facts.own_path = *path;
+  facts.uid = ::geteuid();
+  if (auto status = process::read_status(::getpid())) {
+    facts.capabilities = status->effective_capabilities;
+    facts.seccomp = status->seccomp;
+  }
+  facts.initial_pid_namespace = process::read_namespaces(::getpid()).pid == kInitialPidNamespace;
+  if (auto memberships = process::read_cgroup(::getpid()))
+    facts.container = process::guess_container(*memberships);
+  if (!facts.container && ::access("/.dockerenv", F_OK) == 0)
+    facts.container = process::Container{"docker", {}};
+  if (!facts.container && ::access("/run/.containerenv", F_OK) == 0)
+    facts.container = process::Container{"podman", {}};
+  if (auto mountinfo = read_file("/proc/self/mountinfo")) {
+    for (const auto& mount : process::parse_cgroup_mounts(*mountinfo))
+      (mount.version == 1 ? facts.cgroup_version_1 : facts.cgroup_version_2) = true;
+  }
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
+    facts.memlock_limit_bytes = limit.rlim_cur;
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0)
+    facts.open_files_limit = limit.rlim_max;  // soft limits we raise
+}
+
+}  // namespace
+
+std::string parse_lockdown(std::string_view text) {
+  const std::size_t open = text.find('[');
+  const std::size_t close = text.find(']', open == std::string_view::npos ? 0 : open);
+  if (open == std::string_view::npos || close == std::string_view::npos) return {};
+  return std::string(text.substr(open + 1, close - open - 1));
+}
+
+MachineFacts probe_machine() {
+  MachineFacts facts;
+  probe_identity(facts);
+  facts.perf_event_paranoid = setting("perf_event_paranoid");
+  facts.perf_event_max_sample_rate = setting("perf_event_max_sample_rate");
+  facts.perf_event_mlock_kb = setting("perf_event_mlock_kb");
+  facts.kptr_restrict = setting("kptr_restrict");
+  facts.unprivileged_bpf_disabled = setting("unprivileged_bpf_disabled");
+  facts.ptrace_scope = setting("yama/ptrace_scope");
+  if (auto text = read_file("/sys/kernel/security/lockdown")) facts.lockdown = parse_lockdown(*text);
+
+  facts.btf.works = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
+  if (!facts.btf.works) facts.btf.problem = std::string("/sys/kernel/btf/vmlinux: ") + std::strerror(errno);
+  facts.bpf_program = try_bpf_program();
+  facts.bpf_engine = {false, "no BPF program loads here"};
+  if (facts.bpf_program.works) {
+    record::BpfOptions options;
+    options.row_capacity = 4096;  // the verifier is asked, and little memory is locked
+    options.ring_bytes = 1 << 16;
+    facts.bpf_engine = trial_of(record::BpfEngine::load(options));
+  }
+  probe_events(facts);
+  facts.kernel_symbols = trial_of(process::read_kallsyms());
+  return facts;
+}
+
+}  // namespace fathom::doctor

@@ -1,0 +1,120 @@
+#include "doctor/target_probe.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "base/fd.h"
+#include "base/files.h"
+#include "process/maps.h"
+#include "process/perf_map.h"
+#include "record/perf/event.h"
+#include "record/proc/memory_sampler.h"
+#include "symbolize/module_symbols.h"
+
+namespace fathom::doctor {
+namespace {
+
+Trial try_open(const std::string& path) {
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return fd ? Trial{true, {}} : Trial{false, path + ": " + std::strerror(errno)};
+}
+
+Trial try_event(int pid, bool with_kernel) {
+  perf_event_attr attributes = record::base_attributes();
+  attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  attributes.freq = 1;
+  attributes.sample_freq = 99;
+  attributes.disabled = 1;
+  attributes.exclude_kernel = with_kernel ? 0 : 1;
+  attributes.exclude_hv = 1;
+  auto event = record::open_event(attributes, pid, -1, "probe");
+  return event ? Trial{true, {}} : Trial{false, event.error().message};
+}
+
+// A file is one module however many ranges of it are mapped.
+struct MappedFile {
+  process::MapEntry first;
+  std::uint64_t code_bytes = 0;
+};
+
+ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options& options) {
+  ModuleHealth health{.path = file.first.path, .code_bytes = file.code_bytes, .deleted = file.first.deleted};
+  symbolize::ModuleSource source;
+  source.path = file.first.path;
+  source.pid = pid;
+  source.root = fmt::format("/proc/{}/root", pid);
+  source.open_path = process::map_files_path(pid, file.first);
+  if (!try_open(source.open_path).works) {
+    source.open_path = source.root + file.first.path;
+    if (file.first.deleted || !try_open(source.open_path).works) {
+      health.problem = file.first.deleted
+                           ? "the file was replaced or removed, and only root may still open it"
+                           : "the file cannot be opened";
+      return health;
+    }
+  }
+  const auto symbols = symbolize::ModuleSymbols::open(source, options);
+  health.symbols = symbols->source();
+  health.symbols_path = symbols->source_path();
+  health.problem = symbols->problem();
+  return health;
+}
+
+void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const symbolize::Options& options,
+                   TargetFacts& facts) {
+  std::map<std::pair<std::uint64_t, std::string>, MappedFile> files;
+  for (const process::MapEntry& entry : maps) {
+    if (!entry.executable) continue;
+    if (!entry.is_file()) {
+      if (entry.path.empty() || entry.path.starts_with("[anon")) facts.anonymous_code_bytes += entry.size();
+      continue;
+    }
+    MappedFile& file = files[{entry.inode, entry.path}];
+    if (file.code_bytes == 0) file.first = entry;
+    file.code_bytes += entry.size();
+  }
+  if (!files.empty()) facts.map_files = try_open(process::map_files_path(pid, files.begin()->second.first));
+  for (const auto& [key, file] : files) facts.modules.push_back(health_of(pid, file, options));
+  std::sort(facts.modules.begin(), facts.modules.end(),
+            [](const ModuleHealth& a, const ModuleHealth& b) { return a.code_bytes > b.code_bytes; });
+  if (facts.anonymous_code_bytes > 0) {
+    auto names = process::read_perf_map(pid);
+    facts.perf_map = names ? Trial{true, {}} : Trial{false, names.error().message};
+  }
+}
+
+void probe_surroundings(int pid, TargetFacts& facts) {
+  const process::Namespaces ours = process::read_namespaces(::getpid());
+  const process::Namespaces theirs = process::read_namespaces(pid);
+  facts.own_pid_namespace = theirs.pid != 0 && theirs.pid != ours.pid;
+  facts.own_mount_namespace = theirs.mount != 0 && theirs.mount != ours.mount;
+  if (auto memberships = process::read_cgroup(pid)) facts.container = process::guess_container(*memberships);
+  if (auto cgroup = process::read_memory_cgroup(pid)) facts.memory_cgroup = *cgroup;
+  if (auto memory = record::MemorySampler::open(pid)) facts.memory_limit_bytes = memory->cgroup_limit_bytes();
+}
+
+}  // namespace
+
+Result<TargetFacts> probe_target(int pid, const symbolize::Options& options) {
+  auto process = process::read_process(pid);
+  if (!process) return fail(ErrorKind::kNotFound, fmt::format("no process has the number {}", pid));
+  TargetFacts facts;
+  facts.process = std::move(*process);
+  if (auto status = process::read_status(pid)) facts.status = *status;
+  facts.memory = try_open(fmt::format("/proc/{}/mem", pid));
+  facts.perf_event = try_event(pid, false);
+  facts.perf_event_kernel = try_event(pid, true);
+  probe_surroundings(pid, facts);
+  auto maps = process::read_maps(pid);
+  facts.maps = maps ? Trial{true, {}} : Trial{false, maps.error().message};
+  if (maps) probe_modules(pid, *maps, options, facts);
+  return facts;
+}
+
+}  // namespace fathom::doctor

@@ -1,0 +1,14 @@
+// Finds out what one process would give to a profiler: access, names of its functions. Reads only; the
+// process is neither stopped nor changed.
+#pragma once
+
+#include "base/result.h"
+#include "doctor/facts.h"
+#include "symbolize/options.h"
+
+namespace fathom::doctor {
+
+// kNotFound: there is no such process. Anything else that fails is part of the facts.
+Result<TargetFacts> probe_target(int pid, const symbolize::Options& options);
+
+}  // namespace fathom::doctor
