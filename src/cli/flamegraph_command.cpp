@@ -1,0 +1,227 @@
+// fathom flamegraph: a recording as one interactive SVG. Options are called as users of flamegraph.pl know
+// them.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "render/flame_graph.h"
+#include "report/report.h"
+#include "report/words.h"
+
+namespace fathom::cli {
+namespace {
+
+struct FlamegraphArguments {
+  std::string file;
+  std::string output;
+  SelectionOptions selection;
+  render::FlameGraphOptions picture;
+  std::string colors = "module";
+  std::string min_width = "0.5";
+  std::string background;
+  bool no_threads = false, fold_generics = false, hash = false;
+};
+
+// "a/b.fathom" -> "a/b.svg"; a name without ending gets one.
+std::string picture_beside(const std::string& input) {
+  const std::size_t name = input.rfind('/') + 1;  // 0 without a slash
+  const std::size_t dot = input.rfind('.');
+  return (dot == std::string::npos || dot <= name ? input : input.substr(0, dot)) + ".svg";
+}
+
+std::string_view metric_in_words(profile::Metric metric) {
+  switch (metric) {
+    case profile::Metric::kCpu:
+      return "CPU";
+    case profile::Metric::kOffCpu:
+      return "Off-CPU time";
+    case profile::Metric::kWall:
+      return "Wall-clock time";
+    case profile::Metric::kHeapAllocated:
+      return "Allocated bytes";
+    case profile::Metric::kHeapAllocations:
+      return "Allocations";
+  }
+  return "Flame graph";
+}
+
+// What the picture says about where it comes from, unless the user says it.
+void describe(const profile::Profile& profile, const report::CallTree& tree,
+              render::FlameGraphOptions& picture) {
+  const profile::Meta& meta = profile.meta;
+  if (!meta.target.empty()) picture.root_name = meta.target;
+  if (picture.title.empty()) {
+    picture.title =
+        fmt::format("{}: {}", metric_in_words(tree.metric), meta.target.empty() ? "all" : meta.target);
+  }
+  if (!picture.subtitle.empty()) return;
+  std::vector<std::string> parts;
+  if (!picture.count_name.empty()) {
+    parts.push_back(report::with_commas(tree.total) + " " + picture.count_name);
+  } else {
+    parts.push_back(report::amount(static_cast<double>(tree.total), tree.unit));
+  }
+  if (tree.unit != "samples") parts.push_back(report::counted(tree.samples, "sample"));
+  if (profile.duration_s() > 0) parts.push_back(report::seconds(profile.duration_s()));
+  if (meta.frequency_hz > 0) parts.push_back(fmt::format("{} Hz", meta.frequency_hz));
+  if (!meta.event.empty()) parts.push_back(meta.event);
+  if (!meta.engine.empty() && meta.engine != "import") parts.push_back("engine " + meta.engine);
+  picture.subtitle = fmt::format("{}", fmt::join(parts, " · "));
+}
+
+// How much of the truth the picture holds: findings stand above the frames, figures below them.
+void judge(const profile::Profile& profile, const report::CallTree& tree,
+           render::FlameGraphOptions& picture) {
+  const report::QualityView quality = report::judge_quality(profile, tree, report::module_table(tree));
+  for (const report::Finding& finding : quality.findings) picture.warnings.push_back(finding.text);
+  std::vector<std::string> parts;
+  if (quality.received_share) {
+    parts.push_back(fmt::format("{} of {} expected samples",
+                                report::with_commas(static_cast<std::int64_t>(profile.quality.samples)),
+                                report::with_commas(std::llround(profile.quality.expected_samples))));
+  }
+  if (profile.quality.samples > 0) parts.push_back(report::counted(quality.lost, "sample") + " lost");
+  if (quality.complete_share)
+    parts.push_back(report::percent(*quality.complete_share) + " of stacks complete");
+  if (tree.total > 0) parts.push_back(report::percent(quality.unnamed_share) + " of frames without a name");
+  if (tree.filtered > 0)
+    parts.push_back(report::counted(tree.filtered, "sample") + " left out by the selection");
+  if (!parts.empty()) picture.notes.push_back(fmt::format("Quality: {}.", fmt::join(parts, "; ")));
+}
+
+struct Drawn {
+  std::string svg;
+  bool empty = false;
+  profile::Metric metric = profile::Metric::kCpu;
+};
+
+Drawn draw(const profile::Profile& profile, const report::TreeOptions& options,
+           render::FlameGraphOptions picture) {
+  report::TreeOptions from_root = options;
+  from_root.reverse = false;
+  report::CallTree tree = report::build_call_tree(profile, from_root);
+  describe(profile, tree, picture);
+  judge(profile, tree, picture);
+  if (options.reverse) tree = report::build_call_tree(profile, options);
+  return {render::flame_graph_svg(tree, picture), tree.total <= 0, tree.metric};
+}
+
+Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
+  render::FlameGraphOptions picture = arguments.picture;
+  const Result<render::Palette> palette = render::palette_from(arguments.colors);
+  if (!palette) return tl::unexpected(palette.error());
+  picture.colors = *palette;
+  const Result<render::MinWidth> min_width = render::min_width_from(arguments.min_width);
+  if (!min_width) return tl::unexpected(min_width.error());
+  picture.min_width = *min_width;
+  if (!arguments.background.empty()) {
+    const Result<std::string> background = render::background_from(arguments.background);
+    if (!background) return tl::unexpected(background.error());
+    picture.background = *background;
+  }
+  std::string output = arguments.output;
+  if (output.empty()) output = arguments.file == "-" ? "-" : picture_beside(arguments.file);
+  if (output == "-" && ::isatty(STDOUT_FILENO) == 1) {
+    return fail(ErrorKind::kUsage, "a picture is not written to a terminal", "-o FILE.svg");
+  }
+  const Result<profile::Profile> profile = open_profile(arguments.file);
+  if (!profile) return tl::unexpected(profile.error());
+  const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  if (!selection) return tl::unexpected(selection.error());
+  report::TreeOptions tree;
+  tree.selection = *selection;
+  tree.thread_roots = !arguments.no_threads;
+  tree.reverse = picture.reverse;
+  tree.fold_generics = arguments.fold_generics;
+
+  const Drawn drawn = draw(*profile, tree, std::move(picture));
+  const Result<> written = write_output(drawn.svg, output);
+  if (!written) return tl::unexpected(written.error());
+  if (drawn.empty) {  // the picture says so too, for whoever opens it
+    return fail(ErrorKind::kNotFound,
+                fmt::format("{}: no samples of metric {} in this selection", arguments.file,
+                            profile::to_string(drawn.metric)),
+                "fathom report FILE says what the file holds");
+  }
+  if (output != "-") fmt::print(stderr, "{}\n", output);
+  return kDone;
+}
+
+}  // namespace
+
+Result<std::string> draw_flamegraph(const std::string& recording) {
+  const Result<profile::Profile> profile = open_profile(recording);
+  if (!profile) return tl::unexpected(profile.error());
+  report::TreeOptions tree;
+  tree.selection.metric = profile::Metric::kCpu;
+  const std::string path = picture_beside(recording);
+  const Result<> written = write_output(draw(*profile, tree, {}).svg, path);
+  if (!written) return tl::unexpected(written.error());
+  return path;
+}
+
+Run add_flamegraph(CLI::App& app) {
+  auto arguments = std::make_shared<FlamegraphArguments>();
+  render::FlameGraphOptions& picture = arguments->picture;
+  app.add_option("file", arguments->file,
+                 "recording, folded stacks or perf script text; - for standard input")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-o,--output", arguments->output,
+                 "the picture, - for standard output (default: FILE's name with .svg)");
+  add_selection_options(app, arguments->selection);
+  app.add_option("--title", picture.title, "heading (default: metric and target)");
+  app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");
+  app.add_option("--colors,--color", arguments->colors, render::palette_names())
+      ->type_name("PALETTE")
+      ->capture_default_str();
+  app.add_flag("--inverted,--icicle,-i", picture.inverted, "the root on top, callees hanging down");
+  app.add_flag("--reverse", picture.reverse, "merge from the leaves: what ran, and above it who called it");
+  app.add_flag("--no-threads", arguments->no_threads, "merge all threads");
+  app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
+  app.add_option("--width", picture.width, "pixels (default: 1200, and the window's width in a browser)")
+      ->check(CLI::Range(200.0, 100000.0));
+  app.add_option("--height", picture.frame_height, "pixels per frame")
+      ->check(CLI::Range(6.0, 200.0))
+      ->capture_default_str();
+  app.add_option("--font-size,--fontsize", picture.font_size, "of the frames")
+      ->check(CLI::Range(4.0, 100.0))
+      ->capture_default_str();
+  app.add_option("--font-type,--fonttype,--font", picture.font,
+                 "of the frames (default: the reader's fixed-width font)");
+  app.add_option("--min-width,--minwidth", arguments->min_width,
+                 "pixels or N%; narrower frames are joined and counted")
+      ->type_name("WIDTH")
+      ->capture_default_str();
+  app.add_option("--count-name,--countname", picture.count_name,
+                 "what is counted (default: the metric's unit)");
+  app.add_option("--name-type,--nametype", picture.name_type, "what a frame is called in its details")
+      ->capture_default_str();
+  app.add_option("--bg-colors,--bgcolors", arguments->background,
+                 "background: yellow, blue, green, grey or #rrggbb");
+  app.add_flag("--hash", arguments->hash, "accepted: colours always follow from the names");
+  return [arguments] {
+    render::FlameGraphOptions& chosen = arguments->picture;
+    // A larger font needs higher rows, unless these were chosen as well.
+    constexpr double kLeast = 1.35;
+    if (chosen.frame_height == render::FlameGraphOptions{}.frame_height) {
+      chosen.frame_height = std::max(chosen.frame_height, std::ceil(chosen.font_size * kLeast) + 1);
+    }
+    while (chosen.name_type.ends_with(':'))
+      chosen.name_type.pop_back();  // "Function:", as flamegraph.pl wants it
+    return run_flamegraph(*arguments);
+  };
+}
+
+}  // namespace fathom::cli
