@@ -58,11 +58,7 @@ bool is_supported(const MachineFacts& machine) {
 
 EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) {
   EngineVerdict verdict{
-      "bpf",
-      false,
-      "complete user and kernel stacks of any process, walked in the kernel; a known stack costs 24 "
-      "to 32 bytes a sample",
-      {}};
+      "bpf", false, "complete user and kernel stacks, walked in the kernel, at 24 to 32 bytes a sample", {}};
   const auto reject = [&](const Trial& trial) {
     if (!trial.works && verdict.problem.empty()) verdict.problem = trial.problem;
   };
@@ -79,13 +75,12 @@ EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) 
 EngineVerdict judge_perf(const MachineFacts& machine, const TargetFacts* target) {
   const Trial& user = target != nullptr ? target->perf_event : machine.cpu_clock_own;
   const Trial& kernel = target != nullptr ? target->perf_event_kernel : machine.cpu_clock_own_kernel;
-  EngineVerdict verdict{
-      "perf",
-      false,
-      fmt::format("{} of your own processes; stacks only as deep as the 32 KiB that are copied with "
-                  "each sample",
-                  kernel.works ? "user and kernel stacks" : "user stacks, without the time in the kernel"),
-      {}};
+  EngineVerdict verdict{"perf",
+                        false,
+                        fmt::format("{} stacks as deep as the 32 KiB that are copied with each sample{}",
+                                    kernel.works ? "user and kernel" : "user",
+                                    kernel.works ? "" : ", without the time in the kernel"),
+                        {}};
   if (!is_supported(machine))
     verdict.problem = machine.architecture + " is not supported, only x86_64";
   else if (!user.works)
@@ -109,6 +104,11 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
         {Severity::kObstacle, machine.architecture + " machines cannot be profiled yet: only x86_64", {}});
     return;
   }
+  if (target != nullptr && !target->maps.works)
+    findings.push_back({Severity::kObstacle,
+                        fmt::format("You may not look into {}, which belongs to user {}.",
+                                    target_name(*target), target->status.uid),
+                        {run_as_root(machine, target)}});
   if (!bpf_works && !capable && !root) {
     findings.push_back(
         {Severity::kObstacle,
@@ -170,13 +170,8 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
                        machine.seccomp == 2 ? ": a seccomp filter forbids perf_event_open" : ""),
            {machine.seccomp == 2 || machine.container ? container_rights() : run_as_root(machine, target)}});
   }
-  if (target == nullptr) return;
-  if (!target->maps.works)
-    findings.push_back({Severity::kObstacle,
-                        fmt::format("You may not look into {}, which belongs to user {}.",
-                                    target_name(*target), target->status.uid),
-                        {run_as_root(machine, target)}});
-  else if (!bpf_works && !target->perf_event.works && machine.cpu_clock_own.works)
+  if (target == nullptr || !target->maps.works) return;
+  if (!bpf_works && !target->perf_event.works && machine.cpu_clock_own.works)
     findings.push_back(
         {Severity::kObstacle,
          fmt::format("You may not sample {}: {}.", target_name(*target), target->perf_event.problem),
@@ -257,37 +252,52 @@ std::string_view names_of(SymbolSource source) {
   }
 }
 
-void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
+Remedy debug_packages(const TargetFacts& target) {
+  return {fmt::format("find-dbgsym-packages {} (in debian-goodies) names the packages to install",
+                      target.process.pid),
+          "disk space; the program need not be started again"};
+}
+
+bool is_packaged(const ModuleHealth& module) {
+  return module.path.starts_with("/usr/") || module.path.starts_with("/lib");
+}
+
+// The program itself in a finding of its own, all libraries together in one.
+void find_missing_names(const TargetFacts& target, std::vector<Finding>& findings) {
   constexpr std::size_t kMostListed = 5;
-  std::size_t listed = 0, poor = 0;
+  std::vector<std::string> libraries;
+  bool packaged = false;
   for (const ModuleHealth& module : target.modules) {
     if (has_all_names(module)) continue;
-    ++poor;
-    if (++listed > kMostListed) continue;
-    const bool main = module.path == target.process.executable;
-    Finding finding{main ? Severity::kLimit : Severity::kNote,
-                    fmt::format("{} {}{}{}.", module.path, names_of(module.symbols),
-                                module.problem.empty() ? "" : ": ", module.problem),
-                    {}};
-    if (main)
-      finding.remedies.push_back(
-          {"build it with -g and without strip (Rust: debug = 1, strip = false in "
-           "[profile.release]); or keep the unstripped file and give its folder: fathom record "
-           "--symbols DIR",
-           "a larger file; the code stays the same"});
-    if (module.path.starts_with("/usr/") || module.path.starts_with("/lib"))
-      finding.remedies.push_back(
-          {fmt::format("find-dbgsym-packages {} (in debian-goodies) names the packages to install",
-                       target.process.pid),
-           "disk space; the program need not be started again"});
+    if (module.path != target.process.executable) {
+      libraries.push_back(base_name(module.path));
+      packaged = packaged || is_packaged(module);
+      continue;
+    }
+    Finding finding{
+        Severity::kLimit,
+        fmt::format("{} {}{}{}.", module.path, names_of(module.symbols), module.problem.empty() ? "" : ": ",
+                    module.problem),
+        {{"build it with -g and without strip (Rust: debug = 1, strip = false in [profile.release]); or "
+          "keep the unstripped file and give its folder: fathom record --symbols DIR",
+          "a larger file; the code stays the same"}}};
+    if (is_packaged(module)) finding.remedies.push_back(debug_packages(target));
     findings.push_back(std::move(finding));
   }
-  if (poor > kMostListed)
-    findings.push_back(
-        {Severity::kNote,
-         fmt::format("{} smaller modules have only a part of their names, too (--json lists them).",
-                     poor - kMostListed),
-         {}});
+  if (libraries.empty()) return;
+  const std::size_t listed = std::min(libraries.size(), kMostListed);
+  Finding finding{
+      Severity::kNote,
+      fmt::format("Functions of {} libraries that are not exported have no names: {}{}.", libraries.size(),
+                  fmt::join(libraries.begin(), libraries.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
+                  libraries.size() > listed ? " and others" : ""),
+      {}};
+  if (packaged) finding.remedies.push_back(debug_packages(target));
+  findings.push_back(std::move(finding));
+}
+
+void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
+  find_missing_names(target, findings);
   const bool any_deleted = std::any_of(target.modules.begin(), target.modules.end(),
                                        [](const ModuleHealth& m) { return m.deleted; });
   if (any_deleted && !target.map_files.works)

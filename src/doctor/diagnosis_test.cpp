@@ -141,6 +141,7 @@ TEST(Diagnosis, ProcessOfSomebodyElseNeedsRoot) {
   const Finding* finding = find(diagnosis, Severity::kObstacle, "belongs to user 102");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->remedies[0].command, "sudo /usr/bin/fathom record -p 12");
+  EXPECT_EQ(diagnosis.sentences[1], finding->text) << "the nearest obstacle comes first";
 }
 
 TEST(Diagnosis, HealthyTargetIsTwoSentences) {
@@ -160,6 +161,21 @@ TEST(Diagnosis, StrippedProgramIsToldHowToGetNames) {
   ASSERT_NE(finding, nullptr);
   EXPECT_THAT(finding->remedies[0].command, HasSubstr("--symbols DIR"));
   EXPECT_THAT(finding->remedies[1].command, StartsWith("find-dbgsym-packages 12"));
+}
+
+TEST(Diagnosis, LibrariesWithoutNamesAreOneNote) {
+  TargetFacts target = redis();
+  for (int i = 1; i <= 7; ++i)
+    target.modules.push_back(
+        {.path = "/usr/lib/liba" + std::to_string(i) + ".so", .symbols = profile::SymbolSource::kDynsym});
+  const Diagnosis diagnosis = diagnose(root(), &target);
+  EXPECT_EQ(diagnosis.sentences[1], "2 of its 9 modules have all their function names.");
+  ASSERT_EQ(diagnosis.findings.size(), 1u);
+  EXPECT_THAT(
+      diagnosis.findings[0].text,
+      HasSubstr("of 7 libraries that are not exported have no names: liba1.so, liba2.so, liba3.so, liba4.so, "
+                "liba5.so and others"));
+  EXPECT_THAT(diagnosis.findings[0].remedies[0].command, StartsWith("find-dbgsym-packages 12"));
 }
 
 TEST(Diagnosis, RunTimeCodeReplacedFilesAndLimitsAreMentioned) {

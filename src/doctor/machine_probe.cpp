@@ -57,9 +57,9 @@ Trial try_bpf_program() {
   return {false, std::string("bpf(BPF_PROG_LOAD): ") + std::strerror(errno)};
 }
 
-Trial try_event(perf_event_attr attributes, int pid, int cpu) {
+Trial try_event(perf_event_attr attributes, int pid, int cpu, std::string_view what) {
   attributes.disabled = 1;
-  return trial_of(record::open_event(attributes, pid, cpu, "probe"));
+  return trial_of(record::open_event(attributes, pid, cpu, what));
 }
 
 perf_event_attr clock_event(bool with_kernel) {
@@ -74,19 +74,19 @@ perf_event_attr clock_event(bool with_kernel) {
 
 void probe_events(MachineFacts& facts) {
   const int cpu = record::online_cpus().front();
-  facts.cpu_clock_all = try_event(clock_event(true), -1, cpu);
-  facts.cpu_clock_own = try_event(clock_event(false), 0, -1);
-  facts.cpu_clock_own_kernel = try_event(clock_event(true), 0, -1);
+  facts.cpu_clock_all = try_event(clock_event(true), -1, cpu, "cpu-clock, all processes");
+  facts.cpu_clock_own = try_event(clock_event(false), 0, -1, "cpu-clock, user mode");
+  facts.cpu_clock_own_kernel = try_event(clock_event(true), 0, -1, "cpu-clock");
 
   perf_event_attr side_band = record::base_attributes();
   side_band.config = PERF_COUNT_SW_DUMMY;
   record::report_tasks(side_band);
-  facts.side_band = try_event(side_band, -1, cpu);
+  facts.side_band = try_event(side_band, -1, cpu, "mappings, all processes");
 
   perf_event_attr cycles = clock_event(false);
   cycles.type = PERF_TYPE_HARDWARE;
   cycles.config = PERF_COUNT_HW_CPU_CYCLES;
-  facts.cycles = try_event(cycles, 0, -1);
+  facts.cycles = try_event(cycles, 0, -1, "cycles");
 
   perf_event_attr ring_owner = record::base_attributes();
   ring_owner.config = PERF_COUNT_SW_DUMMY;

@@ -186,9 +186,10 @@ std::string to_text(const Diagnosis& diagnosis, const MachineFacts& machine, con
     out += fmt::format("  {:<6}{:<5}{}\n", engine.name, engine.works ? "yes" : "no", engine.buys);
     if (!engine.works) out += fmt::format("  {:<11}{}\n", "", engine.problem);
   }
-  out += fmt::format("\nMachine: Linux {} {}, {} CPUs; user {}{}\n", machine.kernel, machine.architecture,
-                     machine.cpus, machine.uid,
-                     machine.container ? ", in a " + machine.container->runtime + " container" : "");
+  out += fmt::format(
+      "\nMachine: Linux {} {}, {} CPUs; user {}{}\n", machine.kernel, machine.architecture, machine.cpus,
+      machine.uid,
+      machine.container ? ", with the marks of a " + machine.container->runtime + " container" : "");
   append_trials(out, trials_of(machine));
   out += fmt::format(
       "  perf_event_paranoid {}, kptr_restrict {}, ptrace_scope {}, lockdown {}, cgroup version {}\n",

@@ -33,7 +33,7 @@ Trial try_event(int pid, bool with_kernel) {
   attributes.disabled = 1;
   attributes.exclude_kernel = with_kernel ? 0 : 1;
   attributes.exclude_hv = 1;
-  auto event = record::open_event(attributes, pid, -1, "probe");
+  auto event = record::open_event(attributes, pid, -1, with_kernel ? "cpu-clock" : "cpu-clock, user mode");
   return event ? Trial{true, {}} : Trial{false, event.error().message};
 }
 
@@ -113,6 +113,7 @@ Result<TargetFacts> probe_target(int pid, const symbolize::Options& options) {
   probe_surroundings(pid, facts);
   auto maps = process::read_maps(pid);
   facts.maps = maps ? Trial{true, {}} : Trial{false, maps.error().message};
+  facts.map_files = {false, "none is known"};
   if (maps) probe_modules(pid, *maps, options, facts);
   return facts;
 }

@@ -118,6 +118,8 @@ std::string describe(const ProcessInfo& process, std::size_t width) {
     command += argument;
     if (command.size() > width) break;
   }
+  while (command.ends_with(' '))
+    command.pop_back();  // titles that a program sets leave the rest of the room blank
   if (command.empty()) command = fmt::format("[{}]", process.name);
   // A command line may hold anything; none of it may steer the terminal.
   for (char& c : command) {
