@@ -1,12 +1,13 @@
-// Any bytes as .eh_frame and as .debug_frame: rows must come out in order and within their function. Then the
-// same bytes as a module, walked with registers and a stack of its own bytes: a hostile table must not lead
-// the walk astray.
+// Any bytes as .eh_frame, as .debug_frame and as code: rows must come out in order and within their function.
+// Then the same bytes as a module, walked with registers and a stack of its own bytes: a hostile table must
+// not lead the walk astray.
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <span>
 
 #include "dwarf/compile.h"
+#include "unwind/prologue.h"
 #include "unwind/unwinder.h"
 
 namespace {
@@ -63,5 +64,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   compile_as(bytes, fathom::dwarf::FrameKind::kEhFrame, false);
   compile_as(bytes, fathom::dwarf::FrameKind::kEhFrame, true);
   compile_as(bytes, fathom::dwarf::FrameKind::kDebugFrame, false);
+  if (const auto rows = fathom::unwind::rows_from_code(bytes)) {
+    check(!rows->empty() && rows->front().offset == 0);
+    for (std::size_t i = 1; i < rows->size(); ++i) check((*rows)[i].offset > (*rows)[i - 1].offset);
+    check(rows->back().offset < bytes.size());
+  }
   return 0;
 }

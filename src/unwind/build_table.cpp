@@ -8,6 +8,7 @@
 #include "dwarf/compile.h"
 #include "unwind/frame_sections.h"
 #include "unwind/overlap.h"
+#include "unwind/prologue.h"
 #include "unwind/table.h"
 
 namespace fathom::unwind {
@@ -95,7 +96,7 @@ void write_rows(const std::vector<Piece>& pieces, const dwarf::CfiFunctions& cfi
   writer.finish(end);
 }
 
-// The functions as pieces of code that can run. Those that cannot, or lie too far off, are counted.
+// The functions as pieces of code that can run. Those that cannot are counted.
 std::vector<Piece> pieces_of(const dwarf::CfiFunctions& cfi, const std::vector<CodeRange>& ranges,
                              Table& table) {
   std::vector<Piece> pieces;
@@ -104,7 +105,7 @@ std::vector<Piece> pieces_of(const dwarf::CfiFunctions& cfi, const std::vector<C
     const dwarf::CfiFunction& function = cfi.functions[i];
     const std::uint64_t start = function.start.value;
     const std::uint64_t size = size_within(ranges, start, function.size);
-    if (size == 0 || start + size - ranges.front().start > kMostPages << UNWIND_PAGE_SHIFT) {
+    if (size == 0) {
       ++table.skipped;
       continue;
     }
@@ -116,7 +117,6 @@ std::vector<Piece> pieces_of(const dwarf::CfiFunctions& cfi, const std::vector<C
 }  // namespace
 
 Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options) {
-  (void)options;
   if (file.machine() != EM_X86_64)
     return fathom::fail(ErrorKind::kUnsupported, file.name() + ": not for x86-64");
   if (file.type() != ET_EXEC && file.type() != ET_DYN)
@@ -134,6 +134,14 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   table.skipped += cfi.skipped;
   table.unsupported = cfi.unsupported;
   resolve_overlaps(pieces);
+  if (options.synthesize) {
+    const auto made = synthesize(file, ranges, pieces, rules, cfi);
+    table.synthesized = made.size();
+    const auto middle = static_cast<std::ptrdiff_t>(pieces.size());
+    pieces.insert(pieces.end(), made.begin(), made.end());
+    std::inplace_merge(pieces.begin(), pieces.begin() + middle, pieces.end(),
+                       [](const Piece& a, const Piece& b) { return a.start < b.start; });
+  }
   write_rows(pieces, cfi, table);
   table.rules = std::move(rules).take();
   return table;

@@ -10,6 +10,10 @@
 namespace fathom::unwind {
 namespace {
 
+// Code of one module spans no more than this, by the code models of the ABI. It bounds the page index that a
+// hostile file can ask for.
+constexpr std::uint64_t kLargestSpan = std::uint64_t{1} << 32;
+
 // .eh_frame_hdr: version, three encodings, the address of .eh_frame, and a search table that we do not need.
 std::optional<ElfAddress> address_in_header(const elf::ElfFile& file, const elf::Segment& header) {
   const auto bytes = file.bytes_at(header.address, header.file_size);

@@ -6,28 +6,6 @@
 namespace fathom::unwind {
 namespace {
 
-// Least significant digit first, 11 bits at a time: 95,000 functions of libLLVM in a tenth of std::sort's
-// time.
-void sort_by_start(std::vector<Piece>& pieces) {
-  constexpr unsigned kDigitBits = 11;
-  constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
-  const auto by_start = [](const Piece& a, const Piece& b) { return a.start < b.start; };
-  if (std::is_sorted(pieces.begin(), pieces.end(), by_start)) return;
-  const auto [lowest, highest] = std::minmax_element(pieces.begin(), pieces.end(), by_start);
-  const std::uint64_t base = lowest->start;
-  const std::uint64_t span = highest->start - base;
-  std::vector<Piece> sorted(pieces.size());
-  for (unsigned shift = 0; shift < 64 && span >> shift != 0; shift += kDigitBits) {
-    std::size_t next[kDigits] = {};
-    const auto digit = [&](const Piece& piece) { return ((piece.start - base) >> shift) & (kDigits - 1); };
-    for (const Piece& piece : pieces) ++next[digit(piece)];
-    std::size_t total = 0;
-    for (std::size_t& each : next) total += std::exchange(each, total);
-    for (const Piece& piece : pieces) sorted[next[digit(piece)]++] = piece;
-    pieces.swap(sorted);
-  }
-}
-
 bool disjoint(const std::vector<Piece>& sorted) {
   for (std::size_t i = 1; i < sorted.size(); ++i)
     if (sorted[i].start < sorted[i - 1].end) return false;
@@ -60,6 +38,28 @@ std::vector<Piece> cut(const std::vector<Piece>& sorted) {
 }
 
 }  // namespace
+
+// Least significant digit first, 11 bits at a time: 95,000 functions of libLLVM in a tenth of std::sort's
+// time.
+void sort_by_start(std::vector<Piece>& pieces) {
+  constexpr unsigned kDigitBits = 11;
+  constexpr std::size_t kDigits = std::size_t{1} << kDigitBits;
+  const auto by_start = [](const Piece& a, const Piece& b) { return a.start < b.start; };
+  if (std::is_sorted(pieces.begin(), pieces.end(), by_start)) return;
+  const auto [lowest, highest] = std::minmax_element(pieces.begin(), pieces.end(), by_start);
+  const std::uint64_t base = lowest->start;
+  const std::uint64_t span = highest->start - base;
+  std::vector<Piece> sorted(pieces.size());
+  for (unsigned shift = 0; shift < 64 && span >> shift != 0; shift += kDigitBits) {
+    std::size_t next[kDigits] = {};
+    const auto digit = [&](const Piece& piece) { return ((piece.start - base) >> shift) & (kDigits - 1); };
+    for (const Piece& piece : pieces) ++next[digit(piece)];
+    std::size_t total = 0;
+    for (std::size_t& each : next) total += std::exchange(each, total);
+    for (const Piece& piece : pieces) sorted[next[digit(piece)]++] = piece;
+    pieces.swap(sorted);
+  }
+}
 
 void resolve_overlaps(std::vector<Piece>& pieces) {
   sort_by_start(pieces);

@@ -14,6 +14,8 @@ struct Piece {
   bool operator==(const Piece&) const = default;
 };
 
+void sort_by_start(std::vector<Piece>& pieces);
+
 // Sorts by start. Pieces come in as whole functions and go out disjoint. Of two with the same range, the
 // lower index wins.
 void resolve_overlaps(std::vector<Piece>& pieces);
