@@ -37,7 +37,7 @@ std::map<std::string, std::uint64_t> sums(const Profile& profile) {
 }
 
 TEST(Merge, IntoAnEmptyProfileKeepsEverySampleWithItsContent) {
-  for_each_profile(200, [](const Profile& profile) {
+  for_each_profile(100, [](const Profile& profile) {
     Profile into;
     merge(into, profile);
     ASSERT_TRUE(check(into));
@@ -51,7 +51,7 @@ TEST(Merge, IntoAnEmptyProfileKeepsEverySampleWithItsContent) {
 }
 
 TEST(Merge, WithItselfDoublesSumsAndCountsAndAddsNoRows) {
-  for_each_profile(200, [](const Profile& profile) {
+  for_each_profile(100, [](const Profile& profile) {
     Profile twice = profile;
     merge(twice, profile);
     ASSERT_TRUE(check(twice));
