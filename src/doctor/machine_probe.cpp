@@ -16,7 +16,7 @@
 #include "process/kallsyms.h"
 #include "record/bpf/bpf_engine.h"
 #include "record/perf/event.h"
-#include "record/perf/ring.h"
+#include "record/perf/ring_set.h"
 #include "record/perf/side_band.h"
 
 namespace fathom::doctor {
@@ -91,9 +91,10 @@ void probe_events(MachineFacts& facts) {
   perf_event_attr ring_owner = record::base_attributes();
   ring_owner.config = PERF_COUNT_SW_DUMMY;
   ring_owner.exclude_kernel = 1;
-  if (auto event = record::open_event(ring_owner, 0, cpu, "probe")) {
-    if (auto ring = record::PerfRing::map(event->get(), 4 << 20)) facts.ring_bytes = ring->size();
-  }
+  auto rings = record::RingSet::open(
+      record::RecordDecoder(ring_owner), 4 << 20, 32 << 10,
+      [&](int on_cpu, std::size_t) { return record::open_event(ring_owner, 0, on_cpu, "ring"); });
+  if (rings) facts.ring_bytes = rings->memory_bytes() / record::online_cpus().size();
 }
 
 void probe_identity(MachineFacts& facts) {

@@ -47,27 +47,21 @@ std::optional<std::span<const std::byte>> RecordReader::next() {
 }
 
 Result<PerfRing> PerfRing::map(int fd, std::size_t bytes) {
-  constexpr std::size_t kSmallest = 32 * 1024;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  std::size_t data_size = std::bit_floor(std::max(bytes, std::max(kSmallest, page)));
-  for (;;) {
-    const std::size_t whole = page + data_size;
-    void* address = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (address != MAP_FAILED) {
-      Mapping mapping(address, whole);
-      const auto data = mapping.bytes().subspan(page);
-      return PerfRing(std::move(mapping), data);
-    }
+  assert(std::has_single_bit(bytes) && bytes >= page);
+  const std::size_t whole = page + bytes;
+  void* address = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) {
     const int error_number = errno;
-    if ((error_number != EPERM && error_number != ENOMEM) || data_size <= kSmallest) {
-      Error error = system_error("mmap of a perf ring", error_number).value();
-      if (error_number == EPERM)
-        error.remedy =
-            "raise the limit of locked memory: ulimit -l 65536, or sysctl kernel.perf_event_mlock_kb=4096";
-      return tl::unexpected(std::move(error));
-    }
-    data_size /= 2;
+    Error error = system_error("mmap of a perf ring", error_number).value();
+    if (error_number == EPERM)
+      error.remedy =
+          "raise the limit of locked memory: ulimit -l 65536, or sysctl kernel.perf_event_mlock_kb=4096";
+    return tl::unexpected(std::move(error));
   }
+  Mapping mapping(address, whole);
+  const auto data = mapping.bytes().subspan(page);
+  return PerfRing(std::move(mapping), data);
 }
 
 std::uint64_t PerfRing::head() const {

@@ -36,9 +36,8 @@ class RecordReader {
 
 class PerfRing {
  public:
-  // Maps the ring of the event `fd`, which must outlive it. `bytes` is what we should like to have; it is
-  // rounded down to a power of two of pages, and halved where the limit of locked memory refuses more, down
-  // to 32 KiB.
+  // Maps the ring of the event `fd`, which must outlive it. `bytes`: a power of two of pages. kPermission:
+  // more than the limit of locked memory allows.
   static Result<PerfRing> map(int fd, std::size_t bytes);
 
   // Calls visit(std::span<const std::byte> record) for what is there now. A record is given back to the

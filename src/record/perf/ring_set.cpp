@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "base/clock.h"
+#include "record/perf/event.h"
 
 namespace fathom::record {
 namespace {
@@ -20,6 +21,22 @@ std::uint64_t time_of(const Event& event) {
 }
 
 }  // namespace
+
+Result<RingSet> RingSet::open(const RecordDecoder& decoder, std::size_t most_bytes, std::size_t least_bytes,
+                              const OpenEvent& open_event) {
+  const std::vector<int> cpus = online_cpus();
+  for (std::size_t ring_bytes = most_bytes;; ring_bytes /= 2) {
+    RingSet rings(decoder);
+    Result<> added;
+    for (std::size_t i = 0; added && i < cpus.size(); ++i) {
+      auto event = open_event(cpus[i], ring_bytes);
+      if (!event) return tl::unexpected(event.error());
+      added = rings.add(cpus[i], std::move(*event), ring_bytes);
+    }
+    if (added) return rings;
+    if (ring_bytes / 2 < least_bytes) return tl::unexpected(added.error());
+  }
+}
 
 Result<> RingSet::add(int cpu, Fd event, std::size_t ring_bytes) {
   auto ring = PerfRing::map(event.get(), ring_bytes);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "base/fd.h"
@@ -15,10 +16,15 @@ namespace fathom::record {
 
 class RingSet {
  public:
-  explicit RingSet(RecordDecoder decoder) : decoder_(decoder) {}
+  // Opens the event that will own the ring of `cpu`, of `ring_bytes`.
+  using OpenEvent = std::function<Result<Fd>(int cpu, std::size_t ring_bytes)>;
 
-  // Takes over an event that owns a ring.
-  Result<> add(int cpu, Fd event, std::size_t ring_bytes);
+  // One ring on each CPU that is online, all of the same size: `most_bytes`, or half of it, and so on down to
+  // `least_bytes`, where the limit of locked memory refuses more. The limit counts all rings of a user
+  // together, so taking the largest for the first CPU would leave nothing for the last. Both are powers of
+  // two of pages.
+  static Result<RingSet> open(const RecordDecoder& decoder, std::size_t most_bytes, std::size_t least_bytes,
+                              const OpenEvent& open_event);
 
   // Appends what has arrived since the last call. In time order, also across calls: what one CPU wrote after
   // we had looked at another is held back until all have been looked at once more, in the same call.
@@ -33,6 +39,8 @@ class RingSet {
   std::size_t memory_bytes() const;                       // locked for the rings
 
  private:
+  explicit RingSet(const RecordDecoder& decoder) : decoder_(decoder) {}
+  Result<> add(int cpu, Fd event, std::size_t ring_bytes);
   struct CpuRing {
     int cpu;
     Fd event;

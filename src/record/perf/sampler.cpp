@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <iterator>
 #include <set>
@@ -84,13 +85,13 @@ Result<PerfSampler> PerfSampler::open(int pid, const PerfSamplerOptions& options
   }
   const perf_event_attr attributes = sampling_attributes(options, with_kernel);
 
-  PerfSampler sampler(RingSet(RecordDecoder(attributes)), with_kernel);
-  for (int cpu : cpus) {
-    auto owner = open_ring_owner(cpu, options.ring_bytes);
-    if (!owner) return tl::unexpected(owner.error());
-    if (auto added = sampler.rings_.add(cpu, std::move(*owner), options.ring_bytes); !added)
-      return tl::unexpected(added.error());
-  }
+  // A ring that holds fewer than two records loses every other one.
+  const std::size_t least_bytes = std::bit_ceil(std::size_t{2} * (options.stack_bytes + 1024));
+  auto rings =
+      RingSet::open(RecordDecoder(attributes), std::max(std::bit_floor(options.ring_bytes), least_bytes),
+                    least_bytes, open_ring_owner);
+  if (!rings) return tl::unexpected(rings.error());
+  PerfSampler sampler(std::move(*rings), with_kernel);
   if (auto added = sampler.add_threads(pid, attributes); !added) return tl::unexpected(added.error());
   return sampler;
 }

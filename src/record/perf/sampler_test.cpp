@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +17,7 @@
 #include "base/clock.h"
 #include "process/maps.h"
 #include "process/threads.h"
+#include "record/perf/event.h"
 
 namespace fathom::record {
 namespace {
@@ -248,6 +250,24 @@ TEST(PerfSampler, AfterStopNothingIsAdded) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
     sampler->drain(events);
     EXPECT_TRUE(events.empty());
+  });
+}
+
+TEST(PerfSampler, LittleLockedMemoryIsSharedEvenlyByAllCpus) {
+  as_nobody([] {
+    // What is allowed without any: perf_event_mlock_kb for each CPU, for all rings of the user.
+    const rlimit none{0, 0};
+    ASSERT_EQ(::setrlimit(RLIMIT_MEMLOCK, &none), 0);
+    Target target([] { burn_cpu(100'000'000); });
+    PerfSamplerOptions options;
+    options.stack_bytes = 8192;
+    auto sampler = PerfSampler::open(target.pid(), options);
+    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    EXPECT_EQ(sampler->fds().size(), online_cpus().size());
+    if (::geteuid() == 0) return;
+    EXPECT_LT(sampler->ring_memory_bytes(), online_cpus().size() * options.ring_bytes);
+    target.go();
+    EXPECT_GT(only<CopiedStackSample>(record_to_the_end(*sampler, target.pid())).size(), 50u);
   });
 }
 

@@ -1,5 +1,7 @@
 #include "record/perf/side_band.h"
 
+#include <algorithm>
+#include <bit>
 #include <type_traits>
 
 #include "record/perf/event.h"
@@ -21,14 +23,14 @@ Result<SideBand> SideBand::open(std::size_t ring_bytes) {
   attributes.wakeup_watermark = 1;
   report_tasks(attributes);
 
-  RingSet rings{RecordDecoder(attributes)};
-  for (int cpu : online_cpus()) {
-    auto event = open_event(attributes, -1, cpu, "mappings, names and threads of all processes");
-    if (!event) return tl::unexpected(event.error());
-    if (auto added = rings.add(cpu, std::move(*event), ring_bytes); !added)
-      return tl::unexpected(added.error());
-  }
-  return SideBand(std::move(rings));
+  constexpr std::size_t kLeast = 32 * 1024;
+  auto rings =
+      RingSet::open(RecordDecoder(attributes), std::max(std::bit_floor(ring_bytes), kLeast), kLeast,
+                    [&](int cpu, std::size_t) {
+                      return open_event(attributes, -1, cpu, "mappings, names and threads of all processes");
+                    });
+  if (!rings) return tl::unexpected(rings.error());
+  return SideBand(std::move(*rings));
 }
 
 void SideBand::drain(std::vector<SideBandEvent>& out) {
