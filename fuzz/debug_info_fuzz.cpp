@@ -1,0 +1,48 @@
+// A hostile ELF file with DWARF, through all that names come from: symbol tables, PLT, libdw, line programs.
+// The file is asked at addresses all over its code. libdw is not built with sanitizers, so only what crashes
+// or hangs is seen of it.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "symbolize/line_program.h"
+#include "symbolize/module_symbols.h"
+
+namespace {
+
+using namespace fathom;
+using namespace fathom::symbolize;
+
+void ask_line_program(std::span<const std::byte> bytes) {
+  const auto program = LineProgram::parse({bytes, bytes, bytes}, 0, "/dir", "unit.c");
+  if (!program) return;
+  const std::vector<std::uint64_t> addresses = {0, 0x1000, 0x1010, 0x401000, ~std::uint64_t{0}};
+  for (const auto& row : program->find(addresses))
+    if (row) program->file(row->file);
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  ask_line_program(std::as_bytes(std::span(data, size)));
+  const Fd fd(::memfd_create("fuzz", MFD_CLOEXEC));
+  if (!fd || ::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
+  Options options;
+  options.debug_directories = {};
+  const std::string path = "/proc/self/fd/" + std::to_string(fd.get());
+  const auto symbols = ModuleSymbols::open({.path = "/srv/program", .open_path = path}, options);
+  std::vector<ElfAddress> addresses;
+  for (std::uint64_t address = 0x200; address < 0x400; address += 2) addresses.push_back({address});
+  for (std::uint64_t address = 0; address < 0x4000; address += 61) addresses.push_back({address});
+  addresses.push_back({~std::uint64_t{0}});
+  if (symbols->resolve(addresses).size() != addresses.size()) std::abort();
+  symbols->release_memory();
+  symbols->resolve(std::span(addresses).first(3));
+  return 0;
+}
