@@ -5,68 +5,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
-#include <thread>
 
-#include "base/clock.h"
-#include "record/proc/cpu_times.h"
 #include "record/proc/memory_sampler.h"
 
 namespace fathom::record {
 namespace {
-
-using Readings = std::vector<CpuTimes::Reading>;
-
-TEST(CpuTimes, WhatAThreadUsedBeforeTheRecordingIsNotCounted) {
-  CpuTimes times(1, false);
-  times.apply(Readings{{10, 5000}, {11, 100}});
-  times.apply(Readings{{10, 5700}, {11, 100}});
-  EXPECT_EQ(times.threads(), (std::vector<ThreadTime>{{10, 700, false}, {11, 0, false}}));
-}
-
-TEST(CpuTimes, AThreadThatAppearsLaterCountsFromItsStart) {
-  CpuTimes times(1, false);
-  times.apply(Readings{{10, 5000}});
-  times.apply(Readings{{10, 5000}, {12, 300}});
-  EXPECT_EQ(times.threads(), (std::vector<ThreadTime>{{10, 0, false}, {12, 300, false}}));
-}
-
-TEST(CpuTimes, AProcessBornInsideCountsFromItsStart) {
-  CpuTimes times(1, true);
-  times.apply(Readings{{10, 5000}});
-  EXPECT_EQ(times.total_ns(), 5000u);
-}
-
-TEST(CpuTimes, AThreadThatHasEndedKeepsItsLastValue) {
-  CpuTimes times(1, false);
-  times.apply(Readings{{10, 0}, {11, 100}});
-  times.apply(Readings{{10, 1}, {11, 400}});
-  times.apply(Readings{{10, 2}});
-  times.apply({});
-  EXPECT_EQ(times.threads(), (std::vector<ThreadTime>{{10, 2, true}, {11, 300, true}}));
-}
-
-TEST(CpuTimes, ANumberThatIsUsedAgainIsAnotherThread) {
-  CpuTimes times(1, false);
-  times.apply(Readings{{11, 100}});
-  times.apply(Readings{{11, 400}});
-  times.apply(Readings{{11, 50}});
-  EXPECT_EQ(times.threads(), (std::vector<ThreadTime>{{11, 300, true}, {11, 50, false}}));
-}
-
-TEST(CpuTimes, OwnWorkIsSeenAndAGoneProcessIsTold) {
-  CpuTimes times(::getpid(), false);
-  ASSERT_TRUE(times.update());
-  const std::uint64_t until = clock_ns(CLOCK_THREAD_CPUTIME_ID) + 30'000'000;
-  while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until) {
-  }
-  ASSERT_TRUE(times.update());
-  EXPECT_GE(times.total_ns(), 20'000'000u);
-  EXPECT_LT(times.total_ns(), 10'000'000'000u);
-  CpuTimes gone(0x3fffff, false);
-  EXPECT_EQ(gone.update().error().kind, ErrorKind::kNotFound);
-}
 
 TEST(Pressure, TotalsOfBothLines) {
   EXPECT_EQ(parse_pressure("some avg10=0.12 avg60=0.00 avg300=0.00 total=12345\n"
