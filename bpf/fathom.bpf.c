@@ -16,4 +16,6 @@
 
 #include "processes.h"
 
+#include "off_cpu.h"
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

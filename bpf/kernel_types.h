@@ -57,11 +57,45 @@ struct mm_struct;
 struct sched_entity {
   u64 sum_exec_runtime;
 };
+struct files_struct;
 struct task_struct {
+  unsigned int __state;
+  struct files_struct* files;
   int pid, tgid;
   struct sched_entity se;
   unsigned int flags;
   struct mm_struct* mm;
+};
+struct super_block {
+  u32 s_dev;
+};
+struct inode {
+  u16 i_mode;
+  unsigned long i_ino;
+  struct super_block* i_sb;
+};
+struct file {
+  struct inode* f_inode;
+  void* private_data;
+};
+struct fdtable {
+  unsigned int max_fds;
+  struct file** fd;
+};
+struct files_struct {
+  struct fdtable* fdt;
+};
+struct sock_common {
+  u32 skc_daddr;
+  u16 skc_dport;
+  u16 skc_num;
+  u16 skc_family;
+};
+struct sock {
+  struct sock_common __sk_common;
+};
+struct socket {
+  struct sock* sk;
 };
 #pragma clang attribute pop
 

@@ -60,7 +60,7 @@ __attribute__((noinline)) int walk_user_stack(struct step_walk* w, struct stack_
   hash = buffer->header.stack_id;
 #pragma unroll 1
   for (int i = 0; i < WALK_MAX_FRAMES; i++) {
-    u64 frame = w->pc | (w->exact ? WALK_EXACT : 0);
+    u64 frame = w->pc | (u64)w->exact << 63; /* WALK_EXACT, without a branch for the verifier */
     int result;
     buffer->frames[(n + count) & (FRAME_SLOTS - 1)] = frame;
     hash = hash_word(hash, frame);

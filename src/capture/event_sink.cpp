@@ -1,5 +1,7 @@
 #include "capture/event_sink.h"
 
+#include <algorithm>
+
 #include "wire/walk.h"
 
 namespace fathom::capture {
@@ -15,11 +17,38 @@ bool is_complete(std::uint8_t end) {
   return end == WALK_ROOT || end == WALK_KERNEL_THREAD || end == WALK_EXITING;
 }
 
+// When an event is due among the others of its batch: a wait when it was over.
+struct EventTime {
+  std::uint64_t operator()(const record::Event& event) const {
+    if (const auto* wait = std::get_if<record::Waited>(&event))
+      return wait->out_ns + wait->waited_ns + wait->queued_ns;
+    return std::visit([](const auto& e) { return time_of(e); }, event);
+  }
+  template <class E>
+  static std::uint64_t time_of(const E& event) {
+    if constexpr (requires { event.time_ns; })
+      return event.time_ns;
+    else
+      return 0;
+  }
+};
+constexpr EventTime event_time;
+
+profile::WaitState wait_state(std::uint32_t state) {
+  // enum of include/linux/sched.h; a killable or freezable wait has more bits set.
+  if (state == 0) return profile::WaitState::kPreempted;
+  if (state & 1) return profile::WaitState::kInterruptible;
+  if (state & 2) return profile::WaitState::kUninterruptible;
+  if (state & 4) return profile::WaitState::kStopped;
+  if (state & 8) return profile::WaitState::kTraced;
+  return profile::WaitState::kOther;
+}
+
 }  // namespace
 
 EventSink::EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks,
                      Source& source)
-    : profile_(profile), processes_(processes), resolver_(stacks), source_(source) {}
+    : profile_(profile), processes_(processes), resolver_(stacks), source_(source), objects_(profile) {}
 
 void EventSink::take(Batch& batch) {
   std::size_t next = 0;
@@ -36,6 +65,9 @@ void EventSink::take(Batch& batch) {
         ++profile_.quality.lost_throttled;
     }
   };
+  // Rings are drained one after the other; a stack comes before what it is the stack of, which is never
+  // earlier.
+  std::ranges::stable_sort(batch.samples, {}, event_time);
   for (const record::Event& event : batch.samples) {
     if (const auto* seen = std::get_if<record::StackSeen>(&event)) {
       catch_up(seen->time_ns);
@@ -46,6 +78,11 @@ void EventSink::take(Batch& batch) {
     } else if (const auto* copied = std::get_if<record::CopiedStackSample>(&event)) {
       catch_up(copied->time_ns);
       on(*copied);
+    } else if (const auto* waited = std::get_if<record::Waited>(&event)) {
+      catch_up(waited->out_ns);
+      on(*waited);
+    } else if (const auto* times = std::get_if<record::ThreadWaitTime>(&event)) {
+      on(*times);
     } else if (const auto* ended = std::get_if<record::ThreadCpuTime>(&event)) {
       ended_threads_.push_back(*ended);
     }
@@ -104,6 +141,60 @@ void EventSink::add_sample(const record::StackSample& event, const ResolvedStack
     ++profile_.quality.complete;
   else
     ++early_ends_[{stack.end, stack.end_module.value}];
+}
+
+profile::ThreadId EventSink::waker_row(const record::Waited& event) {
+  if (event.waker_tid == 0 || event.waker_pid == 0) return profile::kNoThread;
+  if (processes_.is_recorded(event.waker_pid)) return processes_.thread_row(event.waker_pid, event.waker_tid);
+  const auto [known, is_new] = foreign_wakers_.try_emplace(event.waker_tid);
+  if (is_new) known->second = processes_.foreign_thread_row(event.waker_pid, event.waker_tid);
+  return known->second;
+}
+
+void EventSink::on(const record::Waited& event) {
+  const auto stack = stacks_.find(event.stack_id);
+  profile::Wait wait;
+  wait.start_ns = event.out_ns;
+  wait.waited_ns = event.waited_ns;
+  wait.queued_ns = event.queued_ns;
+  wait.thread = processes_.thread_row(event.pid, event.tid);
+  if (stack != stacks_.end()) {
+    wait.stack = stack->second.stack;
+    wait.end = stack->second.end;
+  } else {
+    ++profile_.quality.lost_stack;
+  }
+  if (const auto waker = stacks_.find(event.waker_stack_id); waker != stacks_.end())
+    wait.waker_stack = waker->second.stack;
+  wait.waker = waker_row(event);
+  wait.system_call = event.system_call;
+  wait.weight = event.weight;
+  wait.state = wait_state(event.state);
+  wait.began_before = event.began_before;
+  wait.unfinished = event.unfinished;
+  const auto found = objects_.find(event);
+  wait.object = found.object;
+  wait.argument = found.argument;
+  profile_.waits.push_back(wait);
+  ++profile_.quality.waits;
+}
+
+void EventSink::on(const record::ThreadWaitTime& event) {
+  const auto row = processes_.known_thread_row(event.tid);
+  if (!row) {
+    if (event.waited_ns + event.queued_ns == 0 || !processes_.is_recorded(event.pid)) return;
+  }
+  profile::Thread& thread =
+      profile_.threads[row ? row->value : processes_.thread_row(event.pid, event.tid).value];
+  thread.ran_ns = event.ran_ns;
+  thread.waited_ns = event.waited_ns;
+  thread.queued_ns = event.queued_ns;
+  thread.waits = event.waits;
+  thread.preemptions = event.preemptions;
+  profile_.quality.unwalked_waits += event.unwalked_waits - thread.unwalked_waits;
+  profile_.quality.unwalked_ns += event.unwalked_ns - thread.unwalked_ns;
+  thread.unwalked_waits = event.unwalked_waits;
+  thread.unwalked_ns = event.unwalked_ns;
 }
 
 void EventSink::finish() {

@@ -12,6 +12,7 @@
 #include "capture/process_table.h"
 #include "capture/source.h"
 #include "capture/stack_resolver.h"
+#include "capture/wait_objects.h"
 #include "profile/profile.h"
 
 namespace fathom::capture {
@@ -21,6 +22,9 @@ class EventSink {
   EventSink(profile::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source);
 
   void take(Batch& batch);
+  // A wait that user space has found by itself: in progress when the recording began or ended.
+  void take(const record::Waited& wait) { on(wait); }
+  void take(const record::ThreadWaitTime& times) { on(times); }
   // At the end: samples whose stack never arrived are lost.
   void finish();
 
@@ -34,6 +38,9 @@ class EventSink {
   void on(const record::StackSeen& event);
   void on(const record::StackSample& event);
   void on(const record::CopiedStackSample& event);
+  void on(const record::Waited& event);
+  void on(const record::ThreadWaitTime& event);
+  profile::ThreadId waker_row(const record::Waited& event);
   void add_sample(const record::StackSample& event, const ResolvedStack& stack);
   void update_early_ends();
 
@@ -41,6 +48,7 @@ class EventSink {
   ProcessTable& processes_;
   StackResolver& resolver_;
   Source& source_;
+  WaitObjects objects_;
   std::unordered_map<std::uint64_t, ResolvedStack> stacks_;  // by stack id
   std::unordered_map<std::uint64_t, std::vector<record::StackSample>>
       orphans_;  // their stack is still to come
@@ -48,6 +56,7 @@ class EventSink {
   std::map<std::pair<std::uint8_t, std::uint32_t>, std::uint64_t> early_ends_;  // reason, module
   std::map<std::int32_t, bool> doubtful_;
   std::vector<record::ThreadCpuTime> ended_threads_;
+  std::unordered_map<std::int32_t, profile::ThreadId> foreign_wakers_;  // by tid: threads of other processes
 };
 
 }  // namespace fathom::capture

@@ -259,6 +259,23 @@ ThreadId ProcessTable::thread_row(std::int32_t pid, std::int32_t tid) {
   return *thread.row;
 }
 
+ThreadId ProcessTable::foreign_thread_row(std::int32_t pid, std::int32_t tid) {
+  const auto [process, is_new] = foreign_.try_emplace(pid);
+  if (is_new) {
+    process->second = ProcessId{static_cast<std::uint32_t>(profile_.processes.size())};
+    profile::Process row;
+    row.pid = pid;
+    if (auto info = process::read_process(pid)) row.name = profile_.strings.intern(info->name);
+    profile_.processes.push_back(row);
+  }
+  profile::Thread row;
+  row.process = process->second;
+  row.tid = tid;
+  if (auto name = process::read_thread_name(pid, tid)) row.name = profile_.strings.intern(*name);
+  profile_.threads.push_back(row);
+  return ThreadId{static_cast<std::uint32_t>(profile_.threads.size() - 1)};
+}
+
 std::optional<ThreadId> ProcessTable::known_thread_row(std::int32_t tid) const {
   const auto thread = threads_.find(tid);
   return thread == threads_.end() ? std::nullopt : thread->second.row;

@@ -65,6 +65,8 @@ class ProcessTable {
   // The row of a thread, made at its first use: threads come and go by the thousands, and most leave no
   // sample.
   profile::ThreadId thread_row(std::int32_t pid, std::int32_t tid);
+  // A row for a thread of a process that is not recorded, such as one that wakes ours.
+  profile::ThreadId foreign_thread_row(std::int32_t pid, std::int32_t tid);
   // nullopt if the thread never had a sample.
   std::optional<profile::ThreadId> known_thread_row(std::int32_t tid) const;
   std::optional<std::int32_t> pid_of(std::int32_t tid) const;
@@ -110,7 +112,8 @@ class ProcessTable {
   WalkerControl& walker_;
   bool follow_children_;
   std::map<std::int32_t, LiveProcess> processes_;
-  std::unordered_map<std::int32_t, LiveThread> threads_;  // by tid; ended ones stay for late events
+  std::unordered_map<std::int32_t, LiveThread> threads_;          // by tid; ended ones stay for late events
+  std::unordered_map<std::int32_t, profile::ProcessId> foreign_;  // by pid
   std::deque<std::pair<std::uint64_t, std::int32_t>> ended_threads_;  // when, tid
 };
 

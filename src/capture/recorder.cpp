@@ -291,10 +291,15 @@ Result<> Recording::save() {
   auto written = writer_->append(profile_);
   if (!written) {
     profile_.quality.lost_disk += profile_.samples.size();
+    profile_.quality.samples -= profile_.samples.size();
+    profile_.quality.waits -= profile_.waits.size();
+    profile_.quality.lost_waits += profile_.waits.size();
     profile_.samples.clear();
+    profile_.waits.clear();
     return written;
   }
   profile_.samples.clear();
+  profile_.waits.clear();
   for (auto& series : profile_.series) series.points.clear();
   return {};
 }
@@ -389,6 +394,7 @@ Result<RecordOutcome> Recording::run(const Progress& progress) {
 }  // namespace
 
 Result<RecordOutcome> record(const RecordOptions& options, const Progress& progress) {
+  ::signal(SIGXFSZ, SIG_IGN);  // a limit on file sizes is an error of the write, not our end
   Recording recording(options);
   return recording.run(progress);
 }

@@ -64,7 +64,7 @@ std::optional<Metric> metric_from(std::string_view name) {
   return std::nullopt;
 }
 
-Profile::Profile() : modules(1), stacks(1) {}
+Profile::Profile() : modules(1), stacks(1), objects(1) {}
 
 std::string Profile::pseudo_name(const Frame& frame) const {
   const Module& module = modules[frame.module.value];

@@ -1,6 +1,7 @@
-// The model that everything meets in: recorders and readers fill it, reports and writers drain it, and neither side sees
-// the other. Tables of plain structs joined by typed ids; rows are only ever appended, so a writer can save what is new
-// since its last visit, and parents stand before their children. Knows no format and no user interface.
+// The model that everything meets in: recorders and readers fill it, reports and writers drain it, and
+// neither side sees the other. Tables of plain structs joined by typed ids; rows are only ever appended, so a
+// writer can save what is new since its last visit, and parents stand before their children. Knows no format
+// and no user interface.
 //
 //   strings   every text once
 //   modules   files and pseudo-files that code comes from
@@ -9,6 +10,7 @@
 //   stacks    prefix tree: a stack is its parent (towards the root) and a frame
 //   processes, threads
 //   samples   what the sources delivered: (metric, time, thread, stack, value)
+//   objects, waits   what threads waited for, and each wait
 //   series    numbers over time
 //   quality   what is known about the truth of all this
 #pragma once
@@ -61,7 +63,8 @@ class StringTable {
 
  private:
   struct Hash {
-    using is_transparent = void;  // looked up by view: most texts are there already, and then nothing is allocated
+    using is_transparent =
+        void;  // looked up by view: most texts are there already, and then nothing is allocated
     std::size_t operator()(std::string_view text) const noexcept {
       return std::hash<std::string_view>{}(text);
     }
@@ -71,9 +74,9 @@ class StringTable {
 };
 
 enum class ModuleKind : std::uint8_t {
-  kUnknown,    // row 0: the address belongs to nothing that was mapped
-  kFile,       // an ELF file
-  kKernel,     // the kernel and its modules; frames hold process (kernel) addresses
+  kUnknown,  // row 0: the address belongs to nothing that was mapped
+  kFile,     // an ELF file
+  kKernel,   // the kernel and its modules; frames hold process (kernel) addresses
   kVdso,
   kAnonymous,  // executable memory without a file: code made at run time; frames hold process addresses
   kNames,      // imported text: frames have names and no addresses
@@ -81,13 +84,13 @@ enum class ModuleKind : std::uint8_t {
 
 // Where the names of a module came from, and so what they are worth.
 enum class SymbolSource : std::uint8_t {
-  kNone,        // stripped: no names
-  kDynsym,      // exported names only
-  kSymtab,      // every function
-  kDwarf,       // every function, inlined calls and lines
+  kNone,    // stripped: no names
+  kDynsym,  // exported names only
+  kSymtab,  // every function
+  kDwarf,   // every function, inlined calls and lines
   kKallsyms,
   kPerfMap,
-  kPseudo,      // function bounds from .eh_frame, named by their address
+  kPseudo,  // function bounds from .eh_frame, named by their address
 };
 
 struct Module {
@@ -114,13 +117,14 @@ struct Line {
   auto operator<=>(const Line&) const = default;
 };
 
-// One place in one module, found by `address`: an ELF address for files and the vdso, a process address otherwise, 0 for
-// kNames. It is the address that tables are asked with: for a return address, one byte less (FrameAddress::for_lookup).
+// One place in one module, found by `address`: an ELF address for files and the vdso, a process address
+// otherwise, 0 for kNames. It is the address that tables are asked with: for a return address, one byte less
+// (FrameAddress::for_lookup).
 struct Frame {
   ModuleId module;
   ElfAddress address;
-  // Innermost first: [0] is where the address is, the others called it and were inlined into one another. Empty: no
-  // name is known (yet).
+  // Innermost first: [0] is where the address is, the others called it and were inlined into one another.
+  // Empty: no name is known (yet).
   std::uint32_t first_line = 0;
   std::uint32_t line_count = 0;
   auto operator<=>(const Frame&) const = default;
@@ -149,11 +153,20 @@ struct Thread {
   std::uint64_t start_ns = 0;
   std::uint64_t end_ns = 0;
   std::uint64_t cpu_ns = 0;  // exact CPU time inside the recording, from the scheduler; 0 if unknown
+  // Exact, booked at every switch, when waiting was recorded: ran + waited + queued is the thread's life
+  // inside the recording. `queued` is the time in which it could run and had no CPU.
+  std::uint64_t ran_ns = 0, waited_ns = 0, queued_ns = 0;
+  std::uint64_t waits = 0,
+                preemptions = 0;  // how often it was switched out: to wait, or though it could run on
+  // Those of them whose stack was not walked, as there were too many: others of the thread stand for them
+  // (Wait::weight).
+  std::uint64_t unwalked_waits = 0, unwalked_ns = 0;
   auto operator<=>(const Thread&) const = default;
 };
+inline constexpr ThreadId kNoThread{UINT32_MAX};
 
 enum class Metric : std::uint8_t {
-  kCpu,  // value: samples
+  kCpu,     // value: samples
   kOffCpu,  // value: nanoseconds waited
   kWall,
   kHeapAllocated,
@@ -177,6 +190,59 @@ struct Sample {
   Metric metric = Metric::kCpu;
   WalkEnd end = 0;
   auto operator<=>(const Sample&) const = default;
+};
+
+// What threads wait for: a lock, a file, a peer. Row 0: nothing known.
+enum class ObjectKind : std::uint8_t {
+  kNone,
+  kFutex,       // address: of the futex word, in the process
+  kFile,        // name: its path
+  kMappedFile,  // name: the path of the file behind a page that was missing
+  kMemory,      // a page without a file; name: of the mapping; address: of the page, in the process
+  kPipe,
+  kSocket,   // name: of the peer, as far as known
+  kPoll,     // an epoll, an eventfd, a timer: address is the descriptor
+  kProcess,  // a child; address: its pid
+};
+struct WaitObject {
+  ObjectKind kind = ObjectKind::kNone;
+  StringId name;
+  std::uint64_t address = 0;
+  std::int32_t pid = 0;  // whose address or descriptor it is; 0 for files
+  auto operator<=>(const WaitObject&) const = default;
+};
+using WaitObjectId = Id<struct WaitObjectTag>;
+
+// The state in which the scheduler took the thread off its CPU.
+enum class WaitState : std::uint8_t {
+  kPreempted,
+  kInterruptible,
+  kUninterruptible,
+  kStopped,
+  kTraced,
+  kOther
+};
+
+// One wait of one thread: from being switched out to running again. Facts only; what to call it is the
+// business of report/.
+struct Wait {
+  std::uint64_t start_ns = 0;   // CLOCK_MONOTONIC; not before the recording
+  std::uint64_t waited_ns = 0;  // until it was woken; 0 if preempted
+  std::uint64_t queued_ns = 0;  // from then on until it had a CPU
+  ThreadId thread;
+  StackId stack;
+  ThreadId waker = kNoThread;  // who woke it: a thread, of any process; kNoThread: unknown, or no thread
+  StackId waker_stack;         // 0: not walked
+  WaitObjectId object;
+  std::int32_t system_call = -1;  // number; -1: none, as in a page fault or when preempted in user mode
+  // futex: the operation; reading and writing: bytes asked for; a page fault: offset of the page in the file.
+  std::uint64_t argument = 0;
+  std::uint32_t weight = 1;  // so many waits of this thread does it stand for, itself included
+  WaitState state = WaitState::kOther;
+  WalkEnd end = 0;
+  bool began_before = false;  // was waiting when the recording began: only the part inside counts
+  bool unfinished = false;    // still waiting when it ended
+  auto operator<=>(const Wait&) const = default;
 };
 
 struct Point {
@@ -214,28 +280,35 @@ struct Quality {
   std::uint64_t complete = 0;          // walks that reached the start of the thread
   std::uint64_t kernel_truncated = 0;  // kernel stacks deeper than the buffer
   std::vector<EarlyEnd> early_ends;
-  std::uint64_t table_overflows = 0;   // modules without unwind table because the table space was full
-  std::uint64_t profiler_cpu_ns = 0;   // of the profiler's own process
+  std::uint64_t table_overflows = 0;     // modules without unwind table because the table space was full
+  std::uint64_t profiler_cpu_ns = 0;     // of the profiler's own process
   std::uint64_t profiler_rss_bytes = 0;  // its peak
-  std::uint64_t bpf_ns = 0;            // time inside our BPF programs, where the kernel measures it; else 0
+  std::uint64_t bpf_ns = 0;              // time inside our BPF programs, where the kernel measures it; else 0
   std::uint64_t bpf_runs = 0;
   std::uint64_t kernel_memory_bytes = 0;  // locked for tables and rings
-  std::uint64_t target_stops = 0;      // times that we stopped a thread of the target
-  std::uint64_t target_stop_ns = 0;    // longest
-  bool truncated = false;              // the recording ended without its last block (killed)
-  std::vector<std::string> notes;      // sentences: what could not be seen and why
+  std::uint64_t target_stops = 0;         // times that we stopped a thread of the target
+  std::uint64_t target_stop_ns = 0;       // longest
+  // Waiting, when it was recorded.
+  std::uint64_t waits = 0;           // rows stored
+  std::uint64_t unwalked_waits = 0;  // booked, but represented by the weight of others
+  std::uint64_t unwalked_ns = 0;
+  std::uint64_t lost_waits = 0;    // walked, but the ring was full: their time is missing from the stacks
+  std::uint64_t switches = 0;      // of recorded threads, booked
+  std::uint64_t switch_ns = 0;     // time inside our scheduler programs
+  bool truncated = false;          // the recording ended without its last block (killed)
+  std::vector<std::string> notes;  // sentences: what could not be seen and why
   auto operator<=>(const Quality&) const = default;
 };
 
 // Facts about the recording as a whole. Extra facts go to `facts` (documented in docs/format.md).
 struct Meta {
-  std::string target;            // what the user asked for: "redis-server (pid 12)", "cc1plus -O2 x.cpp"
-  std::string engine;            // "bpf", "perf", "proc", "import"
-  std::string event;             // "cpu-clock", "cycles"
+  std::string target;  // what the user asked for: "redis-server (pid 12)", "cc1plus -O2 x.cpp"
+  std::string engine;  // "bpf", "perf", "proc", "import"
+  std::string event;   // "cpu-clock", "cycles"
   std::uint32_t frequency_hz = 0;
-  std::uint64_t start_ns = 0;        // CLOCK_MONOTONIC
+  std::uint64_t start_ns = 0;  // CLOCK_MONOTONIC
   std::uint64_t end_ns = 0;
-  std::uint64_t start_unix_ns = 0;   // CLOCK_REALTIME at start_ns
+  std::uint64_t start_unix_ns = 0;           // CLOCK_REALTIME at start_ns
   std::map<std::string, std::string> facts;  // "host", "kernel", "cpu", "cpus", "command", "exit" ...
   auto operator<=>(const Meta&) const = default;
 };
@@ -243,14 +316,16 @@ struct Meta {
 struct Profile {
   Meta meta;
   StringTable strings;
-  std::vector<Module> modules;      // row 0: unknown
+  std::vector<Module> modules;  // row 0: unknown
   std::vector<Function> functions;
   std::vector<Line> lines;
   std::vector<Frame> frames;
-  std::vector<Stack> stacks;        // row 0: the empty stack
+  std::vector<Stack> stacks;  // row 0: the empty stack
   std::vector<Process> processes;
   std::vector<Thread> threads;
   std::vector<Sample> samples;
+  std::vector<WaitObject> objects;  // row 0: nothing known
+  std::vector<Wait> waits;
   std::vector<Series> series;
   Quality quality;
 
@@ -265,12 +340,14 @@ struct Profile {
   bool operator==(const Profile& other) const = default;
 };
 
-// Fills a profile, finding rows that are there already. One per profile; rows must not be added behind its back.
+// Fills a profile, finding rows that are there already. One per profile; rows must not be added behind its
+// back.
 class Builder {
  public:
   explicit Builder(Profile& profile);  // `profile` outlives the builder; its rows so far are known to it
   StringId string(std::string_view text) { return profile_.strings.intern(text); }
-  ModuleId module(const Module& module);  // found again by kind, path (name, if there is no path) and build id
+  ModuleId module(
+      const Module& module);  // found again by kind, path (name, if there is no path) and build id
   FunctionId function(std::string_view name, ModuleId module);
   FrameId frame(ModuleId module, ElfAddress address);
   // A frame that has only a name (imported text).
@@ -282,8 +359,8 @@ class Builder {
     std::uint32_t line;
   };
   void name_frame(FrameId frame, const std::vector<NamedLine>& lines);
-  // The frame with exactly these names, made if there is none. For text that was imported with inlined calls or lines
-  // (address 0), and for merging recordings in which one address had two names.
+  // The frame with exactly these names, made if there is none. For text that was imported with inlined calls
+  // or lines (address 0), and for merging recordings in which one address had two names.
   FrameId frame_with_lines(ModuleId module, ElfAddress address, const std::vector<NamedLine>& lines);
   StackId stack(StackId parent, FrameId frame);
 
@@ -307,13 +384,15 @@ class Builder {
   std::unordered_map<std::string, std::uint32_t> modules_, frames_by_lines_;
 };
 
-// Every id in range (so a sample needs a thread, and a thread its process), parents before children, lines inside their
-// table, enumerators known. A profile that was read from a file is checked before anything else sees it.
+// Every id in range (so a sample needs a thread, and a thread its process), parents before children, lines
+// inside their table, enumerators known. A profile that was read from a file is checked before anything else
+// sees it.
 Result<> check(const Profile& profile);
 
-// Adds all of `from` to `into`: tables are joined by content, samples and series are appended, quality is added up.
-// A process is joined by pid, start and names; a thread by process, tid, start and name. A frame that is named in one of
-// the two is named in the result; an address with two different names becomes two frames. Both sides pass check().
+// Adds all of `from` to `into`: tables are joined by content, samples and series are appended, quality is
+// added up. A process is joined by pid, start and names; a thread by process, tid, start and name. A frame
+// that is named in one of the two is named in the result; an address with two different names becomes two
+// frames. Both sides pass check().
 void merge(Profile& into, const Profile& from);
 
 }  // namespace fathom::profile

@@ -60,6 +60,30 @@ struct CopiedStackSample {
   bool operator==(const CopiedStackSample&) const = default;
 };
 
+// A wait that is over, whose stacks a StackSeen has told.
+struct Waited {
+  std::uint64_t out_ns = 0;     // switched out
+  std::uint64_t waited_ns = 0;  // until it was woken
+  std::uint64_t queued_ns = 0;  // from then on until it ran
+  std::int32_t pid = 0, tid = 0;
+  std::int32_t waker_pid = 0, waker_tid = 0;  // 0: unknown, or no thread
+  std::uint64_t stack_id = 0, waker_stack_id = 0;
+  std::int32_t system_call = -1;
+  std::uint32_t weight = 1;
+  std::uint32_t state = 0;  // of the task; 0: preempted
+  std::uint64_t arguments[4] = {};
+  std::uint64_t fault_address = 0;
+  // The file behind the first argument, where that is a descriptor; inode 0: none.
+  std::uint64_t inode = 0;
+  std::uint32_t device = 0;     // as the kernel has it: 12 bits major, 20 bits minor
+  std::uint32_t file_mode = 0;  // S_IFMT bits
+  std::uint32_t peer_family = 0;
+  std::uint64_t peer_address = 0;
+  std::uint32_t peer_port = 0, local_port = 0;
+  bool began_before = false, unfinished = false;
+  bool operator==(const Waited&) const = default;
+};
+
 struct ProcessForked {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, parent_pid = 0;
@@ -93,6 +117,15 @@ struct ThreadCpuTime {
   std::int32_t pid = 0, tid = 0;
   std::uint64_t cpu_ns = 0;
   bool operator==(const ThreadCpuTime&) const = default;
+};
+
+// Where the life of a thread inside the recording went, when it ends or the recording does.
+struct ThreadWaitTime {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t ran_ns = 0, waited_ns = 0, queued_ns = 0;
+  std::uint64_t waits = 0, preemptions = 0, unwalked_waits = 0, unwalked_ns = 0;
+  bool operator==(const ThreadWaitTime&) const = default;
 };
 
 struct ThreadNamed {
@@ -142,9 +175,9 @@ struct Throttled {
   bool operator==(const Throttled&) const = default;
 };
 
-using Event =
-    std::variant<StackSample, StackSeen, CopiedStackSample, ProcessForked, ProcessExeced, ThreadStarted,
-                 ThreadEnded, ThreadCpuTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+using Event = std::variant<StackSample, Waited, StackSeen, CopiedStackSample, ProcessForked, ProcessExeced,
+                           ThreadStarted, ThreadEnded, ThreadCpuTime, ThreadWaitTime, ThreadNamed,
+                           MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

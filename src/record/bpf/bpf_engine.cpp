@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -47,6 +48,32 @@ tl::unexpected<Error> load_error(int error_number) {
               "fathom doctor names what this kernel lacks; kernels from 5.15 on with BTF are known to work");
 }
 
+Waited waited(const off_cpu_event_wait& event) {
+  Waited wait;
+  wait.out_ns = event.out_ns;
+  wait.waited_ns = event.waited_ns;
+  wait.queued_ns = event.queued_ns;
+  wait.pid = static_cast<std::int32_t>(event.pid);
+  wait.tid = static_cast<std::int32_t>(event.tid);
+  wait.waker_pid = static_cast<std::int32_t>(event.waker_pid);
+  wait.waker_tid = static_cast<std::int32_t>(event.waker_tid);
+  wait.stack_id = event.stack_id;
+  wait.waker_stack_id = event.waker_stack_id;
+  wait.system_call = event.system_call;
+  wait.weight = event.weight;
+  wait.state = event.state;
+  std::copy(std::begin(event.arguments), std::end(event.arguments), wait.arguments);
+  wait.fault_address = event.fault_address;
+  wait.inode = event.inode;
+  wait.device = event.device;
+  wait.file_mode = event.file_mode;
+  wait.peer_family = event.peer_family;
+  wait.peer_address = event.peer_address;
+  wait.peer_port = event.peer_port;
+  wait.local_port = event.local_port;
+  return wait;
+}
+
 }  // namespace
 
 Result<void*> BpfEngine::map_array(int fd, std::size_t size) {
@@ -71,6 +98,16 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   bpf_map__set_max_entries(maps.cpu_ring, options.ring_bytes);
   engine->skeleton_->rodata->cpu_ring_wakeup_bytes = options.ring_bytes / 4;
   engine->skeleton_->rodata->follow_children = options.follow_children;
+  auto& programs = engine->skeleton_->progs;
+  for (bpf_program* program : {programs.thread_switched, programs.thread_born, programs.thread_woken,
+                               programs.thread_ended, programs.page_faulted})
+    bpf_program__set_autoload(program, options.off_cpu);
+  bpf_program__set_autoload(programs.sample_cpu, options.cpu);
+  bpf_map__set_max_entries(maps.off_cpu_ring, options.off_cpu ? options.ring_bytes : 4096);
+  if (!options.off_cpu) bpf_map__set_max_entries(maps.thread_accounts, 1);
+  engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second / 10);
+  engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second / 10);
+  engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
   if (const int error = fathom_bpf__load(engine->skeleton_); error != 0) return load_error(-error);
 
   auto rows = engine->map_array(bpf_map__fd(maps.unwind_rows), std::size_t{row_lines} * 64);
@@ -92,8 +129,10 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
 
   engine->rings_ = ring_buffer__new(bpf_map__fd(maps.cpu_ring), &BpfEngine::on_event, engine.get(), nullptr);
   if (engine->rings_ == nullptr) return load_error(errno);
-  if (ring_buffer__add(engine->rings_, bpf_map__fd(maps.exit_ring), &BpfEngine::on_event, engine.get()) != 0)
-    return load_error(errno);
+  for (const bpf_map* ring : {maps.exit_ring, maps.off_cpu_ring}) {
+    if (ring_buffer__add(engine->rings_, bpf_map__fd(ring), &BpfEngine::on_event, engine.get()) != 0)
+      return load_error(errno);
+  }
   return engine;
 }
 
@@ -117,8 +156,9 @@ Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& outpu
   attributes.sample_freq = options_.frequency_hz;
   attributes.exclude_idle = 1;
   attributes.disabled = 1;
-  // Per CPU, for all processes: an event of one process is armed and disarmed at each of its context switches, which was
-  // measured to cost ten times as much as the program's look at processes that are not recorded.
+  // Per CPU, for all processes: an event of one process is armed and disarmed at each of its context
+  // switches, which was measured to cost ten times as much as the program's look at processes that are not
+  // recorded.
   auto opened = record::open_event(attributes, -1, cpu, options_.event);
   if (!opened) return tl::unexpected<Error>(opened.error());
   Fd fd = std::move(*opened);
@@ -132,13 +172,24 @@ Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& outpu
 }
 
 Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
-  for (bpf_program* program :
-       {skeleton_->progs.process_forked, skeleton_->progs.process_execed, skeleton_->progs.thread_exited}) {
+  std::vector<bpf_program*> programs = {skeleton_->progs.process_forked, skeleton_->progs.process_execed,
+                                        skeleton_->progs.thread_exited};
+  if (options_.off_cpu) {
+    for (bpf_program* program : {skeleton_->progs.thread_born, skeleton_->progs.thread_woken,
+                                 skeleton_->progs.thread_ended, skeleton_->progs.thread_switched})
+      programs.push_back(program);
+  }
+  for (bpf_program* program : programs) {
     bpf_link* link = bpf_program__attach(program);
     if (link == nullptr)
       return system_error(std::string("bpf: attaching ") + bpf_program__name(program), errno);
     links_.push_back(link);
   }
+  if (options_.off_cpu) {  // a kernel without this tracepoint cannot tell which page a fault waited for; that
+                           // is all
+    if (bpf_link* link = bpf_program__attach(skeleton_->progs.page_faulted)) links_.push_back(link);
+  }
+  if (!options_.cpu) return {};
   for (const int cpu : online_cpus()) {
     if (auto opened = open_event(cpu, output_fd); !opened) return opened;
   }
@@ -225,6 +276,23 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
                                      static_cast<std::int32_t>(event.tid), event.cpu_ns});
       break;
     }
+    case OFF_CPU_EVENT_WAIT: {
+      off_cpu_event_wait event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(waited(event));
+      break;
+    }
+    case OFF_CPU_EVENT_THREAD_END: {
+      off_cpu_event_thread_end event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(ThreadWaitTime{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                      static_cast<std::int32_t>(event.tid), event.ran_ns, event.waited_ns,
+                                      event.queued_ns, event.waits, event.preemptions, event.unwalked_waits,
+                                      event.unwalked_ns});
+      break;
+    }
     default:
       out.emplace_back(Lost{0, 1, Lost::What::kMalformed});
   }
@@ -246,6 +314,38 @@ cpu_counters BpfEngine::counters() const {
     sum.kernel_truncated += value.kernel_truncated;
     sum.runs += value.runs;
     sum.run_ns += value.run_ns;
+  }
+  return sum;
+}
+
+void BpfEngine::enter_thread(std::int32_t tid, const thread_account& account) {
+  if (options_.off_cpu)
+    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.thread_accounts), &tid, &account, BPF_NOEXIST);
+}
+
+std::optional<thread_account> BpfEngine::account(std::int32_t tid) const {
+  thread_account account{};
+  if (!options_.off_cpu ||
+      bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.thread_accounts), &tid, &account) != 0)
+    return std::nullopt;
+  return account;
+}
+
+BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
+  SwitchCounters sum;
+  if (!options_.off_cpu) return sum;
+  const int cpus = libbpf_num_possible_cpus();
+  std::vector<off_cpu_counters> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+  const std::uint32_t zero = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.off_cpu_counters), &zero, values.data()) != 0)
+    return sum;
+  for (const off_cpu_counters& value : values) {
+    sum.switches += value.switches;
+    sum.walks += value.walks;
+    sum.walk_ns += value.walk_ns;
+    sum.run_ns += value.run_ns;
+    sum.lost_ring_full += value.lost_ring_full;
+    sum.lost_accounts += value.lost_accounts;
   }
   return sum;
 }

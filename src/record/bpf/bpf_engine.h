@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "base/result.h"
 #include "record/bpf/table_space.h"
 #include "record/events.h"
+#include "wire/off_cpu_events.h"
 
 struct fathom_bpf;
 struct ring_buffer;
@@ -24,8 +26,13 @@ struct BpfOptions {
   std::uint32_t frequency_hz = 999;
   std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
   bool follow_children = true;
-  std::uint32_t row_capacity = 4u << 20;  // 4 bytes each, locked kernel memory
-  std::uint32_t ring_bytes = 8u << 20;    // a power of two
+  bool cpu = true;                              // sample CPUs
+  bool off_cpu = true;                          // book every switch, and walk the stacks of waits
+  std::uint32_t thread_walks_per_second = 500;  // of waits; above it, one in so many is walked
+  std::uint32_t cpu_walks_per_second = 2000;
+  std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
+  std::uint32_t row_capacity = 4u << 20;         // 4 bytes each, locked kernel memory
+  std::uint32_t ring_bytes = 8u << 20;           // a power of two
 };
 
 class BpfEngine {
@@ -50,13 +57,24 @@ class BpfEngine {
   // The epoch that the kernel has for the process: it grows by itself when the process replaces its image.
   std::uint32_t epoch(std::int32_t pid) const;
 
+  // Enters a thread that was there before the recording: it runs or waits since `since_ns`. A thread that the
+  // programs have seen meanwhile is left as it is.
+  void enter_thread(std::int32_t tid, const thread_account& account);
+  // The account of a live thread; nullopt: none, or waiting is not recorded.
+  std::optional<thread_account> account(std::int32_t tid) const;
+
   // For epoll: readable when the ring of samples is filling up. Drain it at least ten times a second anyway.
   int ring_fd() const;
-  // Appends StackSeen, StackSample (whose pid is 0: it is that of the stack), ThreadCpuTime and Lost.
+  // Appends StackSeen, StackSample (whose pid is 0: it is that of the stack), Waited, ThreadCpuTime,
+  // ThreadWaitTime and Lost.
   Result<> drain(std::vector<Event>& out);
 
   // Summed over CPUs, since start().
   cpu_counters counters() const;
+  struct SwitchCounters {
+    std::uint64_t switches = 0, walks = 0, walk_ns = 0, run_ns = 0, lost_ring_full = 0, lost_accounts = 0;
+  };
+  SwitchCounters switch_counters() const;
   std::uint64_t kernel_memory_bytes() const;
 
  private:

@@ -1,0 +1,375 @@
+/* Off-CPU time: every switch of a recorded thread is booked, so the sums are exact. Which waits are walked is
+ * decided at their beginning, from the switches of the past alone, so that a wait's length never decides
+ * whether it is seen: each wait that is walked stands for `weight` of them, and sums over stacks are
+ * unbiased. */
+#ifndef FATHOM_BPF_OFF_CPU_H
+#define FATHOM_BPF_OFF_CPU_H
+
+#include "wire/off_cpu_events.h"
+
+/* A ring, buffers and table of stacks of their own: the timer of the CPU sampler may interrupt these
+ * programs. */
+struct {
+  __uint(type, BPF_MAP_TYPE_RINGBUF);
+  __uint(max_entries, 1 << 22); /* set before loading */
+} off_cpu_ring SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 2); /* 0: switches, 1: wake-ups; the one may interrupt the other */
+  __type(key, u32);
+  __type(value, struct stack_buffer);
+} off_cpu_buffers SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(max_entries, SEEN_SLOTS);
+  __type(key, u32);
+  __type(value, u64);
+} off_cpu_seen SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MAX_THREADS);
+  __type(key, u32);
+  __type(value, struct thread_account);
+} thread_accounts SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, 1);
+  __type(key, u32);
+  __type(value, struct off_cpu_counters);
+} off_cpu_counters SEC(".maps");
+
+/* Walks in a tenth of a second: of one thread, and of one CPU. Twice as much may come before the rate adapts.
+ */
+const volatile u32 thread_budget = 50;
+const volatile u32 cpu_budget = 200;
+/* Wake-ups of waits at least so long are walked on the waker's side. */
+const volatile u64 waker_threshold_ns = 1000000;
+
+#define TASK_DEAD 0x80
+#define WINDOW_NS 100000000ull
+
+static __always_inline u64 off_cpu_ring_flags(void) {
+  return bpf_ringbuf_query(&off_cpu_ring, BPF_RB_AVAIL_DATA) >= cpu_ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP
+                                                                                      : BPF_RB_NO_WAKEUP;
+}
+
+/* Walks the stack of the current thread with the user registers that it entered the kernel with, and sends
+ * the stack unless it was sent lately. The stack's number, or 0. Global: verified once for both programs. */
+__attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pid, u64 now) {
+  struct tracked_process* process;
+  struct step_walk w = {};
+  struct pt_regs* regs;
+  struct task_struct* task;
+  u64* seen;
+  u32 slot, count;
+  if (!buffer) return 0;
+  process = bpf_map_lookup_elem(&processes, &pid);
+  if (!process) return 0;
+  buffer->header.kind = CPU_EVENT_STACK;
+  buffer->header.pid = pid;
+  buffer->header.epoch = process->epoch;
+  buffer->header.time_ns = now;
+  buffer->header.user_count = 0;
+  buffer->header.stack_id = hash_kernel_stack(buffer);
+  task = bpf_get_current_task_btf();
+  if (task->flags & PF_KTHREAD) {
+    buffer->header.end = WALK_KERNEL_THREAD;
+  } else if (!task->mm) {
+    buffer->header.end = WALK_EXITING;
+  } else if (process->mapping_count == 0) {
+    buffer->header.end = WALK_NO_TABLE;
+  } else {
+    regs = (struct pt_regs*)bpf_task_pt_regs(task);
+    bpf_probe_read_kernel(&w.pc, 8, &regs->ip);
+    bpf_probe_read_kernel(&w.sp, 8, &regs->sp);
+    bpf_probe_read_kernel(&w.fp, 8, &regs->bp);
+    w.exact = 1;
+    w.first = 1;
+    w.mapping_first = process->mapping_first;
+    w.mapping_count = process->mapping_count;
+    buffer->header.end = walk_user_stack(&w, buffer);
+  }
+  buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
+  slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
+  count = buffer->header.kernel_count + buffer->header.user_count;
+  seen = bpf_map_lookup_elem(&off_cpu_seen, &slot);
+  if (!seen || count > FRAME_SLOTS) return 0;
+  if (*seen != buffer->header.stack_id) {
+    if (bpf_ringbuf_output(&off_cpu_ring, buffer, sizeof(buffer->header) + count * 8, off_cpu_ring_flags()))
+      return 0;
+    *seen = buffer->header.stack_id;
+  }
+  return buffer->header.stack_id;
+}
+
+static __always_inline void take_kernel_stack(void* context, struct stack_buffer* buffer) {
+  long bytes = bpf_get_stack(context, buffer->frames, MAX_KERNEL_FRAMES * 8, 0);
+  buffer->header.kernel_count = bytes > 0 ? (u32)bytes / 8 : 0;
+  buffer->header.kernel_truncated = bytes == MAX_KERNEL_FRAMES * 8;
+}
+
+/* One wait in how many is walked, from the switches in the last window; twice as few at once when this window
+ * runs over. */
+static __always_inline u32 adapt(u64* window_ns, u32* switches, u32* one_in, u32 budget, u64 now) {
+  if (*one_in == 0) *one_in = 1;
+  if (now - *window_ns > WINDOW_NS) {
+    u32 rate = now - *window_ns > 2 * WINDOW_NS ? 0 : *switches;
+    *one_in = rate > budget ? rate / budget : 1;
+    *window_ns = now;
+    *switches = 0;
+  }
+  (*switches)++;
+  if (*switches > 2 * budget * *one_in) *one_in *= 2;
+  return *one_in;
+}
+
+/* What the thread waits for, as far as its registers and files tell. */
+static __always_inline void note_cause(struct thread_account* account, struct task_struct* task) {
+  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  long number = -1;
+  u64 cs = 0;
+  bpf_probe_read_kernel(&number, 8, &regs->orig_ax);
+  bpf_probe_read_kernel(&cs, 8, &regs->cs);
+  account->system_call = number >= 0 && number < 4096 ? (s32)number : -1;
+  bpf_probe_read_kernel(&account->arguments[0], 8, &regs->di);
+  bpf_probe_read_kernel(&account->arguments[1], 8, &regs->si);
+  bpf_probe_read_kernel(&account->arguments[2], 8, &regs->dx);
+  bpf_probe_read_kernel(&account->arguments[3], 8, &regs->r10);
+}
+
+/* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified
+ * once. */
+__attribute__((noinline)) int note_file(struct thread_account* account) {
+  struct task_struct* task = bpf_get_current_task_btf();
+  struct file** table;
+  struct file* file = 0;
+  struct inode* inode;
+  u64 number;
+  u32 limit;
+  if (!account) return 0;
+  account->inode = 0;
+  account->device = 0;
+  account->file_mode = 0;
+  account->peer_family = 0;
+  if (account->system_call < 0) return 0;
+  number = account->arguments[0];
+  limit = BPF_CORE_READ(task, files, fdt, max_fds);
+  if (number >= limit) return 0;
+  table = BPF_CORE_READ(task, files, fdt, fd);
+  bpf_probe_read_kernel(&file, 8, table + number);
+  if (!file) return 0;
+  inode = BPF_CORE_READ(file, f_inode);
+  account->inode = BPF_CORE_READ(inode, i_ino);
+  account->device = BPF_CORE_READ(inode, i_sb, s_dev);
+  account->file_mode = BPF_CORE_READ(inode, i_mode) & 0170000;
+  if (account->file_mode == 0140000) {
+    struct socket* socket = BPF_CORE_READ(file, private_data);
+    struct sock* sock = BPF_CORE_READ(socket, sk);
+    account->peer_family = BPF_CORE_READ(sock, __sk_common.skc_family);
+    account->peer_address = BPF_CORE_READ(sock, __sk_common.skc_daddr);
+    account->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
+    account->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
+  }
+  return 0;
+}
+
+static __always_inline void switched_out(void* context, struct task_struct* task, u32 tid, u32 pid, u32 state,
+                                         u64 now, struct off_cpu_counters* counters) {
+  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  struct stack_buffer* buffer;
+  u32 zero = 0, one_in;
+  u64 walk_started;
+  if (!account) { /* the table of threads is full, or the thread is older than it */
+    counters->lost_accounts++;
+    return;
+  }
+  if (state & TASK_DEAD) {
+    bpf_map_delete_elem(&thread_accounts, &tid);
+    return;
+  }
+  if (account->in_ns && now > account->in_ns) account->ran_ns += now - account->in_ns;
+  account->in_ns = 0;
+  account->out_ns = now;
+  account->woken_ns = 0;
+  account->stack_id = 0;
+  account->waker_stack_id = 0;
+  account->waker_tid = 0;
+  account->waker_pid = 0;
+  account->state = state;
+  account->pid = pid;
+
+  one_in = adapt(&account->window_ns, &account->window_switches, &account->one_in, thread_budget, now) *
+           adapt(&counters->window_ns, &counters->window_switches, &counters->one_in, cpu_budget, now);
+  if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
+  buffer = bpf_map_lookup_elem(&off_cpu_buffers, &zero);
+  if (!buffer) return;
+  note_cause(account, task);
+  note_file(account);
+  account->weight = one_in;
+  walk_started = now;
+  take_kernel_stack(context, buffer);
+  account->stack_id = walk_in_kernel(buffer, pid, now);
+  counters->walks++;
+  counters->walk_ns += bpf_ktime_get_ns() - walk_started;
+}
+
+static __always_inline void switched_in(u32 tid, u32 pid, u64 now, struct off_cpu_counters* counters) {
+  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  u64 out, waited, queued;
+  if (!account) return; /* born, or asleep since before the recording: user space knows its beginning */
+  out = account->out_ns;
+  account->in_ns = now;
+  if (!out || out > now) return;
+  if (account->state == 0) {
+    waited = 0;
+    queued = now - out;
+    account->preemptions++;
+  } else {
+    u64 woken = account->woken_ns >= out && account->woken_ns <= now ? account->woken_ns : now;
+    waited = woken - out;
+    queued = now - woken;
+    account->waits++;
+  }
+  account->waited_ns += waited;
+  account->queued_ns += queued;
+  account->out_ns = 0;
+  account->in_fault = 0;
+  if (!account->stack_id) {
+    account->unwalked_waits++;
+    account->unwalked_ns += now - out;
+    return;
+  }
+  struct off_cpu_event_wait event = {.kind = OFF_CPU_EVENT_WAIT};
+  event.state = account->state & 0xff;
+  event.cpu = bpf_get_smp_processor_id();
+  event.tid = tid;
+  event.pid = pid;
+  event.waker_tid = account->waker_tid;
+  event.waker_pid = account->waker_pid;
+  event.system_call = account->system_call;
+  event.weight = account->weight;
+  event.device = account->device;
+  event.out_ns = out;
+  event.waited_ns = waited;
+  event.queued_ns = queued;
+  event.stack_id = account->stack_id;
+  event.waker_stack_id = account->waker_stack_id;
+  event.arguments[0] = account->arguments[0];
+  event.arguments[1] = account->arguments[1];
+  event.arguments[2] = account->arguments[2];
+  event.arguments[3] = account->arguments[3];
+  event.fault_address = account->fault_address;
+  event.inode = account->inode;
+  event.file_mode = account->file_mode;
+  event.peer_family = account->peer_family;
+  event.peer_address = account->peer_address;
+  event.peer_port = account->peer_port;
+  event.local_port = account->local_port;
+  if (bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags()))
+    counters->lost_ring_full++;
+}
+
+static __always_inline bool is_recorded(u32 pid) {
+  struct tracked_process* process;
+  if (!pid) return 0;
+  process = bpf_map_lookup_elem(&processes, &pid);
+  return process && !process->waits_for_exec;
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct task_struct* next) {
+  u32 prev_pid = prev->tgid, next_pid = next->tgid, zero = 0;
+  bool out = is_recorded(prev_pid), in = is_recorded(next_pid);
+  struct off_cpu_counters* counters;
+  u64 now;
+  if (!out && !in) return 0;
+  counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+  if (!counters) return 0;
+  now = bpf_ktime_get_ns();
+  counters->switches++;
+  /* The argument prev_state exists from 5.18 on only; the field is still what it was here. */
+  if (out)
+    switched_out(ctx, prev, prev->pid, prev_pid, preempt ? 0 : BPF_CORE_READ(prev, __state), now, counters);
+  if (in) switched_in(next->pid, next_pid, now, counters);
+  counters->run_ns += bpf_ktime_get_ns() - now;
+  return 0;
+}
+
+/* A new thread, or the first one of a new process: it waits for a CPU from now on. Those that were there
+ * before the recording are entered by user space. */
+SEC("tp_btf/sched_process_fork")
+int BPF_PROG(thread_born, struct task_struct* parent, struct task_struct* child) {
+  u32 parent_pid = parent->tgid, tid = child->pid;
+  struct thread_account fresh = {};
+  if (!is_recorded(parent_pid)) return 0;
+  if (child->tgid != parent_pid && !follow_children) return 0;
+  fresh.pid = child->tgid;
+  fresh.out_ns = bpf_ktime_get_ns();
+  bpf_map_update_elem(&thread_accounts, &tid, &fresh, BPF_ANY);
+  return 0;
+}
+
+/* The sums of a thread, at the last moment at which they can be had. What it does after this is not counted.
+ */
+SEC("tp_btf/sched_process_exit")
+int BPF_PROG(thread_ended, struct task_struct* task) {
+  u32 pid = task->tgid, tid = task->pid;
+  struct off_cpu_event_thread_end event = {.kind = OFF_CPU_EVENT_THREAD_END};
+  struct thread_account* account;
+  if (!is_recorded(pid)) return 0;
+  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  if (!account) return 0;
+  event.time_ns = bpf_ktime_get_ns();
+  event.tid = tid;
+  event.pid = pid;
+  event.ran_ns = account->ran_ns;
+  if (account->in_ns && account->in_ns < event.time_ns) event.ran_ns += event.time_ns - account->in_ns;
+  event.waited_ns = account->waited_ns;
+  event.queued_ns = account->queued_ns;
+  event.waits = account->waits;
+  event.preemptions = account->preemptions;
+  event.unwalked_waits = account->unwalked_waits;
+  event.unwalked_ns = account->unwalked_ns;
+  bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags());
+  return 0;
+}
+
+SEC("tp_btf/sched_waking")
+int BPF_PROG(thread_woken, struct task_struct* task) {
+  u32 pid = task->tgid, tid = task->pid, one = 1;
+  struct thread_account* account;
+  struct stack_buffer* buffer;
+  u64 now, waker;
+  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
+  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  if (!account || !account->out_ns || account->woken_ns) return 0;
+  now = bpf_ktime_get_ns();
+  account->woken_ns = now;
+  waker = bpf_get_current_pid_tgid();
+  account->waker_tid = (u32)waker;
+  account->waker_pid = waker >> 32;
+  if (!account->stack_id || !account->waker_pid || now - account->out_ns < waker_threshold_ns) return 0;
+  buffer = bpf_map_lookup_elem(&off_cpu_buffers, &one);
+  if (!buffer) return 0;
+  take_kernel_stack(ctx, buffer);
+  account->waker_stack_id = walk_in_kernel(buffer, account->waker_pid, now);
+  return 0;
+}
+
+/* Where a page fault of a recorded thread went: a wait in it is a wait for that page. */
+SEC("tp_btf/page_fault_user")
+int BPF_PROG(page_faulted, unsigned long address) {
+  u64 id = bpf_get_current_pid_tgid();
+  u32 pid = id >> 32, tid = (u32)id;
+  struct thread_account* account;
+  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
+  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  if (account) account->fault_address = address;
+  return 0;
+}
+
+#endif

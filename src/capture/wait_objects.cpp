@@ -1,0 +1,138 @@
+#include "capture/wait_objects.h"
+
+#include <arpa/inet.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <climits>
+
+#include "profile/system_call.h"
+
+namespace fathom::capture {
+namespace {
+
+using profile::ObjectKind;
+
+constexpr std::size_t kMaxObjects = 1'000'000;
+constexpr std::uint64_t kMapsAgeNs =
+    1'000'000'000;  // an address that is in no mapping has them read again, so often
+
+// Inside the kernel a device number has 20 bits of minor.
+dev_t user_device(std::uint32_t device) {
+  return makedev(device >> 20, device & 0xfffff);
+}
+
+}  // namespace
+
+std::string peer_name(const record::Waited& wait) {
+  char text[INET6_ADDRSTRLEN];
+  switch (wait.peer_family) {
+    case AF_INET: {
+      in_addr address{};
+      address.s_addr = static_cast<in_addr_t>(wait.peer_address);
+      if (wait.peer_port == 0) return fmt::format("port {}, listening", wait.local_port);
+      ::inet_ntop(AF_INET, &address, text, sizeof(text));
+      return fmt::format("{}:{}", text, wait.peer_port);
+    }
+    case AF_INET6:
+      if (wait.peer_port == 0) return fmt::format("port {}, listening", wait.local_port);
+      return fmt::format("IPv6 peer, port {}", wait.peer_port);
+    case AF_UNIX:
+      return "unix socket";
+    default:
+      return fmt::format("socket of family {}", wait.peer_family);
+  }
+}
+
+profile::WaitObjectId WaitObjects::object(ObjectKind kind, std::string_view name, std::uint64_t address,
+                                          std::int32_t pid) {
+  const profile::WaitObject row{kind, profile_.strings.intern(name), address, pid};
+  if (const auto known = rows_.find(row); known != rows_.end()) return {known->second};
+  if (profile_.objects.size() >= kMaxObjects) return {};
+  const auto number = static_cast<std::uint32_t>(profile_.objects.size());
+  profile_.objects.push_back(row);
+  rows_.emplace(row, number);
+  return {number};
+}
+
+WaitObjects::Found WaitObjects::find(const record::Waited& wait) {
+  if (wait.state == 0) return {};  // it wanted to run, and waited for nothing
+  if (wait.system_call < 0) return page(wait);
+  const std::string_view call = profile::system_call_name(wait.system_call);
+  if (call == "futex" || call == "futex_wait")
+    return {object(ObjectKind::kFutex, "", wait.arguments[0], wait.pid),
+            call == "futex" ? wait.arguments[1] : 0};
+  if (call == "futex_waitv")
+    return {object(ObjectKind::kFutex, "", wait.arguments[0], wait.pid), wait.arguments[1]};
+  if (call == "wait4" || call == "waitid")
+    return {object(ObjectKind::kProcess, "", wait.arguments[call == "waitid"], wait.pid), 0};
+  if (profile::takes_descriptor(wait.system_call)) return file(wait);
+  return {};
+}
+
+std::string WaitObjects::file_name(const record::Waited& wait) {
+  const FileKey key{wait.device, wait.inode};
+  if (const auto known = names_.find(key); known != names_.end()) return known->second;
+  std::string& name = names_[key];
+  const std::string link = fmt::format("/proc/{}/fd/{}", wait.pid, wait.arguments[0]);
+  struct stat status {};
+  char target[PATH_MAX];
+  const ssize_t length = ::readlink(link.c_str(), target, sizeof(target));
+  // The descriptor may mean another file by now: only the same inode is believed.
+  if (length > 0 && ::stat(link.c_str(), &status) == 0 && status.st_ino == wait.inode)
+    name.assign(target, static_cast<std::size_t>(length));
+  else
+    name = fmt::format("inode {} of device {}:{}", wait.inode, major(user_device(wait.device)),
+                       minor(user_device(wait.device)));
+  return name;
+}
+
+WaitObjects::Found WaitObjects::file(const record::Waited& wait) {
+  const std::string_view call = profile::system_call_name(wait.system_call);
+  if (wait.inode == 0) return {};
+  switch (wait.file_mode) {
+    case S_IFSOCK:
+      return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), wait.arguments[2]};
+    case S_IFIFO:
+      return {object(ObjectKind::kPipe, fmt::format("pipe {}", wait.inode), 0, 0), wait.arguments[2]};
+    case S_IFREG:
+    case S_IFDIR:
+    case S_IFBLK:
+    case S_IFCHR:
+      return {object(ObjectKind::kFile, file_name(wait), 0, 0),
+              call.starts_with("f") ? 0 : wait.arguments[2]};
+    default:  // an anonymous inode: epoll, eventfd, timerfd; all of them share one inode
+      return {object(ObjectKind::kPoll, "", wait.arguments[0], wait.pid), 0};
+  }
+}
+
+const process::MapEntry* WaitObjects::mapping(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns) {
+  Maps& maps = maps_[pid];
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    const auto after =
+        std::ranges::upper_bound(maps.entries, ProcessAddress{address}, {}, &process::MapEntry::start);
+    if (after != maps.entries.begin() && address < std::prev(after)->end.value) return &*std::prev(after);
+    if (now_ns - maps.read_ns < kMapsAgeNs) break;
+    maps.read_ns = now_ns;
+    auto entries = process::read_maps(pid);
+    if (!entries) break;
+    maps.entries = std::move(*entries);
+  }
+  return nullptr;
+}
+
+WaitObjects::Found WaitObjects::page(const record::Waited& wait) {
+  if (wait.fault_address == 0) return {};
+  const process::MapEntry* entry =
+      mapping(wait.pid, wait.fault_address, wait.out_ns + wait.waited_ns + wait.queued_ns);
+  const std::uint64_t page_address = wait.fault_address & ~std::uint64_t{0xfff};
+  if (entry == nullptr) return {object(ObjectKind::kMemory, "", 0, wait.pid), page_address};
+  if (!entry->is_file()) return {object(ObjectKind::kMemory, entry->path, 0, wait.pid), page_address};
+  return {object(ObjectKind::kMappedFile, entry->path, 0, 0),
+          page_address - entry->start.value + entry->offset.value};
+}
+
+}  // namespace fathom::capture

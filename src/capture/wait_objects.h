@@ -1,0 +1,50 @@
+// What a wait was for: from the facts of the switch (system call, arguments, inode, fault address) to a row
+// of the profile with a name that a person knows. Names are looked up in /proc right after the wait, and once
+// per object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "process/maps.h"
+#include "profile/profile.h"
+#include "record/events.h"
+
+namespace fathom::capture {
+
+class WaitObjects {
+ public:
+  explicit WaitObjects(profile::Profile& profile) : profile_(profile) {}
+
+  struct Found {
+    profile::WaitObjectId object;
+    std::uint64_t argument = 0;  // Wait::argument
+  };
+  Found find(const record::Waited& wait);
+
+ private:
+  using FileKey = std::pair<std::uint32_t, std::uint64_t>;  // device, inode
+  profile::WaitObjectId object(profile::ObjectKind kind, std::string_view name, std::uint64_t address,
+                               std::int32_t pid);
+  Found file(const record::Waited& wait);
+  Found page(const record::Waited& wait);
+  std::string file_name(const record::Waited& wait);
+  const process::MapEntry* mapping(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns);
+
+  struct Maps {
+    std::vector<process::MapEntry> entries;
+    std::uint64_t read_ns = 0;
+  };
+  profile::Profile& profile_;
+  std::map<profile::WaitObject, std::uint32_t> rows_;
+  std::map<FileKey, std::string> names_;
+  std::unordered_map<std::int32_t, Maps> maps_;
+};
+
+// "10.0.0.1:443", "[fe80::1]:443", "unix socket", "socket of family 16".
+std::string peer_name(const record::Waited& wait);
+
+}  // namespace fathom::capture

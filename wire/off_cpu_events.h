@@ -1,0 +1,92 @@
+/* What the scheduler programs send to user space through their own ring, and the account that they keep of
+ * each thread. Times are CLOCK_MONOTONIC nanoseconds. */
+#ifndef FATHOM_WIRE_OFF_CPU_EVENTS_H
+#define FATHOM_WIRE_OFF_CPU_EVENTS_H
+
+#include "wire/cpu_events.h"
+
+/* A thread's account, kept at every switch. Key: tid. */
+struct thread_account {
+  /* exact, since the recording began */
+  u64 ran_ns, waited_ns, queued_ns;
+  u64 waits;       /* switched out because it had to wait */
+  u64 preemptions; /* switched out though it could run on */
+  u64 unwalked_waits,
+      unwalked_ns; /* of both kinds: those whose stack was not walked; represented by others' weights */
+  /* now */
+  u64 in_ns;    /* runs since; 0: it does not run */
+  u64 out_ns;   /* switched out at */
+  u64 woken_ns; /* became runnable at; 0: not yet */
+  u64 stack_id; /* of the wait in progress; 0: not walked */
+  u64 waker_stack_id;
+  u64 arguments[4]; /* of the system call in progress */
+  u64 fault_address;
+  u64 inode; /* of the file behind the first argument, where it is a descriptor */
+  u32 device;
+  u32 file_mode;    /* S_IFMT bits */
+  u64 peer_address; /* IPv4 peer in the low 32 bits, network order; IPv6: low 64 bits */
+  u32 peer_port, local_port;
+  u32 peer_family;
+  u32 pid;
+  u32 waker_tid, waker_pid;
+  s32 system_call; /* -1: none */
+  u32 weight;      /* waits of this thread that the one in progress stands for */
+  u32 state;       /* task state; 0: preempted */
+  u32 in_fault;    /* a page fault is being handled */
+  /* how many switches of the last tenth of a second there were, and so how many are walked now */
+  u64 window_ns;
+  u32 window_switches, window_walks, one_in;
+  u32 unused;
+};
+
+enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17 };
+
+/* A wait that was walked, when it is over. Stacks are sent as struct cpu_event_stack in the same ring before.
+ */
+struct off_cpu_event_wait {
+  u8 kind;
+  u8 state; /* low bits of the task state: 0 preempted, 1 interruptible, 2 uninterruptible, 4 stopped, 8
+               traced */
+  u16 cpu;  /* where it goes on */
+  u32 tid, pid;
+  u32 waker_tid, waker_pid; /* 0: unknown, or the clock */
+  s32 system_call;
+  u32 weight;
+  u32 device;
+  u64 out_ns;
+  u64 waited_ns; /* until it was woken */
+  u64 queued_ns; /* from then until it ran */
+  u64 stack_id, waker_stack_id;
+  u64 arguments[4];
+  u64 fault_address;
+  u64 inode;
+  u32 file_mode;
+  u32 peer_family;
+  u64 peer_address;
+  u32 peer_port, local_port;
+};
+
+/* The account of a thread that ends. */
+struct off_cpu_event_thread_end {
+  u8 kind;
+  u8 unused[3];
+  u32 tid, pid;
+  u32 unused2;
+  u64 time_ns;
+  u64 ran_ns, waited_ns, queued_ns;
+  u64 waits, preemptions, unwalked_waits, unwalked_ns;
+};
+
+/* Counters of one CPU. */
+struct off_cpu_counters {
+  u64 switches; /* of recorded threads, out and in */
+  u64 walks, walk_ns;
+  u64 run_ns; /* in the switch program, walks included */
+  u64 lost_ring_full, lost_accounts;
+  u64 window_ns;
+  u32 window_switches, one_in;
+};
+
+#define MAX_THREADS 65536
+
+#endif
