@@ -223,7 +223,12 @@ void compare_binary(const char* path, int instructions_per_difference) {
 }
 
 TEST(Prologue, RowsMeanWhatCompilersSayInThisProgram) {
+#if defined(__clang__)
+  // Sanitizers are linked into the program by clang, with assembly whose tables leave out a push.
+  compare_binary("/proc/self/exe", 500);
+#else
   compare_binary("/proc/self/exe", 0);
+#endif
 }
 
 TEST(Prologue, RowsMeanWhatCompilersSayInRedis) {
