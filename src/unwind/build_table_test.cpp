@@ -1,6 +1,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/auxv.h>
 #include <zlib.h>
+
+#include <algorithm>
 
 #include "elf/module_file.h"
 #include "unwind/table.h"
@@ -194,6 +197,36 @@ TEST(BuildTable, RowsOfLibcAreSortedWithinTheirPages) {
   }
   EXPECT_EQ(expected, table.rows.size());
   for (const unwind_row row : table.rows) ASSERT_LT(UNWIND_ROW_RULE(row), table.rules.size());
+}
+
+TEST(BuildTable, LibcHasTheSignalTrampolineAndTheStartOfThreads) {
+  const auto file = elf::ModuleFile::open("/lib/x86_64-linux-gnu/libc.so.6");
+  if (!file) GTEST_SKIP() << file.error().message;
+  const auto table = build_table(file->elf()).value();
+  const auto has = [&](unwind_cfa cfa) {
+    return std::any_of(table.rules.begin(), table.rules.end(),
+                       [&](const unwind_rule& r) { return r.cfa == cfa; });
+  };
+  EXPECT_TRUE(has(CFA_SIGNAL));
+  EXPECT_TRUE(has(CFA_END));
+  EXPECT_TRUE(has(CFA_PLT));
+}
+
+// The vdso has no file: an image in memory, as long as its mapping.
+TEST(BuildTable, VdsoImageHasRulesForItsFunctions) {
+  const auto start = ::getauxval(AT_SYSINFO_EHDR);
+  if (start == 0) GTEST_SKIP() << "this kernel gives no vdso";
+  const std::span image(reinterpret_cast<const std::byte*>(start), 0x1000);
+  const auto vdso = elf::ElfFile::parse(image, "vdso").value();
+  const auto table = build_table(vdso).value();
+  EXPECT_GT(table.fdes, 0u);
+  int functions = 0;
+  for (const elf::Symbol& symbol : vdso.symbols(elf::SymbolTable::kDynsym)) {
+    if (symbol.type != STT_FUNC || symbol.section == SHN_UNDEF) continue;
+    ++functions;
+    EXPECT_EQ(find_rule(table, symbol.address), rule(CFA_RSP, 8)) << symbol.name;
+  }
+  EXPECT_GT(functions, 0);
 }
 
 TEST(FunctionBounds, AreSortedWithEachStartOnce) {
