@@ -18,10 +18,6 @@ namespace {
 // saved.
 constexpr std::uint64_t kPadding = 32;  // bytes
 
-// Code of one module spans no more than this: 4 GiB. It bounds the page index that a hostile file can ask
-// for.
-constexpr std::uint64_t kMostPages = std::uint64_t{1} << 16;
-
 class RowWriter {
  public:
   RowWriter(Table& table, std::uint64_t first_address, std::uint64_t end_address, std::size_t rows_expected)
