@@ -171,10 +171,12 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   std::vector<std::string_view> groups(tree.nodes.size());
   // The eight groups that cover most of the picture get a hue of their own.
   std::map<std::string_view, std::int64_t> area;
+  std::int64_t covered_by_code = 0;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
     owners[i] = owner_of(node, tree.name(node), tree.modules[node.module]);
     if (owners[i] != Owner::kCode) continue;
+    covered_by_code += node.total;
     groups[i] = group_of(tree.name(node), tree.modules[node.module].name);
     if (!groups[i].empty()) area[groups[i]] += node.total;
   }
@@ -182,8 +184,8 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   std::stable_sort(largest.begin(), largest.end(),
                    [](const auto& a, const auto& b) { return a.second > b.second; });
   if (largest.size() > kGroupHues.size()) largest.resize(kGroupHues.size());
-  // What is no wider than a hundredth of one row would be a legend's item that nobody finds in the picture.
-  while (!largest.empty() && largest.back().second < tree.total / 100) largest.pop_back();
+  // Less than a fiftieth of the code would be a legend's item that nobody finds in the picture.
+  while (!largest.empty() && largest.back().second < covered_by_code / 50) largest.pop_back();
 
   Painter painter(tree, reverse);
   const auto add = [&](const Hue& hue, const std::string& label) {

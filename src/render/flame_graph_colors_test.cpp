@@ -101,7 +101,7 @@ TEST(FlameGraphColors, TheLegendNamesWhatIsInThePictureWithWhatRanThere) {
   EXPECT_EQ(shares, (std::map<std::string, double>{{"app", 0.4},
                                                    {"alpha", 0},
                                                    {"beta", 0},
-                                                   {"gamma", 0.01},
+                                                   {"other code", 0.01},
                                                    {"runtime, std and libc", 0},
                                                    {"allocator", 0.3},
                                                    {"kernel", 0.2},
