@@ -101,6 +101,23 @@ TEST(BuildTable, CodeThatCannotRunHasNoRules) {
   EXPECT_EQ(find_rule(table, {kCode + 0x30000}), std::nullopt);
 }
 
+TEST(BuildTable, CodeFurtherApartThanFourGigabytesDoesNotGrowTheIndex) {
+  SectionBuilder frames(dwarf::FrameKind::kDebugFrame);
+  const auto cie = frames.cie({.augmentation = ""});
+  frames.fde(cie, kCode, 0x10, {});
+  frames.fde(cie, kCode + (std::uint64_t{1} << 40), 0x10, {});
+  elf::testing::ElfBuilder builder;
+  const auto code = builder.blob(Bytes(0x100));
+  builder.segment(PT_LOAD, PF_R | PF_X, kCode, code);
+  builder.segment(PT_LOAD, PF_R | PF_X, kCode + (std::uint64_t{1} << 40), code);
+  builder.section(".debug_frame", SHT_PROGBITS, 0, 0, builder.blob(frames.raw()));
+  const auto image = builder.build();
+  const auto table = build_table(elf::ElfFile::parse(image, "hand-made").value()).value();
+  EXPECT_EQ(table.pages.size(), 1u);
+  EXPECT_EQ(table.skipped, 1u);  // the far one
+  EXPECT_TRUE(find_rule(table, {kCode}));
+}
+
 TEST(BuildTable, IsFoundThroughTheProgramHeadersAlone) {
   SectionBuilder frames;
   frames.fde(frames.cie(), kCode, 0x20, {});

@@ -70,6 +70,10 @@ std::vector<CodeRange> code_ranges(const elf::ElfFile& file) {
   }
   std::sort(ranges.begin(), ranges.end(),
             [](const CodeRange& a, const CodeRange& b) { return a.start < b.start; });
+  if (!ranges.empty()) {
+    const std::uint64_t base = ranges.front().start;
+    std::erase_if(ranges, [&](const CodeRange& range) { return range.end - base > kLargestSpan; });
+  }
   return ranges;
 }
 
