@@ -161,7 +161,7 @@ TEST_P(Plt, EntriesHaveTheNameOfTheFunctionTheyGoTo) {
       for (std::uint64_t offset = 0; offset < section->size; offset += 8)
         found.push_back(outermost(*symbols, {section->address.value + offset}));
   EXPECT_THAT(found, ::testing::IsSupersetOf({"puts@plt", "getenv@plt", "__cxa_throw@plt"}));
-  EXPECT_THAT(found, ::testing::Contains("operator delete(void*, unsigned long)@plt"));
+  EXPECT_THAT(found, ::testing::Contains(::testing::StartsWith("operator delete(void*")));
   for (const auto& name : found) EXPECT_TRUE(name.empty() || name.ends_with("@plt")) << name;
 }
 
