@@ -18,6 +18,12 @@ bool known(SymbolSource source) {
 bool known(Metric metric) {
   return metric <= Metric::kHeapAllocations;
 }
+bool known(ObjectKind kind) {
+  return kind <= ObjectKind::kProcess;
+}
+bool known(WaitState state) {
+  return state <= WaitState::kOther;
+}
 
 Result<> check_names(const Profile& profile) {
   const std::size_t strings = profile.strings.size();
@@ -76,6 +82,30 @@ Result<> check_threads(const Profile& profile) {
   return {};
 }
 
+Result<> check_waits(const Profile& profile) {
+  if (profile.objects.empty() || profile.objects[0] != WaitObject{})
+    return fail(ErrorKind::kMalformed, "object 0 is not the unknown object");
+  for (std::size_t i = 0; i < profile.objects.size(); ++i) {
+    const WaitObject& row = profile.objects[i];
+    if (!known(row.kind)) return bad("object", i, "unknown kind");
+    if (row.name.value >= profile.strings.size()) return bad("object", i, "no such string");
+  }
+  const std::size_t threads = profile.threads.size(), stacks = profile.stacks.size();
+  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+    const Wait& row = profile.waits[i];
+    if (row.thread.value >= threads) return bad("wait", i, "no such thread");
+    if (row.waker != kNoThread && row.waker.value >= threads) return bad("wait", i, "no such waker");
+    if (row.stack.value >= stacks || row.waker_stack.value >= stacks) return bad("wait", i, "no such stack");
+    if (row.object.value >= profile.objects.size()) return bad("wait", i, "no such object");
+    if (!known(row.state)) return bad("wait", i, "unknown state");
+    if (row.weight == 0) return bad("wait", i, "stands for no wait");
+    const std::uint64_t left = UINT64_MAX - row.start_ns;
+    if (row.waited_ns > left || row.queued_ns > left - row.waited_ns)
+      return bad("wait", i, "ends beyond the end of time");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> check(const Profile& profile) {
@@ -90,6 +120,7 @@ Result<> check(const Profile& profile) {
     if (row.stack.value >= profile.stacks.size()) return bad("sample", i, "no such stack");
     if (!known(row.metric)) return bad("sample", i, "unknown metric");
   }
+  if (auto waits = check_waits(profile); !waits) return waits;
   for (std::size_t i = 0; i < profile.series.size(); ++i) {
     const Series& row = profile.series[i];
     if (row.name.value >= profile.strings.size() || row.unit.value >= profile.strings.size())

@@ -16,6 +16,8 @@ Profile small_profile() {
   profile.processes.push_back({});
   profile.threads.push_back({});
   profile.samples.emplace_back().stack = {1};
+  profile.objects.push_back({ObjectKind::kFile, builder.string("/data/log"), 0, 0});
+  profile.waits.emplace_back().object = {1};
   profile.series.push_back({builder.string("memory.rss_anon"), builder.string("bytes"), 0, {{1, 2}}});
   profile.quality.early_ends.push_back({3, {0}, 1});
   return profile;
@@ -50,6 +52,13 @@ TEST(Check, NamesTheRowThatPointsOutsideOfItsTable) {
   EXPECT_EQ(complaint([](Profile& p) { p.threads[0].name = {99}; }), "thread 0: no such string");
   EXPECT_EQ(complaint([](Profile& p) { p.samples[0].thread = {1}; }), "sample 0: no such thread");
   EXPECT_EQ(complaint([](Profile& p) { p.samples[0].stack = {2}; }), "sample 0: no such stack");
+  EXPECT_EQ(complaint([](Profile& p) { p.objects[1].name = {99}; }), "object 1: no such string");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].thread = {1}; }), "wait 0: no such thread");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].thread = kNoThread; }), "wait 0: no such thread");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker = {1}; }), "wait 0: no such waker");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].stack = {2}; }), "wait 0: no such stack");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker_stack = {2}; }), "wait 0: no such stack");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].object = {2}; }), "wait 0: no such object");
   EXPECT_EQ(complaint([](Profile& p) { p.series[0].unit = {99}; }), "series 0: no such string");
   EXPECT_EQ(complaint([](Profile& p) { p.quality.early_ends[0].module = {1}; }),
             "early end 0: no such module");
@@ -72,11 +81,45 @@ TEST(Check, StackStandsAfterItsParent) {
   EXPECT_EQ(complaint([](Profile& p) { p.stacks.clear(); }), "stack 0 is missing");
 }
 
+TEST(Check, ObjectZeroIsTheUnknownOne) {
+  const std::string missing = "object 0 is not the unknown object";
+  EXPECT_EQ(complaint([](Profile& p) { p.objects.clear(); }), missing);
+  EXPECT_EQ(complaint([](Profile& p) { p.objects[0].address = 1; }), missing);
+}
+
+TEST(Check, WaitMayHaveNoWakerOrAThread) {
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker = kNoThread; }), "");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].waker = {0}; }), "");
+}
+
+TEST(Check, WaitStandsForItselfAtLeast) {
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].weight = 0; }), "wait 0: stands for no wait");
+}
+
+TEST(Check, EndOfAWaitFitsIntoItsType) {
+  const auto ending = [](std::uint64_t start, std::uint64_t waited, std::uint64_t queued) {
+    return complaint([&](Profile& p) {
+      p.waits[0].start_ns = start;
+      p.waits[0].waited_ns = waited;
+      p.waits[0].queued_ns = queued;
+    });
+  };
+  EXPECT_EQ(ending(UINT64_MAX - 3, 2, 1), "");
+  const std::string beyond = "wait 0: ends beyond the end of time";
+  EXPECT_EQ(ending(UINT64_MAX - 3, 2, 2), beyond);
+  EXPECT_EQ(ending(1, UINT64_MAX, 0), beyond);
+  EXPECT_EQ(ending(0, UINT64_MAX, UINT64_MAX), beyond);
+}
+
 TEST(Check, UnknownEnumeratorsAreRefused) {
   EXPECT_EQ(complaint([](Profile& p) { p.modules[0].symbols = static_cast<SymbolSource>(50); }),
             "module 0: unknown kind");
   EXPECT_EQ(complaint([](Profile& p) { p.samples[0].metric = static_cast<Metric>(50); }),
             "sample 0: unknown metric");
+  EXPECT_EQ(complaint([](Profile& p) { p.objects[1].kind = static_cast<ObjectKind>(50); }),
+            "object 1: unknown kind");
+  EXPECT_EQ(complaint([](Profile& p) { p.waits[0].state = static_cast<WaitState>(50); }),
+            "wait 0: unknown state");
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ class Merger {
       sample.stack = stacks_[sample.stack.value];
       into_.samples.push_back(sample);
     }
+    merge_waits();
     merge_series();
     merge_quality();
   }
@@ -126,8 +127,36 @@ class Merger {
         Thread& same = into_.threads[found->second.value];
         same.end_ns = std::max(same.end_ns, row.end_ns);
         same.cpu_ns += row.cpu_ns;
+        same.ran_ns += row.ran_ns;
+        same.waited_ns += row.waited_ns;
+        same.queued_ns += row.queued_ns;
+        same.waits += row.waits;
+        same.preemptions += row.preemptions;
+        same.unwalked_waits += row.unwalked_waits;
+        same.unwalked_ns += row.unwalked_ns;
       }
       threads_.push_back(found->second);
+    }
+  }
+
+  void merge_waits() {
+    std::map<WaitObject, WaitObjectId> known;
+    for (std::uint32_t i = 0; i < into_.objects.size(); ++i) known.emplace(into_.objects[i], WaitObjectId{i});
+    std::vector<WaitObjectId> objects;
+    for (WaitObject row : from_.objects) {
+      row.name = string(row.name);
+      const auto next = WaitObjectId{static_cast<std::uint32_t>(into_.objects.size())};
+      auto [found, added] = known.emplace(row, next);
+      if (added) into_.objects.push_back(row);
+      objects.push_back(found->second);
+    }
+    for (Wait wait : from_.waits) {
+      wait.thread = threads_[wait.thread.value];
+      if (wait.waker != kNoThread) wait.waker = threads_[wait.waker.value];
+      wait.stack = stacks_[wait.stack.value];
+      wait.waker_stack = stacks_[wait.waker_stack.value];
+      wait.object = objects[wait.object.value];
+      into_.waits.push_back(wait);
     }
   }
 
@@ -176,6 +205,13 @@ class Merger {
     sum.kernel_memory_bytes += more.kernel_memory_bytes;
     sum.target_stops += more.target_stops;
     sum.target_stop_ns = std::max(sum.target_stop_ns, more.target_stop_ns);  // the longest
+    sum.waits += more.waits;
+    sum.filtered_waits += more.filtered_waits;
+    sum.unwalked_waits += more.unwalked_waits;
+    sum.unwalked_ns += more.unwalked_ns;
+    sum.lost_waits += more.lost_waits;
+    sum.switches += more.switches;
+    sum.switch_ns += more.switch_ns;
     sum.truncated = sum.truncated || more.truncated;
     for (const std::string& note : more.notes)
       if (std::find(sum.notes.begin(), sum.notes.end(), note) == sum.notes.end()) sum.notes.push_back(note);

@@ -11,12 +11,15 @@ namespace {
 
 // What a sample says, without row numbers: thread, then frames from leaf to root with module, address and
 // names.
-std::string content(const Profile& profile, const Sample& sample) {
-  const Thread& thread = profile.threads[sample.thread.value];
+std::string content(const Profile& profile, ThreadId id) {
+  const Thread& thread = profile.threads[id.value];
   const Process& process = profile.processes[thread.process.value];
-  std::string text = std::to_string(process.pid) + "/" + std::to_string(thread.tid) + " " +
-                     std::string(profile.strings[thread.name]) + " " + std::string(to_string(sample.metric));
-  for (StackId id = sample.stack; id.value != 0; id = profile.stacks[id.value].parent) {
+  return std::to_string(process.pid) + "/" + std::to_string(thread.tid) + " " +
+         std::string(profile.strings[thread.name]);
+}
+std::string content(const Profile& profile, StackId stack) {
+  std::string text;
+  for (StackId id = stack; id.value != 0; id = profile.stacks[id.value].parent) {
     const Frame& frame = profile.frames[profile.stacks[id.value].frame.value];
     text += "\n" + profile.pseudo_name(frame);
     for (std::uint32_t i = 0; i < frame.line_count; ++i) {
@@ -26,6 +29,26 @@ std::string content(const Profile& profile, const Sample& sample) {
     }
   }
   return text;
+}
+std::string content(const Profile& profile, const Sample& sample) {
+  return content(profile, sample.thread) + " " + std::string(to_string(sample.metric)) +
+         content(profile, sample.stack);
+}
+std::string content(const Profile& profile, const Wait& wait) {
+  const WaitObject& object = profile.objects[wait.object.value];
+  return content(profile, wait.thread) + content(profile, wait.stack) + "\nwoken by " +
+         (wait.waker == kNoThread ? "nobody" : content(profile, wait.waker)) +
+         content(profile, wait.waker_stack) + "\nfor " + std::to_string(static_cast<int>(object.kind)) + " " +
+         std::string(profile.strings[object.name]) + " " + std::to_string(object.address) + " of " +
+         std::to_string(object.pid);
+}
+// What a wait says of itself, without what it refers to.
+Wait alone(Wait wait) {
+  wait.thread = {};
+  wait.waker = kNoThread;
+  wait.stack = wait.waker_stack = {};
+  wait.object = {};
+  return wait;
 }
 
 // Unsigned, as sums of extreme values may wrap.
@@ -44,6 +67,12 @@ TEST(Merge, IntoAnEmptyProfileKeepsEverySampleWithItsContent) {
     ASSERT_EQ(into.samples.size(), profile.samples.size());
     for (std::size_t i = 0; i < profile.samples.size(); ++i)
       ASSERT_EQ(content(into, into.samples[i]), content(profile, profile.samples[i]));
+    ASSERT_EQ(into.waits.size(), profile.waits.size());
+    for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+      ASSERT_EQ(content(into, into.waits[i]), content(profile, profile.waits[i]));
+      ASSERT_EQ(alone(into.waits[i]), alone(profile.waits[i]));
+    }
+    EXPECT_EQ(into.objects.size(), profile.objects.size());
     EXPECT_EQ(into.meta, profile.meta);
     EXPECT_EQ(into.stacks.size(), profile.stacks.size());
     EXPECT_EQ(into.series.size(), profile.series.size());
@@ -60,10 +89,16 @@ TEST(Merge, WithItselfDoublesSumsAndCountsAndAddsNoRows) {
     EXPECT_EQ(twice.modules, profile.modules);
     EXPECT_EQ(twice.processes, profile.processes);
     EXPECT_EQ(twice.threads.size(), profile.threads.size());
+    EXPECT_EQ(twice.objects, profile.objects);
+    ASSERT_EQ(twice.waits.size(), 2 * profile.waits.size());
+    for (std::size_t i = 0; i < profile.waits.size(); ++i)
+      EXPECT_EQ(twice.waits[profile.waits.size() + i], profile.waits[i]);
     auto expected = sums(profile);
     for (auto& entry : expected) entry.second *= 2;
     EXPECT_EQ(sums(twice), expected);
     EXPECT_EQ(twice.quality.lost_ring_full, 2 * profile.quality.lost_ring_full);
+    EXPECT_EQ(twice.quality.waits, 2 * profile.quality.waits);
+    EXPECT_EQ(twice.quality.unwalked_ns, 2 * profile.quality.unwalked_ns);
     EXPECT_EQ(twice.quality.early_ends.size(), profile.quality.early_ends.size());
     EXPECT_EQ(twice.quality.notes, profile.quality.notes);
     EXPECT_EQ(twice.quality.target_stop_ns, profile.quality.target_stop_ns);
@@ -127,11 +162,12 @@ TEST(Merge, AddressWithTwoNamesBecomesTwoFrames) {
   EXPECT_EQ(a.profile.stacks.size(), 3u);
 }
 
-TEST(Merge, ThreadsJoinAndTheirCpuTimeAddsUp) {
+TEST(Merge, ThreadsJoinAndTheirTimesAddUp) {
   Profile a;
   a.processes.emplace_back().pid = 7;
   a.threads.emplace_back().tid = 8;
   a.threads[0].cpu_ns = 100;
+  a.threads[0].waited_ns = 1000;
   Profile b = a;
   b.threads[0].cpu_ns = 11;
   b.threads[0].end_ns = 5;
@@ -140,7 +176,29 @@ TEST(Merge, ThreadsJoinAndTheirCpuTimeAddsUp) {
   ASSERT_EQ(a.processes.size(), 1u);
   ASSERT_EQ(a.threads.size(), 2u);
   EXPECT_EQ(a.threads[0].cpu_ns, 111u);
+  EXPECT_EQ(a.threads[0].waited_ns, 2000u);
   EXPECT_EQ(a.threads[0].end_ns, 5u);
+}
+
+TEST(Merge, ObjectsJoinByContentAndOfTwoProcessesStayApart) {
+  const auto waiting_for = [](std::string_view other_text, std::int32_t pid) {
+    Profile profile;
+    Builder builder(profile);
+    builder.string(other_text);  // so that the ids of names differ
+    profile.processes.emplace_back();
+    profile.threads.emplace_back();
+    profile.objects.push_back({ObjectKind::kFile, builder.string("/data/log"), 0, 0});
+    profile.objects.push_back({ObjectKind::kFutex, {}, 0x7000, pid});
+    for (const std::uint32_t object : {0u, 1u, 2u}) profile.waits.emplace_back().object = {object};
+    return profile;
+  };
+  Profile a = waiting_for("a", 7);
+  merge(a, waiting_for("b", 8));
+  ASSERT_TRUE(check(a));
+  ASSERT_EQ(a.objects.size(), 4u);
+  std::vector<std::uint32_t> objects;
+  for (const Wait& wait : a.waits) objects.push_back(wait.object.value);
+  EXPECT_EQ(objects, (std::vector<std::uint32_t>{0, 1, 2, 0, 1, 3}));
 }
 
 TEST(Merge, SpanOfTimeCoversBothAndFactsAreJoined) {

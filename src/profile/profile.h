@@ -289,10 +289,12 @@ struct Quality {
   std::uint64_t target_stops = 0;         // times that we stopped a thread of the target
   std::uint64_t target_stop_ns = 0;       // longest
   // Waiting, when it was recorded.
-  std::uint64_t waits = 0;           // rows stored
+  std::uint64_t waits = 0;           // rows stored: shown + filtered
+  std::uint64_t filtered_waits = 0;  // stored, but wholly outside of the window that was asked for
   std::uint64_t unwalked_waits = 0;  // booked, but represented by the weight of others
   std::uint64_t unwalked_ns = 0;
-  std::uint64_t lost_waits = 0;    // walked, but the ring was full: their time is missing from the stacks
+  std::uint64_t lost_waits = 0;    // walked, but the ring or the disk was full, or the file is damaged: their
+                                   // time is missing from the stacks
   std::uint64_t switches = 0;      // of recorded threads, booked
   std::uint64_t switch_ns = 0;     // time inside our scheduler programs
   bool truncated = false;          // the recording ended without its last block (killed)
@@ -385,12 +387,12 @@ class Builder {
 };
 
 // Every id in range (so a sample needs a thread, and a thread its process), parents before children, lines
-// inside their table, enumerators known. A profile that was read from a file is checked before anything else
-// sees it.
+// inside their table, enumerators known; a wait stands for one at least (itself), and its end fits into 64
+// bits. A profile that was read from a file is checked before anything else sees it.
 Result<> check(const Profile& profile);
 
-// Adds all of `from` to `into`: tables are joined by content, samples and series are appended, quality is
-// added up. A process is joined by pid, start and names; a thread by process, tid, start and name. A frame
+// Adds all of `from` to `into`: tables are joined by content, samples, waits and series are appended, quality
+// is added up. A process is joined by pid, start and names; a thread by process, tid, start and name. A frame
 // that is named in one of the two is named in the result; an address with two different names becomes two
 // frames. Both sides pass check().
 void merge(Profile& into, const Profile& from);
