@@ -19,9 +19,10 @@ class Node : public Workload {
     return node_->pid();
   }
   Throughput work() override {
-    const double cpu_before = cpu_seconds_of(node_->pid());
+    const double cpu_before = support::cpu_seconds_of(node_->pid());
     const double per_second = node_->load(seconds_per_run());
-    return {per_second, per_second * seconds_per_run() / (cpu_seconds_of(node_->pid()) - cpu_before)};
+    return {per_second,
+            per_second * seconds_per_run() / (support::cpu_seconds_of(node_->pid()) - cpu_before)};
   }
   void stop() override { node_.reset(); }
   std::string unit() const override { return "requests/s"; }

@@ -32,9 +32,9 @@ class Redis : public Workload {
     return server_->pid();
   }
   Throughput work() override {
-    const double cpu_before = cpu_seconds_of(server_->pid());
+    const double cpu_before = support::cpu_seconds_of(server_->pid());
     const double per_second = load(requests_);
-    return {per_second, requests_ / (cpu_seconds_of(server_->pid()) - cpu_before)};
+    return {per_second, requests_ / (support::cpu_seconds_of(server_->pid()) - cpu_before)};
   }
   void stop() override {
     server_.reset();

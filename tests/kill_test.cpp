@@ -25,6 +25,9 @@ std::string content(const std::string& path) {
   return text.str();
 }
 
+// Samples that a second of CPU time should give, less what may be under way when the end comes.
+constexpr double kSamplesPerCpuSecond = 0.9 * 999;
+
 // The executable mappings and who traces it: what an intruder would change.
 std::string outside_of(pid_t pid) {
   std::istringstream maps(content("/proc/" + std::to_string(pid) + "/maps"));
@@ -64,7 +67,11 @@ TEST_F(Kill, KilledAtAnyMomentItLeavesAReadableFileAndNothingElse) {
   const Running target = start_target();
   const std::string before = outside_of(target.pid());
   Running recorder = attach(target);
-  pause_ms(4000);
+  pause_ms(500);
+  const double cpu_at_start = cpu_seconds_of(target.pid());
+  pause_ms(3000);
+  const double cpu_before_last_second = cpu_seconds_of(target.pid());
+  pause_ms(1500);
   const KernelObjects held = objects_of(recorder.pid());
   EXPECT_FALSE(held.programs.empty());
   recorder.kill_and_wait();
@@ -73,10 +80,8 @@ TEST_F(Kill, KilledAtAnyMomentItLeavesAReadableFileAndNothingElse) {
   EXPECT_EQ(outside_of(target.pid()), before);
   expect_clean_kernel(held);
   const Report report(recording_);
-  // Two threads, and a machine that others use as well: half of what an idle one would give, up to the last
-  // second.
-  EXPECT_GT(report.samples(), 1400);
-  EXPECT_GT(report.duration_s(), 2.5);
+  EXPECT_GT(report.samples(), kSamplesPerCpuSecond * (cpu_before_last_second - cpu_at_start));
+  EXPECT_GT(report.duration_s(), 3);
   EXPECT_TRUE(report.has_function("work_gamma")) << "names are written while recording";
 }
 
@@ -101,15 +106,18 @@ TEST_P(KillBySignal, AskedToStopItFinishesTheFile) {
   const Running target = start_target();
   const std::string before = outside_of(target.pid());
   Running recorder = attach(target);
+  pause_ms(300);
+  const double cpu_at_start = cpu_seconds_of(target.pid());
   pause_ms(1500);
   const KernelObjects held = objects_of(recorder.pid());
+  const double cpu_recorded = cpu_seconds_of(target.pid()) - cpu_at_start;
   recorder.send(GetParam());
   const Outcome outcome = recorder.wait(milliseconds(5000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_FALSE(target.finished());
   EXPECT_EQ(outside_of(target.pid()), before);
   expect_clean_kernel(held);
-  EXPECT_GT(Report(recording_).samples(), 500);
+  EXPECT_GT(Report(recording_).samples(), kSamplesPerCpuSecond * cpu_recorded);
 }
 INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal, testing::Values(SIGINT, SIGTERM),
                          [](const auto& parameter) { return std::string(sigabbrev_np(parameter.param)); });
@@ -128,24 +136,29 @@ TEST_F(Kill, EndsWithItsTarget) {
   FATHOM_NEEDS_PERF_EVENT();
   Running target = start_target("2.5");
   Running recorder = attach(target);
-  // Somebody has to wait for the target, or it stays a zombie; a profiler may take that for the end as well.
-  EXPECT_EQ(target.wait(milliseconds(10'000)).exit_status, 0);
+  pause_ms(300);
+  const double cpu_at_start = cpu_seconds_of(target.pid());
+  const Outcome target_outcome = target.wait(milliseconds(10'000));
+  EXPECT_EQ(target_outcome.exit_status, 0);
   const Outcome outcome = recorder.wait(milliseconds(5000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
-  EXPECT_GT(Report(recording_).samples(), 800);
+  EXPECT_GT(Report(recording_).samples(), kSamplesPerCpuSecond * (target_outcome.cpu_seconds - cpu_at_start));
 }
 
 TEST_F(Kill, EndsWithATargetThatCrashes) {
   FATHOM_NEEDS_PERF_EVENT();
   Running target = start_target();
   Running recorder = attach(target);
+  pause_ms(300);
+  const double cpu_at_start = cpu_seconds_of(target.pid());
   pause_ms(1500);
+  const double cpu_recorded = cpu_seconds_of(target.pid()) - cpu_at_start;
   target.send(SIGSEGV);
   EXPECT_EQ(target.wait(milliseconds(10'000)).signal, SIGSEGV);
   const Outcome outcome = recorder.wait(milliseconds(5000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   const Report report(recording_);
-  EXPECT_GT(report.samples(), 500);
+  EXPECT_GT(report.samples(), kSamplesPerCpuSecond * cpu_recorded);
   EXPECT_TRUE(report.has_function("work_beta"));
 }
 
@@ -159,7 +172,7 @@ TEST_F(Kill, ALaunchedTargetSurvivesTheProfiler) {
   pause_ms(500);
   EXPECT_TRUE(run({"pgrep", "-x", "survivor"}).ok());
   EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "survivor"}).ok(); }, milliseconds(8000)));
-  EXPECT_GT(Report(recording_).samples(), 300);
+  EXPECT_GT(Report(recording_).samples(), 100);
 }
 
 }  // namespace

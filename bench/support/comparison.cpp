@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <cstdio>
-#include <ctime>
 
 #include "bench/support/profilers.h"
 #include "bench/support/statistics.h"
@@ -17,13 +16,6 @@ struct Figures {
 };
 
 }  // namespace
-
-double cpu_seconds_of(pid_t pid) {
-  clockid_t clock{};
-  timespec used{};
-  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
-  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
-}
 
 void compare_profilers(Workload& workload, const std::string& folder) {
   const std::vector<Profiler> profilers = all_profilers();

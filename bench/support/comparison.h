@@ -24,9 +24,6 @@ class Workload {
   virtual std::string unit() const = 0;  // of the throughput
 };
 
-// CPU time that a running process has used.
-double cpu_seconds_of(pid_t pid);
-
 // Prints the table. `folder` is for the recordings.
 void compare_profilers(Workload& workload, const std::string& folder);
 

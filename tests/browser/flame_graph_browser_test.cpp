@@ -270,7 +270,7 @@ TEST_F(FlameGraphInBrowser, TheRootIsOnTopWhenInverted) {
   EXPECT_LT(place_of("all").second, place_of("run").second);
   press("ArrowDown");
   press("ArrowDown");
-  EXPECT_THAT(text(".details"), HasSubstr("Function: worker"));
+  EXPECT_THAT(text(".details"), HasSubstr("Thread: worker"));
 }
 
 TEST_F(FlameGraphInBrowser, ADeepStackStartsAtItsRootUnderAHeadThatStays) {

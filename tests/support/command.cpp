@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <ctime>
 #include <stdexcept>
 #include <thread>
 
@@ -171,6 +172,13 @@ std::string Running::errors_so_far() const {
 
 Outcome run(const std::vector<std::string>& arguments, const CommandOptions& options) {
   return Running(arguments, options).wait(options.limit);
+}
+
+double cpu_seconds_of(pid_t pid) {
+  clockid_t clock{};
+  timespec used{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &used) != 0) return 0;
+  return static_cast<double>(used.tv_sec) + static_cast<double>(used.tv_nsec) * 1e-9;
 }
 
 void pause_ms(int ms) {

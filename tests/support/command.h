@@ -69,6 +69,9 @@ bool wait_until(Condition condition, std::chrono::milliseconds limit);
 
 void pause_ms(int ms);
 
+// CPU time that a running process has used; 0 if it is gone.
+double cpu_seconds_of(pid_t pid);
+
 // ---
 template <class Condition>
 bool wait_until(Condition condition, std::chrono::milliseconds limit) {
