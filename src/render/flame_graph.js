@@ -71,7 +71,7 @@
     end[parent[node]] = Math.max(end[parent[node]], end[node]);
   }
   const nameOf = (node) => (node === 0 ? data.root : symbols[symbolOf[node]].name);
-  const isInside = (node, of) => node >= of && node < end[of];
+  const kindOf = (node) => (node === 0 ? "" : data.threads && depth[node] === 1 ? "Thread: " : data.type + ": ");
   const children = (node) => {
     const all = [];
     for (let child = node + 1; child < end[node]; child = end[child]) all.push(child);
@@ -319,7 +319,7 @@
     }
     if (!data.reverse) parts.push("self " + quantity(self[node]) + " (" + percent(self[node] / total[0]) + ")");
     const module = symbols[symbolOf[node]].module;
-    return parts.join(" · ") + " — " + data.type + ": " + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
+    return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
         (inlined[node] ? " (inlined)" : "");
   };
   const details = element(head, SVG, "text", {class: "details", x: data.pad, y: data.top - 14, role: "status", "aria-live": "polite"});

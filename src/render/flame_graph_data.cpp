@@ -64,12 +64,13 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
   std::string out = fmt::format(
       R"({{"version":1,"unit":{},"count":{},"type":{},"root":{},"effective":{:.6g},)"
       R"("width":{:g},"fluid":{},"pad":{:g},"top":{:g},"frame":{:g},"font":{:g},"column":{:.6g},"min":{:.6g},"rows":{},)"
-      R"("inverted":{},"reverse":{},"light":{},)",
+      R"("inverted":{},"reverse":{},"light":{},"threads":{},)",
       json_string(clean_text(tree.unit)), json_string(clean_text(options.count_name)),
       json_string(clean_text(options.name_type)), json_string(clean_text(options.root_name)),
       tree.effective_samples, geometry.width, !options.width.has_value(), geometry.pad, geometry.top,
       options.frame_height, options.font_size, geometry.column, geometry.min_width, geometry.rows,
-      options.inverted, options.reverse, !options.background.empty());
+      options.inverted, options.reverse, !options.background.empty(),
+      tree.nodes.size() > 1 && tree.nodes[1].kind == report::NodeKind::kThread);
   out += "\"classes\":[";
   for (std::size_t i = 0; i < coloring.classes.size(); ++i) {
     out += (i == 0 ? "" : ",") + json_string(coloring.classes[i].name);
