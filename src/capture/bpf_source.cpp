@@ -1,5 +1,8 @@
 // The BPF engine and the side band of the whole machine.
+#include <algorithm>
+
 #include "capture/source.h"
+#include "process/status.h"
 #include "record/bpf/bpf_engine.h"
 #include "record/perf/side_band.h"
 
@@ -28,6 +31,82 @@ class BpfSource final : public Source {
     return {};
   }
 
+  void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
+
+  void enter_threads(std::int32_t pid, std::uint64_t now_ns) override {
+    for (const std::int32_t tid : processes_->threads(pid)) {
+      thread_account account{};
+      account.pid = static_cast<std::uint32_t>(pid);
+      const auto stat = process::read_thread_stat(pid, tid);
+      if (!stat) continue;
+      // A thread that could run is booked as running: which of the two it is shows at its next switch.
+      if (stat->state == 'R') {
+        account.in_ns = now_ns;
+      } else {
+        account.out_ns = now_ns;
+        account.state = stat->state == 'D' ? 2 : stat->state == 'T' ? 4 : 1;
+      }
+      engine_->enter_thread(tid, account);
+    }
+  }
+
+  void sum_threads(std::uint64_t now_ns, Batch& batch) override {
+    for_each_account([&](std::int32_t tid, const thread_account& account) {
+      record::ThreadWaitTime times;
+      times.time_ns = now_ns;
+      times.pid = static_cast<std::int32_t>(account.pid);
+      times.tid = tid;
+      times.ran_ns = account.ran_ns;
+      times.waited_ns = account.waited_ns;
+      times.queued_ns = account.queued_ns;
+      times.waits = account.waits;
+      times.preemptions = account.preemptions;
+      times.unwalked_waits = account.unwalked_waits;
+      times.unwalked_ns = account.unwalked_ns;
+      if (account.in_ns != 0 && account.in_ns < now_ns) times.ran_ns += now_ns - account.in_ns;
+      if (account.out_ns != 0 && account.out_ns < now_ns) {
+        const Split split = split_wait(account, now_ns);
+        times.waited_ns += split.waited_ns;
+        times.queued_ns += split.queued_ns;
+        (account.state == 0 ? times.preemptions : times.waits) += 1;
+        if (account.stack_id == 0) {
+          ++times.unwalked_waits;
+          times.unwalked_ns += split.waited_ns + split.queued_ns;
+        }
+      }
+      batch.samples.emplace_back(times);
+    });
+  }
+
+  void cut_waits(std::uint64_t end_ns, Batch& batch) override {
+    for_each_account([&](std::int32_t tid, const thread_account& account) {
+      if (account.out_ns == 0 || account.out_ns >= end_ns || account.stack_id == 0) return;
+      record::Waited wait;
+      const Split split = split_wait(account, end_ns);
+      wait.out_ns = account.out_ns;
+      wait.waited_ns = split.waited_ns;
+      wait.queued_ns = split.queued_ns;
+      wait.pid = static_cast<std::int32_t>(account.pid);
+      wait.tid = tid;
+      wait.stack_id = account.stack_id;
+      wait.system_call = account.system_call;
+      wait.weight = account.weight;
+      wait.state = account.state;
+      std::copy(std::begin(account.arguments), std::end(account.arguments), wait.arguments);
+      wait.fault_address = account.fault_address;
+      wait.inode = account.inode;
+      wait.device = account.device;
+      wait.file_mode = account.file_mode;
+      wait.peer_family = account.peer_family;
+      wait.peer_address = account.peer_address;
+      wait.peer_port = account.peer_port;
+      wait.local_port = account.local_port;
+      wait.unfinished = true;
+      batch.samples.emplace_back(wait);
+    });
+    sum_threads(end_ns, batch);
+  }
+
   void stop() override { engine_->stop(); }
 
   std::vector<int> fds() const override {
@@ -49,6 +128,10 @@ class BpfSource final : public Source {
     quality.kernel_truncated = counters.kernel_truncated;
     quality.bpf_ns = counters.run_ns;
     quality.bpf_runs = counters.runs;
+    const auto switches = engine_->switch_counters();
+    quality.switches = switches.switches;
+    quality.switch_ns = switches.run_ns;
+    quality.lost_waits = switches.lost_ring_full;
     quality.kernel_memory_bytes = engine_->kernel_memory_bytes() + side_band_.memory_bytes();
   }
 
@@ -65,6 +148,27 @@ class BpfSource final : public Source {
   }
 
  private:
+  struct Split {
+    std::uint64_t waited_ns, queued_ns;
+  };
+  // A wait in progress, up to now.
+  static Split split_wait(const thread_account& account, std::uint64_t now_ns) {
+    if (account.state == 0) return {0, now_ns - account.out_ns};
+    const bool woken =
+        account.woken_ns >= account.out_ns && account.woken_ns != 0 && account.woken_ns <= now_ns;
+    const std::uint64_t woken_ns = woken ? account.woken_ns : now_ns;
+    return {woken_ns - account.out_ns, now_ns - woken_ns};
+  }
+  template <class Visit>
+  void for_each_account(const Visit& visit) const {
+    for (const std::int32_t pid : processes_->pids()) {
+      for (const std::int32_t tid : processes_->threads(pid)) {
+        if (const auto account = engine_->account(tid)) visit(tid, *account);
+      }
+    }
+  }
+
+  const ProcessTable* processes_ = nullptr;
   std::unique_ptr<record::BpfEngine> engine_;
   record::SideBand side_band_;
 };
@@ -76,6 +180,8 @@ Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
   bpf.frequency_hz = options.frequency_hz;
   bpf.event = options.event;
   bpf.follow_children = options.follow_children;
+  bpf.cpu = options.cpu;
+  bpf.off_cpu = options.off_cpu;
   auto engine = record::BpfEngine::load(bpf);
   if (!engine) return tl::unexpected<Error>(engine.error());
   auto side_band = record::SideBand::open();

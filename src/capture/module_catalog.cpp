@@ -50,8 +50,20 @@ std::optional<std::uint64_t> CodeModule::bias(const process::MapEntry& mapping) 
   return mapping.start.value - address->value;
 }
 
-ModuleCatalog::ModuleCatalog(profile::Builder& builder, symbolize::Worker& symbols, PlaceTable place)
-    : builder_(builder), symbols_(symbols), place_(std::move(place)) {}
+ModuleCatalog::ModuleCatalog(profile::Builder& builder, symbolize::Worker& symbols, PlaceTable place,
+                             bool keep_tables)
+    : builder_(builder),
+      symbols_(symbols),
+      place_(std::move(place)),
+      keep_tables_(keep_tables || !place_) {}
+
+void ModuleCatalog::set_table(CodeModule& module, unwind::Table table) {
+  if (place_) {
+    module.slot = place_(table);
+    if (!module.slot && !table.rows.empty()) ++without_room_;
+  }
+  if (keep_tables_) module.table = std::make_shared<const unwind::Table>(std::move(table));
+}
 
 std::vector<std::string> ModuleCatalog::take_notes() {
   return std::exchange(notes_, {});
@@ -116,12 +128,7 @@ void ModuleCatalog::load(CodeModule& module, Fd fd, const std::string& path, con
     notes_.push_back(fmt::format("{}: no unwind rules: {}", path, table.error().message));
     return;
   }
-  if (!place_) {
-    module.table = std::make_shared<const unwind::Table>(std::move(*table));
-    return;
-  }
-  module.slot = place_(*table);
-  if (!module.slot && !table->rows.empty()) ++without_room_;
+  set_table(module, std::move(*table));
 }
 
 CodeModule& ModuleCatalog::of_vdso(const process::MapEntry& mapping) {
@@ -144,11 +151,7 @@ CodeModule& ModuleCatalog::of_vdso(const process::MapEntry& mapping) {
   source.identity = vdso_->file->elf().identity();
   symbols_.submit(vdso_->id, source);
   auto table = unwind::build_table(vdso_->file->elf());
-  if (!table) return *vdso_;
-  if (place_)
-    vdso_->slot = place_(*table);
-  else
-    vdso_->table = std::make_shared<const unwind::Table>(std::move(*table));
+  if (table) set_table(*vdso_, std::move(*table));
   return *vdso_;
 }
 

@@ -34,7 +34,7 @@ struct CodeModule {
   std::optional<elf::ModuleFile>
       file;  // none for code made at run time, and for files that could not be opened
   Fd fd;     // keeps /proc/self/fd/N valid for the symbolizer
-  std::shared_ptr<const unwind::Table> table;  // kept only for engines that walk in user space
+  std::shared_ptr<const unwind::Table> table;  // kept only for walks in user space
   std::optional<record::TableSlot> slot;       // where the kernel's walker finds it
 
   // Process address minus ELF address for a mapping of this module; nullopt if the file has no such segment.
@@ -45,8 +45,10 @@ class ModuleCatalog {
  public:
   // Puts a table where the engine's walker finds it. nullopt: no room.
   using PlaceTable = std::function<std::optional<record::TableSlot>(const unwind::Table&)>;
-  // All three outlive the catalog. Without `place`, tables are kept in the modules.
-  ModuleCatalog(profile::Builder& builder, symbolize::Worker& symbols, PlaceTable place);
+  // All three outlive the catalog. Tables are kept in the modules without `place`, and with `keep_tables`:
+  // then stacks can be walked both in the kernel and here.
+  ModuleCatalog(profile::Builder& builder, symbolize::Worker& symbols, PlaceTable place,
+                bool keep_tables = false);
 
   // The module behind an executable mapping of process `pid`. Never fails: a file that cannot be opened is a
   // module with a name and without a table.
@@ -66,12 +68,14 @@ class ModuleCatalog {
   CodeModule& of_file(std::int32_t pid, const process::MapEntry& mapping);
   CodeModule& of_vdso(const process::MapEntry& mapping);
   CodeModule& of_made_code(std::int32_t pid, const process::MapEntry& mapping);
+  void set_table(CodeModule& module, unwind::Table table);
   void load(CodeModule& module, Fd fd, const std::string& path, const std::string& root, std::int32_t pid);
   void prepare_file(const std::string& path, int depth);
 
   profile::Builder& builder_;
   symbolize::Worker& symbols_;
   PlaceTable place_;
+  bool keep_tables_;
   std::map<FileKey, std::unique_ptr<CodeModule>> files_;
   std::map<std::int32_t, std::unique_ptr<CodeModule>> made_code_;  // by pid
   std::unique_ptr<CodeModule> vdso_, kernel_;

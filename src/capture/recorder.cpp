@@ -210,7 +210,10 @@ Result<> Recording::start() {
                   "ptrace access is needed: the same user, or root");
     cpu_times_->begin(pid);
   }
-  return source_->start(targets_);
+  if (auto started = source_->start(targets_); !started) return started;
+  const std::uint64_t now = monotonic_ns();
+  for (const std::int32_t pid : targets_) source_->enter_threads(pid, now);
+  return {};
 }
 
 Result<> Recording::watch() {
@@ -331,6 +334,10 @@ Result<> Recording::loop(const Progress& progress) {
         last_rescan_ns_ = now;
       }
       cpu_times_->refresh();
+      if (options_.off_cpu) {
+        source_->sum_threads(now, batch_);
+        sink_->take(batch_);
+      }
       if (auto saved = save(); !saved) return saved;
       processes_->forget_ended(now - kSecond);
       if (progress)
@@ -348,6 +355,10 @@ Result<RecordOutcome> Recording::end() {
   source_->stop();
   profile_.meta.end_ns = monotonic_ns();
   drain();
+  if (options_.off_cpu) {
+    source_->cut_waits(profile_.meta.end_ns, batch_);
+    sink_->take(batch_);
+  }
   sink_->finish();
   if (options_.memory) memory_->sample(profile_.meta.end_ns, processes_->pids());
   if (launched_) {

@@ -27,6 +27,7 @@ struct RecordOptions {
   std::string event = "cpu-clock";
   Engine engine = Engine::kAutomatic;
   bool cpu = true;
+  bool off_cpu = true;
   bool memory = true;
   bool follow_children = true;
   std::optional<double> duration_s;

@@ -30,6 +30,12 @@ class Source : public WalkerControl {
   virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
   // A child of ours will become the target with its next exec.
   virtual Result<> expect_exec(std::int32_t pid) = 0;
+  // Enters the threads that run or wait already: their time counts from `now_ns` on.
+  virtual void enter_threads(std::int32_t /*pid*/, std::uint64_t /*now_ns*/) {}
+  // After stop(): the waits that are in progress, cut at `end_ns`, and the sums of every live thread.
+  virtual void cut_waits(std::uint64_t /*end_ns*/, Batch& /*batch*/) {}
+  // The sums of the live threads so far.
+  virtual void sum_threads(std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
   virtual void stop() = 0;
   // For epoll, once started.
   virtual std::vector<int> fds() const = 0;

@@ -23,7 +23,8 @@ struct RecordArguments {
   std::string name;
   std::string engine = "auto";
   double duration_s = 0;
-  bool cpu = false, memory = false, no_memory = false, no_children = false;
+  bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false,
+       no_children = false;
   bool flamegraph = false, quiet = false;
 };
 
@@ -95,7 +96,11 @@ Result<int> run_record(RecordArguments& arguments) {
   if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
   if (arguments.engine == "bpf") options.engine = capture::Engine::kBpf;
   if (arguments.engine == "perf") options.engine = capture::Engine::kPerf;
-  options.memory = !arguments.no_memory;
+  // Naming sources records those; naming none records all that are cheap.
+  const bool some = arguments.cpu || arguments.off_cpu || arguments.memory;
+  options.cpu = !some || arguments.cpu;
+  options.off_cpu = (!some || arguments.off_cpu) && !arguments.no_off_cpu;
+  options.memory = (!some || arguments.memory) && !arguments.no_memory;
   options.follow_children = !arguments.no_children;
   const bool named = !options.output.empty();
   options.overwrite = named;
@@ -144,8 +149,11 @@ Run add_record(CLI::App& app) {
       ->check(CLI::Range(1024, 65528));
   app.add_option("--symbols", options.symbol_directory, "folder with unstripped twins of stripped binaries")
       ->check(CLI::ExistingDirectory);
-  app.add_flag("--cpu", arguments->cpu, "record CPU samples (the default)");
-  app.add_flag("--memory", arguments->memory, "record the memory series (the default)");
+  app.add_flag("--cpu", arguments->cpu, "record where CPU time goes");
+  app.add_flag("--off-cpu", arguments->off_cpu, "record where threads wait, for what and for whom");
+  app.add_flag("--memory", arguments->memory,
+               "record the memory series; without any of these three, all are recorded");
+  app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");
   app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
   app.add_flag("--no-children", arguments->no_children, "leave out processes that the target forks");
   app.add_flag("--redact", options.redact, "keep command lines out of the file");
