@@ -260,22 +260,49 @@ void keep_used(std::vector<Row>& rows, std::vector<TreeNode>& nodes, std::uint32
   for (TreeNode& node : nodes) node.*field = moved[node.*field];
 }
 
+// Children of each node as one run of `order`, sorted by place; first[node] is where its run starts. Two
+// counting sorts: a comparison per pair would look up three tables each time.
+std::vector<std::uint32_t> sort_children(const std::vector<DraftNode>& nodes,
+                                         const std::vector<std::uint32_t>& place_rank,
+                                         std::vector<std::uint32_t>& first) {
+  std::vector<std::uint32_t> start(place_rank.size() + 1, 0);
+  for (std::size_t i = 1; i < nodes.size(); ++i) ++start[place_rank[nodes[i].place] + 1];
+  std::partial_sum(start.begin(), start.end(), start.begin());
+  std::vector<std::uint32_t> by_place(nodes.size() - 1);
+  for (std::uint32_t i = 1; i < nodes.size(); ++i) by_place[start[place_rank[nodes[i].place]]++] = i;
+
+  first.assign(nodes.size() + 1, 0);
+  for (std::size_t i = 1; i < nodes.size(); ++i) ++first[nodes[i].parent + 1];
+  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+  std::vector<std::uint32_t> order(nodes.size() - 1);
+  for (const std::uint32_t node : by_place) order[next[nodes[node].parent]++] = node;
+  return order;
+}
+
+// The place of each place among all by name, module and kind.
+std::vector<std::uint32_t> rank_places(const std::vector<Place>& places,
+                                       const std::vector<std::uint32_t>& name_rank,
+                                       const std::vector<std::uint32_t>& module_rank) {
+  std::vector<std::uint32_t> order(places.size());
+  std::iota(order.begin(), order.end(), 0u);
+  const auto key = [&](std::uint32_t place) {
+    return std::tuple(name_rank[places[place].name], module_rank[places[place].module], places[place].kind);
+  };
+  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
+  std::vector<std::uint32_t> rank(places.size());
+  for (std::uint32_t i = 0; i < order.size(); ++i) rank[order[i]] = i;
+  return rank;
+}
+
 // Brings the draft in its final order and adds up the totals.
 void arrange(const Draft& draft, const std::vector<Place>& places,
              const std::vector<std::uint32_t>& name_rank, const std::vector<std::uint32_t>& module_rank,
              CallTree& tree) {
   const std::vector<DraftNode>& from = draft.nodes();
-  // Children of each node as one run of `order`, sorted.
-  std::vector<std::uint32_t> order(from.size() - 1);
-  std::iota(order.begin(), order.end(), 1u);
-  const auto key = [&](std::uint32_t node) {
-    const Place& place = places[from[node].place];
-    return std::tuple(from[node].parent, name_rank[place.name], module_rank[place.module], place.kind);
-  };
-  std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
-  std::vector<std::uint32_t> first(from.size() + 1, 0);
-  for (std::uint32_t node = 1; node < from.size(); ++node) ++first[from[node].parent + 1];
-  std::partial_sum(first.begin(), first.end(), first.begin());
+  std::vector<std::uint32_t> first;
+  const std::vector<std::uint32_t> order =
+      sort_children(from, rank_places(places, name_rank, module_rank), first);
 
   tree.nodes.reserve(from.size());
   tree.nodes.push_back({});
