@@ -48,6 +48,7 @@ class Generator {
     if (!options_.only_text) make_series();
     make_quality();
     make_meta();
+    if (!options_.only_text) make_waits();
     return std::move(profile_);
   }
 
@@ -221,6 +222,66 @@ class Generator {
     meta.start_unix_ns = 1'700'000'000'000'000'000 + random_.number(50);
     if (random_.one_in(2)) meta.facts["host"] = text();
     if (random_.one_in(2)) meta.facts["cpus"] = std::to_string(random_.below(64));
+  }
+
+  // After all else, and of samples and threads that are there: half of the recordings know nothing of waits.
+  void make_waits() {
+    if (random_.one_in(2)) return;
+    make_objects();
+    for (Thread& row : profile_.threads)
+      if (!random_.one_in(3))
+        for (std::uint64_t* number : {&row.ran_ns, &row.waited_ns, &row.queued_ns, &row.waits,
+                                      &row.preemptions, &row.unwalked_waits, &row.unwalked_ns})
+          *number = random_.number(50);
+    const bool regular = !random_.one_in(4);
+    const std::size_t count = random_.below(options_.samples + 1);
+    std::uint64_t time = start_ns_;
+    for (std::size_t i = 0; i < count; ++i) profile_.waits.push_back(wait(regular, time));
+    Quality& quality = profile_.quality;
+    quality.waits = profile_.waits.size();
+    for (std::uint64_t* number : {&quality.unwalked_waits, &quality.unwalked_ns, &quality.lost_waits,
+                                  &quality.switches, &quality.switch_ns})
+      if (random_.one_in(2)) *number = random_.number(40);
+  }
+
+  void make_objects() {
+    const std::size_t count = random_.below(8);
+    for (std::size_t i = 0; i < count; ++i) {
+      WaitObject row;
+      row.kind = static_cast<ObjectKind>(1 + random_.below(8));
+      if (random_.one_in(2)) row.name = builder_.string(text());
+      if (random_.one_in(2)) row.address = random_.number();
+      row.pid = static_cast<std::int32_t>(100 + i);  // no two are the same
+      profile_.objects.push_back(row);
+    }
+  }
+
+  Wait wait(bool regular, std::uint64_t& time) {
+    Wait row;
+    row.thread = {random_.row(profile_.threads.size())};
+    row.stack = {random_.row(profile_.stacks.size())};
+    row.state = random_.of(WaitState::kOther);
+    if (regular) {
+      time += random_.number(20);
+      row.start_ns = time - random_.below(1'000'000);  // in the order of their ends
+      row.waited_ns = row.state == WaitState::kPreempted ? 0 : random_.number(30);
+      row.queued_ns = random_.number(16);
+    } else {  // three of them fit into 64 bits
+      row.start_ns = random_.number(62);
+      row.waited_ns = random_.number(62);
+      row.queued_ns = random_.number(62);
+    }
+    if (!random_.one_in(3)) row.waker = {random_.row(profile_.threads.size())};
+    if (random_.one_in(3)) row.waker_stack = {random_.row(profile_.stacks.size())};
+    row.object = {random_.row(profile_.objects.size())};
+    row.system_call =
+        random_.one_in(4) ? -1 : static_cast<std::int32_t>(random_.below(regular ? 460 : 1u << 31));
+    row.argument = random_.number(regular ? 20 : 64);
+    if (random_.one_in(5)) row.weight = static_cast<std::uint32_t>(1 + random_.number(regular ? 8 : 31));
+    row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
+    row.began_before = random_.one_in(20);
+    row.unfinished = random_.one_in(20);
+    return row;
   }
 
   Random random_;

@@ -109,8 +109,10 @@ void BlockEncoder::append(Bytes& out, std::uint32_t type, std::uint32_t sequence
   header.reserve(kBlockHeaderSize);
   put(header, kBlockMark);
   put(header, type);
-  // Of the types of this version, the index alone can be missed.
-  put(header, (helps ? kFlagZstd : 0) | (type == kIndex ? 0 : kFlagRequired));
+  // Of the types of this version, the index can be missed; and the waits by those who do not know them:
+  // samples mean the same without.
+  const bool required = type != kIndex && type != kWaits;
+  put(header, (helps ? kFlagZstd : 0) | (required ? kFlagRequired : 0));
   put(header, static_cast<std::uint32_t>(stored.size()));
   put(header, static_cast<std::uint32_t>(payload.size()));
   put(header, sequence);

@@ -22,7 +22,7 @@ namespace fathom::store {
 // As in PNG: not text, and a copy in text mode breaks it visibly.
 inline constexpr std::array<std::uint8_t, 8> kMagic = {0x89, 'F', 'T', 'H', 'M', '\r', '\n', 0x1a};
 inline constexpr std::uint16_t kMajor = 1;
-inline constexpr std::uint16_t kMinor = 0;
+inline constexpr std::uint16_t kMinor = 1;
 inline constexpr std::size_t kFileHeaderSize = 24;
 inline constexpr std::size_t kBlockHeaderSize = 40;
 
@@ -41,10 +41,11 @@ constexpr std::uint32_t block_type(const char (&name)[5]) {
 }
 inline constexpr std::uint32_t kBlockMark = block_type("FBLK");
 inline constexpr std::uint32_t kTables =
-    block_type("TABL");  // strings, functions, lines, frames, stacks; late names
+    block_type("TABL");  // strings, functions, lines, frames, stacks, objects; late names
 inline constexpr std::uint32_t kState =
     block_type("STAT");  // what changes: meta, modules, threads, quality ...
 inline constexpr std::uint32_t kSamples = block_type("SAMP");
+inline constexpr std::uint32_t kWaits = block_type("WAIT");   // since 1.1
 inline constexpr std::uint32_t kPoints = block_type("PNTS");  // of series
 inline constexpr std::uint32_t kIndex = block_type("INDX");
 inline constexpr std::uint32_t kEnd = block_type("END.");
@@ -62,7 +63,7 @@ struct BlockHeader {
   std::uint32_t stored_size = 0;   // of the payload in the file
   std::uint32_t payload_size = 0;  // decompressed
   std::uint32_t sequence = 0;      // 0, 1, 2 ...: a gap shows a lost block
-  std::uint32_t rows = 0;          // samples in it: known even if the payload is damaged
+  std::uint32_t rows = 0;          // samples or waits in it: known even if the payload is damaged
   std::uint64_t payload_checksum = 0;
 };
 

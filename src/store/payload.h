@@ -1,9 +1,10 @@
-// The payloads of the four kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
+// The payloads of the five kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
 // Decoders append to the profile; a block that cannot be decoded may leave rows behind that lead nowhere,
 // which repair() and check() deal with. Their errors: kMalformed costs the block, anything else (no memory
 // left) the file.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -21,6 +22,10 @@ namespace fathom::store {
 
 // Stands where a row was lost; leads out of every table, so nothing can take it for a row.
 inline constexpr std::uint32_t kLostRow = UINT32_MAX;
+// An id as it came from the file.
+inline std::uint32_t row_id(std::uint64_t value) {
+  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, kLostRow));
+}
 
 // What a reader carries from block to block.
 struct Loading {
@@ -36,11 +41,13 @@ struct Loading {
   std::uint64_t memory = 0;    // charged so far
   bool damaged = false;        // blocks are missing: gaps between rows are expected from here on
   std::uint64_t filtered = 0;  // samples outside of the window
+  std::uint64_t filtered_waits = 0;
 };
 
 // --- tables: rows that are only ever appended ---
 struct TableSizes {
-  std::uint32_t strings = 1, functions = 0, lines = 0, frames = 0, stacks = 1;  // row 0 is never written
+  std::uint32_t strings = 1, functions = 0, lines = 0, frames = 0, stacks = 1, objects = 1;  // rows 0 are
+                                                                                             // never written
   bool operator==(const TableSizes&) const = default;
 };
 TableSizes sizes_of(const profile::Profile& profile);
@@ -105,6 +112,14 @@ Bytes encode_samples(std::span<const profile::Sample> samples, std::uint32_t fre
                      SamplePredictor& predictor);
 Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predictor, Loading& loading);
 
+// --- waits ---
+// When the thread had a CPU again.
+std::uint64_t end_of(const profile::Wait& wait);
+// At most kMaxRows waits, whose ends fit into 64 bits.
+Bytes encode_waits(std::span<const profile::Wait> waits);
+// Those that lie in the window of `loading` with a part are kept with that part.
+Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading);
+
 // --- points of series ---
 // Of all series from `from` on (series and point), as many as fit into one block; `from` moves on.
 struct PointPosition {
@@ -113,11 +128,11 @@ struct PointPosition {
 Bytes encode_points(const profile::Profile& profile, PointPosition& from);
 Result<> decode_points(Cursor in, Loading& loading);
 
-// --- index: where each block stands, and the times that blocks of samples span ---
+// --- index: where each block stands, and the times that blocks of samples and waits span ---
 struct IndexEntry {
   std::uint32_t type = 0, rows = 0;
   std::uint64_t offset = 0;
-  std::uint64_t first_ns = 0, last_ns = 0;  // least and greatest time, of blocks of samples
+  std::uint64_t first_ns = 0, last_ns = 0;  // least and greatest time, of samples; of waits, start and end
 };
 Bytes encode_index(std::span<const IndexEntry> entries);  // at most kMaxRows
 Result<> decode_index(Cursor in, Loading& loading, std::vector<IndexEntry>& out);

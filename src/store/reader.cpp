@@ -63,7 +63,7 @@ class Reader {
       offset += block_size_;
     }
     for (const IndexEntry& entry : entries)
-      if (entry.type == kSamples) spans_[entry.offset] = entry;
+      if (entry.type == kSamples || entry.type == kWaits) spans_[entry.offset] = entry;
   }
 
   std::optional<std::span<const std::byte>> read_block(std::uint64_t offset, std::uint32_t type) {
@@ -134,7 +134,8 @@ class Reader {
   Result<> read_data(std::uint64_t offset, const BlockHeader& header) {
     if (skipped_by_index(offset, header)) return {};
     const bool known = header.type == kTables || header.type == kState || header.type == kSamples ||
-                       header.type == kPoints || header.type == kIndex || header.type == kEnd;
+                       header.type == kWaits || header.type == kPoints || header.type == kIndex ||
+                       header.type == kEnd;
     if ((!known && (header.flags & kFlagRequired) != 0) || (header.flags & ~kKnownFlags) != 0)
       return fail(ErrorKind::kUnsupported,
                   fmt::format("{}: block {} at byte {} is not known to this fathom", name_,
@@ -160,6 +161,8 @@ class Reader {
         return decode_state(payload, loading_);
       case kSamples:
         return decode_samples(payload, header.rows, predictor_, loading_);
+      case kWaits:
+        return decode_waits(payload, header.rows, loading_);
       case kPoints:
         return decode_points(payload, loading_);
       default:
@@ -169,13 +172,14 @@ class Reader {
   }
 
   bool skipped_by_index(std::uint64_t offset, const BlockHeader& header) {
-    if (header.type != kSamples || spans_.empty()) return false;
+    if (spans_.empty()) return false;
     const auto found = spans_.find(offset);
-    if (found == spans_.end() || found->second.rows != header.rows) return false;
+    if (found == spans_.end() || found->second.type != header.type || found->second.rows != header.rows)
+      return false;
     const auto& options = loading_.options;
     const bool outside = (options.from_ns && found->second.last_ns < *options.from_ns) ||
                          (options.to_ns && found->second.first_ns >= *options.to_ns);
-    if (outside) loading_.filtered += header.rows;
+    if (outside) (header.type == kSamples ? loading_.filtered : loading_.filtered_waits) += header.rows;
     return outside;
   }
 
@@ -195,9 +199,14 @@ class Reader {
       const std::uint64_t stored = profile.samples.size() + loading_.filtered + quality.filtered;
       if (quality.samples > stored) quality.lost_disk += quality.samples - stored;
       quality.samples = stored;
+      const std::uint64_t waits = profile.waits.size() + loading_.filtered_waits + quality.filtered_waits;
+      if (quality.waits > waits) quality.lost_waits += quality.waits - waits;
+      quality.waits = waits;
       std::uint64_t last = std::max(profile.meta.end_ns, profile.meta.start_ns);
-      if (!ended_)
+      if (!ended_) {
         for (const auto& sample : profile.samples) last = std::max(last, sample.time_ns);
+        for (const auto& wait : profile.waits) last = std::max(last, end_of(wait));
+      }
       profile.meta.end_ns = last;
     }
     if (damages_ != 0)
@@ -207,6 +216,7 @@ class Reader {
     else if (lost_blocks_ != 0)
       quality.notes.push_back(fmt::format("{} blocks of the recording file are missing", lost_blocks_));
     quality.filtered += loading_.filtered;
+    quality.filtered_waits += loading_.filtered_waits;
     narrow(profile.meta);
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     return std::move(profile);
@@ -227,7 +237,7 @@ class Reader {
   Loading loading_;
   BlockDecoder decoder_;
   SamplePredictor predictor_;
-  std::map<std::uint64_t, IndexEntry> spans_;  // blocks of samples by offset
+  std::map<std::uint64_t, IndexEntry> spans_;  // blocks of samples and waits by offset
   std::uint64_t block_size_ = 0;               // of the block that read_block() read last
   std::uint64_t next_sequence_ = 0;
   bool ended_ = false;

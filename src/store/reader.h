@@ -16,7 +16,10 @@ namespace fathom::store {
 
 struct ReadOptions {
   // CLOCK_MONOTONIC, as Sample::time_ns: from <= time < to. Samples and points outside are left out; such
-  // samples are counted in quality.filtered, and meta.start_ns and end_ns move to the window.
+  // samples are counted in quality.filtered. A wait is kept with the part of it that lies inside, its
+  // began_before and unfinished set where it was cut; the others are counted in quality.filtered_waits.
+  // meta.start_ns and end_ns move to the window: whoever reads a window must not select it again by times
+  // relative to meta.start_ns. Sums of threads and of quality stay those of the whole recording.
   std::optional<std::uint64_t> from_ns, to_ns;
   // More than this (about what the profile will occupy) is refused. The default holds about 100 million
   // samples.

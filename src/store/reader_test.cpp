@@ -115,6 +115,114 @@ TEST(Reader, WindowShowsItsSamplesAndCountsTheOthers) {
   });
 }
 
+// The part of a wait that lies in a window.
+std::optional<profile::Wait> part(profile::Wait wait, std::uint64_t from, std::uint64_t to) {
+  const auto overlap = [&](std::uint64_t start, std::uint64_t end) {
+    const std::uint64_t a = std::max(start, from), b = std::min(end, to);
+    return a < b ? b - a : 0;
+  };
+  const std::uint64_t start = wait.start_ns, woken = start + wait.waited_ns, end = woken + wait.queued_ns;
+  wait.start_ns = std::max(start, from);
+  wait.waited_ns = overlap(start, woken);
+  wait.queued_ns = overlap(woken, end);
+  if (start < from) wait.began_before = true;
+  if (end > to) wait.unfinished = true;
+  // One that took no time is in the window in which it began.
+  const bool inside = wait.waited_ns + wait.queued_ns != 0 || (start >= from && start < to);
+  return inside ? std::optional(wait) : std::nullopt;
+}
+
+// Of the window [100, 200): what is left of a wait, as "start+waited+queued", with < and > where it was cut.
+std::string in_window(std::uint64_t start, std::uint64_t waited, std::uint64_t queued) {
+  Profile profile = one_thread_profile();
+  auto& wait = profile.waits.emplace_back();
+  wait.start_ns = start;
+  wait.waited_ns = waited;
+  wait.queued_ns = queued;
+  profile.quality.waits = 1;
+  ReadOptions options;
+  options.from_ns = 100;
+  options.to_ns = 200;
+  auto shown = read_text(recorded(profile), options);
+  if (!shown) return shown.error().message;
+  EXPECT_EQ(shown->quality.waits, 1u);
+  EXPECT_EQ(shown->waits.size() + shown->quality.filtered_waits, 1u);
+  if (shown->waits.empty()) return "filtered";
+  const auto& left = shown->waits[0];
+  return (left.began_before ? "<" : "") + std::to_string(left.start_ns) + "+" +
+         std::to_string(left.waited_ns) + "+" + std::to_string(left.queued_ns) + (left.unfinished ? ">" : "");
+}
+
+TEST(Reader, WindowCutsWaits) {
+  EXPECT_EQ(in_window(110, 20, 5), "110+20+5");
+  EXPECT_EQ(in_window(100, 60, 40), "100+60+40");
+  EXPECT_EQ(in_window(50, 60, 5), "<100+10+5");
+  EXPECT_EQ(in_window(50, 20, 60), "<100+0+30");  // woken before the window
+  EXPECT_EQ(in_window(190, 5, 100), "190+5+5>");
+  EXPECT_EQ(in_window(190, 50, 7), "190+10+0>");
+  EXPECT_EQ(in_window(0, 5000, 3), "<100+100+0>");
+  EXPECT_EQ(in_window(0, 10, 5000), "<100+0+100>");
+  EXPECT_EQ(in_window(150, 0, 0), "150+0+0");
+  EXPECT_EQ(in_window(100, 0, 0), "100+0+0");
+  EXPECT_EQ(in_window(200, 0, 0), "filtered");
+  EXPECT_EQ(in_window(200, 10, 0), "filtered");
+  EXPECT_EQ(in_window(50, 40, 10), "filtered");  // had a CPU when the window began
+  EXPECT_EQ(in_window(50, 10, 10), "filtered");
+}
+
+TEST(Reader, EmptyWindowHasNoWaits) {
+  Profile profile = one_thread_profile();
+  profile.waits.emplace_back().waited_ns = 1000;
+  ReadOptions options;
+  options.from_ns = options.to_ns = 500;
+  auto shown = read_text(recorded(profile), options);
+  ASSERT_TRUE(shown);
+  EXPECT_TRUE(shown->waits.empty());
+  EXPECT_EQ(shown->quality.filtered_waits, 1u);
+}
+
+TEST(Reader, WindowShowsThePartsOfItsWaitsAndCountsTheOthers) {
+  for_each_profile(100, [](const Profile& profile) {
+    if (profile.waits.empty()) return;
+    std::vector<std::uint64_t> times;
+    for (const auto& wait : profile.waits) times.push_back(wait.start_ns + wait.waited_ns / 2);
+    std::sort(times.begin(), times.end());
+    const std::uint64_t from = times[times.size() / 3], to = times[times.size() * 2 / 3];
+    if (from == to) return;
+    const std::string content = recorded(profile, 5);
+    for (const bool index : {true, false}) {  // without: as if it had been killed
+      const std::string file = index ? content : content.substr(0, content.size() - kEndSize);
+      auto shown = read_text(file, {.from_ns = from, .to_ns = to, .memory_limit_bytes = 1 << 30});
+      ASSERT_TRUE(shown) << shown.error().message;
+      std::vector<profile::Wait> expected;
+      for (const auto& wait : profile.waits)
+        if (const auto inside = part(wait, from, to)) expected.push_back(*inside);
+      EXPECT_EQ(shown->waits, expected);
+      EXPECT_EQ(shown->quality.waits, expected.size() + shown->quality.filtered_waits);
+      EXPECT_EQ(shown->quality.lost_waits, profile.quality.lost_waits);
+      EXPECT_EQ(shown->objects, profile.objects);
+    }
+  });
+}
+
+TEST(Reader, WindowsSideBySideShareTheTimeOfAllWaits) {
+  const Profile profile = random_profile(2, {.samples = 500});
+  ASSERT_FALSE(profile.waits.empty());
+  const std::string content = recorded(profile, 5);
+  const auto sum = [](const Profile& shown) {
+    std::uint64_t waited = 0, queued = 0;
+    for (const auto& wait : shown.waits) {
+      waited += wait.waited_ns;
+      queued += wait.queued_ns;
+    }
+    return std::pair(waited, queued);
+  };
+  const std::uint64_t middle = profile.waits[profile.waits.size() / 2].start_ns;
+  const auto before = sum(*read_text(content, {.from_ns = {}, .to_ns = middle}));
+  const auto after = sum(*read_text(content, {.from_ns = middle, .to_ns = {}}));
+  EXPECT_EQ(std::pair(before.first + after.first, before.second + after.second), sum(profile));
+}
+
 TEST(Reader, WindowMovesStartAndEndOfTheRecording) {
   Profile profile = one_thread_profile();
   profile.meta.start_ns = 1000;
@@ -142,18 +250,23 @@ TEST(Reader, WindowStepsOverBlocksWithTheIndexAlone) {
   for (std::uint64_t second = 0; second < 3; ++second) {
     profile.samples.assign(10, {});
     for (auto& sample : profile.samples) sample.time_ns = second * 1000;
+    profile.waits.assign(5, {});
+    for (auto& wait : profile.waits) wait.start_ns = second * 1000;
     ASSERT_TRUE(writer->append(profile));
   }
   profile.samples.clear();
+  profile.waits.clear();
   profile.quality.samples = 30;
+  profile.quality.waits = 15;
   ASSERT_TRUE(writer->finish(profile));
   std::string content = file.content();
   // Damage in a block that is stepped over is not even seen.
-  for (const auto& found : blocks_of(content))
-    if (found.header.type == kSamples) {
-      content[found.offset + kBlockHeaderSize] ^= 1;
-      break;
-    }
+  for (const std::uint32_t type : {kSamples, kWaits})
+    for (const auto& found : blocks_of(content))
+      if (found.header.type == type) {
+        content[found.offset + kBlockHeaderSize] ^= 1;
+        break;
+      }
   ReadOptions options;
   options.from_ns = 1000;
   auto shown = read_text(content, options);
@@ -161,6 +274,9 @@ TEST(Reader, WindowStepsOverBlocksWithTheIndexAlone) {
   EXPECT_EQ(shown->samples.size(), 20u);
   EXPECT_EQ(shown->quality.filtered, 10u);
   EXPECT_EQ(shown->quality.lost_disk, 0u);
+  EXPECT_EQ(shown->waits.size(), 10u);
+  EXPECT_EQ(shown->quality.filtered_waits, 5u);
+  EXPECT_EQ(shown->quality.lost_waits, 0u);
 }
 
 TEST(Reader, MemoryBeyondTheLimitIsRefusedWithARemedy) {

@@ -12,7 +12,8 @@ using profile::Profile;
 using profile::random_profile;
 using profile::Sample;
 
-bool is_prefix(const std::vector<Sample>& part, const std::vector<Sample>& whole) {
+template <class Row>
+bool is_prefix(const std::vector<Row>& part, const std::vector<Row>& whole) {
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
 }
 
@@ -22,12 +23,12 @@ std::string recorded(const Profile& profile, int slices) {
   return file.content();
 }
 
-TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamples) {
+TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamplesAndWaits) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const Profile whole = random_profile(seed);
     const std::string content = recorded(whole, 8);
-    std::size_t most = 0;
+    std::size_t most = 0, most_waits = 0;
     for (std::size_t size = 0; size < content.size(); ++size) {
       auto part = read_text(content.substr(0, size));
       ASSERT_EQ(part.has_value(), size >= kFileHeaderSize) << size;
@@ -35,11 +36,16 @@ TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamples) {
       ASSERT_TRUE(part->quality.truncated);
       ASSERT_GE(part->samples.size(), most) << "a longer file gave less";
       most = part->samples.size();
+      ASSERT_GE(part->waits.size(), most_waits) << "a longer file gave less";
+      most_waits = part->waits.size();
       // Ids below those of lost rows are those of the whole recording.
       ASSERT_TRUE(is_prefix(part->samples, whole.samples)) << size;
       ASSERT_EQ(part->quality.samples, part->samples.size());
+      ASSERT_TRUE(is_prefix(part->waits, whole.waits)) << size;
+      ASSERT_EQ(part->quality.waits, part->waits.size());
     }
     EXPECT_EQ(most, whole.samples.size());
+    EXPECT_EQ(most_waits, whole.waits.size());
   }
 }
 
@@ -83,11 +89,15 @@ TEST(Recovery, FlippedBitIsRefusedOrNoticedAndNothingElseChanges) {
       if (whole.quality.lost_disk == 0) {
         ASSERT_LE(part->quality.samples + part->quality.lost_disk, whole.samples.size()) << at;
       }
+      ASSERT_LE(part->waits.size(), whole.waits.size());
+      if (whole.quality.lost_waits == 0) {
+        ASSERT_LE(part->quality.waits + part->quality.lost_waits, whole.waits.size()) << at;
+      }
     }
   }
 }
 
-// Three seconds of ten samples each, every second with a new stack.
+// Three seconds of ten samples and five waits each, every second with a new stack and a new file.
 std::string three_seconds() {
   TemporaryFile file;
   Profile profile = one_thread_profile();
@@ -99,9 +109,21 @@ std::string three_seconds() {
     profile.samples.assign(10, {});
     for (auto& sample : profile.samples) sample.stack = stack;
     profile.quality.samples += 10;
+    const auto object = static_cast<std::uint32_t>(profile.objects.size());
+    profile.objects.push_back(
+        {profile::ObjectKind::kFile, builder.string("/" + std::to_string(second)), 0, 0});
+    profile.waits.assign(5, {});
+    for (auto& wait : profile.waits) {
+      wait.stack = wait.waker_stack = stack;
+      wait.object = {object};
+      wait.waker = {0};
+    }
+    profile.quality.waits += 5;
+    profile.threads[0].waited_ns += 100;
     EXPECT_TRUE(writer->append(profile));
   }
   profile.samples.clear();
+  profile.waits.clear();
   EXPECT_TRUE(writer->finish(profile));
   return file.content();
 }
@@ -125,6 +147,39 @@ TEST(Recovery, DamagedSamplesCostThatSecondAndAreCounted) {
   EXPECT_FALSE(rest->quality.truncated);
   ASSERT_EQ(rest->quality.notes.size(), 1u);
   EXPECT_NE(rest->quality.notes[0].find("SAMP: its checksum differs"), std::string::npos);
+}
+
+TEST(Recovery, DamagedWaitsCostThatSecondAndAreCounted) {
+  std::string content = three_seconds();
+  const auto blocks = blocks_of_type(content, kWaits);
+  ASSERT_EQ(blocks.size(), 3u);
+  content[blocks[1].offset + kBlockHeaderSize + 3] ^= 0x40;
+  auto rest = read_text(content);
+  ASSERT_TRUE(rest);
+  EXPECT_EQ(rest->waits.size(), 10u);
+  EXPECT_EQ(rest->quality.waits, 10u);
+  EXPECT_EQ(rest->quality.lost_waits, 5u);
+  EXPECT_EQ(rest->samples.size(), 30u);
+  ASSERT_EQ(rest->quality.notes.size(), 1u);
+  EXPECT_NE(rest->quality.notes[0].find("WAIT: its checksum differs"), std::string::npos);
+}
+
+TEST(Recovery, LostObjectsAndStacksLeaveTheirWaits) {
+  std::string content = three_seconds();
+  content[blocks_of_type(content, kTables)[1].offset + kBlockHeaderSize] ^= 0x40;
+  auto rest = read_text(content);
+  ASSERT_TRUE(rest) << rest.error().message;
+  ASSERT_EQ(rest->waits.size(), 15u);
+  EXPECT_EQ(rest->quality.lost_waits, 0u);
+  const auto file_of = [&](const profile::Wait& wait) {
+    return rest->strings[rest->objects[wait.object.value].name];
+  };
+  EXPECT_EQ(file_of(rest->waits[0]), "/0");
+  EXPECT_EQ(file_of(rest->waits[5]), "");
+  EXPECT_EQ(file_of(rest->waits[10]), "/2");
+  EXPECT_EQ(rest->waits[5].stack.value, 0u);
+  EXPECT_EQ(rest->waits[5].waker_stack.value, 0u);
+  EXPECT_NE(rest->waits[10].stack.value, 0u);
 }
 
 TEST(Recovery, DamagedHeaderIsSteppedOverToTheNextBlock) {
@@ -163,6 +218,8 @@ TEST(Recovery, LostStateLeavesSamplesOfAThreadThatIsCalledLost) {
   ASSERT_TRUE(rest) << rest.error().message;
   ASSERT_EQ(rest->samples.size(), 30u);
   EXPECT_EQ(rest->strings[rest->threads[rest->samples[0].thread.value].name], "[lost thread]");
+  ASSERT_EQ(rest->waits.size(), 15u);
+  EXPECT_EQ(rest->waits[0].thread, rest->samples[0].thread);
 }
 
 TEST(Recovery, MissingBlocksInTheMiddleAreNoticed) {
@@ -175,6 +232,7 @@ TEST(Recovery, MissingBlocksInTheMiddleAreNoticed) {
     ASSERT_TRUE(part) << first << ": " << part.error().message;
     EXPECT_FALSE(part->quality.notes.empty());
     EXPECT_EQ(part->quality.samples + part->quality.lost_disk, 30u);
+    EXPECT_EQ(part->quality.waits + part->quality.lost_waits, 15u);
   }
 }
 

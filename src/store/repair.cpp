@@ -23,11 +23,15 @@ void repair_stacks(Profile& profile) {
     if (profile.frames.empty()) profile.frames.emplace_back();
     row.frame = {0};  // nothing leads here any more
   }
-  for (Sample& sample : profile.samples)
-    sample.stack = sample.stack.value < now.size() ? now[sample.stack.value] : StackId{0};
+  const auto mend_stack = [&](StackId& id) { id = id.value < now.size() ? now[id.value] : StackId{0}; };
+  for (Sample& sample : profile.samples) mend_stack(sample.stack);
+  for (Wait& wait : profile.waits) {
+    mend_stack(wait.stack);
+    mend_stack(wait.waker_stack);
+  }
 }
 
-// A thread for samples whose own is lost, and a process for it.
+// A thread for samples and waits whose own is lost, and a process for it.
 ThreadId lost_thread(Profile& profile) {
   if (profile.processes.empty()) profile.processes.emplace_back();
   Thread thread;
@@ -48,10 +52,15 @@ void repair_threads(Profile& profile) {
   }
   const std::size_t known = profile.threads.size();
   std::optional<ThreadId> lost;
-  for (Sample& sample : profile.samples) {
-    if (sample.thread.value < known) continue;
+  const auto mend_thread = [&](ThreadId& id) {
+    if (id.value < known) return;
     if (!lost) lost = lost_thread(profile);
-    sample.thread = *lost;
+    id = *lost;
+  };
+  for (Sample& sample : profile.samples) mend_thread(sample.thread);
+  for (Wait& wait : profile.waits) {
+    mend_thread(wait.thread);
+    if (wait.waker.value >= known) wait.waker = kNoThread;
   }
 }
 
@@ -81,6 +90,8 @@ void repair(Profile& profile) {
   }
   repair_stacks(profile);
   repair_threads(profile);
+  for (WaitObject& row : profile.objects) mend(row.name, profile.strings);
+  for (Wait& row : profile.waits) mend(row.object, profile.objects);
   for (Series& row : profile.series) {
     mend(row.name, profile.strings);
     mend(row.unit, profile.strings);

@@ -7,6 +7,7 @@
 
 #include "store/column.h"
 #include "store/payload.h"
+#include "store/state_rows.h"
 
 namespace fathom::store {
 namespace {
@@ -23,6 +24,7 @@ enum Section : unsigned {
   kCounters = 7,
   kEarlyEnds = 8,
   kNotes = 9,
+  kThreadTimes = 10,
 };
 
 // Sections are cut at about this size, so that a block never comes near kMaxPayload.
@@ -51,86 +53,16 @@ constexpr Counter kCounterFields[] = {
     {16, &Quality::target_stops},
     {17, &Quality::target_stop_ns},
     {19, &Quality::filtered},
+    {20, &Quality::waits},
+    {21, &Quality::filtered_waits},
+    {22, &Quality::unwalked_waits},
+    {23, &Quality::unwalked_ns},
+    {24, &Quality::lost_waits},
+    {25, &Quality::switches},
+    {26, &Quality::switch_ns},
 };
 constexpr unsigned kExpectedSamples = 2;
 constexpr unsigned kTruncated = 18;
-
-std::uint32_t read_id(Cursor& in) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(in.read_uleb128(), kLostRow));
-}
-std::int32_t read_pid(Cursor& in) {
-  return static_cast<std::int32_t>(unzigzag(in.read_uleb128()));
-}
-
-// --- one row of each kind ---
-void put_row(Bytes& out, const Module& row) {
-  put_varint(out, static_cast<std::uint64_t>(row.kind));
-  put_varint(out, row.name.value);
-  put_varint(out, row.path.value);
-  put_varint(out, row.build_id.value);
-  put_varint(out, static_cast<std::uint64_t>(row.symbols));
-  put_varint(out, row.symbols_path.value);
-}
-void read_row(Cursor& in, Module& row) {
-  // A number that this version does not know becomes one that check() refuses.
-  const auto enumerator = [&] {
-    return static_cast<std::uint8_t>(std::min<std::uint64_t>(in.read_uleb128(), 255));
-  };
-  row.kind = static_cast<ModuleKind>(enumerator());
-  row.name = {read_id(in)};
-  row.path = {read_id(in)};
-  row.build_id = {read_id(in)};
-  row.symbols = static_cast<SymbolSource>(enumerator());
-  row.symbols_path = {read_id(in)};
-}
-
-void put_row(Bytes& out, const Process& row) {
-  put_signed_varint(out, row.pid);
-  put_signed_varint(out, row.parent_pid);
-  put_varint(out, row.start_ns);
-  put_varint(out, row.end_ns);
-  put_varint(out, row.name.value);
-  put_varint(out, row.executable.value);
-}
-void read_row(Cursor& in, Process& row) {
-  row.pid = read_pid(in);
-  row.parent_pid = read_pid(in);
-  row.start_ns = in.read_uleb128();
-  row.end_ns = in.read_uleb128();
-  row.name = {read_id(in)};
-  row.executable = {read_id(in)};
-}
-
-void put_row(Bytes& out, const Thread& row) {
-  put_varint(out, row.process.value);
-  put_signed_varint(out, row.tid);
-  put_varint(out, row.name.value);
-  put_varint(out, row.start_ns);
-  put_varint(out, row.end_ns);
-  put_varint(out, row.cpu_ns);
-}
-void read_row(Cursor& in, Thread& row) {
-  row.process = {read_id(in)};
-  row.tid = read_pid(in);
-  row.name = {read_id(in)};
-  row.start_ns = in.read_uleb128();
-  row.end_ns = in.read_uleb128();
-  row.cpu_ns = in.read_uleb128();
-}
-
-StateCopy::SeriesHead head_of(const Series& series) {
-  return {series.name, series.unit, series.pid};
-}
-void put_row(Bytes& out, const Series& row) {
-  put_varint(out, row.name.value);
-  put_varint(out, row.unit.value);
-  put_signed_varint(out, row.pid);
-}
-void read_row(Cursor& in, Series& row) {
-  row.name = {read_id(in)};
-  row.unit = {read_id(in)};
-  row.pid = read_pid(in);
-}
 
 // A row that was lost: it leads nowhere, which repair() mends.
 template <class Row>
@@ -157,9 +89,10 @@ class Blocks {
   std::vector<Bytes> blocks_;
 };
 
-template <class Row, class Same>
-void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, std::size_t written,
-                 const Same& same) {
+// Those of `rows` for which same(number) is false.
+template <class Row, class Same, class Put>
+void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, const Same& same,
+                 const Put& put) {
   std::size_t expected = 0, count = 0;
   Bytes body;
   const auto flush = [&] {
@@ -172,9 +105,9 @@ void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, std
     expected = count = 0;
   };
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (i < written && same(i)) continue;
+    if (same(i)) continue;
     put_varint(body, i - expected);
-    put_row(body, rows[i]);
+    put(body, rows[i]);
     expected = i + 1;
     if (++count == kMaxRows || body.size() > kFullBlock / 2) flush();
   }
@@ -199,7 +132,29 @@ Result<> decode_rows(Cursor& in, std::vector<Row>& rows, Loading& loading) {
       rows.resize(next + 1, lost_row<Row>());
     }
     if constexpr (std::is_same_v<Row, Series>) row.points = std::move(rows[next].points);
+    if constexpr (std::is_same_v<Row, Thread>) copy_times(rows[next], row);
     rows[next++] = std::move(row);
+  }
+  return {};
+}
+
+Result<> decode_thread_times(Cursor& in, Loading& loading) {
+  auto& rows = loading.profile.threads;
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count > in.remaining()) return fail(ErrorKind::kMalformed, "times are cut short");
+  std::uint64_t next = 0;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t step = in.read_uleb128();
+    Thread times;
+    for (const auto field : kThreadTimeFields) times.*field = in.read_uleb128();
+    if (!in.ok() || step > kLostRow) return fail(ErrorKind::kMalformed, "times are cut short");
+    next += step;
+    // Nothing is worth keeping of a thread that was lost, not even its place.
+    if (next < rows.size())
+      copy_times(times, rows[next]);
+    else if (!loading.damaged)
+      return fail(ErrorKind::kMalformed, fmt::format("times of thread {}, which is not there", next));
+    ++next;
   }
   return {};
 }
@@ -332,17 +287,28 @@ Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy&
     put_varint(body, profile.meta.end_ns);
     out.section(kEndTime, body);
   }
+  const auto put = [](Bytes& body, const auto& row) { put_row(body, row); };
   const auto same_rows = [](const auto& a, const auto& b) {
-    return [&](std::size_t i) { return a[i] == b[i]; };
+    return [&](std::size_t i) { return i < b.size() && a[i] == b[i]; };
   };
-  encode_rows(out, kModules, profile.modules, written.modules.size(),
-              same_rows(profile.modules, written.modules));
-  encode_rows(out, kProcesses, profile.processes, written.processes.size(),
-              same_rows(profile.processes, written.processes));
-  encode_rows(out, kThreads, profile.threads, written.threads.size(),
-              same_rows(profile.threads, written.threads));
-  encode_rows(out, kSeries, profile.series, written.series.size(),
-              [&](std::size_t i) { return head_of(profile.series[i]) == written.series[i]; });
+  encode_rows(out, kModules, profile.modules, same_rows(profile.modules, written.modules), put);
+  encode_rows(out, kProcesses, profile.processes, same_rows(profile.processes, written.processes), put);
+  const std::vector<Thread>& threads = written.threads;
+  encode_rows(
+      out, kThreads, profile.threads,
+      [&](std::size_t i) { return i < threads.size() && same_row(profile.threads[i], threads[i]); }, put);
+  encode_rows(
+      out, kThreadTimes, profile.threads,
+      [&](std::size_t i) {
+        return same_times(profile.threads[i], i < threads.size() ? threads[i] : Thread{});
+      },
+      put_times);
+  encode_rows(
+      out, kSeries, profile.series,
+      [&](std::size_t i) {
+        return i < written.series.size() && head_of(profile.series[i]) == written.series[i];
+      },
+      put);
   if (Bytes counters = encode_counters(profile.quality, written.quality); !counters.empty())
     out.section(kCounters, counters);
   if (profile.quality.early_ends != written.quality.early_ends)
@@ -388,6 +354,9 @@ Result<> decode_state(Cursor in, Loading& loading) {
         break;
       case kThreads:
         decoded = decode_rows(body, profile.threads, loading);
+        break;
+      case kThreadTimes:
+        decoded = decode_thread_times(body, loading);
         break;
       case kSeries:
         decoded = decode_rows(body, profile.series, loading);

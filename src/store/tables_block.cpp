@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "store/column.h"
+#include "store/differences.h"
 #include "store/payload.h"
 
 namespace fathom::store {
@@ -21,74 +21,11 @@ enum Section : unsigned {
   kFrames = 4,
   kStacks = 5,
   kLateNames = 6,
+  kObjects = 7,
 };
 
 // Roughly what a row occupies in memory; of a string, with its place in the hash table.
 constexpr std::uint64_t kStringCost = 96;
-
-// The next number is written as its difference to the previous one.
-class Differences {
- public:
-  std::uint64_t encode(std::uint64_t value) {
-    const std::uint64_t code = zigzag(static_cast<std::int64_t>(value - previous_));
-    previous_ = value;
-    return code;
-  }
-  std::uint64_t decode(std::uint64_t code) { return previous_ += static_cast<std::uint64_t>(unzigzag(code)); }
-
- private:
-  std::uint64_t previous_ = 0;
-};
-
-// 0 is "the one after the greatest so far": the first use of a row that was just made.
-class Newest {
- public:
-  explicit Newest(std::uint32_t next) : next_(next) {}
-  std::uint64_t encode(std::uint32_t value) {
-    const std::uint64_t code = value == next_ ? 0 : std::uint64_t{value} + 1;
-    if (value >= next_) next_ = value + 1;
-    return code;
-  }
-  std::uint64_t decode(std::uint64_t code) {
-    const std::uint64_t value = code == 0 ? next_ : code - 1;
-    if (value >= next_ && value < kLostRow) next_ = static_cast<std::uint32_t>(value) + 1;
-    return value;
-  }
-
- private:
-  std::uint32_t next_;
-};
-
-// Lines of a frame stand right after those of the frame before it.
-class LineRanges {
- public:
-  std::uint64_t encode(std::uint32_t first, std::uint32_t count) {
-    const std::uint64_t code = zigzag(std::int64_t{first} - std::int64_t{next_});
-    if (count != 0) next_ = first + count;
-    return code;
-  }
-  std::uint32_t decode(std::uint64_t code, std::uint32_t count) {
-    const auto first = static_cast<std::uint32_t>(next_ + static_cast<std::uint64_t>(unzigzag(code)));
-    if (count != 0) next_ = first + count;
-    return first;
-  }
-
- private:
-  std::uint32_t next_ = 0;
-};
-
-// Addresses of one module lie close to each other.
-class Addresses {
- public:
-  Differences& of(std::uint32_t module) { return by_module_[module]; }
-
- private:
-  std::unordered_map<std::uint32_t, Differences> by_module_;
-};
-
-std::uint32_t row_id(std::uint64_t value) {
-  return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, kLostRow));
-}
 
 // Collects the columns of one section.
 template <std::size_t kColumns>
@@ -285,6 +222,41 @@ Result<> decode_stacks(Cursor& in, Loading& loading) {
   return parents.ok() && frames.ok() ? Result<>() : cut_short("stacks");
 }
 
+// --- objects ---
+Bytes encode_objects(const Profile& profile, std::uint32_t first, std::uint32_t end) {
+  Columns<4> columns;
+  Differences names, addresses, pids;
+  for (std::uint32_t i = first; i < end; ++i) {
+    const WaitObject& row = profile.objects[i];
+    columns.values[0].push_back(static_cast<std::uint64_t>(row.kind));
+    columns.values[1].push_back(names.encode(row.name.value));
+    columns.values[2].push_back(addresses.encode(row.address));
+    columns.values[3].push_back(pids.encode(static_cast<std::uint32_t>(row.pid)));
+  }
+  Bytes body = rows_header(first, end);
+  columns.put(body);
+  return body;
+}
+
+Result<> decode_objects(Cursor& in, Loading& loading) {
+  auto& table = loading.profile.objects;
+  auto rows = read_rows_header(in, table.size(), sizeof(WaitObject), loading);
+  if (!rows) return tl::make_unexpected(rows.error());
+  table.resize(rows->first);
+  ColumnReader kinds(in, rows->count), names(in, rows->count), addresses(in, rows->count),
+      pids(in, rows->count);
+  Differences of_names, of_addresses, of_pids;
+  for (std::uint32_t i = 0; i < rows->count; ++i) {
+    WaitObject row;
+    row.kind = static_cast<ObjectKind>(std::min<std::uint64_t>(kinds.next(), 255));
+    row.name = {row_id(of_names.decode(names.next()))};
+    row.address = of_addresses.decode(addresses.next());
+    row.pid = static_cast<std::int32_t>(of_pids.decode(pids.next()));
+    table.push_back(row);
+  }
+  return kinds.ok() && names.ok() && addresses.ok() && pids.ok() ? Result<>() : cut_short("objects");
+}
+
 // --- late names: lines of frames that were written without ---
 Bytes encode_late_names(const Profile& profile, std::span<const std::uint32_t> named) {
   Columns<3> columns;
@@ -328,8 +300,10 @@ Result<> decode_late_names(Cursor& in, Loading& loading) {
 TableSizes sizes_of(const Profile& profile) {
   return {static_cast<std::uint32_t>(profile.strings.size()),
           static_cast<std::uint32_t>(profile.functions.size()),
-          static_cast<std::uint32_t>(profile.lines.size()), static_cast<std::uint32_t>(profile.frames.size()),
-          static_cast<std::uint32_t>(profile.stacks.size())};
+          static_cast<std::uint32_t>(profile.lines.size()),
+          static_cast<std::uint32_t>(profile.frames.size()),
+          static_cast<std::uint32_t>(profile.stacks.size()),
+          static_cast<std::uint32_t>(profile.objects.size())};
 }
 
 Result<TableSizes> next_slice(const Profile& profile, const TableSizes& from, const TableSizes& end) {
@@ -340,6 +314,7 @@ Result<TableSizes> next_slice(const Profile& profile, const TableSizes& from, co
   to.lines = std::min(end.lines, from.lines + kMaxRows);
   to.frames = std::min(end.frames, from.frames + kMaxRows);
   to.stacks = std::min(end.stacks, from.stacks + kMaxRows);
+  to.objects = std::min(end.objects, from.objects + kMaxRows);
   std::size_t bytes = 0;
   for (to.strings = from.strings; to.strings < end.strings && to.strings - from.strings < kMaxRows;
        ++to.strings) {
@@ -365,6 +340,8 @@ Bytes encode_tables(const Profile& profile, const TableSizes& from, const TableS
   if (to.frames > from.frames) put_section(out, kFrames, encode_frames(profile, from.frames, to.frames));
   if (to.stacks > from.stacks)
     put_section(out, kStacks, encode_stacks(profile, from.stacks, to.stacks, from.frames));
+  if (to.objects > from.objects)
+    put_section(out, kObjects, encode_objects(profile, from.objects, to.objects));
   if (!named.empty()) put_section(out, kLateNames, encode_late_names(profile, named));
   return out;
 }
@@ -393,6 +370,9 @@ Result<> decode_tables(Cursor in, Loading& loading) {
         break;
       case kLateNames:
         decoded = decode_late_names(body, loading);
+        break;
+      case kObjects:
+        decoded = decode_objects(body, loading);
         break;
       default:
         break;  // of a newer minor version

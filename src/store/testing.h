@@ -66,15 +66,21 @@ class Slices {
     grow(now_.stacks, whole_.stacks, stacks_);
     grow(now_.processes, whole_.processes, processes_);
     grow(now_.threads, whole_.threads, threads_);
-    for (auto& thread : now_.threads) thread.cpu_ns = random_() % 100;
+    grow(now_.objects, whole_.objects, objects_);
+    for (auto& thread : now_.threads) {
+      thread.cpu_ns = random_() % 100;
+      if (random_() % 2 == 0) thread.waited_ns += random_() % 1000;
+    }
     if (last) now_.threads = whole_.threads;
     add_samples(last);
+    add_waits(last);
     add_points(last);
     now_.meta = whole_.meta;
     now_.quality = whole_.quality;
     if (!last) {
       now_.meta.end_ns = whole_.meta.start_ns + random_() % 1000;
       now_.quality.samples = sample_;
+      now_.quality.waits = wait_;
       now_.quality.early_ends.clear();
       now_.quality.notes = {"still recording"};
     }
@@ -99,6 +105,7 @@ class Slices {
     stacks_ = upto(now_.stacks.size(), whole_.stacks.size(), last);
     processes_ = upto(now_.processes.size(), whole_.processes.size(), last);
     threads_ = upto(now_.threads.size(), whole_.threads.size(), last);
+    objects_ = upto(now_.objects.size(), whole_.objects.size(), last);
     series_ = upto(now_.series.size(), whole_.series.size(), last);
     for (std::size_t i = 1; i < stacks_; ++i) at_least(frames_, whole_.stacks[i].frame);
     named_.resize(frames_);
@@ -128,6 +135,7 @@ class Slices {
       at_least(strings_, whole_.processes[i].name);
       at_least(strings_, whole_.processes[i].executable);
     }
+    for (std::size_t i = 0; i < objects_; ++i) at_least(strings_, whole_.objects[i].name);
     for (std::size_t i = 0; i < series_; ++i) {
       at_least(strings_, whole_.series[i].name);
       at_least(strings_, whole_.series[i].unit);
@@ -149,6 +157,17 @@ class Slices {
     }
   }
 
+  void add_waits(bool last) {
+    now_.waits.clear();
+    for (; wait_ < whole_.waits.size() && (last || random_() % 40 != 0); ++wait_) {
+      const auto& wait = whole_.waits[wait_];
+      now_.waits.push_back(wait);
+      if (check(now_)) continue;  // something of it is not there yet
+      now_.waits.pop_back();
+      break;
+    }
+  }
+
   void add_points(bool last) {
     for (std::size_t i = now_.series.size(); i < series_; ++i) now_.series.push_back(whole_.series[i]);
     points_.resize(series_);
@@ -165,9 +184,9 @@ class Slices {
   std::mt19937_64 random_;
   profile::Profile now_;
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
-              processes_ = 0, threads_ = 0, series_ = 0;
+              processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
-  std::size_t sample_ = 0;
+  std::size_t sample_ = 0, wait_ = 0;
   std::vector<std::size_t> points_;  // per series
 };
 
@@ -214,7 +233,7 @@ inline std::string file_header() {
   return {reinterpret_cast<const char*>(out.data()), out.size()};
 }
 
-// A profile with one thread and one stack, for samples to be added by hand.
+// A profile with one thread and one stack, for samples and waits to be added by hand.
 inline profile::Profile one_thread_profile() {
   profile::Profile profile;
   profile::Builder builder(profile);

@@ -13,6 +13,29 @@ namespace fathom::store {
 
 using profile::Profile;
 using profile::Sample;
+using profile::Wait;
+
+namespace {
+
+// A reader would refuse the whole file.
+Result<> check_rows(const Profile& profile) {
+  const std::size_t threads = profile.threads.size(), stacks = profile.stacks.size();
+  for (const Sample& sample : profile.samples)
+    if (sample.thread.value >= threads || sample.stack.value >= stacks)
+      return fail(ErrorKind::kMalformed, "a sample of a thread or stack that is not there");
+  for (const Wait& wait : profile.waits) {
+    const bool waker = wait.waker == profile::kNoThread || wait.waker.value < threads;
+    if (wait.thread.value >= threads || wait.stack.value >= stacks || !waker ||
+        wait.waker_stack.value >= stacks || wait.object.value >= profile.objects.size())
+      return fail(ErrorKind::kMalformed, "a wait of a thread, stack or object that is not there");
+    const std::uint64_t left = UINT64_MAX - wait.start_ns;
+    if (wait.weight == 0 || wait.waited_ns > left || wait.queued_ns > left - wait.waited_ns)
+      return fail(ErrorKind::kMalformed, "a wait without weight, or without end");
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<Writer> Writer::create(const std::string& path, const WriterOptions& options) {
   if (const auto slash = path.rfind('/'); slash != std::string::npos && slash != 0)
@@ -54,10 +77,7 @@ Result<> Writer::append(const Profile& profile) {
 Result<> Writer::encode_append(const Profile& profile, const std::vector<std::uint32_t>& named) {
   if (profile.threads.size() > SamplePredictor::kMaxThread)
     return fail(ErrorKind::kUnsupported, fmt::format("{} threads are too many", profile.threads.size()));
-  // A reader would refuse the whole file.
-  for (const Sample& sample : profile.samples)
-    if (sample.thread.value >= profile.threads.size() || sample.stack.value >= profile.stacks.size())
-      return fail(ErrorKind::kMalformed, "a sample of a thread or stack that is not there");
+  if (auto checked = check_rows(profile); !checked) return checked;
 
   const TableSizes end = sizes_of(profile);
   std::span<const std::uint32_t> names_left(named);
@@ -75,7 +95,12 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
   for (std::span<const Sample> left(profile.samples); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());
-    put_block(kSamples, encode_samples(part, profile.meta.frequency_hz, predictor_), part);
+    put_block(kSamples, encode_samples(part, profile.meta.frequency_hz, predictor_), span_of(part));
+  }
+  for (std::span<const Wait> left(profile.waits); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kWaits, encode_waits(part), span_of(part));
   }
   PointPosition position;
   while (position.series < profile.series.size())
@@ -100,17 +125,31 @@ Result<> Writer::finish(const Profile& profile) {
   return {};
 }
 
-void Writer::put_block(std::uint32_t type, const Bytes& payload, std::span<const Sample> samples) {
+Writer::Span Writer::span_of(std::span<const Sample> samples) {
+  Span span{samples.size(), samples[0].time_ns, samples[0].time_ns};
+  for (const Sample& sample : samples) {
+    span.first_ns = std::min(span.first_ns, sample.time_ns);
+    span.last_ns = std::max(span.last_ns, sample.time_ns);
+  }
+  return span;
+}
+
+Writer::Span Writer::span_of(std::span<const Wait> waits) {
+  Span span{waits.size(), waits[0].start_ns, end_of(waits[0])};
+  for (const Wait& wait : waits) {
+    span.first_ns = std::min(span.first_ns, wait.start_ns);
+    span.last_ns = std::max(span.last_ns, end_of(wait));
+  }
+  return span;
+}
+
+void Writer::put_block(std::uint32_t type, const Bytes& payload, const Span& span) {
   IndexEntry entry;
   entry.type = type;
-  entry.rows = static_cast<std::uint32_t>(samples.size());
+  entry.rows = static_cast<std::uint32_t>(span.rows);
   entry.offset = size_ + pending_.size();
-  if (!samples.empty()) {
-    const auto by_time = [](const Sample& a, const Sample& b) { return a.time_ns < b.time_ns; };
-    const auto [first, last] = std::minmax_element(samples.begin(), samples.end(), by_time);
-    entry.first_ns = first->time_ns;
-    entry.last_ns = last->time_ns;
-  }
+  entry.first_ns = span.first_ns;
+  entry.last_ns = span.last_ns;
   const auto sequence = static_cast<std::uint32_t>(index_.size() + pending_index_.size());
   encoder_.append(pending_, type, sequence, entry.rows, payload);
   pending_index_.push_back(entry);

@@ -26,13 +26,13 @@ class Writer {
   static Result<Writer> create(const std::string& path, const WriterOptions& options = {});
 
   // Appends what `profile` has gained since the last call, in one write(2) as a rule: new rows of all tables,
-  // names of frames that had none, rows and facts that have changed. Samples and points of series are taken
-  // as new every time: the caller clears them afterwards. Always the same profile, which only grows; nothing
-  // is kept of it.
+  // names of frames that had none, rows and facts that have changed. Samples, waits and points of series are
+  // taken as new every time: the caller clears them afterwards. Always the same profile, which only grows;
+  // nothing is kept of it.
   //
   // On an error (disk full, file size limit with SIGXFSZ ignored) the file is as before, still readable, and
   // nothing counts as written: a later append tries everything again. Samples that the caller gives up belong
-  // into quality.lost_disk.
+  // into quality.lost_disk, waits into quality.lost_waits.
   Result<> append(const profile::Profile& profile);
 
   // append, then index and end mark. Nothing can be appended afterwards.
@@ -44,7 +44,14 @@ class Writer {
  private:
   Writer(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
 
-  void put_block(std::uint32_t type, const Bytes& payload, std::span<const profile::Sample> samples = {});
+  // Rows and times that the index tells of it, of blocks of samples and waits.
+  struct Span {
+    std::size_t rows;
+    std::uint64_t first_ns, last_ns;
+  };
+  static Span span_of(std::span<const profile::Sample> samples);
+  static Span span_of(std::span<const profile::Wait> waits);
+  void put_block(std::uint32_t type, const Bytes& payload, const Span& span = {});
   Result<> encode_append(const profile::Profile& profile, const std::vector<std::uint32_t>& named);
   Result<> write_pending();
 

@@ -32,16 +32,19 @@ TEST(Writer, EveryAppendLeavesAReadableFile) {
   auto writer = Writer::create(file.path());
   ASSERT_TRUE(writer);
   Slices slices(whole, 1);
-  std::size_t samples = 0;
+  std::size_t samples = 0, waits = 0;
   for (int i = 0; i < 10; ++i) {
     const Profile& now = slices.next(i == 9);
     ASSERT_TRUE(writer->append(now));
     samples += now.samples.size();
+    waits += now.waits.size();
     auto read_back = read(file.path());
     ASSERT_TRUE(read_back) << read_back.error().message;
     EXPECT_EQ(read_back->samples.size(), samples);
     EXPECT_EQ(read_back->frames, now.frames);
     EXPECT_EQ(read_back->threads, now.threads);
+    EXPECT_EQ(read_back->waits.size(), waits);
+    EXPECT_EQ(read_back->objects, now.objects);
     EXPECT_TRUE(read_back->quality.truncated);
     EXPECT_EQ(writer->bytes_written(), file.content().size());
   }
@@ -53,6 +56,7 @@ TEST(Writer, AppendOfNothingNewWritesNothing) {
   auto writer = Writer::create(file.path());
   ASSERT_TRUE(writer->append(profile));
   profile.samples.clear();
+  profile.waits.clear();
   for (auto& series : profile.series) series.points.clear();
   const std::uint64_t before = writer->bytes_written();
   ASSERT_TRUE(writer->append(profile));
@@ -87,10 +91,14 @@ TEST(Writer, ManyRowsAreSplitIntoBlocks) {
     profile.samples.emplace_back().stack = {static_cast<std::uint32_t>(i)};
     profile.series[0].points.push_back({i, static_cast<double>(i % 7)});
     profile.processes.emplace_back().pid = static_cast<std::int32_t>(i);
+    profile.objects.push_back({profile::ObjectKind::kFutex, {}, i * 64, 7});
+    profile.waits.emplace_back().object = {static_cast<std::uint32_t>(i)};
   }
   auto writer = Writer::create(file.path());
   ASSERT_TRUE(writer->append(profile));
   profile.samples.clear();
+  const auto waits = std::move(profile.waits);
+  profile.waits.clear();
   const auto points = std::move(profile.series[0].points);
   profile.series[0].points.clear();
   for (std::uint32_t i = 0; i < 100'000; ++i) builder.name_frame({i}, {{"f" + std::to_string(i % 9), "", i}});
@@ -99,7 +107,9 @@ TEST(Writer, ManyRowsAreSplitIntoBlocks) {
   ASSERT_TRUE(read_back) << read_back.error().message;
   EXPECT_EQ(read_back->samples.size(), 150'000u);
   EXPECT_EQ(read_back->series[0].points, points);
+  EXPECT_EQ(read_back->waits, waits);
   read_back->samples.clear();
+  read_back->waits.clear();
   read_back->series[0].points.clear();
   EXPECT_EQ(*read_back, profile);
 }
@@ -146,6 +156,47 @@ TEST(Writer, SampleThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
   EXPECT_EQ(*read(file.path()), profile);
 }
 
+TEST(Writer, WaitThatLeadsNowhereOrCountsForNothingIsRefused) {
+  TemporaryFile file;
+  Profile profile = one_thread_profile();
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile));
+  const auto refused = [&](auto spoil) {
+    profile.waits.assign(1, {});
+    spoil(profile.waits[0]);
+    return !writer->append(profile);
+  };
+  EXPECT_TRUE(refused([](auto& wait) { wait.thread = {1}; }));
+  EXPECT_TRUE(refused([](auto& wait) { wait.waker = {1}; }));
+  EXPECT_TRUE(refused([](auto& wait) { wait.stack = {2}; }));
+  EXPECT_TRUE(refused([](auto& wait) { wait.waker_stack = {2}; }));
+  EXPECT_TRUE(refused([](auto& wait) { wait.object = {1}; }));
+  EXPECT_TRUE(refused([](auto& wait) { wait.weight = 0; }));
+  EXPECT_TRUE(refused([](auto& wait) {
+    wait.start_ns = wait.queued_ns = UINT64_MAX / 2;
+    wait.waited_ns = 2;
+  }));
+  profile.waits.assign(1, {});
+  EXPECT_TRUE(writer->finish(profile));
+  EXPECT_EQ(*read(file.path()), profile);
+}
+
+// Readers of version 1.0 do not know waits, and show the samples all the same.
+TEST(Writer, WaitsAreNotRequiredOfAReader) {
+  TemporaryFile file;
+  Profile profile = one_thread_profile();
+  profile.samples.emplace_back();
+  profile.waits.emplace_back();
+  write_sliced(file.path(), profile, 1);
+  std::size_t waits = 0;
+  for (const auto& found : blocks_of(file.content())) {
+    const bool required = (found.header.flags & kFlagRequired) != 0;
+    EXPECT_EQ(required, found.header.type != kWaits && found.header.type != kIndex);
+    waits += found.header.type == kWaits ? 1 : 0;
+  }
+  EXPECT_EQ(waits, 1u);
+}
+
 // A limit on the size of files, as a disk that is full: write(2) gives a part, then EFBIG.
 class SizeLimit {
  public:
@@ -173,6 +224,7 @@ TEST(Writer, FullDiskIsAnErrorTheFileStaysAsItWasAndALaterAppendMakesUpForIt) {
   Profile first = whole;
   first.samples.resize(100);
   first.stacks.resize(std::min<std::size_t>(first.stacks.size(), 4));
+  first.waits.clear();
   for (auto& sample : first.samples) sample.stack = {0};
   for (auto& series : first.series) series.points.clear();
   Profile second = whole;
@@ -244,6 +296,63 @@ TEST(Writer, RegularSamplesTakeAFewBytes) {
   const double per_sample = static_cast<double>(writer->bytes_written()) / static_cast<double>(samples);
   RecordProperty("bytes_per_sample", std::to_string(per_sample));
   EXPECT_LT(per_sample, 4.0);
+}
+
+TEST(Writer, WaitsTakeLessThanTwentyBytes) {
+  // 10 s of 16 workers that take from a queue (futex, woken by one another) and write to one of four files.
+  // Nothing of it is regular: it runs, waits and queues for a random time.
+  TemporaryFile file;
+  Profile profile;
+  profile::Builder builder(profile);
+  profile.processes.emplace_back().pid = 7;
+  profile.threads.resize(16);
+  std::mt19937_64 random(1);
+  const auto about = [&](double mean_ns) {
+    return static_cast<std::uint64_t>(std::exponential_distribution<double>(1 / mean_ns)(random));
+  };
+  profile::StackId stack;
+  for (std::uint32_t i = 0; i < 50; ++i)
+    stack = builder.stack(i % 10 == 0 ? profile::StackId{} : stack, builder.frame({0}, {0x1000 + i * 64}));
+  for (std::uint64_t i = 0; i < 4; ++i)
+    profile.objects.push_back({profile::ObjectKind::kFutex, {}, 0x7f00'0000'1000 + i * 96, 7});
+  for (int i = 0; i < 4; ++i)
+    profile.objects.push_back(
+        {profile::ObjectKind::kFile, builder.string("/data/" + std::to_string(i)), 0, 0});
+  auto writer = Writer::create(file.path());
+  std::vector<std::uint64_t> now(16, 1'000'000'000'000);
+  std::size_t waits = 0;
+  for (std::uint64_t second = 1; second <= 10; ++second) {
+    profile.waits.clear();
+    for (std::uint32_t thread = 0; thread < 16; ++thread) {
+      while (now[thread] < 1'000'000'000'000 + second * 1'000'000'000) {
+        auto& wait = profile.waits.emplace_back();
+        const bool futex = random() % 3 != 0;
+        wait.start_ns = now[thread] + about(200'000);
+        wait.waited_ns = about(futex ? 3e6 : 5e5);
+        wait.queued_ns = about(2e4);
+        now[thread] = wait.start_ns + wait.waited_ns + wait.queued_ns;
+        wait.thread = {thread};
+        wait.stack = {static_cast<std::uint32_t>(1 + (futex ? 0 : 20) + random() % 20)};
+        wait.state = futex ? profile::WaitState::kInterruptible : profile::WaitState::kUninterruptible;
+        wait.system_call = futex ? 202 : 75;
+        wait.argument = futex ? 0x189 : 0;
+        wait.object = {static_cast<std::uint32_t>(1 + (futex ? 0 : 4) + random() % 4)};
+        if (futex) wait.waker = {static_cast<std::uint32_t>(random() % 16)};
+        if (futex && wait.waited_ns > 1'000'000) wait.waker_stack = {40};
+        wait.end = 1;
+      }
+    }
+    std::ranges::sort(profile.waits, {}, [](const auto& wait) { return end_of(wait); });  // as they arrive
+    waits += profile.waits.size();
+    profile.quality.waits = waits;
+    ASSERT_TRUE(writer->append(profile));
+  }
+  profile.waits.clear();
+  ASSERT_TRUE(writer->finish(profile));
+  EXPECT_EQ(read(file.path())->waits.size(), waits);
+  const double per_wait = static_cast<double>(writer->bytes_written()) / static_cast<double>(waits);
+  RecordProperty("bytes_per_wait", std::to_string(per_wait));
+  EXPECT_LT(per_wait, 20.0);
 }
 
 }  // namespace
