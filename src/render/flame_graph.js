@@ -307,7 +307,7 @@
   const describe = (box) => {
     const node = box.node;
     const all = box.value / total[0];
-    const uncertain = data.unit === "samples" && data.effective > 0 && box.value < total[0]
+    const uncertain = data.effective > 0 && box.value < total[0]
         ? " ±" + percentNumber(error(all, data.effective)) : "";
     const parts = [percent(all) + uncertain + " of all"];
     if (state.zoom !== 0 && !box.above) parts.push(percent(box.value / total[state.zoom]) + " of zoom");

@@ -60,7 +60,6 @@ constexpr std::array<Hue, 8> kGroupHues = {{{'a', {0x79, 0xBE, 0xF4}, {0x21, 0x5
                                             {'f', {0xE1, 0x9B, 0xD3}, {0x77, 0x41, 0x6D}},
                                             {'g', {0x67, 0xB5, 0xAF}, {0x12, 0x5B, 0x57}},
                                             {'h', {0xC7, 0xB1, 0x8C}, {0x65, 0x53, 0x36}}}};
-constexpr std::uint16_t kShades = 3;
 
 std::uint64_t hash_of(
     std::string_view text) {  // FNV-1a, then mixed so that the low bits are as good as the high ones

@@ -51,6 +51,10 @@ struct Symbol {
 
 }  // namespace
 
+bool is_sampled(const CallTree& tree) {
+  return tree.effective_samples > 0 && (tree.unit == "samples" || tree.metric == profile::Metric::kCpu);
+}
+
 std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, const FlameGeometry& geometry,
                              const FlameGraphOptions& options) {
   std::vector<Symbol> of_node(tree.nodes.size());
@@ -67,9 +71,9 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
       R"("inverted":{},"reverse":{},"light":{},"threads":{},)",
       json_string(clean_text(tree.unit)), json_string(clean_text(options.count_name)),
       json_string(clean_text(options.name_type)), json_string(clean_text(options.root_name)),
-      tree.effective_samples, geometry.width, !options.width.has_value(), geometry.pad, geometry.top,
-      options.frame_height, options.font_size, geometry.column, geometry.min_width, geometry.rows,
-      options.inverted, options.reverse, !options.background.empty(),
+      is_sampled(tree) ? tree.effective_samples : 0.0, geometry.width, !options.width.has_value(),
+      geometry.pad, geometry.top, options.frame_height, options.font_size, geometry.column,
+      geometry.min_width, geometry.rows, options.inverted, options.reverse, !options.background.empty(),
       tree.nodes.size() > 1 && tree.nodes[1].kind == report::NodeKind::kThread);
   out += "\"classes\":[";
   for (std::size_t i = 0; i < coloring.classes.size(); ++i) {

@@ -29,6 +29,10 @@ struct FlameGeometry {
   std::uint32_t rows = 0;
 };
 
+// Its values are what samples stood for, so shares have a sampling error: also CPU time, which some engines
+// weigh in ns.
+bool is_sampled(const report::CallTree& tree);
+
 // Not yet escaped for XML.
 std::string flame_graph_data(const report::CallTree& tree, const Coloring& coloring,
                              const FlameGeometry& geometry, const FlameGraphOptions& options);

@@ -155,7 +155,7 @@ class Picture {
   std::string share_of(std::int64_t value) const {
     const double share = static_cast<double>(value) / static_cast<double>(tree_.total);
     std::string text = percent(share);
-    if (tree_.unit == "samples" && value != tree_.total) {
+    if (is_sampled(tree_) && value != tree_.total) {
       text +=
           " ±" + report::percent_number(report::wilson_interval(share, tree_.effective_samples).half_width());
     }
