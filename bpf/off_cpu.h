@@ -106,8 +106,9 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
   return buffer->header.stack_id;
 }
 
-static __always_inline void take_kernel_stack(void* context, struct stack_buffer* buffer) {
-  long bytes = bpf_get_stack(context, buffer->frames, MAX_KERNEL_FRAMES * 8, 0);
+/* `skip`: the innermost frames, which are those of the tracing and of the scheduler itself. */
+static __always_inline void take_kernel_stack(void* context, struct stack_buffer* buffer, u64 skip) {
+  long bytes = bpf_get_stack(context, buffer->frames, MAX_KERNEL_FRAMES * 8, skip);
   buffer->header.kernel_count = bytes > 0 ? (u32)bytes / 8 : 0;
   buffer->header.kernel_truncated = bytes == MAX_KERNEL_FRAMES * 8;
 }
@@ -211,7 +212,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   note_file(account);
   account->weight = one_in;
   walk_started = now;
-  take_kernel_stack(context, buffer);
+  take_kernel_stack(context, buffer, 3);
   account->stack_id = walk_in_kernel(buffer, pid, now);
   counters->walks++;
   counters->walk_ns += bpf_ktime_get_ns() - walk_started;
@@ -355,7 +356,7 @@ int BPF_PROG(thread_woken, struct task_struct* task) {
   if (!account->stack_id || !account->waker_pid || now - account->out_ns < waker_threshold_ns) return 0;
   buffer = bpf_map_lookup_elem(&off_cpu_buffers, &one);
   if (!buffer) return 0;
-  take_kernel_stack(ctx, buffer);
+  take_kernel_stack(ctx, buffer, 2);
   account->waker_stack_id = walk_in_kernel(buffer, account->waker_pid, now);
   return 0;
 }
