@@ -140,6 +140,7 @@ class Recording {
   Batch batch_;
   std::uint64_t started_ns_ = 0, last_rescan_ns_ = 0;
   std::optional<StopReason> stop_;
+  bool stack_table_noted_ = false;
   RecordOutcome outcome_;
 };
 
@@ -273,6 +274,11 @@ void Recording::account() {
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
   for (std::string& note : modules_->take_notes()) quality.notes.push_back(std::move(note));
+  if (stacks_->stacks_refused() > 0 && !stack_table_noted_) {
+    stack_table_noted_ = true;
+    quality.notes.push_back(
+        fmt::format("more than {} distinct stacks: new ones are shown as (stack table full)", kMaxStacks));
+  }
   for (std::string& note : source_->notes()) {
     if (std::ranges::find(quality.notes, note) == quality.notes.end())
       quality.notes.push_back(std::move(note));
