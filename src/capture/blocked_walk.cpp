@@ -15,7 +15,8 @@
 namespace fathom::capture {
 namespace {
 
-// What is copied first is enough for most; large frames, such as those of asynchronous Rust, take a second copy.
+// What is copied first is enough for most; large frames, such as those of asynchronous Rust, take a second
+// copy.
 constexpr std::array<std::size_t, 3> kStackBytes = {16 * 1024, 64 * 1024, 256 * 1024};
 // How far above the stack pointer a frame pointer is looked for.
 constexpr std::size_t kFramePointerReach = 16 * 1024;
@@ -43,7 +44,8 @@ bool is_linkage_stub(std::array<std::uint8_t, 8> code) {
 // The file behind the first argument, without making a network file system ask its server.
 void add_file(record::Waited& wait) {
   if (wait.system_call < 0 || !profile::takes_descriptor(wait.system_call)) return;
-  const std::string path = fmt::format("/proc/{}/fd/{}", wait.pid, static_cast<std::int32_t>(wait.arguments[0]));
+  const std::string path =
+      fmt::format("/proc/{}/fd/{}", wait.pid, static_cast<std::int32_t>(wait.arguments[0]));
   struct statx status {};
   if (::statx(AT_FDCWD, path.c_str(), AT_STATX_DONT_SYNC, STATX_INO | STATX_TYPE, &status) != 0) return;
   wait.inode = status.stx_ino;
@@ -69,8 +71,9 @@ std::optional<std::uint64_t> BlockedWalker::function_start(std::int32_t pid, std
   const auto [known, is_new] = bounds_.try_emplace(mapping->module);
   if (is_new) known->second = unwind::function_bounds(mapping->module->file->elf());
   const ElfAddress inside{address - mapping->bias};
-  const auto after = std::upper_bound(known->second.begin(), known->second.end(), inside,
-                                      [](ElfAddress value, const auto& bound) { return value < bound.first; });
+  const auto after =
+      std::upper_bound(known->second.begin(), known->second.end(), inside,
+                       [](ElfAddress value, const auto& bound) { return value < bound.first; });
   if (after == known->second.begin()) return std::nullopt;
   const auto& [start, size] = *std::prev(after);
   if (inside.value - start.value >= size) return std::nullopt;
@@ -85,7 +88,8 @@ BlockedWalker::Caller BlockedWalker::calls(std::int32_t pid, std::uint64_t retur
   if ((*before)[3] == 0xe8) {
     std::int32_t distance;
     std::memcpy(&distance, before->data() + 4, sizeof(distance));
-    const std::uint64_t target = return_address + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
+    const std::uint64_t target =
+        return_address + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
     if (target == function_start(pid, inside)) return Caller::kCertain;
     const auto code = read_memory<std::array<std::uint8_t, 8>>(pid, target);
     return code && is_linkage_stub(*code) ? Caller::kPossible : Caller::kNone;

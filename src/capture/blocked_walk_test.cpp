@@ -93,7 +93,8 @@ volatile int g_after;
     large_frame(depth - 1);
   g_after = buffer[0];
 }
-// alloca makes the compiler count this frame from rbp, and poll() saves no rbp where there is one thread only.
+// alloca makes the compiler count this frame from rbp, and poll() saves no rbp where there is one thread
+// only.
 [[gnu::noinline]] void frame_of_unknown_size(int size) {
   auto* bytes = static_cast<volatile char*>(alloca(static_cast<std::size_t>(size)));
   bytes[0] = 1;
