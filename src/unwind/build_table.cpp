@@ -110,6 +110,27 @@ std::vector<Piece> pieces_of(const dwarf::CfiFunctions& cfi, const std::vector<C
   return pieces;
 }
 
+// Where the kernel enters a program, nobody has called: the arguments lie where a return address would.
+// Compilers say so in _start's entry; the loader's, in assembly, says nothing at all. 64 bytes hold what
+// these do before they jump on.
+void add_entry(const elf::ElfFile& file, const std::vector<CodeRange>& ranges, std::vector<Piece>& pieces,
+               dwarf::RuleSet& rules, dwarf::CfiFunctions& cfi) {
+  const std::uint64_t entry = file.entry().value;
+  const auto next =
+      std::upper_bound(pieces.begin(), pieces.end(), entry,
+                       [](std::uint64_t address, const Piece& each) { return address < each.start; });
+  if (next != pieces.begin() && std::prev(next)->end > entry) return;
+  const std::uint64_t room = next == pieces.end() ? 64 : std::min<std::uint64_t>(64, next->start - entry);
+  const std::uint64_t size = size_within(ranges, entry, room);
+  if (entry == 0 || size == 0) return;
+  unwind_rule end{};
+  end.cfa = CFA_END;
+  pieces.insert(next, {entry, entry + size, static_cast<std::uint32_t>(cfi.functions.size())});
+  cfi.functions.push_back(
+      {{entry}, static_cast<std::uint32_t>(size), static_cast<std::uint32_t>(cfi.rows.size()), 1});
+  cfi.rows.push_back({0, rules.insert(end)});
+}
+
 }  // namespace
 
 Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options) {
@@ -131,6 +152,7 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   table.unsupported = cfi.unsupported;
   resolve_overlaps(pieces);
   if (options.synthesize) {
+    add_entry(file, ranges, pieces, rules, cfi);
     const auto made = synthesize(file, ranges, pieces, rules, cfi);
     table.synthesized = made.size();
     const auto middle = static_cast<std::ptrdiff_t>(pieces.size());

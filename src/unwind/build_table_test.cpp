@@ -229,6 +229,18 @@ TEST(BuildTable, LibcHasTheSignalTrampolineAndTheStartOfThreads) {
   EXPECT_TRUE(has(CFA_PLT));
 }
 
+// Assembly without a word about itself: nobody has called it.
+TEST(BuildTable, TheLoadersEntryIsWhereAStackEnds) {
+  const auto file = elf::ModuleFile::open("/lib64/ld-linux-x86-64.so.2");
+  if (!file) GTEST_SKIP() << file.error().message;
+  const auto table = build_table(file->elf()).value();
+  const auto rule = find_rule(table, file->elf().entry());
+  ASSERT_TRUE(rule.has_value());
+  EXPECT_EQ(rule->cfa, CFA_END);
+  EXPECT_EQ(find_rule(table, {file->elf().entry().value + 10})->cfa, CFA_END)
+      << "the return address of a call";
+}
+
 // The vdso has no file: an image in memory, as long as its mapping.
 TEST(BuildTable, VdsoImageHasRulesForItsFunctions) {
   const auto start = ::getauxval(AT_SYSINFO_EHDR);
