@@ -11,10 +11,14 @@ find_package(GTest REQUIRED)
 find_package(fmt REQUIRED)
 include(GoogleTest)
 
+# g++ 12 sees an overlap in `"text" + string` where there is none (GCC bug 105651). What its optimizer guesses about the
+# standard library's own code (writes past the end, unset members) is shown, and wrong too often to stop a build.
 add_library(fathom_flags INTERFACE)
 target_compile_options(fathom_flags INTERFACE
   -Wall -Wextra -Wshadow -Wimplicit-fallthrough $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
-  $<$<BOOL:${FATHOM_WERROR}>:-Werror>)
+  $<$<BOOL:${FATHOM_WERROR}>:-Werror>
+  "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict;-Wno-error=stringop-overflow;-Wno-error=stringop-overread>"
+  "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-error=array-bounds;-Wno-error=maybe-uninitialized>")
 if(FATHOM_SANITIZE)
   target_compile_options(fathom_flags INTERFACE -fsanitize=${FATHOM_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=undefined)
