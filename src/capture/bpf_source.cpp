@@ -1,6 +1,7 @@
 // The BPF engine and the side band of the whole machine.
 #include <algorithm>
 
+#include "capture/blocked_walk.h"
 #include "capture/source.h"
 #include "process/status.h"
 #include "record/bpf/bpf_engine.h"
@@ -33,18 +34,32 @@ class BpfSource final : public Source {
 
   void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
 
-  void enter_threads(std::int32_t pid, std::uint64_t now_ns) override {
+  // A thread that could run is booked as running: which of the two it was shows at its next switch. One that
+  // waits gets the stack that it has now, walked from outside.
+  void enter_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch) override {
+    BlockedWalker walker(*processes_);
     for (const std::int32_t tid : processes_->threads(pid)) {
       thread_account account{};
       account.pid = static_cast<std::uint32_t>(pid);
       const auto stat = process::read_thread_stat(pid, tid);
       if (!stat) continue;
-      // A thread that could run is booked as running: which of the two it is shows at its next switch.
       if (stat->state == 'R') {
         account.in_ns = now_ns;
-      } else {
-        account.out_ns = now_ns;
-        account.state = stat->state == 'D' ? 2 : stat->state == 'T' ? 4 : 1;
+        engine_->enter_thread(tid, account);
+        continue;
+      }
+      account.out_ns = now_ns;
+      account.state = stat->state == 'D' ? 2 : stat->state == 'T' ? 4 : 1;
+      account.system_call = -1;
+      if (auto blocked = walker.walk(pid, tid, now_ns)) {
+        account.stack_id = blocked->wait.stack_id;
+        account.weight = 1;
+        account.system_call = blocked->wait.system_call;
+        std::copy(std::begin(blocked->wait.arguments), std::end(blocked->wait.arguments), account.arguments);
+        account.inode = blocked->wait.inode;
+        account.device = blocked->wait.device;
+        account.file_mode = blocked->wait.file_mode;
+        batch.samples.emplace_back(std::move(blocked->stack));
       }
       engine_->enter_thread(tid, account);
     }

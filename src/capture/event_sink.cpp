@@ -170,7 +170,7 @@ void EventSink::on(const record::Waited& event) {
   wait.system_call = event.system_call;
   wait.weight = event.weight;
   wait.state = wait_state(event.state);
-  wait.began_before = event.began_before;
+  wait.began_before = event.began_before || event.out_ns <= profile_.meta.start_ns;
   wait.unfinished = event.unfinished;
   const auto found = objects_.find(event);
   wait.object = found.object;

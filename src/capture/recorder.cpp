@@ -162,7 +162,7 @@ Result<> Recording::open_source() {
 }
 
 Result<> Recording::find_targets() {
-  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table());
+  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table(), options_.off_cpu);
   processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
   source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
@@ -212,8 +212,11 @@ Result<> Recording::start() {
     cpu_times_->begin(pid);
   }
   if (auto started = source_->start(targets_); !started) return started;
-  const std::uint64_t now = monotonic_ns();
-  for (const std::int32_t pid : targets_) source_->enter_threads(pid, now);
+  const std::uint64_t now = started_ns_ = profile_.meta.start_ns = monotonic_ns();
+  if (options_.off_cpu) {
+    for (const std::int32_t pid : targets_) source_->enter_threads(pid, now, batch_);
+    sink_->take(batch_);
+  }
   return {};
 }
 

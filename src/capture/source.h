@@ -31,7 +31,7 @@ class Source : public WalkerControl {
   // A child of ours will become the target with its next exec.
   virtual Result<> expect_exec(std::int32_t pid) = 0;
   // Enters the threads that run or wait already: their time counts from `now_ns` on.
-  virtual void enter_threads(std::int32_t /*pid*/, std::uint64_t /*now_ns*/) {}
+  virtual void enter_threads(std::int32_t /*pid*/, std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
   // After stop(): the waits that are in progress, cut at `end_ns`, and the sums of every live thread.
   virtual void cut_waits(std::uint64_t /*end_ns*/, Batch& /*batch*/) {}
   // The sums of the live threads so far.
