@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include "report/functions.h"
+#include "report/waits.h"
 
 namespace fathom::report {
 namespace {
@@ -13,15 +14,13 @@ struct ThreadSums {
   std::vector<std::int64_t> values;
 };
 
-ThreadSums sum_by_thread(const profile::Profile& profile, const Filter& filter) {
+ThreadSums sum_by_thread(const profile::Profile& profile, const Selection& selection) {
   ThreadSums sums{std::vector<std::uint64_t>(profile.threads.size()),
                   std::vector<std::int64_t>(profile.threads.size())};
-  ValueBudget budget;
-  for (const profile::Sample& sample : profile.samples) {
-    if (!filter.takes(sample)) continue;
-    ++sums.samples[sample.thread.value];
-    sums.values[sample.thread.value] += budget.take(sample.value);
-  }
+  for_each_value(profile, selection, [&](profile::ThreadId thread, std::int64_t value) {
+    ++sums.samples[thread.value];
+    sums.values[thread.value] += value;
+  });
   return sums;
 }
 
@@ -34,11 +33,13 @@ double seconds_into(const profile::Profile& profile, std::uint64_t time_ns) {
 
 std::vector<ThreadRow> thread_table(const profile::Profile& profile, const Selection& selection) {
   const Filter filter(profile, selection);
-  const ThreadSums sums = sum_by_thread(profile, filter);
+  const ThreadSums sums = sum_by_thread(profile, selection);
   std::vector<ThreadRow> rows;
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     const profile::Thread& thread = profile.threads[i];
-    if (!filter.takes_thread({i}) || (sums.samples[i] == 0 && thread.cpu_ns == 0)) continue;
+    if (!filter.takes_thread({i}) ||
+        (sums.samples[i] == 0 && thread.cpu_ns + thread.ran_ns + thread.waited_ns == 0))
+      continue;
     ThreadRow row;
     row.tid = thread.tid;
     row.pid = profile.processes[thread.process.value].pid;
@@ -46,6 +47,11 @@ std::vector<ThreadRow> thread_table(const profile::Profile& profile, const Selec
     row.samples = sums.samples[i];
     row.value = sums.values[i];
     row.cpu_ns = thread.cpu_ns;
+    row.ran_ns = thread.ran_ns;
+    row.waited_ns = thread.waited_ns;
+    row.queued_ns = thread.queued_ns;
+    row.waits = thread.waits;
+    row.preemptions = thread.preemptions;
     row.from_s = seconds_into(profile, thread.start_ns);
     row.to_s = seconds_into(profile, thread.end_ns != 0 ? thread.end_ns : profile.meta.end_ns);
     rows.push_back(std::move(row));
@@ -58,7 +64,7 @@ std::vector<ThreadRow> thread_table(const profile::Profile& profile, const Selec
 
 std::vector<ProcessRow> process_table(const profile::Profile& profile, const Selection& selection) {
   const Filter filter(profile, selection);
-  const ThreadSums sums = sum_by_thread(profile, filter);
+  const ThreadSums sums = sum_by_thread(profile, selection);
   std::vector<ProcessRow> rows(profile.processes.size());
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const profile::Process& process = profile.processes[i];
@@ -102,7 +108,8 @@ std::vector<ModuleRow> module_table(const CallTree& tree) {
     ModuleRow& row = rows[node.module];
     row.self += node.self;
     row.frames += static_cast<double>(node.total);
-    if (unnamed[node.name] != 0) row.unnamed_frames += static_cast<double>(node.total);
+    if (unnamed[node.name] != 0 && node.kind != NodeKind::kCause)
+      row.unnamed_frames += static_cast<double>(node.total);
     if (open[node.module]++ == 0) row.total += node.total;
   }
   for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i].module = i;

@@ -13,10 +13,13 @@ struct ThreadRow {
   std::int32_t tid = 0;
   std::int32_t pid = 0;
   std::string name;
-  std::uint64_t samples = 0;
-  std::int64_t value = 0;    // in the tree's unit
-  std::uint64_t cpu_ns = 0;  // exact, of the whole recording; 0 if unknown
-  double from_s = 0;         // life inside the recording, from its start
+  std::uint64_t samples = 0;  // and waits, for metrics that have them
+  std::int64_t value = 0;     // in the tree's unit
+  std::uint64_t cpu_ns = 0;   // exact, of the whole recording; 0 if unknown
+  // Exact too, when waiting was recorded: together the thread's life inside the recording.
+  std::uint64_t ran_ns = 0, waited_ns = 0, queued_ns = 0;
+  std::uint64_t waits = 0, preemptions = 0;
+  double from_s = 0;  // life inside the recording, from its start
   double to_s = 0;
 };
 

@@ -1,12 +1,14 @@
 #include "report/call_tree.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <tuple>
 #include <unordered_map>
 
 #include "report/flat_map.h"
 #include "report/fold_generics.h"
+#include "report/waits.h"
 
 namespace fathom::report {
 namespace {
@@ -62,6 +64,7 @@ class Places {
     return lines_.data() + first;
   }
   Line of_thread(const std::string& name) { return of_name(name, {0}, NodeKind::kThread); }
+  Line of_cause(const std::string& name) { return of_name(name, {0}, NodeKind::kCause); }
 
   const std::vector<Place>& all() const { return places_; }
   std::vector<std::string> take_names() { return std::move(names_); }
@@ -92,8 +95,10 @@ class Places {
   Line of_name(std::string name, profile::ModuleId module, NodeKind kind) {
     const auto [named, new_name] = name_ids_.try_emplace(name, static_cast<std::uint32_t>(names_.size()));
     if (new_name) names_.push_back(std::move(name));
-    std::uint32_t& known = place_ids_[(std::uint64_t{named->second} << 32 | module.value) ^
-                                      (kind == NodeKind::kThread ? std::uint64_t{1} << 63 : 0)];
+    // A thread, a cause and a function of the same name are three places.
+    const bool pseudo = module.value == 0 && (kind == NodeKind::kThread || kind == NodeKind::kCause);
+    const std::uint64_t mark = !pseudo ? 0 : std::uint64_t{kind == NodeKind::kThread ? 2u : 1u} << 62;
+    std::uint32_t& known = place_ids_[(std::uint64_t{named->second} << 32 | module.value) ^ mark];
     if (known == 0) {
       places_.push_back({named->second, module.value, kind});
       known = static_cast<std::uint32_t>(places_.size());
@@ -112,57 +117,135 @@ class Places {
   FlatMap<std::uint32_t> place_ids_;  // place number + 1
 };
 
-// The selected samples, added up per (root, stack).
+// The selected samples and waits, added up per (root, stack, cause).
 struct Sums {
   struct Row {
     std::uint32_t root;
     std::uint32_t stack;
+    std::uint8_t cause;  // row of causes; 0: it ran
     std::int64_t value;
   };
-  std::vector<Row> rows;  // sorted by root and stack
+  std::vector<Row> rows;  // sorted by root, stack and cause
   std::vector<std::string> root_names;
+  std::vector<std::string> causes{""};  // names of frames
 };
 
-Sums add_up(const Profile& profile, const TreeOptions& options, CallTree& tree) {
-  Sums sums;
-  std::vector<std::uint32_t> root_of_thread(profile.threads.size(), 0);
-  if (options.thread_roots) {
+class Adder {
+ public:
+  Adder(const Profile& profile, const TreeOptions& options, CallTree& tree)
+      : profile_(profile), options_(options), tree_(tree), by_cause_(1) {}
+
+  Sums add_up() {
+    name_roots();
+    const profile::Metric metric = tree_.metric;
+    add_samples();
+    if (metric == profile::Metric::kOffCpu || metric == profile::Metric::kWall) add_waits();
+    if (variance_ > 0) {
+      tree_.effective_samples = std::min(kExact, weights_ * weights_ / variance_);
+    } else if (tree_.waits > 0) {
+      tree_.effective_samples = kExact;
+    }
+    for (std::size_t cause = 0; cause < by_cause_.size(); ++cause) {
+      by_cause_[cause].for_each([&](std::uint64_t key, std::int64_t value) {
+        sums_.rows.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key),
+                              static_cast<std::uint8_t>(cause), value});
+      });
+    }
+    std::sort(sums_.rows.begin(), sums_.rows.end(), [](const Sums::Row& a, const Sums::Row& b) {
+      return std::tie(a.root, a.stack, a.cause) < std::tie(b.root, b.stack, b.cause);
+    });
+    return std::move(sums_);
+  }
+
+ private:
+  void name_roots() {
+    root_of_thread_.assign(profile_.threads.size(), 0);
+    if (!options_.thread_roots) return;
     std::unordered_map<std::string, std::uint32_t> ids;
-    for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
-      std::string name = thread_name(profile, {i});
+    for (std::uint32_t i = 0; i < profile_.threads.size(); ++i) {
+      std::string name = thread_name(profile_, {i});
       const auto [root, added] = ids.try_emplace(name, static_cast<std::uint32_t>(ids.size()));
-      if (added) sums.root_names.push_back(std::move(name));
-      root_of_thread[i] = root->second;
+      if (added) sums_.root_names.push_back(std::move(name));
+      root_of_thread_[i] = root->second;
     }
   }
-  const Filter filter(profile, options.selection);
-  const bool counts = tree.unit == "samples";  // a value of 3 is three samples of weight 1
-  ValueBudget budget;
-  double weights = 0;
-  double squares = 0;
-  FlatMap<std::int64_t> totals;
-  for (const profile::Sample& sample : profile.samples) {
-    if (!filter.takes(sample)) {
-      if (filter.concerns(sample)) ++tree.filtered;
-      continue;
-    }
-    ++tree.samples;
-    const std::int64_t value = budget.take(sample.value);
-    const auto weight = static_cast<double>(value);
-    weights += weight;
-    squares += counts ? weight : weight * weight;
-    totals[std::uint64_t{root_of_thread[sample.thread.value]} << 32 | sample.stack.value] += value;
+
+  void add(profile::ThreadId thread, std::uint32_t stack, std::uint8_t cause, std::int64_t value) {
+    by_cause_[cause][std::uint64_t{root_of_thread_[thread.value]} << 32 | stack] += value;
   }
-  if (squares > 0) tree.effective_samples = weights * weights / squares;
-  sums.rows.reserve(totals.size());
-  totals.for_each([&](std::uint64_t key, std::int64_t value) {
-    sums.rows.push_back({static_cast<std::uint32_t>(key >> 32), static_cast<std::uint32_t>(key), value});
-  });
-  std::sort(sums.rows.begin(), sums.rows.end(), [](const Sums::Row& a, const Sums::Row& b) {
-    return std::tie(a.root, a.stack) < std::tie(b.root, b.stack);
-  });
-  return sums;
-}
+
+  void add_samples() {
+    const Filter filter(profile_, options_.selection);
+    const bool counts = tree_.unit == "samples";  // a value of 3 is three samples of weight 1
+    const bool wall = tree_.metric == profile::Metric::kWall;
+    const double period = wall ? sample_period_ns(profile_) : 1;
+    for (const profile::Sample& sample : profile_.samples) {
+      if (!filter.takes(sample) || period == 0) {
+        if (filter.concerns(sample)) ++tree_.filtered;
+        continue;
+      }
+      ++tree_.samples;
+      const std::int64_t value = budget_.take(value_of(sample, tree_.metric, period));
+      const auto weight = static_cast<double>(value);
+      weights_ += weight;
+      variance_ += counts ? weight : weight * weight;
+      add(sample.thread, sample.stack.value, 0, value);
+    }
+  }
+
+  void add_waits() {
+    const Waits waits(profile_, options_.selection);
+    tree_.filtered += waits.filtered();
+    for (const SelectedWait& row : waits.rows()) {
+      const profile::Wait& wait = waits.wait(row);
+      ++tree_.samples;
+      ++tree_.waits;
+      if (row.waited_ns != 0) {
+        const bool folded = row.idle && options_.selection.fold_idle;
+        const std::uint8_t cause =
+            folded ? cause_row(128u + *row.idle, [&] { return waits.idle().frame(*row.idle); })
+                   : cause_row(row.cause);
+        add_wait(wait.thread, folded ? 0 : wait.stack.value, cause, row.waited_ns, row.weight);
+      }
+      if (row.queued_ns != 0)
+        add_wait(wait.thread, wait.stack.value, cause_row(row.queue_cause), row.queued_ns, row.weight);
+    }
+  }
+
+  void add_wait(profile::ThreadId thread, std::uint32_t stack, std::uint8_t cause, std::uint64_t ns,
+                std::uint32_t weight) {
+    const std::int64_t value = budget_.take(weighted_ns(ns, weight));
+    const auto duration = static_cast<double>(ns);
+    weights_ += static_cast<double>(value);
+    variance_ += duration * duration * static_cast<double>(weight) * (static_cast<double>(weight) - 1);
+    add(thread, stack, cause, value);
+  }
+
+  std::uint8_t cause_row(Cause cause) {
+    return cause_row(static_cast<std::uint32_t>(cause), [&] { return std::string(frame_of(cause)); });
+  }
+  // Each used cause gets a row and a map; `number` is a Cause, or 128 + an idle rule.
+  template <class Name>
+  std::uint8_t cause_row(std::uint32_t number, Name name) {
+    std::uint8_t& row = cause_rows_[number];
+    if (row == 0) {
+      row = static_cast<std::uint8_t>(by_cause_.size());
+      by_cause_.emplace_back();
+      sums_.causes.push_back(name());
+    }
+    return row;
+  }
+
+  const Profile& profile_;
+  const TreeOptions& options_;
+  CallTree& tree_;
+  Sums sums_;
+  std::vector<std::uint32_t> root_of_thread_;
+  std::vector<FlatMap<std::int64_t>> by_cause_;  // key: root and stack
+  std::array<std::uint8_t, 256> cause_rows_{};
+  ValueBudget budget_;
+  double weights_ = 0, variance_ = 0;
+};
 
 // The tree in order of discovery.
 class Draft {
@@ -210,6 +293,7 @@ void draw_from_root(const Profile& profile, const TreeOptions& options, const Su
       node_of_stack[*at] = node;
       entered_for[*at] = root;
     }
+    if (row.cause != 0) node = draft.child(node, places.of_cause(sums.causes[row.cause]));
     draft.add(node, row.value);
   }
 }
@@ -217,7 +301,7 @@ void draw_from_root(const Profile& profile, const TreeOptions& options, const Su
 void draw_from_leaf(const Profile& profile, const TreeOptions& options, const Sums& sums, Places& places,
                     Draft& draft) {
   for (const Sums::Row& row : sums.rows) {
-    std::uint32_t node = 0;
+    std::uint32_t node = row.cause == 0 ? 0 : draft.child(0, places.of_cause(sums.causes[row.cause]));
     for (std::uint32_t stack = row.stack; stack != 0; stack = profile.stacks[stack].parent.value) {
       std::uint32_t count = 0;
       const Places::Line* lines = places.lines(profile.stacks[stack].frame, count);
@@ -347,7 +431,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   CallTree tree;
   tree.metric = options.selection.metric;
   tree.unit = unit_of(profile, tree.metric);
-  const Sums sums = add_up(profile, options, tree);
+  const Sums sums = Adder(profile, options, tree).add_up();
   Places places(profile, options.fold_generics);
   Draft draft;
   if (options.reverse) {

@@ -1,7 +1,9 @@
-// profile -> call tree: the stacks of all selected samples merged from the root, by names. Frames are
-// expanded into the calls that were inlined into them. The same samples give the same tree, byte for byte,
-// whatever the order of the profile's tables: nodes stand in depth-first order, children sorted by name.
-// Numbers and names, no pixels. A tree owns its texts and needs the profile no more.
+// profile -> call tree: the stacks of all selected samples merged from the root, by names. For the metrics
+// off-cpu and wall also those of the waits, with the cause as a frame above the leaf: "[wait: futex]" for the
+// time until it was woken, "[run queue]" for the time from then on. wall has the CPU samples beside them, in
+// ns. Frames are expanded into the calls that were inlined into them. The same samples give the same tree,
+// byte for byte, whatever the order of the profile's tables: nodes stand in depth-first order, children
+// sorted by name. Numbers and names, no pixels. A tree owns its texts and needs the profile no more.
 #pragma once
 
 #include <cstdint>
@@ -20,12 +22,16 @@ enum class NodeKind : std::uint8_t {
   kUser,
   kInlined,  // a call that was inlined wherever this node was seen
   kKernel,
-  kCause,  // what a wait was for: frames of the pseudo-module "[cause]"
+  kCause,  // what a wait was for (wait_cause.h), idle waits as one (idle.h), frames of the pseudo-module
+           // "[cause]"
   kOther,  // an address that belongs to nothing that was mapped
 };
 
 // Frames of a module of this name say why a thread waited.
 inline constexpr std::string_view kCauseModule = "[cause]";
+
+// CallTree::effective_samples of what was not sampled at all.
+inline constexpr double kExact = 1e15;
 
 inline constexpr std::uint32_t kNoNode = 0;  // the root is nobody's child and nobody's sibling
 
@@ -60,10 +66,11 @@ struct CallTree {
   std::int64_t total = 0;           // nodes[0].total
   std::string unit;                 // "samples", "ns", "bytes"
   profile::Metric metric = profile::Metric::kCpu;
-  std::uint64_t samples = 0;   // samples merged here
-  std::uint64_t filtered = 0;  // samples of this metric that the selection left out
-  // How many equal, independent samples would be as certain as these: (sum of weights)^2 / sum of squares.
-  // For sampling errors.
+  std::uint64_t samples = 0;   // samples and waits merged here
+  std::uint64_t waits = 0;     // of these, waits: rows, each of which may stand for several
+  std::uint64_t filtered = 0;  // samples and waits of this metric that the selection left out
+  // How many equal, independent samples would be as certain as these: total^2 / variance, which for samples
+  // is (sum of weights)^2 / sum of squares. For sampling errors. kExact when every wait was seen.
   double effective_samples = 0;
 
   const std::string& name(const TreeNode& node) const { return names[node.name]; }

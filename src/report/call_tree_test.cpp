@@ -9,6 +9,7 @@
 
 #include "profile/random_profile.h"
 #include "report/hand_made_profile.h"
+#include "report/waits.h"
 
 namespace fathom::report {
 namespace {
@@ -179,15 +180,31 @@ void expect_sound(const CallTree& tree, std::int64_t expected_total) {
   EXPECT_TRUE(std::is_sorted(tree.names.begin(), tree.names.end()));
 }
 
+std::int64_t expected_total(const profile::Profile& profile, profile::Metric metric) {
+  const bool wall = metric == profile::Metric::kWall;
+  const double period = sample_period_ns(profile);
+  ValueBudget budget;
+  std::int64_t total = 0;
+  for (const profile::Sample& sample : profile.samples) {
+    const bool counts =
+        sample.metric == metric ||
+        (wall && (sample.metric == profile::Metric::kCpu || sample.metric == profile::Metric::kOffCpu));
+    if (counts && (!wall || period != 0)) total += budget.take(value_of(sample, metric, period));
+  }
+  if (!wall && metric != profile::Metric::kOffCpu) return total;
+  for (const profile::Wait& wait : profile.waits) {
+    total += budget.take(weighted_ns(wait.waited_ns, wait.weight));
+    total += budget.take(weighted_ns(wait.queued_ns, wait.weight));
+  }
+  return total;
+}
+
 TEST(CallTree, SelfAddsUpToTotalAndNothingVanishesInAnyProfile) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     SCOPED_TRACE(fmt::format("seed {}", seed));
     const profile::Profile profile = profile::random_profile(seed);
     for (const profile::Metric metric : metrics_in(profile)) {
-      ValueBudget budget;
-      std::int64_t total = 0;
-      for (const profile::Sample& sample : profile.samples)
-        total += sample.metric == metric ? budget.take(sample.value) : 0;
+      const std::int64_t total = expected_total(profile, metric);
       for (const bool reverse : {false, true}) {
         for (const bool roots : {false, true}) {
           expect_sound(

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "profile/system_call.h"
 #include "wire/walk.h"
 
 namespace fathom::report {
@@ -81,6 +82,33 @@ class HandMade {
     }
     profile.quality.samples += static_cast<std::uint64_t>(count);
     profile.quality.complete += static_cast<std::uint64_t>(count);
+  }
+
+  profile::WaitObjectId object(profile::ObjectKind kind, std::string_view name, std::uint64_t address = 0) {
+    const profile::WaitObject row{kind, builder.string(name), address,
+                                  kind == profile::ObjectKind::kFutex ? 10 : 0};
+    profile.objects.push_back(row);
+    return {static_cast<std::uint32_t>(profile.objects.size() - 1)};
+  }
+  // From `from_s` seconds after the start; `call` is a name, "" for none. More is set in the row that it
+  // gives, which stays where it is until the next wait.
+  profile::Wait& wait(profile::ThreadId thread, profile::StackId stack, std::string_view call, double from_s,
+                      double waited_ms, double queued_ms = 0, profile::WaitObjectId object = {}) {
+    profile::Wait row;
+    row.start_ns = profile.meta.start_ns + static_cast<std::uint64_t>(from_s * 1e9);
+    row.waited_ns = static_cast<std::uint64_t>(waited_ms * 1e6);
+    row.queued_ns = static_cast<std::uint64_t>(queued_ms * 1e6);
+    row.thread = thread;
+    row.stack = stack;
+    row.object = object;
+    for (std::int32_t number = 0; number < 512 && !call.empty() && row.system_call < 0; ++number) {
+      if (profile::system_call_name(number) == call) row.system_call = number;
+    }
+    row.state = waited_ms > 0 ? profile::WaitState::kInterruptible : profile::WaitState::kPreempted;
+    row.end = WALK_ROOT;
+    profile.waits.push_back(row);
+    ++profile.quality.waits;
+    return profile.waits.back();
   }
 
   profile::Profile profile;

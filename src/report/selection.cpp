@@ -41,8 +41,17 @@ std::vector<profile::Metric> metrics_in(const profile::Profile& profile) {
       std::iter_swap(known, metrics.end() - 1);
     }
   }
+  if (!profile.waits.empty())
+    metrics.insert(metrics.end(), {profile::Metric::kOffCpu, profile::Metric::kWall});
   std::sort(metrics.begin(), metrics.end());
+  metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
   return metrics;
+}
+
+double sample_period_ns(const profile::Profile& profile) {
+  const std::string unit = unit_of(profile, profile::Metric::kCpu);
+  if (unit == "ns") return 1;
+  return unit != "samples" || profile.meta.frequency_hz == 0 ? 0 : 1e9 / profile.meta.frequency_hz;
 }
 
 std::string unit_of(const profile::Profile& profile, profile::Metric metric) {

@@ -17,6 +17,7 @@ struct Selection {
   std::optional<std::int32_t> pid = {};
   std::optional<std::uint64_t> from_ns = {};  // from the start of the recording
   std::optional<std::uint64_t> to_ns = {};    // exclusive
+  bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread
 };
 
 // Answers for one profile which samples are selected; threads are looked up once. `profile` outlives it.
@@ -24,12 +25,23 @@ class Filter {
  public:
   Filter(const profile::Profile& profile, const Selection& selection);
   bool takes(const profile::Sample& sample) const {
-    return sample.metric == metric_ && sample.time_ns >= from_ns_ && sample.time_ns < to_ns_ &&
+    return concerns(sample) && sample.time_ns >= from_ns_ && sample.time_ns < to_ns_ &&
            threads_[sample.thread.value] != 0;
   }
   // Of the same metric, whether taken or not.
-  bool concerns(const profile::Sample& sample) const { return sample.metric == metric_; }
+  bool concerns(const profile::Sample& sample) const {
+    return sample.metric == metric_ ||
+           (metric_ == profile::Metric::kWall &&
+            (sample.metric == profile::Metric::kCpu || sample.metric == profile::Metric::kOffCpu));
+  }
   bool takes_thread(profile::ThreadId thread) const { return threads_[thread.value] != 0; }
+  bool takes_time(std::uint64_t time_ns) const { return time_ns >= from_ns_ && time_ns < to_ns_; }
+  // How much of [start, start + length) lies in the window. The end must fit into 64 bits.
+  std::uint64_t inside(std::uint64_t start_ns, std::uint64_t length_ns) const {
+    const std::uint64_t first = start_ns < from_ns_ ? from_ns_ : start_ns;
+    const std::uint64_t end = start_ns + length_ns < to_ns_ ? start_ns + length_ns : to_ns_;
+    return end > first ? end - first : 0;
+  }
 
  private:
   profile::Metric metric_;
@@ -53,8 +65,12 @@ class ValueBudget {
   std::int64_t left_ = INT64_MAX;
 };
 
-// The metrics that have samples, in the order of the enum.
+// The metrics that have samples or waits, in the order of the enum. Waits give off-cpu and wall.
 std::vector<profile::Metric> metrics_in(const profile::Profile& profile);
+
+// CPU time that one sample of metric cpu stands for; 0 if the rate is unknown. 1 for imported clock events,
+// whose values are nanoseconds already.
+double sample_period_ns(const profile::Profile& profile);
 
 // What the values count: the metric's unit, unless an importer learnt better from its input
 // (meta.facts["unit"]).
