@@ -9,6 +9,7 @@
 
 #include "base/cursor.h"
 #include "store/block.h"
+#include "store/payload.h"
 #include "store/reader.h"
 
 namespace {
@@ -16,8 +17,8 @@ namespace {
 using namespace fathom;
 
 Bytes with_sound_headers(Cursor in) {
-  constexpr std::uint32_t kTypes[] = {store::kTables, store::kState, store::kSamples,
-                                      store::kPoints, store::kIndex, store::kEnd};
+  constexpr std::uint32_t kTypes[] = {store::kTables, store::kState, store::kSamples, store::kPoints,
+                                      store::kIndex,  store::kEnd,   store::kWaits};
   Bytes file = store::encode_file_header();
   store::BlockEncoder encoder;
   std::uint32_t sequence = 0;
@@ -41,14 +42,22 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   store::ReadOptions options;
   options.memory_limit_bytes = 8 << 20;  // runs expand: less is more inputs a second
   for (const bool window : {false, true}) {
-    if (window) options.from_ns = 1'000'000'000;
+    if (window) {
+      options.from_ns = 1'000'000'000;
+      options.to_ns = 400'000'000'000;
+    }
     auto profile = store::read_bytes(file, "fuzz", options);
     if (!profile) continue;
-    // What is handed out is sound, whatever came in, and no stored sample has vanished.
+    // What is handed out is sound, whatever came in, and no stored sample or wait has vanished.
     if (!profile::check(*profile)) std::abort();
     if (profile->quality.truncated &&
-        profile->quality.samples != profile->samples.size() + profile->quality.filtered)
+        (profile->quality.samples != profile->samples.size() + profile->quality.filtered ||
+         profile->quality.waits != profile->waits.size() + profile->quality.filtered_waits))
       std::abort();
+    // What was cut to the window lies in it.
+    if (window)
+      for (const auto& wait : profile->waits)
+        if (wait.start_ns < *options.from_ns || store::end_of(wait) > *options.to_ns) std::abort();
   }
   return 0;
 }
