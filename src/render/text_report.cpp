@@ -76,7 +76,11 @@ class TextReport {
   void write_quality() {
     const profile::Quality& quality = report_.profile->quality;
     const report::QualityView& view = report_.quality;
-    heading(view.findings.empty() ? "Quality: good" : "Quality: read these first");
+    // Foreign files do not say what was lost or cut short.
+    const bool imported = report_.profile->meta.engine == "import";
+    heading(!view.findings.empty() ? "Quality: read these first"
+            : imported             ? "Quality: as far as an imported file tells"
+                                   : "Quality: good");
     for (const report::Finding& finding : view.findings) {
       out_ += fill("  ! ", finding.text, options_.width, 4);
       if (!finding.remedy.empty()) out_ += fill("    try: ", finding.remedy, options_.width, 9);
