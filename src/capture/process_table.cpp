@@ -294,7 +294,7 @@ void ProcessTable::forget_ended(std::uint64_t before_ns) {
       threads_.erase(thread);
   }
   for (auto process = processes_.begin(); process != processes_.end();) {
-    if (process->second.end_ns == 0 || process->second.end_ns > before_ns) {
+    if (process->second.end_ns == 0 || process->second.end_ns >= before_ns) {
       ++process;
       continue;
     }
