@@ -354,6 +354,7 @@ std::uint64_t BpfEngine::kernel_memory_bytes() const {
   std::uint64_t bytes = options_.ring_bytes;
   for (const Area& area : areas_) bytes += area.size;
   bytes += SEEN_SLOTS * 8;
+  if (options_.off_cpu) bytes += options_.ring_bytes + SEEN_SLOTS * 8 + MAX_THREADS * sizeof(thread_account);
   return bytes;
 }
 
