@@ -54,7 +54,7 @@ static __always_inline void send_new_stack(struct stack_buffer* buffer, struct c
 SEC("perf_event")
 int sample_cpu(struct bpf_perf_event_data* context) {
   u64 id = bpf_get_current_pid_tgid();
-  u32 pid = id >> 32, zero = 0;
+  u32 pid = id >> 32, zero = 0, mapping_count;
   struct tracked_process* process;
   struct cpu_counters* counters;
   struct stack_buffer* buffer;
@@ -74,7 +74,7 @@ int sample_cpu(struct bpf_perf_event_data* context) {
   counters->samples++;
   buffer->header.kind = CPU_EVENT_STACK;
   buffer->header.pid = pid;
-  buffer->header.epoch = process->epoch;
+  buffer->header.epoch = current_epoch(pid, process, &mapping_count);
   buffer->header.time_ns = sample.time_ns;
   buffer->header.user_count = 0;
   buffer->header.kernel_count = 0;
@@ -98,7 +98,7 @@ int sample_cpu(struct bpf_perf_event_data* context) {
     buffer->header.end = WALK_EXITING;
   } else if ((user_registers(&context->regs, &w) & 0xffff) == 0x23) {
     buffer->header.end = WALK_UNSUPPORTED; /* 32-bit code */
-  } else if (process->mapping_count == 0) {
+  } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;
     buffer->frames[buffer->header.kernel_count & (FRAME_SLOTS - 1)] = w.pc | WALK_EXACT;
     buffer->header.user_count = 1;
@@ -107,7 +107,7 @@ int sample_cpu(struct bpf_perf_event_data* context) {
     w.exact = 1;
     w.first = 1;
     w.mapping_first = process->mapping_first;
-    w.mapping_count = process->mapping_count;
+    w.mapping_count = mapping_count;
     buffer->header.end = walk_user_stack(&w, buffer);
   }
 

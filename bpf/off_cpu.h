@@ -65,13 +65,13 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
   struct pt_regs* regs;
   struct task_struct* task;
   u64* seen;
-  u32 slot, count;
+  u32 slot, count, mapping_count;
   if (!buffer) return 0;
   process = bpf_map_lookup_elem(&processes, &pid);
   if (!process) return 0;
   buffer->header.kind = CPU_EVENT_STACK;
   buffer->header.pid = pid;
-  buffer->header.epoch = process->epoch;
+  buffer->header.epoch = current_epoch(pid, process, &mapping_count);
   buffer->header.time_ns = now;
   buffer->header.user_count = 0;
   buffer->header.stack_id = hash_kernel_stack(buffer);
@@ -80,7 +80,7 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
     buffer->header.end = WALK_KERNEL_THREAD;
   } else if (!task->mm) {
     buffer->header.end = WALK_EXITING;
-  } else if (process->mapping_count == 0) {
+  } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;
   } else {
     regs = (struct pt_regs*)bpf_task_pt_regs(task);
@@ -90,7 +90,7 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
     w.exact = 1;
     w.first = 1;
     w.mapping_first = process->mapping_first;
-    w.mapping_count = process->mapping_count;
+    w.mapping_count = mapping_count;
     buffer->header.end = walk_user_stack(&w, buffer);
   }
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);

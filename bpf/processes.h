@@ -20,6 +20,9 @@ int BPF_PROG(process_forked, struct task_struct* parent, struct task_struct* chi
   process = bpf_map_lookup_elem(&processes, &parent_pid);
   if (process) {
     struct tracked_process copy = *process;
+    const u32* executed = bpf_map_lookup_elem(&programs_executed, &parent_pid);
+    u32 count = executed ? *executed : 0;
+    bpf_map_update_elem(&programs_executed, &pid, &count, BPF_ANY);
     bpf_map_update_elem(&processes, &pid, &copy, BPF_ANY);
   }
   return 0;
@@ -29,10 +32,13 @@ SEC("tp_btf/sched_process_exec")
 int BPF_PROG(process_execed, struct task_struct* task, int old_pid) {
   u32 pid = task->tgid;
   struct tracked_process* process = bpf_map_lookup_elem(&processes, &pid);
-  if (process) {
-    struct tracked_process fresh = {.epoch = process->epoch + 1};
-    bpf_map_update_elem(&processes, &pid, &fresh, BPF_ANY);
-  }
+  const u32* executed;
+  u32 count;
+  if (!process) return 0;
+  executed = bpf_map_lookup_elem(&programs_executed, &pid);
+  count = executed ? *executed + 1 : 1;
+  bpf_map_update_elem(&programs_executed, &pid, &count, BPF_ANY);
+  process->waits_for_exec = 0; /* in place: the mappings may be those of the new program already */
   return 0;
 }
 

@@ -50,6 +50,26 @@ struct {
   __type(value, struct tracked_process);
 } processes SEC(".maps");
 
+/* How many programs a recorded process has executed since it is followed; nothing stands for 0. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MAX_PROCESSES);
+  __type(key, u32);
+  __type(value, u32);
+} programs_executed SEC(".maps");
+
+/* The epoch that holds now. `mapping_count` is 0 as long as the mappings are those of an earlier program. */
+static __always_inline u32 current_epoch(u32 pid, const struct tracked_process* process, u32* mapping_count) {
+  const u32* executed = bpf_map_lookup_elem(&programs_executed, &pid);
+  u32 first_epoch = executed ? *executed << EPOCH_PROGRAM_SHIFT : 0;
+  if (process->epoch < first_epoch) {
+    *mapping_count = 0;
+    return first_epoch;
+  }
+  *mapping_count = process->mapping_count;
+  return process->epoch;
+}
+
 /* Global functions are verified once each, with unknown arguments, instead of once per call: that is what
  * keeps the whole walk at some 20,000 verified instructions instead of over a million. */
 #define STEP_FN __attribute__((noinline))

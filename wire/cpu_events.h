@@ -50,9 +50,15 @@ struct cpu_event_thread_exit {
 /* A process that is recorded. Key: its pid. Forked children are entered by BPF as copies of their parent. */
 struct tracked_process {
   u32 mapping_first, mapping_count; /* in the joined array of mappings; count 0: not known yet */
-  u32 epoch;                        /* grows whenever an address may have changed its meaning */
+  u32 epoch;                        /* grows whenever an address may have changed its meaning, see below */
   u32 waits_for_exec;               /* a child of ours that has not become the target yet: no samples */
 };
+
+/* The upper half of an epoch counts the programs that the process has executed since it is followed, the
+ * lower half the changes within one of them. Both sides count execs by themselves: user space hears of one
+ * from records that the kernel writes before it reaches the tracepoint, and may have published the new
+ * mappings by then. */
+#define EPOCH_PROGRAM_SHIFT 16
 
 /* Counters of one CPU; user space adds them up. */
 struct cpu_counters {

@@ -152,14 +152,11 @@ class BpfSource final : public Source {
 
   void set_mappings(std::int32_t pid, std::span<const unwind_mapping> mappings,
                     std::uint32_t epoch) override {
-    // A greater epoch in the kernel: the process has replaced its image, and these mappings are those of the
-    // old one.
-    if (engine_->epoch(pid) > epoch) return;
     engine_->tables().set_mappings(static_cast<std::uint32_t>(pid), mappings, epoch);
   }
   void forget(std::int32_t pid) override { engine_->forget(pid); }
-  std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
-    return std::max(engine_->epoch(pid), known + 1);
+  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override {
+    return ((known >> EPOCH_PROGRAM_SHIFT) + 1) << EPOCH_PROGRAM_SHIFT;
   }
 
  private:

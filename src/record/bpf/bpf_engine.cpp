@@ -210,13 +210,8 @@ void BpfEngine::track_from_exec(std::int32_t pid) {
 
 void BpfEngine::forget(std::int32_t pid) {
   bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.processes), &pid);
+  bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.programs_executed), &pid);
   tables_->forget(static_cast<std::uint32_t>(pid));
-}
-
-std::uint32_t BpfEngine::epoch(std::int32_t pid) const {
-  tracked_process process{};
-  bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &process);
-  return process.epoch;
 }
 
 int BpfEngine::ring_fd() const {

@@ -54,8 +54,6 @@ class BpfEngine {
   // Records a process from its next exec on: its samples end in WALK_NO_TABLE until its mappings are set.
   void track_from_exec(std::int32_t pid);
   void forget(std::int32_t pid);
-  // The epoch that the kernel has for the process: it grows by itself when the process replaces its image.
-  std::uint32_t epoch(std::int32_t pid) const;
 
   // Enters a thread that was there before the recording: it runs or waits since `since_ns`. A thread that the
   // programs have seen meanwhile is left as it is.
