@@ -13,9 +13,13 @@ if [ "$(id -u)" != 0 ] && sudo -n true 2>/dev/null; then
   record=(sudo -n "$fathom" record)
 fi
 
+# Without this the compiler collects garbage, marking recursively: a picture of a thousand rows, most of them the same.
+no_collection="--param ggc-min-heapsize=1048576"
+
 echo "Recording: g++ -O2 compiles scripts/demo_input.cpp"
 rm -f "$folder/demo.fathom"
-if ! "${record[@]}" -o "$folder/demo.fathom" -- g++ -std=c++20 -O2 -c "$here/demo_input.cpp" -o "$folder/demo.o"; then
+# shellcheck disable=SC2086  # two words
+if ! "${record[@]}" -o "$folder/demo.fathom" -- g++ -std=c++20 -O2 $no_collection -c "$here/demo_input.cpp" -o "$folder/demo.o"; then
   echo "The recording failed. What this machine allows:" >&2
   "$fathom" doctor >&2 || true
   exit 1

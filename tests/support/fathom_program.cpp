@@ -51,13 +51,24 @@ Report::Report(const std::string& recording) {
   const nlohmann::json& quality = all.at("quality");
   samples_ = quality.at("samples");
   lost_ = quality.at("lost");
-  complete_percent_ = quality.at("complete_percent");
+  complete_percent_ = samples_ > 0 ? quality.at("complete_percent").get<double>() : 0;
+  for (const auto& end : quality.at("early_ends")) {
+    early_ends_[end.at("reason").get<std::string>()] += end.at("count").get<double>();
+  }
   quality_ = quality.dump(2);
   duration_s_ = all.at("duration_s");
   engine_ = all.at("engine");
   for (const auto& row : all.at("functions"))
     functions_.push_back({row.at("name"), row.at("self"), row.at("total")});
   for (const auto& row : all.at("threads")) threads_.push_back(row.at("name"));
+}
+
+double Report::complete_percent_without(const std::vector<std::string>& reasons) const {
+  double left_out = 0;
+  for (const std::string& reason : reasons) {
+    if (const auto found = early_ends_.find(reason); found != early_ends_.end()) left_out += found->second;
+  }
+  return samples_ > left_out ? complete_percent_ * samples_ / (samples_ - left_out) : 0;
 }
 
 double Report::total_percent(const std::string& function) const {

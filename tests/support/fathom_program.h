@@ -29,6 +29,8 @@ class Report {
   double samples() const { return samples_; }
   double lost() const { return lost_; }
   double complete_percent() const { return complete_percent_; }
+  // The same without stacks whose walk ended early for one of these reasons.
+  double complete_percent_without(const std::vector<std::string>& reasons) const;
   double duration_s() const { return duration_s_; }
   const std::string& engine() const { return engine_; }
   const std::string& quality() const { return quality_; }  // the whole block, for messages
@@ -43,6 +45,7 @@ class Report {
     std::string name;
     double self, total;
   };
+  std::map<std::string, double> early_ends_;  // by reason
   double samples_, lost_, complete_percent_, duration_s_;
   std::string engine_, quality_;
   std::vector<Function> functions_;
