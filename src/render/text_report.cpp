@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "render/text_table.h"
+#include "render/text_waits.h"
 #include "report/words.h"
 
 namespace fathom::render {
@@ -27,7 +28,9 @@ class TextReport {
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const report::NeighboursOf& of : report_.callers) write_neighbours(of, true);
     for (const report::NeighboursOf& of : report_.callees) write_neighbours(of, false);
-    if (!asked_for_one) write_functions();
+    const bool asked_for_waits = options_.waits || options_.locks || options_.files;
+    if (report_.waits) write_waits(!asked_for_one && (tree_.waits != 0 || options_.waits));
+    if (!asked_for_one && !asked_for_waits) write_functions();
     if (options_.threads) write_threads();
     if (options_.threads && report_.processes.size() > 1) write_processes();
     if (options_.modules) write_modules();
@@ -101,6 +104,7 @@ class TextReport {
       samples += "; " + counted(quality.lost_records, "side-band record") + " lost";
     quality_line("samples", samples);
     if (view.complete_share) quality_line("stacks", stacks_line());
+    if (quality.waits != 0) quality_line("waits", waits_line());
     quality_line("names", fmt::format("{} of all frames have none", percent(view.unnamed_share)));
     if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
       quality_line("profiler", profiler_line());
@@ -123,6 +127,25 @@ class TextReport {
       text += fmt::format("; {} kernel stacks cut", quality.kernel_truncated);
     if (quality.table_overflows != 0) {
       text += "; no room for the unwind tables of " + counted(quality.table_overflows, "module");
+    }
+    return text;
+  }
+
+  std::string waits_line() const {
+    const profile::Quality& quality = report_.profile->quality;
+    const auto number = [](std::uint64_t count) { return with_commas(static_cast<std::int64_t>(count)); };
+    std::string text = number(quality.waits) + " walked";
+    if (quality.unwalked_waits != 0) {
+      text += fmt::format("; {} more ({}) are represented by them", number(quality.unwalked_waits),
+                          report::seconds(static_cast<double>(quality.unwalked_ns) * 1e-9));
+    } else {
+      text += ", which is all: times are exact";
+    }
+    text += fmt::format("; {} lost", number(quality.lost_waits));
+    if (quality.switches != 0 && quality.switch_ns != 0) {
+      text += fmt::format("; {} switches booked, {} each", number(quality.switches),
+                          report::seconds(static_cast<double>(quality.switch_ns) /
+                                          static_cast<double>(quality.switches) * 1e-9));
     }
     return text;
   }
@@ -210,23 +233,42 @@ class TextReport {
     write(table);
   }
 
+  void write_waits(bool causes) {
+    if (causes) out_ += causes_text(*report_.waits, options_);
+    if (options_.waits) out_ += waits_text(*report_.waits, options_);
+    if (options_.locks) out_ += locks_text(*report_.waits, options_);
+    if (options_.files) out_ += files_text(*report_.waits, options_);
+  }
+
   static std::string cpu_text(std::uint64_t cpu_ns) {
     return cpu_ns == 0 ? "" : report::seconds(static_cast<double>(cpu_ns) * 1e-9);
   }
 
   void write_threads() {
     heading("Threads" + cut_off(report_.threads.size()));
-    TextTable table({{"%", Align::kRight},
-                     {"±", Align::kRight},
-                     {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
-                     {"exact CPU", Align::kRight},
-                     {"tid", Align::kRight},
-                     {"pid", Align::kRight},
-                     {"thread", Align::kLeft, true}});
+    std::vector<TextTable::Column> columns{{"%", Align::kRight},
+                                           {"±", Align::kRight},
+                                           {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
+                                           {"exact CPU", Align::kRight}};
+    if (report_.waits) {  // exact as well, of the whole recording
+      columns.insert(columns.end(), {{"ran", Align::kRight},
+                                     {"waited", Align::kRight},
+                                     {"run queue", Align::kRight},
+                                     {"waits", Align::kRight}});
+    }
+    columns.insert(columns.end(),
+                   {{"tid", Align::kRight}, {"pid", Align::kRight}, {"thread", Align::kLeft, true}});
+    TextTable table(std::move(columns));
     for (std::size_t i = 0; i < shown(report_.threads.size()); ++i) {
       const report::ThreadRow& row = report_.threads[i];
-      table.add({share(row.value), error(row.value), value(row.value), cpu_text(row.cpu_ns),
-                 std::to_string(row.tid), std::to_string(row.pid), printable(row.name)});
+      std::vector<std::string> cells{share(row.value), error(row.value), value(row.value),
+                                     cpu_text(row.cpu_ns)};
+      if (report_.waits) {
+        cells.insert(cells.end(), {cpu_text(row.ran_ns), cpu_text(row.waited_ns), cpu_text(row.queued_ns),
+                                   with_commas(static_cast<std::int64_t>(row.waits))});
+      }
+      cells.insert(cells.end(), {std::to_string(row.tid), std::to_string(row.pid), printable(row.name)});
+      table.add(std::move(cells));
     }
     write(table);
   }

@@ -14,6 +14,9 @@ struct TextOptions {
   std::size_t top = 20;  // rows per table; 0 for all. What is cut off is said
   bool threads = false;  // the table of threads
   bool modules = false;  // the table of modules with the health of their symbols
+  bool waits = false;    // who waits for what, and for whom
+  bool locks = false;    // futexes
+  bool files = false;    // files and peers that threads waited for
 };
 
 std::string report_text(const report::Report& report, const TextOptions& options);

@@ -40,7 +40,7 @@ Error nothing_selected(const profile::Profile& profile, const Selection& selecti
           fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
 }
 
-std::string metric_words(profile::Metric metric) {
+std::string_view metric_words(profile::Metric metric) {
   switch (metric) {
     case profile::Metric::kCpu:
       return "CPU";
@@ -60,9 +60,14 @@ std::string sentence_of_origin(const Report& report) {
   const profile::Meta& meta = report.profile->meta;
   const CallTree& tree = report.tree;
   std::string text = meta.target.empty() ? std::string("This profile") : printable(meta.target);
-  text +=
-      fmt::format(": {} {}", with_commas(static_cast<std::int64_t>(tree.samples)), metric_words(tree.metric));
-  text += tree.samples == 1 ? " sample" : " samples";
+  const std::uint64_t samples = tree.samples - tree.waits;
+  text += ": ";
+  if (samples != 0 || tree.waits == 0) {
+    const std::string_view kind =
+        tree.waits != 0 && tree.metric == profile::Metric::kWall ? "CPU" : metric_words(tree.metric);
+    text += counted(samples, fmt::format("{} sample", kind));
+  }
+  if (tree.waits != 0) text += (samples == 0 ? "" : " and ") + counted(tree.waits, "wait");
   if (report.activity.duration_s > 0) text += " in " + seconds(report.activity.duration_s);
   std::vector<std::string> parts;
   if (!meta.event.empty()) {
@@ -94,6 +99,7 @@ std::string share_with_error(const CallTree& tree, std::int64_t value) {
 
 std::string sentence_of_cost(const Report& report) {
   const CallTree& tree = report.tree;
+  if (tree.waits != 0) return "";  // of waits, the sentences above say more
   if (report.functions.empty()) return "No sample has a stack.";
   const FunctionRow top =
       *std::max_element(report.functions.begin(), report.functions.end(),
@@ -114,7 +120,7 @@ std::string sentence_of_cost(const Report& report) {
 }
 
 std::string sentence_of_threads(const Report& report) {
-  if (report.threads.size() < 2) return "";
+  if (report.threads.size() < 2 || report.tree.waits != 0) return "";  // who waits most is not busy
   const ThreadRow& top = report.threads.front();
   return fmt::format("The busiest of {} threads is {}{}, {}.",
                      with_commas(static_cast<std::int64_t>(report.threads.size())), printable(top.name),
@@ -159,6 +165,9 @@ std::vector<std::string> summarize(const Report& report) {
     add(fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample")));
   }
   add(sentence_of_activity(report.activity));
+  if (report.waits) {
+    for (const std::string& sentence : report.waits->summary) add(sentence);
+  }
   if (tree.samples == 0) {
     add(tree.metric == profile::Metric::kCpu ? "Nothing was sampled: the process used no CPU time."
                                              : "Nothing was sampled.");
@@ -189,7 +198,7 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   tree_options.selection = options.selection;
   tree_options.fold_generics = options.fold_generics;
   report.tree = build_call_tree(profile, tree_options);
-  if (report.tree.samples == 0 && !profile.samples.empty()) {
+  if (report.tree.samples == 0 && (!profile.samples.empty() || !profile.waits.empty())) {
     return tl::unexpected(nothing_selected(profile, options.selection));
   }
   for (const std::string& pattern : options.callers) {
@@ -209,6 +218,7 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   report.series = series_table(profile, options.selection);
   report.activity = measure_activity(profile, options.selection, report.tree);
   report.quality = judge_quality(profile, report.tree, report.modules);
+  if (!profile.waits.empty()) report.waits = make_wait_report(profile, options.selection);
   report.summary = summarize(report);
   return report;
 }

@@ -11,6 +11,7 @@
 #include "report/breakdown.h"
 #include "report/call_tree.h"
 #include "report/functions.h"
+#include "report/wait_report.h"
 
 namespace fathom::report {
 
@@ -78,6 +79,7 @@ struct Report {
   std::vector<SeriesRow> series;
   std::vector<NeighboursOf> callers;
   std::vector<NeighboursOf> callees;
+  std::optional<WaitReport> waits;   // where waiting was recorded, whatever the metric
   std::vector<std::string> summary;  // sentences
 };
 

@@ -1,0 +1,264 @@
+#include "render/text_waits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "render/text_table.h"
+#include "report/words.h"
+
+namespace fathom::render {
+namespace {
+
+using report::percent_number;
+using report::printable;
+using report::with_commas;
+
+std::string time_of(double ns) {
+  return report::seconds(ns * 1e-9);
+}
+std::string time_of(std::uint64_t ns) {
+  return time_of(static_cast<double>(ns));
+}
+std::string total_of(const report::WaitSum& sum) {
+  std::string text = time_of(static_cast<double>(sum.total_ns()));
+  if (sum.error_ns() > 0.005 * static_cast<double>(sum.total_ns())) text += " ±" + time_of(sum.error_ns());
+  return text;
+}
+std::string count_of(const report::WaitSum& sum) {
+  return with_commas(static_cast<std::int64_t>(std::min(sum.waits(), 9e18)));
+}
+
+class WaitText {
+ public:
+  WaitText(const report::WaitReport& waits, const TextOptions& options) : waits_(waits), options_(options) {}
+
+  std::string causes() {
+    const double all =
+        static_cast<double>(waits_.waited.total_ns()) + static_cast<double>(waits_.queued.total_ns());
+    if (all <= 0) return "";
+    heading(fmt::format("Waiting by cause (% of {})", time_of(all)));
+    TextTable table({{"%", Align::kRight},
+                     {"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"p50", Align::kRight},
+                     {"p99", Align::kRight},
+                     {"max", Align::kRight},
+                     {"cause", Align::kLeft, true}});
+    for (const report::CauseRow& row : waits_.causes) {
+      if (row.waits.sum().walked() == 0) continue;
+      table.add(with_spread(row.waits, static_cast<double>(row.waits.sum().total_ns()) / all,
+                            std::string(report::describe(row.cause))));
+    }
+    for (const report::IdleRow& row : waits_.idle) {
+      table.add({percent_number(static_cast<double>(row.sum.total_ns()) / all), total_of(row.sum),
+                 count_of(row.sum), "", "", time_of(row.sum.max_ns()),
+                 fmt::format("(idle: {}, {})", printable(row.name), report::counted(row.threads, "thread"))},
+                true);
+    }
+    write(table);
+    return std::move(out_);
+  }
+
+  std::string who_waits() {
+    if (!waits_.blocked.empty()) {
+      heading("Who waits for what" + cut_off(waits_.blocked.size()) +
+              " (% of the wall time of these threads)");
+      TextTable table({{"%", Align::kRight},
+                       {"time", Align::kRight},
+                       {"waits", Align::kRight},
+                       {"max", Align::kRight},
+                       {"thread"},
+                       {"cause"},
+                       {"what", Align::kLeft, true}});
+      for (std::size_t i = 0; i < shown(waits_.blocked.size()); ++i) {
+        const report::BlockedRow& row = waits_.blocked[i];
+        table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
+                   printable(row.thread), std::string(report::describe(row.cause)), printable(row.what)});
+      }
+      write(table);
+    }
+    threads();
+    chains();
+    return std::move(out_);
+  }
+
+  std::string locks() {
+    if (waits_.locks.by_site.empty()) {
+      heading("Locks: nobody waited at a futex, idle threads apart");
+      return std::move(out_);
+    }
+    contention("Futexes by the place that waits", waits_.locks.by_site, false);
+    contention("Futexes by object", waits_.locks.by_object, true);
+    histogram(waits_.locks.by_site.front().waits, printable(waits_.locks.by_site.front().name));
+    double parked = 0;
+    for (const report::CauseRow& row : waits_.causes) {
+      if (row.cause == report::Cause::kFutex) parked = static_cast<double>(row.idle.total_ns());
+    }
+    if (parked > 0)
+      out_ += fill("  ", fmt::format("Idle threads parked at futexes for {} more.", time_of(parked)),
+                   options_.width, 2);
+    return std::move(out_);
+  }
+
+  std::string files() {
+    if (waits_.files.empty()) {
+      heading("Files: nobody waited for one");
+      return std::move(out_);
+    }
+    heading("Files and peers" + cut_off(waits_.files.size()));
+    TextTable table({{"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"p50", Align::kRight},
+                     {"p99", Align::kRight},
+                     {"max", Align::kRight},
+                     {"asked for", Align::kRight},
+                     {"for"},
+                     {"file", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(waits_.files.size()); ++i) {
+      const report::FileRow& row = waits_.files[i];
+      table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.quantile_ns(0.5)),
+                 time_of(row.waits.quantile_ns(0.99)), time_of(row.waits.sum().max_ns()),
+                 row.bytes_asked > 0 ? report::bytes(row.bytes_asked) : "",
+                 std::string(report::describe(row.cause)), printable(row.name)});
+    }
+    write(table);
+    constexpr std::size_t kMostFiles = 3, kMostStacks = 3;
+    for (std::size_t i = 0; i < std::min(waits_.files.size(), kMostFiles); ++i) {
+      const report::FileRow& row = waits_.files[i];
+      out_ += fill("  ", fmt::format("{} ({}) from:", printable(row.name), report::describe(row.cause)),
+                   options_.width, 4);
+      for (std::size_t s = 0; s < std::min(row.stacks.size(), kMostStacks); ++s) {
+        out_ += fill("    ", total_of(row.stacks[s].sum) + "  " + printable(row.stacks[s].path),
+                     options_.width, 6);
+      }
+    }
+    histogram(waits_.files.front().waits, printable(waits_.files.front().name));
+    return std::move(out_);
+  }
+
+ private:
+  void heading(const std::string& text) {
+    out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+  }
+  std::size_t shown(std::size_t rows) const {
+    return options_.top == 0 ? rows : std::min(rows, options_.top);
+  }
+  std::string cut_off(std::size_t rows) const {
+    return shown(rows) == rows
+               ? ""
+               : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
+  }
+  void write(const TextTable& table) { out_ += table.text(options_.width, options_.color); }
+
+  static std::vector<std::string> with_spread(const report::Distribution& waits, double share,
+                                              std::string name) {
+    return {percent_number(share),
+            total_of(waits.sum()),
+            count_of(waits.sum()),
+            time_of(waits.quantile_ns(0.5)),
+            time_of(waits.quantile_ns(0.99)),
+            time_of(waits.sum().max_ns()),
+            std::move(name)};
+  }
+
+  void threads() {
+    if (waits_.threads.empty()) return;
+    heading("Where the time of threads goes" + cut_off(waits_.threads.size()));
+    TextTable table({{"wall", Align::kRight},
+                     {"ran %", Align::kRight},
+                     {"waited %", Align::kRight},
+                     {"idle %", Align::kRight},
+                     {"run queue %", Align::kRight},
+                     {"threads", Align::kRight},
+                     {"name", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(waits_.threads.size()); ++i) {
+      const report::WaitThreadRow& row = waits_.threads[i];
+      const double wall = row.wall_ns();
+      table.add({time_of(wall) + (row.exact ? "" : " ~"), percent_number(row.ran_ns / wall),
+                 percent_number((row.waited_ns - row.idle_ns) / wall), percent_number(row.idle_ns / wall),
+                 percent_number(row.queued_ns / wall), std::to_string(row.threads), printable(row.name)});
+    }
+    write(table);
+  }
+
+  void chains() {
+    if (waits_.chains.empty()) return;
+    heading("For whom: chains of waits");
+    constexpr std::size_t kMost = 5;
+    for (std::size_t i = 0; i < std::min(waits_.chains.size(), kMost); ++i) {
+      const report::ChainRow& chain = waits_.chains[i];
+      out_ += fill("  ",
+                   fmt::format("{} in {}: {}", total_of(chain.sum),
+                               report::counted(chain.sum.walked(), "wait"), report::in_words(chain)),
+                   options_.width, 4);
+    }
+  }
+
+  void contention(const std::string& title, const std::vector<report::ContentionRow>& rows, bool objects) {
+    if (rows.empty()) return;
+    heading(title + cut_off(rows.size()));
+    TextTable table({{"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"mean", Align::kRight},
+                     {"p50", Align::kRight},
+                     {"p99", Align::kRight},
+                     {"max", Align::kRight},
+                     {"kind"},
+                     {objects ? "futex" : "waits in", Align::kLeft, true},
+                     {objects ? "mostly in" : "mostly woken by"}});
+    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
+      const report::ContentionRow& row = rows[i];
+      table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.sum().mean_ns()),
+                 time_of(row.waits.quantile_ns(0.5)), time_of(row.waits.quantile_ns(0.99)),
+                 time_of(row.waits.sum().max_ns()), std::string(report::to_string(row.kind)),
+                 printable(row.name), party(objects ? row.waiters : row.releasers)});
+    }
+    write(table);
+  }
+
+  static std::string party(const std::vector<report::PartyRow>& rows) {
+    // The first that is known; one that is not says nothing.
+    for (const report::PartyRow& row : rows) {
+      if (!row.site.empty()) return shorten_name(printable(row.site), 32);
+      if (!row.thread.empty()) return "thread " + shorten_name(printable(row.thread), 24);
+    }
+    return "(unknown)";
+  }
+
+  void histogram(const report::Distribution& waits, const std::string& of) {
+    const std::vector<report::Distribution::Bucket> buckets = waits.histogram();
+    if (buckets.size() < 2) return;
+    double most = 0;
+    for (const auto& bucket : buckets) most = std::max(most, bucket.waits);
+    out_ += fill("  ", "How long, of " + of + ":", options_.width, 4);
+    constexpr double kBar = 40;
+    for (const auto& bucket : buckets) {
+      const auto length = static_cast<std::size_t>(bucket.waits / most * kBar + 0.5);
+      std::string line = fmt::format("  {:>8}  {:<40} {}", time_of(bucket.from_ns), std::string(length, '#'),
+                                     with_commas(static_cast<std::int64_t>(std::min(bucket.waits, 9e18))));
+      out_ += line + "\n";
+    }
+  }
+
+  const report::WaitReport& waits_;
+  const TextOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string causes_text(const report::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).causes();
+}
+std::string waits_text(const report::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).who_waits();
+}
+std::string locks_text(const report::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).locks();
+}
+std::string files_text(const report::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).files();
+}
+
+}  // namespace fathom::render
