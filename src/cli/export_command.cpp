@@ -19,7 +19,7 @@ struct ExportArguments {
   std::string format;
   std::string output;
   SelectionOptions selection;
-  bool fold_generics = false, mark_inlined = false;
+  bool fold_generics = false, fold_idle = false, mark_inlined = false;
 };
 
 // What a writer is given.
@@ -71,6 +71,7 @@ Result<int> run_export(const ExportArguments& arguments) {
   report::TreeOptions tree;
   tree.selection = *selection;
   tree.fold_generics = arguments.fold_generics;
+  tree.selection.fold_idle = arguments.fold_idle;
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});
   if (!content) return within(arguments.file, content.error());
   const Result<> written = write_output(*content, arguments.output);
@@ -91,6 +92,7 @@ Run add_export(CLI::App& app) {
   app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
   add_selection_options(app, arguments->selection);
   app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
+  app.add_flag("--fold-idle", arguments->fold_idle, "waits of idle workers as one frame per thread");
   app.add_flag("--mark-inlined", arguments->mark_inlined, "folded: _[i] after calls that were inlined");
   return [arguments] { return run_export(*arguments); };
 }

@@ -30,7 +30,7 @@ struct FlamegraphArguments {
   std::string colors = "module";
   std::string min_width = "0.5";
   std::string background;
-  bool no_threads = false, fold_generics = false, hash = false;
+  bool no_threads = false, fold_generics = false, show_idle = false, hash = false;
 };
 
 // "a/b.fathom" -> "a/b.svg"; a name without ending gets one.
@@ -72,7 +72,9 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
   } else {
     parts.push_back(report::amount(static_cast<double>(tree.total), tree.unit));
   }
-  if (tree.unit != "samples") parts.push_back(report::counted(tree.samples, "sample"));
+  if (tree.unit != "samples" && tree.samples != tree.waits)
+    parts.push_back(report::counted(tree.samples - tree.waits, "sample"));
+  if (tree.waits != 0) parts.push_back(report::counted(tree.waits, "wait"));
   if (profile.duration_s() > 0) parts.push_back(report::seconds(profile.duration_s()));
   if (meta.frequency_hz > 0) parts.push_back(fmt::format("{} Hz", meta.frequency_hz));
   if (!meta.event.empty()) parts.push_back(meta.event);
@@ -144,6 +146,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   tree.thread_roots = !arguments.no_threads;
   tree.reverse = picture.reverse;
   tree.fold_generics = arguments.fold_generics;
+  tree.selection.fold_idle = !arguments.show_idle;
 
   const Drawn drawn = draw(*profile, tree, std::move(picture));
   const Result<> written = write_output(drawn.svg, output);
@@ -189,6 +192,8 @@ Run add_flamegraph(CLI::App& app) {
   app.add_flag("--inverted,--icicle,-i", picture.inverted, "the root on top, callees hanging down");
   app.add_flag("--reverse", picture.reverse, "merge from the leaves: what ran, and above it who called it");
   app.add_flag("--no-threads", arguments->no_threads, "merge all threads");
+  app.add_flag("--show-idle", arguments->show_idle,
+               "show the waits of idle workers, which are folded otherwise");
   app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
   app.add_option("--width", picture.width, "pixels (default: 1200, and the window's width in a browser)")
       ->check(CLI::Range(200.0, 100000.0));

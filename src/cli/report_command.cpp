@@ -18,9 +18,10 @@ struct ReportArguments {
   SelectionOptions selection;
   report::ReportOptions report;
   std::optional<std::size_t> top;
-  std::string sort = "self";
+  std::string sort;
   std::string output;
-  bool threads = false, modules = false, json = false, wide = false;
+  bool threads = false, modules = false, waits = false, locks = false, files = false;
+  bool show_idle = false, json = false, wide = false;
 };
 
 Result<int> run_report(const ReportArguments& arguments) {
@@ -30,10 +31,19 @@ Result<int> run_report(const ReportArguments& arguments) {
   Result<report::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
-  options.sort = arguments.sort == "total" ? report::SortBy::kTotal : report::SortBy::kSelf;
+  options.selection.fold_idle = !arguments.show_idle;
+  // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
+  const bool waiting = options.selection.metric == profile::Metric::kOffCpu ||
+                       options.selection.metric == profile::Metric::kWall;
+  const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
+  options.sort = by_total ? report::SortBy::kTotal : report::SortBy::kSelf;
   const Result<report::Report> report = report::make_report(*profile, options);
   if (!report) return within(arguments.file, report.error());
 
+  if (!report->waits && (arguments.waits || arguments.locks || arguments.files)) {
+    return fail(ErrorKind::kNotFound, arguments.file + ": waiting was not recorded",
+                "fathom record --off-cpu, on a machine where fathom doctor finds it possible");
+  }
   std::string text;
   if (arguments.json) {
     text = report::to_json(*report, arguments.top.value_or(0));
@@ -44,6 +54,9 @@ Result<int> run_report(const ReportArguments& arguments) {
     style.top = arguments.top.value_or(style.top);
     style.threads = arguments.threads;
     style.modules = arguments.modules;
+    style.waits = arguments.waits;
+    style.locks = arguments.locks;
+    style.files = arguments.files;
     text = render::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
@@ -63,9 +76,8 @@ Run add_report(CLI::App& app) {
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
   app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
   app.add_option("--top", arguments->top, "rows per table, 0 for all (default: 20, with --json all)");
-  app.add_option("--sort", arguments->sort, "order of the functions")
-      ->check(CLI::IsMember({"self", "total"}))
-      ->capture_default_str();
+  app.add_option("--sort", arguments->sort, "order of the functions (default: self; of waits total)")
+      ->check(CLI::IsMember({"self", "total"}));
   app.add_option("--callers", arguments->report.callers,
                  "who called FN: a name, a part of one, or /expression/")
       ->type_name("FN")
@@ -77,6 +89,11 @@ Run add_report(CLI::App& app) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--threads", arguments->threads, "also the tables of threads and processes");
   app.add_flag("--modules", arguments->modules, "also the table of modules and what their symbols are worth");
+  app.add_flag("--waits", arguments->waits, "who waits for what and for whom");
+  app.add_flag("--locks", arguments->locks, "contended futexes: who waits, who lets go");
+  app.add_flag("--files", arguments->files, "files, mapped files and peers that threads waited for");
+  app.add_flag("--show-idle", arguments->show_idle,
+               "show the waits of idle workers, which are folded otherwise");
   app.add_flag("--fold-generics", arguments->report.fold_generics,
                "take Vec<u8>::push and Vec<u16>::push together");
   app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
