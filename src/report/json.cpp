@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/wait_json.h"
+
 namespace fathom::report {
 namespace {
 
@@ -87,6 +89,15 @@ Json quality_json(const Report& report) {
   json["bpf_runs"] = quality.bpf_runs;
   json["target_stops"] = quality.target_stops;
   json["target_stop_max_s"] = static_cast<double>(quality.target_stop_ns) / 1e9;
+  if (report.waits) {
+    json["waits"] = {{"walked", quality.waits},
+                     {"filtered", quality.filtered_waits},
+                     {"unwalked", quality.unwalked_waits},
+                     {"unwalked_s", static_cast<double>(quality.unwalked_ns) / 1e9},
+                     {"lost", quality.lost_waits},
+                     {"switches", quality.switches},
+                     {"switch_s", static_cast<double>(quality.switch_ns) / 1e9}};
+  }
   json["truncated"] = quality.truncated;
   json["findings"] = Json::array();
   for (const Finding& finding : view.findings) {
@@ -151,6 +162,12 @@ Json threads_json(const Report& report) {
                     {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) / 1e9)},
                     {"from_s", row.from_s},
                     {"to_s", row.to_s}});
+    if (!report.waits) continue;
+    json.back()["ran_s"] = static_cast<double>(row.ran_ns) / 1e9;
+    json.back()["waited_s"] = static_cast<double>(row.waited_ns) / 1e9;
+    json.back()["run_queue_s"] = static_cast<double>(row.queued_ns) / 1e9;
+    json.back()["waits"] = row.waits;
+    json.back()["preemptions"] = row.preemptions;
   }
   return json;
 }
@@ -252,6 +269,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["modules"] = modules_json(report);
   json["processes"] = processes_json(report);
   json["series"] = series_json(report);
+  if (report.waits) add_waits(json, *report.waits, top);
   json["callers"] = Json::array();
   for (const NeighboursOf& of : report.callers)
     json["callers"].push_back(neighbours_json(tree, of, true, top));

@@ -6,7 +6,7 @@
 
 #include "base/golden.h"
 #include "profile/random_profile.h"
-#include "report/hand_made_profile.h"
+#include "report/hand_made_waits.h"
 
 namespace fathom::report {
 namespace {
@@ -15,6 +15,18 @@ TEST(ReportJson, OfTheSmallServer) {
   const profile::Profile profile = small_server();
   const Report report = make_report(profile, {.callers = {"ksys_write"}, .callees = {"main"}}).value();
   expect_golden("small_server.json", to_json(report, 0));
+}
+
+TEST(ReportJson, OfAServerThatWaits) {
+  const profile::Profile profile = waiting_server();
+  const ReportOptions options{.selection = {.metric = profile::Metric::kOffCpu, .fold_idle = true}};
+  expect_golden("waiting_server.json", to_json(make_report(profile, options).value(), 3));
+}
+
+TEST(ReportJson, HasNoKeysOfWaitsWhereNoneWereRecorded) {
+  const profile::Profile profile = small_server();
+  const auto json = nlohmann::json::parse(to_json(make_report(profile, {}).value(), 0));
+  for (const char* key : {"waits", "causes", "locks", "files"}) EXPECT_FALSE(json.contains(key)) << key;
 }
 
 TEST(ReportJson, HasTheKeysThatScriptsRelyOn) {
