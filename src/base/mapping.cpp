@@ -16,7 +16,7 @@ Mapping::~Mapping() {
 }
 
 Result<Mapping> Mapping::of_file(const std::string& path) {
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));  // a named pipe would wait for a writer
   if (!fd) return system_error(path, errno);
   return of_fd(fd.get(), path);
 }
