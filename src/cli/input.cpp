@@ -15,7 +15,10 @@
 #include "base/files.h"
 #include "format/folded/folded.h"
 #include "format/perf_script/perf_script.h"
+#include "report/interrupt_wakers.h"
 #include "store/reader.h"
+#include "symbolize/late_names.h"
+#include "symbolize/symbol_cache.h"
 
 namespace fathom::cli {
 namespace {
@@ -87,6 +90,17 @@ Result<profile::Profile> read_text(std::string_view text, const std::string& pat
   return profile;
 }
 
+// What a recording leaves to its readers: names that were not resolved when it was killed, and wakers that
+// were none.
+Result<profile::Profile> completed(Result<profile::Profile> recording) {
+  if (!recording) return recording;
+  symbolize::Options options;
+  options.cache_directory = symbolize::default_cache_directory();
+  symbolize::name_unnamed_frames(*recording, options);
+  report::drop_interrupt_wakers(*recording);
+  return recording;
+}
+
 }  // namespace
 
 Result<profile::Profile> open_profile(const std::string& path) {
@@ -107,11 +121,11 @@ Result<profile::Profile> open_profile(const std::string& path) {
     std::array<std::byte, 8> first{};
     const ssize_t count = ::pread(fd.get(), first.data(), first.size(), 0);
     if (count > 0 && store::is_recording(std::span(first.data(), static_cast<std::size_t>(count))))
-      return store::read(path);
+      return completed(store::read(path));
   }
   const Result<std::string> content = read_all(fd.get(), name);
   if (!content) return tl::unexpected(content.error());
-  if (store::is_recording(bytes_of(*content))) return store::read_bytes(bytes_of(*content), name);
+  if (store::is_recording(bytes_of(*content))) return completed(store::read_bytes(bytes_of(*content), name));
   return read_text(*content, path, name);
 }
 
