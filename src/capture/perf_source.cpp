@@ -1,20 +1,19 @@
-// The perf engine: samples with a copy of the stack, walked here. Tables stay in the modules, and walks look
-// them up in an address space for each process, made from the process table when its mappings change.
+// The perf engine: samples with a copy of the stack, walked here, and waits from looks at /proc. Tables stay
+// in the modules, and walks look them up in an address space for each process, made from the process table
+// when its mappings change.
 #include <algorithm>
 #include <map>
 
+#include "base/clock.h"
+#include "capture/proc_waits.h"
 #include "capture/source.h"
+#include "capture/stack_number.h"
 #include "record/perf/sampler.h"
 #include "unwind/address_space.h"
 #include "unwind/unwinder.h"
 
 namespace fathom::capture {
 namespace {
-
-std::uint64_t hash_word(std::uint64_t hash, std::uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
-  return hash ^ (hash >> 29);
-}
 
 class PerfSource final : public Source {
  public:
@@ -25,6 +24,12 @@ class PerfSource final : public Source {
   void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
 
   Result<> start(const std::vector<std::int32_t>& pids) override {
+    if (options_.off_cpu) {
+      auto waits = ProcWaits::open(*processes_, true);
+      if (!waits) return tl::unexpected<Error>(waits.error());
+      waits_ = std::move(*waits);
+      if (expected_ != 0) waits_->expect_exec(expected_);
+    }
     for (const std::int32_t pid : pids) {
       if (pid == expected_) continue;  // opened already, before it becomes the target
       if (auto opened = open(pid, false); !opened) return opened;
@@ -35,6 +40,16 @@ class PerfSource final : public Source {
   Result<> expect_exec(std::int32_t pid) override {
     expected_ = pid;
     return open(pid, true);
+  }
+
+  void enter_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch) override {
+    if (waits_) waits_->enter(pid, now_ns, batch.samples);
+  }
+  void sum_threads(std::uint64_t, Batch& batch) override {
+    if (waits_) waits_->sum(batch.samples);
+  }
+  void cut_waits(std::uint64_t, Batch& batch) override {
+    if (waits_) waits_->finish(batch.samples);
   }
 
   void stop() override {
@@ -48,6 +63,7 @@ class PerfSource final : public Source {
       const auto more = sampler.fds();
       fds.insert(fds.end(), more.begin(), more.end());
     }
+    if (waits_) fds.push_back(waits_->timer_fd());
     return fds;
   }
 
@@ -57,6 +73,8 @@ class PerfSource final : public Source {
     for (record::Event& event : events) {
       std::visit([&](auto& e) { sort(batch, e); }, event);
     }
+    // After the switches, so that the waits that have ended are complete.
+    if (waits_) waits_->round(monotonic_ns(), batch.samples);
     return {};
   }
 
@@ -86,10 +104,7 @@ class PerfSource final : public Source {
         seen.user.push_back(frame.address.value | (exact ? WALK_EXACT : 0));
       }
     }
-    std::uint64_t hash = hash_word(static_cast<std::uint64_t>(copied.pid), seen.end);
-    for (const std::uint64_t address : seen.kernel) hash = hash_word(hash, address);
-    for (const std::uint64_t address : seen.user) hash = hash_word(hash, address);
-    seen.stack_id = sample.stack_id = hash ^ epochs_[copied.pid];
+    seen.stack_id = sample.stack_id = stack_number(seen, epochs_[copied.pid]);
     sample.end = seen.end;
   }
 
@@ -100,8 +115,12 @@ class PerfSource final : public Source {
   }
 
   std::vector<std::string> notes() const override {
-    if (std::ranges::all_of(samplers_, &record::PerfSampler::sees_kernel)) return {};
-    return {"this user may not sample the kernel: time inside system calls is not in the samples"};
+    std::vector<std::string> notes;
+    if (waits_) notes = waits_->notes();
+    if (!std::ranges::all_of(samplers_, &record::PerfSampler::sees_kernel))
+      notes.emplace_back(
+          "this user may not sample the kernel: time inside system calls is not in the samples");
+    return notes;
   }
 
   void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t epoch) override {
@@ -111,6 +130,7 @@ class PerfSource final : public Source {
                 mapping.module->table);
     spaces_[pid] = std::move(space);
     epochs_[pid] = epoch;
+    if (waits_) waits_->mappings_changed(pid);
   }
   void forget(std::int32_t pid) override {
     spaces_.erase(pid);
@@ -127,6 +147,7 @@ class PerfSource final : public Source {
     perf.frequency_hz = options_.frequency_hz;
     perf.stack_bytes = options_.stack_copy_bytes & ~7u;
     perf.start_on_exec = on_exec;
+    perf.switches = options_.off_cpu;
     auto sampler = record::PerfSampler::open(pid, perf);
     if (!sampler) return tl::unexpected<Error>(sampler.error());
     samplers_.push_back(std::move(*sampler));
@@ -140,9 +161,20 @@ class PerfSource final : public Source {
     else
       batch.side_band.emplace_back(event);
   }
+  void sort(Batch&, record::ThreadSwitched& event) {
+    if (waits_) waits_->on(event);
+  }
   template <class SideBandKind>
   requires std::is_constructible_v<record::SideBandEvent, SideBandKind>
-  void sort(Batch& batch, SideBandKind& event) { batch.side_band.emplace_back(std::move(event)); }
+  void sort(Batch& batch, SideBandKind& event) {
+    if (waits_) {
+      if constexpr (requires { waits_->on(event); })
+        waits_->on(event);
+      else if constexpr (requires { waits_->on(event, batch.samples); })
+        waits_->on(event, batch.samples);
+    }
+    batch.side_band.emplace_back(std::move(event));
+  }
   template <class Other>
   void sort(Batch&, Other&) {}  // of the BPF engine
 
@@ -153,6 +185,7 @@ class PerfSource final : public Source {
   std::map<std::int32_t, unwind::AddressSpace> spaces_;
   std::map<std::int32_t, std::uint32_t> epochs_;
   std::vector<FrameAddress> frames_;
+  std::unique_ptr<ProcWaits> waits_;  // if waits are wanted
   std::uint64_t lost_ = 0;
 };
 

@@ -36,6 +36,7 @@ perf_event_attr sampling_attributes(const PerfSamplerOptions& options, bool with
     attributes.exclude_kernel = 1;
   }
   attributes.exclude_hv = 1;
+  attributes.context_switch = options.switches;
   if (options.start_on_exec) {
     attributes.disabled = 1;
     attributes.enable_on_exec = 1;

@@ -103,6 +103,11 @@ void WaitBook::look_blocked(std::uint64_t time_ns, const process::SchedulerTimes
   account.pool = times;
 }
 
+void WaitBook::set_stack(std::int32_t tid, std::uint64_t stack_id) {
+  Account& account = accounts_[tid];
+  if (account.open) account.open->wait.stack_id = stack_id;
+}
+
 void WaitBook::switched(const ThreadSwitched& event) {
   const auto known = accounts_.find(event.tid);
   if (known == accounts_.end()) return;

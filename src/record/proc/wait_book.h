@@ -38,6 +38,8 @@ class WaitBook {
   void look_running(std::int32_t tid, std::uint64_t time_ns, const process::SchedulerTimes& times);
   // It is blocked in another wait than before. `wait` tells stack and cause; times are set here.
   void look_blocked(std::uint64_t time_ns, const process::SchedulerTimes& times, const Waited& wait);
+  // The stack of the wait that it is in is better known now.
+  void set_stack(std::int32_t tid, std::uint64_t stack_id);
 
   void switched(const ThreadSwitched& event);
   // Gives out what the thread still has open, with its sums.
