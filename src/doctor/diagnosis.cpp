@@ -57,8 +57,12 @@ bool is_supported(const MachineFacts& machine) {
 }
 
 EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) {
-  EngineVerdict verdict{
-      "bpf", false, "complete user and kernel stacks, walked in the kernel, at 24 to 32 bytes a sample", {}};
+  EngineVerdict verdict{"bpf",
+                        false,
+                        "complete user and kernel stacks, walked in the kernel, at 24 to 32 bytes a sample; "
+                        "every wait, with its "
+                        "cause and waker",
+                        {}};
   const auto reject = [&](const Trial& trial) {
     if (!trial.works && verdict.problem.empty()) verdict.problem = trial.problem;
   };
@@ -72,15 +76,22 @@ EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) 
   return verdict;
 }
 
+// What the perf engine makes of waits: it looks at the threads of the target through /proc.
+std::string waits_by_looks(const TargetFacts* target) {
+  if (target != nullptr && !target->memory.works) return "; no waits, as its threads may not be looked at";
+  return "; waits of threads, sampled 99 times a second, with exact times";
+}
+
 EngineVerdict judge_perf(const MachineFacts& machine, const TargetFacts* target) {
   const Trial& user = target != nullptr ? target->perf_event : machine.cpu_clock_own;
   const Trial& kernel = target != nullptr ? target->perf_event_kernel : machine.cpu_clock_own_kernel;
-  EngineVerdict verdict{"perf",
-                        false,
-                        fmt::format("{} stacks as deep as the 32 KiB that are copied with each sample{}",
-                                    kernel.works ? "user and kernel" : "user",
-                                    kernel.works ? "" : ", without the time in the kernel"),
-                        {}};
+  EngineVerdict verdict{
+      "perf",
+      false,
+      fmt::format("{} stacks as deep as the 32 KiB that are copied with each sample{}{}",
+                  kernel.works ? "user and kernel" : "user",
+                  kernel.works ? "" : ", without the time in the kernel", waits_by_looks(target)),
+      {}};
   if (!is_supported(machine))
     verdict.problem = machine.architecture + " is not supported, only x86_64";
   else if (!user.works)
