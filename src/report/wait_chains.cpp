@@ -18,6 +18,13 @@ constexpr std::uint64_t kLeastNs = 100'000;
 // A waker that waited for less than this part of the wait was not what it all hung on.
 constexpr double kLeastShare = 0.3;
 
+// A timer or a disk ends other waits: then the recorded waker is whoever was interrupted.
+bool is_ended_by_a_thread(Cause cause) {
+  return cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kPipe ||
+         cause == Cause::kSocket || cause == Cause::kChild || cause == Cause::kIpc ||
+         cause == Cause::kFileLock;
+}
+
 class Finder {
  public:
   Finder(const Waits& waits, WaitSites& sites) : waits_(waits), sites_(sites) {
@@ -44,10 +51,9 @@ class Finder {
       seen.insert(wait.thread.value);
       chain.hops.push_back({thread_name(waits_.profile(), wait.thread), row->cause,
                             waits_.causes().label(wait), sites_.of(wait.stack), to - from});
-      chain.waker = wait.waker == profile::kNoThread ? "" : thread_name(waits_.profile(), wait.waker);
-      if (wait.waker == profile::kNoThread || chain.hops.size() == kMostHops ||
-          seen.contains(wait.waker.value))
-        break;
+      const bool known = wait.waker != profile::kNoThread && is_ended_by_a_thread(row->cause);
+      chain.waker = !known ? "" : thread_name(waits_.profile(), wait.waker);
+      if (!known || chain.hops.size() == kMostHops || seen.contains(wait.waker.value)) break;
       const SelectedWait* next = longest_within(wait.waker, from, to);
       if (next == nullptr) break;
       row = next;
@@ -96,7 +102,9 @@ std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites) {
   std::vector<const SelectedWait*> longest;
   for (const SelectedWait& row : waits.rows()) {
     const profile::Wait& wait = waits.wait(row);
-    if (!row.idle && row.waited_ns >= kLeastNs && wait.waker != profile::kNoThread) longest.push_back(&row);
+    if (!row.idle && row.waited_ns >= kLeastNs && wait.waker != profile::kNoThread &&
+        is_ended_by_a_thread(row.cause))
+      longest.push_back(&row);
   }
   std::stable_sort(longest.begin(), longest.end(),
                    [](const SelectedWait* a, const SelectedWait* b) { return a->waited_ns > b->waited_ns; });

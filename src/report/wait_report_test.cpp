@@ -171,6 +171,13 @@ TEST(Chains, EndWhereTheWakerDidNotWait) {
   EXPECT_THAT(make_wait_report(hand.profile, {}).chains, SizeIs(0));
 }
 
+TEST(Chains, DoNotBelieveInTheWakerOfATimer) {
+  TwoThreads hand;
+  hand.wait(hand.main, hand.in_main, "nanosleep", 1, 40).waker = hand.worker;
+  hand.wait(hand.worker, hand.syncing, "fsync", 1.001, 38, 0, hand.log);
+  EXPECT_THAT(make_wait_report(hand.profile, {}).chains, SizeIs(0));
+}
+
 TEST(Chains, DoNotGoInCircles) {
   TwoThreads hand;
   hand.wait(hand.main, hand.in_main, "futex", 1, 40, 0, hand.a).waker = hand.worker;

@@ -11,7 +11,7 @@ namespace {
 constexpr std::array<std::string_view, 12> kLibraryFiles = {
     "libc.so",  "libc-",     "libpthread", "libm.so",    "ld-linux", "ld-musl",
     "libgcc_s", "libstdc++", "libc++",     "linux-vdso", "[vdso]",   "liburing"};
-constexpr std::array<std::string_view, 34> kLibraryNames = {"std::",
+constexpr std::array<std::string_view, 38> kLibraryNames = {"std::",
                                                             "<std::",
                                                             "core::",
                                                             "<core::",
@@ -44,7 +44,11 @@ constexpr std::array<std::string_view, 34> kLibraryNames = {"std::",
                                                             "__futex_",
                                                             "syscall",
                                                             "__GI_",
-                                                            "__libc_"};
+                                                            "__libc_",
+                                                            "clone3",
+                                                            "__clone",
+                                                            "start_thread",
+                                                            "_start"};
 
 bool starts_with_any(std::string_view text, const auto& list) {
   return std::any_of(list.begin(), list.end(),
@@ -83,23 +87,23 @@ std::string_view to_string(FutexKind kind) {
 const std::string& WaitSites::of(profile::StackId stack) {
   std::optional<std::string>& known = known_[stack.value];
   if (known) return *known;
-  std::string outermost;
+  std::string innermost;
   for_each_user_line(profile_, stack, [&](std::string name, const profile::Frame& frame) {
     const profile::Module& module = profile_.modules[frame.module.value];
     const bool library = module.kind == profile::ModuleKind::kVdso ||
                          starts_with_any(profile_.strings[module.name], kLibraryFiles) ||
                          starts_with_any(name, kLibraryNames);
-    outermost = std::move(name);
-    if (!library) known = outermost;
+    if (!library) known = name;
+    if (innermost.empty()) innermost = std::move(name);
     return library;
   });
-  if (!known && outermost.empty()) {  // a kernel thread, or nothing at all
+  if (!known && innermost.empty()) {  // a kernel thread, or nothing at all
     profile::StackId root = stack;
     while (root.value != 0 && profile_.stacks[root.value].parent.value != 0)
       root = profile_.stacks[root.value].parent;
-    outermost = root.value == 0 ? "[no stack]" : frame_name(profile_, profile_.stacks[root.value].frame);
+    innermost = root.value == 0 ? "[no stack]" : frame_name(profile_, profile_.stacks[root.value].frame);
   }
-  if (!known) known = outermost;
+  if (!known) known = innermost;
   return *known;
 }
 

@@ -19,7 +19,7 @@ std::string_view to_string(FutexKind kind);  // "lock", "condition", "park", "jo
 class WaitSites {
  public:
   explicit WaitSites(const profile::Profile& profile) : profile_(profile), known_(profile.stacks.size()) {}
-  // "[no stack]" for stack 0; without a frame of its own, the outermost user frame, else the outermost frame.
+  // "[no stack]" for stack 0; without a frame of its own, the innermost user frame, else the outermost frame.
   const std::string& of(profile::StackId stack);
   FutexKind futex_kind(profile::StackId stack) const;
   // The `most` innermost user frames, innermost first: "wait < commit < main".
