@@ -12,6 +12,8 @@ constexpr int kMostTakes = 3;
 // The correction of shares is spread over so much time: were it made at once, a long wait would count for
 // more than it took, as it is itself a part of what is corrected to.
 constexpr double kCorrectionNs = 0.5e9;
+// No wait is shorter than the two switches that make it; an estimate may be.
+constexpr double kShortestNs = 2'000;
 
 double span(std::uint64_t from, std::uint64_t to) {
   return to > from ? static_cast<double>(to - from) : 0;
@@ -145,11 +147,12 @@ void WaitBook::give_out(Account& account, std::int32_t tid, Open& open, std::vec
   if (open.in_ns != 0) {
     begin = static_cast<double>(std::max(open.out_ns, account.begin_ns));
     const double length = static_cast<double>(open.in_ns) - begin;
-    queued = std::clamp(queued, 0.0, length - span(open.first_look_ns, open.last_look_ns));
+    // It was not woken yet when it was looked at.
+    queued = std::min(queued, span(open.last_look_ns, open.in_ns));
     waited = length - queued;
   }
   wait.out_ns = std::max(account.begin_ns, static_cast<std::uint64_t>(std::max(0.0, begin)));
-  wait.waited_ns = static_cast<std::uint64_t>(std::max(1.0, waited));
+  wait.waited_ns = static_cast<std::uint64_t>(std::max(kShortestNs, waited));
   wait.queued_ns = static_cast<std::uint64_t>(queued);
 
   // Its share: a wait that was looked at twice, or longer than what a look stands for, is always seen and

@@ -134,6 +134,22 @@ TEST(WaitBook, SwitchesTellTheEndsOfAWaitThatWasLookedAt) {
   EXPECT_EQ(sums[0].preemptions, 1u);
 }
 
+TEST(WaitBook, QueueingComesAfterTheLookThatFoundItBlocked) {
+  WaitBook book(true);
+  book.add(kPid, kTid, 0, {0, 0, 1}, false);
+  book.switched({.time_ns = 2 * kMs, .pid = kPid, .tid = kTid, .out = true});
+  book.look_blocked(10 * kMs, {2 * kMs, 0, 1}, blocked_in(1));
+  book.switched({.time_ns = 11 * kMs, .pid = kPid, .tid = kTid, .out = false});
+  // In one slice between, 8 ms in the queue: more than this wait can have had.
+  book.look_blocked(20 * kMs, {3 * kMs, 8 * kMs, 2}, blocked_in(2));
+  std::vector<Event> out;
+  book.take(out);
+  const auto waits = only<Waited>(out);
+  ASSERT_EQ(waits.size(), 1u);
+  EXPECT_EQ(waits[0].waited_ns, 8 * kMs);
+  EXPECT_EQ(waits[0].queued_ns, kMs);
+}
+
 TEST(WaitBook, AWaitWhoseRecordWasLostIsGivenOutAllTheSame) {
   WaitBook book(true);
   book.add(kPid, kTid, 0, {0, 0, 1}, false);
