@@ -1,0 +1,116 @@
+// Reported waiting against what the program measured about itself: the right place, the right time, the right
+// cause, the right waker.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::support {
+namespace {
+
+using nlohmann::json;
+
+json waiting_of(const std::string& recording) {
+  const Outcome said = fathom({"report", recording, "--metric", "off-cpu", "--show-idle", "--json"});
+  EXPECT_TRUE(said.ok()) << said.describe();
+  return json::parse(said.output);
+}
+
+double total_s(const json& report, const std::string& function) {
+  for (const json& row : report.at("functions")) {
+    if (row.at("name") == function) return row.at("total").get<double>() * 1e-9;
+  }
+  return 0;
+}
+
+struct Recorded {
+  Outcome program;
+  json report;
+};
+
+class OffCpuTruth : public testing::Test {
+ protected:
+  static Recorded record(const TempDir& folder) {
+    Recorded recorded;
+    recorded.program = fathom({"record", "-o", folder / "x.fathom", "--", KNOWN_WAITS, "5", folder / "data"});
+    recorded.report = waiting_of(folder / "x.fathom");
+    return recorded;
+  }
+};
+
+TEST_F(OffCpuTruth, TimeIsOnTheRightPlaceForTheRightCause) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const auto [program, report] = record(folder);
+  ASSERT_TRUE(program.ok()) << program.describe();
+  for (const auto& [site, truth_s] : answer_of(program)) {
+    const double said_s = total_s(report, site);
+    // One per cent, and the microseconds that the clock calls around each of some hundred waits may be off.
+    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.01) << site;
+    std::printf("  %-20s truth %7.3f s  reported %7.3f s\n", site.c_str(), truth_s, said_s);
+  }
+  std::set<std::string> causes;
+  for (const json& row : report.at("causes")) causes.insert(row.at("cause").get<std::string>());
+  for (const char* cause : {"sleep", "futex", "pipe", "poll", "file-sync"})
+    EXPECT_TRUE(causes.contains(cause)) << cause;
+  EXPECT_EQ(report.at("quality").at("lost"), 0);
+}
+
+TEST_F(OffCpuTruth, EveryThreadRanWaitedAndQueuedForAllOfItsLife) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const auto [program, report] = record(folder);
+  ASSERT_TRUE(program.ok()) << program.describe();
+  int threads = 0;
+  for (const json& thread : report.at("threads")) {
+    if (thread.value("ran_s", 0.0) + thread.value("waited_s", 0.0) < 4)
+      continue;  // the main thread's short beginning
+    const double life_s = thread.at("to_s").get<double>() - thread.at("from_s").get<double>();
+    const double booked_s = thread.at("ran_s").get<double>() + thread.at("waited_s").get<double>() +
+                            thread.at("run_queue_s").get<double>();
+    EXPECT_NEAR(booked_s, life_s, 0.005 * life_s) << thread.at("name");
+    ++threads;
+  }
+  EXPECT_GE(threads, 8);
+}
+
+TEST_F(OffCpuTruth, LocksNameWhoWaitsAndWhoLetsGo) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const auto [program, report] = record(folder);
+  ASSERT_TRUE(program.ok()) << program.describe();
+  std::string text = report.at("locks").dump();
+  EXPECT_THAT(text, testing::HasSubstr("\"wait_for_mutex\""));
+  for (const json& lock : report.at("locks").at("by_site")) {
+    if (lock.at("name") != "wait_for_mutex") continue;
+    EXPECT_EQ(lock.at("waiters").at(0).at("thread"), "locker");
+    EXPECT_EQ(lock.at("releasers").at(0).at("thread"), "holder");
+    const double share =
+        lock.at("releasers").at(0).at("total_s").get<double>() / lock.at("total_s").get<double>();
+    EXPECT_GE(share, 0.95);
+  }
+}
+
+TEST_F(OffCpuTruth, WaitsThatSpanTheRecordingAreCountedWithThePartInside) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Running sleeper({"sleep", "30"});
+  pause_ms(300);
+  const Outcome recorded =
+      fathom({"record", "-d", "2", "-o", folder / "x.fathom", "-p", std::to_string(sleeper.pid())});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const json report = waiting_of(folder / "x.fathom");
+  const double duration_s = report.at("duration_s").get<double>();
+  EXPECT_NEAR(report.at("total").get<double>() * 1e-9, duration_s, 0.01 * duration_s);
+  ASSERT_FALSE(report.at("causes").empty());
+  EXPECT_EQ(report.at("causes").at(0).at("cause"), "sleep");
+}
+
+}  // namespace
+}  // namespace fathom::support
