@@ -50,6 +50,7 @@ const volatile u32 cpu_budget = 200;
 const volatile u64 waker_threshold_ns = 1000000;
 
 #define TASK_DEAD 0x80
+#define SELDOM 10 /* switches of a thread in a window */
 #define WINDOW_NS 100000000ull
 
 static __always_inline u64 off_cpu_ring_flags(void) {
@@ -203,8 +204,11 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->state = state;
   account->pid = pid;
 
-  one_in = adapt(&account->window_ns, &account->window_switches, &account->one_in, thread_budget, now) *
-           adapt(&counters->window_ns, &counters->window_switches, &counters->one_in, cpu_budget, now);
+  one_in = adapt(&account->window_ns, &account->window_switches, &account->one_in, thread_budget, now);
+  one_in *= adapt(&counters->window_ns, &counters->window_switches, &counters->one_in, cpu_budget, now);
+  /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
+   * a lot; unless there are so many of them that they are the load. */
+  if (account->window_switches <= SELDOM && counters->one_in <= SELDOM) one_in = 1;
   if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
   buffer = bpf_map_lookup_elem(&off_cpu_buffers, &zero);
   if (!buffer) return;

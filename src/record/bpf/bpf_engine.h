@@ -29,7 +29,7 @@ struct BpfOptions {
   bool cpu = true;                              // sample CPUs
   bool off_cpu = true;                          // book every switch, and walk the stacks of waits
   std::uint32_t thread_walks_per_second = 500;  // of waits; above it, one in so many is walked
-  std::uint32_t cpu_walks_per_second = 2000;
+  std::uint32_t cpu_walks_per_second = 4000;
   std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
   std::uint32_t row_capacity = 4u << 20;         // 4 bytes each, locked kernel memory
   std::uint32_t ring_bytes = 8u << 20;           // a power of two
