@@ -17,7 +17,8 @@
 namespace fathom::capture {
 namespace {
 
-// Not 100: many programs do things every 10 ms.
+// The mean: looks come at random up to a half earlier or later, as many programs do things every 10 ms, and
+// so out of step with whatever the target does.
 constexpr std::uint64_t kPeriodNs = 1'000'000'000 / 99;
 constexpr std::uint64_t kShareOfCpu = 20;  // one of so many
 constexpr std::uint64_t kLongestPeriodNs = 250'000'000;
@@ -166,7 +167,9 @@ void ProcWaits::round(std::uint64_t now_ns, std::vector<record::Event>& out) {
   if (now_ns < next_ns_) return;
   look_at_all(out);
   const std::uint64_t period = std::clamp(round_cost_ns_ * kShareOfCpu, kPeriodNs, kLongestPeriodNs);
-  arm(std::max(next_ns_ + period, now_ns + period / 2));
+  const std::uint64_t chance =
+      std::uniform_int_distribution<std::uint64_t>(period / 2, period + period / 2)(random_);
+  arm(std::max(next_ns_ + chance, now_ns + period / 4));
 }
 
 void ProcWaits::finish(std::vector<record::Event>& out) {

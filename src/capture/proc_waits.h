@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <random>
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
@@ -87,6 +88,7 @@ class ProcWaits {
       births_;                              // by tid: started while we record, not looked at yet
   std::unordered_set<std::uint64_t> told_;  // numbers of stacks
   std::uint64_t next_ns_ = 0;
+  std::minstd_rand random_;
   std::uint64_t round_cost_ns_ = 0;  // of late
   std::uint64_t looks_ = 0, rounds_ = 0, cpu_ns_ = 0;
   bool denied_ = false, no_descriptors_ = false, no_slices_ = false;
