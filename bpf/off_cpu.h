@@ -184,7 +184,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &tid);
   struct stack_buffer* buffer;
   u32 zero = 0, one_in;
-  u64 walk_started;
+  u64 walk_ended;
   if (!account) { /* the table of threads is full, or the thread is older than it */
     counters->lost_accounts++;
     return;
@@ -215,11 +215,16 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   note_cause(account, task);
   note_file(account);
   account->weight = one_in;
-  walk_started = now;
   take_kernel_stack(context, buffer, 3);
   account->stack_id = walk_in_kernel(buffer, pid, now);
   counters->walks++;
-  counters->walk_ns += bpf_ktime_get_ns() - walk_started;
+  /* The walk holds this CPU, and interrupts with it. It is no part of the wait, or waits that are walked
+   * would be longer than those that they stand for. */
+  walk_ended = bpf_ktime_get_ns();
+  counters->walk_ns += walk_ended - now;
+  account->ran_ns += walk_ended - now;
+  account->out_ns = walk_ended;
+  if (account->woken_ns) account->woken_ns = walk_ended;
 }
 
 static __always_inline void switched_in(u32 tid, u32 pid, u64 now, struct off_cpu_counters* counters) {
