@@ -179,7 +179,7 @@ int main(int argc, char** argv) {
           madvise(const_cast<char*>(map), kSize, MADV_DONTNEED);
           posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
         }
-        leave(0.001);
+        leave(0.005);  // seldom enough for every one to be walked
       }));
   for (auto& thread : threads) thread.join();
 
