@@ -96,10 +96,11 @@ TEST(Completeness, TheCompiler) {
   FATHOM_NEEDS_PROGRAM("g++");
   const TempDir folder;
   write_source(folder);
+  ASSERT_TRUE(run({"g++", "-E", "big.cpp", "-o", "big.ii"}, {.folder = folder.path()}).ok());
   std::string compiler = run({"g++", "-print-prog-name=cc1plus"}).output;
-  compiler.pop_back();
+  compiler.erase(compiler.find_last_not_of('\n') + 1);
   const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", compiler, "-quiet",
-                                  "-D_GNU_SOURCE", "-O2", "--param", kNoCollection, "big.cpp", "-o", "big.s"},
+                                  "-fpreprocessed", "-O2", "--param", kNoCollection, "big.ii", "-o", "big.s"},
                                  {.folder = folder.path()});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_complete(Report(folder / "x.fathom"), 1000);
