@@ -122,13 +122,13 @@ TEST(ProcWaits, TellsWhereAllThreadsWaitedAndForHowLong) {
   }
   if (events.empty()) GTEST_SKIP() << "no /proc/PID/syscall here";
   const double rested = by_call[SYS_clock_nanosleep], polled = by_call[SYS_poll];
-  EXPECT_NEAR(rested / (rested + polled), target.share_rested(), 0.1);
-  EXPECT_NEAR(by_call[SYS_pause], static_cast<double>(end - begin), 0.1e9);
+  EXPECT_NEAR(rested / (rested + polled), target.share_rested(), 0.15);
+  EXPECT_NEAR(by_call[SYS_pause], static_cast<double>(end - begin), 0.2e9);
 
   ASSERT_EQ(sums.size(), 2u);
   for (const auto& [tid, sum] : sums) {
     EXPECT_NEAR(static_cast<double>(sum.ran_ns + sum.waited_ns + sum.queued_ns),
-                static_cast<double>(end - begin), 0.1e9);
+                static_cast<double>(end - begin), 0.2e9);
   }
   EXPECT_GT(waits.rounds(), 40u);
   RecordProperty("ns_of_a_look", static_cast<int>(waits.cpu_ns() / waits.looks()));
