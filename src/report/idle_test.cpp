@@ -40,6 +40,27 @@ TEST(IdleRules, KnowWorkersOfTokio) {
             "tokio blocking pool");
 }
 
+TEST(IdleRules, KnowThemAsTheyAreInAnOptimisedNode) {
+  EXPECT_EQ(rule_for("futex",
+                     {"std::sys::backtrace::__rust_begin_short_backtrace", "tokio::runtime::task::raw::poll",
+                      "tokio::runtime::scheduler::multi_thread::worker::run",
+                      "tokio::runtime::scheduler::multi_thread::worker::Context::park_internal",
+                      "parking_lot::condvar::Condvar::wait_until_internal", "syscall"}),
+            "tokio worker");
+  EXPECT_EQ(rule_for("futex",
+                     {"std::sys::backtrace::__rust_begin_short_backtrace",
+                      "parking_lot::condvar::Condvar::wait_until_internal", "syscall"},
+                     "tokio-rt-worker"),
+            "tokio blocking pool");
+  EXPECT_EQ(rule_for("futex",
+                     {"std::sys::backtrace::__rust_begin_short_backtrace", "tokio::runtime::task::raw::poll",
+                      "tokio::runtime::park::CachedParkThread::park",
+                      "parking_lot::condvar::Condvar::wait_until_internal", "syscall"},
+                     "tokio-rt-worker"),
+            "")
+      << "block_on inside of a task waits for an answer";
+}
+
 TEST(IdleRules, LeaveWaitsInsideOfATaskAlone) {
   EXPECT_EQ(rule_for("futex",
                      {"tokio::runtime::scheduler::multi_thread::worker::run",
