@@ -68,7 +68,8 @@ std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) c
     case Kind::kNone:
       return {"sleep", "3600"};
     case Kind::kFathom:
-      return support::fathom_command({"record", "-F", frequency, "-o", file, "-p", target});
+      return support::fathom_command(
+          {"record", "--cpu", "--memory", "-F", frequency, "-o", file, "-p", target});
     case Kind::kPerfFramePointers:
       return {"perf",         "record", "-q", "-e", "cpu-clock", "-F",  frequency,
               "--call-graph", "fp",     "-o", file, "-p",        target};

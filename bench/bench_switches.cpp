@@ -1,0 +1,76 @@
+// What does it cost to book every switch, at the rate of a program that does nothing else? Each recorder is
+// started first and the program runs below it, round after round beside a run without any.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "bench/support/statistics.h"
+#include "support/fathom_program.h"
+
+namespace fathom::bench {
+namespace {
+
+struct Recorder {
+  std::string name;
+  std::vector<std::string> prefix;  // what stands before the command
+};
+
+double trips_per_second(const Recorder& recorder) {
+  std::vector<std::string> command = recorder.prefix;
+  for (const std::string& word : {std::string(PING_PONG), fmt::format("{}", seconds_per_run())})
+    command.push_back(word);
+  return support::answer_of(support::run(command)).at("trips_per_s");
+}
+
+void compare(const std::string& folder) {
+  const std::string fathom_file = folder + "/x.fathom", perf_file = folder + "/perf.data";
+  const std::vector<Recorder> recorders = {
+      {"none", {}},
+      {"fathom --off-cpu", support::fathom_command({"record", "-q", "--off-cpu", "-o", fathom_file, "--"})},
+      {"perf sched_switch, no stacks",
+       {"perf", "record", "-q", "-e", "sched:sched_switch", "-o", perf_file, "--"}},
+      {"perf sched_switch, frame pointers",
+       {"perf", "record", "-q", "-g", "-e", "sched:sched_switch", "-o", perf_file, "--"}},
+      {"perf sched_switch, dwarf 8 KB",
+       {"perf", "record", "-q", "--call-graph", "dwarf,8192", "-e", "sched:sched_switch", "-o", perf_file,
+        "--"}},
+      {"perf trace -s", {"perf", "trace", "-s", "-o", folder + "/trace.txt", "--"}},
+  };
+  std::map<std::string, std::vector<double>> ratios, added_us, megabytes;
+  std::vector<double> bare;
+  for (int round = 0; round < rounds(); ++round) {
+    double none = 0;
+    for (const Recorder& recorder : recorders) {
+      std::filesystem::remove(fathom_file);
+      std::filesystem::remove(perf_file);
+      const double trips = trips_per_second(recorder);
+      if (recorder.prefix.empty()) bare.push_back(none = trips);
+      ratios[recorder.name].push_back(trips / none);
+      added_us[recorder.name].push_back((1e6 / trips - 1e6 / none) / 2);  // two switches make a round trip
+      std::error_code missing;
+      const std::string& file = recorder.name.starts_with("fathom") ? fathom_file : perf_file;
+      const auto bytes = std::filesystem::file_size(file, missing);
+      megabytes[recorder.name].push_back(missing ? 0 : static_cast<double>(bytes) * 1e-6);
+    }
+  }
+  fmt::print("{} switches/s without a recorder\n\n", number(2 * median(bare), 0));
+  std::vector<std::vector<std::string>> rows;
+  for (const Recorder& recorder : recorders) {
+    if (recorder.prefix.empty()) continue;
+    rows.push_back({recorder.name, median_and_range(ratios[recorder.name], 2),
+                    number(median(added_us[recorder.name]), 2), number(median(megabytes[recorder.name]), 1)});
+  }
+  print_table({"recorder", "throughput, ratio", "added per switch, us", "file, MB"}, rows);
+}
+
+}  // namespace
+}  // namespace fathom::bench
+
+int main() {
+  const fathom::support::TempDir folder;
+  fathom::bench::compare(folder.path());
+  return 0;
+}
