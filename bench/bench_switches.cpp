@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bench/support/statistics.h"
+#include "support/environment.h"
 #include "support/fathom_program.h"
 
 namespace fathom::bench {
