@@ -25,7 +25,7 @@ using fathom::elf::ModuleFile;
 const char* const kBinaries[] = {
     "/lib/x86_64-linux-gnu/libc.so.6",
     "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-    "/usr/bin/redis-server",
+    "/usr/bin/redis-check-rdb",  // redis-server, as redis-tools has it
     "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus",
     "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1",
 };

@@ -283,7 +283,7 @@ TEST_P(LibdwDifferential, SameCallerAtRandomAddresses) {
 INSTANTIATE_TEST_SUITE_P(Debian, LibdwDifferential,
                          ::testing::Values("/lib/x86_64-linux-gnu/libc.so.6",
                                            "/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
-                                           "/usr/bin/redis-server",
+                                           "/usr/bin/redis-check-rdb",
                                            "/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
                                            "/usr/lib/gcc/x86_64-linux-gnu/12/cc1plus",
                                            "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"));
