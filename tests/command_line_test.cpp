@@ -86,8 +86,8 @@ TEST(CommandLine, ALaunchedProgramKeepsItsStreamsAndItsExitStatus) {
   const TempDir folder;
   const std::string script = "cat; echo trouble >&2; ls /proc/$$/fd; exit 7";
   const Outcome plain = run({"sh", "-c", script}, {.input = "passed through\n"});
-  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", "sh", "-c", script},
-                                 {.input = "passed through\n"});
+  const Outcome outcome =
+      fathom({"record", "-o", folder / "x.fathom", "--", "sh", "-c", script}, {.input = "passed through\n"});
   EXPECT_EQ(outcome.exit_status, 7) << outcome.describe();
   EXPECT_THAT(outcome.output, HasSubstr("passed through\n"));
   EXPECT_EQ(outcome.output, plain.output) << "and no descriptor of ours was inherited";

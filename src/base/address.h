@@ -32,8 +32,8 @@ struct FrameAddress {
   ProcessAddress address;
   Kind kind;
 
-  // A return address points after the call, and after a noreturn call into the next function. One byte less is
-  // inside the call: unwind tables, symbols and lines are all asked with this address.
+  // A return address points after the call, and after a noreturn call into the next function. One byte less
+  // is inside the call: unwind tables, symbols and lines are all asked with this address.
   constexpr ProcessAddress for_lookup() const {
     return {kind == Kind::kReturnAddress ? address.value - 1 : address.value};
   }

@@ -21,7 +21,9 @@ class Fd {
     if (fd_ >= 0) ::close(fd_);
   }
 
-  int get() const noexcept { return fd_; }  // spelled out at each use: an Fd never turns into an int by itself
+  int get() const noexcept {
+    return fd_;
+  }  // spelled out at each use: an Fd never turns into an int by itself
   int release() noexcept { return std::exchange(fd_, -1); }
   explicit operator bool() const noexcept { return fd_ >= 0; }
 

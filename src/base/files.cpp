@@ -61,7 +61,8 @@ Result<> write_file(const std::string& path, std::string_view content) {
 Result<> make_directories(const std::string& path) {
   for (std::size_t slash = path.find('/', 1);; slash = path.find('/', slash + 1)) {
     const std::string part = path.substr(0, slash);
-    if (!part.empty() && ::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST) return system_error(part, errno);
+    if (!part.empty() && ::mkdir(part.c_str(), 0700) != 0 && errno != EEXIST)
+      return system_error(part, errno);
     if (slash == std::string::npos) return {};
   }
 }

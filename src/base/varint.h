@@ -25,6 +25,8 @@ constexpr std::int64_t unzigzag(std::uint64_t value) {
 }
 static_assert(unzigzag(zigzag(INT64_MIN)) == INT64_MIN && unzigzag(zigzag(-1)) == -1 && zigzag(-1) == 1);
 
-inline void put_signed_varint(Bytes& out, std::int64_t value) { put_varint(out, zigzag(value)); }
+inline void put_signed_varint(Bytes& out, std::int64_t value) {
+  put_varint(out, zigzag(value));
+}
 
 }  // namespace fathom

@@ -52,10 +52,7 @@ std::optional<std::uint64_t> CodeModule::bias(const process::MapEntry& mapping) 
 
 ModuleCatalog::ModuleCatalog(profile::Builder& builder, symbolize::Worker& symbols, PlaceTable place,
                              bool keep_tables)
-    : builder_(builder),
-      symbols_(symbols),
-      place_(std::move(place)),
-      keep_tables_(keep_tables || !place_) {}
+    : builder_(builder), symbols_(symbols), place_(std::move(place)), keep_tables_(keep_tables || !place_) {}
 
 void ModuleCatalog::set_table(CodeModule& module, unwind::Table table) {
   if (place_) {
