@@ -15,6 +15,7 @@
 //     --dwarf=decodedline and eu-addr2line agree with us). Allowed only if the file has no such line.
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -55,7 +56,7 @@ std::vector<ElfAddress> addresses_of(const std::string& path) {
 
 std::map<std::uint64_t, std::vector<Name>> ask_addr2line(const std::string& path,
                                                          const std::vector<ElfAddress>& addresses) {
-  const std::string questions = ::testing::TempDir() + "addresses";
+  const std::string questions = ::testing::TempDir() + "fathom-addresses-" + std::to_string(::getpid());
   std::ostringstream text;
   for (const auto address : addresses) text << "0x" << std::hex << address.value << "\n";
   EXPECT_TRUE(write_file(questions, text.str()));
