@@ -51,8 +51,9 @@ TEST_F(OffCpuTruth, TimeIsOnTheRightPlaceForTheRightCause) {
   ASSERT_TRUE(program.ok()) << program.describe();
   for (const auto& [site, truth_s] : answer_of(program)) {
     const double said_s = total_s(report, site);
-    // One per cent, and the microseconds that the clock calls around each of some hundred waits may be off.
-    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.02) << site;
+    // One per cent; and the walks, which the program sees in its waits and fathom leaves out of them: 20 us
+    // in each of up to a thousand.
+    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03) << site;
     std::printf("  %-20s truth %7.3f s  reported %7.3f s\n", site.c_str(), truth_s, said_s);
   }
   std::set<std::string> causes;
