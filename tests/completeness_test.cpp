@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "support/anvil.h"
+#include "support/cut_stacks.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 
@@ -23,10 +24,11 @@ using std::chrono::milliseconds;
 const std::vector<std::string> kAtStartAndEnd{"stack memory that could not be read",
                                               "an unwind rule that needs more than sampling has"};
 
-void expect_complete(const Report& report, double samples_at_least) {
+void expect_complete(const std::string& recording, double samples_at_least, double percent = 99.9) {
+  const Report report(recording);
   EXPECT_GE(report.samples(), samples_at_least);
-  EXPECT_GE(report.complete_percent_without(kAtStartAndEnd), 99.9) << report.quality();
-  EXPECT_GE(report.complete_percent(), 99) << report.quality();
+  EXPECT_GE(report.complete_percent_without(kAtStartAndEnd), percent) << cut_stacks(recording);
+  EXPECT_GE(report.complete_percent(), 99) << cut_stacks(recording);
   std::printf("  %.0f samples, %.3f %% complete, %.3f %% without starts and ends\n", report.samples(),
               report.complete_percent(), report.complete_percent_without(kAtStartAndEnd));
 }
@@ -36,8 +38,10 @@ TEST(Completeness, StacksZoo) {
   const TempDir folder;
   const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", STACKS_ZOO, "8"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  // Every fifty milliseconds a program, a process or a library begins and ends here: some of their first
+  // samples come before their mappings. Programs that run for long have the bar of 99.9 %.
+  expect_complete(folder / "x.fathom", 200, 99.5);
   const Report report(folder / "x.fathom");
-  expect_complete(report, 200);
   for (const auto& [scene, played] : answer_of(outcome)) EXPECT_GT(played, 1) << scene;
   for (const char* name :
        {"zoo_alloca", "zoo_aligned", "zoo_aligned_alloca", "zoo_huge", "zoo_recursion",
@@ -71,7 +75,7 @@ TEST(Completeness, RedisUnderLoad) {
   const Outcome outcome =
       fathom({"record", "-d", "5", "-o", folder / "x.fathom", "-p", std::to_string(server.pid())});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
-  expect_complete(Report(folder / "x.fathom"), 200);
+  expect_complete(folder / "x.fathom", 200);
 }
 
 // C++ code that keeps the compiler busy for some seconds, as big.cpp in `folder`.
@@ -103,7 +107,7 @@ TEST(Completeness, TheCompiler) {
                                   "-fpreprocessed", "-O2", "--param", kNoCollection, "big.ii", "-o", "big.s"},
                                  {.folder = folder.path()});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
-  expect_complete(Report(folder / "x.fathom"), 1000);
+  expect_complete(folder / "x.fathom", 1000);
 }
 
 // A program that another one starts is sampled without stacks until its tables are made: 20 to 40 ms for a
@@ -135,7 +139,7 @@ TEST(Completeness, ARustNodeUnderLoad) {
   recorder.send(SIGINT);
   const Outcome outcome = recorder.wait(milliseconds(10'000));
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
-  expect_complete(Report(folder / "x.fathom"), 200);
+  expect_complete(folder / "x.fathom", 200);
 }
 
 // Code made by a just-in-time compiler, which can be passed by its frame pointers only.
@@ -149,7 +153,7 @@ TEST(Completeness, Node) {
               "while (Date.now() < end) { const s = JSON.stringify({a: i++ % 5000, b: [1, 2, 3]});"
               "seen.set(s, (seen.get(s) || 0) + JSON.parse(s).b.length); }"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
-  expect_complete(Report(folder / "x.fathom"), 200);
+  expect_complete(folder / "x.fathom", 200);
 }
 
 }  // namespace
