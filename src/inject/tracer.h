@@ -1,0 +1,141 @@
+// The heap tracer in one process: mapped, hooked in, taken out again. Everything is done from outside, by
+// ptrace and /proc/PID/mem: no dlopen, no call of a function of the target, no file in it, no page that is
+// writable and executable. Design and hazards: docs/architecture.md and wire/heap_tracer.h.
+//
+// Order, and why it can end at any instruction of ours (kill -9 included):
+//   place   one idle thread is borrowed for some ten system calls. What it goes back to stands on its own
+//   stack, as
+//           the kernel would leave it for a signal handler: it finds back even if we die meanwhile. The
+//           shared memory comes first and names every mapping before it is made.
+//   hook    slots: 8 bytes each, nobody stops. Entries: all threads stop once. A change stands in the journal
+//   in the
+//           shared memory before it is made, so that detach_left_behind() (left_behind.h) can take it back.
+//   unhook, unmap   the same backwards. What cannot be unmapped safely stays: it is inert.
+//
+// Threads: one Tracer is used by one thread at a time. Every stop runs in a thread of its own, as the kernel
+// lets go of whatever a tracing thread held when that thread ends.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "inject/entry_plan.h"
+#include "unwind/address_space.h"
+#include "wire/heap_tracer.h"
+
+namespace fathom::inject {
+
+// One function of the target that the tracer shall stand in for.
+struct Hook {
+  std::string name;  // for messages
+  tracer_shape shape = TRACER_MALLOC;
+  std::uint8_t allocator = 0;               // below TRACER_ALLOCATORS
+  ProcessAddress function;                  // its start
+  std::optional<ProcessAddress> partner;    // TRACER_NEW: same arguments, does not throw
+  std::vector<std::byte> code;              // all of the function, as the file has it
+  std::vector<ProcessAddress> slots;        // not empty: hooked through these, and its text stays as it is
+  ProcessAddress module_start, module_end;  // of the module that holds it, first to last mapping
+};
+
+// What will become of one Hook.
+struct PlannedHook {
+  Hook hook;
+  tracer_door door = TRACER_DOOR_NONE;  // TRACER_DOOR_NONE: it cannot go in, `text` says why
+  std::string text;                     // one line, for --dry-run
+  std::uint32_t index = 0;              // of its shape, below TRACER_HOOKS
+  ProcessAddress entered;               // the tracer's entry that stands in for it
+  EntryPlan entry;                      // TRACER_DOOR_ENTRY only
+  ProcessAddress trampoline, stub;      // the same
+};
+
+// Where the time went that threads of the target stood still for us.
+struct Stops {
+  std::uint32_t one_thread = 0;      // times that one thread was borrowed
+  std::uint32_t all_threads = 0;     // times that all threads were stopped
+  std::uint64_t longest_ns = 0;      // longest that one thread was borrowed
+  std::uint64_t all_threads_ns = 0;  // longest that all threads stood, first to stop until last to go on
+  std::uint64_t all_threads_total_ns = 0;  // all of these together
+  std::uint32_t retries = 0;               // stops in vain: a thread was where it must not be
+  std::uint32_t restarted_calls = 0;       // system calls started again that would have failed with EINTR
+  std::uint32_t moved_threads = 0;         // threads set from a patched start into its trampoline
+};
+
+struct Options {
+  // tracer::image(): starts with struct tracer_image_header. Not kept after place().
+  std::span<const std::byte> image;
+
+  // Room in the shared memory, in elements; only what is used takes memory. All rings and tables are zero at
+  // first.
+  std::uint32_t mappings = 4096;
+  std::uint32_t pages = 1U << 16;
+  std::uint32_t rows = 1U << 22;
+  std::uint32_t rules = 1U << 16;
+  std::uint32_t ring_count = 512;
+  std::uint32_t ring_bytes = 1U << 18;  // of each ring, a power of two, >= 4096
+
+  // What place() writes to the head of the shared memory; the caller may change it there later.
+  std::uint32_t mean = 512 * 1024;
+  std::uint64_t heartbeat_limit_ticks =
+      30'000'000'000;  // generous, until the caller knows the counter's speed
+  std::uint64_t wait_limit_ticks = 0;
+};
+
+// Where one thread stands, for --dry-run.
+struct ThreadPlace {
+  int tid = 0;
+  std::string what;  // "running" or "in system call 232"
+  bool idle = false;
+};
+
+class Tracer {
+ public:
+  // Maps image, state and shared memory through one idle thread and fills the heads; mode is TRACER_OFF, the
+  // heartbeat is now, no hook is in. Fails with one line and a remedy if the process cannot be traced, and
+  // leaves it as it was.
+  static Result<Tracer> place(int pid, const Options& options);
+  // The same refusals, without touching the process: nothing if it can be traced.
+  static Result<> check(int pid);
+
+  Tracer(Tracer&&) noexcept;
+  Tracer& operator=(Tracer&&) = delete;
+  ~Tracer();  // unhook() and unmap(), whatever they say
+
+  int pid() const;
+  // The profiler's view of the shared memory; valid as long as this object.
+  tracer_shared& shared();
+  std::span<std::byte> memory();
+  ProcessAddress image_start() const;  // where the image stands in the target: for what stacks may begin with
+  std::uint64_t image_bytes() const;
+
+  // Plans every hook; nothing is changed. In the order of `hooks`.
+  std::vector<PlannedHook> plan(std::vector<Hook> hooks) const;
+  // Puts in what plan() found possible (others are passed over). An error takes back what is in already. May
+  // be called again with other hooks, planned after the first went in.
+  Result<> hook(const std::vector<PlannedHook>& hooks);
+  // Mode OFF, then every change is taken back. A place that somebody else changed after us is left, and named
+  // in the error; all others are restored nevertheless.
+  Result<> unhook();
+  // Removes all mappings if no thread is inside of the tracer nor holds the address of a hook, tried for half
+  // a second. false: one is or does; the mappings stay, inert. `space`: the target's unwind tables, to tell
+  // exactly; without them any word on a stack that looks like an address of ours counts. The process being
+  // gone is true. After true, shared() and memory() remain readable until the object dies.
+  Result<bool> unmap(const unwind::AddressSpace* space = nullptr);
+
+  Stops stops() const;
+
+ private:
+  struct State;
+  explicit Tracer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+// Where the threads of a process are now, without stopping one.
+Result<std::vector<ThreadPlace>> thread_places(int pid);
+
+}  // namespace fathom::inject
