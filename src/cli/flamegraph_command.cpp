@@ -52,6 +52,18 @@ std::string_view metric_in_words(profile::Metric metric) {
       return "Allocated bytes";
     case profile::Metric::kHeapAllocations:
       return "Allocations";
+    case profile::Metric::kHeapLive:
+      return "Live heap";
+    case profile::Metric::kHeapPeak:
+      return "Heap at its peak";
+    case profile::Metric::kHeapLeaked:
+      return "Heap never freed";
+    case profile::Metric::kHeapGrowth:
+      return "Heap growth";
+    case profile::Metric::kHeapTemporary:
+      return "Temporary allocations";
+    case profile::Metric::kHeapBrief:
+      return "Short-lived allocations";
   }
   return "Flame graph";
 }

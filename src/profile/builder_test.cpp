@@ -27,8 +27,9 @@ TEST(StringTable, SameTextIsTheSameRowAndRowsSurviveCopies) {
 }
 
 TEST(Metric, NamesAreReadBackAsTheSameMetric) {
-  for (auto metric :
-       {Metric::kCpu, Metric::kOffCpu, Metric::kWall, Metric::kHeapAllocated, Metric::kHeapAllocations}) {
+  for (int i = 0; i <= static_cast<int>(kLastMetric); ++i) {
+    const auto metric = static_cast<Metric>(i);
+    EXPECT_FALSE(to_string(metric).empty());
     EXPECT_EQ(metric_from(to_string(metric)), metric);
     EXPECT_FALSE(unit_of(metric).empty());
   }

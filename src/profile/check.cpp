@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <cmath>
+
 #include "profile/profile.h"
 
 namespace fathom::profile {
@@ -16,13 +18,25 @@ bool known(SymbolSource source) {
   return source <= SymbolSource::kPseudo;
 }
 bool known(Metric metric) {
-  return metric <= Metric::kHeapAllocations;
+  return metric <= kLastSampleMetric;
 }
 bool known(ObjectKind kind) {
   return kind <= ObjectKind::kProcess;
 }
 bool known(WaitState state) {
   return state <= WaitState::kOther;
+}
+
+// Estimates may come out a little below 0, but never as what cannot be added up. Far above all that any
+// memory can hold: so that sums over any number of rows stay finite.
+bool sound(double value) {
+  return std::abs(value) <= 1e60;  // false for NaN
+}
+bool sound(const HeapSum& sum) {
+  return sound(sum.blocks) && sound(sum.bytes);
+}
+bool sound(const HeapVariance& sum) {
+  return sound(sum.blocks) && sound(sum.bytes);
 }
 
 Result<> check_names(const Profile& profile) {
@@ -106,6 +120,76 @@ Result<> check_waits(const Profile& profile) {
   return {};
 }
 
+Result<> check_heap_names(const Profile& profile) {
+  const HeapTables& heap = profile.heap;
+  const std::size_t strings = profile.strings.size();
+  if (heap.allocators.empty() || heap.allocators[0] != HeapAllocator{})
+    return fail(ErrorKind::kMalformed, "allocator 0 is not the unknown allocator");
+  for (std::size_t i = 0; i < heap.heaps.size(); ++i) {
+    const Heap& row = heap.heaps[i];
+    if (row.process.value >= profile.processes.size()) return bad("heap", i, "no such process");
+    if (row.mode > HeapMode::kExact) return bad("heap", i, "unknown mode");
+    if (!sound(HeapSum{row.peak_blocks, row.peak_bytes})) return bad("heap", i, "a peak that is no number");
+  }
+  for (std::size_t i = 0; i < heap.allocators.size(); ++i) {
+    const HeapAllocator& row = heap.allocators[i];
+    if (row.label.value >= strings) return bad("allocator", i, "no such string");
+    if (row.module.value >= profile.modules.size()) return bad("allocator", i, "no such module");
+  }
+  for (std::size_t i = 0; i < heap.hooks.size(); ++i) {
+    const HeapHook& row = heap.hooks[i];
+    if (row.allocator.value >= heap.allocators.size()) return bad("hook", i, "no such allocator");
+    if (row.function.value >= strings || row.note.value >= strings) return bad("hook", i, "no such string");
+    if (row.door > HeapDoor::kEntry) return bad("hook", i, "unknown door");
+  }
+  return {};
+}
+
+Result<> check_heap(const Profile& profile) {
+  if (auto names = check_heap_names(profile); !names) return names;
+  const HeapTables& heap = profile.heap;
+  for (std::size_t i = 0; i < heap.slices.size(); ++i) {
+    const HeapSlice& row = heap.slices[i];
+    if (row.heap.value >= heap.heaps.size()) return bad("heap slice", i, "no such heap");
+    if (row.end_ns < row.start_ns) return bad("heap slice", i, "ends before it starts");
+    if (!sound(HeapSum{row.live_blocks, row.live_bytes}) || !sound(row.peak_bytes))
+      return bad("heap slice", i, "a sum that is no number");
+  }
+  for (std::size_t i = 0; i < heap.sites.size(); ++i) {
+    const HeapSite& row = heap.sites[i];
+    if (row.heap.value >= heap.heaps.size()) return bad("heap site", i, "no such heap");
+    if (row.stack.value >= profile.stacks.size()) return bad("heap site", i, "no such stack");
+    if (row.allocator.value >= heap.allocators.size()) return bad("heap site", i, "no such allocator");
+    if (row.thread != kNoThread && row.thread.value >= profile.threads.size())
+      return bad("heap site", i, "no such thread");
+  }
+  const std::size_t sites = heap.sites.size();
+  for (std::size_t i = 0; i < heap.rows.size(); ++i) {
+    const HeapRow& row = heap.rows[i];
+    if (row.slice.value >= heap.slices.size()) return bad("heap row", i, "no such slice");
+    if (row.site.value >= sites) return bad("heap row", i, "no such site");
+    if (heap.slices[row.slice.value].heap != heap.sites[row.site.value].heap)
+      return bad("heap row", i, "slice and site are of two heaps");
+    if (!sound(row.allocated) || !sound(row.freed) || !sound(row.temporary) || !sound(row.brief) ||
+        !sound(row.allocated_variance) || !sound(row.freed_variance) || !sound(row.churn_variance))
+      return bad("heap row", i, "a sum that is no number");
+  }
+  for (std::size_t i = 0; i < heap.summaries.size(); ++i) {
+    const HeapSummary& row = heap.summaries[i];
+    if (row.site.value >= sites) return bad("heap summary", i, "no such site");
+    if (!sound(row.peak) || !sound(row.peak_variance))
+      return bad("heap summary", i, "a sum that is no number");
+  }
+  for (std::size_t i = 0; i < heap.histograms.size(); ++i) {
+    const HeapHistogram& row = heap.histograms[i];
+    if (row.site.value >= sites) return bad("heap histogram", i, "no such site");
+    if (row.kind > HeapHistogramKind::kAge || row.bucket > 64)
+      return bad("heap histogram", i, "unknown kind or bucket");
+    if (!sound(row.sum)) return bad("heap histogram", i, "a sum that is no number");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> check(const Profile& profile) {
@@ -121,6 +205,7 @@ Result<> check(const Profile& profile) {
     if (!known(row.metric)) return bad("sample", i, "unknown metric");
   }
   if (auto waits = check_waits(profile); !waits) return waits;
+  if (auto heap = check_heap(profile); !heap) return heap;
   for (std::size_t i = 0; i < profile.series.size(); ++i) {
     const Series& row = profile.series[i];
     if (row.name.value >= profile.strings.size() || row.unit.value >= profile.strings.size())

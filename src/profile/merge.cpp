@@ -2,6 +2,7 @@
 // in which they refer to each other; a map per table carries the new ids to the next one.
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "profile/profile.h"
@@ -25,6 +26,7 @@ class Merger {
       into_.samples.push_back(sample);
     }
     merge_waits();
+    merge_heap();
     merge_series();
     merge_quality();
   }
@@ -95,7 +97,6 @@ class Merger {
     std::map<ProcessKey, ProcessId> known_processes;
     for (std::uint32_t i = 0; i < into_.processes.size(); ++i)
       known_processes.emplace(process_key(into_.processes[i]), ProcessId{i});
-    std::vector<ProcessId> processes;
     for (Process row : from_.processes) {
       row.name = string(row.name);
       row.executable = string(row.executable);
@@ -106,7 +107,7 @@ class Merger {
       else  // the recording that saw it end knows better than the one that it outlived
         into_.processes[found->second.value].end_ns =
             std::max(into_.processes[found->second.value].end_ns, row.end_ns);
-      processes.push_back(found->second);
+      processes_.push_back(found->second);
     }
 
     using ThreadKey = std::tuple<ProcessId, std::int32_t, std::uint64_t, StringId>;
@@ -118,7 +119,7 @@ class Merger {
       known_threads.emplace(thread_key(into_.threads[i]), ThreadId{i});
     for (Thread row : from_.threads) {
       row.name = string(row.name);
-      row.process = processes[row.process.value];
+      row.process = processes_[row.process.value];
       const auto next = ThreadId{static_cast<std::uint32_t>(into_.threads.size())};
       auto [found, added] = known_threads.emplace(thread_key(row), next);
       if (added) {
@@ -157,6 +158,81 @@ class Merger {
       wait.waker_stack = stacks_[wait.waker_stack.value];
       wait.object = objects[wait.object.value];
       into_.waits.push_back(wait);
+    }
+  }
+
+  // Looks every row up in `rows`, or adds it; the ids that the rows of `from` have there.
+  template <class IdType, class Row, class Change>
+  static std::vector<IdType> join(std::vector<Row>& rows, const std::vector<Row>& from,
+                                  const Change& change) {
+    std::map<Row, IdType> known;
+    for (std::uint32_t i = 0; i < rows.size(); ++i) known.emplace(rows[i], IdType{i});
+    std::vector<IdType> ids;
+    for (Row row : from) {
+      change(row);
+      const auto [found, added] = known.emplace(row, IdType{static_cast<std::uint32_t>(rows.size())});
+      if (added) rows.push_back(row);
+      ids.push_back(found->second);
+    }
+    return ids;
+  }
+
+  // A heap is the same if it is of the same process and began at the same time: two parts of one recording.
+  // Then what is of the whole recording (counters, summaries, histograms) is in both, and is taken once.
+  std::vector<HeapId> merge_heaps() {
+    std::vector<HeapId> ids;
+    auto& heaps = into_.heap.heaps;
+    for (Heap row : from_.heap.heaps) {
+      row.process = processes_[row.process.value];
+      const auto same = std::find_if(heaps.begin(), heaps.end(), [&](const Heap& heap) {
+        return heap.process == row.process && heap.start_ns == row.start_ns && heap.mode == row.mode;
+      });
+      ids.push_back({static_cast<std::uint32_t>(same - heaps.begin())});
+      if (same == heaps.end()) {
+        heaps.push_back(row);
+      } else if (row.end_ns > same->end_ns) {  // it knows more
+        *same = row;
+      }
+    }
+    return ids;
+  }
+
+  void merge_heap() {
+    HeapTables& into = into_.heap;
+    const HeapTables& from = from_.heap;
+    const std::vector<HeapId> heaps = merge_heaps();
+    const auto allocators = join<HeapAllocatorId>(into.allocators, from.allocators, [&](HeapAllocator& row) {
+      row.label = string(row.label);
+      row.module = modules_[row.module.value];
+    });
+    join<Id<struct HookTag>>(into.hooks, from.hooks, [&](HeapHook& row) {
+      row.allocator = allocators[row.allocator.value];
+      row.function = string(row.function);
+      row.note = string(row.note);
+    });
+    const auto slices = join<HeapSliceId>(into.slices, from.slices,
+                                          [&](HeapSlice& row) { row.heap = heaps[row.heap.value]; });
+    const auto sites = join<HeapSiteId>(into.sites, from.sites, [&](HeapSite& row) {
+      row.heap = heaps[row.heap.value];
+      row.stack = stacks_[row.stack.value];
+      row.allocator = allocators[row.allocator.value];
+      if (row.thread != kNoThread) row.thread = threads_[row.thread.value];
+    });
+    for (HeapRow row : from.rows) {
+      row.slice = slices[row.slice.value];
+      row.site = sites[row.site.value];
+      into.rows.push_back(row);
+    }
+    std::set<HeapSiteId> summed, counted;
+    for (const HeapSummary& row : into.summaries) summed.insert(row.site);
+    for (const HeapHistogram& row : into.histograms) counted.insert(row.site);
+    for (HeapSummary row : from.summaries) {
+      row.site = sites[row.site.value];
+      if (summed.count(row.site) == 0) into.summaries.push_back(row);
+    }
+    for (HeapHistogram row : from.histograms) {
+      row.site = sites[row.site.value];
+      if (counted.count(row.site) == 0) into.histograms.push_back(row);
     }
   }
 
@@ -223,6 +299,7 @@ class Merger {
   std::vector<ModuleId> modules_;
   std::vector<FrameId> frames_;
   std::vector<StackId> stacks_;
+  std::vector<ProcessId> processes_;
   std::vector<ThreadId> threads_;
 };
 

@@ -40,13 +40,19 @@ struct MetricText {
   std::string_view name, unit;
 };
 constexpr MetricText kMetrics[] = {
-    {"cpu", "samples"},        // kCpu
-    {"off-cpu", "ns"},         // kOffCpu
-    {"wall", "ns"},            // kWall
-    {"heap", "bytes"},         // kHeapAllocated
-    {"allocations", "count"},  // kHeapAllocations
+    {"cpu", "samples"},             // kCpu
+    {"off-cpu", "ns"},              // kOffCpu
+    {"wall", "ns"},                 // kWall
+    {"heap-allocated", "bytes"},    // kHeapAllocated
+    {"heap-allocations", "count"},  // kHeapAllocations
+    {"heap-live", "bytes"},         // kHeapLive
+    {"heap-peak", "bytes"},         // kHeapPeak
+    {"heap-leaked", "bytes"},       // kHeapLeaked
+    {"heap-growth", "bytes"},       // kHeapGrowth
+    {"heap-temporary", "count"},    // kHeapTemporary
+    {"heap-brief", "count"},        // kHeapBrief
 };
-static_assert(std::size(kMetrics) == static_cast<std::size_t>(Metric::kHeapAllocations) + 1);
+static_assert(std::size(kMetrics) == static_cast<std::size_t>(kLastMetric) + 1);
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 //   processes, threads
 //   samples   what the sources delivered: (metric, time, thread, stack, value)
 //   objects, waits   what threads waited for, and each wait
+//   heap      what was allocated and freed where and when: heap.h
 //   series    numbers over time
 //   quality   what is known about the truth of all this
 #pragma once
@@ -28,22 +29,10 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "profile/heap.h"
+#include "profile/ids.h"
 
 namespace fathom::profile {
-
-// A row number in one table. Ids of different tables do not mix.
-template <class Tag>
-struct Id {
-  std::uint32_t value = 0;
-  auto operator<=>(const Id&) const = default;
-};
-using StringId = Id<struct StringTag>;  // 0 is ""
-using ModuleId = Id<struct ModuleTag>;  // 0 is "no module known"
-using FunctionId = Id<struct FunctionTag>;
-using FrameId = Id<struct FrameTag>;
-using StackId = Id<struct StackTag>;  // 0 is the empty stack
-using ProcessId = Id<struct ProcessTag>;
-using ThreadId = Id<struct ThreadTag>;
 
 // Every text once. Row 0 is the empty string.
 class StringTable {
@@ -163,23 +152,29 @@ struct Thread {
   std::uint64_t unwalked_waits = 0, unwalked_ns = 0;
   auto operator<=>(const Thread&) const = default;
 };
-inline constexpr ThreadId kNoThread{UINT32_MAX};
-
 enum class Metric : std::uint8_t {
   kCpu,     // value: samples
   kOffCpu,  // value: nanoseconds waited
   kWall,
-  kHeapAllocated,
-  kHeapAllocations,
+  kHeapAllocated,    // bytes handed out
+  kHeapAllocations,  // how often
+  // What follows is derived from the heap tables and is never the metric of a sample.
+  kHeapLive,       // bytes at the end of the window
+  kHeapPeak,       // bytes when most were live
+  kHeapLeaked,     // bytes never freed
+  kHeapGrowth,     // bytes live at the end of the window and not at its start, less those that went
+  kHeapTemporary,  // blocks freed before their thread allocated again; where sampled: within 1 ms
+  kHeapBrief,      // blocks freed within 1 ms
 };
+inline constexpr Metric kLastSampleMetric = Metric::kHeapAllocations, kLastMetric = Metric::kHeapBrief;
+inline bool is_heap(Metric metric) {
+  return metric >= Metric::kHeapAllocated;
+}
 // "cpu", "off-cpu", ...: what users type.
 std::string_view to_string(Metric metric);
 std::optional<Metric> metric_from(std::string_view name);
 // "samples", "ns", "bytes": the unit of Sample::value.
 std::string_view unit_of(Metric metric);
-
-// How the walk of a stack ended. The numbers are those of wire/walk.h and of docs/format.md.
-using WalkEnd = std::uint8_t;
 
 struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0 for imported text without times
@@ -328,6 +323,7 @@ struct Profile {
   std::vector<Sample> samples;
   std::vector<WaitObject> objects;  // row 0: nothing known
   std::vector<Wait> waits;
+  HeapTables heap;
   std::vector<Series> series;
   Quality quality;
 

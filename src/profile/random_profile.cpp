@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <set>
 #include <string>
 
 namespace fathom::profile {
@@ -49,6 +50,7 @@ class Generator {
     make_quality();
     make_meta();
     if (!options_.only_text) make_waits();
+    if (options_.heap) make_heap();
     return std::move(profile_);
   }
 
@@ -157,7 +159,7 @@ class Generator {
     std::uint64_t time = start_ns_;
     for (std::size_t i = 0; i < count; ++i) {
       Sample row;
-      if (!one_metric) row.metric = random_.of(Metric::kHeapAllocations);
+      if (!one_metric) row.metric = random_.of(kLastSampleMetric);
       row.thread = {random_.row(profile_.threads.size())};
       row.stack = {random_.row(random_.one_in(2) ? std::min<std::size_t>(profile_.stacks.size(), 3)
                                                  : profile_.stacks.size())};
@@ -284,11 +286,106 @@ class Generator {
     return row;
   }
 
+  // After all else again: two thirds of the recordings know nothing of the heap.
+  void make_heap() {
+    if (!random_.one_in(3)) return;
+    HeapTables& heap = profile_.heap;
+    exact_ = random_.one_in(2);
+    const std::size_t heaps = 1 + random_.below(2);
+    for (std::size_t i = 0; i < heaps; ++i) heap.heaps.push_back(one_heap(i));
+    const std::size_t allocators = random_.below(4);
+    for (std::size_t i = 0; i < allocators; ++i)
+      heap.allocators.push_back(
+          {builder_.string("allocator " + std::to_string(i)), {random_.row(profile_.modules.size())}});
+    for (std::size_t i = 0; i < 2 * allocators; ++i)
+      heap.hooks.push_back({{random_.row(heap.allocators.size())},
+                            builder_.string("malloc" + std::to_string(i)),
+                            builder_.string(random_.one_in(3) ? text() : ""),
+                            random_.of(HeapDoor::kEntry)});
+    make_heap_slices();
+    make_heap_sites();
+    make_heap_rows();
+  }
+
+  Heap one_heap(std::size_t number) {
+    Heap row;
+    row.process = {random_.row(profile_.processes.size())};
+    row.mode = exact_ ? HeapMode::kExact : HeapMode::kSampled;
+    row.from_start = random_.one_in(2);
+    row.switched_off = random_.one_in(10);
+    row.start_ns = start_ns_ + number;
+    row.peak_bytes = sum();
+    row.peak_blocks = sum();
+    for (std::uint64_t* count :
+         {&row.mean_bytes, &row.end_ns, &row.earlier_frees, &row.earlier_rss_bytes, &row.peak_ns, &row.events,
+          &row.lost_ring_full, &row.lost_no_ring, &row.lost_throwing, &row.lost_set_full, &row.lost_damaged,
+          &row.nested, &row.unwalked, &row.incomplete, &row.unseen_frees, &row.waited_ns, &row.merged_sites})
+      if (random_.one_in(2)) *count = random_.number(50);
+    return row;
+  }
+
+  void make_heap_slices() {
+    HeapTables& heap = profile_.heap;
+    const std::size_t slices = 1 + random_.below(12);
+    std::uint64_t time = start_ns_;
+    for (std::size_t i = 0; i < slices; ++i) {
+      HeapSlice row;
+      row.heap = {random_.row(heap.heaps.size())};
+      row.start_ns = time;
+      row.end_ns = time += random_.number(31);
+      row.peak_ns = row.start_ns + random_.below(row.end_ns - row.start_ns + 1);
+      row.peak_bytes = sum();
+      row.live_bytes = sum();
+      row.live_blocks = sum();
+      heap.slices.push_back(row);
+    }
+  }
+
+  void make_heap_sites() {
+    HeapTables& heap = profile_.heap;
+    const std::size_t sites = random_.below(40);
+    std::set<HeapSite> made;
+    for (std::size_t i = 0; i < sites; ++i) {
+      HeapSite row;
+      row.heap = {random_.row(heap.heaps.size())};
+      row.stack = {random_.row(profile_.stacks.size())};
+      row.allocator = {random_.row(heap.allocators.size())};
+      if (random_.one_in(2)) row.thread = {random_.row(profile_.threads.size())};
+      row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
+      if (made.insert(row).second) heap.sites.push_back(row);
+    }
+  }
+
+  void make_heap_rows() {
+    HeapTables& heap = profile_.heap;
+    for (std::uint32_t slice = 0; slice < heap.slices.size(); ++slice)
+      for (std::uint32_t site = 0; site < heap.sites.size(); ++site)
+        if (heap.slices[slice].heap == heap.sites[site].heap && random_.one_in(2))
+          heap.rows.push_back(
+              {{slice}, {site}, sums(), sums(), sums(), sums(), variance(), variance(), exact_ ? 0 : sum()});
+    for (std::uint32_t site = 0; site < heap.sites.size(); ++site) {
+      if (random_.one_in(3)) continue;
+      heap.summaries.push_back({{site}, sums(), variance(), random_.number(40)});
+      for (std::uint8_t bucket = 0; bucket <= 64; ++bucket)
+        if (random_.one_in(10))
+          heap.histograms.push_back({{site}, random_.of(HeapHistogramKind::kAge), bucket, sums()});
+    }
+  }
+
+  double sum() {
+    if (random_.one_in(4)) return 0;
+    const auto whole = static_cast<double>(random_.number(50));
+    return exact_ || random_.one_in(3) ? whole : whole / 7;
+  }
+  HeapSum sums() { return {sum(), sum()}; }
+  HeapVariance variance() { return exact_ ? HeapVariance{} : HeapVariance{sum(), sum()}; }
+
   Random random_;
   const RandomOptions& options_;
   Profile profile_;
   Builder builder_;
   std::uint64_t start_ns_ = 0;
+  bool exact_ = false;  // the heaps
 };
 
 }  // namespace

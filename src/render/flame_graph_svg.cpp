@@ -54,6 +54,18 @@ std::string_view metric_title(profile::Metric metric) {
       return "Allocated bytes flame graph";
     case profile::Metric::kHeapAllocations:
       return "Allocations flame graph";
+    case profile::Metric::kHeapLive:
+      return "Live heap flame graph";
+    case profile::Metric::kHeapPeak:
+      return "Heap at its peak flame graph";
+    case profile::Metric::kHeapLeaked:
+      return "Heap never freed flame graph";
+    case profile::Metric::kHeapGrowth:
+      return "Heap growth flame graph";
+    case profile::Metric::kHeapTemporary:
+      return "Temporary allocations flame graph";
+    case profile::Metric::kHeapBrief:
+      return "Short-lived allocations flame graph";
   }
   return "Flame graph";
 }

@@ -52,6 +52,18 @@ std::string_view metric_words(profile::Metric metric) {
       return "allocated bytes";
     case profile::Metric::kHeapAllocations:
       return "allocations";
+    case profile::Metric::kHeapLive:
+      return "live heap bytes";
+    case profile::Metric::kHeapPeak:
+      return "heap bytes at the peak";
+    case profile::Metric::kHeapLeaked:
+      return "heap bytes never freed";
+    case profile::Metric::kHeapGrowth:
+      return "heap growth";
+    case profile::Metric::kHeapTemporary:
+      return "temporary allocations";
+    case profile::Metric::kHeapBrief:
+      return "short-lived allocations";
   }
   return "";
 }
