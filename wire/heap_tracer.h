@@ -5,8 +5,8 @@
  * Three pieces stand in the target:
  *   image    read and execute only: code and struct tracer_config (written from outside before any hook goes
  *            in, read by the tracer only). Mapped private; valid in forked children too.
- *   state    private anonymous memory behind struct tracer_state, MADV_WIPEONFORK: a forked child finds
- *            zeros, and every hook then passes through.
+ *   state    private anonymous memory, MADV_WIPEONFORK: a forked child finds zeros, and every hook then
+ *            passes through. struct tracer_state_head at its start; the rest is the tracer's own.
  *   shared   a memfd, MADV_DONTFORK: struct tracer_shared, tables, rings. The profiler maps the same pages.
  *
  * Times are time-stamp counter ticks (rdtsc) since tracer_shared::tsc_base. Words that both sides touch are
@@ -58,13 +58,19 @@ struct tracer_image_header {
 
 /* In the image, written from outside while no hook is in. */
 struct tracer_config {
-  u64 state;  /* address of struct tracer_state; 0: every hook passes through */
+  u64 state;  /* address of the state mapping; 0: every hook passes through */
   u64 shared; /* address of struct tracer_shared in the target */
   /* Where a hook goes on: the function itself when calls come here through a slot, else the relocated start
    * of the function. 0: unused hook. */
   u64 original[TRACER_SHAPES][TRACER_HOOKS];
   u64 partner[TRACER_HOOKS];                 /* of TRACER_NEW: same arguments, does not throw */
   u8 allocator[TRACER_SHAPES][TRACER_HOOKS]; /* below TRACER_ALLOCATORS: which one the function belongs to */
+};
+
+/* At the start of the state mapping, whose other bytes are zeros at first. Written from outside before
+ * tracer_config::state. */
+struct tracer_state_head {
+  u64 shared; /* the same as tracer_config::shared; 0 in a forked child, where nothing may touch that memory */
 };
 
 /* What the tracer does. */
@@ -124,7 +130,7 @@ struct tracer_shared {
   u64 mappings_offset, pages_offset, rows_offset, rules_offset;
   u32 mappings_count, pages_count, rows_count, rules_count; /* room, in elements */
   u64 mapping_run; /* first mapping | number of mappings << 32: one word, exchanged as a whole */
-  u32 table_epoch; /* grows with each change of mapping_run: what a thread remembers of walks is void then */
+  u32 table_epoch; /* grows after each change of mapping_run: what a thread remembers of walks is void then */
 
   /* the rings */
   u32 ring_count;
@@ -149,11 +155,12 @@ struct tracer_shared {
 
 /* One ring. Its owner alone writes `head`, the profiler alone `tail`. Positions only grow; the place in the
  * data is position & (ring_bytes - 1). Records are multiples of 8 bytes and may wrap around. */
+#define TRACER_MADE_UP 0x80000000u
 #define TRACER_RING_DATA 4096 /* where the data starts, from the start of struct tracer_ring */
 struct tracer_ring {
   /* tid of the owner; 0: free. The owner takes it by compare-and-exchange, from 0 or from the tid of the
    * thread that had the same control block before; the profiler takes it back, from the tid of a thread that
-   * is gone to 0, once head == tail. */
+   * is gone to 0, once head == tail. TRACER_MADE_UP: no tid could be had; such a ring is never taken back. */
   u32 owner;
   u32 unused;
   u64 head;
