@@ -34,6 +34,9 @@ struct step_walk {
   u32 first;         /* the first frame: all registers are known */
 };
 
+/* Parts of a step that are functions for the reader only. */
+#define STEP_INLINE static inline __attribute__((always_inline))
+
 /* A frame pointer is believed when it lies this close above the stack pointer. */
 #define STEP_FP_REACH (1ull << 20)
 
@@ -174,28 +177,21 @@ STEP_FN int step_without_rule(struct step_walk* w, u32 made_at_run_time) {
   return 0;
 }
 
-/* From the frame in `w` to its caller. 0, or how the walk ended; then `w` still holds the last frame. */
-STEP_FN int step_once(struct step_walk* w) {
-  const struct unwind_rule* rule;
-  u64 lookup, page_number, cfa = 0, ra = 0, fp, address;
+/* What step_find_rule says instead of a rule, besides the ends of a walk. */
+#define STEP_NO_RULE (-1)  /* a module with a table that says nothing here */
+#define STEP_NO_TABLE (-2) /* code made at run time */
+
+/* The rule for the frame in `w`, which depends on pc and `exact` alone: who walks often may remember it. 0
+ * and the rule, or why there is none. */
+STEP_INLINE int step_find_rule(struct step_walk* w, const struct unwind_rule** rule) {
+  u64 lookup = w->exact ? w->pc : w->pc - 1, page_number;
   unwind_page page;
   u32 low, high, row;
-  int error;
 
-  if (!w) return WALK_NO_RULE;
-  lookup = w->exact ? w->pc : w->pc - 1;
   if (lookup < w->start || lookup >= w->end) {
     const struct unwind_mapping* m;
     int index = step_find_mapping(w, lookup);
-    if (index < 0) {
-      /* A call through a wild pointer: what called it is still on top of the stack. */
-      if (w->first && step_leaf(w) == 0) {
-        w->exact = 0;
-        w->first = 0;
-        return 0;
-      }
-      return WALK_NO_MAPPING;
-    }
+    if (index < 0) return WALK_NO_MAPPING;
     m = step_mapping(w, (u32)index);
     if (!m) return WALK_NO_MAPPING;
     w->start = m->start;
@@ -206,17 +202,24 @@ STEP_FN int step_once(struct step_walk* w) {
     w->page_count = m->page_count;
     w->mapping_index = (u32)index;
   }
-  if (w->page_count == 0) return step_without_rule(w, 1);
+  if (w->page_count == 0) return STEP_NO_TABLE;
 
   lookup -= w->bias;
   page_number = (lookup >> UNWIND_PAGE_SHIFT) - w->page_base;
-  if (page_number >= w->page_count) return step_without_rule(w, 0);
+  if (page_number >= w->page_count) return STEP_NO_RULE;
   page = step_page(w, w->first_page + (u32)page_number);
   low = (u32)page;
   high = (u32)(page >> 32);
   row = step_search_rows(w, low, high, (u32)lookup & 0xffff);
-  rule = step_rule(w, UNWIND_ROW_RULE(step_row(w, row)));
-  if (!rule) return WALK_NO_RULE;
+  *rule = step_rule(w, UNWIND_ROW_RULE(step_row(w, row)));
+  return *rule ? 0 : WALK_NO_RULE;
+}
+
+/* From the frame in `w` to its caller by its rule. 0, or how the walk ended; then `w` still holds the last
+ * frame. */
+STEP_INLINE int step_by_rule(struct step_walk* w, const struct unwind_rule* rule) {
+  u64 cfa = 0, ra = 0, fp, address;
+  int error;
 
   switch (rule->cfa) {
     case CFA_RSP:
@@ -271,6 +274,24 @@ STEP_FN int step_once(struct step_walk* w) {
   w->exact = 0;
   w->first = 0;
   return 0;
+}
+
+/* From the frame in `w` to its caller. 0, or how the walk ended; then `w` still holds the last frame. */
+STEP_FN int step_once(struct step_walk* w) {
+  const struct unwind_rule* rule = 0;
+  int found;
+  if (!w) return WALK_NO_RULE;
+  found = step_find_rule(w, &rule);
+  if (found == 0) return step_by_rule(w, rule);
+  if (found == STEP_NO_TABLE) return step_without_rule(w, 1);
+  if (found == STEP_NO_RULE) return step_without_rule(w, 0);
+  /* A call through a wild pointer: what called it is still on top of the stack. */
+  if (found == WALK_NO_MAPPING && w->first && step_leaf(w) == 0) {
+    w->exact = 0;
+    w->first = 0;
+    return 0;
+  }
+  return found;
 }
 
 #endif
