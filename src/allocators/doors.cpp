@@ -1,0 +1,192 @@
+// The pass looks at every byte position of the code as if a rel32 field stood there: nothing is decoded, so
+// nothing is missed where a decoder would lose its step. Such a field is the end of a call or a branch, or
+// the displacement of a rip-relative operand, which an immediate of 1, 2 or 4 bytes may follow; the byte
+// before it tells both from chance, mostly.
+#include "allocators/doors.h"
+
+#include <elf.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "allocators/relocations.h"
+
+namespace fathom::allocators {
+namespace {
+
+constexpr std::uint64_t kLongestImmediate = 4;
+
+// The addresses that references are looked for, with a quick way to say no.
+class Targets {
+ public:
+  explicit Targets(std::vector<ElfAddress> sorted) : all_(std::move(sorted)) {
+    if (all_.empty()) return;
+    first_ = all_.front().value;
+    reach_ = all_.back().value - first_;
+    for (const ElfAddress each : all_)
+      filter_[bit(each.value) / 64] |= std::uint64_t{1} << bit(each.value) % 64;
+  }
+  bool empty() const { return all_.empty(); }
+  std::uint64_t first() const { return first_; }
+  std::uint64_t reach() const { return reach_; }  // last - first
+  // The position in the list; the list's size if it is not there.
+  std::size_t find(std::uint64_t address) const {
+    if (address - first_ > reach_ || (filter_[bit(address) / 64] >> bit(address) % 64 & 1) == 0)
+      return all_.size();
+    const auto at = std::lower_bound(all_.begin(), all_.end(), ElfAddress{address});
+    return at != all_.end() && at->value == address ? static_cast<std::size_t>(at - all_.begin())
+                                                    : all_.size();
+  }
+  std::size_t size() const { return all_.size(); }
+
+ private:
+  static std::size_t bit(std::uint64_t address) { return address % kBits; }
+  static constexpr std::size_t kBits = 1 << 16;
+  std::vector<ElfAddress> all_;
+  std::uint64_t first_ = 0, reach_ = 0;
+  std::array<std::uint64_t, kBits / 64> filter_{};
+};
+
+// Whether a rel32 field can follow this byte: e8 and e9 call and jump, 0f 80..8f branch, c7 f8 starts a
+// transaction, and a rip-relative operand has a ModRM byte with mod 0 and rm 5 before its displacement.
+bool can_precede(std::byte before, bool with_immediate) {
+  const auto byte = std::to_integer<unsigned>(before);
+  if ((byte & 0xc7) == 0x05) return true;
+  return !with_immediate && ((byte & 0xfe) == 0xe8 || (byte & 0xf0) == 0x80 || byte == 0xf8);
+}
+
+template <class T>
+T load(const std::byte* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+class Search {
+ public:
+  Search(const elf::ElfFile& file, const Allocator& allocator)
+      : file_(file),
+        allocator_(allocator),
+        words_(words_holding(file, addresses())),
+        functions_(addresses()),
+        slots_(slot_addresses()),
+        doors_(functions_.size()) {}
+
+  std::vector<Doors> run() {
+    if (doors_.empty()) return {};
+    for (const FilledWord& each : words_)
+      doors_[functions_.find(each.holds.value)].slots.push_back(each.word);
+    mark_exported();
+    const bool fixed = file_.type() == ET_EXEC;
+    for (const elf::Segment& segment : file_.segments()) {
+      if (segment.type != PT_LOAD) continue;
+      const auto bytes = file_.bytes_from(segment.address);
+      if ((segment.flags & PF_X) != 0) search_code(bytes, segment.address.value);
+      if (fixed) search_addresses(bytes, segment.address.value, (segment.flags & PF_X) != 0);
+    }
+    std::vector<Doors> in_their_order;
+    for (const Function& each : allocator_.functions)
+      in_their_order.push_back(doors_[functions_.find(each.address.value)]);
+    return in_their_order;
+  }
+
+ private:
+  std::vector<ElfAddress> addresses() const {
+    std::vector<ElfAddress> all;
+    for (const Function& each : allocator_.functions) all.push_back(each.address);
+    std::sort(all.begin(), all.end());
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+    return all;
+  }
+  std::vector<ElfAddress> slot_addresses() const {
+    std::vector<ElfAddress> all;
+    for (const FilledWord& each : words_) all.push_back(each.word);
+    return all;  // ascending, as words_ is
+  }
+
+  bool is_own(std::uint64_t address) const {
+    const auto behind = std::upper_bound(
+        allocator_.own_code.begin(), allocator_.own_code.end(), address,
+        [](std::uint64_t wanted, const CodeRange& range) { return wanted < range.start.value; });
+    return behind != allocator_.own_code.begin() && address < std::prev(behind)->end.value;
+  }
+
+  // A field at `at` in the code, whose value added to the address behind it gives `behind`.
+  void consider(std::span<const std::byte> code, std::size_t at, std::uint64_t address,
+                std::uint64_t behind) {
+    const std::byte before = at == 0 ? std::byte{0} : code[at - 1];
+    for (const std::uint64_t immediate : {0, 1, 2, 4}) {
+      if (!can_precede(before, immediate != 0)) continue;
+      const std::uint64_t target = behind + immediate;
+      if (const auto function = functions_.find(target); function < functions_.size()) {
+        if (!is_own(address)) ++doors_[function].direct_references;
+      } else if (const auto slot = slots_.find(target); slot < slots_.size() && !is_own(address)) {
+        Doors& doors = doors_[functions_.find(words_[slot].holds.value)];
+        // ff /2 and ff /4 with a rip-relative operand.
+        const bool goes_there = immediate == 0 && at >= 2 && code[at - 2] == std::byte{0xff} &&
+                                (before == std::byte{0x15} || before == std::byte{0x25});
+        ++(goes_there ? doors.slot_calls : doors.slot_loads);
+      }
+    }
+  }
+
+  // Written for speed: this loop reads all code of a file, 30 MB and more.
+  void search_code(std::span<const std::byte> code, std::uint64_t start) {
+    if (code.size() < 4) return;
+    const std::uint64_t functions_first = functions_.first() - kLongestImmediate,
+                        functions_reach = functions_.reach() + kLongestImmediate;
+    // Without slots a range that nothing is in: behind the functions' last one nothing is looked for.
+    const std::uint64_t slots_first = slots_.empty() ? functions_first : slots_.first() - kLongestImmediate,
+                        slots_reach = slots_.empty() ? functions_reach : slots_.reach() + kLongestImmediate;
+    const std::size_t last = code.size() - 4;
+    for (std::size_t i = 0; i <= last; ++i) {
+      const std::uint64_t behind =
+          start + i + 4 + static_cast<std::uint64_t>(std::int64_t{load<std::int32_t>(code.data() + i)});
+      if (behind - functions_first <= functions_reach || behind - slots_first <= slots_reach) [[unlikely]]
+        consider(code, i, start + i, behind);
+    }
+  }
+
+  // In a file that is loaded where it was linked, addresses need no relocation: 32 bits of an instruction, 64
+  // bits of data. 32 bits of data are no pointer.
+  void search_addresses(std::span<const std::byte> bytes, std::uint64_t start, bool is_code) {
+    const std::size_t width = is_code ? 4 : 8;
+    if (bytes.size() < width) return;
+    const std::uint64_t first = functions_.first(), reach = functions_.reach();
+    for (std::size_t i = 0; i + width <= bytes.size(); ++i) {
+      const std::uint64_t value =
+          is_code ? load<std::uint32_t>(bytes.data() + i) : load<std::uint64_t>(bytes.data() + i);
+      if (value - first > reach) [[likely]]
+        continue;
+      const auto function = functions_.find(value);
+      if (function == functions_.size() || is_own(start + i)) continue;
+      // Words that a loader fills are slots, and counted as such.
+      const auto& slots = doors_[function].slots;
+      if (!std::binary_search(slots.begin(), slots.end(), ElfAddress{start + i}))
+        ++doors_[function].direct_references;
+    }
+  }
+
+  void mark_exported() {
+    for (const elf::Symbol& symbol : file_.symbols(elf::SymbolTable::kDynsym)) {
+      if (symbol.section == SHN_UNDEF || symbol.binding == STB_LOCAL) continue;
+      if (const auto function = functions_.find(symbol.address.value); function < functions_.size())
+        doors_[function].exported = true;
+    }
+  }
+
+  const elf::ElfFile& file_;
+  const Allocator& allocator_;
+  std::vector<FilledWord> words_;
+  Targets functions_, slots_;
+  std::vector<Doors> doors_;
+};
+
+}  // namespace
+
+std::vector<Doors> doors_of(const elf::ElfFile& file, const Allocator& allocator) {
+  return Search(file, allocator).run();
+}
+
+}  // namespace fathom::allocators

@@ -1,0 +1,34 @@
+// The doors to an allocator's functions: every place through which code outside of the allocator can reach
+// one. Pure. A function that is reached through words in data alone (in Rust programs, one word of the GOT)
+// can be taken over by writing those words; any other by changing its first instructions only.
+//
+// Conservative: what merely looks like a reference counts as one, as a call that is not counted would be lost
+// without a word.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "allocators/find.h"
+
+namespace fathom::allocators {
+
+struct Doors {
+  // 8-byte words that hold the function's address by a relocation inside this file, ascending: GOT entries,
+  // but also tables of function pointers that a program may have copied before anybody looks.
+  std::vector<ElfAddress> slots;
+  // Places in code that name the function itself, calls and others; those in the allocator's own code left
+  // out. In files that are not position-independent, words of data that equal its address too.
+  std::uint64_t direct_references = 0;
+  // Places in code that name one of the slots: `call *slot(%rip)` and `jmp *slot(%rip)`, and all others,
+  // which take the address out of the slot (a loop may keep it in a register) or do something unknown with
+  // it.
+  std::uint64_t slot_calls = 0, slot_loads = 0;
+  // Other modules can bind to it: the slots of this file alone are then not complete.
+  bool exported = false;
+};
+
+// One for each function, in their order. One pass over the code, one over the relocations.
+std::vector<Doors> doors_of(const elf::ElfFile& file, const Allocator& allocator);
+
+}  // namespace fathom::allocators

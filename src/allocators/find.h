@@ -1,0 +1,57 @@
+// Which allocators one ELF file holds: their functions, and the shape of each. Pure; sources are the file's
+// symbol tables and those of its unstripped twin or separate debug file. x86-64 only.
+//
+// Names decide, with any prefix that a build may have given them, and never one name alone: a program's own
+// `xmalloc` is none. Several names of one address are one function under the name that is best known. What
+// is inside of an allocator (`_rjem_je_*`, `_mi_*`) is no function of it: programs do not call it.
+//
+// Functions that end in another one may be listed beside it. The tracer records the outer call only.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/address.h"
+#include "elf/elf_file.h"
+#include "wire/heap_tracer.h"
+
+namespace fathom::allocators {
+
+enum class Kind : std::uint8_t { kLibc /* glibc, musl */, kJemalloc, kMimalloc, kTcmalloc, kOther };
+
+struct Function {
+  std::string name;
+  tracer_shape shape;
+  ElfAddress address;
+  std::uint64_t size = 0;             // bytes; up to the next symbol where the symbol table does not say
+  std::optional<ElfAddress> partner;  // of TRACER_NEW: the same arguments, does not throw
+};
+
+struct CodeRange {
+  ElfAddress start, end;
+  bool operator==(const CodeRange&) const = default;
+};
+
+struct Allocator {
+  Kind kind;
+  std::string label;                // "jemalloc 5.3.0 (_rjem_)", "glibc 2.36"
+  std::string prefix;               // of the names: "_rjem_", "mi_"; "" if there is none
+  std::vector<Function> functions;  // ascending by address, each address once
+  // The allocator's own code as far as it is known, ascending and apart: its functions and what lies among
+  // them and is nobody else's. A call from here is no program's call.
+  std::vector<CodeRange> own_code;
+};
+
+struct Found {
+  std::vector<Allocator> allocators;
+  // One line each, for the user: an allocator without names and the remedy, functions left out and why.
+  std::vector<std::string> notes;
+};
+
+// `twin` may be null: the separate debug file or an unstripped copy of the same build, asked where the file
+// itself has no .symtab. One of another build is not used, and noted.
+Found find(const elf::ElfFile& file, const elf::ElfFile* twin);
+
+}  // namespace fathom::allocators
