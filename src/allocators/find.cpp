@@ -225,4 +225,13 @@ Found find(const elf::ElfFile& file, const elf::ElfFile* twin) {
   return Finder(file, twin).run();
 }
 
+std::span<const std::byte> code_of(const elf::ElfFile& file, const Function& function) {
+  constexpr std::uint64_t kAlignment = 16;
+  std::uint64_t size = function.size;
+  if (size < kAlignment && function.address.value % kAlignment == 0) size = kAlignment;
+  const auto bytes = file.bytes_from(function.address);
+  if (bytes.size() < function.size) return {};
+  return bytes.first(std::min<std::uint64_t>(bytes.size(), size));
+}
+
 }  // namespace fathom::allocators

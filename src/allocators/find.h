@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -53,5 +54,10 @@ struct Found {
 // `twin` may be null: the separate debug file or an unstripped copy of the same build, asked where the file
 // itself has no .symtab. One of another build is not used, and noted.
 Found find(const elf::ElfFile& file, const elf::ElfFile* twin);
+
+// The function's bytes as the file has them; behind a very short one also what fills the gap to the next
+// function, as far as that is known: to the next multiple of 16, where the function starts at one itself.
+// Empty if the file does not store them.
+std::span<const std::byte> code_of(const elf::ElfFile& file, const Function& function);
 
 }  // namespace fathom::allocators
