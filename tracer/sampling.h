@@ -1,0 +1,95 @@
+/* Sampled mode: when the next sample is due, and which blocks are sampled.
+ *
+ * A byte is sampled with probability 1/mean, independently; a block is when one of its bytes is. So the bytes
+ * between samples are exponentially distributed, and what is left of a countdown has the same distribution
+ * whenever it is looked at: a thread may inherit one. */
+#ifndef FATHOM_TRACER_SAMPLING_H
+#define FATHOM_TRACER_SAMPLING_H
+
+#include "tracer/log2_table.h"
+#include "tracer/machine.h"
+#include "tracer/state.h"
+
+/* xorshift64*; the state is never 0. */
+INLINE u64 next_random(u64* state) {
+  u64 x = *state;
+  x ^= x >> 12;
+  x ^= x << 25;
+  x ^= x >> 27;
+  *state = x;
+  return x * 0x2545f4914f6cdd1dull;
+}
+
+/* -log2(u / 2^64) times 2^32, for u > 0. The table is interpolated: off by less than 3e-6. */
+INLINE u64 minus_log2(u64 u) {
+  u32 zeros = (u32)__builtin_clzll(u);
+  u64 fraction = zeros == 63 ? 0 : u << (zeros + 1); /* u = 2^(63 - zeros) * (1 + fraction / 2^64) */
+  u32 index = (u32)(fraction >> 56);
+  u64 low = log2_table[index], high = log2_table[index + 1];
+  u64 log = low + ((high - low) * ((fraction >> 24) & 0xffffffff) >> 32);
+  return ((u64)(zeros + 1) << 32) - log;
+}
+
+/* Bytes until the next sample, rounded down: a block of `size` bytes is sampled iff the true value is below
+ * `size`. */
+INLINE s64 draw_countdown(u64* random, u32 mean) {
+  u64 u = next_random(random);
+  u64 log = minus_log2(u ? u : 1);
+  u64 natural = (u64)((unsigned __int128)log * 2977044472u >> 32); /* times ln 2 */
+  return (s64)((unsigned __int128)natural * mean >> 32);
+}
+
+/* The sampled blocks. The order in insert and remove keeps the bit set while its bucket holds a block with
+ * it, but for one moment: between the clearing of a bit and the second look, when a block with the same bit
+ * comes in. Its free may then go by unseen; the block is forgotten when its address is given out and freed
+ * again. */
+INLINE u32 block_bit(u64 block) {
+  return (u32)(block * HASH_FACTOR >> (64 - BITMAP_LOG2));
+}
+
+INLINE int bucket_has_bit(const u64* bucket, u32 bit) {
+  for (int i = 0; i < BUCKET_WAYS; i++) {
+    u64 block = load_relaxed(&bucket[i]);
+    if (block && block_bit(block) == bit) return 1;
+  }
+  return 0;
+}
+
+/* 0: no room. */
+static int insert_block(struct state* s, u64 block) {
+  u32 bit = block_bit(block);
+  u64* bucket = s->buckets[bit >> 5];
+  for (int i = 0; i < BUCKET_WAYS; i++) {
+    if (load_relaxed(&bucket[i]) || !compare_exchange_u64(&bucket[i], 0, block)) continue;
+    __atomic_fetch_or(&s->bitmap[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
+    return 1;
+  }
+  return 0;
+}
+
+static int has_block(struct state* s, u64 block) {
+  u32 bit = block_bit(block);
+  u64* bucket = s->buckets[bit >> 5];
+  for (int i = 0; i < BUCKET_WAYS; i++) {
+    if (load_relaxed(&bucket[i]) == block) return 1;
+  }
+  return 0;
+}
+
+/* 0: it is not there. Of two threads that remove a block one gets 1. */
+static int remove_block(struct state* s, u64 block) {
+  u32 bit = block_bit(block);
+  u64* bucket = s->buckets[bit >> 5];
+  for (int i = 0; i < BUCKET_WAYS; i++) {
+    if (load_relaxed(&bucket[i]) != block || !compare_exchange_u64(&bucket[i], block, 0)) continue;
+    if (!bucket_has_bit(bucket, bit)) {
+      __atomic_fetch_and(&s->bitmap[bit >> 5], ~(1u << (bit & 31)), __ATOMIC_SEQ_CST);
+      if (bucket_has_bit(bucket, bit))
+        __atomic_fetch_or(&s->bitmap[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
+    }
+    return 1;
+  }
+  return 0;
+}
+
+#endif

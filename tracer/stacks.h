@@ -1,0 +1,50 @@
+/* Numbers for stacks: each is sent once and named by its number from then on. */
+#ifndef FATHOM_TRACER_STACKS_H
+#define FATHOM_TRACER_STACKS_H
+
+#include "tracer/machine.h"
+#include "tracer/ring.h"
+#include "tracer/state.h"
+#include "tracer/walk.h"
+
+#define STACK_NUMBERS (1u << 24)
+
+/* Sends the walked stack of `t` under a new number. 0: it could not be sent. */
+static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, struct thread* t,
+                                struct tracer_ring* ring, int may_wait) {
+  struct record record;
+  u32 count = t->frame_count;
+  u64 number;
+  if (load_relaxed(&shared->next_stack) >= STACK_NUMBERS - 1) return 0;
+  if (!begin_record(&record, s, shared, t, ring, (u32)sizeof(struct tracer_event_stack) + count * 8,
+                    may_wait))
+    return 0;
+  number = add_relaxed(&shared->next_stack, 1) + 1;
+  if (number >= STACK_NUMBERS) return 0;
+  put(&record, TRACER_FIRST(now_ticks(shared), TRACER_EVENT_STACK));
+  put(&record, number | (u64)count << 32 | (u64)t->end << 48);
+  for (u32 i = count; i > 0; i--) put(&record, t->frames[i - 1].pc);
+  end_record(&record);
+  return (u32)number;
+}
+
+/* The number of the stack that was walked last. `age` chooses what makes room in a full set. 0: it has none.
+ */
+INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct thread* t,
+                        struct tracer_ring* ring, u32 age, int may_wait) {
+  u64 hash = hash_frame(t->frame_count ? t->frames[t->frame_count - 1].hash : 0, t->end);
+  u64* set = s->seen[hash >> (64 - SEEN_SETS_LOG2)];
+  u64 tag = hash << 24; /* the low 40 bits: those above choose the set */
+  u32 number, way;
+  for (int i = 0; i < SEEN_WAYS; i++) {
+    u64 entry = load_relaxed(&set[i]);
+    if ((entry & ~(u64)(STACK_NUMBERS - 1)) == tag && entry) return (u32)entry & (STACK_NUMBERS - 1);
+  }
+  number = send_stack(s, shared, t, ring, may_wait);
+  if (!number) return 0;
+  for (way = 0; way < SEEN_WAYS && load_relaxed(&set[way]); way++) continue;
+  store_relaxed(&set[way < SEEN_WAYS ? way : age % SEEN_WAYS], tag | number);
+  return number;
+}
+
+#endif

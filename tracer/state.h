@@ -1,0 +1,159 @@
+/* The memory of the tracer in the target: struct state, in a private mapping of its own that is all zeros at
+ * first and again in forked children. Also read by hooks.S, which knows the offsets as numbers.
+ *
+ * Virtual size is generous, as only what is touched costs: a thread in exact mode touches some 30 KiB. */
+#ifndef FATHOM_TRACER_STATE_H
+#define FATHOM_TRACER_STATE_H
+
+/* What hooks.S needs to know. */
+#define CONFIG_STATE 0
+#define CONFIG_ORIGINAL 16
+#define HOOKS_LOG2 5 /* of TRACER_HOOKS */
+
+#define STATE_MODE 8
+#define STATE_BITMAP 4096
+#define STATE_SLOTS (STATE_BITMAP + (1 << 17))
+#define SLOT_COUNTDOWN 8
+#define STATE_BYTES 138678272
+
+#define HASH_FACTOR 0x9e3779b97f4a7c15
+#define SLOTS_LOG2 11
+#define SLOT_SIZE_LOG2 6
+#define BITMAP_LOG2 20
+
+/* struct call */
+#define CALL_AFTER 0
+#define CALL_ARGUMENTS 72
+#define CALL_HOOK 120
+#define CALL_TARGET 128
+#define CALL_FRAME 176 /* the return address and the caller's rbp stand behind it */
+
+#ifndef __ASSEMBLER__
+#include "wire/heap_tracer.h"
+
+/* What a thread is, found by the address of its control block. One cache line; only the thread itself writes
+ * to it, but for the key. */
+struct slot {
+  u64 key;       /* the thread control block (fs:0); 0: free */
+  s64 countdown; /* bytes until the next sample; below 0 in exact mode, so that every call comes to the slow
+                    path */
+  u32 tid;       /* of the thread that this block belonged to when we looked last; 0: never */
+  u32 mode;      /* that the countdown is made for */
+  u64 busy_sp;   /* not 0: inside of a call that is being recorded, whose frame is here */
+  u64 ring;      /* address of its struct tracer_ring, or 0 */
+  u64 random;
+  u32 mean; /* that the countdown was drawn with */
+  u32 events;
+  u64 thread; /* address of its struct thread */
+};
+
+/* A frame of the stack that was walked last, the root first. */
+struct frame {
+  u64 pc; /* with WALK_EXACT */
+  u64 sp, fp;
+  u64 hash;      /* of the frames from the root to this one */
+  u32 saved_rbp; /* where the step to the caller read rbp, from sp; SAVED_*: see walk.h */
+  u32 flags;
+};
+
+/* A frame that the walk in progress has found, the leaf first. */
+struct fresh_frame {
+  u64 pc, sp, fp;
+  u32 saved_rbp;
+  u32 flags;
+};
+
+/* The rule for a pc, as long as the tables are those of `rule.unused`. */
+struct remembered_rule {
+  u64 pc; /* with WALK_EXACT */
+  struct unwind_rule rule;
+  u64 unused;
+};
+
+#define REMEMBERED_RULES 512
+#define WINDOW_BYTES 4096
+
+/* What only the slow paths of a thread need. */
+struct thread {
+  /* where the thread's stack may be read: [low, high), found out for this thread */
+  u64 stack_low, stack_high;
+  /* the ring, as its owner sees it */
+  u64 head, tail_seen;
+  u32 announced;  /* TRACER_EVENT_THREAD was sent */
+  u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
+  u32 retry_ring; /* events until a ring is asked for again */
+  /* the walk before */
+  u32 frame_count;
+  u32 table_epoch;
+  u32 end; /* enum walk_end of that walk */
+  u64 window_start, window_bytes;
+  u64 unused[5];
+  struct remembered_rule rules[REMEMBERED_RULES];
+  struct frame frames[TRACER_MAX_FRAMES];
+  struct fresh_frame fresh[TRACER_MAX_FRAMES];
+  u8 window[WINDOW_BYTES]; /* a copied part of a stack that cannot be read directly */
+};
+#define THREAD_BYTES (64 << 10)
+
+/* Stacks that were sent: the number in the low 24 bits, 40 bits of the hash above. A set is one cache line.
+ */
+#define SEEN_WAYS 8
+#define SEEN_SETS_LOG2 15
+
+/* Sampled blocks: a bit in the bitmap says that there may be one, the bucket says which. A bucket serves one
+ * 32-bit word of the bitmap. */
+#define BUCKETS_LOG2 (BITMAP_LOG2 - 5)
+#define BUCKET_WAYS 8
+
+struct state {
+  struct tracer_state_head head;
+  u32 mode;         /* as the free path sees it */
+  u32 switched_off; /* no heartbeat came: everything passes through for good */
+  u64 last_eviction;
+  u64 pid;
+  u64 unused[STATE_BITMAP / 8 - 4];
+  u32 bitmap[1 << (BITMAP_LOG2 - 5)];
+  struct slot slots[TRACER_THREADS];
+  u64 buckets[1 << BUCKETS_LOG2][BUCKET_WAYS];
+  u64 seen[1 << SEEN_SETS_LOG2][SEEN_WAYS];
+  u8 threads[TRACER_THREADS][THREAD_BYTES];
+};
+
+/* A call of a hook on its way through the slow path, on the stack of the caller. Made by hooks.S. */
+struct call {
+  u64 after[9]; /* rax rdx rcx rsi rdi r8 r9 r10 r11 as the original left them */
+  u64 rdi, rsi, rdx, rcx, r8, r9;
+  u64 hook;   /* shape << HOOKS_LOG2 | index */
+  u64 target; /* what to call */
+  u64 slot;
+  u64 ticks_before;
+  u64 size;
+  u64 sampled; /* SAMPLED_* */
+  u64 unused;
+  u64 rbp, return_address; /* of the caller, whose frame ends behind this struct */
+};
+#define SAMPLED_NEW 1
+#define SAMPLED_OLD 2
+
+#ifndef __cplusplus
+#define STATE_OFFSET(type, member, offset) \
+  _Static_assert(__builtin_offsetof(type, member) == (offset), "hooks.S knows this offset")
+STATE_OFFSET(struct tracer_config, state, CONFIG_STATE);
+STATE_OFFSET(struct tracer_config, original, CONFIG_ORIGINAL);
+STATE_OFFSET(struct state, mode, STATE_MODE);
+STATE_OFFSET(struct state, bitmap, STATE_BITMAP);
+STATE_OFFSET(struct state, slots, STATE_SLOTS);
+STATE_OFFSET(struct slot, countdown, SLOT_COUNTDOWN);
+STATE_OFFSET(struct call, rdi, CALL_ARGUMENTS);
+STATE_OFFSET(struct call, hook, CALL_HOOK);
+STATE_OFFSET(struct call, target, CALL_TARGET);
+STATE_OFFSET(struct call, rbp, CALL_FRAME);
+_Static_assert(sizeof(struct state) == STATE_BYTES, "the header says so");
+_Static_assert(sizeof(struct slot) == 1 << SLOT_SIZE_LOG2, "hooks.S shifts by it");
+_Static_assert(TRACER_THREADS == 1 << SLOTS_LOG2, "hooks.S shifts by it");
+_Static_assert(TRACER_HOOKS == 1 << HOOKS_LOG2, "hooks.S shifts by it");
+_Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread has room for its memory");
+_Static_assert(CALL_FRAME % 16 == 0, "the stack is aligned where C is called");
+#endif
+#endif
+#endif
