@@ -98,6 +98,44 @@ TEST_F(OffCpuTruth, LocksNameWhoWaitsAndWhoLetsGo) {
   }
 }
 
+// What reads and writes returned, of all but the first tenths of a second.
+TEST_F(OffCpuTruth, CallsThatWaitedTellWhatTheyReturned) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const auto [program, report] = record(folder);
+  ASSERT_TRUE(program.ok()) << program.describe();
+  int pipes = 0, syncs = 0, silences = 0;
+  for (const json& file : report.at("files")) {
+    const double calls = file.at("returned_calls"), waits = file.at("waits");
+    const std::string path = file.at("stacks").at(0).at("path");
+    const auto is_at = [&](const char* site) { return path.find(site) != std::string::npos; };
+    if (!is_at("wait_for_pipe") && !is_at("wait_for_disk") && !is_at("wait_for_nobody")) continue;
+    std::printf("  %-20s %5.0f waits, %5.0f results, %8.0f bytes, %5.0f failed\n",
+                file.at("cause").dump().c_str(), waits, calls, file.at("returned_bytes").get<double>(),
+                file.at("failed_calls").get<double>());
+    if (is_at("wait_for_pipe")) {  // one wait and one byte a call
+      ++pipes;
+      EXPECT_GE(calls, 0.9 * waits) << file.dump();
+      EXPECT_EQ(file.at("returned_bytes"), calls);
+      EXPECT_EQ(file.at("failed_calls"), 0);
+    } else if (is_at("wait_for_nobody")) {
+      ++silences;
+      EXPECT_GE(calls, 0.9 * waits) << file.dump();
+      EXPECT_EQ(file.at("failed_calls"), calls);
+      EXPECT_EQ(file.at("returned_bytes"), 0);
+    } else if (file.at("cause") == "file-sync") {  // waits several times
+      ++syncs;
+      EXPECT_GT(calls, 10);
+      EXPECT_LE(calls, waits);
+      EXPECT_EQ(file.at("returned_bytes"), 0);
+      EXPECT_EQ(file.at("failed_calls"), 0);
+    }
+  }
+  EXPECT_EQ(pipes, 1);
+  EXPECT_EQ(syncs, 1);
+  EXPECT_EQ(silences, 1);
+}
+
 TEST_F(OffCpuTruth, WaitsThatSpanTheRecordingAreCountedWithThePartInside) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

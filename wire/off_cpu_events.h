@@ -37,7 +37,44 @@ struct thread_account {
   u64 window_ns;
   u32 window_switches, window_walks, one_in;
   u32 unused;
+  /* A wait that is over, kept until its system call returns and its result is known; 0: none. The next switch
+   * overwrites the rest of the account, so it is sent then at the latest. */
+  u64 held_out_ns, held_waited_ns, held_queued_ns;
 };
+
+/* The result of a wait that has none: the call goes on, returns no result that is kept, or nobody looked. */
+#define WAIT_NO_RESULT ((s64)(1ull << 63))
+
+/* System calls of x86-64 whose result is kept with their waits: bytes that were moved, or a negative error
+ * number. */
+static inline int call_moves_bytes(s32 number) {
+  switch (number) {
+    case 0:   /* read */
+    case 1:   /* write */
+    case 17:  /* pread64 */
+    case 18:  /* pwrite64 */
+    case 19:  /* readv */
+    case 20:  /* writev */
+    case 40:  /* sendfile */
+    case 44:  /* sendto */
+    case 45:  /* recvfrom */
+    case 46:  /* sendmsg */
+    case 47:  /* recvmsg */
+    case 275: /* splice */
+    case 295: /* preadv */
+    case 296: /* pwritev */
+    case 326: /* copy_file_range */
+    case 327: /* preadv2 */
+    case 328: /* pwritev2 */
+      return 1;
+    default:
+      return 0;
+  }
+}
+/* Those, and the ones that only succeed or fail: fsync, fdatasync, sync_file_range. */
+static inline int call_has_result(s32 number) {
+  return call_moves_bytes(number) || number == 74 || number == 75 || number == 277;
+}
 
 enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17 };
 
@@ -64,6 +101,7 @@ struct off_cpu_event_wait {
   u32 peer_family;
   u64 peer_address;
   u32 peer_port, local_port;
+  s64 result; /* what the call returned: WAIT_NO_RESULT if that is not known */
 };
 
 /* The account of a thread that ends. */
@@ -85,6 +123,7 @@ struct off_cpu_counters {
   u64 lost_ring_full, lost_accounts;
   u64 window_ns;
   u32 window_switches, one_in;
+  u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */
 };
 
 #define MAX_THREADS 65536

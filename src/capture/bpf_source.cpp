@@ -95,27 +95,20 @@ class BpfSource final : public Source {
 
   void cut_waits(std::uint64_t end_ns, Batch& batch) override {
     for_each_account([&](std::int32_t tid, const thread_account& account) {
+      if (account.held_out_ns != 0) {  // over, and its call has not returned
+        record::Waited wait = described(tid, account);
+        wait.out_ns = account.held_out_ns;
+        wait.waited_ns = account.held_waited_ns;
+        wait.queued_ns = account.held_queued_ns;
+        batch.samples.emplace_back(wait);
+        return;
+      }
       if (account.out_ns == 0 || account.out_ns >= end_ns || account.stack_id == 0) return;
-      record::Waited wait;
+      record::Waited wait = described(tid, account);
       const Split split = split_wait(account, end_ns);
       wait.out_ns = account.out_ns;
       wait.waited_ns = split.waited_ns;
       wait.queued_ns = split.queued_ns;
-      wait.pid = static_cast<std::int32_t>(account.pid);
-      wait.tid = tid;
-      wait.stack_id = account.stack_id;
-      wait.system_call = account.system_call;
-      wait.weight = account.weight;
-      wait.state = account.state;
-      std::copy(std::begin(account.arguments), std::end(account.arguments), wait.arguments);
-      wait.fault_address = account.fault_address;
-      wait.inode = account.inode;
-      wait.device = account.device;
-      wait.file_mode = account.file_mode;
-      wait.peer_family = account.peer_family;
-      wait.peer_address = account.peer_address;
-      wait.peer_port = account.peer_port;
-      wait.local_port = account.local_port;
       wait.unfinished = true;
       batch.samples.emplace_back(wait);
     });
@@ -163,6 +156,26 @@ class BpfSource final : public Source {
   struct Split {
     std::uint64_t waited_ns, queued_ns;
   };
+  // The wait of this account, without its times.
+  static record::Waited described(std::int32_t tid, const thread_account& account) {
+    record::Waited wait;
+    wait.pid = static_cast<std::int32_t>(account.pid);
+    wait.tid = tid;
+    wait.stack_id = account.stack_id;
+    wait.system_call = account.system_call;
+    wait.weight = account.weight;
+    wait.state = account.state;
+    std::copy(std::begin(account.arguments), std::end(account.arguments), wait.arguments);
+    wait.fault_address = account.fault_address;
+    wait.inode = account.inode;
+    wait.device = account.device;
+    wait.file_mode = account.file_mode;
+    wait.peer_family = account.peer_family;
+    wait.peer_address = account.peer_address;
+    wait.peer_port = account.peer_port;
+    wait.local_port = account.local_port;
+    return wait;
+  }
   // A wait in progress, up to now.
   static Split split_wait(const thread_account& account, std::uint64_t now_ns) {
     if (account.state == 0) return {0, now_ns - account.out_ns};

@@ -168,6 +168,7 @@ void EventSink::on(const record::Waited& event) {
     wait.waker_stack = waker->second.stack;
   wait.waker = waker_row(event);
   wait.system_call = event.system_call;
+  if (event.result) wait.result = *event.result;
   wait.weight = event.weight;
   wait.state = wait_state(event.state);
   wait.began_before = event.began_before || event.out_ns <= profile_.meta.start_ns;

@@ -130,6 +130,7 @@ TEST_F(EventSinkTest, WaitKeepsItsTimesItsCauseAndItsWaker) {
   wait.arguments[0] = 0xabc0;
   wait.arguments[1] = 128;
   wait.weight = 4;
+  wait.result = -11;
   batch.samples = {wait, stack(100, 3, {0x1100 | WALK_EXACT})};
   sink.take(batch);
   ASSERT_EQ(profile.waits.size(), 1u);
@@ -140,6 +141,7 @@ TEST_F(EventSinkTest, WaitKeepsItsTimesItsCauseAndItsWaker) {
   EXPECT_NE(row.stack.value, 0u);
   EXPECT_EQ(row.weight, 4u);
   EXPECT_EQ(row.argument, 128u);
+  EXPECT_EQ(row.result, -11);
   EXPECT_EQ(row.waker, row.thread);
   EXPECT_EQ(profile.objects.at(row.object.value).kind, profile::ObjectKind::kFutex);
   EXPECT_EQ(profile.objects.at(row.object.value).address, 0xabc0u);

@@ -221,9 +221,10 @@ enum class WaitState : std::uint8_t {
 // One wait of one thread: from being switched out to running again. Facts only; what to call it is the
 // business of report/.
 struct Wait {
-  std::uint64_t start_ns = 0;   // CLOCK_MONOTONIC; not before the recording
-  std::uint64_t waited_ns = 0;  // until it was woken; 0 if preempted
-  std::uint64_t queued_ns = 0;  // from then on until it had a CPU
+  static constexpr std::int64_t kNoResult = INT64_MIN;  // not known, or there is none
+  std::uint64_t start_ns = 0;                           // CLOCK_MONOTONIC; not before the recording
+  std::uint64_t waited_ns = 0;                          // until it was woken; 0 if preempted
+  std::uint64_t queued_ns = 0;                          // from then on until it had a CPU
   ThreadId thread;
   StackId stack;
   ThreadId waker = kNoThread;  // who woke it: a thread, of any process; kNoThread: unknown, or no thread
@@ -232,6 +233,9 @@ struct Wait {
   std::int32_t system_call = -1;  // number; -1: none, as in a page fault or when preempted in user mode
   // futex: the operation; reading and writing: bytes asked for; a page fault: offset of the page in the file.
   std::uint64_t argument = 0;
+  // What the call returned, of calls that read, write or sync: bytes, or a negative error number. A call that
+  // waits several times has its result at its last wait.
+  std::int64_t result = kNoResult;
   std::uint32_t weight = 1;  // so many waits of this thread does it stand for, itself included
   WaitState state = WaitState::kOther;
   WalkEnd end = 0;

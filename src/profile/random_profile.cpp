@@ -283,6 +283,7 @@ class Generator {
     row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
     row.began_before = random_.one_in(20);
     row.unfinished = random_.one_in(20);
+    if (random_.one_in(4)) row.result = static_cast<std::int64_t>(random_.number(regular ? 16 : 62)) - 40;
     return row;
   }
 

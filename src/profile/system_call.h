@@ -9,6 +9,9 @@ namespace fathom::profile {
 // "futex"; empty for an unknown number and for -1.
 std::string_view system_call_name(std::int32_t number);
 
+// Does it return how many bytes it read, wrote or sent?
+bool moves_bytes(std::int32_t number);
+
 // Is its first argument a file descriptor?
 bool takes_descriptor(std::int32_t number);
 

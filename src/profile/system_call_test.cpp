@@ -44,5 +44,13 @@ TEST(SystemCall, KnowsWhichBeginWithADescriptor) {
     EXPECT_FALSE(takes_descriptor(static_cast<std::int32_t>(number))) << number;
 }
 
+TEST(SystemCall, KnowsWhichReturnANumberOfBytes) {
+  for (const auto number : {SYS_read, SYS_pwrite64, SYS_readv, SYS_recvfrom, SYS_sendmsg, SYS_preadv2})
+    EXPECT_TRUE(moves_bytes(static_cast<std::int32_t>(number))) << number;
+  for (const auto number : {SYS_fsync, SYS_poll, SYS_futex, SYS_recvmmsg, SYS_mmap})
+    EXPECT_FALSE(moves_bytes(static_cast<std::int32_t>(number))) << number;
+  EXPECT_FALSE(moves_bytes(-1));
+}
+
 }  // namespace
 }  // namespace fathom::profile

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "profile/system_call.h"
+#include "wire/off_cpu_events.h"
 
 namespace fathom::profile {
 namespace {
@@ -397,6 +398,10 @@ const SystemCall* find(std::int32_t number) {
 std::string_view system_call_name(std::int32_t number) {
   const SystemCall* call = find(number);
   return call == nullptr ? std::string_view() : call->name;
+}
+
+bool moves_bytes(std::int32_t number) {
+  return call_moves_bytes(number) != 0;
 }
 
 bool takes_descriptor(std::int32_t number) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -80,6 +81,8 @@ struct Waited {
   std::uint32_t peer_family = 0;
   std::uint64_t peer_address = 0;
   std::uint32_t peer_port = 0, local_port = 0;
+  // What the system call returned: bytes, or a negative error number. Only of calls that read, write or sync.
+  std::optional<std::int64_t> result = {};
   bool began_before = false, unfinished = false;
   bool operator==(const Waited&) const = default;
 };

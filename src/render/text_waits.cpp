@@ -113,6 +113,8 @@ class WaitText {
                      {"p99", Align::kRight},
                      {"max", Align::kRight},
                      {"asked for", Align::kRight},
+                     {"moved", Align::kRight},
+                     {"failed", Align::kRight},
                      {"for"},
                      {"file", Align::kLeft, true}});
     for (std::size_t i = 0; i < shown(waits_.files.size()); ++i) {
@@ -120,6 +122,8 @@ class WaitText {
       table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.quantile_ns(0.5)),
                  time_of(row.waits.quantile_ns(0.99)), time_of(row.waits.sum().max_ns()),
                  row.bytes_asked > 0 ? report::bytes(row.bytes_asked) : "",
+                 row.returned.bytes > 0 ? report::bytes(row.returned.bytes) : "",
+                 row.returned.failed > 0 ? with_commas(static_cast<std::int64_t>(row.returned.failed)) : "",
                  std::string(report::describe(row.cause)), printable(row.name)});
     }
     write(table);
@@ -129,8 +133,10 @@ class WaitText {
       out_ += fill("  ", fmt::format("{} ({}) from:", printable(row.name), report::describe(row.cause)),
                    options_.width, 4);
       for (std::size_t s = 0; s < std::min(row.stacks.size(), kMostStacks); ++s) {
-        out_ += fill("    ", total_of(row.stacks[s].sum) + "  " + printable(row.stacks[s].path),
-                     options_.width, 6);
+        const report::FileRow::StackRow& stack = row.stacks[s];
+        const std::string moved =
+            stack.returned.bytes > 0 ? ", " + report::bytes(stack.returned.bytes) : std::string();
+        out_ += fill("    ", total_of(stack.sum) + moved + "  " + printable(stack.path), options_.width, 6);
       }
     }
     histogram(waits_.files.front().waits, printable(waits_.files.front().name));

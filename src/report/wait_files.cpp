@@ -35,12 +35,30 @@ bool asks_for_bytes(std::int32_t system_call) {
          call == "sendto";
 }
 
+// -ERESTARTSYS to -ERESTART_RESTARTBLOCK: the kernel runs the call again after the signal.
+bool is_restarted(std::int64_t result) {
+  return result <= -512 && result >= -516;
+}
+
 struct Draft {
+  struct OfStack {
+    WaitSum sum;
+    Returned returned;
+  };
   FileRow row;
-  std::map<std::uint32_t, WaitSum> stacks;
+  std::map<std::uint32_t, OfStack> stacks;
 };
 
 }  // namespace
+
+void Returned::add(const profile::Wait& wait) {
+  if (wait.result == profile::Wait::kNoResult || is_restarted(wait.result)) return;
+  calls += wait.weight;
+  if (wait.result < 0)
+    failed += wait.weight;
+  else if (profile::moves_bytes(wait.system_call))
+    bytes += static_cast<double>(wait.result) * wait.weight;
+}
 
 std::vector<FileRow> find_files(const Waits& waits, WaitSites& sites) {
   const profile::Profile& profile = waits.profile();
@@ -59,17 +77,21 @@ std::vector<FileRow> find_files(const Waits& waits, WaitSites& sites) {
     draft.row.waits.add(selected.waited_ns, selected.weight);
     if (selected.cause != Cause::kPageFault && asks_for_bytes(wait.system_call))
       draft.row.bytes_asked += static_cast<double>(wait.argument) * selected.weight;
-    draft.stacks[wait.stack.value].add(selected.waited_ns, selected.weight);
+    draft.row.returned.add(wait);
+    Draft::OfStack& stack = draft.stacks[wait.stack.value];
+    stack.sum.add(selected.waited_ns, selected.weight);
+    stack.returned.add(wait);
   }
   std::vector<FileRow> rows;
   for (auto& [key, draft] : drafts) {
-    std::vector<std::pair<std::uint32_t, WaitSum>> stacks(draft.stacks.begin(), draft.stacks.end());
-    std::stable_sort(stacks.begin(), stacks.end(),
-                     [](const auto& a, const auto& b) { return a.second.total_ns() > b.second.total_ns(); });
+    std::vector<std::pair<std::uint32_t, Draft::OfStack>> stacks(draft.stacks.begin(), draft.stacks.end());
+    std::stable_sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) {
+      return a.second.sum.total_ns() > b.second.sum.total_ns();
+    });
     constexpr std::size_t kMostStacks = 10;
     if (stacks.size() > kMostStacks) stacks.resize(kMostStacks);
-    for (const auto& [stack, sum] : stacks)
-      draft.row.stacks.push_back({sites.path({stack}, kPathFrames), sum});
+    for (const auto& [stack, of_stack] : stacks)
+      draft.row.stacks.push_back({sites.path({stack}, kPathFrames), of_stack.sum, of_stack.returned});
     rows.push_back(std::move(draft.row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {

@@ -83,12 +83,19 @@ std::string_view kind_word(profile::ObjectKind kind) {
   }
 }
 
+Json returned_json(const Returned& returned) {
+  return {{"returned_calls", returned.calls},
+          {"returned_bytes", returned.bytes},
+          {"failed_calls", returned.failed}};
+}
+
 Json file_json(const FileRow& row) {
   Json json = {{"name", row.name}, {"kind", kind_word(row.kind)}, {"cause", to_string(row.cause)}};
   json.update(spread_json(row.waits, true));
   json["asked_bytes"] = row.bytes_asked;
+  json.update(returned_json(row.returned));
   json["stacks"] = rows_json(row.stacks, 0, [](const FileRow::StackRow& stack) {
-    return joined({{"path", stack.path}}, sum_json(stack.sum));
+    return joined(joined({{"path", stack.path}}, returned_json(stack.returned)), sum_json(stack.sum));
   });
   return json;
 }

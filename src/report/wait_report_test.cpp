@@ -193,8 +193,10 @@ TEST(Files, HaveTimesBytesAndStacks) {
     profile::Wait& wait = hand.wait(hand.writer, hand.syncing, "pread64", i, 5, 0, hand.log);
     wait.argument = 4096;
     wait.weight = 2;
+    if (i < 2) wait.result = i == 0 ? 4000 : -5;  // EIO
+    if (i == 2) wait.result = -512;               // interrupted, and goes on
   }
-  hand.wait(hand.writer, hand.in_worker, "fsync", 5, 3, 0, hand.log);
+  hand.wait(hand.writer, hand.in_worker, "fsync", 5, 3, 0, hand.log).result = 0;
   const WaitReport report = make_wait_report(hand.profile, {});
   ASSERT_THAT(report.files, SizeIs(2));
   const FileRow& read = report.files[0];
@@ -202,10 +204,16 @@ TEST(Files, HaveTimesBytesAndStacks) {
   EXPECT_EQ(read.cause, Cause::kFileRead);
   EXPECT_EQ(read.waits.sum().total_ns(), 40'000'000);
   EXPECT_EQ(read.bytes_asked, 4 * 2 * 4096);
+  EXPECT_EQ(read.returned.calls, 2 * 2);
+  EXPECT_EQ(read.returned.bytes, 2 * 4000);
+  EXPECT_EQ(read.returned.failed, 2);
   ASSERT_THAT(read.stacks, SizeIs(1));
   EXPECT_EQ(read.stacks[0].path, "fsync < flush");
+  EXPECT_EQ(read.stacks[0].returned.bytes, 2 * 4000);
   EXPECT_EQ(report.files[1].cause, Cause::kFileSync);
   EXPECT_EQ(report.files[1].bytes_asked, 0);
+  EXPECT_EQ(report.files[1].returned.calls, 1);
+  EXPECT_EQ(report.files[1].returned.bytes, 0);
 }
 
 // Of any profile: the causes and the idle waits hold all of the time, each once.

@@ -10,7 +10,8 @@ namespace {
 using namespace profile;
 
 constexpr const char* kVersion10 = "testdata/version_1_0.fathom";
-constexpr const char* kNewest = "testdata/version_1_1.fathom";
+constexpr const char* kVersion11 = "testdata/version_1_1.fathom";
+constexpr const char* kNewest = "testdata/version_1_2.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -156,6 +157,15 @@ Profile profile_of_version_1_1() {
   return profile;
 }
 
+// And of 1.2: results of the calls that waited.
+Profile profile_of_version_1_2() {
+  Profile profile = profile_of_version_1_1();
+  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+    if (i % 4 == 3) profile.waits[i].result = i % 8 == 3 ? static_cast<std::int64_t>(i) * 512 : -11;
+  }
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -163,7 +173,13 @@ TEST(Golden, RecordingOfVersion10IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion11IsStillRead) {
-  const Profile expected = profile_of_version_1_1();
+  auto read_back = read(kVersion11);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_1());
+}
+
+TEST(Golden, RecordingOfVersion12IsStillRead) {
+  const Profile expected = profile_of_version_1_2();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

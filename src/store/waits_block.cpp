@@ -1,4 +1,4 @@
-// WAIT: fourteen columns. Where a thread waits says nearly everything of why: so facts are differences to
+// WAIT: fifteen columns. Where a thread waits says nearly everything of why: so facts are differences to
 // those of the wait before on the same stack, and times begin where the wait before of the same thread ended.
 // What is left to pay for is how long it ran, waited and queued.
 #include <fmt/format.h>
@@ -30,8 +30,10 @@ enum Column {
   kWakerStack,
   kWeight,
   kFlags,
+  kResult,  // since 1.2
   kColumnCount
 };
+constexpr int kColumnsOf11 = kResult;
 
 constexpr std::uint64_t kBeganBefore = 1, kUnfinished = 2;  // of kFlags
 
@@ -121,6 +123,7 @@ Bytes encode_waits(std::span<const Wait> waits) {
     columns[kWakerStack].push_back(both.waker_stack.encode(wait.waker_stack.value));
     columns[kWeight].push_back(thread.weight.encode(wait.weight));
     columns[kFlags].push_back((wait.began_before ? kBeganBefore : 0) | (wait.unfinished ? kUnfinished : 0));
+    columns[kResult].push_back(wait.result == Wait::kNoResult ? 0 : zigzag(wait.result) + 1);
     thread.end_ns = end_of(wait);
     thread.stack = wait.stack.value;
   }
@@ -137,7 +140,9 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
   if (!in.ok() || count != rows || count > kMaxRows)
     return fail(ErrorKind::kMalformed, fmt::format("{} waits, or {}", count, rows));
   std::vector<ColumnReader> columns;
-  for (int i = 0; i < kColumnCount; ++i) columns.emplace_back(in, count);
+  for (int i = 0; i < kColumnsOf11; ++i) columns.emplace_back(in, count);
+  const bool has_results = in.ok() && in.remaining() != 0;
+  if (has_results) columns.emplace_back(in, count);
   const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
   if (!all_ok()) return fail(ErrorKind::kMalformed, "waits are cut short");
   if (auto charged = loading.charge(count * sizeof(Wait)); !charged) return charged;
@@ -175,6 +180,8 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
     const std::uint64_t flags = columns[kFlags].next();
     wait.began_before = (flags & kBeganBefore) != 0;
     wait.unfinished = (flags & kUnfinished) != 0;
+    if (const std::uint64_t code = has_results ? columns[kResult].next() : 0; code != 0)
+      wait.result = unzigzag(code - 1);
     if (wait.thread.value >= loading.profile.threads.size() && !loading.damaged)
       return refuse(fmt::format("wait {}: no such thread", i));
     if (!ends_in_time(wait)) return refuse(fmt::format("wait {}: ends beyond the end of time", i));

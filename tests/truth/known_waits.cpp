@@ -6,6 +6,7 @@
 #include <sched.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -39,7 +40,7 @@ void leave(double seconds) {
 std::mutex g_lock, g_queue_lock, g_answer_lock;
 std::condition_variable g_filled;
 int g_items = 0;
-int g_pipe[2], g_epoll_pipe[2];
+int g_pipe[2], g_epoll_pipe[2], g_silence[2];
 std::map<std::string, double> g_answer;
 
 // The barrier keeps the call from being the last thing that the function does: it would become a jump,
@@ -67,6 +68,12 @@ SITE wait_for_item() {
 SITE wait_for_pipe() {
   char byte;
   if (read(g_pipe[0], &byte, 1) != 1) abort();
+  STAY;
+}
+// Nobody sends anything: every call fails when its time is over.
+SITE wait_for_nobody() {
+  char bytes[100];
+  if (recv(g_silence[0], bytes, sizeof(bytes), 0) != -1) abort();
   STAY;
 }
 SITE wait_for_epoll() {
@@ -133,6 +140,10 @@ int main(int argc, char** argv) {
   const int fd = open(argv[2], O_RDWR | O_CREAT | O_TRUNC, 0600);
   constexpr std::size_t kSize = 64 << 20;
   if (fd < 0 || pipe(g_pipe) != 0 || pipe(g_epoll_pipe) != 0) return 1;
+  const timeval patience{0, 9000};
+  if (socketpair(AF_UNIX, SOCK_STREAM, 0, g_silence) != 0 ||
+      setsockopt(g_silence[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
+    return 1;
   const std::vector<char> megabyte(1 << 20, 'x');
   for (std::size_t i = 0; i < kSize >> 20; ++i) {
     if (write(fd, megabyte.data(), megabyte.size()) < 0) return 1;
@@ -167,6 +178,7 @@ int main(int argc, char** argv) {
     if (write(g_pipe[1], "x", 1) != 1 || write(g_epoll_pipe[1], "x", 1) != 1) abort();
   }));
   threads.push_back(play("reader", "wait_for_pipe", wait_for_pipe));
+  threads.push_back(play("lonely", "wait_for_nobody", wait_for_nobody));
   threads.push_back(play("loop", "wait_for_epoll", wait_for_epoll));
   threads.push_back(play("poller", "wait_in_poll_below", [] { wait_in_poll_below(200); }));
   threads.push_back(play(

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "base/files.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
@@ -71,6 +72,7 @@ Waited waited(const off_cpu_event_wait& event) {
   wait.peer_address = event.peer_address;
   wait.peer_port = event.peer_port;
   wait.local_port = event.local_port;
+  if (event.result != WAIT_NO_RESULT) wait.result = event.result;
   return wait;
 }
 
@@ -100,7 +102,7 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   engine->skeleton_->rodata->follow_children = options.follow_children;
   auto& programs = engine->skeleton_->progs;
   for (bpf_program* program : {programs.thread_switched, programs.thread_born, programs.thread_woken,
-                               programs.thread_ended, programs.page_faulted})
+                               programs.thread_ended, programs.page_faulted, programs.call_returned})
     bpf_program__set_autoload(program, options.off_cpu);
   bpf_program__set_autoload(programs.sample_cpu, options.cpu);
   bpf_map__set_max_entries(maps.off_cpu_ring, options.off_cpu ? options.ring_bytes : 4096);
@@ -196,7 +198,25 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
   return {};
 }
 
+// The program at the end of system calls runs for those of every process of the machine. So it is there only
+// while the target waits in calls that have a result, and the first such waits, up to the next drain, have
+// none.
+void BpfEngine::watch_results() {
+  constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+  const bool wanted = newest_transfer_ns_ != 0 && newest_wait_ns_ - newest_transfer_ns_ < kPatienceNs;
+  if (wanted == (results_ != nullptr) || (wanted && results_refused_)) return;
+  skeleton_->bss->results_wanted = wanted ? 1 : 0;
+  if (wanted) {
+    results_ = bpf_program__attach(skeleton_->progs.call_returned);
+    results_refused_ = results_ == nullptr;
+    if (results_refused_) skeleton_->bss->results_wanted = 0;
+  } else {
+    bpf_link__destroy(std::exchange(results_, nullptr));
+  }
+}
+
 void BpfEngine::stop() {
+  if (results_ != nullptr) bpf_link__destroy(std::exchange(results_, nullptr));
   for (void* link : links_) bpf_link__destroy(static_cast<bpf_link*>(link));
   links_.clear();
   events_.clear();
@@ -223,6 +243,7 @@ Result<> BpfEngine::drain(std::vector<Event>& out) {
   const int consumed = ring_buffer__consume(rings_);
   drained_ = nullptr;
   if (consumed < 0) return system_error("bpf: reading the ring", -consumed);
+  if (!links_.empty()) watch_results();  // not when all has been detached, and the rest is drained
   return {};
 }
 
@@ -276,6 +297,10 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
       if (size < sizeof(event)) break;
       std::memcpy(&event, data, sizeof(event));
       out.emplace_back(waited(event));
+      const std::uint64_t end_ns = event.out_ns + event.waited_ns + event.queued_ns;
+      engine.newest_wait_ns_ = std::max(engine.newest_wait_ns_, end_ns);
+      if (event.state != 0 && call_has_result(event.system_call))
+        engine.newest_transfer_ns_ = std::max(engine.newest_transfer_ns_, end_ns);
       break;
     }
     case OFF_CPU_EVENT_THREAD_END: {

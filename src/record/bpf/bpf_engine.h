@@ -18,6 +18,7 @@
 #include "wire/off_cpu_events.h"
 
 struct fathom_bpf;
+struct bpf_link;
 struct ring_buffer;
 
 namespace fathom::record {
@@ -78,6 +79,7 @@ class BpfEngine {
  private:
   BpfEngine() = default;
   Result<> open_event(int cpu, const std::function<int(int cpu)>& output_fd);
+  void watch_results();
 
   BpfOptions options_;
   fathom_bpf* skeleton_ = nullptr;
@@ -92,6 +94,10 @@ class BpfEngine {
   std::unique_ptr<TableSpace> tables_;
   std::vector<Event>* drained_ = nullptr;
   std::uint64_t reported_lost_ = 0;
+  bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
+  bool results_refused_ = false;
+  std::uint64_t newest_wait_ns_ = 0,
+                newest_transfer_ns_ = 0;  // ends of waits; of those whose call has a result
 
   static int on_event(void* self, void* data, std::size_t size);
   Result<void*> map_array(int fd, std::size_t size);
