@@ -49,8 +49,8 @@ const volatile u32 cpu_budget = 200;
 /* Wake-ups of waits at least so long are walked on the waker's side. */
 const volatile u64 waker_threshold_ns = 1000000;
 
-/* Set by user space while call_returned is attached: else nobody would tell the result, and waits would be held
- * for nothing. */
+/* Set by user space while call_returned is attached: else nobody would tell the result, and waits would be
+ * held for nothing. */
 volatile u32 results_wanted = 0;
 
 #define TASK_DEAD 0x80
