@@ -1,0 +1,321 @@
+#include "record/heap/collector.h"
+
+#include <algorithm>
+
+namespace fathom::record::heap {
+namespace {
+
+template <class T>
+T load(const T& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+std::uint64_t random_seed() {
+  return __rdtsc() * 0x9e3779b97f4a7c15ull ^ clock_ns(CLOCK_REALTIME);
+}
+
+CollectorOptions with_seed(CollectorOptions options) {
+  if (options.seed == 0) options.seed = random_seed();
+  options.max_sites = std::min(options.max_sites, LiveSet::kMaxSite);
+  return options;
+}
+
+// Ticks take 56 bits in an event; a time that is given in a word of its own may claim more.
+constexpr std::uint64_t kMostTicks = (1ull << 56) - 1;
+
+}  // namespace
+
+Result<Collector> Collector::create(std::span<std::byte> memory, const Moment& now,
+                                    const CollectorOptions& options) {
+  auto rings = RingReader::open(memory);
+  if (!rings) return tl::make_unexpected(rings.error());
+  Collector collector(memory, std::move(*rings), with_seed(options));
+  collector.clock_.add({now.ticks - collector.tsc_base_, now.ns});
+  collector.cut_ = collector.slice_start_ticks_ = now.ticks - collector.tsc_base_;
+  collector.cut_ns_ = collector.slice_start_ns_ = now.ns;
+  return collector;
+}
+
+Collector::Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options)
+    : shared_(reinterpret_cast<tracer_shared*>(memory.data())),
+      rings_(std::move(rings)),
+      options_(options),
+      tsc_base_(shared_->tsc_base),
+      stacks_(options.seed, options.max_stacks),
+      sites_(options.max_sites, options.by_thread),
+      live_(options.seed),
+      ring_states_(rings_.ring_count()),
+      slice_ns_(options.first_slice_ns) {
+  pending_.reserve(kPending);
+}
+
+Round Collector::drain(const Moment& now) {
+  Round round;
+  const std::uint64_t cut = std::max(now.ticks - tsc_base_, cut_);
+  clock_.add({cut, now.ns});
+  epoch_ = load(shared_->table_epoch);
+  stacks_.next_round();
+  const RingReader::Round read = rings_.drain(cut, [&](const TracerEvent& event) { take(event, round); });
+  apply_pending();
+  cut_ = cut;
+  cut_ns_ = std::max(now.ns, cut_ns_);
+  round.events = read.events;
+  round.hurry = read.hurry;
+  __atomic_store_n(&shared_->heartbeat, cut, __ATOMIC_RELAXED);
+  return round;
+}
+
+void Collector::take(const TracerEvent& event, Round& round) {
+  if (event.kind == TRACER_EVENT_STACK) return take_stack(event, round);
+  if (event.kind == TRACER_EVENT_THREAD) {
+    round.threads.push_back(static_cast<std::int32_t>(event.tid));
+    return;
+  }
+  ++counters_.events;
+  Pending& pending = pending_.emplace_back();
+  pending.ticks = event.ticks;
+  pending.block = event.block;
+  pending.size = event.size;
+  pending.old_block = event.old_block;
+  pending.ticks_before = event.ticks_before;
+  pending.ring = event.ring;
+  pending.tid = event.tid;
+  pending.mean = event.mean;
+  pending.kind = event.kind;
+  pending.site = 0;
+  live_.prefetch(event.block);
+  if (event.kind == TRACER_EVENT_REALLOC) live_.prefetch(event.old_block);
+  if (event.kind != TRACER_EVENT_FREE) {
+    pending.site = site_of(event);
+    sites_.prefetch(pending.site);
+  }
+  if (pending_.size() == kPending) apply_pending();
+}
+
+void Collector::take_stack(const TracerEvent& event, Round& round) {
+  std::uint32_t stack = 0;
+  const std::span words(event.addresses, std::size_t{event.count} * sizeof(std::uint64_t));
+  if (!stacks_.add(event.stack, words, event.end, epoch_, stack)) return;
+  NewStack seen{stack, event.end, std::vector<std::uint64_t>(event.count)};
+  if (event.count != 0) std::memcpy(seen.addresses.data(), words.data(), words.size());
+  round.stacks.push_back(std::move(seen));
+}
+
+std::uint32_t Collector::site_of(const TracerEvent& event) {
+  const std::uint32_t allocator = TRACER_BLOCK_ALLOCATOR(event.block) % TRACER_ALLOCATORS;
+  StackTable::Known* known = event.stack == 0 ? nullptr : stacks_.find(event.stack);
+  if (known == nullptr || known->stack == 0) {
+    ++counters_.unwalked;
+    return sites_.site({0, event.tid, allocator});
+  }
+  if (stacks_.end_of(known->stack) != WALK_ROOT) ++counters_.incomplete;
+  if (known->site == 0 || !sites_.is(known->site, allocator, event.tid))
+    known->site = sites_.site({known->stack, event.tid, allocator});
+  return known->site;
+}
+
+void Collector::apply_pending() {
+  for (const Pending& event : pending_) apply(event);
+  pending_.clear();
+}
+
+void Collector::apply(const Pending& event) {
+  switch (event.kind) {
+    case TRACER_EVENT_ALLOC:
+    case TRACER_EVENT_SAMPLE:
+      return allocate(event);
+    case TRACER_EVENT_FREE:
+      return free(event.block, event.ticks, event);
+    case TRACER_EVENT_REALLOC:
+      return reallocate(event);
+    default:
+      return resize(event);
+  }
+}
+
+Collector::RingState& Collector::state_of(std::uint32_t ring, std::uint32_t tid) {
+  RingState& state = ring_states_[ring];
+  if (state.tid != tid) state = {tid, 0};
+  return state;
+}
+
+void Collector::allocate(const Pending& event) {
+  ++counters_.allocations;
+  LiveBlock block;
+  block.ticks = std::min(event.ticks, kMostTicks);
+  block.size = event.size;
+  block.site = event.site;
+  if (event.kind == TRACER_EVENT_SAMPLE) block.mean = mean_number(event.mean);
+  const std::uint64_t key = event.block;
+  if (key == 0) return;
+  LiveBlock old;
+  if (live_.size() >= options_.max_live_blocks) {
+    // It counts as allocated, and as freed at once: what is live is too small by what was not followed.
+    ++counters_.not_followed;
+    const Weight weight = weight_of(block);
+    sites_.allocate(block.site, weight, block.size, event.ticks);
+    sites_.free(block.site, weight, {UINT64_MAX, 0, false, true});
+    return;
+  }
+  if (live_.put(key, block, old)) {
+    // Its free was not seen, or stands further behind: in a realloc that has not been written yet.
+    ++counters_.unseen_frees;
+    book_free(old, event.ticks, false);
+  }
+  sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
+  state_of(event.ring, event.tid).last_block = key;
+}
+
+void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& event) {
+  ++counters_.frees;
+  LiveBlock freed;
+  switch (live_.take(block, ticks, freed)) {
+    case LiveSet::Taken::kTaken: {
+      RingState& state = state_of(event.ring, event.tid);
+      const bool temporary = state.last_block == block && freed.mean == 0;
+      if (temporary) state.last_block = 0;
+      return book_free(freed, ticks, temporary);
+    }
+    case LiveSet::Taken::kUnknown:
+      ++counters_.unknown_frees;
+      return;
+    case LiveSet::Taken::kNewer:
+      ++counters_.late_frees;
+      if (counters_.unseen_frees != 0) --counters_.unseen_frees;
+      return;
+  }
+}
+
+void Collector::book_free(const LiveBlock& block, std::uint64_t ticks, bool temporary) {
+  Sites::Freed freed;
+  freed.lifetime_ticks = ticks > block.ticks ? ticks - block.ticks : 0;
+  freed.lifetime_ns =
+      static_cast<std::uint64_t>(static_cast<double>(freed.lifetime_ticks) * clock_.ns_per_tick());
+  freed.temporary = temporary;
+  freed.in_slice = block.ticks >= slice_start_ticks_;
+  sites_.free(block.site, weight_of(block), freed);
+}
+
+// The old block was freed at some time between before and after; before is when another thread could first
+// have been given its address.
+void Collector::reallocate(const Pending& event) {
+  if (event.old_block != 0) free(event.old_block, std::min(event.ticks_before, event.ticks), event);
+  if (event.block != 0) allocate(event);
+}
+
+void Collector::resize(const Pending& event) {
+  LiveBlock old;
+  Pending now = event;
+  if (live_.take(event.block, event.ticks, old) == LiveSet::Taken::kTaken) {
+    book_free(old, event.ticks, false);
+    if (sites_.key(now.site).stack == 0) now.site = old.site;
+  } else {
+    ++counters_.unknown_frees;
+  }
+  allocate(now);
+}
+
+std::uint8_t Collector::mean_number(std::uint32_t mean) {
+  counters_.mean = mean;
+  for (std::size_t i = means_.size(); i-- > 1;)
+    if (means_[i] == mean) return static_cast<std::uint8_t>(i);
+  // The mean adapts by doubling, so there are a few; hostile ones beyond 255 take the nearest.
+  if (means_.size() < 256) {
+    means_.push_back(mean);
+    return static_cast<std::uint8_t>(means_.size() - 1);
+  }
+  const auto distance = [&](std::uint32_t known) { return known > mean ? known - mean : mean - known; };
+  const auto nearest = std::min_element(means_.begin() + 1, means_.end(),
+                                        [&](auto a, auto b) { return distance(a) < distance(b); });
+  return static_cast<std::uint8_t>(nearest - means_.begin());
+}
+
+std::optional<Slice> Collector::slice(bool last) {
+  if (!last && cut_ns_ < slice_start_ns_ + slice_ns_) return std::nullopt;
+  Slice slice;
+  slice.start_ns = slice_start_ns_;
+  slice.end_ns = cut_ns_;
+  slice.peak_ns = std::clamp(ns_of(sites_.slice_peak().ticks), slice.start_ns, slice.end_ns);
+  slice.peak_bytes = sites_.slice_peak().sum.bytes;
+  slice.live = sites_.live();
+  slice.first_new_site = sites_told_;
+  for (; sites_told_ < sites_.size(); ++sites_told_) slice.new_sites.push_back(sites_.key(sites_told_));
+  std::vector<std::uint32_t> changed = sites_.changed();
+  std::sort(changed.begin(), changed.end());
+  for (const std::uint32_t site : changed) {
+    const SiteVariances& variances = sites_.variances(site);
+    slice.rows.push_back(
+        {site, sites_.slice(site), variances.allocated, variances.freed, variances.churn.bytes});
+  }
+  sites_.next_slice(cut_);
+  slice_start_ticks_ = cut_;
+  slice_start_ns_ = cut_ns_;
+  rows_ += static_cast<std::uint32_t>(slice.rows.size());
+  if (++slices_ >= options_.slices_per_length || rows_ >= options_.rows_per_length) {
+    slices_ = rows_ = 0;
+    slice_ns_ *= 2;
+  }
+  return slice;
+}
+
+Summary Collector::summary() const {
+  Summary summary;
+  summary.peak_ns = ns_of(sites_.peak().ticks);
+  summary.peak = sites_.peak().sum;
+  std::vector<std::array<Sum, 65>> ages;
+  std::vector<std::uint32_t> place(sites_.size());  // of a site in ages, from 1
+  live_.for_each([&](std::uint64_t, const LiveBlock& block) {
+    std::uint32_t& at = place[block.site];
+    if (at == 0) {
+      ages.emplace_back();
+      at = static_cast<std::uint32_t>(ages.size());
+    }
+    const std::uint64_t ticks = cut_ > block.ticks ? cut_ - block.ticks : 0;
+    const auto ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * clock_.ns_per_tick());
+    ages[at - 1][bucket_of(ns)].add(weight_of(block).sum);
+  });
+  for (std::uint32_t site = 0; site < sites_.size(); ++site) {
+    SiteSummary row;
+    row.site = site;
+    row.peak = sites_.at_peak(site);
+    row.peak_variance = sites_.variance_at_peak(site);
+    row.longest_ns =
+        static_cast<std::uint64_t>(static_cast<double>(sites_.longest_ticks(site)) * clock_.ns_per_tick());
+    const auto put = [](std::vector<Bucket>& to) {
+      return [&to](unsigned bucket, const Sum& sum) {
+        to.push_back({static_cast<std::uint8_t>(bucket), sum});
+      };
+    };
+    sites_.for_each_bucket(site, Histogram::kSize, put(row.sizes));
+    sites_.for_each_bucket(site, Histogram::kLifetime, put(row.lifetimes_ns));
+    if (place[site] != 0)
+      for (unsigned bucket = 0; bucket <= 64; ++bucket)
+        if (const Sum& sum = ages[place[site] - 1][bucket]; sum.blocks != 0)
+          row.ages_ns.push_back({static_cast<std::uint8_t>(bucket), sum});
+    if (!row.sizes.empty() || !row.lifetimes_ns.empty()) summary.sites.push_back(std::move(row));
+  }
+  return summary;
+}
+
+Counters Collector::counters() const {
+  Counters counters = counters_;
+  counters.merged = sites_.merged() + stacks_.refused();
+  counters.rings_given_up = rings_.rings_given_up();
+  counters.lost_ring_full = rings_.lost();
+  counters.waited_ns =
+      static_cast<std::uint64_t>(std::min(1e18, static_cast<double>(rings_.waited()) * clock_.ns_per_tick()));
+  counters.lost_no_ring = load(shared_->lost_no_ring);
+  counters.lost_no_slot = load(shared_->lost_no_slot);
+  counters.lost_throwing = load(shared_->lost_throwing);
+  counters.lost_set_full = load(shared_->lost_set_full);
+  counters.nested = load(shared_->nested);
+  counters.switched_off = load(shared_->switched_off) != 0;
+  return counters;
+}
+
+std::uint64_t Collector::memory_bytes() const {
+  return sizeof(*this) + live_.memory_bytes() + sites_.memory_bytes() + stacks_.memory_bytes() +
+         rings_.memory_bytes();
+}
+
+}  // namespace fathom::record::heap

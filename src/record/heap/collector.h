@@ -1,0 +1,188 @@
+// The events of the heap tracer -> what is live, and what happened where in which slice of time. Reads rings
+// and adds up; makes no names, writes no files. Floor 2: stacks are numbers here and addresses once, and
+// whoever owns the profile turns them into its rows (capture).
+//
+// How it is used, in one thread:
+//   every 20 ms (less if the round says hurry)   round = collector.drain(now)
+//       resolve round.stacks at once: their addresses are told only now, and mean what is mapped now
+//       look at the names of round.threads at once: they may be gone soon
+//   every second   if (auto slice = collector.slice(now)) put its sites and rows into the profile
+//                  collector.release_rings(lives)
+//   at the end     drain, slice(now, true), summary(now)
+// A killed recording keeps all slices that were written. Slices get longer with the recording, so that their
+// number stays bounded: 1 s at first, twice that after each 512 slices or 262,144 rows.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "record/heap/live_set.h"
+#include "record/heap/ring_reader.h"
+#include "record/heap/sites.h"
+#include "record/heap/stack_table.h"
+#include "record/heap/tick_clock.h"
+#include "wire/heap_tracer.h"
+
+namespace fathom::record::heap {
+
+struct CollectorOptions {
+  bool by_thread = true;  // a site is also its allocating thread's
+  std::uint32_t max_sites = 1u << 16;
+  std::uint32_t max_stacks = 1u << 17;
+  std::uint64_t max_live_blocks = 1ull << 26;  // 2.3 GB; further ones count as allocated and are not followed
+  std::uint64_t first_slice_ns = 1'000'000'000;
+  std::uint32_t slices_per_length = 512, rows_per_length = 1u << 18;
+  std::uint64_t seed = 0;  // of the hashes; 0: at random
+};
+
+// A stack that was not seen before.
+struct NewStack {
+  std::uint32_t stack = 0;               // counted from 1; sites name it
+  std::uint8_t end = 0;                  // enum walk_end
+  std::vector<std::uint64_t> addresses;  // leaf first, as in tracer_event_stack
+};
+
+struct Round {
+  std::uint64_t events = 0;
+  bool hurry = false;
+  std::vector<NewStack> stacks;
+  std::vector<std::int32_t> threads;  // tids, in the target's pid namespace, that took a ring
+};
+
+struct SliceRow {
+  std::uint32_t site = 0;
+  SiteSlice sums;
+  Sum allocated_variance, freed_variance;
+  double churn_variance = 0;  // of bytes
+};
+// Sites are numbered from 0 in the order in which they appear; site 0 is there from the start and stands for
+// what found no room in the tables.
+struct Slice {
+  std::uint64_t start_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t peak_ns = 0;
+  double peak_bytes = 0;
+  Sum live;                          // at its end
+  std::uint32_t first_new_site = 0;  // this one and all after it are new since the slice before
+  std::vector<SiteKey> new_sites;
+  std::vector<SliceRow> rows;  // by site
+};
+
+struct Bucket {
+  std::uint8_t bucket = 0;  // as bucket_of()
+  Sum sum;
+};
+struct SiteSummary {
+  std::uint32_t site = 0;
+  Sum peak, peak_variance;
+  std::uint64_t longest_ns = 0;
+  std::vector<Bucket> sizes, lifetimes_ns, ages_ns;  // ages: of what is live now
+};
+// Of all time so far.
+struct Summary {
+  std::uint64_t peak_ns = 0;
+  Sum peak;
+  std::vector<SiteSummary> sites;  // all that have anything to tell
+};
+
+// What became of events.
+struct Counters {
+  std::uint64_t events = 0;  // records taken out of the rings, without those of threads and stacks
+  std::uint64_t allocations = 0, frees = 0;
+  std::uint64_t unknown_frees = 0;  // of blocks that were there before us
+  std::uint64_t unseen_frees = 0;   // an address was handed out again though nobody had freed it
+  std::uint64_t late_frees = 0;     // overtaken by the next allocation of the same address, as it may be
+  std::uint64_t unwalked = 0, incomplete = 0;  // allocations without a stack, or without all of it
+  std::uint64_t not_followed = 0;              // allocations beyond max_live_blocks
+  std::uint64_t merged = 0;                    // sites or stacks that found no room
+  std::uint64_t rings_given_up = 0;
+  // The tracer's own; see wire/heap_tracer.h.
+  std::uint64_t lost_ring_full = 0, lost_no_ring = 0, lost_no_slot = 0, lost_throwing = 0, lost_set_full = 0;
+  std::uint64_t nested = 0, waited_ns = 0;
+  std::uint32_t mean = 0;  // that samples were drawn with last
+  bool switched_off = false;
+  bool operator==(const Counters&) const = default;
+};
+
+class Collector {
+ public:
+  // `memory` starts with struct tracer_shared, which has its tsc_base; it outlives the collector.
+  static Result<Collector> create(std::span<std::byte> memory, const Moment& now,
+                                  const CollectorOptions& options = {});
+
+  // Takes what was stamped up to `now` (raw ticks) out of the rings, and says by the heartbeat that somebody
+  // does.
+  Round drain(const Moment& now);
+  // Closes the slice that lasted until the round before, if it is long enough, or if it is the `last` one.
+  std::optional<Slice> slice(bool last = false);
+  Summary summary() const;
+  // Rings of threads that have ended can be others'. Asks once per thread that owns an empty ring.
+  void release_rings(const std::function<bool(std::int32_t tid)>& lives) { rings_.release(lives); }
+
+  Counters counters() const;
+  Sum live() const { return sites_.live(); }
+  std::uint64_t live_blocks_followed() const { return live_.size(); }
+  std::uint8_t end_of(std::uint32_t stack) const { return stacks_.end_of(stack); }
+  std::uint64_t memory_bytes() const;
+  // Visits the blocks that are followed now: (block, LiveBlock).
+  template <class Visit>
+  void for_each_live(const Visit& visit) const {
+    live_.for_each(visit);
+  }
+
+ private:
+  // An event that waits for its place in the cache.
+  struct Pending {
+    std::uint64_t ticks, block, size, old_block, ticks_before;
+    std::uint32_t ring, tid, site, mean;
+    std::uint8_t kind;
+  };
+  static constexpr std::size_t kPending = 64;
+  struct RingState {
+    std::uint32_t tid = 0;
+    std::uint64_t last_block = 0;  // that its thread allocated
+  };
+
+  Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options);
+  void take(const TracerEvent& event, Round& round);
+  void take_stack(const TracerEvent& event, Round& round);
+  std::uint32_t site_of(const TracerEvent& event);
+  void apply_pending();
+  void apply(const Pending& event);
+  void allocate(const Pending& event);
+  void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
+  void reallocate(const Pending& event);
+  void resize(const Pending& event);
+  void book_free(const LiveBlock& block, std::uint64_t ticks, bool temporary);
+  RingState& state_of(std::uint32_t ring, std::uint32_t tid);
+  std::uint8_t mean_number(std::uint32_t mean);
+  Weight weight_of(const LiveBlock& block) const {
+    return block.mean == 0 ? exact_weight(block.size) : sampled_weight(block.size, means_[block.mean]);
+  }
+  std::uint64_t ns_of(std::uint64_t ticks) const { return clock_.ns(ticks); }
+
+  tracer_shared* shared_;
+  RingReader rings_;
+  CollectorOptions options_;
+  std::uint64_t tsc_base_;
+  TickClock clock_;  // of ticks since tsc_base
+  StackTable stacks_;
+  Sites sites_;
+  LiveSet live_;
+  std::vector<RingState> ring_states_;
+  std::vector<Pending> pending_;
+  std::vector<std::uint32_t> means_ = {0};  // [0] is exact
+  Counters counters_;
+  std::uint32_t epoch_ = 0;
+  std::uint64_t cut_ = 0, cut_ns_ = 0;
+  std::uint64_t slice_start_ticks_ = 0, slice_start_ns_ = 0;
+  std::uint64_t slice_ns_;
+  std::uint32_t slices_ = 0, rows_ = 0;  // of this length
+  std::uint32_t sites_told_ = 0;
+};
+
+}  // namespace fathom::record::heap

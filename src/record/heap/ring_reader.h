@@ -1,0 +1,140 @@
+// The rings of the tracer -> its events in the order of their ticks. The memory is the target's as much as
+// ours: whatever it writes there, at whatever moment, nothing here crashes or hangs. So geometry is copied
+// once and validated, data is copied out before it is looked at, and a ring whose content makes no sense is
+// given up and counted.
+//
+// A round takes the records that were stamped before it began (the cut) and were in the rings by then. That
+// suffices for the order that matters: a free is in its ring before the block can be handed out again, and
+// an allocation is in its ring before its block can be freed. So whoever sees an event that is stamped before
+// the cut finds everything that led to it in the rings, however late its thread was in writing it; such a
+// record comes a round later than its neighbours in time, and nothing that depends on it came before. Sorting
+// all of time would need to wait for the slowest thread instead.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "wire/heap_tracer.h"
+
+namespace fathom::record::heap {
+
+// One record, copied out of its ring. Which fields mean something depends on the kind.
+struct TracerEvent {
+  std::uint64_t ticks = 0;  // since tracer_shared::tsc_base
+  std::uint64_t block = 0;  // address | allocator << 56; of a realloc the new block
+  std::uint64_t size = 0;
+  std::uint64_t old_block = 0, ticks_before = 0;  // realloc
+  const std::byte* addresses = nullptr;           // stack: `count` words, valid during the call, unaligned
+  std::uint32_t stack = 0, mean = 0;
+  std::uint32_t ring = 0;   // below RingReader::ring_count()
+  std::uint32_t tid = 0;    // of the thread that owns the ring now; 0: not told yet
+  std::uint16_t count = 0;  // of addresses
+  std::uint8_t kind = 0;    // enum tracer_event_kind, one of them
+  std::uint8_t end = 0;     // enum walk_end
+};
+
+class RingReader {
+ public:
+  // `memory` starts with struct tracer_shared, is aligned to 8 bytes and outlives the reader.
+  static Result<RingReader> open(std::span<std::byte> memory);
+
+  struct Round {
+    std::uint64_t events = 0;
+    bool hurry = false;  // a ring was more than a quarter full: come again sooner
+  };
+  // Calls take(const TracerEvent&) for each record that is stamped up to `cut` and was there when the round
+  // began. `cut` is the counter, less tsc_base, before the call; it never goes back.
+  template <class Take>
+  Round drain(std::uint64_t cut, const Take& take) {
+    Round round;
+    round.hurry = begin(cut);
+    TracerEvent event;
+    while (!order_.empty()) {
+      const std::uint32_t index = order_.front().ring;
+      std::pop_heap(order_.begin(), order_.end(), later);
+      order_.pop_back();
+      // All of this ring that comes before the first record of the next one.
+      const Head limit = order_.empty() ? Head{cut, UINT32_MAX} : order_.front();
+      Ring& ring = rings_[index];
+      while (ready(ring)) {
+        const Head head{ring.ticks, index};
+        if (later(head, limit)) {
+          if (ring.ticks <= cut) put_back(head);
+          break;
+        }
+        if (!decode(ring, event)) break;
+        event.ring = index;
+        ++round.events;
+        take(static_cast<const TracerEvent&>(event));
+      }
+    }
+    return round;
+  }
+
+  // Gives the rings back whose owner has ended (`lives` says so) and that are empty.
+  std::uint32_t release(const std::function<bool(std::int32_t tid)>& lives);
+
+  std::uint32_t ring_count() const { return static_cast<std::uint32_t>(rings_.size()); }
+  std::uint32_t rings_given_up() const { return given_up_; }
+  // As the tracer counts them, of all rings: records that found no room, ticks that threads waited for it.
+  std::uint64_t lost() const;
+  std::uint64_t waited() const;
+  std::uint64_t memory_bytes() const;
+
+ private:
+  struct Ring {
+    tracer_ring* shared = nullptr;
+    const std::byte* data = nullptr;
+    std::uint64_t tail = 0;       // ours: what stands in the shared memory is only what we told the target
+    std::uint64_t head = 0;       // when the round began
+    std::vector<std::byte> copy;  // what was taken out of the ring: bytes at..end are not read yet
+    std::size_t at = 0, end = 0;
+    std::uint64_t first = 0;  // word of the next record
+    std::uint64_t ticks = 0;  // of the next record, and never less than of the one before
+    std::uint32_t tid = 0;
+    std::uint32_t ahead = 0;  // rounds in which its next record was stamped after the cut
+    bool bad = false;
+    bool peeked = false;  // first and ticks are of the record at `at`
+  };
+  struct Head {
+    std::uint64_t ticks;
+    std::uint32_t ring;
+  };
+  // Of equal times by ring, so that the order is the same each time.
+  static bool later(const Head& a, const Head& b) {
+    return a.ticks != b.ticks ? a.ticks > b.ticks : a.ring > b.ring;
+  }
+
+  RingReader() = default;
+  bool begin(std::uint64_t cut);
+  void put_back(const Head& head) {
+    order_.push_back(head);
+    std::push_heap(order_.begin(), order_.end(), later);
+  }
+  // The next record's first word and ticks are there; false: no more in this round.
+  bool ready(Ring& ring) {
+    if (ring.peeked) return true;
+    if (ring.bad || (ring.end - ring.at < sizeof(std::uint64_t) && !refill(ring, sizeof(std::uint64_t))))
+      return false;
+    std::memcpy(&ring.first, ring.copy.data() + ring.at, sizeof(ring.first));
+    ring.ticks = std::max(ring.ticks, TRACER_TICKS(ring.first));
+    ring.peeked = true;
+    return true;
+  }
+  bool decode(Ring& ring, TracerEvent& event);
+  bool refill(Ring& ring, std::size_t wanted);
+  bool give_up(Ring& ring);
+
+  std::vector<Ring> rings_;
+  std::vector<Head> order_;  // a heap, the earliest in front
+  std::uint64_t ring_bytes_ = 0;
+  std::uint32_t given_up_ = 0;
+};
+
+}  // namespace fathom::record::heap
