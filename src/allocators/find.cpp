@@ -226,9 +226,9 @@ Found find(const elf::ElfFile& file, const elf::ElfFile* twin) {
 }
 
 std::span<const std::byte> code_of(const elf::ElfFile& file, const Function& function) {
-  constexpr std::uint64_t kAlignment = 16;
+  constexpr std::uint64_t kAlignment = 16, kShort = 9;  // an endbr64 and the five bytes of a jump
   std::uint64_t size = function.size;
-  if (size < kAlignment && function.address.value % kAlignment == 0) size = kAlignment;
+  if (size < kShort && function.address.value % kAlignment == 0) size = kAlignment;
   const auto bytes = file.bytes_from(function.address);
   if (bytes.size() < function.size) return {};
   return bytes.first(std::min<std::uint64_t>(bytes.size(), size));
