@@ -1,0 +1,103 @@
+#include "inject/journal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "process/status.h"
+
+namespace fathom::inject {
+namespace {
+
+enum class Place : std::uint8_t { kBefore, kAfter, kForeign, kGone };
+
+// What stands in the target where the entry says. A write that was cut short by our death leaves a mixture.
+Place look(const RemoteMemory& memory, const tracer_journal_entry& entry) {
+  std::array<std::byte, sizeof(entry.before)> now{};
+  const std::span<std::byte> bytes(now.data(), entry.length);
+  if (!memory.read({entry.address}, bytes)) return Place::kGone;  // its module was unloaded
+  if (std::memcmp(now.data(), entry.before, entry.length) == 0) return Place::kBefore;
+  for (std::size_t i = 0; i < entry.length; ++i) {
+    const auto value = std::to_integer<u8>(now[i]);
+    if (value != entry.before[i] && value != entry.after[i]) return Place::kForeign;
+  }
+  return Place::kAfter;
+}
+
+Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenBack& done) {
+  switch (look(memory, entry)) {
+    case Place::kForeign:
+      done.foreign.push_back(fmt::format("0x{:x}", entry.address));
+      return {};
+    case Place::kAfter:
+      if (auto written = memory.write({entry.address}, std::as_bytes(std::span(entry.before, entry.length)));
+          !written)
+        return written;
+      ++(entry.door == TRACER_DOOR_SLOT ? done.slots : done.entries);
+      break;
+    case Place::kBefore:
+    case Place::kGone:
+      break;
+  }
+  __atomic_store_n(&entry.in, 0, __ATOMIC_RELEASE);
+  return {};
+}
+
+}  // namespace
+
+Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal) {
+  TakenBack done;
+  const auto is_in = [](const tracer_journal_entry& entry, tracer_door door) {
+    return entry.in != 0 && entry.door == door && entry.length != 0 && entry.length <= sizeof(entry.before);
+  };
+  for (auto& entry : journal)
+    if (is_in(entry, TRACER_DOOR_SLOT))
+      if (auto restored = restore(target.memory, entry, done); !restored)
+        return tl::unexpected<Error>(restored.error());
+  if (std::none_of(journal.begin(), journal.end(),
+                   [&](const auto& entry) { return is_in(entry, TRACER_DOOR_ENTRY); }))
+    return done;
+
+  // A thread cannot stand between the bytes of a jump, and one in a trampoline ends in the function, which is
+  // whole again: nobody has to be moved.
+  auto restored = in_tracing_thread([&]() -> Result<> {
+    const InFront front;
+    auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);
+    if (!stopped) return tl::unexpected<Error>(stopped.error());
+    for (auto& entry : journal)
+      if (is_in(entry, TRACER_DOOR_ENTRY))
+        if (auto one = restore(target.memory, entry, done); !one) return one;
+    return {};
+  });
+  if (!restored) return tl::unexpected<Error>(restored.error());
+  return done;
+}
+
+std::optional<process::MapEntry> find_shared(std::span<const process::MapEntry> maps) {
+  for (const auto& entry : maps)
+    if (entry.path == kSharedPath && entry.shared && entry.offset.value == 0) return entry;
+  return std::nullopt;
+}
+
+Result<std::unique_ptr<tracer_shared>> read_head(const RemoteMemory& memory,
+                                                 const process::MapEntry& shared) {
+  auto head = std::make_unique<tracer_shared>();
+  if (auto done = memory.read(shared.start, std::as_writable_bytes(std::span(head.get(), 1))); !done)
+    return tl::unexpected<Error>(done.error());
+  const bool known = head->magic == TRACER_MAGIC && head->version == TRACER_VERSION &&
+                     head->header_bytes == sizeof(tracer_shared) && head->journal_count <= TRACER_JOURNAL &&
+                     head->own_count <= TRACER_OWN_MAPPINGS;
+  if (!known)
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("the tracer at 0x{:x} is of another version of fathom", shared.start.value),
+                "use the fathom that put it there, or restart the program");
+  return head;
+}
+
+bool profiler_lives(const tracer_shared& head) {
+  const auto stat = process::read_stat(head.profiler_pid);
+  return stat && stat->start_ticks == head.profiler_start && stat->state != 'Z' && stat->state != 'X';
+}
+
+}  // namespace fathom::inject

@@ -1,0 +1,46 @@
+// Where in the target's address space the tracer's mappings go, and where its code holds the instructions
+// that system calls are borrowed from. Pure but for the reading of code.
+//
+// Addresses are chosen here, and not by the target's kernel, so that they can be written down before the
+// mapping is made. The middle of a gap is chosen: what grows (heap upwards, mappings and stacks downwards)
+// has farthest to go.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "inject/remote_memory.h"
+#include "process/maps.h"
+
+namespace fathom::inject {
+
+inline constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to = kPage) {
+  return (value + to - 1) / to * to;
+}
+
+struct AddressRange {
+  ProcessAddress start, end;
+};
+
+// Room for `bytes` in a gap between `maps`, inside `within`; page-aligned, and at least a page away from
+// everything. nullopt if there is none.
+std::optional<ProcessAddress> find_room(std::span<const process::MapEntry> maps, std::uint64_t bytes,
+                                        AddressRange within);
+
+// Where code must stand so that rel32 reaches from there all of `module`, and back.
+AddressRange in_reach(AddressRange module, std::uint64_t bytes);
+
+// Instructions of the target that a borrowed thread runs on.
+struct Gadgets {
+  ProcessAddress call;                     // `syscall`, followed by `ret` if `way_back` is set
+  std::optional<ProcessAddress> way_back;  // mov $15,%eax; syscall: rt_sigreturn
+};
+// kUnsupported if the target holds no `syscall` instruction.
+Result<Gadgets> find_gadgets(std::span<const process::MapEntry> maps, const RemoteMemory& memory);
+
+}  // namespace fathom::inject

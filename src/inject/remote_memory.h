@@ -1,0 +1,47 @@
+// The memory of another process, through /proc/PID/mem: no mapping needs to allow it, so that text and
+// relocated read-only data can be written without ever being writable in the target. The descriptor belongs
+// to the memory, not to the pid: after an exec in the target it reaches nothing any more.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+
+#include "base/address.h"
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace fathom::inject {
+
+class RemoteMemory {
+ public:
+  static Result<RemoteMemory> open(int pid);
+
+  // How many bytes could be read, from the start on.
+  std::size_t read_some(ProcessAddress address, std::span<std::byte> out) const;
+  Result<> read(ProcessAddress address, std::span<std::byte> out) const;
+  // Eight aligned bytes arrive as one store: the kernel copies them with one instruction.
+  Result<> write(ProcessAddress address, std::span<const std::byte> bytes) const;
+
+  template <class T>
+  Result<T> get(ProcessAddress address) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    T value{};
+    if (auto done = read(address, std::as_writable_bytes(std::span(&value, 1))); !done)
+      return tl::unexpected<Error>(done.error());
+    return value;
+  }
+  template <class T>
+  Result<> put(ProcessAddress address, const T& value) const {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return write(address, std::as_bytes(std::span(&value, 1)));
+  }
+
+ private:
+  RemoteMemory(int pid, Fd fd) : pid_(pid), fd_(std::move(fd)) {}
+  int pid_;
+  Fd fd_;
+};
+
+}  // namespace fathom::inject

@@ -1,0 +1,37 @@
+// The process that a tracer goes into: who may be traced, and what all steps need of it.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "inject/placement.h"
+#include "inject/remote_call.h"
+#include "inject/remote_memory.h"
+#include "inject/tracer.h"
+
+namespace fathom::inject {
+
+// The name of the shared memory, as the target's /proc/PID/maps shows it.
+inline constexpr std::string_view kSharedName = "fathom-heap";
+inline constexpr std::string_view kSharedPath = "/memfd:fathom-heap";
+
+struct Target {
+  int pid;
+  RemoteMemory memory;
+  Gadgets gadgets;
+  int seccomp;  // as in /proc/PID/status
+  Stops stops;
+
+  // Refuses, with a remedy, what cannot be traced; touches nothing.
+  static Result<Target> open(int pid);
+  // Lets `calls` make system calls in an idle thread, the only one that stops. `calls` runs at most once.
+  Result<> borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls);
+};
+
+// Its program is for x86-64.
+Result<> check_machine(int pid);
+// Everything that Target::open() refuses for, but for a tracer that is in already.
+Result<> check_traceable(int pid);
+
+}  // namespace fathom::inject
