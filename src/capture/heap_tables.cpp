@@ -1,0 +1,134 @@
+#include "capture/heap_tables.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace fathom::capture {
+namespace {
+
+using namespace profile;
+
+HeapSum sum_of(const record::heap::Sum& sum) {
+  return {sum.blocks, sum.bytes};
+}
+HeapVariance variance_of(const record::heap::Sum& sum) {
+  return {sum.blocks, sum.bytes};
+}
+void add(HeapSum& sum, const record::heap::Sum& more) {
+  sum.blocks += more.blocks;
+  sum.bytes += more.bytes;
+}
+
+}  // namespace
+
+HeapTables::HeapTables(Profile& profile, const Heap& heap)
+    : profile_(profile), heap_{static_cast<std::uint32_t>(profile.heap.heaps.size())} {
+  profile_.heap.heaps.push_back(heap);
+}
+
+void HeapTables::allocator(std::uint32_t number, HeapAllocatorId id) {
+  if (number < allocators_.size()) allocators_[number] = id;
+}
+
+void HeapTables::stack(std::uint32_t stack, StackId id, WalkEnd end) {
+  if (stack >= stacks_.size()) stacks_.resize(std::size_t{stack} + 1);
+  stacks_[stack] = {id, end};
+}
+
+HeapSiteId HeapTables::site(const record::heap::SiteKey& key, ThreadId thread) {
+  HeapSite row;
+  row.heap = heap_;
+  row.allocator = allocators_[key.allocator % allocators_.size()];
+  row.thread = thread;
+  if (key.stack < stacks_.size()) {
+    row.stack = stacks_[key.stack].stack;
+    row.end = stacks_[key.stack].end;
+  }
+  const auto next = HeapSiteId{static_cast<std::uint32_t>(profile_.heap.sites.size())};
+  const auto [found, added] = ids_.emplace(row, next);
+  if (added) profile_.heap.sites.push_back(row);
+  return found->second;
+}
+
+void HeapTables::add(const record::heap::Slice& slice,
+                     const std::function<ThreadId(std::uint32_t tid)>& thread_of) {
+  sites_.resize(slice.first_new_site);
+  for (const record::heap::SiteKey& key : slice.new_sites)
+    sites_.push_back(site(key, key.tid == 0 ? kNoThread : thread_of(key.tid)));
+
+  profile_.heap.heaps[heap_.value].end_ns = slice.end_ns;
+  const auto id = HeapSliceId{static_cast<std::uint32_t>(profile_.heap.slices.size())};
+  HeapSlice row;
+  row.heap = heap_;
+  row.start_ns = slice.start_ns;
+  row.end_ns = slice.end_ns;
+  row.peak_ns = slice.peak_ns;
+  row.peak_bytes = slice.peak_bytes;
+  row.live_bytes = slice.live.bytes;
+  row.live_blocks = slice.live.blocks;
+  profile_.heap.slices.push_back(row);
+  for (const record::heap::SliceRow& from : slice.rows) {
+    HeapRow to;
+    to.slice = id;
+    to.site = sites_[from.site];
+    to.allocated = sum_of(from.sums.allocated);
+    to.freed = sum_of(from.sums.freed);
+    to.temporary = sum_of(from.sums.temporary);
+    to.brief = sum_of(from.sums.brief);
+    to.allocated_variance = variance_of(from.allocated_variance);
+    to.freed_variance = variance_of(from.freed_variance);
+    to.churn_variance = from.churn_variance;
+    profile_.heap.rows.push_back(to);
+  }
+}
+
+void HeapTables::finish(const record::heap::Summary& summary, const record::heap::Counters& counters) {
+  Heap& heap = profile_.heap.heaps[heap_.value];
+  heap.mean_bytes = heap.mode == HeapMode::kSampled ? counters.mean : 0;
+  heap.peak_ns = summary.peak_ns;
+  heap.peak_bytes = summary.peak.bytes;
+  heap.peak_blocks = summary.peak.blocks;
+  heap.events = counters.events;
+  heap.earlier_frees = counters.unknown_frees;
+  heap.unseen_frees = counters.unseen_frees;
+  heap.unwalked = counters.unwalked;
+  heap.incomplete = counters.incomplete;
+  heap.merged_sites = counters.merged + counters.not_followed;
+  heap.lost_damaged = counters.rings_given_up;
+  heap.lost_ring_full = counters.lost_ring_full;
+  heap.lost_no_ring = counters.lost_no_ring + counters.lost_no_slot;
+  heap.lost_throwing = counters.lost_throwing;
+  heap.lost_set_full = counters.lost_set_full;
+  heap.nested = counters.nested;
+  heap.waited_ns = counters.waited_ns;
+  heap.switched_off = counters.switched_off;
+
+  std::map<HeapSiteId, HeapSummary> sites;
+  std::map<std::tuple<HeapSiteId, HeapHistogramKind, std::uint8_t>, HeapSum> buckets;
+  for (const record::heap::SiteSummary& from : summary.sites) {
+    if (from.site >= sites_.size()) continue;  // of a slice that is not closed yet
+    const HeapSiteId site = sites_[from.site];
+    HeapSummary& to = sites.try_emplace(site, HeapSummary{site, {}, {}, 0}).first->second;
+    ::fathom::capture::add(to.peak, from.peak);
+    to.peak_variance.blocks += from.peak_variance.blocks;
+    to.peak_variance.bytes += from.peak_variance.bytes;
+    to.longest_ns = std::max(to.longest_ns, from.longest_ns);
+    for (const auto& [kind, rows] : {std::pair(HeapHistogramKind::kSize, &from.sizes),
+                                     std::pair(HeapHistogramKind::kLifetime, &from.lifetimes_ns),
+                                     std::pair(HeapHistogramKind::kAge, &from.ages_ns)})
+      for (const record::heap::Bucket& row : *rows)
+        ::fathom::capture::add(buckets[{site, kind, row.bucket}], row.sum);
+  }
+  // Those of other heaps stay.
+  auto& tables = profile_.heap;
+  const auto ours = [&](const auto& row) { return tables.sites[row.site.value].heap == heap_; };
+  tables.summaries.erase(std::remove_if(tables.summaries.begin(), tables.summaries.end(), ours),
+                         tables.summaries.end());
+  tables.histograms.erase(std::remove_if(tables.histograms.begin(), tables.histograms.end(), ours),
+                          tables.histograms.end());
+  for (const auto& row : sites) tables.summaries.push_back(row.second);
+  for (const auto& [key, sum] : buckets)
+    tables.histograms.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), sum});
+}
+
+}  // namespace fathom::capture
