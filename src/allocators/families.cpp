@@ -90,7 +90,7 @@ constexpr FunctionName kMimallocNames[] = {
     {"mi_new_nothrow", TRACER_MALLOC},
     {"mi_new_aligned_nothrow", TRACER_MALLOC},
     {"vfree", TRACER_FREE},
-    {"_aligned_malloc", TRACER_MALLOC},
+    {"_aligned_malloc", TRACER_ALIGNED},  // not in the order of Microsoft's
 };
 
 constexpr FunctionName kTcmallocNames[] = {
