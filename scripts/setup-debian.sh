@@ -12,7 +12,9 @@ declare -A packages=(
            libzydis-dev libzstd-dev zlib1g-dev libxxhash-dev libcli11-dev libfmt-dev libexpected-dev
            nlohmann-json3-dev libgtest-dev libgmock-dev"
   # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
-  [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf?"
+  # The allocators' libraries are looked into and run, and so are programs linked with musl.
+  [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf?
+          libjemalloc2 libmimalloc2.0? libtcmalloc-minimal4? musl-tools"
   [bench]="redis-tools procps libbenchmark-dev linux-perf?"
   [fuzz]="clang libclang-rt-14-dev"
   [tidy]="clang-tidy clang-format"
