@@ -159,10 +159,9 @@ INLINE int begin_event(struct record* record, const struct here* here, struct tr
 static NO_INLINE u32 walk_and_number(const struct here* here, const struct call* call,
                                      struct tracer_ring* ring) {
   struct walker walker;
-  struct step_walk w;
   u64 sp = stack_pointer_of(call);
-  begin_walk(&walker, &w, here->state, here->shared, here->thread, here->key, sp);
-  walk_stack(&walker, &w, here->thread, call->return_address, sp, call->rbp);
+  begin_walk(&walker, here->state, here->shared, here->thread, here->key, sp);
+  walk_stack(&walker, here->thread, call->return_address, sp, call->rbp);
   return stack_number(here->state, here->shared, here->thread, ring, here->slot->events,
                       here->mode == TRACER_EXACT);
 }

@@ -28,7 +28,7 @@ INLINE int compare_exchange_u64(u64* p, u64 from, u64 to) {
  * freed is not to have been allocated earlier than that. */
 INLINE u64 read_clock(void) {
   u32 low, high;
-  __asm__ volatile("lfence\n\trdtsc" : "=a"(low), "=d"(high)::"memory");
+  __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
   return (u64)high << 32 | low;
 }
 

@@ -13,7 +13,7 @@
 static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, struct thread* t,
                                 struct tracer_ring* ring, int may_wait) {
   struct record record;
-  u32 count = t->frame_count;
+  u32 count = t->walked_count;
   u64 number;
   if (load_relaxed(&shared->next_stack) >= STACK_NUMBERS - 1) return 0;
   if (!begin_record(&record, s, shared, t, ring, (u32)sizeof(struct tracer_event_stack) + count * 8,
@@ -32,18 +32,18 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
  */
 INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct thread* t,
                         struct tracer_ring* ring, u32 age, int may_wait) {
-  u64 hash = hash_frame(t->frame_count ? t->frames[t->frame_count - 1].hash : 0, t->end);
+  u64 hash = hash_frame(t->frames[t->walked_count - 1].hash, t->end);
   u64* set = s->seen[hash >> (64 - SEEN_SETS_LOG2)];
   u64 tag = hash << 24; /* the low 40 bits: those above choose the set */
-  u32 number, way;
-  for (int i = 0; i < SEEN_WAYS; i++) {
-    u64 entry = load_relaxed(&set[i]);
-    if ((entry & ~(u64)(STACK_NUMBERS - 1)) == tag && entry) return (u32)entry & (STACK_NUMBERS - 1);
+  u32 number, way, first = (u32)(hash >> (64 - SEEN_SETS_LOG2 - 3)) % SEEN_WAYS;
+  for (u32 i = 0; i < SEEN_WAYS; i++) {
+    u64 entry = load_relaxed(&set[(first + i) % SEEN_WAYS]);
+    if (LIKELY((entry ^ tag) < STACK_NUMBERS && entry)) return (u32)entry & (STACK_NUMBERS - 1);
   }
   number = send_stack(s, shared, t, ring, may_wait);
   if (!number) return 0;
-  for (way = 0; way < SEEN_WAYS && load_relaxed(&set[way]); way++) continue;
-  store_relaxed(&set[way < SEEN_WAYS ? way : age % SEEN_WAYS], tag | number);
+  for (way = 0; way < SEEN_WAYS && load_relaxed(&set[(first + way) % SEEN_WAYS]); way++) continue;
+  store_relaxed(&set[way < SEEN_WAYS ? (first + way) % SEEN_WAYS : age % SEEN_WAYS], tag | number);
   return number;
 }
 

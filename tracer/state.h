@@ -63,11 +63,11 @@ struct fresh_frame {
   u32 flags;
 };
 
-/* The rule for a pc, as long as the tables are those of `rule.unused`. */
+/* The rule for a pc, as long as the tables stay as they are. */
 struct remembered_rule {
   u64 pc; /* with WALK_EXACT */
   struct unwind_rule rule;
-  u64 unused;
+  u64 flags; /* RULE_*: see walk.h */
 };
 
 #define REMEMBERED_RULES 512
@@ -83,7 +83,8 @@ struct thread {
   u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
   u32 retry_ring; /* events until a ring is asked for again */
   /* the walk before */
-  u32 frame_count;
+  u32 walked_count; /* of frames */
+  u32 frame_count;  /* the same if the next walk may build on them, else 0 */
   u32 table_epoch;
   u32 end; /* enum walk_end of that walk */
   u64 window_start, window_bytes;

@@ -21,18 +21,21 @@
 #define FRAME_RARE 4       /* it reads other words than return address and saved rbp: to be done again */
 #define FRAME_NEEDS_RBP 8  /* this step, or a later one through this one, needs rbp */
 #define FRAME_END_FIXED 16 /* the walk ends here whatever is in memory */
+/* struct remembered_rule, besides the first two of these */
+#define RULE_SIMPLE 32
+#define RULE_SAVES_RBP 64
 #define SAVED_NOWHERE 0xffffffffu
 #define SAVED_UNDEFINED 0xfffffffeu
 
+/* A thread's walk in progress, seen from the functions that are seldom needed: the common step needs the
+ * bounds only. */
 struct walker {
   struct state* state;
   struct thread* thread;
+  const struct tracer_shared* shared;
   const struct unwind_mapping* mappings;
-  const unwind_page* pages;
-  const unwind_row* rows;
-  const struct unwind_rule* rules;
-  u32 page_count, row_count, rule_count, epoch;
-  u64 low, high; /* what may be read directly: [low, high] is where a word may start; high 0: nothing */
+  u32 mapping_count, epoch;
+  u64 low, high; /* what may be read directly: a word may start in [low, high] */
   u32 through_kernel;
 };
 
@@ -84,15 +87,19 @@ INLINE const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index)
 }
 
 INLINE unwind_page step_page(struct step_walk* w, u32 page) {
-  return page < walker_of(w)->page_count ? walker_of(w)->pages[page] : 0;
+  const struct tracer_shared* shared = walker_of(w)->shared;
+  return page < shared->pages_count ? ((const unwind_page*)((u64)shared + shared->pages_offset))[page] : 0;
 }
 
 INLINE unwind_row step_row(struct step_walk* w, u32 row) {
-  return row < walker_of(w)->row_count ? walker_of(w)->rows[row] : 0;
+  const struct tracer_shared* shared = walker_of(w)->shared;
+  return row < shared->rows_count ? ((const unwind_row*)((u64)shared + shared->rows_offset))[row] : 0;
 }
 
 INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule) {
-  return rule < walker_of(w)->rule_count ? &walker_of(w)->rules[rule] : 0;
+  const struct tracer_shared* shared = walker_of(w)->shared;
+  return rule < shared->rules_count ? &((const struct unwind_rule*)((u64)shared + shared->rules_offset))[rule]
+                                    : 0;
 }
 
 INLINE u64 hash_frame(u64 hash, u64 pc) {
@@ -100,83 +107,133 @@ INLINE u64 hash_frame(u64 hash, u64 pc) {
   return hash ^ hash >> 32;
 }
 
-INLINE u64 pc_of(const struct step_walk* w) {
-  return w->pc | (u64)w->exact << 63;
-}
+/* Where a walk stands. */
+struct position {
+  u64 pc; /* with WALK_EXACT */
+  u64 sp, fp;
+};
 
-/* What the step by `rule` from `sp` to `w` read besides the return address. */
-INLINE u32 describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp, u32* saved_rbp) {
-  u32 flags = 0;
-  *saved_rbp = SAVED_NOWHERE;
+/* What a step read, and from where, besides the return address. */
+struct step_facts {
+  u32 flags, saved_rbp;
+};
+
+/* What the step by `rule` from `sp` to `new_sp` read. */
+INLINE struct step_facts describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp) {
+  struct step_facts facts = {0, SAVED_NOWHERE};
+  const struct step_facts rare = {FRAME_RARE | FRAME_USES_RBP, SAVED_NOWHERE};
   if (rule->cfa == CFA_RBP)
-    flags |= FRAME_USES_RBP;
+    facts.flags = FRAME_USES_RBP;
   else if (rule->cfa != CFA_RSP && rule->cfa != CFA_PLT)
-    return FRAME_RARE | FRAME_USES_RBP;
+    return rare;
   if (rule->rbp == RBP_AT_CFA) {
     u64 slot = new_sp + (u64)(s64)rule->rbp_offset;
-    if (slot < sp) return flags | FRAME_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
-    if (slot - sp >= SAVED_UNDEFINED) return FRAME_RARE | FRAME_USES_RBP;
-    *saved_rbp = (u32)(slot - sp);
-    return flags;
+    if (slot < sp)
+      facts.flags |= FRAME_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
+    else if (slot - sp < SAVED_UNDEFINED)
+      facts.saved_rbp = (u32)(slot - sp);
+    else
+      return rare;
+  } else if (rule->rbp == RBP_SAME) {
+    facts.flags |= FRAME_PASSES_RBP;
+  } else if (rule->rbp == RBP_UNDEFINED) {
+    facts.saved_rbp = SAVED_UNDEFINED;
+  } else {
+    return rare;
   }
-  if (rule->rbp == RBP_SAME) return flags | FRAME_PASSES_RBP;
-  if (rule->rbp == RBP_UNDEFINED) {
-    *saved_rbp = SAVED_UNDEFINED;
-    return flags;
-  }
-  return FRAME_RARE | FRAME_USES_RBP;
+  return facts;
 }
 
-/* One step with the remembered rules. Returns as step_once does, and says in flags and saved_rbp what it
- * depended on. */
-INLINE int step_remembering(struct step_walk* w, u32* flags, u32* saved_rbp) {
-  const struct walker* walker = walker_of(w);
-  const u64 pc = pc_of(w), sp = w->sp;
-  struct remembered_rule* slot = &walker->thread->rules[(pc ^ pc >> 9) & (REMEMBERED_RULES - 1)];
-  int end;
-  if (UNLIKELY(slot->pc != pc || slot->rule.unused != walker->epoch)) {
-    const struct unwind_rule* found = 0;
-    if (step_find_rule(w, &found)) {
-      *flags = FRAME_RARE | FRAME_USES_RBP;
-      *saved_rbp = SAVED_NOWHERE;
-      end = step_once(w);
-      if (end == WALK_NO_MAPPING) *flags |= FRAME_END_FIXED;
-      return end;
-    }
-    slot->pc = pc;
-    slot->rule = *found;
-    slot->rule.unused = walker->epoch;
-  }
-  end = step_by_rule(w, &slot->rule);
-  if (UNLIKELY(end)) {
-    *flags = slot->rule.cfa == CFA_END ? FRAME_END_FIXED : FRAME_RARE | FRAME_USES_RBP;
-    *saved_rbp = SAVED_NOWHERE;
-    return end;
-  }
-  *flags = describe_step(&slot->rule, sp, w->sp, saved_rbp);
+INLINE struct remembered_rule* rule_slot(struct thread* t, u64 pc) {
+  return &t->rules[(pc ^ pc >> 9) & (REMEMBERED_RULES - 1)];
+}
+
+/* Rules whose steps take_simple_step can do: they read the return address and at most a saved rbp below it.
+ */
+INLINE u32 simple_flags(const struct unwind_rule* rule) {
+  u32 flags = rule->cfa == CFA_RBP ? RULE_SIMPLE | FRAME_USES_RBP : RULE_SIMPLE;
+  if (rule->cfa != CFA_RSP && rule->cfa != CFA_RBP) return 0;
+  if (rule->rbp == RBP_SAME) return flags | FRAME_PASSES_RBP;
+  if (rule->rbp == RBP_AT_CFA && rule->rbp_offset <= -16) return flags | RULE_SAVES_RBP;
   return 0;
 }
 
-INLINE void stand_at(struct step_walk* w, u64 pc, u64 sp, u64 fp) {
-  w->pc = pc & ~WALK_EXACT;
-  w->exact = (u32)(pc >> 63);
-  w->sp = sp;
-  w->fp = fp;
+/* A step of any kind, and its rule remembered. Returns as step_once does. */
+static NO_INLINE int take_step(const struct walker* walker, struct position* at, struct step_facts* facts) {
+  struct thread* t = walker->thread;
+  struct remembered_rule* slot = rule_slot(t, at->pc);
+  const u64 sp = at->sp;
+  struct step_walk w = {.pc = at->pc & ~WALK_EXACT, .sp = sp, .fp = at->fp};
+  int end;
+  w.exact = (u32)(at->pc >> 63);
+  w.env = (u64)walker;
+  w.mapping_count = walker->mapping_count;
+  if (slot->pc != at->pc) {
+    const struct unwind_rule* found = 0;
+    if (step_find_rule(&w, &found)) {
+      end = step_once(&w);
+      facts->flags = end == WALK_NO_MAPPING ? FRAME_END_FIXED : FRAME_RARE | FRAME_USES_RBP;
+      facts->saved_rbp = SAVED_NOWHERE;
+      if (end) return end;
+      goto stepped;
+    }
+    slot->pc = at->pc;
+    slot->rule = *found;
+    slot->flags = simple_flags(found);
+  }
+  end = step_by_rule(&w, &slot->rule);
+  if (end) {
+    facts->flags = slot->rule.cfa == CFA_END ? FRAME_END_FIXED : FRAME_RARE | FRAME_USES_RBP;
+    facts->saved_rbp = SAVED_NOWHERE;
+    return end;
+  }
+  *facts = describe_step(&slot->rule, sp, w.sp);
+stepped:
+  at->pc = w.pc | (u64)w.exact << 63;
+  at->sp = w.sp;
+  at->fp = w.fp;
+  return 0;
+}
+
+/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything where it can be read.
+ * 0: it is another one. */
+INLINE int take_simple_step(struct thread* t, u64 high, struct position* at, struct step_facts* facts) {
+  const struct remembered_rule* slot = rule_slot(t, at->pc);
+  u32 flags = slot->flags;
+  u64 cfa, ra;
+  if (UNLIKELY(slot->pc != at->pc) || UNLIKELY(!(flags & RULE_SIMPLE))) return 0;
+  cfa = (flags & FRAME_USES_RBP ? at->fp : at->sp) + (u64)(s64)slot->rule.cfa_offset;
+  if (UNLIKELY(cfa - at->sp - 8 > high - at->sp)) return 0; /* not above sp, or above what can be read */
+  ra = *(const volatile u64*)(cfa - 8);
+  if (UNLIKELY(ra - 1 >= WALK_EXACT - 1)) return 0;
+  facts->flags = flags & (FRAME_USES_RBP | FRAME_PASSES_RBP);
+  facts->saved_rbp = SAVED_NOWHERE;
+  if (flags & RULE_SAVES_RBP) {
+    u64 saved = cfa + (u64)(s64)slot->rule.rbp_offset - at->sp;
+    if (UNLIKELY(saved >= SAVED_UNDEFINED)) return 0;
+    facts->saved_rbp = (u32)saved;
+    at->fp = *(const volatile u64*)(at->sp + saved);
+  }
+  at->pc = ra;
+  at->sp = cfa;
+  return 1;
 }
 
 /* Does the frame `at` of the walk before still lead to the frames below it (towards the root), when rbp is
  * `fp` there? Returns the first frame whose step does not, with its true rbp in it; -1: all do, and the walk
  * ends as it did. */
-INLINE int compare_frames(struct step_walk* w, struct frame* frames, int at, u64 fp, u32 old_end) {
-  u32 flags, saved;
+INLINE int compare_frames(const struct walker* walker, struct frame* frames, int at, u64 fp, u32 old_end) {
+  struct step_facts facts;
+  struct position position;
   frames[at].fp = fp;
   for (; at > 0; at--) {
     struct frame* frame = &frames[at];
     struct frame* caller = &frames[at - 1];
     if (UNLIKELY(frame->flags & FRAME_RARE)) {
-      stand_at(w, frame->pc, frame->sp, fp);
-      if (step_remembering(w, &flags, &saved) || pc_of(w) != caller->pc || w->sp != caller->sp) return at;
-      fp = w->fp;
+      position = (struct position){frame->pc, frame->sp, fp};
+      if (take_step(walker, &position, &facts) || position.pc != caller->pc || position.sp != caller->sp)
+        return at;
+      fp = position.fp;
     } else {
       if (*(const volatile u64*)(caller->sp - 8) != caller->pc) return at;
       if (frame->saved_rbp < SAVED_UNDEFINED)
@@ -190,137 +247,137 @@ INLINE int compare_frames(struct step_walk* w, struct frame* frames, int at, u64
     }
   }
   if (frames[0].flags & FRAME_END_FIXED) return -1;
-  stand_at(w, frames[0].pc, frames[0].sp, fp);
-  return (u32)step_remembering(w, &flags, &saved) == old_end ? -1 : 0;
+  position = (struct position){frames[0].pc, frames[0].sp, fp};
+  return (u32)take_step(walker, &position, &facts) == old_end ? -1 : 0;
+}
+
+/* The tables have changed: what was remembered of them is void. */
+static NO_INLINE void forget_rules(struct thread* t, u32 epoch) {
+  for (int i = 0; i < REMEMBERED_RULES; i++) t->rules[i].pc = 0;
+  t->frame_count = 0;
+  t->table_epoch = epoch;
 }
 
 /* Puts the walker in place for the thread's stack from `sp` on. */
-INLINE void begin_walk(struct walker* walker, struct step_walk* w, struct state* s,
-                       const struct tracer_shared* shared, struct thread* t, u64 key, u64 sp) {
-  u64 base = (u64)shared, run;
-  walker->epoch = load_acquire(&shared->table_epoch);
+INLINE void begin_walk(struct walker* walker, struct state* s, const struct tracer_shared* shared,
+                       struct thread* t, u64 key, u64 sp) {
+  u64 run;
+  u32 epoch = load_acquire(&shared->table_epoch);
+  if (UNLIKELY(t->table_epoch != epoch)) forget_rules(t, epoch);
   run = load_acquire(&shared->mapping_run);
   walker->state = s;
   walker->thread = t;
-  walker->mappings = (const struct unwind_mapping*)(base + shared->mappings_offset) + (u32)run;
-  walker->pages = (const unwind_page*)(base + shared->pages_offset);
-  walker->rows = (const unwind_row*)(base + shared->rows_offset);
-  walker->rules = (const struct unwind_rule*)(base + shared->rules_offset);
-  walker->page_count = shared->pages_count;
-  walker->row_count = shared->rows_count;
-  walker->rule_count = shared->rules_count;
+  walker->shared = shared;
+  walker->mappings = (const struct unwind_mapping*)((u64)shared + shared->mappings_offset) + (u32)run;
+  walker->mapping_count = (u32)(run >> 32);
+  if (UNLIKELY((run & 0xffffffff) + (run >> 32) > shared->mappings_count)) walker->mapping_count = 0;
   walker->through_kernel = 0;
-  if (LIKELY(sp >= t->stack_low && sp < t->stack_high) || find_own_stack(s, shared, t, key, sp)) {
-    walker->low = sp;
-    walker->high = t->stack_high - 8;
-  } else {
-    walker->low = 1;
-    walker->high = 0;
-    walker->through_kernel = shared->may_call_kernel;
-    t->window_bytes = 0;
-    t->frame_count = 0; /* other memory than that of the walk before, and read at a price */
+  walker->low = sp;
+  walker->high = t->stack_high - 8;
+  if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high)) {
+    if (find_own_stack(s, shared, t, key, sp)) {
+      walker->high = t->stack_high - 8;
+    } else {
+      walker->low = ~0ull;
+      walker->high = 0;
+      walker->through_kernel = shared->may_call_kernel;
+      t->window_bytes = 0;
+      t->frame_count = 0; /* other memory than that of the walk before, and read at a price */
+    }
   }
-  w->start = w->end = 0;
-  w->mapping_index = 0;
-  w->env = (u64)walker;
-  w->mapping_first = 0;
-  w->mapping_count =
-      (u32)run <= shared->mappings_count && (u32)(run >> 32) <= shared->mappings_count - (u32)run
-          ? (u32)(run >> 32)
-          : 0;
-  w->first = 0; /* a caller's frame: what stands on top of its stack is no return address */
+}
+
+/* The first TRACER_MAX_FRAMES frames into t->fresh, by the tables alone. */
+static NO_INLINE int walk_deep_stack(const struct walker* walker, struct position at) {
+  struct thread* t = walker->thread;
+  struct step_facts facts;
+  for (int i = 0; i < TRACER_MAX_FRAMES; i++) {
+    int end;
+    t->fresh[i].pc = at.pc;
+    if (take_simple_step(t, walker->high, &at, &facts)) continue;
+    end = take_step(walker, &at, &facts);
+    if (end) return end; /* cannot be: it was deeper a moment ago */
+  }
+  return WALK_DEPTH_LIMIT;
 }
 
 /* Walks from the caller of a hook (pc a return address). The frames are left in t->frames, root first,
  * t->frame_count of them, and how it ended in t->end. */
-INLINE void walk_stack(struct walker* walker, struct step_walk* w, struct thread* t, u64 pc, u64 sp, u64 fp) {
+INLINE void walk_stack(const struct walker* walker, struct thread* t, u64 pc, u64 sp, u64 fp) {
   struct frame* frames = t->frames;
   struct fresh_frame* fresh = t->fresh;
-  int known = t->table_epoch == walker->epoch ? (int)t->frame_count : 0; /* frames[0 .. known) may be met */
-  int count = 0, end = 0, keep = 1;
+  struct position at = {pc, sp, fp};
+  const u64 high = walker->high;
+  int known = (int)t->frame_count; /* frames[0 .. known) may be met */
+  int count = 0, end = 0, keep = !walker->through_kernel;
   u64 hash;
   u32 needs;
 
-  stand_at(w, pc, sp, fp);
   for (;;) {
-    u64 here;
-    while (known > 0 && frames[known - 1].sp < w->sp) known--;
-    here = pc_of(w);
-    if (known > 0 && frames[known - 1].sp == w->sp && frames[known - 1].pc == here &&
-        (frames[known - 1].fp == w->fp || !(frames[known - 1].flags & FRAME_NEEDS_RBP))) {
-      int at = compare_frames(w, frames, known - 1, w->fp, t->end);
-      if (at < 0) {
+    struct step_facts facts;
+    while (known > 0 && frames[known - 1].sp < at.sp) known--;
+    if (known > 0 && frames[known - 1].sp == at.sp && frames[known - 1].pc == at.pc &&
+        (frames[known - 1].fp == at.fp || !(frames[known - 1].flags & FRAME_NEEDS_RBP))) {
+      int differs = compare_frames(walker, frames, known - 1, at.fp, t->end);
+      if (LIKELY(differs < 0)) {
         end = (int)t->end;
         break;
       }
-      /* frames[known - 1 .. at] hold, the step from frames[at] leads elsewhere */
-      if (count + known - at > TRACER_MAX_FRAMES) {
-        known = 0; /* too deep to be kept: all of it by the tables */
-        count = 0;
-        stand_at(w, pc, sp, fp);
-        continue;
-      }
-      for (int i = known - 1; i > at; i--) {
+      /* frames[known - 1 .. differs] hold, the step from frames[differs] leads elsewhere */
+      if (count + known - differs > TRACER_MAX_FRAMES) goto deep;
+      for (int i = known - 1; i > differs; i--)
         fresh[count++] = (struct fresh_frame){frames[i].pc, frames[i].sp, frames[i].fp, frames[i].saved_rbp,
                                               frames[i].flags};
+      known = differs;
+      at = (struct position){frames[differs].pc, frames[differs].sp, frames[differs].fp};
+    }
+    if (UNLIKELY(count == TRACER_MAX_FRAMES)) goto deep;
+    fresh[count].pc = at.pc;
+    fresh[count].sp = at.sp;
+    fresh[count].fp = at.fp;
+    if (UNLIKELY(!take_simple_step(t, high, &at, &facts))) {
+      struct position away = at;
+      end = take_step(walker, &away, &facts);
+      if (!end &&
+          away.sp <= at.sp) { /* from a signal handler's stack to another one: no order to find frames by */
+        keep = 0;
+        known = 0;
       }
-      known = at;
-      stand_at(w, frames[at].pc, frames[at].sp, frames[at].fp);
-      here = frames[at].pc;
+      at = away;
     }
-    if (count == TRACER_MAX_FRAMES) {
-      end = WALK_DEPTH_LIMIT;
-      break;
-    }
-    fresh[count].pc = here;
-    fresh[count].sp = w->sp;
-    fresh[count].fp = w->fp;
-    end = step_remembering(w, &fresh[count].flags, &fresh[count].saved_rbp);
+    fresh[count].flags = facts.flags;
+    fresh[count].saved_rbp = facts.saved_rbp;
     count++;
     if (UNLIKELY(end)) {
       known = 0;
       break;
     }
-    if (UNLIKELY(w->sp <= fresh[count - 1].sp)) { /* from a signal handler's stack to another one */
-      keep = 0;
-      known = 0;
-    }
   }
   if (UNLIKELY(known + count > TRACER_MAX_FRAMES)) {
-    t->frame_count = 0;
-    known = count = 0;
-    stand_at(w, pc, sp, fp);
-    for (;;) {
-      if (count == TRACER_MAX_FRAMES) {
-        end = WALK_DEPTH_LIMIT;
-        break;
-      }
-      fresh[count].pc = pc_of(w);
-      end = step_remembering(w, &fresh[count].flags, &fresh[count].saved_rbp);
-      count++;
-      if (end) break;
-    }
+  deep:
+    end = walk_deep_stack(walker, (struct position){pc, sp, fp});
+    known = 0;
+    count = TRACER_MAX_FRAMES;
+    keep = 0;
   }
 
   hash = known ? frames[known - 1].hash : 0;
   needs = known ? frames[known - 1].flags & FRAME_NEEDS_RBP : 0;
-  for (int i = known; count > 0; i++) {
+  for (; count > 0; known++) {
     const struct fresh_frame* from = &fresh[--count];
     u32 flags = from->flags & ~(u32)FRAME_NEEDS_RBP;
     needs = (flags & FRAME_USES_RBP) || ((flags & FRAME_PASSES_RBP) && needs) ? FRAME_NEEDS_RBP : 0;
     hash = hash_frame(hash, from->pc);
-    frames[i].pc = from->pc;
-    frames[i].sp = from->sp;
-    frames[i].fp = from->fp;
-    frames[i].hash = hash;
-    frames[i].saved_rbp = from->saved_rbp;
-    frames[i].flags = flags | needs;
-    known = i + 1;
+    frames[known].pc = from->pc;
+    frames[known].sp = from->sp;
+    frames[known].fp = from->fp;
+    frames[known].hash = hash;
+    frames[known].saved_rbp = from->saved_rbp;
+    frames[known].flags = flags | needs;
   }
-  t->frame_count = (u32)known;
+  t->walked_count = (u32)known;
+  t->frame_count = keep ? (u32)known : 0;
   t->end = (u32)end;
-  t->table_epoch =
-      keep && end != WALK_DEPTH_LIMIT && !walker->through_kernel ? walker->epoch : walker->epoch - 1;
 }
 
 #endif
