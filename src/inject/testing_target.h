@@ -79,6 +79,7 @@ class TestTarget {
   int pid() const { return pid_; }
   bool ready() const { return ready_; }
   const struct board& board() const { return *board_; }
+  void order(std::uint64_t(::board::*word)) { __atomic_store_n(&(board_->*word), 1, __ATOMIC_SEQ_CST); }
   bool alive() const {
     const auto stat = process::read_stat(pid_);
     return stat && stat->state != 'Z' && stat->state != 'X';

@@ -10,6 +10,9 @@
 
 struct board {
   uint64_t slot_taken, slot_given; /* addresses of the 8-byte words that the target calls through */
+  uint64_t slot_linger;
+  uint64_t hooked, go_on;       /* orders to the thread that lingers */
+  uint64_t lingering, lingered; /* it is inside, it has come back */
   uint64_t ready;                  /* 1: all threads run */
   uint64_t stop;                   /* 1: come to an end */
   uint64_t taken, given;           /* calls made so far of target_take and target_give */

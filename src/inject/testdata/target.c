@@ -4,6 +4,8 @@
  *   churn    threads born and ending all the time, beside a storm
  *   signals  a timer and queued signals, whose values are checked
  *   forks    children that allocate and exit
+ *   linger   a thread that stays inside of a hooked function
+ *   sleepers threads that wait for ever
  *   idle     one thread in nanosleep */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -201,6 +203,22 @@ static void signals(void) {
   }
 }
 
+/* Called through a slot, and not back before it is told to. */
+__attribute__((noinline)) uint64_t target_linger(uint64_t mark) {
+  add(&board->lingering, 1);
+  while (!__atomic_load_n(&board->go_on, __ATOMIC_SEQ_CST) && !stopping()) usleep(1000);
+  return mark + 1;
+}
+uint64_t (*volatile slot_linger)(uint64_t) = target_linger;
+
+static void* linger(void* argument) {
+  (void)argument;
+  while (!__atomic_load_n(&board->hooked, __ATOMIC_SEQ_CST)) usleep(1000);
+  if (slot_linger(41) != 42) add(&board->broken, 1);
+  add(&board->lingered, 1);
+  return NULL;
+}
+
 static void forks(void) {
   while (!stopping()) {
     pid_t child = fork();
@@ -231,6 +249,7 @@ int main(int count, char** arguments) {
   if (board == MAP_FAILED) return 3;
   board->slot_taken = (uint64_t)&slot_taken;
   board->slot_given = (uint64_t)&slot_given;
+  board->slot_linger = (uint64_t)&slot_linger;
   if (pipe(pipe_ends) != 0 || sem_init(&never, 0, 0) != 0) return 4;
 
   if (strcmp(mode, "storm") == 0 || strcmp(mode, "churn") == 0 || strcmp(mode, "forks") == 0)
@@ -240,6 +259,7 @@ int main(int count, char** arguments) {
   if (strcmp(mode, "sleepers") == 0)
     for (uint64_t i = 0; i < threads; ++i)
       start(waits, i % 8 == 0 ? kFutexTimed : i % 2 ? kEpollForever : kFutexForever);
+  if (strcmp(mode, "linger") == 0) start(linger, 0);
   usleep(20000); /* so that the waiting ones wait */
   __atomic_store_n(&board->ready, 1, __ATOMIC_SEQ_CST);
   if (strcmp(mode, "churn") == 0) churn();
