@@ -10,9 +10,9 @@
 #include "tracer/threads.h"
 #include "tracer/walk.h"
 
-extern const volatile struct tracer_config tracer_config;
-
 #define HIDDEN __attribute__((visibility("hidden")))
+extern const volatile struct tracer_config tracer_config;
+extern const u8 tracer_image_start[], tracer_image_end[];
 
 /* Who calls, and with which orders. */
 struct here {
@@ -63,12 +63,17 @@ INLINE u64 stack_pointer_of(const struct call* call) {
 }
 
 /* A call inside of one that is being recorded passes through. Not so if the thread has left that one for
- * good, with a longjmp out of a signal handler: then the stack of the recorded call is gone. Only on one and
- * the same stack can that be seen. */
+ * good, with a longjmp out of a signal handler: then its frame lies below the stack, or the return address
+ * into the image, with which the frame of a recorded call always ends, has been written over. What lies on
+ * different stacks is not compared. */
 static NO_INLINE int is_nested(const struct here* here, u64 sp) {
   const struct thread* t = here->thread;
-  u64 busy_sp = here->slot->busy_sp;
-  if (sp > busy_sp && busy_sp >= t->stack_low && sp < t->stack_high) return 0;
+  u64 busy_sp = here->slot->busy_sp, end = busy_sp - sizeof(struct call) - 8;
+  if (end >= t->stack_low && busy_sp < t->stack_high && sp >= t->stack_low && sp < t->stack_high) {
+    if (sp > busy_sp) return 0;
+    if (*(const volatile u64*)end - (u64)tracer_image_start >= (u64)(tracer_image_end - tracer_image_start))
+      return 0;
+  }
   add_relaxed(&here->shared->nested, 1);
   return 1;
 }
@@ -111,6 +116,7 @@ INLINE int enter(struct here* here, u64 sp) {
   signal_fence();
   if (UNLIKELY(tid != old_tid)) {
     begin_thread(s, slot, tid);
+    find_own_stack(s, shared, here->thread, here->key, sp);
     take_ring(s, shared, slot, old_tid);
   }
   if (UNLIKELY(slot->mode != mode)) prepare_countdown(slot, shared, mode);
