@@ -1,0 +1,57 @@
+#include "process/inner_threads.h"
+
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace fathom::process {
+namespace {
+
+TEST(InnerThreads, InOurNamespaceNumbersAreWhatTheyAre) {
+  const InnerThreads threads(::getpid());
+  EXPECT_EQ(threads.outer(::getpid()), ::getpid());
+  EXPECT_EQ(threads.outer(INT32_MAX), std::nullopt);
+}
+
+TEST(InnerThreads, OfAProcessInANamespaceOfItsOwn) {
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to make a pid namespace";
+  int go[2];
+  ASSERT_EQ(::pipe(go), 0);
+  const pid_t parent = ::fork();
+  if (parent == 0) {
+    ::close(go[1]);
+    if (::unshare(CLONE_NEWPID) != 0) ::_exit(1);
+    const pid_t first = ::fork();  // pid 1 in there
+    if (first == 0) {
+      char byte;
+      (void)!::read(go[0], &byte, 1);
+      ::_exit(0);
+    }
+    ::waitpid(first, nullptr, 0);
+    ::_exit(0);
+  }
+  std::int32_t child = 0;
+  for (int i = 0; i < 200 && child == 0; ++i) {
+    ::usleep(10'000);
+    FILE* children = std::fopen(
+        ("/proc/" + std::to_string(parent) + "/task/" + std::to_string(parent) + "/children").c_str(), "r");
+    if (children == nullptr) break;
+    if (std::fscanf(children, "%d", &child) != 1) child = 0;
+    std::fclose(children);
+  }
+  int status = 0;
+  if (child != 0) {
+    const InnerThreads threads(child);
+    EXPECT_EQ(threads.outer(1), child);
+    EXPECT_EQ(threads.outer(child), std::nullopt);
+  }
+  ::close(go[1]);
+  ::close(go[0]);
+  ::waitpid(parent, &status, 0);
+  if (child == 0) GTEST_SKIP() << "no pid namespace can be made here";
+}
+
+}  // namespace
+}  // namespace fathom::process
