@@ -18,4 +18,6 @@
 
 #include "off_cpu.h"
 
+#include "mappings.h"
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -75,6 +75,9 @@ void EventSink::take(Batch& batch) {
     } else if (const auto* sample = std::get_if<record::StackSample>(&event)) {
       catch_up(sample->time_ns);
       on(*sample);
+    } else if (const auto* call = std::get_if<record::MemoryCall>(&event)) {
+      catch_up(call->time_ns);
+      on(*call);
     } else if (const auto* copied = std::get_if<record::CopiedStackSample>(&event)) {
       catch_up(copied->time_ns);
       on(*copied);
@@ -178,6 +181,11 @@ void EventSink::on(const record::Waited& event) {
   wait.argument = found.argument;
   profile_.waits.push_back(wait);
   ++profile_.quality.waits;
+}
+
+void EventSink::on(const record::MemoryCall& event) {
+  const auto stack = stacks_.find(event.stack_id);
+  memory_calls_.push_back({event, stack == stacks_.end() ? ResolvedStack{} : stack->second});
 }
 
 void EventSink::on(const record::ThreadWaitTime& event) {

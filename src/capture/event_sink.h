@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "capture/process_table.h"
@@ -31,6 +32,12 @@ class EventSink {
   // A walk left all known mappings, or records were lost: the mappings of these processes should be read
   // anew.
   std::vector<std::int32_t> take_doubtful_processes();
+  // Calls that took or gave back address space since the last call, in time order.
+  struct MemoryCall {
+    record::MemoryCall call;
+    ResolvedStack stack;  // empty: not walked, or lost
+  };
+  std::vector<MemoryCall> take_memory_calls() { return std::exchange(memory_calls_, {}); }
   // CPU time of threads that ended since the last call.
   std::vector<record::ThreadCpuTime> take_ended_threads();
 
@@ -39,6 +46,7 @@ class EventSink {
   void on(const record::StackSample& event);
   void on(const record::CopiedStackSample& event);
   void on(const record::Waited& event);
+  void on(const record::MemoryCall& event);
   void on(const record::ThreadWaitTime& event);
   profile::ThreadId waker_row(const record::Waited& event);
   void add_sample(const record::StackSample& event, const ResolvedStack& stack);
@@ -56,6 +64,7 @@ class EventSink {
   std::map<std::pair<std::uint8_t, std::uint32_t>, std::uint64_t> early_ends_;  // reason, module
   std::map<std::int32_t, bool> doubtful_;
   std::vector<record::ThreadCpuTime> ended_threads_;
+  std::vector<MemoryCall> memory_calls_;
   std::unordered_map<std::int32_t, profile::ThreadId> foreign_wakers_;  // by tid: threads of other processes
 };
 

@@ -178,9 +178,21 @@ struct Throttled {
   bool operator==(const Throttled&) const = default;
 };
 
-using Event = std::variant<StackSample, Waited, StackSeen, CopiedStackSample, ProcessForked, ProcessExeced,
-                           ThreadStarted, ThreadEnded, ThreadCpuTime, ThreadWaitTime, ThreadNamed,
-                           MemoryMapped, ThreadSwitched, Lost, Throttled>;
+// A system call that took or gave back address space, and succeeded. Its stack is told as a StackSeen.
+struct MemoryCall {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t stack_id = 0;                           // 0: not walked
+  std::int32_t number = 0;                              // of the system call
+  bool anonymous = false;                               // mmap: without a file
+  std::uint64_t address = 0, length = 0, argument = 0;  // its first three arguments
+  std::uint64_t result = 0;
+  bool operator==(const MemoryCall&) const = default;
+};
+
+using Event = std::variant<StackSample, Waited, MemoryCall, StackSeen, CopiedStackSample, ProcessForked,
+                           ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime, ThreadWaitTime,
+                           ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

@@ -105,7 +105,9 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
                                programs.thread_ended, programs.page_faulted, programs.call_returned})
     bpf_program__set_autoload(program, options.off_cpu);
   bpf_program__set_autoload(programs.sample_cpu, options.cpu);
-  bpf_map__set_max_entries(maps.off_cpu_ring, options.off_cpu ? options.ring_bytes : 4096);
+  bpf_program__set_autoload(programs.memory_changed, options.mappings);
+  bpf_map__set_max_entries(maps.off_cpu_ring,
+                           options.off_cpu || options.mappings ? options.ring_bytes : 4096);
   if (!options.off_cpu) bpf_map__set_max_entries(maps.thread_accounts, 1);
   engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second / 10);
   engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second / 10);
@@ -190,6 +192,11 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
   if (options_.off_cpu) {  // a kernel without this tracepoint cannot tell which page a fault waited for; that
                            // is all
     if (bpf_link* link = bpf_program__attach(skeleton_->progs.page_faulted)) links_.push_back(link);
+  }
+  if (options_.mappings) {
+    bpf_link* link = bpf_program__attach(skeleton_->progs.memory_changed);
+    if (link == nullptr) return system_error("bpf: attaching memory_changed", errno);
+    links_.push_back(link);
   }
   if (!options_.cpu) return {};
   for (const int cpu : online_cpus()) {
@@ -311,6 +318,16 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
                                       static_cast<std::int32_t>(event.tid), event.ran_ns, event.waited_ns,
                                       event.queued_ns, event.waits, event.preemptions, event.unwalked_waits,
                                       event.unwalked_ns});
+      break;
+    }
+    case MEMORY_EVENT_CALL: {
+      memory_event event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(MemoryCall{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                  static_cast<std::int32_t>(event.tid), event.stack_id, event.number,
+                                  event.anonymous != 0, event.address, event.length, event.argument,
+                                  event.result});
       break;
     }
     default:

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "record/bpf/table_space.h"
 #include "record/events.h"
+#include "wire/mapping_events.h"
 #include "wire/off_cpu_events.h"
 
 struct fathom_bpf;
@@ -29,6 +30,7 @@ struct BpfOptions {
   bool follow_children = true;
   bool cpu = true;                              // sample CPUs
   bool off_cpu = true;                          // book every switch, and walk the stacks of waits
+  bool mappings = false;                        // system calls that take and give back address space
   std::uint32_t thread_walks_per_second = 500;  // of waits; above it, one in so many is walked
   std::uint32_t cpu_walks_per_second = 4000;
   std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
