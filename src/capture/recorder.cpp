@@ -1,4 +1,5 @@
 #include "capture/recorder.h"
+#include "capture/heap_tracing.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -27,6 +28,7 @@
 #include "capture/process_table.h"
 #include "capture/source.h"
 #include "capture/stack_resolver.h"
+#include "inject/launch.h"
 #include "store/writer.h"
 #include "symbolize/symbol_cache.h"
 #include "symbolize/worker.h"
@@ -115,6 +117,8 @@ class Recording {
   void drain();
   void take_names();
   void account();
+  Result<> trace_heap(std::int32_t pid, bool from_start);
+  Result<> launch_with_heap();
   Result<> save();
   Result<RecordOutcome> end();
   bool targets_ended();
@@ -133,6 +137,7 @@ class Recording {
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<CpuTimes> cpu_times_;
   std::unique_ptr<MemorySeries> memory_;
+  std::vector<std::unique_ptr<HeapTracing>> heaps_;
   std::optional<LaunchedProcess> launched_;
   std::vector<std::int32_t> targets_;
   std::vector<Fd> target_fds_;  // pidfds
@@ -162,7 +167,8 @@ Result<> Recording::open_source() {
 }
 
 Result<> Recording::find_targets() {
-  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table(), options_.off_cpu);
+  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table(),
+                                             options_.off_cpu || options_.heap != Heap::kNone);
   processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
   source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
@@ -202,7 +208,7 @@ Result<> Recording::start() {
     processes_->expect_exec(launched_->pid(), started_ns_);
     if (auto expected = source_->expect_exec(launched_->pid()); !expected) return expected;
     if (auto started = source_->start(targets_); !started) return started;
-    return launched_->release();
+    return options_.heap == Heap::kNone ? launched_->release() : launch_with_heap();
   }
   // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
   for (const std::int32_t pid : targets_) {
@@ -217,7 +223,38 @@ Result<> Recording::start() {
     for (const std::int32_t pid : targets_) source_->enter_threads(pid, now, batch_);
     sink_->take(batch_);
   }
+  for (const std::int32_t pid : targets_) {
+    if (options_.heap == Heap::kNone) break;
+    if (auto traced = trace_heap(pid, false); !traced) return traced;
+  }
   return {};
+}
+
+Result<> Recording::trace_heap(std::int32_t pid, bool from_start) {
+  HeapTracingOptions tracing;
+  tracing.mode = options_.heap;
+  tracing.interval_bytes = options_.heap_interval_bytes;
+  tracing.from_start = from_start;
+  tracing.symbol_directory = options_.symbol_directory;
+  auto started = HeapTracing::start(pid, tracing, {profile_, builder_, *processes_, *stacks_});
+  if (!started) return tl::unexpected<Error>(started.error());
+  heaps_.push_back(std::move(*started));
+  return {};
+}
+
+// The program is held at its first instruction: its libraries are mapped, and nothing of its own has run.
+Result<> Recording::launch_with_heap() {
+  const std::int32_t pid = launched_->pid();
+  auto held = inject::launch_to_entry(pid, [this] { return launched_->release(); });
+  if (!held) return tl::unexpected<Error>(held.error());
+  drain();
+  if (!processes_->read_from_proc(pid))
+    return fail(ErrorKind::kNotFound, "the program ended before it began");
+  if (auto traced = trace_heap(pid, true); !traced) {
+    ::kill(pid, SIGKILL);  // it has run nothing, and would run without what was asked for
+    return traced;
+  }
+  return held->go();
 }
 
 Result<> Recording::watch() {
@@ -276,6 +313,15 @@ void Recording::account() {
   profile::Quality& quality = profile_.quality;
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
+  for (const auto& heap : heaps_) {
+    for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
+  }
+  quality.target_stops = quality.target_stop_ns = 0;
+  for (const auto& heap : heaps_) {
+    quality.target_stops += heap->stops().one_thread + heap->stops().all_threads;
+    quality.target_stop_ns =
+        std::max({quality.target_stop_ns, heap->stops().longest_ns, heap->stops().all_threads_ns});
+  }
   for (std::string& note : modules_->take_notes()) quality.notes.push_back(std::move(note));
   if (stacks_->stacks_refused() > 0 && !stack_table_noted_) {
     stack_table_noted_ = true;
@@ -312,6 +358,7 @@ Result<> Recording::save() {
   }
   profile_.samples.clear();
   profile_.waits.clear();
+  profile_.heap.rows.clear();
   for (auto& series : profile_.series) series.points.clear();
   return {};
 }
@@ -328,6 +375,7 @@ Result<> Recording::loop(const Progress& progress) {
     const int count = ::epoll_wait(epoll_.get(), ready, 16, static_cast<int>((wait + 999'999) / 1'000'000));
     if (count < 0 && errno != EINTR) return system_error("epoll_wait", errno);
     drain();
+    for (const auto& heap : heaps_) heap->refresh();
     while (const auto info = signals_.take()) on_signal(*info);
     const std::uint64_t now = monotonic_ns();
     profile_.meta.end_ns = now;
@@ -347,6 +395,7 @@ Result<> Recording::loop(const Progress& progress) {
         source_->sum_threads(now, batch_);
         sink_->take(batch_);
       }
+      for (const auto& heap : heaps_) heap->publish();
       if (auto saved = save(); !saved) return saved;
       processes_->forget_ended(now - kSecond);
       if (progress)
@@ -361,6 +410,7 @@ Result<> Recording::loop(const Progress& progress) {
 
 Result<RecordOutcome> Recording::end() {
   cpu_times_->refresh();
+  for (const auto& heap : heaps_) heap->end();
   source_->stop();
   profile_.meta.end_ns = monotonic_ns();
   drain();

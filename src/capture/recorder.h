@@ -19,6 +19,8 @@ namespace fathom::capture {
 
 enum class Engine : std::uint8_t { kAutomatic, kBpf, kPerf };
 
+enum class Heap : std::uint8_t { kNone, kSampled, kExact };
+
 struct RecordOptions {
   std::vector<std::int32_t> pids;    // attach to these, or
   std::vector<std::string> command;  // launch this
@@ -29,6 +31,8 @@ struct RecordOptions {
   bool cpu = true;
   bool off_cpu = true;
   bool memory = true;
+  Heap heap = Heap::kNone;
+  std::uint32_t heap_interval_bytes = 512 * 1024;  // mean distance of samples; grows when they come too often
   bool follow_children = true;
   std::optional<double> duration_s;
   double delay_s = 0;

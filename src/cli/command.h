@@ -27,6 +27,7 @@ Run add_report(CLI::App& app);
 Run add_flamegraph(CLI::App& app);
 Run add_export(CLI::App& app);
 Run add_doctor(CLI::App& app);
+Run add_detach(CLI::App& app);
 
 // Draws the CPU flame graph of a recording beside it, and gives the path of the picture
 // (flamegraph_command.cpp).

@@ -34,6 +34,9 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_DOCTOR
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
 #endif
+#ifdef FATHOM_HAS_DETACH
+    {"detach", "restore a process whose profiler was killed while it traced the heap", fathom::cli::add_detach},
+#endif
 };
 
 int exit_status(ErrorKind kind) {

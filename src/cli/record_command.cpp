@@ -22,10 +22,11 @@ struct RecordArguments {
   std::vector<std::int32_t> pids;
   std::string name;
   std::string engine = "auto";
+  std::string heap;
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false,
        no_children = false;
-  bool flamegraph = false, quiet = false;
+  bool flamegraph = false, quiet = false, dry_run = false;
 };
 
 // The processes to attach to, and what to call them.
@@ -102,6 +103,8 @@ Result<int> run_record(RecordArguments& arguments) {
   options.off_cpu = (!some || arguments.off_cpu) && !arguments.no_off_cpu;
   options.memory = (!some || arguments.memory) && !arguments.no_memory;
   options.follow_children = !arguments.no_children;
+  if (!arguments.heap.empty())
+    options.heap = arguments.heap == "exact" ? capture::Heap::kExact : capture::Heap::kSampled;
   const bool named = !options.output.empty();
   options.overwrite = named;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
@@ -153,6 +156,14 @@ Run add_record(CLI::App& app) {
   app.add_flag("--off-cpu", arguments->off_cpu, "record where threads wait, for what and for whom");
   app.add_flag("--memory", arguments->memory,
                "record the memory series; without any of these three, all are recorded");
+  app.add_flag("--heap{sampled}", arguments->heap,
+               "trace the heap, too: --heap samples it, --heap=exact takes every call")
+      ->check(CLI::IsMember({"sampled", "exact"}));
+  app.add_option("--heap-interval", options.heap_interval_bytes, "mean bytes between samples of the heap")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--dry-run", arguments->dry_run,
+               "with --heap -p: say what would be changed in the process, and change nothing");
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");
   app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
   app.add_flag("--no-children", arguments->no_children, "leave out processes that the target forks");
@@ -165,7 +176,8 @@ Run add_record(CLI::App& app) {
   app.footer(
       "A recording stops when the target ends, after -d SECONDS, or with Ctrl-C. A launched command that "
       "still runs after\n"
-      "-d SECONDS is ended with SIGTERM. Attaching stops nothing and changes nothing.");
+      "-d SECONDS is ended with SIGTERM. Attaching stops nothing and changes nothing; with --heap the hooks of the heap\n"
+      "tracer are put into the process and taken out again (--dry-run says which).");
   return [arguments] { return run_record(*arguments); };
 }
 

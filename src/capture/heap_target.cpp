@@ -1,0 +1,109 @@
+#include "capture/heap_target.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "allocators/doors.h"
+#include "allocators/find.h"
+
+namespace fathom::capture {
+namespace {
+
+// First to last address that the module's segments take up in the process.
+std::pair<ProcessAddress, ProcessAddress> extent_of(const elf::ElfFile& file, std::uint64_t bias) {
+  std::uint64_t first = UINT64_MAX, last = 0;
+  for (const elf::Segment& segment : file.segments()) {
+    if (segment.type != PT_LOAD) continue;
+    first = std::min(first, segment.address.value);
+    last = std::max(last, segment.address.value + segment.memory_size);
+  }
+  return {{bias + first}, {bias + last}};
+}
+
+// Only a function that no other module can bind to, and that no instruction names, is reached through its
+// words in data alone.
+bool slots_are_complete(const allocators::Doors& doors) {
+  return !doors.slots.empty() && doors.direct_references == 0 && doors.slot_loads == 0 && !doors.exported;
+}
+
+class Finder {
+ public:
+  Finder(std::int32_t pid, symbolize::DebugFiles& debug_files) : pid_(pid), debug_files_(debug_files) {}
+
+  void look_into(const CodeMapping& mapping) {
+    const elf::ElfFile& file = mapping.module->file->elf();
+    // Code that is not named in the file itself may be in the file that was stripped off it.
+    std::optional<symbolize::DebugFile> twin;
+    if (file.section(".symtab") == nullptr) twin = debug_files_.find(file, source_of(*mapping.module));
+    allocators::Found found = allocators::find(file, twin ? &twin->file.elf() : nullptr);
+    for (std::string& note : found.notes) target.notes.push_back(fmt::format("{}: {}", file.name(), note));
+    for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
+  }
+
+  HeapTarget target;
+
+ private:
+  symbolize::ModuleSource source_of(const CodeModule& module) const {
+    symbolize::ModuleSource source;
+    source.kind = module.kind;
+    source.path = module.file->elf().name();
+    source.open_path = fmt::format("/proc/self/fd/{}", module.fd.get());
+    source.root = fmt::format("/proc/{}/root", pid_);
+    source.identity = module.file->elf().identity();
+    source.pid = pid_;
+    return source;
+  }
+
+  void add(const CodeMapping& mapping, const allocators::Allocator& allocator) {
+    const elf::ElfFile& file = mapping.module->file->elf();
+    if (target.allocators.size() == TRACER_ALLOCATORS) {
+      target.notes.push_back(fmt::format("{}: {} is not traced: {} allocators are traced already",
+                                         file.name(), allocator.label, TRACER_ALLOCATORS));
+      return;
+    }
+    const auto number = static_cast<std::uint8_t>(target.allocators.size());
+    target.allocators.push_back({allocator.label, file.name(), mapping.module->id});
+    const auto doors = allocators::doors_of(file, allocator);
+    const auto [start, end] = extent_of(file, mapping.bias);
+    for (std::size_t i = 0; i < allocator.functions.size(); ++i) {
+      const allocators::Function& function = allocator.functions[i];
+      inject::Hook hook;
+      hook.name = function.name;
+      hook.shape = function.shape;
+      hook.allocator = number;
+      hook.function = {mapping.bias + function.address.value};
+      if (function.partner) hook.partner = ProcessAddress{mapping.bias + function.partner->value};
+      if (const auto code = file.bytes_at(function.address, function.size))
+        hook.code.assign(code->begin(), code->end());
+      if (slots_are_complete(doors[i])) {
+        for (const ElfAddress slot : doors[i].slots) hook.slots.push_back({mapping.bias + slot.value});
+      }
+      hook.module_start = start;
+      hook.module_end = end;
+      target.hooks.push_back(std::move(hook));
+    }
+  }
+
+  std::int32_t pid_;
+  symbolize::DebugFiles& debug_files_;
+};
+
+}  // namespace
+
+HeapTarget find_heap_target(std::int32_t pid, std::span<const CodeMapping> mappings,
+                            symbolize::DebugFiles& debug_files) {
+  Finder finder(pid, debug_files);
+  std::set<const CodeModule*> seen;
+  for (const CodeMapping& mapping : mappings) {
+    if (mapping.module == nullptr || mapping.module->kind != profile::ModuleKind::kFile ||
+        !mapping.module->file || !seen.insert(mapping.module).second)
+      continue;
+    finder.look_into(mapping);
+  }
+  return std::move(finder.target);
+}
+
+}  // namespace fathom::capture

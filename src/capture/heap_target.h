@@ -1,0 +1,32 @@
+// What of a process the heap tracer stands in for: the allocators in its modules, their functions, and how
+// each is reached. Reads the modules' files only; the process is not touched.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "capture/process_table.h"
+#include "inject/tracer.h"
+#include "profile/profile.h"
+#include "symbolize/debug_files.h"
+
+namespace fathom::capture {
+
+struct HeapTarget {
+  struct AllocatorOfModule {
+    std::string label;  // "jemalloc 5.3.0 (_rjem_)"
+    std::string module_name;
+    profile::ModuleId module;
+  };
+  std::vector<AllocatorOfModule> allocators;  // Hook::allocator is the place in here
+  std::vector<inject::Hook> hooks;
+  std::vector<std::string> notes;  // what is there and cannot be traced, and why
+};
+
+// `mappings`: the executable ones of the process.
+HeapTarget find_heap_target(std::int32_t pid, std::span<const CodeMapping> mappings,
+                            symbolize::DebugFiles& debug_files);
+
+}  // namespace fathom::capture

@@ -1,0 +1,268 @@
+#include "capture/heap_tracing.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "base/clock.h"
+#include "process/status.h"
+#include "tracer/tracer_image.h"
+#include "unwind/address_space.h"
+
+namespace fathom::capture {
+namespace {
+
+using record::heap::Moment;
+using record::heap::read_clocks;
+
+constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
+constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
+constexpr auto kSampledPause = std::chrono::milliseconds(20);
+constexpr auto kExactPause = std::chrono::milliseconds(4);
+constexpr auto kHurryPause = std::chrono::microseconds(200);
+// Above it the interval grows: a sample costs about a microsecond.
+constexpr std::uint64_t kMostSamplesPerSecond = 2000;
+constexpr std::uint32_t kSummaryEvery = 10;  // slices: it looks at every live block
+constexpr std::uint32_t kSampledRingBytes = 1 << 16, kExactRingBytes = 1 << 19;
+
+// Events are stamped with the time-stamp counter, as nothing else is cheap enough.
+bool counter_is_constant() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("flags")) continue;
+    return line.find(" constant_tsc") != std::string::npos && line.find(" nonstop_tsc") != std::string::npos;
+  }
+  return false;
+}
+
+double ticks_per_ns(const Moment& from, const Moment& to) {
+  return to.ns <= from.ns ? 3
+                          : static_cast<double>(to.ticks - from.ticks) / static_cast<double>(to.ns - from.ns);
+}
+
+unwind::AddressSpace space_of(std::span<const CodeMapping> mappings) {
+  unwind::AddressSpace space;
+  for (const CodeMapping& mapping : mappings)
+    space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
+              mapping.module->table);
+  return space;
+}
+
+}  // namespace
+
+HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context)
+    : pid_(pid), options_(options), context_(context), inner_threads_(pid) {}
+
+HeapTracing::~HeapTracing() {
+  end();
+}
+
+Result<std::unique_ptr<HeapTracing>> HeapTracing::start(std::int32_t pid, const HeapTracingOptions& options,
+                                                        const HeapContext& context) {
+  std::unique_ptr<HeapTracing> tracing(new HeapTracing(pid, options, context));
+  if (auto placed = tracing->place(); !placed) return tl::unexpected<Error>(placed.error());
+  if (auto hooked = tracing->hook(); !hooked) return tl::unexpected<Error>(hooked.error());
+  tracing->thread_ = std::thread([&self = *tracing] { self.collect(); });
+  return tracing;
+}
+
+Result<> HeapTracing::place() {
+  if (!counter_is_constant())
+    return fail(ErrorKind::kUnsupported, "heap: this machine's time-stamp counter is not constant",
+                "a machine whose /proc/cpuinfo has constant_tsc and nonstop_tsc");
+  if (auto possible = inject::Tracer::check(pid_); !possible) return possible;
+  symbolize::Options symbols;
+  symbols.symbol_directory = options_.symbol_directory;
+  symbolize::DebugFiles debug_files(symbols);
+  target_ = find_heap_target(pid_, context_.processes.mappings(pid_), debug_files);
+  notes_ = target_.notes;
+  if (target_.hooks.empty())
+    return fail(ErrorKind::kNotFound,
+                fmt::format("heap: process {} has no allocator that is known by name", pid_),
+                notes_.empty() ? "--symbols DIR with an unstripped twin of the program" : notes_.front());
+
+  const bool exact = options_.mode == Heap::kExact;
+  const Moment before = read_clocks();
+  inject::Options placing;
+  placing.image = tracer::image();
+  placing.mean = options_.interval_bytes;
+  placing.ring_bytes = exact ? kExactRingBytes : kSampledRingBytes;
+  auto placed = inject::Tracer::place(pid_, placing);
+  if (!placed) return tl::unexpected<Error>(placed.error());
+  tracer_.emplace(std::move(*placed));
+  const double rate = ticks_per_ns(before, read_clocks());
+  tracer_shared& shared = tracer_->shared();
+  shared.heartbeat_limit = static_cast<std::uint64_t>(rate * static_cast<double>(kHeartbeatLimitNs));
+  shared.wait_limit = exact ? static_cast<std::uint64_t>(rate * static_cast<double>(kWaitLimitNs)) : 0;
+
+  tables_ = std::make_unique<TracerTables>(shared, tracer_->memory());
+  for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
+    notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
+  auto collector = record::heap::Collector::create(tracer_->memory(), read_clocks());
+  if (!collector) return tl::unexpected<Error>(collector.error());
+  collector_.emplace(std::move(*collector));
+  return {};
+}
+
+void HeapTracing::add_rows(const profile::Heap& heap, const std::vector<inject::PlannedHook>& planned) {
+  profile::Profile& profile = context_.profile;
+  rows_.emplace(profile, heap);
+  std::vector<profile::HeapAllocatorId> allocators;
+  for (const auto& allocator : target_.allocators) {
+    const profile::HeapAllocatorId row{static_cast<std::uint32_t>(profile.heap.allocators.size())};
+    profile.heap.allocators.push_back({context_.builder.string(allocator.label), allocator.module});
+    rows_->allocator(static_cast<std::uint32_t>(allocators.size()), row);
+    allocators.push_back(row);
+  }
+  for (const inject::PlannedHook& hook : planned) {
+    profile::HeapHook row;
+    row.allocator = allocators[hook.hook.allocator];
+    row.function = context_.builder.string(hook.hook.name);
+    row.door = hook.door == TRACER_DOOR_SLOT    ? profile::HeapDoor::kSlot
+               : hook.door == TRACER_DOOR_ENTRY ? profile::HeapDoor::kEntry
+                                                : profile::HeapDoor::kNone;
+    if (hook.door == TRACER_DOOR_NONE) row.note = context_.builder.string(hook.text);
+    profile.heap.hooks.push_back(row);
+  }
+}
+
+Result<> HeapTracing::hook() {
+  const auto planned = tracer_->plan(target_.hooks);
+  for (const inject::PlannedHook& hook : planned) {
+    if (hook.door == TRACER_DOOR_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
+  }
+  const bool exact = options_.mode == Heap::kExact;
+  profile::Heap heap;
+  const profile::ThreadId main_thread = context_.processes.thread_row(pid_, pid_);
+  heap.process = context_.profile.threads[main_thread.value].process;
+  heap.mode = exact ? profile::HeapMode::kExact : profile::HeapMode::kSampled;
+  heap.from_start = options_.from_start;
+  if (const auto memory = process::read_memory(pid_); memory && !options_.from_start)
+    heap.earlier_rss_bytes = memory->rss_anon;
+  __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
+  if (auto hooked = tracer_->hook(planned); !hooked) return hooked;
+  stops_ = tracer_->stops();
+  heap.start_ns = heap.end_ns = last_publish_ns_ = monotonic_ns();
+  add_rows(heap, planned);
+  return {};
+}
+
+bool HeapTracing::drain() {
+  const std::lock_guard guard(lock_);
+  record::heap::Round round = collector_->drain(read_clocks());
+  std::ranges::move(round.stacks, std::back_inserter(new_stacks_));
+  new_threads_.insert(new_threads_.end(), round.threads.begin(), round.threads.end());
+  return round.hurry;
+}
+
+void HeapTracing::collect() {
+  // The target's threads fill the rings as fast as they can allocate: whoever empties them must not come
+  // last.
+  if (options_.mode == Heap::kExact)
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -5);
+  while (!stop_) {
+    if (drain())
+      std::this_thread::sleep_for(kHurryPause);
+    else if (options_.mode == Heap::kExact)
+      std::this_thread::sleep_for(kExactPause);
+    else
+      std::this_thread::sleep_for(kSampledPause);
+  }
+}
+
+void HeapTracing::resolve_new() {
+  std::vector<record::heap::NewStack> stacks;
+  std::vector<std::int32_t> threads;
+  {
+    const std::lock_guard guard(lock_);
+    stacks.swap(new_stacks_);
+    threads.swap(new_threads_);
+  }
+  for (const std::int32_t tid : threads)
+    thread_rows_[static_cast<std::uint32_t>(tid)] =
+        context_.processes.thread_row(pid_, inner_threads_.outer(tid).value_or(tid));
+  for (record::heap::NewStack& stack : stacks) {
+    record::StackSeen seen;
+    seen.pid = pid_;
+    seen.user = std::move(stack.addresses);
+    seen.end = stack.end;
+    rows_->stack(stack.stack, context_.stacks.resolve(seen).stack, stack.end);
+  }
+}
+
+void HeapTracing::refresh() {
+  for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
+    notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
+  resolve_new();
+}
+
+void HeapTracing::adapt(std::uint64_t allocations_per_second) {
+  if (options_.mode == Heap::kExact) return;
+  std::uint32_t& mean = tracer_->shared().mean;
+  const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
+  if (allocations_per_second > kMostSamplesPerSecond && now < 1u << 30)
+    __atomic_store_n(&mean, now * 2, __ATOMIC_RELAXED);
+  else if (allocations_per_second < kMostSamplesPerSecond / 4 && now > options_.interval_bytes)
+    __atomic_store_n(&mean, std::max(now / 2, options_.interval_bytes), __ATOMIC_RELAXED);
+}
+
+void HeapTracing::write_slice(bool last) {
+  std::optional<record::heap::Slice> slice;
+  std::optional<record::heap::Summary> summary;
+  record::heap::Counters counters;
+  {
+    const std::lock_guard guard(lock_);
+    slice = collector_->slice(last);
+    if (slice && (last || slices_++ % kSummaryEvery == 0)) summary = collector_->summary();
+    counters = collector_->counters();
+    collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
+  }
+  const std::uint64_t now = monotonic_ns();
+  if (now > last_publish_ns_)
+    adapt((counters.allocations - last_allocations_) * 1'000'000'000 / (now - last_publish_ns_));
+  last_allocations_ = counters.allocations;
+  last_publish_ns_ = now;
+  resolve_new();  // every stack that the slice names was told before it
+  if (slice) {
+    rows_->add(*slice, [this](std::uint32_t tid) {
+      const auto known = thread_rows_.find(tid);
+      return known == thread_rows_.end() ? profile::kNoThread : known->second;
+    });
+  }
+  if (summary) rows_->finish(*summary, counters);
+}
+
+void HeapTracing::publish() {
+  write_slice(false);
+}
+
+void HeapTracing::end() {
+  if (ended_) return;
+  ended_ = true;
+  if (tracer_) {
+    if (auto unhooked = tracer_->unhook(); !unhooked) notes_.push_back("heap: " + unhooked.error().message);
+  }
+  if (thread_.joinable()) {
+    stop_ = true;
+    thread_.join();
+    ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
+    drain();
+    write_slice(true);
+  }
+  if (!tracer_) return;
+  const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
+  if (auto unmapped = tracer_->unmap(&space); !unmapped)
+    notes_.push_back("heap: " + unmapped.error().message);
+  else if (!*unmapped)
+    notes_.push_back(
+        "heap: a thread stands inside of the tracer, so its memory stays mapped in the process; it does "
+        "nothing any more");
+  stops_ = tracer_->stops();
+}
+
+}  // namespace fathom::capture

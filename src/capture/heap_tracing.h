@@ -1,0 +1,99 @@
+// The heap of one process while it is recorded: finds its allocators, has the tracer placed and hooked in,
+// collects what it sends on a thread of its own, fills the profile, and has it taken out again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/heap_tables.h"
+#include "capture/heap_target.h"
+#include "capture/process_table.h"
+#include "capture/recorder.h"
+#include "capture/stack_resolver.h"
+#include "capture/tracer_tables.h"
+#include "inject/tracer.h"
+#include "process/inner_threads.h"
+#include "record/heap/collector.h"
+
+namespace fathom::capture {
+
+struct HeapTracingOptions {
+  Heap mode = Heap::kSampled;
+  std::uint32_t interval_bytes = 512 * 1024;
+  bool from_start = false;  // the process has not run its first instruction yet
+  std::string symbol_directory;
+};
+
+// Where the rows go and how they are found.
+struct HeapContext {
+  profile::Profile& profile;
+  profile::Builder& builder;
+  ProcessTable& processes;  // knows the process and its mappings; modules have kept their tables
+  StackResolver& stacks;
+};
+
+class HeapTracing {
+ public:
+  // All in `context` outlives the tracing. An error: the process is as it was.
+  static Result<std::unique_ptr<HeapTracing>> start(std::int32_t pid, const HeapTracingOptions& options,
+                                                    const HeapContext& context);
+  ~HeapTracing();  // end()
+  HeapTracing(const HeapTracing&) = delete;
+  HeapTracing& operator=(const HeapTracing&) = delete;
+
+  std::int32_t pid() const { return pid_; }
+  // Some twenty times a second: shows the tracer new mappings, gives addresses of new stacks their names.
+  void refresh();
+  // Once a second: a slice of time is over.
+  void publish();
+  // Takes the tracer out and fills in what is left.
+  void end();
+  // What the user should know, each once: allocators that are not traced, and why.
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  const inject::Stops& stops() const { return stops_; }
+  const HeapTarget& target() const { return target_; }
+
+ private:
+  HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context);
+  Result<> place();
+  Result<> hook();
+  void add_rows(const profile::Heap& heap, const std::vector<inject::PlannedHook>& planned);
+  void collect();  // the thread
+  bool drain();    // true: come again soon
+  void resolve_new();
+  void adapt(std::uint64_t allocations_per_second);
+  void write_slice(bool last);
+
+  std::int32_t pid_;
+  HeapTracingOptions options_;
+  HeapContext context_;
+  process::InnerThreads inner_threads_;
+  HeapTarget target_;
+  std::vector<std::string> notes_;
+  std::optional<inject::Tracer> tracer_;
+  std::unique_ptr<TracerTables> tables_;
+  std::optional<HeapTables> rows_;
+  inject::Stops stops_;
+  bool ended_ = false;
+
+  // Shared with the collecting thread, under `lock_`.
+  std::mutex lock_;
+  std::optional<record::heap::Collector> collector_;
+  std::vector<record::heap::NewStack> new_stacks_;
+  std::vector<std::int32_t> new_threads_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+
+  std::unordered_map<std::uint32_t, profile::ThreadId> thread_rows_;
+  std::uint64_t last_allocations_ = 0, last_publish_ns_ = 0;
+  std::uint32_t slices_ = 0;
+};
+
+}  // namespace fathom::capture
