@@ -1,0 +1,218 @@
+// The heap of a program that books every call of its own: equal to the byte where every call is traced, and
+// inside of the stated interval where it is sampled.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+#include "support/heap_answer.h"
+
+namespace fathom::support {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::string content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+struct Truth {
+  explicit Truth(const Outcome& outcome)
+      : calls(answer_of(outcome, "calls")),
+        bytes(answer_of(outcome, "bytes")),
+        live_calls(answer_of(outcome, "live_calls")),
+        live_bytes(answer_of(outcome, "live_bytes")) {}
+  std::map<std::string, double> calls, bytes, live_calls, live_bytes;
+};
+
+// Without the sites that ran before anybody could look.
+void expect_equal(const HeapAnswer& answer, const Truth& truth, const std::set<std::string>& without = {}) {
+  for (const auto& [site, calls] : truth.calls) {
+    if (without.contains(site)) continue;
+    const HeapNumbers numbers = answer.below(site);
+    EXPECT_EQ(numbers.calls, calls) << site;
+    EXPECT_EQ(numbers.bytes, truth.bytes.at(site)) << site;
+    EXPECT_EQ(numbers.live_calls, truth.live_calls.at(site)) << site;
+    EXPECT_EQ(numbers.live_bytes, truth.live_bytes.at(site)) << site;
+  }
+  EXPECT_EQ(answer.heap().lost_ring_full + answer.heap().lost_no_ring + answer.heap().lost_damaged, 0)
+      << answer.losses();
+  EXPECT_EQ(answer.heap().unwalked, 0) << answer.losses();
+  EXPECT_EQ(answer.heap().incomplete, 0) << answer.losses();
+}
+
+class HeapTruth : public testing::Test {
+ protected:
+  // Starts a program that waits for the word to begin, attaches to it, and lets it run to its end.
+  Outcome attach(const std::vector<std::string>& program, const std::vector<std::string>& options) {
+    std::vector<std::string> arguments = program;
+    arguments.push_back(folder_ / "go");
+    Running target(arguments);
+    pause_ms(200);
+    std::vector<std::string> all{"-p", std::to_string(target.pid())};
+    all.insert(all.end(), options.begin(), options.end());
+    Running recorder = start_recording(recording_, all);
+    wait_until([&] { return recorder.errors_so_far().find("heap") != std::string::npos; },
+               milliseconds(1500));
+    std::ofstream(folder_ / "go") << "go";
+    const Outcome outcome = target.wait(milliseconds(60'000));
+    const Outcome recorded = recorder.wait(milliseconds(20'000));
+    EXPECT_TRUE(recorded.ok()) << recorded.describe();
+    return outcome;
+  }
+
+  TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
+};
+
+TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "2000", "1"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  expect_equal(answer, Truth(outcome));
+  EXPECT_EQ(answer.heap().mode, profile::HeapMode::kExact);
+  EXPECT_TRUE(answer.heap().from_start);
+}
+
+TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "4000", "4"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_equal(HeapAnswer(recording_), Truth(outcome));
+}
+
+TEST_F(HeapTruth, AStaticProgramToTheByte) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP_STATIC, "1000", "2"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_equal(HeapAnswer(recording_), Truth(outcome));
+}
+
+TEST_F(HeapTruth, ARunningProgramToTheByte) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome = attach({KNOWN_HEAP, "3000", "4"}, {"--heap=exact"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  expect_equal(answer, Truth(outcome), {"site_constructor"});
+  EXPECT_FALSE(answer.heap().from_start);
+}
+
+// 3.29 standard deviations: one wrong alarm in a thousand.
+TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome = fathom(
+      {"record", "--heap", "--heap-interval", "65536", "-o", recording_, "--", KNOWN_HEAP, "60000", "2"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  const Truth truth(outcome);
+  EXPECT_EQ(answer.heap().mode, profile::HeapMode::kSampled);
+  for (const char* site : {"site_big", "site_aligned", "site_grown"}) {
+    const HeapNumbers numbers = answer.below(site);
+    const double deviation = std::sqrt(numbers.bytes_variance);
+    EXPECT_GT(numbers.bytes, 0) << site;
+    EXPECT_LT(std::abs(numbers.bytes - truth.bytes.at(site)), 3.29 * deviation) << site;
+    EXPECT_LT(deviation, 0.1 * truth.bytes.at(site)) << site;
+  }
+  EXPECT_EQ(answer.heap().lost_ring_full, 0) << answer.losses();
+}
+
+// All of the process's code as it stands in memory.
+std::string code_of(pid_t pid) {
+  std::istringstream maps(content("/proc/" + std::to_string(pid) + "/maps"));
+  std::ifstream memory("/proc/" + std::to_string(pid) + "/mem", std::ios::binary);
+  std::string code;
+  for (std::string line; std::getline(maps, line);) {
+    if (line.find("r-xp") == std::string::npos || line.find('/') == std::string::npos) continue;
+    const auto start = std::stoull(line, nullptr, 16);
+    const auto end = std::stoull(line.substr(line.find('-') + 1), nullptr, 16);
+    std::string bytes(end - start, '\0');
+    memory.seekg(static_cast<std::streamoff>(start));
+    memory.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    code += line.substr(0, line.find(' ')) + bytes;
+  }
+  return code;
+}
+std::size_t mappings_of(pid_t pid) {
+  const std::string maps = content("/proc/" + std::to_string(pid) + "/maps");
+  return static_cast<std::size_t>(std::count(maps.begin(), maps.end(), '\n'));
+}
+
+TEST_F(HeapTruth, LeavesTheProgramAsItWas) {
+  FATHOM_NEEDS_BPF();
+  const Running target({KNOWN_HEAP, "100000000", "3"});
+  pause_ms(300);
+  const std::string before = code_of(target.pid());
+  ASSERT_GT(before.size(), 1'000'000u);
+  for (int i = 0; i < 3; ++i) {
+    const Outcome outcome = fathom({"record", i % 2 == 0 ? "--heap" : "--heap=exact", "-d", "1", "-o",
+                                    recording_, "-p", std::to_string(target.pid())});
+    ASSERT_TRUE(outcome.ok()) << outcome.describe();
+    EXPECT_GT(HeapAnswer(recording_).all().calls, 100);
+    ASSERT_FALSE(target.finished());
+    EXPECT_TRUE(code_of(target.pid()) == before);
+    EXPECT_EQ(content("/proc/" + std::to_string(target.pid()) + "/maps").find("fathom"), std::string::npos);
+  }
+}
+
+TEST_F(HeapTruth, AKilledProfilerIsTakenOutByDetach) {
+  FATHOM_NEEDS_BPF();
+  const Running target({KNOWN_HEAP, "100000000", "3"});
+  pause_ms(300);
+  const std::string before = code_of(target.pid());
+  Running recorder = start_recording(recording_, {"--heap=exact", "-p", std::to_string(target.pid())});
+  pause_ms(2500);
+  recorder.kill_and_wait();
+  pause_ms(300);
+  ASSERT_FALSE(target.finished());
+  EXPECT_FALSE(code_of(target.pid()) == before);
+  const Outcome detached = fathom({"detach", "-p", std::to_string(target.pid())});
+  EXPECT_TRUE(detached.ok()) << detached.describe();
+  EXPECT_TRUE(code_of(target.pid()) == before);
+  EXPECT_GT(HeapAnswer(recording_).all().calls, 100);  // up to the last second
+  pause_ms(200);
+  EXPECT_FALSE(target.finished());
+  const Outcome again = fathom({"detach", "-p", std::to_string(target.pid())});
+  EXPECT_EQ(again.exit_status, 3) << again.describe();
+}
+
+TEST_F(HeapTruth, ASecondProfilerIsRefused) {
+  FATHOM_NEEDS_BPF();
+  const Running target({KNOWN_HEAP, "100000000", "2"});
+  pause_ms(200);
+  Running recorder = start_recording(recording_, {"--heap", "-p", std::to_string(target.pid())});
+  pause_ms(1500);
+  const Outcome second =
+      fathom({"record", "--heap", "-d", "1", "-o", folder_ / "y.fathom", "-p", std::to_string(target.pid())});
+  EXPECT_NE(second.exit_status, 0);
+  EXPECT_NE(second.errors.find("try:"), std::string::npos) << second.describe();
+  recorder.send(SIGINT);
+  EXPECT_TRUE(recorder.wait(milliseconds(10'000)).ok());
+}
+
+TEST_F(HeapTruth, ADryRunChangesNothing) {
+  FATHOM_NEEDS_BPF();
+  const Running target({KNOWN_HEAP, "100000000", "2"});
+  pause_ms(200);
+  const std::string before = code_of(target.pid());
+  const std::size_t mappings = mappings_of(target.pid());
+  const Outcome outcome = fathom({"record", "--heap", "--dry-run", "-p", std::to_string(target.pid())});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_NE(outcome.output.find("malloc"), std::string::npos) << outcome.describe();
+  EXPECT_NE(outcome.output.find("libc.so.6"), std::string::npos) << outcome.describe();
+  EXPECT_TRUE(code_of(target.pid()) == before);
+  EXPECT_NEAR(static_cast<double>(mappings_of(target.pid())), static_cast<double>(mappings), 3);
+}
+
+}  // namespace
+}  // namespace fathom::support

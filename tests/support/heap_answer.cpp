@@ -1,0 +1,82 @@
+#include "support/heap_answer.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "store/reader.h"
+
+namespace fathom::support {
+namespace {
+
+profile::Profile read(const std::string& recording) {
+  auto profile = store::read(recording);
+  if (!profile) throw std::runtime_error(profile.error().message);
+  if (profile->heap.heaps.empty()) throw std::runtime_error(recording + ": holds no heap");
+  return std::move(*profile);
+}
+
+}  // namespace
+
+HeapAnswer::HeapAnswer(const std::string& recording) : profile_(read(recording)) {}
+
+bool HeapAnswer::has(profile::StackId stack, const std::string& function) const {
+  for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
+    const profile::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
+    for (std::uint32_t i = 0; i < frame.line_count; ++i) {
+      const profile::Line& line = profile_.lines[frame.first_line + i];
+      if (profile_.strings[profile_.functions[line.function.value].name] == function) return true;
+    }
+  }
+  return false;
+}
+
+HeapNumbers HeapAnswer::sum(const std::string* function) const {
+  std::vector<bool> counts(profile_.heap.sites.size());
+  for (std::size_t i = 0; i < counts.size(); ++i)
+    counts[i] = function == nullptr || has(profile_.heap.sites[i].stack, *function);
+  HeapNumbers numbers;
+  for (const profile::HeapRow& row : profile_.heap.rows) {
+    if (!counts[row.site.value]) continue;
+    numbers.calls += row.allocated.blocks;
+    numbers.bytes += row.allocated.bytes;
+    numbers.live_calls += row.allocated.blocks - row.freed.blocks;
+    numbers.live_bytes += row.allocated.bytes - row.freed.bytes;
+    numbers.calls_variance += row.allocated_variance.blocks;
+    numbers.bytes_variance += row.allocated_variance.bytes;
+  }
+  return numbers;
+}
+
+HeapNumbers HeapAnswer::below(const std::string& function) const {
+  return sum(&function);
+}
+HeapNumbers HeapAnswer::all() const {
+  return sum(nullptr);
+}
+
+std::vector<std::string> HeapAnswer::allocators() const {
+  std::vector<std::string> labels;
+  for (std::size_t i = 1; i < profile_.heap.allocators.size(); ++i)
+    labels.emplace_back(profile_.strings[profile_.heap.allocators[i].label]);
+  return labels;
+}
+
+std::set<std::string> HeapAnswer::functions_hooked(profile::HeapDoor door) const {
+  std::set<std::string> names;
+  for (const profile::HeapHook& hook : profile_.heap.hooks) {
+    if (hook.door == door) names.emplace(profile_.strings[hook.function]);
+  }
+  return names;
+}
+
+std::string HeapAnswer::losses() const {
+  const profile::Heap& h = heap();
+  return fmt::format(
+      "events {}, ring full {}, no ring {}, throwing {}, set full {}, damaged {}, nested {}, unwalked {}, "
+      "incomplete {}, unseen frees {}, earlier frees {}, waited {} ns, switched off {}",
+      h.events, h.lost_ring_full, h.lost_no_ring, h.lost_throwing, h.lost_set_full, h.lost_damaged, h.nested,
+      h.unwalked, h.incomplete, h.unseen_frees, h.earlier_frees, h.waited_ns, h.switched_off);
+}
+
+}  // namespace fathom::support

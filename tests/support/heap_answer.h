@@ -1,0 +1,42 @@
+// What a recording says of the heap, by function: for comparison with a program that knows the truth.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "profile/profile.h"
+
+namespace fathom::support {
+
+struct HeapNumbers {
+  double calls = 0, bytes = 0;            // allocated
+  double live_calls = 0, live_bytes = 0;  // not freed when the recording ended
+  double calls_variance = 0, bytes_variance = 0;
+};
+
+class HeapAnswer {
+ public:
+  // Throws when it cannot be read.
+  explicit HeapAnswer(const std::string& recording);
+
+  // Of all blocks that were allocated below this function.
+  HeapNumbers below(const std::string& function) const;
+  HeapNumbers all() const;
+  const profile::Heap& heap() const { return profile_.heap.heaps.at(0); }
+  std::size_t heaps() const { return profile_.heap.heaps.size(); }
+  std::vector<std::string> allocators() const;  // labels
+  std::set<std::string> functions_hooked(profile::HeapDoor door) const;
+  const profile::Profile& profile() const { return profile_; }
+  // Everything that was counted and that a test might complain about, as one line.
+  std::string losses() const;
+
+ private:
+  HeapNumbers sum(const std::string* function) const;
+  bool has(profile::StackId stack, const std::string& function) const;
+  profile::Profile profile_;
+};
+
+}  // namespace fathom::support
