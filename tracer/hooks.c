@@ -116,7 +116,7 @@ INLINE int enter(struct here* here, u64 sp) {
   signal_fence();
   if (UNLIKELY(tid != old_tid)) {
     begin_thread(s, slot, tid);
-    find_own_stack(s, shared, here->thread, here->key, sp);
+    find_own_stack(s, shared, slot, sp);
     take_ring(s, shared, slot, old_tid);
   }
   if (UNLIKELY(slot->mode != mode)) prepare_countdown(slot, shared, mode);
@@ -166,7 +166,7 @@ static NO_INLINE u32 walk_and_number(const struct here* here, const struct call*
                                      struct tracer_ring* ring) {
   struct walker walker;
   u64 sp = stack_pointer_of(call);
-  begin_walk(&walker, here->state, here->shared, here->thread, here->key, sp);
+  begin_walk(&walker, here->state, here->shared, here->slot, sp);
   walk_stack(&walker, here->thread, call->return_address, sp, call->rbp);
   return stack_number(here->state, here->shared, here->thread, ring, here->slot->events,
                       here->mode == TRACER_EXACT);

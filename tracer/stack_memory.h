@@ -36,14 +36,17 @@ static int pages_readable(struct state* s, struct thread* t, u64 from, u64 to) {
 }
 
 /* Finds out whether `sp` is on the thread's own stack, and then how far that may be read. */
-static NO_INLINE int find_own_stack(struct state* s, const struct tracer_shared* shared, struct thread* t,
-                                    u64 key, u64 sp) {
+static NO_INLINE int find_own_stack(struct state* s, const struct tracer_shared* shared,
+                                    const struct slot* slot, u64 sp) {
+  struct thread* t = thread_of(s, slot);
+  u64 key = slot->key;
   u64 from = sp & ~(PAGE - 1), to = key;
   if (sp >= shared->main_stack_start && sp < shared->main_stack_end) {
     t->stack_low = shared->main_stack_start;
     t->stack_high = shared->main_stack_end;
     return 1;
   }
+  if (slot->tid == (u32)shared->target_pid) return 0; /* the first thread's block is not on its stack */
   if (sp >= key || key - sp >= LARGEST_STACK) return 0;
   if (t->stack_high == key && from < t->stack_low) to = t->stack_low; /* it has grown */
   if (shared->may_call_kernel && !pages_readable(s, t, from, to)) return 0;

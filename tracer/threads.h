@@ -19,7 +19,7 @@ INLINE u32 slot_home(u64 key) {
   return (u32)(key * HASH_FACTOR >> (64 - SLOTS_LOG2));
 }
 
-INLINE struct thread* thread_of(struct state* s, struct slot* slot) {
+INLINE struct thread* thread_of(struct state* s, const struct slot* slot) {
   return (struct thread*)s->threads[slot - s->slots];
 }
 

@@ -260,7 +260,8 @@ static NO_INLINE void forget_rules(struct thread* t, u32 epoch) {
 
 /* Puts the walker in place for the thread's stack from `sp` on. */
 INLINE void begin_walk(struct walker* walker, struct state* s, const struct tracer_shared* shared,
-                       struct thread* t, u64 key, u64 sp) {
+                       const struct slot* slot, u64 sp) {
+  struct thread* t = thread_of(s, slot);
   u64 run;
   u32 epoch = load_acquire(&shared->table_epoch);
   if (UNLIKELY(t->table_epoch != epoch)) forget_rules(t, epoch);
@@ -275,7 +276,7 @@ INLINE void begin_walk(struct walker* walker, struct state* s, const struct trac
   walker->low = sp;
   walker->high = t->stack_high - 8;
   if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high)) {
-    if (find_own_stack(s, shared, t, key, sp)) {
+    if (find_own_stack(s, shared, slot, sp)) {
       walker->high = t->stack_high - 8;
     } else {
       walker->low = ~0ull;
