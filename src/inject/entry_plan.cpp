@@ -12,6 +12,7 @@ namespace fathom::inject {
 namespace {
 
 constexpr std::size_t kJump = 5;          // e9 rel32
+constexpr std::size_t kEndbr = 4;         // f3 0f 1e fa
 constexpr std::size_t kMostChanged = 16;  // bytes that a journal entry holds
 constexpr std::byte kBreakpoint{0xcc};
 
@@ -151,7 +152,8 @@ struct Start {
 Result<Start> cover(std::span<const std::byte> code, const Decoder& decoder) {
   Start start;
   const auto first = decoder.at(0);
-  if (first && first->decoded.mnemonic == ZYDIS_MNEMONIC_ENDBR64) start.first = first->end();
+  if (first && first->decoded.mnemonic == ZYDIS_MNEMONIC_ENDBR64 && first->end() == kEndbr)
+    start.first = kEndbr;
   start.end = start.first;
   while (start.goes_on && start.end < start.first + kJump) {
     const auto instruction = decoder.at(start.end);

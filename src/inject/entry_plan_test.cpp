@@ -164,6 +164,8 @@ TEST(EntryPlan, BranchesThatOnlyExistAsShortOnesAreRefused) {
 TEST(EntryPlan, PlacesWhereSomebodyElseMayComeInAreRefused) {
   EXPECT_EQ(refusal("cc 48 89 e5 53 c3"), "a breakpoint at +0");
   EXPECT_EQ(refusal("55 f3 0f 1e fa c3"), "an indirect branch may land at +1 (endbr64)");
+  // Not the endbr64 that compilers put at the start: with a prefix, five bytes.
+  EXPECT_EQ(refusal("2e f3 0f 1e fa c3"), "an indirect branch may land at +0 (endbr64)");
   EXPECT_EQ(refusal("c7 f8 10 00 00 00 c3"), "a transaction starts at +0");
 }
 
