@@ -65,7 +65,7 @@ class Finder {
       return;
     }
     const auto number = static_cast<std::uint8_t>(target.allocators.size());
-    target.allocators.push_back({allocator.label, file.name(), mapping.module->id});
+    target.allocators.push_back({allocator.label, file.name(), mapping.module->id, allocator.own_code});
     const auto doors = allocators::doors_of(file, allocator);
     const auto [start, end] = extent_of(file, mapping.bias);
     for (std::size_t i = 0; i < allocator.functions.size(); ++i) {

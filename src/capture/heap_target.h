@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/find.h"
 #include "capture/process_table.h"
 #include "inject/tracer.h"
 #include "profile/profile.h"
@@ -19,6 +20,7 @@ struct HeapTarget {
     std::string label;  // "jemalloc 5.3.0 (_rjem_)"
     std::string module_name;
     profile::ModuleId module;
+    std::vector<allocators::CodeRange> own_code;  // ELF addresses
   };
   std::vector<AllocatorOfModule> allocators;  // Hook::allocator is the place in here
   std::vector<inject::Hook> hooks;

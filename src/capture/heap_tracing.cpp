@@ -147,8 +147,13 @@ Result<> HeapTracing::hook() {
   __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
   if (auto hooked = tracer_->hook(planned); !hooked) return hooked;
   stops_ = tracer_->stops();
+  const tracer_shared& shared = tracer_->shared();
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(shared.own_count, TRACER_OWN_MAPPINGS); ++i)
+    context_.processes.expect_tracer(pid_, shared.own[i].address,
+                                     shared.own[i].address + shared.own[i].bytes);
   heap.start_ns = heap.end_ns = last_publish_ns_ = monotonic_ns();
   add_rows(heap, planned);
+  mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, target_, heap);
   return {};
 }
 
@@ -237,8 +242,16 @@ void HeapTracing::write_slice(bool last) {
   if (summary) rows_->finish(*summary, counters);
 }
 
+void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
+  if (!tracer_ || !mapped_) return;
+  const tracer_shared& shared = tracer_->shared();
+  const std::span own(shared.own, std::min<std::size_t>(shared.own_count, TRACER_OWN_MAPPINGS));
+  for (const EventSink::MemoryCall& call : calls) mapped_->take(call, own);
+}
+
 void HeapTracing::publish() {
   write_slice(false);
+  mapped_->write_slice(monotonic_ns(), false);
 }
 
 void HeapTracing::end() {
@@ -253,6 +266,7 @@ void HeapTracing::end() {
     ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
     drain();
     write_slice(true);
+    mapped_->write_slice(monotonic_ns(), true);
   }
   if (!tracer_) return;
   const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));

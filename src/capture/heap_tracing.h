@@ -14,6 +14,7 @@
 
 #include "capture/heap_tables.h"
 #include "capture/heap_target.h"
+#include "capture/mapped_memory.h"
 #include "capture/process_table.h"
 #include "capture/recorder.h"
 #include "capture/stack_resolver.h"
@@ -51,6 +52,8 @@ class HeapTracing {
   std::int32_t pid() const { return pid_; }
   // Some twenty times a second: shows the tracer new mappings, gives addresses of new stacks their names.
   void refresh();
+  // Calls of any process that took or gave back address space, in time order.
+  void take(std::span<const EventSink::MemoryCall> calls);
   // Once a second: a slice of time is over.
   void publish();
   // Takes the tracer out and fills in what is left.
@@ -80,6 +83,7 @@ class HeapTracing {
   std::optional<inject::Tracer> tracer_;
   std::unique_ptr<TracerTables> tables_;
   std::optional<HeapTables> rows_;
+  std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
   bool ended_ = false;
 

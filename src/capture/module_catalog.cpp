@@ -186,6 +186,17 @@ CodeModule& ModuleCatalog::kernel() {
   return *kernel_;
 }
 
+CodeModule& ModuleCatalog::tracer() {
+  if (tracer_) return *tracer_;
+  tracer_ = std::make_unique<CodeModule>();
+  tracer_->kind = profile::ModuleKind::kNames;
+  profile::Module row;
+  row.kind = tracer_->kind;
+  row.name = row.path = builder_.string("[fathom]");
+  tracer_->id = builder_.module(row);
+  return *tracer_;
+}
+
 void ModuleCatalog::prepare(const std::string& path) {
   prepare_file(path, 0);
 }

@@ -54,6 +54,8 @@ class ModuleCatalog {
   // module with a name and without a table.
   CodeModule& of_mapping(std::int32_t pid, const process::MapEntry& mapping);
   CodeModule& kernel();
+  // Code that we have put into a process ourselves: kind kNames, one frame for all of it.
+  CodeModule& tracer();
 
   // Compiles the tables of a program, its loader and the libraries that it names, before it starts.
   void prepare(const std::string& path);
@@ -78,7 +80,7 @@ class ModuleCatalog {
   bool keep_tables_;
   std::map<FileKey, std::unique_ptr<CodeModule>> files_;
   std::map<std::int32_t, std::unique_ptr<CodeModule>> made_code_;  // by pid
-  std::unique_ptr<CodeModule> vdso_, kernel_;
+  std::unique_ptr<CodeModule> vdso_, kernel_, tracer_;
   std::uint64_t without_room_ = 0;
   std::vector<std::string> notes_;
 };

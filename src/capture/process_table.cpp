@@ -72,12 +72,24 @@ void ProcessTable::expect_exec(std::int32_t pid, std::uint64_t time_ns) {
 
 std::optional<CodeMapping> ProcessTable::code_mapping(std::int32_t pid, const process::MapEntry& entry) {
   if (!entry.executable || entry.path == "[vsyscall]") return std::nullopt;
-  CodeModule& module = modules_.of_mapping(pid, entry);
+  const bool is_tracer = std::ranges::any_of(tracer_code_, [&](const TracerCode& code) {
+    return code.pid == pid && entry.start.value >= code.start && entry.end.value <= code.end;
+  });
+  CodeModule& module = is_tracer ? modules_.tracer() : modules_.of_mapping(pid, entry);
   CodeMapping mapping{entry.start.value, entry.end.value, 0, &module};
   if (module.kind == profile::ModuleKind::kVdso) mapping.bias = entry.start.value;
   if (module.kind == profile::ModuleKind::kFile)
     mapping.bias = module.bias(entry).value_or(entry.start.value - entry.offset.value);
   return mapping;
+}
+
+void ProcessTable::expect_tracer(std::int32_t pid, std::uint64_t start, std::uint64_t end) {
+  tracer_code_.push_back({pid, start, end});
+  const auto process = processes_.find(pid);
+  if (process == processes_.end()) return;
+  for (CodeMapping& mapping : process->second.mappings) {
+    if (mapping.start >= start && mapping.end <= end) mapping.module = &modules_.tracer();
+  }
 }
 
 bool ProcessTable::insert_mapping(LiveProcess& process, const CodeMapping& mapping) {

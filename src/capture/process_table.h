@@ -52,6 +52,9 @@ class ProcessTable {
   // mappings of a recorded process changed.
   bool apply(const record::SideBandEvent& event);
 
+  // Code that appears in [start, end) of this process is the heap tracer's, also if it is there already.
+  void expect_tracer(std::int32_t pid, std::uint64_t start, std::uint64_t end);
+
   bool is_recorded(std::int32_t pid) const { return processes_.contains(pid); }
   std::size_t live_processes() const { return processes_.size(); }
   std::vector<std::int32_t> pids() const;
@@ -114,6 +117,11 @@ class ProcessTable {
   std::map<std::int32_t, LiveProcess> processes_;
   std::unordered_map<std::int32_t, LiveThread> threads_;          // by tid; ended ones stay for late events
   std::unordered_map<std::int32_t, profile::ProcessId> foreign_;  // by pid
+  struct TracerCode {
+    std::int32_t pid;
+    std::uint64_t start, end;
+  };
+  std::vector<TracerCode> tracer_code_;
   std::deque<std::pair<std::uint64_t, std::int32_t>> ended_threads_;  // when, tid
 };
 

@@ -291,6 +291,8 @@ void Recording::drain() {
   (void)source_->drain(batch_);
   sink_->take(batch_);
   for (const auto& ended : sink_->take_ended_threads()) cpu_times_->ended(ended);
+  const auto memory_calls = sink_->take_memory_calls();
+  for (const auto& heap : heaps_) heap->take(memory_calls);
 }
 
 void Recording::take_names() {

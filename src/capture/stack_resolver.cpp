@@ -34,6 +34,8 @@ profile::FrameId StackResolver::user_frame(std::int32_t pid, std::uint64_t addre
     return frame_of(module, lookup);
   }
   module = mapping->module->id;
+  if (mapping->module->kind == profile::ModuleKind::kNames)
+    return builder_.named_frame("(heap tracer)", module);
   return frame_of(module, lookup - mapping->bias);
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/files.h"
+#include "capture/heap_dry_run.h"
 #include "capture/recorder.h"
 #include "cli/command.h"
 #include "process/find.h"
@@ -91,6 +92,18 @@ void print_summary(const capture::RecordOutcome& outcome) {
              static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
 }
 
+Result<int> run_dry(const RecordArguments& arguments) {
+  if (arguments.options.heap == capture::Heap::kNone || arguments.options.pids.empty())
+    return fail(ErrorKind::kUsage, "--dry-run says what --heap would change in a running process",
+                "fathom record --heap --dry-run -p PID");
+  for (const std::int32_t pid : arguments.options.pids) {
+    auto text = capture::describe_heap_tracing(pid, arguments.options.symbol_directory);
+    if (!text) return tl::unexpected<Error>(text.error());
+    fmt::print("{}", *text);
+  }
+  return kDone;
+}
+
 Result<int> run_record(RecordArguments& arguments) {
   capture::RecordOptions& options = arguments.options;
   if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
@@ -105,6 +118,7 @@ Result<int> run_record(RecordArguments& arguments) {
   options.follow_children = !arguments.no_children;
   if (!arguments.heap.empty())
     options.heap = arguments.heap == "exact" ? capture::Heap::kExact : capture::Heap::kSampled;
+  if (arguments.dry_run) return run_dry(arguments);
   const bool named = !options.output.empty();
   options.overwrite = named;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
@@ -176,7 +190,8 @@ Run add_record(CLI::App& app) {
   app.footer(
       "A recording stops when the target ends, after -d SECONDS, or with Ctrl-C. A launched command that "
       "still runs after\n"
-      "-d SECONDS is ended with SIGTERM. Attaching stops nothing and changes nothing; with --heap the hooks of the heap\n"
+      "-d SECONDS is ended with SIGTERM. Attaching stops nothing and changes nothing; with --heap the hooks "
+      "of the heap\n"
       "tracer are put into the process and taken out again (--dry-run says which).");
   return [arguments] { return run_record(*arguments); };
 }

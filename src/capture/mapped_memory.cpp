@@ -1,0 +1,82 @@
+#include "capture/mapped_memory.h"
+
+#include <algorithm>
+
+namespace fathom::capture {
+namespace {
+
+constexpr std::uint32_t kSummaryEvery = 10;  // slices
+
+bool is_inside(std::uint64_t address, std::span<const tracer_own_mapping> own) {
+  return std::ranges::any_of(own, [&](const tracer_own_mapping& mapping) {
+    return address >= mapping.address && address - mapping.address < mapping.bytes;
+  });
+}
+
+}  // namespace
+
+MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder, ProcessTable& processes,
+                           std::int32_t pid, const HeapTarget& target, profile::Heap heap)
+    : profile_(profile),
+      processes_(processes),
+      pid_(pid),
+      rows_(profile,
+            [&] {
+              heap.mode = profile::HeapMode::kExact;
+              return heap;
+            }()),
+      collector_(heap.start_ns) {
+  const profile::HeapAllocatorId number{static_cast<std::uint32_t>(profile.heap.allocators.size())};
+  profile.heap.allocators.push_back({builder.string("mapped by the program (mmap, brk)"), {}});
+  rows_.allocator(0, number);
+  for (const auto& allocator : target.allocators) {
+    auto& ranges = allocator_code_[allocator.module];
+    ranges.insert(ranges.end(), allocator.own_code.begin(), allocator.own_code.end());
+  }
+}
+
+bool MappedMemory::is_allocators(profile::StackId stack) const {
+  for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
+    const profile::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
+    const auto ranges = allocator_code_.find(frame.module);
+    if (ranges == allocator_code_.end()) continue;
+    const bool inside = std::ranges::any_of(ranges->second, [&](const allocators::CodeRange& range) {
+      return frame.address >= range.start && frame.address < range.end;
+    });
+    if (inside) return true;
+  }
+  return false;
+}
+
+void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own) {
+  if (event.call.pid != pid_ || is_inside(event.call.result, own) || is_inside(event.call.address, own))
+    return;
+  record::MemoryCall call = event.call;
+  if (is_allocators(event.stack.stack)) {
+    if (call.anonymous) allocators_bytes_ += call.length;
+    // What it gives back may be the program's: it was taken then, and the book knows.
+    call.anonymous = false;
+    if (call.number == 12) return;  // brk belongs to one of the two as a whole
+  }
+  call.stack_id = 0;
+  if (const std::uint32_t stack = event.stack.stack.value; stack != 0) {
+    const auto [known, is_new] = numbers_.try_emplace(stack, static_cast<std::uint32_t>(numbers_.size() + 1));
+    if (is_new) rows_.stack(known->second, event.stack.stack, event.stack.end);
+    call.stack_id = known->second;
+  }
+  const auto tid = static_cast<std::uint32_t>(call.tid);
+  if (!threads_.contains(tid)) threads_.emplace(tid, processes_.thread_row(pid_, call.tid));
+  collector_.take(call);
+}
+
+void MappedMemory::write_slice(std::uint64_t now_ns, bool last) {
+  const auto slice = collector_.slice(now_ns, last);
+  if (!slice) return;
+  rows_.add(*slice, [this](std::uint32_t tid) {
+    const auto known = threads_.find(tid);
+    return known == threads_.end() ? profile::kNoThread : known->second;
+  });
+  if (last || slices_++ % kSummaryEvery == 0) rows_.finish(collector_.summary(), {});
+}
+
+}  // namespace fathom::capture

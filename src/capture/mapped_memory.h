@@ -1,0 +1,47 @@
+// Memory that a process maps by itself, without an allocator, as a heap of its own in the profile: each call
+// of mmap, mremap and brk a block. What allocators map to hand it out is left out, as the blocks in it are
+// counted already; so is what the tracer maps for itself.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "capture/event_sink.h"
+#include "capture/heap_tables.h"
+#include "capture/heap_target.h"
+#include "capture/process_table.h"
+#include "record/heap/mapping_collector.h"
+
+namespace fathom::capture {
+
+class MappedMemory {
+ public:
+  // All outlive this object. `heap`: what is known at the start (process, start_ns, from_start).
+  MappedMemory(profile::Profile& profile, profile::Builder& builder, ProcessTable& processes,
+               std::int32_t pid, const HeapTarget& target, profile::Heap heap);
+
+  // In time order; those of other processes are passed over, and those in `own`: what the tracer mapped.
+  void take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own);
+  void write_slice(std::uint64_t now_ns, bool last);
+  // Address space that allocators took for themselves, less what they gave back by calls that we saw.
+  std::uint64_t allocators_bytes() const { return allocators_bytes_; }
+
+ private:
+  bool is_allocators(profile::StackId stack) const;
+
+  profile::Profile& profile_;
+  ProcessTable& processes_;
+  std::int32_t pid_;
+  HeapTables rows_;
+  record::heap::MappingCollector collector_;
+  std::map<profile::ModuleId, std::vector<allocators::CodeRange>> allocator_code_;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
+  std::unordered_map<std::uint32_t, profile::ThreadId> threads_;
+  std::uint64_t allocators_bytes_ = 0;
+  std::uint32_t slices_ = 0;
+};
+
+}  // namespace fathom::capture
