@@ -8,15 +8,19 @@ namespace {
 
 using namespace profile;
 
+// What was live and is gone may leave a hair less than nothing, where it was estimated.
+double not_negative(double value) {
+  return value > 0 ? value : 0;
+}
 HeapSum sum_of(const record::heap::Sum& sum) {
-  return {sum.blocks, sum.bytes};
+  return {not_negative(sum.blocks), not_negative(sum.bytes)};
 }
 HeapVariance variance_of(const record::heap::Sum& sum) {
-  return {sum.blocks, sum.bytes};
+  return {not_negative(sum.blocks), not_negative(sum.bytes)};
 }
 void add(HeapSum& sum, const record::heap::Sum& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
+  sum.blocks += not_negative(more.blocks);
+  sum.bytes += not_negative(more.bytes);
 }
 
 }  // namespace
@@ -64,8 +68,8 @@ void HeapTables::add(const record::heap::Slice& slice,
   row.end_ns = slice.end_ns;
   row.peak_ns = slice.peak_ns;
   row.peak_bytes = slice.peak_bytes;
-  row.live_bytes = slice.live.bytes;
-  row.live_blocks = slice.live.blocks;
+  row.live_bytes = not_negative(slice.live.bytes);
+  row.live_blocks = not_negative(slice.live.blocks);
   profile_.heap.slices.push_back(row);
   for (const record::heap::SliceRow& from : slice.rows) {
     HeapRow to;
@@ -110,8 +114,8 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
     const HeapSiteId site = sites_[from.site];
     HeapSummary& to = sites.try_emplace(site, HeapSummary{site, {}, {}, 0}).first->second;
     ::fathom::capture::add(to.peak, from.peak);
-    to.peak_variance.blocks += from.peak_variance.blocks;
-    to.peak_variance.bytes += from.peak_variance.bytes;
+    to.peak_variance.blocks += not_negative(from.peak_variance.blocks);
+    to.peak_variance.bytes += not_negative(from.peak_variance.bytes);
     to.longest_ns = std::max(to.longest_ns, from.longest_ns);
     for (const auto& [kind, rows] : {std::pair(HeapHistogramKind::kSize, &from.sizes),
                                      std::pair(HeapHistogramKind::kLifetime, &from.lifetimes_ns),

@@ -27,10 +27,10 @@ bool known(WaitState state) {
   return state <= WaitState::kOther;
 }
 
-// Estimates may come out a little below 0, but never as what cannot be added up. Far above all that any
-// memory can hold: so that sums over any number of rows stay finite.
+// The limit is far above all that any memory can hold, and far enough below the end that sums over any number
+// of rows stay finite.
 bool sound(double value) {
-  return std::abs(value) <= 1e60;  // false for NaN
+  return value >= 0 && value <= 1e60;  // false for NaN
 }
 bool sound(const HeapSum& sum) {
   return sound(sum.blocks) && sound(sum.bytes);

@@ -10,7 +10,7 @@
 // Blocks belong to the site that allocated them, whoever frees them. What is live at the end of a slice is
 // what was allocated in all slices so far without what was freed in them. Sums are estimates where the heap
 // was sampled: then each comes with its variance, which is 0 where every call was seen. They are doubles:
-// whole numbers up to 2^53, so that exact recordings are exact to the byte.
+// whole numbers up to 2^53, so that exact recordings are exact to the byte. No sum is negative.
 #pragma once
 
 #include <compare>

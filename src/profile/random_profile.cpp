@@ -50,7 +50,7 @@ class Generator {
     make_quality();
     make_meta();
     if (!options_.only_text) make_waits();
-    if (options_.heap) make_heap();
+    if (!options_.only_text) make_heap();
     return std::move(profile_);
   }
 

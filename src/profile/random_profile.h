@@ -15,7 +15,6 @@ struct RandomOptions {
   // Frames with names that live in modules of kind kNames, without addresses, times and CPUs: what text
   // formats keep.
   bool only_text = false;
-  bool heap = false;  // some have heap tables
 };
 
 Profile random_profile(std::uint64_t seed, const RandomOptions& options = {});

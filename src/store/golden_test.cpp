@@ -11,7 +11,8 @@ using namespace profile;
 
 constexpr const char* kVersion10 = "testdata/version_1_0.fathom";
 constexpr const char* kVersion11 = "testdata/version_1_1.fathom";
-constexpr const char* kNewest = "testdata/version_1_2.fathom";
+constexpr const char* kVersion12 = "testdata/version_1_2.fathom";
+constexpr const char* kNewest = "testdata/version_1_3.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -166,6 +167,58 @@ Profile profile_of_version_1_2() {
   return profile;
 }
 
+// And of 1.3: the heap, exact and sampled.
+Profile profile_of_version_1_3() {
+  Profile profile = profile_of_version_1_2();
+  Builder builder(profile);
+  HeapTables& heap = profile.heap;
+  Heap exact;
+  exact.mode = HeapMode::kExact;
+  exact.from_start = true;
+  exact.start_ns = profile.meta.start_ns;
+  exact.end_ns = profile.meta.end_ns;
+  exact.earlier_rss_bytes = 1;
+  exact.earlier_frees = 2;
+  exact.peak_ns = profile.meta.start_ns + 1'500'000'000;
+  exact.peak_bytes = 12'345'678;
+  exact.peak_blocks = 1234;
+  exact.events = 3;
+  exact.lost_ring_full = 4;
+  exact.lost_no_ring = 5;
+  exact.lost_throwing = 6;
+  exact.lost_set_full = 7;
+  exact.lost_damaged = 8;
+  exact.nested = 9;
+  exact.unwalked = 10;
+  exact.incomplete = 11;
+  exact.unseen_frees = 12;
+  exact.waited_ns = 13;
+  exact.merged_sites = 14;
+  exact.switched_off = true;
+  Heap sampled;
+  sampled.mean_bytes = 524288;
+  heap.heaps = {exact, sampled};
+  heap.allocators.push_back({builder.string("glibc 2.36"), {1}});
+  heap.hooks = {{{1}, builder.string("malloc"), {}, HeapDoor::kSlot},
+                {{1}, builder.string("free"), {}, HeapDoor::kEntry},
+                {{1}, builder.string("pvalloc"), builder.string("too short"), HeapDoor::kNone}};
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    const std::uint64_t start = profile.meta.start_ns + i / 2 * 1'000'000'000ull;
+    heap.slices.push_back(
+        {{i % 2}, start, start + 1'000'000'000, start + 400'000'000, 1e6 * i, 5e5 * i, 10.0 * i});
+  }
+  heap.sites = {{{0}, {1}, {1}, {0}, 1}, {{0}, {2}, {1}, kNoThread, 3}, {{1}, {3}, {0}, {1}, 1}};
+  heap.rows = {
+      {{0}, {0}, {10, 640}, {4, 256}, {2, 128}, {1, 64}, {}, {}, 0},
+      {{2}, {1}, {3, 30}, {}, {}, {}, {}, {}, 0},
+      {{1}, {2}, {1.25, 655360.5}, {0.5, 4096.125}, {}, {0.5, 4096.125}, {0.3, 1e12}, {0.1, 1e11}, 5e10}};
+  heap.summaries = {{{0}, {5, 320}, {}, 987'654'321}, {{2}, {1.25, 655360.5}, {0.3, 1e12}, 0}};
+  heap.histograms = {{{0}, HeapHistogramKind::kSize, 7, {10, 640}},
+                     {{0}, HeapHistogramKind::kLifetime, 30, {4, 256}},
+                     {{2}, HeapHistogramKind::kAge, 64, {1.25, 655360.5}}};
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -179,7 +232,13 @@ TEST(Golden, RecordingOfVersion11IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion12IsStillRead) {
-  const Profile expected = profile_of_version_1_2();
+  auto read_back = read(kVersion12);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_2());
+}
+
+TEST(Golden, RecordingOfVersion13IsStillRead) {
+  const Profile expected = profile_of_version_1_3();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

@@ -1,4 +1,4 @@
-// The payloads of the five kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
+// The payloads of the six kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
 // Decoders append to the profile; a block that cannot be decoded may leave rows behind that lead nowhere,
 // which repair() and check() deal with. Their errors: kMalformed costs the block, anything else (no memory
 // left) the file.
@@ -119,6 +119,18 @@ std::uint64_t end_of(const profile::Wait& wait);
 Bytes encode_waits(std::span<const profile::Wait> waits);
 // Those that lie in the window of `loading` with a part are kept with that part.
 Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading);
+
+// --- heap ---
+// What has been written of it. Rows are taken as new every time.
+struct HeapCopy {
+  std::vector<profile::Heap> heaps;
+  std::size_t allocators = 1, hooks = 0, slices = 0, sites = 0;
+  std::uint64_t summaries = 0, histograms = 0;  // fingerprints; 0 is that of an empty table
+};
+HeapCopy copy_of(const profile::HeapTables& heap);
+std::vector<Bytes> encode_heap(const profile::HeapTables& heap, const HeapCopy& written);
+// All of the heap, whatever the window: what is live at one time follows from all that was before.
+Result<> decode_heap(Cursor in, Loading& loading);
 
 // --- points of series ---
 // Of all series from `from` on (series and point), as many as fit into one block; `from` moves on.

@@ -54,11 +54,11 @@ TEST(Reader, NewerMinorVersionIsRead) {
 }
 
 TEST(Reader, UnknownBlockIsRefusedByNameIfItIsRequired) {
-  const std::string file = file_header() + block(block_type("HEAP"), 0, 0, Bytes(10));
+  const std::string file = file_header() + block(block_type("XTRA"), 0, 0, Bytes(10));
   auto refused = read_text(file);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
-  EXPECT_EQ(refused.error().message, "test: block HEAP at byte 24 is not known to this fathom");
+  EXPECT_EQ(refused.error().message, "test: block XTRA at byte 24 is not known to this fathom");
   EXPECT_FALSE(refused.error().remedy.empty());
 }
 
@@ -71,7 +71,7 @@ std::string with_flags(std::string block, std::uint32_t flags) {
 }
 
 TEST(Reader, UnknownBlockIsSteppedOverIfItIsOptional) {
-  const std::string optional = with_flags(block(block_type("HEAP"), 0, 0, Bytes{std::byte{1}}), 0);
+  const std::string optional = with_flags(block(block_type("XTRA"), 0, 0, Bytes{std::byte{1}}), 0);
   const std::string end = block(kEnd, 1, 0, encode_end({}));
   auto read_back = read_text(file_header() + optional + end);
   ASSERT_TRUE(read_back);

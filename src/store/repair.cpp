@@ -29,6 +29,7 @@ void repair_stacks(Profile& profile) {
     mend_stack(wait.stack);
     mend_stack(wait.waker_stack);
   }
+  for (HeapSite& site : profile.heap.sites) mend_stack(site.stack);
 }
 
 // A thread for samples and waits whose own is lost, and a process for it.
@@ -64,6 +65,41 @@ void repair_threads(Profile& profile) {
   }
 }
 
+// Rows whose slice or site is lost, or whose heap is, tell nothing any more.
+void repair_heap(Profile& profile) {
+  HeapTables& heap = profile.heap;
+  for (Heap& row : heap.heaps) {
+    if (profile.processes.empty()) profile.processes.emplace_back();
+    mend(row.process, profile.processes);
+  }
+  if (heap.heaps.empty() && !(heap.slices.empty() && heap.sites.empty())) {
+    if (profile.processes.empty()) profile.processes.emplace_back();
+    heap.heaps.emplace_back();
+  }
+  for (HeapAllocator& row : heap.allocators) {
+    mend(row.label, profile.strings);
+    mend(row.module, profile.modules);
+  }
+  for (HeapHook& row : heap.hooks) {
+    mend(row.allocator, heap.allocators);
+    mend(row.function, profile.strings);
+    mend(row.note, profile.strings);
+  }
+  for (HeapSlice& row : heap.slices) mend(row.heap, heap.heaps);
+  for (HeapSite& row : heap.sites) {
+    mend(row.heap, heap.heaps);
+    mend(row.allocator, heap.allocators);
+    if (row.thread.value >= profile.threads.size()) row.thread = kNoThread;
+  }
+  const auto lost = [&](HeapSiteId site) { return site.value >= heap.sites.size(); };
+  std::erase_if(heap.rows, [&](const HeapRow& row) {
+    return lost(row.site) || row.slice.value >= heap.slices.size() ||
+           heap.slices[row.slice.value].heap != heap.sites[row.site.value].heap;
+  });
+  std::erase_if(heap.summaries, [&](const HeapSummary& row) { return lost(row.site); });
+  std::erase_if(heap.histograms, [&](const HeapHistogram& row) { return lost(row.site); });
+}
+
 }  // namespace
 
 void repair(Profile& profile) {
@@ -92,6 +128,7 @@ void repair(Profile& profile) {
   repair_threads(profile);
   for (WaitObject& row : profile.objects) mend(row.name, profile.strings);
   for (Wait& row : profile.waits) mend(row.object, profile.objects);
+  repair_heap(profile);
   for (Series& row : profile.series) {
     mend(row.name, profile.strings);
     mend(row.unit, profile.strings);

@@ -75,6 +75,7 @@ class Slices {
     add_samples(last);
     add_waits(last);
     add_points(last);
+    add_heap(last);
     now_.meta = whole_.meta;
     now_.quality = whole_.quality;
     if (!last) {
@@ -168,6 +169,41 @@ class Slices {
     }
   }
 
+  // Once all that it refers to is there.
+  void add_heap(bool last) {
+    const auto& from = whole_.heap;
+    auto& to = now_.heap;
+    to.rows.clear();
+    if (now_.strings.size() < whole_.strings.size() || now_.modules.size() < whole_.modules.size() ||
+        now_.stacks.size() < whole_.stacks.size() || now_.threads.size() < whole_.threads.size() ||
+        now_.processes.size() < whole_.processes.size())
+      return;
+    to.heaps = from.heaps;
+    if (!last)
+      for (auto& heap : to.heaps) heap.events = random_() % 1000;
+    const auto more = [&](auto& rows, const auto& all) {
+      grow(rows, all, upto(rows.size(), all.size(), last));
+    };
+    more(to.allocators, from.allocators);
+    if (to.allocators.size() < from.allocators.size()) return;
+    more(to.hooks, from.hooks);
+    more(to.slices, from.slices);
+    more(to.sites, from.sites);
+    for (; heap_row_ < from.rows.size() && (last || random_() % 40 != 0); ++heap_row_) {
+      const auto& row = from.rows[heap_row_];
+      if (row.slice.value >= to.slices.size() || row.site.value >= to.sites.size()) break;
+      to.rows.push_back(row);
+    }
+    // Replaced as a whole each time.
+    const auto some = [&](auto& rows, const auto& all) {
+      rows.clear();
+      for (const auto& row : all)
+        if (row.site.value < to.sites.size() && (last || random_() % 2 == 0)) rows.push_back(row);
+    };
+    if (last || random_() % 2 == 0) some(to.summaries, from.summaries);
+    if (last || random_() % 2 == 0) some(to.histograms, from.histograms);
+  }
+
   void add_points(bool last) {
     for (std::size_t i = now_.series.size(); i < series_; ++i) now_.series.push_back(whole_.series[i]);
     points_.resize(series_);
@@ -186,7 +222,7 @@ class Slices {
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
               processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
-  std::size_t sample_ = 0, wait_ = 0;
+  std::size_t sample_ = 0, wait_ = 0, heap_row_ = 0;
   std::vector<std::size_t> points_;  // per series
 };
 

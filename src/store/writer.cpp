@@ -32,6 +32,9 @@ Result<> check_rows(const Profile& profile) {
     if (wait.weight == 0 || wait.waited_ns > left || wait.queued_ns > left - wait.waited_ns)
       return fail(ErrorKind::kMalformed, "a wait without weight, or without end");
   }
+  for (const profile::HeapRow& row : profile.heap.rows)
+    if (row.slice.value >= profile.heap.slices.size() || row.site.value >= profile.heap.sites.size())
+      return fail(ErrorKind::kMalformed, "a heap row of a slice or site that is not there");
   return {};
 }
 
@@ -70,6 +73,7 @@ Result<> Writer::append(const Profile& profile) {
   unnamed_ = std::move(unnamed);
   tables_ = sizes_of(profile);
   remember_state(profile, state_);
+  heap_ = copy_of(profile.heap);
   samples_ += profile.samples.size();
   return {};
 }
@@ -102,6 +106,7 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     left = left.subspan(part.size());
     put_block(kWaits, encode_waits(part), span_of(part));
   }
+  for (const Bytes& payload : encode_heap(profile.heap, heap_)) put_block(kHeap, payload);
   PointPosition position;
   while (position.series < profile.series.size())
     if (const Bytes payload = encode_points(profile, position); !payload.empty()) put_block(kPoints, payload);

@@ -26,9 +26,9 @@ class Writer {
   static Result<Writer> create(const std::string& path, const WriterOptions& options = {});
 
   // Appends what `profile` has gained since the last call, in one write(2) as a rule: new rows of all tables,
-  // names of frames that had none, rows and facts that have changed. Samples, waits and points of series are
-  // taken as new every time: the caller clears them afterwards. Always the same profile, which only grows;
-  // nothing is kept of it.
+  // names of frames that had none, rows and facts that have changed. Samples, waits, rows of the heap and
+  // points of series are taken as new every time: the caller clears them afterwards. Always the same profile,
+  // which only grows; nothing is kept of it.
   //
   // On an error (disk full, file size limit with SIGXFSZ ignored) the file is as before, still readable, and
   // nothing counts as written: a later append tries everything again. Samples that the caller gives up belong
@@ -66,6 +66,7 @@ class Writer {
   // What has been written so far.
   TableSizes tables_;
   StateCopy state_;
+  HeapCopy heap_;
   std::vector<std::uint32_t> unnamed_;  // frames written without lines
   std::vector<IndexEntry> index_;       // one per block
 
