@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
+#include <time.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "inject/journal.h"
@@ -36,6 +38,35 @@ Result<> close_left(Target& target, const std::vector<int>& left) {
   });
 }
 
+// A thread that was borrowed when the profiler died goes on by itself: it ends the call that it was about to
+// make, and finds back (remote_call.h). What that call maps must not come after we have looked.
+Result<> let_borrowed_threads_return(Target& target) {
+  constexpr int kTries = 500;
+  constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 2'000'000};
+  for (int attempt = 0; attempt < kTries; ++attempt) {
+    if (attempt > 0) ::nanosleep(&kBetweenTries, nullptr);
+    auto all_own = in_tracing_thread([&]() -> Result<bool> {
+      const InFront front;
+      auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);
+      if (!stopped) return tl::unexpected<Error>(stopped.error());
+      return std::none_of(
+          stopped->threads().begin(), stopped->threads().end(),
+          [&](const StoppedThread& thread) { return is_borrowed(thread, target.memory, target.gadgets); });
+    });
+    if (!all_own) return tl::unexpected<Error>(all_own.error());
+    if (*all_own) return {};
+  }
+  return fail(ErrorKind::kSystem,
+              fmt::format("process {}: a thread does not return from a call that was made in it", target.pid),
+              "try again");
+}
+
+tl::unexpected<Error> held_by_living(int pid, const tracer_shared& head) {
+  return fail(ErrorKind::kPermission,
+              fmt::format("process {}: fathom {} is tracing its heap", pid, head.profiler_pid),
+              "end that recording first");
+}
+
 std::string describe(int pid, const TakenBack& done, bool unmapped) {
   std::string text =
       fmt::format("process {}: {} slots and {} function starts restored", pid, done.slots, done.entries);
@@ -62,7 +93,16 @@ std::optional<int> holder(int pid) {
 Result<std::string> detach_left_behind(int pid) {
   auto target = Target::open(pid);
   if (!target) return tl::unexpected<Error>(target.error());
-  const auto maps = process::read_maps(pid);
+  auto maps = process::read_maps(pid);
+  if (!maps) return tl::unexpected<Error>(maps.error());
+  if (const auto shared = find_shared(*maps)) {
+    const auto head = read_head(target->memory, *shared);
+    if (head && profiler_lives(**head)) return held_by_living(pid, **head);
+  }
+  // Nothing of ours is seen, and yet it may come in a moment.
+  if (auto returned = let_borrowed_threads_return(*target); !returned)
+    return tl::unexpected<Error>(returned.error());
+  maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
   const auto left = left_descriptors(pid);
   const auto shared = find_shared(*maps);
@@ -75,10 +115,6 @@ Result<std::string> detach_left_behind(int pid) {
 
   auto head = read_head(target->memory, *shared);
   if (!head) return within(fmt::format("process {}", pid), head.error());
-  if (profiler_lives(**head))
-    return fail(ErrorKind::kPermission,
-                fmt::format("process {}: fathom {} is tracing its heap", pid, (*head)->profiler_pid),
-                "end that recording first");
   if (auto closed = close_left(*target, left); !closed) return tl::unexpected<Error>(closed.error());
   const auto& memory = target->memory;
   const auto place = [&](std::size_t offset) { return ProcessAddress{shared->start.value + offset}; };

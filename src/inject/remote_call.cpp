@@ -232,6 +232,17 @@ void RemoteCaller::give_back() {
   thread_->borrowed = true;
 }
 
+bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const Gadgets& gadgets) {
+  if (!gadgets.way_back) return false;
+  constexpr std::uint64_t kCallBytes = 3, kWayBackBytes = 9;
+  const std::uint64_t pc = thread.registers.rip, call = gadgets.call.value, back = gadgets.way_back->value;
+  if (pc >= back && pc <= back + kWayBackBytes)
+    return true;  // or from a signal handler of its own, for a moment
+  if (pc < call || pc >= call + kCallBytes) return false;
+  const auto return_address = memory.get<std::uint64_t>({thread.registers.rsp});
+  return return_address && *return_address == back;
+}
+
 std::vector<int> by_idleness(int pid) {
   const auto tids = process::read_thread_ids(pid);
   if (!tids) return {};
@@ -248,9 +259,7 @@ std::vector<int> by_idleness(int pid) {
 }
 
 unsigned caller_options(int seccomp) {
-  unsigned options = PTRACE_O_TRACESYSGOOD;
-  if (seccomp == 2) options |= PTRACE_O_SUSPEND_SECCOMP;
-  return options;
+  return seccomp == 2 ? unsigned{PTRACE_O_SUSPEND_SECCOMP} : 0U;
 }
 
 }  // namespace fathom::inject

@@ -55,6 +55,9 @@ class RemoteCaller {
   bool gone_ = false;
 };
 
+// The thread is on borrowed registers: its profiler died, and it has not come back yet.
+bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const Gadgets& gadgets);
+
 // A thread to borrow, best first: those that wait in a call which the kernel restarts by itself, then other
 // waiting ones, then the rest.
 std::vector<int> by_idleness(int pid);

@@ -23,6 +23,7 @@ namespace {
 
 constexpr std::uint64_t kPatienceNs = 2'000'000'000;    // for a thread to stop
 constexpr std::uint64_t kLookForAbsentNs = 20'000'000;  // after which we ask why one has not
+constexpr int kSyscallStop = SIGTRAP | 0x80;            // with PTRACE_O_TRACESYSGOOD
 constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 20'000};
 
 // A hexadecimal mask from /proc/PID/task/TID/status.
@@ -122,7 +123,7 @@ Result<StoppedThreads> StoppedThreads::one(int pid, int tid, const RemoteMemory&
 
 // false: the thread has ended meanwhile.
 Result<bool> StoppedThreads::seize(int tid, unsigned options) {
-  if (::ptrace(PTRACE_SEIZE, tid, nullptr, options) == 0) return true;
+  if (::ptrace(PTRACE_SEIZE, tid, nullptr, options | PTRACE_O_TRACESYSGOOD) == 0) return true;
   const int error_number = errno;
   const auto stat = process::read_thread_stat(pid_, tid);
   if (!stat || stat->state == 'Z' || stat->state == 'X') return false;
@@ -175,8 +176,10 @@ void StoppedThreads::took_note(int tid, int status, std::vector<int>& waiting) {
     return;
   }
   if (status >> 16 != PTRACE_EVENT_STOP || !expected) {
-    // A signal came first: it is delivered as if we were not there, and our stop follows it.
-    const long signal = status >> 16 == 0 ? WSTOPSIG(status) : 0;
+    // A signal came first: it is delivered as if we were not there, and our stop follows it. No signal is the
+    // stop behind a system call, which a tracer that died had asked for.
+    const bool is_signal = status >> 16 == 0 && WSTOPSIG(status) != kSyscallStop;
+    const long signal = is_signal ? WSTOPSIG(status) : 0;
     ::ptrace(PTRACE_CONT, tid, nullptr, signal);
     return;
   }

@@ -39,7 +39,7 @@ class StoppedThreads {
   // All threads, also those born meanwhile. Only within in_tracing_thread(). `memory` and `stops` outlive the
   // object.
   static Result<StoppedThreads> all(int pid, const RemoteMemory& memory, Stops& stops);
-  // One thread, with PTRACE_O_* `options`.
+  // One thread, with PTRACE_O_* `options` beside PTRACE_O_TRACESYSGOOD.
   static Result<StoppedThreads> one(int pid, int tid, const RemoteMemory& memory, Stops& stops,
                                     unsigned options);
 
