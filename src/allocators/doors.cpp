@@ -16,6 +16,8 @@ namespace fathom::allocators {
 namespace {
 
 constexpr std::uint64_t kLongestImmediate = 4;
+// As much of a function's start as is ever changed: an endbr64 that stays, and 16 bytes.
+constexpr std::uint64_t kStart = 20;
 
 // The addresses that references are looked for, with a quick way to say no.
 class Targets {
@@ -38,7 +40,14 @@ class Targets {
     return at != all_.end() && at->value == address ? static_cast<std::size_t>(at - all_.begin())
                                                     : all_.size();
   }
+  // The last one at or before the address and less than `reach` away; the list's size if there is none.
+  std::size_t find_before(std::uint64_t address, std::uint64_t reach) const {
+    const auto behind = std::upper_bound(all_.begin(), all_.end(), ElfAddress{address});
+    if (behind == all_.begin() || address - std::prev(behind)->value >= reach) return all_.size();
+    return static_cast<std::size_t>(behind - all_.begin()) - 1;
+  }
   std::size_t size() const { return all_.size(); }
+  std::uint64_t address(std::size_t i) const { return all_[i].value; }
 
  private:
   static std::size_t bit(std::uint64_t address) { return address % kBits; }
@@ -71,7 +80,10 @@ class Search {
         words_(words_holding(file, addresses())),
         functions_(addresses()),
         slots_(slot_addresses()),
-        doors_(functions_.size()) {}
+        doors_(functions_.size()),
+        sizes_(functions_.size()) {
+    for (const Function& each : allocator.functions) sizes_[functions_.find(each.address.value)] = each.size;
+  }
 
   std::vector<Doors> run() {
     if (doors_.empty()) return {};
@@ -127,15 +139,43 @@ class Search {
         const bool goes_there = immediate == 0 && at >= 2 && code[at - 2] == std::byte{0xff} &&
                                 (before == std::byte{0x15} || before == std::byte{0x25});
         ++(goes_there ? doors.slot_calls : doors.slot_loads);
+      } else if (immediate == 0) {
+        consider_inside(code, at, address, target);
       }
     }
+  }
+  // Whether it is a branch into a function's start, from outside: who plans to change the start knows the
+  // function's own branches, and no others.
+  void consider_inside(std::span<const std::byte> code, std::size_t at, std::uint64_t address,
+                       std::uint64_t target) {
+    const std::size_t function = functions_.find_before(target, kStart);
+    if (function == functions_.size()) return;
+    const bool jumps = at >= 1 && (code[at - 1] == std::byte{0xe8} || code[at - 1] == std::byte{0xe9});
+    const bool branches = at >= 2 && code[at - 2] == std::byte{0x0f} && (code[at - 1] >> 4) == std::byte{8};
+    const std::uint64_t start = functions_.address(function);
+    if (target - start >= sizes_[function]) return;  // a neighbour
+    if ((!jumps && !branches) || (address >= start && address - start < sizes_[function])) return;
+    const auto offset = static_cast<std::uint8_t>(target - start);
+    // Behind an endbr64 the function begins just as well.
+    if (offset == 4 && begins_with_endbr(start)) {
+      if (!is_own(address)) ++doors_[function].direct_references;
+      return;
+    }
+    auto& all = doors_[function].entered_at;
+    const auto place = std::lower_bound(all.begin(), all.end(), offset);
+    if (place == all.end() || *place != offset) all.insert(place, offset);
+  }
+  bool begins_with_endbr(std::uint64_t address) const {
+    constexpr std::array<std::uint8_t, 4> kEndbr = {0xf3, 0x0f, 0x1e, 0xfa};
+    const auto bytes = file_.bytes_at({address}, kEndbr.size());
+    return bytes && std::memcmp(bytes->data(), kEndbr.data(), kEndbr.size()) == 0;
   }
 
   // Written for speed: this loop reads all code of a file, 30 MB and more.
   void search_code(std::span<const std::byte> code, std::uint64_t start) {
     if (code.size() < 4) return;
     const std::uint64_t functions_first = functions_.first() - kLongestImmediate,
-                        functions_reach = functions_.reach() + kLongestImmediate;
+                        functions_reach = functions_.reach() + kLongestImmediate + kStart;
     // Without slots a range that nothing is in: behind the functions' last one nothing is looked for.
     const std::uint64_t slots_first = slots_.empty() ? functions_first : slots_.first() - kLongestImmediate,
                         slots_reach = slots_.empty() ? functions_reach : slots_.reach() + kLongestImmediate;
@@ -180,7 +220,8 @@ class Search {
   const Allocator& allocator_;
   std::vector<FilledWord> words_;
   Targets functions_, slots_;
-  std::vector<Doors> doors_;
+  std::vector<Doors> doors_;  // of each address, as the sizes
+  std::vector<std::uint64_t> sizes_;
 };
 
 }  // namespace

@@ -24,6 +24,9 @@ struct Doors {
   // which take the address out of the slot (a loop may keep it in a register) or do something unknown with
   // it.
   std::uint64_t slot_calls = 0, slot_loads = 0;
+  // Where other code of the file branches into the function's first bytes but not to its very start: offsets,
+  // ascending. A cold part that was split off may go back there. Such bytes must not be changed.
+  std::vector<std::uint8_t> entered_at;
   // Other modules can bind to it: the slots of this file alone are then not complete.
   bool exported = false;
 };

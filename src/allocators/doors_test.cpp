@@ -144,6 +144,26 @@ TEST(Doors, CallsFromTheAllocatorsOwnCodeAreNoProgramsCalls) {
   EXPECT_EQ(file.doors({}).direct_references, 3U);
 }
 
+TEST(Doors, BranchesIntoTheFirstBytesFromOutsideAreTold) {
+  HandMade file;
+  file.reference(kCode + 0x10, {0x0f, 0x85}, kFunction + 3);  // a cold part goes back
+  file.reference(kCode + 0x20, {0xe9}, kFunction + 9);
+  file.reference(kCode + 0x30, {0xe9}, kFunction + 9);
+  file.reference(kCode + 0x40, {0x48, 0x8d, 0x05}, kFunction + 5);  // no branch
+  file.reference(kFunction + 0x20, {0xe9}, kFunction + 7);          // its own: whoever decodes it sees that
+  file.reference(kCode + 0x50, {0xe9}, kFunction + 30);             // nobody changes that
+  EXPECT_THAT(file.doors().entered_at, ElementsAre(3, 9));
+  EXPECT_EQ(file.doors().direct_references, 0U);
+}
+
+TEST(Doors, ACallOfWhatFollowsAnEndbrIsACallOfTheFunction) {
+  HandMade file;
+  file.code(kFunction, 0xfa1e0ff3);
+  file.reference(kCode + 0x10, {0xe8}, kFunction + 4);
+  EXPECT_THAT(file.doors().entered_at, IsEmpty());
+  EXPECT_EQ(file.doors().direct_references, 1U);
+}
+
 TEST(Doors, ARelativeRelocationMakesASlot) {
   HandMade file;
   file.relocation(R_X86_64_RELATIVE, kData + 0x18, kFunction);
@@ -300,8 +320,11 @@ TEST(Doors, LibrariesExportTheirFunctions) {
     if (!path) continue;
     ++libraries;
     const Program program = read(*path);
-    for (std::size_t i = 0; i < program.doors.size(); ++i)
+    for (std::size_t i = 0; i < program.doors.size(); ++i) {
       EXPECT_TRUE(program.doors[i].exported) << *path << " " << program.allocator.functions[i].name;
+      EXPECT_THAT(program.doors[i].entered_at, IsEmpty())
+          << *path << " " << program.allocator.functions[i].name;
+    }
   }
   EXPECT_GT(libraries, 0);
 }

@@ -242,7 +242,8 @@ Result<std::vector<std::byte>> move(std::span<const std::byte> code, const Start
 }  // namespace
 
 Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress function,
-                             ProcessAddress trampoline, ProcessAddress stub) {
+                             ProcessAddress trampoline, ProcessAddress stub,
+                             std::span<const std::uint8_t> entered_at) {
   const Decoder decoder(code);
   const auto start = cover(code, decoder);
   if (!start) return tl::unexpected<Error>(start.error());
@@ -250,6 +251,10 @@ Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress fun
     return refuse(fmt::format("{} bytes would change, {} can be kept", start->changed, kMostChanged));
   if (const auto checked = check_branches(code, decoder, *start); !checked)
     return tl::unexpected<Error>(checked.error());
+
+  for (const std::uint8_t offset : entered_at)
+    if (offset > start->first && offset < start->first + start->changed)
+      return refuse(fmt::format("other code branches to +{}, into the bytes that change", offset));
 
   EntryPlan plan;
   plan.patch_address.value = function.value + start->first;

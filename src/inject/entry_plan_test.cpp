@@ -179,6 +179,15 @@ TEST(EntryPlan, ABranchIntoTheChangedBytesIsRefusedWhereverItStands) {
             "the branch at +6 goes to +1, into the bytes that change");
 }
 
+TEST(EntryPlan, ABranchFromOtherCodeIntoTheChangedBytesIsRefused) {
+  const auto code = bytes("f3 0f 1e fa 55 48 89 e5 53 c3");
+  const std::uint8_t inside[] = {5}, outside[] = {4, 9};
+  const auto refused = plan_entry(code, kFunction, kTrampoline, kStub, inside);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "other code branches to +5, into the bytes that change");
+  EXPECT_TRUE(plan_entry(code, kFunction, kTrampoline, kStub, outside));
+}
+
 TEST(EntryPlan, ABranchToTheVeryStartIsACallOfTheFunctionAndAllowed) {
   EXPECT_TRUE(plan("55 48 89 e5 53 eb f9"));
   // Behind an endbr64, that is the first changed byte.
