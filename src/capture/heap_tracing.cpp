@@ -27,8 +27,9 @@ constexpr auto kExactPause = std::chrono::milliseconds(4);
 constexpr auto kHurryPause = std::chrono::microseconds(200);
 // Above it the interval grows: a sample costs about a microsecond.
 constexpr std::uint64_t kMostSamplesPerSecond = 2000;
-constexpr std::uint32_t kSummaryEvery = 10;  // slices: it looks at every live block
-constexpr std::uint32_t kSampledRingBytes = 1 << 16, kExactRingBytes = 1 << 19;
+constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
+constexpr std::uint32_t kSummaryEvery = 10;          // slices: it looks at every live block
+constexpr std::uint32_t kSampledRingBytes = 1 << 18, kExactRingBytes = 1 << 19;
 
 // Events are stamped with the time-stamp counter, as nothing else is cheap enough.
 bool counter_is_constant() {
@@ -56,7 +57,11 @@ unwind::AddressSpace space_of(std::span<const CodeMapping> mappings) {
 }  // namespace
 
 HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context)
-    : pid_(pid), options_(options), context_(context), inner_threads_(pid) {}
+    : pid_(pid),
+      options_(options),
+      context_(context),
+      inner_threads_(pid),
+      programs_executed_(context.processes.programs_executed(pid)) {}
 
 HeapTracing::~HeapTracing() {
   end();
@@ -157,26 +162,26 @@ Result<> HeapTracing::hook() {
   return {};
 }
 
-bool HeapTracing::drain() {
+HeapTracing::Drained HeapTracing::drain() {
   const std::lock_guard guard(lock_);
   record::heap::Round round = collector_->drain(read_clocks());
   std::ranges::move(round.stacks, std::back_inserter(new_stacks_));
   new_threads_.insert(new_threads_.end(), round.threads.begin(), round.threads.end());
-  return round.hurry;
+  return {round.events, round.hurry};
 }
 
 void HeapTracing::collect() {
   // The target's threads fill the rings as fast as they can allocate: whoever empties them must not come
   // last.
-  if (options_.mode == Heap::kExact)
-    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -5);
+  const bool exact = options_.mode == Heap::kExact;
+  if (exact) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -5);
   while (!stop_) {
-    if (drain())
+    const Drained drained = drain();
+    if (!exact && drained.events > kMostSamplesPerRound) sample_less();
+    if (drained.hurry)
       std::this_thread::sleep_for(kHurryPause);
-    else if (options_.mode == Heap::kExact)
-      std::this_thread::sleep_for(kExactPause);
     else
-      std::this_thread::sleep_for(kSampledPause);
+      std::this_thread::sleep_for(exact ? kExactPause : kSampledPause);
   }
 }
 
@@ -201,18 +206,25 @@ void HeapTracing::resolve_new() {
 }
 
 void HeapTracing::refresh() {
+  if (ended_) return;
   for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
     notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
   resolve_new();
 }
 
-void HeapTracing::adapt(std::uint64_t allocations_per_second) {
+void HeapTracing::sample_less() {
+  std::uint32_t& mean = tracer_->shared().mean;
+  const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
+  if (now < 1u << 30) __atomic_store_n(&mean, now * 2, __ATOMIC_RELAXED);
+}
+
+void HeapTracing::adapt(std::uint64_t samples_per_second) {
   if (options_.mode == Heap::kExact) return;
   std::uint32_t& mean = tracer_->shared().mean;
   const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
-  if (allocations_per_second > kMostSamplesPerSecond && now < 1u << 30)
-    __atomic_store_n(&mean, now * 2, __ATOMIC_RELAXED);
-  else if (allocations_per_second < kMostSamplesPerSecond / 4 && now > options_.interval_bytes)
+  if (samples_per_second > kMostSamplesPerSecond)
+    sample_less();
+  else if (samples_per_second < kMostSamplesPerSecond / 4 && now > options_.interval_bytes)
     __atomic_store_n(&mean, std::max(now / 2, options_.interval_bytes), __ATOMIC_RELAXED);
 }
 
@@ -243,13 +255,14 @@ void HeapTracing::write_slice(bool last) {
 }
 
 void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
-  if (!tracer_ || !mapped_) return;
+  if (ended_ || !mapped_) return;
   const tracer_shared& shared = tracer_->shared();
   const std::span own(shared.own, std::min<std::size_t>(shared.own_count, TRACER_OWN_MAPPINGS));
   for (const EventSink::MemoryCall& call : calls) mapped_->take(call, own);
 }
 
 void HeapTracing::publish() {
+  if (ended_) return;
   write_slice(false);
   mapped_->write_slice(monotonic_ns(), false);
 }

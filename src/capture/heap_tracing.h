@@ -50,6 +50,9 @@ class HeapTracing {
   HeapTracing& operator=(const HeapTracing&) = delete;
 
   std::int32_t pid() const { return pid_; }
+  bool ended() const { return ended_; }
+  // As ProcessTable counts them, when the tracer was placed.
+  std::uint32_t programs_executed() const { return programs_executed_; }
   // Some twenty times a second: shows the tracer new mappings, gives addresses of new stacks their names.
   void refresh();
   // Calls of any process that took or gave back address space, in time order.
@@ -69,9 +72,14 @@ class HeapTracing {
   Result<> hook();
   void add_rows(const profile::Heap& heap, const std::vector<inject::PlannedHook>& planned);
   void collect();  // the thread
-  bool drain();    // true: come again soon
+  struct Drained {
+    std::uint64_t events;
+    bool hurry;
+  };
+  Drained drain();
   void resolve_new();
-  void adapt(std::uint64_t allocations_per_second);
+  void adapt(std::uint64_t samples_per_second);
+  void sample_less();
   void write_slice(bool last);
 
   std::int32_t pid_;
@@ -86,6 +94,7 @@ class HeapTracing {
   std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
   bool ended_ = false;
+  std::uint32_t programs_executed_;
 
   // Shared with the collecting thread, under `lock_`.
   std::mutex lock_;

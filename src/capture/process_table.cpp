@@ -158,6 +158,7 @@ bool ProcessTable::on(const record::ProcessExeced& event) {
   LiveProcess& process = found->second;
   process.mappings.clear();
   process.epoch = walker_.epoch_after_exec(event.pid, process.epoch);
+  ++process.programs_executed;
   for (const std::int32_t tid : process.threads) {
     if (tid != event.pid) threads_.erase(tid);
   }
@@ -218,6 +219,11 @@ bool ProcessTable::on(const record::MemoryMapped& event) {
     profile_.processes[process.row.value].executable = profile_.strings.intern(event.mapping.path);
   publish(event.pid, process);
   return true;
+}
+
+std::uint32_t ProcessTable::programs_executed(std::int32_t pid) const {
+  const auto process = processes_.find(pid);
+  return process == processes_.end() ? 0 : process->second.programs_executed;
 }
 
 std::vector<std::int32_t> ProcessTable::pids() const {

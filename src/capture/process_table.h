@@ -56,6 +56,8 @@ class ProcessTable {
   void expect_tracer(std::int32_t pid, std::uint64_t start, std::uint64_t end);
 
   bool is_recorded(std::int32_t pid) const { return processes_.contains(pid); }
+  // Since the process is recorded; a launched one counts its own program, too.
+  std::uint32_t programs_executed(std::int32_t pid) const;
   std::size_t live_processes() const { return processes_.size(); }
   std::vector<std::int32_t> pids() const;
   // Live threads of a recorded process.
@@ -90,6 +92,7 @@ class ProcessTable {
     std::vector<CodeMapping> mappings;  // sorted, not overlapping, executable only
     std::set<std::int32_t> threads;
     std::uint32_t epoch = 1;
+    std::uint32_t programs_executed = 0;
     std::uint64_t end_ns = 0;  // 0: it lives
   };
 

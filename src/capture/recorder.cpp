@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <memory>
 
 #include "base/clock.h"
@@ -119,6 +120,8 @@ class Recording {
   void account();
   Result<> trace_heap(std::int32_t pid, bool from_start);
   Result<> launch_with_heap();
+  void refresh_heaps();
+  RecordOutcome::HeapOutcome heap_outcome() const;
   Result<> save();
   Result<RecordOutcome> end();
   bool targets_ended();
@@ -240,6 +243,42 @@ Result<> Recording::trace_heap(std::int32_t pid, bool from_start) {
   if (!started) return tl::unexpected<Error>(started.error());
   heaps_.push_back(std::move(*started));
   return {};
+}
+
+// A process that executes another program has lost the tracer with the old one.
+void Recording::refresh_heaps() {
+  for (auto& heap : heaps_) {
+    const std::int32_t pid = heap->pid();
+    if (heap->ended() || processes_->programs_executed(pid) == heap->programs_executed()) {
+      heap->refresh();
+      continue;
+    }
+    heap->end();
+    if (!processes_->read_from_proc(pid)) continue;
+    auto& notes = profile_.quality.notes;
+    if (auto traced = trace_heap(pid, false); traced)
+      notes.push_back(fmt::format(
+          "heap: process {} executed another program: its first milliseconds are not traced", pid));
+    else
+      notes.push_back(fmt::format("heap: process {} executed another program, which is not traced: {}", pid,
+                                  traced.error().message));
+    return;  // the list has changed
+  }
+}
+
+RecordOutcome::HeapOutcome Recording::heap_outcome() const {
+  RecordOutcome::HeapOutcome outcome;
+  std::map<std::uint32_t, double> live;  // by heap, at the end of its last slice
+  for (const profile::HeapSlice& slice : profile_.heap.slices) live[slice.heap.value] = slice.live_bytes;
+  for (const auto& [heap, bytes] : live) outcome.live_bytes += bytes;
+  for (const profile::Heap& heap : profile_.heap.heaps) {
+    outcome.events += heap.events;
+    outcome.lost += heap.lost_ring_full + heap.lost_no_ring + heap.lost_throwing + heap.lost_set_full;
+  }
+  for (const auto& heap : heaps_)
+    outcome.longest_stop_ns =
+        std::max({outcome.longest_stop_ns, heap->stops().longest_ns, heap->stops().all_threads_ns});
+  return outcome;
 }
 
 // The program is held at its first instruction: its libraries are mapped, and nothing of its own has run.
@@ -377,7 +416,7 @@ Result<> Recording::loop(const Progress& progress) {
     const int count = ::epoll_wait(epoll_.get(), ready, 16, static_cast<int>((wait + 999'999) / 1'000'000));
     if (count < 0 && errno != EINTR) return system_error("epoll_wait", errno);
     drain();
-    for (const auto& heap : heaps_) heap->refresh();
+    refresh_heaps();
     while (const auto info = signals_.take()) on_signal(*info);
     const std::uint64_t now = monotonic_ns();
     profile_.meta.end_ns = now;
@@ -442,6 +481,7 @@ Result<RecordOutcome> Recording::end() {
   outcome_.duration_s = profile_.duration_s();
   outcome_.file_bytes = writer_->bytes_written();
   outcome_.engine = profile_.meta.engine;
+  if (!heaps_.empty()) outcome_.heap = heap_outcome();
   if (!finished) return tl::unexpected<Error>(finished.error());
   return outcome_;
 }

@@ -53,6 +53,12 @@ struct RecordOutcome {
   double duration_s = 0;
   std::uint64_t file_bytes = 0;
   std::string engine;
+  struct HeapOutcome {
+    std::uint64_t events = 0, lost = 0;
+    double live_bytes = 0;
+    std::uint64_t longest_stop_ns = 0;
+  };
+  std::optional<HeapOutcome> heap;     // of all traced processes together
   std::vector<std::string> obstacles;  // why a better engine was not used
 };
 

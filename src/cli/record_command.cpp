@@ -90,6 +90,11 @@ void print_summary(const capture::RecordOutcome& outcome) {
              "fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
              quality.samples, outcome.duration_s, complete, lost,
              static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
+  if (outcome.heap)
+    fmt::print(stderr,
+               "fathom: heap: {} events, {} lost; {:.1f} MB live; a thread stood still for {:.1f} ms\n",
+               outcome.heap->events, outcome.heap->lost, outcome.heap->live_bytes / 1e6,
+               static_cast<double>(outcome.heap->longest_stop_ns) * 1e-6);
 }
 
 Result<int> run_dry(const RecordArguments& arguments) {
