@@ -4,6 +4,7 @@
 PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
+SOAK_CYCLES ?= 1000
 
 RELEASE := build/release
 SETUP_DEBIAN := $(if $(filter no,$(SETUP)),@true,scripts/setup-debian.sh)
@@ -12,7 +13,7 @@ COMPILE := cmake --build
 CTEST := ctest --repeat until-pass:2 --parallel $(JOBS) --output-on-failure --no-tests=error
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench fuzz install clean format tidy asan
+.PHONY: help demo test build bench soak fuzz install clean format tidy asan
 
 help: ## this list
 	@echo "fathom: where a native Linux process spends its time"
@@ -43,6 +44,12 @@ bench: ## answer the questions of docs/performance.md on this machine
 	cmake --preset release -B build/bench -DFATHOM_BENCH=ON
 	$(COMPILE) build/bench --parallel $(JOBS) --target fathom benchmarks
 	bench/run.sh build/bench
+
+soak: ## trace the heap of real servers in and out for SOAK_CYCLES (1000) times; takes an hour or two
+	$(SETUP_DEBIAN) build test
+	cmake --preset release
+	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom heap_soak_test
+	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) $(RELEASE)/tests/heap_soak_test
 
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60) on its seeds
 	$(SETUP_DEBIAN) build fuzz

@@ -1,0 +1,8 @@
+// A library that comes and goes, and allocates for whoever loads it.
+#include <cstdlib>
+
+extern "C" __attribute__((visibility("default"))) void* torture_plugin_allocate(std::size_t size) {
+  void* block = std::malloc(size);
+  asm volatile("" : : "r"(block) : "memory");
+  return block;
+}
