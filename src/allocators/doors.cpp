@@ -81,7 +81,8 @@ class Search {
         functions_(addresses()),
         slots_(slot_addresses()),
         doors_(functions_.size()),
-        sizes_(functions_.size()) {
+        sizes_(functions_.size()),
+        is_named_(slots_.size()) {
     for (const Function& each : allocator.functions) sizes_[functions_.find(each.address.value)] = each.size;
   }
 
@@ -97,6 +98,8 @@ class Search {
       if ((segment.flags & PF_X) != 0) search_code(bytes, segment.address.value);
       if (fixed) search_addresses(bytes, segment.address.value, (segment.flags & PF_X) != 0);
     }
+    for (std::size_t i = 0; i < words_.size(); ++i)
+      if (!is_named_[i]) ++doors_[functions_.find(words_[i].holds.value)].table_slots;
     std::vector<Doors> in_their_order;
     for (const Function& each : allocator_.functions)
       in_their_order.push_back(doors_[functions_.find(each.address.value)]);
@@ -133,7 +136,9 @@ class Search {
       const std::uint64_t target = behind + immediate;
       if (const auto function = functions_.find(target); function < functions_.size()) {
         if (!is_own(address)) ++doors_[function].direct_references;
-      } else if (const auto slot = slots_.find(target); slot < slots_.size() && !is_own(address)) {
+      } else if (const auto slot = slots_.find(target); slot < slots_.size()) {
+        is_named_[slot] = true;
+        if (is_own(address)) continue;
         Doors& doors = doors_[functions_.find(words_[slot].holds.value)];
         // ff /2 and ff /4 with a rip-relative operand.
         const bool goes_there = immediate == 0 && at >= 2 && code[at - 2] == std::byte{0xff} &&
@@ -222,6 +227,7 @@ class Search {
   Targets functions_, slots_;
   std::vector<Doors> doors_;  // of each address, as the sizes
   std::vector<std::uint64_t> sizes_;
+  std::vector<bool> is_named_;  // of each word
 };
 
 }  // namespace

@@ -215,8 +215,20 @@ TEST(Doors, CallsThroughASlotAreToldFromLoadsOfIt) {
   const Doors doors = file.doors();
   EXPECT_EQ(doors.slot_calls, 2U);
   EXPECT_EQ(doors.slot_loads, 2U);
+  EXPECT_EQ(doors.table_slots, 0U);
   EXPECT_EQ(doors.direct_references, 0U);
   EXPECT_FALSE(doors.exported);
+}
+
+TEST(Doors, ASlotThatNoCodeNamesIsPartOfATable) {
+  HandMade file;
+  file.relocation(R_X86_64_RELATIVE, kData + 0x18, kFunction);
+  file.relocation(R_X86_64_RELATIVE, kData + 0x20, kFunction);
+  file.relocation(R_X86_64_RELATIVE, kData + 0x28, kFunction);
+  file.reference(kCode + 0x10, {0xff, 0x15}, kData + 0x18);
+  file.reference(kFunction + 0x10, {0xff, 0x15}, kData + 0x20);  // the allocator names it as well
+  EXPECT_THAT(file.doors().slots, SizeIs(3));
+  EXPECT_EQ(file.doors().table_slots, 1U);
 }
 
 TEST(Doors, InAFileOfFixedAddressPlainNumbersNameTheFunction) {
@@ -294,7 +306,9 @@ TEST(Doors, AProgramThatCallsThroughItsGotHasSlotsOnly) {
     EXPECT_THAT(of(program, "try_mallocx").slots, IsEmpty()) << path;
     // A table of function pointers is a slot too.
     EXPECT_THAT(of(program, "try_realloc").slots, SizeIs(1)) << path;
+    EXPECT_EQ(of(program, "try_realloc").table_slots, 1U) << path;
     EXPECT_EQ(of(program, "try_realloc").direct_references, 0U) << path;
+    EXPECT_EQ(of(program, "try_malloc").table_slots, 0U) << path;
   }
 }
 
@@ -339,6 +353,7 @@ TEST(Doors, EachFunctionOfAnvilIsReachedThroughOneSlotAlone) {
     EXPECT_THAT(program.doors[i].slots, SizeIs(1)) << name;
     EXPECT_EQ(program.doors[i].direct_references, 0U) << name;
     EXPECT_GT(program.doors[i].slot_calls, 0U) << name;
+    EXPECT_EQ(program.doors[i].table_slots, 0U) << name;
     EXPECT_FALSE(program.doors[i].exported) << name;
   }
 }
