@@ -26,7 +26,8 @@ std::pair<ProcessAddress, ProcessAddress> extent_of(const elf::ElfFile& file, st
 // Only a function that no other module can bind to, and that no instruction names, is reached through its
 // words in data alone.
 bool slots_are_complete(const allocators::Doors& doors) {
-  return !doors.slots.empty() && doors.direct_references == 0 && doors.slot_loads == 0 && !doors.exported;
+  return !doors.slots.empty() && doors.direct_references == 0 && doors.slot_loads == 0 &&
+         doors.table_slots == 0 && !doors.exported;
 }
 
 class Finder {
@@ -76,8 +77,8 @@ class Finder {
       hook.allocator = number;
       hook.function = {mapping.bias + function.address.value};
       if (function.partner) hook.partner = ProcessAddress{mapping.bias + function.partner->value};
-      if (const auto code = file.bytes_at(function.address, function.size))
-        hook.code.assign(code->begin(), code->end());
+      const auto code = allocators::code_of(file, function);
+      hook.code.assign(code.begin(), code.end());
       if (slots_are_complete(doors[i])) {
         for (const ElfAddress slot : doors[i].slots) hook.slots.push_back({mapping.bias + slot.value});
       }
