@@ -307,7 +307,23 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
   findings.push_back(std::move(finding));
 }
 
+void find_about_heap(const TargetFacts& target, std::vector<Finding>& findings) {
+  if (target.heap_tracer_of == 0) {
+    findings.push_back({Severity::kLimit,
+                        "A heap tracer is in it whose profiler is gone; it records nothing.",
+                        {{fmt::format("fathom detach -p {}", target.process.pid),
+                          "restores the process to what it was; its threads stop for some milliseconds"}}});
+  } else if (!target.heap.works && !target.heap.problem.empty()) {
+    Finding finding{Severity::kLimit, fmt::format("Its heap cannot be traced: {}.", target.heap.problem), {}};
+    if (!target.heap_remedy.empty()) finding.remedies.push_back({target.heap_remedy, "none in the target"});
+    findings.push_back(std::move(finding));
+  }
+  for (const std::string& note : target.allocator_notes)
+    findings.push_back({Severity::kLimit, fmt::format("{}.", note), {}});
+}
+
 void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
+  find_about_heap(target, findings);
   find_missing_names(target, findings);
   const bool any_deleted = std::any_of(target.modules.begin(), target.modules.end(),
                                        [](const ModuleHealth& m) { return m.deleted; });

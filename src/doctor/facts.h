@@ -74,6 +74,13 @@ struct ModuleHealth {
   std::string problem{};       // one line; empty if all is well
 };
 
+// Memory is handed out by this, and can be traced through these functions.
+struct AllocatorFact {
+  std::string label;  // "jemalloc 5.3.0 (_rjem_)"
+  std::string module;
+  std::vector<std::string> functions;
+};
+
 struct TargetFacts {
   process::ProcessInfo process;
   process::Status status;
@@ -87,6 +94,11 @@ struct TargetFacts {
   std::uint64_t anonymous_code_bytes = 0;  // made at run time: a JIT
   Trial perf_map;                          // only tried if there is such code
   std::vector<ModuleHealth> modules;       // by size of code, largest first
+  std::vector<AllocatorFact> allocators{};
+  std::vector<std::string> allocator_notes{};  // what hands memory out and cannot be traced, and why
+  Trial heap;                                  // whether the heap tracer may go in
+  std::string heap_remedy{};
+  std::optional<int> heap_tracer_of{};  // a tracer is in: the pid of its profiler, 0 if that is gone
 };
 
 }  // namespace fathom::doctor

@@ -105,6 +105,10 @@ void append_target(std::string& out, const TargetFacts& target) {
   }
   if (target.modules.size() > kMostListed)
     out += fmt::format("  ... and {} more, in --json\n", target.modules.size() - kMostListed);
+  if (target.allocators.empty()) return;
+  out += "\n  allocator                 functions  module\n";
+  for (const AllocatorFact& allocator : target.allocators)
+    out += fmt::format("  {:<26}{:>9}  {}\n", allocator.label, allocator.functions.size(), allocator.module);
 }
 
 Json json_of(const std::vector<NamedTrial>& trials) {
@@ -172,6 +176,15 @@ Json json_of(const TargetFacts& target) {
                                {"symbols_path", module.symbols_path},
                                {"problem", module.problem}});
   }
+  json["allocators"] = Json::array();
+  for (const AllocatorFact& allocator : target.allocators) {
+    json["allocators"].push_back(
+        {{"label", allocator.label}, {"module", allocator.module}, {"functions", allocator.functions}});
+  }
+  json["heap"] = {{"works", target.heap.works},
+                  {"problem", target.heap.problem},
+                  {"notes", target.allocator_notes},
+                  {"tracer_of", target.heap_tracer_of ? Json(*target.heap_tracer_of) : Json(nullptr)}};
   return json;
 }
 

@@ -9,8 +9,12 @@
 #include <cstring>
 #include <map>
 
+#include "allocators/find.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "elf/module_file.h"
+#include "inject/left_behind.h"
+#include "inject/tracer.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
 #include "record/perf/event.h"
@@ -66,6 +70,28 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
   return health;
 }
 
+// By the file that is mapped, whatever its name is now.
+void probe_allocators(int pid, const MappedFile& file, TargetFacts& facts) {
+  auto module = elf::ModuleFile::open(process::map_files_path(pid, file.first));
+  if (!module) module = elf::ModuleFile::open(fmt::format("/proc/{}/root{}", pid, file.first.path));
+  if (!module) return;
+  const allocators::Found found = allocators::find(module->elf(), nullptr);
+  for (const std::string& note : found.notes)
+    facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, note));
+  for (const allocators::Allocator& allocator : found.allocators) {
+    AllocatorFact fact{allocator.label, file.first.path, {}};
+    for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);
+    facts.allocators.push_back(std::move(fact));
+  }
+}
+
+void probe_heap(int pid, TargetFacts& facts) {
+  facts.heap_tracer_of = inject::holder(pid);
+  auto possible = inject::Tracer::check(pid);
+  facts.heap = possible ? Trial{true, {}} : Trial{false, possible.error().message};
+  if (!possible) facts.heap_remedy = possible.error().remedy;
+}
+
 void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const symbolize::Options& options,
                    TargetFacts& facts) {
   std::map<std::pair<std::uint64_t, std::string>, MappedFile> files;
@@ -80,7 +106,10 @@ void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const sy
     file.code_bytes += entry.size();
   }
   if (!files.empty()) facts.map_files = try_open(process::map_files_path(pid, files.begin()->second.first));
-  for (const auto& [key, file] : files) facts.modules.push_back(health_of(pid, file, options));
+  for (const auto& [key, file] : files) {
+    facts.modules.push_back(health_of(pid, file, options));
+    probe_allocators(pid, file, facts);
+  }
   std::sort(facts.modules.begin(), facts.modules.end(),
             [](const ModuleHealth& a, const ModuleHealth& b) { return a.code_bytes > b.code_bytes; });
   if (facts.anonymous_code_bytes > 0) {
@@ -115,6 +144,7 @@ Result<TargetFacts> probe_target(int pid, const symbolize::Options& options) {
   facts.maps = maps ? Trial{true, {}} : Trial{false, maps.error().message};
   facts.map_files = {false, "none is known"};
   if (maps) probe_modules(pid, *maps, options, facts);
+  probe_heap(pid, facts);
   return facts;
 }
 
