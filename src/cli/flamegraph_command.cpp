@@ -84,7 +84,11 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
   } else {
     parts.push_back(report::amount(static_cast<double>(tree.total), tree.unit));
   }
-  if (tree.unit != "samples" && tree.samples != tree.waits)
+  if (profile::is_heap(tree.metric)) {
+    if (tree.shrunk > 0)
+      parts.push_back(report::amount(static_cast<double>(tree.shrunk), tree.unit) +
+                      " went elsewhere and are not shown");
+  } else if (tree.unit != "samples" && tree.samples != tree.waits)
     parts.push_back(report::counted(tree.samples - tree.waits, "sample"));
   if (tree.waits != 0) parts.push_back(report::counted(tree.waits, "wait"));
   if (profile.duration_s() > 0) parts.push_back(report::seconds(profile.duration_s()));

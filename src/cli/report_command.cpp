@@ -20,7 +20,7 @@ struct ReportArguments {
   std::optional<std::size_t> top;
   std::string sort;
   std::string output;
-  bool threads = false, modules = false, waits = false, locks = false, files = false;
+  bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false;
   bool show_idle = false, json = false, wide = false;
 };
 
@@ -44,6 +44,9 @@ Result<int> run_report(const ReportArguments& arguments) {
     return fail(ErrorKind::kNotFound, arguments.file + ": waiting was not recorded",
                 "fathom record --off-cpu, on a machine where fathom doctor finds it possible");
   }
+  if (!report->heap && arguments.heap) {
+    return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
+  }
   std::string text;
   if (arguments.json) {
     text = report::to_json(*report, arguments.top.value_or(0));
@@ -57,6 +60,7 @@ Result<int> run_report(const ReportArguments& arguments) {
     style.waits = arguments.waits;
     style.locks = arguments.locks;
     style.files = arguments.files;
+    style.heap = arguments.heap;
     text = render::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
@@ -92,6 +96,7 @@ Run add_report(CLI::App& app) {
   app.add_flag("--waits", arguments->waits, "who waits for what and for whom");
   app.add_flag("--locks", arguments->locks, "contended futexes: who waits, who lets go");
   app.add_flag("--files", arguments->files, "files, mapped files and peers that threads waited for");
+  app.add_flag("--heap", arguments->heap, "also who allocated, allocators, sizes, lifetimes and ages");
   app.add_flag("--show-idle", arguments->show_idle,
                "show the waits of idle workers, which are folded otherwise");
   app.add_flag("--fold-generics", arguments->report.fold_generics,

@@ -22,13 +22,18 @@ std::string known_metrics() {
 }  // namespace
 
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
-  app.add_option("--metric", options.metric, "cpu, off-cpu, wall ... (default: the first that the file has)");
+  app.add_option("--metric", options.metric,
+                 "cpu, off-cpu, wall, heap-live ... (default: the first that the file has)");
   app.add_option("--thread", options.thread, "only threads of this name, or the one of this tid");
   app.add_option("--pid", options.pid, "only this process");
   app.add_option("--from", options.from_s, "only samples from this many seconds after the start")
       ->check(CLI::Range(0.0, kMostSeconds));
   app.add_option("--until", options.until_s, "only samples before this many seconds after the start")
       ->check(CLI::Range(0.0, kMostSeconds));
+  // What is live at a time is what is live at the end of a window up to then.
+  app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
+  app.add_option("--unit", options.heap_unit, "what heap metrics count")
+      ->check(CLI::IsMember({"bytes", "blocks"}));
 }
 
 Result<report::Selection> selection_from(const SelectionOptions& options, const profile::Profile& profile) {
@@ -42,6 +47,8 @@ Result<report::Selection> selection_from(const SelectionOptions& options, const 
   }
   selection.thread = options.thread;
   selection.pid = options.pid;
+  if (options.heap_unit == "bytes") selection.heap_unit = report::HeapUnit::kBytes;
+  if (options.heap_unit == "blocks") selection.heap_unit = report::HeapUnit::kBlocks;
   if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);
   if (options.until_s) selection.to_ns = static_cast<std::uint64_t>(*options.until_s * 1e9);
   if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {

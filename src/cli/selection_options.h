@@ -17,6 +17,7 @@ struct SelectionOptions {
   std::optional<std::int32_t> pid;
   std::optional<double> from_s;
   std::optional<double> until_s;
+  std::string heap_unit;  // bytes, blocks; empty: as the metric
 };
 
 // `options` outlives `app`.

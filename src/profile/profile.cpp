@@ -44,13 +44,13 @@ constexpr MetricText kMetrics[] = {
     {"off-cpu", "ns"},              // kOffCpu
     {"wall", "ns"},                 // kWall
     {"heap-allocated", "bytes"},    // kHeapAllocated
-    {"heap-allocations", "count"},  // kHeapAllocations
+    {"heap-allocations", "allocations"},  // kHeapAllocations
     {"heap-live", "bytes"},         // kHeapLive
     {"heap-peak", "bytes"},         // kHeapPeak
     {"heap-leaked", "bytes"},       // kHeapLeaked
     {"heap-growth", "bytes"},       // kHeapGrowth
-    {"heap-temporary", "count"},    // kHeapTemporary
-    {"heap-brief", "count"},        // kHeapBrief
+    {"heap-temporary", "allocations"},    // kHeapTemporary
+    {"heap-brief", "allocations"},        // kHeapBrief
 };
 static_assert(std::size(kMetrics) == static_cast<std::size_t>(kLastMetric) + 1);
 

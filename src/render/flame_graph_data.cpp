@@ -52,7 +52,9 @@ struct Symbol {
 }  // namespace
 
 bool is_sampled(const CallTree& tree) {
-  return tree.effective_samples > 0 && (tree.unit == "samples" || tree.metric == profile::Metric::kCpu);
+  return tree.effective_samples > 0 &&
+         (tree.unit == "samples" || tree.metric == profile::Metric::kCpu ||
+          (profile::is_heap(tree.metric) && tree.effective_samples < report::kExact));
 }
 
 std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, const FlameGeometry& geometry,

@@ -138,7 +138,9 @@ class Picture {
  private:
   std::string measured() const {
     std::string text = quantity(tree_.total, tree_.unit, count_name_);
-    if (tree_.unit != "samples" && tree_.samples > 0)
+    if (profile::is_heap(tree_.metric)) {
+      text += " in " + report::counted(tree_.samples, "stack");
+    } else if (tree_.unit != "samples" && tree_.samples > 0)
       text += " in " + report::counted(tree_.samples, "sample");
     return text;
   }
@@ -151,7 +153,10 @@ class Picture {
     constexpr double kFew = 100;
     if (tree_.total > 0 && tree_.effective_samples > 0 && tree_.effective_samples < kFew) {
       add("Only " +
-          report::counted(tree_.unit == "samples" ? static_cast<std::uint64_t>(tree_.total) : tree_.samples,
+          report::counted(tree_.unit == "samples" ? static_cast<std::uint64_t>(tree_.total)
+                          : profile::is_heap(tree_.metric)
+                              ? static_cast<std::uint64_t>(tree_.effective_samples)
+                              : tree_.samples,
                           "sample") +
           ": shares are uncertain by up to ±" +
           report::percent_number(report::wilson_interval(0.5, tree_.effective_samples).half_width()) +

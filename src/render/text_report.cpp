@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "render/text_heap.h"
 #include "render/text_table.h"
 #include "render/text_waits.h"
 #include "report/words.h"
@@ -24,6 +25,11 @@ class TextReport {
   std::string text() {
     for (const std::string& sentence : report_.summary) out_ += fill("", sentence, options_.width, 2);
     write_quality();
+    const bool of_heap = report_.heap && profile::is_heap(tree_.metric);
+    if (report_.heap && (of_heap || options_.heap)) {
+      out_ += heap_functions_text(*report_.heap, options_);
+      if (options_.heap) out_ += heap_detail_text(*report_.heap, options_);
+    }
     if (tree_.samples == 0) return std::move(out_);
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const report::NeighboursOf& of : report_.callers) write_neighbours(of, true);
@@ -102,9 +108,10 @@ class TextReport {
     samples += fmt::format("; throttled {}", counted(quality.lost_throttled, "time"));
     if (quality.lost_records != 0)
       samples += "; " + counted(quality.lost_records, "side-band record") + " lost";
-    quality_line("samples", samples);
+    if (quality.samples != 0 || !report_.heap) quality_line("samples", samples);
     if (view.complete_share) quality_line("stacks", stacks_line());
     if (quality.waits != 0) quality_line("waits", waits_line());
+    if (report_.heap) out_ += heap_quality_text(*report_.heap, options_);
     quality_line("names", fmt::format("{} of all frames have none", percent(view.unnamed_share)));
     if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
       quality_line("profiler", profiler_line());

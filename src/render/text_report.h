@@ -16,6 +16,7 @@ struct TextOptions {
   bool modules = false;  // the table of modules with the health of their symbols
   bool waits = false;    // who waits for what, and for whom
   bool locks = false;    // futexes
+  bool heap = false;     // allocators, sizes and lifetimes
   bool files = false;    // files and peers that threads waited for
 };
 

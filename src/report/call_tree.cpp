@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <tuple>
 #include <unordered_map>
 
 #include "report/flat_map.h"
 #include "report/fold_generics.h"
+#include "report/heap.h"
 #include "report/waits.h"
 
 namespace fathom::report {
@@ -124,6 +127,7 @@ struct Sums {
     std::uint32_t stack;
     std::uint8_t cause;  // row of causes; 0: it ran
     std::int64_t value;
+    std::uint32_t skip = 0;  // lines of the leaf frame, innermost first, that are left out
   };
   std::vector<Row> rows;  // sorted by root, stack and cause
   std::vector<std::string> root_names;
@@ -140,9 +144,10 @@ class Adder {
     const profile::Metric metric = tree_.metric;
     add_samples();
     if (metric == profile::Metric::kOffCpu || metric == profile::Metric::kWall) add_waits();
+    if (profile::is_heap(metric) && !profile_.heap.empty()) add_heap();
     if (variance_ > 0) {
       tree_.effective_samples = std::min(kExact, weights_ * weights_ / variance_);
-    } else if (tree_.waits > 0) {
+    } else if (tree_.waits > 0 || (profile::is_heap(metric) && tree_.samples > 0)) {
       tree_.effective_samples = kExact;
     }
     for (std::size_t cause = 0; cause < by_cause_.size(); ++cause) {
@@ -152,7 +157,7 @@ class Adder {
       });
     }
     std::sort(sums_.rows.begin(), sums_.rows.end(), [](const Sums::Row& a, const Sums::Row& b) {
-      return std::tie(a.root, a.stack, a.cause) < std::tie(b.root, b.stack, b.cause);
+      return std::tie(a.root, a.stack, a.cause, a.skip) < std::tie(b.root, b.stack, b.cause, b.skip);
     });
     return std::move(sums_);
   }
@@ -212,6 +217,63 @@ class Adder {
     }
   }
 
+  void add_heap() {
+    const HeapSums heap(profile_, options_.selection);
+    const HeapUnit unit = unit_of_heap(options_.selection);
+    HeapLeaves leaves(profile_);
+    std::vector<double> sums;  // of the rows from `first` on
+    std::unordered_map<std::uint64_t, std::size_t> rows;
+    const std::size_t first = sums_.rows.size();
+    for (std::uint32_t i = 0; i < profile_.heap.sites.size(); ++i) {
+      if (!heap.takes({i})) {
+        ++tree_.filtered;
+        continue;
+      }
+      const HeapAmount amount = heap.value({i}, tree_.metric, unit);
+      if (amount.value == 0 && amount.variance == 0) continue;
+      ++tree_.samples;
+      variance_ += amount.variance;
+      const profile::HeapSite& site = profile_.heap.sites[i];
+      const HeapLeaf leaf = leaves.of(site.stack);
+      const std::uint32_t root =
+          site.thread == profile::kNoThread ? root_of_no_thread() : root_of_thread_[site.thread.value];
+      // Stacks of one row differ in `skip` only if they are different stacks.
+      const auto [found, added] = rows.try_emplace(std::uint64_t{root} << 32 | leaf.stack.value, sums.size());
+      if (added) {
+        sums.push_back(0);
+        sums_.rows.push_back({root, leaf.stack.value, 0, 0, leaf.skip});
+      }
+      sums[found->second] += amount.value;
+    }
+    // Estimates are no whole numbers. Rounding the running sum and not each row keeps the total right.
+    double grown = 0, shrunk = 0;
+    std::int64_t written = 0;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      if (sums[i] < 0) {
+        shrunk -= sums[i];
+        continue;
+      }
+      grown += sums[i];
+      Sums::Row& row = sums_.rows[first + i];
+      row.value = budget_.take(whole(grown) - written);
+      written += row.value;
+      weights_ += static_cast<double>(row.value);
+    }
+    tree_.shrunk = whole(shrunk);
+  }
+
+  static std::int64_t whole(double value) { return std::llround(std::min(value, 4e18)); }
+
+  // Where threads were not told apart.
+  std::uint32_t root_of_no_thread() {
+    if (!options_.thread_roots) return 0;
+    if (!root_of_no_thread_) {
+      root_of_no_thread_ = static_cast<std::uint32_t>(sums_.root_names.size());
+      sums_.root_names.push_back("[all threads]");
+    }
+    return *root_of_no_thread_;
+  }
+
   void add_wait(profile::ThreadId thread, std::uint32_t stack, std::uint8_t cause, std::uint64_t ns,
                 std::uint32_t weight) {
     const std::int64_t value = budget_.take(weighted_ns(ns, weight));
@@ -241,6 +303,7 @@ class Adder {
   CallTree& tree_;
   Sums sums_;
   std::vector<std::uint32_t> root_of_thread_;
+  std::optional<std::uint32_t> root_of_no_thread_;
   std::vector<FlatMap<std::int64_t>> by_cause_;  // key: root and stack
   std::array<std::uint8_t, 256> cause_rows_{};
   ValueBudget budget_;
@@ -283,7 +346,9 @@ void draw_from_root(const Profile& profile, const TreeOptions& options, const Su
       entered_for[0] = root;
     }
     path.clear();
-    std::uint32_t stack = row.stack;
+    // A leaf frame of which lines are left out is entered by hand.
+    const bool cut = row.skip != 0 && row.stack != 0;
+    std::uint32_t stack = cut ? profile.stacks[row.stack].parent.value : row.stack;
     for (; entered_for[stack] != root; stack = profile.stacks[stack].parent.value) path.push_back(stack);
     std::uint32_t node = node_of_stack[stack];
     for (auto at = path.rbegin(); at != path.rend(); ++at) {
@@ -292,6 +357,11 @@ void draw_from_root(const Profile& profile, const TreeOptions& options, const Su
       for (std::uint32_t i = count; i-- > 0;) node = draft.child(node, lines[i]);
       node_of_stack[*at] = node;
       entered_for[*at] = root;
+    }
+    if (cut) {
+      std::uint32_t count = 0;
+      const Places::Line* lines = places.lines(profile.stacks[row.stack].frame, count);
+      for (std::uint32_t i = count; i-- > row.skip;) node = draft.child(node, lines[i]);
     }
     if (row.cause != 0) node = draft.child(node, places.of_cause(sums.causes[row.cause]));
     draft.add(node, row.value);
@@ -305,7 +375,8 @@ void draw_from_leaf(const Profile& profile, const TreeOptions& options, const Su
     for (std::uint32_t stack = row.stack; stack != 0; stack = profile.stacks[stack].parent.value) {
       std::uint32_t count = 0;
       const Places::Line* lines = places.lines(profile.stacks[stack].frame, count);
-      for (std::uint32_t i = 0; i < count; ++i) node = draft.child(node, lines[i]);
+      for (std::uint32_t i = stack == row.stack ? row.skip : 0; i < count; ++i)
+        node = draft.child(node, lines[i]);
     }
     if (options.thread_roots) node = draft.child(node, places.of_thread(sums.root_names[row.root]));
     draft.add(node, row.value);
@@ -430,7 +501,7 @@ void arrange(const Draft& draft, const std::vector<Place>& places,
 CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   CallTree tree;
   tree.metric = options.selection.metric;
-  tree.unit = unit_of(profile, tree.metric);
+  tree.unit = unit_of(profile, options.selection);
   const Sums sums = Adder(profile, options, tree).add_up();
   Places places(profile, options.fold_generics);
   Draft draft;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "report/heap_json.h"
 #include "report/wait_json.h"
 
 namespace fathom::report {
@@ -270,6 +271,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["processes"] = processes_json(report);
   json["series"] = series_json(report);
   if (report.waits) add_waits(json, *report.waits, top);
+  if (report.heap) add_heap(json, *report.heap, top);
   json["callers"] = Json::array();
   for (const NeighboursOf& of : report.callers)
     json["callers"].push_back(neighbours_json(tree, of, true, top));

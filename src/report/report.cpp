@@ -74,7 +74,10 @@ std::string sentence_of_origin(const Report& report) {
   std::string text = meta.target.empty() ? std::string("This profile") : printable(meta.target);
   const std::uint64_t samples = tree.samples - tree.waits;
   text += ": ";
-  if (samples != 0 || tree.waits == 0) {
+  if (profile::is_heap(tree.metric) && report.heap) {
+    text += fmt::format("{} of {}", metric_words(tree.metric),
+                        counted(tree.samples, "place that allocates", "places that allocate"));
+  } else if (samples != 0 || tree.waits == 0) {
     const std::string_view kind =
         tree.waits != 0 && tree.metric == profile::Metric::kWall ? "CPU" : metric_words(tree.metric);
     text += counted(samples, fmt::format("{} sample", kind));
@@ -82,7 +85,7 @@ std::string sentence_of_origin(const Report& report) {
   if (tree.waits != 0) text += (samples == 0 ? "" : " and ") + counted(tree.waits, "wait");
   if (report.activity.duration_s > 0) text += " in " + seconds(report.activity.duration_s);
   std::vector<std::string> parts;
-  if (!meta.event.empty()) {
+  if (!meta.event.empty() && !profile::is_heap(tree.metric)) {
     parts.push_back(printable(meta.event) +
                     (meta.frequency_hz ? fmt::format(" at {} Hz", meta.frequency_hz) : ""));
   }
@@ -180,6 +183,10 @@ std::vector<std::string> summarize(const Report& report) {
   if (report.waits) {
     for (const std::string& sentence : report.waits->summary) add(sentence);
   }
+  if (report.heap) {
+    for (const std::string& sentence : report.heap->summary) add(sentence);
+  }
+  if (profile::is_heap(tree.metric) && report.heap) return sentences;  // that says more than what follows
   if (tree.samples == 0) {
     add(tree.metric == profile::Metric::kCpu ? "Nothing was sampled: the process used no CPU time."
                                              : "Nothing was sampled.");
@@ -198,7 +205,10 @@ std::vector<std::string> summarize(const Report& report) {
 
 profile::Metric default_metric(const profile::Profile& profile) {
   const std::vector<profile::Metric> metrics = metrics_in(profile);
-  return metrics.empty() ? profile::Metric::kCpu : metrics.front();  // kCpu is the enum's first
+  if (metrics.empty()) return profile::Metric::kCpu;
+  const bool only_heap = profile.samples.empty() && profile.waits.empty();
+  if (!only_heap) return metrics.front();  // kCpu is the enum's first
+  return profile.heap.heaps.front().from_start ? profile::Metric::kHeapPeak : profile::Metric::kHeapLive;
 }
 
 Result<Report> make_report(const profile::Profile& profile, const ReportOptions& options) {
@@ -210,7 +220,9 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   tree_options.selection = options.selection;
   tree_options.fold_generics = options.fold_generics;
   report.tree = build_call_tree(profile, tree_options);
-  if (report.tree.samples == 0 && (!profile.samples.empty() || !profile.waits.empty())) {
+  // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
+  const bool of_heap = profile::is_heap(options.selection.metric) && !profile.heap.empty();
+  if (report.tree.samples == 0 && !of_heap && (!profile.samples.empty() || !profile.waits.empty())) {
     return tl::unexpected(nothing_selected(profile, options.selection));
   }
   for (const std::string& pattern : options.callers) {
@@ -231,6 +243,10 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   report.activity = measure_activity(profile, options.selection, report.tree);
   report.quality = judge_quality(profile, report.tree, report.modules);
   if (!profile.waits.empty()) report.waits = make_wait_report(profile, options.selection);
+  report.heap = make_heap_report(profile, options.selection);
+  if (report.heap) {
+    for (const std::string& text : report.heap->findings) report.quality.findings.push_back({text, ""});
+  }
   report.summary = summarize(report);
   return report;
 }

@@ -11,6 +11,7 @@
 #include "report/breakdown.h"
 #include "report/call_tree.h"
 #include "report/functions.h"
+#include "report/heap_report.h"
 #include "report/wait_report.h"
 
 namespace fathom::report {
@@ -80,6 +81,7 @@ struct Report {
   std::vector<NeighboursOf> callers;
   std::vector<NeighboursOf> callees;
   std::optional<WaitReport> waits;   // where waiting was recorded, whatever the metric
+  std::optional<HeapReport> heap;    // where the heap was traced, whatever the metric
   std::vector<std::string> summary;  // sentences
 };
 
@@ -87,7 +89,8 @@ struct Report {
 // has samples.
 Result<Report> make_report(const profile::Profile& profile, const ReportOptions& options);
 
-// "cpu" where the recording has it, else the first metric that it has, else "cpu".
+// "cpu" where the recording has it, else the first metric that it has, else "cpu". Of a recording with
+// nothing but the heap: heap-peak if it was traced from the start, else heap-live.
 profile::Metric default_metric(const profile::Profile& profile);
 
 // "stripped: no names" ...: what a module's names are worth, in words.

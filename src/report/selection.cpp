@@ -43,6 +43,10 @@ std::vector<profile::Metric> metrics_in(const profile::Profile& profile) {
   }
   if (!profile.waits.empty())
     metrics.insert(metrics.end(), {profile::Metric::kOffCpu, profile::Metric::kWall});
+  if (!profile.heap.empty())
+    for (auto i = static_cast<int>(profile::Metric::kHeapAllocated);
+         i <= static_cast<int>(profile::kLastMetric); ++i)
+      metrics.push_back(static_cast<profile::Metric>(i));
   std::sort(metrics.begin(), metrics.end());
   metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
   return metrics;
@@ -58,6 +62,15 @@ std::string unit_of(const profile::Profile& profile, profile::Metric metric) {
   const auto unit = profile.meta.facts.find("unit");
   if (metric == profile::Metric::kCpu && unit != profile.meta.facts.end()) return unit->second;
   return std::string(profile::unit_of(metric));
+}
+
+std::string unit_of(const profile::Profile& profile, const Selection& selection) {
+  if (!profile::is_heap(selection.metric) || selection.heap_unit == HeapUnit::kOfMetric)
+    return unit_of(profile, selection.metric);
+  if (selection.metric == profile::Metric::kHeapAllocated ||
+      selection.metric == profile::Metric::kHeapAllocations)
+    return unit_of(profile, selection.metric);  // the names say it
+  return selection.heap_unit == HeapUnit::kBytes ? "bytes" : "blocks";
 }
 
 }  // namespace fathom::report

@@ -11,12 +11,20 @@
 
 namespace fathom::report {
 
+// What the values of heap metrics count.
+enum class HeapUnit : std::uint8_t {
+  kOfMetric,  // bytes, but for heap-allocations and short lives, which are counted
+  kBytes,
+  kBlocks,
+};
+
 struct Selection {
   profile::Metric metric = profile::Metric::kCpu;
   std::optional<std::string> thread = {};  // exact name, or a thread id in digits
   std::optional<std::int32_t> pid = {};
   std::optional<std::uint64_t> from_ns = {};  // from the start of the recording
   std::optional<std::uint64_t> to_ns = {};    // exclusive
+  HeapUnit heap_unit = HeapUnit::kOfMetric;
   bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread
 };
 
@@ -36,6 +44,7 @@ class Filter {
   }
   bool takes_thread(profile::ThreadId thread) const { return threads_[thread.value] != 0; }
   bool takes_time(std::uint64_t time_ns) const { return time_ns >= from_ns_ && time_ns < to_ns_; }
+  bool is_before(std::uint64_t time_ns) const { return time_ns < from_ns_; }
   // How much of [start, start + length) lies in the window. The end must fit into 64 bits.
   std::uint64_t inside(std::uint64_t start_ns, std::uint64_t length_ns) const {
     const std::uint64_t first = start_ns < from_ns_ ? from_ns_ : start_ns;
@@ -65,7 +74,7 @@ class ValueBudget {
   std::int64_t left_ = INT64_MAX;
 };
 
-// The metrics that have samples or waits, in the order of the enum. Waits give off-cpu and wall.
+// The metrics that have samples, waits or heap rows, in the order of the enum. Waits give off-cpu and wall.
 std::vector<profile::Metric> metrics_in(const profile::Profile& profile);
 
 // CPU time that one sample of metric cpu stands for; 0 if the rate is unknown. 1 for imported clock events,
@@ -75,5 +84,7 @@ double sample_period_ns(const profile::Profile& profile);
 // What the values count: the metric's unit, unless an importer learnt better from its input
 // (meta.facts["unit"]).
 std::string unit_of(const profile::Profile& profile, profile::Metric metric);
+// The same where the selection may ask for another one: "bytes" or "blocks" of heap metrics.
+std::string unit_of(const profile::Profile& profile, const Selection& selection);
 
 }  // namespace fathom::report

@@ -2,11 +2,14 @@
 // trees of off-cpu and wall. A wait that crosses an edge of the window counts with the part inside.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "profile/profile.h"
+#include "report/heap.h"
 #include "report/idle.h"
 #include "report/selection.h"
 #include "report/wait_cause.h"
@@ -68,8 +71,8 @@ std::int64_t weighted_ns(std::uint64_t ns, std::uint32_t weight);
 // The value of a sample that the selection takes, in the metric's unit: for wall, CPU samples are time.
 std::int64_t value_of(const profile::Sample& sample, profile::Metric metric, double period_ns);
 
-// visit(thread, value) for every sample and wait that a tree of this selection is made of; the values add up
-// without overflow.
+// visit(thread, value) for every sample, wait and site of the heap that a tree of this selection is made of;
+// the values add up without overflow.
 template <class Visit>
 void for_each_value(const profile::Profile& profile, const Selection& selection, Visit visit) {
   const Filter filter(profile, selection);
@@ -79,6 +82,15 @@ void for_each_value(const profile::Profile& profile, const Selection& selection,
   for (const profile::Sample& sample : profile.samples) {
     if (filter.takes(sample) && period != 0)
       visit(sample.thread, budget.take(value_of(sample, selection.metric, period)));
+  }
+  if (profile::is_heap(selection.metric) && !profile.heap.empty()) {
+    const HeapSums heap(profile, selection);
+    for (std::uint32_t i = 0; i < profile.heap.sites.size(); ++i) {
+      const profile::ThreadId thread = profile.heap.sites[i].thread;
+      const double value = heap.value({i}, selection.metric, unit_of_heap(selection)).value;
+      if (heap.takes({i}) && thread != profile::kNoThread && value > 0)
+        visit(thread, budget.take(std::llround(std::min(value, 9e18))));
+    }
   }
   if (!wall && selection.metric != profile::Metric::kOffCpu) return;
   const Waits waits(profile, selection);

@@ -1,0 +1,102 @@
+// The heap tables in a selection: what each site allocated, freed, had live. Windows are made of slices: one
+// belongs to the window in which its middle lies, so that windows side by side share all of them, and sums of
+// windows add up to the whole.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "profile/profile.h"
+#include "report/selection.h"
+
+namespace fathom::report {
+
+// An estimate and its variance; the variance is 0 where every call was seen.
+struct HeapAmount {
+  double value = 0;
+  double variance = 0;
+  // Half of the 95 % interval.
+  double error() const;
+  void add(const HeapAmount& more) {
+    value += more.value;
+    variance += more.variance;
+  }
+};
+struct HeapAmounts {
+  HeapAmount blocks, bytes;
+  void add(const HeapAmounts& more) {
+    blocks.add(more.blocks);
+    bytes.add(more.bytes);
+  }
+};
+
+// One site in the window.
+struct HeapSiteSums {
+  HeapAmounts allocated, freed;  // inside of it
+  HeapAmounts before;            // live at its start
+  HeapAmounts live;              // live at its end
+  HeapAmounts leaked;            // live at the end of the recording, whatever the window
+  HeapAmounts growth;  // live - before; by identity of blocks: what was there all the time adds no error
+  profile::HeapSum temporary, brief;
+};
+
+class HeapSums {
+ public:
+  // One visit per row. `profile` outlives it.
+  HeapSums(const profile::Profile& profile, const Selection& selection);
+
+  // By HeapSiteId; all zeros for sites that the selection leaves out.
+  const std::vector<HeapSiteSums>& sites() const { return sites_; }
+  bool takes(profile::HeapSiteId site) const { return taken_[site.value] != 0; }
+  const HeapSiteSums& total() const { return total_; }
+  double window_s() const { return window_s_; }  // of the slices inside, the longest of all heaps
+
+  // By site, what was live when most was. Exact for the whole recording; of a window, or when the recorder
+  // was killed, what was live at the end of the slice at whose end most was.
+  struct Peak {
+    std::vector<HeapAmounts> sites;
+    HeapAmounts total;
+    std::uint64_t time_ns = 0;  // of the largest heap
+    bool exact = false;
+  };
+  const Peak& peak() const { return peak_; }
+
+  // The value of a metric, in bytes or blocks as the selection asks for. All values add up to a finite
+  // number.
+  HeapAmount value(profile::HeapSiteId site, profile::Metric metric, HeapUnit unit) const;
+
+ private:
+  void find_peak(const Selection& selection);
+  const profile::Profile& profile_;
+  std::vector<HeapSiteSums> sites_;
+  std::vector<char> taken_;
+  std::vector<char> slices_;  // 0 before the window, 1 inside, 2 after it
+  HeapSiteSums total_;
+  Peak peak_;
+  double window_s_ = 0;
+};
+
+// Bytes or blocks: what was asked for, else what the metric is about.
+HeapUnit unit_of_heap(const Selection& selection);
+
+// A stack without the allocator's own frames and those that only hand a request on to it (operator new,
+// __rust_alloc, std::allocator): the leaf is then the code that wanted the memory.
+struct HeapLeaf {
+  profile::StackId stack;
+  std::uint32_t skip = 0;  // lines of its leaf frame, innermost first, that are left out
+};
+class HeapLeaves {
+ public:
+  explicit HeapLeaves(const profile::Profile& profile);
+  HeapLeaf of(profile::StackId stack);
+
+ private:
+  bool is_plumbing(profile::FunctionId function);
+  const profile::Profile& profile_;
+  std::vector<char> functions_;  // 0 not looked at, 1 plumbing, 2 not
+  std::vector<HeapLeaf> known_;
+  std::vector<char> has_;
+};
+bool is_allocator_plumbing(std::string_view name);
+
+}  // namespace fathom::report
