@@ -35,7 +35,8 @@ constexpr Command kCommands[] = {
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
 #endif
 #ifdef FATHOM_HAS_DETACH
-    {"detach", "restore a process whose profiler was killed while it traced the heap", fathom::cli::add_detach},
+    {"detach", "restore a process whose profiler was killed while it traced the heap",
+     fathom::cli::add_detach},
 #endif
 };
 
