@@ -79,22 +79,23 @@ entries_\shape:
   jne slow
   .endm
 
-/* Takes the size in a register off the countdown, or goes the slow path, with the countdown as it was. */
-  .macro count_down size
+/* Takes the size in a register off the countdown; on to `due` with the countdown as it was if less would be left than
+ * nothing. */
+  .macro count_down size, due
   mov STATE_SLOTS + SLOT_COUNTDOWN(%r10), %rax
   sub \size, %rax
-  js slow
+  js \due
   mov %rax, STATE_SLOTS + SLOT_COUNTDOWN(%r10)
   .endm
 
 /* The same for a product. */
-  .macro count_down_product count, size
+  .macro count_down_product count, size, due
   mov \count, %rax
   imul \size, %rax
   jo slow
   neg %rax
   add STATE_SLOTS + SLOT_COUNTDOWN(%r10), %rax
-  js slow
+  js \due
   mov %rax, STATE_SLOTS + SLOT_COUNTDOWN(%r10)
   .endm
 
@@ -112,30 +113,43 @@ entries_\shape:
   jc \slow
   .endm
 
+/* Ticks in rax; changes rdx. */
+  .macro read_clock
+  rdtsc
+  shl $32, %rdx
+  or %rdx, %rax
+  .endm
+
+/* The shapes that need nothing before the original but that the thread is marked as busy. */
   .balign 32
 path_malloc:
+  find_slot
+  count_down %rdi, exact
+original:
+  jump_to_original
+
+  .balign 32
 path_new:
   find_slot
-  count_down %rdi
-original:
+  count_down %rdi, slow
   jump_to_original
 
   .balign 32
 path_aligned:
   find_slot
-  count_down %rsi
+  count_down %rsi, exact
   jump_to_original
 
   .balign 32
 path_posix:
   find_slot
-  count_down %rdx
+  count_down %rdx, exact
   jump_to_original
 
   .balign 32
 path_calloc:
   find_slot
-  count_down_product %rdi, %rsi
+  count_down_product %rdi, %rsi, exact
   jump_to_original
 
   .balign 32
@@ -144,7 +158,7 @@ path_realloc:
   je original
   check_block slow
   find_slot
-  count_down %rsi
+  count_down %rsi, slow
   jump_to_original
 
   .balign 32
@@ -153,7 +167,7 @@ path_reallocarray:
   je original
   check_block slow
   find_slot
-  count_down_product %rsi, %rdx
+  count_down_product %rsi, %rdx, slow
   jump_to_original
 
   .balign 32
@@ -171,9 +185,72 @@ path_free:
   test %rax, %rax
   je original
   cmpl $2, STATE_MODE(%rax)
-  je slow_free
+  je exact_free
   check_block slow_free
   jump_to_original
+
+/* A free in exact mode, when all is as it mostly is: the thread has its slot where it belongs and a ring with room, is
+ * inside of no recorded call, and nothing is due to be looked at. What the original may free is recorded before. */
+  .balign 32
+exact_free:
+  test %rdi, %rdi
+  je original
+  mov %fs:0, %rax
+  movabs $HASH_FACTOR, %r10
+  imul %rax, %r10
+  shr $(64 - SLOTS_LOG2), %r10
+  shl $SLOT_SIZE_LOG2, %r10
+  add tracer_config + CONFIG_STATE(%rip), %r10
+  add $STATE_SLOTS, %r10
+  cmp %rax, (%r10)
+  jne slow_free
+  cmpq $0, SLOT_BUSY(%r10)
+  jne slow_free
+  mov tracer_config + CONFIG_STATE(%rip), %rax
+  mov STATE_TID_OFFSET(%rax), %rax
+  mov %fs:(%rax), %eax
+  cmp %eax, SLOT_TID(%r10)
+  jne slow_free
+  mov SLOT_HEAD(%r10), %rax
+  add $16, %rax
+  cmp SLOT_LIMIT(%r10), %rax
+  ja slow_free
+  subl $1, SLOT_CREDIT(%r10)
+  jb no_credit
+  lea 9(%rsp), %rax
+  mov %rax, SLOT_BUSY(%r10)
+  push %rdx
+  push %rcx
+  mov tracer_config + CONFIG_STATE(%rip), %rcx
+  read_clock
+  sub STATE_TSC_BASE(%rcx), %rax
+  mov STATE_RING_MASK(%rcx), %rcx
+  mov SLOT_HEAD(%r10), %rdx
+  and %rcx, %rdx
+  add SLOT_RING(%r10), %rdx
+  shl $8, %rax
+  or $5, %rax /* TRACER_EVENT_FREE */
+  mov %rax, RING_DATA(%rdx)
+  lea tracer_config + CONFIG_ALLOCATOR(%rip), %rax
+  movzbl (%rax,%r11), %edx
+  shl $56, %rdx
+  or %rdi, %rdx
+  mov SLOT_HEAD(%r10), %rax
+  add $8, %rax
+  and %rcx, %rax
+  mov SLOT_RING(%r10), %rcx
+  mov %rdx, RING_DATA(%rcx,%rax)
+  mov SLOT_HEAD(%r10), %rax
+  add $16, %rax
+  mov %rax, SLOT_HEAD(%r10)
+  mov %rax, RING_HEAD(%rcx)
+  movq $0, SLOT_BUSY(%r10)
+  pop %rcx
+  pop %rdx
+  jump_to_original
+no_credit:
+  movl $0, SLOT_CREDIT(%r10)
+  jmp slow_free
 
 /* Makes struct call on the stack. */
   .macro push_call
@@ -187,6 +264,26 @@ path_free:
   mov %r8, CALL_ARGUMENTS + 32(%rsp)
   mov %r9, CALL_ARGUMENTS + 40(%rsp)
   mov %r11, CALL_HOOK(%rsp)
+  .endm
+
+/* The registers as the original left them, but for those that the fast paths change. */
+  .macro save_result
+  mov %rax, CALL_AFTER(%rsp)
+  mov %rdx, CALL_AFTER + 8(%rsp)
+  mov %rcx, CALL_AFTER + 16(%rsp)
+  mov %rsi, CALL_AFTER + 24(%rsp)
+  mov %rdi, CALL_AFTER + 32(%rsp)
+  mov %r8, CALL_AFTER + 40(%rsp)
+  mov %r9, CALL_AFTER + 48(%rsp)
+  .endm
+  .macro result
+  mov CALL_AFTER(%rsp), %rax
+  mov CALL_AFTER + 8(%rsp), %rdx
+  mov CALL_AFTER + 16(%rsp), %rcx
+  mov CALL_AFTER + 24(%rsp), %rsi
+  mov CALL_AFTER + 32(%rsp), %rdi
+  mov CALL_AFTER + 40(%rsp), %r8
+  mov CALL_AFTER + 48(%rsp), %r9
   .endm
 
 /* The registers as the caller had them. */
@@ -224,28 +321,42 @@ slow:
   je pass
   arguments
   notrack call *CALL_TARGET(%rsp)
-  mov %rax, CALL_AFTER(%rsp)
-  mov %rdx, CALL_AFTER + 8(%rsp)
-  mov %rcx, CALL_AFTER + 16(%rsp)
-  mov %rsi, CALL_AFTER + 24(%rsp)
-  mov %rdi, CALL_AFTER + 32(%rsp)
-  mov %r8, CALL_AFTER + 40(%rsp)
-  mov %r9, CALL_AFTER + 48(%rsp)
-  mov %r10, CALL_AFTER + 56(%rsp)
-  mov %r11, CALL_AFTER + 64(%rsp)
+  save_result
   mov %rsp, %rdi
   call tracer_after
   test %eax, %eax
   jne pass
-  mov CALL_AFTER(%rsp), %rax
-  mov CALL_AFTER + 8(%rsp), %rdx
-  mov CALL_AFTER + 16(%rsp), %rcx
-  mov CALL_AFTER + 24(%rsp), %rsi
-  mov CALL_AFTER + 32(%rsp), %rdi
-  mov CALL_AFTER + 40(%rsp), %r8
-  mov CALL_AFTER + 48(%rsp), %r9
-  mov CALL_AFTER + 56(%rsp), %r10
-  mov CALL_AFTER + 64(%rsp), %r11
+  result
+  leave
+  ret
+
+/* An allocation in exact mode, with the slot's place in r10: no tracer_before. The word below the frame is what is_nested
+ * looks for, before the call puts its return address there. */
+  .balign 32
+exact:
+  cmpl $2, STATE_SLOTS + SLOT_MODE(%r10)
+  jne slow
+  cmpq $0, STATE_SLOTS + SLOT_BUSY(%r10)
+  jne slow
+  push %rbp
+  mov %rsp, %rbp
+  sub $CALL_FRAME, %rsp
+  mov %rdi, CALL_ARGUMENTS(%rsp)
+  mov %rsi, CALL_ARGUMENTS + 8(%rsp)
+  mov %rdx, CALL_ARGUMENTS + 16(%rsp)
+  mov %r11, CALL_HOOK(%rsp)
+  add $STATE_SLOTS, %r10
+  mov %r10, CALL_SLOT(%rsp)
+  lea exact(%rip), %rax
+  mov %rax, -8(%rsp)
+  lea 16(%rbp), %rax
+  mov %rax, SLOT_BUSY(%r10)
+  lea tracer_config + CONFIG_ORIGINAL(%rip), %rax
+  notrack call *(%rax,%r11,8)
+  save_result
+  mov %rsp, %rdi
+  call tracer_after_exact
+  result
   leave
   ret
 

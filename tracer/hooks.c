@@ -19,8 +19,6 @@ struct here {
   struct state* state;
   struct tracer_shared* shared;
   struct slot* slot;
-  struct thread* thread;
-  u64 key;
   u32 mode;
 };
 
@@ -66,16 +64,44 @@ INLINE u64 stack_pointer_of(const struct call* call) {
  * good, with a longjmp out of a signal handler: then its frame lies below the stack, or the return address
  * into the image, with which the frame of a recorded call always ends, has been written over. What lies on
  * different stacks is not compared. */
-static NO_INLINE int is_nested(const struct here* here, u64 sp) {
-  const struct thread* t = here->thread;
-  u64 busy_sp = here->slot->busy_sp, end = busy_sp - sizeof(struct call) - 8;
+static NO_INLINE int is_nested(struct state* s, struct tracer_shared* shared, const struct slot* slot,
+                               u64 sp) {
+  const struct thread* t = thread_of(s, slot);
+  u64 busy_sp = slot->busy_sp, end = busy_sp - sizeof(struct call) - 8;
   if (end >= t->stack_low && busy_sp < t->stack_high && sp >= t->stack_low && sp < t->stack_high) {
     if (sp > busy_sp) return 0;
-    if (*(const volatile u64*)end - (u64)tracer_image_start >= (u64)(tracer_image_end - tracer_image_start))
+    if (!(busy_sp & 1) &&
+        *(const volatile u64*)end - (u64)tracer_image_start >= (u64)(tracer_image_end - tracer_image_start))
       return 0;
   }
-  add_relaxed(&here->shared->nested, 1);
+  add_relaxed(&shared->nested, 1);
   return 1;
+}
+
+/* The orders that hold now, also for the free path. */
+INLINE u32 current_mode(struct state* s, const struct tracer_shared* shared) {
+  u32 mode = load_relaxed(&shared->mode);
+  if (UNLIKELY(load_relaxed(&s->switched_off))) mode = TRACER_OFF;
+  if (UNLIKELY(load_relaxed(&s->mode) != mode)) store_relaxed(&s->mode, mode);
+  return mode;
+}
+
+/* Nothing is recorded: no slot is made, so that those who have none look at the mode again at their next
+ * call. */
+static NO_INLINE void be_idle(struct state* s, u64 key) {
+  struct slot* slot = &s->slots[slot_home(key)];
+  if (load_relaxed(&slot->key) != key || slot->busy_sp) return;
+  slot->mode = TRACER_OFF;
+  slot->countdown = load_relaxed(&s->switched_off) ? COUNTDOWN_NEVER : COUNTDOWN_IDLE;
+}
+
+/* The first call of a thread. */
+static NO_INLINE void meet_thread(const struct here* here, u32 tid, u64 sp) {
+  struct slot* slot = here->slot;
+  u32 old_tid = slot->tid;
+  begin_thread(here->state, here->shared, slot, tid);
+  find_own_stack(here->state, here->shared, slot, sp);
+  take_ring(here->state, here->shared, slot, old_tid);
 }
 
 /* Who are we, and is this call to be looked at? 0: pass through. */
@@ -83,23 +109,17 @@ INLINE int enter(struct here* here, u64 sp) {
   struct state* s = (struct state*)tracer_config.state;
   struct tracer_shared* shared = (struct tracer_shared*)load_relaxed(&s->head.shared);
   struct slot* slot;
-  u32 mode, tid, old_tid;
+  u64 key;
+  u32 mode, tid;
   if (UNLIKELY(!shared)) return 0; /* a forked child */
-  mode = load_relaxed(&shared->mode);
-  if (UNLIKELY(load_relaxed(&s->switched_off))) mode = TRACER_OFF;
-  if (UNLIKELY(load_relaxed(&s->mode) != mode)) store_relaxed(&s->mode, mode);
-  here->key = thread_control_block();
-  if (UNLIKELY(!here->key)) return 0;
+  mode = current_mode(s, shared);
+  key = thread_control_block();
+  if (UNLIKELY(!key)) return 0;
   if (UNLIKELY(mode == TRACER_OFF)) {
-    /* no slot is made, so that the mode is looked at again by those who have none */
-    slot = &s->slots[slot_home(here->key)];
-    if (load_relaxed(&slot->key) == here->key && !slot->busy_sp) {
-      slot->mode = TRACER_OFF;
-      slot->countdown = load_relaxed(&s->switched_off) ? COUNTDOWN_NEVER : COUNTDOWN_IDLE;
-    }
+    be_idle(s, key);
     return 0;
   }
-  slot = find_slot(s, shared, here->key);
+  slot = find_slot(s, shared, key);
   if (UNLIKELY(!slot)) {
     add_relaxed(&shared->lost_no_slot, 1);
     return 0;
@@ -107,75 +127,69 @@ INLINE int enter(struct here* here, u64 sp) {
   here->state = s;
   here->shared = shared;
   here->slot = slot;
-  here->thread = thread_of(s, slot);
   here->mode = mode;
-  tid = current_tid(shared, slot, here->key);
-  old_tid = slot->tid;
-  if (UNLIKELY(tid == old_tid && slot->busy_sp) && is_nested(here, sp)) return 0;
+  tid = current_tid(shared, slot, key);
+  if (UNLIKELY(slot->busy_sp) && tid == slot->tid && is_nested(s, shared, slot, sp)) return 0;
   slot->busy_sp = sp;
   signal_fence();
-  if (UNLIKELY(tid != old_tid)) {
-    begin_thread(s, slot, tid);
-    find_own_stack(s, shared, slot, sp);
-    take_ring(s, shared, slot, old_tid);
-  }
-  if (UNLIKELY(slot->mode != mode)) prepare_countdown(slot, shared, mode);
+  if (UNLIKELY(tid != slot->tid)) meet_thread(here, tid, sp);
+  if (UNLIKELY(slot->mode != mode)) prepare_countdown(s, slot, shared, mode);
   return 1;
 }
 
-INLINE void leave(const struct here* here) {
+INLINE void leave(struct slot* slot) {
   signal_fence();
-  here->slot->busy_sp = 0;
+  slot->busy_sp = 0;
 }
 
-/* The thread's ring, with its THREAD event sent. 0: none, and the event is counted as lost. */
-INLINE struct tracer_ring* ready_ring(const struct here* here) {
+INLINE int begin_event(struct record* record, const struct here* here, u32 bytes) {
+  return begin_record(record, here->state, here->shared, here->slot, bytes, here->mode == TRACER_EXACT);
+}
+
+/* Sees to it that the thread has a ring that knows whose it is, and looks whether the profiler is alive. 0:
+ * there is no ring, and the event is counted as lost. */
+static NO_INLINE int renew_credit(const struct here* here) {
   struct slot* slot = here->slot;
-  struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
+  struct thread* t = thread_of(here->state, slot);
   struct record record;
-  if (UNLIKELY(!ring || load_relaxed(&ring->owner) != slot->tid)) {
-    ring = take_ring(here->state, here->shared, slot, 0);
-    if (!ring) {
+  if (!slot->ring || load_relaxed(&((struct tracer_ring*)slot->ring)->owner) != slot->tid) {
+    if (!take_ring(here->state, here->shared, slot, 0)) {
       add_relaxed(&here->shared->lost_no_ring, 1);
       return 0;
     }
   }
-  if (UNLIKELY((slot->events++ & (HEARTBEAT_EVENTS - 1)) == 0) &&
-      !heart_beats(here->shared, now_ticks(here->shared))) {
+  if (!heart_beats(here->shared, now_ticks(here->shared))) {
     switch_off(here->state, here->shared);
     return 0;
   }
-  if (UNLIKELY(!here->thread->announced)) {
-    if (!begin_record(&record, here->state, here->shared, here->thread, ring,
-                      sizeof(struct tracer_event_thread), here->mode == TRACER_EXACT))
-      return 0;
+  if (!t->announced) {
+    if (!begin_event(&record, here, sizeof(struct tracer_event_thread))) return 0;
     put(&record, TRACER_FIRST(now_ticks(here->shared), TRACER_EVENT_THREAD));
     put(&record, slot->tid);
     end_record(&record);
-    here->thread->announced = 1;
+    t->announced = 1;
   }
-  return ring;
+  slot->credit = HEARTBEAT_EVENTS;
+  return 1;
 }
 
-INLINE int begin_event(struct record* record, const struct here* here, struct tracer_ring* ring, u32 bytes) {
-  return begin_record(record, here->state, here->shared, here->thread, ring, bytes,
-                      here->mode == TRACER_EXACT);
+INLINE int ready_to_send(const struct here* here) {
+  if (UNLIKELY(here->slot->credit == 0) && !renew_credit(here)) return 0;
+  here->slot->credit--;
+  return 1;
 }
 
-static NO_INLINE u32 walk_and_number(const struct here* here, const struct call* call,
-                                     struct tracer_ring* ring) {
+INLINE u32 walk_and_number(const struct here* here, const struct call* call) {
   struct walker walker;
   u64 sp = stack_pointer_of(call);
   begin_walk(&walker, here->state, here->shared, here->slot, sp);
-  walk_stack(&walker, here->thread, call->return_address, sp, call->rbp);
-  return stack_number(here->state, here->shared, here->thread, ring, here->slot->events,
-                      here->mode == TRACER_EXACT);
+  walk_stack(&walker, thread_of(here->state, here->slot), call->return_address, sp, call->rbp);
+  return stack_number(here->state, here->shared, here->slot, here->mode == TRACER_EXACT);
 }
 
 static NO_INLINE void send_free(const struct here* here, u64 block, u64 ticks) {
-  struct tracer_ring* ring = ready_ring(here);
   struct record record;
-  if (!ring || !begin_event(&record, here, ring, sizeof(struct tracer_event_free))) return;
+  if (!ready_to_send(here) || !begin_event(&record, here, sizeof(struct tracer_event_free))) return;
   put(&record, TRACER_FIRST(ticks, TRACER_EVENT_FREE));
   put(&record, block);
   end_record(&record);
@@ -185,53 +199,54 @@ INLINE u32 saturated_size(u64 size) {
   return size < 0xffffffffu ? (u32)size : 0xffffffffu;
 }
 
+/* The last words of an alloc, resize or realloc. */
+INLINE void put_size(struct record* record, u64 size, u32 stack) {
+  u32 small = saturated_size(size);
+  put(record, small | (u64)stack << 32);
+  if (UNLIKELY(small == 0xffffffffu)) put(record, size);
+}
+
 /* An alloc or resize. */
-INLINE void send_alloc(const struct here* here, const struct call* call, u32 kind, u64 block, u64 size) {
-  struct tracer_ring* ring = ready_ring(here);
+static NO_INLINE void send_alloc(const struct here* here, const struct call* call, u32 kind, u64 block,
+                                 u64 size) {
   struct record record;
-  u32 stack, small = saturated_size(size),
-             bytes = sizeof(struct tracer_event_alloc) + (small == 0xffffffffu ? 8 : 0);
-  if (!ring) return;
-  stack = walk_and_number(here, call, ring);
-  if (!begin_event(&record, here, ring, bytes)) return;
+  u32 stack, bytes = (u32)sizeof(struct tracer_event_alloc) + (saturated_size(size) == 0xffffffffu ? 8 : 0);
+  if (!ready_to_send(here)) return;
+  stack = walk_and_number(here, call);
+  if (!begin_event(&record, here, bytes)) return;
   put(&record, TRACER_FIRST(now_ticks(here->shared), kind));
   put(&record, TRACER_BLOCK(block, allocator_of(call)));
-  put(&record, small | (u64)stack << 32);
-  if (UNLIKELY(small == 0xffffffffu)) put(&record, size);
+  put_size(&record, size, stack);
   end_record(&record);
 }
 
 static NO_INLINE void send_realloc(const struct here* here, const struct call* call, u64 block) {
-  struct tracer_ring* ring = ready_ring(here);
   struct record record;
-  u64 allocator = allocator_of(call);
-  u32 stack, small = saturated_size(call->size);
-  u32 bytes = sizeof(struct tracer_event_realloc) + (small == 0xffffffffu ? 8 : 0);
-  if (!ring) return;
-  stack = walk_and_number(here, call, ring);
-  if (!begin_event(&record, here, ring, bytes)) return;
+  u64 allocator = allocator_of(call), size = call->size;
+  u32 stack, bytes = (u32)sizeof(struct tracer_event_realloc) + (saturated_size(size) == 0xffffffffu ? 8 : 0);
+  if (!ready_to_send(here)) return;
+  stack = walk_and_number(here, call);
+  if (!begin_event(&record, here, bytes)) return;
   put(&record, TRACER_FIRST(now_ticks(here->shared), TRACER_EVENT_REALLOC));
   put(&record, TRACER_BLOCK(call->rdi, allocator));
   put(&record, call->ticks_before);
   put(&record, block ? TRACER_BLOCK(block, allocator) : 0);
-  put(&record, small | (u64)stack << 32);
-  if (UNLIKELY(small == 0xffffffffu)) put(&record, call->size);
+  put_size(&record, size, stack);
   end_record(&record);
 }
 
 /* The block enters the set before the program gets it, so that its free is seen; and the set before the
  * event, so that what is recorded can be freed. */
 static NO_INLINE void send_sample(const struct here* here, const struct call* call, u64 block) {
-  struct tracer_ring* ring = ready_ring(here);
   struct record record;
   u32 stack, mean = here->slot->mean;
-  if (!ring) return;
+  if (!ready_to_send(here)) return;
   if (!insert_block(here->state, block)) {
     add_relaxed(&here->shared->lost_set_full, 1);
     return;
   }
-  stack = walk_and_number(here, call, ring);
-  if (!begin_event(&record, here, ring, sizeof(struct tracer_event_sample))) {
+  stack = walk_and_number(here, call);
+  if (!begin_event(&record, here, sizeof(struct tracer_event_sample))) {
     remove_block(here->state, block);
     return;
   }
@@ -272,8 +287,38 @@ HIDDEN int tracer_before(struct call* call) {
   if (is_realloc(shape)) call->ticks_before = now_ticks(here.shared);
   return 1;
 pass:
-  leave(&here);
+  leave(here.slot);
   return 0;
+}
+
+INLINE u64 block_of(const struct call* call, u32 shape) {
+  if (shape == TRACER_POSIX) return (u32)call->after[0] == 0 ? *(const volatile u64*)call->rdi : 0;
+  return call->after[0];
+}
+
+INLINE void record_exactly(const struct here* here, const struct call* call, u32 shape, u64 block,
+                           int failed) {
+  if (shape == TRACER_XALLOCX) {
+    u64 most = call->rsi + call->rdx < call->rsi ? ~0ull : call->rsi + call->rdx;
+    if (block >= call->rsi)
+      send_alloc(here, call, TRACER_EVENT_RESIZE, call->rdi, block < most ? block : most);
+  } else if (!failed && is_realloc(shape)) {
+    send_realloc(here, call, block);
+  } else if (!failed) {
+    send_alloc(here, call, TRACER_EVENT_ALLOC, block, call->size);
+  }
+}
+
+INLINE void record_sampled(const struct here* here, const struct call* call, u64 block, int failed) {
+  /* An old block is forgotten only now that it is surely freed. Its address may have been given out and
+   * sampled anew by another thread meanwhile; then it is in the set twice, and one of the two is taken out.
+   */
+  if (!failed && (call->sampled & SAMPLED_OLD) && remove_block(here->state, call->rdi))
+    send_free(here, TRACER_BLOCK(call->rdi, allocator_of(call)), call->ticks_before);
+  if (call->sampled & SAMPLED_NEW) {
+    if (block) send_sample(here, call, block);
+    prepare_countdown(here->state, here->slot, here->shared, TRACER_SAMPLED);
+  }
 }
 
 /* After the original, or the partner: 1 if the original is to be jumped to after all. */
@@ -287,49 +332,47 @@ HIDDEN int tracer_after(struct call* call) {
   if (UNLIKELY(!here.shared))
     return shape == TRACER_NEW && !block; /* a signal handler forked, and we are the child */
   here.slot = (struct slot*)call->slot;
-  here.thread = thread_of(here.state, here.slot);
-  here.key = here.slot->key;
   here.mode = here.slot->mode;
-
-  if (shape == TRACER_POSIX) block = (u32)block == 0 ? *(const volatile u64*)call->rdi : 0;
+  block = block_of(call, shape);
   failed = block == 0 && !(is_realloc(shape) && call->size == 0 && call->rdi);
   if (shape == TRACER_NEW && failed) add_relaxed(&here.shared->lost_throwing, 1);
-
-  if (here.mode == TRACER_EXACT) {
-    if (shape == TRACER_XALLOCX) {
-      u64 most = call->rsi + call->rdx < call->rsi ? ~0ull : call->rsi + call->rdx;
-      if (block >= call->rsi)
-        send_alloc(&here, call, TRACER_EVENT_RESIZE, call->rdi, block < most ? block : most);
-    } else if (!failed && is_realloc(shape)) {
-      send_realloc(&here, call, block);
-    } else if (!failed) {
-      send_alloc(&here, call, TRACER_EVENT_ALLOC, block, call->size);
-    }
-  } else if (here.mode == TRACER_SAMPLED) {
-    /* An old block is forgotten only now that it is surely freed. Its address may have been given out and
-     * sampled anew by another thread meanwhile; then it is in the set twice, and one of the two is taken out.
-     */
-    if (!failed && (call->sampled & SAMPLED_OLD) && remove_block(here.state, call->rdi))
-      send_free(&here, TRACER_BLOCK(call->rdi, allocator_of(call)), call->ticks_before);
-    if (call->sampled & SAMPLED_NEW) {
-      if (block) send_sample(&here, call, block);
-      prepare_countdown(here.slot, here.shared, TRACER_SAMPLED);
-    }
-  }
-  leave(&here);
+  if (here.mode == TRACER_EXACT)
+    record_exactly(&here, call, shape, block, failed);
+  else if (here.mode == TRACER_SAMPLED)
+    record_sampled(&here, call, block, failed);
+  leave(here.slot);
   return shape == TRACER_NEW && failed;
+}
+
+/* After an original that was called without tracer_before: hooks.S found the thread's slot in exact mode. */
+HIDDEN void tracer_after_exact(struct call* call) {
+  struct slot* slot = (struct slot*)call->slot;
+  u32 shape = shape_of(call), tid;
+  u64 block = block_of(call, shape);
+  struct here here;
+  here.state = (struct state*)tracer_config.state;
+  here.shared = (struct tracer_shared*)load_relaxed(&here.state->head.shared);
+  if (UNLIKELY(!here.shared)) return; /* a signal handler forked, and we are the child */
+  here.slot = slot;
+  here.mode = current_mode(here.state, here.shared);
+  if (UNLIKELY(here.mode != TRACER_EXACT)) {
+    prepare_countdown(here.state, slot, here.shared, here.mode);
+  } else if (LIKELY(block)) {
+    tid = current_tid(here.shared, slot, slot->key);
+    if (UNLIKELY(tid != slot->tid)) meet_thread(&here, tid, stack_pointer_of(call));
+    if (UNLIKELY(slot->mode != TRACER_EXACT)) prepare_countdown(here.state, slot, here.shared, TRACER_EXACT);
+    send_alloc(&here, call, TRACER_EVENT_ALLOC, block, asked_size(call, shape));
+  }
+  leave(slot);
 }
 
 /* Before a function that frees. */
 HIDDEN void tracer_free(struct call* call) {
   struct here here;
-  u64 block = call->rdi;
+  u64 block = call->rdi, ticks;
   if (!block || !enter(&here, stack_pointer_of(call))) return;
-  if (here.mode == TRACER_EXACT) {
-    send_free(&here, TRACER_BLOCK(block, allocator_of(call)), now_ticks(here.shared));
-  } else {
-    u64 ticks = now_ticks(here.shared);
-    if (remove_block(here.state, block)) send_free(&here, TRACER_BLOCK(block, allocator_of(call)), ticks);
-  }
-  leave(&here);
+  ticks = now_ticks(here.shared);
+  if (here.mode == TRACER_EXACT || remove_block(here.state, block))
+    send_free(&here, TRACER_BLOCK(block, allocator_of(call)), ticks);
+  leave(here.slot);
 }

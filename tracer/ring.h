@@ -42,6 +42,7 @@ static NO_INLINE struct tracer_ring* take_ring(struct state* s, struct tracer_sh
   u32 tid = slot->tid, count = shared->ring_count;
   if (ring && old_tid && compare_exchange_u32(&ring->owner, old_tid, tid)) goto taken;
   slot->ring = 0;
+  slot->credit = 0;
   if (t->retry_ring) {
     t->retry_ring--;
     return 0;
@@ -54,21 +55,34 @@ static NO_INLINE struct tracer_ring* take_ring(struct state* s, struct tracer_sh
   return 0;
 taken:
   slot->ring = (u64)ring;
+  slot->credit = 0;
   t->announced = 0;
   t->impatient = 0;
-  t->head = load_acquire(&ring->head);
-  t->tail_seen = load_acquire(&ring->tail);
+  slot->head = load_acquire(&ring->head);
+  slot->limit = load_acquire(&ring->tail) + shared->ring_bytes;
   return ring;
 }
 
+INLINE int has_room(const struct slot* slot, u32 bytes) {
+  return slot->head + bytes <= slot->limit;
+}
+
+/* Looks at the profiler's side of the ring. 1: there is room now. */
+INLINE int look_for_room(struct slot* slot, const struct tracer_shared* shared,
+                         const struct tracer_ring* ring, u32 bytes) {
+  slot->limit = load_acquire(&ring->tail) + shared->ring_bytes;
+  return has_room(slot, bytes);
+}
+
 /* Waits for `bytes` of room. 0: there is none in time. */
-static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared, struct thread* t,
-                                   struct tracer_ring* ring, u32 bytes, int may_wait) {
-  u32 size = shared->ring_bytes;
+static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared, struct slot* slot,
+                                   u32 bytes, int may_wait) {
+  struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
+  struct thread* t = thread_of(s, slot);
   u64 start, waited = 0;
-  t->tail_seen = load_acquire(&ring->tail);
-  if (t->impatient && t->head - t->tail_seen <= size / 2) t->impatient = 0;
-  if (size - (t->head - t->tail_seen) >= bytes) return 1;
+  int room = look_for_room(slot, shared, ring, bytes);
+  if (t->impatient && has_room(slot, shared->ring_bytes / 2)) t->impatient = 0;
+  if (room) return 1;
   if (!may_wait || t->impatient || !shared->wait_limit) return 0;
   start = now_ticks(shared);
   for (u32 round = 0; waited < shared->wait_limit && load_relaxed(&shared->mode) != TRACER_OFF; round++) {
@@ -78,42 +92,37 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
       u64 duration[2] = {0, SLEEP_NS};
       system_call(CALL_NANOSLEEP, (u64)duration, 0, 0, 0, 0, 0);
     }
-    t->tail_seen = load_acquire(&ring->tail);
+    room = look_for_room(slot, shared, ring, bytes);
     waited = now_ticks(shared) - start;
-    if (size - (t->head - t->tail_seen) >= bytes) {
-      store_relaxed(&ring->waited, ring->waited + waited);
-      return 1;
-    }
+    if (room) break;
     if (!heart_beats(shared, start + waited)) {
       switch_off(s, shared);
       break;
     }
   }
   store_relaxed(&ring->waited, ring->waited + waited);
-  t->impatient = 1;
-  return 0;
+  t->impatient = !room;
+  return room;
 }
 
 /* A record in the making: words are put one after the other, and published as a whole. */
 struct record {
-  struct tracer_ring* ring;
-  struct thread* thread;
+  struct slot* slot;
   u64 data, mask, at;
 };
 
-INLINE int begin_record(struct record* r, struct state* s, struct tracer_shared* shared, struct thread* t,
-                        struct tracer_ring* ring, u32 bytes, int may_wait) {
-  u64 mask = (u64)shared->ring_bytes - 1;
-  if (UNLIKELY(mask + 1 - (t->head - t->tail_seen) < bytes) &&
-      !wait_for_room(s, shared, t, ring, bytes, may_wait)) {
+/* 0: there is no room, and the record is counted as lost. */
+INLINE int begin_record(struct record* r, struct state* s, struct tracer_shared* shared, struct slot* slot,
+                        u32 bytes, int may_wait) {
+  if (UNLIKELY(!has_room(slot, bytes)) && !wait_for_room(s, shared, slot, bytes, may_wait)) {
+    struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
     store_relaxed(&ring->lost, ring->lost + 1);
     return 0;
   }
-  r->ring = ring;
-  r->thread = t;
-  r->data = (u64)ring + TRACER_RING_DATA;
-  r->mask = mask;
-  r->at = t->head;
+  r->slot = slot;
+  r->data = slot->ring + TRACER_RING_DATA;
+  r->mask = (u64)shared->ring_bytes - 1;
+  r->at = slot->head;
   return 1;
 }
 
@@ -123,8 +132,8 @@ INLINE void put(struct record* r, u64 word) {
 }
 
 INLINE void end_record(struct record* r) {
-  r->thread->head = r->at;
-  store_release(&r->ring->head, r->at);
+  r->slot->head = r->at;
+  store_release(&((struct tracer_ring*)r->slot->ring)->head, r->at);
 }
 
 #endif

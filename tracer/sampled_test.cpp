@@ -38,7 +38,8 @@ void seed(Target& target, std::uint64_t value) {
   auto& tracer_state = *reinterpret_cast<state*>(target.state().data());
   for (slot& each : tracer_state.slots) {
     if (each.key != pthread_self()) continue;
-    each.random = (value + 1) * 0x9e3779b97f4a7c15u;
+    reinterpret_cast<thread*>(tracer_state.threads[&each - tracer_state.slots])->random =
+        (value + 1) * 0x9e3779b97f4a7c15u;
     each.mode = TRACER_OFF;  // so that a countdown is drawn
     each.countdown = -1;
   }

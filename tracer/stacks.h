@@ -9,15 +9,15 @@
 
 #define STACK_NUMBERS (1u << 24)
 
-/* Sends the walked stack of `t` under a new number. 0: it could not be sent. */
-static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, struct thread* t,
-                                struct tracer_ring* ring, int may_wait) {
+/* Sends the stack that the thread walked last, under a new number. 0: it could not be sent. */
+static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, struct slot* slot,
+                                int may_wait) {
+  const struct thread* t = thread_of(s, slot);
   struct record record;
   u32 count = t->walked_count;
   u64 number;
   if (load_relaxed(&shared->next_stack) >= STACK_NUMBERS - 1) return 0;
-  if (!begin_record(&record, s, shared, t, ring, (u32)sizeof(struct tracer_event_stack) + count * 8,
-                    may_wait))
+  if (!begin_record(&record, s, shared, slot, (u32)sizeof(struct tracer_event_stack) + count * 8, may_wait))
     return 0;
   number = add_relaxed(&shared->next_stack, 1) + 1;
   if (number >= STACK_NUMBERS) return 0;
@@ -28,10 +28,9 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
   return (u32)number;
 }
 
-/* The number of the stack that was walked last. `age` chooses what makes room in a full set. 0: it has none.
- */
-INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct thread* t,
-                        struct tracer_ring* ring, u32 age, int may_wait) {
+/* The number of the stack that the thread walked last. 0: it has none. */
+INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
+  struct thread* t = thread_of(s, slot);
   u64 hash = hash_frame(t->frames[t->walked_count - 1].hash, t->end);
   u64* set = s->seen[hash >> (64 - SEEN_SETS_LOG2)];
   u64 tag = hash << 24; /* the low 40 bits: those above choose the set */
@@ -40,10 +39,10 @@ INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct th
     u64 entry = load_relaxed(&set[(first + i) % SEEN_WAYS]);
     if (LIKELY((entry ^ tag) < STACK_NUMBERS && entry)) return (u32)entry & (STACK_NUMBERS - 1);
   }
-  number = send_stack(s, shared, t, ring, may_wait);
+  number = send_stack(s, shared, slot, may_wait);
   if (!number) return 0;
   for (way = 0; way < SEEN_WAYS && load_relaxed(&set[(first + way) % SEEN_WAYS]); way++) continue;
-  store_relaxed(&set[way < SEEN_WAYS ? (first + way) % SEEN_WAYS : age % SEEN_WAYS], tag | number);
+  store_relaxed(&set[way < SEEN_WAYS ? (first + way) % SEEN_WAYS : t->walks++ % SEEN_WAYS], tag | number);
   return number;
 }
 

@@ -8,12 +8,25 @@
 /* What hooks.S needs to know. */
 #define CONFIG_STATE 0
 #define CONFIG_ORIGINAL 16
+#define CONFIG_ALLOCATOR 2576
 #define HOOKS_LOG2 5 /* of TRACER_HOOKS */
+#define RING_HEAD 8
+#define RING_DATA 4096
 
 #define STATE_MODE 8
+#define STATE_TSC_BASE 16
+#define STATE_RING_MASK 24
+#define STATE_TID_OFFSET 32
 #define STATE_BITMAP 4096
 #define STATE_SLOTS (STATE_BITMAP + (1 << 17))
 #define SLOT_COUNTDOWN 8
+#define SLOT_TID 16
+#define SLOT_MODE 20
+#define SLOT_BUSY 24
+#define SLOT_RING 32
+#define SLOT_HEAD 40
+#define SLOT_LIMIT 48
+#define SLOT_CREDIT 56
 #define STATE_BYTES 138678272
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15
@@ -26,6 +39,7 @@
 #define CALL_ARGUMENTS 72
 #define CALL_HOOK 120
 #define CALL_TARGET 128
+#define CALL_SLOT 136
 #define CALL_FRAME 176 /* the return address and the caller's rbp stand behind it */
 
 #ifndef __ASSEMBLER__
@@ -39,12 +53,14 @@ struct slot {
                     path */
   u32 tid;       /* of the thread that this block belonged to when we looked last; 0: never */
   u32 mode;      /* that the countdown is made for */
-  u64 busy_sp;   /* not 0: inside of a call that is being recorded, whose frame is here */
+  u64 busy_sp;   /* not 0: inside of a call that is being recorded, whose frame is here; odd: inside of
+                    path_free */
   u64 ring;      /* address of its struct tracer_ring, or 0 */
-  u64 random;
-  u32 mean; /* that the countdown was drawn with */
-  u32 events;
-  u64 thread; /* address of its struct thread */
+  u64 head;      /* of the ring */
+  u64 limit;     /* how far head may go, as far as we know: the tail that we saw last + ring_bytes */
+  u32 credit; /* events until all is looked at again: heartbeat, owner of the ring, orders. Not 0 only if the
+                 ring is this thread's and knows its tid */
+  u32 mean;   /* that the countdown was drawn with */
 };
 
 /* A frame of the stack that was walked last, the root first. */
@@ -77,8 +93,7 @@ struct remembered_rule {
 struct thread {
   /* where the thread's stack may be read: [low, high), found out for this thread */
   u64 stack_low, stack_high;
-  /* the ring, as its owner sees it */
-  u64 head, tail_seen;
+  u64 random;
   u32 announced;  /* TRACER_EVENT_THREAD was sent */
   u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
   u32 retry_ring; /* events until a ring is asked for again */
@@ -88,7 +103,7 @@ struct thread {
   u32 table_epoch;
   u32 end; /* enum walk_end of that walk */
   u64 window_start, window_bytes;
-  u64 unused[5];
+  u32 walks; /* chooses what makes room */
   struct remembered_rule rules[REMEMBERED_RULES];
   struct frame frames[TRACER_MAX_FRAMES];
   struct fresh_frame fresh[TRACER_MAX_FRAMES];
@@ -108,11 +123,13 @@ struct thread {
 
 struct state {
   struct tracer_state_head head;
-  u32 mode;         /* as the free path sees it */
-  u32 switched_off; /* no heartbeat came: everything passes through for good */
+  u32 mode;                /* as the free path sees it */
+  u32 switched_off;        /* no heartbeat came: everything passes through for good */
+  u64 tsc_base, ring_mask; /* copies, for path_free; ring_mask is ring_bytes - 1 */
+  u64 tid_offset;
   u64 last_eviction;
   u64 pid;
-  u64 unused[STATE_BITMAP / 8 - 4];
+  u64 unused[STATE_BITMAP / 8 - 7];
   u32 bitmap[1 << (BITMAP_LOG2 - 5)];
   struct slot slots[TRACER_THREADS];
   u64 buckets[1 << BUCKETS_LOG2][BUCKET_WAYS];
@@ -122,7 +139,7 @@ struct state {
 
 /* A call of a hook on its way through the slow path, on the stack of the caller. Made by hooks.S. */
 struct call {
-  u64 after[9]; /* rax rdx rcx rsi rdi r8 r9 r10 r11 as the original left them */
+  u64 after[9]; /* rax rdx rcx rsi rdi r8 r9 as the original left them */
   u64 rdi, rsi, rdx, rcx, r8, r9;
   u64 hook;   /* shape << HOOKS_LOG2 | index */
   u64 target; /* what to call */
@@ -144,7 +161,20 @@ STATE_OFFSET(struct tracer_config, original, CONFIG_ORIGINAL);
 STATE_OFFSET(struct state, mode, STATE_MODE);
 STATE_OFFSET(struct state, bitmap, STATE_BITMAP);
 STATE_OFFSET(struct state, slots, STATE_SLOTS);
+STATE_OFFSET(struct state, tsc_base, STATE_TSC_BASE);
+STATE_OFFSET(struct state, ring_mask, STATE_RING_MASK);
+STATE_OFFSET(struct state, tid_offset, STATE_TID_OFFSET);
 STATE_OFFSET(struct slot, countdown, SLOT_COUNTDOWN);
+STATE_OFFSET(struct slot, tid, SLOT_TID);
+STATE_OFFSET(struct slot, mode, SLOT_MODE);
+STATE_OFFSET(struct slot, busy_sp, SLOT_BUSY);
+STATE_OFFSET(struct slot, ring, SLOT_RING);
+STATE_OFFSET(struct slot, head, SLOT_HEAD);
+STATE_OFFSET(struct slot, limit, SLOT_LIMIT);
+STATE_OFFSET(struct slot, credit, SLOT_CREDIT);
+STATE_OFFSET(struct tracer_config, allocator, CONFIG_ALLOCATOR);
+STATE_OFFSET(struct tracer_ring, head, RING_HEAD);
+STATE_OFFSET(struct call, slot, CALL_SLOT);
 STATE_OFFSET(struct call, rdi, CALL_ARGUMENTS);
 STATE_OFFSET(struct call, hook, CALL_HOOK);
 STATE_OFFSET(struct call, target, CALL_TARGET);

@@ -24,13 +24,14 @@ INLINE struct thread* thread_of(struct state* s, const struct slot* slot) {
 }
 
 /* What the thread allocates until it is looked at again, in this mode. */
-static void prepare_countdown(struct slot* slot, const struct tracer_shared* shared, u32 mode) {
+static void prepare_countdown(struct state* s, struct slot* slot, const struct tracer_shared* shared,
+                              u32 mode) {
   slot->mode = mode;
   slot->mean = load_relaxed(&shared->mean);
   if (mode == TRACER_EXACT)
     slot->countdown = -1;
   else if (mode == TRACER_SAMPLED)
-    slot->countdown = draw_countdown(&slot->random, slot->mean);
+    slot->countdown = draw_countdown(&thread_of(s, slot)->random, slot->mean);
   else
     slot->countdown = COUNTDOWN_IDLE;
 }
@@ -99,10 +100,15 @@ INLINE u32 current_tid(const struct tracer_shared* shared, const struct slot* sl
 }
 
 /* Another thread, or the first one, runs on this control block. Its ring is told apart: see take_ring. */
-static NO_INLINE void begin_thread(struct state* s, struct slot* slot, u32 tid) {
+static NO_INLINE void begin_thread(struct state* s, const struct tracer_shared* shared, struct slot* slot,
+                                   u32 tid) {
   struct thread* t = thread_of(s, slot);
+  store_relaxed(&s->tsc_base, shared->tsc_base);
+  store_relaxed(&s->ring_mask, (u64)shared->ring_bytes - 1);
+  store_relaxed(&s->tid_offset, shared->tid_offset);
   slot->tid = tid;
-  slot->random = (read_clock() ^ slot->key * HASH_FACTOR) | 1;
+  slot->credit = 0;
+  t->random = (read_clock() ^ slot->key * HASH_FACTOR) | 1;
   slot->mode = TRACER_OFF;
   t->stack_low = t->stack_high = 0;
   t->frame_count = 0;
