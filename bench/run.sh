@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1
 shift
-questions=("${@:-one_thread redis anvil switches stop_to_svg unwind_table}")
+questions=("${@:-one_thread redis anvil switches heap_pairs stop_to_svg unwind_table}")
 # shellcheck disable=SC2206  # the default is a list of words
 questions=(${questions[*]})
 
@@ -13,6 +13,7 @@ declare -A titles=(
   [redis]="A saturated server: redis-server and redis-benchmark on two cores"
   [anvil]="A Rust node: anvil under JSON-RPC load"
   [switches]="Nothing but switches: two threads on one CPU and two pipes"
+  [heap_pairs]="The heap of a program that only allocates"
   [stop_to_svg]="From the request to stop to the picture"
   [unwind_table]="Making unwind tables, beside libdw asked once for each function"
 )

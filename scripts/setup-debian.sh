@@ -15,7 +15,7 @@ declare -A packages=(
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf?
           libjemalloc2 libmimalloc2.0? libtcmalloc-minimal4? musl-tools"
-  [bench]="redis-tools procps libbenchmark-dev linux-perf?"
+  [bench]="redis-tools procps libbenchmark-dev heaptrack? jq linux-perf?"
   [fuzz]="clang libclang-rt-14-dev"
   [tidy]="clang-tidy clang-format"
 )

@@ -1,0 +1,82 @@
+// Threads that do nothing but malloc and free, below calls that go DEPTH deep and whose innermost eight
+// frames change from pair to pair. Usage: malloc_storm THREADS DEPTH SECONDS. Prints JSON: nanoseconds per
+// pair and thread.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+thread_local std::uint64_t t_state;
+
+#define NOT_INLINED __attribute__((noipa))
+
+NOT_INLINED void pair() {
+  t_state = t_state * 6364136223846793005ull + 1442695040888963407ull;
+  void* block = std::malloc(16 + (t_state >> 55));
+  asm volatile("" : : "r"(block) : "memory");
+  std::free(block);
+  asm volatile("" : : : "memory");
+}
+NOT_INLINED void right(int depth, unsigned path);
+// Two functions that call one another, so that the path decides which frames are on the stack.
+NOT_INLINED void left(int depth, unsigned path) {
+  if (depth == 0)
+    pair();
+  else if (path & 1)
+    right(depth - 1, path >> 1);
+  else
+    left(depth - 1, path >> 1);
+  asm volatile("" : : : "memory");
+}
+NOT_INLINED void right(int depth, unsigned path) {
+  if (depth == 0)
+    pair();
+  else if (path & 1)
+    left(depth - 1, path >> 1);
+  else
+    right(depth - 1, path >> 1);
+  asm volatile("" : : : "memory");
+}
+// The outer frames stay; the eight innermost ones follow the path.
+NOT_INLINED void descend(int depth, unsigned path) {
+  if (depth > 0)
+    descend(depth - 1, path);
+  else
+    left(7, path);
+  asm volatile("" : : : "memory");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 4) return 2;
+  const int thread_count = std::atoi(argv[1]), depth = std::atoi(argv[2]);
+  const double seconds = std::atof(argv[3]);
+  std::atomic<std::uint64_t> pairs{0};
+  const auto start = Clock::now();
+  const auto end = start + std::chrono::duration<double>(seconds);
+  std::vector<std::thread> threads;
+  for (int i = 0; i < thread_count; ++i) {
+    threads.emplace_back([&, i] {
+      t_state = static_cast<std::uint64_t>(i) + 1;
+      std::uint64_t done = 0;
+      while (Clock::now() < end) {
+        for (unsigned path = 0; path < 256; ++path) descend(depth > 12 ? depth - 12 : 0, path);
+        done += 256;
+      }
+      pairs += done;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  const double elapsed = std::chrono::duration<double>(Clock::now() - start).count();
+  std::printf("{\"ns_per_pair\": %.3f, \"pairs\": %llu}\n",
+              elapsed * 1e9 * thread_count / static_cast<double>(pairs),
+              static_cast<unsigned long long>(pairs));
+}
