@@ -27,6 +27,7 @@ struct {
 #define CALL_MREMAP 25
 #define CALL_MADVISE 28
 #define MAP_ANONYMOUS 0x20
+#define MAP_STACK 0x20000
 #define MADV_DONTNEED 4
 #define MADV_FREE 8
 
@@ -52,7 +53,8 @@ int BPF_PROG(memory_changed, struct pt_regs* regs, long result) {
   bpf_probe_read_kernel(&event.argument, 8, &regs->dx);
   if (number == CALL_MMAP) {
     bpf_probe_read_kernel(&flags, 8, &regs->r10);
-    event.anonymous = (flags & MAP_ANONYMOUS) != 0;
+    /* What is reserved without access takes address space and no memory; stacks are counted as such. */
+    event.anonymous = (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_STACK) == 0 && event.argument != 0;
   }
   if (number == CALL_MADVISE && event.argument != MADV_DONTNEED && event.argument != MADV_FREE) return 0;
   event.number = number;

@@ -10,7 +10,7 @@ enum memory_event_kind { MEMORY_EVENT_CALL = 32 };
 /* A call that succeeded: mmap, munmap, brk, mremap, madvise that gives memory back. */
 struct memory_event {
   u8 kind;
-  u8 anonymous; /* mmap: without a file */
+  u8 anonymous; /* mmap: memory without a file, that can be accessed and is no stack */
   u16 number;   /* of the system call */
   u32 tid, pid;
   u32 unused;

@@ -66,7 +66,8 @@ class Finder {
       return;
     }
     const auto number = static_cast<std::uint8_t>(target.allocators.size());
-    target.allocators.push_back({allocator.label, file.name(), mapping.module->id, allocator.own_code});
+    target.allocators.push_back(
+        {allocator.kind, allocator.label, file.name(), mapping.module->id, allocator.own_code});
     const auto doors = allocators::doors_of(file, allocator);
     const auto [start, end] = extent_of(file, mapping.bias);
     for (std::size_t i = 0; i < allocator.functions.size(); ++i) {

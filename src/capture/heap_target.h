@@ -17,6 +17,7 @@ namespace fathom::capture {
 
 struct HeapTarget {
   struct AllocatorOfModule {
+    allocators::Kind kind;
     std::string label;  // "jemalloc 5.3.0 (_rjem_)"
     std::string module_name;
     profile::ModuleId module;

@@ -32,6 +32,7 @@ MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder,
   for (const auto& allocator : target.allocators) {
     auto& ranges = allocator_code_[allocator.module];
     ranges.insert(ranges.end(), allocator.own_code.begin(), allocator.own_code.end());
+    if (allocator.kind == allocators::Kind::kLibc) libc_.insert(allocator.module);
   }
 }
 
@@ -48,6 +49,13 @@ bool MappedMemory::is_allocators(profile::StackId stack) const {
   return false;
 }
 
+profile::StackId MappedMemory::caller_of(profile::StackId stack) const {
+  if (stack.value == 0) return stack;
+  const profile::Stack& leaf = profile_.stacks[stack.value];
+  const bool in_libc = libc_.contains(profile_.frames[leaf.frame.value].module);
+  return in_libc && leaf.parent.value != 0 ? leaf.parent : stack;
+}
+
 void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own) {
   if (event.call.pid != pid_ || is_inside(event.call.result, own) || is_inside(event.call.address, own))
     return;
@@ -59,9 +67,10 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
     if (call.number == 12) return;  // brk belongs to one of the two as a whole
   }
   call.stack_id = 0;
-  if (const std::uint32_t stack = event.stack.stack.value; stack != 0) {
-    const auto [known, is_new] = numbers_.try_emplace(stack, static_cast<std::uint32_t>(numbers_.size() + 1));
-    if (is_new) rows_.stack(known->second, event.stack.stack, event.stack.end);
+  if (const profile::StackId stack = caller_of(event.stack.stack); stack.value != 0) {
+    const auto [known, is_new] =
+        numbers_.try_emplace(stack.value, static_cast<std::uint32_t>(numbers_.size() + 1));
+    if (is_new) rows_.stack(known->second, stack, event.stack.end);
     call.stack_id = known->second;
   }
   const auto tid = static_cast<std::uint32_t>(call.tid);

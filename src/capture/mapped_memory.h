@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <span>
 #include <unordered_map>
 #include <vector>
 
@@ -31,6 +33,8 @@ class MappedMemory {
 
  private:
   bool is_allocators(profile::StackId stack) const;
+  // Without the function of libc that makes the system call: its caller is who takes the memory.
+  profile::StackId caller_of(profile::StackId stack) const;
 
   profile::Profile& profile_;
   ProcessTable& processes_;
@@ -38,6 +42,7 @@ class MappedMemory {
   HeapTables rows_;
   record::heap::MappingCollector collector_;
   std::map<profile::ModuleId, std::vector<allocators::CodeRange>> allocator_code_;
+  std::set<profile::ModuleId> libc_;
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
   std::unordered_map<std::uint32_t, profile::ThreadId> threads_;
   std::uint64_t allocators_bytes_ = 0;
