@@ -131,7 +131,7 @@ Result<std::string> detach_left_behind(int pid) {
   const std::span<const tracer_own_mapping> own((*head)->own, (*head)->own_count);
   // The image is noted first, but a profiler that died early has not made it.
   std::vector<std::uint64_t> entered;
-  if (!own.empty()) entered = entered_hooks(memory, {own[0].address});
+  if (!own.empty()) entered = entered_hooks(memory, {own[0].address}, own);
   auto unmapped = unmap_own(*target, own, entered, nullptr);
   if (!unmapped) return tl::unexpected<Error>(unmapped.error());
   return describe(pid, *done, *unmapped);

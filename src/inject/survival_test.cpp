@@ -176,9 +176,32 @@ TEST_F(Survival, MappingsStayWhileAThreadIsInside) {
   EXPECT_FALSE(*unmapped);
   target.order(&::board::go_on);
   EXPECT_TRUE(testing::wait_until([&] { return testing::load(target.board().lingered) == 1; }));
-  unmapped = tracer->unmap();
+  // Its stack still holds where it returned to in the tracer: only a walk tells that this is over.
+  const auto space = testing::unwind_space(target.pid());
+  unmapped = tracer->unmap(&space);
   ASSERT_OK(unmapped);
   EXPECT_TRUE(*unmapped);
+  EXPECT_EQ(target.end(), 0);
+}
+
+// The program has stored what the slot held, somewhere on its heap.
+TEST_F(Survival, MappingsStayWhileTheProgramKeepsTheAddressOfAHook) {
+  TestTarget target(TARGET_DYNAMIC, {"linger"});
+  ASSERT_TRUE(target.ready());
+  const CountingOptions counting;
+  auto tracer = Tracer::place(target.pid(), counting.options);
+  ASSERT_OK(tracer);
+  ASSERT_OK(tracer->hook(tracer->plan({testing::slot_hook(
+      "linger", TRACER_MALLOC, target.function("target_linger"), target.board().slot_linger)})));
+  target.order(&::board::keep);
+  target.order(&::board::go_on);
+  target.order(&::board::hooked);
+  ASSERT_TRUE(testing::wait_until([&] { return testing::load(target.board().lingered) == 1; }));
+  ASSERT_OK(tracer->unhook());
+  EXPECT_FALSE(tracer->unmap().value());
+  target.order(&::board::forget);
+  EXPECT_TRUE(testing::wait_until([&] { return testing::load(target.board().forgotten) == 1; }));
+  EXPECT_TRUE(tracer->unmap().value());
   EXPECT_EQ(target.end(), 0);
 }
 

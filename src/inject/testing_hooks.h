@@ -58,6 +58,23 @@ inline std::vector<Hook> entry_hooks(const TestTarget& target) {
           entry_hook("give", TRACER_FREE, target.function("target_give"))};
 }
 
+// The target's unwind tables, of all files that are mapped.
+inline unwind::AddressSpace unwind_space(int pid) {
+  unwind::AddressSpace space;
+  const auto maps = process::read_maps(pid);
+  for (const auto& entry : *maps) {
+    if (!entry.executable || !entry.is_file()) continue;
+    const auto file = elf::ModuleFile::open(entry.path);
+    if (!file) continue;
+    auto table = unwind::build_table(file->elf());
+    const auto address = file->elf().address_of(entry.offset);
+    if (table && address)
+      space.add(entry.start, entry.end, entry.start.value - address->value,
+                std::make_shared<const unwind::Table>(std::move(*table)));
+  }
+  return space;
+}
+
 inline std::uint64_t counted(Tracer& tracer, tracer_shape shape, std::uint32_t index) {
   std::uint64_t value;
   std::memcpy(&value, tracer.memory().data() + counter_offset(tracer.shared(), shape, index), sizeof(value));

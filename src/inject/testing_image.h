@@ -64,10 +64,10 @@ inline std::vector<std::byte> counting_image(std::uint64_t rings_offset, bool by
       std::memcpy(image.data() + at, &counter, sizeof(counter));
       at += 4;
       if (by_call) {
-        emit({0x50});        // push %rax: aligns the stack
-        emit({0xff, 0x15});  // call *original(%rip)
+        emit({0x48, 0x83, 0xec, 0x08});  // sub $8, %rsp: aligns the stack
+        emit({0xff, 0x15});              // call *original(%rip)
         emit_relative(original);
-        emit({0x59, 0xc3});  // pop %rcx; ret
+        emit({0x48, 0x83, 0xc4, 0x08, 0xc3});  // add $8, %rsp; ret
       } else {
         emit({0xff, 0x25});  // jmp *original(%rip)
         emit_relative(original);

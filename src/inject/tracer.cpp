@@ -436,8 +436,9 @@ Result<bool> Tracer::unmap(const unwind::AddressSpace* space) {
     const auto maps = process::read_maps(state.target.pid);
     return !maps || maps->empty();  // something still leads in, unless nothing is left at all
   }
-  const auto entered = entered_hooks(state.target.memory, state.places.image);
-  auto done = unmap_own(state.target, {state.head().own, state.head().own_count}, entered, space);
+  const std::span<const tracer_own_mapping> own(state.head().own, state.head().own_count);
+  const auto entered = entered_hooks(state.target.memory, state.places.image, own);
+  auto done = unmap_own(state.target, own, entered, space);
   if (done && *done) state.unmapped = true;
   return done;
 }

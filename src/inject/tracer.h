@@ -121,10 +121,10 @@ class Tracer {
   // Mode OFF, then every change is taken back. A place that somebody else changed after us is left, and named
   // in the error; all others are restored nevertheless.
   Result<> unhook();
-  // Removes all mappings if no thread is inside of the tracer nor holds the address of a hook, tried for half
-  // a second. false: one is or does; the mappings stay, inert. `space`: the target's unwind tables, to tell
-  // exactly; without them any word on a stack that looks like an address of ours counts. The process being
-  // gone is true. After true, shared() and memory() remain readable until the object dies.
+  // Removes all mappings if no thread is inside of the tracer and no memory keeps the address of a hook,
+  // tried for half a second. false: one is or does; the mappings stay, inert. `space`: the target's unwind
+  // tables, to tell exactly; without them any word on a stack that looks like an address of ours counts. The
+  // process being gone is true. After true, shared() and memory() remain readable until the object dies.
   Result<bool> unmap(const unwind::AddressSpace* space = nullptr);
 
   Stops stops() const;

@@ -5,8 +5,9 @@
 #include <time.h>
 
 #include <algorithm>
-#include <cstring>
+#include <iterator>
 
+#include "inject/kept_address.h"
 #include "inject/thread_stack.h"
 #include "process/maps.h"
 #include "unwind/unwinder.h"
@@ -128,7 +129,18 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
     if (!clean && attempt + 1 == kTries) return false;
   }
 
-  // No slot, no text, no register and no stack leads in any more, so nobody can have come in since.
+  const auto maps = process::read_maps(target.pid);
+  if (maps) {
+    std::vector<process::MapEntry> others;
+    std::copy_if(maps->begin(), maps->end(), std::back_inserter(others), [&](const process::MapEntry& entry) {
+      return std::none_of(mappings.begin(), mappings.end(),
+                          [&](const auto& mapping) { return mapping.start == entry.start; });
+    });
+    if (keeps_address(target.pid, target.memory, others, entered)) return false;
+  }
+
+  // No slot, no text, no register, no stack and no variable leads in any more, so nobody can have come in
+  // since.
   auto done = target.borrow_thread([&](StoppedThread&, RemoteCaller& caller) -> Result<> {
     const auto remove = [&](bool shared) -> Result<> {
       for (const auto& entry : mappings)
@@ -145,16 +157,25 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
   return true;
 }
 
-std::vector<std::uint64_t> entered_hooks(const RemoteMemory& memory, ProcessAddress image) {
+std::vector<std::uint64_t> entered_hooks(const RemoteMemory& memory, ProcessAddress image,
+                                         std::span<const tracer_own_mapping> own) {
   std::vector<std::uint64_t> entered;
   const auto header = memory.get<tracer_image_header>(image);
   if (!header || header->magic != TRACER_MAGIC) return entered;
   const auto config = memory.get<tracer_config>({image.value + header->config_offset});
   if (!config) return entered;
+  // A hook at an entry goes on in a trampoline of ours.
+  const auto is_ours = [&](std::uint64_t address) {
+    return std::any_of(own.begin(), own.end(), [&](const tracer_own_mapping& mapping) {
+      return address >= mapping.address && address - mapping.address < mapping.bytes;
+    });
+  };
   for (int shape = 0; shape < TRACER_SHAPES; ++shape)
-    for (int index = 0; index < TRACER_HOOKS; ++index)
-      if (config->original[shape][index] != 0)
+    for (int index = 0; index < TRACER_HOOKS; ++index) {
+      const std::uint64_t original = config->original[shape][index];
+      if (original != 0 && !is_ours(original))
         entered.push_back(image.value + header->hook_offset[shape][index]);
+    }
   return entered;
 }
 

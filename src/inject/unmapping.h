@@ -1,6 +1,7 @@
 // Removing the tracer's mappings once nothing leads into them any more. Whether a thread is still inside is
 // decided with all threads stopped: by its instruction pointer, by its frames, and by the addresses of hooks
 // that its registers and stack may hold (a program that loads a slot once and calls through the register).
+// Its other memory is searched for them too (kept_address.h).
 #pragma once
 
 #include <span>
@@ -18,7 +19,8 @@ namespace fathom::inject {
 Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
                        std::span<const std::uint64_t> entered, const unwind::AddressSpace* space);
 
-// The addresses of the hooks that are in use, from the image in the target.
-std::vector<std::uint64_t> entered_hooks(const RemoteMemory& memory, ProcessAddress image);
+// The addresses that slots held or hold, from the image in the target.
+std::vector<std::uint64_t> entered_hooks(const RemoteMemory& memory, ProcessAddress image,
+                                         std::span<const tracer_own_mapping> own);
 
 }  // namespace fathom::inject

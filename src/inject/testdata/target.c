@@ -211,11 +211,20 @@ __attribute__((noinline)) uint64_t target_linger(uint64_t mark) {
 }
 uint64_t (*volatile slot_linger)(uint64_t) = target_linger;
 
+/* What a program does that keeps a function's address, taken while a hook stands in for it. */
+static uint64_t (*volatile* kept)(uint64_t);
+
 static void* linger(void* argument) {
   (void)argument;
   while (!__atomic_load_n(&board->hooked, __ATOMIC_SEQ_CST)) usleep(1000);
+  kept = malloc(sizeof *kept);
+  if (board->keep) *kept = slot_linger;
   if (slot_linger(41) != 42) add(&board->broken, 1);
   add(&board->lingered, 1);
+  while (!__atomic_load_n(&board->forget, __ATOMIC_SEQ_CST) && !stopping()) usleep(1000);
+  if (board->keep && (*kept)(1) != 2) add(&board->broken, 1);
+  *kept = NULL;
+  add(&board->forgotten, 1);
   return NULL;
 }
 
