@@ -8,7 +8,7 @@
 #include "tracer/state.h"
 
 #define HOOKS (1 << HOOKS_LOG2)
-#define ENTRY_BYTES 16
+#define ENTRY_BYTES 128
 
 /* ---- the header: struct tracer_image_header ---- */
   .section .header, "a", @progbits
@@ -35,48 +35,30 @@ tracer_image_start:
 tracer_config:
   .zero 4096
 
-/* ---- the entries: which hook, and on to the path of the shape ---- */
+/* ---- the entries and the fast paths ---- */
   .text
-  .macro entries shape, number
-  .balign 16
-entries_\shape:
-  .set i, 0
-  .rept HOOKS
-  .balign ENTRY_BYTES
-  endbr64
-  mov $((\number << HOOKS_LOG2) | i), %r11d
-  jmp path_\shape
-  .set i, i + 1
-  .endr
-  .endm
-  entries malloc, 0
-  entries calloc, 1
-  entries aligned, 2
-  entries posix, 3
-  entries realloc, 4
-  entries reallocarray, 5
-  entries xallocx, 6
-  entries free, 7
-  entries new, 8
 
-/* On to the original, r11 being the hook. */
-  .macro jump_to_original
+/* On to the original; `hook` is a number, shape and index. */
+  .macro jump_to_original_of hook
+  notrack jmp *tracer_config + CONFIG_ORIGINAL + 8 * (\hook)(%rip)
+  .endm
+  .macro jump_to_original /* the hook is in r11 */
   lea tracer_config + CONFIG_ORIGINAL(%rip), %rax
   notrack jmp *(%rax,%r11,8)
   .endm
 
-/* The thread's slot in r10, or on to the slow path; to `original` if there is no state. Changes rax. */
-  .macro find_slot
+/* The thread's slot: its place, without STATE_SLOTS, in r10; to `missing` if it has none where it should be, to `none` if
+ * there is no state. Changes rax. */
+  .macro find_slot missing, none
   cmpq $0, tracer_config + CONFIG_STATE(%rip)
-  je original
+  je \none
   mov %fs:0, %rax
-  movabs $HASH_FACTOR, %r10
-  imul %rax, %r10
-  shr $(64 - SLOTS_LOG2), %r10
-  shl $SLOT_SIZE_LOG2, %r10
+  imul $HASH_FACTOR_32, %eax, %r10d
+  shr $(32 - SLOTS_LOG2), %r10d
+  shl $SLOT_SIZE_LOG2, %r10d
   add tracer_config + CONFIG_STATE(%rip), %r10
   cmp %rax, STATE_SLOTS(%r10)
-  jne slow
+  jne \missing
   .endm
 
 /* Takes the size in a register off the countdown; on to `due` with the countdown as it was if less would be left than
@@ -89,29 +71,123 @@ entries_\shape:
   .endm
 
 /* The same for a product. */
-  .macro count_down_product count, size, due
+  .macro count_down_product count, size, overflow, due
   mov \count, %rax
   imul \size, %rax
-  jo slow
+  jo \overflow
   neg %rax
   add STATE_SLOTS + SLOT_COUNTDOWN(%r10), %rax
   js \due
   mov %rax, STATE_SLOTS + SLOT_COUNTDOWN(%r10)
   .endm
 
-/* May the block in rdi be a sampled one? Then to `slow`. Needs a state. */
-  .macro check_block slow
-  movabs $HASH_FACTOR, %r10
-  imul %rdi, %r10
-  shr $(64 - BITMAP_LOG2), %r10
+/* May the block in rdi be a sampled one? Then to `maybe`. Changes r10 and rax. */
+  .macro check_block maybe
+  imul $HASH_FACTOR_32, %edi, %r10d
+  shr $(32 - BITMAP_LOG2), %r10d
   mov %r10d, %eax
   shr $3, %eax
   and $-4, %eax
   add tracer_config + CONFIG_STATE(%rip), %rax
   mov STATE_BITMAP(%rax), %eax
   bt %r10d, %eax
-  jc \slow
+  jc \maybe
   .endm
+
+/* An entry ends with the ways out of its fast path. */
+  .macro ways_out hook, slow_path, exact_path
+9: jump_to_original_of \hook
+2: mov $(\hook), %r11d
+  jmp \slow_path
+3: mov $(\hook), %r11d
+  jmp \exact_path
+  .endm
+
+  .macro entry_of_one_size hook, size, exact_path
+  endbr64
+  find_slot 2f, 9f
+  count_down \size, 3f
+  ways_out \hook, slow, \exact_path
+  .endm
+
+  .macro entry_of_product hook
+  endbr64
+  find_slot 2f, 9f
+  count_down_product %rdi, %rsi, 2f, 3f
+  ways_out \hook, slow, exact
+  .endm
+
+  .macro entry_of_free hook
+  endbr64
+  mov tracer_config + CONFIG_STATE(%rip), %r11
+  test %r11, %r11
+  je 9f
+  cmpl $2, STATE_MODE(%r11) /* TRACER_EXACT */
+  je 3f
+  imul $HASH_FACTOR_32, %edi, %r10d
+  shr $(32 - BITMAP_LOG2), %r10d
+  mov %r10d, %eax
+  shr $5, %eax
+  mov STATE_BITMAP(%r11,%rax,4), %eax
+  bt %r10d, %eax
+  jc 2f
+  ways_out \hook, slow_free, exact_free
+  .endm
+
+  .macro entry_elsewhere hook, path
+  endbr64
+  mov $(\hook), %r11d
+  jmp \path
+  .endm
+
+  .macro entries shape, number
+  .balign ENTRY_BYTES
+entries_\shape:
+  .set i, 0
+  .rept HOOKS
+  .org entries_\shape + ENTRY_BYTES * i, 0xcc /* an entry that is too long is an error here */
+  define_\shape (\number << HOOKS_LOG2) | i
+  .set i, i + 1
+  .endr
+  .endm
+
+  .macro define_malloc hook
+  entry_of_one_size \hook, %rdi, exact
+  .endm
+  .macro define_calloc hook
+  entry_of_product \hook
+  .endm
+  .macro define_aligned hook
+  entry_of_one_size \hook, %rsi, exact
+  .endm
+  .macro define_posix hook
+  entry_of_one_size \hook, %rdx, exact
+  .endm
+  .macro define_realloc hook
+  entry_elsewhere \hook, path_realloc
+  .endm
+  .macro define_reallocarray hook
+  entry_elsewhere \hook, path_reallocarray
+  .endm
+  .macro define_xallocx hook
+  entry_elsewhere \hook, path_xallocx
+  .endm
+  .macro define_free hook
+  entry_of_free \hook
+  .endm
+  .macro define_new hook
+  entry_of_one_size \hook, %rdi, slow
+  .endm
+
+  entries malloc, 0
+  entries calloc, 1
+  entries aligned, 2
+  entries posix, 3
+  entries realloc, 4
+  entries reallocarray, 5
+  entries xallocx, 6
+  entries free, 7
+  entries new, 8
 
 /* Ticks in rax; changes rdx. */
   .macro read_clock
@@ -120,45 +196,14 @@ entries_\shape:
   or %rdx, %rax
   .endm
 
-/* The shapes that need nothing before the original but that the thread is marked as busy. */
-  .balign 32
-path_malloc:
-  find_slot
-  count_down %rdi, exact
-original:
-  jump_to_original
-
-  .balign 32
-path_new:
-  find_slot
-  count_down %rdi, slow
-  jump_to_original
-
-  .balign 32
-path_aligned:
-  find_slot
-  count_down %rsi, exact
-  jump_to_original
-
-  .balign 32
-path_posix:
-  find_slot
-  count_down %rdx, exact
-  jump_to_original
-
-  .balign 32
-path_calloc:
-  find_slot
-  count_down_product %rdi, %rsi, exact
-  jump_to_original
-
   .balign 32
 path_realloc:
   cmpq $0, tracer_config + CONFIG_STATE(%rip)
   je original
   check_block slow
-  find_slot
+  find_slot slow, original
   count_down %rsi, slow
+original:
   jump_to_original
 
   .balign 32
@@ -166,8 +211,8 @@ path_reallocarray:
   cmpq $0, tracer_config + CONFIG_STATE(%rip)
   je original
   check_block slow
-  find_slot
-  count_down_product %rsi, %rdx, slow
+  find_slot slow, original
+  count_down_product %rsi, %rdx, slow, slow
   jump_to_original
 
   .balign 32
@@ -175,18 +220,8 @@ path_xallocx:
   mov tracer_config + CONFIG_STATE(%rip), %rax
   test %rax, %rax
   je original
-  cmpl $2, STATE_MODE(%rax) /* TRACER_EXACT */
-  je slow
-  jump_to_original
-
-  .balign 32
-path_free:
-  mov tracer_config + CONFIG_STATE(%rip), %rax
-  test %rax, %rax
-  je original
   cmpl $2, STATE_MODE(%rax)
-  je exact_free
-  check_block slow_free
+  je slow
   jump_to_original
 
 /* A free in exact mode, when all is as it mostly is: the thread has its slot where it belongs and a ring with room, is
@@ -195,15 +230,8 @@ path_free:
 exact_free:
   test %rdi, %rdi
   je original
-  mov %fs:0, %rax
-  movabs $HASH_FACTOR, %r10
-  imul %rax, %r10
-  shr $(64 - SLOTS_LOG2), %r10
-  shl $SLOT_SIZE_LOG2, %r10
-  add tracer_config + CONFIG_STATE(%rip), %r10
+  find_slot slow_free, original
   add $STATE_SLOTS, %r10
-  cmp %rax, (%r10)
-  jne slow_free
   cmpq $0, SLOT_BUSY(%r10)
   jne slow_free
   mov tracer_config + CONFIG_STATE(%rip), %rax

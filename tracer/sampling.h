@@ -44,7 +44,7 @@ INLINE s64 draw_countdown(u64* random, u32 mean) {
  * comes in. Its free may then go by unseen; the block is forgotten when its address is given out and freed
  * again. */
 INLINE u32 block_bit(u64 block) {
-  return (u32)(block * HASH_FACTOR >> (64 - BITMAP_LOG2));
+  return (u32)block * HASH_FACTOR_32 >> (32 - BITMAP_LOG2);
 }
 
 INLINE int bucket_has_bit(const u64* bucket, u32 bit) {

@@ -30,6 +30,7 @@
 #define STATE_BYTES 138678272
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15
+#define HASH_FACTOR_32 0x9e3779b1 /* of the low half of an address */
 #define SLOTS_LOG2 11
 #define SLOT_SIZE_LOG2 6
 #define BITMAP_LOG2 20

@@ -16,7 +16,7 @@
 #define EVICTION_TICKS (1ull << 29) /* some 0.2 s */
 
 INLINE u32 slot_home(u64 key) {
-  return (u32)(key * HASH_FACTOR >> (64 - SLOTS_LOG2));
+  return (u32)key * HASH_FACTOR_32 >> (32 - SLOTS_LOG2);
 }
 
 INLINE struct thread* thread_of(struct state* s, const struct slot* slot) {
