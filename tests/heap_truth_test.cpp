@@ -5,6 +5,8 @@
 #include <signal.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "support/environment.h"
@@ -117,6 +119,47 @@ TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
     EXPECT_LT(deviation, 0.1 * truth.bytes.at(site)) << site;
   }
   EXPECT_EQ(answer.heap().lost_ring_full, 0) << answer.losses();
+}
+
+// "calls to allocation functions: 248125 (125632/s)", "peak heap memory consumption: 31.12M"
+double heaptrack_says(const std::string& text, const std::string& key) {
+  const std::size_t at = text.find(key + ": ");
+  if (at == std::string::npos) return -1;
+  const char* start = text.c_str() + at + key.size() + 2;
+  char* end = nullptr;
+  const double value = std::strtod(start, &end);
+  return value * (*end == 'M' ? 1e6 : *end == 'K' ? 1e3 : 1);
+}
+
+TEST_F(HeapTruth, HeaptrackAgrees) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_PROGRAM("heaptrack");
+  FATHOM_NEEDS_PROGRAM("jq");
+  std::ofstream(folder_ / "input.json") << [] {
+    std::string text = "[0";
+    for (int i = 0; i < 20'000; ++i)
+      text += R"(, {"number": )" + std::to_string(i) + R"(, "list": [1, 2, "x"]})";
+    return text + "]";
+  }();
+  const std::vector<std::string> program{"jq", "length", folder_ / "input.json"};
+  std::vector<std::string> theirs{"heaptrack", "-o", folder_ / "heaptrack"};
+  theirs.insert(theirs.end(), program.begin(), program.end());
+  const Outcome tracked = run(theirs);
+  const std::string file = folder_ / "heaptrack.zst";
+  if (!tracked.ok() || !std::filesystem::exists(file)) GTEST_SKIP() << "heaptrack: " << tracked.describe();
+  const Outcome printed = run({"heaptrack_print", "-f", file});
+  ASSERT_TRUE(printed.ok()) << printed.describe();
+  std::vector<std::string> ours{"record", "--heap=exact", "-o", recording_, "--"};
+  ours.insert(ours.end(), program.begin(), program.end());
+  ASSERT_TRUE(fathom(ours).ok());
+
+  const HeapAnswer answer(recording_);
+  const double calls = heaptrack_says(printed.output, "calls to allocation functions");
+  ASSERT_GT(calls, 100'000);
+  // Both see all calls but those of the start of the program that only one of them is there for.
+  EXPECT_NEAR(answer.of_allocators().calls, calls, 50);
+  const double peak = heaptrack_says(printed.output, "peak heap memory consumption");
+  EXPECT_NEAR(answer.heap().peak_bytes, peak, 0.01 * peak + 100'000);
 }
 
 TEST_F(HeapTruth, LeavesTheProgramAsItWas) {

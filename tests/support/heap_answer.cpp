@@ -31,10 +31,7 @@ bool HeapAnswer::has(profile::StackId stack, const std::string& function) const 
   return false;
 }
 
-HeapNumbers HeapAnswer::sum(const std::string* function) const {
-  std::vector<bool> counts(profile_.heap.sites.size());
-  for (std::size_t i = 0; i < counts.size(); ++i)
-    counts[i] = function == nullptr || has(profile_.heap.sites[i].stack, *function);
+HeapNumbers HeapAnswer::sum(const std::vector<bool>& counts) const {
   HeapNumbers numbers;
   for (const profile::HeapRow& row : profile_.heap.rows) {
     if (!counts[row.site.value]) continue;
@@ -49,10 +46,17 @@ HeapNumbers HeapAnswer::sum(const std::string* function) const {
 }
 
 HeapNumbers HeapAnswer::below(const std::string& function) const {
-  return sum(&function);
+  std::vector<bool> counts;
+  for (const profile::HeapSite& site : profile_.heap.sites) counts.push_back(has(site.stack, function));
+  return sum(counts);
 }
 HeapNumbers HeapAnswer::all() const {
-  return sum(nullptr);
+  return sum(std::vector<bool>(profile_.heap.sites.size(), true));
+}
+HeapNumbers HeapAnswer::of_allocators() const {
+  std::vector<bool> counts;  // the first heap is that of the tracer
+  for (const profile::HeapSite& site : profile_.heap.sites) counts.push_back(site.heap.value == 0);
+  return sum(counts);
 }
 
 std::vector<std::string> HeapAnswer::allocators() const {

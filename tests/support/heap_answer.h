@@ -25,6 +25,8 @@ class HeapAnswer {
   // Of all blocks that were allocated below this function.
   HeapNumbers below(const std::string& function) const;
   HeapNumbers all() const;
+  // Without what the program mapped by itself.
+  HeapNumbers of_allocators() const;
   const profile::Heap& heap() const { return profile_.heap.heaps.at(0); }
   std::size_t heaps() const { return profile_.heap.heaps.size(); }
   std::vector<std::string> allocators() const;  // labels
@@ -34,7 +36,7 @@ class HeapAnswer {
   std::string losses() const;
 
  private:
-  HeapNumbers sum(const std::string* function) const;
+  HeapNumbers sum(const std::vector<bool>& counts) const;  // by site
   bool has(profile::StackId stack, const std::string& function) const;
   profile::Profile profile_;
 };
