@@ -1,4 +1,4 @@
-# cmake -DREADELF=.. -DOBJECTS=a.o;b.o -DIMAGE=image.elf -P check_image.cmake
+# cmake -DREADELF=.. -DOBJECTS=a.o,b.o -DIMAGE=image.elf -P check_image.cmake
 #
 # The image is right wherever it stands only if nothing in it was fixed up with an address: among the objects' relocations
 # only distances are allowed, which the linker settles for good, and the linked image has none left and needs nobody.
@@ -9,6 +9,7 @@ function(relocations_of file result)
   set(${result} ${types} PARENT_SCOPE)
 endfunction()
 
+string(REPLACE "," ";" OBJECTS "${OBJECTS}")
 foreach(object ${OBJECTS})
   relocations_of(${object} types)
   list(REMOVE_ITEM types R_X86_64_PC32 R_X86_64_PLT32)

@@ -4,7 +4,8 @@
 
 #include "wire/heap_tracer.h"
 
-#define NO_INLINE __attribute__((noinline))
+#define NO_INLINE __attribute__((noinline, unused)) /* not every includer needs all */
+#define HELPER static __attribute__((unused))
 #define INLINE static inline __attribute__((always_inline))
 #define LIKELY(x) __builtin_expect(!!(x), 1)
 #define UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -33,7 +34,7 @@ INLINE u64 read_clock(void) {
   return (u64)high << 32 | low;
 }
 
-INLINE void pause(void) {
+INLINE void relax(void) {
   __asm__ volatile("pause" ::: "memory");
 }
 

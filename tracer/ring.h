@@ -87,7 +87,7 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
   start = now_ticks(shared);
   for (u32 round = 0; waited < shared->wait_limit && load_relaxed(&shared->mode) != TRACER_OFF; round++) {
     if (round < PAUSES_BEFORE_SLEEP || !shared->may_call_kernel) {
-      for (int i = 0; i < 16; i++) pause();
+      for (int i = 0; i < 16; i++) relax();
     } else {
       u64 duration[2] = {0, SLEEP_NS};
       system_call(CALL_NANOSLEEP, (u64)duration, 0, 0, 0, 0, 0);

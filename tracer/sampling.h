@@ -56,7 +56,7 @@ INLINE int bucket_has_bit(const u64* bucket, u32 bit) {
 }
 
 /* 0: no room. */
-static int insert_block(struct state* s, u64 block) {
+HELPER int insert_block(struct state* s, u64 block) {
   u32 bit = block_bit(block);
   u64* bucket = s->buckets[bit >> 5];
   for (int i = 0; i < BUCKET_WAYS; i++) {
@@ -67,7 +67,7 @@ static int insert_block(struct state* s, u64 block) {
   return 0;
 }
 
-static int has_block(struct state* s, u64 block) {
+HELPER int has_block(struct state* s, u64 block) {
   u32 bit = block_bit(block);
   u64* bucket = s->buckets[bit >> 5];
   for (int i = 0; i < BUCKET_WAYS; i++) {
@@ -77,7 +77,7 @@ static int has_block(struct state* s, u64 block) {
 }
 
 /* 0: it is not there. Of two threads that remove a block one gets 1. */
-static int remove_block(struct state* s, u64 block) {
+HELPER int remove_block(struct state* s, u64 block) {
   u32 bit = block_bit(block);
   u64* bucket = s->buckets[bit >> 5];
   for (int i = 0; i < BUCKET_WAYS; i++) {

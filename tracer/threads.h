@@ -24,7 +24,7 @@ INLINE struct thread* thread_of(struct state* s, const struct slot* slot) {
 }
 
 /* What the thread allocates until it is looked at again, in this mode. */
-static void prepare_countdown(struct state* s, struct slot* slot, const struct tracer_shared* shared,
+HELPER void prepare_countdown(struct state* s, struct slot* slot, const struct tracer_shared* shared,
                               u32 mode) {
   slot->mode = mode;
   slot->mean = load_relaxed(&shared->mean);

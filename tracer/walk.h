@@ -195,15 +195,15 @@ stepped:
   return 0;
 }
 
-/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything where it can be read.
- * 0: it is another one. */
+/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp, which can
+ * be read, and high. 0: it is another one. */
 INLINE int take_simple_step(struct thread* t, u64 high, struct position* at, struct step_facts* facts) {
   const struct remembered_rule* slot = rule_slot(t, at->pc);
   u32 flags = slot->flags;
   u64 cfa, ra;
   if (UNLIKELY(slot->pc != at->pc) || UNLIKELY(!(flags & RULE_SIMPLE))) return 0;
   cfa = (flags & FRAME_USES_RBP ? at->fp : at->sp) + (u64)(s64)slot->rule.cfa_offset;
-  if (UNLIKELY(cfa - at->sp - 8 > high - at->sp)) return 0; /* not above sp, or above what can be read */
+  if (UNLIKELY(cfa - 8 < at->sp || cfa - 8 > high)) return 0;
   ra = *(const volatile u64*)(cfa - 8);
   if (UNLIKELY(ra - 1 >= WALK_EXACT - 1)) return 0;
   facts->flags = flags & (FRAME_USES_RBP | FRAME_PASSES_RBP);
@@ -288,16 +288,24 @@ INLINE void begin_walk(struct walker* walker, struct state* s, const struct trac
   }
 }
 
+/* The limit of simple steps after another one: none are possible from where a signal frame, say, may have led
+ * to. */
+INLINE u64 simple_limit(const struct walker* walker, u64 high, u64 sp) {
+  return sp >= walker->low && sp <= walker->high ? high : 0;
+}
+
 /* The first TRACER_MAX_FRAMES frames into t->fresh, by the tables alone. */
 static NO_INLINE int walk_deep_stack(const struct walker* walker, struct position at) {
   struct thread* t = walker->thread;
   struct step_facts facts;
+  u64 high = walker->high;
   for (int i = 0; i < TRACER_MAX_FRAMES; i++) {
     int end;
     t->fresh[i].pc = at.pc;
-    if (take_simple_step(t, walker->high, &at, &facts)) continue;
+    if (take_simple_step(t, high, &at, &facts)) continue;
     end = take_step(walker, &at, &facts);
     if (end) return end; /* cannot be: it was deeper a moment ago */
+    high = simple_limit(walker, high, at.sp);
   }
   return WALK_DEPTH_LIMIT;
 }
@@ -308,7 +316,7 @@ INLINE void walk_stack(const struct walker* walker, struct thread* t, u64 pc, u6
   struct frame* frames = t->frames;
   struct fresh_frame* fresh = t->fresh;
   struct position at = {pc, sp, fp};
-  const u64 high = walker->high;
+  u64 high = walker->high;
   int known = (int)t->frame_count; /* frames[0 .. known) may be met */
   int count = 0, end = 0, keep = !walker->through_kernel;
   u64 hash;
@@ -344,6 +352,7 @@ INLINE void walk_stack(const struct walker* walker, struct thread* t, u64 pc, u6
         keep = 0;
         known = 0;
       }
+      high = simple_limit(walker, high, away.sp);
       at = away;
     }
     fresh[count].flags = facts.flags;
