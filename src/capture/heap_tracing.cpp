@@ -23,8 +23,8 @@ using record::heap::read_clocks;
 constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
 constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
 constexpr auto kSampledPause = std::chrono::milliseconds(20);
-constexpr auto kExactPause = std::chrono::milliseconds(4);
-constexpr auto kHurryPause = std::chrono::microseconds(200);
+constexpr auto kExactPause = std::chrono::milliseconds(1);
+constexpr auto kHurryPause = std::chrono::microseconds(20);
 // Above it the interval grows: a sample costs about a microsecond.
 constexpr std::uint64_t kMostSamplesPerSecond = 2000;
 constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
