@@ -83,11 +83,12 @@ void Collector::take(const TracerEvent& event, Round& round) {
   pending.mean = event.mean;
   pending.kind = event.kind;
   pending.site = 0;
+  pending.freed = {};
   live_.prefetch(event.block);
   if (event.kind == TRACER_EVENT_REALLOC) live_.prefetch(event.old_block);
   if (event.kind != TRACER_EVENT_FREE) {
     pending.site = site_of(event);
-    sites_.prefetch(pending.site);
+    sites_.prefetch(pending.site, Histogram::kSize);
   }
   if (pending_.size() == kPending) apply_pending();
 }
@@ -114,7 +115,26 @@ std::uint32_t Collector::site_of(const TracerEvent& event) {
   return known->site;
 }
 
+// In steps, each of which asks for what the next one needs, so that many events wait for memory at once: the
+// places of the blocks were asked for when the events came; now their sites, then the sites' histograms.
 void Collector::apply_pending() {
+  // Many blocks are allocated and freed within these few events: those are not live yet.
+  std::array<const Pending*, kPending> recent{};
+  const auto slot = [](std::uint64_t block) { return (block >> 4) % kPending; };
+  for (Pending& event : pending_) {
+    if (event.kind != TRACER_EVENT_FREE) recent[slot(event.block)] = &event;
+    if (event.kind != TRACER_EVENT_FREE && event.kind != TRACER_EVENT_REALLOC) continue;
+    const std::uint64_t block = event.kind == TRACER_EVENT_FREE ? event.block : event.old_block;
+    const Pending* before = recent[slot(block)];
+    event.freed = before != nullptr && before->block == block ? LiveSet::Glimpse{before->site, before->ticks}
+                                                              : live_.glimpse(block);
+    if (event.freed.site != LiveSet::kNoSite) sites_.prefetch(event.freed.site, Histogram::kLifetime);
+  }
+  for (const Pending& event : pending_) {
+    if (event.kind != TRACER_EVENT_FREE) sites_.prefetch(event.site, Histogram::kSize, event.size);
+    if (event.freed.site != LiveSet::kNoSite && event.ticks > event.freed.ticks)
+      sites_.prefetch(event.freed.site, Histogram::kLifetime, lifetime_ns(event.ticks - event.freed.ticks));
+  }
   for (const Pending& event : pending_) apply(event);
   pending_.clear();
 }
@@ -189,8 +209,7 @@ void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& ev
 void Collector::book_free(const LiveBlock& block, std::uint64_t ticks, bool temporary) {
   Sites::Freed freed;
   freed.lifetime_ticks = ticks > block.ticks ? ticks - block.ticks : 0;
-  freed.lifetime_ns =
-      static_cast<std::uint64_t>(static_cast<double>(freed.lifetime_ticks) * clock_.ns_per_tick());
+  freed.lifetime_ns = lifetime_ns(freed.lifetime_ticks);
   freed.temporary = temporary;
   freed.in_slice = block.ticks >= slice_start_ticks_;
   sites_.free(block.site, weight_of(block), freed);

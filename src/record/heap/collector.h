@@ -138,10 +138,11 @@ class Collector {
   // An event that waits for its place in the cache.
   struct Pending {
     std::uint64_t ticks, block, size, old_block, ticks_before;
+    LiveSet::Glimpse freed;  // what stood at its address when it was looked ahead for
     std::uint32_t ring, tid, site, mean;
     std::uint8_t kind;
   };
-  static constexpr std::size_t kPending = 64;
+  static constexpr std::size_t kPending = 128;
   struct RingState {
     std::uint32_t tid = 0;
     std::uint64_t last_block = 0;  // that its thread allocated
@@ -162,6 +163,9 @@ class Collector {
   std::uint8_t mean_number(std::uint32_t mean);
   Weight weight_of(const LiveBlock& block) const {
     return block.mean == 0 ? exact_weight(block.size) : sampled_weight(block.size, means_[block.mean]);
+  }
+  std::uint64_t lifetime_ns(std::uint64_t ticks) const {
+    return static_cast<std::uint64_t>(static_cast<double>(ticks) * clock_.ns_per_tick());
   }
   std::uint64_t ns_of(std::uint64_t ticks) const { return clock_.ns(ticks); }
 

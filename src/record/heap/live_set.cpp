@@ -1,5 +1,7 @@
 #include "record/heap/live_set.h"
 
+#include <algorithm>
+
 namespace fathom::record::heap {
 
 LiveSet::LiveSet(std::uint64_t seed)
@@ -78,7 +80,9 @@ void LiveSet::remove(Shard& shard, std::uint32_t hole) {
 
 void LiveSet::grow(Shard& shard) {
   Shard larger;
-  larger.capacity = shard.capacity < 64 ? 64 : shard.capacity + shard.capacity / 4;
+  std::size_t bytes = std::max<std::size_t>(64, shard.capacity + shard.capacity / 4) * sizeof(Entry);
+  if (bytes >= kHugePage / 2) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
+  larger.capacity = static_cast<std::uint32_t>(bytes / sizeof(Entry));
   larger.used = shard.used;
   larger.entries.resize(larger.capacity);
   for (const Entry& entry : shard.entries) {

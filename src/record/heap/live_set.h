@@ -2,15 +2,17 @@
 // so 10^6 blocks take about 35 MB and one or two cache misses per event; a std::unordered_map takes twice
 // that, and allocates.
 //
-// In 64 shards that grow one at a time and by a quarter: growing all at once would stop the reading of rings
-// for a tenth of a second and need twice the memory meanwhile. Addresses come from the target, which may
-// choose them badly on purpose: the hash is keyed at random.
+// In 16 shards that grow one at a time, by a quarter and in whole huge pages: growing all at once would stop
+// the reading of rings for a tenth of a second and need twice the memory meanwhile. Addresses come from the
+// target, which may choose them badly on purpose: the hash is keyed at random.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
+
+#include "record/heap/huge_pages.h"
 
 namespace fathom::record::heap {
 
@@ -45,6 +47,25 @@ class LiveSet {
     if (shard.capacity != 0) __builtin_prefetch(&shard.entries[home(hash, shard.capacity)]);
   }
 
+  // Where the block that is live at this address was allocated and when; kNoSite if none is. For looking
+  // ahead: its own place is in the cache by now, and that of its site should be.
+  static constexpr std::uint32_t kNoSite = UINT32_MAX;
+  struct Glimpse {
+    std::uint32_t site = kNoSite;
+    std::uint64_t ticks = 0;
+  };
+  Glimpse glimpse(std::uint64_t block) const {
+    const std::uint64_t hash = hash_of(block);
+    const Shard& shard = shards_[hash >> kShardShift];
+    if (shard.capacity == 0 || block == 0) return {};
+    for (std::uint32_t at = home(hash, shard.capacity);; at = next(shard, at)) {
+      const Entry& entry = shard.entries[at];
+      if (entry.block == block)
+        return {static_cast<std::uint32_t>(entry.size_site & kMaxSite), entry.ticks_mean >> 8};
+      if (entry.block == 0) return {};
+    }
+  }
+
   std::uint64_t size() const { return size_; }
   std::uint64_t memory_bytes() const;
 
@@ -64,11 +85,11 @@ class LiveSet {
   };
   static_assert(sizeof(Entry) == 24);
   struct Shard {
-    std::vector<Entry> entries;
+    std::vector<Entry, HugePages<Entry>> entries;
     std::uint32_t capacity = 0;  // of entries
     std::uint32_t used = 0;
   };
-  static constexpr unsigned kShardShift = 58;               // 64 of them
+  static constexpr unsigned kShardShift = 60;               // 16 of them
   static constexpr std::uint64_t kHuge = (1ull << 42) - 1;  // the size is in huge_
 
   std::uint64_t hash_of(std::uint64_t block) const {
@@ -77,7 +98,7 @@ class LiveSet {
     return hash * 0x9e3779b97f4a7c15ull;
   }
   static std::uint32_t home(std::uint64_t hash, std::uint32_t capacity) {
-    return static_cast<std::uint32_t>((hash << 6 >> 32) * capacity >> 32);
+    return static_cast<std::uint32_t>((hash << 4 >> 32) * capacity >> 32);
   }
   LiveBlock live(const Entry& entry) const;
   Entry packed(std::uint64_t block, const LiveBlock& live);
@@ -87,7 +108,7 @@ class LiveSet {
   }
   void grow(Shard& shard);
 
-  std::array<Shard, 64> shards_;
+  std::array<Shard, 16> shards_;
   std::unordered_map<std::uint64_t, std::uint64_t> huge_;  // sizes of 4 TiB and more, by block
   std::uint64_t key_, multiplier_;
   std::uint64_t size_ = 0;

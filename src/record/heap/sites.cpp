@@ -41,7 +41,7 @@ std::uint32_t Sites::site(const SiteKey& wanted) {
   ids_.emplace(key, id);
   keys_.push_back(key);
   rows_.emplace_back();
-  cells_.emplace_back();
+  cells_.resize(cells_.size() + 2);
   return id;
 }
 
@@ -51,55 +51,21 @@ void Sites::keep_peak(std::uint32_t site, Row& row) {
   if (site < variances_.size()) variances_[site].peak = variances_[site].live;
 }
 
-void Sites::allocate(std::uint32_t site, const Weight& weight, std::uint64_t size, std::uint64_t ticks) {
-  Row& row = touch(site);
-  row.live.add(weight.sum);
-  row.slice.allocated.add(weight.sum);
-  if (weight.variance.blocks != 0) {
-    SiteVariances& variances = variance_of(site);
-    variances.live.add(weight.variance);
-    variances.allocated.add(weight.variance);
-  }
-  count(site, Histogram::kSize, size, weight.sum);
-  live_.add(weight.sum);
-  if (live_.bytes <= slice_peak_.sum.bytes) return;
-  slice_peak_ = {live_, ticks};
-  if (live_.bytes <= peak_.sum.bytes) return;
-  peak_ = {live_, ticks};
-  ++epoch_;
+void Sites::add_variance(std::uint32_t site, const Sum& variance) {
+  SiteVariances& variances = variance_of(site);
+  variances.live.add(variance);
+  variances.allocated.add(variance);
 }
 
-void Sites::free(std::uint32_t site, const Weight& weight, const Freed& freed) {
-  constexpr std::uint64_t kBriefNs = 1'000'000;
-  Row& row = touch(site);
-  row.live.subtract(weight.sum);
-  row.slice.freed.add(weight.sum);
-  if (freed.temporary) row.slice.temporary.add(weight.sum);
-  if (freed.lifetime_ns < kBriefNs) row.slice.brief.add(weight.sum);
-  row.longest_ticks = std::max(row.longest_ticks, freed.lifetime_ticks);
-  if (weight.variance.blocks != 0) {
-    SiteVariances& variances = variance_of(site);
-    variances.live.subtract(weight.variance);
-    variances.freed.add(weight.variance);
-    if (freed.in_slice) variances.churn.add(weight.variance);
-  }
-  count(site, Histogram::kLifetime, freed.lifetime_ns, weight.sum);
-  live_.subtract(weight.sum);
+void Sites::subtract_variance(std::uint32_t site, const Sum& variance, bool in_slice) {
+  SiteVariances& variances = variance_of(site);
+  variances.live.subtract(variance);
+  variances.freed.add(variance);
+  if (in_slice) variances.churn.add(variance);
 }
 
-void Sites::count(std::uint32_t site, Histogram kind, std::uint64_t value, const Sum& sum) {
-  Cells& cells = cells_[site];
-  const unsigned bucket = std::min(bucket_of(value), kBuckets - 1);
-  std::uint8_t& cell = cells.number[kind == Histogram::kSize ? 0 : 1][bucket];
-  if (cell == 0) {
-    if (cells.used == cells.room) more_cells(cells);
-    cell = ++cells.used;
-  }
-  pool_[cells.start + cell - 1].add(sum);
-}
-
-void Sites::more_cells(Cells& cells) {
-  const std::uint32_t room = cells.room == 0 ? 4 : cells.room * 2u;  // 4, 8 ... 128: 98 buckets fit
+void Sites::more_cells(Cells& of) {
+  const std::uint32_t room = of.room == 0 ? 4 : of.room * 2u;  // 4, 8 ... 64
   const auto log = static_cast<std::size_t>(bucket_of(room) - 1);
   std::uint32_t start = 0;
   if (!free_runs_[log].empty()) {
@@ -110,10 +76,10 @@ void Sites::more_cells(Cells& cells) {
     start = static_cast<std::uint32_t>(pool_.size());
     pool_.resize(pool_.size() + room);
   }
-  std::copy_n(pool_.begin() + cells.start, cells.used, pool_.begin() + start);
-  if (cells.room != 0) free_runs_[static_cast<std::size_t>(bucket_of(cells.room) - 1)].push_back(cells.start);
-  cells.start = start;
-  cells.room = static_cast<std::uint8_t>(room);
+  std::copy_n(pool_.begin() + of.start, of.used, pool_.begin() + start);
+  if (of.room != 0) free_runs_[static_cast<std::size_t>(bucket_of(of.room) - 1)].push_back(of.start);
+  of.start = start;
+  of.room = static_cast<std::uint8_t>(room);
 }
 
 SiteVariances& Sites::variance_of(std::uint32_t site) {
@@ -124,7 +90,7 @@ SiteVariances& Sites::variance_of(std::uint32_t site) {
 void Sites::next_slice(std::uint64_t ticks) {
   for (const std::uint32_t site : changed_) {
     Row& row = rows_[site];
-    row.slice = {};
+    row.allocated = row.freed = row.temporary = row.brief = {};
     row.changed = false;
     if (site < variances_.size()) {
       SiteVariances& variances = variances_[site];

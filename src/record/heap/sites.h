@@ -7,10 +7,13 @@
 // copy per allocation while the heap grows.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <unordered_map>
 #include <vector>
+
+#include "record/heap/huge_pages.h"
 
 namespace fathom::record::heap {
 
@@ -18,11 +21,11 @@ namespace fathom::record::heap {
 struct Sum {
   double blocks = 0, bytes = 0;
   bool operator==(const Sum&) const = default;
-  void add(const Sum& more) {
+  void add(Sum more) {
     blocks += more.blocks;
     bytes += more.bytes;
   }
-  void subtract(const Sum& less) {
+  void subtract(Sum less) {
     blocks -= less.blocks;
     bytes -= less.bytes;
   }
@@ -72,16 +75,52 @@ class Sites {
     return key.allocator == allocator && (key.tid == tid || !by_thread_);
   }
 
-  void allocate(std::uint32_t site, const Weight& weight, std::uint64_t size, std::uint64_t ticks);
+  // Sums are taken by value and all of this is inline: written to memory in halves and read back as a whole
+  // they would cost more than all else.
+  void allocate(std::uint32_t site, const Weight& weight, std::uint64_t size, std::uint64_t ticks) {
+    const Sum sum = weight.sum;
+    Row& row = touch(site);
+    row.live.add(sum);
+    row.allocated.add(sum);
+    if (weight.variance.blocks != 0) add_variance(site, weight.variance);
+    count(site, Histogram::kSize, size, sum);
+    live_.add(sum);
+    if (live_.bytes <= slice_peak_.sum.bytes) return;
+    slice_peak_ = {live_, ticks};
+    if (live_.bytes <= peak_.sum.bytes) return;
+    peak_ = {live_, ticks};
+    ++epoch_;
+  }
   struct Freed {
     std::uint64_t lifetime_ns = 0, lifetime_ticks = 0;
     bool temporary = false;
     bool in_slice = false;  // it was allocated in this slice too
   };
-  void free(std::uint32_t site, const Weight& weight, const Freed& freed);
-  void prefetch(std::uint32_t site) const {
-    __builtin_prefetch(&rows_[site]);
-    __builtin_prefetch(reinterpret_cast<const char*>(&rows_[site]) + 64);
+  void free(std::uint32_t site, const Weight& weight, Freed freed) {
+    constexpr std::uint64_t kBriefNs = 1'000'000;
+    const Sum sum = weight.sum;
+    Row& row = touch(site);
+    row.live.subtract(sum);
+    row.freed.add(sum);
+    if (freed.temporary) row.temporary.add(sum);
+    if (freed.lifetime_ns < kBriefNs) row.brief.add(sum);
+    row.longest_ticks = std::max(row.longest_ticks, freed.lifetime_ticks);
+    if (weight.variance.blocks != 0) subtract_variance(site, weight.variance, freed.in_slice);
+    count(site, Histogram::kLifetime, freed.lifetime_ns, sum);
+    live_.subtract(sum);
+  }
+  // Brings what an allocation, or a free, changes of a site into the cache, some 50 events before it is
+  // needed.
+  void prefetch(std::uint32_t site, Histogram kind) const {
+    __builtin_prefetch(&rows_[site], 1);
+    if (kind == Histogram::kLifetime) __builtin_prefetch(&rows_[site].at_peak, 1);
+    __builtin_prefetch(&cells(site, kind));
+  }
+  // After that, its place in a histogram.
+  void prefetch(std::uint32_t site, Histogram kind, std::uint64_t value) const {
+    const Cells& of = cells(site, kind);
+    const std::uint8_t cell = of.number[std::min(bucket_of(value), kBuckets - 1)];
+    if (cell != 0) __builtin_prefetch(&pool_[of.start + cell - 1], 1);
   }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(keys_.size()); }
@@ -99,7 +138,10 @@ class Sites {
 
   // Sites that something happened to in this slice.
   const std::vector<std::uint32_t>& changed() const { return changed_; }
-  const SiteSlice& slice(std::uint32_t site) const { return rows_[site].slice; }
+  SiteSlice slice(std::uint32_t site) const {
+    const Row& row = rows_[site];
+    return {row.allocated, row.freed, row.temporary, row.brief};
+  }
   const SiteVariances& variances(std::uint32_t site) const {
     return site < variances_.size() ? variances_[site] : kNoVariances;
   }
@@ -117,30 +159,38 @@ class Sites {
   // visit(bucket, Sum) for each bucket that is not empty, in their order.
   template <class Visit>
   void for_each_bucket(std::uint32_t site, Histogram kind, const Visit& visit) const {
-    const Cells& cells = cells_[site];
+    const Cells& of = cells(site, kind);
     for (unsigned bucket = 0; bucket < kBuckets; ++bucket)
-      if (const std::uint8_t cell = cells.number[kind == Histogram::kSize ? 0 : 1][bucket]; cell != 0)
-        visit(bucket, pool_[cells.start + cell - 1]);
+      if (const std::uint8_t cell = of.number[bucket]; cell != 0) visit(bucket, pool_[of.start + cell - 1]);
   }
   std::uint64_t memory_bytes() const;
 
  private:
+  // The first 64 bytes are what every event changes.
   struct alignas(64) Row {
-    Sum live, at_peak;
-    std::uint64_t epoch = 0;  // of the peak that at_peak is of
-    std::uint64_t longest_ticks = 0;
+    Sum live, allocated, freed;  // the latter two of the slice, as all below but at_peak
+    std::uint64_t epoch = 0;     // of the peak that at_peak is of
     bool changed = false;
-    SiteSlice slice;
+    Sum at_peak, temporary, brief;
+    std::uint64_t longest_ticks = 0;  // of all time
   };
+  static_assert(sizeof(Row) == 128);
   // Sizes and lifetimes of 2^47 and more (128 TiB, 39 hours) share the last bucket.
   static constexpr unsigned kBuckets = 49;
-  // Most sites have one size and a few lifetimes: cells are handed out as they are needed, in runs that
-  // double.
-  struct Cells {
-    std::uint8_t number[2][kBuckets] = {};  // 1 + place in the run; 0: the bucket is empty
-    std::uint8_t used = 0, room = 0;
+  // One histogram of one site. Most have one size and a few lifetimes: sums are handed out as they are
+  // needed, in runs that double.
+  struct alignas(64) Cells {
     std::uint32_t start = 0;  // of the run in pool_
+    std::uint8_t used = 0, room = 0;
+    std::uint8_t number[kBuckets] = {};  // 1 + place in the run; 0: the bucket is empty
   };
+  static_assert(sizeof(Cells) == 64);
+  Cells& cells(std::uint32_t site, Histogram kind) {
+    return cells_[std::size_t{site} * 2 + static_cast<std::size_t>(kind)];
+  }
+  const Cells& cells(std::uint32_t site, Histogram kind) const {
+    return cells_[std::size_t{site} * 2 + static_cast<std::size_t>(kind)];
+  }
 
   Row& touch(std::uint32_t site) {
     Row& row = rows_[site];
@@ -152,8 +202,18 @@ class Sites {
     return row;
   }
   void keep_peak(std::uint32_t site, Row& row);
-  void count(std::uint32_t site, Histogram kind, std::uint64_t value, const Sum& sum);
-  void more_cells(Cells& cells);
+  void count(std::uint32_t site, Histogram kind, std::uint64_t value, Sum sum) {
+    Cells& of = cells(site, kind);
+    std::uint8_t& cell = of.number[std::min(bucket_of(value), kBuckets - 1)];
+    if (cell == 0) {
+      if (of.used == of.room) more_cells(of);
+      cell = ++of.used;
+    }
+    pool_[of.start + cell - 1].add(sum);
+  }
+  void add_variance(std::uint32_t site, const Sum& variance);
+  void subtract_variance(std::uint32_t site, const Sum& variance, bool in_slice);
+  void more_cells(Cells& of);
   SiteVariances& variance_of(std::uint32_t site);
 
   static const SiteVariances kNoVariances;
@@ -166,9 +226,9 @@ class Sites {
   };
   std::unordered_map<SiteKey, std::uint32_t, KeyHash> ids_;
   std::vector<SiteKey> keys_;
-  std::vector<Row> rows_;
-  std::vector<Cells> cells_;
-  std::vector<Sum> pool_;
+  std::vector<Row, HugePages<Row>> rows_;
+  std::vector<Cells, HugePages<Cells>> cells_;  // two per site
+  std::vector<Sum, HugePages<Sum>> pool_;
   std::array<std::vector<std::uint32_t>, 8> free_runs_;  // by logarithm of their length
   std::vector<SiteVariances> variances_;                 // empty as long as nothing was sampled
   std::vector<std::uint32_t> changed_;
