@@ -102,6 +102,19 @@ TEST_F(HeapTruth, ARunningProgramToTheByte) {
   EXPECT_FALSE(answer.heap().from_start);
 }
 
+TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "-o", recording_, "--", LATE_ALLOCATOR, "libjemalloc.so.2"});
+  if (outcome.exit_status == 77) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  const HeapNumbers numbers = answer.below("site_late");
+  EXPECT_EQ(numbers.calls, 1000) << answer.losses();
+  EXPECT_EQ(numbers.live_bytes, 500'000) << answer.losses();
+  EXPECT_THAT(answer.allocators(), testing::Contains(testing::HasSubstr("jemalloc")));
+}
+
 // 3.29 standard deviations: one wrong alarm in a thousand.
 TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
   FATHOM_NEEDS_BPF();

@@ -56,7 +56,8 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
     return fail(ErrorKind::kNotFound, fmt::format("process {}: gone, or not ours to read", pid),
                 "ptrace access is needed: the same user, or root");
   symbolize::DebugFiles debug_files(symbols);
-  const HeapTarget target = find_heap_target(pid, processes.mappings(pid), debug_files);
+  HeapTarget target;
+  find_more(target, pid, processes.mappings(pid), debug_files);
 
   std::string text;
   for (std::size_t i = 0; i < target.allocators.size(); ++i) {

@@ -32,7 +32,8 @@ bool slots_are_complete(const allocators::Doors& doors) {
 
 class Finder {
  public:
-  Finder(std::int32_t pid, symbolize::DebugFiles& debug_files) : pid_(pid), debug_files_(debug_files) {}
+  Finder(HeapTarget& target, std::int32_t pid, symbolize::DebugFiles& debug_files)
+      : target_(target), pid_(pid), debug_files_(debug_files) {}
 
   void look_into(const CodeMapping& mapping) {
     const elf::ElfFile& file = mapping.module->file->elf();
@@ -40,11 +41,9 @@ class Finder {
     std::optional<symbolize::DebugFile> twin;
     if (file.section(".symtab") == nullptr) twin = debug_files_.find(file, source_of(*mapping.module));
     allocators::Found found = allocators::find(file, twin ? &twin->file.elf() : nullptr);
-    for (std::string& note : found.notes) target.notes.push_back(fmt::format("{}: {}", file.name(), note));
+    for (std::string& note : found.notes) target_.notes.push_back(fmt::format("{}: {}", file.name(), note));
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
   }
-
-  HeapTarget target;
 
  private:
   symbolize::ModuleSource source_of(const CodeModule& module) const {
@@ -60,13 +59,13 @@ class Finder {
 
   void add(const CodeMapping& mapping, const allocators::Allocator& allocator) {
     const elf::ElfFile& file = mapping.module->file->elf();
-    if (target.allocators.size() == TRACER_ALLOCATORS) {
-      target.notes.push_back(fmt::format("{}: {} is not traced: {} allocators are traced already",
-                                         file.name(), allocator.label, TRACER_ALLOCATORS));
+    if (target_.allocators.size() == TRACER_ALLOCATORS) {
+      target_.notes.push_back(fmt::format("{}: {} is not traced: {} allocators are traced already",
+                                          file.name(), allocator.label, TRACER_ALLOCATORS));
       return;
     }
-    const auto number = static_cast<std::uint8_t>(target.allocators.size());
-    target.allocators.push_back(
+    const auto number = static_cast<std::uint8_t>(target_.allocators.size());
+    target_.allocators.push_back(
         {allocator.kind, allocator.label, file.name(), mapping.module->id, allocator.own_code});
     const auto doors = allocators::doors_of(file, allocator);
     const auto [start, end] = extent_of(file, mapping.bias);
@@ -85,27 +84,29 @@ class Finder {
       }
       hook.module_start = start;
       hook.module_end = end;
-      target.hooks.push_back(std::move(hook));
+      target_.hooks.push_back(std::move(hook));
     }
   }
 
+  HeapTarget& target_;
   std::int32_t pid_;
   symbolize::DebugFiles& debug_files_;
 };
 
 }  // namespace
 
-HeapTarget find_heap_target(std::int32_t pid, std::span<const CodeMapping> mappings,
-                            symbolize::DebugFiles& debug_files) {
-  Finder finder(pid, debug_files);
-  std::set<const CodeModule*> seen;
+bool find_more(HeapTarget& target, std::int32_t pid, std::span<const CodeMapping> mappings,
+               symbolize::DebugFiles& debug_files) {
+  Finder finder(target, pid, debug_files);
+  bool found = false;
   for (const CodeMapping& mapping : mappings) {
     if (mapping.module == nullptr || mapping.module->kind != profile::ModuleKind::kFile ||
-        !mapping.module->file || !seen.insert(mapping.module).second)
+        !mapping.module->file || !target.modules.insert(mapping.module).second)
       continue;
     finder.look_into(mapping);
+    found = true;
   }
-  return std::move(finder.target);
+  return found;
 }
 
 }  // namespace fathom::capture

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,11 +26,13 @@ struct HeapTarget {
   };
   std::vector<AllocatorOfModule> allocators;  // Hook::allocator is the place in here
   std::vector<inject::Hook> hooks;
-  std::vector<std::string> notes;  // what is there and cannot be traced, and why
+  std::vector<std::string> notes;       // what is there and cannot be traced, and why
+  std::set<const CodeModule*> modules;  // that were looked into
 };
 
-// `mappings`: the executable ones of the process.
-HeapTarget find_heap_target(std::int32_t pid, std::span<const CodeMapping> mappings,
-                            symbolize::DebugFiles& debug_files);
+// Adds what is in modules of `mappings`, the executable ones of the process, that were not looked into yet:
+// all at first, later those that the program has loaded since. True if there was such a module.
+bool find_more(HeapTarget& target, std::int32_t pid, std::span<const CodeMapping> mappings,
+               symbolize::DebugFiles& debug_files);
 
 }  // namespace fathom::capture

@@ -54,6 +54,12 @@ unwind::AddressSpace space_of(std::span<const CodeMapping> mappings) {
   return space;
 }
 
+symbolize::Options symbol_options(const HeapTracingOptions& options) {
+  symbolize::Options symbols;
+  symbols.symbol_directory = options.symbol_directory;
+  return symbols;
+}
+
 }  // namespace
 
 HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context)
@@ -61,6 +67,7 @@ HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, co
       options_(options),
       context_(context),
       inner_threads_(pid),
+      debug_files_(symbol_options(options)),
       programs_executed_(context.processes.programs_executed(pid)) {}
 
 HeapTracing::~HeapTracing() {
@@ -81,11 +88,8 @@ Result<> HeapTracing::place() {
     return fail(ErrorKind::kUnsupported, "heap: this machine's time-stamp counter is not constant",
                 "a machine whose /proc/cpuinfo has constant_tsc and nonstop_tsc");
   if (auto possible = inject::Tracer::check(pid_); !possible) return possible;
-  symbolize::Options symbols;
-  symbols.symbol_directory = options_.symbol_directory;
-  symbolize::DebugFiles debug_files(symbols);
-  target_ = find_heap_target(pid_, context_.processes.mappings(pid_), debug_files);
-  notes_ = target_.notes;
+  find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_);
+  notes_ = std::exchange(target_.notes, {});
   if (target_.hooks.empty())
     return fail(ErrorKind::kNotFound,
                 fmt::format("heap: process {} has no allocator that is known by name", pid_),
@@ -114,33 +118,58 @@ Result<> HeapTracing::place() {
   return {};
 }
 
-void HeapTracing::add_rows(const profile::Heap& heap, const std::vector<inject::PlannedHook>& planned) {
+// The allocators that have no row yet, and these hooks.
+void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
   profile::Profile& profile = context_.profile;
-  rows_.emplace(profile, heap);
-  std::vector<profile::HeapAllocatorId> allocators;
-  for (const auto& allocator : target_.allocators) {
+  while (allocator_rows_.size() < target_.allocators.size()) {
+    const auto& allocator = target_.allocators[allocator_rows_.size()];
     const profile::HeapAllocatorId row{static_cast<std::uint32_t>(profile.heap.allocators.size())};
     profile.heap.allocators.push_back({context_.builder.string(allocator.label), allocator.module});
-    rows_->allocator(static_cast<std::uint32_t>(allocators.size()), row);
-    allocators.push_back(row);
+    rows_->allocator(static_cast<std::uint32_t>(allocator_rows_.size()), row);
+    allocator_rows_.push_back(row);
   }
   for (const inject::PlannedHook& hook : planned) {
     profile::HeapHook row;
-    row.allocator = allocators[hook.hook.allocator];
+    row.allocator = allocator_rows_[hook.hook.allocator];
     row.function = context_.builder.string(hook.hook.name);
     row.door = hook.door == TRACER_DOOR_SLOT    ? profile::HeapDoor::kSlot
                : hook.door == TRACER_DOOR_ENTRY ? profile::HeapDoor::kEntry
                                                 : profile::HeapDoor::kNone;
-    if (hook.door == TRACER_DOOR_NONE) row.note = context_.builder.string(hook.text);
+    if (hook.door == TRACER_DOOR_NONE) {
+      row.note = context_.builder.string(hook.text);
+      notes_.push_back(fmt::format("heap: {}", hook.text));
+    }
     profile.heap.hooks.push_back(row);
   }
 }
 
+void HeapTracing::expect_tracer_code() {
+  const tracer_shared& shared = tracer_->shared();
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(shared.own_count, TRACER_OWN_MAPPINGS); ++i)
+    context_.processes.expect_tracer(pid_, shared.own[i].address,
+                                     shared.own[i].address + shared.own[i].bytes);
+}
+
+// A library that was loaded meanwhile may hold an allocator of its own.
+void HeapTracing::hook_new_modules() {
+  const std::size_t known = target_.hooks.size();
+  if (!find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_)) return;
+  for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
+  if (target_.hooks.size() == known) return;
+  const auto planned =
+      tracer_->plan({target_.hooks.begin() + static_cast<std::ptrdiff_t>(known), target_.hooks.end()});
+  if (auto hooked = tracer_->hook(planned); !hooked) {
+    notes_.push_back(
+        fmt::format("heap: what was loaded during the recording is not traced: {}", hooked.error().message));
+    return;
+  }
+  stops_ = tracer_->stops();
+  expect_tracer_code();
+  add_rows(planned);
+}
+
 Result<> HeapTracing::hook() {
   const auto planned = tracer_->plan(target_.hooks);
-  for (const inject::PlannedHook& hook : planned) {
-    if (hook.door == TRACER_DOOR_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
-  }
   const bool exact = options_.mode == Heap::kExact;
   profile::Heap heap;
   const profile::ThreadId main_thread = context_.processes.thread_row(pid_, pid_);
@@ -152,12 +181,10 @@ Result<> HeapTracing::hook() {
   __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
   if (auto hooked = tracer_->hook(planned); !hooked) return hooked;
   stops_ = tracer_->stops();
-  const tracer_shared& shared = tracer_->shared();
-  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(shared.own_count, TRACER_OWN_MAPPINGS); ++i)
-    context_.processes.expect_tracer(pid_, shared.own[i].address,
-                                     shared.own[i].address + shared.own[i].bytes);
+  expect_tracer_code();
   heap.start_ns = heap.end_ns = last_publish_ns_ = monotonic_ns();
-  add_rows(heap, planned);
+  rows_.emplace(context_.profile, heap);
+  add_rows(planned);
   mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, target_, heap);
   return {};
 }
@@ -207,6 +234,7 @@ void HeapTracing::resolve_new() {
 
 void HeapTracing::refresh() {
   if (ended_) return;
+  hook_new_modules();
   for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
     notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
   resolve_new();

@@ -70,7 +70,9 @@ class HeapTracing {
   HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context);
   Result<> place();
   Result<> hook();
-  void add_rows(const profile::Heap& heap, const std::vector<inject::PlannedHook>& planned);
+  void add_rows(const std::vector<inject::PlannedHook>& planned);
+  void expect_tracer_code();
+  void hook_new_modules();
   void collect();  // the thread
   struct Drained {
     std::uint64_t events;
@@ -86,7 +88,9 @@ class HeapTracing {
   HeapTracingOptions options_;
   HeapContext context_;
   process::InnerThreads inner_threads_;
+  symbolize::DebugFiles debug_files_;
   HeapTarget target_;
+  std::vector<profile::HeapAllocatorId> allocator_rows_;  // of target_.allocators
   std::vector<std::string> notes_;
   std::optional<inject::Tracer> tracer_;
   std::unique_ptr<TracerTables> tables_;
