@@ -105,7 +105,9 @@ TEST_F(HeapTruth, ARunningProgramToTheByte) {
 TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
   FATHOM_NEEDS_BPF();
   const Outcome outcome =
-      fathom({"record", "--heap=exact", "-o", recording_, "--", LATE_ALLOCATOR, "libjemalloc.so.2"});
+      fathom({"record", "--heap=exact", "-o", recording_, "--", LATE_ALLOCATOR, "libjemalloc.so.2"},
+             // Its thread-local memory wants room that programs do not keep for late libraries.
+             {.environment = {"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000"}});
   if (outcome.exit_status == 77) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
