@@ -50,6 +50,7 @@ class HeapSoak : public testing::Test {
 
 TEST_F(HeapSoak, RedisUnderLoadFailsNoRequest) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const auto server_path = find_redis_server(folder_.path());
   if (!server_path) GTEST_SKIP() << "needs redis-tools, which is not installed";
   FATHOM_NEEDS_PROGRAM("redis-benchmark");
@@ -68,6 +69,7 @@ TEST_F(HeapSoak, RedisUnderLoadFailsNoRequest) {
 
 TEST_F(HeapSoak, ARustNodeUnderLoadFailsNoRequest) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const auto program = find_anvil();
   if (!program) GTEST_SKIP() << "needs anvil, in PATH or named by ANVIL";
   const Anvil node(*program, 18547);
@@ -92,6 +94,7 @@ TEST_F(HeapSoak, ARustNodeUnderLoadFailsNoRequest) {
 
 TEST_F(HeapSoak, ForksThreadsSignalsAndLibrariesGoOn) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const int times = cycles(4);
   Running target({TORTURE, std::to_string(times * 2 + 4), TORTURE_PLUGIN});
   pause_ms(500);
@@ -108,6 +111,7 @@ TEST_F(HeapSoak, ForksThreadsSignalsAndLibrariesGoOn) {
 
 TEST_F(HeapSoak, AProfilerKilledAtAnyMomentLeavesAProcessThatCanBeRestored) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Running target({KNOWN_HEAP, "1000000000", "3"});
   pause_ms(300);
   const std::string before = code_of(target.pid());
@@ -130,6 +134,7 @@ TEST_F(HeapSoak, AProfilerKilledAtAnyMomentLeavesAProcessThatCanBeRestored) {
 
 TEST_F(HeapSoak, ATargetKilledAtAnyMomentLeavesAFile) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   std::mt19937 random(8);
   for (int i = 0; i < cycles(6); ++i) {
     Running target({KNOWN_HEAP, "1000000000", "3"});

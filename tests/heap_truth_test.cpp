@@ -70,6 +70,7 @@ class HeapTruth : public testing::Test {
 
 TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "2000", "1"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
@@ -80,6 +81,7 @@ TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
 
 TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "4000", "4"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_equal(HeapAnswer(recording_), Truth(outcome));
@@ -87,6 +89,7 @@ TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
 
 TEST_F(HeapTruth, AStaticProgramToTheByte) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
       fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP_STATIC, "1000", "2"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
@@ -95,6 +98,7 @@ TEST_F(HeapTruth, AStaticProgramToTheByte) {
 
 TEST_F(HeapTruth, ARunningProgramToTheByte) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = attach({KNOWN_HEAP, "3000", "4"}, {"--heap=exact"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
@@ -104,6 +108,7 @@ TEST_F(HeapTruth, ARunningProgramToTheByte) {
 
 TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
       fathom({"record", "--heap=exact", "-o", recording_, "--", LATE_ALLOCATOR, "libjemalloc.so.2"},
              // Its thread-local memory wants room that programs do not keep for late libraries.
@@ -120,6 +125,7 @@ TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
 // 3.29 standard deviations: one wrong alarm in a thousand.
 TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom(
       {"record", "--heap", "--heap-interval", "65536", "-o", recording_, "--", KNOWN_HEAP, "60000", "2"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
@@ -148,6 +154,7 @@ double heaptrack_says(const std::string& text, const std::string& key) {
 
 TEST_F(HeapTruth, HeaptrackAgrees) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   FATHOM_NEEDS_PROGRAM("heaptrack");
   FATHOM_NEEDS_PROGRAM("jq");
   std::ofstream(folder_ / "input.json") << [] {
@@ -179,6 +186,7 @@ TEST_F(HeapTruth, HeaptrackAgrees) {
 
 TEST_F(HeapTruth, LeavesTheProgramAsItWas) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Running target({KNOWN_HEAP, "100000000", "3"});
   pause_ms(300);
   const std::string before = code_of(target.pid());
@@ -196,6 +204,7 @@ TEST_F(HeapTruth, LeavesTheProgramAsItWas) {
 
 TEST_F(HeapTruth, AKilledProfilerIsTakenOutByDetach) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Running target({KNOWN_HEAP, "100000000", "3"});
   pause_ms(300);
   const std::string before = code_of(target.pid());
@@ -217,6 +226,7 @@ TEST_F(HeapTruth, AKilledProfilerIsTakenOutByDetach) {
 
 TEST_F(HeapTruth, ASecondProfilerIsRefused) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Running target({KNOWN_HEAP, "100000000", "2"});
   pause_ms(200);
   Running recorder = start_recording(recording_, {"--heap", "-p", std::to_string(target.pid())});
@@ -231,6 +241,7 @@ TEST_F(HeapTruth, ASecondProfilerIsRefused) {
 
 TEST_F(HeapTruth, ADryRunChangesNothing) {
   FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
   const Running target({KNOWN_HEAP, "100000000", "2"});
   pause_ms(200);
   const std::string before = code_of(target.pid());

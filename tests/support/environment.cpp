@@ -2,7 +2,10 @@
 
 #include <linux/bpf.h>
 #include <linux/perf_event.h>
+#include <signal.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
@@ -10,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 
@@ -54,6 +58,27 @@ std::optional<std::string> why_no_perf_event() {
   const Fd event = open_cpu_clock(0, -1, false);
   if (event) return std::nullopt;
   return "opening an event for an own thread: " + std::string(std::strerror(errno));
+}
+
+std::optional<std::string> why_no_heap_tracing() {
+  std::ifstream cpus("/proc/cpuinfo");
+  std::string flags;
+  while (std::getline(cpus, flags) && !flags.starts_with("flags")) {
+  }
+  if (flags.find(" constant_tsc") == std::string::npos || flags.find(" nonstop_tsc") == std::string::npos)
+    return "the time-stamp counter is not constant";
+  const pid_t child = fork();
+  if (child < 0) return "fork: " + std::string(std::strerror(errno));
+  if (child == 0) {
+    pause();
+    _exit(0);
+  }
+  const bool allowed = ptrace(PTRACE_SEIZE, child, nullptr, nullptr) == 0;
+  const int error = errno;
+  kill(child, SIGKILL);
+  waitpid(child, nullptr, 0);
+  if (allowed) return std::nullopt;
+  return "tracing an own child: " + std::string(std::strerror(error));
 }
 
 std::optional<std::string> find_program(const std::string& name) {

@@ -13,6 +13,8 @@ namespace fathom::support {
 std::optional<std::string> why_no_bpf();
 // The reason why a process may not even sample its own children's user code, or nothing.
 std::optional<std::string> why_no_perf_event();
+// The reason why the heap of an own child may not be traced, or nothing.
+std::optional<std::string> why_no_heap_tracing();
 // The path of a program that is installed, or nothing.
 std::optional<std::string> find_program(const std::string& name);
 // redis-server, also where only redis-tools is installed, which has the program under another name; the link
@@ -39,5 +41,7 @@ class TempDir {
   if (const auto why = ::fathom::support::why_no_bpf()) GTEST_SKIP() << "needs BPF: " << *why
 #define FATHOM_NEEDS_PERF_EVENT() \
   if (const auto why = ::fathom::support::why_no_perf_event()) GTEST_SKIP() << "needs perf events: " << *why
+#define FATHOM_NEEDS_HEAP_TRACING() \
+  if (const auto why = ::fathom::support::why_no_heap_tracing()) GTEST_SKIP() << "needs to trace: " << *why
 #define FATHOM_NEEDS_PROGRAM(name) \
   if (!::fathom::support::find_program(name)) GTEST_SKIP() << "needs " << (name) << ", which is not installed"
