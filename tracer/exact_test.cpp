@@ -388,10 +388,13 @@ asm(".text\n"
 void call_with_registers(std::uint64_t function, Registers& registers) {
   const std::uint64_t sizes[9] = {2, 3, 24, 5, 6, 7, 8, 9, 10};
   for (int i = 0; i < 9; ++i) registers.before[i] = sizes[i];
+  std::uint64_t* words =
+      registers.before;  // in rdi, and the function in rax: no other operand may be lost on the way
   asm volatile(
+      "sub $128, %%rsp\n"  // the red zone
       "push %%rbx\n push %%rbp\n push %%r12\n push %%r13\n push %%r14\n push %%r15\n"
-      "mov %0, %%r13\n mov %1, %%r14\n"
-      "mov %%rsp, %%r15\n sub $256, %%rsp\n and $-16, %%rsp\n"
+      "mov %%rdi, %%r13\n mov %%rax, %%r14\n"
+      "mov %%rsp, %%r15\n and $-16, %%rsp\n"
       "mov 0(%%r13), %%rdx\n mov 8(%%r13), %%rcx\n mov 16(%%r13), %%rsi\n mov 24(%%r13), %%rdi\n"
       "mov 32(%%r13), %%r8\n mov 40(%%r13), %%r9\n mov 48(%%r13), %%rbx\n mov 56(%%r13), %%rbp\n"
       "mov 64(%%r13), %%r12\n"
@@ -401,9 +404,10 @@ void call_with_registers(std::uint64_t function, Registers& registers) {
       "mov %%r12, 136(%%r13)\n"
       "mov %%r15, %%rsp\n"
       "pop %%r15\n pop %%r14\n pop %%r13\n pop %%r12\n pop %%rbp\n pop %%rbx\n"
+      "add $128, %%rsp\n"
+      : "+D"(words), "+a"(function)
       :
-      : "r"(&registers), "r"(function)
-      : "rax", "rcx", "rdx", "rsi", "rdi", "r8", "r9", "r10", "r11", "memory", "cc");
+      : "rcx", "rdx", "rsi", "r8", "r9", "r10", "r11", "memory", "cc");
 }
 
 TEST_F(ExactMode, RegistersSurviveThatTheOriginalLeavesAlone) {
