@@ -122,16 +122,25 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
 void HeapSums::find_peak(const Selection& selection) {
   const HeapTables& heap = profile_.heap;
   peak_.sites.resize(heap.sites.size());
+  // Of the largest heap what was live at its peak; of the others what was live then, to the end of a slice.
+  const auto largest_heap =
+      std::max_element(heap.heaps.begin(), heap.heaps.end(),
+                       [](const Heap& a, const Heap& b) { return a.peak_bytes < b.peak_bytes; });
   if (!selection.from_ns && !selection.to_ns && !heap.summaries.empty()) {
     peak_.exact = true;
+    peak_.time_ns = largest_heap->peak_ns;
+    const HeapId largest{static_cast<std::uint32_t>(largest_heap - heap.heaps.begin())};
     for (const HeapSummary& row : heap.summaries)
-      if (taken_[row.site.value] != 0) peak_.sites[row.site.value].add(amounts(row.peak, row.peak_variance));
-    double most = -1;
-    for (const Heap& row : heap.heaps)
-      if (row.peak_bytes > most) {
-        most = row.peak_bytes;
-        peak_.time_ns = row.peak_ns;
-      }
+      if (taken_[row.site.value] != 0 && heap.sites[row.site.value].heap == largest)
+        peak_.sites[row.site.value].add(amounts(row.peak, row.peak_variance));
+    for (const HeapRow& row : heap.rows) {
+      const HeapSlice& slice = heap.slices[row.slice.value];
+      if (slice.heap == largest || slice.start_ns > peak_.time_ns || taken_[row.site.value] == 0) continue;
+      HeapAmounts& site = peak_.sites[row.site.value];
+      site.add(amounts(row.allocated, row.allocated_variance));
+      site = difference(site, amounts(row.freed, row.freed_variance));
+      peak_.exact = false;
+    }
   } else {
     // Of each heap the slice inside of the window at whose end most is live; then all that came before it.
     std::vector<const HeapSlice*> fullest(heap.heaps.size());
@@ -153,9 +162,9 @@ void HeapSums::find_peak(const Selection& selection) {
       site.add(amounts(row.allocated, row.allocated_variance));
       site = difference(site, amounts(row.freed, row.freed_variance));
     }
-    for (HeapAmounts& site : peak_.sites)
-      for (HeapAmount* amount : {&site.blocks, &site.bytes}) amount->value = std::max(0.0, amount->value);
   }
+  for (HeapAmounts& site : peak_.sites)
+    for (HeapAmount* amount : {&site.blocks, &site.bytes}) amount->value = std::max(0.0, amount->value);
   for (const HeapAmounts& site : peak_.sites) peak_.total.add(site);
 }
 

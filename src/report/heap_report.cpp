@@ -77,7 +77,6 @@ std::vector<HeapAllocatorRow> allocators_of(const Profile& profile, const HeapSu
   for (std::size_t i = 0; i < rows.size(); ++i) {
     rows[i].label = i == 0 ? "(unknown allocator)" : std::string(profile.strings[heap.allocators[i].label]);
     rows[i].module = profile.strings[profile.modules[heap.allocators[i].module.value].name];
-    used[i] = i != 0;
   }
   for (std::uint32_t i = 0; i < heap.sites.size(); ++i) {
     const std::uint32_t allocator = heap.sites[i].allocator.value;
@@ -196,14 +195,13 @@ std::string top_of(const HeapReport& report, const std::function<HeapAmount(cons
 }
 
 std::string sentence_of_method(const HeapReport& report) {
-  std::string text = report.exact && report.sampled ? "The heap was traced, in part by samples"
-                     : report.exact                 ? "Every call of the allocators was recorded"
-                                                    : "The heap was sampled";
-  if (report.sampled && report.mean_bytes != 0)
-    text += fmt::format(", one byte in {} ", bytes(static_cast<double>(report.mean_bytes)));
-  while (text.ends_with(' ')) text.pop_back();
-  if (report.sampled) text += "; ± is the 95 % interval";
-  return text + (report.from_start ? ", from the start of the program." : ".");
+  const std::string_view start = report.from_start ? " from the start of the program" : "";
+  if (!report.sampled) return fmt::format("Every call of the allocators was recorded{}.", start);
+  std::string text =
+      fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
+  if (report.mean_bytes != 0)
+    text += fmt::format(", one byte in {}", bytes(static_cast<double>(report.mean_bytes)));
+  return text + "; ± is the 95 % interval.";
 }
 
 void summarize(const Profile& profile, HeapReport& report) {
@@ -310,9 +308,14 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   const HeapSums sums(profile, selection);
   HeapReport report;
   report.from_start = true;
-  for (const Heap& heap : profile.heap.heaps) {
-    (heap.mode == HeapMode::kExact ? report.exact : report.sampled) = true;
+  // A heap in which nothing happened says nothing about how sure the rest is.
+  std::vector<char> used(profile.heap.heaps.size(), profile.heap.sites.empty() ? 1 : 0);
+  for (const HeapRow& row : profile.heap.rows) used[profile.heap.sites[row.site.value].heap.value] = 1;
+  for (std::size_t i = 0; i < used.size(); ++i) {
+    const Heap& heap = profile.heap.heaps[i];
     report.from_start = report.from_start && heap.from_start;
+    if (used[i] == 0) continue;
+    (heap.mode == HeapMode::kExact ? report.exact : report.sampled) = true;
     report.mean_bytes = std::max(report.mean_bytes, heap.mean_bytes);
   }
   report.temporary_is_brief = report.sampled;

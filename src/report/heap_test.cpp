@@ -92,6 +92,31 @@ TEST(HeapMetrics, PeakOfAKilledRecordingIsThatOfTheFullestSlice) {
   EXPECT_EQ(sums.peak().time_ns, profile.heap.slices[2].end_ns);
 }
 
+TEST(HeapMetrics, PeakOfTwoHeapsIsThatOfTheLargerAndWhatTheOtherHadThen) {
+  profile::Profile profile = small_heap().profile;
+  auto& heap = profile.heap;
+  heap.heaps.push_back(heap.heaps[0]);
+  heap.heaps[1].peak_bytes = 500;
+  heap.sites.push_back({{1}, {1}, {0}, profile::kNoThread, 1});
+  const profile::HeapSiteId mapped{static_cast<std::uint32_t>(heap.sites.size() - 1)};
+  for (std::uint32_t second = 0; second < 3; ++second) {
+    profile::HeapSlice slice = heap.slices[second];
+    slice.heap = {1};
+    heap.slices.push_back(slice);
+    profile::HeapRow row;
+    row.slice = {3 + second};
+    row.site = mapped;
+    row.allocated = {1, 100};
+    heap.rows.push_back(row);
+  }
+  heap.summaries.push_back({mapped, {5, 500}, {}, 0});
+  ASSERT_TRUE(profile::check(profile));
+  const HeapSums sums(profile, {});
+  EXPECT_EQ(sums.peak().sites[mapped.value].bytes.value, 200);  // 1.5 s: two of its slices had begun
+  EXPECT_EQ(sums.peak().total.bytes.value, 7'001'960 + 200);
+  EXPECT_FALSE(sums.peak().exact);
+}
+
 TEST(HeapMetrics, WindowsSideBySideAddUpToTheWhole) {
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE(seed);
