@@ -19,19 +19,18 @@ using testing::TestTarget;
 class WaitingChild {
  public:
   explicit WaitingChild(const std::function<void()>& before = [] {}) {
-    int ends[2];
-    if (::pipe(ends) != 0) std::abort();
+    int ready[2], never[2];
+    if (::pipe(ready) != 0 || ::pipe(never) != 0) std::abort();
     pid_ = ::fork();
+    char byte = 0;
     if (pid_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       before();
-      [[maybe_unused]] const auto written = ::write(ends[1], "", 1);
-      char byte;
-      for (;;) [[maybe_unused]] const auto got = ::read(ends[0], &byte, 1);
+      [[maybe_unused]] const auto written = ::write(ready[1], &byte, 1);
+      for (;;) [[maybe_unused]] const auto got = ::read(never[0], &byte, 1);
     }
-    char byte;
-    [[maybe_unused]] const auto got = ::read(ends[0], &byte, 1);
-    ::close(ends[0]), ::close(ends[1]);
+    [[maybe_unused]] const auto got = ::read(ready[0], &byte, 1);
+    for (const int fd : {ready[0], ready[1], never[0], never[1]}) ::close(fd);
   }
   ~WaitingChild() { ::kill(pid_, SIGKILL), ::waitpid(pid_, nullptr, 0); }
   int pid() const { return pid_; }

@@ -21,7 +21,9 @@
 namespace fathom::inject {
 namespace {
 
-constexpr std::uint64_t kPatienceNs = 2'000'000'000;    // for a thread to stop
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;  // for a thread to stop
+// And at least so often looked at: a machine that itself stood still makes any time pass at once.
+constexpr std::uint64_t kPatienceLooks = 1000;
 constexpr std::uint64_t kLookForAbsentNs = 20'000'000;  // after which we ask why one has not
 constexpr int kSyscallStop = SIGTRAP | 0x80;            // with PTRACE_O_TRACESYSGOOD
 constexpr timespec kPause = {.tv_sec = 0, .tv_nsec = 20'000};
@@ -146,7 +148,7 @@ Result<> StoppedThreads::interrupt_and_wait(const std::vector<int>& tids) {
     if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) == 0) waiting.push_back(tid);
   std::sort(waiting.begin(), waiting.end());
 
-  std::uint64_t progress_ns = monotonic_ns();
+  std::uint64_t progress_ns = monotonic_ns(), looks = 0;
   while (!waiting.empty()) {
     int status = 0;
     // Not blocking: a thread that calls exec makes us its last obstacle, and waiting for it alone would be
@@ -154,12 +156,12 @@ Result<> StoppedThreads::interrupt_and_wait(const std::vector<int>& tids) {
     const pid_t tid = ::waitpid(-1, &status, __WALL | __WNOTHREAD | WNOHANG);
     if (tid > 0) {
       took_note(tid, status, waiting);
-      progress_ns = monotonic_ns();
+      progress_ns = monotonic_ns(), looks = 0;
       continue;
     }
     if (tid < 0 && errno == ECHILD) break;  // all have ended
     const auto waited = monotonic_ns() - progress_ns;
-    if (waited > kPatienceNs)
+    if (waited > kPatienceNs && ++looks > kPatienceLooks)
       return fail(ErrorKind::kSystem, fmt::format("process {}: {} threads did not stop, the first is {}",
                                                   pid_, waiting.size(), waiting[0]));
     if (waited > kLookForAbsentNs) look_for_absent(waiting);
