@@ -143,8 +143,9 @@ enum class HeapHistogramKind : std::uint8_t {
   kLifetime,  // ns, of freed blocks
   kAge,       // ns, of blocks that are live at the end
 };
-// So many blocks of the site had a size, lifetime or age of 2^(bucket - 1) up to less than 2^bucket; bucket 0
-// is 0. At most 64.
+// The bytes of sizes and lifetimes are estimated from those of the site (exact where its blocks have one
+// size); those of ages are not. So many blocks of the site had a size, lifetime or age of 2^(bucket - 1) up
+// to less than 2^bucket; bucket 0 is 0. At most 64.
 struct HeapHistogram {
   HeapSiteId site;
   HeapHistogramKind kind = HeapHistogramKind::kSize;

@@ -21,7 +21,7 @@ struct HugePages {
   HugePages(const HugePages<Other>&) {}
 
   T* allocate(std::size_t count) {
-    if (count * sizeof(T) < kHugePage)
+    if (!is_large(count))
       return static_cast<T*>(::operator new (count * sizeof(T), std::align_val_t{alignof(T)}));
     const std::size_t bytes = rounded(count);
     void* memory = ::operator new (bytes, std::align_val_t{kHugePage});
@@ -29,7 +29,7 @@ struct HugePages {
     return static_cast<T*>(memory);
   }
   void deallocate(T* memory, std::size_t count) {
-    if (count * sizeof(T) < kHugePage)
+    if (!is_large(count))
       ::operator delete (memory, std::align_val_t{alignof(T)});
     else
       ::operator delete (memory, std::align_val_t{kHugePage});
@@ -37,6 +37,8 @@ struct HugePages {
   bool operator==(const HugePages&) const = default;
 
  private:
+  // Half of one is enough: the rest is there for growing.
+  static bool is_large(std::size_t count) { return count * sizeof(T) >= kHugePage / 2; }
   static std::size_t rounded(std::size_t count) {
     return (count * sizeof(T) + kHugePage - 1) / kHugePage * kHugePage;
   }

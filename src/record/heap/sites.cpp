@@ -41,7 +41,8 @@ std::uint32_t Sites::site(const SiteKey& wanted) {
   ids_.emplace(key, id);
   keys_.push_back(key);
   rows_.emplace_back();
-  cells_.resize(cells_.size() + 2);
+  totals_.emplace_back();
+  counts_.resize(counts_.size() + 2 * kBuckets);
   return id;
 }
 
@@ -64,22 +65,49 @@ void Sites::subtract_variance(std::uint32_t site, const Sum& variance, bool in_s
   if (in_slice) variances.churn.add(variance);
 }
 
-void Sites::more_cells(Cells& of) {
-  const std::uint32_t room = of.room == 0 ? 4 : of.room * 2u;  // 4, 8 ... 64
-  const auto log = static_cast<std::size_t>(bucket_of(room) - 1);
-  std::uint32_t start = 0;
-  if (!free_runs_[log].empty()) {
-    start = free_runs_[log].back();
-    free_runs_[log].pop_back();
-    std::fill_n(pool_.begin() + start, room, Sum{});
-  } else {
-    start = static_cast<std::uint32_t>(pool_.size());
-    pool_.resize(pool_.size() + room);
+void Sites::estimate(std::size_t at, double blocks) {
+  if (at >= estimates_.size()) estimates_.resize(counts_.size());
+  estimates_[at] += static_cast<float>(blocks);
+}
+
+double Sites::blocks_in(std::uint32_t site, Histogram kind, unsigned bucket) const {
+  const std::size_t at =
+      std::size_t{site} * 2 * kBuckets + static_cast<std::size_t>(kind) * kBuckets + bucket;
+  double blocks = counts_[at];
+  if (const auto carry = carries_.find(at); carry != carries_.end()) blocks += 4294967296.0 * carry->second;
+  if (at < estimates_.size()) blocks += static_cast<double>(estimates_[at]);
+  return blocks;
+}
+
+std::vector<std::pair<unsigned, Sum>> Sites::histogram(std::uint32_t site, Histogram kind) const {
+  const auto middle = [kind](unsigned bucket) {
+    return kind == Histogram::kLifetime ? 1
+           : bucket == 0                ? 0
+                                        : 1.5 * std::ldexp(1.0, static_cast<int>(bucket) - 1);
+  };
+  std::vector<std::pair<unsigned, Sum>> rows;
+  double weights = 0;
+  for (unsigned bucket = 0; bucket < kBuckets; ++bucket) {
+    const double blocks = blocks_in(site, kind, bucket);
+    if (blocks == 0) continue;
+    rows.push_back({bucket, {blocks, blocks * middle(bucket)}});
+    weights += blocks * middle(bucket);
   }
-  std::copy_n(pool_.begin() + of.start, of.used, pool_.begin() + start);
-  if (of.room != 0) free_runs_[static_cast<std::size_t>(bucket_of(of.room) - 1)].push_back(of.start);
-  of.start = start;
-  of.room = static_cast<std::uint8_t>(room);
+  const Sum all = kind == Histogram::kSize ? allocated(site) : freed(site);
+  for (auto& row : rows) row.second.bytes = weights > 0 ? all.bytes * (row.second.bytes / weights) : 0;
+  return rows;
+}
+
+Sum Sites::allocated(std::uint32_t site) const {
+  Sum sum = totals_[site].allocated;
+  sum.add(rows_[site].allocated);
+  return sum;
+}
+
+Sum Sites::freed(std::uint32_t site) const {
+  Sum sum = totals_[site].freed;
+  sum.add(rows_[site].freed);
+  return sum;
 }
 
 SiteVariances& Sites::variance_of(std::uint32_t site) {
@@ -90,6 +118,8 @@ SiteVariances& Sites::variance_of(std::uint32_t site) {
 void Sites::next_slice(std::uint64_t ticks) {
   for (const std::uint32_t site : changed_) {
     Row& row = rows_[site];
+    totals_[site].allocated.add(row.allocated);
+    totals_[site].freed.add(row.freed);
     row.allocated = row.freed = row.temporary = row.brief = {};
     row.changed = false;
     if (site < variances_.size()) {
@@ -102,11 +132,10 @@ void Sites::next_slice(std::uint64_t ticks) {
 }
 
 std::uint64_t Sites::memory_bytes() const {
-  std::uint64_t runs = 0;
-  for (const auto& run : free_runs_) runs += run.capacity() * sizeof(std::uint32_t);
   return keys_.capacity() * sizeof(SiteKey) + rows_.capacity() * sizeof(Row) +
-         cells_.capacity() * sizeof(Cells) + pool_.capacity() * sizeof(Sum) +
-         variances_.capacity() * sizeof(SiteVariances) + changed_.capacity() * 4 + ids_.size() * 48 + runs;
+         totals_.capacity() * sizeof(Totals) + counts_.capacity() * sizeof(std::uint32_t) +
+         estimates_.capacity() * sizeof(float) + variances_.capacity() * sizeof(SiteVariances) +
+         changed_.capacity() * 4 + (ids_.size() + carries_.size()) * 48;
 }
 
 }  // namespace fathom::record::heap

@@ -8,9 +8,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "record/heap/huge_pages.h"
@@ -65,6 +65,9 @@ inline unsigned bucket_of(std::uint64_t value) {
 
 class Sites {
  public:
+  // Sizes and lifetimes of 2^47 and more (128 TiB, 39 hours) share the last bucket.
+  static constexpr unsigned kBuckets = 49;
+
   // Beyond half of `max_sites` threads are no longer told apart, beyond all of it nor are stacks.
   Sites(std::uint32_t max_sites, bool by_thread);
 
@@ -83,7 +86,7 @@ class Sites {
     row.live.add(sum);
     row.allocated.add(sum);
     if (weight.variance.blocks != 0) add_variance(site, weight.variance);
-    count(site, Histogram::kSize, size, sum);
+    count(site, Histogram::kSize, size, sum.blocks);
     live_.add(sum);
     if (live_.bytes <= slice_peak_.sum.bytes) return;
     slice_peak_ = {live_, ticks};
@@ -106,21 +109,16 @@ class Sites {
     if (freed.lifetime_ns < kBriefNs) row.brief.add(sum);
     row.longest_ticks = std::max(row.longest_ticks, freed.lifetime_ticks);
     if (weight.variance.blocks != 0) subtract_variance(site, weight.variance, freed.in_slice);
-    count(site, Histogram::kLifetime, freed.lifetime_ns, sum);
+    count(site, Histogram::kLifetime, freed.lifetime_ns, sum.blocks);
     live_.subtract(sum);
   }
-  // Brings what an allocation, or a free, changes of a site into the cache, some 50 events before it is
-  // needed.
-  void prefetch(std::uint32_t site, Histogram kind) const {
+  // Brings a site into the cache, some 50 events before it is needed.
+  [[gnu::always_inline]] void prefetch(std::uint32_t site, Histogram kind) const {
     __builtin_prefetch(&rows_[site], 1);
     if (kind == Histogram::kLifetime) __builtin_prefetch(&rows_[site].at_peak, 1);
-    __builtin_prefetch(&cells(site, kind));
   }
-  // After that, its place in a histogram.
-  void prefetch(std::uint32_t site, Histogram kind, std::uint64_t value) const {
-    const Cells& of = cells(site, kind);
-    const std::uint8_t cell = of.number[std::min(bucket_of(value), kBuckets - 1)];
-    if (cell != 0) __builtin_prefetch(&pool_[of.start + cell - 1], 1);
+  [[gnu::always_inline]] void prefetch(std::uint32_t site, Histogram kind, std::uint64_t value) const {
+    __builtin_prefetch(&counts_[place(site, kind, value)], 1);
   }
 
   std::uint32_t size() const { return static_cast<std::uint32_t>(keys_.size()); }
@@ -156,12 +154,14 @@ class Sites {
     return rows_[site].epoch == epoch_ ? variances(site).peak : variances(site).live;
   }
   std::uint64_t longest_ticks(std::uint32_t site) const { return rows_[site].longest_ticks; }
-  // visit(bucket, Sum) for each bucket that is not empty, in their order.
+  Sum allocated(std::uint32_t site) const;
+  Sum freed(std::uint32_t site) const;
+  // visit(bucket, Sum) for each bucket that is not empty, in their order. The bytes are an estimate that adds
+  // up to what the site really has: of sizes by the middle of each bucket, so exact if all blocks are of one;
+  // of lifetimes by the mean size.
   template <class Visit>
   void for_each_bucket(std::uint32_t site, Histogram kind, const Visit& visit) const {
-    const Cells& of = cells(site, kind);
-    for (unsigned bucket = 0; bucket < kBuckets; ++bucket)
-      if (const std::uint8_t cell = of.number[bucket]; cell != 0) visit(bucket, pool_[of.start + cell - 1]);
+    for (const auto& [bucket, sum] : histogram(site, kind)) visit(bucket, sum);
   }
   std::uint64_t memory_bytes() const;
 
@@ -175,21 +175,9 @@ class Sites {
     std::uint64_t longest_ticks = 0;  // of all time
   };
   static_assert(sizeof(Row) == 128);
-  // Sizes and lifetimes of 2^47 and more (128 TiB, 39 hours) share the last bucket.
-  static constexpr unsigned kBuckets = 49;
-  // One histogram of one site. Most have one size and a few lifetimes: sums are handed out as they are
-  // needed, in runs that double.
-  struct alignas(64) Cells {
-    std::uint32_t start = 0;  // of the run in pool_
-    std::uint8_t used = 0, room = 0;
-    std::uint8_t number[kBuckets] = {};  // 1 + place in the run; 0: the bucket is empty
-  };
-  static_assert(sizeof(Cells) == 64);
-  Cells& cells(std::uint32_t site, Histogram kind) {
-    return cells_[std::size_t{site} * 2 + static_cast<std::size_t>(kind)];
-  }
-  const Cells& cells(std::uint32_t site, Histogram kind) const {
-    return cells_[std::size_t{site} * 2 + static_cast<std::size_t>(kind)];
+  std::size_t place(std::uint32_t site, Histogram kind, std::uint64_t value) const {
+    return std::size_t{site} * 2 * kBuckets + static_cast<std::size_t>(kind) * kBuckets +
+           std::min(bucket_of(value), kBuckets - 1);
   }
 
   Row& touch(std::uint32_t site) {
@@ -202,18 +190,21 @@ class Sites {
     return row;
   }
   void keep_peak(std::uint32_t site, Row& row);
-  void count(std::uint32_t site, Histogram kind, std::uint64_t value, Sum sum) {
-    Cells& of = cells(site, kind);
-    std::uint8_t& cell = of.number[std::min(bucket_of(value), kBuckets - 1)];
-    if (cell == 0) {
-      if (of.used == of.room) more_cells(of);
-      cell = ++of.used;
+  // Numbers of blocks only, in 4 bytes each: with their bytes, histograms took most of the memory that an
+  // event waits for.
+  void count(std::uint32_t site, Histogram kind, std::uint64_t value, double blocks) {
+    const std::size_t at = place(site, kind, value);
+    if (blocks == 1) {
+      if (++counts_[at] == 0) ++carries_[at];
+    } else {
+      estimate(at, blocks);
     }
-    pool_[of.start + cell - 1].add(sum);
   }
+  void estimate(std::size_t at, double blocks);
+  double blocks_in(std::uint32_t site, Histogram kind, unsigned bucket) const;
+  std::vector<std::pair<unsigned, Sum>> histogram(std::uint32_t site, Histogram kind) const;
   void add_variance(std::uint32_t site, const Sum& variance);
   void subtract_variance(std::uint32_t site, const Sum& variance, bool in_slice);
-  void more_cells(Cells& of);
   SiteVariances& variance_of(std::uint32_t site);
 
   static const SiteVariances kNoVariances;
@@ -227,10 +218,14 @@ class Sites {
   std::unordered_map<SiteKey, std::uint32_t, KeyHash> ids_;
   std::vector<SiteKey> keys_;
   std::vector<Row, HugePages<Row>> rows_;
-  std::vector<Cells, HugePages<Cells>> cells_;  // two per site
-  std::vector<Sum, HugePages<Sum>> pool_;
-  std::array<std::vector<std::uint32_t>, 8> free_runs_;  // by logarithm of their length
-  std::vector<SiteVariances> variances_;                 // empty as long as nothing was sampled
+  std::vector<std::uint32_t, HugePages<std::uint32_t>> counts_;  // 2 * kBuckets per site
+  std::unordered_map<std::size_t, std::uint32_t> carries_;       // how often a count began anew
+  std::vector<float> estimates_;                                 // as counts_, of samples; empty without them
+  struct Totals {
+    Sum allocated, freed;  // of the slices that are over
+  };
+  std::vector<Totals> totals_;
+  std::vector<SiteVariances> variances_;  // empty as long as nothing was sampled
   std::vector<std::uint32_t> changed_;
   Sum live_;
   Peak peak_, slice_peak_;
