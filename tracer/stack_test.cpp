@@ -34,8 +34,7 @@ struct Witness {
 };
 thread_local Witness t_witness;
 
-[[gnu::noinline, gnu::optimize("no-omit-frame-pointer"), gnu::no_sanitize_address]] void* witness(
-    std::size_t) {
+[[gnu::noinline, gnu::no_sanitize_address]] void* witness(std::size_t) {
   // our rbp -> the slow path's rbp -> the caller's rbp, and above it the hook's return address
   const auto* own = static_cast<const std::uint64_t*>(__builtin_frame_address(0));
   const auto* slow = reinterpret_cast<const std::uint64_t*>(own[0]);

@@ -32,7 +32,8 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
 INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
   struct thread* t = thread_of(s, slot);
   u64 hash = hash_frame(t->frames[t->walked_count - 1].hash, t->end);
-  u64* set = s->seen[hash >> (64 - SEEN_SETS_LOG2)];
+  u32 growth = load_relaxed(&s->seen_growth);
+  u64* set = s->seen[hash >> (64 - SEEN_FIRST_SETS_LOG2 - growth)];
   u64 tag = hash << 24; /* the low 40 bits: those above choose the set */
   u32 number, way, first = (u32)(hash >> (64 - SEEN_SETS_LOG2 - 3)) % SEEN_WAYS;
   for (u32 i = 0; i < SEEN_WAYS; i++) {
@@ -43,6 +44,11 @@ INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct sl
   if (!number) return 0;
   for (way = 0; way < SEEN_WAYS && load_relaxed(&set[(first + way) % SEEN_WAYS]); way++) continue;
   store_relaxed(&set[way < SEEN_WAYS ? (first + way) % SEEN_WAYS : t->walks++ % SEEN_WAYS], tag | number);
+  if (add_relaxed(&s->seen_count, 1) >= (SEEN_WAYS / 2u) << (SEEN_FIRST_SETS_LOG2 + growth) &&
+      growth < SEEN_SETS_LOG2 - SEEN_FIRST_SETS_LOG2) {
+    store_relaxed(&s->seen_count, 0);
+    store_relaxed(&s->seen_growth, growth + 1);
+  }
   return number;
 }
 

@@ -66,10 +66,11 @@ struct slot {
 
 /* A frame of the stack that was walked last, the root first. */
 struct frame {
-  u64 pc; /* with WALK_EXACT */
-  u64 sp, fp;
-  u64 hash;      /* of the frames from the root to this one */
-  u32 saved_rbp; /* where the step to the caller read rbp, from sp; SAVED_*: see walk.h */
+  u64 pc;          /* with WALK_EXACT */
+  u64 sp, fp;      /* fp is true only where it is needed: see walk.h */
+  u64 return_slot; /* where the return address to the caller stands */
+  u64 hash;        /* of the frames from the root to this one */
+  u32 saved_rbp;   /* where the step to the caller read rbp, from sp; SAVED_*: see walk.h */
   u32 flags;
 };
 
@@ -106,14 +107,17 @@ struct thread {
   u64 window_start, window_bytes;
   u32 walks; /* chooses what makes room */
   struct remembered_rule rules[REMEMBERED_RULES];
+  struct frame no_frame; /* is frames[-1] */
   struct frame frames[TRACER_MAX_FRAMES];
   struct fresh_frame fresh[TRACER_MAX_FRAMES];
   u8 window[WINDOW_BYTES]; /* a copied part of a stack that cannot be read directly */
 };
 #define THREAD_BYTES (64 << 10)
 
-/* Stacks that were sent: the number in the low 24 bits, 40 bits of the hash above. A set is one cache line.
- */
+/* Stacks that were sent: the number in the low 24 bits, 40 bits of the hash above. A set is one cache line. Only
+ * as many sets are used as there are stacks for, so that the processor finds them in its caches. When the sets
+ * in use are half full they become twice as many, and each stack is sent once more. */
+#define SEEN_FIRST_SETS_LOG2 8
 #define SEEN_WAYS 8
 #define SEEN_SETS_LOG2 15
 
@@ -130,7 +134,9 @@ struct state {
   u64 tid_offset;
   u64 last_eviction;
   u64 pid;
-  u64 unused[STATE_BITMAP / 8 - 7];
+  u32 seen_growth; /* log2 of sets in use - SEEN_FIRST_SETS_LOG2 */
+  u32 seen_count;  /* stacks entered since it grew */
+  u64 unused[STATE_BITMAP / 8 - 8];
   u32 bitmap[1 << (BITMAP_LOG2 - 5)];
   struct slot slots[TRACER_THREADS];
   u64 buckets[1 << BUCKETS_LOG2][BUCKET_WAYS];

@@ -4,8 +4,8 @@
  * pc, same sp, and same rbp if a frame further out depends on it. What a step gives depends on nothing but
  * these, the tables, and the words of memory that the step reads: the return address and mostly at most one
  * saved rbp. So from there on it is enough to compare these words with what they were, without following the
- * one to find the other; where one differs, the tables take over again. This is exact and no guess: the
- * result equals that of a full walk.
+ * one to find the other, and a saved rbp only where it is needed further out. Where one differs, the tables
+ * lead there and beyond. This is exact and no guess: the result equals that of a full walk.
  *
  * The fuzz target includes this file as it is. */
 #ifndef FATHOM_TRACER_WALK_H
@@ -16,11 +16,12 @@
 #include "tracer/state.h"
 
 /* struct frame and fresh_frame, about the step from the frame to its caller */
-#define FRAME_USES_RBP 1   /* it needs rbp */
-#define FRAME_PASSES_RBP 2 /* rbp is the caller's too */
-#define FRAME_RARE 4       /* it reads other words than return address and saved rbp: to be done again */
-#define FRAME_NEEDS_RBP 8  /* this step, or a later one through this one, needs rbp */
-#define FRAME_END_FIXED 16 /* the walk ends here whatever is in memory */
+#define FRAME_USES_RBP 1     /* it needs rbp */
+#define FRAME_PASSES_RBP 2   /* rbp is the caller's too */
+#define FRAME_RARE 4         /* it reads other words than return address and saved rbp: to be done again */
+#define FRAME_NEEDS_RBP 8    /* this step, or a later one through this one, needs rbp */
+#define FRAME_CHECKS_RBP 128 /* it gives the caller an rbp that is needed there, from saved_rbp */
+#define FRAME_END_FIXED 16   /* the walk ends here whatever is in memory */
 /* struct remembered_rule, besides the first two of these */
 #define RULE_SIMPLE 32
 #define RULE_SAVES_RBP 64
@@ -219,36 +220,29 @@ INLINE int take_simple_step(struct thread* t, u64 high, struct position* at, str
   return 1;
 }
 
-/* Does the frame `at` of the walk before still lead to the frames below it (towards the root), when rbp is
- * `fp` there? Returns the first frame whose step does not, with its true rbp in it; -1: all do, and the walk
- * ends as it did. */
-INLINE int compare_frames(const struct walker* walker, struct frame* frames, int at, u64 fp, u32 old_end) {
+/* Do the frames of the walk before from number `at` on still lead to each other and to the same end? -1: they
+ * do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame needs it, and by
+ * the checks in each further one that does; in the others it is not known and not asked for. */
+INLINE int compare_frames(const struct walker* walker, const struct frame* frames, int at) {
   struct step_facts facts;
   struct position position;
-  frames[at].fp = fp;
   for (; at > 0; at--) {
-    struct frame* frame = &frames[at];
-    struct frame* caller = &frames[at - 1];
-    if (UNLIKELY(frame->flags & FRAME_RARE)) {
-      position = (struct position){frame->pc, frame->sp, fp};
-      if (take_step(walker, &position, &facts) || position.pc != caller->pc || position.sp != caller->sp)
+    const struct frame* frame = &frames[at];
+    const struct frame* caller = &frames[at - 1];
+    if (UNLIKELY(*(const volatile u64*)frame->return_slot != caller->pc)) return at;
+    if (LIKELY(!(frame->flags & (FRAME_RARE | FRAME_CHECKS_RBP)))) continue;
+    if (frame->flags & FRAME_RARE) {
+      position = (struct position){frame->pc, frame->sp, frame->fp};
+      if (take_step(walker, &position, &facts) || position.pc != caller->pc || position.sp != caller->sp ||
+          ((caller->flags & FRAME_NEEDS_RBP) && position.fp != caller->fp))
         return at;
-      fp = position.fp;
-    } else {
-      if (*(const volatile u64*)(caller->sp - 8) != caller->pc) return at;
-      if (frame->saved_rbp < SAVED_UNDEFINED)
-        fp = *(const volatile u64*)(frame->sp + frame->saved_rbp);
-      else if (frame->saved_rbp == SAVED_UNDEFINED)
-        fp = 0;
-    }
-    if (fp != caller->fp) {
-      if (caller->flags & FRAME_NEEDS_RBP) return at;
-      caller->fp = fp;
+    } else if (*(const volatile u64*)(frame->sp + frame->saved_rbp) != caller->fp) {
+      return at;
     }
   }
   if (frames[0].flags & FRAME_END_FIXED) return -1;
-  position = (struct position){frames[0].pc, frames[0].sp, fp};
-  return (u32)take_step(walker, &position, &facts) == old_end ? -1 : 0;
+  position = (struct position){frames[0].pc, frames[0].sp, frames[0].fp};
+  return (u32)take_step(walker, &position, &facts) == walker->thread->end ? -1 : 0;
 }
 
 /* The tables have changed: what was remembered of them is void. */
@@ -327,18 +321,13 @@ INLINE void walk_stack(const struct walker* walker, struct thread* t, u64 pc, u6
     while (known > 0 && frames[known - 1].sp < at.sp) known--;
     if (known > 0 && frames[known - 1].sp == at.sp && frames[known - 1].pc == at.pc &&
         (frames[known - 1].fp == at.fp || !(frames[known - 1].flags & FRAME_NEEDS_RBP))) {
-      int differs = compare_frames(walker, frames, known - 1, at.fp, t->end);
+      int differs = compare_frames(walker, frames, known - 1);
       if (LIKELY(differs < 0)) {
         end = (int)t->end;
         break;
       }
-      /* frames[known - 1 .. differs] hold, the step from frames[differs] leads elsewhere */
-      if (count + known - differs > TRACER_MAX_FRAMES) goto deep;
-      for (int i = known - 1; i > differs; i--)
-        fresh[count++] = (struct fresh_frame){frames[i].pc, frames[i].sp, frames[i].fp, frames[i].saved_rbp,
-                                              frames[i].flags};
-      known = differs;
-      at = (struct position){frames[differs].pc, frames[differs].sp, frames[differs].fp};
+      known =
+          differs; /* only what lies beyond may be met again; up to there by the tables, for the true rbp */
     }
     if (UNLIKELY(count == TRACER_MAX_FRAMES)) goto deep;
     fresh[count].pc = at.pc;
@@ -375,15 +364,19 @@ INLINE void walk_stack(const struct walker* walker, struct thread* t, u64 pc, u6
   needs = known ? frames[known - 1].flags & FRAME_NEEDS_RBP : 0;
   for (; count > 0; known++) {
     const struct fresh_frame* from = &fresh[--count];
-    u32 flags = from->flags & ~(u32)FRAME_NEEDS_RBP;
-    needs = (flags & FRAME_USES_RBP) || ((flags & FRAME_PASSES_RBP) && needs) ? FRAME_NEEDS_RBP : 0;
+    struct frame* frame = &frames[known];
+    u32 flags = from->flags;
     hash = hash_frame(hash, from->pc);
-    frames[known].pc = from->pc;
-    frames[known].sp = from->sp;
-    frames[known].fp = from->fp;
-    frames[known].hash = hash;
-    frames[known].saved_rbp = from->saved_rbp;
-    frames[known].flags = flags | needs;
+    frame->pc = from->pc;
+    frame->sp = from->sp;
+    frame->fp = from->fp;
+    frame->hash = hash;
+    frame->saved_rbp = from->saved_rbp;
+    /* a rare step is done again, which reads what it reads: here is only something that never differs */
+    frame->return_slot = flags & FRAME_RARE ? (u64)&frame[-1].pc : frame[-1].sp - 8;
+    if (needs && from->saved_rbp < SAVED_UNDEFINED) flags |= FRAME_CHECKS_RBP;
+    needs = (flags & FRAME_USES_RBP) || ((flags & FRAME_PASSES_RBP) && needs) ? FRAME_NEEDS_RBP : 0;
+    frame->flags = flags | needs;
   }
   t->walked_count = (u32)known;
   t->frame_count = keep ? (u32)known : 0;
