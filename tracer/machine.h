@@ -27,7 +27,7 @@ INLINE int compare_exchange_u64(u64* p, u64 from, u64 to) {
 
 /* Without a fence, which would cost another 7 ns each time: a processor may read the clock some instructions
  * early, but a block goes from one thread to another through locked instructions, and around them no two
- * events of a block were found in the wrong order (ring_test.cpp, 6 million hand-overs). */
+ * events of a block were found in the wrong order (ring_test.cpp, 6 million events). */
 INLINE u64 read_clock(void) {
   u32 low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");

@@ -195,6 +195,7 @@ std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& l
   std::uint32_t released = 0;
   for (Ring& ring : rings_) {
     std::uint32_t owner = load(ring.shared->owner);
+    if (owner & TRACER_MADE_UP) continue;  // nobody can tell whether that thread lives
     if (ring.bad || owner == 0 || ring.at != ring.end || load(ring.shared->head) != ring.tail) continue;
     if (lives(static_cast<std::int32_t>(owner))) continue;
     // A thread that has the same control block may have taken it meanwhile; then it is not given back.

@@ -166,6 +166,15 @@ TEST(RingReader, EmptyRingOfAThreadThatEndedIsGivenBackAndTheOthersAreNot) {
   EXPECT_EQ(tracer.ring(2).owner, 0u);
 }
 
+TEST(RingReader, RingWhoseOwnerHasNoNumberIsNeverGivenBack) {
+  FakeTracer tracer;
+  tracer.thread(0, 1, TRACER_MADE_UP | 7);
+  auto reader = RingReader::open(tracer.memory()).value();
+  drain(reader, 10);
+  EXPECT_EQ(reader.release([](std::int32_t) { return false; }), 0u);
+  EXPECT_EQ(tracer.ring(0).owner, TRACER_MADE_UP | 7);
+}
+
 // A record that its thread wrote late comes a round later, and what depends on it cannot have come before.
 TEST(RingReader, LateRecordComesInTheNextRoundInFrontOfWhatFollowsFromIt) {
   FakeTracer tracer;
