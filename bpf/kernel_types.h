@@ -34,6 +34,7 @@ enum bpf_map_type {
 #define BPF_ANY 0
 #define BPF_F_MMAPABLE (1u << 10)
 #define BPF_F_USER_STACK (1ull << 8)
+#define BPF_NOEXIST 1
 #define BPF_RB_NO_WAKEUP (1ull << 0)
 #define BPF_RB_FORCE_WAKEUP (1ull << 1)
 #define BPF_RB_AVAIL_DATA 0
@@ -54,8 +55,16 @@ struct bpf_perf_event_data {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct mm_struct;
+struct cfs_rq {
+  int throttle_count;
+};
 struct sched_entity {
   u64 sum_exec_runtime;
+  struct cfs_rq* cfs_rq; /* only with group scheduling */
+};
+/* From 6.18 on, a quota stops threads one by one, on their way out of the kernel. */
+struct task_struct___throttled {
+  bool throttled;
 };
 struct files_struct;
 struct task_struct {

@@ -16,7 +16,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 2); /* 0: switches, 1: wake-ups; the one may interrupt the other */
+  __uint(max_entries, 3); /* 0: switches, 1: wake-ups, 2: page faults; the one may interrupt the other */
   __type(key, u32);
   __type(value, struct stack_buffer);
 } off_cpu_buffers SEC(".maps");
@@ -214,6 +214,7 @@ __attribute__((noinline)) int send_held_wait(struct thread_account* account, u32
   event.peer_address = account->peer_address;
   event.peer_port = account->peer_port;
   event.local_port = account->local_port;
+  event.throttled = account->throttled;
   event.result = result;
   account->held_out_ns = 0;
   if (bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags())) {
@@ -221,6 +222,14 @@ __attribute__((noinline)) int send_held_wait(struct thread_account* account, u32
     if (counters) counters->lost_ring_full++;
   }
   return 0;
+}
+
+/* Does the CPU quota of its control group stop it? Of the two ways only that of 6.18 is covered by a test
+ * here. */
+static __always_inline bool is_throttled(struct task_struct* task) {
+  struct task_struct___throttled* each = (void*)task;
+  if (bpf_core_field_exists(each->throttled)) return BPF_CORE_READ(each, throttled);
+  return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
 static __always_inline void switched_out(void* context, struct task_struct* task, u32 tid, u32 pid, u32 state,
@@ -248,13 +257,15 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->waker_tid = 0;
   account->waker_pid = 0;
   account->state = state;
+  account->throttled = state == 0 && is_throttled(task);
+  account->walk_ns = 0;
   account->pid = pid;
 
   one_in = adapt(&account->window_ns, &account->window_switches, &account->one_in, thread_budget, now);
   one_in *= adapt(&counters->window_ns, &counters->window_switches, &counters->one_in, cpu_budget, now);
   /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
-   * a lot; unless there are so many of them that they are the load. */
-  if (account->window_switches <= SELDOM && counters->one_in <= SELDOM) one_in = 1;
+   * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
+  if ((account->window_switches <= SELDOM || account->throttled) && counters->one_in <= SELDOM) one_in = 1;
   if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
   buffer = bpf_map_lookup_elem(&off_cpu_buffers, &zero);
   if (!buffer) return;
@@ -268,7 +279,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
    * would be longer than those that they stand for. */
   walk_ended = bpf_ktime_get_ns();
   counters->walk_ns += walk_ended - now;
-  account->ran_ns += walk_ended - now;
+  account->walk_ns = walk_ended - now;
   account->out_ns = walk_ended;
   if (account->woken_ns) account->woken_ns = walk_ended;
 }
@@ -292,8 +303,11 @@ static __always_inline void switched_in(u32 tid, u64 now, struct off_cpu_counter
   }
   account->waited_ns += waited;
   account->queued_ns += queued;
+  if (account->state == 0)
+    account->queued_ns += account->walk_ns;
+  else
+    account->waited_ns += account->walk_ns;
   account->out_ns = 0;
-  account->in_fault = 0;
   if (!account->stack_id) {
     account->unwalked_waits++;
     account->unwalked_ns += now - out;
@@ -345,6 +359,19 @@ int BPF_PROG(thread_born, struct task_struct* parent, struct task_struct* child)
   fresh.pid = child->tgid;
   fresh.out_ns = bpf_ktime_get_ns();
   bpf_map_update_elem(&thread_accounts, &tid, &fresh, BPF_ANY);
+  return 0;
+}
+
+/* A program that was launched to be recorded: its first thread was born by us, and counts from here on. The
+ * threads of other programs have their account already. */
+SEC("tp_btf/sched_process_exec")
+int BPF_PROG(thread_execed, struct task_struct* task, int old_pid) {
+  u32 pid = task->tgid, tid = task->pid;
+  struct thread_account fresh = {};
+  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
+  fresh.pid = pid;
+  fresh.in_ns = bpf_ktime_get_ns();
+  bpf_map_update_elem(&thread_accounts, &tid, &fresh, BPF_NOEXIST);
   return 0;
 }
 
@@ -420,6 +447,32 @@ int BPF_PROG(page_faulted, unsigned long address) {
   if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
   account = bpf_map_lookup_elem(&thread_accounts, &tid);
   if (account) account->fault_address = address;
+  return 0;
+}
+
+/* Called by two events of each CPU: for each major fault, and for one minor fault in so many. */
+SEC("perf_event")
+int count_fault(struct bpf_perf_event_data* context) {
+  struct off_cpu_event_fault event = {.kind = OFF_CPU_EVENT_FAULT};
+  u64 id = bpf_get_current_pid_tgid();
+  u32 pid = id >> 32, two = 2, zero = 0;
+  struct off_cpu_counters* counters;
+  struct stack_buffer* buffer;
+  if (!is_recorded(pid)) return 0;
+  counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
+  buffer = bpf_map_lookup_elem(&off_cpu_buffers, &two);
+  if (!buffer || !counters) return 0;
+  event.time_ns = bpf_ktime_get_ns();
+  event.cpu = bpf_get_smp_processor_id();
+  event.tid = (u32)id;
+  event.pid = pid;
+  event.weight = context->sample_period;
+  event.major = event.weight == 1;
+  event.address = context->addr;
+  take_kernel_stack(context, buffer, 0); /* none, unless the kernel itself touched the page */
+  event.stack_id = walk_in_kernel(buffer, pid, event.time_ns);
+  if (!event.stack_id || bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags()))
+    counters->lost_faults++;
   return 0;
 }
 

@@ -136,6 +136,16 @@ TEST_F(OffCpuTruth, CallsThatWaitedTellWhatTheyReturned) {
   EXPECT_EQ(silences, 1);
 }
 
+TEST_F(OffCpuTruth, FirstThreadOfALaunchedProgramIsBookedFromItsBeginning) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome recorded = fathom({"record", "-o", folder / "x.fathom", "--", "sleep", "1"});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const json report = waiting_of(folder / "x.fathom");
+  EXPECT_NEAR(report.at("total").get<double>() * 1e-9, 1, 0.05);
+  EXPECT_EQ(report.at("causes").at(0).at("cause"), "sleep");
+}
+
 TEST_F(OffCpuTruth, WaitsThatSpanTheRecordingAreCountedWithThePartInside) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

@@ -32,11 +32,14 @@ struct thread_account {
   s32 system_call; /* -1: none */
   u32 weight;      /* waits of this thread that the one in progress stands for */
   u32 state;       /* task state; 0: preempted */
-  u32 in_fault;    /* a page fault is being handled */
+  u32 throttled;   /* with state 0: stopped by the CPU quota of its control group */
   /* how many switches of the last tenth of a second there were, and so how many are walked now */
   u64 window_ns;
   u32 window_switches, window_walks, one_in;
   u32 unused;
+  /* Of the wait in progress: for so long before out_ns its stack was walked. Part of the sums above, as the
+   * thread had no CPU; not of the wait that is sent, as that stands for others that were not walked. */
+  u64 walk_ns;
   /* A wait that is over, kept until its system call returns and its result is known; 0: none. The next switch
    * overwrites the rest of the account, so it is sent then at the latest. */
   u64 held_out_ns, held_waited_ns, held_queued_ns;
@@ -76,7 +79,7 @@ static inline int call_has_result(s32 number) {
   return call_moves_bytes(number) || number == 74 || number == 75 || number == 277;
 }
 
-enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17 };
+enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17, OFF_CPU_EVENT_FAULT = 18 };
 
 /* A wait that was walked, when it is over. Stacks are sent as struct cpu_event_stack in the same ring before.
  */
@@ -101,8 +104,25 @@ struct off_cpu_event_wait {
   u32 peer_family;
   u64 peer_address;
   u32 peer_port, local_port;
+  u32 throttled; /* preempted by the CPU quota of its control group */
+  u32 unused;
   s64 result; /* what the call returned: WAIT_NO_RESULT if that is not known */
 };
+
+/* A page fault. */
+struct off_cpu_event_fault {
+  u8 kind;
+  u8 major;
+  u16 cpu;
+  u32 tid, pid;
+  u32 weight; /* so many does it stand for */
+  u64 time_ns;
+  u64 stack_id;
+  u64 address;
+};
+
+/* Of minor faults, one in so many is sent; of major ones, each. */
+#define MINOR_FAULTS_PER_EVENT 64
 
 /* The account of a thread that ends. */
 struct off_cpu_event_thread_end {
@@ -120,7 +140,7 @@ struct off_cpu_counters {
   u64 switches; /* of recorded threads, out and in */
   u64 walks, walk_ns;
   u64 run_ns; /* in the switch program, walks included */
-  u64 lost_ring_full, lost_accounts;
+  u64 lost_ring_full, lost_accounts, lost_faults;
   u64 window_ns;
   u32 window_switches, one_in;
   u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */

@@ -83,6 +83,7 @@ class BpfSource final : public Source {
         const Split split = split_wait(account, now_ns);
         times.waited_ns += split.waited_ns;
         times.queued_ns += split.queued_ns;
+        (account.state == 0 ? times.queued_ns : times.waited_ns) += account.walk_ns;
         (account.state == 0 ? times.preemptions : times.waits) += 1;
         if (account.stack_id == 0) {
           ++times.unwalked_waits;
@@ -165,6 +166,7 @@ class BpfSource final : public Source {
     wait.system_call = account.system_call;
     wait.weight = account.weight;
     wait.state = account.state;
+    wait.throttled = account.throttled != 0;
     std::copy(std::begin(account.arguments), std::end(account.arguments), wait.arguments);
     wait.fault_address = account.fault_address;
     wait.inode = account.inode;

@@ -84,6 +84,9 @@ void EventSink::take(Batch& batch) {
     } else if (const auto* waited = std::get_if<record::Waited>(&event)) {
       catch_up(waited->out_ns);
       on(*waited);
+    } else if (const auto* fault = std::get_if<record::PageFault>(&event)) {
+      catch_up(fault->time_ns);
+      on(*fault);
     } else if (const auto* times = std::get_if<record::ThreadWaitTime>(&event)) {
       on(*times);
     } else if (const auto* ended = std::get_if<record::ThreadCpuTime>(&event)) {
@@ -174,6 +177,7 @@ void EventSink::on(const record::Waited& event) {
   if (event.result) wait.result = *event.result;
   wait.weight = event.weight;
   wait.state = wait_state(event.state);
+  wait.throttled = event.throttled;
   wait.began_before = event.began_before || event.out_ns <= profile_.meta.start_ns;
   wait.unfinished = event.unfinished;
   const auto found = objects_.find(event);
@@ -186,6 +190,22 @@ void EventSink::on(const record::Waited& event) {
 void EventSink::on(const record::MemoryCall& event) {
   const auto stack = stacks_.find(event.stack_id);
   memory_calls_.push_back({event, stack == stacks_.end() ? ResolvedStack{} : stack->second});
+}
+
+void EventSink::on(const record::PageFault& event) {
+  profile::Fault fault;
+  fault.time_ns = event.time_ns;
+  fault.thread = processes_.thread_row(event.pid, event.tid);
+  if (const auto stack = stacks_.find(event.stack_id); stack != stacks_.end()) {
+    fault.stack = stack->second.stack;
+    fault.end = stack->second.end;
+  }
+  const auto page = objects_.page(event.pid, event.address, event.time_ns);
+  fault.object = page.object;
+  fault.offset = page.argument;
+  fault.weight = event.weight;
+  fault.major = event.major;
+  profile_.faults.push_back(fault);
 }
 
 void EventSink::on(const record::ThreadWaitTime& event) {

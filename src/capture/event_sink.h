@@ -48,6 +48,7 @@ class EventSink {
   void on(const record::Waited& event);
   void on(const record::MemoryCall& event);
   void on(const record::ThreadWaitTime& event);
+  void on(const record::PageFault& event);
   profile::ThreadId waker_row(const record::Waited& event);
   void add_sample(const record::StackSample& event, const ResolvedStack& stack);
   void update_early_ends();

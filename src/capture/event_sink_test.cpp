@@ -147,6 +147,20 @@ TEST_F(EventSinkTest, WaitKeepsItsTimesItsCauseAndItsWaker) {
   EXPECT_EQ(profile.objects.at(row.object.value).address, 0xabc0u);
 }
 
+TEST_F(EventSinkTest, PageFaultKeepsItsStackAndItsWeight) {
+  batch.samples = {stack(100, 3, {0x1100 | WALK_EXACT}), record::PageFault{100, 9, 9, 3, 0x5123, 64, false},
+                   record::PageFault{101, 9, 9, 77, 0x6123, 1, true}};
+  sink.take(batch);
+  ASSERT_EQ(profile.faults.size(), 2u);
+  EXPECT_EQ(profile.faults[0].weight, 64u);
+  EXPECT_NE(profile.faults[0].stack.value, 0u);
+  EXPECT_FALSE(profile.faults[0].major);
+  EXPECT_EQ(profile.objects.at(profile.faults[0].object.value).kind, profile::ObjectKind::kMemory);
+  EXPECT_EQ(profile.faults[0].offset, 0x5000u);
+  EXPECT_TRUE(profile.faults[1].major);  // its stack is lost, it is not
+  EXPECT_EQ(profile.faults[1].stack.value, 0u);
+}
+
 TEST_F(EventSinkTest, FullStackTableIsCountedAndKeepsTheSamples) {
   for (std::uint64_t i = 0; i < 1500; ++i) {
     batch.samples.push_back(stack(10 + i, i + 1, {(0x1000 + i) | WALK_EXACT}));

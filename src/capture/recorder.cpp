@@ -395,11 +395,13 @@ Result<> Recording::save() {
     profile_.quality.lost_waits += profile_.waits.size();
     profile_.samples.clear();
     profile_.waits.clear();
+    profile_.faults.clear();
     return written;
   }
   profile_.samples.clear();
   profile_.waits.clear();
   profile_.heap.rows.clear();
+  profile_.faults.clear();
   for (auto& series : profile_.series) series.points.clear();
   return {};
 }

@@ -60,7 +60,10 @@ profile::WaitObjectId WaitObjects::object(ObjectKind kind, std::string_view name
 
 WaitObjects::Found WaitObjects::find(const record::Waited& wait) {
   if (wait.state == 0) return {};  // it wanted to run, and waited for nothing
-  if (wait.system_call < 0) return page(wait);
+  if (wait.system_call < 0) {
+    if (wait.fault_address == 0) return {};
+    return page(wait.pid, wait.fault_address, wait.out_ns + wait.waited_ns + wait.queued_ns);
+  }
   const std::string_view call = profile::system_call_name(wait.system_call);
   if (call == "futex" || call == "futex_wait")
     return {object(ObjectKind::kFutex, "", wait.arguments[0], wait.pid),
@@ -124,13 +127,11 @@ const process::MapEntry* WaitObjects::mapping(std::int32_t pid, std::uint64_t ad
   return nullptr;
 }
 
-WaitObjects::Found WaitObjects::page(const record::Waited& wait) {
-  if (wait.fault_address == 0) return {};
-  const process::MapEntry* entry =
-      mapping(wait.pid, wait.fault_address, wait.out_ns + wait.waited_ns + wait.queued_ns);
-  const std::uint64_t page_address = wait.fault_address & ~std::uint64_t{0xfff};
-  if (entry == nullptr) return {object(ObjectKind::kMemory, "", 0, wait.pid), page_address};
-  if (!entry->is_file()) return {object(ObjectKind::kMemory, entry->path, 0, wait.pid), page_address};
+WaitObjects::Found WaitObjects::page(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns) {
+  const process::MapEntry* entry = mapping(pid, address, now_ns);
+  const std::uint64_t page_address = address & ~std::uint64_t{0xfff};
+  if (entry == nullptr) return {object(ObjectKind::kMemory, "", 0, pid), page_address};
+  if (!entry->is_file()) return {object(ObjectKind::kMemory, entry->path, 0, pid), page_address};
   return {object(ObjectKind::kMappedFile, entry->path, 0, 0),
           page_address - entry->start.value + entry->offset.value};
 }

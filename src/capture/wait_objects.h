@@ -24,13 +24,14 @@ class WaitObjects {
     std::uint64_t argument = 0;  // Wait::argument
   };
   Found find(const record::Waited& wait);
+  // What is mapped at `address`; the argument is the page's offset in the file, or its address.
+  Found page(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns);
 
  private:
   using FileKey = std::pair<std::uint32_t, std::uint64_t>;  // device, inode
   profile::WaitObjectId object(profile::ObjectKind kind, std::string_view name, std::uint64_t address,
                                std::int32_t pid);
   Found file(const record::Waited& wait);
-  Found page(const record::Waited& wait);
   std::string file_name(const record::Waited& wait);
   const process::MapEntry* mapping(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns);
 

@@ -117,6 +117,13 @@ Result<> check_waits(const Profile& profile) {
     if (row.waited_ns > left || row.queued_ns > left - row.waited_ns)
       return bad("wait", i, "ends beyond the end of time");
   }
+  for (std::size_t i = 0; i < profile.faults.size(); ++i) {
+    const Fault& row = profile.faults[i];
+    if (row.thread.value >= threads) return bad("fault", i, "no such thread");
+    if (row.stack.value >= stacks) return bad("fault", i, "no such stack");
+    if (row.object.value >= profile.objects.size()) return bad("fault", i, "no such object");
+    if (row.weight == 0) return bad("fault", i, "stands for no fault");
+  }
   return {};
 }
 

@@ -159,6 +159,12 @@ class Merger {
       wait.object = objects[wait.object.value];
       into_.waits.push_back(wait);
     }
+    for (Fault fault : from_.faults) {
+      fault.thread = threads_[fault.thread.value];
+      fault.stack = stacks_[fault.stack.value];
+      fault.object = objects[fault.object.value];
+      into_.faults.push_back(fault);
+    }
   }
 
   // Looks every row up in `rows`, or adds it; the ids that the rows of `from` have there.

@@ -11,6 +11,7 @@
 //   processes, threads
 //   samples   what the sources delivered: (metric, time, thread, stack, value)
 //   objects, waits   what threads waited for, and each wait
+//   faults    pages that were touched and not there
 //   heap      what was allocated and freed where and when: heap.h
 //   series    numbers over time
 //   quality   what is known about the truth of all this
@@ -238,10 +239,24 @@ struct Wait {
   std::int64_t result = kNoResult;
   std::uint32_t weight = 1;  // so many waits of this thread does it stand for, itself included
   WaitState state = WaitState::kOther;
+  bool throttled = false;  // preempted by the CPU quota of its control group
   WalkEnd end = 0;
   bool began_before = false;  // was waiting when the recording began: only the part inside counts
   bool unfinished = false;    // still waiting when it ended
   auto operator<=>(const Wait&) const = default;
+};
+
+// A page fault of a thread: it touched a page that was not mapped yet.
+struct Fault {
+  std::uint64_t time_ns = 0;
+  ThreadId thread;
+  StackId stack;
+  WaitObjectId object;       // a mapped file, or memory without one
+  std::uint64_t offset = 0;  // of the page in the file; its address where there is no file
+  std::uint32_t weight = 1;  // so many faults does it stand for, itself included
+  bool major = false;  // it had to be read from a disk: all of these are there, and of the others a part
+  WalkEnd end = 0;
+  auto operator<=>(const Fault&) const = default;
 };
 
 struct Point {
@@ -327,6 +342,7 @@ struct Profile {
   std::vector<Sample> samples;
   std::vector<WaitObject> objects;  // row 0: nothing known
   std::vector<Wait> waits;
+  std::vector<Fault> faults;
   HeapTables heap;
   std::vector<Series> series;
   Quality quality;

@@ -51,6 +51,7 @@ class Generator {
     make_meta();
     if (!options_.only_text) make_waits();
     if (!options_.only_text) make_heap();
+    if (!profile_.waits.empty()) make_faults();
     return std::move(profile_);
   }
 
@@ -246,6 +247,22 @@ class Generator {
       if (random_.one_in(2)) *number = random_.number(40);
   }
 
+  void make_faults() {
+    const std::size_t count = random_.below(30);
+    for (std::size_t i = 0; i < count; ++i) {
+      Fault row;
+      row.time_ns = start_ns_ + random_.number(40);
+      row.thread = {random_.row(profile_.threads.size())};
+      row.stack = {random_.row(profile_.stacks.size())};
+      row.object = {random_.row(profile_.objects.size())};
+      row.offset = random_.number();
+      row.major = random_.one_in(3);
+      if (!row.major) row.weight = static_cast<std::uint32_t>(1 + random_.number(10));
+      row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
+      profile_.faults.push_back(row);
+    }
+  }
+
   void make_objects() {
     const std::size_t count = random_.below(8);
     for (std::size_t i = 0; i < count; ++i) {
@@ -283,6 +300,7 @@ class Generator {
     row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
     row.began_before = random_.one_in(20);
     row.unfinished = random_.one_in(20);
+    row.throttled = random_.one_in(20);
     if (random_.one_in(4)) row.result = static_cast<std::int64_t>(random_.number(regular ? 16 : 62)) - 40;
     return row;
   }

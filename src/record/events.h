@@ -83,8 +83,20 @@ struct Waited {
   std::uint32_t peer_port = 0, local_port = 0;
   // What the system call returned: bytes, or a negative error number. Only of calls that read, write or sync.
   std::optional<std::int64_t> result = {};
+  bool throttled = false;  // preempted by the CPU quota of its control group
   bool began_before = false, unfinished = false;
   bool operator==(const Waited&) const = default;
+};
+
+// A page that was touched and not there.
+struct PageFault {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t stack_id = 0;
+  std::uint64_t address = 0;
+  std::uint32_t weight = 1;
+  bool major = false;
+  bool operator==(const PageFault&) const = default;
 };
 
 struct ProcessForked {
@@ -190,9 +202,9 @@ struct MemoryCall {
   bool operator==(const MemoryCall&) const = default;
 };
 
-using Event = std::variant<StackSample, Waited, MemoryCall, StackSeen, CopiedStackSample, ProcessForked,
-                           ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime, ThreadWaitTime,
-                           ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+using Event = std::variant<StackSample, Waited, PageFault, MemoryCall, StackSeen, CopiedStackSample,
+                           ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime,
+                           ThreadWaitTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

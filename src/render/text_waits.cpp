@@ -115,6 +115,8 @@ class WaitText {
                      {"asked for", Align::kRight},
                      {"moved", Align::kRight},
                      {"failed", Align::kRight},
+                     {"major", Align::kRight},
+                     {"minor", Align::kRight},
                      {"for"},
                      {"file", Align::kLeft, true}});
     for (std::size_t i = 0; i < shown(waits_.files.size()); ++i) {
@@ -124,6 +126,7 @@ class WaitText {
                  row.bytes_asked > 0 ? report::bytes(row.bytes_asked) : "",
                  row.returned.bytes > 0 ? report::bytes(row.returned.bytes) : "",
                  row.returned.failed > 0 ? with_commas(static_cast<std::int64_t>(row.returned.failed)) : "",
+                 faults_of(row.faults.major, ""), faults_of(row.faults.minor, "~"),
                  std::string(report::describe(row.cause)), printable(row.name)});
     }
     write(table);
@@ -136,7 +139,10 @@ class WaitText {
         const report::FileRow::StackRow& stack = row.stacks[s];
         const std::string moved =
             stack.returned.bytes > 0 ? ", " + report::bytes(stack.returned.bytes) : std::string();
-        out_ += fill("    ", total_of(stack.sum) + moved + "  " + printable(stack.path), options_.width, 6);
+        std::string faults = faults_of(stack.faults.major, ", ", " major faults");
+        faults += faults_of(stack.faults.minor, ", ~", " minor faults");
+        out_ += fill("    ", total_of(stack.sum) + moved + faults + "  " + printable(stack.path),
+                     options_.width, 6);
       }
     }
     histogram(waits_.files.front().waits, printable(waits_.files.front().name));
@@ -144,6 +150,10 @@ class WaitText {
   }
 
  private:
+  // Nothing for none.
+  static std::string faults_of(double count, const std::string& before, const std::string& after = "") {
+    return count > 0 ? before + with_commas(static_cast<std::int64_t>(count)) + after : "";
+  }
   void heading(const std::string& text) {
     out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
   }

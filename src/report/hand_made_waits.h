@@ -59,6 +59,18 @@ inline profile::Profile waiting_server() {
         hand.wait(engine, hand.stack({main, serve, find, fault}), "", i * 0.04, 38, 1, database);
     wait.state = profile::WaitState::kUninterruptible;
     wait.argument = static_cast<std::uint64_t>(i) * 4096;
+    profile::Fault touched;
+    touched.time_ns = wait.start_ns;
+    touched.thread = engine;
+    touched.stack = hand.stack({main, serve, find});
+    touched.object = database;
+    touched.offset = wait.argument;
+    touched.major = true;
+    hand.profile.faults.push_back(touched);
+    if (i % 10 != 0) continue;
+    touched.major = false;
+    touched.weight = 64;
+    hand.profile.faults.push_back(touched);
   }
   for (int i = 0; i < 40; ++i) {  // 1.6 s for a worker that writes the log
     const double at = 4.1 + i * 0.05;

@@ -318,7 +318,7 @@ WaitCauses::WaitCauses(const profile::Profile& profile)
 }
 
 Cause WaitCauses::of_queue(const Wait& wait) const {
-  return has(wait, kHintThrottled) ? Cause::kThrottled : Cause::kRunQueue;
+  return wait.throttled || has(wait, kHintThrottled) ? Cause::kThrottled : Cause::kRunQueue;
 }
 
 Cause WaitCauses::of(const Wait& wait) const {

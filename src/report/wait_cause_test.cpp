@@ -53,6 +53,15 @@ TEST(WaitCause, IsWhatTheSystemCallSays) {
   EXPECT_EQ(waiting.cause("rt_sigtimedwait", {}), Cause::kSignal);
 }
 
+TEST(WaitCause, OfAThreadThatAQuotaStopsIsTheQuota) {
+  Waiting waiting;
+  profile::Wait& row = waiting.wait(waiting.thread, waiting.stack({waiting.user}), "", 0, 0, 5);
+  row.state = profile::WaitState::kPreempted;
+  row.throttled = true;
+  EXPECT_EQ(WaitCauses(waiting.profile).of(row), Cause::kThrottled);
+  EXPECT_EQ(WaitCauses(waiting.profile).of_queue(row), Cause::kThrottled);
+}
+
 TEST(WaitCause, OfReadingDependsOnWhatIsRead) {
   Waiting waiting;
   EXPECT_EQ(waiting.cause("read", {}, ObjectKind::kFile), Cause::kFileRead);

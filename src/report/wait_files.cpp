@@ -44,12 +44,23 @@ struct Draft {
   struct OfStack {
     WaitSum sum;
     Returned returned;
+    FaultCount faults;
   };
   FileRow row;
   std::map<std::uint32_t, OfStack> stacks;
 };
 
+// Time first; of what took no time, the most faults.
+template <class Row>
+auto order(const Row& row, const WaitSum& sum) {
+  return std::tuple(-sum.total_ns(), -row.faults.major, -row.faults.minor);
+}
+
 }  // namespace
+
+void FaultCount::add(const profile::Fault& fault) {
+  (fault.major ? major : minor) += fault.weight;
+}
 
 void Returned::add(const profile::Wait& wait) {
   if (wait.result == profile::Wait::kNoResult || is_restarted(wait.result)) return;
@@ -60,20 +71,31 @@ void Returned::add(const profile::Wait& wait) {
     bytes += static_cast<double>(wait.result) * wait.weight;
 }
 
-std::vector<FileRow> find_files(const Waits& waits, WaitSites& sites) {
+std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, WaitSites& sites) {
   const profile::Profile& profile = waits.profile();
   std::map<std::tuple<std::string, profile::ObjectKind, Cause>, Draft> drafts;
-  for (const SelectedWait& selected : waits.rows()) {
-    if (!concerns_files(selected.cause) || selected.idle || selected.waited_ns == 0) continue;
-    const profile::Wait& wait = waits.wait(selected);
-    const profile::WaitObject& object = profile.objects[wait.object.value];
+  const auto draft_of = [&](profile::WaitObjectId id, Cause cause) -> Draft& {
+    const profile::WaitObject& object = profile.objects[id.value];
     std::string name(profile.strings[object.name]);
     if (name.empty())
       name = object.kind == profile::ObjectKind::kMemory ? "(memory without a file)" : "(unknown)";
-    Draft& draft = drafts[{name, object.kind, selected.cause}];
+    Draft& draft = drafts[{name, object.kind, cause}];
     draft.row.name = std::move(name);
     draft.row.kind = object.kind;
-    draft.row.cause = selected.cause;
+    draft.row.cause = cause;
+    return draft;
+  };
+  const Filter filter(profile, selection);
+  for (const profile::Fault& fault : profile.faults) {
+    if (!filter.takes_time(fault.time_ns) || !filter.takes_thread(fault.thread)) continue;
+    Draft& draft = draft_of(fault.object, Cause::kPageFault);
+    draft.row.faults.add(fault);
+    draft.stacks[fault.stack.value].faults.add(fault);
+  }
+  for (const SelectedWait& selected : waits.rows()) {
+    if (!concerns_files(selected.cause) || selected.idle || selected.waited_ns == 0) continue;
+    const profile::Wait& wait = waits.wait(selected);
+    Draft& draft = draft_of(wait.object, selected.cause);
     draft.row.waits.add(selected.waited_ns, selected.weight);
     if (selected.cause != Cause::kPageFault && asks_for_bytes(wait.system_call))
       draft.row.bytes_asked += static_cast<double>(wait.argument) * selected.weight;
@@ -86,16 +108,17 @@ std::vector<FileRow> find_files(const Waits& waits, WaitSites& sites) {
   for (auto& [key, draft] : drafts) {
     std::vector<std::pair<std::uint32_t, Draft::OfStack>> stacks(draft.stacks.begin(), draft.stacks.end());
     std::stable_sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) {
-      return a.second.sum.total_ns() > b.second.sum.total_ns();
+      return order(a.second, a.second.sum) < order(b.second, b.second.sum);
     });
     constexpr std::size_t kMostStacks = 10;
     if (stacks.size() > kMostStacks) stacks.resize(kMostStacks);
     for (const auto& [stack, of_stack] : stacks)
-      draft.row.stacks.push_back({sites.path({stack}, kPathFrames), of_stack.sum, of_stack.returned});
+      draft.row.stacks.push_back(
+          {sites.path({stack}, kPathFrames), of_stack.sum, of_stack.returned, of_stack.faults});
     rows.push_back(std::move(draft.row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {
-    return a.waits.sum().total_ns() > b.waits.sum().total_ns();
+    return order(a, a.waits.sum()) < order(b, b.waits.sum());
   });
   return rows;
 }

@@ -20,6 +20,13 @@ struct Returned {
   void add(const profile::Wait& wait);
 };
 
+// Touched pages that were not mapped; in rows of mapped files and of memory, with cause page fault.
+struct FaultCount {
+  double major = 0;  // each of them was counted
+  double minor = 0;  // estimated from one in so many
+  void add(const profile::Fault& fault);
+};
+
 struct FileRow {
   std::string name;  // path, peer, "pipe 123"; "(unknown)" when it is not known
   profile::ObjectKind kind = profile::ObjectKind::kNone;
@@ -27,15 +34,17 @@ struct FileRow {
   Distribution waits;
   double bytes_asked = 0;  // by the calls that waited; page faults and calls on vectors ask for none
   Returned returned;
+  FaultCount faults;
   struct StackRow {
     std::string path;  // "wait < commit < main"
     WaitSum sum;
     Returned returned;
+    FaultCount faults;
   };
   std::vector<StackRow> stacks;  // most time first
 };
 
-// Most time first. Idle waits (an accept loop) are left out.
-std::vector<FileRow> find_files(const Waits& waits, WaitSites& sites);
+// Most time first, then most faults. Idle waits (an accept loop) are left out.
+std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, WaitSites& sites);
 
 }  // namespace fathom::report

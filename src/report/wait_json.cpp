@@ -89,13 +89,19 @@ Json returned_json(const Returned& returned) {
           {"failed_calls", returned.failed}};
 }
 
+Json faults_json(const FaultCount& faults) {
+  return {{"major_faults", faults.major}, {"minor_faults", faults.minor}};
+}
+
 Json file_json(const FileRow& row) {
   Json json = {{"name", row.name}, {"kind", kind_word(row.kind)}, {"cause", to_string(row.cause)}};
   json.update(spread_json(row.waits, true));
   json["asked_bytes"] = row.bytes_asked;
   json.update(returned_json(row.returned));
+  json.update(faults_json(row.faults));
   json["stacks"] = rows_json(row.stacks, 0, [](const FileRow::StackRow& stack) {
-    return joined(joined({{"path", stack.path}}, returned_json(stack.returned)), sum_json(stack.sum));
+    Json stack_json = joined({{"path", stack.path}}, returned_json(stack.returned));
+    return joined(joined(std::move(stack_json), faults_json(stack.faults)), sum_json(stack.sum));
   });
   return json;
 }

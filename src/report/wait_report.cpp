@@ -36,7 +36,7 @@ class Collector {
     report.threads = sorted_threads();
     report.blocked = sorted_blocked(report.threads);
     report.locks = find_contention(waits_, sites_);
-    report.files = find_files(waits_, sites_);
+    report.files = find_files(waits_, selection_, sites_);
     report.chains = find_chains(waits_, sites_);
     return report;
   }

@@ -216,6 +216,43 @@ TEST(Files, HaveTimesBytesAndStacks) {
   EXPECT_EQ(report.files[1].returned.bytes, 0);
 }
 
+TEST(Files, CountFaultsWithAndWithoutTheWait) {
+  TwoThreads hand;
+  const auto data = hand.object(ObjectKind::kMappedFile, "/data/x.db");
+  const auto heap = hand.object(ObjectKind::kMemory, "[heap]");
+  hand.wait(hand.main, hand.in_main, "", 1, 5, 0, data).state = profile::WaitState::kUninterruptible;
+  const auto fault = [&](profile::WaitObjectId object, bool major, std::uint32_t weight, double at_s) {
+    profile::Fault row;
+    row.time_ns = hand.profile.meta.start_ns + static_cast<std::uint64_t>(at_s * 1e9);
+    row.thread = hand.main;
+    row.stack = hand.in_main;
+    row.object = object;
+    row.major = major;
+    row.weight = weight;
+    hand.profile.faults.push_back(row);
+  };
+  fault(data, true, 1, 1);
+  fault(data, true, 1, 2);
+  fault(data, false, 64, 2);
+  fault(heap, false, 64, 3);
+  const auto files = make_wait_report(hand.profile, {}).files;
+  double major = 0, minor = 0;
+  for (const FileRow& row : files) {
+    major += row.faults.major;
+    minor += row.faults.minor;
+    if (row.name == "[heap]") {
+      EXPECT_EQ(row.waits.sum().walked(), 0u);
+      EXPECT_EQ(row.stacks.at(0).faults.minor, 64);
+    }
+  }
+  EXPECT_EQ(major, 2);
+  EXPECT_EQ(minor, 128);
+  const auto early = make_wait_report(hand.profile, {.to_ns = 1'500'000'000}).files;
+  ASSERT_THAT(early, SizeIs(1));
+  EXPECT_EQ(early[0].faults.major, 1);
+  EXPECT_EQ(early[0].faults.minor, 0);
+}
+
 // Of any profile: the causes and the idle waits hold all of the time, each once.
 TEST(WaitReport, LosesNoTime) {
   profile::for_each_profile(60, [](const profile::Profile& profile) {

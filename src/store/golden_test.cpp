@@ -12,7 +12,8 @@ using namespace profile;
 constexpr const char* kVersion10 = "testdata/version_1_0.fathom";
 constexpr const char* kVersion11 = "testdata/version_1_1.fathom";
 constexpr const char* kVersion12 = "testdata/version_1_2.fathom";
-constexpr const char* kNewest = "testdata/version_1_3.fathom";
+constexpr const char* kVersion13 = "testdata/version_1_3.fathom";
+constexpr const char* kNewest = "testdata/version_1_4.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -219,6 +220,25 @@ Profile profile_of_version_1_3() {
   return profile;
 }
 
+// And of 1.4: page faults, and waits that a quota is the cause of.
+Profile profile_of_version_1_4() {
+  Profile profile = profile_of_version_1_3();
+  for (std::size_t i = 0; i < profile.waits.size(); ++i) profile.waits[i].throttled = i % 20 == 10;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    Fault fault;
+    fault.time_ns = profile.meta.start_ns + i * std::uint64_t{3'000'000};
+    fault.thread = {i % 2};
+    fault.stack = {1 + i % 3};
+    fault.object = {i % 4};
+    fault.offset = std::uint64_t{i} * i * 4096;
+    fault.major = i % 3 == 0;
+    fault.weight = fault.major ? 1 : 64;
+    fault.end = i % 9 == 0 ? 5 : 1;
+    profile.faults.push_back(fault);
+  }
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -238,7 +258,13 @@ TEST(Golden, RecordingOfVersion12IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion13IsStillRead) {
-  const Profile expected = profile_of_version_1_3();
+  auto read_back = read(kVersion13);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_3());
+}
+
+TEST(Golden, RecordingOfVersion14IsStillRead) {
+  const Profile expected = profile_of_version_1_4();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

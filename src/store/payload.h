@@ -132,6 +132,11 @@ std::vector<Bytes> encode_heap(const profile::HeapTables& heap, const HeapCopy& 
 // All of the heap, whatever the window: what is live at one time follows from all that was before.
 Result<> decode_heap(Cursor in, Loading& loading);
 
+// --- page faults ---
+Bytes encode_faults(std::span<const profile::Fault> faults);  // at most kMaxRows
+// Those in the window of `loading` are kept.
+Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading);
+
 // --- points of series ---
 // Of all series from `from` on (series and point), as many as fit into one block; `from` moves on.
 struct PointPosition {

@@ -134,8 +134,8 @@ class Reader {
   Result<> read_data(std::uint64_t offset, const BlockHeader& header) {
     if (skipped_by_index(offset, header)) return {};
     const bool known = header.type == kTables || header.type == kState || header.type == kSamples ||
-                       header.type == kWaits || header.type == kHeap || header.type == kPoints ||
-                       header.type == kIndex || header.type == kEnd;
+                       header.type == kWaits || header.type == kHeap || header.type == kFaults ||
+                       header.type == kPoints || header.type == kIndex || header.type == kEnd;
     if ((!known && (header.flags & kFlagRequired) != 0) || (header.flags & ~kKnownFlags) != 0)
       return fail(ErrorKind::kUnsupported,
                   fmt::format("{}: block {} at byte {} is not known to this fathom", name_,
@@ -165,6 +165,8 @@ class Reader {
         return decode_waits(payload, header.rows, loading_);
       case kHeap:
         return decode_heap(payload, loading_);
+      case kFaults:
+        return decode_faults(payload, header.rows, loading_);
       case kPoints:
         return decode_points(payload, loading_);
       default:

@@ -108,6 +108,9 @@ TEST(Reader, WindowShowsItsSamplesAndCountsTheOthers) {
       for (const auto& sample : profile.samples)
         if (sample.time_ns >= from && sample.time_ns < to) expected.push_back(sample);
       EXPECT_EQ(shown->samples, expected);
+      EXPECT_EQ(shown->faults.size(), std::ranges::count_if(profile.faults, [&](const profile::Fault& fault) {
+                  return fault.time_ns >= from && fault.time_ns < to;
+                }));
       EXPECT_EQ(shown->quality.samples, expected.size() + shown->quality.filtered);
       EXPECT_EQ(shown->quality.truncated, !index);
       EXPECT_EQ(shown->stacks, profile.stacks);

@@ -30,6 +30,7 @@ void repair_stacks(Profile& profile) {
     mend_stack(wait.waker_stack);
   }
   for (HeapSite& site : profile.heap.sites) mend_stack(site.stack);
+  for (Fault& fault : profile.faults) mend_stack(fault.stack);
 }
 
 // A thread for samples and waits whose own is lost, and a process for it.
@@ -63,6 +64,7 @@ void repair_threads(Profile& profile) {
     mend_thread(wait.thread);
     if (wait.waker.value >= known) wait.waker = kNoThread;
   }
+  for (Fault& fault : profile.faults) mend_thread(fault.thread);
 }
 
 // Rows whose slice or site is lost, or whose heap is, tell nothing any more.
@@ -129,6 +131,7 @@ void repair(Profile& profile) {
   for (WaitObject& row : profile.objects) mend(row.name, profile.strings);
   for (Wait& row : profile.waits) mend(row.object, profile.objects);
   repair_heap(profile);
+  for (Fault& row : profile.faults) mend(row.object, profile.objects);
   for (Series& row : profile.series) {
     mend(row.name, profile.strings);
     mend(row.unit, profile.strings);

@@ -74,6 +74,7 @@ class Slices {
     if (last) now_.threads = whole_.threads;
     add_samples(last);
     add_waits(last);
+    add_faults(last);
     add_points(last);
     add_heap(last);
     now_.meta = whole_.meta;
@@ -204,6 +205,16 @@ class Slices {
     if (last || random_() % 2 == 0) some(to.histograms, from.histograms);
   }
 
+  void add_faults(bool last) {
+    now_.faults.clear();
+    for (; fault_ < whole_.faults.size() && (last || random_() % 20 != 0); ++fault_) {
+      now_.faults.push_back(whole_.faults[fault_]);
+      if (check(now_)) continue;
+      now_.faults.pop_back();
+      break;
+    }
+  }
+
   void add_points(bool last) {
     for (std::size_t i = now_.series.size(); i < series_; ++i) now_.series.push_back(whole_.series[i]);
     points_.resize(series_);
@@ -222,7 +233,7 @@ class Slices {
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
               processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
-  std::size_t sample_ = 0, wait_ = 0, heap_row_ = 0;
+  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, heap_row_ = 0;
   std::vector<std::size_t> points_;  // per series
 };
 

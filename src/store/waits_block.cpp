@@ -35,7 +35,7 @@ enum Column {
 };
 constexpr int kColumnsOf11 = kResult;
 
-constexpr std::uint64_t kBeganBefore = 1, kUnfinished = 2;  // of kFlags
+constexpr std::uint64_t kBeganBefore = 1, kUnfinished = 2, kThrottled = 4;  // of kFlags
 
 // 0: nobody.
 std::uint64_t waker_code(ThreadId waker) {
@@ -122,7 +122,8 @@ Bytes encode_waits(std::span<const Wait> waits) {
     columns[kWaker].push_back(both.waker.encode(waker_code(wait.waker)));
     columns[kWakerStack].push_back(both.waker_stack.encode(wait.waker_stack.value));
     columns[kWeight].push_back(thread.weight.encode(wait.weight));
-    columns[kFlags].push_back((wait.began_before ? kBeganBefore : 0) | (wait.unfinished ? kUnfinished : 0));
+    columns[kFlags].push_back((wait.began_before ? kBeganBefore : 0) | (wait.unfinished ? kUnfinished : 0) |
+                              (wait.throttled ? kThrottled : 0));
     columns[kResult].push_back(wait.result == Wait::kNoResult ? 0 : zigzag(wait.result) + 1);
     thread.end_ns = end_of(wait);
     thread.stack = wait.stack.value;
@@ -180,6 +181,7 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
     const std::uint64_t flags = columns[kFlags].next();
     wait.began_before = (flags & kBeganBefore) != 0;
     wait.unfinished = (flags & kUnfinished) != 0;
+    wait.throttled = (flags & kThrottled) != 0;
     if (const std::uint64_t code = has_results ? columns[kResult].next() : 0; code != 0)
       wait.result = unzigzag(code - 1);
     if (wait.thread.value >= loading.profile.threads.size() && !loading.damaged)

@@ -11,6 +11,7 @@
 
 namespace fathom::store {
 
+using profile::Fault;
 using profile::Profile;
 using profile::Sample;
 using profile::Wait;
@@ -35,6 +36,10 @@ Result<> check_rows(const Profile& profile) {
   for (const profile::HeapRow& row : profile.heap.rows)
     if (row.slice.value >= profile.heap.slices.size() || row.site.value >= profile.heap.sites.size())
       return fail(ErrorKind::kMalformed, "a heap row of a slice or site that is not there");
+  for (const Fault& fault : profile.faults)
+    if (fault.thread.value >= threads || fault.stack.value >= stacks || fault.weight == 0 ||
+        fault.object.value >= profile.objects.size())
+      return fail(ErrorKind::kMalformed, "a fault of a thread, stack or object that is not there");
   return {};
 }
 
@@ -107,6 +112,11 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     put_block(kWaits, encode_waits(part), span_of(part));
   }
   for (const Bytes& payload : encode_heap(profile.heap, heap_)) put_block(kHeap, payload);
+  for (std::span<const Fault> left(profile.faults); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kFaults, encode_faults(part), {part.size(), 0, 0});
+  }
   PointPosition position;
   while (position.series < profile.series.size())
     if (const Bytes payload = encode_points(profile, position); !payload.empty()) put_block(kPoints, payload);

@@ -72,6 +72,7 @@ Waited waited(const off_cpu_event_wait& event) {
   wait.peer_address = event.peer_address;
   wait.peer_port = event.peer_port;
   wait.local_port = event.local_port;
+  wait.throttled = event.throttled != 0;
   if (event.result != WAIT_NO_RESULT) wait.result = event.result;
   return wait;
 }
@@ -101,8 +102,9 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   engine->skeleton_->rodata->cpu_ring_wakeup_bytes = options.ring_bytes / 4;
   engine->skeleton_->rodata->follow_children = options.follow_children;
   auto& programs = engine->skeleton_->progs;
-  for (bpf_program* program : {programs.thread_switched, programs.thread_born, programs.thread_woken,
-                               programs.thread_ended, programs.page_faulted, programs.call_returned})
+  for (bpf_program* program :
+       {programs.thread_switched, programs.thread_born, programs.thread_execed, programs.thread_woken,
+        programs.thread_ended, programs.page_faulted, programs.call_returned, programs.count_fault})
     bpf_program__set_autoload(program, options.off_cpu);
   bpf_program__set_autoload(programs.sample_cpu, options.cpu);
   bpf_program__set_autoload(programs.memory_changed, options.mappings);
@@ -175,12 +177,33 @@ Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& outpu
   return {};
 }
 
+// For all processes, as the timer is. An exact count of minor faults would be a walk for each page that a
+// program ever touches.
+Result<> BpfEngine::open_fault_events(int cpu) {
+  for (const bool major : {true, false}) {
+    perf_event_attr attributes = base_attributes();
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = major ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS_MIN;
+    attributes.sample_period = major ? 1 : MINOR_FAULTS_PER_EVENT;
+    attributes.disabled = 1;
+    auto opened = record::open_event(attributes, -1, cpu, "page faults");
+    if (!opened) return tl::unexpected<Error>(opened.error());
+    Fd fd = std::move(*opened);
+    bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.count_fault, fd.get());
+    if (link == nullptr) return system_error("bpf: attaching to page faults", errno);
+    links_.push_back(link);
+    events_.push_back(std::move(fd));
+  }
+  return {};
+}
+
 Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
   std::vector<bpf_program*> programs = {skeleton_->progs.process_forked, skeleton_->progs.process_execed,
                                         skeleton_->progs.thread_exited};
   if (options_.off_cpu) {
-    for (bpf_program* program : {skeleton_->progs.thread_born, skeleton_->progs.thread_woken,
-                                 skeleton_->progs.thread_ended, skeleton_->progs.thread_switched})
+    for (bpf_program* program :
+         {skeleton_->progs.thread_born, skeleton_->progs.thread_execed, skeleton_->progs.thread_woken,
+          skeleton_->progs.thread_ended, skeleton_->progs.thread_switched})
       programs.push_back(program);
   }
   for (bpf_program* program : programs) {
@@ -197,6 +220,11 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
     bpf_link* link = bpf_program__attach(skeleton_->progs.memory_changed);
     if (link == nullptr) return system_error("bpf: attaching memory_changed", errno);
     links_.push_back(link);
+  }
+  if (options_.off_cpu) {
+    for (const int cpu : online_cpus()) {
+      if (auto opened = open_fault_events(cpu); !opened) return opened;
+    }
   }
   if (!options_.cpu) return {};
   for (const int cpu : online_cpus()) {
@@ -310,6 +338,15 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
         engine.newest_transfer_ns_ = std::max(engine.newest_transfer_ns_, end_ns);
       break;
     }
+    case OFF_CPU_EVENT_FAULT: {
+      off_cpu_event_fault event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(PageFault{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                 static_cast<std::int32_t>(event.tid), event.stack_id, event.address,
+                                 event.weight, event.major != 0});
+      break;
+    }
     case OFF_CPU_EVENT_THREAD_END: {
       off_cpu_event_thread_end event;
       if (size < sizeof(event)) break;
@@ -383,6 +420,7 @@ BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
     sum.run_ns += value.run_ns;
     sum.lost_ring_full += value.lost_ring_full;
     sum.lost_accounts += value.lost_accounts;
+    sum.lost_faults += value.lost_faults;
   }
   return sum;
 }

@@ -73,7 +73,8 @@ class BpfEngine {
   // Summed over CPUs, since start().
   cpu_counters counters() const;
   struct SwitchCounters {
-    std::uint64_t switches = 0, walks = 0, walk_ns = 0, run_ns = 0, lost_ring_full = 0, lost_accounts = 0;
+    std::uint64_t switches = 0, walks = 0, walk_ns = 0, run_ns = 0, lost_ring_full = 0, lost_accounts = 0,
+                  lost_faults = 0;
   };
   SwitchCounters switch_counters() const;
   std::uint64_t kernel_memory_bytes() const;
@@ -81,6 +82,7 @@ class BpfEngine {
  private:
   BpfEngine() = default;
   Result<> open_event(int cpu, const std::function<int(int cpu)>& output_fd);
+  Result<> open_fault_events(int cpu);
   void watch_results();
 
   BpfOptions options_;

@@ -1,0 +1,82 @@
+// FALT: page faults, seven columns. Faults come in runs of the same thread, place and file, and the pages of
+// a file are often touched in order: so each number is the difference to that of the fault before.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "store/column.h"
+#include "store/differences.h"
+#include "store/payload.h"
+
+namespace fathom::store {
+namespace {
+
+using namespace profile;
+
+enum Column { kTime, kThread, kStack, kObject, kOffset, kWeight, kKind, kColumnCount };
+
+// kKind: how the walk ended, and this above it.
+constexpr std::uint64_t kMajorFault = 0x100;
+
+}  // namespace
+
+Bytes encode_faults(std::span<const Fault> faults) {
+  std::array<std::vector<std::uint64_t>, kColumnCount> columns;
+  std::array<Differences, kColumnCount> before;
+  for (const Fault& fault : faults) {
+    const auto put = [&](Column column, std::uint64_t value) {
+      columns[column].push_back(before[column].encode(value));
+    };
+    put(kTime, fault.time_ns);
+    put(kThread, fault.thread.value);
+    put(kStack, fault.stack.value);
+    put(kObject, fault.object.value);
+    put(kOffset, fault.offset);
+    put(kWeight, fault.weight);
+    put(kKind, fault.end | (fault.major ? kMajorFault : 0));
+  }
+  Bytes out;
+  put_varint(out, faults.size());
+  for (const auto& column : columns) put_column(out, column);
+  return out;
+}
+
+Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading) {
+  const std::uint64_t count = in.read_uleb128();
+  if (!in.ok() || count != rows || count > kMaxRows)
+    return fail(ErrorKind::kMalformed, fmt::format("{} faults, or {}", count, rows));
+  std::vector<ColumnReader> columns;
+  for (int i = 0; i < kColumnCount; ++i) columns.emplace_back(in, count);
+  const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
+  if (!all_ok()) return fail(ErrorKind::kMalformed, "faults are cut short");
+  if (auto charged = loading.charge(count * sizeof(Fault)); !charged) return charged;
+
+  auto& faults = loading.profile.faults;
+  const std::size_t there = faults.size();
+  std::array<Differences, kColumnCount> before;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const auto next = [&](Column column) { return before[column].decode(columns[column].next()); };
+    Fault fault;
+    fault.time_ns = next(kTime);
+    fault.thread = {row_id(next(kThread))};
+    fault.stack = {row_id(next(kStack))};
+    fault.object = {row_id(next(kObject))};
+    fault.offset = next(kOffset);
+    fault.weight = row_id(next(kWeight));
+    const std::uint64_t kind = next(kKind);
+    fault.major = (kind & kMajorFault) != 0;
+    fault.end = static_cast<WalkEnd>(kind);
+    if (fault.thread.value >= loading.profile.threads.size() && !loading.damaged) {
+      faults.resize(there);
+      return fail(ErrorKind::kMalformed, fmt::format("fault {}: no such thread", i));
+    }
+    if (loading.in_window(fault.time_ns)) faults.push_back(fault);
+  }
+  if (!all_ok()) {
+    faults.resize(there);
+    return fail(ErrorKind::kMalformed, "faults are cut short");
+  }
+  return {};
+}
+
+}  // namespace fathom::store
