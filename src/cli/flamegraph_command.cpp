@@ -27,7 +27,7 @@ struct FlamegraphArguments {
   std::string output;
   SelectionOptions selection;
   render::FlameGraphOptions picture;
-  std::string colors = "module";
+  std::string colors;  // empty: by metric
   std::string min_width = "0.5";
   std::string background;
   bool no_threads = false, fold_generics = false, show_idle = false, hash = false;
@@ -137,9 +137,11 @@ Drawn draw(const profile::Profile& profile, const report::TreeOptions& options,
 
 Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   render::FlameGraphOptions picture = arguments.picture;
-  const Result<render::Palette> palette = render::palette_from(arguments.colors);
-  if (!palette) return tl::unexpected(palette.error());
-  picture.colors = *palette;
+  if (!arguments.colors.empty()) {
+    const Result<render::Palette> palette = render::palette_from(arguments.colors);
+    if (!palette) return tl::unexpected(palette.error());
+    picture.colors = *palette;
+  }
   const Result<render::MinWidth> min_width = render::min_width_from(arguments.min_width);
   if (!min_width) return tl::unexpected(min_width.error());
   picture.min_width = *min_width;
@@ -157,6 +159,8 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   if (!profile) return tl::unexpected(profile.error());
   const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
+  if (arguments.colors.empty() && selection->metric == profile::Metric::kWall)
+    picture.colors = render::Palette::kWall;
   report::TreeOptions tree;
   tree.selection = *selection;
   tree.thread_roots = !arguments.no_threads;
@@ -202,9 +206,9 @@ Run add_flamegraph(CLI::App& app) {
   add_selection_options(app, arguments->selection);
   app.add_option("--title", picture.title, "heading (default: metric and target)");
   app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");
-  app.add_option("--colors,--color", arguments->colors, render::palette_names())
-      ->type_name("PALETTE")
-      ->capture_default_str();
+  app.add_option("--colors,--color", arguments->colors,
+                 render::palette_names() + " (default: module, or wall for --metric wall)")
+      ->type_name("PALETTE");
   app.add_flag("--inverted,--icicle,-i", picture.inverted, "the root on top, callees hanging down");
   app.add_flag("--reverse", picture.reverse, "merge from the leaves: what ran, and above it who called it");
   app.add_flag("--no-threads", arguments->no_threads, "merge all threads");

@@ -20,7 +20,8 @@ struct NamedPalette {
   std::string_view name;
   Palette palette;
 };
-constexpr std::array<NamedPalette, 16> kPalettes = {{{"module", Palette::kModule},
+constexpr std::array<NamedPalette, 17> kPalettes = {{{"module", Palette::kModule},
+                                                     {"wall", Palette::kWall},
                                                      {"hot", Palette::kHot},
                                                      {"mem", Palette::kMem},
                                                      {"io", Palette::kIo},
@@ -245,6 +246,36 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
       true);
 }
 
+// A frame is coloured by where most of its time goes; a cause is waiting, and so is all that leads to it
+// alone. Grey for rows that are no code, as their time is nearly always mixed.
+Coloring color_by_time(const CallTree& tree, bool reverse) {
+  std::vector<std::int64_t> waiting(tree.nodes.size(), 0);
+  for (std::size_t i = tree.nodes.size(); i-- > 1;) {  // children before their parents
+    const TreeNode& node = tree.nodes[i];
+    if (node.kind == NodeKind::kCause) waiting[i] = node.total;
+    waiting[node.parent] += waiting[i];
+  }
+  Painter painter(tree, reverse);
+  const auto family = [&](const std::string& label, const Hue& hue) {
+    return painter.family(label, [&](std::vector<ColorClass>& classes) { add_shades(hue, classes); });
+  };
+  const std::size_t on_cpu = family("on a CPU", kKernelHue), off_cpu = family("waiting", kGroupHues[0]);
+  const std::size_t no_code = family("threads", kThreadHue);
+  std::vector<bool> below_cause(tree.nodes.size(), false);  // in a reversed tree, what led to it
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    below_cause[i] = i != 0 && (node.kind == NodeKind::kCause || below_cause[node.parent]);
+    const bool mostly =
+        below_cause[i] || 2 * static_cast<double>(waiting[i]) > static_cast<double>(node.total);
+    const bool code = node.kind != NodeKind::kRoot && node.kind != NodeKind::kThread;
+    painter.paint(i, !code ? no_code : mostly ? off_cpu : on_cpu, tree.name(node));
+  }
+  return painter.finish(
+      "Colour: where most of a frame's time goes, to running on a CPU or to waiting. Per cent: of all time. "
+      "Shades only tell neighbours apart.",
+      true);
+}
+
 // The classic palettes. The ranges are those that users know from flamegraph.pl; here each has sixteen fixed
 // steps.
 Color classic_color(Palette palette, double a, double b) {
@@ -368,6 +399,8 @@ Coloring color_tree(const CallTree& tree, Palette palette, bool reverse) {
   switch (palette) {
     case Palette::kModule:
       return color_by_owner(tree, reverse);
+    case Palette::kWall:
+      return color_by_time(tree, reverse);
     case Palette::kChain:
     case Palette::kJava:
     case Palette::kJs:

@@ -36,6 +36,7 @@ std::string_view namespace_of(std::string_view name);
 
 enum class Palette : std::uint8_t {
   kModule,
+  kWall,  // two hues: on a CPU, and waiting; for --metric wall the one that is taken by itself
   kHot,
   kMem,
   kIo,

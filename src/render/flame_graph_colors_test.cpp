@@ -81,8 +81,8 @@ TEST(FlameGraphColors, UnknownPalettesAreRefusedWithTheList) {
   ASSERT_FALSE(refused.has_value());
   EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
   EXPECT_NE(refused.error().message.find("rainbow"), std::string::npos);
-  for (const char* name : {"module", "hot", "mem", "io", "wakeup", "chain", "java", "js", "perl", "red",
-                           "green", "blue", "aqua", "yellow", "purple", "orange"}) {
+  for (const char* name : {"module", "wall", "hot", "mem", "io", "wakeup", "chain", "java", "js", "perl",
+                           "red", "green", "blue", "aqua", "yellow", "purple", "orange"}) {
     EXPECT_NE(refused.error().remedy.find(name), std::string::npos) << name;
     EXPECT_EQ(to_string(palette_from(name).value()), name);
   }
@@ -108,9 +108,33 @@ TEST(FlameGraphColors, TheLegendNamesWhatIsInThePictureWithWhatRanThere) {
                                                    {"generated code (JIT)", 0.09}}));
 }
 
+TEST(FlameGraphColors, OfWallTellWaitingFromRunning) {
+  report::CallTree tree = tree_of(
+      {{"t;main;work", 40}, {"t;main;lock;wait", 25}, {"t;main;both;run", 5}, {"t;main;both;wait", 30}});
+  for (report::TreeNode& node : tree.nodes)
+    if (tree.name(node) == "wait") node.kind = report::NodeKind::kCause;
+  const Coloring coloring = color_tree(tree, Palette::kWall, false);
+  std::map<std::string, double> shares;
+  for (const LegendItem& item : coloring.legend) shares[item.label] = item.self_share;
+  EXPECT_EQ(shares, (std::map<std::string, double>{{"on a CPU", 0.45}, {"waiting", 0.55}, {"threads", 0}}));
+  const auto is_cool = [&](std::string_view name) {
+    for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+      const Color fill = coloring.classes[coloring.of_node[i]].light;
+      if (tree.name(tree.nodes[i]) == name) return fill.blue > fill.red;
+    }
+    return false;
+  };
+  EXPECT_FALSE(is_cool("work"));
+  EXPECT_FALSE(is_cool("run"));
+  EXPECT_TRUE(is_cool("lock"));
+  EXPECT_TRUE(is_cool("wait"));
+  EXPECT_TRUE(is_cool("both"));  // mostly
+}
+
 TEST(FlameGraphColors, EveryNodeHasAClassAndTheSameTreeTheSameColours) {
   const report::CallTree tree = tree_of(kMixed);
-  for (const char* name : {"module", "hot", "mem", "io", "wakeup", "chain", "java", "js", "perl", "red"}) {
+  for (const char* name :
+       {"module", "wall", "hot", "mem", "io", "wakeup", "chain", "java", "js", "perl", "red"}) {
     const Coloring coloring = color_tree(tree, palette_from(name).value(), false);
     ASSERT_EQ(coloring.of_node.size(), tree.nodes.size());
     for (const std::uint16_t row : coloring.of_node) EXPECT_LT(row, coloring.classes.size());
