@@ -1,6 +1,7 @@
 // What does recording cost a real Rust node under load?
 #include <cstdio>
 #include <optional>
+#include <string>
 
 #include "bench/support/comparison.h"
 #include "bench/support/statistics.h"
@@ -35,7 +36,8 @@ class Node : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-int main() {
+// With the word "waits": what recording waits adds.
+int main(int argc, char** argv) {
   const auto program = fathom::support::find_anvil();
   if (!program) {
     std::puts("Not measured: anvil is neither in PATH nor named by ANVIL.\n");
@@ -43,6 +45,9 @@ int main() {
   }
   const fathom::support::TempDir folder;
   fathom::bench::Node workload(*program);
-  fathom::bench::compare_profilers(workload, folder.path());
+  if (argc > 1 && std::string(argv[1]) == "waits")
+    fathom::bench::compare_waits(workload, folder.path());
+  else
+    fathom::bench::compare_profilers(workload, folder.path());
   return 0;
 }

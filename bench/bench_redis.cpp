@@ -6,6 +6,7 @@
 #include <optional>
 #include <sstream>
 #include <stdexcept>
+#include <string>
 
 #include "bench/support/comparison.h"
 #include "bench/support/statistics.h"
@@ -62,7 +63,8 @@ class Redis : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-int main() {
+// With the word "waits": what recording waits adds.
+int main(int argc, char** argv) {
   const fathom::support::TempDir folder;
   const auto program = fathom::support::find_redis_server(folder.path());
   if (!program) {
@@ -70,6 +72,9 @@ int main() {
     return 0;
   }
   fathom::bench::Redis workload(*program, folder.path());
-  fathom::bench::compare_profilers(workload, folder.path());
+  if (argc > 1 && std::string(argv[1]) == "waits")
+    fathom::bench::compare_waits(workload, folder.path());
+  else
+    fathom::bench::compare_profilers(workload, folder.path());
   return 0;
 }

@@ -1,5 +1,6 @@
-// What does it cost to book every switch, at the rate of a program that does nothing else? Each recorder is
-// started first and the program runs below it, round after round beside a run without any.
+// What does it cost to book every switch: of a program that does nothing else (ping_pong_target), and of one
+// with 300 threads (many_threads_target)? Each recorder is started first and the program runs below it, round
+// after round beside a run without any.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -21,7 +22,7 @@ struct Recorder {
 
 double trips_per_second(const Recorder& recorder) {
   std::vector<std::string> command = recorder.prefix;
-  for (const std::string& word : {std::string(PING_PONG), fmt::format("{}", seconds_per_run())})
+  for (const std::string& word : {std::string(SWITCH_TARGET), fmt::format("{}", seconds_per_run())})
     command.push_back(word);
   return support::answer_of(support::run(command)).at("trips_per_s");
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstdio>
 
 #include "bench/support/profilers.h"
@@ -62,6 +63,39 @@ void compare_profilers(Workload& workload, const std::string& folder) {
   print_table({"profiler", "work per second, ratio to nothing [range]",
                "work per CPU second of the target, ratio [range]", "MB/s written", "complete stacks, %",
                "profiler's CPU, % of a core", "profiler's peak memory, MB"},
+              rows);
+}
+
+void compare_waits(Workload& workload, const std::string& folder) {
+  const std::vector<Profiler> profilers = {{Kind::kNone, 0}, {Kind::kFathom, 99}, {Kind::kFathomWaits, 99}};
+  const int count = std::max(7, rounds());
+  std::vector<std::vector<Throughput>> runs(profilers.size());
+  const auto run_once = [&](std::size_t i) {
+    const std::string file = folder + "/waits";
+    const pid_t pid = workload.start();
+    Recording recording(profilers[i], pid, file);
+    runs[i].push_back(workload.work());
+    recording.stop();
+    workload.stop();
+    std::remove(file.c_str());
+    std::fprintf(stderr, "%-24s %10.0f %s\n", profilers[i].name().c_str(), runs[i].back().per_second,
+                 workload.unit().c_str());
+  };
+  for (int round = 0; round < count; ++round)
+    for (std::size_t i = 0; i < profilers.size(); ++i) run_once(i);
+  run_once(0);  // the last neighbour
+  std::vector<std::vector<std::string>> rows;
+  for (std::size_t i = 1; i < profilers.size(); ++i) {
+    std::vector<double> ratio, cpu_ratio;
+    for (std::size_t round = 0; round < runs[i].size(); ++round) {
+      const Throughput &before = runs[0][round], &after = runs[0][round + 1];
+      ratio.push_back(2 * runs[i][round].per_second / (before.per_second + after.per_second));
+      cpu_ratio.push_back(2 * runs[i][round].per_cpu_second / (before.per_cpu_second + after.per_cpu_second));
+    }
+    rows.push_back({profilers[i].name(), median_and_range(ratio, 3), median_and_range(cpu_ratio, 3)});
+  }
+  print_table({"profiler", "work per second, ratio to the runs beside it [range]",
+               "work per CPU second of the target, ratio [range]"},
               rows);
 }
 

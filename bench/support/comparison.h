@@ -24,6 +24,11 @@ class Workload {
   virtual std::string unit() const = 0;  // of the throughput
 };
 
+// What waiting adds to the cost: nothing, CPU sampling, and both, by turns. A ratio is taken to the mean of
+// the two runs without a profiler beside it, so a machine that gets slower over the minutes does not count.
+// At least seven rounds.
+void compare_waits(Workload& workload, const std::string& folder);
+
 // Prints the table. `folder` is for the recordings.
 void compare_profilers(Workload& workload, const std::string& folder);
 

@@ -53,6 +53,8 @@ std::string Profiler::name() const {
       return "nothing";
     case Kind::kFathom:
       return fmt::format("fathom, {} Hz", frequency_hz);
+    case Kind::kFathomWaits:
+      return fmt::format("fathom with waits, {} Hz", frequency_hz);
     case Kind::kPerfFramePointers:
       return fmt::format("perf fp, {} Hz", frequency_hz);
     case Kind::kPerfDwarf:
@@ -70,6 +72,8 @@ std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) c
     case Kind::kFathom:
       return support::fathom_command(
           {"record", "--cpu", "--memory", "-F", frequency, "-o", file, "-p", target});
+    case Kind::kFathomWaits:
+      return support::fathom_command({"record", "-F", frequency, "-o", file, "-p", target});
     case Kind::kPerfFramePointers:
       return {"perf",         "record", "-q", "-e", "cpu-clock", "-F",  frequency,
               "--call-graph", "fp",     "-o", file, "-p",        target};
@@ -115,7 +119,7 @@ Recorded Recording::stop() {
 
 void Recording::judge(Recorded& recorded) const {
   if (profiler_.kind == Kind::kNone) return;
-  if (profiler_.kind == Kind::kFathom) {
+  if (profiler_.kind == Kind::kFathom || profiler_.kind == Kind::kFathomWaits) {
     const support::Report report(file_);
     recorded.samples = static_cast<int>(report.samples());
     recorded.complete_percent = report.complete_percent();

@@ -12,7 +12,7 @@
 
 namespace fathom::bench {
 
-enum class Kind { kNone, kFathom, kPerfFramePointers, kPerfDwarf };
+enum class Kind { kNone, kFathom, kFathomWaits, kPerfFramePointers, kPerfDwarf };
 
 struct Profiler {
   Kind kind = Kind::kNone;
