@@ -68,7 +68,8 @@ class Comparison {
 
   void call() {
     hook_(8);
-    expected_.push_back(t_witness.stack);
+    last_ = t_witness.stack;
+    expected_.push_back(last_);
     if (expected_.size() >= 1000) compare();
   }
   void compare() {
@@ -86,13 +87,14 @@ class Comparison {
   }
   std::size_t compared() const { return compared_; }
   std::size_t distinct() const { return stacks_.size(); }
-  const Stack& last() const { return t_witness.stack; }
+  const Stack& last() const { return last_; }
   Target& target() { return target_; }
 
  private:
   Target target_;
   void* (*hook_)(std::size_t);
   std::vector<Stack> expected_;
+  Stack last_;
   std::map<std::uint32_t, Stack> stacks_;
   std::size_t compared_ = 0;
 };
