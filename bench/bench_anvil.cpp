@@ -36,7 +36,7 @@ class Node : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-// With the word "waits": what recording waits adds.
+// With the word "waits": what recording waits adds; with "heap": what tracing the heap costs.
 int main(int argc, char** argv) {
   const auto program = fathom::support::find_anvil();
   if (!program) {
@@ -47,6 +47,8 @@ int main(int argc, char** argv) {
   fathom::bench::Node workload(*program);
   if (argc > 1 && std::string(argv[1]) == "waits")
     fathom::bench::compare_waits(workload, folder.path());
+  else if (argc > 1 && std::string(argv[1]) == "heap")
+    fathom::bench::compare_heap(workload, folder.path());
   else
     fathom::bench::compare_profilers(workload, folder.path());
   return 0;

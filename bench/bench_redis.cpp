@@ -63,7 +63,7 @@ class Redis : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-// With the word "waits": what recording waits adds.
+// With the word "waits": what recording waits adds; with "heap": what tracing the heap costs.
 int main(int argc, char** argv) {
   const fathom::support::TempDir folder;
   const auto program = fathom::support::find_redis_server(folder.path());
@@ -74,6 +74,8 @@ int main(int argc, char** argv) {
   fathom::bench::Redis workload(*program, folder.path());
   if (argc > 1 && std::string(argv[1]) == "waits")
     fathom::bench::compare_waits(workload, folder.path());
+  else if (argc > 1 && std::string(argv[1]) == "heap")
+    fathom::bench::compare_heap(workload, folder.path());
   else
     fathom::bench::compare_profilers(workload, folder.path());
   return 0;

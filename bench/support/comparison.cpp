@@ -66,12 +66,15 @@ void compare_profilers(Workload& workload, const std::string& folder) {
               rows);
 }
 
-void compare_waits(Workload& workload, const std::string& folder) {
-  const std::vector<Profiler> profilers = {{Kind::kNone, 0}, {Kind::kFathom, 99}, {Kind::kFathomWaits, 99}};
+namespace {
+
+// The first is nothing. Each run stands against the two runs of nothing beside it.
+void compare_with_neighbours(Workload& workload, const std::string& folder,
+                             const std::vector<Profiler>& profilers) {
   const int count = std::max(7, rounds());
   std::vector<std::vector<Throughput>> runs(profilers.size());
   const auto run_once = [&](std::size_t i) {
-    const std::string file = folder + "/waits";
+    const std::string file = folder + "/neighbours";
     const pid_t pid = workload.start();
     Recording recording(profilers[i], pid, file);
     runs[i].push_back(workload.work());
@@ -97,6 +100,18 @@ void compare_waits(Workload& workload, const std::string& folder) {
   print_table({"profiler", "work per second, ratio to the runs beside it [range]",
                "work per CPU second of the target, ratio [range]"},
               rows);
+}
+
+}  // namespace
+
+void compare_waits(Workload& workload, const std::string& folder) {
+  compare_with_neighbours(workload, folder,
+                          {{Kind::kNone, 0}, {Kind::kFathom, 99}, {Kind::kFathomWaits, 99}});
+}
+
+void compare_heap(Workload& workload, const std::string& folder) {
+  compare_with_neighbours(workload, folder,
+                          {{Kind::kNone, 0}, {Kind::kFathomHeap, 0}, {Kind::kFathomHeapExact, 0}});
 }
 
 }  // namespace fathom::bench

@@ -28,6 +28,8 @@ class Workload {
 // the two runs without a profiler beside it, so a machine that gets slower over the minutes does not count.
 // At least seven rounds.
 void compare_waits(Workload& workload, const std::string& folder);
+// What tracing the heap costs, sampled and exact, in the same way.
+void compare_heap(Workload& workload, const std::string& folder);
 
 // Prints the table. `folder` is for the recordings.
 void compare_profilers(Workload& workload, const std::string& folder);

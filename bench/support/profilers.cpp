@@ -55,6 +55,10 @@ std::string Profiler::name() const {
       return fmt::format("fathom, {} Hz", frequency_hz);
     case Kind::kFathomWaits:
       return fmt::format("fathom with waits, {} Hz", frequency_hz);
+    case Kind::kFathomHeap:
+      return "fathom --heap";
+    case Kind::kFathomHeapExact:
+      return "fathom --heap=exact";
     case Kind::kPerfFramePointers:
       return fmt::format("perf fp, {} Hz", frequency_hz);
     case Kind::kPerfDwarf:
@@ -74,6 +78,10 @@ std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) c
           {"record", "--cpu", "--memory", "-F", frequency, "-o", file, "-p", target});
     case Kind::kFathomWaits:
       return support::fathom_command({"record", "-F", frequency, "-o", file, "-p", target});
+    case Kind::kFathomHeap:
+      return support::fathom_command({"record", "--memory", "--heap", "-o", file, "-p", target});
+    case Kind::kFathomHeapExact:
+      return support::fathom_command({"record", "--memory", "--heap=exact", "-o", file, "-p", target});
     case Kind::kPerfFramePointers:
       return {"perf",         "record", "-q", "-e", "cpu-clock", "-F",  frequency,
               "--call-graph", "fp",     "-o", file, "-p",        target};

@@ -12,7 +12,15 @@
 
 namespace fathom::bench {
 
-enum class Kind { kNone, kFathom, kFathomWaits, kPerfFramePointers, kPerfDwarf };
+enum class Kind {
+  kNone,
+  kFathom,
+  kFathomWaits,
+  kFathomHeap,
+  kFathomHeapExact,
+  kPerfFramePointers,
+  kPerfDwarf
+};
 
 struct Profiler {
   Kind kind = Kind::kNone;
