@@ -79,6 +79,7 @@ class Finder {
       if (function.partner) hook.partner = ProcessAddress{mapping.bias + function.partner->value};
       const auto code = allocators::code_of(file, function);
       hook.code.assign(code.begin(), code.end());
+      hook.entered_at = doors[i].entered_at;
       if (slots_are_complete(doors[i])) {
         for (const ElfAddress slot : doors[i].slots) hook.slots.push_back({mapping.bias + slot.value});
       }

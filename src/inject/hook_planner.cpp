@@ -72,7 +72,7 @@ Result<> HookPlanner::plan_start(PlannedHook& planned) {
   const std::uint64_t number = (*island)->taken;
   planned.trampoline = {(*island)->start.value + number * kTrampolineRoom};
   planned.stub = {(*island)->start.value + (*island)->room * kTrampolineRoom + number * kStubRoom};
-  auto entry = plan_entry(hook.code, hook.function, planned.trampoline, planned.stub);
+  auto entry = plan_entry(hook.code, hook.function, planned.trampoline, planned.stub, hook.entered_at);
   if (!entry) return tl::unexpected<Error>(entry.error());
   // One write of the kernel's then changes all of it or nothing, also if we are killed.
   const std::uint64_t first = entry->patch_address.value, last = first + entry->after.size() - 1;

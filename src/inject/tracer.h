@@ -39,6 +39,7 @@ struct Hook {
   ProcessAddress function;                  // its start
   std::optional<ProcessAddress> partner;    // TRACER_NEW: same arguments, does not throw
   std::vector<std::byte> code;              // all of the function, as the file has it
+  std::vector<std::uint8_t> entered_at;     // offsets near the start that other functions jump to
   std::vector<ProcessAddress> slots;        // not empty: hooked through these, and its text stays as it is
   ProcessAddress module_start, module_end;  // of the module that holds it, first to last mapping
 };
