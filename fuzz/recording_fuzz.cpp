@@ -18,7 +18,7 @@ using namespace fathom;
 
 Bytes with_sound_headers(Cursor in) {
   constexpr std::uint32_t kTypes[] = {store::kTables, store::kState, store::kSamples, store::kPoints,
-                                      store::kIndex,  store::kEnd,   store::kWaits,  store::kHeap};
+                                      store::kIndex,  store::kEnd,   store::kWaits,   store::kHeap};
   Bytes file = store::encode_file_header();
   store::BlockEncoder encoder;
   std::uint32_t sequence = 0;

@@ -114,9 +114,9 @@ struct thread {
 };
 #define THREAD_BYTES (64 << 10)
 
-/* Stacks that were sent: the number in the low 24 bits, 40 bits of the hash above. A set is one cache line. Only
- * as many sets are used as there are stacks for, so that the processor finds them in its caches. When the sets
- * in use are half full they become twice as many, and each stack is sent once more. */
+/* Stacks that were sent: the number in the low 24 bits, 40 bits of the hash above. A set is one cache line.
+ * Only as many sets are used as there are stacks for, so that the processor finds them in its caches. When
+ * the sets in use are half full they become twice as many, and each stack is sent once more. */
 #define SEEN_FIRST_SETS_LOG2 8
 #define SEEN_WAYS 8
 #define SEEN_SETS_LOG2 15

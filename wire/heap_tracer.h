@@ -70,7 +70,8 @@ struct tracer_config {
 /* At the start of the state mapping, whose other bytes are zeros at first. Written from outside before
  * tracer_config::state. */
 struct tracer_state_head {
-  u64 shared; /* the same as tracer_config::shared; 0 in a forked child, where nothing may touch that memory */
+  u64 shared; /* the same as tracer_config::shared; 0 in a forked child, where nothing may touch that memory
+               */
 };
 
 /* What the tracer does. */

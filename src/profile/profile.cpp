@@ -40,15 +40,15 @@ struct MetricText {
   std::string_view name, unit;
 };
 constexpr MetricText kMetrics[] = {
-    {"cpu", "samples"},             // kCpu
-    {"off-cpu", "ns"},              // kOffCpu
-    {"wall", "ns"},                 // kWall
-    {"heap-allocated", "bytes"},    // kHeapAllocated
+    {"cpu", "samples"},                   // kCpu
+    {"off-cpu", "ns"},                    // kOffCpu
+    {"wall", "ns"},                       // kWall
+    {"heap-allocated", "bytes"},          // kHeapAllocated
     {"heap-allocations", "allocations"},  // kHeapAllocations
-    {"heap-live", "bytes"},         // kHeapLive
-    {"heap-peak", "bytes"},         // kHeapPeak
-    {"heap-leaked", "bytes"},       // kHeapLeaked
-    {"heap-growth", "bytes"},       // kHeapGrowth
+    {"heap-live", "bytes"},               // kHeapLive
+    {"heap-peak", "bytes"},               // kHeapPeak
+    {"heap-leaked", "bytes"},             // kHeapLeaked
+    {"heap-growth", "bytes"},             // kHeapGrowth
     {"heap-temporary", "allocations"},    // kHeapTemporary
     {"heap-brief", "allocations"},        // kHeapBrief
 };

@@ -2,8 +2,8 @@
 // off-cpu and wall also those of the waits, with the cause as a frame above the leaf: "[wait: futex]" for the
 // time until it was woken, "[run queue]" for the time from then on. wall has the CPU samples beside them, in
 // ns. Heap metrics have the sites of the heap, without the allocator's own frames
-// at the leaf. Frames are expanded into the calls that were inlined into them. The same samples give the same tree,
-// byte for byte, whatever the order of the profile's tables: nodes stand in depth-first order, children
+// at the leaf. Frames are expanded into the calls that were inlined into them. The same samples give the same
+// tree, byte for byte, whatever the order of the profile's tables: nodes stand in depth-first order, children
 // sorted by name. Numbers and names, no pixels. A tree owns its texts and needs the profile no more.
 #pragma once
 
@@ -67,8 +67,8 @@ struct CallTree {
   std::int64_t total = 0;           // nodes[0].total
   std::string unit;                 // "samples", "ns", "bytes"
   profile::Metric metric = profile::Metric::kCpu;
-  std::uint64_t samples = 0;   // samples, waits and sites of the heap merged here
-  std::uint64_t waits = 0;     // of these, waits: rows, each of which may stand for several
+  std::uint64_t samples = 0;  // samples, waits and sites of the heap merged here
+  std::uint64_t waits = 0;    // of these, waits: rows, each of which may stand for several
   // heap-growth: what the sites that shrank have lost, not negative. They are not in the tree.
   std::int64_t shrunk = 0;
   std::uint64_t filtered = 0;  // samples and waits of this metric that the selection left out
