@@ -120,17 +120,17 @@ static __always_inline void take_kernel_stack(void* context, struct stack_buffer
 
 /* One wait in how many is walked, from the switches in the last window; twice as few at once when this window
  * runs over. */
-static __always_inline u32 adapt(u64* window_ns, u32* switches, u32* one_in, u32 budget, u64 now) {
-  if (*one_in == 0) *one_in = 1;
-  if (now - *window_ns > WINDOW_NS) {
-    u32 rate = now - *window_ns > 2 * WINDOW_NS ? 0 : *switches;
-    *one_in = rate > budget ? rate / budget : 1;
-    *window_ns = now;
-    *switches = 0;
+static __always_inline u32 adapt(struct walk_rate* rate, u32 budget, u64 now) {
+  if (rate->one_in == 0) rate->one_in = 1;
+  if (now - rate->window_ns > WINDOW_NS) {
+    u32 switches = now - rate->window_ns > 2 * WINDOW_NS ? 0 : rate->switches;
+    rate->one_in = switches > budget ? switches / budget : 1;
+    rate->window_ns = now;
+    rate->switches = 0;
   }
-  (*switches)++;
-  if (*switches > 2 * budget * *one_in) *one_in *= 2;
-  return *one_in;
+  rate->switches++;
+  if (rate->switches > 2 * budget * rate->one_in) rate->one_in *= 2;
+  return rate->one_in;
 }
 
 /* What the thread waits for, as far as its registers and files tell. */
@@ -236,7 +236,8 @@ static __always_inline void switched_out(void* context, struct task_struct* task
                                          u64 now, struct off_cpu_counters* counters) {
   struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &tid);
   struct stack_buffer* buffer;
-  u32 zero = 0, one_in;
+  u32 zero = 0, one_in, on_cpu;
+  bool seldom;
   u64 walk_ended;
   if (!account) { /* the table of threads is full, or the thread is older than it */
     counters->lost_accounts++;
@@ -261,11 +262,19 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->walk_ns = 0;
   account->pid = pid;
 
-  one_in = adapt(&account->window_ns, &account->window_switches, &account->one_in, thread_budget, now);
-  one_in *= adapt(&counters->window_ns, &counters->window_switches, &counters->one_in, cpu_budget, now);
+  if (state) {
+    one_in = adapt(&account->waits_rate, thread_budget, now);
+    on_cpu = adapt(&counters->waits_rate, cpu_budget, now);
+    seldom = account->waits_rate.switches <= SELDOM;
+  } else { /* all alike, so fewer of them tell as much */
+    one_in = adapt(&account->preemptions_rate, thread_budget / 4 + 1, now);
+    on_cpu = adapt(&counters->preemptions_rate, cpu_budget / 4 + 1, now);
+    seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
+  }
+  one_in *= on_cpu;
   /* Threads that switch seldom have the long waits, and are not thinned out for the sake of those that switch
    * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
-  if ((account->window_switches <= SELDOM || account->throttled) && counters->one_in <= SELDOM) one_in = 1;
+  if (seldom && on_cpu <= SELDOM) one_in = 1;
   if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
   buffer = bpf_map_lookup_elem(&off_cpu_buffers, &zero);
   if (!buffer) return;

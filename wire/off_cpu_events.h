@@ -5,6 +5,14 @@
 
 #include "wire/cpu_events.h"
 
+/* How many switches of one kind there were in the last tenth of a second, and so how many are walked now.
+ * Waits and preemptions each have a rate of their own: a thread that often loses its CPU would lose its few
+ * long waits too. */
+struct walk_rate {
+  u64 window_ns;
+  u32 switches, one_in;
+};
+
 /* A thread's account, kept at every switch. Key: tid. */
 struct thread_account {
   /* exact, since the recording began */
@@ -33,10 +41,7 @@ struct thread_account {
   u32 weight;      /* waits of this thread that the one in progress stands for */
   u32 state;       /* task state; 0: preempted */
   u32 throttled;   /* with state 0: stopped by the CPU quota of its control group */
-  /* how many switches of the last tenth of a second there were, and so how many are walked now */
-  u64 window_ns;
-  u32 window_switches, window_walks, one_in;
-  u32 unused;
+  struct walk_rate waits_rate, preemptions_rate;
   /* Of the wait in progress: for so long before out_ns its stack was walked. Part of the sums above, as the
    * thread had no CPU; not of the wait that is sent, as that stands for others that were not walked. */
   u64 walk_ns;
@@ -141,8 +146,7 @@ struct off_cpu_counters {
   u64 walks, walk_ns;
   u64 run_ns; /* in the switch program, walks included */
   u64 lost_ring_full, lost_accounts, lost_faults;
-  u64 window_ns;
-  u32 window_switches, one_in;
+  struct walk_rate waits_rate, preemptions_rate;
   u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */
 };
 

@@ -162,6 +162,34 @@ int compete() {
   return 0;
 }
 
+void stay_on_first_cpu() {
+  cpu_set_t cpus;
+  CPU_ZERO(&cpus);
+  CPU_SET(0, &cpus);
+  sched_setaffinity(0, sizeof(cpus), &cpus);
+}
+
+// Takes the CPU for a moment, thousands of times a second.
+int rival() {
+  stay_on_first_cpu();
+  while (going()) usleep(30);
+  return 0;
+}
+
+SITE wait_after_all() {
+  usleep(500'000);
+  STAY;
+}
+
+int preempted(double seconds) {
+  stay_on_first_cpu();
+  burn(seconds);
+  const double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_THREAD_CPUTIME_ID);
+  wait_after_all();
+  add("wait_after_all", clock_s(CLOCK_MONOTONIC) - wall - (clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu));
+  return 0;
+}
+
 int throttled() {
   double off_s = 0;
   while (going()) {
@@ -285,6 +313,8 @@ int main(int argc, char** argv) {
       {"dropped-faults", [&] { return faults(file, true); }},
       {"minor-faults", minor_faults},
       {"compete", compete},
+      {"rival", rival},
+      {"preempted", [&] { return preempted(atof(argv[2])); }},
       {"throttled", throttled},
       {"ring", use_ring},
       {"children", children},
