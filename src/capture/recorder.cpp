@@ -1,5 +1,5 @@
 #include "capture/recorder.h"
-#include "capture/heap_tracing.h"
+#include "capture/heap_recordings.h"
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -14,7 +14,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <map>
 #include <memory>
 
 #include "base/clock.h"
@@ -118,10 +117,7 @@ class Recording {
   void drain();
   void take_names();
   void account();
-  Result<> trace_heap(std::int32_t pid, bool from_start);
   Result<> launch_with_heap();
-  void refresh_heaps();
-  RecordOutcome::HeapOutcome heap_outcome() const;
   Result<> save();
   Result<RecordOutcome> end();
   bool targets_ended();
@@ -140,7 +136,7 @@ class Recording {
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<CpuTimes> cpu_times_;
   std::unique_ptr<MemorySeries> memory_;
-  std::vector<std::unique_ptr<HeapTracing>> heaps_;
+  std::optional<HeapRecordings> heaps_;
   std::optional<LaunchedProcess> launched_;
   std::vector<std::int32_t> targets_;
   std::vector<Fd> target_fds_;  // pidfds
@@ -178,6 +174,8 @@ Result<> Recording::find_targets() {
   sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_, *source_);
   cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
   memory_ = std::make_unique<MemorySeries>(profile_);
+  if (options_.heap != Heap::kNone)
+    heaps_.emplace(options_, HeapContext{profile_, builder_, *processes_, *stacks_});
   if (!options_.command.empty()) {
     auto launched = LaunchedProcess::prepare(options_.command);
     if (!launched) return tl::unexpected<Error>(launched.error());
@@ -211,7 +209,7 @@ Result<> Recording::start() {
     processes_->expect_exec(launched_->pid(), started_ns_);
     if (auto expected = source_->expect_exec(launched_->pid()); !expected) return expected;
     if (auto started = source_->start(targets_); !started) return started;
-    return options_.heap == Heap::kNone ? launched_->release() : launch_with_heap();
+    return !heaps_ ? launched_->release() : launch_with_heap();
   }
   // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
   for (const std::int32_t pid : targets_) {
@@ -227,58 +225,10 @@ Result<> Recording::start() {
     sink_->take(batch_);
   }
   for (const std::int32_t pid : targets_) {
-    if (options_.heap == Heap::kNone) break;
-    if (auto traced = trace_heap(pid, false); !traced) return traced;
+    if (!heaps_) break;
+    if (auto traced = heaps_->trace(pid, false); !traced) return traced;
   }
   return {};
-}
-
-Result<> Recording::trace_heap(std::int32_t pid, bool from_start) {
-  HeapTracingOptions tracing;
-  tracing.mode = options_.heap;
-  tracing.interval_bytes = options_.heap_interval_bytes;
-  tracing.from_start = from_start;
-  tracing.symbol_directory = options_.symbol_directory;
-  auto started = HeapTracing::start(pid, tracing, {profile_, builder_, *processes_, *stacks_});
-  if (!started) return tl::unexpected<Error>(started.error());
-  heaps_.push_back(std::move(*started));
-  return {};
-}
-
-// A process that executes another program has lost the tracer with the old one.
-void Recording::refresh_heaps() {
-  for (auto& heap : heaps_) {
-    const std::int32_t pid = heap->pid();
-    if (heap->ended() || processes_->programs_executed(pid) == heap->programs_executed()) {
-      heap->refresh();
-      continue;
-    }
-    heap->end();
-    if (!processes_->read_from_proc(pid)) continue;
-    auto& notes = profile_.quality.notes;
-    if (auto traced = trace_heap(pid, false); traced)
-      notes.push_back(fmt::format(
-          "heap: process {} executed another program: its first milliseconds are not traced", pid));
-    else
-      notes.push_back(fmt::format("heap: process {} executed another program, which is not traced: {}", pid,
-                                  traced.error().message));
-    return;  // the list has changed
-  }
-}
-
-RecordOutcome::HeapOutcome Recording::heap_outcome() const {
-  RecordOutcome::HeapOutcome outcome;
-  std::map<std::uint32_t, double> live;  // by heap, at the end of its last slice
-  for (const profile::HeapSlice& slice : profile_.heap.slices) live[slice.heap.value] = slice.live_bytes;
-  for (const auto& [heap, bytes] : live) outcome.live_bytes += bytes;
-  for (const profile::Heap& heap : profile_.heap.heaps) {
-    outcome.events += heap.events;
-    outcome.lost += heap.lost_ring_full + heap.lost_no_ring + heap.lost_throwing + heap.lost_set_full;
-  }
-  for (const auto& heap : heaps_)
-    outcome.longest_stop_ns =
-        std::max({outcome.longest_stop_ns, heap->stops().longest_ns, heap->stops().all_threads_ns});
-  return outcome;
 }
 
 // The program is held at its first instruction: its libraries are mapped, and nothing of its own has run.
@@ -289,7 +239,7 @@ Result<> Recording::launch_with_heap() {
   drain();
   if (!processes_->read_from_proc(pid))
     return fail(ErrorKind::kNotFound, "the program ended before it began");
-  if (auto traced = trace_heap(pid, true); !traced) {
+  if (auto traced = heaps_->trace(pid, true); !traced) {
     ::kill(pid, SIGKILL);  // it has run nothing, and would run without what was asked for
     return traced;
   }
@@ -331,7 +281,7 @@ void Recording::drain() {
   sink_->take(batch_);
   for (const auto& ended : sink_->take_ended_threads()) cpu_times_->ended(ended);
   const auto memory_calls = sink_->take_memory_calls();
-  for (const auto& heap : heaps_) heap->take(memory_calls);
+  if (heaps_) heaps_->take(memory_calls);
 }
 
 void Recording::take_names() {
@@ -354,16 +304,7 @@ void Recording::account() {
   profile::Quality& quality = profile_.quality;
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
-  for (const auto& heap : heaps_) {
-    for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
-  }
-  quality.target_stops = quality.target_stop_ns = 0;
-  for (const auto& heap : heaps_) {
-    quality.target_stops += heap->stops().one_thread + heap->stops().all_threads;
-    quality.target_stop_ns =
-        std::max({quality.target_stop_ns, heap->stops().longest_ns, heap->stops().all_threads_ns});
-  }
-  for (std::string& note : modules_->take_notes()) quality.notes.push_back(std::move(note));
+  if (heaps_) heaps_->account(quality);
   if (stacks_->stacks_refused() > 0 && !stack_table_noted_) {
     stack_table_noted_ = true;
     quality.notes.push_back(
@@ -418,7 +359,7 @@ Result<> Recording::loop(const Progress& progress) {
     const int count = ::epoll_wait(epoll_.get(), ready, 16, static_cast<int>((wait + 999'999) / 1'000'000));
     if (count < 0 && errno != EINTR) return system_error("epoll_wait", errno);
     drain();
-    refresh_heaps();
+    if (heaps_) heaps_->refresh();
     while (const auto info = signals_.take()) on_signal(*info);
     const std::uint64_t now = monotonic_ns();
     profile_.meta.end_ns = now;
@@ -438,7 +379,7 @@ Result<> Recording::loop(const Progress& progress) {
         source_->sum_threads(now, batch_);
         sink_->take(batch_);
       }
-      for (const auto& heap : heaps_) heap->publish();
+      if (heaps_) heaps_->publish();
       if (auto saved = save(); !saved) return saved;
       processes_->forget_ended(now - kSecond);
       if (progress)
@@ -453,7 +394,7 @@ Result<> Recording::loop(const Progress& progress) {
 
 Result<RecordOutcome> Recording::end() {
   cpu_times_->refresh();
-  for (const auto& heap : heaps_) heap->end();
+  if (heaps_) heaps_->end();
   source_->stop();
   profile_.meta.end_ns = monotonic_ns();
   drain();
@@ -483,7 +424,7 @@ Result<RecordOutcome> Recording::end() {
   outcome_.duration_s = profile_.duration_s();
   outcome_.file_bytes = writer_->bytes_written();
   outcome_.engine = profile_.meta.engine;
-  if (!heaps_.empty()) outcome_.heap = heap_outcome();
+  if (heaps_) outcome_.heap = heaps_->outcome();
   if (!finished) return tl::unexpected<Error>(finished.error());
   return outcome_;
 }

@@ -1,0 +1,38 @@
+// The heaps of all processes of one recording: started with the targets, followed when one of them executes
+// another program, ended with the recording.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "capture/heap_tracing.h"
+#include "capture/recorder.h"
+
+namespace fathom::capture {
+
+class HeapRecordings {
+ public:
+  // All in `context` outlives this object.
+  HeapRecordings(const RecordOptions& options, const HeapContext& context);
+
+  // `from_start`: the process stands at its first instruction.
+  Result<> trace(std::int32_t pid, bool from_start);
+  // As HeapTracing, for each of them.
+  void refresh();
+  void take(std::span<const EventSink::MemoryCall> calls);
+  void publish();
+  void end();
+
+  // Notes, and for how long the targets were stopped.
+  void account(profile::Quality& quality);
+  RecordOutcome::HeapOutcome outcome() const;
+
+ private:
+  HeapTracingOptions options_;
+  HeapContext context_;
+  std::vector<std::unique_ptr<HeapTracing>> heaps_;
+};
+
+}  // namespace fathom::capture
