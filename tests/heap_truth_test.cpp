@@ -167,7 +167,8 @@ TEST_F(HeapTruth, HeaptrackAgrees) {
   std::vector<std::string> theirs{"heaptrack", "-o", folder_ / "heaptrack"};
   theirs.insert(theirs.end(), program.begin(), program.end());
   const Outcome tracked = run(theirs);
-  const std::string file = folder_ / "heaptrack.zst";
+  std::string file = folder_ / "heaptrack.zst";
+  if (!std::filesystem::exists(file)) file = folder_ / "heaptrack.gz";  // where zstd is not installed
   if (!tracked.ok() || !std::filesystem::exists(file)) GTEST_SKIP() << "heaptrack: " << tracked.describe();
   const Outcome printed = run({"heaptrack_print", "-f", file});
   ASSERT_TRUE(printed.ok()) << printed.describe();
