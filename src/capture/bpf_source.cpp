@@ -209,7 +209,7 @@ Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
   bpf.follow_children = options.follow_children;
   bpf.cpu = options.cpu;
   bpf.off_cpu = options.off_cpu;
-  bpf.mappings = options.heap != Heap::kNone;
+  bpf.mappings = options.heap != Heap::kNone && options.heap_mappings;
   auto engine = record::BpfEngine::load(bpf);
   if (!engine) return tl::unexpected<Error>(engine.error());
   auto side_band = record::SideBand::open();

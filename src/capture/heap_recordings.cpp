@@ -10,6 +10,7 @@ namespace fathom::capture {
 HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& context) : context_(context) {
   options_.mode = options.heap;
   options_.interval_bytes = options.heap_interval_bytes;
+  options_.mappings = options.heap_mappings;
   options_.symbol_directory = options.symbol_directory;
 }
 

@@ -185,7 +185,8 @@ Result<> HeapTracing::hook() {
   heap.start_ns = heap.end_ns = last_publish_ns_ = monotonic_ns();
   rows_.emplace(context_.profile, heap);
   add_rows(planned);
-  mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, target_, heap);
+  if (options_.mappings)
+    mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, target_, heap);
   return {};
 }
 
@@ -292,7 +293,7 @@ void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
 void HeapTracing::publish() {
   if (ended_) return;
   write_slice(false);
-  mapped_->write_slice(monotonic_ns(), false);
+  if (mapped_) mapped_->write_slice(monotonic_ns(), false);
 }
 
 void HeapTracing::end() {
@@ -307,7 +308,7 @@ void HeapTracing::end() {
     ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
     drain();
     write_slice(true);
-    mapped_->write_slice(monotonic_ns(), true);
+    if (mapped_) mapped_->write_slice(monotonic_ns(), true);
   }
   if (!tracer_) return;
   const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));

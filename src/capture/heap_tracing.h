@@ -28,6 +28,7 @@ namespace fathom::capture {
 struct HeapTracingOptions {
   Heap mode = Heap::kSampled;
   std::uint32_t interval_bytes = 512 * 1024;
+  bool mappings = false;    // memory calls will be told: see take()
   bool from_start = false;  // the process has not run its first instruction yet
   std::string symbol_directory;
 };
