@@ -1,5 +1,5 @@
-/* Address space that a recorded process takes and gives back: mmap of anonymous memory, munmap, mremap, brk
- * and madvise, with the stack of the caller. One program at the end of every system call, attached only where
+/* Address space that a recorded process takes and gives back: mmap of anonymous memory, munmap, mremap and
+ * brk, with the stack of the caller. One program at the end of every system call, attached only where
  * the heap is traced: at the end the arguments are still in the registers, and the result is known. */
 #ifndef FATHOM_BPF_MAPPINGS_H
 #define FATHOM_BPF_MAPPINGS_H
@@ -25,15 +25,11 @@ struct {
 #define CALL_MUNMAP 11
 #define CALL_BRK 12
 #define CALL_MREMAP 25
-#define CALL_MADVISE 28
 #define MAP_ANONYMOUS 0x20
 #define MAP_STACK 0x20000
-#define MADV_DONTNEED 4
-#define MADV_FREE 8
 
 static __always_inline bool changes_memory(u64 number) {
-  return number == CALL_MMAP || number == CALL_MUNMAP || number == CALL_BRK || number == CALL_MREMAP ||
-         number == CALL_MADVISE;
+  return number == CALL_MMAP || number == CALL_MUNMAP || number == CALL_BRK || number == CALL_MREMAP;
 }
 
 SEC("tp_btf/sys_exit")
@@ -56,7 +52,6 @@ int BPF_PROG(memory_changed, struct pt_regs* regs, long result) {
     /* What is reserved without access takes address space and no memory; stacks are counted as such. */
     event.anonymous = (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_STACK) == 0 && event.argument != 0;
   }
-  if (number == CALL_MADVISE && event.argument != MADV_DONTNEED && event.argument != MADV_FREE) return 0;
   event.number = number;
   event.tid = (u32)id;
   event.result = result;

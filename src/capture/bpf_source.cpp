@@ -131,6 +131,14 @@ class BpfSource final : public Source {
     return drained;
   }
 
+  // Without a number, so that it is one note however many there are.
+  std::vector<std::string> notes() const override {
+    if (engine_->memory_calls_lost() == 0) return {};
+    return {
+        "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
+        "them"};
+  }
+
   void count(profile::Quality& quality) const override {
     const cpu_counters counters = engine_->counters();
     quality.lost_ring_full = counters.lost_ring_full;

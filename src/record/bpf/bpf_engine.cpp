@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "base/files.h"
@@ -423,6 +424,15 @@ BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
     sum.lost_faults += value.lost_faults;
   }
   return sum;
+}
+
+std::uint64_t BpfEngine::memory_calls_lost() const {
+  if (!options_.mappings) return 0;
+  const int cpus = libbpf_num_possible_cpus();
+  std::vector<std::uint64_t> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+  const std::uint32_t zero = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.mapping_losses), &zero, values.data()) != 0) return 0;
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
 std::uint64_t BpfEngine::kernel_memory_bytes() const {

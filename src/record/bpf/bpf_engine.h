@@ -77,6 +77,8 @@ class BpfEngine {
                   lost_faults = 0;
   };
   SwitchCounters switch_counters() const;
+  // Memory calls for which the ring had no room.
+  std::uint64_t memory_calls_lost() const;
   std::uint64_t kernel_memory_bytes() const;
 
  private:
