@@ -112,7 +112,9 @@ void judge_cost(const profile::Profile& profile, const CallTree& tree, QualityVi
   if (target_s > 1 && own_s > 0.05 * target_s) {
     view.findings.push_back({fmt::format("The profiler itself used {} of CPU time, {} of what it measured.",
                                          seconds(own_s), percent(own_s / target_s)),
-                             "a lower rate (-F 99)"});
+                             profile.meta.frequency_hz > 99
+                                 ? "a lower rate (-F 99)"
+                                 : "a longer recording: its start costs the same however long it lasts"});
   }
 }
 

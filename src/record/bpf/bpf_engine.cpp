@@ -112,8 +112,8 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   bpf_map__set_max_entries(maps.off_cpu_ring,
                            options.off_cpu || options.mappings ? options.ring_bytes : 4096);
   if (!options.off_cpu) bpf_map__set_max_entries(maps.thread_accounts, 1);
-  engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second / 10);
-  engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second / 10);
+  engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
+  engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
   engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
   if (const int error = fathom_bpf__load(engine->skeleton_); error != 0) return load_error(-error);
 
