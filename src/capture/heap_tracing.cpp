@@ -28,7 +28,8 @@ constexpr auto kHurryPause = std::chrono::microseconds(20);
 // Above it the interval grows: a sample costs about a microsecond.
 constexpr std::uint64_t kMostSamplesPerSecond = 2000;
 constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
-constexpr std::uint32_t kSummaryEvery = 10;          // slices: it looks at every live block
+constexpr std::uint32_t kSummaryEvery = 10;          // seconds: it looks at every live block
+constexpr std::size_t kMostSlicesWaiting = 64;       // for a profile that is not written for long
 constexpr std::uint32_t kSampledRingBytes = 1 << 18, kExactRingBytes = 1 << 19;
 
 // Events are stamped with the time-stamp counter, as nothing else is cheap enough.
@@ -195,7 +196,14 @@ HeapTracing::Drained HeapTracing::drain() {
   record::heap::Round round = collector_->drain(read_clocks());
   std::ranges::move(round.stacks, std::back_inserter(new_stacks_));
   new_threads_.insert(new_threads_.end(), round.threads.begin(), round.threads.end());
+  cut_slice(false);
   return {round.events, round.hurry};
+}
+
+// The collecting thread cuts them, as it alone comes often enough. If nobody takes them the slice goes on.
+void HeapTracing::cut_slice(bool last) {
+  if (!last && slices_.size() >= kMostSlicesWaiting) return;
+  if (auto slice = collector_->slice(last)) slices_.push_back(std::move(*slice));
 }
 
 void HeapTracing::collect() {
@@ -257,14 +265,15 @@ void HeapTracing::adapt(std::uint64_t samples_per_second) {
     __atomic_store_n(&mean, std::max(now / 2, options_.interval_bytes), __ATOMIC_RELAXED);
 }
 
-void HeapTracing::write_slice(bool last) {
-  std::optional<record::heap::Slice> slice;
+void HeapTracing::write_slices(bool last) {
+  std::vector<record::heap::Slice> slices;
   std::optional<record::heap::Summary> summary;
   record::heap::Counters counters;
   {
     const std::lock_guard guard(lock_);
-    slice = collector_->slice(last);
-    if (slice && (last || slices_++ % kSummaryEvery == 0)) summary = collector_->summary();
+    if (last) cut_slice(true);
+    slices.swap(slices_);
+    if (last || publications_++ % kSummaryEvery == 0) summary = collector_->summary();
     counters = collector_->counters();
     collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
   }
@@ -273,9 +282,9 @@ void HeapTracing::write_slice(bool last) {
     adapt((counters.allocations - last_allocations_) * 1'000'000'000 / (now - last_publish_ns_));
   last_allocations_ = counters.allocations;
   last_publish_ns_ = now;
-  resolve_new();  // every stack that the slice names was told before it
-  if (slice) {
-    rows_->add(*slice, [this](std::uint32_t tid) {
+  resolve_new();  // every stack that the slices name was told before them
+  for (const record::heap::Slice& slice : slices) {
+    rows_->add(slice, [this](std::uint32_t tid) {
       const auto known = thread_rows_.find(tid);
       return known == thread_rows_.end() ? profile::kNoThread : known->second;
     });
@@ -292,7 +301,7 @@ void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
 
 void HeapTracing::publish() {
   if (ended_) return;
-  write_slice(false);
+  write_slices(false);
   if (mapped_) mapped_->write_slice(monotonic_ns(), false);
 }
 
@@ -307,7 +316,7 @@ void HeapTracing::end() {
     thread_.join();
     ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
     drain();
-    write_slice(true);
+    write_slices(true);
     if (mapped_) mapped_->write_slice(monotonic_ns(), true);
   }
   if (!tracer_) return;

@@ -58,7 +58,7 @@ class HeapTracing {
   void refresh();
   // Calls of any process that took or gave back address space, in time order.
   void take(std::span<const EventSink::MemoryCall> calls);
-  // Once a second: a slice of time is over.
+  // Once a second: what the slices of time since the last call hold goes into the profile.
   void publish();
   // Takes the tracer out and fills in what is left.
   void end();
@@ -83,7 +83,8 @@ class HeapTracing {
   void resolve_new();
   void adapt(std::uint64_t samples_per_second);
   void sample_less();
-  void write_slice(bool last);
+  void cut_slice(bool last);
+  void write_slices(bool last);
 
   std::int32_t pid_;
   HeapTracingOptions options_;
@@ -104,6 +105,7 @@ class HeapTracing {
   // Shared with the collecting thread, under `lock_`.
   std::mutex lock_;
   std::optional<record::heap::Collector> collector_;
+  std::vector<record::heap::Slice> slices_;  // that are not in the profile yet
   std::vector<record::heap::NewStack> new_stacks_;
   std::vector<std::int32_t> new_threads_;
   std::atomic<bool> stop_{false};
@@ -111,7 +113,7 @@ class HeapTracing {
 
   std::unordered_map<std::uint32_t, profile::ThreadId> thread_rows_;
   std::uint64_t last_allocations_ = 0, last_publish_ns_ = 0;
-  std::uint32_t slices_ = 0;
+  std::uint32_t publications_ = 0;
 };
 
 }  // namespace fathom::capture

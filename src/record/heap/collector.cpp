@@ -23,6 +23,8 @@ CollectorOptions with_seed(CollectorOptions options) {
 // Ticks take 56 bits in an event; a time that is given in a word of its own may claim more.
 constexpr std::uint64_t kMostTicks = (1ull << 56) - 1;
 
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
 }  // namespace
 
 Result<Collector> Collector::create(std::span<std::byte> memory, const Moment& now,
@@ -270,7 +272,9 @@ std::optional<Slice> Collector::slice(bool last) {
   slice_start_ticks_ = cut_;
   slice_start_ns_ = cut_ns_;
   rows_ += static_cast<std::uint32_t>(slice.rows.size());
-  if (++slices_ >= options_.slices_per_length || rows_ >= options_.rows_per_length) {
+  const std::uint32_t most_rows =
+      slice_ns_ < kSecond ? options_.rows_per_length / 4 : options_.rows_per_length;
+  if (++slices_ >= options_.slices_per_length || rows_ >= most_rows) {
     slices_ = rows_ = 0;
     slice_ns_ *= 2;
   }

@@ -6,11 +6,13 @@
 //   every 20 ms (less if the round says hurry)   round = collector.drain(now)
 //       resolve round.stacks at once: their addresses are told only now, and mean what is mapped now
 //       look at the names of round.threads at once: they may be gone soon
-//   every second   if (auto slice = collector.slice(now)) put its sites and rows into the profile
-//                  collector.release_rings(lives)
-//   at the end     drain, slice(now, true), summary(now)
+//       if (auto slice = collector.slice()) keep it
+//   every second   put the sites and rows of the slices kept into the profile; collector.release_rings(lives)
+//   at the end     drain, slice(true), summary()
 // A killed recording keeps all slices that were written. Slices get longer with the recording, so that their
-// number stays bounded: 1 s at first, twice that after each 512 slices or 262,144 rows.
+// number stays bounded: 50 ms at first, twice that after each 512 slices or 262,144 rows, and below a second
+// already after 65,536 rows: a program of many sites has its first seconds finely, and not much of its file
+// goes into them.
 #pragma once
 
 #include <array>
@@ -35,9 +37,9 @@ struct CollectorOptions {
   std::uint32_t max_sites = 1u << 16;
   std::uint32_t max_stacks = 1u << 17;
   std::uint64_t max_live_blocks = 1ull << 26;  // 2.3 GB; further ones count as allocated and are not followed
-  std::uint64_t first_slice_ns = 1'000'000'000;
-  std::uint32_t slices_per_length = 512, rows_per_length = 1u << 18;
-  std::uint64_t seed = 0;  // of the hashes; 0: at random
+  std::uint64_t first_slice_ns = 50'000'000;
+  std::uint32_t slices_per_length = 512, rows_per_length = 1u << 18;  // a quarter of the rows below a second
+  std::uint64_t seed = 0;                                             // of the hashes; 0: at random
 };
 
 // A stack that was not seen before.

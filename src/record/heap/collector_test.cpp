@@ -238,6 +238,22 @@ TEST(Collector, SlicesFollowEachOtherAndGetLonger) {
   EXPECT_EQ(lengths, (std::vector<std::uint64_t>{10, 10, 20, 20, 40}));
 }
 
+TEST(Collector, SlicesOfManySitesGetLongerSoonerAsLongAsTheyAreShort) {
+  CollectorOptions options;
+  options.first_slice_ns = 250 * kMs;
+  options.rows_per_length = 8;  // 2 below a second
+  Recording recording(options);
+  std::vector<std::uint64_t> lengths;
+  for (std::uint64_t time = 250; time <= 10'000; time += 250) {
+    recording.tracer.alloc(0, time * kMs, 0x1000 + 16 * time, 8);
+    recording.drain(time * kMs);
+    if (const auto slice = recording.collector.slice())
+      lengths.push_back((slice->end_ns - slice->start_ns) / kMs);
+  }
+  EXPECT_EQ(lengths,
+            (std::vector<std::uint64_t>{250, 250, 500, 500, 1000, 1000, 1000, 1000, 1000, 1000, 1000, 1000}));
+}
+
 TEST(Collector, BeyondTheMostSitesAllIsStillCounted) {
   CollectorOptions options;
   options.max_sites = 32;
