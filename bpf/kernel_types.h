@@ -94,8 +94,12 @@ struct fdtable {
 struct files_struct {
   struct fdtable* fdt;
 };
+struct in6_addr {
+  unsigned char s6_addr[16];
+};
 struct sock_common {
   u32 skc_daddr;
+  struct in6_addr skc_v6_daddr; /* only with IPv6 */
   u16 skc_dport;
   u16 skc_num;
   u16 skc_family;

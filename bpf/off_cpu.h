@@ -176,7 +176,10 @@ __attribute__((noinline)) int note_file(struct thread_account* account) {
     struct socket* socket = BPF_CORE_READ(file, private_data);
     struct sock* sock = BPF_CORE_READ(socket, sk);
     account->peer_family = BPF_CORE_READ(sock, __sk_common.skc_family);
-    account->peer_address = BPF_CORE_READ(sock, __sk_common.skc_daddr);
+    if (account->peer_family == 10 && bpf_core_field_exists(sock->__sk_common.skc_v6_daddr))
+      bpf_probe_read_kernel(account->peer_address, 16, &sock->__sk_common.skc_v6_daddr);
+    else
+      bpf_probe_read_kernel(account->peer_address, 4, &sock->__sk_common.skc_daddr);
     account->peer_port = __builtin_bswap16(BPF_CORE_READ(sock, __sk_common.skc_dport));
     account->local_port = BPF_CORE_READ(sock, __sk_common.skc_num);
   }
@@ -211,7 +214,7 @@ __attribute__((noinline)) int send_held_wait(struct thread_account* account, u32
   event.inode = account->inode;
   event.file_mode = account->file_mode;
   event.peer_family = account->peer_family;
-  event.peer_address = account->peer_address;
+  __builtin_memcpy(event.peer_address, account->peer_address, 16);
   event.peer_port = account->peer_port;
   event.local_port = account->local_port;
   event.throttled = account->throttled;

@@ -31,8 +31,8 @@ struct thread_account {
   u64 fault_address;
   u64 inode; /* of the file behind the first argument, where it is a descriptor */
   u32 device;
-  u32 file_mode;    /* S_IFMT bits */
-  u64 peer_address; /* IPv4 peer in the low 32 bits, network order; IPv6: low 64 bits */
+  u32 file_mode;       /* S_IFMT bits */
+  u8 peer_address[16]; /* network order; of IPv4 the first four bytes */
   u32 peer_port, local_port;
   u32 peer_family;
   u32 pid;
@@ -107,7 +107,7 @@ struct off_cpu_event_wait {
   u64 inode;
   u32 file_mode;
   u32 peer_family;
-  u64 peer_address;
+  u8 peer_address[16];
   u32 peer_port, local_port;
   u32 throttled; /* preempted by the CPU quota of its control group */
   u32 unused;

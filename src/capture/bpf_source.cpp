@@ -133,10 +133,14 @@ class BpfSource final : public Source {
 
   // Without a number, so that it is one note however many there are.
   std::vector<std::string> notes() const override {
-    if (engine_->memory_calls_lost() == 0) return {};
-    return {
-        "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
-        "them"};
+    std::vector<std::string> notes;
+    if (engine_->memory_calls_lost() != 0)
+      notes.emplace_back(
+          "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
+          "them");
+    if (engine_->switch_counters().lost_faults != 0)
+      notes.emplace_back("a ring was full: some page faults are missing from the table of files");
+    return notes;
   }
 
   void count(profile::Quality& quality) const override {
@@ -181,7 +185,7 @@ class BpfSource final : public Source {
     wait.device = account.device;
     wait.file_mode = account.file_mode;
     wait.peer_family = account.peer_family;
-    wait.peer_address = account.peer_address;
+    std::copy(std::begin(account.peer_address), std::end(account.peer_address), wait.peer_address.begin());
     wait.peer_port = account.peer_port;
     wait.local_port = account.local_port;
     return wait;

@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <climits>
+#include <span>
 
 #include "profile/system_call.h"
 
@@ -20,6 +22,8 @@ constexpr std::size_t kMaxObjects = 1'000'000;
 constexpr std::uint64_t kMapsAgeNs =
     1'000'000'000;  // an address that is in no mapping has them read again, so often
 
+constexpr std::array<std::uint8_t, 12> kMappedIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+
 // Inside the kernel a device number has 20 bits of minor.
 dev_t user_device(std::uint32_t device) {
   return makedev(device >> 20, device & 0xfffff);
@@ -31,15 +35,19 @@ std::string peer_name(const record::Waited& wait) {
   char text[INET6_ADDRSTRLEN];
   switch (wait.peer_family) {
     case AF_INET: {
-      in_addr address{};
-      address.s_addr = static_cast<in_addr_t>(wait.peer_address);
       if (wait.peer_port == 0) return fmt::format("port {}, listening", wait.local_port);
-      ::inet_ntop(AF_INET, &address, text, sizeof(text));
+      ::inet_ntop(AF_INET, wait.peer_address.data(), text, sizeof(text));
       return fmt::format("{}:{}", text, wait.peer_port);
     }
     case AF_INET6:
       if (wait.peer_port == 0) return fmt::format("port {}, listening", wait.local_port);
-      return fmt::format("IPv6 peer, port {}", wait.peer_port);
+      // A socket of both families has its IPv4 peers at ::ffff:0:0/96 (RFC 4291, 2.5.5.2).
+      if (std::ranges::equal(kMappedIpv4, std::span(wait.peer_address).first(kMappedIpv4.size()))) {
+        ::inet_ntop(AF_INET, wait.peer_address.data() + kMappedIpv4.size(), text, sizeof(text));
+        return fmt::format("{}:{}", text, wait.peer_port);
+      }
+      ::inet_ntop(AF_INET6, wait.peer_address.data(), text, sizeof(text));
+      return fmt::format("[{}]:{}", text, wait.peer_port);
     case AF_UNIX:
       return "unix socket";
     default:

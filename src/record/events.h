@@ -5,6 +5,7 @@
 // not in a container of its own).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -79,7 +80,7 @@ struct Waited {
   std::uint32_t device = 0;     // as the kernel has it: 12 bits major, 20 bits minor
   std::uint32_t file_mode = 0;  // S_IFMT bits
   std::uint32_t peer_family = 0;
-  std::uint64_t peer_address = 0;
+  std::array<std::uint8_t, 16> peer_address = {};  // network order; of IPv4 the first four bytes
   std::uint32_t peer_port = 0, local_port = 0;
   // What the system call returned: bytes, or a negative error number. Only of calls that read, write or sync.
   std::optional<std::int64_t> result = {};

@@ -12,6 +12,7 @@
 #include <numeric>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
 #include "record/perf/event.h"
@@ -70,7 +71,7 @@ Waited waited(const off_cpu_event_wait& event) {
   wait.device = event.device;
   wait.file_mode = event.file_mode;
   wait.peer_family = event.peer_family;
-  wait.peer_address = event.peer_address;
+  std::copy(std::begin(event.peer_address), std::end(event.peer_address), wait.peer_address.begin());
   wait.peer_port = event.peer_port;
   wait.local_port = event.local_port;
   wait.throttled = event.throttled != 0;
@@ -226,6 +227,8 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
     for (const int cpu : online_cpus()) {
       if (auto opened = open_fault_events(cpu); !opened) return opened;
     }
+    newest_transfer_ns_ = monotonic_ns();
+    watch_results();
   }
   if (!options_.cpu) return {};
   for (const int cpu : online_cpus()) {
@@ -235,11 +238,11 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
 }
 
 // The program at the end of system calls runs for those of every process of the machine. So it is there only
-// while the target waits in calls that have a result, and the first such waits, up to the next drain, have
-// none.
+// for the first two seconds, and while the target waits in calls that have a result: after a pause the first
+// such waits, up to the next drain, have none.
 void BpfEngine::watch_results() {
   constexpr std::uint64_t kPatienceNs = 2'000'000'000;
-  const bool wanted = newest_transfer_ns_ != 0 && newest_wait_ns_ - newest_transfer_ns_ < kPatienceNs;
+  const bool wanted = monotonic_ns() < newest_transfer_ns_ + kPatienceNs;
   if (wanted == (results_ != nullptr) || (wanted && results_refused_)) return;
   skeleton_->bss->results_wanted = wanted ? 1 : 0;
   if (wanted) {
@@ -333,10 +336,9 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
       if (size < sizeof(event)) break;
       std::memcpy(&event, data, sizeof(event));
       out.emplace_back(waited(event));
-      const std::uint64_t end_ns = event.out_ns + event.waited_ns + event.queued_ns;
-      engine.newest_wait_ns_ = std::max(engine.newest_wait_ns_, end_ns);
       if (event.state != 0 && call_has_result(event.system_call))
-        engine.newest_transfer_ns_ = std::max(engine.newest_transfer_ns_, end_ns);
+        engine.newest_transfer_ns_ =
+            std::max(engine.newest_transfer_ns_, event.out_ns + event.waited_ns + event.queued_ns);
       break;
     }
     case OFF_CPU_EVENT_FAULT: {

@@ -106,8 +106,7 @@ class BpfEngine {
   std::uint64_t reported_lost_ = 0;
   bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
   bool results_refused_ = false;
-  std::uint64_t newest_wait_ns_ = 0,
-                newest_transfer_ns_ = 0;  // ends of waits; of those whose call has a result
+  std::uint64_t newest_transfer_ns_ = 0;  // end of the newest wait in a call that has a result
 
   static int on_event(void* self, void* data, std::size_t size);
   Result<void*> map_array(int fd, std::size_t size);
