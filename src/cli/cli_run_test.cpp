@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
-#include "report/hand_made_profile.h"
+#include "report/hand_made_heap.h"
 #include "store/writer.h"
 
 namespace fathom::cli {
@@ -108,6 +108,28 @@ TEST_F(Cli, ReportWritesJsonToAFile) {
   const std::string path = folder_ + "/report.json";
   EXPECT_EQ(run({"report", recording_, "--json", "-o", path}).status, 0);
   EXPECT_THAT(read_file(path).value(), StartsWith("{\n  \"format_version\": 1"));
+}
+
+TEST_F(Cli, LeaksEndWithAStatusForScripts) {
+  const std::string heap = folder_ + "/heap.fathom";
+  ASSERT_TRUE(store::Writer::create(heap).value().finish(report::small_heap().profile));
+  const Outcome some = run({"leaks", heap});
+  EXPECT_EQ(some.status, 5);
+  EXPECT_EQ(some.error, "");
+  EXPECT_THAT(some.out, HasSubstr("    #0  server::Cache::put(int) (server)\n"));
+  EXPECT_EQ(run({"leaks", heap, "--no-fail"}).status, 0);
+  EXPECT_EQ(run({"leaks", heap, "--min-bytes", "1k", "--json"}).status, 5);
+  EXPECT_EQ(run({"leaks", heap, "--min-bytes", "1m"}).status, 0);
+
+  const std::string known = file("known.supp", "# ours\nleak:strdup\nleak:^server::Cache::*\n");
+  const std::string more = file("more.supp", "leak:server::request\n");
+  const Outcome none = run({"leaks", heap, "--suppressions", known, "--suppressions", more});
+  EXPECT_EQ(none.status, 0);
+  EXPECT_THAT(none.out, HasSubstr("known.supp:3\n"));
+  const Outcome wrong = run({"leaks", heap, "--suppressions", file("bad.supp", "leak:a\nthread:b\n")});
+  EXPECT_EQ(wrong.status, 1);
+  EXPECT_THAT(wrong.error, HasSubstr("bad.supp:2: there is no kind 'thread' here\ntry: "));
+  EXPECT_EQ(run({"leaks", recording_}).status, 3);
 }
 
 TEST_F(Cli, ExportWritesFoldedStacksThatReportReadsAgain) {

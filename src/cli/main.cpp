@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_FLAMEGRAPH
     {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
 #endif
+    {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
 #ifdef FATHOM_HAS_DOCTOR
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
@@ -69,7 +70,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "fathom COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not found or gone,\n"
-      "4 not permitted, 5 a condition (--fail-if) held.");
+      "4 not permitted, 5 a condition held (leaks: something is left).");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);

@@ -1,10 +1,11 @@
-# idle_rules.txt -> OUTPUT, a source file that holds it as text: no file is looked for at run time.
+# INPUT, a file of rules -> OUTPUT, a source file that holds it as the text NAME, which HEADER declares: no file is
+# looked for at run time.
 file(READ ${INPUT} text)
-file(WRITE ${OUTPUT} "#include \"report/idle.h\"
+file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
 namespace fathom::report {
 
-const std::string_view kIdleRulesText = R\"RULES(${text})RULES\";
+const std::string_view ${NAME} = R\"RULES(${text})RULES\";
 
 }  // namespace fathom::report
 ")

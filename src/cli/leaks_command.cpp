@@ -1,0 +1,103 @@
+// fathom leaks: what was never freed, as sanitizers show it, with an exit status for scripts.
+#include <memory>
+#include <optional>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "render/text_leaks.h"
+#include "report/heap_leaks.h"
+
+namespace fathom::cli {
+namespace {
+
+struct LeaksArguments {
+  std::string file;
+  std::vector<std::string> suppressions;
+  report::LeakOptions leaks;
+  std::optional<std::size_t> top;
+  std::size_t frames = 16;
+  std::string output;
+  bool no_defaults = false, no_fail = false, json = false, wide = false;
+};
+
+Result<std::vector<report::Suppression>> read_suppressions(const LeaksArguments& arguments) {
+  // The user's first: what both would take counts as theirs.
+  std::vector<report::Suppression> all;
+  for (const std::string& path : arguments.suppressions) {
+    const Result<std::string> text = read_file(path);
+    if (!text) return tl::unexpected<Error>(text.error());
+    Result<std::vector<report::Suppression>> rows = report::parse_suppressions(*text, path);
+    if (!rows) return tl::unexpected<Error>(rows.error());
+    all.insert(all.end(), rows->begin(), rows->end());
+  }
+  if (!arguments.no_defaults)
+    all.insert(all.end(), report::built_in_suppressions().begin(), report::built_in_suppressions().end());
+  return all;
+}
+
+Result<int> run_leaks(const LeaksArguments& arguments) {
+  report::LeakOptions options = arguments.leaks;
+  Result<std::vector<report::Suppression>> suppressions = read_suppressions(arguments);
+  if (!suppressions) return tl::unexpected<Error>(suppressions.error());
+  options.suppressions = std::move(*suppressions);
+  const Result<profile::Profile> profile = open_profile(arguments.file);
+  if (!profile) return tl::unexpected<Error>(profile.error());
+  const Result<report::LeakReport> leaks = report::find_leaks(*profile, options);
+  if (!leaks) return within(arguments.file, leaks.error());
+
+  std::string text;
+  if (arguments.json) {
+    text = report::leaks_json(*leaks, arguments.top.value_or(0));
+  } else {
+    render::LeakTextOptions style;
+    style.width = arguments.wide ? 0 : output_width();
+    style.color = arguments.output.empty() && output_has_color();
+    style.top = arguments.top.value_or(style.top);
+    style.frames = arguments.frames;
+    text = render::leaks_text(*leaks, style);
+  }
+  const Result<> written = write_output(text, arguments.output);
+  if (!written) return tl::unexpected<Error>(written.error());
+  return leaks->empty() || arguments.no_fail ? kDone : kConditionHeld;
+}
+
+}  // namespace
+
+Run add_leaks(CLI::App& app) {
+  auto arguments = std::make_shared<LeaksArguments>();
+  report::LeakOptions& options = arguments->leaks;
+  app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
+  app.add_option("--suppressions", arguments->suppressions,
+                 "file in LeakSanitizer's syntax, leak:PATTERN; may be given several times")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--no-default-suppressions", arguments->no_defaults,
+               "also show what the C library keeps until the program ends");
+  app.add_option("--min-bytes", options.min_bytes, "only groups of at least so many bytes (4k, 1m)")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option("--min-blocks", options.min_blocks, "only groups of at least so many blocks")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--older", options.older_s,
+                 "only blocks that have been live for longer (to the next power of two ns)")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_flag("--mappings", options.mappings, "also what the program mapped without an allocator");
+  app.add_option("--thread", options.selection.thread,
+                 "only what threads of this name allocated, or the one of this tid");
+  app.add_option("--pid", options.selection.pid, "only this process");
+  app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
+  app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();
+  app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");
+  app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
+  app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
+  app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
+  app.footer(
+      "Exit status: 0 when nothing is left, 5 when something is. The recording for it: fathom record "
+      "--heap=exact -- COMMAND.");
+  return [arguments] { return run_leaks(*arguments); };
+}
+
+}  // namespace fathom::cli
