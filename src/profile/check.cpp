@@ -194,6 +194,12 @@ Result<> check_heap(const Profile& profile) {
       return bad("heap histogram", i, "unknown kind or bucket");
     if (!sound(row.sum)) return bad("heap histogram", i, "a sum that is no number");
   }
+  for (std::size_t i = 0; i < heap.uses.size(); ++i) {
+    const HeapUse& row = heap.uses[i];
+    if (row.site.value >= sites) return bad("heap use", i, "no such site");
+    if (!sound(row.live_usable) || !sound(row.wrong_size) || !sound(row.foreign))
+      return bad("heap use", i, "a sum that is no number");
+  }
   return {};
 }
 

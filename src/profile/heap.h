@@ -5,7 +5,8 @@
 //   slices       pieces of time, one after the other; longer ones the longer the recording lasts
 //   sites        a stack that allocates, of one allocator, by one thread where threads were told apart
 //   rows         what happened in one slice to the blocks of one site; only ever appended
-//   summaries, histograms   of one site over all of the time; replaced as a whole while recording goes on
+//   summaries, histograms, uses   of one site over all of the time; replaced as a whole while recording goes
+//   on
 //
 // Blocks belong to the site that allocated them, whoever frees them. What is live at the end of a slice is
 // what was allocated in all slices so far without what was freed in them. Sums are estimates where the heap
@@ -62,9 +63,13 @@ struct Heap {
   std::uint64_t unwalked = 0;        // allocations without a stack
   std::uint64_t incomplete = 0;      // allocations whose stack does not reach the start of its thread
   std::uint64_t unseen_frees = 0;    // an address was handed out again though nobody had freed it
-  std::uint64_t waited_ns = 0;       // time that threads of the target waited for room
-  std::uint64_t merged_sites = 0;    // allocations counted without their stack, as there were too many sites
-  bool switched_off = false;         // the tracer gave up, as the profiler was not heard from
+  // Frees of blocks that had been freed already and not been handed out since, or that nobody ever handed
+  // out. Sure only where nothing was lost; frees that may be of earlier blocks are not among them. Exact
+  // only.
+  std::uint64_t invalid_frees = 0;
+  std::uint64_t waited_ns = 0;     // time that threads of the target waited for room
+  std::uint64_t merged_sites = 0;  // allocations counted without their stack, as there were too many sites
+  bool switched_off = false;       // the tracer gave up, as the profiler was not heard from
   auto operator<=>(const Heap&) const = default;
 };
 
@@ -154,6 +159,18 @@ struct HeapHistogram {
   auto operator<=>(const HeapHistogram&) const = default;
 };
 
+// How the memory of one site's blocks is used and given back; only sites that have something to tell.
+struct HeapUse {
+  HeapSiteId site;
+  // Bytes that the allocator sets aside for the blocks that are live at the end, by its rule of size classes
+  // and without regard to alignment: never less than was asked for. 0: no block is live, or the rule is not
+  // known.
+  double live_usable = 0;
+  HeapSum wrong_size;  // freed with a size whose class is another than the block's: a bug of who frees
+  HeapSum foreign;     // freed through another allocator than the one that gave them
+  auto operator<=>(const HeapUse&) const = default;
+};
+
 // All of it. Empty in recordings without heap, but for row 0 of the allocators.
 struct HeapTables {
   std::vector<Heap> heaps;
@@ -164,6 +181,7 @@ struct HeapTables {
   std::vector<HeapRow> rows;  // a recorder clears them once they are written, like samples
   std::vector<HeapSummary> summaries;
   std::vector<HeapHistogram> histograms;
+  std::vector<HeapUse> uses;
   bool empty() const { return heaps.empty(); }
   bool operator==(const HeapTables&) const = default;
 };

@@ -24,6 +24,7 @@ Profile small_heap() {
   heap.rows.push_back({{0}, {0}, {3, 100}, {1, 40}, {}, {}, {}, {}, 0});
   heap.summaries.push_back({{0}, {3, 100}, {}, 5});
   heap.histograms.push_back({{0}, HeapHistogramKind::kSize, 6, {3, 100}});
+  heap.uses.push_back({{0}, 64, {1, 40}, {}});
   return profile;
 }
 
@@ -47,6 +48,8 @@ TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
       {"heap row 0: a sum that is no number", [](HeapTables& heap) { heap.rows[0].freed.bytes = INFINITY; }},
       {"heap summary 0: no such site", [](HeapTables& heap) { heap.summaries[0].site = {1}; }},
       {"heap histogram 0: unknown kind or bucket", [](HeapTables& heap) { heap.histograms[0].bucket = 65; }},
+      {"heap use 0: no such site", [](HeapTables& heap) { heap.uses[0].site = {1}; }},
+      {"heap use 0: a sum that is no number", [](HeapTables& heap) { heap.uses[0].foreign.bytes = -1; }},
       {"allocator 0 is not the unknown allocator", [](HeapTables& heap) { heap.allocators.clear(); }},
   };
   for (const auto& [message, change] : wrong) {
@@ -102,6 +105,7 @@ TEST(HeapMerge, OfTwoPartsOfOneRecordingIsOneHeapWhosePeakCountsOnce) {
   EXPECT_EQ(whole.heap.rows.size(), 2u);
   EXPECT_EQ(whole.heap.summaries.size(), 1u);
   EXPECT_EQ(whole.heap.histograms.size(), 1u);
+  EXPECT_EQ(whole.heap.uses.size(), 1u);
 }
 
 }  // namespace

@@ -184,7 +184,8 @@ class Merger {
   }
 
   // A heap is the same if it is of the same process and began at the same time: two parts of one recording.
-  // Then what is of the whole recording (counters, summaries, histograms) is in both, and is taken once.
+  // Then what is of the whole recording (counters, summaries, histograms, uses) is in both, and is taken
+  // once.
   std::vector<HeapId> merge_heaps() {
     std::vector<HeapId> ids;
     auto& heaps = into_.heap.heaps;
@@ -229,9 +230,10 @@ class Merger {
       row.site = sites[row.site.value];
       into.rows.push_back(row);
     }
-    std::set<HeapSiteId> summed, counted;
+    std::set<HeapSiteId> summed, counted, used;
     for (const HeapSummary& row : into.summaries) summed.insert(row.site);
     for (const HeapHistogram& row : into.histograms) counted.insert(row.site);
+    for (const HeapUse& row : into.uses) used.insert(row.site);
     for (HeapSummary row : from.summaries) {
       row.site = sites[row.site.value];
       if (summed.count(row.site) == 0) into.summaries.push_back(row);
@@ -239,6 +241,10 @@ class Merger {
     for (HeapHistogram row : from.histograms) {
       row.site = sites[row.site.value];
       if (counted.count(row.site) == 0) into.histograms.push_back(row);
+    }
+    for (HeapUse row : from.uses) {
+      row.site = sites[row.site.value];
+      if (used.count(row.site) == 0) into.uses.push_back(row);
     }
   }
 

@@ -338,7 +338,8 @@ class Generator {
     for (std::uint64_t* count :
          {&row.mean_bytes, &row.end_ns, &row.earlier_frees, &row.earlier_rss_bytes, &row.peak_ns, &row.events,
           &row.lost_ring_full, &row.lost_no_ring, &row.lost_throwing, &row.lost_set_full, &row.lost_damaged,
-          &row.nested, &row.unwalked, &row.incomplete, &row.unseen_frees, &row.waited_ns, &row.merged_sites})
+          &row.nested, &row.unwalked, &row.incomplete, &row.unseen_frees, &row.waited_ns, &row.merged_sites,
+          &row.invalid_frees})
       if (random_.one_in(2)) *count = random_.number(50);
     return row;
   }
@@ -389,6 +390,8 @@ class Generator {
         if (random_.one_in(10))
           heap.histograms.push_back({{site}, random_.of(HeapHistogramKind::kAge), bucket, sums()});
     }
+    for (std::uint32_t site = 0; site < heap.sites.size(); ++site)
+      if (random_.one_in(3)) heap.uses.push_back({{site}, sum(), sums(), sums()});
   }
 
   double sum() {

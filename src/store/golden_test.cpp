@@ -13,7 +13,8 @@ constexpr const char* kVersion10 = "testdata/version_1_0.fathom";
 constexpr const char* kVersion11 = "testdata/version_1_1.fathom";
 constexpr const char* kVersion12 = "testdata/version_1_2.fathom";
 constexpr const char* kVersion13 = "testdata/version_1_3.fathom";
-constexpr const char* kNewest = "testdata/version_1_4.fathom";
+constexpr const char* kVersion14 = "testdata/version_1_4.fathom";
+constexpr const char* kNewest = "testdata/version_1_5.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -239,6 +240,14 @@ Profile profile_of_version_1_4() {
   return profile;
 }
 
+// And of 1.5: how the memory of blocks is used and given back.
+Profile profile_of_version_1_5() {
+  Profile profile = profile_of_version_1_4();
+  profile.heap.heaps[0].invalid_frees = 15;
+  profile.heap.uses = {{{0}, 384, {2, 128}, {}}, {{1}, 0, {}, {1, 10}}};
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -264,7 +273,13 @@ TEST(Golden, RecordingOfVersion13IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion14IsStillRead) {
-  const Profile expected = profile_of_version_1_4();
+  auto read_back = read(kVersion14);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_4());
+}
+
+TEST(Golden, RecordingOfVersion15IsStillRead) {
+  const Profile expected = profile_of_version_1_5();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

@@ -26,6 +26,7 @@ enum Section : unsigned {
   kRows = 6,
   kSummaries = 7,
   kHistograms = 8,
+  kUses = 9,
 };
 
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
@@ -49,7 +50,8 @@ constexpr std::uint64_t Heap::*kHeapNumbers[] = {
     &Heap::events,        &Heap::lost_ring_full,    &Heap::lost_no_ring,
     &Heap::lost_throwing, &Heap::lost_set_full,     &Heap::lost_damaged,
     &Heap::nested,        &Heap::unwalked,          &Heap::incomplete,
-    &Heap::unseen_frees,  &Heap::waited_ns,         &Heap::merged_sites};
+    &Heap::unseen_frees,  &Heap::waited_ns,         &Heap::merged_sites,
+    &Heap::invalid_frees};
 constexpr std::size_t kHeapFields = 5 + std::size(kHeapNumbers);
 constexpr std::uint64_t kFromStart = 1, kSwitchedOff = 2;
 
@@ -259,6 +261,26 @@ struct Layout<HeapHistogram> {
   }
 };
 
+template <>
+struct Layout<HeapUse> {
+  static constexpr std::string_view kName = "heap uses";
+  static constexpr std::size_t kColumns = 6;
+  static void encode(const HeapUse& row, Coder& coder, std::uint64_t* out) {
+    out[0] = coder.differences[0].encode(row.site.value);
+    out[1] = sum_code(row.live_usable);
+    out[2] = sum_code(row.wrong_size.blocks);
+    out[3] = sum_code(row.wrong_size.bytes);
+    out[4] = sum_code(row.foreign.blocks);
+    out[5] = sum_code(row.foreign.bytes);
+  }
+  static HeapUse decode(Coder& coder, const std::uint64_t* in) {
+    return {{row_id(coder.differences[0].decode(in[0]))},
+            sum_value(in[1]),
+            {sum_value(in[2]), sum_value(in[3])},
+            {sum_value(in[4]), sum_value(in[5])}};
+  }
+};
+
 // Sections, cut into blocks.
 class Blocks {
  public:
@@ -393,6 +415,7 @@ HeapCopy copy_of(const HeapTables& heap) {
   copy.sites = heap.sites.size();
   copy.summaries = fingerprint(heap.summaries);
   copy.histograms = fingerprint(heap.histograms);
+  copy.uses = fingerprint(heap.uses);
   return copy;
 }
 
@@ -406,6 +429,7 @@ std::vector<Bytes> encode_heap(const HeapTables& heap, const HeapCopy& written) 
   if (!heap.rows.empty()) out.rows(kRows, heap.rows, 0);
   if (fingerprint(heap.summaries) != written.summaries) out.rows(kSummaries, heap.summaries, 0);
   if (fingerprint(heap.histograms) != written.histograms) out.rows(kHistograms, heap.histograms, 0);
+  if (fingerprint(heap.uses) != written.uses) out.rows(kUses, heap.uses, 0);
   return out.take();
 }
 
@@ -440,6 +464,9 @@ Result<> decode_heap(Cursor in, Loading& loading) {
         break;
       case kHistograms:
         decoded = decode_rows(body, heap.histograms, Place::kAnew, loading);
+        break;
+      case kUses:
+        decoded = decode_rows(body, heap.uses, Place::kAnew, loading);
         break;
       default:
         break;  // of a newer minor version

@@ -203,6 +203,7 @@ class Slices {
     };
     if (last || random_() % 2 == 0) some(to.summaries, from.summaries);
     if (last || random_() % 2 == 0) some(to.histograms, from.histograms);
+    if (last || random_() % 2 == 0) some(to.uses, from.uses);
   }
 
   void add_faults(bool last) {
