@@ -175,5 +175,29 @@ TEST_F(Kill, ALaunchedTargetSurvivesTheProfiler) {
   EXPECT_GT(Report(recording_).samples(), 100);
 }
 
+// To trace the heap from the first instruction on, the program is held there for a moment.
+TEST_F(Kill, KilledAtAnyMomentOfALaunchItLeavesNobodyStopped) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  std::filesystem::copy_file(CPU_SHARES, folder_ / "launchling");
+  int ran_on = 0;
+  for (int delay_ms = 20; delay_ms <= 380; delay_ms += 60) {
+    Running recorder(fathom_command({"record", "-q", "--memory", "--heap=exact", "-o",
+                                     folder_ / (std::to_string(delay_ms) + ".fathom"), "--",
+                                     folder_ / "launchling", "1"}));
+    pause_ms(delay_ms);
+    recorder.send(SIGKILL);  // kill_and_wait() would take its children along
+    EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(2000)));
+    EXPECT_TRUE(wait_until(
+        [] {
+          return !run({"pgrep", "-x", "-r", "T,t", "launchling"}).ok();
+        },
+        milliseconds(2000)))
+        << "killed after " << delay_ms << " ms";
+    ran_on += run({"pgrep", "-x", "-r", "R,S", "launchling"}).ok() ? 1 : 0;
+    EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "launchling"}).ok(); }, milliseconds(5000)));
+  }
+  EXPECT_GT(ran_on, 0) << "no kill came after the launch";
+}
+
 }  // namespace
 }  // namespace fathom::support

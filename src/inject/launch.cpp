@@ -94,7 +94,8 @@ Result<ProcessAddress> run_to_entry(int pid) {
 
 }  // namespace
 
-Launched::Launched(Launched&& other) noexcept : pid_(std::exchange(other.pid_, -1)), entry_(other.entry_) {}
+Launched::Launched(Launched&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), guardian_(std::move(other.guardian_)), entry_(other.entry_) {}
 
 Launched::~Launched() {
   (void)go();
@@ -102,13 +103,21 @@ Launched::~Launched() {
 
 Result<> Launched::go() {
   const int pid = std::exchange(pid_, -1);
-  if (pid < 0 || ::kill(pid, SIGCONT) == 0) return {};
-  return system_error(fmt::format("process {}: SIGCONT", pid), errno);
+  if (pid < 0) return {};
+  const int failed = ::kill(pid, SIGCONT), error = errno;
+  guardian_.dismiss();
+  if (failed != 0) return system_error(fmt::format("process {}: SIGCONT", pid), error);
+  return {};
 }
 
 Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start) {
+  auto guardian = Guardian::of(pid);
+  if (!guardian) return tl::unexpected<Error>(guardian.error());
   auto entry = in_tracing_thread([&]() -> Result<ProcessAddress> {
-    if (::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXEC) != 0) return system_error("ptrace", errno);
+    // If we are killed before the program has run anything it ends with us: a breakpoint may stand at its
+    // entry.
+    if (::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL) != 0)
+      return system_error("ptrace", errno);
     // Returns once the child has become the program, or could not.
     if (auto started = start(); !started) return tl::unexpected<Error>(started.error());
     auto status = wait_for_stop(pid);
@@ -131,7 +140,7 @@ Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start
     return reached;
   });
   if (!entry) return tl::unexpected<Error>(entry.error());
-  return Launched(pid, *entry);
+  return Launched(pid, *entry, std::move(*guardian));
 }
 
 }  // namespace fathom::inject

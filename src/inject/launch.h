@@ -7,10 +7,12 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "inject/guardian.h"
 
 namespace fathom::inject {
 
-// A child of ours at its program's entry, stopped as by SIGSTOP and traced by nobody.
+// A child of ours at its program's entry, stopped as by SIGSTOP and traced by nobody. If we are killed it
+// goes on.
 class Launched {
  public:
   Launched(Launched&& other) noexcept;
@@ -23,8 +25,10 @@ class Launched {
 
  private:
   friend Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start);
-  Launched(int pid, ProcessAddress entry) : pid_(pid), entry_(entry) {}
+  Launched(int pid, ProcessAddress entry, Guardian guardian)
+      : pid_(pid), guardian_(std::move(guardian)), entry_(entry) {}
   int pid_ = -1;
+  Guardian guardian_;
   ProcessAddress entry_;
 };
 
