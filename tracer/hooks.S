@@ -82,16 +82,22 @@ tracer_config:
   .endm
 
 /* May the block in rdi be a sampled one? Then to `maybe`. Changes r10 and rax. */
-  .macro check_block maybe
+  .macro test_block_bit bits, bits_log2
   imul $HASH_FACTOR_32, %edi, %r10d
-  shr $(32 - BITMAP_LOG2), %r10d
+  shr $(32 - \bits_log2), %r10d
   mov %r10d, %eax
   shr $3, %eax
   and $-4, %eax
   add tracer_config + CONFIG_STATE(%rip), %rax
-  mov STATE_BITMAP(%rax), %eax
+  mov \bits(%rax), %eax
   bt %r10d, %eax
+  .endm
+  .macro check_block maybe
+  test_block_bit STATE_FILTER, FILTER_LOG2
+  jnc no_block_\@
+  test_block_bit STATE_BITMAP, BITMAP_LOG2
   jc \maybe
+no_block_\@:
   .endm
 
 /* An entry ends with the ways out of its fast path. */
@@ -124,6 +130,13 @@ tracer_config:
   je 9f
   cmpl $2, STATE_MODE(%r11) /* TRACER_EXACT */
   je 3f
+  imul $HASH_FACTOR_32, %edi, %r10d
+  shr $(32 - FILTER_LOG2), %r10d
+  mov %r10d, %eax
+  shr $5, %eax
+  mov STATE_FILTER(%r11,%rax,4), %eax
+  bt %r10d, %eax
+  jnc 9f
   imul $HASH_FACTOR_32, %edi, %r10d
   shr $(32 - BITMAP_LOG2), %r10d
   mov %r10d, %eax

@@ -40,9 +40,9 @@ INLINE s64 draw_countdown(u64* random, u32 mean) {
 }
 
 /* The sampled blocks. The order in insert and remove keeps the bit set while its bucket holds a block with
- * it, but for one moment: between the clearing of a bit and the second look, when a block with the same bit
- * comes in. Its free may then go by unseen; the block is forgotten when its address is given out and freed
- * again. */
+ * it, and the bit of the filter while one of its bits is set, but for one moment: between the clearing of a
+ * bit and the second look, when a block with the same bit comes in. Its free may then go by unseen; the block
+ * is forgotten when its address is given out and freed again. */
 INLINE u32 block_bit(u64 block) {
   return (u32)block * HASH_FACTOR_32 >> (32 - BITMAP_LOG2);
 }
@@ -55,6 +55,15 @@ INLINE int bucket_has_bit(const u64* bucket, u32 bit) {
   return 0;
 }
 
+/* The 16 bits of the bitmap for which one bit of the filter stands. */
+INLINE u32 bits_of_filter_bit(struct state* s, u32 bit) {
+  return load_relaxed(&s->bitmap[bit >> 5]) >> (bit & 16) & 0xffff;
+}
+
+INLINE void set_filter_bit(struct state* s, u32 bit) {
+  __atomic_fetch_or(&s->filter[bit >> 9], 1u << (bit >> 4 & 31), __ATOMIC_SEQ_CST);
+}
+
 /* 0: no room. */
 HELPER int insert_block(struct state* s, u64 block) {
   u32 bit = block_bit(block);
@@ -62,6 +71,7 @@ HELPER int insert_block(struct state* s, u64 block) {
   for (int i = 0; i < BUCKET_WAYS; i++) {
     if (load_relaxed(&bucket[i]) || !compare_exchange_u64(&bucket[i], 0, block)) continue;
     __atomic_fetch_or(&s->bitmap[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
+    set_filter_bit(s, bit);
     return 1;
   }
   return 0;
@@ -86,6 +96,10 @@ HELPER int remove_block(struct state* s, u64 block) {
       __atomic_fetch_and(&s->bitmap[bit >> 5], ~(1u << (bit & 31)), __ATOMIC_SEQ_CST);
       if (bucket_has_bit(bucket, bit))
         __atomic_fetch_or(&s->bitmap[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
+    }
+    if (!bits_of_filter_bit(s, bit)) {
+      __atomic_fetch_and(&s->filter[bit >> 9], ~(1u << (bit >> 4 & 31)), __ATOMIC_SEQ_CST);
+      if (bits_of_filter_bit(s, bit)) set_filter_bit(s, bit);
     }
     return 1;
   }

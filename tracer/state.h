@@ -17,7 +17,8 @@
 #define STATE_TSC_BASE 16
 #define STATE_RING_MASK 24
 #define STATE_TID_OFFSET 32
-#define STATE_BITMAP 4096
+#define STATE_FILTER 4096
+#define STATE_BITMAP (STATE_FILTER + (1 << 13))
 #define STATE_SLOTS (STATE_BITMAP + (1 << 17))
 #define SLOT_COUNTDOWN 8
 #define SLOT_TID 16
@@ -27,13 +28,14 @@
 #define SLOT_HEAD 40
 #define SLOT_LIMIT 48
 #define SLOT_CREDIT 56
-#define STATE_BYTES 138678272
+#define STATE_BYTES 138686464
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15
 #define HASH_FACTOR_32 0x9e3779b1 /* of the low half of an address */
 #define SLOTS_LOG2 11
 #define SLOT_SIZE_LOG2 6
 #define BITMAP_LOG2 20
+#define FILTER_LOG2 16
 
 /* struct call */
 #define CALL_AFTER 0
@@ -122,7 +124,9 @@ struct thread {
 #define SEEN_SETS_LOG2 15
 
 /* Sampled blocks: a bit in the bitmap says that there may be one, the bucket says which. A bucket serves one
- * 32-bit word of the bitmap. */
+ * 32-bit word of the bitmap. A bit of the filter stands for 16 bits of the bitmap: all frees of the program
+ * ask it, and 8 KiB stay in the nearest cache where the bitmap does not (a loaded node: 15 ns a free for that
+ * one miss). */
 #define BUCKETS_LOG2 (BITMAP_LOG2 - 5)
 #define BUCKET_WAYS 8
 
@@ -136,7 +140,8 @@ struct state {
   u64 pid;
   u32 seen_growth; /* log2 of sets in use - SEEN_FIRST_SETS_LOG2 */
   u32 seen_count;  /* stacks entered since it grew */
-  u64 unused[STATE_BITMAP / 8 - 8];
+  u64 unused[STATE_FILTER / 8 - 8];
+  u32 filter[1 << (FILTER_LOG2 - 5)];
   u32 bitmap[1 << (BITMAP_LOG2 - 5)];
   struct slot slots[TRACER_THREADS];
   u64 buckets[1 << BUCKETS_LOG2][BUCKET_WAYS];
@@ -166,6 +171,7 @@ struct call {
 STATE_OFFSET(struct tracer_config, state, CONFIG_STATE);
 STATE_OFFSET(struct tracer_config, original, CONFIG_ORIGINAL);
 STATE_OFFSET(struct state, mode, STATE_MODE);
+STATE_OFFSET(struct state, filter, STATE_FILTER);
 STATE_OFFSET(struct state, bitmap, STATE_BITMAP);
 STATE_OFFSET(struct state, slots, STATE_SLOTS);
 STATE_OFFSET(struct state, tsc_base, STATE_TSC_BASE);
@@ -188,6 +194,7 @@ STATE_OFFSET(struct call, target, CALL_TARGET);
 STATE_OFFSET(struct call, rbp, CALL_FRAME);
 _Static_assert(sizeof(struct state) == STATE_BYTES, "the header says so");
 _Static_assert(sizeof(struct slot) == 1 << SLOT_SIZE_LOG2, "hooks.S shifts by it");
+_Static_assert(BITMAP_LOG2 - FILTER_LOG2 == 4, "half a word of the bitmap has one bit in the filter");
 _Static_assert(TRACER_THREADS == 1 << SLOTS_LOG2, "hooks.S shifts by it");
 _Static_assert(TRACER_HOOKS == 1 << HOOKS_LOG2, "hooks.S shifts by it");
 _Static_assert(sizeof(struct thread) <= THREAD_BYTES, "a thread has room for its memory");
