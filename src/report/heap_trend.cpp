@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::size_t kMostCells = 240;  // more do not make the answer better
 constexpr std::size_t kLeastCells = 8;
-constexpr double kLeastIndependent = 2.5, kLeastIndependentBlocks = 6;
+// A line through values with a memory as long as all of them still has two ends: below 4 nothing is gained by
+// fewer, and a swing that is small beside the rise is a rise. Measured by the tests.
+constexpr double kLeastIndependent = 4, kLeastIndependentBlocks = 6;
 constexpr double kPi = 3.14159265358979323846;
 
 // Values at even times.
@@ -22,8 +24,8 @@ struct Grid {
   double at(std::size_t i) const { return start_s + step_s * (static_cast<double>(i) + 0.5); }
 };
 
-// As many cells as there are points, or as the longest gap between two of them allows; the mean of the points
-// inside, and a line between neighbours where there are none.
+// As many cells as there are points, or as the longest gap between two of them allows: the mean of the points
+// inside, moved to the middle along the lines between these means.
 Grid make_grid(std::span<const TrendPoint> points) {
   const double length = points.back().at_s - points.front().at_s;
   std::vector<double> gaps;
@@ -36,26 +38,27 @@ Grid make_grid(std::span<const TrendPoint> points) {
   // The first and the last point are in the middle of theirs.
   const double step = length / static_cast<double>(cells - 1), start = points.front().at_s - step / 2;
   Grid grid{start, step, std::vector<double>(cells), std::vector<double>(cells)};
-  std::vector<double> counts(cells);
+  struct Node {
+    double time = 0, value = 0, count = 0;
+  };
+  std::vector<Node> sums(cells), nodes;
   for (const TrendPoint& point : points) {
     const auto cell =
         std::min(cells - 1, static_cast<std::size_t>(std::max(0.0, (point.at_s - start) / step)));
-    grid.values[cell] += point.value;
+    sums[cell].time += point.at_s;
+    sums[cell].value += point.value;
+    ++sums[cell].count;
     grid.change_variances[cell] += point.change_variance;
-    ++counts[cell];
   }
-  std::size_t next = 0;
+  for (const Node& sum : sums)
+    if (sum.count > 0) nodes.push_back({sum.time / sum.count, sum.value / sum.count, 1});
+  // Points are not in the middle of their cells; on what rises evenly that would look like noise.
+  std::size_t next = 1;
   for (std::size_t i = 0; i < cells; ++i) {
-    if (counts[i] > 0) {
-      grid.values[i] /= counts[i];
-      continue;
-    }
-    const double time = grid.at(i);
-    while (next + 1 < points.size() && points[next].at_s < time) ++next;
-    const TrendPoint &after = points[next], &before = points[next == 0 ? 0 : next - 1];
-    const double gap = after.at_s - before.at_s;
-    const double share = gap > 0 ? std::clamp((time - before.at_s) / gap, 0.0, 1.0) : 0;
-    grid.values[i] = before.value + share * (after.value - before.value);
+    while (next + 1 < nodes.size() && nodes[next].time < grid.at(i)) ++next;
+    const Node &before = nodes[next - 1], &after = nodes[next];
+    grid.values[i] =
+        before.value + (grid.at(i) - before.time) / (after.time - before.time) * (after.value - before.value);
   }
   return grid;
 }
@@ -111,11 +114,10 @@ Uncertainty uncertainty_of(std::span<const double> values) {
     const Line line = fit(blocks);
     const auto n = static_cast<double>(blocks.size());
     const double r = correlation_of_neighbours(blocks, line);
-    const double independent = n * (1 - r) / (1 + r);
+    const double counted = n * (1 - r) / (1 + r), independent = std::max(kLeastIndependent, counted);
     Uncertainty here{0, independent - 2, independent};
-    if (length == 1 && independent < kLeastIndependent) return here;
     // Blocks that are too few to say anything say nothing against it either.
-    if (length > 1 && independent < kLeastIndependentBlocks) break;
+    if (length > 1 && counted < kLeastIndependentBlocks) break;
     here.variance = line.sse / here.freedom / line.sxx / (length * length);
     const double half = t_quantile(0.025, here.freedom) * std::sqrt(here.variance);
     if (half > width) {
@@ -161,7 +163,6 @@ Part look_at(const Grid& grid, std::size_t from, std::size_t to) {
   if (values.size() < kLeastCells) return part;
   const Uncertainty uncertainty = uncertainty_of(values);
   part.slope.independent_values = uncertainty.independent;
-  if (uncertainty.independent < kLeastIndependent) return part;
   part.freedom = uncertainty.freedom;
   part.deviation = std::sqrt(uncertainty.variance +
                              walk_variance(std::span(grid.change_variances.data() + from, to - from))) /
@@ -265,8 +266,7 @@ bool is_level_at_last(const Grid& grid) {
   return *high - *low <= 0.1 * (*highest - *lowest) / 3 || *high - *low <= 0.01 * *highest;
 }
 
-TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& whole, const Part& rest,
-                    double false_alarms) {
+TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& rest, double false_alarms) {
   const double highest = *std::max_element(grid.values.begin(), grid.values.end());
   const double lowest = *std::min_element(grid.values.begin(), grid.values.end());
   if (highest == lowest && grid.values.size() >= kLeastCells) return TrendShape::kPlateau;
@@ -274,7 +274,7 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& whole, con
   const double since_step = grid.start_s + trend.duration_s - trend.last_step_s;
   if (trend.steps != 0 && since_step < 0.4 * trend.duration_s && trend.last - trend.first > 0.05 * highest)
     return TrendShape::kSteps;
-  if (!rest.slope.known) return is_level_at_last(grid) ? TrendShape::kPlateau : TrendShape::kTooShort;
+  if (!rest.slope.known) return TrendShape::kTooShort;
   // The end of the warm-up was chosen by looking at the values, and what follows is asked more strictly for
   // it.
   const bool warm_up = trend.warm_up_s > 0;
@@ -285,7 +285,7 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& whole, con
     return part.slope.per_s + part.half(warm_up ? false_alarms / 5 : false_alarms) < 0;
   };
   if (below(rest)) return TrendShape::kFalling;
-  const bool rises = above(rest) && (!warm_up || above(whole));
+  const bool rises = above(rest);
   // A curve that bends towards a level still has a slope.
   const double least = rest.slope.per_s * (trend.duration_s - trend.warm_up_s) / 6;
   if (rises && trend.new_maximum && trend.late_rise > 0 &&
@@ -293,7 +293,8 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& whole, con
     return TrendShape::kGrowing;
   const double length_s = trend.duration_s - trend.warm_up_s;
   const double possible = std::max(std::fabs(rest.slope.low), std::fabs(rest.slope.high)) * length_s;
-  if (possible <= 0.1 * highest || (rises && !trend.new_maximum)) return TrendShape::kPlateau;
+  if (possible <= 0.1 * highest || (rises && !trend.new_maximum) || is_level_at_last(grid))
+    return TrendShape::kPlateau;
   return TrendShape::kNoise;
 }
 
@@ -341,7 +342,7 @@ Trend find_trend(std::span<const TrendPoint> points, double false_alarms) {
   trend.swing = rest.swing;
   test_plateau(grid, from, trend);
   find_steps(grid, trend);
-  trend.shape = shape_of(grid, trend, whole, rest, false_alarms);
+  trend.shape = shape_of(grid, trend, rest, false_alarms);
   if (trend.shape != TrendShape::kSteps) trend.steps = 0;
   const double length_s = trend.duration_s - trend.warm_up_s;
   const double level = *std::max_element(grid.values.begin(), grid.values.end());

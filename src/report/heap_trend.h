@@ -30,7 +30,7 @@ struct TrendPoint {
 };
 
 enum class TrendShape : std::uint8_t {
-  kTooShort,  // not enough independent values to say anything
+  kTooShort,  // fewer than 8 values
   kNoise,     // up and down, too much of it to tell a slope from none
   kPlateau,   // level within a tenth of its height; where it rose, it has stopped
   kGrowing,
@@ -43,7 +43,7 @@ struct Slope {
   double per_s = 0, low = 0, high = 0;
   double r2 = 0;  // share of the variation of the values that the line explains, 0 to 1
   double independent_values = 0;
-  bool known = false;  // at least 2.5 independent values: otherwise the interval is empty
+  bool known = false;  // there were values enough: otherwise the interval is empty
 };
 
 struct Trend {
