@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "render/text_heap.h"
+#include "render/text_heap_verdicts.h"
 #include "render/text_table.h"
 #include "render/text_waits.h"
 #include "report/words.h"
@@ -24,6 +25,7 @@ class TextReport {
 
   std::string text() {
     for (const std::string& sentence : report_.summary) out_ += fill("", sentence, options_.width, 2);
+    if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
     write_quality();
     const bool of_heap = report_.heap && profile::is_heap(tree_.metric);
     if (report_.heap && (of_heap || options_.heap)) {

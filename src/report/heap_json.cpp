@@ -46,6 +46,49 @@ Json buckets_json(const std::vector<HeapBucketRow>& rows, const char* from) {
   return json;
 }
 
+Json trend_json(const Trend& trend) {
+  static constexpr const char* kShapes[] = {"short", "noise", "plateau", "growing", "steps", "falling"};
+  const bool known = trend.slope.known;
+  return {{"shape", kShapes[static_cast<std::size_t>(trend.shape)]},
+          {"seconds", trend.duration_s},
+          {"first_bytes", trend.first},
+          {"last_bytes", trend.last},
+          {"slope", known ? Json(trend.slope.per_s) : Json()},
+          {"slope_interval", known ? Json({trend.slope.low, trend.slope.high}) : Json()},
+          {"r2", trend.slope.r2},
+          {"independent_values", trend.slope.independent_values},
+          {"late_rise", trend.late_rise},
+          {"late_rise_error", trend.late_rise_error},
+          {"new_maximum", trend.new_maximum},
+          {"warm_up_s", trend.warm_up_s},
+          {"swing", trend.swing},
+          {"steps", trend.steps}};
+}
+
+Json verdict_json(const HeapVerdict& verdict) {
+  Json json = {{"kind", to_string(verdict.kind)},
+               {"confidence", to_string(verdict.confidence)},
+               {"pid", verdict.pid},
+               {"function", verdict.function},
+               {"module", verdict.module},
+               {"bytes", verdict.bytes},
+               {"sentence", verdict.sentence},
+               {"evidence", verdict.evidence},
+               {"doubts", verdict.doubts},
+               {"advice", verdict.advice}};
+  json["trend"] = verdict.trend ? trend_json(*verdict.trend) : Json();
+  json["numbers"] = Json::object();
+  for (const auto& [name, value] : verdict.numbers) json["numbers"][name] = value;
+  json["shares"] = Json::array();
+  for (const HeapShare& share : verdict.shares)
+    json["shares"].push_back({{"name", share.name},
+                              {"module", share.module},
+                              {"bytes", share.bytes},
+                              {"percent", 100 * share.share},
+                              {"path", share.path}});
+  return json;
+}
+
 Json quality_json(const HeapReport& heap) {
   const profile::Heap& counters = heap.counters;
   return {{"events", counters.events},
@@ -73,6 +116,8 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
   all["from_start"] = heap.from_start;
   all["window_s"] = heap.window_s;
   all["summary"] = heap.summary;
+  all["verdicts"] = Json::array();
+  for (const HeapVerdict& verdict : heap.verdicts) all["verdicts"].push_back(verdict_json(verdict));
   all["allocated"] = amounts_json(heap.total.allocated);
   all["freed"] = amounts_json(heap.total.freed);
   all["live"] = amounts_json(heap.total.live);

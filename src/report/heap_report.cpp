@@ -8,7 +8,7 @@
 #include <map>
 #include <tuple>
 
-#include "report/call_tree.h"
+#include "report/heap_history.h"
 #include "report/words.h"
 
 namespace fathom::report {
@@ -20,15 +20,6 @@ double seconds_into(const Profile& profile, std::uint64_t time_ns) {
   const std::uint64_t start = profile.meta.start_ns;
   return time_ns >= start ? static_cast<double>(time_ns - start) * 1e-9
                           : -static_cast<double>(start - time_ns) * 1e-9;
-}
-
-// The function that wanted the memory.
-std::pair<std::string, std::string> leaf_of(const Profile& profile, HeapLeaves& leaves, StackId stack) {
-  const HeapLeaf leaf = leaves.of(stack);
-  if (leaf.stack.value == 0) return {"[no stack]", ""};
-  const FrameId frame = profile.stacks[leaf.stack.value].frame;
-  const Module& module = profile.modules[profile.frames[frame.value].module.value];
-  return {frame_name(profile, frame, leaf.skip), std::string(profile.strings[module.name])};
 }
 
 std::vector<HeapFunctionRow> functions_of(const Profile& profile, const HeapSums& sums) {
@@ -43,7 +34,7 @@ std::vector<HeapFunctionRow> functions_of(const Profile& profile, const HeapSums
     if (!sums.takes({i}) || (site.allocated.blocks.value == 0 && site.live.blocks.value == 0 &&
                              site.freed.blocks.value == 0 && peak.blocks.value == 0))
       continue;
-    auto name = leaf_of(profile, leaves, profile.heap.sites[i].stack);
+    auto name = function_that_asked(profile, leaves, profile.heap.sites[i].stack);
     HeapFunctionRow& row = rows[name];
     row.name = name.first;
     row.module = name.second;
@@ -331,6 +322,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.lifetimes_s = histogram_of(profile, sums, HeapHistogramKind::kLifetime);
   report.ages_s = histogram_of(profile, sums, HeapHistogramKind::kAge);
   report.counters = counters_of(profile, selection);
+  report.verdicts = judge_heap(profile, selection, sums);
   judge(report);
   summarize(profile, report);
   return report;

@@ -1,0 +1,32 @@
+#include "render/text_heap_verdicts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "render/text_table.h"
+
+namespace fathom::render {
+
+std::string heap_verdicts_text(const std::vector<report::HeapVerdict>& verdicts, const TextOptions& options) {
+  if (verdicts.empty()) return "";
+  const std::string title = "What the heap says";
+  std::string out = options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
+  constexpr std::size_t kMost = 8;
+  const std::size_t most = options.top == 0 ? verdicts.size() : kMost;
+  const auto shown = report::first_verdicts(verdicts, most);
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const report::HeapVerdict& verdict = verdicts[shown[i]];
+    out += fill(fmt::format("{:3}. ", i + 1), verdict.sentence, options.width, 5);
+    std::string why = fmt::format("{}", to_string(verdict.confidence));
+    if (!verdict.doubts.empty()) why += fmt::format(": {}", fmt::join(verdict.doubts, "; "));
+    out += fill("     confidence ", why, options.width, 7);
+    if (!verdict.evidence.empty())
+      out += fill("     evidence: ", fmt::format("{}", fmt::join(verdict.evidence, "; ")), options.width, 7);
+    out += fill("     next: ", verdict.advice, options.width, 7);
+  }
+  if (shown.size() < verdicts.size())
+    out += fmt::format("     {} more in --json\n", verdicts.size() - shown.size());
+  return out;
+}
+
+}  // namespace fathom::render
