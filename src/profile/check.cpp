@@ -200,6 +200,14 @@ Result<> check_heap(const Profile& profile) {
     if (!sound(row.live_usable) || !sound(row.wrong_size) || !sound(row.foreign))
       return bad("heap use", i, "a sum that is no number");
   }
+  for (std::size_t i = 0; i < heap.blocks.size(); ++i) {
+    const HeapBlock& row = heap.blocks[i];
+    if (row.site.value >= sites) return bad("heap block", i, "no such site");
+    if (row.freed_by != kNoThread && row.freed_by.value >= profile.threads.size())
+      return bad("heap block", i, "no such thread");
+    if (row.last_slice < row.first_slice) return bad("heap block", i, "freed before it was allocated");
+    if (row.lifetime_ns > UINT64_MAX - row.allocated_ns) return bad("heap block", i, "a life without end");
+  }
   return {};
 }
 

@@ -7,6 +7,7 @@
 //   rows         what happened in one slice to the blocks of one site; only ever appended
 //   summaries, histograms, uses   of one site over all of the time; replaced as a whole while recording goes
 //   on
+//   blocks       the life of every single block, where that was asked for; only ever appended
 //
 // Blocks belong to the site that allocated them, whoever frees them. What is live at the end of a slice is
 // what was allocated in all slices so far without what was freed in them. Sums are estimates where the heap
@@ -14,6 +15,8 @@
 // whole numbers up to 2^53, so that exact recordings are exact to the byte. No sum is negative.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <compare>
 #include <cstdint>
 #include <vector>
@@ -70,6 +73,8 @@ struct Heap {
   std::uint64_t waited_ns = 0;     // time that threads of the target waited for room
   std::uint64_t merged_sites = 0;  // allocations counted without their stack, as there were too many sites
   bool switched_off = false;       // the tracer gave up, as the profiler was not heard from
+  bool each_block = false;         // the life of every block was written, too (HeapBlock)
+  std::uint64_t lost_blocks = 0;   // but for these: they are in all sums, and their lives are not known
   auto operator<=>(const Heap&) const = default;
 };
 
@@ -171,6 +176,44 @@ struct HeapUse {
   auto operator<=>(const HeapUse&) const = default;
 };
 
+// The life of one block. Rows of all blocks of a site add up to the site's HeapRows; sampled ones stand for
+// more than one (weight_of).
+struct HeapBlock {
+  static constexpr std::uint32_t kLive = UINT32_MAX;
+
+  HeapSiteId site;
+  std::uint64_t address = 0;
+  std::uint64_t size = 0;          // as it was asked for
+  std::uint64_t allocated_ns = 0;  // CLOCK_MONOTONIC
+  std::uint64_t lifetime_ns = 0;   // until it was freed; 0 if it is live at the end
+  // The slices of its heap, counted from 0, in which it was allocated and freed; kLive: it was not.
+  std::uint32_t first_slice = 0, last_slice = kLive;
+  ThreadId freed_by = kNoThread;  // kNoThread: it is live, or that was not seen
+  std::uint32_t mean_bytes = 0;   // that it was sampled with; 0: exact
+  bool temporary = false;         // as HeapRow::temporary
+  bool live() const { return last_slice == kLive; }
+  // As HeapRow::brief.
+  bool brief() const { return !live() && lifetime_ns < 1'000'000; }
+  auto operator<=>(const HeapBlock&) const = default;
+};
+
+struct HeapWeight {
+  HeapSum sum;
+  HeapVariance variance;
+};
+// A block of `size` that was sampled with this mean: it was with probability 1 - exp(-size / mean).
+inline HeapWeight weight_of(std::uint64_t size, std::uint32_t mean_bytes) {
+  const double real = static_cast<double>(size);
+  if (mean_bytes == 0) return {{1, real}, {}};
+  const double share = std::max(real, 1.0) / mean_bytes;
+  const double seen = -std::expm1(-share);
+  const double blocks = 1 / seen, variance = std::exp(-share) / (seen * seen);
+  return {{blocks, blocks * real}, {variance, variance * real * real}};
+}
+inline HeapWeight weight_of(const HeapBlock& block) {
+  return weight_of(block.size, block.mean_bytes);
+}
+
 // All of it. Empty in recordings without heap, but for row 0 of the allocators.
 struct HeapTables {
   std::vector<Heap> heaps;
@@ -182,6 +225,8 @@ struct HeapTables {
   std::vector<HeapSummary> summaries;
   std::vector<HeapHistogram> histograms;
   std::vector<HeapUse> uses;
+  // A recorder clears them once they are written; a reader has them only as far as it was asked for them.
+  std::vector<HeapBlock> blocks;
   bool empty() const { return heaps.empty(); }
   bool operator==(const HeapTables&) const = default;
 };

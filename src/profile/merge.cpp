@@ -230,6 +230,11 @@ class Merger {
       row.site = sites[row.site.value];
       into.rows.push_back(row);
     }
+    for (HeapBlock row : from.blocks) {
+      row.site = sites[row.site.value];
+      if (row.freed_by != kNoThread) row.freed_by = threads_[row.freed_by.value];
+      into.blocks.push_back(row);
+    }
     std::set<HeapSiteId> summed, counted, used;
     for (const HeapSummary& row : into.summaries) summed.insert(row.site);
     for (const HeapHistogram& row : into.histograms) counted.insert(row.site);
