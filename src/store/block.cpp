@@ -111,7 +111,7 @@ void BlockEncoder::append(Bytes& out, std::uint32_t type, std::uint32_t sequence
   put(header, type);
   // Of the types of this version, the index can be missed; and the waits by those who do not know them:
   // samples mean the same without.
-  const bool required = type != kIndex && type != kWaits && type != kHeap;
+  const bool required = type != kIndex && type != kWaits && type != kHeap && type != kLives;
   put(header, (helps ? kFlagZstd : 0) | (required ? kFlagRequired : 0));
   put(header, static_cast<std::uint32_t>(stored.size()));
   put(header, static_cast<std::uint32_t>(payload.size()));

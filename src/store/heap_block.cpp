@@ -51,15 +51,16 @@ constexpr std::uint64_t Heap::*kHeapNumbers[] = {
     &Heap::lost_throwing, &Heap::lost_set_full,     &Heap::lost_damaged,
     &Heap::nested,        &Heap::unwalked,          &Heap::incomplete,
     &Heap::unseen_frees,  &Heap::waited_ns,         &Heap::merged_sites,
-    &Heap::invalid_frees};
+    &Heap::invalid_frees, &Heap::lost_blocks};
 constexpr std::size_t kHeapFields = 5 + std::size(kHeapNumbers);
-constexpr std::uint64_t kFromStart = 1, kSwitchedOff = 2;
+constexpr std::uint64_t kFromStart = 1, kSwitchedOff = 2, kEachBlock = 4;
 
 std::array<std::uint64_t, kHeapFields> fields_of(const Heap& heap) {
   std::array<std::uint64_t, kHeapFields> fields{};
   fields[0] = heap.process.value;
   fields[1] = static_cast<std::uint64_t>(heap.mode);
-  fields[2] = (heap.from_start ? kFromStart : 0) | (heap.switched_off ? kSwitchedOff : 0);
+  fields[2] = (heap.from_start ? kFromStart : 0) | (heap.switched_off ? kSwitchedOff : 0) |
+              (heap.each_block ? kEachBlock : 0);
   fields[3] = sum_code(heap.peak_bytes);
   fields[4] = sum_code(heap.peak_blocks);
   for (std::size_t i = 0; i < std::size(kHeapNumbers); ++i) fields[5 + i] = heap.*kHeapNumbers[i];
@@ -71,6 +72,7 @@ Heap heap_of(const std::array<std::uint64_t, kHeapFields>& fields) {
   heap.mode = static_cast<HeapMode>(std::min<std::uint64_t>(fields[1], 255));
   heap.from_start = (fields[2] & kFromStart) != 0;
   heap.switched_off = (fields[2] & kSwitchedOff) != 0;
+  heap.each_block = (fields[2] & kEachBlock) != 0;
   heap.peak_bytes = sum_value(fields[3]);
   heap.peak_blocks = sum_value(fields[4]);
   for (std::size_t i = 0; i < std::size(kHeapNumbers); ++i) heap.*kHeapNumbers[i] = fields[5 + i];

@@ -22,8 +22,11 @@ class Input {
   std::uint64_t size() const { return size_; }  // when it was opened
   // n bytes at `offset`, valid until the next call; fewer where the file ends.
   Result<std::span<const std::byte>> at(std::uint64_t offset, std::size_t n);
+  // The same into `out`, from any thread.
+  Result<> copy(std::uint64_t offset, std::size_t n, Bytes& out) const;
 
  private:
+  Result<std::size_t> read_file(std::uint64_t offset, std::span<std::byte> out) const;
   std::string path_;
   Fd fd_;
   std::uint64_t size_ = 0;

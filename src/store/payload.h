@@ -1,4 +1,4 @@
-// The payloads of the six kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
+// The payloads of the kinds of data blocks, each with its encoder and decoder side by side: *_block.cpp.
 // Decoders append to the profile; a block that cannot be decoded may leave rows behind that lead nowhere,
 // which repair() and check() deal with. Their errors: kMalformed costs the block, anything else (no memory
 // left) the file.
@@ -131,6 +131,15 @@ HeapCopy copy_of(const profile::HeapTables& heap);
 std::vector<Bytes> encode_heap(const profile::HeapTables& heap, const HeapCopy& written);
 // All of the heap, whatever the window: what is live at one time follows from all that was before.
 Result<> decode_heap(Cursor in, Loading& loading);
+
+// --- lives of single blocks of the heap ---
+// At most kMaxRows; their sites are in `heap`. They come back in the order in which they were allocated.
+Bytes encode_lives(std::span<const profile::HeapBlock> blocks, const profile::HeapTables& heap);
+// What is left of one in the file: lifetimes are rounded down by less than 1.6 %.
+profile::HeapBlock as_stored(profile::HeapBlock block);
+// Replaces `out`. Sites are in `heap`; threads and slices are as the file says. May run in several threads.
+Result<> decode_lives(Cursor in, std::uint32_t rows, const profile::HeapTables& heap,
+                      std::vector<profile::HeapBlock>& out);
 
 // --- page faults ---
 Bytes encode_faults(std::span<const profile::Fault> faults);  // at most kMaxRows

@@ -7,7 +7,9 @@
 #include <map>
 
 #include "store/block.h"
+#include "store/heap_selection.h"
 #include "store/input.h"
+#include "store/lives_reader.h"
 #include "store/payload.h"
 
 namespace fathom::store {
@@ -134,14 +136,19 @@ class Reader {
   Result<> read_data(std::uint64_t offset, const BlockHeader& header) {
     if (skipped_by_index(offset, header)) return {};
     const bool known = header.type == kTables || header.type == kState || header.type == kSamples ||
-                       header.type == kWaits || header.type == kHeap || header.type == kFaults ||
-                       header.type == kPoints || header.type == kIndex || header.type == kEnd;
+                       header.type == kWaits || header.type == kHeap || header.type == kLives ||
+                       header.type == kFaults || header.type == kPoints || header.type == kIndex ||
+                       header.type == kEnd;
     if ((!known && (header.flags & kFlagRequired) != 0) || (header.flags & ~kKnownFlags) != 0)
       return fail(ErrorKind::kUnsupported,
                   fmt::format("{}: block {} at byte {} is not known to this fathom", name_,
                               block_name(header.type), offset),
                   "open it with the version of fathom that recorded it, or a newer one");
     if (!known || header.type == kIndex) return {};
+    if (header.type == kLives) {
+      if (loading_.options.blocks) lives_.push_back({offset, header});
+      return {};
+    }
     auto stored = input_.at(offset + kBlockHeaderSize, header.stored_size);
     if (!stored) return tl::make_unexpected(stored.error());
     auto payload = decoder_.payload(header, *stored);
@@ -213,6 +220,7 @@ class Reader {
       }
       profile.meta.end_ns = last;
     }
+    if (auto selected = select_blocks(profile); !selected) return tl::make_unexpected(selected.error());
     if (damages_ != 0)
       quality.notes.push_back(fmt::format(
           "the recording file is damaged in {} {} ({} bytes, first: {}); what stood there is missing",
@@ -224,6 +232,53 @@ class Reader {
     narrow(profile.meta);
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     return std::move(profile);
+  }
+
+  // All tables are there: the heap's are replaced by those of the blocks that were asked for.
+  Result<> select_blocks(Profile& profile) {
+    if (!loading_.options.blocks) return {};
+    profile::HeapTables& heap = profile.heap;
+    if (std::none_of(heap.heaps.begin(), heap.heaps.end(), [](const auto& row) { return row.each_block; }))
+      return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
+                  "fathom record --heap=exact --events");
+    if (auto checked = check(profile); !checked) return within(name_, checked.error());
+    const std::uint64_t bound = heap.rows.size() * sizeof(profile::HeapRow) + heap.sites.size() * 4096;
+    if (auto charged = loading_.charge(bound); !charged) return charged;
+    const double expected = blocks_expected(heap);
+    double read = 0;
+    HeapSelection selection(profile, *loading_.options.blocks);
+    const auto filter = [&](std::vector<profile::HeapBlock>& blocks) { return selection.filter(blocks); };
+    const auto pass = [&](double from, const std::function<void(const Lives&)>& take) {
+      return read_lives(input_, lives_, heap, filter, [&](std::size_t place, Lives& lives) -> Result<> {
+        const LivesPlace& at = lives_[place];
+        if (!lives.outcome && lives.outcome.error().kind != ErrorKind::kMalformed)
+          return within(name_, lives.outcome.error());
+        if (!lives.outcome && from == 0)
+          damage(at.offset, kBlockHeaderSize + at.header.stored_size,
+                 "HBLK: " + lives.outcome.error().message);
+        take(lives);
+        if (loading_.options.progress)
+          loading_.options.progress(from + 0.5 * static_cast<double>(place + 1) /
+                                               static_cast<double>(lives_.size()));
+        return {};
+      });
+    };
+    auto done = pass(0, [&](const Lives& lives) {
+      selection.add(lives.blocks);
+      read += lives.read;
+    });
+    if (done && selection.find_peak())
+      done = pass(0.5, [&](const Lives& lives) { selection.add_to_peak(lives.blocks); });
+    if (!done) return done;
+    selection.replace(heap);
+    const double missing = expected - read;
+    std::string note = fmt::format("heap: {} of {:.0f} blocks are selected", selection.blocks(), read);
+    if (missing > 0.5 + 1e-9 * expected)
+      note += fmt::format(", and {:.0f} more are not told one by one (live when the file was cut, or lost)",
+                          missing);
+    if (!loading_.options.blocks->selects_all() || missing > 0.5 + 1e-9 * expected)
+      profile.quality.notes.push_back(std::move(note));
+    return {};
   }
 
   void narrow(profile::Meta& meta) const {
@@ -242,7 +297,8 @@ class Reader {
   BlockDecoder decoder_;
   SamplePredictor predictor_;
   std::map<std::uint64_t, IndexEntry> spans_;  // blocks of samples and waits by offset
-  std::uint64_t block_size_ = 0;               // of the block that read_block() read last
+  std::vector<LivesPlace> lives_;
+  std::uint64_t block_size_ = 0;  // of the block that read_block() read last
   std::uint64_t next_sequence_ = 0;
   bool ended_ = false;
   std::uint64_t damages_ = 0, damaged_bytes_ = 0, lost_blocks_ = 0;

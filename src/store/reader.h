@@ -5,12 +5,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 
 #include "base/result.h"
 #include "profile/profile.h"
+#include "store/heap_filter.h"
 
 namespace fathom::store {
 
@@ -21,6 +23,13 @@ struct ReadOptions {
   // meta.start_ns and end_ns move to the window: whoever reads a window must not select it again by times
   // relative to meta.start_ns. Sums of threads and of quality stay those of the whole recording.
   std::optional<std::uint64_t> from_ns, to_ns;
+  // With it the tables of the heap tell of the blocks that pass, and of nothing else: rows, slices, summaries
+  // and histograms are made from the lives of single blocks, which are read one after the other and not kept.
+  // So it takes memory for sites and slices only, however many blocks there are. The peak is then known to a
+  // part of a slice. kNotFound if the recording has no lives of blocks. Without it they are stepped over.
+  std::optional<HeapBlockFilter> blocks = {};
+  // Called now and then with the part that is done, 0 to 1, where blocks are read.
+  std::function<void(double)> progress = {};
   // More than this (about what the profile will occupy) is refused. The default holds about 100 million
   // samples.
   std::uint64_t memory_limit_bytes = std::uint64_t{4} << 30;

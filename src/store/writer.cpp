@@ -36,6 +36,9 @@ Result<> check_rows(const Profile& profile) {
   for (const profile::HeapRow& row : profile.heap.rows)
     if (row.slice.value >= profile.heap.slices.size() || row.site.value >= profile.heap.sites.size())
       return fail(ErrorKind::kMalformed, "a heap row of a slice or site that is not there");
+  for (const profile::HeapBlock& block : profile.heap.blocks)
+    if (block.site.value >= profile.heap.sites.size())
+      return fail(ErrorKind::kMalformed, "a heap block of a site that is not there");
   for (const Fault& fault : profile.faults)
     if (fault.thread.value >= threads || fault.stack.value >= stacks || fault.weight == 0 ||
         fault.object.value >= profile.objects.size())
@@ -112,6 +115,11 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     put_block(kWaits, encode_waits(part), span_of(part));
   }
   for (const Bytes& payload : encode_heap(profile.heap, heap_)) put_block(kHeap, payload);
+  for (std::span<const profile::HeapBlock> left(profile.heap.blocks); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kLives, encode_lives(part, profile.heap), {part.size(), 0, 0});
+  }
   for (std::span<const Fault> left(profile.faults); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());

@@ -1,0 +1,69 @@
+// Which blocks of the heap a reader wants: by size, lifetime, address, thread, or what was live at a time.
+// Recordings that keep the life of every block (record --events) can be read through such a filter; all that
+// the heap tables then say is of these blocks.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "profile/heap.h"
+
+namespace fathom::store {
+
+// Times are from the start of the recording. All conditions hold at once.
+struct HeapBlockFilter {
+  std::uint64_t least_size = 0, most_size = UINT64_MAX;
+  // A block that is live at the end has lived at least until then: it passes if that is long enough, and
+  // never where there is a longest lifetime.
+  std::uint64_t least_lifetime_ns = 0, most_lifetime_ns = UINT64_MAX;
+  // Blocks that start in [first, end); or the block that holds `first`, where `end` is not given.
+  std::optional<std::uint64_t> first_address, end_address;
+  std::optional<std::uint64_t> alive_at_ns;     // allocated by then and not freed yet
+  std::optional<std::uint64_t> freed_after_ns;  // freed at this time or later; not what is live at the end
+  bool leaked = false;                          // only what is live at the end
+  std::optional<std::string> freed_by;          // by a thread of this name, or the one of this tid
+
+  // Of those that pass, so many are handed out one by one in HeapTables::blocks: the largest and the oldest,
+  // if they are live (at alive_at_ns, where that is given, else at the end). 0: none.
+  std::uint32_t keep = 0;
+
+  bool selects_all() const {
+    HeapBlockFilter all;
+    all.keep = keep;
+    return *this == all;
+  }
+  bool operator==(const HeapBlockFilter&) const = default;
+};
+
+// For one block, whose heap ended at `end_ns`; `start_ns` is the start of the recording (CLOCK_MONOTONIC).
+// Without freed_by, which needs the names of threads.
+inline bool passes(const HeapBlockFilter& filter, const profile::HeapBlock& block, std::uint64_t start_ns,
+                   std::uint64_t end_ns) {
+  if (block.size < filter.least_size || block.size > filter.most_size) return false;
+  const bool live = block.live();
+  const std::uint64_t lifetime = !live                         ? block.lifetime_ns
+                                 : end_ns > block.allocated_ns ? end_ns - block.allocated_ns
+                                                               : 0;
+  if (lifetime < filter.least_lifetime_ns) return false;
+  if (filter.most_lifetime_ns != UINT64_MAX && (live || lifetime > filter.most_lifetime_ns)) return false;
+  if (filter.first_address) {
+    if (filter.end_address) {
+      if (block.address < *filter.first_address || block.address >= *filter.end_address) return false;
+    } else if (block.address != *filter.first_address &&
+               *filter.first_address - block.address >= block.size) {  // wraps for those that start after it
+      return false;
+    }
+  }
+  if (filter.leaked && !live) return false;
+  const std::uint64_t freed_ns = block.allocated_ns + block.lifetime_ns;
+  const auto from_start = [start_ns](std::uint64_t time_ns) {
+    return time_ns > start_ns ? time_ns - start_ns : 0;
+  };
+  if (filter.alive_at_ns && (from_start(block.allocated_ns) > *filter.alive_at_ns ||
+                             (!live && from_start(freed_ns) <= *filter.alive_at_ns)))
+    return false;
+  return !filter.freed_after_ns || (!live && from_start(freed_ns) >= *filter.freed_after_ns);
+}
+
+}  // namespace fathom::store

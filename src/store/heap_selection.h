@@ -1,0 +1,58 @@
+// The heap tables of some of the blocks: adds up the lives of those that a filter lets through, and puts the
+// sums where those of all blocks stood, in the slices that are there.
+//
+// Memory: a row for each pair of site and slice in which a selected block was allocated or freed, a bucket
+// for each size class and lifetime class of a site, and 2 MB of times. However many blocks there are, these
+// are bounded by the rows that the recording has for all of them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "profile/profile.h"
+#include "store/heap_filter.h"
+
+namespace fathom::store {
+
+class HeapSelection {
+ public:
+  // `profile` has all tables of the recording, is sound, and outlives the selection.
+  HeapSelection(const profile::Profile& profile, const HeapBlockFilter& filter);
+  ~HeapSelection();
+  HeapSelection(const HeapSelection&) = delete;
+  HeapSelection& operator=(const HeapSelection&) = delete;
+
+  // Leaves only those that pass, with rows that are there, and returns what all of them stood for before
+  // that. May run in several threads.
+  double filter(std::vector<profile::HeapBlock>& blocks) const;
+  // First all of them once.
+  void add(std::span<const profile::HeapBlock> passed);
+  // Then, if true, all of them once more: what the peak was made of follows from when it was.
+  bool find_peak();
+  void add_to_peak(std::span<const profile::HeapBlock> passed);
+
+  std::uint64_t blocks() const { return blocks_; }
+  // Replaces the tables of the heap in the profile that was given to the constructor.
+  void replace(profile::HeapTables& heap);
+
+ private:
+  struct Sums;
+  std::uint32_t slice(profile::HeapSiteId site, std::uint32_t number) const;
+  std::size_t place(std::uint32_t slice, std::uint64_t time_ns) const;
+
+  const profile::Profile& profile_;
+  HeapBlockFilter filter_;
+  std::vector<std::vector<std::uint32_t>> slices_;  // by heap: rows of its slices
+  std::vector<char> freed_by_;                      // by thread: it is the one that is asked for
+  std::size_t places_;                              // times that are told apart in a slice
+  std::uint64_t blocks_ = 0;
+  std::unique_ptr<Sums> sums_;
+};
+
+// Tells of the sum of all rows of the heaps that have lives of blocks: what the lives should add up to.
+double blocks_expected(const profile::HeapTables& heap);
+
+}  // namespace fathom::store
