@@ -35,6 +35,7 @@ Result<Collector> Collector::create(std::span<std::byte> memory, const Moment& n
   collector.clock_.add({now.ticks - collector.tsc_base_, now.ns});
   collector.cut_ = collector.slice_start_ticks_ = now.ticks - collector.tsc_base_;
   collector.cut_ns_ = collector.slice_start_ns_ = now.ns;
+  if (options.each_block) collector.log_.emplace(options.max_block_rows, collector.cut_);
   return collector;
 }
 
@@ -177,13 +178,15 @@ void Collector::allocate(const Pending& event) {
     const Weight weight = weight_of(block);
     sites_.allocate(block.site, weight, block.size, event.ticks);
     sites_.free(block.site, weight, {UINT64_MAX, 0, false, true});
+    if (log_) log_->lose();
     return;
   }
   if (live_.put(key, block, old)) {
     // Its free was not seen, or stands further behind: in a realloc that has not been written yet.
     ++counters_.unseen_frees;
-    book_free(old, event.ticks, false);
+    book_free(key, old, event.ticks, 0, false);
   }
+  if (log_) log_->allocated(key, block.ticks);
   sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
   state_of(event.ring, event.tid).last_block = key;
 }
@@ -196,7 +199,7 @@ void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& ev
       RingState& state = state_of(event.ring, event.tid);
       const bool temporary = state.last_block == block && freed.mean == 0;
       if (temporary) state.last_block = 0;
-      return book_free(freed, ticks, temporary);
+      return book_free(block, freed, ticks, event.tid, temporary);
     }
     case LiveSet::Taken::kUnknown:
       ++counters_.unknown_frees;
@@ -208,13 +211,32 @@ void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& ev
   }
 }
 
-void Collector::book_free(const LiveBlock& block, std::uint64_t ticks, bool temporary) {
+void Collector::book_free(std::uint64_t address, const LiveBlock& block, std::uint64_t ticks,
+                          std::uint32_t tid, bool temporary) {
   Sites::Freed freed;
   freed.lifetime_ticks = ticks > block.ticks ? ticks - block.ticks : 0;
   freed.lifetime_ns = lifetime_ns(freed.lifetime_ticks);
   freed.temporary = temporary;
   freed.in_slice = block.ticks >= slice_start_ticks_;
   sites_.free(block.site, weight_of(block), freed);
+  if (!log_) return;
+  BlockLife life = life_of(address, block);
+  life.lifetime_ns = freed.lifetime_ns;
+  life.last_slice = log_->slice();
+  life.freed_by = tid;
+  life.temporary = temporary;
+  log_->ended(address, life);
+}
+
+BlockLife Collector::life_of(std::uint64_t block, const LiveBlock& live) const {
+  BlockLife life;
+  life.address = TRACER_BLOCK_ADDRESS(block);
+  life.size = live.size;
+  life.allocated_ns = ns_of(live.ticks);
+  life.site = live.site;
+  life.first_slice = log_->slice_of(block, live.ticks);
+  life.mean = means_[live.mean];
+  return life;
 }
 
 // The old block was freed at some time between before and after; before is when another thread could first
@@ -228,7 +250,7 @@ void Collector::resize(const Pending& event) {
   LiveBlock old;
   Pending now = event;
   if (live_.take(event.block, event.ticks, old) == LiveSet::Taken::kTaken) {
-    book_free(old, event.ticks, false);
+    book_free(event.block, old, event.ticks, event.tid, false);
     if (sites_.key(now.site).stack == 0) now.site = old.site;
   } else {
     ++counters_.unknown_frees;
@@ -260,7 +282,7 @@ std::optional<Slice> Collector::slice(bool last) {
   slice.peak_bytes = sites_.slice_peak().sum.bytes;
   slice.live = sites_.live();
   slice.first_new_site = sites_told_;
-  for (; sites_told_ < sites_.size(); ++sites_told_) slice.new_sites.push_back(sites_.key(sites_told_));
+  slice.new_sites = take_new_sites();
   std::vector<std::uint32_t> changed = sites_.changed();
   std::sort(changed.begin(), changed.end());
   for (const std::uint32_t site : changed) {
@@ -269,6 +291,7 @@ std::optional<Slice> Collector::slice(bool last) {
         {site, sites_.slice(site), variances.allocated, variances.freed, variances.churn.bytes});
   }
   sites_.next_slice(cut_);
+  if (log_) log_->next_slice(cut_);
   slice_start_ticks_ = cut_;
   slice_start_ns_ = cut_ns_;
   rows_ += static_cast<std::uint32_t>(slice.rows.size());
@@ -279,6 +302,20 @@ std::optional<Slice> Collector::slice(bool last) {
     slice_ns_ *= 2;
   }
   return slice;
+}
+
+std::vector<SiteKey> Collector::take_new_sites() {
+  std::vector<SiteKey> keys;
+  for (; sites_told_ < sites_.size(); ++sites_told_) keys.push_back(sites_.key(sites_told_));
+  return keys;
+}
+
+BlockBatch Collector::take_blocks() {
+  BlockBatch batch;
+  batch.first_new_site = sites_told_;
+  batch.new_sites = take_new_sites();
+  if (log_) batch.blocks = log_->take();
+  return batch;
 }
 
 Summary Collector::summary() const {
@@ -333,12 +370,13 @@ Counters Collector::counters() const {
   counters.lost_set_full = load(shared_->lost_set_full);
   counters.nested = load(shared_->nested);
   counters.switched_off = load(shared_->switched_off) != 0;
+  counters.lost_blocks = log_ ? log_->lost() : 0;
   return counters;
 }
 
 std::uint64_t Collector::memory_bytes() const {
   return sizeof(*this) + live_.memory_bytes() + sites_.memory_bytes() + stacks_.memory_bytes() +
-         rings_.memory_bytes();
+         rings_.memory_bytes() + (log_ ? log_->memory_bytes() : 0);
 }
 
 }  // namespace fathom::record::heap

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "record/heap/block_log.h"
 #include "record/heap/live_set.h"
 #include "record/heap/ring_reader.h"
 #include "record/heap/sites.h"
@@ -40,6 +41,8 @@ struct CollectorOptions {
   std::uint64_t first_slice_ns = 50'000'000;
   std::uint32_t slices_per_length = 512, rows_per_length = 1u << 18;  // a quarter of the rows below a second
   std::uint64_t seed = 0;                                             // of the hashes; 0: at random
+  bool each_block = false;                                            // a row for the life of every block
+  std::uint64_t max_block_rows = 1ull << 20;  // 64 MB between two calls of take_blocks()
 };
 
 // A stack that was not seen before.
@@ -69,9 +72,16 @@ struct Slice {
   std::uint64_t peak_ns = 0;
   double peak_bytes = 0;
   Sum live;                          // at its end
-  std::uint32_t first_new_site = 0;  // this one and all after it are new since the slice before
+  std::uint32_t first_new_site = 0;  // this one and all after it are new since the slice or batch before
   std::vector<SiteKey> new_sites;
   std::vector<SliceRow> rows;  // by site
+};
+
+// Lives of blocks that have ended, and the sites that are new since the last slice or batch.
+struct BlockBatch {
+  std::uint32_t first_new_site = 0;
+  std::vector<SiteKey> new_sites;
+  std::vector<BlockLife> blocks;
 };
 
 struct Bucket {
@@ -107,6 +117,7 @@ struct Counters {
   std::uint64_t nested = 0, waited_ns = 0;
   std::uint32_t mean = 0;  // that samples were drawn with last
   bool switched_off = false;
+  std::uint64_t lost_blocks = 0;  // lives that were not told
   bool operator==(const Counters&) const = default;
 };
 
@@ -122,6 +133,15 @@ class Collector {
   // Closes the slice that lasted until the round before, if it is long enough, or if it is the `last` one.
   std::optional<Slice> slice(bool last = false);
   Summary summary() const;
+  // With each_block: what has ended since the last call, to be put into the profile before the next slice.
+  BlockBatch take_blocks();
+  std::size_t blocks_waiting() const { return log_ ? log_->size() : 0; }
+  // Visits every block that is live now (BlockLife), whose sites have been told.
+  template <class Visit>
+  void for_each_live_life(const Visit& visit) const {
+    if (log_)
+      live_.for_each([&](std::uint64_t block, const LiveBlock& live) { visit(life_of(block, live)); });
+  }
   // Rings of threads that have ended can be others'. Asks once per thread that owns an empty ring.
   void release_rings(const std::function<bool(std::int32_t tid)>& lives) { rings_.release(lives); }
 
@@ -160,7 +180,11 @@ class Collector {
   void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
   void reallocate(const Pending& event);
   void resize(const Pending& event);
-  void book_free(const LiveBlock& block, std::uint64_t ticks, bool temporary);
+  // `tid`: who freed it; 0 if nobody was seen to.
+  void book_free(std::uint64_t block, const LiveBlock& live, std::uint64_t ticks, std::uint32_t tid,
+                 bool temporary);
+  BlockLife life_of(std::uint64_t block, const LiveBlock& live) const;
+  std::vector<SiteKey> take_new_sites();
   RingState& state_of(std::uint32_t ring, std::uint32_t tid);
   std::uint8_t mean_number(std::uint32_t mean);
   Weight weight_of(const LiveBlock& block) const {
@@ -179,6 +203,7 @@ class Collector {
   StackTable stacks_;
   Sites sites_;
   LiveSet live_;
+  std::optional<BlockLog> log_;  // each_block
   std::vector<RingState> ring_states_;
   std::vector<Pending> pending_;
   std::vector<std::uint32_t> means_ = {0};  // [0] is exact
