@@ -11,6 +11,7 @@ HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& 
   options_.mode = options.heap;
   options_.interval_bytes = options.heap_interval_bytes;
   options_.mappings = options.heap_mappings;
+  options_.each_block = options.heap_each_block;
   options_.symbol_directory = options.symbol_directory;
 }
 

@@ -54,11 +54,38 @@ HeapSiteId HeapTables::site(const record::heap::SiteKey& key, ThreadId thread) {
   return found->second;
 }
 
+void HeapTables::add_sites(std::uint32_t first, const std::vector<record::heap::SiteKey>& keys,
+                           const std::function<ThreadId(std::uint32_t tid)>& thread_of) {
+  sites_.resize(first);
+  for (const record::heap::SiteKey& key : keys)
+    sites_.push_back(site(key, key.tid == 0 ? kNoThread : thread_of(key.tid)));
+}
+
+void HeapTables::add(const record::heap::BlockBatch& batch,
+                     const std::function<ThreadId(std::uint32_t tid)>& thread_of) {
+  add_sites(batch.first_new_site, batch.new_sites, thread_of);
+  for (const record::heap::BlockLife& life : batch.blocks) add(life, thread_of);
+}
+
+void HeapTables::add(const record::heap::BlockLife& life,
+                     const std::function<ThreadId(std::uint32_t tid)>& thread_of) {
+  HeapBlock row;
+  row.site = sites_[life.site];
+  row.address = life.address;
+  row.size = life.size;
+  row.allocated_ns = life.allocated_ns;
+  row.lifetime_ns = life.lifetime_ns;
+  row.first_slice = life.first_slice;
+  row.last_slice = life.last_slice;
+  row.freed_by = life.freed_by == 0 ? kNoThread : thread_of(life.freed_by);
+  row.mean_bytes = life.mean;
+  row.temporary = life.temporary;
+  profile_.heap.blocks.push_back(row);
+}
+
 void HeapTables::add(const record::heap::Slice& slice,
                      const std::function<ThreadId(std::uint32_t tid)>& thread_of) {
-  sites_.resize(slice.first_new_site);
-  for (const record::heap::SiteKey& key : slice.new_sites)
-    sites_.push_back(site(key, key.tid == 0 ? kNoThread : thread_of(key.tid)));
+  add_sites(slice.first_new_site, slice.new_sites, thread_of);
 
   profile_.heap.heaps[heap_.value].end_ns = slice.end_ns;
   const auto id = HeapSliceId{static_cast<std::uint32_t>(profile_.heap.slices.size())};
@@ -106,6 +133,7 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
   heap.nested = counters.nested;
   heap.waited_ns = counters.waited_ns;
   heap.switched_off = counters.switched_off;
+  heap.lost_blocks = counters.lost_blocks;
 
   std::map<HeapSiteId, HeapSummary> sites;
   std::map<std::tuple<HeapSiteId, HeapHistogramKind, std::uint8_t>, HeapSum> buckets;

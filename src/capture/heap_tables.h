@@ -34,6 +34,13 @@ class HeapTables {
   void add(const record::heap::Slice& slice,
            const std::function<profile::ThreadId(std::uint32_t tid)>& thread_of);
 
+  // Appends the lives of blocks, with the sites that are new among them. `thread_of` as in add().
+  void add(const record::heap::BlockBatch& batch,
+           const std::function<profile::ThreadId(std::uint32_t tid)>& thread_of);
+  // Appends one more, of a site that was told.
+  void add(const record::heap::BlockLife& life,
+           const std::function<profile::ThreadId(std::uint32_t tid)>& thread_of);
+
   // Replaces what is of the whole recording: the peak, summaries, histograms and counters.
   void finish(const record::heap::Summary& summary, const record::heap::Counters& counters);
 
@@ -42,6 +49,8 @@ class HeapTables {
     profile::StackId stack;
     profile::WalkEnd end = 0;
   };
+  void add_sites(std::uint32_t first, const std::vector<record::heap::SiteKey>& keys,
+                 const std::function<profile::ThreadId(std::uint32_t tid)>& thread_of);
   profile::HeapSiteId site(const record::heap::SiteKey& key, profile::ThreadId thread);
 
   profile::Profile& profile_;

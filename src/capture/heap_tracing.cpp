@@ -30,6 +30,7 @@ constexpr std::uint64_t kMostSamplesPerSecond = 2000;
 constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
 constexpr std::uint32_t kSummaryEvery = 10;          // seconds: it looks at every live block
 constexpr std::size_t kMostSlicesWaiting = 64;       // for a profile that is not written for long
+constexpr std::size_t kBlocksPerWrite = 1 << 18;     // 19 MB
 constexpr std::uint32_t kSampledRingBytes = 1 << 18, kExactRingBytes = 1 << 19;
 
 // Events are stamped with the time-stamp counter, as nothing else is cheap enough.
@@ -113,7 +114,9 @@ Result<> HeapTracing::place() {
   tables_ = std::make_unique<TracerTables>(shared, tracer_->memory());
   for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
     notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
-  auto collector = record::heap::Collector::create(tracer_->memory(), read_clocks());
+  record::heap::CollectorOptions collecting;
+  collecting.each_block = options_.each_block;
+  auto collector = record::heap::Collector::create(tracer_->memory(), read_clocks(), collecting);
   if (!collector) return tl::unexpected<Error>(collector.error());
   collector_.emplace(std::move(*collector));
   return {};
@@ -177,6 +180,7 @@ Result<> HeapTracing::hook() {
   heap.process = context_.profile.threads[main_thread.value].process;
   heap.mode = exact ? profile::HeapMode::kExact : profile::HeapMode::kSampled;
   heap.from_start = options_.from_start;
+  heap.each_block = options_.each_block;
   if (const auto memory = process::read_memory(pid_); memory && !options_.from_start)
     heap.earlier_rss_bytes = memory->rss_anon;
   __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
@@ -247,6 +251,7 @@ void HeapTracing::refresh() {
   for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
     notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
   resolve_new();
+  if (options_.each_block) take_blocks();
 }
 
 void HeapTracing::sample_less() {
@@ -267,12 +272,14 @@ void HeapTracing::adapt(std::uint64_t samples_per_second) {
 
 void HeapTracing::write_slices(bool last) {
   std::vector<record::heap::Slice> slices;
+  record::heap::BlockBatch batch;
   std::optional<record::heap::Summary> summary;
   record::heap::Counters counters;
   {
     const std::lock_guard guard(lock_);
     if (last) cut_slice(true);
     slices.swap(slices_);
+    batch = collector_->take_blocks();  // after the slices: its sites come after theirs
     if (last || publications_++ % kSummaryEvery == 0) summary = collector_->summary();
     counters = collector_->counters();
     collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
@@ -283,13 +290,46 @@ void HeapTracing::write_slices(bool last) {
   last_allocations_ = counters.allocations;
   last_publish_ns_ = now;
   resolve_new();  // every stack that the slices name was told before them
-  for (const record::heap::Slice& slice : slices) {
-    rows_->add(slice, [this](std::uint32_t tid) {
-      const auto known = thread_rows_.find(tid);
-      return known == thread_rows_.end() ? profile::kNoThread : known->second;
-    });
-  }
+  for (const record::heap::Slice& slice : slices)
+    rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
+  rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
   if (summary) rows_->finish(*summary, counters);
+}
+
+profile::ThreadId HeapTracing::thread_of(std::uint32_t tid) const {
+  const auto known = thread_rows_.find(tid);
+  return known == thread_rows_.end() ? profile::kNoThread : known->second;
+}
+
+void HeapTracing::take_blocks() {
+  std::vector<record::heap::Slice> slices;
+  record::heap::BlockBatch batch;
+  {
+    const std::lock_guard guard(lock_);
+    slices.swap(slices_);
+    batch = collector_->take_blocks();  // after the slices: its sites come after theirs
+  }
+  resolve_new();
+  for (const record::heap::Slice& slice : slices)
+    rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
+  rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
+}
+
+// There may be as many as the process has memory for, so they do not wait for the last of them. A disk that
+// is full is told by whoever ends the recording.
+void HeapTracing::write_live_blocks() {
+  bool written = true;
+  std::uint64_t left_out = 0;
+  collector_->for_each_live_life([&](const record::heap::BlockLife& life) {
+    if (written && context_.profile.heap.blocks.size() >= kBlocksPerWrite)
+      written = context_.write().has_value();
+    if (!written) {
+      ++left_out;
+      return;
+    }
+    rows_->add(life, [this](std::uint32_t tid) { return thread_of(tid); });
+  });
+  if (left_out != 0) notes_.push_back(fmt::format("heap: {} live blocks could not be written", left_out));
 }
 
 void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
@@ -317,6 +357,7 @@ void HeapTracing::end() {
     ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
     drain();
     write_slices(true);
+    if (options_.each_block) write_live_blocks();
     if (mapped_) mapped_->write_slice(monotonic_ns(), true);
   }
   if (!tracer_) return;

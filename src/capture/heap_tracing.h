@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -29,6 +30,7 @@ struct HeapTracingOptions {
   Heap mode = Heap::kSampled;
   std::uint32_t interval_bytes = 512 * 1024;
   bool mappings = false;    // memory calls will be told: see take()
+  bool each_block = false;  // the life of every block, too
   bool from_start = false;  // the process has not run its first instruction yet
   std::string symbol_directory;
 };
@@ -39,6 +41,7 @@ struct HeapContext {
   profile::Builder& builder;
   ProcessTable& processes;  // knows the process and its mappings; modules have kept their tables
   StackResolver& stacks;
+  std::function<Result<>()> write;  // what is in the profile, so that rows of blocks can be cleared
 };
 
 class HeapTracing {
@@ -85,6 +88,9 @@ class HeapTracing {
   void sample_less();
   void cut_slice(bool last);
   void write_slices(bool last);
+  void take_blocks();
+  void write_live_blocks();
+  profile::ThreadId thread_of(std::uint32_t tid) const;
 
   std::int32_t pid_;
   HeapTracingOptions options_;

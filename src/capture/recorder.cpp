@@ -40,6 +40,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kDrainEvery = kSecond / 20;   // rings, without any wake-up by the kernel
 constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
 constexpr std::uint64_t kSaveEvery = kSecond;         // what a kill of the profiler can cost
+constexpr std::size_t kBlocksPerSave = 1 << 16;       // of the heap: one block of the file
 constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
 
 // SIGINT and SIGTERM as something to poll.
@@ -175,7 +176,8 @@ Result<> Recording::find_targets() {
   cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
   memory_ = std::make_unique<MemorySeries>(profile_);
   if (options_.heap != Heap::kNone)
-    heaps_.emplace(options_, HeapContext{profile_, builder_, *processes_, *stacks_});
+    heaps_.emplace(options_,
+                   HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }});
   if (!options_.command.empty()) {
     auto launched = LaunchedProcess::prepare(options_.command);
     if (!launched) return tl::unexpected<Error>(launched.error());
@@ -337,11 +339,13 @@ Result<> Recording::save() {
     profile_.samples.clear();
     profile_.waits.clear();
     profile_.faults.clear();
+    profile_.heap.blocks.clear();
     return written;
   }
   profile_.samples.clear();
   profile_.waits.clear();
   profile_.heap.rows.clear();
+  profile_.heap.blocks.clear();
   profile_.faults.clear();
   for (auto& series : profile_.series) series.points.clear();
   return {};
@@ -360,6 +364,9 @@ Result<> Recording::loop(const Progress& progress) {
     if (count < 0 && errno != EINTR) return system_error("epoll_wait", errno);
     drain();
     if (heaps_) heaps_->refresh();
+    if (profile_.heap.blocks.size() >= kBlocksPerSave) {
+      if (auto saved = save(); !saved) return saved;
+    }
     while (const auto info = signals_.take()) on_signal(*info);
     const std::uint64_t now = monotonic_ns();
     profile_.meta.end_ns = now;

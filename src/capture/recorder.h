@@ -35,6 +35,7 @@ struct RecordOptions {
   std::uint32_t heap_interval_bytes = 512 * 1024;  // mean distance of samples; grows when they come too often
   // What the program maps without an allocator. Costs every system call of the machine some 50 ns.
   bool heap_mappings = false;
+  bool heap_each_block = false;  // the life of every block, and not only sums
   bool follow_children = true;
   std::optional<double> duration_s;
   double delay_s = 0;
