@@ -64,7 +64,7 @@ Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
 Result<int> run_export(const ExportArguments& arguments) {
   const Result<const ExportFormat*> format = choose_format(arguments);
   if (!format) return tl::unexpected(format.error());
-  const Result<profile::Profile> profile = open_profile(arguments.file);
+  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());

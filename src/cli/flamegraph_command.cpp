@@ -155,7 +155,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   if (output == "-" && ::isatty(STDOUT_FILENO) == 1) {
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal", "-o FILE.svg");
   }
-  const Result<profile::Profile> profile = open_profile(arguments.file);
+  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());

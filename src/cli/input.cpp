@@ -16,7 +16,6 @@
 #include "format/folded/folded.h"
 #include "format/perf_script/perf_script.h"
 #include "report/interrupt_wakers.h"
-#include "store/reader.h"
 #include "symbolize/late_names.h"
 #include "symbolize/symbol_cache.h"
 
@@ -103,7 +102,7 @@ Result<profile::Profile> completed(Result<profile::Profile> recording) {
 
 }  // namespace
 
-Result<profile::Profile> open_profile(const std::string& path) {
+Result<profile::Profile> open_profile(const std::string& path, const store::ReadOptions& options) {
   const bool is_stdin = path == "-";
   const std::string name = is_stdin ? "standard input" : path;
   const Fd fd(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -121,11 +120,15 @@ Result<profile::Profile> open_profile(const std::string& path) {
     std::array<std::byte, 8> first{};
     const ssize_t count = ::pread(fd.get(), first.data(), first.size(), 0);
     if (count > 0 && store::is_recording(std::span(first.data(), static_cast<std::size_t>(count))))
-      return completed(store::read(path));
+      return completed(store::read(path, options));
   }
   const Result<std::string> content = read_all(fd.get(), name);
   if (!content) return tl::unexpected(content.error());
-  if (store::is_recording(bytes_of(*content))) return completed(store::read_bytes(bytes_of(*content), name));
+  if (store::is_recording(bytes_of(*content)))
+    return completed(store::read_bytes(bytes_of(*content), name, options));
+  if (options.blocks)
+    return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
+                "fathom record --heap=exact --events");
   return read_text(*content, path, name);
 }
 

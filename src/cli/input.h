@@ -6,11 +6,13 @@
 
 #include "base/result.h"
 #include "profile/profile.h"
+#include "store/reader.h"
 
 namespace fathom::cli {
 
 // The profile has passed check(). An imported one is named after its file (meta.target). What is recognised
 // and cannot be read (perf.data, compressed files, pictures) is kUnsupported with the way out.
-Result<profile::Profile> open_profile(const std::string& path);
+// What `options` ask for is kNotFound in anything but a recording.
+Result<profile::Profile> open_profile(const std::string& path, const store::ReadOptions& options = {});
 
 }  // namespace fathom::cli

@@ -124,6 +124,9 @@ Result<int> run_record(RecordArguments& arguments) {
   options.heap_mappings = arguments.mappings || (arguments.heap == "exact" && !arguments.no_mappings);
   if (!arguments.heap.empty())
     options.heap = arguments.heap == "exact" ? capture::Heap::kExact : capture::Heap::kSampled;
+  if (options.heap_each_block && options.heap == capture::Heap::kNone)
+    return fail(ErrorKind::kUsage, "--events keeps the blocks of the heap, which is not recorded",
+                "fathom record --heap=exact --events");
   if (arguments.dry_run) return run_dry(arguments);
   const bool named = !options.output.empty();
   options.overwrite = named;
@@ -186,6 +189,9 @@ Run add_record(CLI::App& app) {
   app.add_option("--heap-interval", options.heap_interval_bytes, "mean bytes between samples of the heap")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 30));
+  app.add_flag(
+      "--events", options.heap_each_block,
+      "with --heap: keep the life of every block, too, for --size, --lifetime, --address ... when reading");
   app.add_flag("--dry-run", arguments->dry_run,
                "with --heap -p: say what would be changed in the process, and change nothing");
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");

@@ -25,7 +25,7 @@ struct ReportArguments {
 };
 
 Result<int> run_report(const ReportArguments& arguments) {
-  const Result<profile::Profile> profile = open_profile(arguments.file);
+  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   report::ReportOptions options = arguments.report;
   Result<report::Selection> selection = selection_from(arguments.selection, *profile);

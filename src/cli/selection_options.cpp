@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "cli/input.h"
 #include "report/report.h"
 
 namespace fathom::cli {
@@ -34,6 +35,14 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
+  add_block_options(app, options.blocks);
+}
+
+Result<profile::Profile> open_selected(const std::string& path, const SelectionOptions& options,
+                                       std::uint32_t keep_blocks) {
+  const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
+  if (!read) return tl::unexpected(read.error());
+  return open_profile(path, *read);
 }
 
 Result<report::Selection> selection_from(const SelectionOptions& options, const profile::Profile& profile) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "cli/block_options.h"
 #include "profile/profile.h"
 #include "report/selection.h"
 
@@ -18,10 +19,15 @@ struct SelectionOptions {
   std::optional<double> from_s;
   std::optional<double> until_s;
   std::string heap_unit;  // bytes, blocks; empty: as the metric
+  BlockOptions blocks;
 };
 
 // `options` outlives `app`.
 void add_selection_options(CLI::App& app, SelectionOptions& options);
+
+// open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep.
+Result<profile::Profile> open_selected(const std::string& path, const SelectionOptions& options,
+                                       std::uint32_t keep_blocks = 0);
 
 // kUsage for a metric that does not exist and for times that make no sense.
 Result<report::Selection> selection_from(const SelectionOptions& options, const profile::Profile& profile);

@@ -1,0 +1,34 @@
+// The options with which every reading command chooses blocks of the heap: --size, --lifetime, --address,
+// --alive-at, --freed-after, --leaked, --freed-by. For recordings that keep the life of every block.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/reader.h"
+
+namespace fathom::cli {
+
+struct BlockOptions {
+  std::string size, lifetime, address;
+  std::optional<double> alive_at_s, freed_after_s;
+  std::optional<std::string> freed_by;
+  bool leaked = false;
+};
+
+// `options` outlives `app`.
+void add_block_options(CLI::App& app, BlockOptions& options);
+
+// Without any of the options a filter that is empty, so that lives of blocks are not read at all; `keep` as
+// HeapBlockFilter has it. kUsage for what cannot be understood.
+Result<store::ReadOptions> read_options_from(const BlockOptions& options, std::uint32_t keep = 0);
+
+// "4096", "4KiB", "1.5MiB", "2GiB"; KB, MB and GB are powers of ten.
+Result<std::uint64_t> parse_bytes(std::string_view text);
+// "0.5", "250ns", "1.5us", "10ms", "2s", "5min"; a number alone is seconds.
+Result<std::uint64_t> parse_duration_ns(std::string_view text);
+
+}  // namespace fathom::cli
