@@ -27,7 +27,7 @@ MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder,
             }()),
       collector_(heap.start_ns) {
   const profile::HeapAllocatorId number{static_cast<std::uint32_t>(profile.heap.allocators.size())};
-  profile.heap.allocators.push_back({builder.string("mapped by the program (mmap, brk)"), {}});
+  profile.heap.allocators.push_back({builder.string(profile::kMappedByProgram), {}});
   rows_.allocator(0, number);
   for (const auto& allocator : target.allocators) {
     auto& ranges = allocator_code_[allocator.module];

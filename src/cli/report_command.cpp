@@ -7,6 +7,7 @@
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "render/text_report.h"
+#include "render/text_timeline.h"
 #include "report/json.h"
 #include "report/report.h"
 
@@ -21,8 +22,28 @@ struct ReportArguments {
   std::string sort;
   std::string output;
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false;
+  bool timeline = false;
+  std::string by;  // of the timeline
   bool show_idle = false, json = false, wide = false;
 };
+
+Result<int> report_timeline(const profile::Profile& profile, const report::Selection& selection,
+                            const ReportArguments& arguments) {
+  render::TextOptions style;
+  style.width = arguments.wide ? 0 : output_width();
+  style.color = arguments.output.empty() && output_has_color();
+  report::TimelineOptions options;
+  options.selection = selection;
+  options.columns = render::timeline_columns(style);
+  options.by = report::timeline_by_from(arguments.by).value_or(options.by);
+  const std::optional<report::HeapTimeline> timeline = report::make_heap_timeline(profile, options);
+  if (!timeline)
+    return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
+  const Result<> written =
+      write_output(render::heap_timeline_text(*timeline, style).substr(1), arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
 
 Result<int> run_report(const ReportArguments& arguments) {
   const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
@@ -31,6 +52,7 @@ Result<int> run_report(const ReportArguments& arguments) {
   Result<report::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
+  if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
   const bool waiting = options.selection.metric == profile::Metric::kOffCpu ||
@@ -97,6 +119,10 @@ Run add_report(CLI::App& app) {
   app.add_flag("--locks", arguments->locks, "contended futexes: who waits, who lets go");
   app.add_flag("--files", arguments->files, "files, mapped files and peers that threads waited for");
   app.add_flag("--heap", arguments->heap, "also who allocated, allocators, sizes, lifetimes and ages");
+  app.add_flag("--timeline", arguments->timeline,
+               "live heap over time as a chart, and what the peak was made of");
+  app.add_option("--by", arguments->by, "what --timeline tells apart (default: function)")
+      ->check(CLI::IsMember({"function", "module", "thread", "allocator"}));
   app.add_flag("--show-idle", arguments->show_idle,
                "show the waits of idle workers, which are folded otherwise");
   app.add_flag("--fold-generics", arguments->report.fold_generics,

@@ -19,6 +19,7 @@
 #include <cmath>
 #include <compare>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "profile/ids.h"
@@ -77,6 +78,10 @@ struct Heap {
   std::uint64_t lost_blocks = 0;   // but for these: they are in all sums, and their lives are not known
   auto operator<=>(const Heap&) const = default;
 };
+
+// The label of what stands for mmap and brk: memory that the program maps by itself, without an allocator. It
+// has a heap of its own.
+inline constexpr std::string_view kMappedByProgram = "mapped by the program (mmap, brk)";
 
 // Row 0: not known.
 struct HeapAllocator {

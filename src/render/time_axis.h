@@ -1,0 +1,39 @@
+// Axes of charts over time: round numbers where the lines of a grid stand.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "report/heap_timeline.h"
+
+namespace fathom::render {
+
+// Bytes, in a unit that gives short numbers.
+struct ByteAxis {
+  double step = 1;                            // bytes between two lines
+  std::size_t steps = 1;                      // so many of them hold the largest value
+  double unit = 1;                            // bytes
+  std::string unit_name;                      // "MiB"
+  std::size_t round = 5;                      // every so many steps the number is a round one
+  std::string label(std::size_t line) const;  // "2.5", of the line at `line` steps
+};
+// As few steps as hold `most`, at most `max_steps` (1 or more).
+ByteAxis byte_axis(double most, std::size_t max_steps);
+
+// Round times inside of [from_s, to_s], at most `max_ticks` (2 or more) of them.
+struct TimeTick {
+  double time_s;
+  std::string label;  // "1.5 s", "250 ms", "2 h"
+};
+std::vector<TimeTick> time_ticks(double from_s, double to_s, std::size_t max_ticks);
+
+// The groups at a time between the points; all zeros outside of them.
+report::TimelinePoint point_at(const report::HeapTimeline& timeline, double time_s);
+
+// Whether the line of resident memory belongs on the axis of the heap: next to a process that holds many
+// times what was traced of it, the heap would be a stroke at the bottom.
+bool is_drawn(const report::HeapTimeline& timeline, const report::TimelineLine& line);
+// The largest value that is drawn.
+double most_drawn(const report::HeapTimeline& timeline);
+
+}  // namespace fathom::render
