@@ -119,6 +119,17 @@ TEST(CommandLine, WithoutAnOutputFileTheRecordingGoesToItsOwnFolder) {
   EXPECT_EQ(found, 1);
 }
 
+TEST(CommandLine, ARecordingEndsWhenSoMuchMemoryIsResident) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome outcome =
+      fathom({"record", "-o", folder / "x.fathom", "--until-rss", "1m", "--", CPU_SHARES, "30"});
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_LT(outcome.seconds, 20);
+  EXPECT_LT(Report(folder / "x.fathom").duration_s(), 20);
+  EXPECT_EQ(fathom({"record", "--until-live", "1m", "--", "true"}).exit_status, 2);
+}
+
 TEST(CommandLine, TheLastLineOfRecordIsTheNextCommand) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;

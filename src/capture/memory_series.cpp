@@ -20,6 +20,7 @@ void MemorySeries::sample(std::uint64_t now_ns, const std::vector<std::int32_t>&
   std::erase_if(samplers_,
                 [&](const auto& entry) { return std::ranges::find(pids, entry.first) == pids.end(); });
   std::vector<record::SeriesValue> values;
+  resident_bytes_ = 0;
   for (const std::int32_t pid : pids) {
     auto sampler = samplers_.find(pid);
     if (sampler == samplers_.end()) {
@@ -29,7 +30,10 @@ void MemorySeries::sample(std::uint64_t now_ns, const std::vector<std::int32_t>&
     }
     values.clear();
     if (!sampler->second.read(values)) continue;
-    for (const record::SeriesValue& value : values) add(now_ns, pid, value);
+    for (const record::SeriesValue& value : values) {
+      add(now_ns, pid, value);
+      if (value.name.starts_with("memory.rss_")) resident_bytes_ += value.value;
+    }
   }
 }
 

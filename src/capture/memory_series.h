@@ -19,10 +19,14 @@ class MemorySeries {
   // are not in `pids` any more are let go.
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids);
 
+  // Of all of them together, at the last sample.
+  double resident_bytes() const { return resident_bytes_; }
+
  private:
   void add(std::uint64_t now_ns, std::int32_t pid, const record::SeriesValue& value);
 
   profile::Profile& profile_;
+  double resident_bytes_ = 0;
   std::map<std::int32_t, record::MemorySampler> samplers_;
   std::map<std::pair<std::int32_t, std::string_view>, std::size_t>
       rows_;  // names live as long as the program

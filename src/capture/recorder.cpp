@@ -122,6 +122,7 @@ class Recording {
   Result<> save();
   Result<RecordOutcome> end();
   bool targets_ended();
+  bool memory_reached() const;
   void on_signal(const signalfd_siginfo& info);
 
   StopSignals signals_;  // first: threads that are started later must not take the signals
@@ -271,6 +272,13 @@ bool Recording::targets_ended() {
   return true;
 }
 
+bool Recording::memory_reached() const {
+  return (options_.until_live_bytes && heaps_ &&
+          heaps_->outcome().live_bytes >= static_cast<double>(*options_.until_live_bytes)) ||
+         (options_.until_resident_bytes &&
+          memory_->resident_bytes() >= static_cast<double>(*options_.until_resident_bytes));
+}
+
 void Recording::on_signal(const signalfd_siginfo& info) {
   const bool again = stop_.has_value();
   stop_ = StopReason::kInterrupted;
@@ -395,6 +403,7 @@ Result<> Recording::loop(const Progress& progress) {
     }
     if (targets_ended()) stop_ = stop_.value_or(StopReason::kTargetEnded);
     if (now >= end_ns) stop_ = stop_.value_or(StopReason::kDuration);
+    if (memory_reached()) stop_ = stop_.value_or(StopReason::kMemory);
   }
   return {};
 }
@@ -412,7 +421,7 @@ Result<RecordOutcome> Recording::end() {
   sink_->finish();
   if (options_.memory) memory_->sample(profile_.meta.end_ns, processes_->pids());
   if (launched_) {
-    if (stop_ == StopReason::kDuration) {
+    if (stop_ == StopReason::kDuration || stop_ == StopReason::kMemory) {
       ::kill(launched_->pid(), SIGTERM);  // ours to end, as the user gave it no end of its own
       launched_->wait_status();
     } else if (stop_ == StopReason::kTargetEnded) {

@@ -38,6 +38,8 @@ struct RecordOptions {
   bool heap_each_block = false;  // the life of every block, and not only sums
   bool follow_children = true;
   std::optional<double> duration_s;
+  // Stops when so much is live on the heap, or resident in all recorded processes together.
+  std::optional<std::uint64_t> until_live_bytes, until_resident_bytes;
   double delay_s = 0;
   std::string output;  // path of the file
   bool overwrite = false;
@@ -46,7 +48,7 @@ struct RecordOptions {
   bool redact = false;                     // keep command lines out of the file
 };
 
-enum class StopReason : std::uint8_t { kTargetEnded, kDuration, kInterrupted };
+enum class StopReason : std::uint8_t { kTargetEnded, kDuration, kInterrupted, kMemory };
 
 struct RecordOutcome {
   std::string path;

@@ -127,6 +127,10 @@ Result<int> run_record(RecordArguments& arguments) {
   if (options.heap_each_block && options.heap == capture::Heap::kNone)
     return fail(ErrorKind::kUsage, "--events keeps the blocks of the heap, which is not recorded",
                 "fathom record --heap=exact --events");
+  if (options.until_live_bytes && options.heap == capture::Heap::kNone)
+    return fail(ErrorKind::kUsage, "--until-live looks at the heap, which is not recorded",
+                "fathom record --heap --until-live SIZE, or --until-rss SIZE");
+  options.memory = options.memory || options.until_resident_bytes.has_value();
   if (arguments.dry_run) return run_dry(arguments);
   const bool named = !options.output.empty();
   options.overwrite = named;
@@ -143,7 +147,8 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!arguments.quiet) fmt::print(stderr, "fathom: flame graph in {}\n", *drawn);
   }
   if (!arguments.quiet) fmt::print(stderr, "next: fathom report {}\n", outcome->path);
-  if (outcome->target_status && outcome->stopped_by != capture::StopReason::kDuration)
+  if (outcome->target_status && outcome->stopped_by != capture::StopReason::kDuration &&
+      outcome->stopped_by != capture::StopReason::kMemory)
     return *outcome->target_status;
   return kDone;
 }
@@ -160,6 +165,16 @@ Run add_record(CLI::App& app) {
       ->check(CLI::Range(1, 100000));
   app.add_option("-d,--duration", arguments->duration_s, "stop after so many seconds")
       ->check(CLI::PositiveNumber);
+  app.add_option_function<std::uint64_t>(
+         "--until-live", [&options](std::uint64_t bytes) { options.until_live_bytes = bytes; },
+         "with --heap: stop when so many bytes are live (500m, 4g)")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_option_function<std::uint64_t>(
+         "--until-rss", [&options](std::uint64_t bytes) { options.until_resident_bytes = bytes; },
+         "stop when so many bytes are resident: a recording of what comes before the limit")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
   app.add_option("-D,--delay", options.delay_s, "start after so many seconds")->check(CLI::NonNegativeNumber);
   app.add_option("-o,--output", options.output,
                  "file to write (default: fathom-profiles/TARGET/TIME.fathom)");
@@ -204,11 +219,12 @@ Run add_record(CLI::App& app) {
   app.add_option("command", options.command, "-- COMMAND ARGUMENTS: launch and record this")->type_name("");
   app.positionals_at_end();
   app.footer(
-      "A recording stops when the target ends, after -d SECONDS, or with Ctrl-C. A launched command that "
-      "still runs after\n"
-      "-d SECONDS is ended with SIGTERM. Attaching stops nothing and changes nothing; with --heap the hooks "
-      "of the heap\n"
-      "tracer are put into the process and taken out again (--dry-run says which).");
+      "A recording stops when the target ends, after -d SECONDS, when --until-live or --until-rss is "
+      "reached,\n"
+      "or with Ctrl-C. A launched command that runs on after that is ended with SIGTERM. Attaching stops "
+      "nothing\n"
+      "and changes nothing; with --heap the hooks of the heap tracer are put into the process and taken out\n"
+      "again (--dry-run says which).");
   return [arguments] { return run_record(*arguments); };
 }
 
