@@ -55,5 +55,6 @@ void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 
 }  // namespace fathom::report

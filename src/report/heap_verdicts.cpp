@@ -46,9 +46,10 @@ std::size_t cell_at(const HeapHistory& history, double at_s) {
 }  // namespace
 
 std::string_view to_string(HeapVerdictKind kind) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "growing", "leak", "grows-with-work", "steps",   "turnover",      "level", "falling", "noise",
-      "short",   "peak", "churn",           "unfreed", "freed-at-exit", "cache", "bloat"};
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "foreign-free", "wrong-size", "growing",       "leak",  "grows-with-work", "steps",
+      "turnover",     "level",      "falling",       "noise", "short",           "peak",
+      "churn",        "unfreed",    "freed-at-exit", "cache", "bloat",           "slack"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -187,6 +188,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
     judge_churn(judge, verdicts);
     judge_exit(judge, verdicts);
     judge_steady(judge, verdicts);
+    judge_use(judge, verdicts);
   }
   std::stable_sort(verdicts.begin(), verdicts.end(), [](const HeapVerdict& a, const HeapVerdict& b) {
     return a.kind != b.kind ? a.kind < b.kind : a.bytes > b.bytes;

@@ -18,6 +18,8 @@
 namespace fathom::report {
 
 enum class HeapVerdictKind : std::uint8_t {
+  kForeignFree,    // freed through another allocator than the one that gave it: an error
+  kWrongSize,      // freed with a size that is not its own: an error
   kGrowing,        // the whole heap
   kLeak,           // a function's blocks grow and the work does not
   kGrowsWithWork,  // ... and the work does
@@ -33,6 +35,7 @@ enum class HeapVerdictKind : std::uint8_t {
   kFreedAtExit,  // live to the end of the program, and freed then
   kCache,        // large, level, its blocks are replaced
   kBloat,        // large, level, its blocks stay
+  kSlack,        // set aside and not asked for: rounding up to size classes
 };
 // "growing", "leak", "grows-with-work" ...: for JSON.
 std::string_view to_string(HeapVerdictKind kind);

@@ -325,6 +325,34 @@ TEST(HeapVerdicts, FewJumpsAreSteps) {
   EXPECT_EQ(found->confidence, Confidence::kLow);
 }
 
+TEST(HeapVerdicts, ErrorsOfThoseWhoFreeComeFirst) {
+  Server server;
+  const auto glibc = server.allocator("glibc 2.36", server.module("libc.so.6"));
+  const auto wrong = server.function("Shape::clone"), foreign = server.function("read_line");
+  server.profile.heap.sites[foreign.value].allocator = glibc;
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    server.row(wrong, {10, 10'240});
+    server.row(foreign, {10, 1'000}, {10, 1'000});
+  }
+  server.profile.heap.uses = {{wrong, 1'843'200, {900, 21'600}, {}}, {foreign, 0, {}, {3, 300}}};
+  const auto verdicts = server.verdicts();
+  ASSERT_GE(verdicts.size(), 3u);
+  EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kForeignFree);
+  EXPECT_EQ(verdicts[0].function, "read_line");
+  EXPECT_THAT(verdicts[0].sentence,
+              HasSubstr("3 blocks of read_line in server (called by caller_of_read_line) were "
+                        "freed through another allocator than the one that gave them "
+                        "(glibc 2.36)"));
+  EXPECT_EQ(verdicts[1].kind, HeapVerdictKind::kWrongSize);
+  EXPECT_THAT(verdicts[1].sentence, HasSubstr("900 blocks of Shape::clone"));
+  const HeapVerdict* slack = find(verdicts, HeapVerdictKind::kSlack);
+  ASSERT_TRUE(slack);
+  EXPECT_THAT(slack->sentence,
+              HasSubstr("Of 1.8 MiB that the allocators set aside for what is live at the end, "
+                        "900.0 KiB (50.0 %) were not asked for; 100.0 % of that for Shape::clone"));
+}
+
 TEST(HeapVerdicts, NothingIsSaidOfNothing) {
   HandMadeHeap empty;
   empty.process(1, "app");

@@ -1,0 +1,219 @@
+// Programs whose memory has a known course in time get the verdict that belongs to it, at the right function,
+// and no other one that would send a reader the wrong way.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::support {
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kSeconds = "4";
+
+class HeapVerdicts : public testing::Test {
+ protected:
+  // Runs the pattern under `record` and keeps what the report says.
+  void record(const std::string& pattern, const std::vector<std::string>& options = {"--heap=exact"}) {
+    std::vector<std::string> arguments{"record", "-o", recording_};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.insert(arguments.end(), {"--", HEAP_PATTERNS, pattern, kSeconds});
+    const Outcome outcome = fathom(arguments);
+    ASSERT_TRUE(outcome.ok()) << outcome.describe();
+    truth_ = json::parse(outcome.output);
+    const Outcome report = fathom({"report", recording_, "--json"});
+    ASSERT_TRUE(report.ok()) << report.describe();
+    heap_ = json::parse(report.output).at("heap");
+  }
+
+  // The first verdict of the kind, about the function where one is given; null if there is none.
+  json find(const std::string& kind, const std::string& function = "") const {
+    for (const json& verdict : heap_.at("verdicts"))
+      if (verdict.at("kind") == kind && (function.empty() || verdict.at("function") == function))
+        return verdict;
+    return {};
+  }
+  json about_pattern(const std::string& kind) const { return find(kind, truth_.at("function")); }
+  double bytes() const { return truth_.at("bytes").get<double>(); }
+  double seconds() const { return truth_.at("seconds").get<double>(); }
+  std::string all() const {
+    std::string text;
+    for (const json& verdict : heap_.at("verdicts"))
+      text += verdict.at("kind").get<std::string>() + ": " + verdict.at("sentence").get<std::string>() + "\n";
+    return text;
+  }
+  // Sanity of every verdict: it says something, and what to do next.
+  void expect_complete() const {
+    for (const json& verdict : heap_.at("verdicts")) {
+      EXPECT_GT(verdict.at("sentence").get<std::string>().size(), 20u) << verdict;
+      EXPECT_GT(verdict.at("advice").get<std::string>().size(), 10u) << verdict;
+      EXPECT_EQ(verdict.at("confidence") == "high", verdict.at("doubts").empty()) << verdict;
+    }
+  }
+  void expect_no_leak() const {
+    EXPECT_TRUE(find("leak").is_null()) << all();
+    EXPECT_TRUE(find("growing").is_null()) << all();
+  }
+
+  TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
+  json truth_, heap_;
+};
+
+// The slope to a tenth: the program's own clock and ticks are not better than that on a busy machine.
+#define EXPECT_SLOPE(verdict, expected) \
+  EXPECT_NEAR((verdict).at("numbers").at("bytes_per_s").get<double>(), expected, 0.1 * (expected)) << all()
+
+TEST_F(HeapVerdicts, ALeakIsFoundAtItsFunction) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("leak");
+  const json leak = about_pattern("leak");
+  ASSERT_FALSE(leak.is_null()) << all();
+  EXPECT_SLOPE(leak, bytes() / seconds());
+  EXPECT_GT(leak.at("numbers").at("growth_share_percent").get<double>(), 95) << all();
+  EXPECT_EQ(leak.at("numbers").at("freed_percent").get<double>(), 0) << all();
+  EXPECT_EQ(heap_.at("verdicts").at(0).at("kind"), "growing") << all();
+  EXPECT_TRUE(find("leak", "site_request").is_null()) << all();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, ALeakIsFoundBySamples) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("leak", {"--heap", "--heap-interval", "4096"});
+  const json leak = about_pattern("leak");
+  ASSERT_FALSE(leak.is_null()) << all();
+  const json interval = leak.at("trend").at("slope_interval");
+  EXPECT_LT(interval.at(0).get<double>(), bytes() / seconds()) << all();
+  EXPECT_GT(interval.at(1).get<double>(), bytes() / seconds()) << all();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, ASlowLeakIsFoundBesideANoisyMap) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("slow-leak");
+  const json leak = about_pattern("leak");
+  ASSERT_FALSE(leak.is_null()) << all();
+  EXPECT_SLOPE(leak, bytes() / seconds());
+  EXPECT_TRUE(find("leak", "site_noise").is_null()) << all();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, ABoundedCacheIsNoLeak) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("cache");
+  const json cache = about_pattern("cache");
+  ASSERT_FALSE(cache.is_null()) << all();
+  EXPECT_NEAR(cache.at("numbers").at("live_bytes").get<double>(), bytes(), 0.02 * bytes()) << all();
+  EXPECT_GT(cache.at("numbers").at("replaced_times").get<double>(), 2) << all();
+  expect_no_leak();
+  EXPECT_FALSE(find("level").is_null()) << all();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, ABoundedCacheIsNoLeakBySamplesEither) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("cache", {"--heap", "--heap-interval", "8192"});
+  EXPECT_FALSE(about_pattern("cache").is_null()) << all();
+  expect_no_leak();
+}
+
+TEST_F(HeapVerdicts, ChurnIsSeen) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("churn");
+  const json churn = about_pattern("churn");
+  ASSERT_FALSE(churn.is_null()) << all();
+  EXPECT_GT(churn.at("numbers").at("calls_per_s").get<double>(), 20'000) << all();
+  expect_no_leak();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, APeakIsNamedByWhatMadeIt) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("peak");
+  const json peak = about_pattern("peak");
+  ASSERT_FALSE(peak.is_null()) << all();
+  EXPECT_NEAR(peak.at("bytes").get<double>(), bytes(), 0.05 * bytes()) << all();
+  const double at_s = peak.at("numbers").at("at_s").get<double>();
+  EXPECT_GT(at_s, 0.4 * seconds()) << all();
+  EXPECT_LT(at_s, 0.9 * seconds()) << all();
+  EXPECT_FALSE(find("bloat", "site_base").is_null()) << all();
+  expect_no_leak();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, AContainerThatGrowsForEverIsALeakCandidate) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("realloc");
+  const json leak = about_pattern("leak");
+  ASSERT_FALSE(leak.is_null()) << all();
+  EXPECT_SLOPE(leak, bytes() / seconds());
+  EXPECT_THAT(leak.at("evidence").dump(), testing::HasSubstr("1 block hold"));
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, WhatAnotherThreadDoesNotFreeIsALeak) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("handed");
+  const json leak = about_pattern("leak");
+  ASSERT_FALSE(leak.is_null()) << all();
+  EXPECT_SLOPE(leak, bytes() / seconds());
+  EXPECT_NEAR(leak.at("numbers").at("freed_percent").get<double>(), 87.5, 2) << all();
+}
+
+TEST_F(HeapVerdicts, WhatIsFreedOnlyAtTheEndIsSaidToBe) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("at-exit");
+  const json freed = about_pattern("freed-at-exit");
+  ASSERT_FALSE(freed.is_null()) << all();
+  EXPECT_NEAR(freed.at("bytes").get<double>(), bytes(), 0.05 * bytes()) << all();
+  EXPECT_TRUE(find("unfreed").is_null()) << all();
+  expect_no_leak();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, NoiseIsCalledNoise) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("noise");
+  // Level where it happened to swing little.
+  EXPECT_FALSE(find("noise").is_null() && find("level").is_null()) << all();
+  expect_no_leak();
+  expect_complete();
+}
+
+TEST_F(HeapVerdicts, AWarmUpIsNoLeak) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("warm-up");
+  const json level = find("level");
+  ASSERT_FALSE(level.is_null()) << all();
+  EXPECT_NEAR(level.at("trend").at("warm_up_s").get<double>(), 0.25 * seconds(), 0.1 * seconds()) << all();
+  EXPECT_FALSE(about_pattern("bloat").is_null()) << all();
+  EXPECT_FALSE(about_pattern("unfreed").is_null()) << all();
+  expect_no_leak();
+}
+
+TEST_F(HeapVerdicts, WhatGrowsWithTheWorkIsSaidToDoSo) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("with-work");
+  EXPECT_FALSE(about_pattern("grows-with-work").is_null()) << all();
+  EXPECT_TRUE(about_pattern("leak").is_null()) << all();
+}
+
+}  // namespace
+}  // namespace fathom::support
