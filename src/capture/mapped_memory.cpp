@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "capture/module_catalog.h"
+
 namespace fathom::capture {
 namespace {
 
@@ -39,6 +41,10 @@ MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder,
 bool MappedMemory::is_allocators(profile::StackId stack) const {
   for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
     const profile::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
+    // Below the tracer there are only allocators, also stripped ones of which no more is known.
+    const profile::Module& module = profile_.modules[frame.module.value];
+    if (module.kind == profile::ModuleKind::kNames && profile_.strings[module.name] == kTracerModule)
+      return true;
     const auto ranges = allocator_code_.find(frame.module);
     if (ranges == allocator_code_.end()) continue;
     const bool inside = std::ranges::any_of(ranges->second, [&](const allocators::CodeRange& range) {

@@ -192,7 +192,7 @@ CodeModule& ModuleCatalog::tracer() {
   tracer_->kind = profile::ModuleKind::kNames;
   profile::Module row;
   row.kind = tracer_->kind;
-  row.name = row.path = builder_.string("[fathom]");
+  row.name = row.path = builder_.string(kTracerModule);
   tracer_->id = builder_.module(row);
   return *tracer_;
 }

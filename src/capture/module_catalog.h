@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -26,6 +27,9 @@
 #include "unwind/table.h"
 
 namespace fathom::capture {
+
+// The name of the module that stands for the heap tracer's own code.
+inline constexpr std::string_view kTracerModule = "[fathom]";
 
 // A file, the vdso, or the code that one process made at run time.
 struct CodeModule {
