@@ -200,6 +200,24 @@ HeapAmount HeapSums::value(HeapSiteId id, Metric metric, HeapUnit unit) const {
   }
 }
 
+namespace {
+
+// "zmalloc_usable", "xrealloc", "g_malloc0", "CRYPTO_malloc": what C programs call their way to malloc.
+bool is_wrapper_of_malloc(std::string_view name) {
+  constexpr std::size_t kLongest = 40;
+  if (name.size() > kLongest) return false;
+  std::string lower;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (!upper && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '.') return false;
+    lower += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return lower.find("malloc") != std::string::npos || lower.find("calloc") != std::string::npos ||
+         lower.find("realloc") != std::string::npos;
+}
+
+}  // namespace
+
 // By what names begin with. Only code that passes a request on without wanting memory for itself: a vector
 // that grows is the container's decision and stays.
 bool is_allocator_plumbing(std::string_view name) {
@@ -243,7 +261,8 @@ bool is_allocator_plumbing(std::string_view name) {
                                                  "std::sys::alloc::",
                                                  "std::sys::pal::unix::alloc::"};
   return std::any_of(std::begin(kStarts), std::end(kStarts),
-                     [&](std::string_view start) { return name.starts_with(start); });
+                     [&](std::string_view start) { return name.starts_with(start); }) ||
+         is_wrapper_of_malloc(name);
 }
 
 HeapLeaves::HeapLeaves(const Profile& profile)
