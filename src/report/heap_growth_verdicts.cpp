@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "report/heap_judge.h"
 #include "report/words.h"
@@ -137,9 +138,11 @@ std::string quoted(const std::string& name) {
   return text + "'";
 }
 
-void judge_function(const HeapJudge& judge, const HeapTrack& track, const Trend& trend,
-                    std::vector<HeapVerdict>& out) {
+// Of a function, or of one of its stacks.
+void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& trend, bool is_stack,
+                 std::vector<HeapVerdict>& out) {
   const HeapHistory& history = judge.history;
+  const std::string place = is_stack ? "one stack of " + judge.place(track, 3) : judge.place(track);
   const HeapCell all = track.sum(0, history.end_of_work);
   const HeapSum live = track.live_before(history.end_of_work);
   if (trend.shape == TrendShape::kSteps) {
@@ -154,7 +157,7 @@ void judge_function(const HeapJudge& judge, const HeapTrack& track, const Trend&
     verdict.sentence = fmt::format(
         "The memory of {} rose by {} in {}, the last after {}: one container that makes room "
         "looks like this, and so does a leak of few large blocks.",
-        judge.place(track), bytes(rise), counted(trend.steps, "step"), seconds(trend.last_step_s));
+        place, bytes(rise), counted(trend.steps, "step"), seconds(trend.last_step_s));
     verdict.doubts = {"few steps say nothing about the next one",
                       "what comes after the last step is not known"};
     verdict.advice = fmt::format("record at least {0:.0f} s: -d {0:.0f}", std::ceil(3 * trend.duration_s));
@@ -170,7 +173,7 @@ void judge_function(const HeapJudge& judge, const HeapTrack& track, const Trend&
   HeapVerdict verdict = judge.verdict(HeapVerdictKind::kLeak, &track);
   verdict.bytes = growth;
   numbers_of(verdict, trend);
-  verdict.shares.push_back(judge.share_of(track, growth, std::max(growth, judge.growth)));
+  verdict.shares = judge.stacks_of(track, growth);
   std::string share;
   if (judge.growth > 0) {
     const double of_all = std::min(1.0, growth / judge.growth);
@@ -201,18 +204,21 @@ void judge_function(const HeapJudge& judge, const HeapTrack& track, const Trend&
     verdict.sentence = fmt::format(
         "What was recorded of {} grows by {}, but its process does not: new blocks take the "
         "place of those from before the recording.",
-        judge.place(track), slope_text(trend.slope));
+        place, slope_text(trend.slope));
     verdict.advice = "record for longer than these blocks live, or from the start of the program";
   } else if (with_work) {
     verdict.kind = HeapVerdictKind::kGrowsWithWork;
     verdict.sentence = fmt::format(
         "The memory of {} grows by {}{}, and so does the work: the program allocates {:.1f} times "
         "as often in the second half of the time.",
-        judge.place(track), slope_text(trend.slope), share, judge.calls.ratio);
+        place, slope_text(trend.slope), share, judge.calls.ratio);
     verdict.advice = "record again under a steady load: what still grows then is a leak candidate";
   } else {
-    verdict.sentence = fmt::format("Leak candidate: the memory of {} grows by {}{}, while the work does not.",
-                                   judge.place(track), slope_text(trend.slope), share);
+    verdict.sentence = fmt::format("Leak candidate: the memory of {} grows by {}{}, {}.", place,
+                                   slope_text(trend.slope), share,
+                                   !judge.calls.known         ? "with how much work is not known"
+                                   : judge.calls.ratio >= 1.1 ? "faster than the work"
+                                                              : "while the work does not");
     if (history.ended) {
       const double left = track.live_before(history.ends_s.size()).bytes;
       const double at_exit = std::max(0.0, live.bytes - left);
@@ -326,6 +332,12 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
                            ? fmt::format("to see a growth of a tenth of the heap, record {}: -d {:.0f}",
                                          seconds(needed), std::ceil(needed))
                            : std::string("judge by the functions instead, whose own series swing less");
+      // Of what swings, how much is the throw of the dice.
+      if (const double error = history.live(history.whole, history.end_of_work).back().variance;
+          history.sampled && std::sqrt(error) > 0.5 * trend.swing) {
+        verdict.evidence.push_back("most of that is the error of sampling");
+        verdict.advice = "sample finer, as with --heap-interval 65536, or record every call: --heap=exact";
+      }
       number(verdict, "needed_s", needed);
       break;
     }
@@ -346,9 +358,20 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
 }  // namespace
 
 void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
+  const HeapHistory& history = judge.history;
   judge_whole(judge, out);
-  for (std::size_t i = 0; i < judge.history.functions.size(); ++i)
-    judge_function(judge, judge.history.functions[i], judge.trends[i], out);
+  std::set<std::pair<std::string, std::string>> judged;
+  for (std::size_t i = 0; i < history.functions.size(); ++i) {
+    const std::size_t before = out.size();
+    judge_track(judge, history.functions[i], judge.trends[i], false, out);
+    if (out.size() != before) judged.emplace(history.functions[i].name, history.functions[i].module);
+  }
+  // A function that much of the program uses may hide the one caller whose blocks stay.
+  for (std::size_t i = 0; i < history.stacks.size(); ++i) {
+    const HeapTrack& track = history.stacks[i];
+    if (!judged.contains({track.name, track.module}) && judge.stack_trends[i].shape == TrendShape::kGrowing)
+      judge_track(judge, track, judge.stack_trends[i], true, out);
+  }
 }
 
 }  // namespace fathom::report

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "report/call_tree.h"
 
@@ -113,97 +114,115 @@ class Histories {
     history.process = process;
     const Clock clock = make_clock(history);
     if (history.ends_s.empty()) return history;
-    std::map<std::pair<std::string, std::string>, std::size_t> rows;
-    std::vector<HeapTrack> tracks;
-    constexpr std::size_t kNoTrack = SIZE_MAX;
-    std::vector<std::size_t> track_of(heap_.sites.size(), kNoTrack);
+    std::vector<HeapSiteId> sites;
     for (std::uint32_t i = 0; i < heap_.sites.size(); ++i) {
-      const HeapSite& site = heap_.sites[i];
       const HeapSiteSums& sum = sums_.sites()[i];
-      if (heap_.heaps[site.heap.value].process != process || !sums_.takes({i}) ||
-          (sum.allocated.blocks.value == 0 && sum.before.blocks.value == 0))
-        continue;
-      auto name = function_that_asked(profile_, leaves_, site.stack);
-      const auto [row, is_new] = rows.try_emplace(std::move(name), tracks.size());
-      if (is_new) {
-        tracks.emplace_back();
-        tracks.back().name = row->first.first;
-        tracks.back().module = row->first.second;
-      }
-      track_of[i] = row->second;
-      for (HeapTrack* track : {&tracks[row->second], &history.whole}) {
-        track->sites.push_back({i});
-        track->before.add(sum.before);
-        add(track->temporary, sum.temporary);
-        add(track->brief, sum.brief);
-      }
+      if (heap_.heaps[heap_.sites[i].heap.value].process == process && sums_.takes({i}) &&
+          (sum.allocated.blocks.value != 0 || sum.before.blocks.value != 0))
+        sites.push_back({i});
     }
-    history.function_count = tracks.size();
-    std::vector<double> longest(heap_.sites.size());
-    for (const HeapSummary& row : heap_.summaries)
-      longest[row.site.value] = static_cast<double>(row.longest_ns) * 1e-9;
-    std::vector<double> shut_down(tracks.size());
-    for (const HeapRow& row : heap_.rows) {
-      const std::size_t cell = clock.cells[row.slice.value], track = track_of[row.site.value];
-      if (cell != kNoCell && track != kNoTrack && cell >= history.end_of_work)
-        shut_down[track] += row.freed.bytes - row.allocated.bytes;
-    }
-    const std::vector<char> chosen = choose(tracks, shut_down);
-    for (std::size_t i = 0; i < tracks.size(); ++i) {
-      if (chosen[i] != 0) tracks[i].cells.resize(history.ends_s.size());
-      for (const HeapSiteId site : tracks[i].sites)
-        tracks[i].longest_s = std::max(tracks[i].longest_s, longest[site.value]);
-      history.whole.longest_s = std::max(history.whole.longest_s, tracks[i].longest_s);
-    }
-    history.whole.cells.resize(history.ends_s.size());
-    for (const HeapRow& row : heap_.rows) {
-      const std::size_t cell = clock.cells[row.slice.value], track = track_of[row.site.value];
-      if (cell == kNoCell || track == kNoTrack) continue;
-      const double variance =
-          std::max(0.0, row.allocated_variance.bytes + row.freed_variance.bytes - 2 * row.churn_variance);
-      for (HeapTrack* to : {&tracks[track], &history.whole}) {
-        if (to->cells.empty()) continue;
-        add(to->cells[cell].allocated, row.allocated);
-        add(to->cells[cell].freed, row.freed);
-        to->cells[cell].change_variance += variance;
-      }
-    }
-    for (std::size_t i = 0; i < tracks.size(); ++i)
-      if (chosen[i] != 0) history.functions.push_back(std::move(tracks[i]));
+    Groups whole = group(sites, [](HeapSiteId) { return 0; });
+    if (sites.empty()) return history;
+    Groups functions = group(sites, [&](HeapSiteId site) {
+      return function_that_asked(profile_, leaves_, heap_.sites[site.value].stack);
+    });
+    history.function_count = functions.tracks.size();
+    Groups stacks =
+        group(sites, [&](HeapSiteId site) { return leaves_.of(heap_.sites[site.value].stack).stack; });
+    history.stack_count = stacks.tracks.size();
+    for (Groups* groups : {&functions, &stacks})
+      for (HeapTrack& track : groups->tracks)
+        std::tie(track.name, track.module) =
+            function_that_asked(profile_, leaves_, heap_.sites[track.sites.front().value].stack);
+
+    history.site_growth.resize(heap_.sites.size());
+    std::vector<double> shut_down(heap_.sites.size());
+    for (const HeapRow& row : heap_.rows)
+      if (const std::size_t cell = clock.cells[row.slice.value]; cell != kNoCell)
+        (cell >= history.end_of_work ? shut_down : history.site_growth)[row.site.value] +=
+            row.allocated.bytes - row.freed.bytes;
+    choose(functions, history.site_growth, shut_down, true);
+    choose(stacks, history.site_growth, shut_down, false);
+    whole.chosen.assign(1, 1);
+    for (Groups* groups : {&whole, &functions, &stacks}) fill(*groups, clock, history.ends_s.size());
+    history.whole = std::move(whole.tracks.front());
+    for (std::size_t i = 0; i < functions.tracks.size(); ++i)
+      if (functions.chosen[i] != 0) history.functions.push_back(std::move(functions.tracks[i]));
+    for (std::size_t i = 0; i < stacks.tracks.size(); ++i)
+      if (stacks.chosen[i] != 0) history.stacks.push_back(std::move(stacks.tracks[i]));
     return history;
   }
 
-  // The first of each measure: by growth, live, calls, bytes, the peak, and what was freed while shutting
-  // down.
-  std::vector<char> choose(const std::vector<HeapTrack>& tracks, const std::vector<double>& shut_down) {
-    std::vector<std::array<double, 6>> values(tracks.size());
-    for (std::size_t i = 0; i < tracks.size(); ++i) {
-      for (const HeapSiteId site : tracks[i].sites) {
-        const HeapSiteSums& sum = sums_.sites()[site.value];
-        values[i][0] += sum.growth.bytes.value;
-        values[i][1] += sum.live.bytes.value;
-        values[i][2] += sum.allocated.blocks.value;
-        values[i][3] += sum.allocated.bytes.value;
-        values[i][5] += sums_.peak().sites[site.value].bytes.value;
-      }
-      values[i][4] = shut_down[i];
-      values[i][0] += shut_down[i];  // what it had grown by before
-      values[i][1] += shut_down[i];
+  struct Groups {
+    std::vector<HeapTrack> tracks;
+    std::vector<std::size_t> of_site;  // by HeapSiteId
+    std::vector<char> chosen;          // by track: worth its cells
+  };
+
+  template <class KeyOf>
+  Groups group(const std::vector<HeapSiteId>& sites, KeyOf key_of) {
+    Groups groups;
+    groups.of_site.assign(heap_.sites.size(), SIZE_MAX);
+    std::map<decltype(key_of(HeapSiteId{})), std::size_t> rows;
+    for (const HeapSiteId site : sites) {
+      const std::size_t row = rows.try_emplace(key_of(site), groups.tracks.size()).first->second;
+      if (row == groups.tracks.size()) groups.tracks.emplace_back();
+      groups.of_site[site.value] = row;
+      const HeapSiteSums& sum = sums_.sites()[site.value];
+      HeapTrack& track = groups.tracks[row];
+      track.sites.push_back(site);
+      track.before.add(sum.before);
+      add(track.temporary, sum.temporary);
+      add(track.brief, sum.brief);
     }
-    std::vector<char> chosen(tracks.size());
-    std::vector<std::size_t> order(tracks.size());
-    for (std::size_t measure = 0; measure < 6; ++measure) {
+    return groups;
+  }
+
+  void fill(Groups& groups, const Clock& clock, std::size_t cells) {
+    for (std::size_t i = 0; i < groups.tracks.size(); ++i)
+      if (groups.chosen[i] != 0) groups.tracks[i].cells.resize(cells);
+    for (const HeapRow& row : heap_.rows) {
+      const std::size_t cell = clock.cells[row.slice.value], track = groups.of_site[row.site.value];
+      if (cell == kNoCell || track == SIZE_MAX || groups.chosen[track] == 0) continue;
+      HeapCell& to = groups.tracks[track].cells[cell];
+      add(to.allocated, row.allocated);
+      add(to.freed, row.freed);
+      to.change_variance +=
+          std::max(0.0, row.allocated_variance.bytes + row.freed_variance.bytes - 2 * row.churn_variance);
+      to.live_variance += row.allocated_variance.bytes - row.freed_variance.bytes;
+    }
+  }
+
+  // The first of each measure: growth, live, what was freed while shutting down; and, of functions, the peak,
+  // calls and bytes.
+  void choose(Groups& groups, const std::vector<double>& growth, const std::vector<double>& shut_down,
+              bool are_functions) {
+    constexpr std::size_t kMeasures = 6;
+    std::vector<std::array<double, kMeasures>> values(groups.tracks.size());
+    for (std::size_t i = 0; i < groups.tracks.size(); ++i) {
+      for (const HeapSiteId site : groups.tracks[i].sites) {
+        const HeapSiteSums& sum = sums_.sites()[site.value];
+        values[i][0] += growth[site.value];
+        values[i][1] += sum.live.bytes.value - shut_down[site.value];
+        values[i][2] -= shut_down[site.value];
+        values[i][3] += sums_.peak().sites[site.value].bytes.value;
+        values[i][4] += sum.allocated.blocks.value;
+        values[i][5] += sum.allocated.bytes.value;
+      }
+    }
+    groups.chosen.assign(groups.tracks.size(), 0);
+    std::vector<std::size_t> order(groups.tracks.size());
+    const std::size_t most = std::min(order.size(), kMostByOneMeasure);
+    for (std::size_t measure = 0; measure < (are_functions ? kMeasures : 1); ++measure) {
       for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
-      const std::size_t most = std::min(order.size(), kMostByOneMeasure);
       std::partial_sort(
           order.begin(), order.begin() + static_cast<std::ptrdiff_t>(most), order.end(),
           [&](std::size_t a, std::size_t b) {
             return values[a][measure] != values[b][measure] ? values[a][measure] > values[b][measure] : a < b;
           });
       for (std::size_t i = 0; i < most; ++i)
-        if (values[order[i]][measure] > 0) chosen[order[i]] = 1;
+        if (values[order[i]][measure] > 0) groups.chosen[order[i]] = 1;
     }
-    return chosen;
   }
 
   const Profile& profile_;
@@ -233,10 +252,11 @@ HeapSum HeapTrack::live_before(std::size_t cell) const {
 
 std::vector<TrendPoint> HeapHistory::live(const HeapTrack& track, std::size_t to) const {
   std::vector<TrendPoint> points;
-  double live = track.before.bytes.value;
+  double live = track.before.bytes.value, variance = track.before.bytes.variance;
   for (std::size_t i = 0; i < std::min(to, track.cells.size()); ++i) {
     live += track.cells[i].allocated.bytes - track.cells[i].freed.bytes;
-    points.push_back({ends_s[i], std::max(0.0, live), track.cells[i].change_variance});
+    variance = std::max(0.0, variance + track.cells[i].live_variance);
+    points.push_back({ends_s[i], std::max(0.0, live), track.cells[i].change_variance, variance});
   }
   return points;
 }

@@ -15,16 +15,16 @@ namespace fathom::report {
 
 struct HeapCell {
   profile::HeapSum allocated, freed;
-  double change_variance = 0;  // of the bytes; 0 where exact
+  // Of the bytes; 0 where exact: of the change in this cell, and by how much that of what is live changed.
+  double change_variance = 0, live_variance = 0;
 };
 
-// All sites of one function, or of the whole process.
+// All sites of one function, of one stack, or of the whole process.
 struct HeapTrack {
   std::string name, module;  // of the function that asked for the memory; empty: the whole process
   std::vector<profile::HeapSiteId> sites;
   HeapAmounts before;  // live at the start of the window
   profile::HeapSum temporary, brief;
-  double longest_s = 0;  // longest life of a block that was freed, in the whole recording
   std::vector<HeapCell> cells;
 
   // Sums of cells [from, to).
@@ -45,8 +45,10 @@ struct HeapHistory {
   // Cells from here on are the last 2 % of the run of a program that ended, one at least: shutting down.
   std::size_t end_of_work = 0;  // ends_s.size() where it did not end
   HeapTrack whole;
-  std::vector<HeapTrack> functions;  // those that may be worth a word
-  std::size_t function_count = 0;    // all to which anything happened
+  std::vector<HeapTrack> functions;                 // those that may be worth a word
+  std::vector<HeapTrack> stacks;                    // those that grew most
+  std::size_t function_count = 0, stack_count = 0;  // all to which anything happened
+  std::vector<double> site_growth;  // by HeapSiteId: bytes allocated less freed, without shutting down
 
   double seconds() const { return ends_s.empty() ? 0 : ends_s.back() - start_s; }
   // Of the work, without shutting down.

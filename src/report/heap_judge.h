@@ -26,18 +26,21 @@ struct HeapJudge {
   const HeapHistory& history;
   const std::optional<AllocatorCpu>& cpu;
   Trend whole;
-  std::vector<Trend> trends;  // of history.functions
-  double growth = 0;          // of the whole heap, by its line; 0 where it does not grow
+  std::vector<Trend> trends, stack_trends;  // of history.functions, history.stacks
+  double growth = 0;                        // of the whole heap, by its line; 0 where it does not grow
   WorkMeasure calls, cpu_use;
   bool rss_known = false;
   mutable HeapLeaves leaves;
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
 
   HeapVerdict verdict(HeapVerdictKind kind, const HeapTrack* track) const;
-  // "parse in server (called by serve)"
-  std::string place(const HeapTrack& track) const;
+  // "parse in server (called by serve)"; of one stack with more callers.
+  std::string place(const HeapTrack& track, std::size_t callers = 1) const;
   static std::string name(const HeapTrack& track);
+  // With the stack that grew most, or where none did, that of which most is live.
   HeapShare share_of(const HeapTrack& track, double bytes, double all) const;
+  // The stacks that make most of the track's growth, each with its share of `all`.
+  std::vector<HeapShare> stacks_of(const HeapTrack& track, double all) const;
   // Live bytes in the middle of all moments, half above and half below.
   double usual_level(const HeapTrack& track) const;
   double lost_share() const;

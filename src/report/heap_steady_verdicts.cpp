@@ -68,7 +68,8 @@ void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const double at_s =
       (static_cast<double>(peak.time_ns) - static_cast<double>(judge.profile.meta.start_ns)) * 1e-9;
   const double excess = height - level;
-  if (excess < 64 * 1024 || height < 1.3 * level || excess < peak.total.bytes.error()) return;
+  // The highest of many uncertain values is too high by itself.
+  if (excess < 64 * 1024 || height < 1.3 * level || excess < 2 * peak.total.bytes.error()) return;
   const double into = at_s - history.start_s;
   const bool late = into > 0.9 * history.work_seconds(), early = into < 0.1 * history.work_seconds();
   // The end of what grows, or may grow, is its peak, which says nothing more.
@@ -106,8 +107,10 @@ void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
                   level > 0 ? fmt::format("{:.1f} times the usual {}", height / level, bytes(level))
                             : "where nothing is usual",
                   by.empty() ? "" : "; what is more than usual: " + by);
-  verdict.evidence.push_back(peak.exact ? "its height is exact to the event"
-                                        : "its height is that at the end of a slice of time");
+  verdict.evidence.push_back(
+      history.sampled ? fmt::format("its height is ±{} by sampling", bytes(peak.total.bytes.error()))
+      : peak.exact    ? "its height is exact to the event"
+                      : "its height is that at the end of a slice of time");
   if (late && !history.ended) verdict.doubts.push_back("it may have gone on rising after the recording");
   if (peak.total.bytes.error() > 0.25 * excess) verdict.doubts.push_back("few of its blocks were sampled");
   verdict.advice =

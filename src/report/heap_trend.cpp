@@ -20,7 +20,7 @@ constexpr double kPi = 3.14159265358979323846;
 struct Grid {
   double start_s = 0, step_s = 0;
   std::vector<double> values;
-  std::vector<double> change_variances;
+  std::vector<double> change_variances, variances;
   double at(std::size_t i) const { return start_s + step_s * (static_cast<double>(i) + 0.5); }
 };
 
@@ -37,7 +37,7 @@ Grid make_grid(std::span<const TrendPoint> points) {
   cells = std::max<std::size_t>(2, std::min(cells, std::max<std::size_t>(by_gap + 1, 24)));
   // The first and the last point are in the middle of theirs.
   const double step = length / static_cast<double>(cells - 1), start = points.front().at_s - step / 2;
-  Grid grid{start, step, std::vector<double>(cells), std::vector<double>(cells)};
+  Grid grid{start, step, std::vector<double>(cells), std::vector<double>(cells), std::vector<double>(cells)};
   struct Node {
     double time = 0, value = 0, count = 0;
   };
@@ -49,6 +49,7 @@ Grid make_grid(std::span<const TrendPoint> points) {
     sums[cell].value += point.value;
     ++sums[cell].count;
     grid.change_variances[cell] += point.change_variance;
+    grid.variances[cell] = std::max(grid.variances[cell], point.variance);
   }
   for (const Node& sum : sums)
     if (sum.count > 0) nodes.push_back({sum.time / sum.count, sum.value / sum.count, 1});
@@ -131,16 +132,19 @@ Uncertainty uncertainty_of(std::span<const double> values) {
   return widest;
 }
 
-// Of the slope per cell, when errors of changes add up.
-double walk_variance(std::span<const double> change_variances) {
-  const auto n = static_cast<double>(change_variances.size());
+// Of the slope per cell, by the errors of sampling: those of changes add up, and those of values bound them
+// however they are correlated.
+double sampling_variance(const Grid& grid, std::size_t from, std::size_t to) {
+  const auto n = static_cast<double>(to - from);
   const double sxx = n * (n * n - 1) / 12;
-  double weight = 0, variance = 0;  // of all values from here on
-  for (std::size_t i = change_variances.size(); i-- > 0;) {
-    weight += (static_cast<double>(i) - (n - 1) / 2) / sxx;
-    variance += weight * weight * change_variances[i];
+  double weight = 0, walk = 0, bound = 0;
+  for (std::size_t i = to; i-- > from;) {
+    const double own = (static_cast<double>(i - from) - (n - 1) / 2) / sxx;
+    weight += own;  // of all values from here on
+    walk += weight * weight * grid.change_variances[i];
+    bound += std::fabs(own) * std::sqrt(grid.variances[i]);
   }
-  return variance;
+  return std::min(walk, bound * bound);
 }
 
 struct Part {
@@ -164,9 +168,7 @@ Part look_at(const Grid& grid, std::size_t from, std::size_t to) {
   const Uncertainty uncertainty = uncertainty_of(values);
   part.slope.independent_values = uncertainty.independent;
   part.freedom = uncertainty.freedom;
-  part.deviation = std::sqrt(uncertainty.variance +
-                             walk_variance(std::span(grid.change_variances.data() + from, to - from))) /
-                   grid.step_s;
+  part.deviation = std::sqrt(uncertainty.variance + sampling_variance(grid, from, to)) / grid.step_s;
   part.slope.low = part.slope.per_s - part.half(0.05);
   part.slope.high = part.slope.per_s + part.half(0.05);
   part.slope.known = true;
@@ -217,6 +219,10 @@ void test_plateau(const Grid& grid, std::size_t from, Trend& trend) {
   double sampling = 0;
   for (std::size_t i = grid.values.size() - 2 * third; i < grid.values.size(); ++i)
     sampling += grid.change_variances[i];
+  sampling = std::min(
+      sampling,
+      *std::max_element(grid.variances.end() - static_cast<std::ptrdiff_t>(2 * third), grid.variances.end()) *
+          2);
   trend.late_rise = after - before;
   trend.late_rise_error = 1.96 * std::sqrt(before_variance + after_variance + sampling);
   trend.new_maximum = *std::max_element(last.begin(), last.end()) >

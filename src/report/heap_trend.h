@@ -13,9 +13,10 @@
 // slopes inside of their intervals, for noise whose memory is shorter than half of the series; longer swings
 // look like growth to everybody.
 //
-// Sampled series bring the variance of each change along. An error that is made when a block is sampled stays
-// as long as the block: such errors add up like a walk, which residuals show only in part, and are added to
-// the variance of the slope.
+// Sampled series bring the variance of each change along, and that of each value. An error that is made when
+// a block is sampled stays as long as the block: such errors add up like a walk, which residuals show only in
+// part, but never to more than the error of what is live. Both bound what is added to the variance of the
+// slope.
 #pragma once
 
 #include <cstdint>
@@ -27,6 +28,7 @@ struct TrendPoint {
   double at_s = 0;             // rising
   double value = 0;            // bytes
   double change_variance = 0;  // of the change since the point before; 0 where every call was seen
+  double variance = 0;         // of the value
 };
 
 enum class TrendShape : std::uint8_t {

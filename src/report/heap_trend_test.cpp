@@ -155,10 +155,14 @@ TEST(HeapTrend, FewValuesSayNothing) {
 TEST(HeapTrend, ErrorsOfSamplingCount) {
   std::vector<TrendPoint> points = drawn(40, [](double t) { return 100 * t; });
   EXPECT_EQ(find_trend(points).shape, TrendShape::kGrowing);
+  for (TrendPoint& point : points) point.change_variance = point.variance = 1e6 * point.at_s;
   for (TrendPoint& point : points) point.change_variance = 1e6;
   const Trend trend = find_trend(points);
   EXPECT_NE(trend.shape, TrendShape::kGrowing);
   EXPECT_LT(trend.slope.low, 0);
+  // Blocks that come and go: the errors of what is live stay small.
+  for (TrendPoint& point : points) point.variance = 1e4;
+  EXPECT_EQ(find_trend(points).shape, TrendShape::kGrowing);
   // The slope of a walk is its mean step, nearly: 1000 per step and 40 steps.
   EXPECT_NEAR((trend.slope.high - trend.slope.low) / 2, 2 * 1000 / std::sqrt(40.0) * 1.1, 60);
 }

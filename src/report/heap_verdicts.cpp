@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "report/heap_judge.h"
 #include "report/words.h"
@@ -15,6 +16,7 @@ namespace {
 using namespace profile;
 
 constexpr double kGrownWork = 1.2;
+constexpr std::size_t kPathLength = 8, kMostStacks = 5;
 
 // Second half of the work against the first, by values per second in cells.
 WorkMeasure compare(const HeapHistory& history, const std::vector<double>& per_cell) {
@@ -82,6 +84,9 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
   const double false_alarms = 0.05 / static_cast<double>(std::max<std::size_t>(1, history.function_count));
   for (const HeapTrack& track : history.functions)
     trends.push_back(find_trend(history.live(track, history.end_of_work), false_alarms));
+  for (const HeapTrack& track : history.stacks)
+    stack_trends.push_back(find_trend(history.live(track, history.end_of_work),
+                                      0.05 / static_cast<double>(history.stack_count)));
 
   std::vector<double> per_cell(history.ends_s.size());
   for (std::size_t i = 0; i < per_cell.size(); ++i) per_cell[i] = history.whole.cells[i].allocated.blocks;
@@ -132,11 +137,12 @@ std::string HeapJudge::name(const HeapTrack& track) {
   return printable(track.name) + (track.module.empty() ? "" : " in " + printable(track.module));
 }
 
-std::string HeapJudge::place(const HeapTrack& track) const {
+std::string HeapJudge::place(const HeapTrack& track, std::size_t callers) const {
   const HeapShare share = share_of(track, 0, 0);
   std::string text = name(track);
-  if (share.path.size() > 1) text += " (called by " + printable(share.path[1]) + ")";
-  return text;
+  for (std::size_t i = 1; i < std::min(share.path.size(), callers + 1); ++i)
+    text += (i == 1 ? " (called by " : " < ") + printable(share.path[i]);
+  return share.path.size() > 1 ? text + ")" : text;
 }
 
 HeapShare HeapJudge::share_of(const HeapTrack& track, double of_bytes, double all) const {
@@ -144,12 +150,29 @@ HeapShare HeapJudge::share_of(const HeapTrack& track, double of_bytes, double al
   HeapSiteId heaviest = track.sites.front();
   const auto weight = [&](HeapSiteId site) {
     const HeapSiteSums& sum = sums.sites()[site.value];
-    return std::pair(sum.live.bytes.value, sum.allocated.bytes.value);
+    return std::array{std::max(0.0, history.site_growth[site.value]), sum.live.bytes.value,
+                      sum.allocated.bytes.value};
   };
   for (const HeapSiteId site : track.sites)
     if (weight(site) > weight(heaviest)) heaviest = site;
-  share.path = path_to_heap(profile, leaves, profile.heap.sites[heaviest.value].stack, 4);
+  share.path = path_to_heap(profile, leaves, profile.heap.sites[heaviest.value].stack, kPathLength);
   return share;
+}
+
+std::vector<HeapShare> HeapJudge::stacks_of(const HeapTrack& track, double all) const {
+  std::map<StackId, double> by_stack;
+  for (const HeapSiteId site : track.sites)
+    by_stack[leaves.of(profile.heap.sites[site.value].stack).stack] += history.site_growth[site.value];
+  std::vector<std::pair<double, StackId>> sorted;
+  for (const auto& [stack, value] : by_stack)
+    if (value > 0.02 * all) sorted.emplace_back(-value, stack);
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.size() > kMostStacks) sorted.resize(kMostStacks);
+  std::vector<HeapShare> shares;
+  for (const auto& [value, stack] : sorted)
+    shares.push_back({track.name, track.module, -value, all > 0 ? std::min(1.0, -value / all) : 0,
+                      path_to_heap(profile, leaves, stack, kPathLength)});
+  return shares;
 }
 
 double HeapJudge::usual_level(const HeapTrack& track) const {

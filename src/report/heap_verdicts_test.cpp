@@ -353,6 +353,52 @@ TEST(HeapVerdicts, ErrorsOfThoseWhoFreeComeFirst) {
                         "900.0 KiB (50.0 %) were not asked for; 100.0 % of that for Shape::clone"));
 }
 
+// Strings are made everywhere and go everywhere; those of one caller stay.
+TEST(HeapVerdicts, ALeakOfOneCallerIsFoundBelowABusyFunction) {
+  Server server;
+  const auto make = server.frame(server.app(), {"make_string"}), root = server.frame(server.app(), {"main"});
+  const auto log = server.frame(server.app(), {"append_log"}), serve = server.frame(server.app(), {"serve"});
+  const auto kept = server.site(server.stack({root, log, make}), server.worker());
+  const auto busy = server.site(server.stack({root, serve, make}), server.worker());
+  unsigned seed = 3;
+  double held = 0;
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    server.row(kept, {10, 1'024});
+    seed = seed * 1664525 + 1013904223;
+    const double wanted = 3000 + (seed >> 16) % 6000;
+    server.row(busy, {std::max(0.0, wanted - held) + 10, (std::max(0.0, wanted - held) + 10) * 4096},
+               {std::max(0.0, held - wanted) + 10, (std::max(0.0, held - wanted) + 10) * 4096});
+    held = wanted;
+  }
+  const auto verdicts = server.verdicts();
+  const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
+  ASSERT_TRUE(found);
+  EXPECT_THAT(found->sentence, HasSubstr("one stack of make_string in server (called by append_log < main)"));
+  ASSERT_FALSE(found->shares.empty());
+  EXPECT_EQ(found->shares[0].path, (std::vector<std::string>{"make_string", "append_log", "main"}));
+}
+
+TEST(HeapVerdicts, ALeakNamesItsHeaviestStacks) {
+  Server server;
+  const auto make = server.frame(server.app(), {"make_string"}), root = server.frame(server.app(), {"main"});
+  const auto log = server.frame(server.app(), {"append_log"}), serve = server.frame(server.app(), {"serve"});
+  const auto most = server.site(server.stack({root, log, make}), server.worker());
+  const auto rest = server.site(server.stack({root, serve, make}), server.worker());
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    server.row(most, {10, 3'000});
+    server.row(rest, {10, 1'000});
+  }
+  const auto verdicts = server.verdicts();
+  const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->shares.size(), 2u);
+  EXPECT_EQ(found->shares[0].path[1], "append_log");
+  EXPECT_NEAR(found->shares[0].share, 0.75, 0.02);
+  EXPECT_EQ(found->shares[1].path[1], "serve");
+}
+
 TEST(HeapVerdicts, NothingIsSaidOfNothing) {
   HandMadeHeap empty;
   empty.process(1, "app");
