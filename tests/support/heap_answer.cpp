@@ -9,8 +9,8 @@
 namespace fathom::support {
 namespace {
 
-profile::Profile read(const std::string& recording) {
-  auto profile = store::read(recording);
+profile::Profile read(const std::string& recording, const store::ReadOptions& options) {
+  auto profile = store::read(recording, options);
   if (!profile) throw std::runtime_error(profile.error().message);
   if (profile->heap.heaps.empty()) throw std::runtime_error(recording + ": holds no heap");
   return std::move(*profile);
@@ -18,7 +18,8 @@ profile::Profile read(const std::string& recording) {
 
 }  // namespace
 
-HeapAnswer::HeapAnswer(const std::string& recording) : profile_(read(recording)) {}
+HeapAnswer::HeapAnswer(const std::string& recording, const store::ReadOptions& options)
+    : profile_(read(recording, options)) {}
 
 bool HeapAnswer::has(profile::StackId stack, const std::string& function) const {
   for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "store/reader.h"
 
 namespace fathom::support {
 
@@ -20,7 +21,7 @@ struct HeapNumbers {
 class HeapAnswer {
  public:
   // Throws when it cannot be read.
-  explicit HeapAnswer(const std::string& recording);
+  explicit HeapAnswer(const std::string& recording, const store::ReadOptions& options = {});
 
   // Of all blocks that were allocated below this function.
   HeapNumbers below(const std::string& function) const;
