@@ -1,5 +1,5 @@
-// The lives of single blocks of a program that knows them: filters by size, lifetime, thread, address and time
-// give exactly the counts that it knows.
+// The lives of single blocks of a program that knows them: filters by size, lifetime, thread, address and
+// time give exactly the counts that it knows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // fathom report: what a recording says, as text or JSON.
+#include <algorithm>
 #include <memory>
 #include <optional>
 
@@ -21,7 +22,8 @@ struct ReportArguments {
   std::optional<std::size_t> top;
   std::string sort;
   std::string output;
-  bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false;
+  bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
+       blocks = false;
   bool timeline = false;
   std::string by;  // of the timeline
   bool show_idle = false, json = false, wide = false;
@@ -46,7 +48,12 @@ Result<int> report_timeline(const profile::Profile& profile, const report::Selec
 }
 
 Result<int> run_report(const ReportArguments& arguments) {
-  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
+  constexpr std::size_t kMostBlocks = 1'000'000;
+  const std::size_t top_blocks = arguments.top.value_or(20);
+  const std::size_t keep =
+      arguments.blocks ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
+  const Result<profile::Profile> profile =
+      open_selected(arguments.file, arguments.selection, static_cast<std::uint32_t>(keep));
   if (!profile) return tl::unexpected(profile.error());
   report::ReportOptions options = arguments.report;
   Result<report::Selection> selection = selection_from(arguments.selection, *profile);
@@ -83,6 +90,7 @@ Result<int> run_report(const ReportArguments& arguments) {
     style.locks = arguments.locks;
     style.files = arguments.files;
     style.heap = arguments.heap;
+    style.blocks = arguments.blocks;
     text = render::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
@@ -119,6 +127,8 @@ Run add_report(CLI::App& app) {
   app.add_flag("--locks", arguments->locks, "contended futexes: who waits, who lets go");
   app.add_flag("--files", arguments->files, "files, mapped files and peers that threads waited for");
   app.add_flag("--heap", arguments->heap, "also who allocated, allocators, sizes, lifetimes and ages");
+  app.add_flag("--blocks", arguments->blocks,
+               "the largest and the oldest live blocks one by one (of recordings made with --events)");
   app.add_flag("--timeline", arguments->timeline,
                "live heap over time as a chart, and what the peak was made of");
   app.add_option("--by", arguments->by, "what --timeline tells apart (default: function)")

@@ -17,6 +17,7 @@ struct TextOptions {
   bool waits = false;    // who waits for what, and for whom
   bool locks = false;    // futexes
   bool heap = false;     // allocators, sizes and lifetimes
+  bool blocks = false;   // single blocks of the heap
   bool files = false;    // files and peers that threads waited for
 };
 

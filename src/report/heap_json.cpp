@@ -1,5 +1,7 @@
 #include "report/heap_json.h"
 
+#include <fmt/format.h>
+
 namespace fathom::report {
 namespace {
 
@@ -89,6 +91,21 @@ Json verdict_json(const HeapVerdict& verdict) {
   return json;
 }
 
+Json blocks_json(const std::vector<HeapBlockRow>& rows) {
+  Json json = Json::array();
+  for (const HeapBlockRow& row : rows)
+    json.push_back({{"address", fmt::format("{:#x}", row.address)},
+                    {"size", row.size},
+                    {"allocated_s", row.allocated_s},
+                    {"freed_s", row.freed_s ? Json(*row.freed_s) : Json()},
+                    {"age_s", row.age_s},
+                    {"stands_for", row.stands_for},
+                    {"thread", row.thread},
+                    {"function", row.function},
+                    {"module", row.module}});
+  return json;
+}
+
 Json quality_json(const HeapReport& heap) {
   const profile::Heap& counters = heap.counters;
   return {{"events", counters.events},
@@ -152,6 +169,7 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
                                {"allocated_bytes", row.allocated_bytes},
                                {"allocations", row.allocations},
                                {"freed_bytes", row.freed_bytes}});
+  if (!heap.blocks.empty()) all["blocks"] = blocks_json(heap.blocks);
   all["quality"] = quality_json(heap);
   json["heap"] = std::move(all);
 }

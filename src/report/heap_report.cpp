@@ -318,6 +318,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.functions = functions_of(profile, sums);
   report.allocators = allocators_of(profile, sums);
   report.slices = slices_of(profile, selection);
+  report.blocks = heap_blocks(profile, selection);
   report.sizes = histogram_of(profile, sums, HeapHistogramKind::kSize);
   report.lifetimes_s = histogram_of(profile, sums, HeapHistogramKind::kLifetime);
   report.ages_s = histogram_of(profile, sums, HeapHistogramKind::kAge);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "report/heap.h"
+#include "report/heap_blocks.h"
 #include "report/heap_verdicts.h"
 
 namespace fathom::report {
@@ -57,6 +58,7 @@ struct HeapReport {
   std::vector<HeapAllocatorRow> allocators;
   std::vector<HeapSliceRow> slices;                       // of the window
   std::vector<HeapBucketRow> sizes, lifetimes_s, ages_s;  // of the whole recording
+  std::vector<HeapBlockRow> blocks;                       // single ones, if they were asked for
   profile::Heap counters;                                 // of all heaps together
   std::vector<HeapVerdict> verdicts;                      // the most important first
   std::vector<std::string> findings;                      // what makes the numbers worth less

@@ -9,7 +9,7 @@
 namespace fathom::support {
 namespace {
 
-profile::Profile read(const std::string& recording, const store::ReadOptions& options) {
+profile::Profile opened(const std::string& recording, const store::ReadOptions& options) {
   auto profile = store::read(recording, options);
   if (!profile) throw std::runtime_error(profile.error().message);
   if (profile->heap.heaps.empty()) throw std::runtime_error(recording + ": holds no heap");
@@ -19,7 +19,7 @@ profile::Profile read(const std::string& recording, const store::ReadOptions& op
 }  // namespace
 
 HeapAnswer::HeapAnswer(const std::string& recording, const store::ReadOptions& options)
-    : profile_(read(recording, options)) {}
+    : profile_(opened(recording, options)) {}
 
 bool HeapAnswer::has(profile::StackId stack, const std::string& function) const {
   for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
