@@ -35,13 +35,6 @@ double not_negative(double value) {
   return value > 0 ? value : 0;
 }
 
-// Finds the row of a site in one slice at once while blocks of the same slice follow each other, as they do
-// in the order of time.
-struct SliceRows {
-  std::uint32_t slice = kNone;
-  std::vector<std::uint32_t> rows;  // by site, from 1; 0: not looked up yet
-};
-
 struct SiteSums {
   std::array<std::array<HeapSum, kBuckets>, 3> histograms{};  // by HeapHistogramKind
   HeapSum peak;
@@ -80,18 +73,15 @@ struct Older {
 }  // namespace
 
 struct HeapSelection::Sums {
-  HeapRow& row(SliceRows& near, std::uint32_t slice, HeapSiteId site) {
-    if (near.slice != slice) {
-      near.slice = slice;
-      near.rows.assign(near.rows.size(), 0);
-    }
-    std::uint32_t& known = near.rows[site.value];
-    if (known == 0) {
-      const auto [found, added] = ids.emplace(std::uint64_t{slice} << 32 | site.value, rows.size());
-      if (added) rows.push_back({{slice}, site, {}, {}, {}, {}, {}, {}, 0});
-      known = static_cast<std::uint32_t>(found->second) + 1;
-    }
-    return rows[known - 1];
+  // Sites and slices come again and again: a small table in front of the large one finds nearly all of them.
+  HeapRow& row(std::uint32_t slice, HeapSiteId site) {
+    const std::uint64_t key = std::uint64_t{slice} << 32 | site.value;
+    Recent& seen = recent[key * 0x9e3779b97f4a7c15ull >> 52];
+    if (seen.key == key && seen.row != 0) return rows[seen.row - 1];
+    const auto [found, added] = ids.emplace(key, static_cast<std::uint32_t>(rows.size() + 1));
+    if (added) rows.push_back({{slice}, site, {}, {}, {}, {}, {}, {}, 0});
+    seen = {key, found->second};
+    return rows[found->second - 1];
   }
   SiteSums& site(HeapSiteId id) {
     auto& made = sites[id.value];
@@ -99,9 +89,13 @@ struct HeapSelection::Sums {
     return *made;
   }
 
+  struct Recent {
+    std::uint64_t key = 0;
+    std::uint32_t row = 0;
+  };
   std::vector<HeapRow> rows;
-  std::unordered_map<std::uint64_t, std::size_t> ids;  // slice << 32 | site -> row
-  SliceRows first, last;                               // of allocations, of frees
+  std::unordered_map<std::uint64_t, std::uint32_t> ids;  // slice << 32 | site -> row, from 1
+  std::vector<Recent> recent = std::vector<Recent>(1u << 12);
   std::vector<std::unique_ptr<SiteSums>> sites;
   std::vector<double> changes;    // of live bytes, by place
   std::vector<double> per_place;  // by slice: places in a nanosecond
@@ -134,8 +128,6 @@ HeapSelection::HeapSelection(const Profile& profile, const HeapBlockFilter& filt
   if (filter.freed_by)
     for (const Thread& thread : profile.threads)
       freed_by_.push_back(is_freeing_thread(profile, thread, *filter.freed_by) ? 1 : 0);
-  sums_->first.rows.resize(heap.sites.size());
-  sums_->last.rows.resize(heap.sites.size());
   sums_->sites.resize(heap.sites.size());
   sums_->changes.resize(heap.slices.size() * places_);
   sums_->slice_peaks.resize(heap.slices.size());
@@ -185,7 +177,7 @@ void HeapSelection::add(std::span<const HeapBlock> passed) {
   for (const HeapBlock& block : passed) {
     const HeapWeight weight = weight_of(block);
     const std::uint32_t first = slice(block.site, block.first_slice);
-    HeapRow& allocated = sums.row(sums.first, first, block.site);
+    HeapRow& allocated = sums.row(first, block.site);
     ::fathom::store::add(allocated.allocated, weight.sum);
     ::fathom::store::add(allocated.allocated_variance, weight.variance);
     SiteSums& site = sums.site(block.site);
@@ -204,7 +196,7 @@ void HeapSelection::add(std::span<const HeapBlock> passed) {
       continue;
     }
     const std::uint32_t last = slice(block.site, block.last_slice);
-    HeapRow& freed = sums.row(sums.last, last, block.site);
+    HeapRow& freed = sums.row(last, block.site);
     ::fathom::store::add(freed.freed, weight.sum);
     ::fathom::store::add(freed.freed_variance, weight.variance);
     if (block.temporary) ::fathom::store::add(freed.temporary, weight.sum);
@@ -298,6 +290,12 @@ void HeapSelection::replace(HeapTables& heap) {
   heap.blocks.insert(heap.blocks.end(), sums.oldest.rows().begin(), sums.oldest.rows().end());
   std::sort(heap.blocks.begin(), heap.blocks.end(), Larger());
   heap.blocks.erase(std::unique(heap.blocks.begin(), heap.blocks.end()), heap.blocks.end());
+}
+
+std::uint64_t HeapSelection::memory_bytes() const {
+  constexpr std::uint64_t kOfRow = sizeof(HeapRow) + 48;
+  return sums_->rows.size() * kOfRow + sums_->changes.size() * sizeof(double) +
+         sums_->sites.size() * sizeof(SiteSums);
 }
 
 double blocks_expected(const HeapTables& heap) {

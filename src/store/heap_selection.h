@@ -35,6 +35,7 @@ class HeapSelection {
   void add_to_peak(std::span<const profile::HeapBlock> passed);
 
   std::uint64_t blocks() const { return blocks_; }
+  std::uint64_t memory_bytes() const;  // as if every site had passed; never less than before
   // Replaces the tables of the heap in the profile that was given to the constructor.
   void replace(profile::HeapTables& heap);
 

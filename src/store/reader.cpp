@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <utility>
 
 #include "store/block.h"
 #include "store/heap_selection.h"
@@ -242,11 +243,15 @@ class Reader {
       return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
                   "fathom record --heap=exact --events");
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
-    const std::uint64_t bound = heap.rows.size() * sizeof(profile::HeapRow) + heap.sites.size() * 4096;
-    if (auto charged = loading_.charge(bound); !charged) return charged;
     const double expected = blocks_expected(heap);
     double read = 0;
     HeapSelection selection(profile, *loading_.options.blocks);
+    std::uint64_t charged = 0;
+    const auto charge = [&] {
+      const std::uint64_t before = std::exchange(charged, selection.memory_bytes());
+      return loading_.charge(charged - before);
+    };
+    if (auto enough = charge(); !enough) return enough;
     const auto filter = [&](std::vector<profile::HeapBlock>& blocks) { return selection.filter(blocks); };
     const auto pass = [&](double from, const std::function<void(const Lives&)>& take) {
       return read_lives(input_, lives_, heap, filter, [&](std::size_t place, Lives& lives) -> Result<> {
@@ -257,6 +262,7 @@ class Reader {
           damage(at.offset, kBlockHeaderSize + at.header.stored_size,
                  "HBLK: " + lives.outcome.error().message);
         take(lives);
+        if (auto enough = charge(); !enough) return enough;
         if (loading_.options.progress)
           loading_.options.progress(from + 0.5 * static_cast<double>(place + 1) /
                                                static_cast<double>(lives_.size()));
