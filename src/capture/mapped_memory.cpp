@@ -25,6 +25,7 @@ MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder,
       rows_(profile,
             [&] {
               heap.mode = profile::HeapMode::kExact;
+              heap.each_block = false;  // mappings are split and joined: none of them has one life
               return heap;
             }()),
       collector_(heap.start_ns) {

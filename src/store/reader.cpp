@@ -244,6 +244,9 @@ class Reader {
                   "fathom record --heap=exact --events");
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     const double expected = blocks_expected(heap);
+    const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const profile::HeapRow& row) {
+      return !heap.heaps[heap.sites[row.site.value].heap.value].each_block;
+    });
     double read = 0;
     HeapSelection selection(profile, *loading_.options.blocks);
     std::uint64_t charged = 0;
@@ -282,6 +285,7 @@ class Reader {
     if (missing > 0.5 + 1e-9 * expected)
       note += fmt::format(", and {:.0f} more are not told one by one (live when the file was cut, or lost)",
                           missing);
+    if (others) note += "; memory that the program mapped by itself is not among them";
     if (!loading_.options.blocks->selects_all() || missing > 0.5 + 1e-9 * expected)
       profile.quality.notes.push_back(std::move(note));
     return {};
