@@ -18,7 +18,8 @@ using namespace fathom;
 
 Bytes with_sound_headers(Cursor in) {
   constexpr std::uint32_t kTypes[] = {store::kTables, store::kState, store::kSamples, store::kPoints,
-                                      store::kIndex,  store::kEnd,   store::kWaits,   store::kHeap};
+                                      store::kIndex,  store::kEnd,   store::kWaits,   store::kHeap,
+                                      store::kFaults, store::kLives};
   Bytes file = store::encode_file_header();
   store::BlockEncoder encoder;
   std::uint32_t sequence = 0;
@@ -41,7 +42,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes file = blocks ? with_sound_headers(in) : Bytes(in.rest().begin(), in.rest().end());
   store::ReadOptions options;
   options.memory_limit_bytes = 8 << 20;  // runs expand: less is more inputs a second
-  for (const bool window : {false, true}) {
+  for (const int way : {0, 1, 2}) {
+    const bool window = way == 1;
+    options.from_ns = options.to_ns = {};
+    if (way == 2) {  // only some blocks of the heap
+      options.blocks.emplace();
+      options.blocks->least_size = 16;
+      options.blocks->keep = 3;
+    }
     if (window) {
       options.from_ns = 1'000'000'000;
       options.to_ns = 400'000'000'000;
