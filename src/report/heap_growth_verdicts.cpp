@@ -138,6 +138,12 @@ std::string quoted(const std::string& name) {
   return text + "'";
 }
 
+std::string for_longer(const HeapJudge& judge, double seconds) {
+  seconds = std::ceil(seconds);
+  return judge.history.ended ? fmt::format("give the program work for at least {:.0f} s", seconds)
+                             : fmt::format("record at least {0:.0f} s: -d {0:.0f}", seconds);
+}
+
 // Of a function, or of one of its stacks.
 void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& trend, bool is_stack,
                  std::vector<HeapVerdict>& out) {
@@ -160,7 +166,7 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
         place, bytes(rise), counted(trend.steps, "step"), seconds(trend.last_step_s));
     verdict.doubts = {"few steps say nothing about the next one",
                       "what comes after the last step is not known"};
-    verdict.advice = fmt::format("record at least {0:.0f} s: -d {0:.0f}", std::ceil(3 * trend.duration_s));
+    verdict.advice = for_longer(judge, 3 * trend.duration_s);
     settle(verdict);
     out.push_back(std::move(verdict));
     return;
@@ -319,7 +325,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
                                      seconds(trend.last_step_s));
       verdict.doubts = {"few steps say nothing about the next one",
                         "what comes after the last step is not known"};
-      verdict.advice = fmt::format("record at least {:.0f} s: -d {:.0f}", longer, longer);
+      verdict.advice = for_longer(judge, longer);
       break;
     case TrendShape::kNoise: {
       verdict.kind = HeapVerdictKind::kNoise;
@@ -329,8 +335,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
           "{}).",
           bytes(2 * trend.swing), bytes(level), rate(trend.slope.low), rate(trend.slope.high));
       verdict.advice = needed < 7 * 86400
-                           ? fmt::format("to see a growth of a tenth of the heap, record {}: -d {:.0f}",
-                                         seconds(needed), std::ceil(needed))
+                           ? "to see a growth of a tenth of the heap, " + for_longer(judge, needed)
                            : std::string("judge by the functions instead, whose own series swing less");
       // Of what swings, how much is the throw of the dice.
       if (const double error = history.live(history.whole, history.end_of_work).back().variance;
@@ -345,7 +350,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       verdict.sentence = fmt::format("{} in {} are too short to say whether the heap grows.",
                                      seconds(history.work_seconds()),
                                      counted(history.end_of_work, "slice of time", "slices of time"));
-      verdict.advice = fmt::format("record at least {:.0f} s: -d {:.0f}", longer, longer);
+      verdict.advice = for_longer(judge, longer);
       number(verdict, "needed_s", longer);
       break;
   }

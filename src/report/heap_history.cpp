@@ -67,11 +67,12 @@ class Histories {
     std::uint64_t start_ns = 0;
     for (std::size_t i = 0; i < inside.size(); ++i) {
       if (inside[i] == 0 || heap_.slices[i].heap.value != leading) continue;
-      if (ends.empty()) start_ns = heap_.slices[i].start_ns;
+      if (ends.empty() || heap_.slices[i].start_ns < start_ns) start_ns = heap_.slices[i].start_ns;
       ends.push_back(heap_.slices[i].end_ns);
     }
     Clock clock{std::vector<std::size_t>(heap_.slices.size(), kNoCell)};
     if (ends.empty()) return clock;
+    std::sort(ends.begin(), ends.end());  // damaged files
     if (ends.size() > kMostCells) {
       const std::uint64_t length = (ends.back() - start_ns) / kMostCells + 1;
       std::vector<std::uint64_t> fewer;
@@ -130,11 +131,6 @@ class Histories {
     Groups stacks =
         group(sites, [&](HeapSiteId site) { return leaves_.of(heap_.sites[site.value].stack).stack; });
     history.stack_count = stacks.tracks.size();
-    for (Groups* groups : {&functions, &stacks})
-      for (HeapTrack& track : groups->tracks)
-        std::tie(track.name, track.module) =
-            function_that_asked(profile_, leaves_, heap_.sites[track.sites.front().value].stack);
-
     history.site_growth.resize(heap_.sites.size());
     std::vector<double> shut_down(heap_.sites.size());
     for (const HeapRow& row : heap_.rows)
@@ -146,6 +142,11 @@ class Histories {
     whole.chosen.assign(1, 1);
     for (Groups* groups : {&whole, &functions, &stacks}) fill(*groups, clock, history.ends_s.size());
     history.whole = std::move(whole.tracks.front());
+    for (Groups* groups : {&functions, &stacks})
+      for (std::size_t i = 0; i < groups->tracks.size(); ++i)
+        if (HeapTrack& track = groups->tracks[i]; groups->chosen[i] != 0)
+          std::tie(track.name, track.module) =
+              function_that_asked(profile_, leaves_, heap_.sites[track.sites.front().value].stack);
     for (std::size_t i = 0; i < functions.tracks.size(); ++i)
       if (functions.chosen[i] != 0) history.functions.push_back(std::move(functions.tracks[i]));
     for (std::size_t i = 0; i < stacks.tracks.size(); ++i)

@@ -210,7 +210,7 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     verdict.shares.push_back(judge.share_of(track, allocated.bytes, allocated.bytes));
     verdict.sentence = fmt::format(
         "Churn: {} allocates {} times and {} a second, {} of all calls; {} of its blocks are freed {}.",
-        judge.place(track), with_commas(std::llround(calls)), bytes(allocated.bytes / time),
+        judge.place(track), with_commas(std::llround(std::min(calls, 9e15))), bytes(allocated.bytes / time),
         percent(std::min(1.0, all_calls > 0 ? allocated.blocks / all_calls : 0)),
         percent(std::min(1.0, share)), by_order ? "before its thread allocates again" : "within 1 ms");
     if (cpu) {
@@ -248,7 +248,7 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
                     printable(cpu->functions[i].name));
   verdict.sentence = fmt::format("The allocators take {} ±{} of all CPU time for {} calls a second{}.",
                                  percent(cpu->share()), percent(cpu->interval().half_width()),
-                                 with_commas(std::llround(all_calls / time)), by);
+                                 with_commas(std::llround(std::min(all_calls / time, 9e15))), by);
   verdict.advice = "fathom flamegraph FILE --metric heap-allocations -o calls.svg shows who calls so often";
   settle(verdict);
   out.push_back(std::move(verdict));

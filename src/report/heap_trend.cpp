@@ -43,8 +43,8 @@ Grid make_grid(std::span<const TrendPoint> points) {
   };
   std::vector<Node> sums(cells), nodes;
   for (const TrendPoint& point : points) {
-    const auto cell =
-        std::min(cells - 1, static_cast<std::size_t>(std::max(0.0, (point.at_s - start) / step)));
+    const auto cell = static_cast<std::size_t>(
+        std::clamp((point.at_s - start) / step, 0.0, static_cast<double>(cells - 1)));
     sums[cell].time += point.at_s;
     sums[cell].value += point.value;
     ++sums[cell].count;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "profile/random_profile.h"
 #include "report/hand_made_heap.h"
 #include "report/words.h"
 
@@ -432,6 +433,24 @@ TEST(HeapVerdicts, OfAWindowAreAboutTheWindow) {
   late.from_ns = 60'000'000'000;
   EXPECT_FALSE(find(server.verdicts(early), HeapVerdictKind::kLeak));
   EXPECT_TRUE(find(server.verdicts(late), HeapVerdictKind::kLeak));
+}
+
+TEST(HeapVerdicts, OfAnyProfileHaveNumbersAndWords) {
+  std::size_t verdicts = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const profile::Profile profile = profile::random_profile(seed);
+    for (const Selection& selection : {Selection{}, Selection{.from_ns = 1'000'000, .to_ns = 900'000'000}}) {
+      for (const HeapVerdict& verdict : judge_heap(profile, selection, HeapSums(profile, selection))) {
+        ++verdicts;
+        EXPECT_TRUE(std::isfinite(verdict.bytes)) << seed << verdict.sentence;
+        for (const auto& [name, value] : verdict.numbers) EXPECT_TRUE(std::isfinite(value)) << seed << name;
+        EXPECT_FALSE(verdict.sentence.empty()) << seed;
+        EXPECT_FALSE(verdict.advice.empty()) << seed;
+        EXPECT_EQ(verdict.sentence.find("nan"), std::string::npos) << seed << verdict.sentence;
+      }
+    }
+  }
+  EXPECT_GT(verdicts, 50u);
 }
 
 TEST(HeapVerdicts, NoMoreThanThreeOfAKindAreShownFirst) {
