@@ -233,6 +233,17 @@ bool HeapSelection::find_peak() {
   return any;
 }
 
+bool HeapSelection::may_be_at_peak(std::uint32_t first_slice, std::uint32_t last_slice) const {
+  for (std::size_t heap = 0; heap < slices_.size(); ++heap) {
+    if (sums_->peaks[heap].place == SIZE_MAX) continue;
+    const auto& slices = slices_[heap];
+    const auto found = std::lower_bound(slices.begin(), slices.end(), sums_->peaks[heap].place / places_);
+    const auto number = static_cast<std::uint32_t>(found - slices.begin());
+    if (first_slice <= number && number <= last_slice) return true;
+  }
+  return false;
+}
+
 void HeapSelection::add_to_peak(std::span<const HeapBlock> passed) {
   for (const HeapBlock& block : passed) {
     Sums::Peak& peak = sums_->peaks[profile_.heap.sites[block.site.value].heap.value];

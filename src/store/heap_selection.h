@@ -30,8 +30,11 @@ class HeapSelection {
   double filter(std::vector<profile::HeapBlock>& blocks) const;
   // First all of them once.
   void add(std::span<const profile::HeapBlock> passed);
-  // Then, if true, all of them once more: what the peak was made of follows from when it was.
+  // Then, if true, those of them once more that may have been live at the peak: what it was made of follows
+  // from when it was.
   bool find_peak();
+  // Of blocks whose slices (as HeapBlock has them) lie in this span.
+  bool may_be_at_peak(std::uint32_t first_slice, std::uint32_t last_slice) const;
   void add_to_peak(std::span<const profile::HeapBlock> passed);
 
   std::uint64_t blocks() const { return blocks_; }

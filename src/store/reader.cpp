@@ -256,28 +256,40 @@ class Reader {
     };
     if (auto enough = charge(); !enough) return enough;
     const auto filter = [&](std::vector<profile::HeapBlock>& blocks) { return selection.filter(blocks); };
-    const auto pass = [&](double from, const std::function<void(const Lives&)>& take) {
-      return read_lives(input_, lives_, heap, filter, [&](std::size_t place, Lives& lives) -> Result<> {
-        const LivesPlace& at = lives_[place];
+    const auto pass = [&](std::span<const LivesPlace> places, double from,
+                          const std::function<void(std::size_t, const Lives&)>& take) {
+      return read_lives(input_, places, heap, filter, [&](std::size_t place, Lives& lives) -> Result<> {
+        const LivesPlace& at = places[place];
         if (!lives.outcome && lives.outcome.error().kind != ErrorKind::kMalformed)
           return within(name_, lives.outcome.error());
         if (!lives.outcome && from == 0)
           damage(at.offset, kBlockHeaderSize + at.header.stored_size,
                  "HBLK: " + lives.outcome.error().message);
-        take(lives);
+        take(place, lives);
         if (auto enough = charge(); !enough) return enough;
         if (loading_.options.progress)
           loading_.options.progress(from + 0.5 * static_cast<double>(place + 1) /
-                                               static_cast<double>(lives_.size()));
+                                               static_cast<double>(places.size()));
         return {};
       });
     };
-    auto done = pass(0, [&](const Lives& lives) {
+    std::vector<LivesPlace> at_peak;
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> spans;  // of slices, by place
+    auto done = pass(lives_, 0, [&](std::size_t, const Lives& lives) {
       selection.add(lives.blocks);
       read += lives.read;
+      auto& [first, last] = spans.emplace_back(UINT32_MAX, 0);
+      for (const profile::HeapBlock& block : lives.blocks) {
+        first = std::min(first, block.first_slice);
+        last = std::max(last, block.last_slice);
+      }
     });
-    if (done && selection.find_peak())
-      done = pass(0.5, [&](const Lives& lives) { selection.add_to_peak(lives.blocks); });
+    if (done && selection.find_peak()) {
+      for (std::size_t i = 0; i < spans.size(); ++i)
+        if (selection.may_be_at_peak(spans[i].first, spans[i].second)) at_peak.push_back(lives_[i]);
+      done =
+          pass(at_peak, 0.5, [&](std::size_t, const Lives& lives) { selection.add_to_peak(lives.blocks); });
+    }
     if (!done) return done;
     selection.replace(heap);
     const double missing = expected - read;
