@@ -25,6 +25,7 @@ Profile small_heap() {
   heap.summaries.push_back({{0}, {3, 100}, {}, 5});
   heap.histograms.push_back({{0}, HeapHistogramKind::kSize, 6, {3, 100}});
   heap.uses.push_back({{0}, 64, {1, 40}, {}});
+  heap.blocks.push_back({{0}, 0x1000, 40, 11, 5, 0, 0, {0}, 0, false});
   return profile;
 }
 
@@ -50,6 +51,11 @@ TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
       {"heap histogram 0: unknown kind or bucket", [](HeapTables& heap) { heap.histograms[0].bucket = 65; }},
       {"heap use 0: no such site", [](HeapTables& heap) { heap.uses[0].site = {1}; }},
       {"heap use 0: a sum that is no number", [](HeapTables& heap) { heap.uses[0].foreign.bytes = -1; }},
+      {"heap block 0: no such site", [](HeapTables& heap) { heap.blocks[0].site = {1}; }},
+      {"heap block 0: no such thread", [](HeapTables& heap) { heap.blocks[0].freed_by = {1}; }},
+      {"heap block 0: freed before it was allocated",
+       [](HeapTables& heap) { heap.blocks[0].first_slice = 1; }},
+      {"heap block 0: a life without end", [](HeapTables& heap) { heap.blocks[0].lifetime_ns = UINT64_MAX; }},
       {"allocator 0 is not the unknown allocator", [](HeapTables& heap) { heap.allocators.clear(); }},
   };
   for (const auto& [message, change] : wrong) {
@@ -87,6 +93,18 @@ TEST(HeapMerge, OfTwoRecordingsKeepsBothHeapsAndAllTheirRows) {
     EXPECT_NEAR(allocated(both), sum, 1e-9 * sum);
     EXPECT_LE(both.heap.heaps.size(), one.heap.heaps.size() + two.heap.heaps.size());
   });
+}
+
+TEST(HeapMerge, BlocksStayWithTheirSiteAndTheThreadThatFreedThem) {
+  Profile one;
+  one.processes.emplace_back().pid = 9;
+  one.threads.emplace_back().tid = 9;
+  const Profile two = small_heap();
+  merge(one, two);
+  ASSERT_TRUE(check(one)) << check(one).error().message;
+  ASSERT_EQ(one.heap.blocks.size(), 1u);
+  EXPECT_EQ(one.heap.blocks[0].freed_by, ThreadId{1});
+  EXPECT_EQ(one.heap.blocks[0].size, 40u);
 }
 
 TEST(HeapMerge, OfTwoPartsOfOneRecordingIsOneHeapWhosePeakCountsOnce) {
