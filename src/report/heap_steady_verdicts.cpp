@@ -201,6 +201,9 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     if (share < 0.5 || (calls < 10'000 && allocated.bytes / time < (64 << 20)) ||
         (allocated.blocks < 0.05 * all_calls && allocated.bytes / time < (64 << 20)))
       continue;
+    HeapAmount sampled;
+    for (const HeapSiteId site : track.sites) sampled.add(judge.sums.sites()[site.value].allocated.blocks);
+    if (sampled.error() > sampled.value) continue;  // chance
     any = true;
     HeapVerdict verdict = judge.verdict(HeapVerdictKind::kChurn, &track);
     verdict.bytes = allocated.bytes;
@@ -213,6 +216,9 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
         judge.place(track), with_commas(std::llround(std::min(calls, 9e15))), bytes(allocated.bytes / time),
         percent(std::min(1.0, all_calls > 0 ? allocated.blocks / all_calls : 0)),
         percent(std::min(1.0, share)), by_order ? "before its thread allocates again" : "within 1 ms");
+    if (sampled.error() > 0.25 * sampled.value)
+      verdict.doubts.push_back(fmt::format("few of its blocks were sampled: ±{} of its calls",
+                                           percent(sampled.error() / sampled.value)));
     if (cpu) {
       std::int64_t inside = 0;
       for (const AllocatorCpuRow& row : cpu->functions)

@@ -211,6 +211,27 @@ TEST(HeapVerdicts, ChurnIsJoinedWithTheCpuOfTheAllocators) {
   EXPECT_EQ(known->confidence, Confidence::kHigh);
 }
 
+TEST(HeapVerdicts, ChurnOfFewSamplesIsDoubtedOrChance) {
+  for (const double relative_error : {0.1, 0.5, 2.0}) {
+    Server server(HeapMode::kSampled);
+    const auto churn = server.function("copy_line");
+    for (int i = 0; i < 30; ++i) {
+      server.second();
+      auto& row = server.row(churn, {50'000, 5e6}, {50'000, 5e6});
+      row.brief = {50'000, 5e6};
+      const double deviation = relative_error * 30 * 50'000 / 1.96;
+      row.allocated_variance = row.freed_variance = {deviation * deviation / 30, 1};
+    }
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* found = find(verdicts, HeapVerdictKind::kChurn);
+    EXPECT_EQ(found != nullptr, relative_error < 1);
+    if (found == nullptr) continue;
+    const bool is_doubted =
+        all_text(*found).find("few of its blocks were sampled: ±50.0 %") != std::string::npos;
+    EXPECT_EQ(is_doubted, relative_error > 0.25) << all_text(*found);
+  }
+}
+
 TEST(HeapVerdicts, APeakSaysWhenAndOfWhat) {
   Server server;
   const auto base = server.function("load"), spike = server.function("sort_all");
