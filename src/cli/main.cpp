@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
 #endif
     {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
+    {"timeline", "draw the heap over time as one SVG", fathom::cli::add_timeline},
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
 #ifdef FATHOM_HAS_DOCTOR
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},

@@ -14,6 +14,7 @@
 #include "render/flame_graph_layout.h"
 #include "render/flame_graph_script.h"
 #include "render/flame_graph_text.h"
+#include "render/svg_text.h"
 #include "report/interval.h"
 #include "report/words.h"
 
@@ -30,13 +31,6 @@ constexpr double kDefaultWidth = 1200;
 constexpr double kMinTooltipWidth = 2;     // pixels; nobody points at less
 constexpr std::size_t kMaxTooltips = 600;  // of the widest frames; about 100 bytes each
 constexpr double kTextColumn = 6.3;        // mean width of a character of the 12 px text around the frames
-
-std::string number(double value) {  // two digits are a hundredth of a pixel
-  std::string text = fmt::format("{:.2f}", value);
-  while (text.back() == '0') text.pop_back();
-  if (text.back() == '.') text.pop_back();
-  return text == "-0" ? "0" : text;
-}
 
 std::string text_xml(std::string_view clean) {
   return escape_xml(clean);
@@ -68,36 +62,6 @@ std::string_view metric_title(profile::Metric metric) {
       return "Short-lived allocations flame graph";
   }
   return "Flame graph";
-}
-
-// `text` in lines of at most `columns`, broken at blanks.
-std::vector<std::string> wrap(std::string_view text, std::size_t columns) {
-  std::vector<std::string> lines;
-  std::string line;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!line.empty() && text_columns(line) + 1 + text_columns(word) > columns)
-      lines.push_back(std::move(line)), line.clear();
-    line += (line.empty() ? "" : " ") + std::string(word);
-  }
-  if (!line.empty()) lines.push_back(std::move(line));
-  return lines;
-}
-
-std::string base64(std::string_view hex) {
-  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  const auto value = [](char c) { return static_cast<unsigned>(c <= '9' ? c - '0' : c - 'a' + 10); };
-  std::string out;
-  unsigned bits = 0;
-  int count = 0;
-  for (const char c : hex) {
-    bits = bits << 4 | value(c);
-    for (count += 4; count >= 6; count -= 6) out += kDigits[bits >> (count - 6) & 63];
-  }
-  if (count > 0) out += kDigits[bits << (6 - count) & 63];
-  while (out.size() % 4 != 0) out += '=';
-  return out;
 }
 
 class Picture {
@@ -435,10 +399,7 @@ class Picture {
   }
 
   std::string open(double height) const {
-    return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fathom flame graph. A Content-Security-Policy "
-           "that allows its script: "
-           "script-src 'sha256-" +
-           base64(kFlameGraphScriptSha256) + "'; style-src 'unsafe-inline' -->\n" +
+    return svg_prologue("flame graph", kFlameGraphScriptSha256) +
            fmt::format(
                "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" "
                "height=\"{1}\" "

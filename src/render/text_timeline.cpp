@@ -249,7 +249,7 @@ std::string heap_timeline_text(const HeapTimeline& timeline, const TextOptions& 
   for (const std::string& note : timeline.notes) out += fill("", note, options.width, 2);
   std::string how = "Each column shows the most of its time: nothing was live above it.";
   if (const TimelineLine* resident = timeline.line(kResident);
-      resident != nullptr && !is_drawn(timeline, *resident))
+      resident != nullptr && is_beyond(timeline, *resident))
     how += fmt::format(" Resident memory, up to {}, is far beyond the chart and left out.",
                        bytes(resident->most()));
   return out + fill("", how, options.width, 2);

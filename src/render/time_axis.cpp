@@ -9,7 +9,7 @@
 namespace fathom::render {
 namespace {
 
-constexpr double kMostBesideTheHeap = 8;  // times the heap's own peak
+constexpr double kMostBesideTheHeap = 8, kLeastBesideTheHeap = 0.02;  // times the heap's own peak
 
 std::string plain(double value) {  // without zeros at the end
   std::string text = fmt::format("{:.3f}", value);
@@ -24,7 +24,7 @@ std::string ByteAxis::label(std::size_t line) const {
   return plain(step * static_cast<double>(line) / unit);
 }
 
-ByteAxis byte_axis(double most, std::size_t max_steps) {
+ByteAxis byte_axis(double most, std::size_t max_steps, bool round_only) {
   static constexpr std::array<const char*, 6> kUnits = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB"};
   // Steps, and how many of them make a rounder number.
   static constexpr std::array<std::pair<double, std::size_t>, 9> kRound = {
@@ -41,7 +41,8 @@ ByteAxis byte_axis(double most, std::size_t max_steps) {
   for (; step == 0; power *= 10) {
     for (const auto& [round, steps] : kRound) {
       const bool whole = unit != 0 || round * power == std::floor(round * power);
-      if (!whole || step != 0 || round * power < least) continue;
+      const bool fits = !round_only || round == 1 || round == 2 || round == 2.5 || round == 5;
+      if (!whole || !fits || step != 0 || round * power < least) continue;
       step = round * power;
       axis.round = steps;
     }
@@ -104,8 +105,12 @@ report::TimelinePoint point_at(const report::HeapTimeline& timeline, double time
   return here;
 }
 
+bool is_beyond(const report::HeapTimeline& timeline, const report::TimelineLine& line) {
+  return line.most() > kMostBesideTheHeap * timeline.most();
+}
+
 bool is_drawn(const report::HeapTimeline& timeline, const report::TimelineLine& line) {
-  return line.most() <= kMostBesideTheHeap * timeline.most();
+  return !is_beyond(timeline, line) && line.most() >= kLeastBesideTheHeap * timeline.most();
 }
 
 double most_drawn(const report::HeapTimeline& timeline) {

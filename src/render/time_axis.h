@@ -17,8 +17,9 @@ struct ByteAxis {
   std::size_t round = 5;                      // every so many steps the number is a round one
   std::string label(std::size_t line) const;  // "2.5", of the line at `line` steps
 };
-// As few steps as hold `most`, at most `max_steps` (1 or more).
-ByteAxis byte_axis(double most, std::size_t max_steps);
+// As few steps as hold `most`, at most `max_steps` (1 or more). Steps of rows may be 1.2 or 3 of something;
+// those of lines that all have their number are `round_only`.
+ByteAxis byte_axis(double most, std::size_t max_steps, bool round_only = false);
 
 // Round times inside of [from_s, to_s], at most `max_ticks` (2 or more) of them.
 struct TimeTick {
@@ -30,8 +31,10 @@ std::vector<TimeTick> time_ticks(double from_s, double to_s, std::size_t max_tic
 // The groups at a time between the points; all zeros outside of them.
 report::TimelinePoint point_at(const report::HeapTimeline& timeline, double time_s);
 
-// Whether the line of resident memory belongs on the axis of the heap: next to a process that holds many
-// times what was traced of it, the heap would be a stroke at the bottom.
+// Next to a process that holds many times what was traced of it, the heap would be a stroke at the bottom:
+// its line is left out.
+bool is_beyond(const report::HeapTimeline& timeline, const report::TimelineLine& line);
+// Neither beyond nor so little that it would lie on the axis.
 bool is_drawn(const report::HeapTimeline& timeline, const report::TimelineLine& line);
 // The largest value that is drawn.
 double most_drawn(const report::HeapTimeline& timeline);

@@ -216,8 +216,11 @@ class Timeline {
       if (share > 0) ranked.emplace_back(-share, key, number);
     }
     std::sort(ranked.begin(), ranked.end());
-    // One that is left over alone may as well have its name.
-    std::size_t named = std::min(options_.groups, ranked.size());
+    // What nobody would see needs no name. One that is left over alone may as well have its own.
+    constexpr double kLeastShare = 0.001;
+    std::size_t named = 0;
+    while (named < std::min(options_.groups, ranked.size()) && -std::get<0>(ranked[named]) >= kLeastShare)
+      ++named;
     if (named + 1 == ranked.size()) ++named;
     for (std::size_t i = 0; i < named; ++i) {
       TimelineGroup group;

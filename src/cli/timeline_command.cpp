@@ -1,0 +1,93 @@
+// fathom timeline: the heap over time as one SVG.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cli/command.h"
+#include "cli/input.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "render/heap_timeline_svg.h"
+#include "report/words.h"
+
+namespace fathom::cli {
+namespace {
+
+struct TimelineArguments {
+  std::string file;
+  std::string output;
+  std::string by = "function";
+  SelectionOptions selection;
+  report::TimelineOptions timeline;
+  render::HeapTimelineOptions picture;
+};
+
+// "a/b.fathom" -> "a/b-timeline.svg": the flame graph beside it is "a/b.svg".
+std::string picture_beside(const std::string& input) {
+  const std::size_t name = input.rfind('/') + 1;  // 0 without a slash
+  const std::size_t dot = input.rfind('.');
+  return (dot == std::string::npos || dot <= name ? input : input.substr(0, dot)) + "-timeline.svg";
+}
+
+Result<int> run_timeline(const TimelineArguments& arguments) {
+  std::string output = arguments.output;
+  if (output.empty()) output = arguments.file == "-" ? "-" : picture_beside(arguments.file);
+  if (output == "-" && ::isatty(STDOUT_FILENO) == 1)
+    return fail(ErrorKind::kUsage, "a picture is not written to a terminal",
+                "-o FILE.svg, or fathom report FILE --timeline for a chart in the terminal");
+  const Result<profile::Profile> profile = open_profile(arguments.file);
+  if (!profile) return tl::unexpected(profile.error());
+  const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  if (!selection) return tl::unexpected(selection.error());
+  render::HeapTimelineOptions picture = arguments.picture;
+  report::TimelineOptions options = arguments.timeline;
+  options.selection = *selection;
+  options.by = report::timeline_by_from(arguments.by).value_or(options.by);
+  options.columns = render::timeline_columns(picture);
+  const std::optional<report::HeapTimeline> timeline = report::make_heap_timeline(*profile, options);
+  if (!timeline)
+    return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
+  if (picture.title.empty())
+    picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
+                                profile->meta.target.empty() ? "all" : profile->meta.target);
+  const Result<> written = write_output(render::heap_timeline_svg(*timeline, picture), output);
+  if (!written) return tl::unexpected(written.error());
+  if (timeline->points.empty())  // the picture says so too, for whoever opens it
+    return fail(ErrorKind::kNotFound, arguments.file + ": nothing was live in this selection",
+                "fathom report FILE says what the file holds");
+  if (output != "-") fmt::print(stderr, "{}\n", output);
+  return kDone;
+}
+
+}  // namespace
+
+Run add_timeline(CLI::App& app) {
+  auto arguments = std::make_shared<TimelineArguments>();
+  app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
+  app.add_option("-o,--output", arguments->output,
+                 "the picture, - for standard output (default: FILE's name with -timeline.svg)");
+  app.add_option("--by", arguments->by, "what is told apart: function, module, thread, allocator")
+      ->check(CLI::IsMember({"function", "module", "thread", "allocator"}))
+      ->capture_default_str();
+  app.add_option("--groups", arguments->timeline.groups, "how many of them; the others are one band")
+      ->check(CLI::Range(1, 24))
+      ->capture_default_str();
+  add_selection_options(app, arguments->selection);
+  for (const char* name : {"--metric", "--unit", "--at"}) app.remove_option(app.get_option(name));
+  app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
+  app.add_option("--title", arguments->picture.title, "heading (default: the target)");
+  app.add_option("--subtitle", arguments->picture.subtitle, "line below it (default: the peak)");
+  app.add_option("--width", arguments->picture.width, "pixels")
+      ->check(CLI::Range(300.0, 20000.0))
+      ->capture_default_str();
+  app.add_option("--height", arguments->picture.height, "pixels of the chart")
+      ->check(CLI::Range(100.0, 5000.0))
+      ->capture_default_str();
+  return [arguments] { return run_timeline(*arguments); };
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,131 @@
+// The timeline of a heap in a real browser, from a file. FATHOM_SCREENSHOTS=FOLDER keeps pictures to look at.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "base/files.h"
+#include "browser/chromium.h"
+#include "render/heap_timeline_svg.h"
+#include "report/hand_made_heap.h"
+
+namespace fathom::browser {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+// Three seconds of a server whose peak of 6.7 MiB is at 1.5 s, with resident memory beside it.
+std::string picture() {
+  report::HandMadeHeap hand = report::small_heap();
+  profile::Series row;
+  row.name = hand.builder.string("memory.rss_anon");
+  row.unit = hand.builder.string("bytes");
+  row.pid = 10;
+  for (int i = 0; i < 12; ++i)
+    row.points.push_back({hand.profile.meta.start_ns + static_cast<std::uint64_t>(i) * 250'000'000,
+                          8e6 * (i < 6 ? 0.3 + 0.1 * i : 1)});
+  hand.profile.series.push_back(std::move(row));
+  render::HeapTimelineOptions options;
+  options.width = 1000;
+  return render::heap_timeline_svg(report::make_heap_timeline(hand.profile, {}).value(), options);
+}
+
+class HeapTimelineInBrowser : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (find_chromium().empty()) GTEST_SKIP() << "no Chromium on this machine (apt-get install chromium)";
+    auto started = Chromium::start(1100, 700);
+    ASSERT_TRUE(started.has_value()) << started.error().message;
+    browser_ = std::move(*started);
+    std::string pattern = (std::filesystem::temp_directory_path() / "fathom-timeline-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+  }
+  void TearDown() override {
+    if (!browser_) return;
+    EXPECT_THAT(browser_->take_complaints(), IsEmpty());
+    if (const char* folder = std::getenv("FATHOM_SCREENSHOTS")) {
+      const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+      EXPECT_TRUE(browser_->screenshot(std::string(folder) + "/" + name + ".png").has_value());
+    }
+    std::filesystem::remove_all(folder_);
+  }
+  void show() {
+    const std::string path = folder_ + "/timeline.svg";
+    ASSERT_TRUE(write_file(path, picture()).has_value());
+    const auto opened = browser_->open("file://" + path);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+  }
+  Json ask(const std::string& expression) {
+    auto value = browser_->evaluate(expression);
+    if (!value) {
+      ADD_FAILURE() << expression << ": " << value.error().message;
+      return {};
+    }
+    return *value;
+  }
+  std::string panel() {
+    return ask("(() => { const panel = document.querySelector('.panel'); return panel.style.display === "
+               "'none' ? "
+               "'hidden' : [...panel.querySelectorAll('text')].map((text) => text.textContent).join('|'); "
+               "})()")
+        .get<std::string>();
+  }
+
+  std::unique_ptr<Chromium> browser_;
+  std::string folder_;
+};
+
+TEST_F(HeapTimelineInBrowser, PanelShowsTheMomentUnderThePointer) {
+  show();
+  EXPECT_EQ(panel(), "hidden");
+  // The chart is 918 pixels wide from 66 on, for three seconds.
+  ASSERT_TRUE(browser_->point_at(66 + 918 * 0.51, 200).has_value());
+  EXPECT_THAT(panel(), AllOf(HasSubstr("1.500 s|6.7 MiB"),
+                             HasSubstr("std::vector<char>::_M_default_append(unsigned long)|5.7 MiB  85.7 %"),
+                             HasSubstr("resident, anonymous|7.6 MiB")));
+  ASSERT_TRUE(browser_->point_at(66 + 918 * 0.97, 200).has_value());
+  EXPECT_THAT(panel(), HasSubstr("3.000 s|979.1 KiB"));
+  // It stays inside of the picture.
+  EXPECT_EQ(ask("(() => { const box = document.querySelector('.panel .box').getBoundingClientRect(); return "
+                "box.left "
+                ">= 0 && box.right <= 1000; })()"),
+            true);
+  ASSERT_TRUE(browser_->point_at(500, 640).has_value());
+  EXPECT_EQ(panel(), "hidden");
+}
+
+TEST_F(HeapTimelineInBrowser, ArrowsWalkFromMomentToMomentAndEscapeHides) {
+  show();
+  ASSERT_TRUE(browser_->press({"ArrowRight"}).has_value());
+  EXPECT_THAT(panel(), HasSubstr("1.500 s|6.7 MiB"));  // the peak first
+  ASSERT_TRUE(browser_->press({"ArrowRight"}).has_value());
+  EXPECT_THAT(panel(), HasSubstr("2.000 s|"));
+  ASSERT_TRUE(browser_->press({"Home"}).has_value());
+  EXPECT_THAT(panel(), HasSubstr("|0 bytes"));
+  ASSERT_TRUE(browser_->press({"Escape"}).has_value());
+  EXPECT_EQ(panel(), "hidden");
+}
+
+TEST_F(HeapTimelineInBrowser, PointingAtTheLegendBringsItsBandOut) {
+  show();
+  const Json place = ask(
+      "(() => { const box = document.querySelector('.item[data-of=g1] text').getBoundingClientRect(); return "
+      "[box.left + 5, box.top + 5]; })()");
+  ASSERT_TRUE(browser_->point_at(place[0].get<double>(), place[1].get<double>()).has_value());
+  EXPECT_EQ(ask("getComputedStyle(document.querySelector('.chart .g1')).opacity"), "1");
+  EXPECT_EQ(ask("getComputedStyle(document.querySelector('.chart .g0')).opacity"), "0.18");
+}
+
+TEST_F(HeapTimelineInBrowser, InTheDarkTheTextIsLight) {
+  ASSERT_TRUE(browser_->prefer_dark(true).has_value());
+  show();
+  EXPECT_EQ(ask("getComputedStyle(document.querySelector('.title')).fill"), "rgb(230, 233, 237)");
+  EXPECT_EQ(ask("getComputedStyle(document.querySelector('.bg')).fill"), "rgb(21, 24, 28)");
+}
+
+}  // namespace
+}  // namespace fathom::browser
