@@ -8,6 +8,7 @@
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "format/folded/folded.h"
+#include "format/massif/massif_writer.h"
 #include "report/call_tree.h"
 #include "report/words.h"
 
@@ -39,6 +40,18 @@ Result<std::string> export_folded(const ExportInput& input) {
   return format::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
 }
 
+Result<std::string> export_massif(const ExportInput& input) {
+  const Result<format::MassifFile> file = format::make_massif(input.profile, input.tree.selection);
+  if (!file) return tl::unexpected(file.error());
+  return format::massif_text(*file);
+}
+
+Result<std::string> export_ms_print(const ExportInput& input) {
+  const Result<format::MassifFile> file = format::make_massif(input.profile, input.tree.selection);
+  if (!file) return tl::unexpected(file.error());
+  return format::ms_print_text(*file);
+}
+
 // One row per format that can be written.
 struct ExportFormat {
   std::string_view name;
@@ -47,6 +60,8 @@ struct ExportFormat {
 };
 constexpr ExportFormat kFormats[] = {
     {"folded", ".folded", export_folded},
+    {"massif", "massif.out", export_massif},
+    {"ms_print", ".ms_print", export_ms_print},
 };
 
 Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
@@ -87,7 +102,8 @@ Run add_export(CLI::App& app) {
                  "recording, folded stacks or perf script text; - for standard input")
       ->required()
       ->type_name("FILE");
-  app.add_option("--to,--format", arguments->format, "folded (default: by the ending of -o)")
+  app.add_option("--to,--format", arguments->format,
+                 "folded, massif, ms_print (default: by the ending of -o)")
       ->type_name("FORMAT");
   app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
   add_selection_options(app, arguments->selection);

@@ -29,7 +29,7 @@ constexpr double kLeft = 66, kRight = 16;  // of the chart: numbers, and half of
 constexpr double kTop = 74;
 constexpr double kLineHeight = 18;
 constexpr double kTextColumn = 6.3;  // mean width of a character of 12 px text
-constexpr double kLabelColumn = 6.6;
+constexpr double kLabelColumn = 7.4;  // of bold text
 
 // Hues that people with any kind of colour blindness tell apart (Okabe and Ito, 2008), in an order in which
 // neighbours differ in brightness, too.

@@ -1,0 +1,38 @@
+// The tree of one moment in massif.out: who asked for the bytes, and who called them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "format/massif/massif_writer.h"
+#include "profile/profile.h"
+#include "report/heap.h"
+
+namespace fathom::format {
+
+class MassifTree {
+ public:
+  // Both outlive it.
+  MassifTree(const profile::Profile& profile, const MassifOptions& options)
+      : profile_(profile), options_(options), leaves_(profile) {}
+
+  // Lines of the tree of these bytes, by site. `total`: their sum, which is the first line's number.
+  std::string text(const std::vector<double>& bytes_of_site, double total);
+
+ private:
+  struct Node {
+    std::uint32_t frame = 0, line = 0;
+    double bytes = 0;
+    std::vector<std::uint32_t> children;
+  };
+  void write(const std::vector<Node>& nodes, std::uint32_t node, std::size_t depth, double least,
+             std::string& out) const;
+  std::string label(const Node& node) const;
+
+  const profile::Profile& profile_;
+  const MassifOptions& options_;
+  report::HeapLeaves leaves_;
+};
+
+}  // namespace fathom::format
