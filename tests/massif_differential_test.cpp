@@ -1,6 +1,7 @@
 // The same program under valgrind's massif and under us: what was live when most was, the marked peak and who
 // had asked for it; and ms_print reads what we write. Differences that remain are those of the definitions:
-// massif sees what the loader's own early calls ask for, too, and names places without what was inlined.
+// massif also sees what libraries ask for before the program's entry (72,704 bytes of libstdc++), and keeps a
+// block whose realloc failed.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -61,18 +62,19 @@ TEST_F(MassifDifferential, PeakAndItsPlacesAreThoseOfMassif) {
   const std::string theirs = folder_ / "theirs", ours = folder_ / "ours.massif.out";
   // Without --peak-inaccuracy a peak of theirs may be 1 % too small by itself.
   const Outcome valgrind = Running({"valgrind", "--tool=massif", "--peak-inaccuracy=0.0",
-                                    "--massif-out-file=" + theirs, KNOWN_HEAP, "200", "1"})
+                                    "--massif-out-file=" + theirs, HEAP_PATTERNS, "peak", "2"})
                                .wait(std::chrono::seconds(60));
   ASSERT_TRUE(valgrind.ok()) << valgrind.describe();
 
   const std::string recording = folder_ / "x.fathom";
-  const Outcome recorded = fathom({"record", "--heap=exact", "-o", recording, "--", KNOWN_HEAP, "200", "1"});
+  const Outcome recorded =
+      fathom({"record", "--heap=exact", "-o", recording, "--", HEAP_PATTERNS, "peak", "2"});
   ASSERT_TRUE(recorded.ok()) << recorded.describe();
   const Outcome exported = fathom({"export", recording, "--to", "massif", "-o", ours});
   ASSERT_TRUE(exported.ok()) << exported.describe();
 
   const Massif massif = read_massif(theirs), fathom = read_massif(ours);
-  EXPECT_GT(massif.peak_bytes, 10'000);
+  EXPECT_GT(massif.peak_bytes, 10e6);
   EXPECT_NEAR(fathom.peak_bytes, massif.peak_bytes, 0.01 * massif.peak_bytes);
   EXPECT_LE(fathom.snapshots, 100u);
   EXPECT_GE(fathom.trees, 1u);
@@ -85,7 +87,7 @@ TEST_F(MassifDifferential, PeakAndItsPlacesAreThoseOfMassif) {
     EXPECT_NEAR(found->second, bytes, 0.01 * bytes) << function;
     ++compared;
   }
-  EXPECT_GE(compared, 1u);
+  EXPECT_EQ(compared, 2u);  // the spike, and what it stands on
 }
 
 TEST_F(MassifDifferential, MsPrintPrintsWhatWeWrite) {

@@ -28,7 +28,7 @@ constexpr double kPad = 12;
 constexpr double kLeft = 66, kRight = 16;  // of the chart: numbers, and half of the last time
 constexpr double kTop = 74;
 constexpr double kLineHeight = 18;
-constexpr double kTextColumn = 6.3;  // mean width of a character of 12 px text
+constexpr double kTextColumn = 6.3;   // mean width of a character of 12 px text
 constexpr double kLabelColumn = 7.4;  // of bold text
 
 // Hues that people with any kind of colour blindness tell apart (Okabe and Ito, 2008), in an order in which
@@ -312,7 +312,8 @@ class Picture {
     };
     for (const std::string& note : timeline_.notes)
       if (clean_text(note) != subtitle_) add(note);
-    add("Where moments share a pixel the largest of them is drawn: nothing was live above it.");
+    add(std::string("Where moments share a pixel the largest of them is drawn") +
+        (timeline_.is_bound() ? ": nothing was live above it." : "."));
     for (const TimelineLine& line : timeline_.lines)
       if (is_beyond(timeline_, line))
         add(fmt::format("Not drawn, as it is far beyond what was traced: {}, up to {}.", line.label,

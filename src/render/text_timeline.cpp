@@ -247,7 +247,8 @@ std::string heap_timeline_text(const HeapTimeline& timeline, const TextOptions& 
   out += lines_table(timeline, options);
   out += "\n";
   for (const std::string& note : timeline.notes) out += fill("", note, options.width, 2);
-  std::string how = "Each column shows the most of its time: nothing was live above it.";
+  std::string how = timeline.is_bound() ? "Each column shows the most of its time: nothing was live above it."
+                                        : "Each column shows the most that is known of its time.";
   if (const TimelineLine* resident = timeline.line(kResident);
       resident != nullptr && is_beyond(timeline, *resident))
     how += fmt::format(" Resident memory, up to {}, is far beyond the chart and left out.",

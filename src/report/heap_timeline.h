@@ -89,6 +89,8 @@ struct HeapTimeline {
   std::vector<std::string> notes;  // sentences: what the peak is, and what is not in the picture
 
   double most() const;  // of the total; the peak
+  // Whether nothing was live above the points, whatever happened between them.
+  bool is_bound() const { return !sampled && !peak.to_slice_end && peak.over == 0; }
   // The line of that name, nullptr if there is none.
   const TimelineLine* line(std::string_view series) const;
 };

@@ -126,6 +126,8 @@ TEST(HeapTimeline, OfOneThreadHoldsToTheEndsOfSlicesAndToThePeakOfAll) {
   expect_adds_up(timeline);
   EXPECT_EQ(timeline.peak.bytes, 6'000'000);
   EXPECT_TRUE(timeline.peak.to_slice_end);
+  EXPECT_FALSE(timeline.is_bound());
+  EXPECT_TRUE(timeline_of(small_heap().profile).is_bound());
   EXPECT_THAT(timeline.notes[0], HasSubstr("to the end of a slice"));
   EXPECT_TRUE(timeline_of(small_heap().profile, {.selection = {.pid = 11}}).points.empty());
 }
