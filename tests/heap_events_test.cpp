@@ -131,6 +131,7 @@ TEST_F(HeapEvents, OptionsOfTheCommandLineReachEveryCommand) {
             std::string::npos);
   EXPECT_THAT(run({"flamegraph", recording_, "--metric", "heap-live", "-o", "-"}), HasSubstr("site_leaked"));
   EXPECT_THAT(run({"report", recording_, "--blocks"}), HasSubstr("site_leaked"));
+  EXPECT_THAT(run({"leaks", recording_, "--no-fail"}), HasSubstr("site_leaked"));
 
   const Outcome odd = fathom({"report", recording_, "--size", "many"});
   EXPECT_FALSE(odd.ok());

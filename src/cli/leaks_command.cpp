@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "base/files.h"
+#include "cli/block_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
@@ -13,6 +14,7 @@ namespace fathom::cli {
 namespace {
 
 struct LeaksArguments {
+  BlockOptions blocks;
   std::string file;
   std::vector<std::string> suppressions;
   report::LeakOptions leaks;
@@ -42,7 +44,9 @@ Result<int> run_leaks(const LeaksArguments& arguments) {
   Result<std::vector<report::Suppression>> suppressions = read_suppressions(arguments);
   if (!suppressions) return tl::unexpected<Error>(suppressions.error());
   options.suppressions = std::move(*suppressions);
-  const Result<profile::Profile> profile = open_profile(arguments.file);
+  const Result<store::ReadOptions> reading = read_options_from(arguments.blocks);
+  if (!reading) return tl::unexpected<Error>(reading.error());
+  const Result<profile::Profile> profile = open_profile(arguments.file, *reading);
   if (!profile) return tl::unexpected<Error>(profile.error());
   const Result<report::LeakReport> leaks = report::find_leaks(*profile, options);
   if (!leaks) return within(arguments.file, leaks.error());
@@ -91,6 +95,7 @@ Run add_leaks(CLI::App& app) {
   app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
   app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");
+  add_block_options(app, arguments->blocks);
   app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
   app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
   app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
