@@ -21,14 +21,15 @@ double seconds_into(const Profile& profile, std::uint64_t time_ns) {
   return (static_cast<double>(time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
 }
 
-void add(HeapSum& sum, const HeapSum& more) {
-  sum.blocks += more.blocks;
-  sum.bytes += more.bytes;
+void add(HeapSum& sum, const HeapSum& more, double part = 1) {
+  sum.blocks += part * more.blocks;
+  sum.bytes += part * more.bytes;
 }
 
-// The slices of one process and the cell of each.
+// The slices of one process and the cells of each, by HeapSliceId. Longer slices than those of the clock are
+// spread over theirs, as it is not known when in that time something happened.
 struct Clock {
-  std::vector<std::size_t> cells;  // by HeapSliceId; kNoCell outside of the window or of another process
+  std::vector<std::size_t> first, last;  // kNoCell outside of the window or of another process
 };
 
 class Histories {
@@ -52,7 +53,7 @@ class Histories {
     return filter_.takes_time(slice.start_ns + (slice.end_ns - slice.start_ns) / 2);
   }
 
-  // The heap of the process with most slices is the clock; slices of its other heaps go where they end.
+  // The heap of the process with most slices is the clock.
   Clock make_clock(HeapHistory& history) {
     std::vector<std::size_t> counts(heap_.heaps.size());
     std::vector<char> inside(heap_.slices.size());
@@ -70,7 +71,8 @@ class Histories {
       if (ends.empty() || heap_.slices[i].start_ns < start_ns) start_ns = heap_.slices[i].start_ns;
       ends.push_back(heap_.slices[i].end_ns);
     }
-    Clock clock{std::vector<std::size_t>(heap_.slices.size(), kNoCell)};
+    Clock clock{std::vector<std::size_t>(heap_.slices.size(), kNoCell),
+                std::vector<std::size_t>(heap_.slices.size(), kNoCell)};
     if (ends.empty()) return clock;
     std::sort(ends.begin(), ends.end());  // damaged files
     if (ends.size() > kMostCells) {
@@ -83,8 +85,10 @@ class Histories {
     }
     for (std::size_t i = 0; i < inside.size(); ++i) {
       if (inside[i] == 0) continue;
-      const auto cell = std::lower_bound(ends.begin(), ends.end(), heap_.slices[i].end_ns);
-      clock.cells[i] = std::min(ends.size() - 1, static_cast<std::size_t>(cell - ends.begin()));
+      const auto last = std::lower_bound(ends.begin(), ends.end(), heap_.slices[i].end_ns);
+      const auto first = std::upper_bound(ends.begin(), ends.end(), heap_.slices[i].start_ns);
+      clock.last[i] = std::min(ends.size() - 1, static_cast<std::size_t>(last - ends.begin()));
+      clock.first[i] = std::min(clock.last[i], static_cast<std::size_t>(first - ends.begin()));
     }
     history.start_s = seconds_into(profile_, start_ns);
     for (const std::uint64_t end : ends) history.ends_s.push_back(seconds_into(profile_, end));
@@ -133,10 +137,12 @@ class Histories {
     history.stack_count = stacks.tracks.size();
     history.site_growth.resize(heap_.sites.size());
     std::vector<double> shut_down(heap_.sites.size());
-    for (const HeapRow& row : heap_.rows)
-      if (const std::size_t cell = clock.cells[row.slice.value]; cell != kNoCell)
-        (cell >= history.end_of_work ? shut_down : history.site_growth)[row.site.value] +=
+    for (const HeapRow& row : heap_.rows) {
+      const std::size_t last = clock.last[row.slice.value];
+      if (last != kNoCell)
+        (last >= history.end_of_work ? shut_down : history.site_growth)[row.site.value] +=
             row.allocated.bytes - row.freed.bytes;
+    }
     choose(functions, history.site_growth, shut_down, true);
     choose(stacks, history.site_growth, shut_down, false);
     whole.chosen.assign(1, 1);
@@ -183,14 +189,19 @@ class Histories {
     for (std::size_t i = 0; i < groups.tracks.size(); ++i)
       if (groups.chosen[i] != 0) groups.tracks[i].cells.resize(cells);
     for (const HeapRow& row : heap_.rows) {
-      const std::size_t cell = clock.cells[row.slice.value], track = groups.of_site[row.site.value];
-      if (cell == kNoCell || track == SIZE_MAX || groups.chosen[track] == 0) continue;
-      HeapCell& to = groups.tracks[track].cells[cell];
-      add(to.allocated, row.allocated);
-      add(to.freed, row.freed);
-      to.change_variance +=
+      const std::size_t last = clock.last[row.slice.value], track = groups.of_site[row.site.value];
+      if (last == kNoCell || track == SIZE_MAX || groups.chosen[track] == 0) continue;
+      const std::size_t first = clock.first[row.slice.value];
+      const double part = 1 / static_cast<double>(last - first + 1);
+      const double change =
           std::max(0.0, row.allocated_variance.bytes + row.freed_variance.bytes - 2 * row.churn_variance);
-      to.live_variance += row.allocated_variance.bytes - row.freed_variance.bytes;
+      for (std::size_t cell = first; cell <= last; ++cell) {
+        HeapCell& to = groups.tracks[track].cells[cell];
+        add(to.allocated, row.allocated, part);
+        add(to.freed, row.freed, part);
+        to.change_variance += part * change;
+        to.live_variance += part * (row.allocated_variance.bytes - row.freed_variance.bytes);
+      }
     }
   }
 
