@@ -8,7 +8,6 @@
 #include <string>
 
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "render/heap_timeline_svg.h"
@@ -39,7 +38,7 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (output == "-" && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal",
                 "-o FILE.svg, or fathom report FILE --timeline for a chart in the terminal");
-  const Result<profile::Profile> profile = open_profile(arguments.file);
+  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
