@@ -178,11 +178,10 @@ class Timeline {
   }
 
   void read_lines() {
-    static constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kLines = {
+    static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kLines = {
         {{"memory.rss_anon", "resident, anonymous"},
          {"memory.rss_file", "resident, of files"},
          {"memory.rss_shmem", "resident, shared"},
-         {"memory.stacks", "stacks of threads"},
          {"memory.swap", "swapped out"},
          {"memory.page_tables", "page tables"}}};
     for (const auto& [name, label] : kLines) {
