@@ -347,9 +347,9 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       break;
     }
     case TrendShape::kTooShort:
-      verdict.sentence = fmt::format("{} in {} are too short to say whether the heap grows.",
-                                     seconds(history.work_seconds()),
-                                     counted(history.end_of_work, "slice of time", "slices of time"));
+      verdict.sentence =
+          fmt::format("{} in {} are too short to say whether the heap grows.", seconds(history.seconds()),
+                      counted(history.ends_s.size(), "slice of time", "slices of time"));
       verdict.advice = for_longer(judge, longer);
       number(verdict, "needed_s", longer);
       break;

@@ -62,7 +62,7 @@ void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const auto& heaps = judge.profile.heap.heaps;
   const auto largest = std::max_element(
       heaps.begin(), heaps.end(), [](const Heap& a, const Heap& b) { return a.peak_bytes < b.peak_bytes; });
-  if (largest->process != history.process) return;
+  if (largest->process != history.process || history.end_of_work == 0) return;
   const HeapSums::Peak& peak = judge.sums.peak();
   const double level = judge.usual_level(history.whole), height = peak.total.bytes.value;
   const double at_s =

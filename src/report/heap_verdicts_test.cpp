@@ -330,6 +330,19 @@ TEST(HeapVerdicts, ShortRecordingsSaySo) {
   EXPECT_THAT(verdicts[0].advice, HasSubstr("-d 30"));
 }
 
+TEST(HeapVerdicts, AProgramOfOneSliceHasNoUsualLevel) {
+  Server server;
+  server.second();
+  server.row(server.function("load"), {10, 1e6});
+  server.peak(0.9, {{{1}, {10, 1e6}}});
+  server.end_program();
+  const auto verdicts = server.verdicts();
+  ASSERT_FALSE(verdicts.empty());
+  EXPECT_THAT(verdicts[0].sentence, HasSubstr("1.00 s in 1 slice of time are too short"));
+  EXPECT_THAT(verdicts[0].advice, HasSubstr("give the program work for at least 30 s"));
+  EXPECT_FALSE(find(verdicts, HeapVerdictKind::kPeak));
+}
+
 TEST(HeapVerdicts, FewJumpsAreSteps) {
   Server server;
   const auto table = server.function("rehash");
