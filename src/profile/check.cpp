@@ -32,6 +32,8 @@ bool known(WaitState state) {
 bool sound(double value) {
   return value >= 0 && value <= 1e60;  // false for NaN
 }
+// Sums over all rows of a file stay below 2^64.
+constexpr std::uint64_t kMostMemory = std::uint64_t{1} << 48;
 bool sound(const HeapSum& sum) {
   return sound(sum.blocks) && sound(sum.bytes);
 }
@@ -211,6 +213,24 @@ Result<> check_heap(const Profile& profile) {
   return {};
 }
 
+Result<> check_memory(const Profile& profile) {
+  for (std::size_t i = 0; i < profile.memory_ranges.size(); ++i) {
+    const MemoryRange& row = profile.memory_ranges[i];
+    if (row.process.value >= profile.processes.size()) return bad("memory range", i, "no such process");
+    if (row.kind > MemoryKind::kNotSplit) return bad("memory range", i, "unknown kind");
+    if (row.name.value >= profile.strings.size()) return bad("memory range", i, "no such string");
+    if (row.allocator.value >= profile.heap.allocators.size())
+      return bad("memory range", i, "no such allocator");
+    for (const std::uint64_t bytes : {row.virtual_bytes, row.rss_bytes, row.swap_bytes, row.huge_bytes})
+      if (bytes > kMostMemory) return bad("memory range", i, "more bytes than there are addresses");
+    if (row.anonymous_bytes > row.rss_bytes) return bad("memory range", i, "a part that exceeds the whole");
+    for (const double value :
+         {row.live_blocks, row.live_bytes, row.live_resident_bytes, row.live_resident_variance})
+      if (!sound(value)) return bad("memory range", i, "a sum that is no number");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<> check(const Profile& profile) {
@@ -227,6 +247,7 @@ Result<> check(const Profile& profile) {
   }
   if (auto waits = check_waits(profile); !waits) return waits;
   if (auto heap = check_heap(profile); !heap) return heap;
+  if (auto memory = check_memory(profile); !memory) return memory;
   for (std::size_t i = 0; i < profile.series.size(); ++i) {
     const Series& row = profile.series[i];
     if (row.name.value >= profile.strings.size() || row.unit.value >= profile.strings.size())

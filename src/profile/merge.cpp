@@ -27,6 +27,7 @@ class Merger {
     }
     merge_waits();
     merge_heap();
+    merge_memory();
     merge_series();
     merge_quality();
   }
@@ -208,12 +209,12 @@ class Merger {
     HeapTables& into = into_.heap;
     const HeapTables& from = from_.heap;
     const std::vector<HeapId> heaps = merge_heaps();
-    const auto allocators = join<HeapAllocatorId>(into.allocators, from.allocators, [&](HeapAllocator& row) {
+    allocators_ = join<HeapAllocatorId>(into.allocators, from.allocators, [&](HeapAllocator& row) {
       row.label = string(row.label);
       row.module = modules_[row.module.value];
     });
     join<Id<struct HookTag>>(into.hooks, from.hooks, [&](HeapHook& row) {
-      row.allocator = allocators[row.allocator.value];
+      row.allocator = allocators_[row.allocator.value];
       row.function = string(row.function);
       row.note = string(row.note);
     });
@@ -222,7 +223,7 @@ class Merger {
     const auto sites = join<HeapSiteId>(into.sites, from.sites, [&](HeapSite& row) {
       row.heap = heaps[row.heap.value];
       row.stack = stacks_[row.stack.value];
-      row.allocator = allocators[row.allocator.value];
+      row.allocator = allocators_[row.allocator.value];
       if (row.thread != kNoThread) row.thread = threads_[row.thread.value];
     });
     for (HeapRow row : from.rows) {
@@ -250,6 +251,15 @@ class Merger {
     for (HeapUse row : from.uses) {
       row.site = sites[row.site.value];
       if (used.count(row.site) == 0) into.uses.push_back(row);
+    }
+  }
+
+  void merge_memory() {
+    for (MemoryRange row : from_.memory_ranges) {
+      row.process = processes_[row.process.value];
+      row.name = string(row.name);
+      row.allocator = allocators_[row.allocator.value];
+      into_.memory_ranges.push_back(row);
     }
   }
 
@@ -318,6 +328,7 @@ class Merger {
   std::vector<StackId> stacks_;
   std::vector<ProcessId> processes_;
   std::vector<ThreadId> threads_;
+  std::vector<HeapAllocatorId> allocators_;
 };
 
 }  // namespace

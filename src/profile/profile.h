@@ -13,6 +13,7 @@
 //   objects, waits   what threads waited for, and each wait
 //   faults    pages that were touched and not there
 //   heap      what was allocated and freed where and when: heap.h
+//   memory_ranges   what the memory of processes was made of at some moments: memory.h
 //   series    numbers over time
 //   quality   what is known about the truth of all this
 #pragma once
@@ -32,6 +33,7 @@
 #include "base/result.h"
 #include "profile/heap.h"
 #include "profile/ids.h"
+#include "profile/memory.h"
 
 namespace fathom::profile {
 
@@ -344,6 +346,7 @@ struct Profile {
   std::vector<Wait> waits;
   std::vector<Fault> faults;
   HeapTables heap;
+  std::vector<MemoryRange> memory_ranges;  // a recorder clears them once they are written, like samples
   std::vector<Series> series;
   Quality quality;
 

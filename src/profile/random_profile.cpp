@@ -51,6 +51,7 @@ class Generator {
     make_meta();
     if (!options_.only_text) make_waits();
     if (!options_.only_text) make_heap();
+    if (!options_.only_text) make_memory();
     if (!profile_.waits.empty()) make_faults();
     return std::move(profile_);
   }
@@ -245,6 +246,35 @@ class Generator {
     for (std::uint64_t* number : {&quality.unwalked_waits, &quality.unwalked_ns, &quality.lost_waits,
                                   &quality.switches, &quality.switch_ns})
       if (random_.one_in(2)) *number = random_.number(40);
+  }
+
+  void make_memory() {
+    const std::size_t count = random_.one_in(3) ? 0 : random_.below(40);
+    std::uint64_t time = start_ns_;
+    for (std::size_t i = 0; i < count; ++i) {
+      MemoryRange row;
+      if (random_.one_in(8)) time += random_.number(40);
+      row.time_ns = time;
+      row.process = {random_.row(profile_.processes.size())};
+      row.kind = random_.of(MemoryKind::kNotSplit);
+      row.name = builder_.string(text());
+      row.allocator = {random_.row(profile_.heap.allocators.size())};
+      row.ranges = random_.number(10);
+      row.virtual_bytes = random_.number(47);
+      row.rss_bytes = random_.number(40);
+      row.anonymous_bytes = random_.one_in(3) ? 0 : random_.below(row.rss_bytes + 1);
+      row.swap_bytes = random_.one_in(4) ? random_.number(40) : 0;
+      row.huge_bytes = random_.one_in(4) ? random_.number(40) : 0;
+      if (row.kind == MemoryKind::kAllocator) {
+        row.live_blocks = static_cast<double>(random_.number(30));
+        row.live_bytes = static_cast<double>(random_.number(40)) + 0.25;
+        row.live_resident_bytes = static_cast<double>(random_.number(40));
+        row.live_resident_variance = random_.one_in(2) ? 0.5 : 0;
+        row.live_is_bound = random_.one_in(2);
+        row.shared_out = random_.one_in(4);
+      }
+      profile_.memory_ranges.push_back(row);
+    }
   }
 
   void make_faults() {

@@ -49,6 +49,7 @@ inline constexpr std::uint32_t kWaits = block_type("WAIT");   // since 1.1
 inline constexpr std::uint32_t kHeap = block_type("HEAP");    // since 1.3
 inline constexpr std::uint32_t kFaults = block_type("FALT");  // since 1.4
 inline constexpr std::uint32_t kLives = block_type("HBLK");   // since 1.5: of blocks of the heap
+inline constexpr std::uint32_t kMemory = block_type("MEMR");  // since 1.5
 inline constexpr std::uint32_t kPoints = block_type("PNTS");  // of series
 inline constexpr std::uint32_t kIndex = block_type("INDX");
 inline constexpr std::uint32_t kEnd = block_type("END.");

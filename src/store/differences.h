@@ -2,6 +2,8 @@
 // reader make alike, and most of these are 0.
 #pragma once
 
+#include <bit>
+#include <cmath>
 #include <cstdint>
 #include <unordered_map>
 
@@ -9,6 +11,17 @@
 #include "store/payload.h"
 
 namespace fathom::store {
+
+// A sum is not negative, so its sign bit can say whether it is stored as a whole number or as its bits.
+inline std::uint64_t sum_code(double value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  if (value <= kExact && value == std::trunc(value) && !std::signbit(value))
+    return static_cast<std::uint64_t>(value) << 1;
+  return std::bit_cast<std::uint64_t>(value) << 1 | 1;
+}
+inline double sum_value(std::uint64_t code) {
+  return (code & 1) == 0 ? static_cast<double>(code >> 1) : std::bit_cast<double>(code >> 1);
+}
 
 // The next number is written as its difference to the previous one.
 class Differences {

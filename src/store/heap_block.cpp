@@ -4,8 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 
 #include "store/column.h"
 #include "store/differences.h"
@@ -31,17 +29,6 @@ enum Section : unsigned {
 
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
 constexpr std::size_t kSectionRows = kMaxRows / 4;  // of 150 bytes at most
-
-// A sum is not negative, so its sign bit can say whether it is stored as a whole number or as its bits.
-std::uint64_t sum_code(double value) {
-  constexpr double kExact = 9007199254740992;  // 2^53
-  if (value <= kExact && value == std::trunc(value) && !std::signbit(value))
-    return static_cast<std::uint64_t>(value) << 1;
-  return std::bit_cast<std::uint64_t>(value) << 1 | 1;
-}
-double sum_value(std::uint64_t code) {
-  return (code & 1) == 0 ? static_cast<double>(code >> 1) : std::bit_cast<double>(code >> 1);
-}
 
 // The fields of a heap, in their order in the file. New ones are only ever added at the end.
 constexpr std::uint64_t Heap::*kHeapNumbers[] = {

@@ -146,6 +146,11 @@ Bytes encode_faults(std::span<const profile::Fault> faults);  // at most kMaxRow
 // Those in the window of `loading` are kept.
 Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading);
 
+// --- what memory was made of ---
+Bytes encode_memory(std::span<const profile::MemoryRange> ranges);  // at most kMaxRows
+// All of them, whatever the window: the composition at its end may be older than its start.
+Result<> decode_memory(Cursor in, std::uint32_t rows, Loading& loading);
+
 // --- points of series ---
 // Of all series from `from` on (series and point), as many as fit into one block; `from` moves on.
 struct PointPosition {

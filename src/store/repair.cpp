@@ -133,6 +133,12 @@ void repair(Profile& profile) {
   for (Wait& row : profile.waits) mend(row.object, profile.objects);
   repair_heap(profile);
   for (Fault& row : profile.faults) mend(row.object, profile.objects);
+  std::erase_if(profile.memory_ranges,
+                [&](const MemoryRange& row) { return row.process.value >= profile.processes.size(); });
+  for (MemoryRange& row : profile.memory_ranges) {
+    mend(row.name, profile.strings);
+    mend(row.allocator, profile.heap.allocators);
+  }
   for (Series& row : profile.series) {
     mend(row.name, profile.strings);
     mend(row.unit, profile.strings);

@@ -77,6 +77,7 @@ class Slices {
     add_faults(last);
     add_points(last);
     add_heap(last);
+    add_memory(last);
     now_.meta = whole_.meta;
     now_.quality = whole_.quality;
     if (!last) {
@@ -216,6 +217,16 @@ class Slices {
     }
   }
 
+  void add_memory(bool last) {
+    now_.memory_ranges.clear();
+    for (; memory_range_ < whole_.memory_ranges.size() && (last || random_() % 20 != 0); ++memory_range_) {
+      now_.memory_ranges.push_back(whole_.memory_ranges[memory_range_]);
+      if (check(now_)) continue;
+      now_.memory_ranges.pop_back();
+      break;
+    }
+  }
+
   void add_points(bool last) {
     for (std::size_t i = now_.series.size(); i < series_; ++i) now_.series.push_back(whole_.series[i]);
     points_.resize(series_);
@@ -234,7 +245,7 @@ class Slices {
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
               processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
-  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, heap_row_ = 0;
+  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, heap_row_ = 0, memory_range_ = 0;
   std::vector<std::size_t> points_;  // per series
 };
 

@@ -12,6 +12,7 @@
 namespace fathom::store {
 
 using profile::Fault;
+using profile::MemoryRange;
 using profile::Profile;
 using profile::Sample;
 using profile::Wait;
@@ -43,6 +44,10 @@ Result<> check_rows(const Profile& profile) {
     if (fault.thread.value >= threads || fault.stack.value >= stacks || fault.weight == 0 ||
         fault.object.value >= profile.objects.size())
       return fail(ErrorKind::kMalformed, "a fault of a thread, stack or object that is not there");
+  for (const MemoryRange& range : profile.memory_ranges)
+    if (range.process.value >= profile.processes.size() || range.name.value >= profile.strings.size() ||
+        range.allocator.value >= profile.heap.allocators.size())
+      return fail(ErrorKind::kMalformed, "memory of a process, name or allocator that is not there");
   return {};
 }
 
@@ -124,6 +129,11 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());
     put_block(kFaults, encode_faults(part), {part.size(), 0, 0});
+  }
+  for (std::span<const MemoryRange> left(profile.memory_ranges); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kMemory, encode_memory(part), {part.size(), 0, 0});
   }
   PointPosition position;
   while (position.series < profile.series.size())
