@@ -155,6 +155,13 @@ class Collector {
   void for_each_live(const Visit& visit) const {
     live_.for_each(visit);
   }
+  // The same in LiveSet::kShards parts, so that events can be taken in between, and with what each block
+  // stands for: (block, size, Weight).
+  template <class Visit>
+  void for_each_live_of(std::size_t part, const Visit& visit) const {
+    live_.for_each_of(
+        part, [&](std::uint64_t block, const LiveBlock& live) { visit(block, live.size, weight_of(live)); });
+  }
 
  private:
   // An event that waits for its place in the cache.

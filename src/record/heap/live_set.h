@@ -70,12 +70,17 @@ class LiveSet {
   std::uint64_t size() const { return size_; }
   std::uint64_t memory_bytes() const;
 
-  // visit(block, LiveBlock) for all, in no order.
+  // visit(block, LiveBlock) for those of one shard, in no order.
+  static constexpr std::size_t kShards = 16;
+  template <class Visit>
+  void for_each_of(std::size_t shard, const Visit& visit) const {
+    for (const Entry& entry : shards_[shard].entries)
+      if (entry.block != 0) visit(entry.block, live(entry));
+  }
+  // The same for all.
   template <class Visit>
   void for_each(const Visit& visit) const {
-    for (const Shard& shard : shards_)
-      for (const Entry& entry : shard.entries)
-        if (entry.block != 0) visit(entry.block, live(entry));
+    for (std::size_t shard = 0; shard < kShards; ++shard) for_each_of(shard, visit);
   }
 
  private:
@@ -109,7 +114,7 @@ class LiveSet {
   }
   void grow(Shard& shard);
 
-  std::array<Shard, 16> shards_;
+  std::array<Shard, kShards> shards_;
   std::unordered_map<std::uint64_t, std::uint64_t> huge_;  // sizes of 4 TiB and more, by block
   std::uint64_t key_, multiplier_;
   std::uint64_t size_ = 0;

@@ -31,6 +31,11 @@ class MappingBook {
   // of their own, but they replace what was there.
   void on(const MemoryCall& call, std::vector<Change>& out);
 
+  // visit(start, end) for each range that was taken and not given back, in ascending order.
+  template <class Visit>
+  void for_each_piece(const Visit& visit) const {
+    for (const auto& [start, piece] : pieces_) visit(start, piece.end);
+  }
   std::size_t pieces() const { return pieces_.size(); }
 
  private:

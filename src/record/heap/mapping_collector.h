@@ -24,6 +24,7 @@ class MappingCollector {
   // As Collector::slice(): the slice that lasts until `now_ns`, if it is long enough or the last one.
   std::optional<Slice> slice(std::uint64_t now_ns, bool last = false);
   Summary summary() const;
+  const MappingBook& book() const { return book_; }
   const Sum& live() const { return sites_.live(); }
 
  private:
