@@ -44,6 +44,12 @@ void HeapRecordings::refresh() {
   }
 }
 
+HeapTracing* HeapRecordings::find(std::int32_t pid) {
+  for (const auto& heap : heaps_)
+    if (heap->pid() == pid && !heap->ended()) return heap.get();
+  return nullptr;
+}
+
 void HeapRecordings::take(std::span<const EventSink::MemoryCall> calls) {
   for (const auto& heap : heaps_) heap->take(calls);
 }

@@ -25,6 +25,8 @@ class HeapRecordings {
   void publish();
   void end();
 
+  // Of this process, while it is traced; else null.
+  HeapTracing* find(std::int32_t pid);
   // Notes, and for how long the targets were stopped.
   void account(profile::Quality& quality);
   RecordOutcome::HeapOutcome outcome() const;

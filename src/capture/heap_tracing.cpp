@@ -334,9 +334,18 @@ void HeapTracing::write_live_blocks() {
 
 void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
   if (ended_ || !mapped_) return;
+  for (const EventSink::MemoryCall& call : calls) mapped_->take(call, own_mappings());
+}
+
+std::span<const tracer_own_mapping> HeapTracing::own_mappings() {
   const tracer_shared& shared = tracer_->shared();
-  const std::span own(shared.own, std::min<std::size_t>(shared.own_count, TRACER_OWN_MAPPINGS));
-  for (const EventSink::MemoryCall& call : calls) mapped_->take(call, own);
+  return {shared.own, std::min<std::size_t>(shared.own_count, TRACER_OWN_MAPPINGS)};
+}
+
+profile::HeapAllocatorId HeapTracing::libc_allocator() const {
+  for (std::size_t i = 0; i < allocator_rows_.size(); ++i)
+    if (target_.allocators[i].kind == allocators::Kind::kLibc) return allocator_rows_[i];
+  return {};
 }
 
 void HeapTracing::publish() {

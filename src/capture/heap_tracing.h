@@ -65,6 +65,24 @@ class HeapTracing {
   void publish();
   // Takes the tracer out and fills in what is left.
   void end();
+  // visit(address, size, allocator, Weight): the blocks that are live and known now. In parts, so that the
+  // rings are not left alone for long: blocks that come and go meanwhile may be in it or not.
+  template <class Visit>
+  void for_each_live(const Visit& visit) {
+    for (std::size_t part = 0; part < record::heap::LiveSet::kShards; ++part) {
+      const std::lock_guard guard(lock_);
+      collector_->for_each_live_of(
+          part, [&](std::uint64_t block, std::uint64_t size, const record::heap::Weight& weight) {
+            visit(std::uint64_t{TRACER_BLOCK_ADDRESS(block)}, size, allocator_row(block), weight);
+          });
+    }
+  }
+  // What the program mapped by itself, if memory calls are told; else null.
+  const MappedMemory* mapped() const { return mapped_ ? &*mapped_ : nullptr; }
+  // The tracer's own memory in the process.
+  std::span<const tracer_own_mapping> own_mappings();
+  // The row of the C library's allocator; row 0 if it is not traced.
+  profile::HeapAllocatorId libc_allocator() const;
   // What the user should know, each once: allocators that are not traced, and why.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
   const inject::Stops& stops() const { return stops_; }
@@ -76,6 +94,10 @@ class HeapTracing {
   Result<> hook();
   void add_rows(const std::vector<inject::PlannedHook>& planned);
   void expect_tracer_code();
+  profile::HeapAllocatorId allocator_row(std::uint64_t block) const {
+    const std::uint32_t number = TRACER_BLOCK_ALLOCATOR(block);
+    return number < allocator_rows_.size() ? allocator_rows_[number] : profile::HeapAllocatorId{};
+  }
   void hook_new_modules();
   void collect();  // the thread
   struct Drained {

@@ -28,6 +28,11 @@ class MappedMemory {
   // In time order; those of other processes are passed over, and those in `own`: what the tracer mapped.
   void take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own);
   void write_slice(std::uint64_t now_ns, bool last);
+  // visit(start, end): what the program has mapped now.
+  template <class Visit>
+  void for_each_piece(const Visit& visit) const {
+    collector_.book().for_each_piece(visit);
+  }
   // Address space that allocators took for themselves, less what they gave back by calls that we saw.
   std::uint64_t allocators_bytes() const { return allocators_bytes_; }
 

@@ -24,6 +24,7 @@
 #include "capture/host_facts.h"
 #include "capture/launch.h"
 #include "capture/memory_series.h"
+#include "capture/memory_snapshots.h"
 #include "capture/module_catalog.h"
 #include "capture/process_table.h"
 #include "capture/source.h"
@@ -123,6 +124,7 @@ class Recording {
   Result<RecordOutcome> end();
   bool targets_ended();
   bool memory_reached() const;
+  HeapRecordings* heaps() { return heaps_ ? &*heaps_ : nullptr; }
   void on_signal(const signalfd_siginfo& info);
 
   StopSignals signals_;  // first: threads that are started later must not take the signals
@@ -138,6 +140,7 @@ class Recording {
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<CpuTimes> cpu_times_;
   std::unique_ptr<MemorySeries> memory_;
+  std::unique_ptr<MemorySnapshots> snapshots_;
   std::optional<HeapRecordings> heaps_;
   std::optional<LaunchedProcess> launched_;
   std::vector<std::int32_t> targets_;
@@ -176,6 +179,8 @@ Result<> Recording::find_targets() {
   sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_, *source_);
   cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
   memory_ = std::make_unique<MemorySeries>(profile_);
+  if (options_.memory || options_.heap != Heap::kNone)
+    snapshots_ = std::make_unique<MemorySnapshots>(profile_, builder_, *processes_);
   if (options_.heap != Heap::kNone)
     heaps_.emplace(options_,
                    HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }});
@@ -315,6 +320,11 @@ void Recording::account() {
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
   if (heaps_) heaps_->account(quality);
+  if (snapshots_) {
+    for (std::string& note : snapshots_->take_notes()) quality.notes.push_back(std::move(note));
+    if (std::string cost = snapshots_->cost(); !cost.empty())
+      profile_.meta.facts["memory_maps"] = std::move(cost);
+  }
   if (stacks_->stacks_refused() > 0 && !stack_table_noted_) {
     stack_table_noted_ = true;
     quality.notes.push_back(
@@ -355,6 +365,7 @@ Result<> Recording::save() {
   profile_.heap.rows.clear();
   profile_.heap.blocks.clear();
   profile_.faults.clear();
+  profile_.memory_ranges.clear();
   for (auto& series : profile_.series) series.points.clear();
   return {};
 }
@@ -382,6 +393,7 @@ Result<> Recording::loop(const Progress& progress) {
       memory_->sample(now, processes_->pids());
       next_memory = now + kMemoryEvery;
     }
+    if (snapshots_) snapshots_->sample(now, processes_->pids(), heaps());
     if (now >= next_save) {
       if (now - last_rescan_ns_ >= kSecond) {
         for (const std::int32_t pid : sink_->take_doubtful_processes()) {
@@ -410,6 +422,7 @@ Result<> Recording::loop(const Progress& progress) {
 
 Result<RecordOutcome> Recording::end() {
   cpu_times_->refresh();
+  if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids(), heaps());
   if (heaps_) heaps_->end();
   source_->stop();
   profile_.meta.end_ns = monotonic_ns();
