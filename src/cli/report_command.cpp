@@ -24,7 +24,7 @@ struct ReportArguments {
   std::string output;
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
-  bool timeline = false;
+  bool timeline = false, memory = false;
   std::string by;  // of the timeline
   bool show_idle = false, json = false, wide = false;
 };
@@ -76,6 +76,10 @@ Result<int> run_report(const ReportArguments& arguments) {
   if (!report->heap && arguments.heap) {
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
   }
+  if (!report->memory && arguments.memory) {
+    return fail(ErrorKind::kNotFound, arguments.file + ": what memory is made of was not recorded",
+                "fathom record, without --no-memory");
+  }
   std::string text;
   if (arguments.json) {
     text = report::to_json(*report, arguments.top.value_or(0));
@@ -91,6 +95,7 @@ Result<int> run_report(const ReportArguments& arguments) {
     style.files = arguments.files;
     style.heap = arguments.heap;
     style.blocks = arguments.blocks;
+    style.memory = arguments.memory;
     text = render::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
@@ -133,6 +138,8 @@ Run add_report(CLI::App& app) {
                "live heap over time as a chart, and what the peak was made of");
   app.add_option("--by", arguments->by, "what --timeline tells apart (default: function)")
       ->check(CLI::IsMember({"function", "module", "thread", "allocator"}));
+  app.add_flag("--memory", arguments->memory,
+               "from RSS to what it is made of, and how much of it the heap profile explains");
   app.add_flag("--show-idle", arguments->show_idle,
                "show the waits of idle workers, which are folded otherwise");
   app.add_flag("--fold-generics", arguments->report.fold_generics,

@@ -5,6 +5,7 @@
 #include "render/text_heap.h"
 #include "render/text_heap_blocks.h"
 #include "render/text_heap_verdicts.h"
+#include "render/text_memory.h"
 #include "render/text_table.h"
 #include "render/text_waits.h"
 #include "report/words.h"
@@ -34,6 +35,7 @@ class TextReport {
       if (options_.heap) out_ += heap_detail_text(*report_.heap, options_);
     }
     if (report_.heap && options_.blocks) out_ += heap_blocks_text(report_.heap->blocks, options_);
+    if (report_.memory && options_.memory) out_ += memory_text(*report_.memory, options_, !report_.heap);
     if (tree_.samples == 0) return std::move(out_);
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const report::NeighboursOf& of : report_.callers) write_neighbours(of, true);

@@ -18,6 +18,7 @@ struct TextOptions {
   bool locks = false;    // futexes
   bool heap = false;     // allocators, sizes and lifetimes
   bool blocks = false;   // single blocks of the heap
+  bool memory = false;   // what memory was made of
   bool files = false;    // files and peers that threads waited for
 };
 

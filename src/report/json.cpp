@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "report/heap_json.h"
+#include "report/memory_json.h"
 #include "report/wait_json.h"
 
 namespace fathom::report {
@@ -272,6 +273,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["series"] = series_json(report);
   if (report.waits) add_waits(json, *report.waits, top);
   if (report.heap) add_heap(json, *report.heap, top);
+  if (report.memory) add_memory(json, *report.memory);
   json["callers"] = Json::array();
   for (const NeighboursOf& of : report.callers)
     json["callers"].push_back(neighbours_json(tree, of, true, top));

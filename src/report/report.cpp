@@ -185,6 +185,9 @@ std::vector<std::string> summarize(const Report& report) {
   }
   if (report.heap) {
     for (const std::string& sentence : report.heap->summary) add(sentence);
+    if (report.memory) {
+      for (const std::string& sentence : report.memory->summary) add(sentence);
+    }
   }
   if (profile::is_heap(tree.metric) && report.heap) return sentences;  // that says more than what follows
   if (tree.samples == 0) {
@@ -244,6 +247,7 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   report.quality = judge_quality(profile, report.tree, report.modules);
   if (!profile.waits.empty()) report.waits = make_wait_report(profile, options.selection);
   report.heap = make_heap_report(profile, options.selection);
+  report.memory = make_memory_bridge(profile, options.selection);
   if (report.heap) {
     for (const std::string& text : report.heap->findings) report.quality.findings.push_back({text, ""});
   }

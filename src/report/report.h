@@ -12,6 +12,7 @@
 #include "report/call_tree.h"
 #include "report/functions.h"
 #include "report/heap_report.h"
+#include "report/memory_bridge.h"
 #include "report/wait_report.h"
 
 namespace fathom::report {
@@ -80,9 +81,10 @@ struct Report {
   std::vector<SeriesRow> series;
   std::vector<NeighboursOf> callers;
   std::vector<NeighboursOf> callees;
-  std::optional<WaitReport> waits;   // where waiting was recorded, whatever the metric
-  std::optional<HeapReport> heap;    // where the heap was traced, whatever the metric
-  std::vector<std::string> summary;  // sentences
+  std::optional<WaitReport> waits;     // where waiting was recorded, whatever the metric
+  std::optional<HeapReport> heap;      // where the heap was traced, whatever the metric
+  std::optional<MemoryBridge> memory;  // what memory was made of at the end of the selection
+  std::vector<std::string> summary;    // sentences
 };
 
 // Fails when a pattern matches nothing or too much, or when the selection leaves nothing of a recording that
