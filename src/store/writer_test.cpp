@@ -57,6 +57,8 @@ TEST(Writer, AppendOfNothingNewWritesNothing) {
   ASSERT_TRUE(writer->append(profile));
   profile.samples.clear();
   profile.waits.clear();
+  profile.faults.clear();
+  profile.memory_ranges.clear();
   for (auto& series : profile.series) series.points.clear();
   const std::uint64_t before = writer->bytes_written();
   ASSERT_TRUE(writer->append(profile));
@@ -225,6 +227,7 @@ TEST(Writer, FullDiskIsAnErrorTheFileStaysAsItWasAndALaterAppendMakesUpForIt) {
   first.samples.resize(100);
   first.stacks.resize(std::min<std::size_t>(first.stacks.size(), 4));
   first.waits.clear();
+  first.memory_ranges.clear();
   for (auto& sample : first.samples) sample.stack = {0};
   for (auto& series : first.series) series.points.clear();
   Profile second = whole;
