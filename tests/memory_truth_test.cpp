@@ -81,8 +81,8 @@ class MemoryTruth : public testing::Test {
     expect_near("anonymous", memory.number("anonymous_bytes"), truth.at("anonymous"),
                 0.01 * truth.at("anonymous"));
   }
-  std::string recording_ = folder_ / "x.fathom";
   TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
 };
 
 TEST_F(MemoryTruth, OfAProgramFromItsStartEveryPartIsRight) {

@@ -47,6 +47,7 @@ class Maker {
       set_time(process, composition.time_ns);
     }
     split_anonymous();
+    measure_rounding();
     sort_ranges();
     summarize();
     return std::move(bridge_);
@@ -219,6 +220,22 @@ class Maker {
     bridge_.coverage_high = share(bridge_.explained.value + error);
   }
 
+  // Known for the blocks that are live at the end of the recording, touched or not: at most what allocators
+  // hold beyond their live blocks.
+  void measure_rounding() {
+    if (selection_.to_ns || profile_.heap.uses.empty()) return;
+    std::vector<double> live(profile_.heap.sites.size());
+    for (const HeapRow& row : profile_.heap.rows)
+      live[row.site.value] += row.allocated.bytes - row.freed.bytes;
+    double rounding = 0;
+    for (const HeapUse& use : profile_.heap.uses) {
+      const ProcessId process = profile_.heap.heaps[profile_.heap.sites[use.site.value].heap.value].process;
+      if (use.live_usable > 0 && chosen_.count(process) != 0)
+        rounding += std::max(0.0, use.live_usable - std::max(0.0, live[use.site.value]));
+    }
+    if (rounding > 0) bridge_.rounding = std::min(rounding, part("slack"));
+  }
+
   void sort_ranges() {
     for (auto& entry : ranges_) bridge_.ranges.push_back(std::move(entry.second));
     std::stable_sort(
@@ -284,9 +301,14 @@ class Maker {
       say_coverage();
       if (part("slack") > 0.05 * anonymous) {
         std::string text =
-            "What allocators hold beyond live blocks are sizes rounded up, memory that was freed and is "
-            "kept, "
-            "and their own tables; only their own statistics could tell these apart.";
+            bridge_.rounding
+                ? fmt::format(
+                      "Of what allocators hold beyond live blocks, sizes rounded up are {} at most; the "
+                      "rest was freed and is kept, or is their own tables.",
+                      bytes(*bridge_.rounding))
+                : "What allocators hold beyond live blocks are sizes rounded up, memory that was freed and "
+                  "is "
+                  "kept, and their own tables; only their own statistics could tell these apart.";
         if (bridge_.earlier_at_most && *bridge_.earlier_at_most > 0)
           text += fmt::format(
               " Blocks from before the recording are in it, too, and in the unknown: {} at most, as no more "

@@ -52,6 +52,8 @@ struct MemoryBridge {
   double coverage = 0, coverage_low = 0, coverage_high = 0;  // shares; the same where nothing is estimated
   // Blocks from before the recording are in the allocators' part; so many at most. nullopt: there are none.
   std::optional<double> earlier_at_most;
+  // Of what allocators hold beyond live blocks: sizes rounded up to their classes. nullopt: not known.
+  std::optional<double> rounding;
   std::vector<MemoryPart> parts;       // most first within anonymous memory, then the rest
   std::vector<MemoryRangeRow> ranges;  // most resident first
   std::vector<std::string> summary;    // sentences

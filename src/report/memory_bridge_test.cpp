@@ -93,6 +93,18 @@ TEST(MemoryBridge, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
   EXPECT_THAT(summary_of(*bridge), Not(HasSubstr("before the recording")));
 }
 
+TEST(MemoryBridge, SizesThatWereRoundedUpAreToldWhereTheyAreKnown) {
+  HandMadeMemory hand = memory_of_small_heap();
+  // The second site has 1000 blocks of 1,000 bytes: 1,024 each.
+  hand.profile.heap.uses.push_back({{1}, 1'024'000, {}, {}});
+  const auto bridge = make_memory_bridge(hand.profile, {});
+  EXPECT_EQ(bridge->rounding, 24'000);
+  EXPECT_THAT(summary_of(*bridge), HasSubstr("sizes rounded up are 23.4 KiB at most"));
+  Selection selection;
+  selection.to_ns = 2'950'000'000;
+  EXPECT_FALSE(make_memory_bridge(hand.profile, selection)->rounding) << "known for the end only";
+}
+
 TEST(MemoryBridge, OfAProgramThatEndedIsOfItsLastMoment) {
   HandMadeMemory hand = memory_of_small_heap();
   hand.profile.processes[0].end_ns = hand.profile.meta.end_ns;

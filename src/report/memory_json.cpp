@@ -54,6 +54,7 @@ void add_memory(nlohmann::ordered_json& json, const MemoryBridge& bridge) {
   all["coverage_interval_percent"] =
       bridge.traced ? Json::array({bridge.coverage_low * 100, bridge.coverage_high * 100}) : Json();
   all["earlier_at_most_bytes"] = or_null(bridge.earlier_at_most);
+  all["rounding_bytes"] = or_null(bridge.rounding);
   all["parts"] = Json::array();
   for (const MemoryPart& part : bridge.parts)
     all["parts"].push_back({{"part", part.key},
