@@ -23,7 +23,7 @@ std::string some_bytes(std::uint64_t value) {
 
 // Of a path the last part is what tells.
 std::string short_name(const report::MemoryRangeRow& row) {
-  const std::size_t slash = row.name.starts_with('/') ? row.name.rfind('/') : std::string::npos;
+  const std::size_t slash = row.kind.starts_with("file") ? row.name.rfind('/') : std::string::npos;
   return printable(slash == std::string::npos ? row.name : row.name.substr(slash + 1));
 }
 

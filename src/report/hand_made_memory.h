@@ -14,7 +14,7 @@ class HandMadeMemory : public HandMadeHeap {
     profile::MemoryRange row;
     row.time_ns = profile.meta.start_ns + static_cast<std::uint64_t>(at_s * 1e9);
     row.kind = kind;
-    row.name = builder.string(name);
+    row.name = profile.strings.intern(name);  // the builder is of the profile that was moved here
     row.allocator = allocator;
     row.ranges = 1;
     row.rss_bytes = kib << 10;
@@ -39,11 +39,11 @@ inline HandMadeMemory memory_of_small_heap(profile::HeapMode mode = profile::Hea
   heap.live_blocks = 1030;
   heap.live_bytes = 1'300'000;
   heap.live_resident_bytes = 950 << 10;
+  if (mode == profile::HeapMode::kSampled) heap.live_resident_variance = 1e10;
   profile::MemoryRange& chunks = hand.range(2.9, MemoryKind::kAllocator, "", 600, jemalloc);
   chunks.live_blocks = 10;
   chunks.live_bytes = chunks.live_resident_bytes = 50 << 10;
   chunks.huge_bytes = 512 << 10;
-  if (mode == profile::HeapMode::kSampled) heap.live_resident_variance = 1e10;
   hand.range(2.9, MemoryKind::kMapped, "", 300);
   hand.range(2.9, MemoryKind::kThreadStack, "worker", 80).ranges = 8;
   hand.range(2.9, MemoryKind::kMainStack, "", 40);
@@ -56,8 +56,8 @@ inline HandMadeMemory memory_of_small_heap(profile::HeapMode mode = profile::Hea
   hand.range(2.9, MemoryKind::kKernel, "", 4);
   const auto series = [&](std::string_view name, double value) {
     hand.profile.series.push_back(
-        {hand.builder.string(name),
-         hand.builder.string("bytes"),
+        {hand.profile.strings.intern(name),
+         hand.profile.strings.intern("bytes"),
          10,
          {{hand.profile.meta.start_ns, 0}, {hand.profile.meta.start_ns + 2'800'000'000, value}}});
   };

@@ -196,7 +196,8 @@ class Maker {
     part("tracer", "fathom's tracer", {of(MemoryKind::kTracer), 0}, true, ranges_of_[MemoryKind::kTracer]);
     part("not-split", "anonymous, not split", {of(MemoryKind::kNotSplit), 0}, true);
     double rest = unknown - beyond;
-    for (const MemoryKind kind : {MemoryKind::kFile, MemoryKind::kShared, MemoryKind::kKernel})
+    for (const MemoryKind kind :
+         {MemoryKind::kFile, MemoryKind::kShared, MemoryKind::kKernel, MemoryKind::kHugeFile})
       rest += of(kind);
     part("unknown", "anonymous, of nobody that is known", {rest, 0}, true, ranges_of_[MemoryKind::kUnknown]);
     std::stable_sort(bridge_.parts.begin(), bridge_.parts.end(),
@@ -257,8 +258,8 @@ class Maker {
 
   std::string moment() const {
     if (bridge_.to_end_s) return seconds(*bridge_.to_end_s) + " before the program ended";
-    const double end_s = static_cast<double>(until_ns_ - std::min(until_ns_, profile_.meta.start_ns)) * 1e-9;
-    if (end_s - bridge_.at_s < 0.5 && until_ns_ == profile_.meta.end_ns) return "at the end";
+    // A recorder that is not killed looks once more before it ends.
+    if (!selection_.to_ns && !profile_.quality.truncated) return "at the end";
     return seconds(bridge_.at_s) + " after the start";
   }
 
