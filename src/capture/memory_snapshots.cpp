@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kBudgetNs = 200'000'000;  // of one reading
 constexpr std::uint64_t kShare = 200;             // a reading is paid for with so much time without any
-constexpr double kDearestPageNs = 25;             // until it was measured for this process
+constexpr double kDearestPageNs = 60;             // until it was measured for this process
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 22;  // looked at one by one: 16 GiB, 20 ms
 constexpr std::uint32_t kStoredPerDistance = 60;
 
