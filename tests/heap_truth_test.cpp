@@ -122,6 +122,27 @@ TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
   EXPECT_THAT(answer.allocators(), testing::Contains(testing::HasSubstr("jemalloc")));
 }
 
+TEST_F(HeapTruth, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "-o", recording_, "--", BAD_FREES, CARELESS_ALLOCATOR});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  const auto wrong_size = [&](const char* site) { return answer.use_below(site).wrong_size; };
+  const auto foreign = [&](const char* site) { return answer.use_below(site).foreign; };
+  EXPECT_EQ(wrong_size("site_wrong"), (profile::HeapSum{10, 1200})) << answer.losses();
+  EXPECT_EQ(wrong_size("site_claimed"), (profile::HeapSum{3, 192})) << answer.losses();
+  EXPECT_EQ(foreign("site_foreign"), (profile::HeapSum{7, 700})) << answer.losses();
+  EXPECT_EQ(answer.heap().invalid_frees, 5u) << answer.losses();
+  for (const char* site : {"site_right", "site_foreign", "site_twice"})
+    EXPECT_EQ(wrong_size(site), profile::HeapSum{}) << site;
+  for (const char* site : {"site_wrong", "site_right", "site_twice", "site_claimed"}) {
+    EXPECT_EQ(foreign(site), profile::HeapSum{}) << site;
+    EXPECT_EQ(answer.below(site).live_calls, 0) << site;
+  }
+}
+
 // 3.29 standard deviations: one wrong alarm in a thousand.
 TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
   FATHOM_NEEDS_BPF();

@@ -186,8 +186,34 @@ TEST_F(ExactMode, FreeIsSentBeforeTheCall) {
   EXPECT_EQ(event.allocator, 2u);
 }
 
+TEST_F(ExactMode, FreeWithASizeSaysWhatTheCallerClaims) {
+  call(TRACER_MALLOC, 0x1000, 8);  // before the first allocation, no block is known
+  const std::vector<Event> first = call(TRACER_FREE_SIZED, 0, 0x1000, 40);
+  const std::vector<Event> second = call(TRACER_FREE_SIZED, 0, 0x2000, 1ull << 40);
+  for (const auto& [events, block, size] :
+       {std::tuple(&first, 0x1000ull, 40ull), std::tuple(&second, 0x2000ull, 1ull << 40)}) {
+    const Event event = only(*events);
+    EXPECT_EQ(event.kind, TRACER_EVENT_FREE_SIZED);
+    EXPECT_EQ(event.block, block);
+    EXPECT_EQ(event.size, size);
+    EXPECT_EQ(event.allocator, 2u);
+  }
+}
+
+TEST_F(ExactMode, FreesWithAndWithoutASizeFollowEachOtherAroundTheEndOfTheRing) {
+  call(TRACER_MALLOC, 0x1000, 8);
+  for (std::uint64_t i = 1; i <= 10'000; ++i) {
+    const bool sized = i % 3 != 0;
+    const Event event = only(call(sized ? TRACER_FREE_SIZED : TRACER_FREE, 0, i * 16, i));
+    ASSERT_EQ(event.kind, sized ? TRACER_EVENT_FREE_SIZED : TRACER_EVENT_FREE) << i;
+    ASSERT_EQ(event.block, i * 16);
+    ASSERT_EQ(event.size, sized ? i : 0);
+  }
+}
+
 TEST_F(ExactMode, FreeOfNothingSendsNothing) {
   EXPECT_TRUE(call(TRACER_FREE, 0, 0).empty());
+  EXPECT_TRUE(call(TRACER_FREE_SIZED, 0, 0, 40).empty());
 }
 
 TEST_F(ExactMode, SizeOfFourGibibytesAndMoreStandsInAWordOfItsOwn) {

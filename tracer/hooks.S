@@ -16,11 +16,11 @@
   .hidden tracer_image_start
 tracer_image_start:
   .ascii "fhtracer"
-  .long 1                                         /* TRACER_VERSION */
+  .long 2                                         /* TRACER_VERSION */
   .long tracer_image_end - tracer_image_start     /* text_bytes */
   .long tracer_config - tracer_image_start        /* config_offset */
   .long STATE_BYTES
-  .irp shape, malloc, calloc, aligned, posix, realloc, reallocarray, xallocx, free, new
+  .irp shape, malloc, calloc, aligned, posix, realloc, reallocarray, xallocx, free, new, free_sized
     .set i, 0
     .rept HOOKS
       .long entries_\shape - tracer_image_start + i * ENTRY_BYTES
@@ -123,7 +123,7 @@ no_block_\@:
   ways_out \hook, slow, exact
   .endm
 
-  .macro entry_of_free hook
+  .macro entry_of_free hook, exact_path
   endbr64
   mov tracer_config + CONFIG_STATE(%rip), %r11
   test %r11, %r11
@@ -144,7 +144,7 @@ no_block_\@:
   mov STATE_BITMAP(%r11,%rax,4), %eax
   bt %r10d, %eax
   jc 2f
-  ways_out \hook, slow_free, exact_free
+  ways_out \hook, slow_free, \exact_path
   .endm
 
   .macro entry_elsewhere hook, path
@@ -186,10 +186,13 @@ entries_\shape:
   entry_elsewhere \hook, path_xallocx
   .endm
   .macro define_free hook
-  entry_of_free \hook
+  entry_of_free \hook, exact_free
   .endm
   .macro define_new hook
   entry_of_one_size \hook, %rdi, slow
+  .endm
+  .macro define_free_sized hook
+  entry_of_free \hook, exact_free_sized
   .endm
 
   entries malloc, 0
@@ -201,6 +204,7 @@ entries_\shape:
   entries xallocx, 6
   entries free, 7
   entries new, 8
+  entries free_sized, 9
 
 /* Ticks in rax; changes rdx. */
   .macro read_clock
@@ -239,8 +243,7 @@ path_xallocx:
 
 /* A free in exact mode, when all is as it mostly is: the thread has its slot where it belongs and a ring with room, is
  * inside of no recorded call, and nothing is due to be looked at. What the original may free is recorded before. */
-  .balign 32
-exact_free:
+  .macro record_free kind, bytes
   test %rdi, %rdi
   je original
   find_slot slow_free, original
@@ -253,7 +256,7 @@ exact_free:
   cmp %eax, SLOT_TID(%r10)
   jne slow_free
   mov SLOT_HEAD(%r10), %rax
-  add $16, %rax
+  add $\bytes, %rax
   cmp SLOT_LIMIT(%r10), %rax
   ja slow_free
   subl $1, SLOT_CREDIT(%r10)
@@ -270,7 +273,7 @@ exact_free:
   and %rcx, %rdx
   add SLOT_RING(%r10), %rdx
   shl $8, %rax
-  or $5, %rax /* TRACER_EVENT_FREE */
+  or $\kind, %rax
   mov %rax, RING_DATA(%rdx)
   lea tracer_config + CONFIG_ALLOCATOR(%rip), %rax
   movzbl (%rax,%r11), %edx
@@ -281,17 +284,33 @@ exact_free:
   and %rcx, %rax
   mov SLOT_RING(%r10), %rcx
   mov %rdx, RING_DATA(%rcx,%rax)
+  .if \bytes == 24
   mov SLOT_HEAD(%r10), %rax
   add $16, %rax
+  mov tracer_config + CONFIG_STATE(%rip), %rdx
+  and STATE_RING_MASK(%rdx), %rax
+  mov %rsi, RING_DATA(%rcx,%rax)
+  .endif
+  mov SLOT_HEAD(%r10), %rax
+  add $\bytes, %rax
   mov %rax, SLOT_HEAD(%r10)
   mov %rax, RING_HEAD(%rcx)
   movq $0, SLOT_BUSY(%r10)
   pop %rcx
   pop %rdx
   jump_to_original
+  .endm
+
+  .balign 32
+exact_free:
+  record_free 5, 16 /* TRACER_EVENT_FREE */
 no_credit:
   movl $0, SLOT_CREDIT(%r10)
   jmp slow_free
+
+  .balign 32
+exact_free_sized:
+  record_free 8, 24 /* TRACER_EVENT_FREE_SIZED */
 
 /* Makes struct call on the stack. */
   .macro push_call

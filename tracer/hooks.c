@@ -195,6 +195,15 @@ static NO_INLINE void send_free(const struct here* here, u64 block, u64 ticks) {
   end_record(&record);
 }
 
+static NO_INLINE void send_free_sized(const struct here* here, u64 block, u64 size, u64 ticks) {
+  struct record record;
+  if (!ready_to_send(here) || !begin_event(&record, here, sizeof(struct tracer_event_free_sized))) return;
+  put(&record, TRACER_FIRST(ticks, TRACER_EVENT_FREE_SIZED));
+  put(&record, block);
+  put(&record, size);
+  end_record(&record);
+}
+
 INLINE u32 saturated_size(u64 size) {
   return size < 0xffffffffu ? (u32)size : 0xffffffffu;
 }
@@ -372,7 +381,12 @@ HIDDEN void tracer_free(struct call* call) {
   u64 block = call->rdi, ticks;
   if (!block || !enter(&here, stack_pointer_of(call))) return;
   ticks = now_ticks(here.shared);
-  if (here.mode == TRACER_EXACT || remove_block(here.state, block))
-    send_free(&here, TRACER_BLOCK(block, allocator_of(call)), ticks);
+  if (here.mode == TRACER_EXACT || remove_block(here.state, block)) {
+    block = TRACER_BLOCK(block, allocator_of(call));
+    if (shape_of(call) == TRACER_FREE_SIZED)
+      send_free_sized(&here, block, call->rsi, ticks);
+    else
+      send_free(&here, block, ticks);
+  }
   leave(here.slot);
 }

@@ -101,6 +101,22 @@ TEST_F(SampledMode, FreeOfASampledBlockIsSentOnce) {
   EXPECT_TRUE(target_.drain().empty());
 }
 
+TEST_F(SampledMode, FreeWithASizeOfASampledBlockSaysTheSize) {
+  auto* release = target_.hook(
+      TRACER_FREE_SIZED, +[](void*, std::size_t) {}, 0, 4);
+  void* block = allocate(kSurely);
+  void* other = allocate(kNever);
+  target_.drain();
+  release(other, 0);
+  EXPECT_TRUE(target_.drain().empty());
+  release(block, 77);
+  const auto events = target_.drain();
+  ASSERT_EQ(events.size(), 1u);
+  EXPECT_EQ(events[0].kind, TRACER_EVENT_FREE_SIZED);
+  EXPECT_EQ(events[0].block, reinterpret_cast<std::uint64_t>(block));
+  EXPECT_EQ(events[0].size, 77u);
+}
+
 TEST_F(SampledMode, FailedCallIsNoSample) {
   auto* fails = target_.hook(
       TRACER_MALLOC, +[](std::size_t) -> void* { return nullptr; }, 1);

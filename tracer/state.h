@@ -8,7 +8,7 @@
 /* What hooks.S needs to know. */
 #define CONFIG_STATE 0
 #define CONFIG_ORIGINAL 16
-#define CONFIG_ALLOCATOR 2576
+#define CONFIG_ALLOCATOR 2832
 #define HOOKS_LOG2 5 /* of TRACER_HOOKS */
 #define RING_HEAD 8
 #define RING_DATA 4096

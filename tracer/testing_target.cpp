@@ -127,6 +127,10 @@ Event parse(std::uint32_t ring, std::span<const std::uint64_t> words) {
     case TRACER_EVENT_FREE:
       take_block(words[1]);
       break;
+    case TRACER_EVENT_FREE_SIZED:
+      take_block(words[1]);
+      event.size = words[2];
+      break;
     case TRACER_EVENT_REALLOC:
       take_block(words[3]);
       event.allocator = TRACER_BLOCK_ALLOCATOR(words[1]);
@@ -150,6 +154,8 @@ std::size_t length(std::uint64_t first, Word word) {
     case TRACER_EVENT_ALLOC:
     case TRACER_EVENT_RESIZE:
       return (word(2) & 0xffffffff) == 0xffffffff ? 4 : 3;
+    case TRACER_EVENT_FREE_SIZED:
+      return 3;
     case TRACER_EVENT_SAMPLE:
       return 4;
     case TRACER_EVENT_REALLOC:

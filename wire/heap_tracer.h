@@ -22,7 +22,7 @@
 #endif
 
 #define TRACER_MAGIC 0x7265636172746866ull /* "fhtracer" */
-#define TRACER_VERSION 1
+#define TRACER_VERSION 2
 
 /* A hook is chosen by the shape of the function that it stands in for, not by its name. Arguments in order;
  * further ones are passed through untouched. */
@@ -35,16 +35,20 @@ enum tracer_shape {
   TRACER_REALLOC = 4,      /* (block, size) -> block: realloc rallocx mi_realloc[_aligned] */
   TRACER_REALLOCARRAY = 5, /* (block, count, size) -> block */
   TRACER_XALLOCX = 6,      /* (block, size, extra, flags) -> size that it really has now; never moves */
-  TRACER_FREE = 7,         /* (block): free cfree dallocx sdallocx mi_free delete */
-  TRACER_NEW = 8, /* (size [, alignment]) -> block, or throws: operator new. An exception must not pass
-                     through the tracer, so `partner` is called, which returns 0 instead; on 0 the
-                     original is jumped to and its block is not recorded (lost_throwing counts it) */
-  TRACER_SHAPES = 9
+  TRACER_FREE = 7,         /* (block): free cfree dallocx mi_free delete */
+  TRACER_NEW = 8,        /* (size [, alignment]) -> block, or throws: operator new. An exception must not pass
+                            through the tracer, so `partner` is called, which returns 0 instead; on 0 the
+                            original is jumped to and its block is not recorded (lost_throwing counts it) */
+  TRACER_FREE_SIZED = 9, /* (block, size): sdallocx mi_free_size free_sized, delete with a size */
+  TRACER_SHAPES = 10
 };
 /* Functions of one shape in one process: several allocators, several names. */
 #define TRACER_HOOKS 32
 /* Allocators of one process. */
 #define TRACER_ALLOCATORS 8
+/* In the place of an allocator, for TRACER_FREE_SIZED: the function belongs to none and hands the block on to
+ * one that is hooked. So its event tells the size only, and another one follows that frees. */
+#define TRACER_NO_ALLOCATOR 255
 
 /* At the start of the image. Offsets are from the start of the image; the image needs no relocation. */
 struct tracer_image_header {
@@ -64,7 +68,8 @@ struct tracer_config {
    * of the function. 0: unused hook. */
   u64 original[TRACER_SHAPES][TRACER_HOOKS];
   u64 partner[TRACER_HOOKS];                 /* of TRACER_NEW: same arguments, does not throw */
-  u8 allocator[TRACER_SHAPES][TRACER_HOOKS]; /* below TRACER_ALLOCATORS: which one the function belongs to */
+  u8 allocator[TRACER_SHAPES][TRACER_HOOKS]; /* below TRACER_ALLOCATORS: which one the function belongs to;
+                                                 TRACER_NO_ALLOCATOR */
 };
 
 /* At the start of the state mapping, whose other bytes are zeros at first. Written from outside before
@@ -173,13 +178,14 @@ struct tracer_ring {
 
 /* Events. First word: ticks << 8 | kind. In one ring they stand in the order of their ticks. */
 enum tracer_event_kind {
-  TRACER_EVENT_THREAD = 1,  /* { first, tid }: from here on the ring's events are this thread's */
-  TRACER_EVENT_STACK = 2,   /* struct tracer_event_stack */
-  TRACER_EVENT_ALLOC = 3,   /* struct tracer_event_alloc: exact mode; ticks: after the call returned */
-  TRACER_EVENT_SAMPLE = 4,  /* struct tracer_event_sample: sampled mode */
-  TRACER_EVENT_FREE = 5,    /* { first, block }: ticks before the call was made */
-  TRACER_EVENT_REALLOC = 6, /* struct tracer_event_realloc: exact mode */
-  TRACER_EVENT_RESIZE = 7   /* struct tracer_event_alloc: the block has a new size in place (xallocx) */
+  TRACER_EVENT_THREAD = 1,    /* { first, tid }: from here on the ring's events are this thread's */
+  TRACER_EVENT_STACK = 2,     /* struct tracer_event_stack */
+  TRACER_EVENT_ALLOC = 3,     /* struct tracer_event_alloc: exact mode; ticks: after the call returned */
+  TRACER_EVENT_SAMPLE = 4,    /* struct tracer_event_sample: sampled mode */
+  TRACER_EVENT_FREE = 5,      /* { first, block }: ticks before the call was made */
+  TRACER_EVENT_REALLOC = 6,   /* struct tracer_event_realloc: exact mode */
+  TRACER_EVENT_RESIZE = 7,    /* struct tracer_event_alloc: the block has a new size in place (xallocx) */
+  TRACER_EVENT_FREE_SIZED = 8 /* { first, block, size }: as a free, with the size that the caller claims */
 };
 
 struct tracer_event_thread {
@@ -219,6 +225,12 @@ struct tracer_event_free {
   u64 block; /* address | allocator << 56 */
 };
 
+struct tracer_event_free_sized {
+  u64 first;
+  u64 block; /* address | allocator << 56 */
+  u64 size;
+};
+
 struct tracer_event_realloc {
   u64 first;        /* ticks after the call returned */
   u64 old_block;    /* may be 0; | allocator << 56 */
@@ -243,7 +255,8 @@ struct tracer_event_realloc {
 #ifdef __cplusplus
 static_assert(sizeof(tracer_journal_entry) == 56, "both sides agree on the journal");
 static_assert(sizeof(tracer_event_alloc) == 24 && sizeof(tracer_event_sample) == 32 &&
-                  sizeof(tracer_event_stack) == 16 && sizeof(tracer_event_realloc) == 40,
+                  sizeof(tracer_event_stack) == 16 && sizeof(tracer_event_realloc) == 40 &&
+                  sizeof(tracer_event_free_sized) == 24,
               "both sides agree on the events");
 static_assert(offsetof(tracer_ring, tail) == 128, "the two sides of a ring write different cache lines");
 #endif

@@ -19,8 +19,8 @@ constexpr FunctionName kCNames[] = {
     {"reallocarray", TRACER_REALLOCARRAY},
     {"reallocf", TRACER_REALLOC},  // BSD
     {"cfree", TRACER_FREE},
-    {"free_sized", TRACER_FREE},          // C23
-    {"free_aligned_sized", TRACER_FREE},  // C23
+    {"free_sized", TRACER_FREE_SIZED},    // C23
+    {"free_aligned_sized", TRACER_FREE},  // C23; its size stands behind the alignment
 };
 
 constexpr FunctionName kLibcAliases[] = {
@@ -39,10 +39,10 @@ constexpr FunctionName kJemallocNames[] = {
     {"rallocx", TRACER_REALLOC},
     {"xallocx", TRACER_XALLOCX},
     {"dallocx", TRACER_FREE},
-    {"sdallocx", TRACER_FREE},
-    {"sdallocx_noflags", TRACER_FREE},
-    {"je_sdallocx_noflags", TRACER_FREE},
-    {"je_je_sdallocx_noflags", TRACER_FREE},
+    {"sdallocx", TRACER_FREE_SIZED},
+    {"sdallocx_noflags", TRACER_FREE_SIZED},
+    {"je_sdallocx_noflags", TRACER_FREE_SIZED},
+    {"je_je_sdallocx_noflags", TRACER_FREE_SIZED},
 };
 
 // Alignments and offsets stand behind the size, so most are of the plain shapes. mi_expand is left out: it
@@ -82,9 +82,9 @@ constexpr FunctionName kMimallocNames[] = {
     {"mi_valloc", TRACER_MALLOC},
     {"mi_pvalloc", TRACER_MALLOC},
     {"mi_cfree", TRACER_FREE},
-    {"mi_free_size", TRACER_FREE},
+    {"mi_free_size", TRACER_FREE_SIZED},
     {"mi_free_aligned", TRACER_FREE},
-    {"mi_free_size_aligned", TRACER_FREE},
+    {"mi_free_size_aligned", TRACER_FREE_SIZED},
     {"mi_new", TRACER_NEW},
     {"mi_new_aligned", TRACER_NEW},
     {"mi_new_nothrow", TRACER_MALLOC},
@@ -100,12 +100,12 @@ constexpr FunctionName kTcmallocNames[] = {
     {"tc_realloc", TRACER_REALLOC},
     {"tc_free", TRACER_FREE},
     {"tc_cfree", TRACER_FREE},
-    {"tc_free_sized", TRACER_FREE},
+    {"tc_free_sized", TRACER_FREE_SIZED},
     {"tc_posix_memalign", TRACER_POSIX},
     {"tc_memalign", TRACER_ALIGNED},
     {"tc_valloc", TRACER_MALLOC},
     {"tc_pvalloc", TRACER_MALLOC},
-    {"sdallocx", TRACER_FREE},
+    {"sdallocx", TRACER_FREE_SIZED},
     {"tc_new", TRACER_NEW},
     {"tc_newarray", TRACER_NEW},
     {"tc_new_aligned", TRACER_NEW},
@@ -118,14 +118,14 @@ constexpr FunctionName kTcmallocNames[] = {
     {"tc_deletearray", TRACER_FREE},
     {"tc_delete_nothrow", TRACER_FREE},
     {"tc_deletearray_nothrow", TRACER_FREE},
-    {"tc_delete_sized", TRACER_FREE},
-    {"tc_deletearray_sized", TRACER_FREE},
+    {"tc_delete_sized", TRACER_FREE_SIZED},
+    {"tc_deletearray_sized", TRACER_FREE_SIZED},
     {"tc_delete_aligned", TRACER_FREE},
     {"tc_deletearray_aligned", TRACER_FREE},
     {"tc_delete_aligned_nothrow", TRACER_FREE},
     {"tc_deletearray_aligned_nothrow", TRACER_FREE},
-    {"tc_delete_sized_aligned", TRACER_FREE},
-    {"tc_deletearray_sized_aligned", TRACER_FREE},
+    {"tc_delete_sized_aligned", TRACER_FREE_SIZED},
+    {"tc_deletearray_sized_aligned", TRACER_FREE_SIZED},
 };
 
 // Itanium C++ ABI 5.1.5; the standard's [new.delete].
@@ -140,12 +140,12 @@ constexpr OperatorName kOperatorNames[] = {
     {"_ZnamSt11align_val_tRKSt9nothrow_t", TRACER_MALLOC, {}},
     {"_ZdlPv", TRACER_FREE, {}},
     {"_ZdaPv", TRACER_FREE, {}},
-    {"_ZdlPvm", TRACER_FREE, {}},
-    {"_ZdaPvm", TRACER_FREE, {}},
+    {"_ZdlPvm", TRACER_FREE_SIZED, {}},
+    {"_ZdaPvm", TRACER_FREE_SIZED, {}},
     {"_ZdlPvSt11align_val_t", TRACER_FREE, {}},
     {"_ZdaPvSt11align_val_t", TRACER_FREE, {}},
-    {"_ZdlPvmSt11align_val_t", TRACER_FREE, {}},
-    {"_ZdaPvmSt11align_val_t", TRACER_FREE, {}},
+    {"_ZdlPvmSt11align_val_t", TRACER_FREE_SIZED, {}},
+    {"_ZdaPvmSt11align_val_t", TRACER_FREE_SIZED, {}},
     {"_ZdlPvRKSt9nothrow_t", TRACER_FREE, {}},
     {"_ZdaPvRKSt9nothrow_t", TRACER_FREE, {}},
     {"_ZdlPvSt11align_val_tRKSt9nothrow_t", TRACER_FREE, {}},

@@ -27,6 +27,7 @@ class Finder {
     find_jemalloc();
     find_libc();
     find_other();
+    find_sized_deletes();
     note_nameless();
     return std::move(found_);
   }
@@ -83,6 +84,7 @@ class Finder {
     });
   }
   void keep(Allocator allocator) {
+    leave_out_forwarding(file_, allocator.functions);
     if (allocator.functions.empty()) return;
     std::sort(allocator.functions.begin(), allocator.functions.end(),
               [](const Function& a, const Function& b) { return a.address < b.address; });
@@ -192,6 +194,18 @@ class Finder {
     add_operators(allocator);
     add_partners(allocator);
     keep(std::move(allocator));
+  }
+
+  void find_sized_deletes() {
+    for (const OperatorName& each : operator_names()) {
+      if (each.shape != TRACER_FREE_SIZED) continue;
+      const NamedFunction* function = symbols_.find(each.name);
+      if (function == nullptr || function->indirect || claimed_.contains(function->address)) continue;
+      Function added{std::string(each.name), each.shape, function->address, function->size, std::nullopt};
+      if (!hands_on(file_, added)) continue;
+      claimed_.insert(added.address);
+      found_.sized_deletes.push_back(std::move(added));
+    }
   }
 
   void note_nameless() {

@@ -5,7 +5,9 @@
 // `xmalloc` is none. Several names of one address are one function under the name that is best known. What
 // is inside of an allocator (`_rjem_je_*`, `_mi_*`) is no function of it: programs do not call it.
 //
-// Functions that end in another one may be listed beside it. The tracer records the outer call only.
+// Functions that allocate and end in another one may be listed beside it: the tracer records the outer call
+// only. Of functions that free both would be recorded, so only one is listed, or one with a size and the one
+// without that it ends in.
 #pragma once
 
 #include <cstdint>
@@ -47,6 +49,8 @@ struct Allocator {
 
 struct Found {
   std::vector<Allocator> allocators;
+  // Operators delete with a size that belong to no allocator: they hand the block on and forget the size.
+  std::vector<Function> sized_deletes;
   // One line each, for the user: an allocator without names and the remedy, functions left out and why.
   std::vector<std::string> notes;
 };

@@ -114,12 +114,15 @@ TEST(FindAllocators, JemallocsLibraryHasItsFlagsAndItsOperators) {
   EXPECT_EQ(jemalloc.kind, Kind::kJemalloc);
   EXPECT_THAT(jemalloc.label, HasSubstr("jemalloc 5."));
   EXPECT_EQ(jemalloc.prefix, "");
-  EXPECT_THAT(
-      shapes(jemalloc),
-      IsSupersetOf({Pair("malloc", TRACER_MALLOC), Pair("mallocx", TRACER_MALLOC),
-                    Pair("rallocx", TRACER_REALLOC), Pair("xallocx", TRACER_XALLOCX),
-                    Pair("dallocx", TRACER_FREE), Pair("sdallocx", TRACER_FREE), Pair("_Znwm", TRACER_NEW),
-                    Pair("_ZnwmRKSt9nothrow_t", TRACER_MALLOC), Pair("_ZdlPvm", TRACER_FREE)}));
+  EXPECT_THAT(shapes(jemalloc),
+              IsSupersetOf({Pair("malloc", TRACER_MALLOC), Pair("mallocx", TRACER_MALLOC),
+                            Pair("rallocx", TRACER_REALLOC), Pair("xallocx", TRACER_XALLOCX),
+                            Pair("dallocx", TRACER_FREE), Pair("sdallocx", TRACER_FREE_SIZED),
+                            Pair("_Znwm", TRACER_NEW), Pair("_ZnwmRKSt9nothrow_t", TRACER_MALLOC),
+                            Pair("_ZdlPvm", TRACER_FREE_SIZED)}));
+  // They hand the block on to one that is there: through the procedure linkage table, or with a size.
+  EXPECT_THAT(names(jemalloc), Not(Contains("_ZdlPv")));
+  EXPECT_THAT(names(jemalloc), Not(Contains("_ZdlPvmSt11align_val_t")));
   // They only ask.
   EXPECT_THAT(names(jemalloc), Not(Contains("sallocx")));
   EXPECT_THAT(names(jemalloc), Not(Contains("nallocx")));
@@ -139,6 +142,10 @@ TEST(FindAllocators, MimallocsLibraryHasItsOwnNamesAndTheCommonOnes) {
                             Pair("mi_posix_memalign", TRACER_POSIX), Pair("mi_rezalloc", TRACER_REALLOC),
                             Pair("mi_recalloc", TRACER_REALLOCARRAY), Pair("_Znwm", TRACER_NEW),
                             Pair("_ZnwmSt11align_val_t", TRACER_NEW)}));
+  // It frees by mi_free, but only it knows the size; those that know no more are left out.
+  EXPECT_THAT(shapes(mimalloc), Contains(Pair("_ZdlPvm", TRACER_FREE_SIZED)));
+  EXPECT_THAT(names(mimalloc), Not(Contains("mi_free_aligned")));
+  EXPECT_THAT(names(mimalloc), Not(Contains("mi_free_size_aligned")));
   // The common name of one address is the one that is shown, and inner names are no functions.
   EXPECT_THAT(names(mimalloc), Not(Contains("mi_malloc")));
   EXPECT_THAT(names(mimalloc), Not(Contains(::testing::StartsWith("_mi_"))));
@@ -152,9 +159,25 @@ TEST(FindAllocators, TcmallocsLibraryIsHookedAtItsOperatorsToo) {
   EXPECT_THAT(
       shapes(tcmalloc),
       IsSupersetOf({Pair("malloc", TRACER_MALLOC), Pair("free", TRACER_FREE), Pair("_Znwm", TRACER_NEW),
-                    Pair("_ZnwmSt11align_val_t", TRACER_NEW), Pair("_ZdlPvm", TRACER_FREE),
+                    Pair("_ZnwmSt11align_val_t", TRACER_NEW), Pair("_ZdlPvm", TRACER_FREE_SIZED),
                     Pair("tc_malloc_skip_new_handler", TRACER_MALLOC)}));
   EXPECT_THAT(names(tcmalloc), Not(Contains("tc_malloc")));
+}
+
+TEST(FindAllocators, OperatorsDeleteOfTheCxxLibraryAreNobodysAndKnowSizes) {
+  const auto library = testing::libstdcxx();
+  FATHOM_NEEDS(library, "libstdc++");
+  const Found found = find_in(*library);
+  EXPECT_THAT(found.allocators, IsEmpty());
+  std::vector<std::string> all;
+  for (const Function& each : found.sized_deletes) {
+    all.push_back(each.name);
+    EXPECT_EQ(each.shape, TRACER_FREE_SIZED);
+  }
+  EXPECT_THAT(all,
+              UnorderedElementsAre("_ZdlPvm", "_ZdaPvm", "_ZdlPvmSt11align_val_t", "_ZdaPvmSt11align_val_t"));
+  FATHOM_NEEDS(testing::libtcmalloc(), "libtcmalloc_minimal");
+  EXPECT_THAT(find_in(*testing::libtcmalloc()).sized_deletes, IsEmpty()) << "they are its own";
 }
 
 TEST(FindAllocators, AnvilHasSixFunctionsWithTheRustPrefix) {
@@ -166,7 +189,7 @@ TEST(FindAllocators, AnvilHasSixFunctionsWithTheRustPrefix) {
       shapes(jemalloc),
       UnorderedElementsAre(Pair("_rjem_malloc", TRACER_MALLOC), Pair("_rjem_calloc", TRACER_CALLOC),
                            Pair("_rjem_realloc", TRACER_REALLOC), Pair("_rjem_mallocx", TRACER_MALLOC),
-                           Pair("_rjem_rallocx", TRACER_REALLOC), Pair("_rjem_sdallocx", TRACER_FREE)));
+                           Pair("_rjem_rallocx", TRACER_REALLOC), Pair("_rjem_sdallocx", TRACER_FREE_SIZED)));
 }
 
 // In a static-pie program the linker makes malloc local, as nobody outside can bind to it.
@@ -184,8 +207,9 @@ TEST(FindAllocators, StaticMuslProgramsHoldTheirLibc) {
 #ifdef MUSL_PROGRAM
   const Allocator musl = only_one(MUSL_PROGRAM);
   EXPECT_EQ(musl.label, "musl");
-  EXPECT_THAT(names(musl), IsSupersetOf({"malloc", "calloc", "realloc", "free", "posix_memalign",
+  EXPECT_THAT(names(musl), IsSupersetOf({"malloc", "calloc", "realloc", "__libc_free", "posix_memalign",
                                          "aligned_alloc", "memalign", "valloc", "reallocarray"}));
+  EXPECT_THAT(names(musl), Not(Contains("free"))) << "it ends in __libc_free";
 #else
   GTEST_SKIP() << "needs musl-gcc when it is built";
 #endif

@@ -1,9 +1,80 @@
 #include "allocators/operators.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
+#include "allocators/relocations.h"
+
 namespace fathom::allocators {
+namespace {
+
+constexpr std::byte kThreadLocal{0x64}, kCall{0xe8}, kJump{0xe9}, kIndirect{0xff}, kCallSlot{0x15},
+    kJumpSlot{0x25};
+constexpr std::uint64_t kLongest = 128;  // bytes of a function that only hands on
+
+bool frees(const Function& function) {
+  return function.shape == TRACER_FREE || function.shape == TRACER_FREE_SIZED;
+}
+
+// Where a field of 32 bits behind an instruction's first bytes leads to.
+ElfAddress target_of(std::span<const std::byte> code, std::size_t field, ElfAddress start) {
+  std::int32_t distance = 0;
+  std::memcpy(&distance, code.data() + field, sizeof distance);
+  return {start.value + field + 4 + static_cast<std::uint64_t>(std::int64_t{distance})};
+}
+
+// Where the calls and jumps of a short function lead to, words of data through which they go looked up.
+class Ways {
+ public:
+  Ways(const elf::ElfFile& file, const std::vector<Function>& functions) : file_(file) {
+    std::vector<ElfAddress> wanted;
+    for (const Function& function : functions)
+      if (frees(function)) wanted.push_back(function.address);
+    std::sort(wanted.begin(), wanted.end());
+    words_ = words_holding(file, wanted);
+  }
+
+  std::vector<ElfAddress> out_of(const Function& function) const {
+    std::vector<ElfAddress> ways;
+    const auto code = file_.bytes_at(function.address, function.size);
+    if (!code || code->size() > kLongest) return ways;
+    for (std::size_t i = 0; i + 5 <= code->size(); ++i) {
+      if ((*code)[i] == kThreadLocal) return {};  // it looks into a thread's cache by itself
+      if ((*code)[i] == kCall || (*code)[i] == kJump)
+        ways.push_back(behind_table(target_of(*code, i + 1, function.address)));
+      else if (is_slot_jump(*code, i))
+        ways.push_back(held_by(target_of(*code, i + 2, function.address)));
+    }
+    return ways;
+  }
+
+ private:
+  static bool is_slot_jump(std::span<const std::byte> code, std::size_t at) {
+    return at + 6 <= code.size() && code[at] == kIndirect &&
+           (code[at + 1] == kCallSlot || code[at + 1] == kJumpSlot);
+  }
+  ElfAddress held_by(ElfAddress word) const {
+    const auto found = std::lower_bound(words_.begin(), words_.end(), FilledWord{word, {0}});
+    return found != words_.end() && found->word == word ? found->holds : ElfAddress{0};
+  }
+  // An entry of the procedure linkage table: endbr64 or none, bnd or none, jmp *word(%rip).
+  ElfAddress behind_table(ElfAddress target) const {
+    const auto code = file_.bytes_at(target, 11);
+    if (!code) return target;
+    constexpr std::array<std::byte, 4> kEndbr = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e},
+                                                 std::byte{0xfa}};
+    std::size_t at = std::equal(kEndbr.begin(), kEndbr.end(), code->begin()) ? kEndbr.size() : 0;
+    if ((*code)[at] == std::byte{0xf2}) ++at;
+    if (!is_slot_jump(*code, at) || (*code)[at + 1] != kJumpSlot) return target;
+    return held_by(target_of(*code, at + 2, target));
+  }
+
+  const elf::ElfFile& file_;
+  std::vector<FilledWord> words_;
+};
+
+}  // namespace
 
 // A direct call or jump to one of them, and nothing thread-local: an operator with a fast path of its own
 // looks into a thread's cache (an fs prefix), and calls malloc at most when that failed.
@@ -11,7 +82,6 @@ bool ends_in(const elf::ElfFile& file, const NamedFunction& function,
              const std::vector<Function>& functions) {
   const auto code = file.bytes_at(function.address, function.size);
   if (!code) return false;
-  constexpr std::byte kThreadLocal{0x64}, kCall{0xe8}, kJump{0xe9};
   bool calls = false;
   for (std::size_t i = 0; i < code->size(); ++i) {
     if ((*code)[i] == kThreadLocal) return false;
@@ -24,6 +94,29 @@ bool ends_in(const elf::ElfFile& file, const NamedFunction& function,
                                  [&](const Function& each) { return each.address == target; });
   }
   return calls;
+}
+
+bool hands_on(const elf::ElfFile& file, const Function& function) {
+  return !Ways(file, {}).out_of(function).empty();
+}
+
+void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions) {
+  const Ways ways(file, functions);
+  const auto is_told_again = [&](const Function& function) {
+    if (!frees(function)) return false;
+    const auto targets = ways.out_of(function);
+    return std::any_of(functions.begin(), functions.end(), [&](const Function& other) {
+      return frees(other) && other.address != function.address &&
+             (function.shape == TRACER_FREE || other.shape == TRACER_FREE_SIZED) &&
+             std::find(targets.begin(), targets.end(), other.address) != targets.end();
+    });
+  };
+  std::vector<ElfAddress> out;
+  for (const Function& function : functions)
+    if (is_told_again(function)) out.push_back(function.address);
+  std::erase_if(functions, [&](const Function& function) {
+    return std::find(out.begin(), out.end(), function.address) != out.end();
+  });
 }
 
 }  // namespace fathom::allocators

@@ -1,4 +1,4 @@
-// C++ operators new and delete, where they end in a function that is traced anyway.
+// Functions that do their work by another one: which of the two is traced.
 #pragma once
 
 #include <vector>
@@ -11,5 +11,13 @@ namespace fathom::allocators {
 // Whether the function does its work by one of `functions`, as libstdc++'s operators do by malloc and free.
 // In doubt false: tracing both of two nested functions costs a little, and tracing neither loses calls.
 bool ends_in(const elf::ElfFile& file, const NamedFunction& function, const std::vector<Function>& functions);
+
+// Whether the function is little more than a jump to another one, which takes the block.
+bool hands_on(const elf::ElfFile& file, const Function& function);
+
+// Takes those out that free by handing the block on to another one of them, also through the procedure
+// linkage table: recorded twice, a block would look as if it were freed twice. One that is told a size stays
+// where the other is not.
+void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions);
 
 }  // namespace fathom::allocators

@@ -31,6 +31,9 @@ inline std::optional<std::string> libtcmalloc() {
 inline std::optional<std::string> glibc() {
   return first_of({"/lib/x86_64-linux-gnu/libc.so.6", "/lib64/libc.so.6"});
 }
+inline std::optional<std::string> libstdcxx() {
+  return first_of({"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib64/libstdc++.so.6"});
+}
 inline std::optional<std::string> musl() {
   return first_of({"/lib/ld-musl-x86_64.so.1"});
 }

@@ -122,6 +122,7 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
   heap.events = counters.events;
   heap.earlier_frees = counters.unknown_frees;
   heap.unseen_frees = counters.unseen_frees;
+  heap.invalid_frees = counters.invalid_frees;
   heap.unwalked = counters.unwalked;
   heap.incomplete = counters.incomplete;
   heap.merged_sites = counters.merged + counters.not_followed;
@@ -136,6 +137,7 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
   heap.lost_blocks = counters.lost_blocks;
 
   std::map<HeapSiteId, HeapSummary> sites;
+  std::map<HeapSiteId, HeapUse> uses;
   std::map<std::tuple<HeapSiteId, HeapHistogramKind, std::uint8_t>, HeapSum> buckets;
   for (const record::heap::SiteSummary& from : summary.sites) {
     if (from.site >= sites_.size()) continue;  // of a slice that is not closed yet
@@ -145,6 +147,12 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
     to.peak_variance.blocks += not_negative(from.peak_variance.blocks);
     to.peak_variance.bytes += not_negative(from.peak_variance.bytes);
     to.longest_ns = std::max(to.longest_ns, from.longest_ns);
+    if (from.live_usable != 0 || from.misuse.wrong_size.blocks != 0 || from.misuse.foreign.blocks != 0) {
+      HeapUse& use = uses.try_emplace(site, HeapUse{site, 0, {}, {}}).first->second;
+      use.live_usable += not_negative(from.live_usable);
+      ::fathom::capture::add(use.wrong_size, from.misuse.wrong_size);
+      ::fathom::capture::add(use.foreign, from.misuse.foreign);
+    }
     for (const auto& [kind, rows] : {std::pair(HeapHistogramKind::kSize, &from.sizes),
                                      std::pair(HeapHistogramKind::kLifetime, &from.lifetimes_ns),
                                      std::pair(HeapHistogramKind::kAge, &from.ages_ns)})
@@ -154,10 +162,10 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
   // Those of other heaps stay.
   auto& tables = profile_.heap;
   const auto ours = [&](const auto& row) { return tables.sites[row.site.value].heap == heap_; };
-  tables.summaries.erase(std::remove_if(tables.summaries.begin(), tables.summaries.end(), ours),
-                         tables.summaries.end());
-  tables.histograms.erase(std::remove_if(tables.histograms.begin(), tables.histograms.end(), ours),
-                          tables.histograms.end());
+  std::erase_if(tables.summaries, ours);
+  std::erase_if(tables.histograms, ours);
+  std::erase_if(tables.uses, ours);
+  for (const auto& row : uses) tables.uses.push_back(row.second);
   for (const auto& row : sites) tables.summaries.push_back(row.second);
   for (const auto& [key, sum] : buckets)
     tables.histograms.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), sum});

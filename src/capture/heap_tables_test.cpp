@@ -65,6 +65,8 @@ TEST(HeapTables, TwoNumbersOfOneStackAreOneSiteAndTheirSumsAddUp) {
     one.site = site;
     one.peak = {1, site * 10.0};
     one.sizes = {{5, {1, site * 10.0}}};
+    one.live_usable = 16;
+    if (site == 2) one.misuse.foreign = {1, 20};
     summary.sites.push_back(one);
   }
   heap.finish(summary, {});
@@ -75,6 +77,7 @@ TEST(HeapTables, TwoNumbersOfOneStackAreOneSiteAndTheirSumsAddUp) {
   ASSERT_EQ(made.histograms.size(), 1u);
   EXPECT_EQ(made.histograms[0].sum, (HeapSum{2, 30}));
   EXPECT_EQ(made.heaps[0].peak_bytes, 30);
+  EXPECT_EQ(made.uses, (std::vector<HeapUse>{{made.summaries[0].site, 32, {}, {1, 20}}}));
 }
 
 }  // namespace

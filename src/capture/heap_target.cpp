@@ -43,6 +43,9 @@ class Finder {
     allocators::Found found = allocators::find(file, twin ? &twin->file.elf() : nullptr);
     for (std::string& note : found.notes) target_.notes.push_back(fmt::format("{}: {}", file.name(), note));
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
+    if (!target_.sized_deletes || found.sized_deletes.empty()) return;
+    allocators::Allocator nobodys{allocators::Kind::kOther, {}, {}, std::move(found.sized_deletes), {}};
+    add_hooks(mapping, nobodys, TRACER_NO_ALLOCATOR);
   }
 
  private:
@@ -67,6 +70,11 @@ class Finder {
     const auto number = static_cast<std::uint8_t>(target_.allocators.size());
     target_.allocators.push_back(
         {allocator.kind, allocator.label, file.name(), mapping.module->id, allocator.own_code});
+    add_hooks(mapping, allocator, number);
+  }
+
+  void add_hooks(const CodeMapping& mapping, const allocators::Allocator& allocator, std::uint8_t number) {
+    const elf::ElfFile& file = mapping.module->file->elf();
     const auto doors = allocators::doors_of(file, allocator);
     const auto [start, end] = extent_of(file, mapping.bias);
     for (std::size_t i = 0; i < allocator.functions.size(); ++i) {

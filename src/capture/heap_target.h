@@ -28,6 +28,8 @@ struct HeapTarget {
   std::vector<inject::Hook> hooks;
   std::vector<std::string> notes;       // what is there and cannot be traced, and why
   std::set<const CodeModule*> modules;  // that were looked into
+  // Operators delete that only know a size are hooked, too: another event for each of them.
+  bool sized_deletes = false;
 };
 
 // Adds what is in modules of `mappings`, the executable ones of the process, that were not looked into yet:

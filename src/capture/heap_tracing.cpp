@@ -90,6 +90,7 @@ Result<> HeapTracing::place() {
     return fail(ErrorKind::kUnsupported, "heap: this machine's time-stamp counter is not constant",
                 "a machine whose /proc/cpuinfo has constant_tsc and nonstop_tsc");
   if (auto possible = inject::Tracer::check(pid_); !possible) return possible;
+  target_.sized_deletes = options_.mode == Heap::kExact;
   find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_);
   notes_ = std::exchange(target_.notes, {});
   if (target_.hooks.empty())
@@ -119,7 +120,15 @@ Result<> HeapTracing::place() {
   auto collector = record::heap::Collector::create(tracer_->memory(), read_clocks(), collecting);
   if (!collector) return tl::unexpected<Error>(collector.error());
   collector_.emplace(std::move(*collector));
+  tell_allocators();
   return {};
+}
+
+// Before any of their hooks goes in.
+void HeapTracing::tell_allocators() {
+  const std::lock_guard guard(lock_);
+  for (std::uint32_t number = 0; number < target_.allocators.size(); ++number)
+    collector_->allocator(number, record::heap::size_rule(target_.allocators[number].label));
 }
 
 // The allocators that have no row yet, and these hooks.
@@ -133,6 +142,10 @@ void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
     allocator_rows_.push_back(row);
   }
   for (const inject::PlannedHook& hook : planned) {
+    if (hook.hook.allocator == TRACER_NO_ALLOCATOR) {
+      if (hook.door == TRACER_DOOR_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
+      continue;  // what it tells is of other allocators' blocks
+    }
     profile::HeapHook row;
     row.allocator = allocator_rows_[hook.hook.allocator];
     row.function = context_.builder.string(hook.hook.name);
@@ -160,6 +173,7 @@ void HeapTracing::hook_new_modules() {
   if (!find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_)) return;
   for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
   if (target_.hooks.size() == known) return;
+  tell_allocators();
   const auto planned =
       tracer_->plan({target_.hooks.begin() + static_cast<std::ptrdiff_t>(known), target_.hooks.end()});
   if (auto hooked = tracer_->hook(planned); !hooked) {

@@ -93,6 +93,7 @@ class HeapTracing {
   Result<> place();
   Result<> hook();
   void add_rows(const std::vector<inject::PlannedHook>& planned);
+  void tell_allocators();
   void expect_tracer_code();
   profile::HeapAllocatorId allocator_row(std::uint64_t block) const {
     const std::uint32_t number = TRACER_BLOCK_ALLOCATOR(block);

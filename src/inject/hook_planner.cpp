@@ -29,7 +29,9 @@ void HookPlanner::plan(std::vector<PlannedHook>& hooks) {
 Result<> HookPlanner::plan_one(PlannedHook& planned) {
   const Hook& hook = planned.hook;
   const auto shape = static_cast<std::size_t>(hook.shape);
-  if (shape >= TRACER_SHAPES || hook.allocator >= TRACER_ALLOCATORS) return refuse("its kind is not known");
+  const bool anybodys = hook.shape == TRACER_FREE_SIZED && hook.allocator == TRACER_NO_ALLOCATOR;
+  if (shape >= TRACER_SHAPES || (hook.allocator >= TRACER_ALLOCATORS && !anybodys))
+    return refuse("its kind is not known");
   if (used_[shape] == TRACER_HOOKS)
     return refuse(fmt::format("there are {} of its kind already", TRACER_HOOKS));
   if (hook.shape == TRACER_NEW && !hook.partner)

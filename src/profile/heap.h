@@ -67,9 +67,8 @@ struct Heap {
   std::uint64_t unwalked = 0;        // allocations without a stack
   std::uint64_t incomplete = 0;      // allocations whose stack does not reach the start of its thread
   std::uint64_t unseen_frees = 0;    // an address was handed out again though nobody had freed it
-  // Frees of blocks that had been freed already and not been handed out since, or that nobody ever handed
-  // out. Sure only where nothing was lost; frees that may be of earlier blocks are not among them. Exact
-  // only.
+  // Frees of blocks that had been freed not long before and not been handed out since. Sure only where
+  // nothing was lost and no call went unseen. Exact only.
   std::uint64_t invalid_frees = 0;
   std::uint64_t waited_ns = 0;     // time that threads of the target waited for room
   std::uint64_t merged_sites = 0;  // allocations counted without their stack, as there were too many sites

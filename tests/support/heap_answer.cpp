@@ -51,6 +51,19 @@ HeapNumbers HeapAnswer::below(const std::string& function) const {
   for (const profile::HeapSite& site : profile_.heap.sites) counts.push_back(has(site.stack, function));
   return sum(counts);
 }
+profile::HeapUse HeapAnswer::use_below(const std::string& function) const {
+  profile::HeapUse sum;
+  for (const profile::HeapUse& row : profile_.heap.uses) {
+    if (!has(profile_.heap.sites[row.site.value].stack, function)) continue;
+    sum.live_usable += row.live_usable;
+    sum.wrong_size.blocks += row.wrong_size.blocks;
+    sum.wrong_size.bytes += row.wrong_size.bytes;
+    sum.foreign.blocks += row.foreign.blocks;
+    sum.foreign.bytes += row.foreign.bytes;
+  }
+  return sum;
+}
+
 HeapNumbers HeapAnswer::all() const {
   return sum(std::vector<bool>(profile_.heap.sites.size(), true));
 }

@@ -26,6 +26,8 @@ class HeapAnswer {
   // Of all blocks that were allocated below this function.
   HeapNumbers below(const std::string& function) const;
   HeapNumbers all() const;
+  // How the blocks that were allocated below this function were given back: sums over its sites.
+  profile::HeapUse use_below(const std::string& function) const;
   // Without what the program mapped by itself.
   HeapNumbers of_allocators() const;
   const profile::Heap& heap() const { return profile_.heap.heaps.at(0); }

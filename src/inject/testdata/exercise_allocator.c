@@ -125,6 +125,7 @@ static const char* exercise(const char* name, int shape, size_t size) {
       if ((size_t)(uintptr_t)function(block, size, (size_t)0, (size_t)0) < size) return "block has shrunk";
       break;
     case TRACER_FREE:
+    case TRACER_FREE_SIZED:
       if (aligned && posix_memalign(&block, alignment, size) != 0) return "no block";
       if (!aligned) block = malloc(size);
       fill(block, size, 4);

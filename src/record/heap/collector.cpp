@@ -20,6 +20,10 @@ CollectorOptions with_seed(CollectorOptions options) {
   return options;
 }
 
+bool is_free(std::uint8_t kind) {
+  return kind == TRACER_EVENT_FREE || kind == TRACER_EVENT_FREE_SIZED;
+}
+
 // Ticks take 56 bits in an event; a time that is given in a word of its own may claim more.
 constexpr std::uint64_t kMostTicks = (1ull << 56) - 1;
 
@@ -47,6 +51,7 @@ Collector::Collector(std::span<std::byte> memory, RingReader rings, const Collec
       stacks_(options.seed, options.max_stacks),
       sites_(options.max_sites, options.by_thread),
       live_(options.seed),
+      checks_(rings_.ring_count()),
       ring_states_(rings_.ring_count()),
       slice_ns_(options.first_slice_ns) {
   pending_.reserve(kPending);
@@ -89,7 +94,7 @@ void Collector::take(const TracerEvent& event, Round& round) {
   pending.freed = {};
   live_.prefetch(event.block);
   if (event.kind == TRACER_EVENT_REALLOC) live_.prefetch(event.old_block);
-  if (event.kind != TRACER_EVENT_FREE) {
+  if (!is_free(event.kind)) {
     pending.site = site_of(event);
     sites_.prefetch(pending.site, Histogram::kSize);
   }
@@ -125,16 +130,17 @@ void Collector::apply_pending() {
   std::array<const Pending*, kPending> recent{};
   const auto slot = [](std::uint64_t block) { return (block >> 4) % kPending; };
   for (Pending& event : pending_) {
-    if (event.kind != TRACER_EVENT_FREE) recent[slot(event.block)] = &event;
-    if (event.kind != TRACER_EVENT_FREE && event.kind != TRACER_EVENT_REALLOC) continue;
-    const std::uint64_t block = event.kind == TRACER_EVENT_FREE ? event.block : event.old_block;
+    const bool frees = is_free(event.kind);
+    if (!frees) recent[slot(event.block)] = &event;
+    if (!frees && event.kind != TRACER_EVENT_REALLOC) continue;
+    const std::uint64_t block = frees ? event.block : event.old_block;
     const Pending* before = recent[slot(block)];
     event.freed = before != nullptr && before->block == block ? LiveSet::Glimpse{before->site, before->ticks}
                                                               : live_.glimpse(block);
     if (event.freed.site != LiveSet::kNoSite) sites_.prefetch(event.freed.site, Histogram::kLifetime);
   }
   for (const Pending& event : pending_) {
-    if (event.kind != TRACER_EVENT_FREE) sites_.prefetch(event.site, Histogram::kSize, event.size);
+    if (!is_free(event.kind)) sites_.prefetch(event.site, Histogram::kSize, event.size);
     if (event.freed.site != LiveSet::kNoSite && event.ticks > event.freed.ticks)
       sites_.prefetch(event.freed.site, Histogram::kLifetime, lifetime_ns(event.ticks - event.freed.ticks));
   }
@@ -148,6 +154,7 @@ void Collector::apply(const Pending& event) {
     case TRACER_EVENT_SAMPLE:
       return allocate(event);
     case TRACER_EVENT_FREE:
+    case TRACER_EVENT_FREE_SIZED:
       return free(event.block, event.ticks, event);
     case TRACER_EVENT_REALLOC:
       return reallocate(event);
@@ -170,6 +177,7 @@ void Collector::allocate(const Pending& event) {
   block.site = event.site;
   if (event.kind == TRACER_EVENT_SAMPLE) block.mean = mean_number(event.mean);
   const std::uint64_t key = event.block;
+  checks_.other_event(event.ring);
   if (key == 0) return;
   LiveBlock old;
   if (live_.size() >= options_.max_live_blocks) {
@@ -192,23 +200,43 @@ void Collector::allocate(const Pending& event) {
 }
 
 void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& event) {
+  const FreeChecks::Free freed{event.ring, block, event.kind == TRACER_EVENT_FREE_SIZED, event.size};
+  if (freed.sized && TRACER_BLOCK_ALLOCATOR(block) == TRACER_NO_ALLOCATOR) return checks_.claim(freed);
   ++counters_.frees;
-  LiveBlock freed;
-  switch (live_.take(block, ticks, freed)) {
+  LiveBlock live;
+  switch (live_.take(block, ticks, live)) {
     case LiveSet::Taken::kTaken: {
       RingState& state = state_of(event.ring, event.tid);
-      const bool temporary = state.last_block == block && freed.mean == 0;
+      const bool temporary = state.last_block == block && live.mean == 0;
       if (temporary) state.last_block = 0;
-      return book_free(block, freed, ticks, event.tid, temporary);
+      checks_.freed(freed, live.site, live.size, weight_of(live).sum);
+      return book_free(block, live, ticks, event.tid, temporary);
     }
     case LiveSet::Taken::kUnknown:
-      ++counters_.unknown_frees;
-      return;
+      return free_unknown(freed, ticks, event.tid);
     case LiveSet::Taken::kNewer:
       ++counters_.late_frees;
       if (counters_.unseen_frees != 0) --counters_.unseen_frees;
       return;
   }
+}
+
+void Collector::free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks, std::uint32_t tid) {
+  const FreeChecks::Unknown what = checks_.unknown(freed);
+  if (what == FreeChecks::Unknown::kSameCall) {
+    --counters_.frees;
+    return;
+  }
+  const std::uint64_t address = TRACER_BLOCK_ADDRESS(freed.block);
+  for (std::uint32_t other = 0; other < checks_.allocators(); ++other) {
+    LiveBlock live;
+    const std::uint64_t own = TRACER_BLOCK(address, other);
+    if (own == freed.block || live_.take(own, ticks, live) != LiveSet::Taken::kTaken) continue;
+    ++counters_.foreign_frees;
+    checks_.freed_elsewhere(freed, own, live.site, weight_of(live).sum);
+    return book_free(own, live, ticks, tid, false);
+  }
+  ++(what == FreeChecks::Unknown::kFreedBefore ? counters_.invalid_frees : counters_.unknown_frees);
 }
 
 void Collector::book_free(std::uint64_t address, const LiveBlock& block, std::uint64_t ticks,
@@ -323,16 +351,20 @@ Summary Collector::summary() const {
   summary.peak_ns = ns_of(sites_.peak().ticks);
   summary.peak = sites_.peak().sum;
   std::vector<std::array<Sum, 65>> ages;
+  std::vector<double> usable;
   std::vector<std::uint32_t> place(sites_.size());  // of a site in ages, from 1
-  live_.for_each([&](std::uint64_t, const LiveBlock& block) {
+  live_.for_each([&](std::uint64_t key, const LiveBlock& block) {
     std::uint32_t& at = place[block.site];
     if (at == 0) {
       ages.emplace_back();
+      usable.push_back(0);
       at = static_cast<std::uint32_t>(ages.size());
     }
     const std::uint64_t ticks = cut_ > block.ticks ? cut_ - block.ticks : 0;
     const auto ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * clock_.ns_per_tick());
-    ages[at - 1][bucket_of(ns)].add(weight_of(block).sum);
+    const Sum weight = weight_of(block).sum;
+    ages[at - 1][bucket_of(ns)].add(weight);
+    usable[at - 1] += weight.blocks * static_cast<double>(checks_.usable(key, block.size));
   });
   for (std::uint32_t site = 0; site < sites_.size(); ++site) {
     SiteSummary row;
@@ -352,6 +384,8 @@ Summary Collector::summary() const {
       for (unsigned bucket = 0; bucket <= 64; ++bucket)
         if (const Sum& sum = ages[place[site] - 1][bucket]; sum.blocks != 0)
           row.ages_ns.push_back({static_cast<std::uint8_t>(bucket), sum});
+    if (place[site] != 0) row.live_usable = usable[place[site] - 1];
+    row.misuse = checks_.misuse(site);
     if (!row.sizes.empty() || !row.lifetimes_ns.empty()) summary.sites.push_back(std::move(row));
   }
   return summary;

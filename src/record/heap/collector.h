@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "record/heap/block_log.h"
+#include "record/heap/free_checks.h"
 #include "record/heap/live_set.h"
 #include "record/heap/ring_reader.h"
 #include "record/heap/sites.h"
@@ -93,6 +94,8 @@ struct SiteSummary {
   Sum peak, peak_variance;
   std::uint64_t longest_ns = 0;
   std::vector<Bucket> sizes, lifetimes_ns, ages_ns;  // ages: of what is live now
+  double live_usable = 0;                            // bytes set aside for what is live now; 0: not known
+  Misuse misuse;
 };
 // Of all time so far.
 struct Summary {
@@ -107,6 +110,8 @@ struct Counters {
   std::uint64_t allocations = 0, frees = 0;
   std::uint64_t unknown_frees = 0;  // of blocks that were there before us
   std::uint64_t unseen_frees = 0;   // an address was handed out again though nobody had freed it
+  std::uint64_t invalid_frees = 0;  // of blocks that had been freed and not handed out since
+  std::uint64_t foreign_frees = 0;  // through another allocator than the one that gave the block
   std::uint64_t late_frees = 0;     // overtaken by the next allocation of the same address, as it may be
   std::uint64_t unwalked = 0, incomplete = 0;  // allocations without a stack, or without all of it
   std::uint64_t not_followed = 0;              // allocations beyond max_live_blocks
@@ -127,6 +132,8 @@ class Collector {
   static Result<Collector> create(std::span<std::byte> memory, const Moment& now,
                                   const CollectorOptions& options = {});
 
+  // By which rule the allocator with this number in the blocks' top byte rounds sizes up.
+  void allocator(std::uint32_t number, SizeRule rule) { checks_.allocator(number, rule); }
   // Takes what was stamped up to `now` (raw ticks) out of the rings, and says by the heartbeat that somebody
   // does.
   Round drain(const Moment& now);
@@ -185,6 +192,7 @@ class Collector {
   void apply(const Pending& event);
   void allocate(const Pending& event);
   void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
+  void free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks, std::uint32_t tid);
   void reallocate(const Pending& event);
   void resize(const Pending& event);
   // `tid`: who freed it; 0 if nobody was seen to.
@@ -211,6 +219,7 @@ class Collector {
   Sites sites_;
   LiveSet live_;
   std::optional<BlockLog> log_;  // each_block
+  FreeChecks checks_;
   std::vector<RingState> ring_states_;
   std::vector<Pending> pending_;
   std::vector<std::uint32_t> means_ = {0};  // [0] is exact

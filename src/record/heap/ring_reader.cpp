@@ -126,6 +126,7 @@ bool RingReader::decode(Ring& ring, TracerEvent& event) {
       sizeof(tracer_event_free),
       sizeof(tracer_event_realloc),
       sizeof(tracer_event_alloc),
+      sizeof(tracer_event_free_sized),
   };
   if (kind == 0 || kind >= std::size(kSizes)) return give_up(ring);
   std::size_t size = kSizes[kind];
@@ -170,6 +171,12 @@ bool RingReader::decode(Ring& ring, TracerEvent& event) {
     case TRACER_EVENT_FREE:
       event.block = copied<tracer_event_free>(from).block;
       break;
+    case TRACER_EVENT_FREE_SIZED: {
+      const auto record = copied<tracer_event_free_sized>(from);
+      event.block = record.block;
+      event.size = record.size;
+      break;
+    }
     default: {
       const auto record = copied<tracer_event_realloc>(from);
       event.block = record.new_block;

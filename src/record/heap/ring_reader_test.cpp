@@ -51,6 +51,7 @@ TEST(RingReader, ReadsEveryKindOfRecord) {
   tracer.free(0, 6, 0x3000);
   tracer.realloc(0, 8, 0x2000, 7, 0x4000, 100, 9);
   tracer.alloc(0, 9, 0x4000, 200, 9, TRACER_EVENT_RESIZE);
+  tracer.free_sized(0, 10, TRACER_BLOCK(0x4000, 1), 6'000'000'000);
   auto reader = RingReader::open(tracer.memory()).value();
   std::vector<std::uint64_t> addresses(3);
   std::vector<TracerEvent> events;
@@ -58,7 +59,7 @@ TEST(RingReader, ReadsEveryKindOfRecord) {
     if (event.kind == TRACER_EVENT_STACK) std::memcpy(addresses.data(), event.addresses, 24);
     events.push_back(event);
   });
-  ASSERT_EQ(events.size(), 8u);
+  ASSERT_EQ(events.size(), 9u);
   EXPECT_EQ(events[0].tid, 77u);
   EXPECT_EQ(events[1].end, WALK_NO_RULE);
   EXPECT_EQ(addresses, (std::vector<std::uint64_t>{0x10, 0x20, 0x30}));
@@ -72,6 +73,9 @@ TEST(RingReader, ReadsEveryKindOfRecord) {
   EXPECT_EQ(events[6].ticks_before, 7u);
   EXPECT_EQ(events[6].block, 0x4000u);
   EXPECT_EQ(events[7].kind, TRACER_EVENT_RESIZE);
+  EXPECT_EQ(events[8].kind, TRACER_EVENT_FREE_SIZED);
+  EXPECT_EQ(events[8].block, TRACER_BLOCK(0x4000, 1));
+  EXPECT_EQ(events[8].size, 6'000'000'000u);
 }
 
 TEST(RingReader, RecordsThatWrapAroundTheEndComeOutWhole) {
@@ -142,7 +146,7 @@ TEST(RingReader, RefusesMemoryThatIsNoTracers) {
     return !RingReader::open(tracer.memory());
   };
   EXPECT_TRUE(refused([](tracer_shared& head) { head.magic = 1; }));
-  EXPECT_TRUE(refused([](tracer_shared& head) { head.version = 2; }));
+  EXPECT_TRUE(refused([](tracer_shared& head) { head.version = TRACER_VERSION + 1; }));
   EXPECT_TRUE(refused([](tracer_shared& head) { head.ring_bytes = 8191; }));
   EXPECT_TRUE(refused([](tracer_shared& head) { head.ring_count = 3; }));
   EXPECT_TRUE(refused([](tracer_shared& head) { head.rings_offset = UINT64_MAX - 7; }));

@@ -72,6 +72,10 @@ class FakeTracer {
   bool free(std::uint32_t number, std::uint64_t ticks, std::uint64_t block) {
     return write(number, std::vector<std::uint64_t>{TRACER_FIRST(ticks, TRACER_EVENT_FREE), block});
   }
+  bool free_sized(std::uint32_t number, std::uint64_t ticks, std::uint64_t block, std::uint64_t size) {
+    return write(number,
+                 std::vector<std::uint64_t>{TRACER_FIRST(ticks, TRACER_EVENT_FREE_SIZED), block, size});
+  }
   bool realloc(std::uint32_t number, std::uint64_t ticks, std::uint64_t old_block, std::uint64_t before,
                std::uint64_t new_block, std::uint32_t size, std::uint32_t stack = 0) {
     return write(number, std::vector<std::uint64_t>{TRACER_FIRST(ticks, TRACER_EVENT_REALLOC), old_block,
