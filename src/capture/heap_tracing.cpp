@@ -28,9 +28,12 @@ constexpr auto kHurryPause = std::chrono::microseconds(20);
 // Above it the interval grows: a sample costs about a microsecond.
 constexpr std::uint64_t kMostSamplesPerSecond = 2000;
 constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
-constexpr std::uint32_t kSummaryEvery = 10;          // seconds: it looks at every live block
-constexpr std::size_t kMostSlicesWaiting = 64;       // for a profile that is not written for long
-constexpr std::size_t kBlocksPerWrite = 1 << 18;     // 19 MB
+// A summary looks at every live block, and each one is written as a whole: every 10 s, and later after
+// another eighth of the time that the recording has lasted, so that their bytes grow with its logarithm only.
+constexpr std::uint64_t kSummaryEveryNs = 10'000'000'000;
+constexpr std::uint64_t kSummaryShare = 8;
+constexpr std::size_t kMostSlicesWaiting = 64;    // for a profile that is not written for long
+constexpr std::size_t kBlocksPerWrite = 1 << 18;  // 19 MB
 constexpr std::uint32_t kSampledRingBytes = 1 << 18, kExactRingBytes = 1 << 19;
 
 // Events are stamped with the time-stamp counter, as nothing else is cheap enough.
@@ -197,11 +200,13 @@ Result<> HeapTracing::hook() {
   heap.each_block = options_.each_block;
   if (const auto memory = process::read_memory(pid_); memory && !options_.from_start)
     heap.earlier_rss_bytes = memory->rss_anon;
-  __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
+  // Hooks go in one after the other, and words of data before entries: a block that was recorded while the
+  // function that frees it had no hook yet would live for ever. So all of them begin at once.
   if (auto hooked = tracer_->hook(planned); !hooked) return hooked;
+  __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
   stops_ = tracer_->stops();
   expect_tracer_code();
-  heap.start_ns = heap.end_ns = last_publish_ns_ = monotonic_ns();
+  heap.start_ns = heap.end_ns = last_publish_ns_ = start_ns_ = monotonic_ns();
   rows_.emplace(context_.profile, heap);
   add_rows(planned);
   if (options_.mappings)
@@ -289,16 +294,17 @@ void HeapTracing::write_slices(bool last) {
   record::heap::BlockBatch batch;
   std::optional<record::heap::Summary> summary;
   record::heap::Counters counters;
+  const std::uint64_t now = monotonic_ns();
   {
     const std::lock_guard guard(lock_);
     if (last) cut_slice(true);
     slices.swap(slices_);
     batch = collector_->take_blocks();  // after the slices: its sites come after theirs
-    if (last || publications_++ % kSummaryEvery == 0) summary = collector_->summary();
+    if (last || now >= next_summary_ns_) summary = collector_->summary();
     counters = collector_->counters();
     collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
   }
-  const std::uint64_t now = monotonic_ns();
+  if (summary) next_summary_ns_ = now + std::max(kSummaryEveryNs, (now - start_ns_) / kSummaryShare);
   if (now > last_publish_ns_)
     adapt((counters.allocations - last_allocations_) * 1'000'000'000 / (now - last_publish_ns_));
   last_allocations_ = counters.allocations;

@@ -142,7 +142,7 @@ class HeapTracing {
 
   std::unordered_map<std::uint32_t, profile::ThreadId> thread_rows_;
   std::uint64_t last_allocations_ = 0, last_publish_ns_ = 0;
-  std::uint32_t publications_ = 0;
+  std::uint64_t start_ns_ = 0, next_summary_ns_ = 0;
 };
 
 }  // namespace fathom::capture
