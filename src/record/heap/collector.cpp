@@ -117,9 +117,13 @@ std::uint32_t Collector::site_of(const TracerEvent& event) {
     ++counters_.unwalked;
     return sites_.site({0, event.tid, allocator});
   }
-  if (stacks_.end_of(known->stack) != WALK_ROOT) ++counters_.incomplete;
-  if (known->site == 0 || !sites_.is(known->site, allocator, event.tid))
+  if (known->end != WALK_ROOT) ++counters_.incomplete;
+  const bool same_thread = known->tid == event.tid || !options_.by_thread;
+  if (known->site == 0 || known->allocator != allocator || !same_thread) {
     known->site = sites_.site({known->stack, event.tid, allocator});
+    known->tid = event.tid;
+    known->allocator = static_cast<std::uint8_t>(allocator);
+  }
   return known->site;
 }
 

@@ -36,8 +36,15 @@ LiveSet::Taken LiveSet::take(std::uint64_t block, std::uint64_t ticks, LiveBlock
     if (entry.block == 0) return Taken::kUnknown;
     if (entry.block != block) continue;
     if (ticks < entry.ticks_mean >> 8) return Taken::kNewer;
-    out = live(entry);
-    if (out.size >= kHuge) huge_.erase(block);
+    // Each field for itself: a copy of the whole would be read back in other pieces than it was written in.
+    out.ticks = entry.ticks_mean >> 8;
+    out.size = entry.size_site >> 22;
+    out.site = static_cast<std::uint32_t>(entry.size_site & kMaxSite);
+    out.mean = static_cast<std::uint8_t>(entry.ticks_mean);
+    if (out.size == kHuge) [[unlikely]] {
+      out.size = live(entry).size;
+      huge_.erase(block);
+    }
     remove(shard, at);
     --shard.used;
     --size_;

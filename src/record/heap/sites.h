@@ -72,15 +72,11 @@ class Sites {
   Sites(std::uint32_t max_sites, bool by_thread);
 
   std::uint32_t site(const SiteKey& key);
-  // Whether this site is the one of that key, if the key's thread counts.
-  bool is(std::uint32_t site, std::uint32_t allocator, std::uint32_t tid) const {
-    const SiteKey& key = keys_[site];
-    return key.allocator == allocator && (key.tid == tid || !by_thread_);
-  }
 
-  // Sums are taken by value and all of this is inline: written to memory in halves and read back as a whole
-  // they would cost more than all else.
-  void allocate(std::uint32_t site, const Weight& weight, std::uint64_t size, std::uint64_t ticks) {
+  // Sums are taken by value and all of this is inline, by force: written to memory in halves and read back as
+  // a whole they would cost more than all else.
+  [[gnu::always_inline]] void allocate(std::uint32_t site, const Weight& weight, std::uint64_t size,
+                                       std::uint64_t ticks) {
     const Sum sum = weight.sum;
     Row& row = touch(site);
     row.live.add(sum);
@@ -99,7 +95,7 @@ class Sites {
     bool temporary = false;
     bool in_slice = false;  // it was allocated in this slice too
   };
-  void free(std::uint32_t site, const Weight& weight, Freed freed) {
+  [[gnu::always_inline]] void free(std::uint32_t site, const Weight& weight, const Freed& freed) {
     constexpr std::uint64_t kBriefNs = 1'000'000;
     const Sum sum = weight.sum;
     Row& row = touch(site);

@@ -42,7 +42,7 @@ bool StackTable::add(std::uint32_t number, std::span<const std::byte> words, std
     ++pages_used_;
   }
   pages_[page]->used = round_;
-  pages_[page]->known[number % kPage] = {stack, 0};
+  pages_[page]->known[number % kPage] = {.stack = stack, .end = end};
   return is_new;
 }
 

@@ -20,7 +20,11 @@ class StackTable {
   // What is remembered of one number.
   struct Known {
     std::uint32_t stack = 0;  // 0: the number was never told, or has been forgotten
-    std::uint32_t site = 0;   // for whoever looks numbers up: the site that it led to last, 0 at first
+    // For whoever looks numbers up: the site that it led to last, 0 at first, and for which thread and
+    // allocator. All in one place, as this is the first of the memory that an event waits for.
+    std::uint32_t site = 0, tid = 0;
+    std::uint8_t allocator = 0;
+    std::uint8_t end = 0;  // of the walk
   };
   // Null: not known. Valid until the next add().
   Known* find(std::uint32_t number) {
@@ -43,7 +47,7 @@ class StackTable {
 
  private:
   static constexpr std::uint32_t kPage = 4096;    // numbers
-  static constexpr std::size_t kMostPages = 512;  // 2 million numbers in 16 MiB: threads that ended take none
+  static constexpr std::size_t kMostPages = 512;  // 2 million numbers in 32 MiB: threads that ended take none
   struct Page {
     std::array<Known, kPage> known{};
     std::uint64_t used = 0;  // the last round in which it was asked
