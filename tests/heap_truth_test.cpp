@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/mount.h>
 
 #include <cmath>
 #include <cstdlib>
@@ -222,6 +223,38 @@ TEST_F(HeapTruth, LeavesTheProgramAsItWas) {
     EXPECT_TRUE(code_of(target.pid()) == before);
     EXPECT_EQ(tracer_mappings_of(target.pid()), 0);
   }
+}
+
+// The disk of the recording is full while the heap is traced: said in one line, and nothing else happens.
+TEST_F(HeapTruth, AFullDiskEndsTheRecordingAndLeavesTheProgramAsItWas) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  struct SmallDisk {
+    explicit SmallDisk(const std::string& folder) : folder_(folder) {
+      std::filesystem::create_directory(folder_);
+      mounted = ::mount("none", folder_.c_str(), "tmpfs", 0, "size=64k") == 0;
+    }
+    ~SmallDisk() {
+      if (mounted) ::umount2(folder_.c_str(), MNT_DETACH);
+    }
+    std::string folder_;
+    bool mounted;
+  } const disk(folder_ / "disk");
+  if (!disk.mounted) GTEST_SKIP() << "needs to mount a file system";
+  const Running target({KNOWN_HEAP, "100000000", "3"});
+  pause_ms(300);
+  const std::string before = code_of(target.pid());
+  const std::string recording = disk.folder_ + "/x.fathom";
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "-d", "30", "-o", recording, "-p", std::to_string(target.pid())});
+  EXPECT_EQ(outcome.exit_status, 1) << outcome.describe();
+  EXPECT_THAT(outcome.errors, testing::HasSubstr("No space left on device")) << outcome.describe();
+  EXPECT_THAT(outcome.errors, testing::HasSubstr("try: -o FILE on a disk with room")) << outcome.describe();
+  EXPECT_FALSE(target.finished());
+  EXPECT_TRUE(code_of(target.pid()) == before);
+  EXPECT_EQ(tracer_mappings_of(target.pid()), 0);
+  const Outcome report = fathom({"report", recording});
+  EXPECT_TRUE(report.ok()) << "what was written before is a recording: " << report.describe();
 }
 
 TEST_F(HeapTruth, AKilledProfilerIsTakenOutByDetach) {

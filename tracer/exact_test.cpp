@@ -200,6 +200,19 @@ TEST_F(ExactMode, FreeWithASizeSaysWhatTheCallerClaims) {
   }
 }
 
+TEST_F(ExactMode, SizeAloneIsToldWithoutLookingAtTheClock) {
+  call(TRACER_MALLOC, 0x1000, 8);
+  g_result = 0;
+  auto* hook = target_.hook(TRACER_FREE_SIZED, &answer, 5, TRACER_NO_ALLOCATOR);
+  hook(0x1000, 40, 3, 4, 5, 6);
+  const Event event = only(target_.drain_calls());
+  EXPECT_EQ(event.kind, TRACER_EVENT_FREE_SIZED);
+  EXPECT_EQ(event.allocator, std::uint32_t{TRACER_NO_ALLOCATOR});
+  EXPECT_EQ(event.block, 0x1000u);
+  EXPECT_EQ(event.size, 40u);
+  EXPECT_EQ(event.ticks, 0u);
+}
+
 TEST_F(ExactMode, FreesWithAndWithoutASizeFollowEachOtherAroundTheEndOfTheRing) {
   call(TRACER_MALLOC, 0x1000, 8);
   for (std::uint64_t i = 1; i <= 10'000; ++i) {

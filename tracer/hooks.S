@@ -266,7 +266,14 @@ path_xallocx:
   push %rdx
   push %rcx
   mov tracer_config + CONFIG_STATE(%rip), %rcx
+  .if \bytes == 24
+  lea tracer_config + CONFIG_ALLOCATOR(%rip), %rax
+  cmpb $255, (%rax,%r11) /* TRACER_NO_ALLOCATOR: the event that frees comes next, and has the time */
+  mov STATE_TSC_BASE(%rcx), %rax
+  je 1f
+  .endif
   read_clock
+1:
   sub STATE_TSC_BASE(%rcx), %rax
   mov STATE_RING_MASK(%rcx), %rcx
   mov SLOT_HEAD(%r10), %rdx

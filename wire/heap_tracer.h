@@ -185,7 +185,8 @@ enum tracer_event_kind {
   TRACER_EVENT_FREE = 5,      /* { first, block }: ticks before the call was made */
   TRACER_EVENT_REALLOC = 6,   /* struct tracer_event_realloc: exact mode */
   TRACER_EVENT_RESIZE = 7,    /* struct tracer_event_alloc: the block has a new size in place (xallocx) */
-  TRACER_EVENT_FREE_SIZED = 8 /* { first, block, size }: as a free, with the size that the caller claims */
+  TRACER_EVENT_FREE_SIZED = 8 /* { first, block, size }: as a free, with the size that the caller claims. Of
+                                 TRACER_NO_ALLOCATOR its ticks may be 0: it stands right before its free */
 };
 
 struct tracer_event_thread {

@@ -358,6 +358,8 @@ Result<> Recording::save() {
     profile_.waits.clear();
     profile_.faults.clear();
     profile_.heap.blocks.clear();
+    if (written.error().remedy.empty())
+      written.error().remedy = "-o FILE on a disk with room; what was written before can be read";
     return written;
   }
   profile_.samples.clear();

@@ -296,7 +296,7 @@ TEST(Collector, OperatorThatOnlyKnowsTheSizeAndTheFreeThatItEndsInAreOneFree) {
   tracer.alloc(0, 3 * kMs, 0x3000, 100, 1);
   tracer.free_sized(0, 4 * kMs, anybodys(0x1000), 100);
   tracer.free(0, 4 * kMs + 1, 0x1000);
-  tracer.free_sized(0, 5 * kMs, anybodys(0x2000), 200);
+  tracer.free_sized(0, 0, anybodys(0x2000), 200);  // has no time of its own
   tracer.free(0, 5 * kMs + 1, 0x2000);
   tracer.free(0, 6 * kMs, 0x3000);  // by somebody who knows no size
   const SiteSummary site = recording.after(10);
