@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 
@@ -34,5 +35,12 @@ Run add_detach(CLI::App& app);
 // Draws the CPU flame graph of a recording beside it, and gives the path of the picture
 // (flamegraph_command.cpp).
 Result<std::string> draw_flamegraph(const std::string& recording);
+
+// What was never freed, as text, and the exit status for it (leaks_command.cpp).
+struct LeaksFound {
+  std::string text;
+  int status = kDone;
+};
+Result<LeaksFound> describe_leaks(const std::string& recording, const std::vector<std::string>& suppressions);
 
 }  // namespace fathom::cli

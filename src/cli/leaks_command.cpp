@@ -39,7 +39,7 @@ Result<std::vector<report::Suppression>> read_suppressions(const LeaksArguments&
   return all;
 }
 
-Result<int> run_leaks(const LeaksArguments& arguments) {
+Result<LeaksFound> find(const LeaksArguments& arguments, render::LeakTextOptions style) {
   report::LeakOptions options = arguments.leaks;
   Result<std::vector<report::Suppression>> suppressions = read_suppressions(arguments);
   if (!suppressions) return tl::unexpected<Error>(suppressions.error());
@@ -50,24 +50,33 @@ Result<int> run_leaks(const LeaksArguments& arguments) {
   if (!profile) return tl::unexpected<Error>(profile.error());
   const Result<report::LeakReport> leaks = report::find_leaks(*profile, options);
   if (!leaks) return within(arguments.file, leaks.error());
+  style.top = arguments.top.value_or(style.top);
+  style.frames = arguments.frames;
+  return LeaksFound{arguments.json ? report::leaks_json(*leaks, arguments.top.value_or(0))
+                                   : render::leaks_text(*leaks, style),
+                    leaks->empty() || arguments.no_fail ? kDone : kConditionHeld};
+}
 
-  std::string text;
-  if (arguments.json) {
-    text = report::leaks_json(*leaks, arguments.top.value_or(0));
-  } else {
-    render::LeakTextOptions style;
-    style.width = arguments.wide ? 0 : output_width();
-    style.color = arguments.output.empty() && output_has_color();
-    style.top = arguments.top.value_or(style.top);
-    style.frames = arguments.frames;
-    text = render::leaks_text(*leaks, style);
-  }
-  const Result<> written = write_output(text, arguments.output);
+Result<int> run_leaks(const LeaksArguments& arguments) {
+  render::LeakTextOptions style;
+  style.width = arguments.wide ? 0 : output_width();
+  style.color = arguments.output.empty() && output_has_color();
+  const Result<LeaksFound> found = find(arguments, style);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const Result<> written = write_output(found->text, arguments.output);
   if (!written) return tl::unexpected<Error>(written.error());
-  return leaks->empty() || arguments.no_fail ? kDone : kConditionHeld;
+  return found->status;
 }
 
 }  // namespace
+
+Result<LeaksFound> describe_leaks(const std::string& recording,
+                                  const std::vector<std::string>& suppressions) {
+  LeaksArguments arguments;
+  arguments.file = recording;
+  arguments.suppressions = suppressions;
+  return find(arguments, {.width = output_width()});
+}
 
 Run add_leaks(CLI::App& app) {
   auto arguments = std::make_shared<LeaksArguments>();

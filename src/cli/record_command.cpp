@@ -27,7 +27,8 @@ struct RecordArguments {
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
        no_mappings = false, no_children = false;
-  bool flamegraph = false, quiet = false, dry_run = false;
+  bool flamegraph = false, leaks = false, quiet = false, dry_run = false;
+  std::vector<std::string> suppressions;
 };
 
 // The processes to attach to, and what to call them.
@@ -111,6 +112,9 @@ Result<int> run_dry(const RecordArguments& arguments) {
 
 Result<int> run_record(RecordArguments& arguments) {
   capture::RecordOptions& options = arguments.options;
+  if (arguments.leaks && arguments.heap.empty()) arguments.heap = "exact";
+  if (!arguments.suppressions.empty() && !arguments.leaks)
+    return fail(ErrorKind::kUsage, "--suppressions are those of --leaks", "fathom record --leaks -- COMMAND");
   if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
   if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
   if (arguments.engine == "bpf") options.engine = capture::Engine::kBpf;
@@ -146,11 +150,21 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!drawn) return tl::unexpected<Error>(drawn.error());
     if (!arguments.quiet) fmt::print(stderr, "fathom: flame graph in {}\n", *drawn);
   }
-  if (!arguments.quiet) fmt::print(stderr, "next: fathom report {}\n", outcome->path);
-  if (outcome->target_status && outcome->stopped_by != capture::StopReason::kDuration &&
+  int status = kDone;
+  if (arguments.leaks) {
+    auto leaks = describe_leaks(outcome->path, arguments.suppressions);
+    if (!leaks) return tl::unexpected<Error>(leaks.error());
+    fmt::print(stderr, "{}", leaks->text);
+    status = leaks->status;
+  }
+  if (!arguments.quiet)
+    fmt::print(stderr, "next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
+  // What the program itself has to say comes first.
+  if (outcome->target_status && *outcome->target_status != 0 &&
+      outcome->stopped_by != capture::StopReason::kDuration &&
       outcome->stopped_by != capture::StopReason::kMemory)
     return *outcome->target_status;
-  return kDone;
+  return status;
 }
 
 }  // namespace
@@ -215,6 +229,13 @@ Run add_record(CLI::App& app) {
   app.add_flag("--redact", options.redact, "keep command lines out of the file");
   app.add_flag("--flamegraph", arguments->flamegraph,
                "draw the flame graph beside the recording when it ends");
+  app.add_flag("--leaks", arguments->leaks,
+               "say at the end what was never freed, and exit with 5 if anything was; takes --heap=exact by "
+               "itself");
+  app.add_option("--suppressions", arguments->suppressions, "with --leaks: as of fathom leaks")
+      ->type_name("FILE")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
   app.add_option("command", options.command, "-- COMMAND ARGUMENTS: launch and record this")->type_name("");
   app.positionals_at_end();
