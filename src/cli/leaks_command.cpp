@@ -7,6 +7,7 @@
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
+#include "cli/selection_options.h"
 #include "render/text_leaks.h"
 #include "report/heap_leaks.h"
 
@@ -101,10 +102,11 @@ Run add_leaks(CLI::App& app) {
   app.add_option("--thread", options.selection.thread,
                  "only what threads of this name allocated, or the one of this tid");
   app.add_option("--pid", options.selection.pid, "only this process");
+  add_block_options(app, arguments->blocks);
+  add_plumbing_option(app, options.selection.fold_plumbing);
   app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
   app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");
-  add_block_options(app, arguments->blocks);
   app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
   app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
   app.add_option("-o,--output", arguments->output, "file to write instead of standard output");

@@ -21,11 +21,11 @@ struct ReportArguments {
   report::ReportOptions report;
   std::optional<std::size_t> top;
   std::string sort;
+  std::string by;
   std::string output;
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
   bool timeline = false, memory = false;
-  std::string by;  // of the timeline
   bool show_idle = false, json = false, wide = false;
 };
 
@@ -37,6 +37,9 @@ Result<int> report_timeline(const profile::Profile& profile, const report::Selec
   report::TimelineOptions options;
   options.selection = selection;
   options.columns = render::timeline_columns(style);
+  if (!arguments.by.empty() && !report::timeline_by_from(arguments.by))
+    return fail(ErrorKind::kUsage, "--timeline cannot tell '" + arguments.by + "' apart",
+                "--by function, module, thread, allocator");
   options.by = report::timeline_by_from(arguments.by).value_or(options.by);
   const std::optional<report::HeapTimeline> timeline = report::make_heap_timeline(profile, options);
   if (!timeline)
@@ -64,6 +67,15 @@ Result<int> run_report(const ReportArguments& arguments) {
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
   const bool waiting = options.selection.metric == profile::Metric::kOffCpu ||
                        options.selection.metric == profile::Metric::kWall;
+  if (!arguments.by.empty()) {
+    if (profile->heap.empty())
+      return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded",
+                  "fathom record --heap");
+    if (arguments.selection.metric.empty()) options.selection.metric = report::default_heap_metric(*profile);
+    if (!profile::is_heap(options.selection.metric))
+      return fail(ErrorKind::kUsage, "--by groups the heap", "--metric heap-live, heap-allocated, ...");
+    options.heap_by = report::heap_grouping_from(arguments.by);
+  }
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
   options.sort = by_total ? report::SortBy::kTotal : report::SortBy::kSelf;
   const Result<report::Report> report = report::make_report(*profile, options);
@@ -117,6 +129,11 @@ Run add_report(CLI::App& app) {
   app.add_option("--top", arguments->top, "rows per table, 0 for all (default: 20, with --json all)");
   app.add_option("--sort", arguments->sort, "order of the functions (default: self; of waits total)")
       ->check(CLI::IsMember({"self", "total"}));
+  app.add_option(
+         "--by", arguments->by,
+         "the heap by stack, function, module, crate (or outermost namespace), thread, size, allocator; "
+         "--timeline by function, module, thread, allocator")
+      ->check(CLI::IsMember({"stack", "function", "module", "crate", "thread", "size", "allocator"}));
   app.add_option("--callers", arguments->report.callers,
                  "who called FN: a name, a part of one, or /expression/")
       ->type_name("FN")
@@ -136,8 +153,6 @@ Run add_report(CLI::App& app) {
                "the largest and the oldest live blocks one by one (of recordings made with --events)");
   app.add_flag("--timeline", arguments->timeline,
                "live heap over time as a chart, and what the peak was made of");
-  app.add_option("--by", arguments->by, "what --timeline tells apart (default: function)")
-      ->check(CLI::IsMember({"function", "module", "thread", "allocator"}));
   app.add_flag("--memory", arguments->memory,
                "from RSS to what it is made of, and how much of it the heap profile explains");
   app.add_flag("--show-idle", arguments->show_idle,

@@ -22,6 +22,13 @@ std::string known_metrics() {
 
 }  // namespace
 
+void add_plumbing_option(CLI::App& app, std::optional<bool>& fold) {
+  app.add_flag_function(
+      "--fold-plumbing,!--no-fold-plumbing", [&fold](std::int64_t count) { fold = count > 0; },
+      "heap: take containers (std::, alloc::, hashbrown) away at the leaf, up to your own code; "
+      "tables of functions do by themselves");
+}
+
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--metric", options.metric,
                  "cpu, off-cpu, wall, heap-live ... (default: the first that the file has)");
@@ -35,6 +42,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
+  add_plumbing_option(app, options.fold_plumbing);
   add_block_options(app, options.blocks);
 }
 
@@ -56,6 +64,7 @@ Result<report::Selection> selection_from(const SelectionOptions& options, const 
   }
   selection.thread = options.thread;
   selection.pid = options.pid;
+  selection.fold_plumbing = options.fold_plumbing;
   if (options.heap_unit == "bytes") selection.heap_unit = report::HeapUnit::kBytes;
   if (options.heap_unit == "blocks") selection.heap_unit = report::HeapUnit::kBlocks;
   if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);

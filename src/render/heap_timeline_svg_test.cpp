@@ -55,7 +55,7 @@ TEST(HeapTimelineSvg, SaysThePeakAndWhatItWasMadeOf) {
   EXPECT_EQ(xml_mistake(svg), std::nullopt);
   EXPECT_THAT(svg, HasSubstr("peak 6.7 MiB at 1.50 s"));
   EXPECT_THAT(svg, HasSubstr("5.7 MiB, 85.7 %"));
-  EXPECT_THAT(svg, HasSubstr("std::vector&lt;char>::_M_default_append(unsigned long) [server]"));
+  EXPECT_THAT(svg, HasSubstr("server::load(std::string const&amp;) [server]"));
   EXPECT_THAT(svg, HasSubstr("nothing was live above it"));
 }
 

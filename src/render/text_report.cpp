@@ -5,6 +5,7 @@
 #include "render/text_heap.h"
 #include "render/text_heap_blocks.h"
 #include "render/text_heap_verdicts.h"
+#include "render/text_heap_groups.h"
 #include "render/text_memory.h"
 #include "render/text_table.h"
 #include "render/text_waits.h"
@@ -29,6 +30,10 @@ class TextReport {
     for (const std::string& sentence : report_.summary) out_ += fill("", sentence, options_.width, 2);
     if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
     write_quality();
+    if (report_.heap_groups) {
+      out_ += heap_groups_text(*report_.heap_groups, options_);
+      return std::move(out_);
+    }
     const bool of_heap = report_.heap && profile::is_heap(tree_.metric);
     if (report_.heap && (of_heap || options_.heap)) {
       out_ += heap_functions_text(*report_.heap, options_);

@@ -18,7 +18,7 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-// Functions that only allocators have, beside those that hand a request on (is_allocator_plumbing).
+// Functions that only allocators have, beside those that hand a request on (plumbing.h).
 bool is_inside_allocator(std::string_view name) {
   static const std::set<std::string_view> kNames = {"free",
                                                     "cfree",
@@ -129,7 +129,7 @@ class Classes {
     if (kind != FrameKind::kUnknown) return kind;
     std::string_view name = profile_.strings[profile_.functions[function.value].name];
     if (name.starts_with("__GI_")) name.remove_prefix(5);  // what glibc calls within itself
-    if (is_allocator_plumbing(name) || is_inside_allocator(name) || hooked_.contains(name))
+    if ((plumbing_of(name) == Plumbing::kAllocator) || is_inside_allocator(name) || hooked_.contains(name))
       kind = FrameKind::kAllocator;
     else if (starts_with_any(name, {"__memset", "__memmove",  "__memcpy",
                                     "memset",   "memcpy",     "memmove",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "profile/profile.h"
+#include "report/plumbing.h"
 #include "report/selection.h"
 
 namespace fathom::report {
@@ -79,25 +80,5 @@ class HeapSums {
 
 // Bytes or blocks: what was asked for, else what the metric is about.
 HeapUnit unit_of_heap(const Selection& selection);
-
-// A stack without the allocator's own frames and those that only hand a request on to it (operator new,
-// __rust_alloc, std::allocator): the leaf is then the code that wanted the memory.
-struct HeapLeaf {
-  profile::StackId stack;
-  std::uint32_t skip = 0;  // lines of its leaf frame, innermost first, that are left out
-};
-class HeapLeaves {
- public:
-  explicit HeapLeaves(const profile::Profile& profile);
-  HeapLeaf of(profile::StackId stack);
-
- private:
-  bool is_plumbing(profile::FunctionId function);
-  const profile::Profile& profile_;
-  std::vector<char> functions_;  // 0 not looked at, 1 plumbing, 2 not
-  std::vector<HeapLeaf> known_;
-  std::vector<char> has_;
-};
-bool is_allocator_plumbing(std::string_view name);
 
 }  // namespace fathom::report

@@ -23,7 +23,8 @@ struct Key {
 
 class Keys {
  public:
-  Keys(const Profile& profile, TimelineBy by) : profile_(profile), by_(by), leaves_(profile) {}
+  Keys(const Profile& profile, TimelineBy by, bool fold)
+      : profile_(profile), by_(by), leaves_(profile, fold) {}
 
   Key of(const HeapSite& site) {
     switch (by_) {
@@ -164,7 +165,7 @@ class Curves {
   }
 
   void choose_groups() {
-    Keys keys(profile_, options_.by);
+    Keys keys(profile_, options_.by, options_.selection.fold_plumbing.value_or(true));
     std::map<Key, std::uint32_t> numbers;
     key_of_site_.assign(heap_.sites.size(), 0);
     std::vector<double> at_peak;

@@ -35,7 +35,11 @@ struct Clock {
 class Histories {
  public:
   Histories(const Profile& profile, const Selection& selection, const HeapSums& sums)
-      : profile_(profile), heap_(profile.heap), filter_(profile, selection), sums_(sums), leaves_(profile) {}
+      : profile_(profile),
+        heap_(profile.heap),
+        filter_(profile, selection),
+        sums_(sums),
+        leaves_(profile, selection.fold_plumbing.value_or(true)) {}
 
   std::vector<HeapHistory> all() {
     std::set<std::uint32_t> processes;

@@ -19,7 +19,7 @@ struct WorkMeasure {
 
 struct HeapJudge {
   HeapJudge(const profile::Profile& profile, const HeapSums& sums, const HeapHistory& history,
-            const std::optional<AllocatorCpu>& cpu);
+            const std::optional<AllocatorCpu>& cpu, bool fold_plumbing);
 
   const profile::Profile& profile;
   const HeapSums& sums;

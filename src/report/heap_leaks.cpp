@@ -68,24 +68,22 @@ HeapAmounts difference(const HeapAmounts& all, const HeapAmounts& part) {
   return {of(all.blocks, part.blocks), of(all.bytes, part.bytes)};
 }
 
-// A heap that no allocator was hooked for: capture/mapped_memory.h.
+// Heaps of what the program mapped by itself.
 std::vector<char> heaps_of_mappings(const Profile& profile) {
   const HeapTables& heap = profile.heap;
-  std::vector<char> hooked(heap.allocators.size(), 0);
-  for (const HeapHook& hook : heap.hooks) hooked[hook.allocator.value] = 1;
   std::vector<char> mapped(heap.heaps.size(), 0);
-  for (const HeapSite& site : heap.sites) {
-    const HeapAllocator& allocator = heap.allocators[site.allocator.value];
-    if (site.allocator.value != 0 && hooked[site.allocator.value] == 0 && allocator.module.value == 0)
+  for (const HeapSite& site : heap.sites)
+    if (profile.strings[heap.allocators[site.allocator.value].label] == kMappedByProgram)
       mapped[site.heap.value] = 1;
-  }
   return mapped;
 }
 
 class Finder {
  public:
   Finder(const Profile& profile, const LeakOptions& options)
-      : profile_(profile), options_(options), leaves_(profile) {}
+      : profile_(profile),
+        options_(options),
+        leaves_(profile, options.selection.fold_plumbing.value_or(false)) {}
 
   Result<LeakReport> find() {
     const HeapTables& heap = profile_.heap;
@@ -279,10 +277,10 @@ void Finder::summarize() {
   if (profile_.quality.truncated) add("The recorder was killed: this is as far as it came.");
   if (report_.no_ages) add("The recording holds no ages of blocks.");
   if (report_.young.blocks.value > 0 || options_.older_s > 0)
-    add(fmt::format(
-        "{} younger than {} left out; ages are kept in powers of two, so --older {} came to this.",
-        report_.young.blocks.value > 0 ? sum_of(report_.young) + " are" : "Nothing is",
-        seconds(report_.older_s), options_.older_s));
+    add(fmt::format("{} younger than {}{}; ages are kept in powers of two, so --older {} came to this.",
+                    report_.young.blocks.value > 0 ? sum_of(report_.young) : "Nothing is",
+                    seconds(report_.older_s), report_.young.blocks.value > 0 ? " are left out" : "",
+                    options_.older_s));
   if (report_.small.blocks.value > 0)
     add(fmt::format("{} in smaller groups are left out.", sum_of(report_.small)));
   if (report_.mappings.blocks.value > 0)

@@ -73,7 +73,7 @@ TEST(HeapLeaks, OldOnesAreThoseFromThePowerOfTwoBelow) {
   EXPECT_EQ(report.groups[0].amounts.blocks.value, 1000);
   EXPECT_EQ(report.groups[1].amounts.blocks.value, 20);
   EXPECT_EQ(report.young.bytes.value, 1280);
-  EXPECT_THAT(summary_of(report), HasSubstr("1.2 KiB in 20 blocks are younger than 537 ms left out"));
+  EXPECT_THAT(summary_of(report), HasSubstr("1.2 KiB in 20 blocks younger than 537 ms are left out"));
   EXPECT_EQ(leaks_of(server(), {.older_s = 5}).groups.size(), 0u);
 }
 
@@ -129,7 +129,7 @@ TEST(HeapLeaks, WhatTheProgramMappedIsShownOnRequestOnly) {
   profile::Profile profile = server();
   profile::Heap mapped = profile.heap.heaps[0];
   profile.heap.heaps.push_back(mapped);
-  profile.heap.allocators.push_back({profile.strings.intern("mapped by the program (mmap, brk)"), {}});
+  profile.heap.allocators.push_back({profile.strings.intern(profile::kMappedByProgram), {}});
   profile.heap.sites.push_back({{1}, profile.heap.sites[1].stack, {3}, profile::kNoThread, WALK_ROOT});
   profile::HeapSlice slice = profile.heap.slices[0];
   slice.heap = {1};

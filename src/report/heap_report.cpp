@@ -22,8 +22,9 @@ double seconds_into(const Profile& profile, std::uint64_t time_ns) {
                           : -static_cast<double>(start - time_ns) * 1e-9;
 }
 
-std::vector<HeapFunctionRow> functions_of(const Profile& profile, const HeapSums& sums) {
-  HeapLeaves leaves(profile);
+std::vector<HeapFunctionRow> functions_of(const Profile& profile, const Selection& selection,
+                                          const HeapSums& sums) {
+  HeapLeaves leaves(profile, selection.fold_plumbing.value_or(true));
   std::vector<double> longest(profile.heap.sites.size());
   for (const HeapSummary& row : profile.heap.summaries)
     longest[row.site.value] = std::max(longest[row.site.value], static_cast<double>(row.longest_ns) * 1e-9);
@@ -315,7 +316,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.peak = sums.peak().total;
   report.peak_at_s = seconds_into(profile, sums.peak().time_ns);
   report.peak_exact = sums.peak().exact;
-  report.functions = functions_of(profile, sums);
+  report.functions = functions_of(profile, selection, sums);
   report.allocators = allocators_of(profile, sums);
   report.slices = slices_of(profile, selection);
   report.blocks = heap_blocks(profile, selection);

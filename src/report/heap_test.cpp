@@ -172,26 +172,5 @@ TEST(HeapMetrics, OfAnyProfileAddUp) {
   }
 }
 
-TEST(AllocatorPlumbing, IsWhatOnlyHandsRequestsOn) {
-  for (const char* name :
-       {"operator new(unsigned long)", "operator new[](unsigned long)", "__rust_alloc", "__rdl_realloc",
-        "<alloc::alloc::Global as core::alloc::Allocator>::allocate",
-        "std::allocator_traits<std::allocator<int> >::allocate(std::allocator<int>&, unsigned long)",
-        "std::__new_allocator<int>::allocate(unsigned long, void const*)", "_rjem_malloc", "zmalloc_usable",
-        "xrealloc", "CRYPTO_malloc", "sqlite3MallocZero"})
-    EXPECT_TRUE(is_allocator_plumbing(name)) << name;
-  for (const char* name : {"main", "std::vector<int>::_M_realloc_insert", "alloc::raw_vec::finish_grow",
-                           "alloc::vec::Vec<T>::push", "strdup", "server::operator new_one",
-                           "Pool::malloc_pages", "vector_alloc"})
-    EXPECT_FALSE(is_allocator_plumbing(name)) << name;
-}
-
-TEST(HeapLeaves, StackOfNothingButPlumbingStays) {
-  HandMadeHeap hand;
-  const auto frame = hand.frame(hand.module("libstdc++.so.6"), {"operator new(unsigned long)"});
-  const auto stack = hand.stack({frame});
-  EXPECT_EQ(HeapLeaves(hand.profile).of(stack).stack, stack);
-}
-
 }  // namespace
 }  // namespace fathom::report

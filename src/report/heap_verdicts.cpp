@@ -76,8 +76,12 @@ std::string blocks_text(double blocks) {
 }
 
 HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const HeapHistory& of_history,
-                     const std::optional<AllocatorCpu>& of_cpu)
-    : profile(of_profile), sums(of_sums), history(of_history), cpu(of_cpu), leaves(of_profile) {
+                     const std::optional<AllocatorCpu>& of_cpu, bool fold_plumbing)
+    : profile(of_profile),
+      sums(of_sums),
+      history(of_history),
+      cpu(of_cpu),
+      leaves(of_profile, fold_plumbing) {
   whole = find_trend(history.live(history.whole, history.end_of_work));
   if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
   // One of many functions looks like growing by chance sooner than one alone.
@@ -205,7 +209,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
   std::vector<HeapVerdict> verdicts;
   const std::optional<AllocatorCpu> cpu = allocator_cpu(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
-    const HeapJudge judge(profile, sums, history, cpu);
+    const HeapJudge judge(profile, sums, history, cpu, selection.fold_plumbing.value_or(true));
     judge_growth(judge, verdicts);
     judge_peak(judge, verdicts);
     judge_churn(judge, verdicts);

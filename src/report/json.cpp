@@ -273,6 +273,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["series"] = series_json(report);
   if (report.waits) add_waits(json, *report.waits, top);
   if (report.heap) add_heap(json, *report.heap, top);
+  if (report.heap_groups) add_heap_groups(json, *report.heap_groups, top);
   if (report.memory) add_memory(json, *report.memory);
   json["callers"] = Json::array();
   for (const NeighboursOf& of : report.callers)

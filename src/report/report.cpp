@@ -211,6 +211,10 @@ profile::Metric default_metric(const profile::Profile& profile) {
   if (metrics.empty()) return profile::Metric::kCpu;
   const bool only_heap = profile.samples.empty() && profile.waits.empty();
   if (!only_heap) return metrics.front();  // kCpu is the enum's first
+  return default_heap_metric(profile);
+}
+
+profile::Metric default_heap_metric(const profile::Profile& profile) {
   return profile.heap.heaps.front().from_start ? profile::Metric::kHeapPeak : profile::Metric::kHeapLive;
 }
 
@@ -221,6 +225,9 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   report.sort = options.sort;
   TreeOptions tree_options;
   tree_options.selection = options.selection;
+  // Who asks for the callers of a container wants to see it.
+  if (!tree_options.selection.fold_plumbing)
+    tree_options.selection.fold_plumbing = options.callers.empty() && options.callees.empty();
   tree_options.fold_generics = options.fold_generics;
   report.tree = build_call_tree(profile, tree_options);
   // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
@@ -247,6 +254,11 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
   report.quality = judge_quality(profile, report.tree, report.modules);
   if (!profile.waits.empty()) report.waits = make_wait_report(profile, options.selection);
   report.heap = make_heap_report(profile, options.selection);
+  if (options.heap_by && of_heap)
+    report.heap_groups = group_heap(profile, {.selection = options.selection,
+                                              .by = *options.heap_by,
+                                              .by_total = options.sort == SortBy::kTotal,
+                                              .fold_generics = options.fold_generics});
   report.memory = make_memory_bridge(profile, options.selection);
   if (report.heap) {
     for (const std::string& text : report.heap->findings) report.quality.findings.push_back({text, ""});

@@ -11,6 +11,7 @@
 #include "report/breakdown.h"
 #include "report/call_tree.h"
 #include "report/functions.h"
+#include "report/heap_groups.h"
 #include "report/heap_report.h"
 #include "report/memory_bridge.h"
 #include "report/wait_report.h"
@@ -23,6 +24,7 @@ struct ReportOptions {
   bool fold_generics = false;
   std::vector<std::string> callers = {};  // patterns: who called these functions
   std::vector<std::string> callees = {};  // patterns: what these functions called
+  std::optional<HeapGrouping> heap_by = {};
 };
 
 // How busy the target was.
@@ -81,10 +83,11 @@ struct Report {
   std::vector<SeriesRow> series;
   std::vector<NeighboursOf> callers;
   std::vector<NeighboursOf> callees;
-  std::optional<WaitReport> waits;     // where waiting was recorded, whatever the metric
-  std::optional<HeapReport> heap;      // where the heap was traced, whatever the metric
-  std::optional<MemoryBridge> memory;  // what memory was made of at the end of the selection
-  std::vector<std::string> summary;    // sentences
+  std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
+  std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
+  std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
+  std::optional<MemoryBridge> memory;     // what memory was made of at the end of the selection
+  std::vector<std::string> summary;       // sentences
 };
 
 // Fails when a pattern matches nothing or too much, or when the selection leaves nothing of a recording that
@@ -94,6 +97,8 @@ Result<Report> make_report(const profile::Profile& profile, const ReportOptions&
 // "cpu" where the recording has it, else the first metric that it has, else "cpu". Of a recording with
 // nothing but the heap: heap-peak if it was traced from the start, else heap-live.
 profile::Metric default_metric(const profile::Profile& profile);
+// The same of the heap alone, which must not be empty.
+profile::Metric default_heap_metric(const profile::Profile& profile);
 
 // "stripped: no names" ...: what a module's names are worth, in words.
 std::string_view describe(profile::SymbolSource source);
