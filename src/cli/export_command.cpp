@@ -1,6 +1,7 @@
 // fathom export: a recording in somebody else's format.
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <memory>
 
 #include "cli/command.h"
@@ -8,7 +9,9 @@
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "format/folded/folded.h"
+#include "format/heaptrack/heaptrack_writer.h"
 #include "format/massif/massif_writer.h"
+#include "format/packer.h"
 #include "report/call_tree.h"
 #include "report/words.h"
 
@@ -52,6 +55,15 @@ Result<std::string> export_ms_print(const ExportInput& input) {
   return format::ms_print_text(*file);
 }
 
+Result<std::string> export_heaptrack(const ExportInput& input) {
+  format::Packer packer(format::packing_of(input.arguments.output));
+  const auto take = [&packer](std::string_view text) { packer.add(text); };
+  const auto written = format::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
+  if (!written) return tl::unexpected(written.error());
+  for (const std::string& note : written->notes) fmt::print(stderr, "fathom: {}\n", note);
+  return packer.finish();
+}
+
 // One row per format that can be written.
 struct ExportFormat {
   std::string_view name;
@@ -60,15 +72,19 @@ struct ExportFormat {
 };
 constexpr ExportFormat kFormats[] = {
     {"folded", ".folded", export_folded},
+    {"heaptrack", ".heaptrack", export_heaptrack},
     {"massif", "massif.out", export_massif},
     {"ms_print", ".ms_print", export_ms_print},
 };
 
 Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
   std::string names;
+  std::string_view file = arguments.output;
+  for (const std::string_view packed : {".gz", ".zst"})
+    if (file.ends_with(packed)) file.remove_suffix(packed.size());
   for (const ExportFormat& format : kFormats) {
-    const bool chosen = arguments.format.empty() ? arguments.output.ends_with(format.ending)
-                                                 : arguments.format == format.name;
+    const bool chosen =
+        arguments.format.empty() ? file.ends_with(format.ending) : arguments.format == format.name;
     if (chosen) return &format;
     names += (names.empty() ? "--to " : ", --to ") + std::string(format.name);
   }
@@ -103,7 +119,8 @@ Run add_export(CLI::App& app) {
       ->required()
       ->type_name("FILE");
   app.add_option("--to,--format", arguments->format,
-                 "folded, massif, ms_print (default: by the ending of -o)")
+                 "folded, heaptrack (packed where -o ends in .gz or .zst), massif, ms_print (default: by the "
+                 "ending of -o)")
       ->type_name("FORMAT");
   app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
   add_selection_options(app, arguments->selection);
