@@ -68,9 +68,20 @@ std::string_view metric_in_words(profile::Metric metric) {
   return "Flame graph";
 }
 
+// How the heap was recorded, and for its peak when that was.
+std::vector<std::string> heap_in_words(const report::HeapReport& heap, profile::Metric metric) {
+  std::vector<std::string> parts;
+  if (metric == profile::Metric::kHeapPeak)
+    parts.push_back(fmt::format("{} after the start", report::seconds(std::max(0.0, heap.peak_at_s))));
+  parts.push_back(!heap.sampled ? "every call"
+                                : fmt::format("sampled, one byte in {}",
+                                              report::bytes(static_cast<double>(heap.mean_bytes))));
+  return parts;
+}
+
 // What the picture says about where it comes from, unless the user says it.
 void describe(const profile::Profile& profile, const report::CallTree& tree,
-              render::FlameGraphOptions& picture) {
+              const std::optional<report::HeapReport>& heap, render::FlameGraphOptions& picture) {
   const profile::Meta& meta = profile.meta;
   if (!meta.target.empty()) picture.root_name = meta.target;
   if (picture.title.empty()) {
@@ -82,7 +93,10 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
   if (!picture.count_name.empty()) {
     parts.push_back(report::with_commas(tree.total) + " " + picture.count_name);
   } else {
-    parts.push_back(report::amount(static_cast<double>(tree.total), tree.unit));
+    std::string amount = report::amount(static_cast<double>(tree.total), tree.unit);
+    if (heap && heap->sampled && tree.effective_samples > 0)
+      amount += " ±" + report::percent(1.96 / std::sqrt(tree.effective_samples));
+    parts.push_back(std::move(amount));
   }
   if (profile::is_heap(tree.metric)) {
     if (tree.shrunk > 0)
@@ -92,6 +106,11 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
     parts.push_back(report::counted(tree.samples - tree.waits, "sample"));
   if (tree.waits != 0) parts.push_back(report::counted(tree.waits, "wait"));
   if (profile.duration_s() > 0) parts.push_back(report::seconds(profile.duration_s()));
+  if (heap) {
+    for (std::string& part : heap_in_words(*heap, tree.metric)) parts.push_back(std::move(part));
+    picture.subtitle = fmt::format("{}", fmt::join(parts, " · "));
+    return;
+  }
   if (meta.frequency_hz > 0) parts.push_back(fmt::format("{} Hz", meta.frequency_hz));
   if (!meta.event.empty()) parts.push_back(meta.event);
   if (!meta.engine.empty() && meta.engine != "import") parts.push_back("engine " + meta.engine);
@@ -100,7 +119,22 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
 
 // How much of the truth the picture holds: findings stand above the frames, figures below them.
 void judge(const profile::Profile& profile, const report::CallTree& tree,
-           render::FlameGraphOptions& picture) {
+           const std::optional<report::HeapReport>& heap, render::FlameGraphOptions& picture) {
+  if (heap) {  // samples of the CPU are another matter
+    const profile::Heap& counters = heap->counters;
+    for (const std::string& finding : heap->findings) picture.warnings.push_back(finding);
+    const auto number = [](std::uint64_t value) {
+      return report::with_commas(static_cast<std::int64_t>(value));
+    };
+    picture.notes.push_back(
+        fmt::format("Quality: {} events of the heap; {} lost; {} without a stack, {} with "
+                    "one that is cut short.",
+                    number(counters.events),
+                    number(counters.lost_ring_full + counters.lost_no_ring + counters.lost_throwing +
+                           counters.lost_set_full),
+                    number(counters.unwalked), number(counters.incomplete)));
+    return;
+  }
   const report::QualityView quality = report::judge_quality(profile, tree, report::module_table(tree));
   for (const report::Finding& finding : quality.findings) picture.warnings.push_back(finding.text);
   std::vector<std::string> parts;
@@ -129,8 +163,10 @@ Drawn draw(const profile::Profile& profile, const report::TreeOptions& options,
   report::TreeOptions from_root = options;
   from_root.reverse = false;
   report::CallTree tree = report::build_call_tree(profile, from_root);
-  describe(profile, tree, picture);
-  judge(profile, tree, picture);
+  std::optional<report::HeapReport> heap;
+  if (profile::is_heap(tree.metric)) heap = report::make_heap_report(profile, options.selection);
+  describe(profile, tree, heap, picture);
+  judge(profile, tree, heap, picture);
   if (options.reverse) tree = report::build_call_tree(profile, options);
   return {render::flame_graph_svg(tree, picture), tree.total <= 0, tree.metric};
 }

@@ -239,11 +239,10 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
     }
     painter.paint(i, family, tree.name(tree.nodes[i]));
   }
-  return painter.finish(
-      "Colour: whose code it is (crate, namespace or file). Per cent: what ran in such frames themselves. "
-      "Shades only "
-      "tell neighbours apart.",
-      true);
+  return painter.finish(std::string("Colour: whose code it is (crate, namespace or file). Per cent: what ") +
+                            (profile::is_heap(tree.metric) ? "such frames asked for" : "ran in such frames") +
+                            " themselves. Shades only tell neighbours apart.",
+                        true);
 }
 
 // A frame is coloured by where most of its time goes; a cause is waiting, and so is all that leads to it
