@@ -74,6 +74,9 @@ struct Heap {
   std::uint64_t merged_sites = 0;  // allocations counted without their stack, as there were too many sites
   bool switched_off = false;       // the tracer gave up, as the profiler was not heard from
   bool each_block = false;         // the life of every block was written, too (HeapBlock)
+  // Of blocks that a filter chose while the file was read, and not of all: its peaks are then known to a part
+  // of a slice. Never stored.
+  bool chosen = false;
   std::uint64_t lost_blocks = 0;   // but for these: they are in all sums, and their lives are not known
   auto operator<=>(const Heap&) const = default;
 };

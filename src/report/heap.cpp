@@ -127,7 +127,7 @@ void HeapSums::find_peak(const Selection& selection) {
       std::max_element(heap.heaps.begin(), heap.heaps.end(),
                        [](const Heap& a, const Heap& b) { return a.peak_bytes < b.peak_bytes; });
   if (!selection.from_ns && !selection.to_ns && !heap.summaries.empty()) {
-    peak_.exact = true;
+    peak_.exact = !largest_heap->chosen;
     peak_.time_ns = largest_heap->peak_ns;
     const HeapId largest{static_cast<std::uint32_t>(largest_heap - heap.heaps.begin())};
     for (const HeapSummary& row : heap.summaries)

@@ -252,7 +252,11 @@ class Timeline {
           "most {} more.",
           bytes(peak.over));
     } else {
-      text += peak.error > 0 ? "; ± is the 95 % interval." : ", exact to the event.";
+      const bool chosen = std::any_of(profile_.heap.heaps.begin(), profile_.heap.heaps.end(),
+                                      [](const Heap& heap) { return heap.chosen; });
+      text += peak.error > 0 ? "; ± is the 95 % interval."
+              : chosen       ? ", to a part of a slice."
+                             : ", exact to the event.";
     }
     add(std::move(text));
     for (const TimelineGroup& group : out_.groups)

@@ -281,6 +281,7 @@ void HeapSelection::replace(HeapTables& heap) {
       slice.live_bytes = not_negative(live.bytes);
       std::tie(slice.peak_ns, slice.peak_bytes) = sums.slice_peaks[id];
     }
+    heap.heaps[i].chosen = true;
     heap.heaps[i].peak_ns = sums.peaks[i].time_ns;
     heap.heaps[i].peak_bytes = sums.peaks[i].sum.bytes;
     heap.heaps[i].peak_blocks = sums.peaks[i].sum.blocks;
