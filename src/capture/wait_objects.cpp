@@ -19,8 +19,9 @@ namespace {
 using profile::ObjectKind;
 
 constexpr std::size_t kMaxObjects = 1'000'000;
-constexpr std::uint64_t kMapsAgeNs =
-    1'000'000'000;  // an address that is in no mapping has them read again, so often
+// An address that is in no mapping has them read again, soon if that helped the last time: a program that
+// has just started maps one file after the other.
+constexpr std::uint64_t kShortestPauseNs = 10'000'000, kLongestPauseNs = 1'000'000'000;
 
 constexpr std::array<std::uint8_t, 12> kMappedIpv4{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
 
@@ -125,9 +126,14 @@ const process::MapEntry* WaitObjects::mapping(std::int32_t pid, std::uint64_t ad
   for (int attempt = 0; attempt < 2; ++attempt) {
     const auto after =
         std::ranges::upper_bound(maps.entries, ProcessAddress{address}, {}, &process::MapEntry::start);
-    if (after != maps.entries.begin() && address < std::prev(after)->end.value) return &*std::prev(after);
-    if (now_ns - maps.read_ns < kMapsAgeNs) break;
+    if (after != maps.entries.begin() && address < std::prev(after)->end.value) {
+      if (attempt != 0) maps.pause_ns = kShortestPauseNs;
+      return &*std::prev(after);
+    }
+    // Waits are told in no strict order: one that ended before the last reading does not ask again.
+    if (attempt != 0 || now_ns < maps.read_ns + maps.pause_ns) break;
     maps.read_ns = now_ns;
+    maps.pause_ns = std::clamp(2 * maps.pause_ns, kShortestPauseNs, kLongestPauseNs);
     auto entries = process::read_maps(pid);
     if (!entries) break;
     maps.entries = std::move(*entries);

@@ -37,7 +37,7 @@ class WaitObjects {
 
   struct Maps {
     std::vector<process::MapEntry> entries;
-    std::uint64_t read_ns = 0;
+    std::uint64_t read_ns = 0, pause_ns = 0;  // until they may be read again
   };
   profile::Profile& profile_;
   std::map<profile::WaitObject, std::uint32_t> rows_;
