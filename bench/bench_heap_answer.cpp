@@ -1,7 +1,7 @@
 // How long does a user wait for an answer about the heap: from the end of the program until the recording is
-// there, for the first report of it, and for another one? Beside heaptrack and heaptrack_print on the same
-// programs. One does nothing but allocate, so that there are many events; the other is a compiler, which has
-// many stacks.
+// there, for the first report of it, and for another one? Beside heaptrack and heaptrack_print on the
+// same program. One does nothing but allocate, so that there are many events: heaptrack_interpret 1.4 ends in
+// std::bad_alloc there, so fathom stands alone. The other is a compiler, which has many stacks.
 #include <fmt/core.h>
 #include <sys/stat.h>
 
@@ -75,17 +75,8 @@ void measure(const Program& program, const Recorder& recorder, Figures& figures)
 
 void compare(const Program& program, const std::vector<Recorder>& recorders) {
   std::vector<Figures> figures(recorders.size());
-  for (int round = 0; round < rounds(); ++round) {
-    for (std::size_t i = 0; i < recorders.size(); ++i) {
-      try {
-        measure(program, recorders[i], figures[i]);
-      } catch (const std::exception& error) {
-        // heaptrack_interpret 1.4 ends in std::bad_alloc now and then; its other rounds count.
-        if (i == 0) throw;
-        fmt::print(stderr, "round {}: {}\n", round + 1, error.what());
-      }
-    }
-  }
+  for (int round = 0; round < rounds(); ++round)
+    for (std::size_t i = 0; i < recorders.size(); ++i) measure(program, recorders[i], figures[i]);
   std::vector<std::vector<std::string>> rows;
   for (std::size_t i = 0; i < recorders.size(); ++i) {
     const Figures& row = figures[i];
@@ -141,7 +132,7 @@ int main() {
   bench::compare({"Two threads that only allocate, stacks of 15 frames",
                   {MALLOC_STORM, "2", "15", seconds, witness},
                   witness},
-                 recorders);
+                 {recorders[0]});
   const support::Outcome compiler = support::run({"g++", "-print-prog-name=cc1plus"});
   std::string cc1plus = compiler.output.substr(0, compiler.output.find('\n'));
   if (compiler.ok() && !cc1plus.empty()) {
