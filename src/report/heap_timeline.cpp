@@ -143,35 +143,58 @@ class Timeline {
     }
   }
 
-  // The sum of the series of that name of all traced processes.
-  std::vector<TimelineLine::Value> values_of(std::string_view name) const {
-    struct Step {
-      std::uint64_t time_ns;
-      std::size_t series;
-      double bytes;
-    };
+  // From its time on, so much belongs to this series, or to the stacks of this process.
+  struct Step {
+    std::uint64_t time_ns;
+    std::size_t whose;
+    double bytes;
+  };
+
+  bool is_traced(std::int32_t pid) const {
+    return std::any_of(heaps_.begin(), heaps_.end(), [&](std::uint32_t h) {
+      return profile_.processes[heap_.heaps[h].process.value].pid == pid;
+    });
+  }
+
+  // The series of that name of all traced processes.
+  std::vector<Step> steps_of(std::string_view name) const {
     std::vector<Step> steps;
     for (std::size_t i = 0; i < profile_.series.size(); ++i) {
       const Series& series = profile_.series[i];
       if (profile_.strings[series.name] != name || profile_.strings[series.unit] != "bytes") continue;
-      const bool traced = std::any_of(heaps_.begin(), heaps_.end(), [&](std::uint32_t h) {
-        return profile_.processes[heap_.heaps[h].process.value].pid == series.pid;
-      });
-      if (!traced) continue;
+      if (!is_traced(series.pid)) continue;
       for (const Point& point : series.points) {
         if (!filter_.takes_time(point.time_ns) || !std::isfinite(point.value)) continue;
         steps.push_back({point.time_ns, i, std::max(0.0, point.value)});
       }
     }
+    return steps;
+  }
+
+  // Of all threads, at each look at what the memory is made of.
+  std::vector<Step> steps_of_stacks() const {
+    std::map<std::pair<std::uint64_t, std::size_t>, double> looks;
+    for (const MemoryRange& range : profile_.memory_ranges) {
+      if (!filter_.takes_time(range.time_ns) || !is_traced(profile_.processes[range.process.value].pid))
+        continue;
+      const bool stack = range.kind == MemoryKind::kMainStack || range.kind == MemoryKind::kThreadStack;
+      looks[{range.time_ns, range.process.value}] += stack ? static_cast<double>(range.rss_bytes) : 0;
+    }
+    std::vector<Step> steps;
+    for (const auto& [look, bytes] : looks) steps.push_back({look.first, look.second, bytes});
+    return steps;
+  }
+
+  std::vector<TimelineLine::Value> values_of(std::vector<Step> steps) const {
     std::stable_sort(steps.begin(), steps.end(),
                      [](const Step& a, const Step& b) { return a.time_ns < b.time_ns; });
     std::map<std::size_t, double> latest;
     std::vector<TimelineLine::Value> values;
     for (std::size_t i = 0; i < steps.size(); ++i) {
-      latest[steps[i].series] = steps[i].bytes;
+      latest[steps[i].whose] = steps[i].bytes;
       if (i + 1 < steps.size() && steps[i + 1].time_ns == steps[i].time_ns) continue;
       double all = 0;
-      for (const auto& [series, bytes] : latest) all += bytes;
+      for (const auto& [whose, bytes] : latest) all += bytes;
       values.push_back({seconds_into(profile_, steps[i].time_ns), all});
     }
     return values;
@@ -185,9 +208,11 @@ class Timeline {
          {"memory.swap", "swapped out"},
          {"memory.page_tables", "page tables"}}};
     for (const auto& [name, label] : kLines) {
-      TimelineLine line{std::string(name), std::string(label), values_of(name)};
+      TimelineLine line{std::string(name), std::string(label), values_of(steps_of(name))};
       if (line.most() > 0) out_.lines.push_back(std::move(line));
     }
+    TimelineLine stacks{"memory.stacks", "stacks of threads", values_of(steps_of_stacks())};
+    if (stacks.most() > 0) out_.lines.push_back(std::move(stacks));
   }
 
   void set_axis() {

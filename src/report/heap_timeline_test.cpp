@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "profile/random_profile.h"
-#include "report/hand_made_heap.h"
+#include "report/hand_made_memory.h"
 
 namespace fathom::report {
 namespace {
@@ -260,6 +260,20 @@ TEST(HeapTimeline, KnowsItsGroupsByName) {
   for (const char* name : {"function", "module", "thread", "allocator"})
     EXPECT_EQ(to_string(timeline_by_from(name).value()), name);
   EXPECT_FALSE(timeline_by_from("size"));
+}
+
+TEST(HeapTimeline, StacksOfThreadsAreALineOfTheirOwn) {
+  const HandMadeMemory hand = memory_of_small_heap();
+  double bytes = 0;
+  for (const profile::MemoryRange& range : hand.profile.memory_ranges)
+    if (range.time_ns == hand.profile.memory_ranges.back().time_ns &&
+        (range.kind == profile::MemoryKind::kMainStack || range.kind == profile::MemoryKind::kThreadStack))
+      bytes += static_cast<double>(range.rss_bytes);
+  ASSERT_GT(bytes, 0);
+  const std::optional<HeapTimeline> timeline = make_heap_timeline(hand.profile, {});
+  ASSERT_TRUE(timeline);
+  ASSERT_NE(timeline->line("memory.stacks"), nullptr);
+  EXPECT_EQ(timeline->line("memory.stacks")->values.back().bytes, bytes);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <tuple>
 
 #include "report/heap_judge.h"
 #include "report/words.h"
@@ -217,8 +218,12 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
     judge_steady(judge, verdicts);
     judge_use(judge, verdicts);
   }
+  // What is doubtful comes after what is not: a candidate for a leak that may be noise is no headline.
   std::stable_sort(verdicts.begin(), verdicts.end(), [](const HeapVerdict& a, const HeapVerdict& b) {
-    return a.kind != b.kind ? a.kind < b.kind : a.bytes > b.bytes;
+    const auto place = [](const HeapVerdict& verdict) {
+      return std::tuple(verdict.confidence == Confidence::kLow, verdict.kind, -verdict.bytes);
+    };
+    return place(a) < place(b);
   });
   return verdicts;
 }

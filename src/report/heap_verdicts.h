@@ -66,8 +66,8 @@ struct HeapVerdict {
   std::vector<std::pair<std::string, double>> numbers;  // by name: docs/report-json.md
 };
 
-// The most important first. Empty where nothing was allocated. `sums` is of the same profile and selection;
-// `profile` has passed check().
+// The most important first, those of low confidence after all others. Empty where nothing was allocated.
+// `sums` is of the same profile and selection; `profile` has passed check().
 std::vector<HeapVerdict> judge_heap(const profile::Profile& profile, const Selection& selection,
                                     const HeapSums& sums);
 
