@@ -103,7 +103,6 @@ class BpfEngine {
   std::vector<Area> areas_;
   std::unique_ptr<TableSpace> tables_;
   std::vector<Event>* drained_ = nullptr;
-  std::uint64_t reported_lost_ = 0;
   bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
   bool results_refused_ = false;
   std::uint64_t newest_transfer_ns_ = 0;  // end of the newest wait in a call that has a result
