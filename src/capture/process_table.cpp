@@ -38,7 +38,9 @@ void ProcessTable::add_thread(std::int32_t pid, std::int32_t tid, std::uint64_t 
 bool ProcessTable::read_from_proc(std::int32_t pid) {
   auto maps = process::read_maps(pid);
   auto threads = process::read_threads(pid);
-  if (!maps || !threads) return false;
+  // One that has ended and was not waited for maps nothing any more: what it mapped before still gives its
+  // last stacks their names.
+  if (!maps || maps->empty() || !threads) return false;
   auto known = processes_.find(pid);
   const bool is_new = known == processes_.end();
   auto info = process::read_process(pid);
