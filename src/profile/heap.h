@@ -77,7 +77,7 @@ struct Heap {
   // Of blocks that a filter chose while the file was read, and not of all: its peaks are then known to a part
   // of a slice. Never stored.
   bool chosen = false;
-  std::uint64_t lost_blocks = 0;   // but for these: they are in all sums, and their lives are not known
+  std::uint64_t lost_blocks = 0;  // but for these: they are in all sums, and their lives are not known
   auto operator<=>(const Heap&) const = default;
 };
 

@@ -4,8 +4,8 @@
 
 #include "render/text_heap.h"
 #include "render/text_heap_blocks.h"
-#include "render/text_heap_verdicts.h"
 #include "render/text_heap_groups.h"
+#include "render/text_heap_verdicts.h"
 #include "render/text_memory.h"
 #include "render/text_table.h"
 #include "render/text_waits.h"
