@@ -77,6 +77,7 @@ void compare_with_neighbours(Workload& workload, const std::string& folder,
     const std::string file = folder + "/neighbours";
     const pid_t pid = workload.start();
     Recording recording(profilers[i], pid, file);
+    support::pause_ms(static_cast<int>(seconds_to_settle() * 1000));
     runs[i].push_back(workload.work());
     recording.stop();
     workload.stop();

@@ -49,4 +49,9 @@ double seconds_per_run() {
   return std::max(0.5, text == nullptr ? 3 : std::atof(text));
 }
 
+double seconds_to_settle() {
+  const char* text = std::getenv("SETTLE");
+  return text == nullptr ? 0 : std::max(0.0, std::atof(text));
+}
+
 }  // namespace fathom::bench
