@@ -8,6 +8,7 @@
 
 #include "report/call_tree.h"
 #include "report/heap.h"
+#include "report/rows_by_slice.h"
 #include "report/words.h"
 
 namespace fathom::report {
@@ -64,7 +65,6 @@ class Curves {
 
   HeapCurves make() {
     choose_heaps();
-    sort_rows();
     choose_groups();
     for (const std::uint32_t heap : out_.heaps) out_.curves.push_back(curve_of(heap));
     align_ends();
@@ -100,22 +100,11 @@ class Curves {
     if (!any_rows) out_.heaps.clear();
   }
 
-  // The rows of slice i are order_[first_[i]] to order_[first_[i + 1]].
-  void sort_rows() {
-    first_.assign(heap_.slices.size() + 1, 0);
-    for (const HeapRow& row : heap_.rows) ++first_[row.slice.value + 1];
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    order_.resize(heap_.rows.size());
-    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    for (std::uint32_t i = 0; i < heap_.rows.size(); ++i) order_[next[heap_.rows[i].slice.value]++] = i;
-  }
-
   template <class Visit>
   void each_row(std::uint32_t slice, Visit visit) const {
-    for (std::uint32_t i = first_[slice]; i < first_[slice + 1]; ++i) {
-      const HeapRow& row = heap_.rows[order_[i]];
+    rows_.each(slice, [&](const HeapRow& row) {
       if (sums_.takes(row.site)) visit(row);
-    }
+    });
   }
 
   // Area under the live bytes of each key inside of the window, as if they were straight between the ends of
@@ -335,7 +324,7 @@ class Curves {
   HeapCurves out_;
   std::vector<char> is_mapped_;                     // by heap
   std::vector<std::vector<std::uint32_t>> slices_;  // by heap, in order of time
-  std::vector<std::uint32_t> first_, order_;        // rows by slice
+  RowsBySlice rows_{heap_};
   std::vector<std::uint32_t> key_of_site_, group_of_key_;
   std::size_t others_ = 0, passing_ = 0, mapped_ = 0;  // groups
 };

@@ -10,6 +10,7 @@
 
 #include "format/massif/massif_tree.h"
 #include "report/heap.h"
+#include "report/rows_by_slice.h"
 #include "report/words.h"
 
 namespace fathom::format {
@@ -37,7 +38,6 @@ class Maker {
 
   Result<MassifFile> make() {
     if (auto chosen = choose_heap(); !chosen) return tl::unexpected(chosen.error());
-    sort_rows();
     find_snapshots();
     if (snapshots_.empty()) return nothing();
     thin_out();
@@ -77,22 +77,11 @@ class Maker {
     return sums_.takes(site) && heap_.sites[site.value].heap.value == chosen_;
   }
 
-  // The rows of slice i are order_[first_[i]] to order_[first_[i + 1]].
-  void sort_rows() {
-    first_.assign(heap_.slices.size() + 1, 0);
-    for (const HeapRow& row : heap_.rows) ++first_[row.slice.value + 1];
-    for (std::size_t i = 1; i < first_.size(); ++i) first_[i] += first_[i - 1];
-    order_.resize(heap_.rows.size());
-    std::vector<std::uint32_t> next(first_.begin(), first_.end() - 1);
-    for (std::uint32_t i = 0; i < heap_.rows.size(); ++i) order_[next[heap_.rows[i].slice.value]++] = i;
-  }
-
   template <class Visit>
   void each_row(std::uint32_t slice, Visit visit) const {
-    for (std::uint32_t i = first_[slice]; i < first_[slice + 1]; ++i) {
-      const HeapRow& row = heap_.rows[order_[i]];
+    rows_.each(slice, [&](const HeapRow& row) {
       if (takes(row.site)) visit(row);
-    }
+    });
   }
 
   void find_snapshots() {
@@ -227,8 +216,8 @@ class Maker {
   const MassifOptions& options_;
   report::Filter filter_;
   report::HeapSums sums_;
-  std::uint32_t chosen_ = 0;                  // heap
-  std::vector<std::uint32_t> first_, order_;  // rows by slice
+  std::uint32_t chosen_ = 0;  // heap
+  report::RowsBySlice rows_{heap_};
   std::vector<Snapshot> snapshots_;
   bool has_peak_ = false;
   std::uint32_t fullest_slice_ = UINT32_MAX;
