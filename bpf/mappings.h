@@ -1,6 +1,7 @@
 /* Address space that a recorded process takes and gives back: mmap of anonymous memory, munmap, mremap and
- * brk, with the stack of the caller. One program at the end of every system call, attached only where
- * the heap is traced: at the end the arguments are still in the registers, and the result is known. */
+ * brk, and the pages that it gives back by madvise while the address space stays; with the stack of the
+ * caller. One program at the end of every system call, attached only where the heap is traced: at the end the
+ * arguments are still in the registers, and the result is known. */
 #ifndef FATHOM_BPF_MAPPINGS_H
 #define FATHOM_BPF_MAPPINGS_H
 
@@ -25,11 +26,24 @@ struct {
 #define CALL_MUNMAP 11
 #define CALL_BRK 12
 #define CALL_MREMAP 25
+#define CALL_MADVISE 28
+#define MADV_DONTNEED 4
+#define MADV_FREE 8
+#define MADV_REMOVE 9
+#define MADV_PAGEOUT 21
+#define MADV_DONTNEED_LOCKED 24
 #define MAP_ANONYMOUS 0x20
 #define MAP_STACK 0x20000
 
 static __always_inline bool changes_memory(u64 number) {
-  return number == CALL_MMAP || number == CALL_MUNMAP || number == CALL_BRK || number == CALL_MREMAP;
+  return number == CALL_MMAP || number == CALL_MUNMAP || number == CALL_BRK || number == CALL_MREMAP ||
+         number == CALL_MADVISE;
+}
+
+/* Advice after which the pages of the range are the kernel's again, at once or when it wants them. */
+static __always_inline bool gives_back(u64 advice) {
+  return advice == MADV_DONTNEED || advice == MADV_FREE || advice == MADV_REMOVE || advice == MADV_PAGEOUT ||
+         advice == MADV_DONTNEED_LOCKED;
 }
 
 SEC("tp_btf/sys_exit")
@@ -47,6 +61,7 @@ int BPF_PROG(memory_changed, struct pt_regs* regs, long result) {
   bpf_probe_read_kernel(&event.address, 8, &regs->di);
   bpf_probe_read_kernel(&event.length, 8, &regs->si);
   bpf_probe_read_kernel(&event.argument, 8, &regs->dx);
+  if (number == CALL_MADVISE && !gives_back(event.argument)) return 0;
   if (number == CALL_MMAP) {
     bpf_probe_read_kernel(&flags, 8, &regs->r10);
     /* What is reserved without access takes address space and no memory; stacks are counted as such. */

@@ -123,6 +123,38 @@ TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
   EXPECT_THAT(answer.allocators(), testing::Contains(testing::HasSubstr("jemalloc")));
 }
 
+// What stays mapped stays live: madvise is told apart, by who made the call.
+void expect_mappings(const HeapAnswer& answer, const Outcome& outcome) {
+  expect_equal(answer, Truth(outcome));
+  const auto calls = answer_of(outcome, "returned_calls"), bytes = answer_of(outcome, "returned_bytes");
+  for (const auto& [site, count] : calls)
+    EXPECT_EQ(answer.given_back_below(site, profile::kMappedByProgram),
+              (profile::HeapSum{count, bytes.at(site)}))
+        << site;
+  const auto allocators = answer.allocators();
+  const auto glibc =
+      std::ranges::find_if(allocators, [](const std::string& label) { return label.starts_with("glibc"); });
+  ASSERT_NE(glibc, allocators.end());
+  EXPECT_GT(answer.given_back_below("site_trimming", *glibc).bytes, 1 << 20);
+  EXPECT_EQ(answer.given_back_below("site_trimming", profile::kMappedByProgram), profile::HeapSum{});
+}
+
+TEST_F(HeapTruth, MappingsAndWhatMadviseGivesBackToTheByte) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_MAPPINGS, "50"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_mappings(HeapAnswer(recording_), outcome);
+}
+
+TEST_F(HeapTruth, MappingsOfARunningProgramBesideASampledHeap) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome = attach({KNOWN_MAPPINGS, "50"}, {"--heap", "--mappings"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_mappings(HeapAnswer(recording_), outcome);
+}
+
 TEST_F(HeapTruth, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();

@@ -7,7 +7,7 @@
 
 enum memory_event_kind { MEMORY_EVENT_CALL = 32 };
 
-/* A call that succeeded: mmap, munmap, brk, mremap. */
+/* A call that succeeded: mmap, munmap, brk, mremap; madvise, if it gives pages back. */
 struct memory_event {
   u8 kind;
   u8 anonymous; /* mmap: memory without a file, that can be accessed and is no stack */
@@ -17,7 +17,7 @@ struct memory_event {
   u64 time_ns;
   u64 stack_id;
   u64 address, length; /* the first two arguments */
-  u64 argument;        /* the third: mremap's new length */
+  u64 argument;        /* the third: mremap's new length, madvise's advice */
   u64 result;          /* mmap, mremap: where it is now; brk: the end of the heap */
 };
 

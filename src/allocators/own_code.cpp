@@ -23,6 +23,8 @@ bool is_inner_name(const Allocator& allocator, std::string_view name) {
       return name.starts_with("_mi_");
     case Kind::kTcmalloc:
       return name.starts_with("_ZN8tcmalloc");
+    case Kind::kLibc:
+      return name == "malloc_trim";  // gives the allocator's pages back, and calls nothing that is traced
     default:
       return false;
   }

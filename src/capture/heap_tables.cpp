@@ -138,6 +138,7 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
 
   std::map<HeapSiteId, HeapSummary> sites;
   std::map<HeapSiteId, HeapUse> uses;
+  std::map<HeapSiteId, HeapReturn> returns;
   std::map<std::tuple<HeapSiteId, HeapHistogramKind, std::uint8_t>, HeapSum> buckets;
   for (const record::heap::SiteSummary& from : summary.sites) {
     if (from.site >= sites_.size()) continue;  // of a slice that is not closed yet
@@ -153,6 +154,9 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
       ::fathom::capture::add(use.wrong_size, from.misuse.wrong_size);
       ::fathom::capture::add(use.foreign, from.misuse.foreign);
     }
+    if (from.given_back.blocks != 0)
+      ::fathom::capture::add(returns.try_emplace(site, HeapReturn{site, {}}).first->second.given_back,
+                             from.given_back);
     for (const auto& [kind, rows] : {std::pair(HeapHistogramKind::kSize, &from.sizes),
                                      std::pair(HeapHistogramKind::kLifetime, &from.lifetimes_ns),
                                      std::pair(HeapHistogramKind::kAge, &from.ages_ns)})
@@ -165,7 +169,9 @@ void HeapTables::finish(const record::heap::Summary& summary, const record::heap
   std::erase_if(tables.summaries, ours);
   std::erase_if(tables.histograms, ours);
   std::erase_if(tables.uses, ours);
+  std::erase_if(tables.returns, ours);
   for (const auto& row : uses) tables.uses.push_back(row.second);
+  for (const auto& row : returns) tables.returns.push_back(row.second);
   for (const auto& row : sites) tables.summaries.push_back(row.second);
   for (const auto& [key, sum] : buckets)
     tables.histograms.push_back({std::get<0>(key), std::get<1>(key), std::get<2>(key), sum});

@@ -67,6 +67,7 @@ TEST(HeapTables, TwoNumbersOfOneStackAreOneSiteAndTheirSumsAddUp) {
     one.sizes = {{5, {1, site * 10.0}}};
     one.live_usable = 16;
     if (site == 2) one.misuse.foreign = {1, 20};
+    one.given_back = {1, 4096};
     summary.sites.push_back(one);
   }
   heap.finish(summary, {});
@@ -78,6 +79,7 @@ TEST(HeapTables, TwoNumbersOfOneStackAreOneSiteAndTheirSumsAddUp) {
   EXPECT_EQ(made.histograms[0].sum, (HeapSum{2, 30}));
   EXPECT_EQ(made.heaps[0].peak_bytes, 30);
   EXPECT_EQ(made.uses, (std::vector<HeapUse>{{made.summaries[0].site, 32, {}, {1, 20}}}));
+  EXPECT_EQ(made.returns, (std::vector<HeapReturn>{{made.summaries[0].site, {2, 8192}}}));
 }
 
 }  // namespace

@@ -187,6 +187,7 @@ void HeapTracing::hook_new_modules() {
   stops_ = tracer_->stops();
   expect_tracer_code();
   add_rows(planned);
+  if (mapped_) mapped_->know(target_, allocator_rows_);
 }
 
 Result<> HeapTracing::hook() {
@@ -209,8 +210,8 @@ Result<> HeapTracing::hook() {
   heap.start_ns = heap.end_ns = last_publish_ns_ = start_ns_ = monotonic_ns();
   rows_.emplace(context_.profile, heap);
   add_rows(planned);
-  if (options_.mappings)
-    mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, target_, heap);
+  if (options_.mappings) mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, heap);
+  if (mapped_) mapped_->know(target_, allocator_rows_);
   return {};
 }
 

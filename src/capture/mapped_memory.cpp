@@ -8,6 +8,8 @@ namespace fathom::capture {
 namespace {
 
 constexpr std::uint32_t kSummaryEvery = 10;  // slices
+// The number of allocators of which no more is known, and of all beyond what the tables can tell apart.
+constexpr std::uint32_t kOtherAllocator = TRACER_ALLOCATORS - 1;
 
 bool is_inside(std::uint64_t address, std::span<const tracer_own_mapping> own) {
   return std::ranges::any_of(own, [&](const tracer_own_mapping& mapping) {
@@ -18,7 +20,7 @@ bool is_inside(std::uint64_t address, std::span<const tracer_own_mapping> own) {
 }  // namespace
 
 MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder, ProcessTable& processes,
-                           std::int32_t pid, const HeapTarget& target, profile::Heap heap)
+                           std::int32_t pid, profile::Heap heap)
     : profile_(profile),
       processes_(processes),
       pid_(pid),
@@ -32,28 +34,35 @@ MappedMemory::MappedMemory(profile::Profile& profile, profile::Builder& builder,
   const profile::HeapAllocatorId number{static_cast<std::uint32_t>(profile.heap.allocators.size())};
   profile.heap.allocators.push_back({builder.string(profile::kMappedByProgram), {}});
   rows_.allocator(0, number);
-  for (const auto& allocator : target.allocators) {
-    auto& ranges = allocator_code_[allocator.module];
-    ranges.insert(ranges.end(), allocator.own_code.begin(), allocator.own_code.end());
+}
+
+void MappedMemory::know(const HeapTarget& target, std::span<const profile::HeapAllocatorId> rows) {
+  for (; known_ < std::min(target.allocators.size(), rows.size()); ++known_) {
+    const auto& allocator = target.allocators[known_];
+    const auto number = static_cast<std::uint32_t>(std::min<std::size_t>(known_ + 1, kOtherAllocator));
+    if (number != kOtherAllocator) rows_.allocator(number, rows[known_]);
+    allocator_code_[allocator.module].push_back({number, allocator.own_code});
     if (allocator.kind == allocators::Kind::kLibc) libc_.insert(allocator.module);
   }
 }
 
-bool MappedMemory::is_allocators(profile::StackId stack) const {
+std::optional<std::uint32_t> MappedMemory::allocator_of(profile::StackId stack) const {
   for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
     const profile::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
     // Below the tracer there are only allocators, also stripped ones of which no more is known.
     const profile::Module& module = profile_.modules[frame.module.value];
     if (module.kind == profile::ModuleKind::kNames && profile_.strings[module.name] == kTracerModule)
-      return true;
-    const auto ranges = allocator_code_.find(frame.module);
-    if (ranges == allocator_code_.end()) continue;
-    const bool inside = std::ranges::any_of(ranges->second, [&](const allocators::CodeRange& range) {
-      return frame.address >= range.start && frame.address < range.end;
-    });
-    if (inside) return true;
+      return kOtherAllocator;
+    const auto known = allocator_code_.find(frame.module);
+    if (known == allocator_code_.end()) continue;
+    for (const Code& code : known->second) {
+      const bool inside = std::ranges::any_of(code.ranges, [&](const allocators::CodeRange& range) {
+        return frame.address >= range.start && frame.address < range.end;
+      });
+      if (inside) return code.allocator;
+    }
   }
-  return false;
+  return std::nullopt;
 }
 
 profile::StackId MappedMemory::caller_of(profile::StackId stack) const {
@@ -67,7 +76,8 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
   if (event.call.pid != pid_ || is_inside(event.call.result, own) || is_inside(event.call.address, own))
     return;
   record::MemoryCall call = event.call;
-  if (is_allocators(event.stack.stack)) {
+  const std::optional<std::uint32_t> allocator = allocator_of(event.stack.stack);
+  if (allocator) {
     if (call.anonymous) allocators_bytes_ += call.length;
     // What it gives back may be the program's: it was taken then, and the book knows.
     call.anonymous = false;
@@ -82,7 +92,7 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
   }
   const auto tid = static_cast<std::uint32_t>(call.tid);
   if (!threads_.contains(tid)) threads_.emplace(tid, processes_.thread_row(pid_, call.tid));
-  collector_.take(call);
+  collector_.take(call, allocator.value_or(0));
 }
 
 void MappedMemory::write_slice(std::uint64_t now_ns, bool last) {

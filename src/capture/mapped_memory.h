@@ -1,6 +1,7 @@
 // Memory that a process maps by itself, without an allocator, as a heap of its own in the profile: each call
 // of mmap, mremap and brk a block. What allocators map to hand it out is left out, as the blocks in it are
-// counted already; so is what the tracer maps for itself.
+// counted already; so is what the tracer maps for itself. What is given back by madvise is told for the
+// program and for allocators alike: it changes neither's blocks.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,10 @@ class MappedMemory {
  public:
   // All outlive this object. `heap`: what is known at the start (process, start_ns, from_start).
   MappedMemory(profile::Profile& profile, profile::Builder& builder, ProcessTable& processes,
-               std::int32_t pid, const HeapTarget& target, profile::Heap heap);
+               std::int32_t pid, profile::Heap heap);
+
+  // The allocators of the target and their rows, in the same order; again when there are more of them.
+  void know(const HeapTarget& target, std::span<const profile::HeapAllocatorId> rows);
 
   // In time order; those of other processes are passed over, and those in `own`: what the tracer mapped.
   void take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own);
@@ -37,7 +41,8 @@ class MappedMemory {
   std::uint64_t allocators_bytes() const { return allocators_bytes_; }
 
  private:
-  bool is_allocators(profile::StackId stack) const;
+  // Which allocator makes the call, by its number in rows_; nothing: the program does.
+  std::optional<std::uint32_t> allocator_of(profile::StackId stack) const;
   // Without the function of libc that makes the system call: its caller is who takes the memory.
   profile::StackId caller_of(profile::StackId stack) const;
 
@@ -46,7 +51,12 @@ class MappedMemory {
   std::int32_t pid_;
   HeapTables rows_;
   record::heap::MappingCollector collector_;
-  std::map<profile::ModuleId, std::vector<allocators::CodeRange>> allocator_code_;
+  struct Code {
+    std::uint32_t allocator;  // in rows_
+    std::vector<allocators::CodeRange> ranges;
+  };
+  std::map<profile::ModuleId, std::vector<Code>> allocator_code_;
+  std::size_t known_ = 0;  // allocators of the target
   std::set<profile::ModuleId> libc_;
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
   std::unordered_map<std::uint32_t, profile::ThreadId> threads_;

@@ -202,6 +202,11 @@ Result<> check_heap(const Profile& profile) {
     if (!sound(row.live_usable) || !sound(row.wrong_size) || !sound(row.foreign))
       return bad("heap use", i, "a sum that is no number");
   }
+  for (std::size_t i = 0; i < heap.returns.size(); ++i) {
+    const HeapReturn& row = heap.returns[i];
+    if (row.site.value >= sites) return bad("heap return", i, "no such site");
+    if (!sound(row.given_back)) return bad("heap return", i, "a sum that is no number");
+  }
   for (std::size_t i = 0; i < heap.blocks.size(); ++i) {
     const HeapBlock& row = heap.blocks[i];
     if (row.site.value >= sites) return bad("heap block", i, "no such site");

@@ -5,8 +5,8 @@
 //   slices       pieces of time, one after the other; longer ones the longer the recording lasts
 //   sites        a stack that allocates, of one allocator, by one thread where threads were told apart
 //   rows         what happened in one slice to the blocks of one site; only ever appended
-//   summaries, histograms, uses   of one site over all of the time; replaced as a whole while recording goes
-//   on
+//   summaries, histograms, uses, returns   of one site over all of the time; replaced as a whole while
+//   recording goes on
 //   blocks       the life of every single block, where that was asked for; only ever appended
 //
 // Blocks belong to the site that allocated them, whoever frees them. What is live at the end of a slice is
@@ -183,6 +183,15 @@ struct HeapUse {
   auto operator<=>(const HeapUse&) const = default;
 };
 
+// Memory that the code of a site gave back to the kernel while its addresses stayed mapped (madvise): nothing
+// is freed by it. Sites of the heap of kMappedByProgram; their allocator says who gave it back, an allocator
+// or the program.
+struct HeapReturn {
+  HeapSiteId site;
+  HeapSum given_back;  // calls, and the bytes of their ranges: what was resident of them is not known
+  auto operator<=>(const HeapReturn&) const = default;
+};
+
 // The life of one block. Rows of all blocks of a site add up to the site's HeapRows; sampled ones stand for
 // more than one (weight_of).
 struct HeapBlock {
@@ -232,6 +241,7 @@ struct HeapTables {
   std::vector<HeapSummary> summaries;
   std::vector<HeapHistogram> histograms;
   std::vector<HeapUse> uses;
+  std::vector<HeapReturn> returns;
   // A recorder clears them once they are written; a reader has them only as far as it was asked for them.
   std::vector<HeapBlock> blocks;
   bool empty() const { return heaps.empty(); }

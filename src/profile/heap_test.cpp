@@ -25,6 +25,7 @@ Profile small_heap() {
   heap.summaries.push_back({{0}, {3, 100}, {}, 5});
   heap.histograms.push_back({{0}, HeapHistogramKind::kSize, 6, {3, 100}});
   heap.uses.push_back({{0}, 64, {1, 40}, {}});
+  heap.returns.push_back({{0}, {2, 8192}});
   heap.blocks.push_back({{0}, 0x1000, 40, 11, 5, 0, 0, {0}, 0, false});
   return profile;
 }
@@ -51,6 +52,9 @@ TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
       {"heap histogram 0: unknown kind or bucket", [](HeapTables& heap) { heap.histograms[0].bucket = 65; }},
       {"heap use 0: no such site", [](HeapTables& heap) { heap.uses[0].site = {1}; }},
       {"heap use 0: a sum that is no number", [](HeapTables& heap) { heap.uses[0].foreign.bytes = -1; }},
+      {"heap return 0: no such site", [](HeapTables& heap) { heap.returns[0].site = {1}; }},
+      {"heap return 0: a sum that is no number",
+       [](HeapTables& heap) { heap.returns[0].given_back.blocks = -1; }},
       {"heap block 0: no such site", [](HeapTables& heap) { heap.blocks[0].site = {1}; }},
       {"heap block 0: no such thread", [](HeapTables& heap) { heap.blocks[0].freed_by = {1}; }},
       {"heap block 0: freed before it was allocated",
@@ -124,6 +128,7 @@ TEST(HeapMerge, OfTwoPartsOfOneRecordingIsOneHeapWhosePeakCountsOnce) {
   EXPECT_EQ(whole.heap.summaries.size(), 1u);
   EXPECT_EQ(whole.heap.histograms.size(), 1u);
   EXPECT_EQ(whole.heap.uses.size(), 1u);
+  EXPECT_EQ(whole.heap.returns.size(), 1u);
 }
 
 }  // namespace

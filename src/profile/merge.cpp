@@ -236,10 +236,11 @@ class Merger {
       if (row.freed_by != kNoThread) row.freed_by = threads_[row.freed_by.value];
       into.blocks.push_back(row);
     }
-    std::set<HeapSiteId> summed, counted, used;
+    std::set<HeapSiteId> summed, counted, used, returned;
     for (const HeapSummary& row : into.summaries) summed.insert(row.site);
     for (const HeapHistogram& row : into.histograms) counted.insert(row.site);
     for (const HeapUse& row : into.uses) used.insert(row.site);
+    for (const HeapReturn& row : into.returns) returned.insert(row.site);
     for (HeapSummary row : from.summaries) {
       row.site = sites[row.site.value];
       if (summed.count(row.site) == 0) into.summaries.push_back(row);
@@ -251,6 +252,10 @@ class Merger {
     for (HeapUse row : from.uses) {
       row.site = sites[row.site.value];
       if (used.count(row.site) == 0) into.uses.push_back(row);
+    }
+    for (HeapReturn row : from.returns) {
+      row.site = sites[row.site.value];
+      if (returned.count(row.site) == 0) into.returns.push_back(row);
     }
   }
 

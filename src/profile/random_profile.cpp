@@ -422,6 +422,8 @@ class Generator {
     }
     for (std::uint32_t site = 0; site < heap.sites.size(); ++site)
       if (random_.one_in(3)) heap.uses.push_back({{site}, sum(), sums(), sums()});
+    for (std::uint32_t site = 0; site < heap.sites.size(); ++site)
+      if (random_.one_in(4)) heap.returns.push_back({{site}, sums()});
   }
 
   double sum() {

@@ -191,7 +191,8 @@ struct Throttled {
   bool operator==(const Throttled&) const = default;
 };
 
-// A system call that took or gave back address space, and succeeded. Its stack is told as a StackSeen.
+// A system call that took or gave back address space, or the memory in it (madvise), and succeeded. Its stack
+// is told as a StackSeen.
 struct MemoryCall {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;

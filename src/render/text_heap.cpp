@@ -32,6 +32,12 @@ std::string joined(const std::vector<std::string>& texts) {
   return all;
 }
 
+std::string path_of(const std::vector<std::string>& path) {
+  std::string all;
+  for (const std::string& name : path) all += (all.empty() ? "" : " < ") + printable(name);
+  return all;
+}
+
 std::string histogram_text(const std::string& title, const std::vector<report::HeapBucketRow>& rows,
                            std::string (*name)(double), const TextOptions& options) {
   if (rows.empty()) return "";
@@ -108,6 +114,15 @@ std::string heap_detail_text(const report::HeapReport& heap, const TextOptions& 
       if (!row.missed.empty()) text += "; not hooked: " + joined(row.missed);
       if (!text.empty()) out += fill("  ", printable(row.label) + ": " + text.substr(2), options.width, 4);
     }
+  }
+  if (!heap.returns.empty()) {
+    out += heading("Given back to the kernel while it stays mapped (madvise)", options);
+    TextTable table(
+        {{"bytes", Align::kRight}, {"calls", Align::kRight}, {"by"}, {"from", Align::kLeft, true}});
+    for (const report::HeapReturnRow& row : heap.returns)
+      table.add({bytes(row.bytes), count(row.calls),
+                 row.allocator.empty() ? "the program" : printable(row.allocator), path_of(row.path)});
+    out += table.text(options.width, options.color);
   }
   out += histogram_text("Sizes, of all that was allocated", heap.sizes, &bytes, options);
   out += histogram_text("Lifetimes, of all that was freed", heap.lifetimes_s, &report::seconds, options);

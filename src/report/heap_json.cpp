@@ -91,6 +91,18 @@ Json verdict_json(const HeapVerdict& verdict) {
   return json;
 }
 
+Json returns_json(const std::vector<HeapReturnRow>& rows) {
+  Json json = Json::array();
+  for (const HeapReturnRow& row : rows)
+    json.push_back({{"allocator", row.allocator.empty() ? Json() : Json(row.allocator)},
+                    {"function", row.function},
+                    {"module", row.module},
+                    {"calls", row.calls},
+                    {"bytes", row.bytes},
+                    {"path", row.path}});
+  return json;
+}
+
 Json blocks_json(const std::vector<HeapBlockRow>& rows) {
   Json json = Json::array();
   for (const HeapBlockRow& row : rows)
@@ -159,6 +171,7 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
   all["sizes"] = buckets_json(heap.sizes, "from_bytes");
   all["lifetimes"] = buckets_json(heap.lifetimes_s, "from_s");
   all["ages"] = buckets_json(heap.ages_s, "from_s");
+  all["given_back"] = returns_json(heap.returns);
   all["timeline"] = Json::array();
   for (const HeapSliceRow& row : heap.slices)
     all["timeline"].push_back({{"from_s", row.from_s},

@@ -243,6 +243,7 @@ void summarize(const Profile& profile, HeapReport& report) {
           return HeapAmount{report.temporary_is_brief ? row.brief.blocks : row.temporary.blocks, 0};
         })));
   }
+  if (std::string sentence = sentence_of(report.returns); !sentence.empty()) add(std::move(sentence));
   if (!report.from_start) {
     const Heap& counters = report.counters;
     std::string text = "Blocks from before the recording are not in these numbers";
@@ -323,6 +324,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.sizes = histogram_of(profile, sums, HeapHistogramKind::kSize);
   report.lifetimes_s = histogram_of(profile, sums, HeapHistogramKind::kLifetime);
   report.ages_s = histogram_of(profile, sums, HeapHistogramKind::kAge);
+  report.returns = heap_returns(profile, selection, sums);
   report.counters = counters_of(profile, selection);
   report.verdicts = judge_heap(profile, selection, sums);
   judge(report);

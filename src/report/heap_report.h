@@ -9,6 +9,7 @@
 
 #include "report/heap.h"
 #include "report/heap_blocks.h"
+#include "report/heap_returns.h"
 #include "report/heap_verdicts.h"
 
 namespace fathom::report {
@@ -58,6 +59,7 @@ struct HeapReport {
   std::vector<HeapAllocatorRow> allocators;
   std::vector<HeapSliceRow> slices;                       // of the window
   std::vector<HeapBucketRow> sizes, lifetimes_s, ages_s;  // of the whole recording
+  std::vector<HeapReturnRow> returns;                     // likewise: what madvise gave back
   std::vector<HeapBlockRow> blocks;                       // single ones, if they were asked for
   profile::Heap counters;                                 // of all heaps together
   std::vector<HeapVerdict> verdicts;                      // the most important first

@@ -59,6 +59,27 @@ TEST(HeapReport, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
   EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("before the recording")));
 }
 
+TEST(HeapReport, WhatMadviseGaveBackIsToldByAllocatorAndByFunctionOfTheProgram) {
+  HandMadeHeap hand = small_heap();
+  EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("madvise")));
+  const auto program = hand.allocator(profile::kMappedByProgram, {});
+  const auto stack = hand.profile.heap.sites[2].stack;  // of server::load
+  const auto mine = hand.site(stack, profile::kNoThread, program);
+  const auto other = hand.site(stack, {0}, program);
+  hand.profile.heap.returns = {{{0}, {5, 1 << 20}}, {mine, {2, 2 << 20}}, {other, {1, 1 << 20}}};
+  const auto report = make_heap_report(hand.profile, {});
+  ASSERT_EQ(report->returns.size(), 2u);
+  EXPECT_EQ(report->returns[0].allocator, "");
+  EXPECT_EQ(report->returns[0].function, "server::load(std::string const&)");
+  EXPECT_EQ(report->returns[0].calls, 3);
+  EXPECT_EQ(report->returns[0].bytes, 3 << 20);
+  EXPECT_EQ(report->returns[1].allocator, "jemalloc 5.3.0 (_rjem_)");
+  EXPECT_THAT(
+      summary_of(hand.profile),
+      HasSubstr("8 calls of madvise gave back 4.0 MiB that stay mapped, as far as they were resident: "
+                "server::load(std::string const&) (75.0 %), jemalloc 5.3.0 (_rjem_) (25.0 %)."));
+}
+
 TEST(HeapReport, WindowWithoutAnythingSaysSo) {
   EXPECT_THAT(summary_of(small_heap().profile, {.from_ns = 60'000'000'000}), HasSubstr("are live"));
   HandMadeHeap empty;

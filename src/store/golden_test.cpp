@@ -14,7 +14,8 @@ constexpr const char* kVersion11 = "testdata/version_1_1.fathom";
 constexpr const char* kVersion12 = "testdata/version_1_2.fathom";
 constexpr const char* kVersion13 = "testdata/version_1_3.fathom";
 constexpr const char* kVersion14 = "testdata/version_1_4.fathom";
-constexpr const char* kNewest = "testdata/version_1_5.fathom";
+constexpr const char* kVersion15 = "testdata/version_1_5.fathom";
+constexpr const char* kNewest = "testdata/version_1_6.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -248,6 +249,13 @@ Profile profile_of_version_1_5() {
   return profile;
 }
 
+// And of 1.6: what is given back while it stays mapped.
+Profile profile_of_version_1_6() {
+  Profile profile = profile_of_version_1_5();
+  profile.heap.returns = {{{0}, {3, 12288}}, {{2}, {1, 1 << 30}}};
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -279,7 +287,13 @@ TEST(Golden, RecordingOfVersion14IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion15IsStillRead) {
-  const Profile expected = profile_of_version_1_5();
+  auto read_back = read(kVersion15);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_5());
+}
+
+TEST(Golden, RecordingOfVersion16IsStillRead) {
+  const Profile expected = profile_of_version_1_6();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

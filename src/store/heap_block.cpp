@@ -25,6 +25,7 @@ enum Section : unsigned {
   kSummaries = 7,
   kHistograms = 8,
   kUses = 9,
+  kReturns = 10,
 };
 
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
@@ -270,6 +271,20 @@ struct Layout<HeapUse> {
   }
 };
 
+template <>
+struct Layout<HeapReturn> {
+  static constexpr std::string_view kName = "heap returns";
+  static constexpr std::size_t kColumns = 3;
+  static void encode(const HeapReturn& row, Coder& coder, std::uint64_t* out) {
+    out[0] = coder.differences[0].encode(row.site.value);
+    out[1] = sum_code(row.given_back.blocks);
+    out[2] = sum_code(row.given_back.bytes);
+  }
+  static HeapReturn decode(Coder& coder, const std::uint64_t* in) {
+    return {{row_id(coder.differences[0].decode(in[0]))}, {sum_value(in[1]), sum_value(in[2])}};
+  }
+};
+
 // Sections, cut into blocks.
 class Blocks {
  public:
@@ -405,6 +420,7 @@ HeapCopy copy_of(const HeapTables& heap) {
   copy.summaries = fingerprint(heap.summaries);
   copy.histograms = fingerprint(heap.histograms);
   copy.uses = fingerprint(heap.uses);
+  copy.returns = fingerprint(heap.returns);
   return copy;
 }
 
@@ -419,6 +435,7 @@ std::vector<Bytes> encode_heap(const HeapTables& heap, const HeapCopy& written) 
   if (fingerprint(heap.summaries) != written.summaries) out.rows(kSummaries, heap.summaries, 0);
   if (fingerprint(heap.histograms) != written.histograms) out.rows(kHistograms, heap.histograms, 0);
   if (fingerprint(heap.uses) != written.uses) out.rows(kUses, heap.uses, 0);
+  if (fingerprint(heap.returns) != written.returns) out.rows(kReturns, heap.returns, 0);
   return out.take();
 }
 
@@ -456,6 +473,9 @@ Result<> decode_heap(Cursor in, Loading& loading) {
         break;
       case kUses:
         decoded = decode_rows(body, heap.uses, Place::kAnew, loading);
+        break;
+      case kReturns:
+        decoded = decode_rows(body, heap.returns, Place::kAnew, loading);
         break;
       default:
         break;  // of a newer minor version

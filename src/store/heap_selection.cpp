@@ -289,6 +289,7 @@ void HeapSelection::replace(HeapTables& heap) {
   heap.summaries.clear();
   heap.histograms.clear();
   heap.uses.clear();  // of all blocks, and what some of them have of it is not known
+  heap.returns.clear();
   for (std::uint32_t i = 0; i < sums.sites.size(); ++i) {
     if (!sums.sites[i]) continue;
     const SiteSums& site = *sums.sites[i];

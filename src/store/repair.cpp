@@ -101,6 +101,7 @@ void repair_heap(Profile& profile) {
   std::erase_if(heap.summaries, [&](const HeapSummary& row) { return lost(row.site); });
   std::erase_if(heap.histograms, [&](const HeapHistogram& row) { return lost(row.site); });
   std::erase_if(heap.uses, [&](const HeapUse& row) { return lost(row.site); });
+  std::erase_if(heap.returns, [&](const HeapReturn& row) { return lost(row.site); });
 }
 
 }  // namespace

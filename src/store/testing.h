@@ -205,6 +205,7 @@ class Slices {
     if (last || random_() % 2 == 0) some(to.summaries, from.summaries);
     if (last || random_() % 2 == 0) some(to.histograms, from.histograms);
     if (last || random_() % 2 == 0) some(to.uses, from.uses);
+    if (last || random_() % 2 == 0) some(to.returns, from.returns);
   }
 
   void add_faults(bool last) {

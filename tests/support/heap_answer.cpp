@@ -64,6 +64,19 @@ profile::HeapUse HeapAnswer::use_below(const std::string& function) const {
   return sum;
 }
 
+profile::HeapSum HeapAnswer::given_back_below(const std::string& function, std::string_view allocator) const {
+  profile::HeapSum sum;
+  for (const profile::HeapReturn& row : profile_.heap.returns) {
+    const profile::HeapSite& site = profile_.heap.sites[row.site.value];
+    if (!has(site.stack, function) ||
+        profile_.strings[profile_.heap.allocators[site.allocator.value].label] != allocator)
+      continue;
+    sum.blocks += row.given_back.blocks;
+    sum.bytes += row.given_back.bytes;
+  }
+  return sum;
+}
+
 HeapNumbers HeapAnswer::all() const {
   return sum(std::vector<bool>(profile_.heap.sites.size(), true));
 }

@@ -28,6 +28,8 @@ class HeapAnswer {
   HeapNumbers all() const;
   // How the blocks that were allocated below this function were given back: sums over its sites.
   profile::HeapUse use_below(const std::string& function) const;
+  // What was given back by madvise below this function, by the program or by the allocator of this label.
+  profile::HeapSum given_back_below(const std::string& function, std::string_view allocator) const;
   // Without what the program mapped by itself.
   HeapNumbers of_allocators() const;
   const profile::Heap& heap() const { return profile_.heap.heaps.at(0); }

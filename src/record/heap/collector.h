@@ -96,6 +96,7 @@ struct SiteSummary {
   std::vector<Bucket> sizes, lifetimes_ns, ages_ns;  // ages: of what is live now
   double live_usable = 0;                            // bytes set aside for what is live now; 0: not known
   Misuse misuse;
+  Sum given_back;  // calls of madvise, and the bytes of their ranges: MappingCollector only
 };
 // Of all time so far.
 struct Summary {

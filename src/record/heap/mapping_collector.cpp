@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::uint32_t kMaxSites = 1u << 14;
 constexpr std::uint32_t kSlicesPerLength = 512;
+constexpr std::int32_t kMadvise = 28;  // of x86-64
 
 }  // namespace
 
@@ -20,7 +21,21 @@ std::uint32_t MappingCollector::site_of(const MappingBook::Change& change) {
       {static_cast<std::uint32_t>(change.stack_id), static_cast<std::uint32_t>(change.tid), 0});
 }
 
-void MappingCollector::take(const MemoryCall& call) {
+// The range stays mapped, so nothing is freed. How much of it was resident the kernel does not say.
+void MappingCollector::give_back(const MemoryCall& call, std::uint32_t caller) {
+  constexpr std::uint64_t kPage = 4096;
+  const std::uint32_t site =
+      sites_.site({static_cast<std::uint32_t>(call.stack_id), static_cast<std::uint32_t>(call.tid), caller});
+  if (site >= given_back_.size()) given_back_.resize(std::size_t{site} + 1);
+  // The kernel rounds up to whole pages.
+  given_back_[site].add({1, static_cast<double>(call.length / kPage + (call.length % kPage != 0)) * kPage});
+}
+
+void MappingCollector::take(const MemoryCall& call, std::uint32_t caller) {
+  if (call.number == kMadvise) {
+    give_back(call, caller);
+    return;
+  }
   changes_.clear();
   book_.on(call, changes_);
   for (const MappingBook::Change& change : changes_) {
@@ -68,7 +83,9 @@ Summary MappingCollector::summary() const {
     sites_.for_each_bucket(site, Histogram::kLifetime, [&](unsigned bucket, const Sum& sum) {
       row.lifetimes_ns.push_back({static_cast<std::uint8_t>(bucket), sum});
     });
-    if (!row.sizes.empty() || !row.lifetimes_ns.empty()) summary.sites.push_back(std::move(row));
+    if (site < given_back_.size()) row.given_back = given_back_[site];
+    if (!row.sizes.empty() || !row.lifetimes_ns.empty() || row.given_back.blocks != 0)
+      summary.sites.push_back(std::move(row));
   }
   return summary;
 }

@@ -49,6 +49,23 @@ TEST(MappingCollector, WhatIsGivenBackLaterIsInThatSlice) {
   EXPECT_EQ(collector.live(), Sum{});
 }
 
+TEST(MappingCollector, WhatStaysMappedIsGivenBackByWhoMadeTheCallAndStaysLive) {
+  MappingCollector collector(0);
+  collector.take(mapped(1, 5, 0x10000, 4));
+  collector.take({2, 1, 7, 6, 28, false, 0x10000, kPage + 1, 4, 0});
+  collector.take({3, 1, 7, 6, 28, false, 0x10000, kPage, 8, 0});
+  collector.take({4, 1, 8, 6, 28, false, 0x90000, 3 * kPage, 4, 0}, 2);
+  const auto slice = collector.slice(5, true);
+  ASSERT_TRUE(slice);
+  EXPECT_EQ(slice->live, (Sum{1, 4 * kPage}));
+  EXPECT_EQ(slice->rows.size(), 1u);
+  std::vector<std::pair<SiteKey, Sum>> given_back;
+  for (const SiteSummary& site : collector.summary().sites)
+    if (site.given_back.blocks != 0) given_back.emplace_back(slice->new_sites[site.site], site.given_back);
+  EXPECT_EQ(given_back,
+            (std::vector<std::pair<SiteKey, Sum>>{{{6, 7, 0}, {2, 3 * kPage}}, {{6, 8, 2}, {1, 3 * kPage}}}));
+}
+
 TEST(MappingCollector, TheSummaryKnowsThePeakAndItsSites) {
   MappingCollector collector(0);
   collector.take(mapped(1, 5, 0x10000, 4));
