@@ -20,7 +20,7 @@ void look_into(const fathom::elf::ElfFile& file, const fathom::elf::ElfFile* twi
       const Function& each = allocator.functions[i];
       check(i == 0 || allocator.functions[i - 1].address < each.address);
       check(!file.bytes_from(each.address).empty());
-      check(each.partner.has_value() == (each.shape == TRACER_NEW));
+      check(each.partner.has_value() == (tracer_throws(each.shape) != 0));
       const auto code = code_of(file, each);
       check(code.empty() || code.size() >= each.size);
     }

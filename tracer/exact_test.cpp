@@ -114,6 +114,31 @@ TEST_F(ExactMode, AlignedTakesTheSecondArgument) {
   EXPECT_EQ(only(call(TRACER_ALIGNED, 0x1000, 64, 100)).size, 100u);
 }
 
+TEST_F(ExactMode, FunctionsOfAHeapHaveItBeforeAllElse) {
+  EXPECT_EQ(only(call(TRACER_CALLOC_IN, 0x1000, 0xbad, 3, 5)).size, 15u);
+  EXPECT_TRUE(call(TRACER_CALLOC_IN, 0, 0xbad, 1ull << 40, 1ull << 40).empty());
+  for (const tracer_shape shape : {TRACER_REALLOC_IN, TRACER_REALLOCARRAY_IN}) {
+    const Event event = only(call(shape, 0x3000, 0xbad, 0x2000, 50));
+    EXPECT_EQ(event.kind, TRACER_EVENT_REALLOC);
+    EXPECT_EQ(event.old_block, 0x2000u);
+    EXPECT_EQ(event.block, 0x3000u);
+    EXPECT_EQ(event.size, shape == TRACER_REALLOC_IN ? 50u : 200u);  // of 4 bytes each
+  }
+}
+
+TEST_F(ExactMode, EachShapeThatThrowsHasPartnersOfItsOwn) {
+  g_result = 0x3000;
+  const std::pair<tracer_shape, std::uint64_t> sizes[] = {
+      {TRACER_NEW, 40}, {TRACER_NEW_ARRAY, 120}, {TRACER_NEW_IN, 3}, {TRACER_NEW_ARRAY_IN, 21}};
+  for (const auto& [shape, size] : sizes) {
+    auto* hook = target_.hook(shape, static_cast<decltype(&answer)>(nullptr), 3, 1);
+    target_.config().partner[tracer_throwing_row(shape)][3] = reinterpret_cast<std::uint64_t>(&answer);
+    EXPECT_EQ(hook(40, 3, 7, 4, 5, 6), 0x3000u);
+    EXPECT_EQ(only(target_.drain_calls()).size, size);
+    target_.config().partner[tracer_throwing_row(shape)][3] = 0;
+  }
+}
+
 TEST_F(ExactMode, PosixMemalignGivesItsBlockThroughMemory) {
   std::uint64_t out = 0xabc000;
   const Event event = only(call(TRACER_POSIX, 0, address(&out), 64, 100));
@@ -245,7 +270,7 @@ TEST_F(ExactMode, NewAsksThePartnerSinceNothingMayBeThrownThroughTheTracer) {
         return std::uint64_t{0};
       };
   auto* hook = target_.hook(TRACER_NEW, never, 7, 1);
-  target_.config().partner[7] = reinterpret_cast<std::uint64_t>(&answer);
+  target_.config().partner[0][7] = reinterpret_cast<std::uint64_t>(&answer);
   EXPECT_EQ(hook(40, 64, 3, 4, 5, 6), 0x3000u);
   const Event event = only(target_.drain_calls());
   EXPECT_EQ(event.kind, TRACER_EVENT_ALLOC);
@@ -262,7 +287,7 @@ TEST_F(ExactMode, ExceptionOfNewReachesItsCaller) {
   };
   auto* hook = target_.hook(TRACER_NEW, throws);
   g_result = 0;
-  target_.config().partner[0] = reinterpret_cast<std::uint64_t>(&answer);
+  target_.config().partner[0][0] = reinterpret_cast<std::uint64_t>(&answer);
   for (int i = 0; i < 3; ++i) {
     try {
       hook(40, 64, 3, 4, 5, 6);
@@ -456,7 +481,8 @@ TEST_F(ExactMode, RegistersSurviveThatTheOriginalLeavesAlone) {
     for (int shape = 0; shape < TRACER_SHAPES; ++shape) {
       if (shape == TRACER_POSIX) continue;  // would look through its argument
       target_.hook(static_cast<tracer_shape>(shape), &preserving_original);
-      target_.config().partner[0] = reinterpret_cast<std::uint64_t>(&preserving_original);
+      for (auto& partners : target_.config().partner)
+        partners[0] = reinterpret_cast<std::uint64_t>(&preserving_original);
       for (int i = 0; i < 3; ++i) {
         Registers registers{};
         call_with_registers(target_.entry(static_cast<tracer_shape>(shape), 0), registers);

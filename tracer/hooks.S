@@ -9,6 +9,10 @@
 
 #define HOOKS (1 << HOOKS_LOG2)
 #define ENTRY_BYTES 128
+/* Shapes from this one on have no fast path. */
+#define FIRST_RARE_SHAPE 10
+#define RARE_SHAPES 6
+#define RARE_ENTRY_BYTES 16
 
 /* ---- the header: struct tracer_image_header ---- */
   .section .header, "a", @progbits
@@ -16,7 +20,7 @@
   .hidden tracer_image_start
 tracer_image_start:
   .ascii "fhtracer"
-  .long 2                                         /* TRACER_VERSION */
+  .long 3                                         /* TRACER_VERSION */
   .long tracer_image_end - tracer_image_start     /* text_bytes */
   .long tracer_config - tracer_image_start        /* config_offset */
   .long STATE_BYTES
@@ -27,13 +31,18 @@ tracer_image_start:
       .set i, i + 1
     .endr
   .endr
+  .set i, 0
+  .rept HOOKS * RARE_SHAPES
+    .long rare_entries - tracer_image_start + i * RARE_ENTRY_BYTES
+    .set i, i + 1
+  .endr
 
 /* ---- struct tracer_config, on pages of its own ---- */
   .section .config, "a", @progbits
   .globl tracer_config
   .hidden tracer_config
 tracer_config:
-  .zero 4096
+  .zero 8192
 
 /* ---- the entries and the fast paths ---- */
   .text
@@ -206,6 +215,16 @@ entries_\shape:
   entries new, 8
   entries free_sized, 9
 
+  .balign 16
+rare_entries:
+  .set i, 0
+  .rept HOOKS * RARE_SHAPES
+  .org rare_entries + RARE_ENTRY_BYTES * i, 0xcc
+  entry_elsewhere (FIRST_RARE_SHAPE << HOOKS_LOG2) + i, path_rare
+  .set i, i + 1
+  .endr
+  .org rare_entries + RARE_ENTRY_BYTES * i, 0xcc
+
 /* Ticks in rax; changes rdx. */
   .macro read_clock
   rdtsc
@@ -230,6 +249,12 @@ path_reallocarray:
   check_block slow
   find_slot slow, original
   count_down_product %rsi, %rdx, slow, slow
+  jump_to_original
+
+  .balign 32
+path_rare:
+  cmpq $0, tracer_config + CONFIG_STATE(%rip)
+  jne slow
   jump_to_original
 
   .balign 32

@@ -34,18 +34,39 @@ INLINE u64 asked_size(const struct call* call, u32 shape) {
     case TRACER_ALIGNED:
     case TRACER_REALLOC:
     case TRACER_XALLOCX:
+    case TRACER_NEW_IN:
       return call->rsi;
     case TRACER_POSIX:
+    case TRACER_REALLOC_IN:
       return call->rdx;
     case TRACER_REALLOCARRAY:
+    case TRACER_CALLOC_IN:
+    case TRACER_NEW_ARRAY_IN:
       return saturated_product(call->rsi, call->rdx);
+    case TRACER_REALLOCARRAY_IN:
+      return saturated_product(call->rdx, call->rcx);
+    case TRACER_NEW_ARRAY:
+      return saturated_product(call->rdi, call->rsi);
     default:
       return call->rdi;
   }
 }
 
 INLINE int is_realloc(u32 shape) {
-  return shape == TRACER_REALLOC || shape == TRACER_REALLOCARRAY;
+  return shape == TRACER_REALLOC || shape == TRACER_REALLOCARRAY || shape == TRACER_REALLOC_IN ||
+         shape == TRACER_REALLOCARRAY_IN;
+}
+
+/* Shapes of functions that are known to allocate by others that are hooked as well: in sampled mode these
+ * bytes are theirs, and not counted once more. */
+INLINE int nests(u32 shape) {
+  return shape == TRACER_REALLOC_IN || shape == TRACER_REALLOCARRAY_IN;
+}
+
+/* What a realloc is given. */
+INLINE u64 old_block(const struct call* call) {
+  u64 in_heap = call->hook >= TRACER_REALLOC_IN << HOOKS_LOG2; /* only reallocs are asked */
+  return in_heap ? call->rsi : call->rdi;
 }
 
 INLINE u32 shape_of(const struct call* call) {
@@ -237,7 +258,7 @@ static NO_INLINE void send_realloc(const struct here* here, const struct call* c
   stack = walk_and_number(here, call);
   if (!begin_event(&record, here, bytes)) return;
   put(&record, TRACER_FIRST(now_ticks(here->shared), TRACER_EVENT_REALLOC));
-  put(&record, TRACER_BLOCK(call->rdi, allocator));
+  put(&record, TRACER_BLOCK(old_block(call), allocator));
   put(&record, call->ticks_before);
   put(&record, block ? TRACER_BLOCK(block, allocator) : 0);
   put_size(&record, size, stack);
@@ -283,11 +304,13 @@ HIDDEN int tracer_before(struct call* call) {
       call->sampled |= SAMPLED_NEW;
     else
       here.slot->countdown = left;
-    if (is_realloc(shape) && call->rdi && has_block(here.state, call->rdi)) call->sampled |= SAMPLED_OLD;
-    if (!call->sampled) goto pass;
+    if (is_realloc(shape) && old_block(call) && has_block(here.state, old_block(call)))
+      call->sampled |= SAMPLED_OLD;
+    call->countdown = (u64)here.slot->countdown;
+    if (!call->sampled && !nests(shape)) goto pass;
   }
-  if (shape == TRACER_NEW) {
-    call->target = tracer_config.partner[call->hook & (TRACER_HOOKS - 1)];
+  if (tracer_throws(shape)) {
+    call->target = tracer_config.partner[tracer_throwing_row(shape)][call->hook & (TRACER_HOOKS - 1)];
     if (!call->target) {
       add_relaxed(&here.shared->lost_throwing, 1);
       goto pass;
@@ -322,8 +345,8 @@ INLINE void record_sampled(const struct here* here, const struct call* call, u64
   /* An old block is forgotten only now that it is surely freed. Its address may have been given out and
    * sampled anew by another thread meanwhile; then it is in the set twice, and one of the two is taken out.
    */
-  if (!failed && (call->sampled & SAMPLED_OLD) && remove_block(here->state, call->rdi))
-    send_free(here, TRACER_BLOCK(call->rdi, allocator_of(call)), call->ticks_before);
+  if (!failed && (call->sampled & SAMPLED_OLD) && remove_block(here->state, old_block(call)))
+    send_free(here, TRACER_BLOCK(old_block(call), allocator_of(call)), call->ticks_before);
   if (call->sampled & SAMPLED_NEW) {
     if (block) send_sample(here, call, block);
     prepare_countdown(here->state, here->slot, here->shared, TRACER_SAMPLED);
@@ -339,18 +362,20 @@ HIDDEN int tracer_after(struct call* call) {
   here.state = (struct state*)tracer_config.state;
   here.shared = (struct tracer_shared*)load_relaxed(&here.state->head.shared);
   if (UNLIKELY(!here.shared))
-    return shape == TRACER_NEW && !block; /* a signal handler forked, and we are the child */
+    return tracer_throws(shape) && !block; /* a signal handler forked, and we are the child */
   here.slot = (struct slot*)call->slot;
   here.mode = here.slot->mode;
   block = block_of(call, shape);
-  failed = block == 0 && !(is_realloc(shape) && call->size == 0 && call->rdi);
-  if (shape == TRACER_NEW && failed) add_relaxed(&here.shared->lost_throwing, 1);
+  failed = block == 0 && !(is_realloc(shape) && call->size == 0 && old_block(call));
+  if (tracer_throws(shape) && failed) add_relaxed(&here.shared->lost_throwing, 1);
   if (here.mode == TRACER_EXACT)
     record_exactly(&here, call, shape, block, failed);
-  else if (here.mode == TRACER_SAMPLED)
+  else if (here.mode == TRACER_SAMPLED) {
+    if (nests(shape)) here.slot->countdown = (s64)call->countdown;
     record_sampled(&here, call, block, failed);
+  }
   leave(here.slot);
-  return shape == TRACER_NEW && failed;
+  return tracer_throws(shape) && failed;
 }
 
 /* After an original that was called without tracer_before: hooks.S found the thread's slot in exact mode. */

@@ -125,6 +125,23 @@ TEST_F(SampledMode, FailedCallIsNoSample) {
   EXPECT_TRUE(target_.drain_calls().empty());
 }
 
+// As mimalloc's mi_heap_realloc_aligned, which takes its block from mi_heap_malloc_aligned_at.
+void* (*g_inner)(void* heap, std::size_t size);
+TEST(SampledNesting, BytesOfAReallocThatAllocatesByAHookedFunctionCountOnce) {
+  constexpr std::uint32_t kMean = 1 << 20, kSize = kMean / 10, kCalls = 5000;
+  Target target(sampled(kMean));
+  seed(target, 3);
+  g_inner = target.hook(
+      TRACER_ALIGNED, +[](void*, std::size_t size) { return next_block(size); });
+  auto* outer = target.hook(
+      TRACER_REALLOC_IN, +[](void* heap, void*, std::size_t size) { return g_inner(heap, size); });
+  for (std::uint32_t i = 0; i < kCalls; ++i) outer(nullptr, nullptr, kSize);
+  const auto events = target.drain_calls();
+  const double share = 1 - std::exp(-0.1), expected = kCalls * share;
+  EXPECT_NEAR(static_cast<double>(events.size()), expected, 4 * std::sqrt(expected * (1 - share)));
+  EXPECT_GT(target.shared().nested, 0u);
+}
+
 TEST_F(SampledMode, EveryShapeThatAllocatesIsSampled) {
   target_.hook(
       TRACER_CALLOC, +[](std::size_t, std::size_t) { return next_block(0); })(1024, 1024);
@@ -142,7 +159,7 @@ TEST_F(SampledMode, EveryShapeThatAllocatesIsSampled) {
   target_.hook(
       TRACER_REALLOCARRAY, +[](void*, std::size_t, std::size_t) { return next_block(0); })(nullptr, 1024,
                                                                                            1024);
-  target_.config().partner[0] = reinterpret_cast<std::uint64_t>(&next_block);
+  target_.config().partner[0][0] = reinterpret_cast<std::uint64_t>(&next_block);
   target_.hook(TRACER_NEW, &next_block)(kSurely);
   const auto events = target_.drain_calls();
   ASSERT_EQ(events.size(), 6u);

@@ -8,7 +8,7 @@
 /* What hooks.S needs to know. */
 #define CONFIG_STATE 0
 #define CONFIG_ORIGINAL 16
-#define CONFIG_ALLOCATOR 2832
+#define CONFIG_ALLOCATOR 5136
 #define HOOKS_LOG2 5 /* of TRACER_HOOKS */
 #define RING_HEAD 8
 #define RING_DATA 4096
@@ -158,8 +158,8 @@ struct call {
   u64 slot;
   u64 ticks_before;
   u64 size;
-  u64 sampled; /* SAMPLED_* */
-  u64 unused;
+  u64 sampled;             /* SAMPLED_* */
+  u64 countdown;           /* of nests() */
   u64 rbp, return_address; /* of the caller, whose frame ends behind this struct */
 };
 #define SAMPLED_NEW 1

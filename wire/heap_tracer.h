@@ -22,7 +22,7 @@
 #endif
 
 #define TRACER_MAGIC 0x7265636172746866ull /* "fhtracer" */
-#define TRACER_VERSION 2
+#define TRACER_VERSION 3
 
 /* A hook is chosen by the shape of the function that it stands in for, not by its name. Arguments in order;
  * further ones are passed through untouched. */
@@ -40,8 +40,25 @@ enum tracer_shape {
                             through the tracer, so `partner` is called, which returns 0 instead; on 0 the
                             original is jumped to and its block is not recorded (lost_throwing counts it) */
   TRACER_FREE_SIZED = 9, /* (block, size): sdallocx mi_free_size free_sized, delete with a size */
-  TRACER_SHAPES = 10
+  /* The same in something that is named first, as in a heap of mimalloc; of one size they are TRACER_ALIGNED.
+   */
+  TRACER_CALLOC_IN = 10,       /* (heap, count, size) -> block */
+  TRACER_REALLOC_IN = 11,      /* (heap, block, size) -> block */
+  TRACER_REALLOCARRAY_IN = 12, /* (heap, block, count, size) -> block */
+  /* As TRACER_NEW. */
+  TRACER_NEW_ARRAY = 13,    /* (count, size) -> block, or throws */
+  TRACER_NEW_IN = 14,       /* (heap, size) -> block, or throws */
+  TRACER_NEW_ARRAY_IN = 15, /* (heap, count, size) -> block, or throws */
+  TRACER_SHAPES = 16
 };
+/* Shapes that throw have a row of partners each. */
+#define TRACER_THROWING 4
+static inline int tracer_throws(unsigned shape) {
+  return shape == TRACER_NEW || shape >= TRACER_NEW_ARRAY;
+}
+static inline unsigned tracer_throwing_row(unsigned shape) {
+  return shape == TRACER_NEW ? 0 : shape - TRACER_NEW_ARRAY + 1;
+}
 /* Functions of one shape in one process: several allocators, several names. */
 #define TRACER_HOOKS 32
 /* Allocators of one process. */
@@ -67,7 +84,8 @@ struct tracer_config {
   /* Where a hook goes on: the function itself when calls come here through a slot, else the relocated start
    * of the function. 0: unused hook. */
   u64 original[TRACER_SHAPES][TRACER_HOOKS];
-  u64 partner[TRACER_HOOKS];                 /* of TRACER_NEW: same arguments, does not throw */
+  /* Of shapes that throw: same arguments, does not throw. */
+  u64 partner[TRACER_THROWING][TRACER_HOOKS];
   u8 allocator[TRACER_SHAPES][TRACER_HOOKS]; /* below TRACER_ALLOCATORS: which one the function belongs to;
                                                  TRACER_NO_ALLOCATOR */
 };

@@ -47,7 +47,8 @@ constexpr FunctionName kJemallocNames[] = {
 
 // Alignments and offsets stand behind the size, so most are of the plain shapes. mi_expand is left out: it
 // never changes a block; mi_reallocarr too, which takes the address of the pointer and ends in
-// mi_reallocarray. mi_heap_*: a heap can be destroyed whole, which no shape describes.
+// mi_reallocarray; mi_new_realloc and mi_new_reallocn, which throw and end in mi_realloc. mi_heap_*: with the
+// heap before all else; mi_heap_destroy, which ends all blocks of a heap at once, is no shape (find.h).
 constexpr FunctionName kMimallocNames[] = {
     {"mi_malloc", TRACER_MALLOC},
     {"mi_calloc", TRACER_CALLOC},
@@ -87,8 +88,33 @@ constexpr FunctionName kMimallocNames[] = {
     {"mi_free_size_aligned", TRACER_FREE_SIZED},
     {"mi_new", TRACER_NEW},
     {"mi_new_aligned", TRACER_NEW},
+    {"mi_new_n", TRACER_NEW_ARRAY},
     {"mi_new_nothrow", TRACER_MALLOC},
     {"mi_new_aligned_nothrow", TRACER_MALLOC},
+    {"mi_heap_malloc", TRACER_ALIGNED},
+    {"mi_heap_zalloc", TRACER_ALIGNED},
+    {"mi_heap_malloc_small", TRACER_ALIGNED},
+    {"mi_heap_malloc_aligned", TRACER_ALIGNED},
+    {"mi_heap_malloc_aligned_at", TRACER_ALIGNED},
+    {"mi_heap_zalloc_aligned", TRACER_ALIGNED},
+    {"mi_heap_zalloc_aligned_at", TRACER_ALIGNED},
+    {"mi_heap_calloc", TRACER_CALLOC_IN},
+    {"mi_heap_mallocn", TRACER_CALLOC_IN},
+    {"mi_heap_calloc_aligned", TRACER_CALLOC_IN},
+    {"mi_heap_calloc_aligned_at", TRACER_CALLOC_IN},
+    {"mi_heap_realloc", TRACER_REALLOC_IN},
+    {"mi_heap_reallocf", TRACER_REALLOC_IN},
+    {"mi_heap_rezalloc", TRACER_REALLOC_IN},
+    {"mi_heap_realloc_aligned", TRACER_REALLOC_IN},
+    {"mi_heap_realloc_aligned_at", TRACER_REALLOC_IN},
+    {"mi_heap_rezalloc_aligned", TRACER_REALLOC_IN},
+    {"mi_heap_rezalloc_aligned_at", TRACER_REALLOC_IN},
+    {"mi_heap_reallocn", TRACER_REALLOCARRAY_IN},
+    {"mi_heap_recalloc", TRACER_REALLOCARRAY_IN},
+    {"mi_heap_recalloc_aligned", TRACER_REALLOCARRAY_IN},
+    {"mi_heap_recalloc_aligned_at", TRACER_REALLOCARRAY_IN},
+    {"mi_heap_alloc_new", TRACER_NEW_IN},
+    {"mi_heap_alloc_new_n", TRACER_NEW_ARRAY_IN},
     {"vfree", TRACER_FREE},
     {"_aligned_malloc", TRACER_ALIGNED},  // not in the order of Microsoft's
 };

@@ -28,6 +28,7 @@ class Finder {
     find_libc();
     find_other();
     find_sized_deletes();
+    note_ends_of_heaps();
     note_nameless();
     return std::move(found_);
   }
@@ -66,12 +67,15 @@ class Finder {
         if (each.name == function.name)
           if (const NamedFunction* nothrow = symbols_.find(each.nothrow)) return nothrow;
       if (const NamedFunction* nothrow = symbols_.find(function.name + "_nothrow")) return nothrow;
+      if (function.shape == TRACER_NEW_ARRAY) return symbols_.find("mi_mallocn");
+      if (function.shape == TRACER_NEW_IN) return symbols_.find("mi_heap_malloc");
+      if (function.shape == TRACER_NEW_ARRAY_IN) return symbols_.find("mi_heap_mallocn");
       const bool aligned = function.name.find("align") != std::string::npos;
       return symbols_.find(!aligned ? (symbols_.has("mi_malloc") ? "mi_malloc" : "malloc")
                                     : "mi_malloc_aligned");
     };
     std::erase_if(allocator.functions, [&](Function& function) {
-      if (function.shape != TRACER_NEW) return false;
+      if (!tracer_throws(function.shape)) return false;
       const NamedFunction* partner = partner_of(function);
       if (partner == nullptr) {
         found_.notes.push_back(
@@ -85,6 +89,7 @@ class Finder {
   }
   void keep(Allocator allocator) {
     leave_out_forwarding(file_, allocator.functions);
+    find_wrappers(file_, allocator.functions);
     if (allocator.functions.empty()) return;
     std::sort(allocator.functions.begin(), allocator.functions.end(),
               [](const Function& a, const Function& b) { return a.address < b.address; });
@@ -206,6 +211,20 @@ class Finder {
       claimed_.insert(added.address);
       found_.sized_deletes.push_back(std::move(added));
     }
+  }
+
+  void note_ends_of_heaps() {
+    const auto imports = [&](elf::SymbolTable table) {
+      const auto symbols = file_.symbols(table);
+      return std::any_of(symbols.begin(), symbols.end(), [](const elf::Symbol& each) {
+        return each.section == SHN_UNDEF && each.name.substr(0, each.name.find('@')) == "mi_heap_destroy";
+      });
+    };
+    if (imports(elf::SymbolTable::kDynsym) || imports(elf::SymbolTable::kSymtab))
+      found_.notes.push_back(
+          fmt::format("{} ends heaps with mi_heap_destroy: the blocks in them look live from then on, until "
+                      "their memory is handed out again",
+                      file_.name()));
   }
 
   void note_nameless() {

@@ -5,9 +5,13 @@
 // `xmalloc` is none. Several names of one address are one function under the name that is best known. What
 // is inside of an allocator (`_rjem_je_*`, `_mi_*`) is no function of it: programs do not call it.
 //
-// Functions that allocate and end in another one may be listed beside it: the tracer records the outer call
-// only. Of functions that free both would be recorded, so only one is listed, or one with a size and the one
-// without that it ends in.
+// Functions that allocate and end in another one are listed beside it, and say so: where both are hooked at
+// their start, an exact recording has the outer call only, but a sampled one counts the bytes of both. Of
+// functions that free both would be recorded, so only one is listed, or one with a size and the one without
+// that it ends in.
+//
+// What ends all blocks of a heap at once (mi_heap_destroy) is no function of these shapes: who imports it
+// gets a note.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +33,8 @@ struct Function {
   tracer_shape shape;
   ElfAddress address;
   std::uint64_t size = 0;             // bytes; up to the next symbol where the symbol table does not say
-  std::optional<ElfAddress> partner;  // of TRACER_NEW: the same arguments, does not throw
+  std::optional<ElfAddress> partner;  // of shapes that throw: the same arguments, does not throw
+  std::vector<ElfAddress> ends_in{};  // functions of this allocator that it gets all its blocks from
 };
 
 struct CodeRange {

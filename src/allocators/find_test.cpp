@@ -64,7 +64,7 @@ void expect_sound(const elf::ElfFile& file, const Allocator& allocator) {
     }
     EXPECT_GT(each.size, 0U) << each.name;
     EXPECT_GE(code_of(file, each).size(), each.size) << each.name;
-    EXPECT_EQ(each.partner.has_value(), each.shape == TRACER_NEW) << each.name;
+    EXPECT_EQ(each.partner.has_value(), tracer_throws(each.shape) != 0) << each.name;
   }
   for (std::size_t i = 0; i < allocator.own_code.size(); ++i) {
     EXPECT_LT(allocator.own_code[i].start, allocator.own_code[i].end);
@@ -142,6 +142,23 @@ TEST(FindAllocators, MimallocsLibraryHasItsOwnNamesAndTheCommonOnes) {
                             Pair("mi_posix_memalign", TRACER_POSIX), Pair("mi_rezalloc", TRACER_REALLOC),
                             Pair("mi_recalloc", TRACER_REALLOCARRAY), Pair("_Znwm", TRACER_NEW),
                             Pair("_ZnwmSt11align_val_t", TRACER_NEW)}));
+  // Those of heaps have the heap before all else.
+  EXPECT_THAT(shapes(mimalloc),
+              IsSupersetOf({Pair("mi_heap_malloc", TRACER_ALIGNED), Pair("mi_heap_calloc", TRACER_CALLOC_IN),
+                            Pair("mi_heap_realloc", TRACER_REALLOC_IN),
+                            Pair("mi_heap_recalloc", TRACER_REALLOCARRAY_IN),
+                            Pair("mi_new_n", TRACER_NEW_ARRAY), Pair("mi_heap_alloc_new", TRACER_NEW_IN),
+                            Pair("mi_heap_alloc_new_n", TRACER_NEW_ARRAY_IN)}));
+  EXPECT_EQ(named(mimalloc, "mi_new_n")->partner, named(mimalloc, "mi_mallocn")->address);
+  // Who gives blocks of its own, and who gives those of another one.
+  for (const char* name : {"malloc", "calloc", "mi_heap_malloc", "mi_heap_realloc", "mi_heap_malloc_small",
+                           "mi_heap_malloc_aligned_at", "mi_new_n", "_Znwm"})
+    EXPECT_THAT(named(mimalloc, name)->ends_in, IsEmpty()) << name;
+  EXPECT_THAT(named(mimalloc, "realloc")->ends_in, ElementsAre(named(mimalloc, "mi_heap_realloc")->address));
+  EXPECT_THAT(named(mimalloc, "mi_malloc_aligned")->ends_in,
+              ElementsAre(named(mimalloc, "mi_heap_malloc_aligned")->address));
+  EXPECT_THAT(named(mimalloc, "mi_posix_memalign")->ends_in,
+              ElementsAre(named(mimalloc, "mi_malloc_aligned")->address));
   // It frees by mi_free, but only it knows the size; those that know no more are left out.
   EXPECT_THAT(shapes(mimalloc), Contains(Pair("_ZdlPvm", TRACER_FREE_SIZED)));
   EXPECT_THAT(names(mimalloc), Not(Contains("mi_free_aligned")));
@@ -340,6 +357,12 @@ TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocBesideItIsStillFound) {
   ASSERT_THAT(found.allocators, SizeIs(1));
   EXPECT_EQ(found.allocators[0].label, "jemalloc (je_)");
   EXPECT_THAT(found.notes, ElementsAre(HasSubstr("holds a mimalloc")));
+}
+
+TEST(FindAllocators, WhoEndsWholeHeapsIsNoted) {
+  HandMade file;
+  const Found found = file.find({{"main", 0x1000}, {"mi_heap_destroy", 0}}, "/opt/server");
+  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("/opt/server ends heaps with mi_heap_destroy")));
 }
 
 TEST(FindAllocators, JemallocsVersionIsReadFromItsOwnString) {

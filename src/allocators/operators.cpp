@@ -10,7 +10,7 @@ namespace fathom::allocators {
 namespace {
 
 constexpr std::byte kThreadLocal{0x64}, kCall{0xe8}, kJump{0xe9}, kIndirect{0xff}, kCallSlot{0x15},
-    kJumpSlot{0x25};
+    kReturn{0xc3}, kJumpSlot{0x25};
 constexpr std::uint64_t kLongest = 128;  // bytes of a function that only hands on
 
 bool frees(const Function& function) {
@@ -27,29 +27,39 @@ ElfAddress target_of(std::span<const std::byte> code, std::size_t field, ElfAddr
 // Where the calls and jumps of a short function lead to, words of data through which they go looked up.
 class Ways {
  public:
-  Ways(const elf::ElfFile& file, const std::vector<Function>& functions) : file_(file) {
+  // Of words of data only those that hold one of the functions that free, or of those that do not.
+  Ways(const elf::ElfFile& file, const std::vector<Function>& functions, bool freeing = true) : file_(file) {
     std::vector<ElfAddress> wanted;
     for (const Function& function : functions)
-      if (frees(function)) wanted.push_back(function.address);
+      if (frees(function) == freeing) wanted.push_back(function.address);
     std::sort(wanted.begin(), wanted.end());
     words_ = words_holding(file, wanted);
   }
 
   std::vector<ElfAddress> out_of(const Function& function) const {
+    const auto code = file_.bytes_at(function.address, function.size);
+    // One that looks into a thread's cache by itself does more than hand on.
+    if (code && std::find(code->begin(), code->end(), kThreadLocal) != code->end()) return {};
+    std::vector<ElfAddress> ways = jumps_of(function);
+    for (const ElfAddress called : calls_of(function)) ways.push_back(called);
+    return ways;
+  }
+  std::vector<ElfAddress> jumps_of(const Function& function) const { return of_kind(function, false); }
+  std::vector<ElfAddress> calls_of(const Function& function) const { return of_kind(function, true); }
+
+ private:
+  std::vector<ElfAddress> of_kind(const Function& function, bool calls) const {
     std::vector<ElfAddress> ways;
     const auto code = file_.bytes_at(function.address, function.size);
     if (!code || code->size() > kLongest) return ways;
     for (std::size_t i = 0; i + 5 <= code->size(); ++i) {
-      if ((*code)[i] == kThreadLocal) return {};  // it looks into a thread's cache by itself
-      if ((*code)[i] == kCall || (*code)[i] == kJump)
+      if ((*code)[i] == (calls ? kCall : kJump))
         ways.push_back(behind_table(target_of(*code, i + 1, function.address)));
-      else if (is_slot_jump(*code, i))
+      else if (is_slot_jump(*code, i) && ((*code)[i + 1] == kCallSlot) == calls)
         ways.push_back(held_by(target_of(*code, i + 2, function.address)));
     }
     return ways;
   }
-
- private:
   static bool is_slot_jump(std::span<const std::byte> code, std::size_t at) {
     return at + 6 <= code.size() && code[at] == kIndirect &&
            (code[at + 1] == kCallSlot || code[at + 1] == kJumpSlot);
@@ -98,6 +108,35 @@ bool ends_in(const elf::ElfFile& file, const NamedFunction& function,
 
 bool hands_on(const elf::ElfFile& file, const Function& function) {
   return !Ways(file, {}).out_of(function).empty();
+}
+
+void find_wrappers(const elf::ElfFile& file, std::vector<Function>& functions) {
+  const Ways ways(file, functions, false);
+  const auto is_listed = [&](ElfAddress address, ElfAddress self) {
+    return address != self && std::any_of(functions.begin(), functions.end(), [&](const Function& other) {
+             return other.address == address && !frees(other);
+           });
+  };
+  for (Function& function : functions) {
+    if (frees(function) || function.shape == TRACER_XALLOCX) continue;
+    const auto code = file.bytes_at(function.address, function.size);
+    if (!code) continue;
+    const auto has = [&](std::byte byte) {
+      return std::find(code->begin(), code->end(), byte) != code->end();
+    };
+    const bool array = function.shape == TRACER_REALLOCARRAY || function.shape == TRACER_REALLOCARRAY_IN;
+    // The heap of the thread may be looked up for the other function, as long as nothing is returned from
+    // here. One that multiplies looks for errno.
+    if (!array && has(kThreadLocal) && has(kReturn)) continue;
+    std::vector<ElfAddress> targets = ways.jumps_of(function);
+    // What is called gives a block that could be changed before it is returned: aligned within a larger one.
+    // What these return is the other's block.
+    const bool as_it_is = array || function.shape == TRACER_POSIX || tracer_throws(function.shape);
+    if (as_it_is)
+      for (const ElfAddress called : ways.calls_of(function)) targets.push_back(called);
+    for (const ElfAddress target : targets)
+      if (is_listed(target, function.address)) function.ends_in.push_back(target);
+  }
 }
 
 void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions) {

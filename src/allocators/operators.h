@@ -20,4 +20,8 @@ bool hands_on(const elf::ElfFile& file, const Function& function);
 // where the other is not.
 void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions);
 
+// Fills Function::ends_in: for functions that allocate and are little more than a jump or call to others of
+// them, whose block they return as it is. In doubt empty, as above.
+void find_wrappers(const elf::ElfFile& file, std::vector<Function>& functions);
+
 }  // namespace fathom::allocators

@@ -77,8 +77,16 @@ class Finder {
     const elf::ElfFile& file = mapping.module->file->elf();
     const auto doors = allocators::doors_of(file, allocator);
     const auto [start, end] = extent_of(file, mapping.bias);
+    // Hooked at their start, they see the calls of other functions of the allocator as well.
+    std::set<ElfAddress> seen_from_inside;
+    for (std::size_t i = 0; i < allocator.functions.size(); ++i)
+      if (!slots_are_complete(doors[i])) seen_from_inside.insert(allocator.functions[i].address);
     for (std::size_t i = 0; i < allocator.functions.size(); ++i) {
       const allocators::Function& function = allocator.functions[i];
+      if (!function.ends_in.empty() && std::ranges::all_of(function.ends_in, [&](ElfAddress inner) {
+            return seen_from_inside.contains(inner);
+          }))
+        continue;  // its bytes would be counted twice
       inject::Hook hook;
       hook.name = function.name;
       hook.shape = function.shape;

@@ -34,7 +34,7 @@ Result<> HookPlanner::plan_one(PlannedHook& planned) {
     return refuse("its kind is not known");
   if (used_[shape] == TRACER_HOOKS)
     return refuse(fmt::format("there are {} of its kind already", TRACER_HOOKS));
-  if (hook.shape == TRACER_NEW && !hook.partner)
+  if (tracer_throws(hook.shape) && !hook.partner)
     return refuse("it throws, and there is no function that does the same without");
   if (const auto other = taken_.find(hook.function); other != taken_.end())
     return refuse(fmt::format("the same function as {}", other->second));

@@ -321,7 +321,10 @@ Result<> Tracer::State::write_config(std::span<const PlannedHook> hooks, const P
     for (const auto& other : hooks)
       if (other.door == TRACER_DOOR_ENTRY && other.hook.function == *hook.hook.partner)
         partner = other.trampoline.value;
-    if (auto done = memory.put(config(offsetof(tracer_config, partner) + hook.index * sizeof(u64)), partner);
+    if (auto done = memory.put(
+            config(offsetof(tracer_config, partner) +
+                   (tracer_throwing_row(hook.hook.shape) * TRACER_HOOKS + hook.index) * sizeof(u64)),
+            partner);
         !done)
       return done;
   }

@@ -100,6 +100,13 @@ std::optional<std::string> find_redis_server(const std::string& folder) {
   return link;
 }
 
+std::optional<std::string> find_mimalloc() {
+  for (const char* path : {"/usr/lib/x86_64-linux-gnu/libmimalloc.so.2.0",
+                           "/usr/lib/x86_64-linux-gnu/libmimalloc.so.2", "/usr/lib64/libmimalloc.so.2"})
+    if (std::filesystem::exists(path)) return path;
+  return std::nullopt;
+}
+
 TempDir::TempDir() {
   std::string name = std::filesystem::temp_directory_path() / "fathom-test-XXXXXX";
   if (mkdtemp(name.data()) == nullptr)

@@ -21,6 +21,9 @@ std::optional<std::string> find_program(const std::string& name);
 // that is then needed is made in `folder`.
 std::optional<std::string> find_redis_server(const std::string& folder);
 
+// mimalloc's library, version 2, or nothing.
+std::optional<std::string> find_mimalloc();
+
 // A folder of its own that goes away with the object.
 class TempDir {
  public:

@@ -68,9 +68,53 @@ static int usable(void* block, size_t size) {
   return good;
 }
 
+/* mimalloc's functions of a heap, which is the first argument. */
+static const char* exercise_in_heap(allocation_function function, const char* name, int shape, size_t size) {
+  void* heap = function_named("mi_heap_get_default")();
+  const size_t before = 100;
+  const int aligned = strstr(name, "aligned") != NULL;
+  const size_t more = aligned ? alignment : 0;
+  size_t got = size;
+  void* block = NULL;
+  switch (shape) {
+    case TRACER_ALIGNED:
+    case TRACER_NEW_IN:
+      if (strstr(name, "_small") != NULL && size > 1000) return NULL;
+      block = function(heap, size, more, (size_t)0);
+      break;
+    case TRACER_CALLOC_IN:
+    case TRACER_NEW_ARRAY_IN:
+      block = function(heap, (size_t)3, size, more, (size_t)0);
+      got = 3 * size;
+      break;
+    case TRACER_REALLOC_IN:
+      fill(block = malloc(before), before, 3);
+      block = function(heap, block, size, more, (size_t)0);
+      break;
+    case TRACER_REALLOCARRAY_IN:
+      fill(block = malloc(before), before, 3);
+      block = function(heap, block, (size_t)2, size, more, (size_t)0);
+      got = 2 * size;
+      break;
+    default:
+      return "unknown shape of a heap";
+  }
+  if (block == NULL) return "no block";
+  /* A block that was not aligned stays as far off as it was. */
+  const int moved = strstr(name, "_re") != NULL;
+  if (!moved && (uintptr_t)block % (aligned ? alignment : 1) != 0) return "block is not aligned";
+  if (moved && !holds(block, got < before ? got : before, 3)) return "content is lost";
+  if (!moved && (strstr(name, "zalloc") != NULL || strstr(name, "calloc") != NULL) && !is_zero(block, got))
+    return "block is not zero";
+  if (!usable(block, got)) return "block is not usable";
+  free(block);
+  return NULL;
+}
+
 static const char* exercise(const char* name, int shape, size_t size) {
   const allocation_function function = function_named(name);
   if (function == NULL) return "not there";
+  if (strncmp(name, "mi_heap_", 8) == 0) return exercise_in_heap(function, name, shape, size);
   const int aligned = strstr(name, "align") != NULL;
   /* What stands behind the arguments of the shape: an alignment, or jemalloc's flags. */
   const size_t more = aligned ? alignment : 0;
@@ -92,9 +136,10 @@ static const char* exercise(const char* name, int shape, size_t size) {
       }
       break;
     case TRACER_CALLOC:
+    case TRACER_NEW_ARRAY:
       block = function((size_t)3, size, more, (size_t)0);
       if (block == NULL) return "no block";
-      if (strstr(name, "mallocn") == NULL && !is_zero(block, 3 * size)) return "block is not zero";
+      if (strstr(name, "calloc") != NULL && !is_zero(block, 3 * size)) return "block is not zero";
       if (!usable(block, 3 * size)) return "block is not usable";
       break;
     case TRACER_ALIGNED:
