@@ -5,6 +5,7 @@ PREFIX ?= /usr/local
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 SOAK_CYCLES ?= 1000
+SOAK_KILLS ?= 200
 
 RELEASE := build/release
 SETUP_DEBIAN := $(if $(filter no,$(SETUP)),@true,scripts/setup-debian.sh)
@@ -45,11 +46,11 @@ bench: ## answer the questions of docs/performance.md on this machine
 	$(COMPILE) build/bench --parallel $(JOBS) --target fathom benchmarks
 	bench/run.sh build/bench
 
-soak: ## trace the heap of real servers in and out for SOAK_CYCLES (1000) times; takes an hour or two
+soak: ## trace the heap of real servers in and out for SOAK_CYCLES (1000) times, SOAK_KILLS (200) ends by kill -9; takes an hour or two
 	$(SETUP_DEBIAN) build test
 	cmake --preset release
 	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom heap_soak_test
-	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) $(RELEASE)/tests/heap_soak_test
+	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) FATHOM_SOAK_KILLS=$(SOAK_KILLS) $(RELEASE)/tests/heap_soak_test
 
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60) on its seeds
 	$(SETUP_DEBIAN) build fuzz

@@ -1,13 +1,19 @@
 // A process lives through its heap being traced: real servers under load, a program that does everything at
-// once, and ends at the worst moments. A short form runs with the other tests; FATHOM_SOAK_CYCLES=1000 (make
-// soak) makes it long.
+// once, threads born and dying by the ten thousand, and ends at the worst moments. A short form runs with the
+// other tests; FATHOM_SOAK_CYCLES=1000 (make soak) makes it long, FATHOM_SOAK_KILLS=200 says how often a
+// profiler and a target are killed. Moments are random: FATHOM_SOAK_SEED makes those of a run that is looked
+// into again.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
 
 #include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <iostream>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -27,6 +33,27 @@ int cycles(int short_form) {
   return asked == nullptr ? short_form : std::atoi(asked);
 }
 
+int kills(int short_form) {
+  const char* asked = std::getenv("FATHOM_SOAK_KILLS");
+  return asked == nullptr ? cycles(short_form) : std::atoi(asked);
+}
+// Always the same moments in the short form, others in each long one; either way the log tells the seed.
+std::mt19937 random_moments(unsigned short_form) {
+  unsigned seed = short_form;
+  if (const char* asked = std::getenv("FATHOM_SOAK_SEED"); asked != nullptr)
+    seed = static_cast<unsigned>(std::strtoul(asked, nullptr, 10));
+  else if (std::getenv("FATHOM_SOAK_KILLS") != nullptr || std::getenv("FATHOM_SOAK_CYCLES") != nullptr)
+    seed = std::random_device()();
+  std::cout << "FATHOM_SOAK_SEED=" << seed << "\n";
+  return std::mt19937(seed);
+}
+
+// A program that allocates, and what makes it.
+struct Victim {
+  std::unique_ptr<Running> program, load;
+  pid_t pid() const { return program->pid(); }
+};
+
 class HeapSoak : public testing::Test {
  protected:
   std::vector<std::string> record(pid_t pid, const char* mode, const char* seconds) {
@@ -44,6 +71,49 @@ class HeapSoak : public testing::Test {
     }
   }
 
+  // `number` chooses the kind: threads that live on, threads that die at once, a server under load.
+  Victim victim(int number) {
+    Victim made;
+    const auto start = [](std::vector<std::string> command, CommandOptions options = {}) {
+      return std::make_unique<Running>(std::move(command), std::move(options));
+    };
+    if (number % 3 == 1) {
+      made.program = start({THREAD_STORM, "0", "2", "3600"});
+    } else if (const auto redis = redis_server();
+               number % 3 == 2 && redis && find_program("redis-benchmark")) {
+      const std::string socket = folder_ / fmt::format("redis{}.sock", number);
+      made.program =
+          start({*redis, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"},
+                {.folder = folder_.path()});
+      EXPECT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(5000)));
+      made.load = start({"redis-benchmark", "-s", socket, "-t", "set,get,lpush,lpop", "-n", "1000000000",
+                         "-c", "20", "-q"});
+    } else {
+      made.program = start({KNOWN_HEAP, "1000000000", "3"});
+    }
+    pause_ms(100);
+    return made;
+  }
+  std::optional<std::string> redis_server() {
+    if (!looked_for_redis_) redis_ = find_redis_server(folder_.path());
+    looked_for_redis_ = true;
+    return redis_;
+  }
+  // What was written until the end can be read, or is told to be no recording: a killed recorder may not have
+  // come to its first block.
+  void expect_readable(const std::string& recording) {
+    if (!std::filesystem::exists(recording)) return;
+    const Outcome read = fathom({"report", recording, "--top", "3"});
+    EXPECT_FALSE(read.timed_out);
+    EXPECT_EQ(read.signal, 0) << read.describe();
+    if (!read.ok()) {
+      EXPECT_NE(read.errors.find("fathom: "), std::string::npos) << read.describe();
+    }
+    std::filesystem::remove(recording);
+  }
+
+  std::optional<std::string> redis_;
+  bool looked_for_redis_ = false;
   TempDir folder_;
   std::string recording_ = folder_ / "x.fathom";
 };
@@ -109,48 +179,101 @@ TEST_F(HeapSoak, ForksThreadsSignalsAndLibrariesGoOn) {
   EXPECT_NE(ended.output.find("\"failures\": 0"), std::string::npos) << ended.describe();
 }
 
+// Threads live for some microseconds here, and tens of them begin and end while the code is changed under
+// them.
+TEST_F(HeapSoak, ThreadsBornAndDyingByTheTenThousandGoOn) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const int times = cycles(4);
+  const Outcome alone = run({THREAD_STORM, "0", "2", "1"});
+  ASSERT_TRUE(alone.ok()) << alone.describe();
+  Running target({THREAD_STORM, "0", "2", std::to_string(times + 3)});
+  pause_ms(300);
+  int done = 0;
+  for (; done < times && !target.finished(); ++done) {
+    attach_and_detach(target.pid(), 1);
+    if (HasFatalFailure()) return;
+    const HeapAnswer answer(recording_);
+    // Whatever was lost is known: an address that is handed out twice would be a free that nobody saw.
+    EXPECT_LE(answer.heap().unseen_frees, answer.heap().lost_ring_full + answer.heap().lost_no_ring)
+        << "cycle " << done << ": " << answer.losses();
+    EXPECT_EQ(answer.heap().lost_damaged, 0) << "cycle " << done;
+  }
+  const Outcome ended = target.wait(milliseconds(times * 3000 + 30'000));
+  EXPECT_TRUE(ended.ok()) << ended.describe();
+  EXPECT_EQ(answer_of(ended).at("failures"), 0);
+  const double rate = answer_of(ended).at("per_second"), undisturbed = answer_of(alone).at("per_second");
+  std::cout << fmt::format("{:.0f} threads a second over {} cycles, {:.0f} undisturbed\n", rate, done,
+                           undisturbed);
+  EXPECT_GT(rate, undisturbed / 10);
+}
+
 TEST_F(HeapSoak, AProfilerKilledAtAnyMomentLeavesAProcessThatCanBeRestored) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Running target({KNOWN_HEAP, "1000000000", "3"});
-  pause_ms(300);
-  const std::string before = code_of(target.pid());
-  std::mt19937 random(7);
-  for (int i = 0; i < cycles(8); ++i) {
-    Running recorder(fathom_command(record(target.pid(), "--heap=exact", "5")));
+  constexpr int kPerVictim = 8;
+  std::mt19937 random = random_moments(7);
+  Victim target;
+  std::string before;
+  int hooked = 0;
+  const int times = kills(8);
+  for (int i = 0; i < times; ++i) {
+    if (i % kPerVictim == 0) {
+      target = victim(i / kPerVictim);
+      pause_ms(200);
+      before = code_of(target.pid());
+    }
+    const bool exact = random() % 2 == 0;
+    Running recorder(fathom_command(record(target.pid(), exact ? "--heap=exact" : "--heap=sampled", "5")));
     pause_ms(static_cast<int>(random() % 900));
     recorder.kill_and_wait();
     pause_ms(20);
-    ASSERT_FALSE(target.finished()) << "cycle " << i;
+    ASSERT_FALSE(target.program->finished()) << "cycle " << i;
     const Outcome detached = fathom({"detach", "-p", std::to_string(target.pid())});
     // 3: it was killed before anything was in.
     ASSERT_TRUE(detached.ok() || detached.exit_status == 3) << "cycle " << i << ": " << detached.describe();
+    hooked += detached.ok() ? 1 : 0;
     ASSERT_TRUE(code_of(target.pid()) == before) << "cycle " << i;
     const double cpu = cpu_seconds_of(target.pid());
     ASSERT_TRUE(wait_until([&] { return cpu_seconds_of(target.pid()) > cpu + 0.01; }, milliseconds(3000)))
         << "cycle " << i << ": the target does not run";
+    if (target.load) {
+      ASSERT_FALSE(target.load->finished()) << "cycle " << i << ": a request failed";
+    }
+    expect_readable(recording_);
   }
+  std::cout << fmt::format("{} profilers killed, {} of them with something left in the target\n", times,
+                           hooked);
+  EXPECT_GT(hooked, times / 8);
 }
 
 TEST_F(HeapSoak, ATargetKilledAtAnyMomentLeavesAFile) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  std::mt19937 random(8);
-  for (int i = 0; i < cycles(6); ++i) {
-    Running target({KNOWN_HEAP, "1000000000", "3"});
-    pause_ms(50);
-    Running recorder(fathom_command(
-        {"record", "--heap=exact", "-q", "-o", recording_, "-p", std::to_string(target.pid())}));
+  std::mt19937 random = random_moments(8);
+  int recordings = 0;
+  const int times = kills(6);
+  for (int i = 0; i < times; ++i) {
+    Victim target = victim(i);
+    const bool exact = random() % 2 == 0;
+    Running recorder(fathom_command({"record", exact ? "--heap=exact" : "--heap=sampled", "-q", "-o",
+                                     recording_, "-p", std::to_string(target.pid())}));
     pause_ms(static_cast<int>(random() % 900));
-    target.kill_and_wait();
+    target.program->kill_and_wait();
     const Outcome recorded = recorder.wait(milliseconds(10'000));
-    EXPECT_FALSE(recorded.timed_out);
-    EXPECT_EQ(recorded.signal, 0) << recorded.describe();
+    EXPECT_FALSE(recorded.timed_out) << "cycle " << i;
+    EXPECT_EQ(recorded.signal, 0) << "cycle " << i << ": " << recorded.describe();
+    recordings += recorded.ok() ? 1 : 0;
     // It may have gone before there was anything to record.
-    if (!recorded.ok()) {
-      EXPECT_NE(recorded.errors.find("fathom: "), std::string::npos) << recorded.describe();
+    if (recorded.ok()) {
+      EXPECT_TRUE(std::filesystem::exists(recording_)) << "cycle " << i;
+    } else {
+      EXPECT_NE(recorded.errors.find("fathom: "), std::string::npos) << "cycle " << i << recorded.describe();
     }
+    expect_readable(recording_);
   }
+  std::cout << fmt::format("{} targets killed, {} recordings\n", times, recordings);
+  EXPECT_GT(recordings, times / 8);
 }
 
 }  // namespace
