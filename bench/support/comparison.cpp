@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 
 #include "bench/support/profilers.h"
@@ -77,7 +78,9 @@ void compare_with_neighbours(Workload& workload, const std::string& folder,
     const std::string file = folder + "/neighbours";
     const pid_t pid = workload.start();
     Recording recording(profilers[i], pid, file);
-    support::pause_ms(static_cast<int>(seconds_to_settle() * 1000));
+    const auto settled =
+        std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds_to_settle());
+    while (std::chrono::steady_clock::now() < settled) (void)workload.work();
     runs[i].push_back(workload.work());
     recording.stop();
     workload.stop();

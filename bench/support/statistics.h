@@ -17,8 +17,8 @@ void print_table(const std::vector<std::string>& header, const std::vector<std::
 // ROUNDS (5) and SECONDS_PER_RUN (3) of the environment.
 int rounds();
 double seconds_per_run();
-// SETTLE (0): seconds between the start of a recorder and that of the work, where servers are compared with
-// their neighbours: without what a recorder does once.
+// SETTLE (0): seconds of the same work, at least, between the start of a recorder and the run that counts,
+// where servers are compared with their neighbours: without what a recorder does once.
 double seconds_to_settle();
 
 }  // namespace fathom::bench
