@@ -25,13 +25,25 @@ constexpr auto kIdle = std::chrono::seconds(1);
 constexpr std::size_t kWorthSaving = 256;  // new addresses; fewer wait for the end
 constexpr int kCapSysNice = 23;            // linux/capability.h
 
-// nice 19 can be taken back only by root, or as far as RLIMIT_NICE allows. Where it cannot, a thread at 19
-// could not be helped when the user waits for its last batch, so it starts less humble.
+// SCHED_IDLE can be left only by root, or as far as RLIMIT_NICE allows. Where it cannot, the thread could not
+// be helped when the user waits for its last batch, so it starts less humble.
 bool may_raise_priority() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NICE, &limit) == 0 && limit.rlim_cur >= 20) return true;
   const auto status = process::read_status(::getpid());
   return status && (status->effective_capabilities >> kCapSysNice & 1) != 0;
+}
+
+void set_priority(pid_t tid, int policy, int nice) {
+  const sched_param parameter{};
+  ::sched_setscheduler(tid, policy, &parameter);
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid), nice);
+}
+
+// With SCHED_IDLE the scheduler treats the CPU as one without work: the target's threads are put there when
+// they wake up, and need not wait or go elsewhere, as they do for one that is merely nice.
+void make_humble(pid_t tid, bool can_be_undone) {
+  set_priority(tid, can_be_undone ? SCHED_IDLE : SCHED_BATCH, can_be_undone ? 19 : 10);
 }
 
 }  // namespace
@@ -47,7 +59,7 @@ Worker::~Worker() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;
-    if (may_raise_priority_ && tid_ != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), 0);
+    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, 0);
   }
   wake_.notify_all();
   thread_.join();
@@ -82,7 +94,7 @@ Worker::Output Worker::poll() {
 void Worker::drain() {
   {
     const std::lock_guard lock(mutex_);
-    if (may_raise_priority_ && tid_ != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), 0);
+    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, 0);
   }
   {
     const std::lock_guard work(work_mutex_);
@@ -97,15 +109,13 @@ void Worker::drain() {
     if (!step()) break;
   }
   const std::lock_guard lock(mutex_);
-  if (may_raise_priority_ && tid_ != 0) ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid_), 19);
+  if (may_raise_priority_ && tid_ != 0) make_humble(tid_, true);
 }
 
 void Worker::run() {
   ::pthread_setname_np(::pthread_self(), "fathom-symbols");
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
-  const sched_param parameter{};
-  ::sched_setscheduler(0, SCHED_BATCH, &parameter);
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(tid), may_raise_priority_ ? 19 : 10);
+  make_humble(tid, may_raise_priority_);
   std::unique_lock lock(mutex_);
   tid_ = tid;
   while (!stop_) {
