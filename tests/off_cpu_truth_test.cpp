@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -144,6 +145,31 @@ TEST_F(OffCpuTruth, FirstThreadOfALaunchedProgramIsBookedFromItsBeginning) {
   const json report = waiting_of(folder / "x.fathom");
   EXPECT_NEAR(report.at("total").get<double>() * 1e-9, 1, 0.05);
   EXPECT_EQ(report.at("causes").at(0).at("cause"), "sleep");
+}
+
+TEST_F(OffCpuTruth, ThreadsThatWantTheSamePlaceInTheTableOfAccountsAreBothBooked) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome program =
+      fathom({"record", "-q", "--off-cpu", "-o", folder / "x.fathom", "--", CROWDED_THREADS, "2"});
+  if (program.exit_status == 77) GTEST_SKIP() << "the numbers of threads cannot be chosen here";
+  ASSERT_TRUE(program.ok()) << program.describe();
+  const json report = waiting_of(folder / "x.fathom");
+  std::istringstream lines(program.output);
+  std::string name;
+  int tid = 0, found = 0;
+  for (double truth_s = 0; lines >> name >> tid >> truth_s;) {
+    for (const json& thread : report.at("threads")) {
+      if (thread.at("tid") != tid) continue;
+      ++found;
+      EXPECT_EQ(thread.at("name"), name);
+      // Up to a fiftieth of a second passes before it measures: it waits for the other one to be there.
+      EXPECT_NEAR(thread.at("waited_s").get<double>() + thread.at("run_queue_s").get<double>(), truth_s,
+                  0.005 * truth_s + 0.02)
+          << name;
+    }
+  }
+  EXPECT_EQ(found, 2) << program.output;
 }
 
 TEST_F(OffCpuTruth, WaitsThatSpanTheRecordingAreCountedWithThePartInside) {
