@@ -28,12 +28,24 @@ struct {
   __type(value, u64);
 } off_cpu_seen SEC(".maps");
 
+/* User space maps it, to enter threads and to read sums. */
 struct {
-  __uint(type, BPF_MAP_TYPE_HASH);
-  __uint(max_entries, MAX_THREADS);
+  __uint(type, BPF_MAP_TYPE_ARRAY);
+  __uint(map_flags, BPF_F_MMAPABLE);
+  __uint(max_entries, ACCOUNTS);
   __type(key, u32);
   __type(value, struct thread_account);
 } thread_accounts SEC(".maps");
+
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, CROWDED_ACCOUNTS);
+  __type(key, u32);
+  __type(value, struct thread_account);
+} crowded_accounts SEC(".maps");
+
+/* Not 0 once an account had to be made there. */
+volatile u32 is_crowded = 0;
 
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
@@ -60,6 +72,44 @@ volatile u32 results_wanted = 0;
 static __always_inline u64 off_cpu_ring_flags(void) {
   return bpf_ringbuf_query(&off_cpu_ring, BPF_RB_AVAIL_DATA) >= cpu_ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP
                                                                                       : BPF_RB_NO_WAKEUP;
+}
+
+/* The account of a recorded thread, or 0: most threads of the machine have none, and end with one load. */
+static __always_inline struct thread_account* account_of(u32 tid) {
+  u32 place = tid & (ACCOUNTS - 1);
+  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
+  if (account && account->tid == tid) return account;
+  return is_crowded ? bpf_map_lookup_elem(&crowded_accounts, &tid) : 0;
+}
+
+/* Makes an account for a thread that has not run yet, or has just begun a program. What is left of an older
+ * thread of that number is overwritten, unless `keep`. */
+static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
+  u32 place = tid & (ACCOUNTS - 1);
+  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
+  struct thread_account fresh = {};
+  if (!account) return;
+  if (account->tid == tid && keep) return;
+  fresh.pid = pid;
+  fresh.in_ns = in_ns;
+  fresh.out_ns = out_ns;
+  if (account->tid == tid || __sync_val_compare_and_swap(&account->tid, 0, ACCOUNT_TAKEN) == 0) {
+    fresh.tid = ACCOUNT_TAKEN;
+    *account = fresh;
+    *(volatile u32*)&account->tid = tid;
+    return;
+  }
+  fresh.tid = tid;
+  is_crowded = 1;
+  bpf_map_update_elem(&crowded_accounts, &tid, &fresh, keep ? BPF_NOEXIST : BPF_ANY);
+}
+
+static __always_inline void drop_account(struct thread_account* account, u32 tid) {
+  u32 place = tid & (ACCOUNTS - 1);
+  if (account == bpf_map_lookup_elem(&thread_accounts, &place))
+    *(volatile u32*)&account->tid = 0;
+  else
+    bpf_map_delete_elem(&crowded_accounts, &tid);
 }
 
 /* Walks the stack of the current thread with the user registers that it entered the kernel with, and sends
@@ -235,21 +285,17 @@ static __always_inline bool is_throttled(struct task_struct* task) {
   return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
-static __always_inline void switched_out(void* context, struct task_struct* task, u32 tid, u32 pid, u32 state,
-                                         u64 now, struct off_cpu_counters* counters) {
-  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &tid);
+static __always_inline void switched_out(void* context, struct task_struct* task,
+                                         struct thread_account* account, u32 tid, u32 pid, u32 state, u64 now,
+                                         struct off_cpu_counters* counters) {
   struct stack_buffer* buffer;
   u32 zero = 0, one_in, on_cpu;
   bool seldom;
   u64 walk_ended;
-  if (!account) { /* the table of threads is full, or the thread is older than it */
-    counters->lost_accounts++;
-    return;
-  }
   /* It waits again, or lost its CPU, inside the same call: the result belongs to a later wait. */
   if (account->held_out_ns) send_held_wait(account, tid, WAIT_NO_RESULT);
   if (state & TASK_DEAD) {
-    bpf_map_delete_elem(&thread_accounts, &tid);
+    drop_account(account, tid);
     return;
   }
   if (account->in_ns && now > account->in_ns) account->ran_ns += now - account->in_ns;
@@ -296,10 +342,9 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   if (account->woken_ns) account->woken_ns = walk_ended;
 }
 
-static __always_inline void switched_in(u32 tid, u64 now, struct off_cpu_counters* counters) {
-  struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &tid);
+static __always_inline void switched_in(struct thread_account* account, u32 tid, u64 now,
+                                        struct off_cpu_counters* counters) {
   u64 out, waited, queued;
-  if (!account) return; /* born, or asleep since before the recording: user space knows its beginning */
   out = account->out_ns;
   account->in_ns = now;
   if (!out || out > now) return;
@@ -343,20 +388,28 @@ static __always_inline bool is_recorded(u32 pid) {
 
 SEC("tp_btf/sched_switch")
 int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct task_struct* next) {
-  u32 prev_pid = prev->tgid, next_pid = next->tgid, zero = 0;
-  bool out = is_recorded(prev_pid), in = is_recorded(next_pid);
+  u32 out_tid = prev->pid, in_tid = next->pid, zero = 0;
+  struct thread_account* out = out_tid ? account_of(out_tid) : 0;
+  struct thread_account* in = in_tid ? account_of(in_tid) : 0;
   struct off_cpu_counters* counters;
-  u64 now;
-  if (!out && !in) return 0;
+  u64 now, walked;
+  /* A recorded thread without an account: the table of threads is full, or it is older than that. On its way
+   * in it may be born, or asleep since before the recording: user space knows its beginning. */
+  bool lost = !out && is_recorded(prev->tgid);
+  if (!out && !in && !lost) return 0;
   counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
   if (!counters) return 0;
   now = bpf_ktime_get_ns();
+  walked = counters->walk_ns;
   counters->switches++;
+  counters->lost_accounts += lost;
   /* The argument prev_state exists from 5.18 on only; the field is still what it was here. */
   if (out)
-    switched_out(ctx, prev, prev->pid, prev_pid, preempt ? 0 : BPF_CORE_READ(prev, __state), now, counters);
-  if (in) switched_in(next->pid, now, counters);
-  counters->run_ns += bpf_ktime_get_ns() - now;
+    switched_out(ctx, prev, out, out_tid, prev->tgid, preempt ? 0 : BPF_CORE_READ(prev, __state), now,
+                 counters);
+  if (in) switched_in(in, in_tid, now, counters);
+  if (counters->switches % SWITCHES_PER_TIMING == 0)
+    counters->run_ns += (bpf_ktime_get_ns() - now - (counters->walk_ns - walked)) * SWITCHES_PER_TIMING;
   return 0;
 }
 
@@ -365,12 +418,9 @@ int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct tas
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(thread_born, struct task_struct* parent, struct task_struct* child) {
   u32 parent_pid = parent->tgid, tid = child->pid;
-  struct thread_account fresh = {};
   if (!is_recorded(parent_pid)) return 0;
   if (child->tgid != parent_pid && !follow_children) return 0;
-  fresh.pid = child->tgid;
-  fresh.out_ns = bpf_ktime_get_ns();
-  bpf_map_update_elem(&thread_accounts, &tid, &fresh, BPF_ANY);
+  make_account(tid, child->tgid, 0, bpf_ktime_get_ns(), 0);
   return 0;
 }
 
@@ -379,11 +429,7 @@ int BPF_PROG(thread_born, struct task_struct* parent, struct task_struct* child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(thread_execed, struct task_struct* task, int old_pid) {
   u32 pid = task->tgid, tid = task->pid;
-  struct thread_account fresh = {};
-  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
-  fresh.pid = pid;
-  fresh.in_ns = bpf_ktime_get_ns();
-  bpf_map_update_elem(&thread_accounts, &tid, &fresh, BPF_NOEXIST);
+  if (bpf_map_lookup_elem(&processes, &pid)) make_account(tid, pid, bpf_ktime_get_ns(), 0, 1);
   return 0;
 }
 
@@ -394,8 +440,7 @@ int BPF_PROG(thread_ended, struct task_struct* task) {
   u32 pid = task->tgid, tid = task->pid;
   struct off_cpu_event_thread_end event = {.kind = OFF_CPU_EVENT_THREAD_END};
   struct thread_account* account;
-  if (!is_recorded(pid)) return 0;
-  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  account = account_of(tid);
   if (!account) return 0;
   event.time_ns = bpf_ktime_get_ns();
   event.tid = tid;
@@ -414,19 +459,18 @@ int BPF_PROG(thread_ended, struct task_struct* task) {
 
 SEC("tp_btf/sched_waking")
 int BPF_PROG(thread_woken, struct task_struct* task) {
-  u32 pid = task->tgid, tid = task->pid, one = 1;
-  struct thread_account* account;
+  struct thread_account* account = account_of(task->pid);
   struct stack_buffer* buffer;
   u64 now, waker;
-  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
-  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  u32 one = 1;
   if (!account || !account->out_ns || account->woken_ns) return 0;
   now = bpf_ktime_get_ns();
   account->woken_ns = now;
+  if (!account->stack_id) return 0; /* nobody will ask who it was */
   waker = bpf_get_current_pid_tgid();
   account->waker_tid = (u32)waker;
   account->waker_pid = waker >> 32;
-  if (!account->stack_id || !account->waker_pid || now - account->out_ns < waker_threshold_ns) return 0;
+  if (!account->waker_pid || now - account->out_ns < waker_threshold_ns) return 0;
   buffer = bpf_map_lookup_elem(&off_cpu_buffers, &one);
   if (!buffer) return 0;
   take_kernel_stack(ctx, buffer, 2);
@@ -445,7 +489,7 @@ int BPF_PROG(call_returned, struct pt_regs* regs, long result) {
   if (!counters || !counters->expects_result) return 0;
   counters->expects_result = 0;
   tid = (u32)bpf_get_current_pid_tgid();
-  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  account = account_of(tid);
   if (account && account->held_out_ns) send_held_wait(account, tid, result);
   return 0;
 }
@@ -453,11 +497,7 @@ int BPF_PROG(call_returned, struct pt_regs* regs, long result) {
 /* Where a page fault of a recorded thread went: a wait in it is a wait for that page. */
 SEC("tp_btf/page_fault_user")
 int BPF_PROG(page_faulted, unsigned long address) {
-  u64 id = bpf_get_current_pid_tgid();
-  u32 pid = id >> 32, tid = (u32)id;
-  struct thread_account* account;
-  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
-  account = bpf_map_lookup_elem(&thread_accounts, &tid);
+  struct thread_account* account = account_of((u32)bpf_get_current_pid_tgid());
   if (account) account->fault_address = address;
   return 0;
 }

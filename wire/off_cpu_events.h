@@ -13,42 +13,53 @@ struct walk_rate {
   u32 switches, one_in;
 };
 
-/* A thread's account, kept at every switch. Key: tid. */
+/* A thread's account, kept at every switch. What each switch and wake-up touches comes first, a cache line
+ * for each: a thread moves between CPUs, and every line of its account moves with it. */
 struct thread_account {
+  u32 tid; /* whose it is; 0: nobody's, ACCOUNT_TAKEN: somebody's who is just being entered */
+  u32 pid;
+  /* now */
+  u64 in_ns;    /* runs since; 0: it does not run */
+  u64 out_ns;   /* switched out at */
+  u64 woken_ns; /* became runnable at; 0: not yet */
+  u64 stack_id; /* of the wait in progress; 0: not walked */
+  u32 waker_tid, waker_pid;
+  u32 state;     /* task state; 0: preempted */
+  u32 throttled; /* with state 0: stopped by the CPU quota of its control group */
+  /* Of the wait in progress: for so long before out_ns its stack was walked. Part of the sums below, as the
+   * thread had no CPU; not of the wait that is sent, as that stands for others that were not walked. */
+  u64 walk_ns;
   /* exact, since the recording began */
   u64 ran_ns, waited_ns, queued_ns;
   u64 waits;       /* switched out because it had to wait */
   u64 preemptions; /* switched out though it could run on */
   u64 unwalked_waits,
       unwalked_ns; /* of both kinds: those whose stack was not walked; represented by others' weights */
-  /* now */
-  u64 in_ns;    /* runs since; 0: it does not run */
-  u64 out_ns;   /* switched out at */
-  u64 woken_ns; /* became runnable at; 0: not yet */
-  u64 stack_id; /* of the wait in progress; 0: not walked */
+  /* A wait that is over, kept until its system call returns and its result is known; 0: none. The next switch
+   * overwrites the rest of the account, so it is sent then at the latest. */
+  u64 held_out_ns;
+  struct walk_rate waits_rate, preemptions_rate;
+  u64 held_waited_ns, held_queued_ns;
+  /* of waits that are walked only */
   u64 waker_stack_id;
-  u64 arguments[4]; /* of the system call in progress */
   u64 fault_address;
-  u64 inode; /* of the file behind the first argument, where it is a descriptor */
+  u64 arguments[4]; /* of the system call in progress */
+  u64 inode;        /* of the file behind the first argument, where it is a descriptor */
   u32 device;
   u32 file_mode;       /* S_IFMT bits */
   u8 peer_address[16]; /* network order; of IPv4 the first four bytes */
   u32 peer_port, local_port;
   u32 peer_family;
-  u32 pid;
-  u32 waker_tid, waker_pid;
   s32 system_call; /* -1: none */
   u32 weight;      /* waits of this thread that the one in progress stands for */
-  u32 state;       /* task state; 0: preempted */
-  u32 throttled;   /* with state 0: stopped by the CPU quota of its control group */
-  struct walk_rate waits_rate, preemptions_rate;
-  /* Of the wait in progress: for so long before out_ns its stack was walked. Part of the sums above, as the
-   * thread had no CPU; not of the wait that is sent, as that stands for others that were not walked. */
-  u64 walk_ns;
-  /* A wait that is over, kept until its system call returns and its result is known; 0: none. The next switch
-   * overwrites the rest of the account, so it is sent then at the latest. */
-  u64 held_out_ns, held_waited_ns, held_queued_ns;
+  u32 unused[11];  /* up to whole cache lines */
 };
+
+/* Accounts lie in an array, at the low bits of the tid: a hash table's own lines were half of what a switch
+ * cost. Threads that find their place taken have their account in a hash table. */
+#define ACCOUNTS 16384
+#define ACCOUNT_TAKEN 0xffffffffu
+#define CROWDED_ACCOUNTS 49152
 
 /* The result of a wait that has none: the call goes on, returns no result that is kept, or nobody looked. */
 #define WAIT_NO_RESULT ((s64)(1ull << 63))
@@ -140,16 +151,17 @@ struct off_cpu_event_thread_end {
   u64 waits, preemptions, unwalked_waits, unwalked_ns;
 };
 
+/* Reading the clock at the end of a switch, too, would cost a tenth of it. */
+#define SWITCHES_PER_TIMING 16
+
 /* Counters of one CPU. */
 struct off_cpu_counters {
   u64 switches; /* of recorded threads, out and in */
   u64 walks, walk_ns;
-  u64 run_ns; /* in the switch program, walks included */
+  u64 run_ns; /* in the switch program, walks not included: from one switch in SWITCHES_PER_TIMING */
   u64 lost_ring_full, lost_accounts, lost_faults;
   struct walk_rate waits_rate, preemptions_rate;
   u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */
 };
-
-#define MAX_THREADS 65536
 
 #endif

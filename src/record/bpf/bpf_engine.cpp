@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 #include <numeric>
@@ -112,7 +113,10 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   bpf_program__set_autoload(programs.memory_changed, options.mappings);
   bpf_map__set_max_entries(maps.off_cpu_ring,
                            options.off_cpu || options.mappings ? options.ring_bytes : 4096);
-  if (!options.off_cpu) bpf_map__set_max_entries(maps.thread_accounts, 1);
+  if (!options.off_cpu) {
+    bpf_map__set_max_entries(maps.thread_accounts, 1);
+    bpf_map__set_max_entries(maps.crowded_accounts, 1);
+  }
   engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
   engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
   engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
@@ -124,6 +128,11 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   auto mappings = engine->map_array(bpf_map__fd(maps.unwind_mappings), MAX_MAPPINGS * sizeof(unwind_mapping));
   for (auto* area : {&rows, &pages, &rules, &mappings}) {
     if (!*area) return tl::unexpected<Error>(area->error());
+  }
+  if (options.off_cpu) {
+    auto accounts = engine->map_array(bpf_map__fd(maps.thread_accounts), ACCOUNTS * sizeof(thread_account));
+    if (!accounts) return tl::unexpected<Error>(accounts.error());
+    engine->accounts_ = static_cast<thread_account*>(*accounts);
   }
   const int processes = bpf_map__fd(maps.processes);
   engine->tables_ =
@@ -396,14 +405,34 @@ cpu_counters BpfEngine::counters() const {
 }
 
 void BpfEngine::enter_thread(std::int32_t tid, const thread_account& account) {
-  if (options_.off_cpu)
-    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.thread_accounts), &tid, &account, BPF_NOEXIST);
+  if (accounts_ == nullptr) return;
+  const auto key = static_cast<std::uint32_t>(tid);
+  thread_account fresh = account;
+  thread_account& place = accounts_[key % ACCOUNTS];
+  std::atomic_ref<std::uint32_t> owner(place.tid);
+  if (std::uint32_t nobody = 0; owner.compare_exchange_strong(nobody, ACCOUNT_TAKEN)) {
+    fresh.tid = ACCOUNT_TAKEN;
+    place = fresh;
+    owner.store(key);
+  } else if (nobody != key) {
+    fresh.tid = key;
+    skeleton_->bss->is_crowded = 1;
+    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &key, &fresh, BPF_NOEXIST);
+  }
 }
 
 std::optional<thread_account> BpfEngine::account(std::int32_t tid) const {
+  if (accounts_ == nullptr) return std::nullopt;
+  const auto key = static_cast<std::uint32_t>(tid);
+  thread_account& place = accounts_[key % ACCOUNTS];
+  const std::atomic_ref<std::uint32_t> owner(place.tid);
   thread_account account{};
-  if (!options_.off_cpu ||
-      bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.thread_accounts), &tid, &account) != 0)
+  if (owner.load() == key) {
+    account = place;
+    return owner.load() == key ? std::optional(account) : std::nullopt;  // it may have ended meanwhile
+  }
+  if (skeleton_->bss->is_crowded == 0 ||
+      bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &key, &account) != 0)
     return std::nullopt;
   return account;
 }
@@ -420,7 +449,7 @@ BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
     sum.switches += value.switches;
     sum.walks += value.walks;
     sum.walk_ns += value.walk_ns;
-    sum.run_ns += value.run_ns;
+    sum.run_ns += value.run_ns + value.walk_ns;
     sum.lost_ring_full += value.lost_ring_full;
     sum.lost_accounts += value.lost_accounts;
     sum.lost_faults += value.lost_faults;
@@ -441,7 +470,8 @@ std::uint64_t BpfEngine::kernel_memory_bytes() const {
   std::uint64_t bytes = options_.ring_bytes;
   for (const Area& area : areas_) bytes += area.size;
   bytes += SEEN_SLOTS * 8;
-  if (options_.off_cpu) bytes += options_.ring_bytes + SEEN_SLOTS * 8 + MAX_THREADS * sizeof(thread_account);
+  if (options_.off_cpu)
+    bytes += options_.ring_bytes + SEEN_SLOTS * 8 + CROWDED_ACCOUNTS * sizeof(thread_account);
   return bytes;
 }
 

@@ -36,7 +36,7 @@ struct BpfOptions {
   // for few samples wants to pay for few walks, too: at 99 Hz a loaded node paid 1.5 % of a CPU for walking
   // ten times as many waits as there were samples.
   std::uint32_t thread_walks_per_second() const { return std::clamp(frequency_hz, 100u, 500u); }
-  std::uint32_t cpu_walks_per_second() const { return 8 * thread_walks_per_second(); }
+  std::uint32_t cpu_walks_per_second() const { return std::clamp(2 * frequency_hz, 200u, 4000u); }
   std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
   std::uint32_t row_capacity = 4u << 20;         // 4 bytes each, locked kernel memory
   std::uint32_t ring_bytes = 8u << 20;           // a power of two
@@ -102,6 +102,7 @@ class BpfEngine {
   };
   std::vector<Area> areas_;
   std::unique_ptr<TableSpace> tables_;
+  thread_account* accounts_ = nullptr;  // ACCOUNTS of them, shared with the programs; none without off_cpu
   std::vector<Event>* drained_ = nullptr;
   bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
   bool results_refused_ = false;
