@@ -44,7 +44,7 @@ std::mt19937 random_moments(unsigned short_form) {
     seed = static_cast<unsigned>(std::strtoul(asked, nullptr, 10));
   else if (std::getenv("FATHOM_SOAK_KILLS") != nullptr || std::getenv("FATHOM_SOAK_CYCLES") != nullptr)
     seed = std::random_device()();
-  std::cout << "FATHOM_SOAK_SEED=" << seed << "\n";
+  std::cout << "FATHOM_SOAK_SEED=" << seed << std::endl;  // at once: the run may not come to its end
   return std::mt19937(seed);
 }
 
@@ -258,7 +258,7 @@ TEST_F(HeapSoak, ATargetKilledAtAnyMomentLeavesAFile) {
     const bool exact = random() % 2 == 0;
     Running recorder(fathom_command({"record", exact ? "--heap=exact" : "--heap=sampled", "-q", "-o",
                                      recording_, "-p", std::to_string(target.pid())}));
-    pause_ms(static_cast<int>(random() % 900));
+    pause_ms(static_cast<int>(random() % 1500));
     target.program->kill_and_wait();
     const Outcome recorded = recorder.wait(milliseconds(10'000));
     EXPECT_FALSE(recorded.timed_out) << "cycle " << i;
