@@ -172,6 +172,19 @@ TEST_F(OffCpuTruth, ThreadsThatWantTheSamePlaceInTheTableOfAccountsAreBothBooked
   EXPECT_EQ(found, 2) << program.output;
 }
 
+TEST_F(OffCpuTruth, RecordingsOfWaitsAlonePromiseNoCpuSamples) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome recorded = fathom({"record", "-q", "--off-cpu", "-o", folder / "x.fathom", "--", "sh", "-c",
+                                   "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.1"});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  EXPECT_TRUE(waiting_of(folder / "x.fathom").at("quality").at("expected_samples").is_null());
+  const Outcome said = fathom({"report", folder / "x.fathom"});
+  ASSERT_TRUE(said.ok()) << said.describe();
+  EXPECT_THAT(said.output, testing::Not(testing::HasSubstr("promised")));
+  EXPECT_THAT(said.output, testing::Not(testing::HasSubstr("0 received")));
+}
+
 TEST_F(OffCpuTruth, WaitsThatSpanTheRecordingAreCountedWithThePartInside) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

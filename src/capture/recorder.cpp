@@ -334,7 +334,8 @@ void Recording::account() {
     if (std::ranges::find(quality.notes, note) == quality.notes.end())
       quality.notes.push_back(std::move(note));
   }
-  quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
+  if (options_.cpu)  // else the CPU time promises nothing
+    quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
   const auto ns = [](const timeval& time) {

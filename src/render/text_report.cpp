@@ -119,7 +119,7 @@ class TextReport {
     samples += fmt::format("; throttled {}", counted(quality.lost_throttled, "time"));
     if (quality.lost_records != 0)
       samples += "; " + counted(quality.lost_records, "side-band record") + " lost";
-    if (quality.samples != 0 || !report_.heap) quality_line("samples", samples);
+    if (quality.samples != 0 || (!report_.heap && quality.waits == 0)) quality_line("samples", samples);
     if (view.complete_share) quality_line("stacks", stacks_line());
     if (quality.waits != 0) quality_line("waits", waits_line());
     if (report_.heap) out_ += heap_quality_text(*report_.heap, options_);
