@@ -57,14 +57,13 @@ struct Walked {
 };
 
 Walked walk(state& s, Memory& memory, slot& thread_slot, const position& at) {
-  walker w;
   thread& t = *thread_of(&s, &thread_slot);
-  begin_walk(&w, &s, &memory.shared, &thread_slot, at.sp);
-  walk_stack(&w, &t, at.pc, at.sp, at.fp);
+  begin_walk(&s, &memory.shared, &thread_slot, &t, at.sp);
+  walk_stack(&s, &memory.shared, &t, at.pc, at.sp, at.fp);
   check(t.walked_count > 0 && t.walked_count <= TRACER_MAX_FRAMES && t.frame_count <= t.walked_count);
   Walked walked;
   for (u32 i = 0; i < t.walked_count; ++i) walked.frames.push_back(t.frames[i].pc);
-  walked.hash = t.frames[t.walked_count - 1].hash;
+  walked.hash = t.more[t.walked_count - 1].hash;
   walked.end = t.end;
   return walked;
 }
@@ -74,8 +73,10 @@ Walked walk(state& s, Memory& memory, slot& thread_slot, const position& at) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto* const s = static_cast<state*>(std::calloc(1, offsetof(state, threads) + 2 * THREAD_BYTES));
   auto memory = std::make_unique<Memory>();
-  auto stack = std::make_unique<u64[]>(kStackWords);
-  const u64 stack_start = reinterpret_cast<u64>(stack.get());
+  // One word more, as below the leaf's part of the stack stands the return address by which its callee returns.
+  auto stack_memory = std::make_unique<u64[]>(1 + kStackWords);
+  u64* const stack = stack_memory.get() + 1;
+  const u64 stack_start = reinterpret_cast<u64>(stack);
   Input input(data, size);
 
   // Addresses in the input are small numbers: they become places in code, on the stack, or stay what they
@@ -143,6 +144,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     at.pc = address() & ~WALK_EXACT;
     at.sp = stack_start + leaf * 8u;
     at.fp = address();
+    stack[leaf - 1] = at.pc;
     const Walked incremental = walk(*s, *memory, *slots[0], at);
     thread& forgetful = *thread_of(s, slots[1]);
     forgetful.frame_count = 0;

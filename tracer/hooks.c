@@ -201,10 +201,10 @@ INLINE int ready_to_send(const struct here* here) {
 }
 
 INLINE u32 walk_and_number(const struct here* here, const struct call* call) {
-  struct walker walker;
+  struct thread* t = thread_of(here->state, here->slot);
   u64 sp = stack_pointer_of(call);
-  begin_walk(&walker, here->state, here->shared, here->slot, sp);
-  walk_stack(&walker, thread_of(here->state, here->slot), call->return_address, sp, call->rbp);
+  begin_walk(here->state, here->shared, here->slot, t, sp);
+  walk_stack(here->state, here->shared, t, call->return_address, sp, call->rbp);
   return stack_number(here->state, here->shared, here->slot, here->mode == TRACER_EXACT);
 }
 

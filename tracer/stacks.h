@@ -31,7 +31,7 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
 /* The number of the stack that the thread walked last. 0: it has none. */
 INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
   struct thread* t = thread_of(s, slot);
-  u64 hash = hash_frame(t->frames[t->walked_count - 1].hash, t->end);
+  u64 hash = t->more[t->walked_count - 1].hash;
   u32 growth = load_relaxed(&s->seen_growth);
   u64* set = s->seen[hash >> (64 - SEEN_FIRST_SETS_LOG2 - growth)];
   u64 tag = hash << 24; /* the low 40 bits: those above choose the set */

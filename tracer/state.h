@@ -66,28 +66,31 @@ struct slot {
   u32 mean;   /* that the countdown was drawn with */
 };
 
-/* A frame of the stack that was walked last, the root first. */
+/* A frame of the stack that was walked last, the root first: what each walk compares. */
 struct frame {
-  u64 pc;          /* with WALK_EXACT */
-  u64 sp, fp;      /* fp is true only where it is needed: see walk.h */
-  u64 return_slot; /* where the return address to the caller stands */
-  u64 hash;        /* of the frames from the root to this one */
-  u32 saved_rbp;   /* where the step to the caller read rbp, from sp; SAVED_*: see walk.h */
-  u32 flags;
+  u64 pc; /* with WALK_EXACT; stands right below sp, but for a frame that a signal interrupted */
+  u64 sp;
+  u64* rbp_saved; /* where the caller's rbp is read from if it is needed, else &rbp */
+  u64 rbp;
+};
+
+/* What else is known of it. */
+struct frame_more {
+  u64 fp;   /* true only where it is needed: see walk.h */
+  u64 hash; /* of the frames from the root to this one, and of how the walk ended */
+  u64 step; /* STEP_*: see walk.h; its low half is 1 + the number of the next rare frame from here outwards, 0: none */
 };
 
 /* A frame that the walk in progress has found, the leaf first. */
 struct fresh_frame {
   u64 pc, sp, fp;
-  u32 saved_rbp;
-  u32 flags;
+  u64 step;
 };
 
 /* The rule for a pc, as long as the tables stay as they are. */
 struct remembered_rule {
-  u64 pc; /* with WALK_EXACT */
-  struct unwind_rule rule;
-  u64 flags; /* RULE_*: see walk.h */
+  u64 pc;   /* with WALK_EXACT */
+  u64 step; /* STEP_*: see walk.h */
 };
 
 #define REMEMBERED_RULES 512
@@ -105,12 +108,16 @@ struct thread {
   u32 walked_count; /* of frames */
   u32 frame_count;  /* the same if the next walk may build on them, else 0 */
   u32 table_epoch;
-  u32 end; /* enum walk_end of that walk */
+  u32 end;     /* enum walk_end of that walk */
+  u32 checked; /* a frame's rbp_saved is compared, too */
+  u32 walks; /* chooses what makes room in the set of stacks */
   u64 window_start, window_bytes;
-  u32 walks; /* chooses what makes room */
+  u64 low, high; /* what the walk in progress may read directly: a word may start in [low, high] */
+  u32 through_kernel; /* and whether it may read other memory through the kernel */
   struct remembered_rule rules[REMEMBERED_RULES];
-  struct frame no_frame; /* is frames[-1] */
+  struct frame no_frame; /* is frames[-1], above all others */
   struct frame frames[TRACER_MAX_FRAMES];
+  struct frame_more more[TRACER_MAX_FRAMES];
   struct fresh_frame fresh[TRACER_MAX_FRAMES];
   u8 window[WINDOW_BYTES]; /* a copied part of a stack that cannot be read directly */
 };

@@ -111,7 +111,7 @@ static NO_INLINE void begin_thread(struct state* s, const struct tracer_shared* 
   t->random = (read_clock() ^ slot->key * HASH_FACTOR) | 1;
   slot->mode = TRACER_OFF;
   t->stack_low = t->stack_high = 0;
-  t->frame_count = 0;
+  t->table_epoch = load_relaxed(&shared->table_epoch) - 1; /* not that of the first walk */
   t->impatient = 0;
   t->announced = 0;
   t->retry_ring = 0;

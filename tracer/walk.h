@@ -1,11 +1,12 @@
 /* Walking the stack of this thread, from tables, and not more of it than has changed since the walk before.
  *
- * A walk goes from the leaf towards the root with the tables until it meets a frame of the walk before: same
- * pc, same sp, and same rbp if a frame further out depends on it. What a step gives depends on nothing but
- * these, the tables, and the words of memory that the step reads: the return address and mostly at most one
- * saved rbp. So from there on it is enough to compare these words with what they were, without following the
- * one to find the other, and a saved rbp only where it is needed further out. Where one differs, the tables
- * lead there and beyond. This is exact and no guess: the result equals that of a full walk.
+ * First every frame of the walk before is asked whether its pc still stands where its callee returns by it,
+ * the root first: frames up to the first that differs are unchanged. Then the walk goes from the leaf towards
+ * the root with the tables until it meets an unchanged frame: same pc, same sp, and same rbp if a frame further
+ * out depends on it. What a step gives depends on nothing but these, the tables, and the words of memory that
+ * the step reads: the return address, which was compared, and mostly at most one saved rbp, which is compared
+ * now where a frame further out needs it. Where that differs, the tables lead there and beyond. This is exact
+ * and no guess: the result equals that of a full walk.
  *
  * The fuzz target includes this file as it is. */
 #ifndef FATHOM_TRACER_WALK_H
@@ -15,29 +16,29 @@
 #include "tracer/stack_memory.h"
 #include "tracer/state.h"
 
-/* struct frame and fresh_frame, about the step from the frame to its caller */
-#define FRAME_USES_RBP 1     /* it needs rbp */
-#define FRAME_PASSES_RBP 2   /* rbp is the caller's too */
-#define FRAME_RARE 4         /* it reads other words than return address and saved rbp: to be done again */
-#define FRAME_NEEDS_RBP 8    /* this step, or a later one through this one, needs rbp */
-#define FRAME_CHECKS_RBP 128 /* it gives the caller an rbp that is needed there, from saved_rbp */
-#define FRAME_END_FIXED 16   /* the walk ends here whatever is in memory */
-/* struct remembered_rule, besides the first two of these */
-#define RULE_SIMPLE 32
-#define RULE_SAVES_RBP 64
-#define SAVED_NOWHERE 0xffffffffu
-#define SAVED_UNDEFINED 0xfffffffeu
+/* What is known of the step from a frame to its caller: a word. Bits 0-31 are the offset of the CFA, in a
+ * remembered rule, or the number of the rule; in a frame the next rare one. Bits 32-47 are where rbp was
+ * saved, from the CFA, which is the caller's sp; then flags: */
+#define STEP_FLAG(bit) (1ull << (48 + (bit)))
+#define STEP_USES_RBP STEP_FLAG(0)   /* it needs rbp */
+#define STEP_PASSES_RBP STEP_FLAG(1) /* rbp is the caller's too */
+#define STEP_SAVES_RBP STEP_FLAG(2)  /* the caller's rbp is read from where it was saved */
+#define STEP_RARE STEP_FLAG(3)       /* it reads other words than these two: to be done again */
+#define STEP_NEEDS_RBP STEP_FLAG(4)  /* this step, or a later one through this one, needs rbp */
+#define STEP_CHECKED STEP_FLAG(5)    /* this step, or a later one, gives a caller an rbp that is needed there */
+#define STEP_END_FIXED STEP_FLAG(6)  /* the walk ends here whatever is in memory */
+#define STEP_SIMPLE STEP_FLAG(15)    /* take_simple_step can do it */
+#define STEP_LOW(step) ((u32)(step))
+#define STEP_SAVED(step) ((s64)(s16)((step) >> 32))
+#define MAKE_STEP(flags, saved, low) ((flags) | (u64)(u16)(saved) << 32 | (u32)(low))
 
-/* A thread's walk in progress, seen from the functions that are seldom needed: the common step needs the
- * bounds only. */
+/* A thread's walk in progress, seen from the functions that are seldom needed. */
 struct walker {
   struct state* state;
   struct thread* thread;
   const struct tracer_shared* shared;
   const struct unwind_mapping* mappings;
-  u32 mapping_count, epoch;
-  u64 low, high; /* what may be read directly: a word may start in [low, high] */
-  u32 through_kernel;
+  u32 mapping_count;
 };
 
 #define STEP_FN static inline
@@ -57,14 +58,14 @@ INLINE const struct walker* walker_of(const struct step_walk* w) {
 }
 
 static NO_INLINE int read_otherwise(const struct walker* walker, u64 address, u64* value) {
-  if (!walker->through_kernel || !read_foreign_word(walker->state, walker->thread, address, value))
+  if (!walker->thread->through_kernel || !read_foreign_word(walker->state, walker->thread, address, value))
     return WALK_READ_FAULT;
   return 0;
 }
 
 INLINE int step_read_u64(struct step_walk* w, u64 address, u64* value) {
   const struct walker* walker = walker_of(w);
-  if (UNLIKELY(address < walker->low || address > walker->high))
+  if (UNLIKELY(address < walker->thread->low || address > walker->thread->high))
     return read_otherwise(walker, address, value);
   *value = *(const volatile u64*)address;
   return 0;
@@ -114,81 +115,70 @@ struct position {
   u64 sp, fp;
 };
 
-/* What a step read, and from where, besides the return address. */
-struct step_facts {
-  u32 flags, saved_rbp;
-};
-
 /* What the step by `rule` from `sp` to `new_sp` read. */
-INLINE struct step_facts describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp) {
-  struct step_facts facts = {0, SAVED_NOWHERE};
-  const struct step_facts rare = {FRAME_RARE | FRAME_USES_RBP, SAVED_NOWHERE};
-  if (rule->cfa == CFA_RBP)
-    facts.flags = FRAME_USES_RBP;
-  else if (rule->cfa != CFA_RSP && rule->cfa != CFA_PLT)
-    return rare;
-  if (rule->rbp == RBP_AT_CFA) {
-    u64 slot = new_sp + (u64)(s64)rule->rbp_offset;
-    if (slot < sp)
-      facts.flags |= FRAME_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
-    else if (slot - sp < SAVED_UNDEFINED)
-      facts.saved_rbp = (u32)(slot - sp);
-    else
-      return rare;
-  } else if (rule->rbp == RBP_SAME) {
-    facts.flags |= FRAME_PASSES_RBP;
-  } else if (rule->rbp == RBP_UNDEFINED) {
-    facts.saved_rbp = SAVED_UNDEFINED;
-  } else {
-    return rare;
-  }
-  return facts;
+INLINE u64 describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp) {
+  u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
+  if (rule->cfa != CFA_RSP && rule->cfa != CFA_RBP && rule->cfa != CFA_PLT) goto rare;
+  if (rule->rbp == RBP_SAME) return flags | STEP_PASSES_RBP;
+  if (rule->rbp == RBP_UNDEFINED) return flags;
+  if (rule->rbp != RBP_AT_CFA || rule->rbp_offset != (s16)rule->rbp_offset) goto rare;
+  if (new_sp + (u64)(s64)rule->rbp_offset < sp)
+    return flags | STEP_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
+  return MAKE_STEP(flags | STEP_SAVES_RBP, rule->rbp_offset, 0);
+rare:
+  return STEP_RARE | STEP_USES_RBP;
 }
 
 INLINE struct remembered_rule* rule_slot(struct thread* t, u64 pc) {
   return &t->rules[(pc ^ pc >> 9) & (REMEMBERED_RULES - 1)];
 }
 
-/* Rules whose steps take_simple_step can do: they read the return address and at most a saved rbp below it.
- */
-INLINE u32 simple_flags(const struct unwind_rule* rule) {
-  u32 flags = rule->cfa == CFA_RBP ? RULE_SIMPLE | FRAME_USES_RBP : RULE_SIMPLE;
-  if (rule->cfa != CFA_RSP && rule->cfa != CFA_RBP) return 0;
-  if (rule->rbp == RBP_SAME) return flags | FRAME_PASSES_RBP;
-  if (rule->rbp == RBP_AT_CFA && rule->rbp_offset <= -16) return flags | RULE_SAVES_RBP;
-  return 0;
+/* The rule as take_simple_step wants it: it reads the return address and at most a saved rbp below it. Else its
+ * number. Where no rbp is saved, its place is that of the return address, which can be read as well. */
+INLINE u64 step_to_remember(const struct unwind_rule* rule, u32 number) {
+  u64 flags = STEP_SIMPLE | (rule->cfa == CFA_RBP ? STEP_USES_RBP : 0);
+  s64 offset = rule->rbp_offset;
+  if (rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) return number;
+  if (rule->rbp == RBP_AT_CFA && rule->cfa == CFA_RSP && rule->cfa_offset + offset < 0)
+    return MAKE_STEP(flags | STEP_PASSES_RBP, -8, rule->cfa_offset); /* popped already */
+  if (rule->rbp == RBP_SAME) return MAKE_STEP(flags | STEP_PASSES_RBP, -8, rule->cfa_offset);
+  if (rule->rbp == RBP_AT_CFA && offset <= -16 && offset == (s16)offset)
+    return MAKE_STEP(flags | STEP_SAVES_RBP, offset, rule->cfa_offset);
+  return number;
 }
 
 /* A step of any kind, and its rule remembered. Returns as step_once does. */
-static NO_INLINE int take_step(const struct walker* walker, struct position* at, struct step_facts* facts) {
-  struct thread* t = walker->thread;
+static NO_INLINE int take_step(struct state* s, const struct tracer_shared* shared, struct thread* t,
+                               struct position* at, u64* step) {
+  struct walker walker = {.state = s, .thread = t, .shared = shared};
   struct remembered_rule* slot = rule_slot(t, at->pc);
-  const u64 sp = at->sp;
+  const struct unwind_rule* rule = 0;
+  const u64 sp = at->sp, run = load_acquire(&shared->mapping_run);
   struct step_walk w = {.pc = at->pc & ~WALK_EXACT, .sp = sp, .fp = at->fp};
   int end;
+  walker.mappings = (const struct unwind_mapping*)((u64)shared + shared->mappings_offset) + (u32)run;
+  walker.mapping_count = (u32)(run >> 32);
+  if (UNLIKELY((run & 0xffffffff) + (run >> 32) > shared->mappings_count)) walker.mapping_count = 0;
   w.exact = (u32)(at->pc >> 63);
-  w.env = (u64)walker;
-  w.mapping_count = walker->mapping_count;
-  if (slot->pc != at->pc) {
-    const struct unwind_rule* found = 0;
-    if (step_find_rule(&w, &found)) {
+  w.env = (u64)&walker;
+  w.mapping_count = walker.mapping_count;
+  if (slot->pc == at->pc && !(slot->step & STEP_SIMPLE)) rule = step_rule(&w, STEP_LOW(slot->step));
+  if (!rule) {
+    if (step_find_rule(&w, &rule)) {
       end = step_once(&w);
-      facts->flags = end == WALK_NO_MAPPING ? FRAME_END_FIXED : FRAME_RARE | FRAME_USES_RBP;
-      facts->saved_rbp = SAVED_NOWHERE;
+      *step = end == WALK_NO_MAPPING ? STEP_END_FIXED : STEP_RARE | STEP_USES_RBP;
       if (end) return end;
       goto stepped;
     }
     slot->pc = at->pc;
-    slot->rule = *found;
-    slot->flags = simple_flags(found);
+    slot->step = step_to_remember(rule, (u32)(rule - step_rule(&w, 0)));
   }
-  end = step_by_rule(&w, &slot->rule);
+  end = step_by_rule(&w, rule);
   if (end) {
-    facts->flags = slot->rule.cfa == CFA_END ? FRAME_END_FIXED : FRAME_RARE | FRAME_USES_RBP;
-    facts->saved_rbp = SAVED_NOWHERE;
+    *step = rule->cfa == CFA_END ? STEP_END_FIXED : STEP_RARE | STEP_USES_RBP;
     return end;
   }
-  *facts = describe_step(&slot->rule, sp, w.sp);
+  *step = describe_step(rule, sp, w.sp);
 stepped:
   at->pc = w.pc | (u64)w.exact << 63;
   at->sp = w.sp;
@@ -196,191 +186,229 @@ stepped:
   return 0;
 }
 
-/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp, which can
- * be read, and high. 0: it is another one. */
-INLINE int take_simple_step(struct thread* t, u64 high, struct position* at, struct step_facts* facts) {
+/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp and the end of
+ * the stack: words start in the `room` bytes from `low` on. 0: it is another one. */
+INLINE int take_simple_step(struct thread* t, u64 low, u64 room, struct position* at, u64* step) {
   const struct remembered_rule* slot = rule_slot(t, at->pc);
-  u32 flags = slot->flags;
-  u64 cfa, ra;
-  if (UNLIKELY(slot->pc != at->pc) || UNLIKELY(!(flags & RULE_SIMPLE))) return 0;
-  cfa = (flags & FRAME_USES_RBP ? at->fp : at->sp) + (u64)(s64)slot->rule.cfa_offset;
-  if (UNLIKELY(cfa - 8 < at->sp || cfa - 8 > high)) return 0;
+  u64 rule = slot->step, cfa, lowest, ra, saved;
+  if (UNLIKELY(slot->pc != at->pc) || UNLIKELY(!(rule & STEP_SIMPLE))) return 0;
+  cfa = (rule & STEP_USES_RBP ? at->fp : at->sp) + (u64)(s64)(s32)STEP_LOW(rule);
+  lowest = cfa + (u64)STEP_SAVED(rule);
+  if (UNLIKELY(cfa - 8 - low >= room || lowest < at->sp)) return 0;
   ra = *(const volatile u64*)(cfa - 8);
+  saved = *(const volatile u64*)lowest;
   if (UNLIKELY(ra - 1 >= WALK_EXACT - 1)) return 0;
-  facts->flags = flags & (FRAME_USES_RBP | FRAME_PASSES_RBP);
-  facts->saved_rbp = SAVED_NOWHERE;
-  if (flags & RULE_SAVES_RBP) {
-    u64 saved = cfa + (u64)(s64)slot->rule.rbp_offset - at->sp;
-    if (UNLIKELY(saved >= SAVED_UNDEFINED)) return 0;
-    facts->saved_rbp = (u32)saved;
-    at->fp = *(const volatile u64*)(at->sp + saved);
-  }
+  *step = rule;
+  at->fp = rule & STEP_SAVES_RBP ? saved : at->fp;
   at->pc = ra;
   at->sp = cfa;
   return 1;
 }
 
-/* Do the frames of the walk before from number `at` on still lead to each other and to the same end? -1: they
- * do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame needs it, and by
- * the checks in each further one that does; in the others it is not known and not asked for. */
-INLINE int compare_frames(const struct walker* walker, const struct frame* frames, int at) {
-  struct step_facts facts;
-  struct position position;
-  for (; at > 0; at--) {
-    const struct frame* frame = &frames[at];
-    const struct frame* caller = &frames[at - 1];
-    if (UNLIKELY(*(const volatile u64*)frame->return_slot != caller->pc)) return at;
-    if (LIKELY(!(frame->flags & (FRAME_RARE | FRAME_CHECKS_RBP)))) continue;
-    if (frame->flags & FRAME_RARE) {
-      position = (struct position){frame->pc, frame->sp, frame->fp};
-      if (take_step(walker, &position, &facts) || position.pc != caller->pc || position.sp != caller->sp ||
-          ((caller->flags & FRAME_NEEDS_RBP) && position.fp != caller->fp))
-        return at;
-    } else if (*(const volatile u64*)(frame->sp + frame->saved_rbp) != caller->fp) {
-      return at;
-    }
+/* Do the frame's pc, and the caller's rbp if that matters, stand where they stood? */
+INLINE int is_unchanged(const struct frame* frame, int with_rbp) {
+  return *(const volatile u64*)(frame->sp - 8) == frame->pc &&
+         (!with_rbp || *(const volatile u64*)frame->rbp_saved == frame->rbp);
+}
+
+/* The frame inside of the last of the frames [from, to), the root first, that are on the stack whose leaf is at
+ * `low` and unchanged. Most of a walk is here: four at a time. */
+INLINE struct frame* skip_unchanged(struct frame* from, const struct frame* to, u64 low, int with_rbp) {
+  for (; to - from >= 4 && from[3].sp >= low; from += 4) {
+    if (!is_unchanged(&from[0], with_rbp)) return &from[0];
+    if (!is_unchanged(&from[1], with_rbp)) return &from[1];
+    if (!is_unchanged(&from[2], with_rbp)) return &from[2];
+    if (!is_unchanged(&from[3], with_rbp)) return &from[3];
   }
-  if (frames[0].flags & FRAME_END_FIXED) return -1;
-  position = (struct position){frames[0].pc, frames[0].sp, frames[0].fp};
-  return (u32)take_step(walker, &position, &facts) == walker->thread->end ? -1 : 0;
+  while (from < to && from->sp >= low && is_unchanged(from, with_rbp)) from++;
+  return from;
+}
+
+/* Do the rare ones of the unchanged frames from number `at` on still lead to their callers, and to the same end?
+ * -1: they do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame needs it,
+ * and in each further one that does; in the others it is not known and not asked for. */
+static NO_INLINE int check_rare_frames(struct state* s, const struct tracer_shared* shared, struct thread* t,
+                                          int at) {
+  const struct frame* frames = t->frames;
+  const struct frame_more* more = t->more;
+  for (u32 next = STEP_LOW(more[at].step); next; next = STEP_LOW(more[next - 2].step)) {
+    const u32 i = next - 1;
+    struct position position = {frames[i].pc, frames[i].sp, more[i].fp};
+    u64 step;
+    int end = take_step(s, shared, t, &position, &step);
+    if (i == 0) return (u32)end == t->end ? -1 : 0;
+    if (end || position.pc != frames[i - 1].pc || position.sp != frames[i - 1].sp ||
+        ((more[i - 1].step & STEP_NEEDS_RBP) && position.fp != more[i - 1].fp))
+      return (int)i;
+  }
+  return -1;
 }
 
 /* The tables have changed: what was remembered of them is void. */
 static NO_INLINE void forget_rules(struct thread* t, u32 epoch) {
   for (int i = 0; i < REMEMBERED_RULES; i++) t->rules[i].pc = 0;
+  t->no_frame.sp = ~0ull;
   t->frame_count = 0;
   t->table_epoch = epoch;
 }
 
-/* Puts the walker in place for the thread's stack from `sp` on. */
-INLINE void begin_walk(struct walker* walker, struct state* s, const struct tracer_shared* shared,
-                       const struct slot* slot, u64 sp) {
-  struct thread* t = thread_of(s, slot);
-  u64 run;
-  u32 epoch = load_acquire(&shared->table_epoch);
-  if (UNLIKELY(t->table_epoch != epoch)) forget_rules(t, epoch);
-  run = load_acquire(&shared->mapping_run);
-  walker->state = s;
-  walker->thread = t;
-  walker->shared = shared;
-  walker->mappings = (const struct unwind_mapping*)((u64)shared + shared->mappings_offset) + (u32)run;
-  walker->mapping_count = (u32)(run >> 32);
-  if (UNLIKELY((run & 0xffffffff) + (run >> 32) > shared->mappings_count)) walker->mapping_count = 0;
-  walker->through_kernel = 0;
-  walker->low = sp;
-  walker->high = t->stack_high - 8;
-  if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high)) {
-    if (find_own_stack(s, shared, slot, sp)) {
-      walker->high = t->stack_high - 8;
-    } else {
-      walker->low = ~0ull;
-      walker->high = 0;
-      walker->through_kernel = shared->may_call_kernel;
-      t->window_bytes = 0;
-      t->frame_count = 0; /* other memory than that of the walk before, and read at a price */
-    }
+/* The thread is on a stack that is not known yet. */
+static NO_INLINE void begin_walk_elsewhere(struct state* s, const struct tracer_shared* shared,
+                                           const struct slot* slot, struct thread* t, u64 sp) {
+  t->through_kernel = 0;
+  if (find_own_stack(s, shared, slot, sp)) {
+    t->high = t->stack_high - 8;
+  } else {
+    t->low = ~0ull;
+    t->high = 0;
+    t->through_kernel = shared->may_call_kernel;
+    t->window_bytes = 0;
+    t->frame_count = 0; /* other memory than that of the walk before, and read at a price */
   }
 }
 
-/* The limit of simple steps after another one: none are possible from where a signal frame, say, may have led
- * to. */
-INLINE u64 simple_limit(const struct walker* walker, u64 high, u64 sp) {
-  return sp >= walker->low && sp <= walker->high ? high : 0;
+/* Gets the thread ready for a walk from `sp` on. */
+INLINE void begin_walk(struct state* s, const struct tracer_shared* shared, const struct slot* slot,
+                       struct thread* t, u64 sp) {
+  u32 epoch = load_acquire(&shared->table_epoch);
+  if (UNLIKELY(t->table_epoch != epoch)) forget_rules(t, epoch);
+  t->low = sp;
+  t->high = t->stack_high - 8;
+  t->through_kernel = 0;
+  if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high)) begin_walk_elsewhere(s, shared, slot, t, sp);
+}
+
+/* The room of simple steps from `sp` on: none are possible from where a signal frame, say, may have led to. */
+INLINE u64 simple_room(const struct thread* t, u64 sp) {
+  return sp >= t->low && sp <= t->high ? t->high + 1 - t->low : 0;
 }
 
 /* The first TRACER_MAX_FRAMES frames into t->fresh, by the tables alone. */
-static NO_INLINE int walk_deep_stack(const struct walker* walker, struct position at) {
-  struct thread* t = walker->thread;
-  struct step_facts facts;
-  u64 high = walker->high;
+static NO_INLINE int walk_deep_stack(struct state* s, const struct tracer_shared* shared, struct thread* t,
+                                     struct position at) {
+  const u64 low = t->low;
+  u64 room = simple_room(t, at.sp), step;
   for (int i = 0; i < TRACER_MAX_FRAMES; i++) {
     int end;
     t->fresh[i].pc = at.pc;
-    if (take_simple_step(t, high, &at, &facts)) continue;
-    end = take_step(walker, &at, &facts);
+    if (take_simple_step(t, low, room, &at, &step)) continue;
+    end = take_step(s, shared, t, &at, &step);
     if (end) return end; /* cannot be: it was deeper a moment ago */
-    high = simple_limit(walker, high, at.sp);
+    room = simple_room(t, at.sp);
   }
   return WALK_DEPTH_LIMIT;
 }
 
+/* How many frames the next walk may build on, which asks the stack below each for its pc: only as far out as
+ * steps that read it there lead. A signal frame's pc and sp stand elsewhere. */
+static NO_INLINE u32 count_lasting(const struct frame* frames, u32 count) {
+  u32 lasting = 0;
+  while (lasting < count && !(frames[lasting].pc & WALK_EXACT)) lasting++;
+  return lasting;
+}
+
 /* Walks from the caller of a hook (pc a return address). The frames are left in t->frames, root first,
- * t->frame_count of them, and how it ended in t->end. */
-INLINE void walk_stack(const struct walker* walker, struct thread* t, u64 pc, u64 sp, u64 fp) {
-  struct frame* frames = t->frames;
+ * t->walked_count of them, and how it ended in t->end. Returns 1 if they are those of the walk before. */
+INLINE int walk_stack(struct state* s, const struct tracer_shared* shared, struct thread* t, u64 pc, u64 sp,
+                      u64 fp) {
+  struct frame* const frames = t->frames;
+  struct frame_more* more = t->more;
   struct fresh_frame* fresh = t->fresh;
   struct position at = {pc, sp, fp};
-  u64 high = walker->high;
-  int known = (int)t->frame_count; /* frames[0 .. known) may be met */
-  int count = 0, end = 0, keep = !walker->through_kernel;
-  u64 hash;
-  u32 needs;
+  const u64 low = t->low;
+  u64 room = simple_room(t, sp), hash, inherited = 0, rare = 0;
+  /* the outermost that may be met; frames[-1] lies above all */
+  struct frame* top = UNLIKELY(t->checked) ? skip_unchanged(frames, frames + t->frame_count, low, 1)
+                                           : skip_unchanged(frames, frames + t->frame_count, low, 0);
+  int end = 0, keep = !t->through_kernel, wild = 0;
+  u32 count;
 
+  top--;
   for (;;) {
-    struct step_facts facts;
-    while (known > 0 && frames[known - 1].sp < at.sp) known--;
-    if (known > 0 && frames[known - 1].sp == at.sp && frames[known - 1].pc == at.pc &&
-        (frames[known - 1].fp == at.fp || !(frames[known - 1].flags & FRAME_NEEDS_RBP))) {
-      int differs = compare_frames(walker, frames, known - 1);
-      if (LIKELY(differs < 0)) {
-        end = (int)t->end;
-        break;
+    if (top->sp <= at.sp) {
+      while (top->sp < at.sp) top--;
+      if (LIKELY(top->sp == at.sp && top->pc == at.pc)) {
+        const u64 step = more[top - frames].step;
+        if (!(step & STEP_NEEDS_RBP) || more[top - frames].fp == at.fp) {
+          int differs;
+          if (LIKELY(!STEP_LOW(step))) break;
+          differs = check_rare_frames(s, shared, t, (int)(top - frames));
+          if (differs < 0) break;
+          top = frames + differs - 1; /* only what lies beyond may be met; up to there by the tables, for the true rbp */
+        }
       }
-      known =
-          differs; /* only what lies beyond may be met again; up to there by the tables, for the true rbp */
     }
-    if (UNLIKELY(count == TRACER_MAX_FRAMES)) goto deep;
-    fresh[count].pc = at.pc;
-    fresh[count].sp = at.sp;
-    fresh[count].fp = at.fp;
-    if (UNLIKELY(!take_simple_step(t, high, &at, &facts))) {
+    if (UNLIKELY(fresh == t->fresh + TRACER_MAX_FRAMES)) goto deep;
+    fresh->pc = at.pc;
+    fresh->sp = at.sp;
+    fresh->fp = at.fp;
+    if (UNLIKELY(!take_simple_step(t, low, room, &at, &fresh->step))) {
       struct position away = at;
-      end = take_step(walker, &away, &facts);
+      end = take_step(s, shared, t, &away, &fresh->step);
       if (!end &&
           away.sp <= at.sp) { /* from a signal handler's stack to another one: no order to find frames by */
         keep = 0;
-        known = 0;
+        top = frames - 1;
       }
-      high = simple_limit(walker, high, away.sp);
+      wild |= away.pc >> 63 != 0;
+      room = simple_room(t, away.sp);
       at = away;
+      if (UNLIKELY(end)) {
+        fresh++;
+        top = frames - 1;
+        break;
+      }
     }
-    fresh[count].flags = facts.flags;
-    fresh[count].saved_rbp = facts.saved_rbp;
-    count++;
-    if (UNLIKELY(end)) {
-      known = 0;
-      break;
-    }
+    fresh++;
   }
-  if (UNLIKELY(known + count > TRACER_MAX_FRAMES)) {
+  if (end == 0) end = (int)t->end;
+  count = (u32)(top + 1 - frames);
+  if (fresh == t->fresh && count == t->walked_count) return 1;
+  if (UNLIKELY(count + (u32)(fresh - t->fresh) > TRACER_MAX_FRAMES)) {
   deep:
-    end = walk_deep_stack(walker, (struct position){pc, sp, fp});
-    known = 0;
-    count = TRACER_MAX_FRAMES;
+    end = walk_deep_stack(s, shared, t, (struct position){pc, sp, fp});
+    count = 0;
+    fresh = t->fresh + TRACER_MAX_FRAMES;
     keep = 0;
   }
 
-  hash = known ? frames[known - 1].hash : 0;
-  needs = known ? frames[known - 1].flags & FRAME_NEEDS_RBP : 0;
-  for (; count > 0; known++) {
-    const struct fresh_frame* from = &fresh[--count];
-    struct frame* frame = &frames[known];
-    u32 flags = from->flags;
-    hash = hash_frame(hash, from->pc);
-    frame->pc = from->pc;
-    frame->sp = from->sp;
-    frame->fp = from->fp;
-    frame->hash = hash;
-    frame->saved_rbp = from->saved_rbp;
-    /* a rare step is done again, which reads what it reads: here is only something that never differs */
-    frame->return_slot = flags & FRAME_RARE ? (u64)&frame[-1].pc : frame[-1].sp - 8;
-    if (needs && from->saved_rbp < SAVED_UNDEFINED) flags |= FRAME_CHECKS_RBP;
-    needs = (flags & FRAME_USES_RBP) || ((flags & FRAME_PASSES_RBP) && needs) ? FRAME_NEEDS_RBP : 0;
-    frame->flags = flags | needs;
+  hash = (u64)end;
+  if (count) {
+    hash = more[count - 1].hash;
+    inherited = more[count - 1].step & (STEP_NEEDS_RBP | STEP_CHECKED);
+    rare = STEP_LOW(more[count - 1].step);
   }
-  t->walked_count = (u32)known;
-  t->frame_count = keep ? (u32)known : 0;
+  more += count;
+  for (struct frame* frame = &frames[count]; fresh != t->fresh; frame++, more++) {
+    u64 step;
+    fresh--;
+    step = fresh->step >> 32 << 32;
+    hash = hash_frame(hash, fresh->pc);
+    frame->pc = fresh->pc;
+    frame->sp = fresh->sp;
+    frame->rbp_saved = &frame->rbp;
+    more->hash = hash;
+    if (UNLIKELY(inherited | (step & (STEP_USES_RBP | STEP_RARE)))) {
+      u64 needs = inherited & STEP_NEEDS_RBP;
+      if (needs && (step & STEP_SAVES_RBP)) {
+        frame->rbp_saved = (u64*)(frame[-1].sp + (u64)STEP_SAVED(step));
+        frame->rbp = more[-1].fp;
+        inherited |= STEP_CHECKED;
+      }
+      if (step & STEP_RARE) rare = (u64)(frame - frames) + 1;
+      needs = (step & STEP_USES_RBP) || ((step & STEP_PASSES_RBP) && needs) ? STEP_NEEDS_RBP : 0;
+      inherited = (inherited & STEP_CHECKED) | needs;
+      step |= inherited;
+      more->fp = fresh->fp;
+    }
+    more->step = step | rare;
+    count++;
+  }
+  t->walked_count = count;
+  t->frame_count = !keep ? 0 : UNLIKELY(wild) ? count_lasting(frames, count) : count;
+  t->checked = (inherited & STEP_CHECKED) != 0;
   t->end = (u32)end;
+  return 0;
 }
 
 #endif
