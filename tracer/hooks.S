@@ -70,12 +70,12 @@ tracer_config:
   jne \missing
   .endm
 
-/* Takes the size in a register off the countdown; on to `due` with the countdown as it was if less would be left than
- * nothing. */
+/* Takes the size in a register off the countdown; on to `due` with the countdown as it was if nothing would be left, and
+ * with what would be left in rax. */
   .macro count_down size, due
   mov STATE_SLOTS + SLOT_COUNTDOWN(%r10), %rax
   sub \size, %rax
-  js \due
+  jbe \due
   mov %rax, STATE_SLOTS + SLOT_COUNTDOWN(%r10)
   .endm
 
@@ -85,8 +85,9 @@ tracer_config:
   imul \size, %rax
   jo \overflow
   neg %rax
+  jg \overflow
   add STATE_SLOTS + SLOT_COUNTDOWN(%r10), %rax
-  js \due
+  jle \due
   mov %rax, STATE_SLOTS + SLOT_COUNTDOWN(%r10)
   .endm
 
@@ -134,24 +135,24 @@ no_block_\@:
 
   .macro entry_of_free hook, exact_path
   endbr64
-  mov tracer_config + CONFIG_STATE(%rip), %r11
-  test %r11, %r11
+  mov tracer_config + CONFIG_STATE(%rip), %r10
+  test %r10, %r10
   je 9f
-  cmpl $2, STATE_MODE(%r11) /* TRACER_EXACT */
+  cmpl $2, STATE_MODE(%r10) /* TRACER_EXACT */
   je 3f
-  imul $HASH_FACTOR_32, %edi, %r10d
-  shr $(32 - FILTER_LOG2), %r10d
-  mov %r10d, %eax
+  imul $HASH_FACTOR_32, %edi, %r11d
+  shr $(32 - FILTER_LOG2), %r11d
+  mov %r11d, %eax
   shr $5, %eax
-  mov STATE_FILTER(%r11,%rax,4), %eax
-  bt %r10d, %eax
+  mov STATE_FILTER(%r10,%rax,4), %eax
+  bt %r11d, %eax
   jnc 9f
-  imul $HASH_FACTOR_32, %edi, %r10d
-  shr $(32 - BITMAP_LOG2), %r10d
-  mov %r10d, %eax
+  imul $HASH_FACTOR_32, %edi, %r11d
+  shr $(32 - BITMAP_LOG2), %r11d
+  mov %r11d, %eax
   shr $5, %eax
-  mov STATE_BITMAP(%r11,%rax,4), %eax
-  bt %r10d, %eax
+  mov STATE_BITMAP(%r10,%rax,4), %eax
+  bt %r11d, %eax
   jc 2f
   ways_out \hook, slow_free, \exact_path
   .endm
@@ -183,7 +184,7 @@ entries_\shape:
   entry_of_one_size \hook, %rsi, exact
   .endm
   .macro define_posix hook
-  entry_of_one_size \hook, %rdx, exact
+  entry_of_one_size \hook, %rdx, exact_posix
   .endm
   .macro define_realloc hook
   entry_elsewhere \hook, path_realloc
@@ -225,13 +226,6 @@ rare_entries:
   .endr
   .org rare_entries + RARE_ENTRY_BYTES * i, 0xcc
 
-/* Ticks in rax; changes rdx. */
-  .macro read_clock
-  rdtsc
-  shl $32, %rdx
-  or %rdx, %rax
-  .endm
-
   .balign 32
 path_realloc:
   cmpq $0, tracer_config + CONFIG_STATE(%rip)
@@ -266,81 +260,76 @@ path_xallocx:
   je slow
   jump_to_original
 
-/* A free in exact mode, when all is as it mostly is: the thread has its slot where it belongs and a ring with room, is
- * inside of no recorded call, and nothing is due to be looked at. What the original may free is recorded before. */
+/* A free in exact mode, when all is as it mostly is: the thread has its slot where it belongs and a ring with room in one
+ * piece, is inside of no recorded call, and nothing is due to be looked at. What the original may free is recorded before.
+ * The state is in r10. */
   .macro record_free kind, bytes
   test %rdi, %rdi
   je original
-  find_slot slow_free, original
-  add $STATE_SLOTS, %r10
-  cmpq $0, SLOT_BUSY(%r10)
-  jne slow_free
-  mov tracer_config + CONFIG_STATE(%rip), %rax
-  mov STATE_TID_OFFSET(%rax), %rax
-  mov %fs:(%rax), %eax
-  cmp %eax, SLOT_TID(%r10)
-  jne slow_free
-  mov SLOT_HEAD(%r10), %rax
-  add $\bytes, %rax
-  cmp SLOT_LIMIT(%r10), %rax
-  ja slow_free
-  subl $1, SLOT_CREDIT(%r10)
-  jb no_credit
-  lea 9(%rsp), %rax
-  mov %rax, SLOT_BUSY(%r10)
-  push %rdx
   push %rcx
-  mov tracer_config + CONFIG_STATE(%rip), %rcx
+  push %rdx
+  mov %fs:0, %rax
+  imul $HASH_FACTOR_32, %eax, %ecx
+  shr $(32 - SLOTS_LOG2), %ecx
+  shl $SLOT_SIZE_LOG2, %ecx
+  lea STATE_SLOTS(%r10,%rcx), %rcx
+  mov STATE_TID_OFFSET(%r10), %rdx
+  cmp %rax, (%rcx)
+  jne 2f
+  cmpq $0, SLOT_BUSY(%rcx)
+  jne 2f
+  mov %fs:(%rdx), %eax
+  cmp %eax, SLOT_TID(%rcx)
+  jne 2f
+  mov SLOT_HEAD(%rcx), %rax
+  add $\bytes, %rax
+  cmp SLOT_LIMIT(%rcx), %rax
+  ja 2f
+  lea 25(%rsp), %rax
+  mov %rax, SLOT_BUSY(%rcx)
   .if \bytes == 24
   lea tracer_config + CONFIG_ALLOCATOR(%rip), %rax
   cmpb $255, (%rax,%r11) /* TRACER_NO_ALLOCATOR: the event that frees comes next, and has the time */
-  mov STATE_TSC_BASE(%rcx), %rax
+  mov $\kind, %eax
   je 1f
   .endif
-  read_clock
-1:
-  sub STATE_TSC_BASE(%rcx), %rax
-  mov STATE_RING_MASK(%rcx), %rcx
-  mov SLOT_HEAD(%r10), %rdx
-  and %rcx, %rdx
-  add SLOT_RING(%r10), %rdx
+  rdtsc
+  shl $40, %rdx
   shl $8, %rax
-  or $\kind, %rax
-  mov %rax, RING_DATA(%rdx)
+  lea \kind(%rax,%rdx), %rax
+  add STATE_FIRST_BIAS(%r10), %rax
+1:
+  mov SLOT_HEAD(%rcx), %rdx
+  add SLOT_BIAS(%rcx), %rdx
+  mov %rax, (%rdx)
   lea tracer_config + CONFIG_ALLOCATOR(%rip), %rax
-  movzbl (%rax,%r11), %edx
-  shl $56, %rdx
-  or %rdi, %rdx
-  mov SLOT_HEAD(%r10), %rax
-  add $8, %rax
-  and %rcx, %rax
-  mov SLOT_RING(%r10), %rcx
-  mov %rdx, RING_DATA(%rcx,%rax)
+  movzbl (%rax,%r11), %eax
+  shl $56, %rax
+  or %rdi, %rax
+  mov %rax, 8(%rdx)
   .if \bytes == 24
-  mov SLOT_HEAD(%r10), %rax
-  add $16, %rax
-  mov tracer_config + CONFIG_STATE(%rip), %rdx
-  and STATE_RING_MASK(%rdx), %rax
-  mov %rsi, RING_DATA(%rcx,%rax)
+  mov %rsi, 16(%rdx)
   .endif
-  mov SLOT_HEAD(%r10), %rax
+  mov SLOT_HEAD(%rcx), %rax
+  mov SLOT_RING(%rcx), %rdx
   add $\bytes, %rax
-  mov %rax, SLOT_HEAD(%r10)
-  mov %rax, RING_HEAD(%rcx)
-  movq $0, SLOT_BUSY(%r10)
-  pop %rcx
+  mov %rax, SLOT_HEAD(%rcx)
+  mov %rax, RING_HEAD(%rdx)
+  movq $0, SLOT_BUSY(%rcx)
   pop %rdx
+  pop %rcx
   jump_to_original
+2:
+  pop %rdx
+  pop %rcx
+  jmp slow_free
   .endm
 
-  .balign 32
+  .balign 64
 exact_free:
   record_free 5, 16 /* TRACER_EVENT_FREE */
-no_credit:
-  movl $0, SLOT_CREDIT(%r10)
-  jmp slow_free
 
-  .balign 32
+  .balign 64
 exact_free_sized:
   record_free 8, 24 /* TRACER_EVENT_FREE_SIZED */
 
@@ -422,10 +411,10 @@ slow:
   leave
   ret
 
-/* An allocation in exact mode, with the slot's place in r10: no tracer_before. The word below the frame is what is_nested
- * looks for, before the call puts its return address there. */
-  .balign 32
-exact:
+/* An allocation in exact mode, with the slot's place in r10 and in rax what would be left of its countdown, which is 0 in
+ * this mode: no tracer_before. The word below the frame is what is_nested looks for, before the call puts its return
+ * address there. */
+  .macro record_allocation posix
   cmpl $2, STATE_SLOTS + SLOT_MODE(%r10)
   jne slow
   cmpq $0, STATE_SLOTS + SLOT_BUSY(%r10)
@@ -433,9 +422,11 @@ exact:
   push %rbp
   mov %rsp, %rbp
   sub $CALL_FRAME, %rsp
+  neg %rax
+  mov %rax, CALL_SIZE(%rsp)
+  .if \posix
   mov %rdi, CALL_ARGUMENTS(%rsp)
-  mov %rsi, CALL_ARGUMENTS + 8(%rsp)
-  mov %rdx, CALL_ARGUMENTS + 16(%rsp)
+  .endif
   mov %r11, CALL_HOOK(%rsp)
   add $STATE_SLOTS, %r10
   mov %r10, CALL_SLOT(%rsp)
@@ -447,9 +438,28 @@ exact:
   notrack call *(%rax,%r11,8)
   save_result
   mov %rsp, %rdi
+  .if \posix
+  xor %esi, %esi
+  test %eax, %eax
+  jne 1f
+  mov CALL_ARGUMENTS(%rsp), %rax
+  mov (%rax), %rsi
+1:
+  .else
+  mov %rax, %rsi
+  .endif
   call tracer_after_exact
   result
   leave
   ret
+  .endm
+
+  .balign 64
+exact:
+  record_allocation 0
+
+  .balign 64
+exact_posix:
+  record_allocation 1
 
   .section .note.GNU-stack, "", @progbits

@@ -190,21 +190,21 @@ static NO_INLINE int renew_credit(const struct here* here) {
     end_record(&record);
     t->announced = 1;
   }
-  slot->credit = HEARTBEAT_EVENTS;
+  t->credit_end = slot->head + HEARTBEAT_BYTES;
+  set_limit(here->shared, slot, t);
   return 1;
 }
 
 INLINE int ready_to_send(const struct here* here) {
-  if (UNLIKELY(here->slot->credit == 0) && !renew_credit(here)) return 0;
-  here->slot->credit--;
-  return 1;
+  return LIKELY(here->slot->head < thread_of(here->state, here->slot)->credit_end) || renew_credit(here);
 }
 
 INLINE u32 walk_and_number(const struct here* here, const struct call* call) {
   struct thread* t = thread_of(here->state, here->slot);
   u64 sp = stack_pointer_of(call);
   begin_walk(here->state, here->shared, here->slot, t, sp);
-  walk_stack(here->state, here->shared, t, call->return_address, sp, call->rbp);
+  if (walk_stack(here->state, here->shared, t, call->return_address, sp, call->rbp) && t->number)
+    return t->number;
   return stack_number(here->state, here->shared, here->slot, here->mode == TRACER_EXACT);
 }
 
@@ -269,7 +269,7 @@ static NO_INLINE void send_realloc(const struct here* here, const struct call* c
  * event, so that what is recorded can be freed. */
 static NO_INLINE void send_sample(const struct here* here, const struct call* call, u64 block) {
   struct record record;
-  u32 stack, mean = here->slot->mean;
+  u32 stack, mean = thread_of(here->state, here->slot)->mean;
   if (!ready_to_send(here)) return;
   if (!insert_block(here->state, block)) {
     add_relaxed(&here->shared->lost_set_full, 1);
@@ -299,14 +299,14 @@ HIDDEN int tracer_before(struct call* call) {
     s64 left;
     if (shape == TRACER_XALLOCX) goto pass;
     if ((s64)call->size < 0) goto pass; /* it will fail */
-    left = here.slot->countdown - (s64)call->size;
+    left = (s64)here.slot->countdown - (s64)call->size;
     if (left < 0)
       call->sampled |= SAMPLED_NEW;
     else
-      here.slot->countdown = left;
+      here.slot->countdown = (u64)left;
     if (is_realloc(shape) && old_block(call) && has_block(here.state, old_block(call)))
       call->sampled |= SAMPLED_OLD;
-    call->countdown = (u64)here.slot->countdown;
+    call->countdown = here.slot->countdown;
     if (!call->sampled && !nests(shape)) goto pass;
   }
   if (tracer_throws(shape)) {
@@ -371,31 +371,62 @@ HIDDEN int tracer_after(struct call* call) {
   if (here.mode == TRACER_EXACT)
     record_exactly(&here, call, shape, block, failed);
   else if (here.mode == TRACER_SAMPLED) {
-    if (nests(shape)) here.slot->countdown = (s64)call->countdown;
+    if (nests(shape)) here.slot->countdown = call->countdown;
     record_sampled(&here, call, block, failed);
   }
   leave(here.slot);
   return tracer_throws(shape) && failed;
 }
 
-/* After an original that was called without tracer_before: hooks.S found the thread's slot in exact mode. */
-HIDDEN void tracer_after_exact(struct call* call) {
+/* An allocation in exact mode that tracer_after_exact leaves to others. */
+static NO_INLINE void record_otherwise(const struct call* call, u64 block) {
   struct slot* slot = (struct slot*)call->slot;
-  u32 shape = shape_of(call), tid;
-  u64 block = block_of(call, shape);
   struct here here;
+  u32 tid;
   here.state = (struct state*)tracer_config.state;
   here.shared = (struct tracer_shared*)load_relaxed(&here.state->head.shared);
   if (UNLIKELY(!here.shared)) return; /* a signal handler forked, and we are the child */
   here.slot = slot;
   here.mode = current_mode(here.state, here.shared);
-  if (UNLIKELY(here.mode != TRACER_EXACT)) {
+  if (here.mode != TRACER_EXACT) {
     prepare_countdown(here.state, slot, here.shared, here.mode);
-  } else if (LIKELY(block)) {
+  } else if (block) {
     tid = current_tid(here.shared, slot, slot->key);
-    if (UNLIKELY(tid != slot->tid)) meet_thread(&here, tid, stack_pointer_of(call));
-    if (UNLIKELY(slot->mode != TRACER_EXACT)) prepare_countdown(here.state, slot, here.shared, TRACER_EXACT);
-    send_alloc(&here, call, TRACER_EVENT_ALLOC, block, asked_size(call, shape));
+    if (tid != slot->tid) meet_thread(&here, tid, stack_pointer_of(call));
+    if (slot->mode != TRACER_EXACT) prepare_countdown(here.state, slot, here.shared, TRACER_EXACT);
+    send_alloc(&here, call, TRACER_EVENT_ALLOC, block, call->size);
+  }
+  leave(slot);
+}
+
+/* After an original that was called without tracer_before: hooks.S found the thread's slot in exact mode, and
+ * nothing else was looked at. Here is what nearly all calls are: all is as it was for the call before, and the
+ * ring has room that is in one piece. */
+HIDDEN void tracer_after_exact(struct call* call, u64 block) {
+  struct slot* slot = (struct slot*)call->slot;
+  struct state* s = (struct state*)tracer_config.state;
+  struct tracer_shared* shared = (struct tracer_shared*)load_relaxed(&s->head.shared);
+  struct here here = {s, shared, slot, TRACER_EXACT};
+  u64 head = slot->head, *place;
+  u32 stack;
+  if (UNLIKELY(!shared || s->mode != TRACER_EXACT || s->switched_off || load_relaxed(&shared->mode) != TRACER_EXACT) ||
+      UNLIKELY(!block || call->size >= 0xffffffffu) ||
+      UNLIKELY(load_relaxed((const u32*)(slot->key + s->tid_offset)) != slot->tid) ||
+      UNLIKELY(head + sizeof(struct tracer_event_alloc) > slot->limit)) {
+    record_otherwise(call, block);
+    return;
+  }
+  stack = walk_and_number(&here, call);
+  if (UNLIKELY(head != slot->head)) { /* a new stack was sent: its number is known now */
+    send_alloc(&here, call, TRACER_EVENT_ALLOC, block, call->size);
+  } else {
+    place = (u64*)(head + slot->bias);
+    place[0] = (read_clock() << 8 | TRACER_EVENT_ALLOC) + s->first_bias;
+    place[1] = TRACER_BLOCK(block, allocator_of(call));
+    place[2] = call->size | (u64)stack << 32;
+    head += sizeof(struct tracer_event_alloc);
+    slot->head = head;
+    store_release(&((struct tracer_ring*)slot->ring)->head, head);
   }
   leave(slot);
 }

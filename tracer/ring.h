@@ -8,7 +8,7 @@
 #include "tracer/threads.h"
 
 #define RING_RETRY_EVENTS 256
-#define HEARTBEAT_EVENTS 256
+#define HEARTBEAT_BYTES 4096 /* of events, at most 256 */
 #define PAUSES_BEFORE_SLEEP 256
 #define SLEEP_NS 50000
 
@@ -42,7 +42,8 @@ static NO_INLINE struct tracer_ring* take_ring(struct state* s, struct tracer_sh
   u32 tid = slot->tid, count = shared->ring_count;
   if (ring && old_tid && compare_exchange_u32(&ring->owner, old_tid, tid)) goto taken;
   slot->ring = 0;
-  slot->credit = 0;
+  slot->limit = 0;
+  t->credit_end = 0;
   if (t->retry_ring) {
     t->retry_ring--;
     return 0;
@@ -55,23 +56,34 @@ static NO_INLINE struct tracer_ring* take_ring(struct state* s, struct tracer_sh
   return 0;
 taken:
   slot->ring = (u64)ring;
-  slot->credit = 0;
+  slot->limit = 0;
+  t->credit_end = 0;
   t->announced = 0;
   t->impatient = 0;
   slot->head = load_acquire(&ring->head);
-  slot->limit = load_acquire(&ring->tail) + shared->ring_bytes;
+  t->room_end = load_acquire(&ring->tail) + shared->ring_bytes;
   return ring;
 }
 
-INLINE int has_room(const struct slot* slot, u32 bytes) {
-  return slot->head + bytes <= slot->limit;
+INLINE int has_room(const struct slot* slot, const struct thread* t, u32 bytes) {
+  return slot->head + bytes <= t->room_end;
+}
+
+/* What the fast paths may write at once from here on. */
+INLINE void set_limit(const struct tracer_shared* shared, struct slot* slot, const struct thread* t) {
+  const u64 lap = slot->head & ~((u64)shared->ring_bytes - 1);
+  u64 limit = lap + shared->ring_bytes;
+  if (limit > t->room_end) limit = t->room_end;
+  if (limit > t->credit_end) limit = t->credit_end;
+  slot->bias = slot->ring + TRACER_RING_DATA - lap;
+  slot->limit = limit;
 }
 
 /* Looks at the profiler's side of the ring. 1: there is room now. */
-INLINE int look_for_room(struct slot* slot, const struct tracer_shared* shared,
+INLINE int look_for_room(const struct slot* slot, struct thread* t, const struct tracer_shared* shared,
                          const struct tracer_ring* ring, u32 bytes) {
-  slot->limit = load_acquire(&ring->tail) + shared->ring_bytes;
-  return has_room(slot, bytes);
+  t->room_end = load_acquire(&ring->tail) + shared->ring_bytes;
+  return has_room(slot, t, bytes);
 }
 
 /* Waits for `bytes` of room. 0: there is none in time. */
@@ -80,8 +92,8 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
   struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
   struct thread* t = thread_of(s, slot);
   u64 start, waited = 0;
-  int room = look_for_room(slot, shared, ring, bytes);
-  if (t->impatient && has_room(slot, shared->ring_bytes / 2)) t->impatient = 0;
+  int room = look_for_room(slot, t, shared, ring, bytes);
+  if (t->impatient && has_room(slot, t, shared->ring_bytes / 2)) t->impatient = 0;
   if (room) return 1;
   if (!may_wait || t->impatient || !shared->wait_limit) return 0;
   start = now_ticks(shared);
@@ -92,7 +104,7 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
       u64 duration[2] = {0, SLEEP_NS};
       system_call(CALL_NANOSLEEP, (u64)duration, 0, 0, 0, 0, 0);
     }
-    room = look_for_room(slot, shared, ring, bytes);
+    room = look_for_room(slot, t, shared, ring, bytes);
     waited = now_ticks(shared) - start;
     if (room) break;
     if (!heart_beats(shared, start + waited)) {
@@ -107,19 +119,24 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
 
 /* A record in the making: words are put one after the other, and published as a whole. */
 struct record {
+  const struct tracer_shared* shared;
   struct slot* slot;
+  const struct thread* thread;
   u64 data, mask, at;
 };
 
 /* 0: there is no room, and the record is counted as lost. */
 INLINE int begin_record(struct record* r, struct state* s, struct tracer_shared* shared, struct slot* slot,
                         u32 bytes, int may_wait) {
-  if (UNLIKELY(!has_room(slot, bytes)) && !wait_for_room(s, shared, slot, bytes, may_wait)) {
+  const struct thread* t = thread_of(s, slot);
+  if (UNLIKELY(!has_room(slot, t, bytes)) && !wait_for_room(s, shared, slot, bytes, may_wait)) {
     struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
     store_relaxed(&ring->lost, ring->lost + 1);
     return 0;
   }
+  r->shared = shared;
   r->slot = slot;
+  r->thread = t;
   r->data = slot->ring + TRACER_RING_DATA;
   r->mask = (u64)shared->ring_bytes - 1;
   r->at = slot->head;
@@ -134,6 +151,7 @@ INLINE void put(struct record* r, u64 word) {
 INLINE void end_record(struct record* r) {
   r->slot->head = r->at;
   store_release(&((struct tracer_ring*)r->slot->ring)->head, r->at);
+  set_limit(r->shared, r->slot, r->thread);
 }
 
 #endif

@@ -41,7 +41,7 @@ void seed(Target& target, std::uint64_t value) {
     reinterpret_cast<thread*>(tracer_state.threads[&each - tracer_state.slots])->random =
         (value + 1) * 0x9e3779b97f4a7c15u;
     each.mode = TRACER_OFF;  // so that a countdown is drawn
-    each.countdown = -1;
+    each.countdown = 0;
   }
   target.hook(TRACER_MALLOC, &next_block, 1)(0);
   target.drain();

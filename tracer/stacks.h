@@ -29,7 +29,7 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
 }
 
 /* The number of the stack that the thread walked last. 0: it has none. */
-INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
+INLINE u32 find_stack(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
   struct thread* t = thread_of(s, slot);
   u64 hash = t->more[t->walked_count - 1].hash;
   u32 growth = load_relaxed(&s->seen_growth);
@@ -50,6 +50,11 @@ INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct sl
     store_relaxed(&s->seen_growth, growth + 1);
   }
   return number;
+}
+
+/* The same, remembered for the next walk that finds this stack. */
+INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
+  return thread_of(s, slot)->number = find_stack(s, shared, slot, may_wait);
 }
 
 #endif

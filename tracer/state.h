@@ -14,9 +14,8 @@
 #define RING_DATA 4096
 
 #define STATE_MODE 8
-#define STATE_TSC_BASE 16
-#define STATE_RING_MASK 24
-#define STATE_TID_OFFSET 32
+#define STATE_FIRST_BIAS 16
+#define STATE_TID_OFFSET 24
 #define STATE_FILTER 4096
 #define STATE_BITMAP (STATE_FILTER + (1 << 13))
 #define STATE_SLOTS (STATE_BITMAP + (1 << 17))
@@ -27,7 +26,7 @@
 #define SLOT_RING 32
 #define SLOT_HEAD 40
 #define SLOT_LIMIT 48
-#define SLOT_CREDIT 56
+#define SLOT_BIAS 56
 #define STATE_BYTES 138686464
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15
@@ -43,6 +42,7 @@
 #define CALL_HOOK 120
 #define CALL_TARGET 128
 #define CALL_SLOT 136
+#define CALL_SIZE 152
 #define CALL_FRAME 176 /* the return address and the caller's rbp stand behind it */
 
 #ifndef __ASSEMBLER__
@@ -52,18 +52,17 @@
  * to it, but for the key. */
 struct slot {
   u64 key;       /* the thread control block (fs:0); 0: free */
-  s64 countdown; /* bytes until the next sample; below 0 in exact mode, so that every call comes to the slow
-                    path */
+  u64 countdown; /* bytes until the next sample; 0 in exact mode, so that every call leaves the fast path of
+                    the others */
   u32 tid;       /* of the thread that this block belonged to when we looked last; 0: never */
   u32 mode;      /* that the countdown is made for */
   u64 busy_sp;   /* not 0: inside of a call that is being recorded, whose frame is here; odd: inside of
                     path_free */
   u64 ring;      /* address of its struct tracer_ring, or 0 */
   u64 head;      /* of the ring */
-  u64 limit;     /* how far head may go, as far as we know: the tail that we saw last + ring_bytes */
-  u32 credit; /* events until all is looked at again: heartbeat, owner of the ring, orders. Not 0 only if the
-                 ring is this thread's and knows its tid */
-  u32 mean;   /* that the countdown was drawn with */
+  u64 limit;     /* how far head may go before anything is to be looked at: thread::room_end,
+                    thread::credit_end, or the end of the ring's memory */
+  u64 bias;      /* address of the word at a position of the ring, minus that position, up to the limit */
 };
 
 /* A frame of the stack that was walked last, the root first: what each walk compares. */
@@ -101,6 +100,10 @@ struct thread {
   /* where the thread's stack may be read: [low, high), found out for this thread */
   u64 stack_low, stack_high;
   u64 random;
+  u64 room_end;   /* how far the ring's head may go: the tail that we saw last + ring_bytes */
+  u64 credit_end; /* where in the ring all is looked at again: heartbeat, owner of the ring, orders. Not 0 only
+                     if the ring is this thread's and knows its tid */
+  u32 mean;       /* that the countdown was drawn with */
   u32 announced;  /* TRACER_EVENT_THREAD was sent */
   u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
   u32 retry_ring; /* events until a ring is asked for again */
@@ -110,6 +113,7 @@ struct thread {
   u32 table_epoch;
   u32 end;     /* enum walk_end of that walk */
   u32 checked; /* a frame's rbp_saved is compared, too */
+  u32 number;  /* of that stack, 0: it has none */
   u32 walks; /* chooses what makes room in the set of stacks */
   u64 window_start, window_bytes;
   u64 low, high; /* what the walk in progress may read directly: a word may start in [low, high] */
@@ -141,13 +145,13 @@ struct state {
   struct tracer_state_head head;
   u32 mode;                /* as the free path sees it */
   u32 switched_off;        /* no heartbeat came: everything passes through for good */
-  u64 tsc_base, ring_mask; /* copies, for path_free; ring_mask is ring_bytes - 1 */
-  u64 tid_offset;
+  u64 first_bias; /* to be added to the clock << 8 in the first word of an event: - tsc_base << 8 */
+  u64 tid_offset; /* a copy */
   u64 last_eviction;
   u64 pid;
   u32 seen_growth; /* log2 of sets in use - SEEN_FIRST_SETS_LOG2 */
   u32 seen_count;  /* stacks entered since it grew */
-  u64 unused[STATE_FILTER / 8 - 8];
+  u64 unused[STATE_FILTER / 8 - 7];
   u32 filter[1 << (FILTER_LOG2 - 5)];
   u32 bitmap[1 << (BITMAP_LOG2 - 5)];
   struct slot slots[TRACER_THREADS];
@@ -181,8 +185,7 @@ STATE_OFFSET(struct state, mode, STATE_MODE);
 STATE_OFFSET(struct state, filter, STATE_FILTER);
 STATE_OFFSET(struct state, bitmap, STATE_BITMAP);
 STATE_OFFSET(struct state, slots, STATE_SLOTS);
-STATE_OFFSET(struct state, tsc_base, STATE_TSC_BASE);
-STATE_OFFSET(struct state, ring_mask, STATE_RING_MASK);
+STATE_OFFSET(struct state, first_bias, STATE_FIRST_BIAS);
 STATE_OFFSET(struct state, tid_offset, STATE_TID_OFFSET);
 STATE_OFFSET(struct slot, countdown, SLOT_COUNTDOWN);
 STATE_OFFSET(struct slot, tid, SLOT_TID);
@@ -191,10 +194,11 @@ STATE_OFFSET(struct slot, busy_sp, SLOT_BUSY);
 STATE_OFFSET(struct slot, ring, SLOT_RING);
 STATE_OFFSET(struct slot, head, SLOT_HEAD);
 STATE_OFFSET(struct slot, limit, SLOT_LIMIT);
-STATE_OFFSET(struct slot, credit, SLOT_CREDIT);
+STATE_OFFSET(struct slot, bias, SLOT_BIAS);
 STATE_OFFSET(struct tracer_config, allocator, CONFIG_ALLOCATOR);
 STATE_OFFSET(struct tracer_ring, head, RING_HEAD);
 STATE_OFFSET(struct call, slot, CALL_SLOT);
+STATE_OFFSET(struct call, size, CALL_SIZE);
 STATE_OFFSET(struct call, rdi, CALL_ARGUMENTS);
 STATE_OFFSET(struct call, hook, CALL_HOOK);
 STATE_OFFSET(struct call, target, CALL_TARGET);

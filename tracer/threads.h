@@ -11,8 +11,8 @@
 /* How far a slot may lie from where it belongs. The fast paths look only there; a thread whose slot is
  * elsewhere takes the slow path every time. */
 #define SLOT_PROBES 64
-#define COUNTDOWN_IDLE (1ll << 20) /* the mode is looked at again after so many bytes */
-#define COUNTDOWN_NEVER (1ll << 62)
+#define COUNTDOWN_IDLE (1ull << 20) /* the mode is looked at again after so many bytes */
+#define COUNTDOWN_NEVER (1ull << 62)
 #define EVICTION_TICKS (1ull << 29) /* some 0.2 s */
 
 INLINE u32 slot_home(u64 key) {
@@ -26,12 +26,13 @@ INLINE struct thread* thread_of(struct state* s, const struct slot* slot) {
 /* What the thread allocates until it is looked at again, in this mode. */
 HELPER void prepare_countdown(struct state* s, struct slot* slot, const struct tracer_shared* shared,
                               u32 mode) {
+  struct thread* t = thread_of(s, slot);
   slot->mode = mode;
-  slot->mean = load_relaxed(&shared->mean);
+  t->mean = load_relaxed(&shared->mean);
   if (mode == TRACER_EXACT)
-    slot->countdown = -1;
+    slot->countdown = 0;
   else if (mode == TRACER_SAMPLED)
-    slot->countdown = draw_countdown(&thread_of(s, slot)->random, slot->mean);
+    slot->countdown = (u64)draw_countdown(&t->random, t->mean);
   else
     slot->countdown = COUNTDOWN_IDLE;
 }
@@ -103,11 +104,11 @@ INLINE u32 current_tid(const struct tracer_shared* shared, const struct slot* sl
 static NO_INLINE void begin_thread(struct state* s, const struct tracer_shared* shared, struct slot* slot,
                                    u32 tid) {
   struct thread* t = thread_of(s, slot);
-  store_relaxed(&s->tsc_base, shared->tsc_base);
-  store_relaxed(&s->ring_mask, (u64)shared->ring_bytes - 1);
+  store_relaxed(&s->first_bias, 0 - (shared->tsc_base << 8));
   store_relaxed(&s->tid_offset, shared->tid_offset);
   slot->tid = tid;
-  slot->credit = 0;
+  slot->limit = 0;
+  t->credit_end = 0;
   t->random = (read_clock() ^ slot->key * HASH_FACTOR) | 1;
   slot->mode = TRACER_OFF;
   t->stack_low = t->stack_high = 0;

@@ -372,6 +372,9 @@ INLINE int walk_stack(struct state* s, const struct tracer_shared* shared, struc
     keep = 0;
   }
 
+  t->number = 0;
+  t->frame_count = count; /* as good as any moment for a signal handler to leave for good */
+  signal_fence();
   hash = (u64)end;
   if (count) {
     hash = more[count - 1].hash;
