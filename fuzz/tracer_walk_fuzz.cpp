@@ -58,8 +58,7 @@ struct Walked {
 
 Walked walk(state& s, Memory& memory, slot& thread_slot, const position& at) {
   thread& t = *thread_of(&s, &thread_slot);
-  begin_walk(&s, &memory.shared, &thread_slot, &t, at.sp);
-  walk_stack(&s, &memory.shared, &t, at.pc, at.sp, at.fp);
+  walk_stack(&t, begin_walk(&s, &memory.shared, &thread_slot, &t, at.sp), at.pc, at.sp, at.fp);
   check(t.walked_count > 0 && t.walked_count <= TRACER_MAX_FRAMES && t.frame_count <= t.walked_count);
   Walked walked;
   for (u32 i = 0; i < t.walked_count; ++i) walked.frames.push_back(t.frames[i].pc);

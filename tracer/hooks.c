@@ -201,9 +201,8 @@ INLINE int ready_to_send(const struct here* here) {
 
 INLINE u32 walk_and_number(const struct here* here, const struct call* call) {
   struct thread* t = thread_of(here->state, here->slot);
-  u64 sp = stack_pointer_of(call);
-  begin_walk(here->state, here->shared, here->slot, t, sp);
-  if (walk_stack(here->state, here->shared, t, call->return_address, sp, call->rbp) && t->number)
+  u64 sp = stack_pointer_of(call), room = begin_walk(here->state, here->shared, here->slot, t, sp);
+  if (walk_stack(t, room, call->return_address, sp, call->rbp) && t->number)
     return t->number;
   return stack_number(here->state, here->shared, here->slot, here->mode == TRACER_EXACT);
 }
@@ -418,16 +417,16 @@ HIDDEN void tracer_after_exact(struct call* call, u64 block) {
   }
   stack = walk_and_number(&here, call);
   if (UNLIKELY(head != slot->head)) { /* a new stack was sent: its number is known now */
-    send_alloc(&here, call, TRACER_EVENT_ALLOC, block, call->size);
-  } else {
-    place = (u64*)(head + slot->bias);
-    place[0] = (read_clock() << 8 | TRACER_EVENT_ALLOC) + s->first_bias;
-    place[1] = TRACER_BLOCK(block, allocator_of(call));
-    place[2] = call->size | (u64)stack << 32;
-    head += sizeof(struct tracer_event_alloc);
-    slot->head = head;
-    store_release(&((struct tracer_ring*)slot->ring)->head, head);
+    record_otherwise(call, block);
+    return;
   }
+  place = (u64*)(head + slot->bias);
+  place[0] = (read_clock() << 8 | TRACER_EVENT_ALLOC) + s->first_bias;
+  place[1] = TRACER_BLOCK(block, allocator_of(call));
+  place[2] = call->size | (u64)stack << 32;
+  head += sizeof(struct tracer_event_alloc);
+  slot->head = head;
+  store_release(&((struct tracer_ring*)slot->ring)->head, head);
   leave(slot);
 }
 

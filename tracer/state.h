@@ -95,6 +95,7 @@ struct remembered_rule {
 #define REMEMBERED_RULES 512
 #define WINDOW_BYTES 4096
 
+struct state;
 /* What only the slow paths of a thread need. */
 struct thread {
   /* where the thread's stack may be read: [low, high), found out for this thread */
@@ -116,6 +117,8 @@ struct thread {
   u32 number;  /* of that stack, 0: it has none */
   u32 walks; /* chooses what makes room in the set of stacks */
   u64 window_start, window_bytes;
+  struct state* state;
+  const struct tracer_shared* shared;
   u64 low, high; /* what the walk in progress may read directly: a word may start in [low, high] */
   u32 through_kernel; /* and whether it may read other memory through the kernel */
   struct remembered_rule rules[REMEMBERED_RULES];
