@@ -72,7 +72,8 @@ Walked walk(state& s, Memory& memory, slot& thread_slot, const position& at) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static auto* const s = static_cast<state*>(std::calloc(1, offsetof(state, threads) + 2 * THREAD_BYTES));
   auto memory = std::make_unique<Memory>();
-  // One word more, as below the leaf's part of the stack stands the return address by which its callee returns.
+  // One word more, as below the leaf's part of the stack stands the return address by which its callee
+  // returns.
   auto stack_memory = std::make_unique<u64[]>(1 + kStackWords);
   u64* const stack = stack_memory.get() + 1;
   const u64 stack_start = reinterpret_cast<u64>(stack);

@@ -100,6 +100,15 @@ TEST_F(ExactMode, CallThatFailsSendsNothing) {
   EXPECT_TRUE(call(TRACER_ALIGNED, 0, 64, 5).empty());
 }
 
+TEST_F(ExactMode, ThreadThatAskedForTooMuchIsRecordedAgain) {
+  for (const std::uint64_t size : {~0ull, 1ull << 63, (1ull << 63) + 1}) {
+    EXPECT_TRUE(call(TRACER_MALLOC, 0, size).empty());
+    EXPECT_EQ(only(call(TRACER_MALLOC, 0x1000, 24)).size, 24u) << size;
+    EXPECT_TRUE(call(TRACER_CALLOC, 0, size, 1).empty());
+    EXPECT_EQ(only(call(TRACER_CALLOC, 0x1000, 3, 5)).size, 15u) << size;
+  }
+}
+
 TEST_F(ExactMode, Calloc) {
   EXPECT_EQ(only(call(TRACER_CALLOC, 0x1000, 3, 5)).size, 15u);
   EXPECT_EQ(only(call(TRACER_CALLOC, 0x1000, 0, 5)).size, 0u);

@@ -202,8 +202,7 @@ INLINE int ready_to_send(const struct here* here) {
 INLINE u32 walk_and_number(const struct here* here, const struct call* call) {
   struct thread* t = thread_of(here->state, here->slot);
   u64 sp = stack_pointer_of(call), room = begin_walk(here->state, here->shared, here->slot, t, sp);
-  if (walk_stack(t, room, call->return_address, sp, call->rbp) && t->number)
-    return t->number;
+  if (walk_stack(t, room, call->return_address, sp, call->rbp) && t->number) return t->number;
   return stack_number(here->state, here->shared, here->slot, here->mode == TRACER_EXACT);
 }
 
@@ -399,8 +398,8 @@ static NO_INLINE void record_otherwise(const struct call* call, u64 block) {
 }
 
 /* After an original that was called without tracer_before: hooks.S found the thread's slot in exact mode, and
- * nothing else was looked at. Here is what nearly all calls are: all is as it was for the call before, and the
- * ring has room that is in one piece. */
+ * nothing else was looked at. Here is what nearly all calls are: all is as it was for the call before, and
+ * the ring has room that is in one piece. */
 HIDDEN void tracer_after_exact(struct call* call, u64 block) {
   struct slot* slot = (struct slot*)call->slot;
   struct state* s = (struct state*)tracer_config.state;
@@ -408,7 +407,8 @@ HIDDEN void tracer_after_exact(struct call* call, u64 block) {
   struct here here = {s, shared, slot, TRACER_EXACT};
   u64 head = slot->head, *place;
   u32 stack;
-  if (UNLIKELY(!shared || s->mode != TRACER_EXACT || s->switched_off || load_relaxed(&shared->mode) != TRACER_EXACT) ||
+  if (UNLIKELY(!shared || s->mode != TRACER_EXACT || s->switched_off ||
+               load_relaxed(&shared->mode) != TRACER_EXACT) ||
       UNLIKELY(!block || call->size >= 0xffffffffu) ||
       UNLIKELY(load_relaxed((const u32*)(slot->key + s->tid_offset)) != slot->tid) ||
       UNLIKELY(head + sizeof(struct tracer_event_alloc) > slot->limit)) {

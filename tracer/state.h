@@ -69,15 +69,17 @@ struct slot {
 struct frame {
   u64 pc; /* with WALK_EXACT; stands right below sp, but for a frame that a signal interrupted */
   u64 sp;
-  u64* rbp_saved; /* where the caller's rbp is read from if it is needed, else &rbp */
-  u64 rbp;
 };
 
 /* What else is known of it. */
 struct frame_more {
-  u64 fp;   /* true only where it is needed: see walk.h */
   u64 hash; /* of the frames from the root to this one, and of how the walk ended */
-  u64 step; /* STEP_*: see walk.h; its low half is 1 + the number of the next rare frame from here outwards, 0: none */
+  u64 step; /* STEP_*: see walk.h */
+  /* the rest is true only where rbp matters */
+  u64 fp;
+  u64*
+      rbp_saved; /* with STEP_CHECKED: where the caller's rbp is read from if it is needed there, else &rbp */
+  u64 rbp;       /* what was read */
 };
 
 /* A frame that the walk in progress has found, the leaf first. */
@@ -102,8 +104,8 @@ struct thread {
   u64 stack_low, stack_high;
   u64 random;
   u64 room_end;   /* how far the ring's head may go: the tail that we saw last + ring_bytes */
-  u64 credit_end; /* where in the ring all is looked at again: heartbeat, owner of the ring, orders. Not 0 only
-                     if the ring is this thread's and knows its tid */
+  u64 credit_end; /* where in the ring all is looked at again: heartbeat, owner of the ring, orders. Not 0
+                     only if the ring is this thread's and knows its tid */
   u32 mean;       /* that the countdown was drawn with */
   u32 announced;  /* TRACER_EVENT_THREAD was sent */
   u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
@@ -113,13 +115,14 @@ struct thread {
   u32 frame_count;  /* the same if the next walk may build on them, else 0 */
   u32 table_epoch;
   u32 end;     /* enum walk_end of that walk */
-  u32 checked; /* a frame's rbp_saved is compared, too */
+  u32 checked; /* 1 + the number of its first frame that has STEP_CHECKED, and all others then have it; 0:
+                  none */
   u32 number;  /* of that stack, 0: it has none */
-  u32 walks; /* chooses what makes room in the set of stacks */
+  u32 walks;   /* chooses what makes room in the set of stacks */
   u64 window_start, window_bytes;
   struct state* state;
   const struct tracer_shared* shared;
-  u64 low, high; /* what the walk in progress may read directly: a word may start in [low, high] */
+  u64 low, high;      /* what the walk in progress may read directly: a word may start in [low, high] */
   u32 through_kernel; /* and whether it may read other memory through the kernel */
   struct remembered_rule rules[REMEMBERED_RULES];
   struct frame no_frame; /* is frames[-1], above all others */
@@ -146,10 +149,10 @@ struct thread {
 
 struct state {
   struct tracer_state_head head;
-  u32 mode;                /* as the free path sees it */
-  u32 switched_off;        /* no heartbeat came: everything passes through for good */
-  u64 first_bias; /* to be added to the clock << 8 in the first word of an event: - tsc_base << 8 */
-  u64 tid_offset; /* a copy */
+  u32 mode;         /* as the free path sees it */
+  u32 switched_off; /* no heartbeat came: everything passes through for good */
+  u64 first_bias;   /* to be added to the clock << 8 in the first word of an event: - tsc_base << 8 */
+  u64 tid_offset;   /* a copy */
   u64 last_eviction;
   u64 pid;
   u32 seen_growth; /* log2 of sets in use - SEEN_FIRST_SETS_LOG2 */

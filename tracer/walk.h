@@ -1,12 +1,13 @@
 /* Walking the stack of this thread, from tables, and not more of it than has changed since the walk before.
  *
- * First every frame of the walk before is asked whether its pc still stands where its callee returns by it,
- * the root first: frames up to the first that differs are unchanged. Then the walk goes from the leaf towards
- * the root with the tables until it meets an unchanged frame: same pc, same sp, and same rbp if a frame further
- * out depends on it. What a step gives depends on nothing but these, the tables, and the words of memory that
- * the step reads: the return address, which was compared, and mostly at most one saved rbp, which is compared
- * now where a frame further out needs it. Where that differs, the tables lead there and beyond. This is exact
- * and no guess: the result equals that of a full walk.
+ * A walk goes from the leaf towards the root with the tables until it meets a frame of the walk before: same
+ * pc, same sp, and same rbp if a frame further out depends on it. What a step gives depends on nothing but
+ * these, the tables, and the words of memory that the step reads: the return address and mostly at most one
+ * saved rbp. So from there on it is enough to compare these words with what they were, without following the
+ * one to find the other, and a saved rbp only where it is needed further out. They are compared from the root
+ * inwards, once: where the first differs, the tables lead there, and a frame beyond is met. This is exact and
+ * no guess: the result equals that of a full walk. Nothing is read where no frame was met: the memory that
+ * the walk before was on may be gone.
  *
  * The fuzz target includes this file as it is. */
 #ifndef FATHOM_TRACER_WALK_H
@@ -16,21 +17,24 @@
 #include "tracer/stack_memory.h"
 #include "tracer/state.h"
 
-/* What is known of the step from a frame to its caller: a word. Bits 0-31 are the offset of the CFA, in a
- * remembered rule, or the number of the rule; in a frame the next rare one. Bits 32-47 are where rbp was
- * saved, from the CFA, which is the caller's sp; then flags: */
-#define STEP_FLAG(bit) (1ull << (48 + (bit)))
-#define STEP_USES_RBP STEP_FLAG(0)   /* it needs rbp */
-#define STEP_PASSES_RBP STEP_FLAG(1) /* rbp is the caller's too */
-#define STEP_SAVES_RBP STEP_FLAG(2)  /* the caller's rbp is read from where it was saved */
-#define STEP_RARE STEP_FLAG(3)       /* it reads other words than these two: to be done again */
-#define STEP_NEEDS_RBP STEP_FLAG(4)  /* this step, or a later one through this one, needs rbp */
-#define STEP_CHECKED STEP_FLAG(5)    /* this step, or a later one, gives a caller an rbp that is needed there */
-#define STEP_END_FIXED STEP_FLAG(6)  /* the walk ends here whatever is in memory */
-#define STEP_SIMPLE STEP_FLAG(15)    /* take_simple_step can do it */
-#define STEP_LOW(step) ((u32)(step))
-#define STEP_SAVED(step) ((s64)(s16)((step) >> 32))
-#define MAKE_STEP(flags, saved, low) ((flags) | (u64)(u16)(saved) << 32 | (u32)(low))
+/* What is known of the step from a frame to its caller: a word. Bits 0-15 are these flags, bits 16-31 where
+ * rbp was saved, from the CFA, which is the caller's sp. Bits 32-63: the offset of the CFA in a remembered
+ * rule, in a frame 1 + the number of the next rare one from here outwards, 0: none. */
+#define STEP_USES_RBP 1   /* it needs rbp */
+#define STEP_PASSES_RBP 2 /* rbp is the caller's too */
+#define STEP_SAVES_RBP 4  /* the caller's rbp is read from where it was saved */
+#define STEP_RARE 8       /* it reads other words than these two: to be done again */
+#define STEP_NEEDS_RBP 16 /* this step, or a later one through this one, needs rbp */
+#define STEP_CHECKED 32   /* this step, or a later one, gives a caller an rbp that is needed there */
+#define STEP_END_FIXED 64 /* the walk ends here whatever is in memory */
+#define STEP_HIGH(step) ((step) >> 32)
+#define STEP_CFA(step) ((s64)(step) >> 32)
+#define STEP_SAVED(step) ((s64)(s32)(u32)(step) >> 16)
+#define MAKE_STEP(flags, saved, high) ((flags) | (u64)(u16)(saved) << 16 | (u64)(u32)(high) << 32)
+/* Instead of the offset of the CFA: no simple step leads so far inwards, and the number of the rule stands
+ * where rbp's place does. */
+#define NUMBERED_RULE (-0x7fffffff - 1)
+_Static_assert(UNWIND_MAX_RULES <= 1 << 16, "a step has 16 bits for its number");
 
 /* A thread's walk in progress, seen from the functions that are seldom needed. */
 struct walker {
@@ -57,7 +61,8 @@ INLINE const struct walker* walker_of(const struct step_walk* w) {
 }
 
 static NO_INLINE int read_otherwise(const struct walker* walker, u64 address, u64* value) {
-  if (!walker->thread->through_kernel || !read_foreign_word(walker->thread->state, walker->thread, address, value))
+  if (!walker->thread->through_kernel ||
+      !read_foreign_word(walker->thread->state, walker->thread, address, value))
     return WALK_READ_FAULT;
   return 0;
 }
@@ -129,21 +134,22 @@ rare:
 }
 
 INLINE struct remembered_rule* rule_slot(struct thread* t, u64 pc) {
-  return &t->rules[(pc ^ pc >> 9) & (REMEMBERED_RULES - 1)];
+  return &t->rules[pc & (REMEMBERED_RULES - 1)];
 }
 
-/* The rule as take_simple_step wants it: it reads the return address and at most a saved rbp below it. Else its
- * number. Where no rbp is saved, its place is that of the return address, which can be read as well. */
+/* The rule as take_simple_step wants it: it reads the return address and at most a saved rbp below it. Else
+ * its number. Where no rbp is saved, its place is that of the return address, which can be read as well. */
 INLINE u64 step_to_remember(const struct unwind_rule* rule, u32 number) {
-  u64 flags = STEP_SIMPLE | (rule->cfa == CFA_RBP ? STEP_USES_RBP : 0);
+  u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
   s64 offset = rule->rbp_offset;
-  if (rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) return number;
+  if ((rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) || rule->cfa_offset == NUMBERED_RULE) goto numbered;
   if (rule->rbp == RBP_AT_CFA && rule->cfa == CFA_RSP && rule->cfa_offset + offset < 0)
     return MAKE_STEP(flags | STEP_PASSES_RBP, -8, rule->cfa_offset); /* popped already */
   if (rule->rbp == RBP_SAME) return MAKE_STEP(flags | STEP_PASSES_RBP, -8, rule->cfa_offset);
   if (rule->rbp == RBP_AT_CFA && offset <= -16 && offset == (s16)offset)
     return MAKE_STEP(flags | STEP_SAVES_RBP, offset, rule->cfa_offset);
-  return number;
+numbered:
+  return MAKE_STEP(0, number, NUMBERED_RULE);
 }
 
 /* A step of any kind, and its rule remembered. Returns as step_once does. */
@@ -161,7 +167,8 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
   w.exact = (u32)(at->pc >> 63);
   w.env = (u64)&walker;
   w.mapping_count = walker.mapping_count;
-  if (slot->pc == at->pc && !(slot->step & STEP_SIMPLE)) rule = step_rule(&w, STEP_LOW(slot->step));
+  if (slot->pc == at->pc && STEP_CFA(slot->step) == NUMBERED_RULE)
+    rule = step_rule(&w, (u16)STEP_SAVED(slot->step));
   if (!rule) {
     if (step_find_rule(&w, &rule)) {
       end = step_once(&w);
@@ -185,18 +192,19 @@ stepped:
   return 0;
 }
 
-/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp and the end of
- * the stack: words start in the `room` bytes from `low` on. 0: it is another one.
+/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp and the end
+ * of the stack: words start in the `room` bytes from `low` on. 0: it is another one.
  *
- * The step after this one could only begin when rsp or rbp has come through this one: loads that wait for each
- * other, some 5 ns each. But mostly the caller's sp is what it was in the walk before. So it is taken from there
- * if the true one is the same, a branch that the processor need not wait for, and then waits for nothing. */
-INLINE int take_simple_step(struct thread* t, u64 low, u64 room, const struct frame** guess, struct position* at,
-                            u64* step) {
+ * The step after this one could only begin when rsp or rbp has come through this one: loads that wait for
+ * each other, some 5 ns each. But mostly the caller's sp is what it was in the walk before. So it is taken
+ * from there if the true one is the same, a branch that the processor need not wait for, and then waits for
+ * nothing. */
+INLINE int take_simple_step(struct thread* t, u64 low, u64 room, const struct frame** guess,
+                            struct position* at, u64* step) {
   const struct remembered_rule* slot = rule_slot(t, at->pc);
   u64 rule = slot->step, guessed = (*guess)[-1].sp, cfa, lowest, ra, saved;
-  if (UNLIKELY(slot->pc != at->pc) || UNLIKELY(!(rule & STEP_SIMPLE))) return 0;
-  cfa = (rule & STEP_USES_RBP ? at->fp : at->sp) + (u64)(s64)(s32)STEP_LOW(rule);
+  if (UNLIKELY(slot->pc != at->pc)) return 0;
+  cfa = (rule & STEP_USES_RBP ? at->fp : at->sp) + (u64)STEP_CFA(rule);
   if (LIKELY(cfa == guessed)) {
     __asm__("" : "=r"(cfa) : "0"(guessed)); /* or the compiler sees that they are equal */
     --*guess;
@@ -215,33 +223,57 @@ INLINE int take_simple_step(struct thread* t, u64 low, u64 room, const struct fr
   return 1;
 }
 
-/* Do the frame's pc, and the caller's rbp if that matters, stand where they stood? */
-INLINE int is_unchanged(const struct frame* frame, int with_rbp) {
+/* Does the frame's pc stand where it stood? And, where `more` is given, the rbp that its step gives the
+ * caller? */
+INLINE int is_unchanged(const struct frame* frame, const struct frame_more* more) {
   return *(const volatile u64*)(frame->sp - 8) == frame->pc &&
-         (!with_rbp || *(const volatile u64*)frame->rbp_saved == frame->rbp);
+         (!more || *(const volatile u64*)more->rbp_saved == more->rbp);
 }
 
-/* The frame inside of the last of the frames [from, to), the root first, that are on the stack whose leaf is at
- * `low` and unchanged. Most of a walk is here: four at a time. */
-INLINE struct frame* skip_unchanged(struct frame* from, const struct frame* to, u64 low, int with_rbp) {
-  for (; to - from >= 4 && from[3].sp >= low; from += 4) {
-    if (!is_unchanged(&from[0], with_rbp)) return &from[0];
-    if (!is_unchanged(&from[1], with_rbp)) return &from[1];
-    if (!is_unchanged(&from[2], with_rbp)) return &from[2];
-    if (!is_unchanged(&from[3], with_rbp)) return &from[3];
+/* Do four? Else the first that does not is returned from the function around. */
+#define RETURN_FIRST_CHANGED(from, more)                                       \
+  do {                                                                         \
+    if (!is_unchanged(&(from)[0], (more))) return &(from)[0];                  \
+    if (!is_unchanged(&(from)[1], (more) ? (more) + 1 : 0)) return &(from)[1]; \
+    if (!is_unchanged(&(from)[2], (more) ? (more) + 2 : 0)) return &(from)[2]; \
+    if (!is_unchanged(&(from)[3], (more) ? (more) + 3 : 0)) return &(from)[3]; \
+  } while (0)
+
+/* The first of the frames [from, to), the root first, that has changed, or `to`. Most of a deep walk is here:
+ * four at a time, some of the first four twice, so that the processor guesses wrong where it ends only if
+ * that number changes. */
+INLINE struct frame* skip_unchanged(struct frame* from, struct frame* to, const struct frame_more* more) {
+  if (LIKELY(to - from >= 4)) {
+    const u64 twice = (u64)(to - from - 1) % 4 + 1;
+    RETURN_FIRST_CHANGED(from, more);
+    from += twice;
+    if (more) more += twice;
+    for (; from < to; from += 4) {
+      RETURN_FIRST_CHANGED(from, more);
+      if (more) more += 4;
+    }
+    return to;
   }
-  while (from < to && from->sp >= low && is_unchanged(from, with_rbp)) from++;
+  for (; from < to && is_unchanged(from, more); from++)
+    if (more) more++;
   return from;
 }
 
-/* Do the rare ones of the unchanged frames from number `at` on still lead to their callers, and to the same end?
- * -1: they do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame needs it,
- * and in each further one that does; in the others it is not known and not asked for. */
+/* The same from the root on where from number `checked` - 1 on rbp is to be looked at. */
+static NO_INLINE struct frame* skip_unchanged_with_rbp(struct thread* t, struct frame* to) {
+  struct frame* from = &t->frames[t->checked - 1];
+  struct frame* unchanged = skip_unchanged(t->frames, from < to ? from : to, 0);
+  return unchanged == from ? skip_unchanged(from, to, &t->more[t->checked - 1]) : unchanged;
+}
+
+/* Do the rare ones of the unchanged frames from number `at` on still lead to their callers, and to the same
+ * end? -1: they do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame
+ * needs it, and in each further one that does; in the others it is not known and not asked for. */
 static NO_INLINE int check_rare_frames(struct thread* t, int at) {
   const struct frame* frames = t->frames;
   const struct frame_more* more = t->more;
-  for (u32 next = STEP_LOW(more[at].step); next; next = STEP_LOW(more[next - 2].step)) {
-    const u32 i = next - 1;
+  for (u64 next = STEP_HIGH(more[at].step); next; next = STEP_HIGH(more[next - 2].step)) {
+    const u64 i = next - 1;
     struct position position = {frames[i].pc, frames[i].sp, more[i].fp};
     u64 step;
     int end = take_step(t, &position, &step);
@@ -266,7 +298,7 @@ static NO_INLINE void forget_rules(struct state* s, const struct tracer_shared* 
 
 /* The thread is on a stack that is not known yet. */
 static NO_INLINE u64 begin_walk_elsewhere(struct state* s, const struct tracer_shared* shared,
-                                           const struct slot* slot, struct thread* t, u64 sp) {
+                                          const struct slot* slot, struct thread* t, u64 sp) {
   t->through_kernel = 0;
   if (find_own_stack(s, shared, slot, sp)) {
     t->high = t->stack_high - 8;
@@ -282,18 +314,18 @@ static NO_INLINE u64 begin_walk_elsewhere(struct state* s, const struct tracer_s
 
 /* Gets the thread ready for a walk from `sp` on; the room of simple steps. */
 INLINE u64 begin_walk(struct state* s, const struct tracer_shared* shared, const struct slot* slot,
-                       struct thread* t, u64 sp) {
+                      struct thread* t, u64 sp) {
   u32 epoch = load_acquire(&shared->table_epoch);
   if (UNLIKELY(t->table_epoch != epoch)) forget_rules(s, shared, t, epoch);
   t->low = sp;
   t->high = t->stack_high - 8;
   t->through_kernel = 0;
-  if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high))
-    return begin_walk_elsewhere(s, shared, slot, t, sp);
+  if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high)) return begin_walk_elsewhere(s, shared, slot, t, sp);
   return t->stack_high - 7 - sp;
 }
 
-/* The room of simple steps from `sp` on: none are possible from where a signal frame, say, may have led to. */
+/* The room of simple steps from `sp` on: none are possible from where a signal frame, say, may have led to.
+ */
 INLINE u64 simple_room(const struct thread* t, u64 sp) {
   return sp >= t->low && sp <= t->high ? t->high + 1 - t->low : 0;
 }
@@ -334,29 +366,33 @@ INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
   struct position at = {pc, sp, fp};
   const u64 low = t->low;
   u64 hash, inherited = 0, rare = 0;
-  /* the outermost that may be met; frames[-1] lies above all */
-  struct frame* top = UNLIKELY(t->checked) ? skip_unchanged(frames, frames + t->frame_count, low, 1)
-                                           : skip_unchanged(frames, frames + t->frame_count, low, 0);
-  const struct frame* guess = frames + t->frame_count;
-  int end = 0, odd = 0;
+  /* the innermost that may be met; frames[-1] lies above all */
+  struct frame* top = frames + t->frame_count - 1;
+  const struct frame* guess;
+  int end = 0, odd = 0, compared = 0;
   u32 count;
 
-  top--;
-  if (guess[-1].sp == sp)
-    guess--;
-  else
-    guess = frames;
+  while (top->sp < sp) top--;
+  guess = top->sp == sp ? top : frames;
   for (;;) {
     if (top->sp <= at.sp) {
       while (top->sp < at.sp) top--;
-      if (LIKELY(top->sp == at.sp && top->pc == at.pc)) {
-        const u64 step = more[top - frames].step;
-        if (!(step & STEP_NEEDS_RBP) || more[top - frames].fp == at.fp) {
+      if (top->sp == at.sp && top->pc == at.pc) {
+        u64 step;
+        if (!compared) { /* the frames beyond are on this stack, so it can be read where they are */
+          top = (UNLIKELY(t->checked) ? skip_unchanged_with_rbp(t, top + 1)
+                                      : skip_unchanged(frames, top + 1, 0)) -
+                1;
+          compared = 1;
+        }
+        step = more[top - frames].step;
+        if (top->sp == at.sp && (!(step & STEP_NEEDS_RBP) || more[top - frames].fp == at.fp)) {
           int differs;
-          if (LIKELY(!STEP_LOW(step))) break;
+          if (LIKELY(!STEP_HIGH(step))) break;
           differs = check_rare_frames(t, (int)(top - frames));
           if (differs < 0) break;
-          top = frames + differs - 1; /* only what lies beyond may be met; up to there by the tables, for the true rbp */
+          /* only what lies beyond may be met; up to there by the tables, for the true rbp */
+          top = frames + differs - 1;
         }
       }
     }
@@ -402,26 +438,27 @@ INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
   if (count) {
     hash = more[count - 1].hash;
     inherited = more[count - 1].step & (STEP_NEEDS_RBP | STEP_CHECKED);
-    rare = STEP_LOW(more[count - 1].step);
+    rare = STEP_HIGH(more[count - 1].step) << 32;
   }
   more += count;
   for (struct frame* frame = &frames[count]; fresh != t->fresh; frame++, more++) {
     u64 step;
     fresh--;
-    step = fresh->step >> 32 << 32;
+    step = (u32)fresh->step;
     hash = hash_frame(hash, fresh->pc);
     frame->pc = fresh->pc;
     frame->sp = fresh->sp;
-    frame->rbp_saved = &frame->rbp;
     more->hash = hash;
     if (UNLIKELY(inherited | (step & (STEP_USES_RBP | STEP_RARE)))) {
       u64 needs = inherited & STEP_NEEDS_RBP;
+      more->rbp_saved = &more->rbp;
       if (needs && (step & STEP_SAVES_RBP)) {
-        frame->rbp_saved = (u64*)(frame[-1].sp + (u64)STEP_SAVED(step));
-        frame->rbp = more[-1].fp;
+        more->rbp_saved = (u64*)(frame[-1].sp + (u64)STEP_SAVED(step));
+        more->rbp = more[-1].fp;
+        if (!(inherited & STEP_CHECKED)) t->checked = (u32)(frame - frames) + 1;
         inherited |= STEP_CHECKED;
       }
-      if (step & STEP_RARE) rare = (u64)(frame - frames) + 1;
+      if (step & STEP_RARE) rare = ((u64)(frame - frames) + 1) << 32;
       needs = (step & STEP_USES_RBP) || ((step & STEP_PASSES_RBP) && needs) ? STEP_NEEDS_RBP : 0;
       inherited = (inherited & STEP_CHECKED) | needs;
       step |= inherited;
@@ -432,7 +469,7 @@ INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
   }
   t->walked_count = count;
   t->frame_count = LIKELY(!odd) ? count : odd & NOT_KEPT ? 0 : count_lasting(frames, count);
-  t->checked = (inherited & STEP_CHECKED) != 0;
+  if (!(inherited & STEP_CHECKED)) t->checked = 0;
   t->end = (u32)end;
   return 0;
 }
