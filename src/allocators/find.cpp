@@ -89,7 +89,7 @@ class Finder {
   }
   void keep(Allocator allocator) {
     leave_out_forwarding(file_, allocator.functions);
-    find_wrappers(file_, allocator.functions);
+    find_wrappers(file_, allocator);
     if (allocator.functions.empty()) return;
     std::sort(allocator.functions.begin(), allocator.functions.end(),
               [](const Function& a, const Function& b) { return a.address < b.address; });

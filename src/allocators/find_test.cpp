@@ -359,6 +359,26 @@ TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocBesideItIsStillFound) {
   EXPECT_THAT(found.notes, ElementsAre(HasSubstr("holds a mimalloc")));
 }
 
+TEST(FindAllocators, FunctionsOfOthersThatEndInOneAnotherSayIn) {
+  FATHOM_NEEDS(testing::musl(), "musl");
+  const Allocator musl = only_one(*testing::musl());
+  EXPECT_THAT(named(musl, "calloc")->ends_in, ElementsAre(named(musl, "malloc")->address));
+  EXPECT_THAT(named(musl, "posix_memalign")->ends_in, ElementsAre(named(musl, "aligned_alloc")->address));
+  EXPECT_THAT(named(musl, "malloc")->ends_in, IsEmpty());
+  EXPECT_THAT(named(musl, "aligned_alloc")->ends_in, IsEmpty()) << "the block of its malloc is a larger one";
+  FATHOM_NEEDS(testing::libjemalloc(), "libjemalloc");
+  const Allocator jemalloc = only_one(*testing::libjemalloc());
+  EXPECT_THAT(named(jemalloc, "_ZnwmSt11align_val_t")->ends_in,
+              ElementsAre(named(jemalloc, "aligned_alloc")->address));
+  EXPECT_THAT(named(jemalloc, "_Znwm")->ends_in, IsEmpty());
+  EXPECT_THAT(named(jemalloc, "malloc")->ends_in, IsEmpty());
+  FATHOM_NEEDS(testing::glibc(), "glibc");
+  const Allocator glibc = only_one(*testing::glibc());
+  EXPECT_THAT(named(glibc, "reallocarray")->ends_in, ElementsAre(named(glibc, "realloc")->address));
+  for (const char* name : {"malloc", "calloc", "realloc", "posix_memalign", "aligned_alloc"})
+    EXPECT_THAT(named(glibc, name)->ends_in, IsEmpty()) << name;
+}
+
 TEST(FindAllocators, WhoEndsWholeHeapsIsNoted) {
   HandMade file;
   const Found found = file.find({{"main", 0x1000}, {"mi_heap_destroy", 0}}, "/opt/server");

@@ -45,13 +45,16 @@ class Ways {
     return ways;
   }
   std::vector<ElfAddress> jumps_of(const Function& function) const { return of_kind(function, false); }
-  std::vector<ElfAddress> calls_of(const Function& function) const { return of_kind(function, true); }
+  std::vector<ElfAddress> calls_of(const Function& function, std::uint64_t longest = kLongest) const {
+    return of_kind(function, true, longest);
+  }
 
  private:
-  std::vector<ElfAddress> of_kind(const Function& function, bool calls) const {
+  std::vector<ElfAddress> of_kind(const Function& function, bool calls,
+                                  std::uint64_t longest = kLongest) const {
     std::vector<ElfAddress> ways;
     const auto code = file_.bytes_at(function.address, function.size);
-    if (!code || code->size() > kLongest) return ways;
+    if (!code || code->size() > longest) return ways;
     for (std::size_t i = 0; i + 5 <= code->size(); ++i) {
       if ((*code)[i] == (calls ? kCall : kJump))
         ways.push_back(behind_table(target_of(*code, i + 1, function.address)));
@@ -110,7 +113,9 @@ bool hands_on(const elf::ElfFile& file, const Function& function) {
   return !Ways(file, {}).out_of(function).empty();
 }
 
-void find_wrappers(const elf::ElfFile& file, std::vector<Function>& functions) {
+void find_wrappers(const elf::ElfFile& file, Allocator& allocator) {
+  std::vector<Function>& functions = allocator.functions;
+  const bool musl = allocator.label.starts_with("musl");
   const Ways ways(file, functions, false);
   const auto is_listed = [&](ElfAddress address, ElfAddress self) {
     return address != self && std::any_of(functions.begin(), functions.end(), [&](const Function& other) {
@@ -118,7 +123,8 @@ void find_wrappers(const elf::ElfFile& file, std::vector<Function>& functions) {
            });
   };
   for (Function& function : functions) {
-    if (frees(function) || function.shape == TRACER_XALLOCX) continue;
+    // pvalloc hands on another size than it was asked for.
+    if (frees(function) || function.shape == TRACER_XALLOCX || function.name.ends_with("pvalloc")) continue;
     const auto code = file.bytes_at(function.address, function.size);
     if (!code) continue;
     const auto has = [&](std::byte byte) {
@@ -126,14 +132,17 @@ void find_wrappers(const elf::ElfFile& file, std::vector<Function>& functions) {
     };
     const bool array = function.shape == TRACER_REALLOCARRAY || function.shape == TRACER_REALLOCARRAY_IN;
     // The heap of the thread may be looked up for the other function, as long as nothing is returned from
-    // here. One that multiplies looks for errno.
-    if (!array && has(kThreadLocal) && has(kReturn)) continue;
+    // here. One that multiplies looks for errno; musl's calloc is its malloc and a memset.
+    const bool clears = musl && function.shape == TRACER_CALLOC;
+    if (!array && !clears && has(kThreadLocal) && has(kReturn)) continue;
     std::vector<ElfAddress> targets = ways.jumps_of(function);
     // What is called gives a block that could be changed before it is returned: aligned within a larger one.
     // What these return is the other's block.
-    const bool as_it_is = array || function.shape == TRACER_POSIX || tracer_throws(function.shape);
+    const bool as_it_is = array || clears || function.shape == TRACER_POSIX ||
+                          tracer_throws(function.shape) || function.name.starts_with("_Zn");
     if (as_it_is)
-      for (const ElfAddress called : ways.calls_of(function)) targets.push_back(called);
+      for (const ElfAddress called : ways.calls_of(function, clears ? 4 * kLongest : kLongest))
+        targets.push_back(called);
     for (const ElfAddress target : targets)
       if (is_listed(target, function.address)) function.ends_in.push_back(target);
   }

@@ -22,6 +22,6 @@ void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& funct
 
 // Fills Function::ends_in: for functions that allocate and are little more than a jump or call to others of
 // them, whose block they return as it is. In doubt empty, as above.
-void find_wrappers(const elf::ElfFile& file, std::vector<Function>& functions);
+void find_wrappers(const elf::ElfFile& file, Allocator& allocator);
 
 }  // namespace fathom::allocators
