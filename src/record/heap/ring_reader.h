@@ -17,6 +17,7 @@
 #include <cstring>
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -57,22 +58,27 @@ class RingReader {
     TracerEvent event;
     while (!order_.empty()) {
       const std::uint32_t index = order_.front().ring;
-      std::pop_heap(order_.begin(), order_.end(), later);
-      order_.pop_back();
       // All of this ring that comes before the first record of the next one.
-      const Head limit = order_.empty() ? Head{cut, UINT32_MAX} : order_.front();
+      const Head limit = next_head(cut);
       Ring& ring = rings_[index];
+      bool goes_on = false;
       while (ready(ring)) {
         const Head head{ring.ticks, index};
         if (later(head, limit)) {
-          if (ring.ticks <= cut) put_back(head);
+          order_.front() = head;
+          goes_on = ring.ticks <= cut;
           break;
         }
-        if (!decode(ring, event)) break;
+        if (!decode_common(ring, event) && !decode(ring, event)) break;
         event.ring = index;
         ++round.events;
         take(static_cast<const TracerEvent&>(event));
       }
+      if (!goes_on) {
+        order_.front() = order_.back();
+        order_.pop_back();
+      }
+      sink_front();
     }
     return round;
   }
@@ -113,9 +119,22 @@ class RingReader {
 
   RingReader() = default;
   bool begin(std::uint64_t cut);
-  void put_back(const Head& head) {
-    order_.push_back(head);
-    std::push_heap(order_.begin(), order_.end(), later);
+  // Where the ring in front of the heap has to stop.
+  Head next_head(std::uint64_t cut) const {
+    if (order_.size() < 2) return {cut, UINT32_MAX};
+    return order_.size() > 2 && later(order_[1], order_[2]) ? order_[2] : order_[1];
+  }
+  // The front of the heap goes where it belongs. Threads take turns every few events, so this is done nearly
+  // as often as anything: taking it out and putting it back would be twice the work.
+  void sink_front() {
+    for (std::size_t at = 0;;) {
+      std::size_t first = 2 * at + 1;
+      if (first >= order_.size()) return;
+      if (first + 1 < order_.size() && later(order_[first], order_[first + 1])) ++first;
+      if (!later(order_[at], order_[first])) return;
+      std::swap(order_[at], order_[first]);
+      at = first;
+    }
   }
   // The next record's first word and ticks are there; false: no more in this round.
   bool ready(Ring& ring) {
@@ -125,6 +144,31 @@ class RingReader {
     std::memcpy(&ring.first, ring.copy.data() + ring.at, sizeof(ring.first));
     ring.ticks = std::max(ring.ticks, TRACER_TICKS(ring.first));
     ring.peeked = true;
+    return true;
+  }
+  // Nearly all records are these two, and whole. False: nothing is taken, decode() looks at it.
+  bool decode_common(Ring& ring, TracerEvent& event) {
+    const std::uint32_t kind = TRACER_KIND(ring.first);
+    const std::byte* from = ring.copy.data() + ring.at;
+    const std::size_t there = ring.end - ring.at;
+    if (kind == TRACER_EVENT_FREE && there >= sizeof(tracer_event_free)) {
+      std::memcpy(&event.block, from + offsetof(tracer_event_free, block), sizeof(event.block));
+      ring.at += sizeof(tracer_event_free);
+    } else if (kind == TRACER_EVENT_ALLOC && there >= sizeof(tracer_event_alloc)) {
+      std::uint32_t size = 0;
+      std::memcpy(&size, from + offsetof(tracer_event_alloc, size), sizeof(size));
+      if (size == UINT32_MAX) return false;
+      event.size = size;
+      std::memcpy(&event.block, from + offsetof(tracer_event_alloc, block), sizeof(event.block));
+      std::memcpy(&event.stack, from + offsetof(tracer_event_alloc, stack), sizeof(event.stack));
+      ring.at += sizeof(tracer_event_alloc);
+    } else {
+      return false;
+    }
+    event.kind = static_cast<std::uint8_t>(kind);
+    event.ticks = ring.ticks;
+    event.tid = ring.tid;
+    ring.peeked = false;
     return true;
   }
   bool decode(Ring& ring, TracerEvent& event);
