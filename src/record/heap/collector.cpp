@@ -92,13 +92,45 @@ void Collector::take(const TracerEvent& event, Round& round) {
   pending.kind = event.kind;
   pending.site = 0;
   pending.freed = {};
-  live_.prefetch(event.block);
+  pending.partner = kNobody;
+  find_partner(pending, pending_.size() - 1);
+  if (pending.partner == kNobody) live_.prefetch(event.block);
   if (event.kind == TRACER_EVENT_REALLOC) live_.prefetch(event.old_block);
   if (!is_free(event.kind)) {
     pending.site = site_of(event);
     sites_.prefetch(pending.site, Histogram::kSize);
   }
   if (pending_.size() == kPending) apply_pending();
+}
+
+// Most blocks of most programs are freed by the thread that allocated them before it does anything else with
+// the heap. If nobody else touched the address in between, then all that such a block changes is sums.
+void Collector::find_partner(Pending& event, std::size_t at) {
+  std::uint64_t& last = ring_states_[event.ring].last_allocation;
+  if (event.kind == TRACER_EVENT_ALLOC) {
+    last = applied_ + at;
+    return;
+  }
+  if (last < applied_) return;
+  const std::size_t begun = last - applied_;
+  Pending& allocated = pending_[begun];
+  const std::uint64_t address = TRACER_BLOCK_ADDRESS(event.block);
+  // The size that an operator delete knows comes before the free itself.
+  if (event.kind == TRACER_EVENT_FREE_SIZED && TRACER_BLOCK_ALLOCATOR(event.block) == TRACER_NO_ALLOCATOR &&
+      TRACER_BLOCK_ADDRESS(allocated.block) == address)
+    return;
+  last = 0;
+  if (!is_free(event.kind) || event.block != allocated.block || event.tid != allocated.tid || address == 0 ||
+      at - begun > kMostBetween)
+    return;
+  for (std::size_t i = begun + 1; i < at; ++i) {
+    const Pending& between = pending_[i];
+    const bool claims = between.ring == event.ring;  // nothing else of this ring stands there
+    if (TRACER_BLOCK_ADDRESS(between.block) == address && !claims) return;
+    if (between.kind == TRACER_EVENT_REALLOC && TRACER_BLOCK_ADDRESS(between.old_block) == address) return;
+  }
+  allocated.partner = static_cast<std::uint8_t>(at);
+  event.partner = static_cast<std::uint8_t>(begun);
 }
 
 void Collector::take_stack(const TracerEvent& event, Round& round) {
@@ -135,6 +167,10 @@ void Collector::apply_pending() {
   const auto slot = [](std::uint64_t block) { return (block >> 4) % kPending; };
   for (Pending& event : pending_) {
     const bool frees = is_free(event.kind);
+    if (event.partner != kNobody) {
+      if (!frees) sites_.prefetch(event.site, Histogram::kLifetime);
+      continue;
+    }
     if (!frees) recent[slot(event.block)] = &event;
     if (!frees && event.kind != TRACER_EVENT_REALLOC) continue;
     const std::uint64_t block = frees ? event.block : event.old_block;
@@ -145,11 +181,49 @@ void Collector::apply_pending() {
   }
   for (const Pending& event : pending_) {
     if (!is_free(event.kind)) sites_.prefetch(event.site, Histogram::kSize, event.size);
+    if (event.partner != kNobody) continue;
     if (event.freed.site != LiveSet::kNoSite && event.ticks > event.freed.ticks)
       sites_.prefetch(event.freed.site, Histogram::kLifetime, lifetime_ns(event.ticks - event.freed.ticks));
   }
-  for (const Pending& event : pending_) apply(event);
+  for (Pending& event : pending_) {
+    if (event.partner == kNobody) {
+      apply(event);
+    } else if (is_free(event.kind)) {
+      free_short(event);
+    } else if (!allocate_short(event)) {
+      pending_[event.partner].partner = kNobody;
+      apply(event);
+    }
+  }
+  applied_ += pending_.size();
   pending_.clear();
+}
+
+// Of a block whose free is pending too. False: nothing was done, it is to be followed like any other.
+bool Collector::allocate_short(const Pending& event) {
+  // A free of the block that was there before was not seen; or there may be no room for this one.
+  if (log_ || live_.size() + kPending >= options_.max_live_blocks) return false;
+  if (live_.glimpse(event.block).site != LiveSet::kNoSite) return false;
+  ++counters_.allocations;
+  checks_.other_event(event.ring);
+  sites_.allocate(event.site, exact_weight(event.size), event.size, event.ticks);
+  return true;
+}
+
+void Collector::free_short(const Pending& event) {
+  const Pending& allocated = pending_[event.partner];
+  ++counters_.frees;
+  RingState& state = state_of(event.ring, event.tid);
+  state.last_block = 0;
+  const Weight weight = exact_weight(allocated.size);
+  checks_.freed({event.ring, event.block, event.kind == TRACER_EVENT_FREE_SIZED, event.size}, allocated.site,
+                allocated.size, weight.sum);
+  Sites::Freed freed;
+  freed.lifetime_ticks = event.ticks - allocated.ticks;
+  freed.lifetime_ns = lifetime_ns(freed.lifetime_ticks);
+  freed.temporary = true;
+  freed.in_slice = allocated.ticks >= slice_start_ticks_;
+  sites_.free(allocated.site, weight, freed);
 }
 
 void Collector::apply(const Pending& event) {
@@ -169,7 +243,7 @@ void Collector::apply(const Pending& event) {
 
 Collector::RingState& Collector::state_of(std::uint32_t ring, std::uint32_t tid) {
   RingState& state = ring_states_[ring];
-  if (state.tid != tid) state = {tid, 0};
+  if (state.tid != tid) state = {tid, 0, state.last_allocation};
   return state;
 }
 

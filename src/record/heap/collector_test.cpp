@@ -486,6 +486,82 @@ TEST(Collector, CountsWhatASimpleModelCountsInAnyOrderOfRings) {
   }
 }
 
+// A collector that tells the life of every block follows each of them; one that does not adds up short-lived
+// blocks without. Both are told the same: pairs of each kind, threads that free each other's blocks, frees
+// that nobody sees, blocks freed twice, by another allocator and with the wrong size.
+TEST(Collector, ShortLivedBlocksCountAsIfTheyWereFollowed) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    std::mt19937_64 random(seed);
+    CollectorOptions each;
+    each.each_block = true;
+    Recording followed(each), summed;
+    const auto both = [&](const auto& act) {
+      act(followed.tracer);
+      act(summed.tracer);
+    };
+    std::uint64_t ticks = 3 * kMs;
+    const std::uint64_t addresses = 2 + seed % 7;
+    for (int i = 0; i < 600; ++i) {
+      ticks += random() % (seed % 2 == 0 ? 100 : 100'000);
+      const auto ring = static_cast<std::uint32_t>(random() % 2);
+      const std::uint64_t block = TRACER_BLOCK(0x1000 * (1 + random() % addresses), random() % 16 / 15);
+      const std::uint64_t size = random() % 64;
+      const auto stack = static_cast<std::uint32_t>(random() % 3);
+      const std::uint64_t what = random() % 16;
+      if (what < 8) {
+        both([&](FakeTracer& tracer) { tracer.alloc(ring, ticks, block, size, stack); });
+        if (what < 6) {
+          ticks += random() % 2'000;
+          const auto claimed = TRACER_BLOCK(TRACER_BLOCK_ADDRESS(block), TRACER_NO_ALLOCATOR);
+          if (what == 0)
+            both([&](FakeTracer& tracer) { tracer.free_sized(ring, ticks, claimed, size + i % 3 / 2); });
+          if (what == 1)
+            both([&](FakeTracer& tracer) { tracer.free_sized(ring, ticks, block, size + i % 2); });
+          else
+            both([&](FakeTracer& tracer) { tracer.free(ring, ticks, block); });
+        }
+      } else if (what < 14) {
+        both([&](FakeTracer& tracer) { tracer.free(ring, ticks, block); });
+      } else if (what == 14) {
+        const std::uint64_t moved = 0x1000 * (1 + random() % addresses);
+        both([&](FakeTracer& tracer) {
+          tracer.realloc(ring, ticks, block, ticks - 1, moved, static_cast<std::uint32_t>(size), stack);
+        });
+      }
+      if (random() % 50 == 0) {
+        followed.drain(ticks);
+        summed.drain(ticks);
+      }
+    }
+    followed.drain(ticks + kMs);
+    summed.drain(ticks + kMs);
+    EXPECT_EQ(summed.collector.counters(), followed.collector.counters()) << seed;
+    const Slice expected = followed.slice(), slice = summed.slice();
+    EXPECT_EQ(slice.live, expected.live) << seed;
+    EXPECT_EQ(slice.peak_bytes, expected.peak_bytes) << seed;
+    EXPECT_EQ(slice.peak_ns, expected.peak_ns) << seed;
+    ASSERT_EQ(slice.rows.size(), expected.rows.size()) << seed;
+    for (std::size_t i = 0; i < slice.rows.size(); ++i) {
+      EXPECT_EQ(slice.rows[i].sums.allocated, expected.rows[i].sums.allocated) << seed;
+      EXPECT_EQ(slice.rows[i].sums.freed, expected.rows[i].sums.freed) << seed;
+      EXPECT_EQ(slice.rows[i].sums.temporary, expected.rows[i].sums.temporary) << seed;
+      EXPECT_EQ(slice.rows[i].sums.brief, expected.rows[i].sums.brief) << seed;
+    }
+    const Summary all = followed.collector.summary(), summary = summed.collector.summary();
+    EXPECT_EQ(summary.peak, all.peak) << seed;
+    ASSERT_EQ(summary.sites.size(), all.sites.size()) << seed;
+    for (std::size_t i = 0; i < summary.sites.size(); ++i) {
+      EXPECT_EQ(summary.sites[i].peak, all.sites[i].peak) << seed;
+      EXPECT_EQ(summary.sites[i].longest_ns, all.sites[i].longest_ns) << seed;
+      EXPECT_EQ(summary.sites[i].misuse.wrong_size, all.sites[i].misuse.wrong_size) << seed;
+      EXPECT_EQ(summary.sites[i].misuse.foreign, all.sites[i].misuse.foreign) << seed;
+      ASSERT_EQ(summary.sites[i].lifetimes_ns.size(), all.sites[i].lifetimes_ns.size()) << seed;
+      for (std::size_t j = 0; j < all.sites[i].lifetimes_ns.size(); ++j)
+        EXPECT_EQ(summary.sites[i].lifetimes_ns[j].sum, all.sites[i].lifetimes_ns[j].sum) << seed;
+    }
+  }
+}
+
 TEST(Collector, EstimatesOfSamplesAreUnbiasedAndTheirIntervalHoldsTheTruth) {
   // 100 runs of the same program, each sampled as the tracer does it: by a countdown of bytes that is drawn
   // from the exponential distribution.
