@@ -152,11 +152,19 @@ std::uint32_t Collector::site_of(const TracerEvent& event) {
   if (known->end != WALK_ROOT) ++counters_.incomplete;
   const bool same_thread = known->tid == event.tid || !options_.by_thread;
   if (known->site == 0 || known->allocator != allocator || !same_thread) {
-    known->site = sites_.site({known->stack, event.tid, allocator});
+    known->site = site_of(SiteKey{known->stack, options_.by_thread ? event.tid : 0, allocator});
     known->tid = event.tid;
     known->allocator = static_cast<std::uint8_t>(allocator);
   }
   return known->site;
+}
+
+std::uint32_t Collector::site_of(const SiteKey& key) {
+  const std::uint64_t hash =
+      ((std::uint64_t{key.stack} << 32 | key.tid) + key.allocator) * 0x9e3779b97f4a7c15ull;
+  SiteFound& found = sites_found_[hash >> (64 - kSitesFoundLog2)];
+  if (!found.known || found.key != key) found = {key, sites_.site(key), true};
+  return found.site;
 }
 
 // In steps, each of which asks for what the next one needs, so that many events wait for memory at once: the
@@ -488,7 +496,8 @@ Counters Collector::counters() const {
 
 std::uint64_t Collector::memory_bytes() const {
   return sizeof(*this) + live_.memory_bytes() + sites_.memory_bytes() + stacks_.memory_bytes() +
-         rings_.memory_bytes() + (log_ ? log_->memory_bytes() : 0);
+         rings_.memory_bytes() + sites_found_.capacity() * sizeof(SiteFound) +
+         (log_ ? log_->memory_bytes() : 0);
 }
 
 }  // namespace fathom::record::heap

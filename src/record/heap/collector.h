@@ -198,6 +198,7 @@ class Collector {
   void take(const TracerEvent& event, Round& round);
   void take_stack(const TracerEvent& event, Round& round);
   std::uint32_t site_of(const TracerEvent& event);
+  std::uint32_t site_of(const SiteKey& key);
   void find_partner(Pending& event, std::size_t at);
   void apply_pending();
   bool allocate_short(const Pending& event);
@@ -230,6 +231,14 @@ class Collector {
   TickClock clock_;  // of ticks since tsc_base
   StackTable stacks_;
   Sites sites_;
+  // Sites that were looked up last: threads that share stacks, and so their numbers, take turns. 80 KiB.
+  struct SiteFound {
+    SiteKey key;
+    std::uint32_t site = 0;
+    bool known = false;
+  };
+  static constexpr unsigned kSitesFoundLog2 = 12;
+  std::vector<SiteFound> sites_found_ = std::vector<SiteFound>(std::size_t{1} << kSitesFoundLog2);
   LiveSet live_;
   std::optional<BlockLog> log_;  // each_block
   FreeChecks checks_;
