@@ -8,6 +8,7 @@
 #include <csetjmp>
 #include <csignal>
 #include <cstdlib>
+#include <vector>
 
 #include "tracer/testing_target.h"
 
@@ -439,6 +440,37 @@ TEST_F(ExactMode, SameStackIsSentOnce) {
     }
   }
   EXPECT_EQ(stacks, 1);
+}
+
+// A tree of calls, with a call of the hook at each leaf: so many stacks.
+[[gnu::noinline]] void allocate_in_tree(Function* hook, int height) {
+  if (height == 0) {
+    hook(8, 0, 0, 0, 0, 0);
+  } else {
+    allocate_in_tree(hook, height - 1);
+    asm volatile("" : : : "memory");
+    allocate_in_tree(hook, height - 1);
+  }
+  asm volatile("" : : : "memory");
+}
+
+TEST(ExactStacks, KeepTheirNumbersWhenMoreOfThemHaveRoom) {
+  constexpr int kHeight = 13, kStacks = 1 << kHeight;
+  Target target({.ring_bytes = 1 << 22});
+  Function* hook = target.hook(TRACER_MALLOC, &answer);
+  g_result = 0x1000;
+  int stacks = 0, calls = 0;
+  const volatile int rounds = 3;  // not known, so that all are called from one place
+  for (int round = 0; round < rounds; ++round) {
+    allocate_in_tree(hook, kHeight);
+    for (const Event& event : target.drain()) {
+      if (event.kind == TRACER_EVENT_STACK) ++stacks;
+      if (event.kind == TRACER_EVENT_ALLOC && event.stack != 0) ++calls;
+    }
+  }
+  EXPECT_EQ(calls, rounds * kStacks);
+  EXPECT_GE(stacks, kStacks);
+  EXPECT_LT(stacks, kStacks * 3 / 2) << "some had to make room for others";
 }
 
 TEST_F(ExactMode, WhenStackNumbersAreUsedUpNewStacksHaveNone) {

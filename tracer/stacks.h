@@ -28,22 +28,37 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
   return (u32)number;
 }
 
-/* The number of the stack that the thread walked last. 0: it has none. */
-INLINE u32 find_stack(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
-  struct thread* t = thread_of(s, slot);
-  u64 hash = t->more[t->walked_count - 1].hash;
-  u32 growth = load_relaxed(&s->seen_growth);
-  u64* set = s->seen[hash >> (64 - SEEN_FIRST_SETS_LOG2 - growth)];
+/* The number that a set gives the hash. 0: it does not know it. */
+INLINE u32 number_in(const u64* set, u64 hash, u32 first) {
   u64 tag = hash << 24; /* the low 40 bits: those above choose the set */
-  u32 number, way, first = (u32)(hash >> (64 - SEEN_SETS_LOG2 - 3)) % SEEN_WAYS;
   for (u32 i = 0; i < SEEN_WAYS; i++) {
     u64 entry = load_relaxed(&set[(first + i) % SEEN_WAYS]);
     if (LIKELY((entry ^ tag) < STACK_NUMBERS && entry)) return (u32)entry & (STACK_NUMBERS - 1);
   }
-  number = send_stack(s, shared, slot, may_wait);
+  return 0;
+}
+
+INLINE u64* set_of(struct state* s, u64 hash, u32 growth) {
+  return s->seen[hash >> (64 - SEEN_FIRST_SETS_LOG2 - growth)];
+}
+
+/* Where in its set a hash is looked for first. */
+INLINE u32 first_way(u64 hash) {
+  return (u32)(hash >> (64 - SEEN_SETS_LOG2 - 3)) % SEEN_WAYS;
+}
+
+/* A stack that its set does not know: from the time when the sets were fewer, or sent now. */
+static NO_INLINE u32 enter_stack(struct state* s, struct tracer_shared* shared, struct slot* slot,
+                                 int may_wait, u64 hash) {
+  u32 growth = load_relaxed(&s->seen_growth), first = first_way(hash), number = 0, way;
+  u64* set = set_of(s, hash, growth);
+  for (u32 before = growth; before > 0 && !number; before--)
+    number = number_in(set_of(s, hash, before - 1), hash, first);
+  if (!number) number = send_stack(s, shared, slot, may_wait);
   if (!number) return 0;
   for (way = 0; way < SEEN_WAYS && load_relaxed(&set[(first + way) % SEEN_WAYS]); way++) continue;
-  store_relaxed(&set[way < SEEN_WAYS ? (first + way) % SEEN_WAYS : t->walks++ % SEEN_WAYS], tag | number);
+  if (way == SEEN_WAYS) way = thread_of(s, slot)->walks++;
+  store_relaxed(&set[(first + way) % SEEN_WAYS], hash << 24 | number);
   if (add_relaxed(&s->seen_count, 1) >= (SEEN_WAYS / 2u) << (SEEN_FIRST_SETS_LOG2 + growth) &&
       growth < SEEN_SETS_LOG2 - SEEN_FIRST_SETS_LOG2) {
     store_relaxed(&s->seen_count, 0);
@@ -52,9 +67,14 @@ INLINE u32 find_stack(struct state* s, struct tracer_shared* shared, struct slot
   return number;
 }
 
-/* The same, remembered for the next walk that finds this stack. */
+/* The number of the stack that the thread walked last. 0: it has none. */
 INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
-  return thread_of(s, slot)->number = find_stack(s, shared, slot, may_wait);
+  struct thread* t = thread_of(s, slot);
+  u64 hash = t->more[t->walked_count - 1].hash;
+  u32 number = number_in(set_of(s, hash, load_relaxed(&s->seen_growth)), hash, first_way(hash));
+  if (UNLIKELY(!number)) number = enter_stack(s, shared, slot, may_wait, hash);
+  t->number = number; /* for the next walk that finds this stack */
+  return number;
 }
 
 #endif
