@@ -27,7 +27,7 @@ using fathom::tracer::testing::Target;
 using Malloc = void*(std::size_t);
 using Free = void(void*);
 
-struct Work {
+struct alignas(64) Work {  // threads do not share a line
   Malloc* allocate;
   Free* release;
   std::uint64_t random;
