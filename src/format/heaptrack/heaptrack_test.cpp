@@ -174,6 +174,7 @@ TEST(Heaptrack, ThePeakIsWhereItWasAndMadeOfWhatItWas) {
 
 TEST(Heaptrack, InlinedCallsAndFilesAreInTheirPlaces) {
   report::HandMadeHeap hand;
+  hand.process(10, "server");
   const auto app = hand.module("server");
   const auto leaf = hand.builder.frame_with_lines(
       app, {0x123},

@@ -59,6 +59,9 @@ void expect_usable(const Library& library, const char* usable_name, SizeRule rul
 }
 
 TEST(SizeClasses, OfGlibcAreWhatItSaysOfItsBlocks) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer has an allocator of its own";
+#endif
   // From a place that no smaller block was cut from, so that no rest of it is added to the block.
   for (const std::uint64_t size : sizes_up_to(100'000)) {
     void* block = std::malloc(size);
@@ -83,6 +86,9 @@ TEST(SizeClasses, OfJemallocAreWhatItSaysItself) {
       std::printf("= %llu %zu\n", static_cast<unsigned long long>(size), nallocx(size, 0));
     return;
   }
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the sanitizer has an allocator of its own";
+#endif
   constexpr const char* kLibrary = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
   if (::access(kLibrary, R_OK) != 0) GTEST_SKIP() << "needs libjemalloc";
   const std::string self = std::filesystem::read_symlink("/proc/self/exe");
