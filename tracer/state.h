@@ -135,7 +135,8 @@ struct thread {
 
 /* Stacks that were sent: the number in the low 24 bits, 40 bits of the hash above. A set is one cache line.
  * Only as many sets are used as there are stacks for, so that the processor finds them in its caches. When
- * the sets in use are half full they become twice as many, and a stack is looked for where it stood before, too. */
+ * the sets in use are half full they become twice as many, and a stack is looked for where it stood before,
+ * too. */
 #define SEEN_FIRST_SETS_LOG2 8
 #define SEEN_WAYS 8
 #define SEEN_SETS_LOG2 15
