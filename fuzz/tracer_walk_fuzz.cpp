@@ -107,6 +107,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   shared.rows_count = 16;
   shared.rules_count = 8;
   shared.table_epoch = 1;
+  s->rules_epoch = 0;  // other tables than those of the input before
   shared.mapping_run = u64{input.take<std::uint8_t>()} | u64{input.take<std::uint8_t>()} << 32;
   for (unwind_mapping& each : memory->mappings) {
     each.start = kCode + input.take<std::uint8_t>() * 4u;

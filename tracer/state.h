@@ -27,7 +27,7 @@
 #define SLOT_HEAD 40
 #define SLOT_LIMIT 48
 #define SLOT_BIAS 56
-#define STATE_BYTES 138686464
+#define STATE_BYTES 138817536
 
 #define HASH_FACTOR 0x9e3779b97f4a7c15
 #define HASH_FACTOR_32 0x9e3779b1 /* of the low half of an address */
@@ -88,13 +88,6 @@ struct fresh_frame {
   u64 step;
 };
 
-/* The rule for a pc, as long as the tables stay as they are. */
-struct remembered_rule {
-  u64 pc;   /* with WALK_EXACT */
-  u64 step; /* STEP_*: see walk.h */
-};
-
-#define REMEMBERED_RULES 512
 #define WINDOW_BYTES 4096
 
 struct state;
@@ -122,9 +115,10 @@ struct thread {
   u64 window_start, window_bytes;
   struct state* state;
   const struct tracer_shared* shared;
-  u64 low, high;      /* what the walk in progress may read directly: a word may start in [low, high] */
-  u32 through_kernel; /* and whether it may read other memory through the kernel */
-  struct remembered_rule rules[REMEMBERED_RULES];
+  u64* rules; /* of the state, and what the epoch adds to them: see walk.h */
+  u64 rule_epoch;
+  u64 low, high;         /* what the walk in progress may read directly: a word may start in [low, high] */
+  u32 through_kernel;    /* and whether it may read other memory through the kernel */
   struct frame no_frame; /* is frames[-1], above all others */
   struct frame frames[TRACER_MAX_FRAMES];
   struct frame_more more[TRACER_MAX_FRAMES];
@@ -148,6 +142,8 @@ struct thread {
 #define BUCKETS_LOG2 (BITMAP_LOG2 - 5)
 #define BUCKET_WAYS 8
 
+#define RULES_LOG2 14
+
 struct state {
   struct tracer_state_head head;
   u32 mode;         /* as the free path sees it */
@@ -158,12 +154,14 @@ struct state {
   u64 pid;
   u32 seen_growth; /* log2 of sets in use - SEEN_FIRST_SETS_LOG2 */
   u32 seen_count;  /* stacks entered since it grew */
-  u64 unused[STATE_FILTER / 8 - 7];
+  u32 rules_epoch; /* of the tables that the rules are of */
+  u32 unused[STATE_FILTER / 4 - 15];
   u32 filter[1 << (FILTER_LOG2 - 5)];
   u32 bitmap[1 << (BITMAP_LOG2 - 5)];
   struct slot slots[TRACER_THREADS];
   u64 buckets[1 << BUCKETS_LOG2][BUCKET_WAYS];
   u64 seen[1 << SEEN_SETS_LOG2][SEEN_WAYS];
+  u64 rules[1 << RULES_LOG2]; /* RULE_*: see walk.h */
   u8 threads[TRACER_THREADS][THREAD_BYTES];
 };
 

@@ -18,8 +18,8 @@
 #include "tracer/state.h"
 
 /* What is known of the step from a frame to its caller: a word. Bits 0-15 are these flags, bits 16-31 where
- * rbp was saved, from the CFA, which is the caller's sp. Bits 32-63: the offset of the CFA in a remembered
- * rule, in a frame 1 + the number of the next rare one from here outwards, 0: none. */
+ * rbp was saved, from the CFA, which is the caller's sp. Bits 32-63: 1 + the number of the next rare frame
+ * from here outwards, 0: none. */
 #define STEP_USES_RBP 1   /* it needs rbp */
 #define STEP_PASSES_RBP 2 /* rbp is the caller's too */
 #define STEP_SAVES_RBP 4  /* the caller's rbp is read from where it was saved */
@@ -28,13 +28,24 @@
 #define STEP_CHECKED 32   /* this step, or a later one, gives a caller an rbp that is needed there */
 #define STEP_END_FIXED 64 /* the walk ends here whatever is in memory */
 #define STEP_HIGH(step) ((step) >> 32)
-#define STEP_CFA(step) ((s64)(step) >> 32)
 #define STEP_SAVED(step) ((s64)(s32)(u32)(step) >> 16)
-#define MAKE_STEP(flags, saved, high) ((flags) | (u64)(u16)(saved) << 16 | (u64)(u32)(high) << 32)
-/* Instead of the offset of the CFA: no simple step leads so far inwards, and the number of the rule stands
- * where rbp's place does. */
-#define NUMBERED_RULE (-0x7fffffff - 1)
-_Static_assert(UNWIND_MAX_RULES <= 1 << 16, "a step has 16 bits for its number");
+#define MAKE_STEP(flags, saved) ((flags) | (u64)(u16)(saved) << 16)
+
+/* The rule for a pc, remembered in a word that all threads share: what a search in the tables found would
+ * else be found again by each of them, and by those that begin. Bits 0-2 are flags of the step, bits 3-9
+ * and 10-21 how far below the CFA rbp is saved, and the CFA above rsp or rbp, in words; or with
+ * RULE_NUMBERED bits 0-15 are the number of the rule. Above stand the epoch of the tables and the pc, but for
+ * its bits that choose the word: what is left of them after an exclusive or with those that are looked for
+ * belongs to another pc, or to tables that are gone. */
+#define RULE_FLAGS (STEP_USES_RBP | STEP_PASSES_RBP | STEP_SAVES_RBP)
+#define RULE_SAVED(rule) ((rule)&0x3f8)
+#define RULE_CFA(rule) ((rule) >> 7 & 0x7ff8)
+#define RULE_NUMBERED (1u << 22)
+#define RULE_EPOCH_SHIFT 23
+#define RULE_EPOCH_BITS 7
+#define RULE_PC_SHIFT (RULE_EPOCH_SHIFT + RULE_EPOCH_BITS)
+_Static_assert(RULE_PC_SHIFT + 47 - RULES_LOG2 < 64, "a pc has 47 bits, and one more is not lost");
+_Static_assert(UNWIND_MAX_RULES <= 1 << 16, "a remembered rule has 16 bits for its number");
 
 /* A thread's walk in progress, seen from the functions that are seldom needed. */
 struct walker {
@@ -128,35 +139,47 @@ INLINE u64 describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp) {
   if (rule->rbp != RBP_AT_CFA || rule->rbp_offset != (s16)rule->rbp_offset) goto rare;
   if (new_sp + (u64)(s64)rule->rbp_offset < sp)
     return flags | STEP_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
-  return MAKE_STEP(flags | STEP_SAVES_RBP, rule->rbp_offset, 0);
+  return MAKE_STEP(flags | STEP_SAVES_RBP, rule->rbp_offset);
 rare:
   return STEP_RARE | STEP_USES_RBP;
 }
 
-INLINE struct remembered_rule* rule_slot(struct thread* t, u64 pc) {
-  return &t->rules[pc & (REMEMBERED_RULES - 1)];
+INLINE u64* rule_place(u64* rules, u64 pc) {
+  return &rules[pc & ((1 << RULES_LOG2) - 1)];
+}
+
+/* What stands above the rule of this pc. With WALK_EXACT it is no rule's. */
+INLINE u64 rule_tag(u64 pc, u64 epoch) {
+  return (pc >> RULES_LOG2 << RULE_PC_SHIFT) ^ epoch;
 }
 
 /* The rule as take_simple_step wants it: it reads the return address and at most a saved rbp below it. Else
  * its number. Where no rbp is saved, its place is that of the return address, which can be read as well. */
-INLINE u64 step_to_remember(const struct unwind_rule* rule, u32 number) {
+INLINE u64 rule_to_remember(const struct unwind_rule* rule, u32 number) {
   u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
-  s64 offset = rule->rbp_offset;
-  if ((rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) || rule->cfa_offset == NUMBERED_RULE) goto numbered;
-  if (rule->rbp == RBP_AT_CFA && rule->cfa == CFA_RSP && rule->cfa_offset + offset < 0)
-    return MAKE_STEP(flags | STEP_PASSES_RBP, -8, rule->cfa_offset); /* popped already */
-  if (rule->rbp == RBP_SAME) return MAKE_STEP(flags | STEP_PASSES_RBP, -8, rule->cfa_offset);
-  if (rule->rbp == RBP_AT_CFA && offset <= -16 && offset == (s16)offset)
-    return MAKE_STEP(flags | STEP_SAVES_RBP, offset, rule->cfa_offset);
+  const s64 cfa = rule->cfa_offset;
+  s64 saved = -(s64)rule->rbp_offset;
+  if ((rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) || cfa < 0 || RULE_CFA((u64)cfa << 7) != (u64)cfa)
+    goto numbered;
+  if (rule->rbp == RBP_SAME || (rule->rbp == RBP_AT_CFA && rule->cfa == CFA_RSP && cfa < saved)) {
+    flags |= STEP_PASSES_RBP; /* or popped already */
+    saved = 8;
+  } else if (rule->rbp == RBP_AT_CFA && saved >= 16 && RULE_SAVED((u64)saved) == (u64)saved) {
+    flags |= STEP_SAVES_RBP;
+  } else {
+    goto numbered;
+  }
+  return flags | (u64)saved | (u64)cfa << 7;
 numbered:
-  return MAKE_STEP(0, number, NUMBERED_RULE);
+  return RULE_NUMBERED | number;
 }
 
 /* A step of any kind, and its rule remembered. Returns as step_once does. */
 static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step) {
   const struct tracer_shared* shared = t->shared;
   struct walker walker = {.thread = t, .shared = shared};
-  struct remembered_rule* slot = rule_slot(t, at->pc);
+  u64* const place = rule_place(t->rules, at->pc);
+  const u64 tag = rule_tag(at->pc, t->rule_epoch), known = load_relaxed(place) ^ tag;
   const struct unwind_rule* rule = 0;
   const u64 sp = at->sp, run = load_acquire(&shared->mapping_run);
   struct step_walk w = {.pc = at->pc & ~WALK_EXACT, .sp = sp, .fp = at->fp};
@@ -167,8 +190,7 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
   w.exact = (u32)(at->pc >> 63);
   w.env = (u64)&walker;
   w.mapping_count = walker.mapping_count;
-  if (slot->pc == at->pc && STEP_CFA(slot->step) == NUMBERED_RULE)
-    rule = step_rule(&w, (u16)STEP_SAVED(slot->step));
+  if (known >> RULE_EPOCH_SHIFT == 0 && (known & RULE_NUMBERED)) rule = step_rule(&w, (u16)known);
   if (!rule) {
     if (step_find_rule(&w, &rule)) {
       end = step_once(&w);
@@ -176,8 +198,8 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
       if (end) return end;
       goto stepped;
     }
-    slot->pc = at->pc;
-    slot->step = step_to_remember(rule, (u32)(rule - step_rule(&w, 0)));
+    if (at->pc < 1ull << 47)
+      store_relaxed(place, tag | rule_to_remember(rule, (u32)(rule - step_rule(&w, 0))));
   }
   end = step_by_rule(&w, rule);
   if (end) {
@@ -192,6 +214,17 @@ stepped:
   return 0;
 }
 
+/* What simple steps of one walk have in common. */
+struct simple_steps {
+  u64* rules;
+  u64 rule_epoch, low;
+  const struct frame* no_guess; /* what lies beyond it is the caller of no frame */
+};
+
+INLINE struct simple_steps simple_steps_of(const struct thread* t) {
+  return (struct simple_steps){t->rules, t->rule_epoch, t->low, t->frames};
+}
+
 /* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp and the end
  * of the stack: words start in the `room` bytes from `low` on. 0: it is another one.
  *
@@ -199,24 +232,25 @@ stepped:
  * each other, some 5 ns each. But mostly the caller's sp is what it was in the walk before. So it is taken
  * from there if the true one is the same, a branch that the processor need not wait for, and then waits for
  * nothing. */
-INLINE int take_simple_step(struct thread* t, u64 low, u64 room, const struct frame** guess,
+INLINE int take_simple_step(const struct simple_steps* steps, u64 room, const struct frame** guess,
                             struct position* at, u64* step) {
-  const struct remembered_rule* slot = rule_slot(t, at->pc);
-  u64 rule = slot->step, guessed = (*guess)[-1].sp, cfa, lowest, ra, saved;
-  if (UNLIKELY(slot->pc != at->pc)) return 0;
-  cfa = (rule & STEP_USES_RBP ? at->fp : at->sp) + (u64)STEP_CFA(rule);
+  const u64 rule = load_relaxed(rule_place(steps->rules, at->pc)) ^ rule_tag(at->pc, steps->rule_epoch);
+  const u64 guessed = (*guess)[-1].sp;
+  u64 cfa, lowest, ra, saved;
+  if (UNLIKELY(rule >= RULE_NUMBERED)) return 0;
+  cfa = (rule & STEP_USES_RBP ? at->fp : at->sp) + RULE_CFA(rule);
   if (LIKELY(cfa == guessed)) {
     __asm__("" : "=r"(cfa) : "0"(guessed)); /* or the compiler sees that they are equal */
     --*guess;
   } else {
-    *guess = t->frames; /* guesses nothing */
+    *guess = steps->no_guess;
   }
-  lowest = cfa + (u64)STEP_SAVED(rule);
-  if (UNLIKELY(cfa - 8 - low >= room || lowest < at->sp)) return 0;
+  lowest = cfa - RULE_SAVED(rule);
+  if (UNLIKELY(cfa - 8 - steps->low >= room || lowest < at->sp)) return 0;
   ra = *(const volatile u64*)(cfa - 8);
   saved = *(const volatile u64*)lowest;
   if (UNLIKELY(ra - 1 >= WALK_EXACT - 1)) return 0;
-  *step = rule;
+  *step = MAKE_STEP(rule & RULE_FLAGS, -(s64)RULE_SAVED(rule));
   at->fp = rule & STEP_SAVES_RBP ? saved : at->fp;
   at->pc = ra;
   at->sp = cfa;
@@ -285,12 +319,18 @@ static NO_INLINE int check_rare_frames(struct thread* t, int at) {
   return -1;
 }
 
-/* The tables have changed, or the thread has begun: what was remembered of them is void. */
+/* The tables have changed, or the thread has begun: what was remembered of them is void. The rules name their
+ * epoch, by its low bits; they are wiped so that no other epoch of the same bits finds them. */
 static NO_INLINE void forget_rules(struct state* s, const struct tracer_shared* shared, struct thread* t,
                                    u32 epoch) {
   t->state = s;
   t->shared = shared;
-  for (int i = 0; i < REMEMBERED_RULES; i++) t->rules[i].pc = 0;
+  t->rules = s->rules;
+  t->rule_epoch = (u64)(epoch & ((1 << RULE_EPOCH_BITS) - 1)) << RULE_EPOCH_SHIFT;
+  if (load_relaxed(&s->rules_epoch) != epoch) {
+    store_relaxed(&s->rules_epoch, epoch);
+    for (int i = 0; i < 1 << RULES_LOG2; i++) store_relaxed(&s->rules[i], 0);
+  }
   t->no_frame.sp = ~0ull;
   t->frame_count = 0;
   t->table_epoch = epoch;
@@ -333,12 +373,12 @@ INLINE u64 simple_room(const struct thread* t, u64 sp) {
 /* The first TRACER_MAX_FRAMES frames into t->fresh, by the tables alone. */
 static NO_INLINE int walk_deep_stack(struct thread* t, struct position at) {
   const struct frame* guess = t->frames;
-  const u64 low = t->low;
+  const struct simple_steps steps = simple_steps_of(t);
   u64 room = simple_room(t, at.sp), step;
   for (int i = 0; i < TRACER_MAX_FRAMES; i++) {
     int end;
     t->fresh[i].pc = at.pc;
-    if (take_simple_step(t, low, room, &guess, &at, &step)) continue;
+    if (take_simple_step(&steps, room, &guess, &at, &step)) continue;
     end = take_step(t, &at, &step);
     if (end) return end; /* cannot be: it was deeper a moment ago */
     room = simple_room(t, at.sp);
@@ -364,7 +404,7 @@ INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
   struct frame_more* more = t->more;
   struct fresh_frame* fresh = t->fresh;
   struct position at = {pc, sp, fp};
-  const u64 low = t->low;
+  const struct simple_steps steps = simple_steps_of(t);
   u64 hash, inherited = 0, rare = 0;
   /* the innermost that may be met; frames[-1] lies above all */
   struct frame* top = frames + t->frame_count - 1;
@@ -400,7 +440,7 @@ INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
     fresh->pc = at.pc;
     fresh->sp = at.sp;
     fresh->fp = at.fp;
-    if (UNLIKELY(!take_simple_step(t, low, room, &guess, &at, &fresh->step))) {
+    if (UNLIKELY(!take_simple_step(&steps, room, &guess, &at, &fresh->step))) {
       struct position away = at;
       end = take_step(t, &away, &fresh->step);
       if (!end &&
