@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace fathom::record::heap {
+namespace {
+
+// Where memory is no matter, half of it stays empty: searches end at once, and what was removed leaves no
+// others behind to be moved. 6 MB in all shards.
+constexpr std::uint32_t kSmallest = 256, kRoomy = 16'384;
+
+}  // namespace
 
 LiveSet::LiveSet(std::uint64_t seed)
     : key_(seed * 0xd1342543de82ef95ull), multiplier_(((seed ^ (seed >> 29)) * 0xbf58476d1ce4e5b9ull) | 1) {}
@@ -18,13 +25,17 @@ LiveBlock LiveSet::live(const Entry& entry) const {
   return live;
 }
 
-LiveSet::Entry LiveSet::packed(std::uint64_t block, const LiveBlock& live) {
+// Word by word: an entry that is put together elsewhere and then copied would be read in other pieces than it
+// was written in, which took a tenth of the time of an event.
+void LiveSet::write(Entry& entry, std::uint64_t block, const LiveBlock& live) {
   std::uint64_t size = live.size;
-  if (size >= kHuge) {
+  if (size >= kHuge) [[unlikely]] {
     huge_[block] = size;
     size = kHuge;
   }
-  return {block, live.ticks << 8 | live.mean, size << 22 | live.site};
+  entry.block = block;
+  entry.ticks_mean = live.ticks << 8 | live.mean;
+  entry.size_site = size << 22 | live.site;
 }
 
 LiveSet::Taken LiveSet::take(std::uint64_t block, std::uint64_t ticks, LiveBlock& out) {
@@ -36,7 +47,6 @@ LiveSet::Taken LiveSet::take(std::uint64_t block, std::uint64_t ticks, LiveBlock
     if (entry.block == 0) return Taken::kUnknown;
     if (entry.block != block) continue;
     if (ticks < entry.ticks_mean >> 8) return Taken::kNewer;
-    // Each field for itself: a copy of the whole would be read back in other pieces than it was written in.
     out.ticks = entry.ticks_mean >> 8;
     out.size = entry.size_site >> 22;
     out.site = static_cast<std::uint32_t>(entry.size_site & kMaxSite);
@@ -55,17 +65,16 @@ LiveSet::Taken LiveSet::take(std::uint64_t block, std::uint64_t ticks, LiveBlock
 bool LiveSet::put(std::uint64_t block, const LiveBlock& added, LiveBlock& old) {
   const std::uint64_t hash = hash_of(block);
   Shard& shard = shards_[hash >> kShardShift];
-  // Three quarters: a search that finds nothing looks at 8 entries then, which are 3 cache lines in a row.
-  if (std::uint64_t{shard.used + 1} * 4 > std::uint64_t{shard.capacity} * 3) grow(shard);
+  if (shard.used >= shard.limit) grow(shard);
   std::uint32_t at = home(hash, shard.capacity);
   for (; shard.entries[at].block != 0; at = next(shard, at)) {
     if (shard.entries[at].block != block) continue;
     old = live(shard.entries[at]);
     if (old.size >= kHuge) huge_.erase(block);
-    shard.entries[at] = packed(block, added);
+    write(shard.entries[at], block, added);
     return true;
   }
-  shard.entries[at] = packed(block, added);
+  write(shard.entries[at], block, added);
   ++shard.used;
   ++size_;
   return false;
@@ -87,9 +96,14 @@ void LiveSet::remove(Shard& shard, std::uint32_t hole) {
 
 void LiveSet::grow(Shard& shard) {
   Shard larger;
-  std::size_t bytes = std::max<std::size_t>(64, shard.capacity + shard.capacity / 4) * sizeof(Entry);
+  const bool roomy = shard.capacity < kRoomy;
+  const std::size_t entries =
+      roomy ? std::max(kSmallest, shard.capacity * 2) : std::size_t{shard.capacity} + shard.capacity / 4;
+  std::size_t bytes = entries * sizeof(Entry);
   if (bytes >= kHugePage / 2) bytes = (bytes + kHugePage - 1) / kHugePage * kHugePage;
   larger.capacity = static_cast<std::uint32_t>(bytes / sizeof(Entry));
+  // Three quarters: a search that finds nothing looks at 8 entries then, which are 3 cache lines in a row.
+  larger.limit = roomy ? larger.capacity / 2 : larger.capacity - larger.capacity / 4;
   larger.used = shard.used;
   larger.entries.resize(larger.capacity);
   for (const Entry& entry : shard.entries) {

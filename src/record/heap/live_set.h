@@ -2,9 +2,10 @@
 // so 10^6 blocks take about 35 MB and one or two cache misses per event; a std::unordered_map takes twice
 // that, and allocates.
 //
-// In 16 shards that grow one at a time, by a quarter and in whole huge pages: growing all at once would stop
-// the reading of rings for a tenth of a second and need twice the memory meanwhile. Addresses come from the
-// target, which may choose them badly on purpose: the hash is keyed at random.
+// In 16 shards that grow one at a time, small ones to twice their size, large ones by a quarter and in whole
+// huge pages: growing all at once would stop the reading of rings for a tenth of a second and need twice the
+// memory meanwhile. Addresses come from the target, which may choose them badly on purpose: the hash is keyed
+// at random.
 #pragma once
 
 #include <array>
@@ -93,7 +94,7 @@ class LiveSet {
   struct Shard {
     std::vector<Entry, HugePages<Entry>> entries;
     std::uint32_t capacity = 0;  // of entries
-    std::uint32_t used = 0;
+    std::uint32_t used = 0, limit = 0;
   };
   static constexpr unsigned kShardShift = 60;               // 16 of them
   static constexpr std::uint64_t kHuge = (1ull << 42) - 1;  // the size is in huge_
@@ -107,7 +108,7 @@ class LiveSet {
     return static_cast<std::uint32_t>((hash << 4 >> 32) * capacity >> 32);
   }
   LiveBlock live(const Entry& entry) const;
-  Entry packed(std::uint64_t block, const LiveBlock& live);
+  void write(Entry& entry, std::uint64_t block, const LiveBlock& live);
   void remove(Shard& shard, std::uint32_t at);
   static std::uint32_t next(const Shard& shard, std::uint32_t at) {
     return at + 1 == shard.capacity ? 0 : at + 1;
