@@ -79,58 +79,33 @@ void Collector::take(const TracerEvent& event, Round& round) {
     round.threads.push_back(static_cast<std::int32_t>(event.tid));
     return;
   }
-  ++counters_.events;
   Pending& pending = pending_.emplace_back();
   pending.ticks = event.ticks;
   pending.block = event.block;
   pending.size = event.size;
-  pending.old_block = event.old_block;
-  pending.ticks_before = event.ticks_before;
-  pending.ring = event.ring;
   pending.tid = event.tid;
-  pending.mean = event.mean;
+  pending.ring = static_cast<std::uint16_t>(event.ring);
   pending.kind = event.kind;
-  pending.site = 0;
-  pending.freed = {};
-  pending.partner = kNobody;
-  find_partner(pending, pending_.size() - 1);
-  if (pending.partner == kNobody) live_.prefetch(event.block);
-  if (event.kind == TRACER_EVENT_REALLOC) live_.prefetch(event.old_block);
+  ++counters_.events;
+  live_.prefetch(event.block);
   if (!is_free(event.kind)) {
     pending.site = site_of(event);
-    sites_.prefetch(pending.site, Histogram::kSize);
+    sites_.prefetch(pending.site, Histogram::kSize, event.size);
+  }
+  if (event.kind == kAllocatedAndFreed) {
+    ++counters_.events;
+    pending.freed_ticks = event.freed_ticks;
+    pending.claimed_size = event.claimed_size;
+    pending.sized = event.sized;
+    sites_.prefetch(pending.site, Histogram::kLifetime, lifetime_ns(event.freed_ticks - event.ticks));
+  } else if (event.kind == TRACER_EVENT_REALLOC) {
+    pending.old_block = event.old_block;
+    pending.ticks_before = event.ticks_before;
+    live_.prefetch(event.old_block);
+  } else if (event.kind == TRACER_EVENT_SAMPLE) {
+    pending.mean = event.mean;
   }
   if (pending_.size() == kPending) apply_pending();
-}
-
-// Most blocks of most programs are freed by the thread that allocated them before it does anything else with
-// the heap. If nobody else touched the address in between, then all that such a block changes is sums.
-void Collector::find_partner(Pending& event, std::size_t at) {
-  std::uint64_t& last = ring_states_[event.ring].last_allocation;
-  if (event.kind == TRACER_EVENT_ALLOC) {
-    last = applied_ + at;
-    return;
-  }
-  if (last < applied_) return;
-  const std::size_t begun = last - applied_;
-  Pending& allocated = pending_[begun];
-  const std::uint64_t address = TRACER_BLOCK_ADDRESS(event.block);
-  // The size that an operator delete knows comes before the free itself.
-  if (event.kind == TRACER_EVENT_FREE_SIZED && TRACER_BLOCK_ALLOCATOR(event.block) == TRACER_NO_ALLOCATOR &&
-      TRACER_BLOCK_ADDRESS(allocated.block) == address)
-    return;
-  last = 0;
-  if (!is_free(event.kind) || event.block != allocated.block || event.tid != allocated.tid || address == 0 ||
-      at - begun > kMostBetween)
-    return;
-  for (std::size_t i = begun + 1; i < at; ++i) {
-    const Pending& between = pending_[i];
-    const bool claims = between.ring == event.ring;  // nothing else of this ring stands there
-    if (TRACER_BLOCK_ADDRESS(between.block) == address && !claims) return;
-    if (between.kind == TRACER_EVENT_REALLOC && TRACER_BLOCK_ADDRESS(between.old_block) == address) return;
-  }
-  allocated.partner = static_cast<std::uint8_t>(at);
-  event.partner = static_cast<std::uint8_t>(begun);
 }
 
 void Collector::take_stack(const TracerEvent& event, Round& round) {
@@ -167,71 +142,55 @@ std::uint32_t Collector::site_of(const SiteKey& key) {
   return found.site;
 }
 
-// In steps, each of which asks for what the next one needs, so that many events wait for memory at once: the
-// places of the blocks were asked for when the events came; now their sites, then the sites' histograms.
+// Two steps, so that many events wait for memory at once: the places of the blocks were asked for when the
+// events came; now what they lead to, the sites of those that are freed.
 void Collector::apply_pending() {
   // Many blocks are allocated and freed within these few events: those are not live yet.
   std::array<const Pending*, kPending> recent{};
-  const auto slot = [](std::uint64_t block) { return (block >> 4) % kPending; };
-  for (Pending& event : pending_) {
-    const bool frees = is_free(event.kind);
-    if (event.partner != kNobody) {
-      if (!frees) sites_.prefetch(event.site, Histogram::kLifetime);
-      continue;
-    }
-    if (!frees) recent[slot(event.block)] = &event;
-    if (!frees && event.kind != TRACER_EVENT_REALLOC) continue;
-    const std::uint64_t block = frees ? event.block : event.old_block;
-    const Pending* before = recent[slot(block)];
-    event.freed = before != nullptr && before->block == block ? LiveSet::Glimpse{before->site, before->ticks}
-                                                              : live_.glimpse(block);
-    if (event.freed.site != LiveSet::kNoSite) sites_.prefetch(event.freed.site, Histogram::kLifetime);
-  }
+  const auto place = [](std::uint64_t block) { return (block >> 4) % kPending; };
   for (const Pending& event : pending_) {
-    if (!is_free(event.kind)) sites_.prefetch(event.site, Histogram::kSize, event.size);
-    if (event.partner != kNobody) continue;
-    if (event.freed.site != LiveSet::kNoSite && event.ticks > event.freed.ticks)
-      sites_.prefetch(event.freed.site, Histogram::kLifetime, lifetime_ns(event.ticks - event.freed.ticks));
-  }
-  for (Pending& event : pending_) {
-    if (event.partner == kNobody) {
-      apply(event);
-    } else if (is_free(event.kind)) {
-      free_short(event);
-    } else if (!allocate_short(event)) {
-      pending_[event.partner].partner = kNobody;
-      apply(event);
+    if (event.kind == kAllocatedAndFreed) continue;
+    const bool frees = is_free(event.kind);
+    if (frees || event.kind == TRACER_EVENT_REALLOC) {
+      const std::uint64_t block = frees ? event.block : event.old_block;
+      const Pending* before = recent[place(block)];
+      const LiveSet::Glimpse freed = before != nullptr && before->block == block
+                                         ? LiveSet::Glimpse{before->site, before->ticks}
+                                         : live_.glimpse(block);
+      const std::uint64_t age = event.ticks > freed.ticks ? event.ticks - freed.ticks : 0;
+      if (freed.site != LiveSet::kNoSite) sites_.prefetch(freed.site, Histogram::kLifetime, lifetime_ns(age));
     }
+    if (!frees) recent[place(event.block)] = &event;
   }
-  applied_ += pending_.size();
+  for (const Pending& event : pending_) apply(event);
   pending_.clear();
 }
 
-// Of a block whose free is pending too. False: nothing was done, it is to be followed like any other.
-bool Collector::allocate_short(const Pending& event) {
-  // A free of the block that was there before was not seen; or there may be no room for this one.
-  if (log_ || live_.size() + kPending >= options_.max_live_blocks) return false;
-  if (live_.glimpse(event.block).site != LiveSet::kNoSite) return false;
+// Most blocks of many programs are freed by the thread that allocated them before it or another one does
+// anything else with the heap: all that such a block changes is sums.
+void Collector::allocate_and_free(const Pending& event) {
+  const std::uint8_t free_kind = event.sized ? TRACER_EVENT_FREE_SIZED : TRACER_EVENT_FREE;
+  // A free of the block that was there before was not seen, or stands further behind; or lives are told.
+  if (log_ || live_.size() >= options_.max_live_blocks ||
+      live_.glimpse(event.block).site != LiveSet::kNoSite) {
+    allocate(event);
+    Pending freed = event;
+    freed.kind = free_kind;
+    freed.size = event.claimed_size;
+    return free(event.block, event.freed_ticks, freed);
+  }
   ++counters_.allocations;
-  checks_.other_event(event.ring);
-  sites_.allocate(event.site, exact_weight(event.size), event.size, event.ticks);
-  return true;
-}
-
-void Collector::free_short(const Pending& event) {
-  const Pending& allocated = pending_[event.partner];
   ++counters_.frees;
-  RingState& state = state_of(event.ring, event.tid);
-  state.last_block = 0;
-  const Weight weight = exact_weight(allocated.size);
-  checks_.freed({event.ring, event.block, event.kind == TRACER_EVENT_FREE_SIZED, event.size}, allocated.site,
-                allocated.size, weight.sum);
+  state_of(event.ring, event.tid).last_block = 0;
+  checks_.other_event(event.ring);
+  checks_.freed({event.ring, event.block, event.sized, event.claimed_size}, event.site, event.size,
+                {1, static_cast<double>(event.size)});
   Sites::Freed freed;
-  freed.lifetime_ticks = event.ticks - allocated.ticks;
+  freed.lifetime_ticks = event.freed_ticks - event.ticks;
   freed.lifetime_ns = lifetime_ns(freed.lifetime_ticks);
   freed.temporary = true;
-  freed.in_slice = allocated.ticks >= slice_start_ticks_;
-  sites_.free(allocated.site, weight, freed);
+  freed.in_slice = true;
+  sites_.allocate_and_free(event.site, event.size, event.ticks, freed);
 }
 
 void Collector::apply(const Pending& event) {
@@ -244,6 +203,8 @@ void Collector::apply(const Pending& event) {
       return free(event.block, event.ticks, event);
     case TRACER_EVENT_REALLOC:
       return reallocate(event);
+    case kAllocatedAndFreed:
+      return allocate_and_free(event);
     default:
       return resize(event);
   }
@@ -251,7 +212,7 @@ void Collector::apply(const Pending& event) {
 
 Collector::RingState& Collector::state_of(std::uint32_t ring, std::uint32_t tid) {
   RingState& state = ring_states_[ring];
-  if (state.tid != tid) state = {tid, 0, state.last_allocation};
+  if (state.tid != tid) state = {tid, 0};
   return state;
 }
 
@@ -261,7 +222,7 @@ void Collector::allocate(const Pending& event) {
   block.ticks = std::min(event.ticks, kMostTicks);
   block.size = event.size;
   block.site = event.site;
-  if (event.kind == TRACER_EVENT_SAMPLE) block.mean = mean_number(event.mean);
+  if (event.kind == TRACER_EVENT_SAMPLE) block.mean = mean_number(static_cast<std::uint32_t>(event.mean));
   const std::uint64_t key = event.block;
   checks_.other_event(event.ring);
   if (key == 0) return;
@@ -281,7 +242,10 @@ void Collector::allocate(const Pending& event) {
     book_free(key, old, event.ticks, 0, false);
   }
   if (log_) log_->allocated(key, block.ticks);
-  sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
+  if (block.mean == 0)  // apart, so that all of it stays in registers
+    sites_.allocate(block.site, exact_weight(block.size), block.size, event.ticks);
+  else
+    sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
   state_of(event.ring, event.tid).last_block = key;
 }
 
@@ -332,7 +296,10 @@ void Collector::book_free(std::uint64_t address, const LiveBlock& block, std::ui
   freed.lifetime_ns = lifetime_ns(freed.lifetime_ticks);
   freed.temporary = temporary;
   freed.in_slice = block.ticks >= slice_start_ticks_;
-  sites_.free(block.site, weight_of(block), freed);
+  if (block.mean == 0)
+    sites_.free(block.site, exact_weight(block.size), freed);
+  else
+    sites_.free(block.site, weight_of(block), freed);
   if (!log_) return;
   BlockLife life = life_of(address, block);
   life.lifetime_ns = freed.lifetime_ns;

@@ -173,25 +173,27 @@ class Collector {
 
  private:
   // An event that waits for its place in the cache.
-  struct Pending {
-    std::uint64_t ticks, block, size, old_block, ticks_before;
-    LiveSet::Glimpse freed;  // what stood at its address when it was looked ahead for
-    std::uint32_t ring, tid, site, mean;
+  struct alignas(64) Pending {
+    std::uint64_t ticks, block, size;
+    union {
+      std::uint64_t old_block;    // realloc
+      std::uint64_t freed_ticks;  // kAllocatedAndFreed
+    };
+    union {
+      std::uint64_t ticks_before;  // realloc
+      std::uint64_t claimed_size;  // kAllocatedAndFreed, if `sized`
+      std::uint64_t mean;          // sample
+    };
+    std::uint32_t tid, site;
+    std::uint16_t ring;
     std::uint8_t kind;
-    // Where in pending_ the free of this block stands, or its allocation: a block that came and went within
-    // these events and never needs a place in the live set. kNobody else.
-    std::uint8_t partner;
+    bool sized;
   };
-  static constexpr std::uint8_t kNobody = UINT8_MAX;
+  static_assert(sizeof(Pending) == 64, "one cache line");
   static constexpr std::size_t kPending = 128;
-  static_assert(kPending <= kNobody);
-  // Events that may stand between the two of a short-lived block: with several threads others' do.
-  static constexpr std::size_t kMostBetween = 12;
   struct RingState {
     std::uint32_t tid = 0;
     std::uint64_t last_block = 0;  // that its thread allocated
-    // The number of that event while nothing else came from this ring; below applied_: it is not pending.
-    std::uint64_t last_allocation = 0;
   };
 
   Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options);
@@ -199,10 +201,8 @@ class Collector {
   void take_stack(const TracerEvent& event, Round& round);
   std::uint32_t site_of(const TracerEvent& event);
   std::uint32_t site_of(const SiteKey& key);
-  void find_partner(Pending& event, std::size_t at);
   void apply_pending();
-  bool allocate_short(const Pending& event);
-  void free_short(const Pending& event);
+  void allocate_and_free(const Pending& event);
   void apply(const Pending& event);
   void allocate(const Pending& event);
   void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
@@ -244,7 +244,6 @@ class Collector {
   FreeChecks checks_;
   std::vector<RingState> ring_states_;
   std::vector<Pending> pending_;
-  std::uint64_t applied_ = 1;               // events, and one: the number of the first in pending_
   std::vector<std::uint32_t> means_ = {0};  // [0] is exact
   Counters counters_;
   std::uint32_t epoch_ = 0;

@@ -204,6 +204,22 @@ TEST(Collector, PeakIsExactBetweenTwoSlicesAndSaysOfWhatItWas) {
   EXPECT_EQ(recording.collector.summary().peak, (Sum{2, 1100}));
 }
 
+TEST(Collector, PeakHoldsWhatAnotherThreadAllocatesDuringABriefLife) {
+  Recording recording;
+  auto& tracer = recording.tracer;
+  tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
+  tracer.alloc(1, 3 * kMs + 5, 0x2000, 50, 2);
+  tracer.free(0, 3 * kMs + 9, 0x1000);
+  tracer.alloc(0, 4 * kMs, 0x1000, 120, 1);  // alone, beside 50
+  tracer.free(0, 4 * kMs + 9, 0x1000);
+  recording.drain(5 * kMs);
+  const Slice slice = recording.slice();
+  EXPECT_EQ(slice.peak_bytes, 170);
+  EXPECT_EQ(slice.peak_ns, FakeTracer::kBase + 4 * kMs);
+  EXPECT_EQ(recording.summary(1).peak, (Sum{1, 120}));
+  EXPECT_EQ(recording.summary(2).peak, (Sum{1, 50}));
+}
+
 TEST(Collector, SampleStandsForAsManyBlocksAsItsSizeWasUnlikely) {
   Recording recording;
   recording.tracer.sample(0, 3 * kMs, 0x1000, 512, 1, 4096);

@@ -10,6 +10,8 @@ constexpr std::size_t kCopyBytes = 32 * 1024;
 constexpr std::size_t kLongestRecord =
     sizeof(tracer_event_stack) + std::size_t{TRACER_MAX_FRAMES} * sizeof(std::uint64_t);
 
+constexpr std::uint64_t kMostRings = UINT16_MAX;
+
 // Rounds that a record may lie ahead of the cut. An honest one is in the past when it is seen, so the next
 // round takes it.
 constexpr std::uint32_t kMostRoundsAhead = 4;
@@ -44,7 +46,7 @@ Result<RingReader> RingReader::open(std::span<std::byte> memory) {
   if (bytes < kLongestRecord || (bytes & (bytes - 1)) != 0 || stride % 8 != 0 ||
       stride < TRACER_RING_DATA + bytes)
     return bad(fmt::format("rings of {} bytes, {} apart", bytes, stride));
-  if (header.rings_offset % 8 != 0 || header.rings_offset > memory.size() || count > UINT32_MAX / 2 ||
+  if (header.rings_offset % 8 != 0 || header.rings_offset > memory.size() || count > kMostRings ||
       count > (memory.size() - header.rings_offset) / stride)
     return bad(fmt::format("{} rings do not fit into it", count));
   RingReader reader;

@@ -25,19 +25,26 @@
 
 namespace fathom::record::heap {
 
-// One record, copied out of its ring. Which fields mean something depends on the kind.
+// A block that its thread freed right after it was allocated, and that nobody's record stands in between: an
+// event of two records, TRACER_EVENT_ALLOC and the free. A kind of the reader, not of the tracer.
+inline constexpr std::uint8_t kAllocatedAndFreed = 0x80;
+
+// A record, copied out of its ring, or two: see above. Which fields mean something depends on the kind.
 struct TracerEvent {
   std::uint64_t ticks = 0;  // since tracer_shared::tsc_base
   std::uint64_t block = 0;  // address | allocator << 56; of a realloc the new block
   std::uint64_t size = 0;
   std::uint64_t old_block = 0, ticks_before = 0;  // realloc
-  const std::byte* addresses = nullptr;           // stack: `count` words, valid during the call, unaligned
+  std::uint64_t freed_ticks = 0;                  // kAllocatedAndFreed: when, and with which size if `sized`
+  std::uint64_t claimed_size = 0;
+  const std::byte* addresses = nullptr;  // stack: `count` words, valid during the call, unaligned
   std::uint32_t stack = 0, mean = 0;
   std::uint32_t ring = 0;   // below RingReader::ring_count()
   std::uint32_t tid = 0;    // of the thread that owns the ring now; 0: not told yet
   std::uint16_t count = 0;  // of addresses
   std::uint8_t kind = 0;    // enum tracer_event_kind, one of them
   std::uint8_t end = 0;     // enum walk_end
+  bool sized = false;
 };
 
 class RingReader {
@@ -61,6 +68,7 @@ class RingReader {
       // All of this ring that comes before the first record of the next one.
       const Head limit = next_head(cut);
       Ring& ring = rings_[index];
+      event.ring = index;
       bool goes_on = false;
       while (ready(ring)) {
         const Head head{ring.ticks, index};
@@ -69,9 +77,8 @@ class RingReader {
           goes_on = ring.ticks <= cut;
           break;
         }
-        if (!decode_common(ring, event) && !decode(ring, event)) break;
-        event.ring = index;
-        ++round.events;
+        if (!decode_common(ring, limit, event) && !decode(ring, event)) break;
+        round.events += event.kind == kAllocatedAndFreed ? 2 : 1;
         take(static_cast<const TracerEvent&>(event));
       }
       if (!goes_on) {
@@ -147,8 +154,10 @@ class RingReader {
     return true;
   }
   // Nearly all records are these two, and whole. False: nothing is taken, decode() looks at it.
-  bool decode_common(Ring& ring, TracerEvent& event) {
-    const std::uint32_t kind = TRACER_KIND(ring.first);
+  bool decode_common(Ring& ring, const Head& limit, TracerEvent& event) {
+    std::uint32_t kind = TRACER_KIND(ring.first);
+    event.ticks = ring.ticks;
+    event.tid = ring.tid;
     const std::byte* from = ring.copy.data() + ring.at;
     const std::size_t there = ring.end - ring.at;
     if (kind == TRACER_EVENT_FREE && there >= sizeof(tracer_event_free)) {
@@ -162,13 +171,35 @@ class RingReader {
       std::memcpy(&event.block, from + offsetof(tracer_event_alloc, block), sizeof(event.block));
       std::memcpy(&event.stack, from + offsetof(tracer_event_alloc, stack), sizeof(event.stack));
       ring.at += sizeof(tracer_event_alloc);
+      if (take_free_of(ring, limit, event)) kind = kAllocatedAndFreed;
     } else {
       return false;
     }
     event.kind = static_cast<std::uint8_t>(kind);
-    event.ticks = ring.ticks;
-    event.tid = ring.tid;
     ring.peeked = false;
+    return true;
+  }
+  // Takes the next record with the allocation before it, if that is what it frees, and it comes first of all.
+  bool take_free_of(Ring& ring, const Head& limit, TracerEvent& event) {
+    const std::size_t there = ring.end - ring.at;
+    if (there < sizeof(tracer_event_free)) return false;
+    tracer_event_free next;
+    std::memcpy(&next, ring.copy.data() + ring.at, sizeof(next));
+    const std::uint32_t kind = TRACER_KIND(next.first);
+    const std::uint64_t ticks = TRACER_TICKS(next.first);
+    event.sized = kind == TRACER_EVENT_FREE_SIZED;
+    if (next.block != event.block || (kind != TRACER_EVENT_FREE && !event.sized) ||
+        later({ticks, event.ring}, limit) || ticks < ring.ticks || TRACER_BLOCK_ADDRESS(next.block) == 0)
+      return false;
+    if (event.sized) {
+      if (there < sizeof(tracer_event_free_sized)) return false;
+      std::memcpy(&event.claimed_size, ring.copy.data() + ring.at + offsetof(tracer_event_free_sized, size),
+                  sizeof(event.claimed_size));
+      ring.at += sizeof(tracer_event_free_sized);
+    } else {
+      ring.at += sizeof(tracer_event_free);
+    }
+    event.freed_ticks = ring.ticks = ticks;
     return true;
   }
   bool decode(Ring& ring, TracerEvent& event);

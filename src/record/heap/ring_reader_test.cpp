@@ -78,6 +78,38 @@ TEST(RingReader, ReadsEveryKindOfRecord) {
   EXPECT_EQ(events[8].size, 6'000'000'000u);
 }
 
+TEST(RingReader, AllocationAndItsFreeAreOneEventIfNothingStandsBetween) {
+  FakeTracer tracer;
+  tracer.alloc(0, 10, 0x1000, 48, 9);
+  tracer.free(0, 20, 0x1000);
+  tracer.alloc(0, 30, 0x2000, 16, 9);
+  tracer.free_sized(0, 40, 0x2000, 17);
+  tracer.alloc(0, 50, 0x3000, 48, 9);  // another thread's record comes before its free
+  tracer.free(1, 55, 0x9000);
+  tracer.free(0, 60, 0x3000);
+  tracer.alloc(0, 70, 0x4000, 48, 9);  // another block is freed first
+  tracer.free(0, 75, 0x9100);
+  tracer.free(0, 80, 0x4000);
+  tracer.alloc(0, 90, 0x5000, 48, 9);  // the free belongs to the next round
+  tracer.free(0, 101, 0x5000);
+  auto reader = RingReader::open(tracer.memory()).value();
+  std::vector<TracerEvent> events;
+  const auto take = [&](const TracerEvent& event) { events.push_back(event); };
+  EXPECT_EQ(reader.drain(100, take).events, 11u);
+  EXPECT_EQ(ticks(events), (Ticks{10, 30, 50, 55, 60, 70, 75, 80, 90}));
+  ASSERT_GE(events.size(), 3u);
+  EXPECT_EQ(events[0].kind, kAllocatedAndFreed);
+  EXPECT_EQ(events[0].block, 0x1000u);
+  EXPECT_EQ(events[0].size, 48u);
+  EXPECT_EQ(events[0].freed_ticks, 20u);
+  EXPECT_FALSE(events[0].sized);
+  EXPECT_EQ(events[1].freed_ticks, 40u);
+  EXPECT_TRUE(events[1].sized);
+  EXPECT_EQ(events[1].claimed_size, 17u);
+  for (std::size_t i = 2; i < events.size(); ++i) EXPECT_NE(events[i].kind, kAllocatedAndFreed) << i;
+  EXPECT_EQ(ticks(drain(reader, 200)), (Ticks{101}));
+}
+
 TEST(RingReader, RecordsThatWrapAroundTheEndComeOutWhole) {
   FakeTracer tracer(1);
   auto reader = RingReader::open(tracer.memory()).value();

@@ -96,24 +96,30 @@ class Sites {
     bool in_slice = false;  // it was allocated in this slice too
   };
   [[gnu::always_inline]] void free(std::uint32_t site, const Weight& weight, const Freed& freed) {
-    constexpr std::uint64_t kBriefNs = 1'000'000;
     const Sum sum = weight.sum;
     Row& row = touch(site);
     row.live.subtract(sum);
-    row.freed.add(sum);
-    if (freed.temporary) row.temporary.add(sum);
-    if (freed.lifetime_ns < kBriefNs) row.brief.add(sum);
-    row.longest_ticks = std::max(row.longest_ticks, freed.lifetime_ticks);
+    book_free(site, row, sum, freed);
     if (weight.variance.blocks != 0) subtract_variance(site, weight.variance, freed.in_slice);
-    count(site, Histogram::kLifetime, freed.lifetime_ns, sum.blocks);
     live_.subtract(sum);
   }
-  // Brings a site into the cache, some 50 events before it is needed.
-  [[gnu::always_inline]] void prefetch(std::uint32_t site, Histogram kind) const {
+  // Both at once, of one block that is exact: what was live before is live after it.
+  [[gnu::always_inline]] void allocate_and_free(std::uint32_t site, std::uint64_t size, std::uint64_t ticks,
+                                                const Freed& freed) {
+    const Sum sum{1, static_cast<double>(size)};
+    if (live_.bytes + sum.bytes > slice_peak_.sum.bytes) [[unlikely]] {
+      allocate(site, {sum, {}}, size, ticks);
+      return free(site, {sum, {}}, freed);
+    }
+    Row& row = touch(site);
+    row.allocated.add(sum);
+    count(site, Histogram::kSize, size, 1);
+    book_free(site, row, sum, freed);
+  }
+  // Brings what a size or a lifetime of a site changes into the cache, some 50 events before it is needed.
+  [[gnu::always_inline]] void prefetch(std::uint32_t site, Histogram kind, std::uint64_t value) const {
     __builtin_prefetch(&rows_[site], 1);
     if (kind == Histogram::kLifetime) __builtin_prefetch(&rows_[site].at_peak, 1);
-  }
-  [[gnu::always_inline]] void prefetch(std::uint32_t site, Histogram kind, std::uint64_t value) const {
     __builtin_prefetch(&counts_[place(site, kind, value)], 1);
   }
 
@@ -184,6 +190,15 @@ class Sites {
       changed_.push_back(site);
     }
     return row;
+  }
+  // What a free changes beside what is live.
+  [[gnu::always_inline]] void book_free(std::uint32_t site, Row& row, const Sum& sum, const Freed& freed) {
+    constexpr std::uint64_t kBriefNs = 1'000'000;
+    row.freed.add(sum);
+    if (freed.temporary) row.temporary.add(sum);
+    if (freed.lifetime_ns < kBriefNs) row.brief.add(sum);
+    row.longest_ticks = std::max(row.longest_ticks, freed.lifetime_ticks);
+    count(site, Histogram::kLifetime, freed.lifetime_ns, sum.blocks);
   }
   void keep_peak(std::uint32_t site, Row& row);
   // Numbers of blocks only, in 4 bytes each: with their bytes, histograms took most of the memory that an
