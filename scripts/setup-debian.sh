@@ -50,7 +50,7 @@ command -v dpkg-query >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1 ||
     "install the like of: $(printf '%s ' "${wanted[@]%\?}"); then run make with SETUP=no"
 
 installed() {
-  case "$(dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | sort -u)" in *installed*) true ;; *) false ;; esac
+  dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -x installed >/dev/null # not: not-installed
 }
 
 missing=()
