@@ -159,6 +159,9 @@ TEST(FindAllocators, MimallocsLibraryHasItsOwnNamesAndTheCommonOnes) {
               ElementsAre(named(mimalloc, "mi_heap_malloc_aligned")->address));
   EXPECT_THAT(named(mimalloc, "mi_posix_memalign")->ends_in,
               ElementsAre(named(mimalloc, "mi_malloc_aligned")->address));
+  EXPECT_THAT(named(mimalloc, "mi_new_aligned_nothrow")->ends_in,
+              ElementsAre(named(mimalloc, "mi_malloc_aligned")->address));
+  EXPECT_THAT(named(mimalloc, "pvalloc")->ends_in, ElementsAre(named(mimalloc, "mi_pvalloc")->address));
   // It frees by mi_free, but only it knows the size; those that know no more are left out.
   EXPECT_THAT(shapes(mimalloc), Contains(Pair("_ZdlPvm", TRACER_FREE_SIZED)));
   EXPECT_THAT(names(mimalloc), Not(Contains("mi_free_aligned")));

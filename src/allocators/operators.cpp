@@ -123,8 +123,7 @@ void find_wrappers(const elf::ElfFile& file, Allocator& allocator) {
            });
   };
   for (Function& function : functions) {
-    // pvalloc hands on another size than it was asked for.
-    if (frees(function) || function.shape == TRACER_XALLOCX || function.name.ends_with("pvalloc")) continue;
+    if (frees(function) || function.shape == TRACER_XALLOCX) continue;
     const auto code = file.bytes_at(function.address, function.size);
     if (!code) continue;
     const auto has = [&](std::byte byte) {
@@ -139,7 +138,8 @@ void find_wrappers(const elf::ElfFile& file, Allocator& allocator) {
     // What is called gives a block that could be changed before it is returned: aligned within a larger one.
     // What these return is the other's block.
     const bool as_it_is = array || clears || function.shape == TRACER_POSIX ||
-                          tracer_throws(function.shape) || function.name.starts_with("_Zn");
+                          tracer_throws(function.shape) || function.name.starts_with("_Zn") ||
+                          function.name.ends_with("_nothrow");
     if (as_it_is)
       for (const ElfAddress called : ways.calls_of(function, clears ? 4 * kLongest : kLongest))
         targets.push_back(called);

@@ -36,14 +36,17 @@ enum {
   kPlain,
   kMemalign,
   kPosix,
+  kNothrow,
+  kPages,
   kSites
 };
-Site g_sites[kSites] = {
-    {"site_malloc"},        {"site_zalloc"},       {"site_small"},          {"site_calloc"},
-    {"site_mallocn"},       {"site_aligned"},      {"site_aligned_calloc"}, {"site_grown"},
-    {"site_grown_aligned"}, {"site_grown_array"},  {"site_grown_zeroed"},   {"site_new_n"},
-    {"site_new_realloc"},   {"site_new_reallocn"}, {"site_new_in"},         {"site_new_array_in"},
-    {"site_plain"},         {"site_memalign"},     {"site_posix"}};
+Site g_sites[kSites] = {{"site_malloc"},         {"site_zalloc"},       {"site_small"},
+                        {"site_calloc"},         {"site_mallocn"},      {"site_aligned"},
+                        {"site_aligned_calloc"}, {"site_grown"},        {"site_grown_aligned"},
+                        {"site_grown_array"},    {"site_grown_zeroed"}, {"site_new_n"},
+                        {"site_new_realloc"},    {"site_new_reallocn"}, {"site_new_in"},
+                        {"site_new_array_in"},   {"site_plain"},        {"site_memalign"},
+                        {"site_posix"},          {"site_nothrow"},      {"site_pages"}};
 
 #define STAY(value) asm volatile("" : : "r"(value) : "memory")
 #define SITE extern "C" __attribute__((noipa)) void*
@@ -89,6 +92,8 @@ CALLS(site_new_in, "mi_heap_alloc_new", (void* heap, Size size), (heap, size))
 CALLS(site_new_array_in, "mi_heap_alloc_new_n", (void* heap, Size count, Size size), (heap, count, size))
 CALLS(site_plain, "mi_malloc", (Size size), (size))
 CALLS(site_memalign, "mi_memalign", (Size to, Size size), (to, size))
+CALLS(site_nothrow, "mi_new_aligned_nothrow", (Size size, Size to), (size, to))
+CALLS(site_pages, "mi_pvalloc", (Size size), (size))
 SITE site_posix(Size to, Size size) {
   static auto* function = find<int(void**, Size, Size)>("mi_posix_memalign");
   void* block = nullptr;
@@ -134,6 +139,8 @@ void round(void* heap, int number) {
       taken(site_plain(small), kPlain, small),
       taken(site_memalign(256, small), kMemalign, small),
       taken(site_posix(512, small), kPosix, small),
+      taken(site_nothrow(small, 64), kNothrow, small),
+      taken(site_pages(small), kPages, 4096),  // what it asks the allocator for is a whole page
   };
   const auto grow = [&](Block& block, void* at, int site, Size size) {
     gone(block);
