@@ -1,6 +1,7 @@
 #include "record/heap/collector.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace fathom::record::heap {
 namespace {
@@ -53,14 +54,13 @@ Collector::Collector(std::span<std::byte> memory, RingReader rings, const Collec
       live_(options.seed),
       checks_(rings_.ring_count()),
       ring_states_(rings_.ring_count()),
-      slice_ns_(options.first_slice_ns) {
-  pending_.reserve(kPending);
-}
+      slice_ns_(options.first_slice_ns) {}
 
 Round Collector::drain(const Moment& now) {
   Round round;
   const std::uint64_t cut = std::max(now.ticks - tsc_base_, cut_);
   clock_.add({cut, now.ns});
+  ns_per_tick_ = static_cast<std::uint64_t>(clock_.ns_per_tick() * 4294967296.0);
   epoch_ = load(shared_->table_epoch);
   stacks_.next_round();
   const RingReader::Round read = rings_.drain(cut, [&](const TracerEvent& event) { take(event, round); });
@@ -79,7 +79,7 @@ void Collector::take(const TracerEvent& event, Round& round) {
     round.threads.push_back(static_cast<std::int32_t>(event.tid));
     return;
   }
-  Pending& pending = pending_.emplace_back();
+  Pending& pending = pending_[pending_count_++];
   pending.ticks = event.ticks;
   pending.block = event.block;
   pending.size = event.size;
@@ -105,7 +105,7 @@ void Collector::take(const TracerEvent& event, Round& round) {
   } else if (event.kind == TRACER_EVENT_SAMPLE) {
     pending.mean = event.mean;
   }
-  if (pending_.size() == kPending) apply_pending();
+  if (pending_count_ == kPending) apply_pending();
 }
 
 void Collector::take_stack(const TracerEvent& event, Round& round) {
@@ -148,7 +148,8 @@ void Collector::apply_pending() {
   // Many blocks are allocated and freed within these few events: those are not live yet.
   std::array<const Pending*, kPending> recent{};
   const auto place = [](std::uint64_t block) { return (block >> 4) % kPending; };
-  for (const Pending& event : pending_) {
+  const std::span events(pending_.data(), std::exchange(pending_count_, 0));
+  for (const Pending& event : events) {
     if (event.kind == kAllocatedAndFreed) continue;
     const bool frees = is_free(event.kind);
     if (frees || event.kind == TRACER_EVENT_REALLOC) {
@@ -162,8 +163,7 @@ void Collector::apply_pending() {
     }
     if (!frees) recent[place(event.block)] = &event;
   }
-  for (const Pending& event : pending_) apply(event);
-  pending_.clear();
+  for (const Pending& event : events) apply(event);
 }
 
 // Most blocks of many programs are freed by the thread that allocated them before it or another one does

@@ -219,8 +219,9 @@ class Collector {
   Weight weight_of(const LiveBlock& block) const {
     return block.mean == 0 ? exact_weight(block.size) : sampled_weight(block.size, means_[block.mean]);
   }
+  // In whole numbers: a double would cost an event a tenth of its time.
   std::uint64_t lifetime_ns(std::uint64_t ticks) const {
-    return static_cast<std::uint64_t>(static_cast<double>(ticks) * clock_.ns_per_tick());
+    return static_cast<std::uint64_t>(static_cast<unsigned __int128>(ticks) * ns_per_tick_ >> 32);
   }
   std::uint64_t ns_of(std::uint64_t ticks) const { return clock_.ns(ticks); }
 
@@ -228,7 +229,8 @@ class Collector {
   RingReader rings_;
   CollectorOptions options_;
   std::uint64_t tsc_base_;
-  TickClock clock_;  // of ticks since tsc_base
+  TickClock clock_;                // of ticks since tsc_base
+  std::uint64_t ns_per_tick_ = 0;  // of this round, times 2^32
   StackTable stacks_;
   Sites sites_;
   // Sites that were looked up last: threads that share stacks, and so their numbers, take turns. 80 KiB.
@@ -243,7 +245,8 @@ class Collector {
   std::optional<BlockLog> log_;  // each_block
   FreeChecks checks_;
   std::vector<RingState> ring_states_;
-  std::vector<Pending> pending_;
+  std::vector<Pending> pending_ = std::vector<Pending>(kPending);
+  std::size_t pending_count_ = 0;
   std::vector<std::uint32_t> means_ = {0};  // [0] is exact
   Counters counters_;
   std::uint32_t epoch_ = 0;

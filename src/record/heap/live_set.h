@@ -99,11 +99,8 @@ class LiveSet {
   static constexpr unsigned kShardShift = 60;               // 16 of them
   static constexpr std::uint64_t kHuge = (1ull << 42) - 1;  // the size is in huge_
 
-  std::uint64_t hash_of(std::uint64_t block) const {
-    std::uint64_t hash = (block ^ key_) * multiplier_;
-    hash ^= hash >> 32;
-    return hash * 0x9e3779b97f4a7c15ull;
-  }
+  // The upper bits of a product with an odd number that nobody outside knows.
+  std::uint64_t hash_of(std::uint64_t block) const { return (block ^ key_) * multiplier_; }
   static std::uint32_t home(std::uint64_t hash, std::uint32_t capacity) {
     return static_cast<std::uint32_t>((hash << 4 >> 32) * capacity >> 32);
   }
