@@ -5,6 +5,7 @@
 // The first bytes say how large the parts are; then come mappings, pages, rows, rules, stack and changes.
 // What lies outside of the stack's memory is guarded by the address sanitizer, the stack itself by what the
 // walker is told of it.
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -138,7 +139,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     each->key = 1;  // no control block: the stack is known already
     t.stack_low = stack_start;
     t.stack_high = stack_start + kStackWords * 8;
+    forget_rules(s, &shared, &t, shared.table_epoch);
   }
+  static auto* const nothing_known = new u64[1 << RULES_LOG2];
+  thread_of(s, slots[1])->rules = nothing_known;
   for (int round = 0; round < 8; ++round) {
     const std::uint8_t leaf = input.take<std::uint8_t>();
     position at{};
@@ -149,6 +153,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const Walked incremental = walk(*s, *memory, *slots[0], at);
     thread& forgetful = *thread_of(s, slots[1]);
     forgetful.frame_count = 0;
+    std::fill_n(nothing_known, 1 << RULES_LOG2, 0);
     const Walked full = walk(*s, *memory, *slots[1], at);
     check(incremental.frames == full.frames && incremental.end == full.end && incremental.hash == full.hash);
     for (int change = 0; change < 3; ++change) stack[input.take<std::uint8_t>() % kStackWords] = address();
