@@ -153,7 +153,7 @@ class RingReader {
     ring.peeked = true;
     return true;
   }
-  // Nearly all records are these two, and whole. False: nothing is taken, decode() looks at it.
+  // Nearly all records are these, and whole. False: nothing is taken, decode() looks at it.
   bool decode_common(Ring& ring, const Head& limit, TracerEvent& event) {
     std::uint32_t kind = TRACER_KIND(ring.first);
     event.ticks = ring.ticks;
@@ -163,6 +163,10 @@ class RingReader {
     if (kind == TRACER_EVENT_FREE && there >= sizeof(tracer_event_free)) {
       std::memcpy(&event.block, from + offsetof(tracer_event_free, block), sizeof(event.block));
       ring.at += sizeof(tracer_event_free);
+    } else if (kind == TRACER_EVENT_FREE_SIZED && there >= sizeof(tracer_event_free_sized)) {
+      std::memcpy(&event.block, from + offsetof(tracer_event_free_sized, block), sizeof(event.block));
+      std::memcpy(&event.size, from + offsetof(tracer_event_free_sized, size), sizeof(event.size));
+      ring.at += sizeof(tracer_event_free_sized);
     } else if (kind == TRACER_EVENT_ALLOC && there >= sizeof(tracer_event_alloc)) {
       std::uint32_t size = 0;
       std::memcpy(&size, from + offsetof(tracer_event_alloc, size), sizeof(size));
