@@ -293,7 +293,7 @@ void HeapTracing::adapt(std::uint64_t samples_per_second) {
 void HeapTracing::write_slices(bool last) {
   std::vector<record::heap::Slice> slices;
   record::heap::BlockBatch batch;
-  std::optional<record::heap::Summary> summary;
+  std::optional<record::heap::SummaryInParts> summary;
   record::heap::Counters counters;
   const std::uint64_t now = monotonic_ns();
   {
@@ -301,9 +301,14 @@ void HeapTracing::write_slices(bool last) {
     if (last) cut_slice(true);
     slices.swap(slices_);
     batch = collector_->take_blocks();  // after the slices: its sites come after theirs
-    if (last || now >= next_summary_ns_) summary = collector_->summary();
+    if (last || now >= next_summary_ns_) summary.emplace(*collector_);
     counters = collector_->counters();
     collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
+  }
+  // The rings do not wait for all of it.
+  for (bool more = summary.has_value(); more;) {
+    const std::lock_guard guard(lock_);
+    more = summary->next();
   }
   if (summary) next_summary_ns_ = now + std::max(kSummaryEveryNs, (now - start_ns_) / kSummaryShare);
   if (now > last_publish_ns_)
@@ -314,7 +319,7 @@ void HeapTracing::write_slices(bool last) {
   for (const record::heap::Slice& slice : slices)
     rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
   rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
-  if (summary) rows_->finish(*summary, counters);
+  if (summary) rows_->finish(summary->take(), counters);
 }
 
 profile::ThreadId HeapTracing::thread_of(std::uint32_t tid) const {

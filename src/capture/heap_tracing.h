@@ -23,6 +23,7 @@
 #include "inject/tracer.h"
 #include "process/inner_threads.h"
 #include "record/heap/collector.h"
+#include "record/heap/summary_in_parts.h"
 
 namespace fathom::capture {
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "record/heap/summary_in_parts.h"
+
 namespace fathom::record::heap {
 namespace {
 
@@ -400,48 +402,9 @@ BlockBatch Collector::take_blocks() {
 }
 
 Summary Collector::summary() const {
-  Summary summary;
-  summary.peak_ns = ns_of(sites_.peak().ticks);
-  summary.peak = sites_.peak().sum;
-  std::vector<std::array<Sum, 65>> ages;
-  std::vector<double> usable;
-  std::vector<std::uint32_t> place(sites_.size());  // of a site in ages, from 1
-  live_.for_each([&](std::uint64_t key, const LiveBlock& block) {
-    std::uint32_t& at = place[block.site];
-    if (at == 0) {
-      ages.emplace_back();
-      usable.push_back(0);
-      at = static_cast<std::uint32_t>(ages.size());
-    }
-    const std::uint64_t ticks = cut_ > block.ticks ? cut_ - block.ticks : 0;
-    const auto ns = static_cast<std::uint64_t>(static_cast<double>(ticks) * clock_.ns_per_tick());
-    const Sum weight = weight_of(block).sum;
-    ages[at - 1][bucket_of(ns)].add(weight);
-    usable[at - 1] += weight.blocks * static_cast<double>(checks_.usable(key, block.size));
-  });
-  for (std::uint32_t site = 0; site < sites_.size(); ++site) {
-    SiteSummary row;
-    row.site = site;
-    row.peak = sites_.at_peak(site);
-    row.peak_variance = sites_.variance_at_peak(site);
-    row.longest_ns =
-        static_cast<std::uint64_t>(static_cast<double>(sites_.longest_ticks(site)) * clock_.ns_per_tick());
-    const auto put = [](std::vector<Bucket>& to) {
-      return [&to](unsigned bucket, const Sum& sum) {
-        to.push_back({static_cast<std::uint8_t>(bucket), sum});
-      };
-    };
-    sites_.for_each_bucket(site, Histogram::kSize, put(row.sizes));
-    sites_.for_each_bucket(site, Histogram::kLifetime, put(row.lifetimes_ns));
-    if (place[site] != 0)
-      for (unsigned bucket = 0; bucket <= 64; ++bucket)
-        if (const Sum& sum = ages[place[site] - 1][bucket]; sum.blocks != 0)
-          row.ages_ns.push_back({static_cast<std::uint8_t>(bucket), sum});
-    if (place[site] != 0) row.live_usable = usable[place[site] - 1];
-    row.misuse = checks_.misuse(site);
-    if (!row.sizes.empty() || !row.lifetimes_ns.empty()) summary.sites.push_back(std::move(row));
-  }
-  return summary;
+  SummaryInParts parts(*this);
+  while (parts.next()) continue;
+  return parts.take();
 }
 
 Counters Collector::counters() const {

@@ -140,6 +140,7 @@ class Collector {
   Round drain(const Moment& now);
   // Closes the slice that lasted until the round before, if it is long enough, or if it is the `last` one.
   std::optional<Slice> slice(bool last = false);
+  // All of it at once; SummaryInParts lets events be taken in between.
   Summary summary() const;
   // With each_block: what has ended since the last call, to be put into the profile before the next slice.
   BlockBatch take_blocks();
@@ -172,6 +173,7 @@ class Collector {
   }
 
  private:
+  friend class SummaryInParts;
   // An event that waits for its place in the cache.
   struct alignas(64) Pending {
     std::uint64_t ticks, block, size;

@@ -19,6 +19,10 @@ Weight sampled_weight(std::uint64_t size, std::uint64_t mean) {
 
 Sites::Sites(std::uint32_t max_sites, bool by_thread)
     : max_sites_(std::max<std::uint32_t>(max_sites, 16)), by_thread_(by_thread) {
+  // All their places at once, as memory that is not touched costs nothing: growing would copy up to 33 MB
+  // while the rings fill.
+  rows_.reserve(max_sites_);
+  counts_.reserve(std::size_t{max_sites_} * 2 * kBuckets);
   site({});  // site 0: nothing known, for all that finds no room
 }
 
@@ -74,7 +78,8 @@ double Sites::blocks_in(std::uint32_t site, Histogram kind, unsigned bucket) con
   const std::size_t at =
       std::size_t{site} * 2 * kBuckets + static_cast<std::size_t>(kind) * kBuckets + bucket;
   double blocks = counts_[at];
-  if (const auto carry = carries_.find(at); carry != carries_.end()) blocks += 4294967296.0 * carry->second;
+  if (const auto carry = carries_.empty() ? carries_.end() : carries_.find(at); carry != carries_.end())
+    blocks += 4294967296.0 * carry->second;
   if (at < estimates_.size()) blocks += static_cast<double>(estimates_[at]);
   return blocks;
 }
@@ -132,8 +137,8 @@ void Sites::next_slice(std::uint64_t ticks) {
 }
 
 std::uint64_t Sites::memory_bytes() const {
-  return keys_.capacity() * sizeof(SiteKey) + rows_.capacity() * sizeof(Row) +
-         totals_.capacity() * sizeof(Totals) + counts_.capacity() * sizeof(std::uint32_t) +
+  return keys_.capacity() * sizeof(SiteKey) + rows_.size() * sizeof(Row) +
+         totals_.capacity() * sizeof(Totals) + counts_.size() * sizeof(std::uint32_t) +
          estimates_.capacity() * sizeof(float) + variances_.capacity() * sizeof(SiteVariances) +
          changed_.capacity() * 4 + (ids_.size() + carries_.size()) * 48;
 }
