@@ -81,15 +81,16 @@ class StopSignals {
 // It runs for about one per cent of the time, and the kernel's limit for real-time threads bounds it.
 class Urgency {
  public:
-  Urgency() {
+  Urgency() = default;
+  ~Urgency() { end(); }
+  Urgency(const Urgency&) = delete;
+  Urgency& operator=(const Urgency&) = delete;
+  void begin() {
     sched_param parameters{};
     parameters.sched_priority = 1;
     if (::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &parameters) != 0)
       (void)::setpriority(PRIO_PROCESS, 0, -10);
   }
-  ~Urgency() { end(); }
-  Urgency(const Urgency&) = delete;
-  Urgency& operator=(const Urgency&) = delete;
   void end() {
     const sched_param parameters{};
     (void)::sched_setscheduler(0, SCHED_OTHER, &parameters);
@@ -97,10 +98,33 @@ class Urgency {
   }
 };
 
+// While what can wait is done: a compiler has a thousand new stacks in 10 ms, and in their time nobody else
+// would get this CPU, not even the thread that empties the rings of the heap's tracer.
+class Calm {
+ public:
+  explicit Calm(Urgency& urgency) : urgency_(urgency) { urgency_.end(); }
+  ~Calm() { urgency_.begin(); }
+  Calm(const Calm&) = delete;
+  Calm& operator=(const Calm&) = delete;
+
+ private:
+  Urgency& urgency_;
+};
+
+// Never freed: the process ends when a recording does, and giving back millions of rows and nodes one by one
+// takes as long as writing them.
+struct Tables {
+  profile::Profile profile;
+  profile::Builder builder{profile};
+  static Tables& make() {
+    static auto& all = *new std::vector<Tables*>;  // whoever looks for leaks finds them here
+    return *all.emplace_back(new Tables);
+  }
+};
+
 class Recording {
  public:
-  explicit Recording(const RecordOptions& options)
-      : options_(options), builder_(profile_), symbols_(symbol_options(options)) {}
+  explicit Recording(const RecordOptions& options) : options_(options), symbols_(symbol_options(options)) {}
 
   Result<RecordOutcome> run(const Progress& progress);
 
@@ -115,7 +139,7 @@ class Recording {
   Result<> find_targets();
   Result<> start();
   Result<> watch();
-  Result<> loop(const Progress& progress);
+  Result<> loop(const Progress& progress, Urgency& urgency);
   void drain();
   void take_names();
   void account();
@@ -129,8 +153,9 @@ class Recording {
 
   StopSignals signals_;  // first: threads that are started later must not take the signals
   const RecordOptions& options_;
-  profile::Profile profile_;
-  profile::Builder builder_;
+  Tables& tables_ = Tables::make();
+  profile::Profile& profile_ = tables_.profile;
+  profile::Builder& builder_ = tables_.builder;
   std::optional<store::Writer> writer_;
   symbolize::Worker symbols_;
   std::unique_ptr<Source> source_;
@@ -373,7 +398,7 @@ Result<> Recording::save() {
   return {};
 }
 
-Result<> Recording::loop(const Progress& progress) {
+Result<> Recording::loop(const Progress& progress, Urgency& urgency) {
   std::uint64_t next_memory = 0, next_save = monotonic_ns() + kSaveEvery;
   const auto end_ns =
       options_.duration_s ? started_ns_ + static_cast<std::uint64_t>(*options_.duration_s * 1e9) : UINT64_MAX;
@@ -385,7 +410,10 @@ Result<> Recording::loop(const Progress& progress) {
     const int count = ::epoll_wait(epoll_.get(), ready, 16, static_cast<int>((wait + 999'999) / 1'000'000));
     if (count < 0 && errno != EINTR) return system_error("epoll_wait", errno);
     drain();
-    if (heaps_) heaps_->refresh();
+    if (heaps_) {
+      const Calm calm(urgency);
+      heaps_->refresh();
+    }
     if (profile_.heap.blocks.size() >= kBlocksPerSave) {
       if (auto saved = save(); !saved) return saved;
     }
@@ -409,7 +437,10 @@ Result<> Recording::loop(const Progress& progress) {
         source_->sum_threads(now, batch_);
         sink_->take(batch_);
       }
-      if (heaps_) heaps_->publish();
+      if (heaps_) {
+        const Calm calm(urgency);
+        heaps_->publish();
+      }
       if (auto saved = save(); !saved) return saved;
       processes_->forget_ended(now - kSecond);
       if (progress)
@@ -468,10 +499,11 @@ Result<RecordOutcome> Recording::run(const Progress& progress) {
   if (!writer) return tl::unexpected<Error>(writer.error());
   writer_.emplace(std::move(*writer));
   Urgency urgency;
+  urgency.begin();
   if (options_.delay_s > 0 && !launched_) ::usleep(static_cast<useconds_t>(options_.delay_s * 1e6));
   if (auto started = start(); !started) return tl::unexpected<Error>(started.error());
   if (auto watched = watch(); !watched) return tl::unexpected<Error>(watched.error());
-  auto looped = loop(progress);
+  auto looped = loop(progress, urgency);
   urgency.end();
   auto ended = end();
   if (!looped) return tl::unexpected<Error>(looped.error());
