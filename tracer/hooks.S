@@ -24,12 +24,14 @@ tracer_image_start:
   .long tracer_image_end - tracer_image_start     /* text_bytes */
   .long tracer_config - tracer_image_start        /* config_offset */
   .long STATE_BYTES
-  .irp shape, malloc, calloc, aligned, posix, realloc, reallocarray, xallocx, free, new, free_sized
+  .set shape, 0
+  .rept FIRST_RARE_SHAPE
     .set i, 0
     .rept HOOKS
-      .long entries_\shape - tracer_image_start + i * ENTRY_BYTES
+      .long entries - tracer_image_start + (i * FIRST_RARE_SHAPE + shape) * ENTRY_BYTES
       .set i, i + 1
     .endr
+    .set shape, shape + 1
   .endr
   .set i, 0
   .rept HOOKS * RARE_SHAPES
@@ -163,17 +165,6 @@ no_block_\@:
   jmp \path
   .endm
 
-  .macro entries shape, number
-  .balign ENTRY_BYTES
-entries_\shape:
-  .set i, 0
-  .rept HOOKS
-  .org entries_\shape + ENTRY_BYTES * i, 0xcc /* an entry that is too long is an error here */
-  define_\shape (\number << HOOKS_LOG2) | i
-  .set i, i + 1
-  .endr
-  .endm
-
   .macro define_malloc hook
   entry_of_one_size \hook, %rdi, exact
   .endm
@@ -205,16 +196,30 @@ entries_\shape:
   entry_of_free \hook, exact_free_sized
   .endm
 
-  entries malloc, 0
-  entries calloc, 1
-  entries aligned, 2
-  entries posix, 3
-  entries realloc, 4
-  entries reallocarray, 5
-  entries xallocx, 6
-  entries free, 7
-  entries new, 8
-  entries free_sized, 9
+  .macro entry shape, number
+  .org entries + ENTRY_BYTES * (i * FIRST_RARE_SHAPE + \number), 0xcc /* an entry that is too long is an error here */
+  define_\shape (\number << HOOKS_LOG2) | i
+  .endm
+
+/* The hooks of a program are the first few of each shape: those lie on one page, as each page of code more costs a program
+ * that uses many by itself. */
+  .balign 4096
+entries:
+  .set i, 0
+  .rept HOOKS
+  entry malloc, 0
+  entry calloc, 1
+  entry aligned, 2
+  entry posix, 3
+  entry realloc, 4
+  entry reallocarray, 5
+  entry xallocx, 6
+  entry free, 7
+  entry new, 8
+  entry free_sized, 9
+  .set i, i + 1
+  .endr
+  .org entries + ENTRY_BYTES * HOOKS * FIRST_RARE_SHAPE, 0xcc
 
   .balign 16
 rare_entries:
