@@ -171,13 +171,12 @@ void Collector::apply_pending() {
 // Most blocks of many programs are freed by the thread that allocated them before it or another one does
 // anything else with the heap: all that such a block changes is sums.
 void Collector::allocate_and_free(const Pending& event) {
-  const std::uint8_t free_kind = event.sized ? TRACER_EVENT_FREE_SIZED : TRACER_EVENT_FREE;
   // A free of the block that was there before was not seen, or stands further behind; or lives are told.
   if (log_ || live_.size() >= options_.max_live_blocks ||
       live_.glimpse(event.block).site != LiveSet::kNoSite) {
     allocate(event);
     Pending freed = event;
-    freed.kind = free_kind;
+    freed.kind = event.sized ? TRACER_EVENT_FREE_SIZED : TRACER_EVENT_FREE;
     freed.size = event.claimed_size;
     return free(event.block, event.freed_ticks, freed);
   }

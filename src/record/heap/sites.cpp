@@ -78,8 +78,8 @@ double Sites::blocks_in(std::uint32_t site, Histogram kind, unsigned bucket) con
   const std::size_t at =
       std::size_t{site} * 2 * kBuckets + static_cast<std::size_t>(kind) * kBuckets + bucket;
   double blocks = counts_[at];
-  if (const auto carry = carries_.empty() ? carries_.end() : carries_.find(at); carry != carries_.end())
-    blocks += 4294967296.0 * carry->second;
+  if (!carries_.empty())  // nearly never: asked for each bucket of each site
+    if (const auto carry = carries_.find(at); carry != carries_.end()) blocks += 4294967296.0 * carry->second;
   if (at < estimates_.size()) blocks += static_cast<double>(estimates_[at]);
   return blocks;
 }
