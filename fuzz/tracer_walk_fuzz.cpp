@@ -80,8 +80,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const u64 stack_start = reinterpret_cast<u64>(stack);
   Input input(data, size);
 
-  // Addresses in the input are small numbers: they become places in code, on the stack, or stay what they
-  // are.
+  // Addresses in the input are small numbers: they become places in code, on the stack, neither, or
+  // stay what they are.
   const auto address = [&] {
     const auto value = input.take<std::uint16_t>();
     switch (value >> 14) {
@@ -90,8 +90,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       case 1:
       case 2:
         return kCode + (value & 0x3ff);
-      default:
-        return u64{value} - 0xc000;
+      default:  // or no address at all, whose low bits are those of code
+        return value & 0x2000 ? kCode + (value & 0x3ff) + (u64{1} << 52) : u64{value} - 0xc000;
     }
   };
 
@@ -146,7 +146,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (int round = 0; round < 8; ++round) {
     const std::uint8_t leaf = input.take<std::uint8_t>();
     position at{};
-    at.pc = address() & ~WALK_EXACT;
+    at.pc = address() & (PC_END - 1);  // a call has just pushed it
     at.sp = stack_start + leaf * 8u;
     at.fp = address();
     stack[leaf - 1] = at.pc;

@@ -44,7 +44,9 @@
 #define RULE_EPOCH_SHIFT 23
 #define RULE_EPOCH_BITS 7
 #define RULE_PC_SHIFT (RULE_EPOCH_SHIFT + RULE_EPOCH_BITS)
-_Static_assert(RULE_PC_SHIFT + 47 - RULES_LOG2 < 64, "a pc has 47 bits, and one more is not lost");
+/* Rules are asked for below it only: of a pc with WALK_EXACT, or of garbage, bits would be lost. */
+#define PC_END (1ull << 47)
+_Static_assert(RULE_PC_SHIFT + 47 - RULES_LOG2 <= 64, "no bit of a pc is lost");
 _Static_assert(UNWIND_MAX_RULES <= 1 << 16, "a remembered rule has 16 bits for its number");
 
 /* A thread's walk in progress, seen from the functions that are seldom needed. */
@@ -148,7 +150,7 @@ INLINE u64* rule_place(u64* rules, u64 pc) {
   return &rules[pc & ((1 << RULES_LOG2) - 1)];
 }
 
-/* What stands above the rule of this pc. With WALK_EXACT it is no rule's. */
+/* What stands above the rule of this pc, which is below PC_END. */
 INLINE u64 rule_tag(u64 pc, u64 epoch) {
   return (pc >> RULES_LOG2 << RULE_PC_SHIFT) ^ epoch;
 }
@@ -179,7 +181,8 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
   const struct tracer_shared* shared = t->shared;
   struct walker walker = {.thread = t, .shared = shared};
   u64* const place = rule_place(t->rules, at->pc);
-  const u64 tag = rule_tag(at->pc, t->rule_epoch), known = load_relaxed(place) ^ tag;
+  const u64 tag = rule_tag(at->pc, t->rule_epoch);
+  const u64 known = at->pc < PC_END ? load_relaxed(place) ^ tag : ~0ull;
   const struct unwind_rule* rule = 0;
   const u64 sp = at->sp, run = load_acquire(&shared->mapping_run);
   struct step_walk w = {.pc = at->pc & ~WALK_EXACT, .sp = sp, .fp = at->fp};
@@ -198,8 +201,7 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
       if (end) return end;
       goto stepped;
     }
-    if (at->pc < 1ull << 47)
-      store_relaxed(place, tag | rule_to_remember(rule, (u32)(rule - step_rule(&w, 0))));
+    if (at->pc < PC_END) store_relaxed(place, tag | rule_to_remember(rule, (u32)(rule - step_rule(&w, 0))));
   }
   end = step_by_rule(&w, rule);
   if (end) {
@@ -249,7 +251,7 @@ INLINE int take_simple_step(const struct simple_steps* steps, u64 room, const st
   if (UNLIKELY(cfa - 8 - steps->low >= room || lowest < at->sp)) return 0;
   ra = *(const volatile u64*)(cfa - 8);
   saved = *(const volatile u64*)lowest;
-  if (UNLIKELY(ra - 1 >= WALK_EXACT - 1)) return 0;
+  if (UNLIKELY(ra - 1 >= PC_END - 1)) return 0;
   *step = MAKE_STEP(rule & RULE_FLAGS, -(s64)RULE_SAVED(rule));
   at->fp = rule & STEP_SAVES_RBP ? saved : at->fp;
   at->pc = ra;
@@ -364,24 +366,24 @@ INLINE u64 begin_walk(struct state* s, const struct tracer_shared* shared, const
   return t->stack_high - 7 - sp;
 }
 
-/* The room of simple steps from `sp` on: none are possible from where a signal frame, say, may have led to.
- */
-INLINE u64 simple_room(const struct thread* t, u64 sp) {
-  return sp >= t->low && sp <= t->high ? t->high + 1 - t->low : 0;
+/* The room of simple steps from `at` on: none are possible from where a signal frame, say, may have led to,
+ * or for a pc that no rule is remembered for. */
+INLINE u64 simple_room(const struct thread* t, const struct position* at) {
+  return at->sp >= t->low && at->sp <= t->high && at->pc < PC_END ? t->high + 1 - t->low : 0;
 }
 
 /* The first TRACER_MAX_FRAMES frames into t->fresh, by the tables alone. */
 static NO_INLINE int walk_deep_stack(struct thread* t, struct position at) {
   const struct frame* guess = t->frames;
   const struct simple_steps steps = simple_steps_of(t);
-  u64 room = simple_room(t, at.sp), step;
+  u64 room = simple_room(t, &at), step;
   for (int i = 0; i < TRACER_MAX_FRAMES; i++) {
     int end;
     t->fresh[i].pc = at.pc;
     if (take_simple_step(&steps, room, &guess, &at, &step)) continue;
     end = take_step(t, &at, &step);
     if (end) return end; /* cannot be: it was deeper a moment ago */
-    room = simple_room(t, at.sp);
+    room = simple_room(t, &at);
   }
   return WALK_DEPTH_LIMIT;
 }
@@ -449,7 +451,7 @@ INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
         top = frames - 1;
       }
       if (away.pc & WALK_EXACT) odd |= WILD;
-      room = simple_room(t, away.sp);
+      room = simple_room(t, &away);
       at = away;
       if (UNLIKELY(end)) {
         fresh++;
