@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1
 shift
-questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_answer stop_to_svg unwind_table}")
+questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer stop_to_svg unwind_table}")
 # shellcheck disable=SC2206  # the default is a list of words
 questions=(${questions[*]})
 
@@ -14,6 +14,7 @@ declare -A titles=(
   [anvil]="A Rust node: anvil under JSON-RPC load"
   [switches]="Nothing but switches: two threads on one CPU and two pipes"
   [heap_pairs]="The heap of a program that only allocates"
+  [heap_jobs]="Real programs with every allocation recorded"
   [heap_answer]="From the end of the program to an answer about its heap"
   [threads]="300 threads: 270 parked, 20 that tick, five pairs that hand work to each other"
   [stop_to_svg]="From the request to stop to the picture"

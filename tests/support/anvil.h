@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "support/command.h"
 
@@ -13,11 +14,15 @@ std::optional<std::string> find_anvil();
 
 class Anvil {
  public:
-  // Returns when it answers. Throws when it does not.
-  Anvil(const std::string& program, int port);
+  // Returns when it answers. Throws when it does not. With a recorder that starts programs as `prefix`, pid()
+  // is the recorder's.
+  Anvil(const std::string& program, int port, std::vector<std::string> prefix = {});
   pid_t pid() const { return node_.pid(); }
   // Answers per second, asked on 16 connections at once.
   double load(double seconds) const;
+  // Seconds for so many answers, one after the other; two requests in five are a transfer, which makes a
+  // block, and a call.
+  double work(long answers) const;
 
  private:
   int port_;

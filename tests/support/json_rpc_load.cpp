@@ -57,15 +57,22 @@ class Connection {
     std::from_chars(answer_.data() + length_at + 16, answer_.data() + body, length);
     return answer_.size() >= body + 4 + length;
   }
+  bool answered_with_error() const { return answer_.find("\"error\"") != std::string::npos; }
 
  private:
   Fd socket_;
   std::string answer_;
 };
 
-}  // namespace
+struct Answers {
+  long count = 0;
+  bool any_error = false;
+  double seconds = 0;
+};
 
-double json_rpc_load(int port, const std::vector<std::string>& requests, int connections, double seconds) {
+// Until `enough` says so.
+template <class Enough>
+Answers ask(int port, const std::vector<std::string>& requests, int connections, Enough enough) {
   std::vector<Connection> all;
   std::vector<pollfd> polled;
   std::size_t next = 0;
@@ -75,19 +82,33 @@ double json_rpc_load(int port, const std::vector<std::string>& requests, int con
     polled.push_back({all.back().descriptor(), POLLIN, 0});
   }
   const auto start = std::chrono::steady_clock::now();
-  const auto elapsed = [&] {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  };
-  long answers = 0;
-  while (elapsed() < seconds) {
+  Answers answers;
+  while (!enough(answers)) {
     poll(polled.data(), polled.size(), 100);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (polled[i].revents == 0 || !all[i].receive()) continue;
-      ++answers;
+      ++answers.count;
+      if (all[i].answered_with_error()) answers.any_error = true;
       all[i].send(requests[next++ % requests.size()]);
     }
+    answers.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
-  return static_cast<double>(answers) / elapsed();
+  return answers;
+}
+
+}  // namespace
+
+double json_rpc_load(int port, const std::vector<std::string>& requests, int connections, double seconds) {
+  const Answers answers =
+      ask(port, requests, connections, [&](const Answers& so_far) { return so_far.seconds >= seconds; });
+  return static_cast<double>(answers.count) / answers.seconds;
+}
+
+double json_rpc_work(int port, const std::vector<std::string>& requests, int connections, long count) {
+  const Answers answers =
+      ask(port, requests, connections, [&](const Answers& so_far) { return so_far.count >= count; });
+  if (answers.any_error) throw std::runtime_error("the node answered with an error");
+  return answers.seconds;
 }
 
 }  // namespace fathom::support
