@@ -31,6 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if ((what & 0x80) != 0) {  // the head, wherever it says
       ring.head = in.read<std::uint64_t>();
       ring.owner = what;
+      ++tracer.shared().rings_taken;
     } else {  // a record or a part of one
       const auto record = in.read_bytes(std::min<std::size_t>(in.read<std::uint8_t>() * 8u, in.remaining()));
       for (const std::byte byte : record) bytes[ring.head++ & 8191] = byte;

@@ -55,6 +55,7 @@ static NO_INLINE struct tracer_ring* take_ring(struct state* s, struct tracer_sh
   t->retry_ring = RING_RETRY_EVENTS;
   return 0;
 taken:
+  add_relaxed(&shared->rings_taken, 1); /* whoever finds it grown finds the owner */
   slot->ring = (u64)ring;
   slot->limit = 0;
   t->credit_end = 0;

@@ -230,11 +230,14 @@ TEST(Ring, ThatTheProfilerTookBackIsFreeForAnyThread) {
   Target target({.ring_count = 1});
   auto* allocate = target.hook(TRACER_MALLOC, &next_block);
   allocate(1);
+  allocate(1);
+  EXPECT_EQ(target.shared().rings_taken, 1u);
   std::thread([&] { allocate(2); }).join();
   EXPECT_EQ(target.shared().lost_no_ring, 1u);
   target.drain();
   target.ring(0).owner = 0;
   std::thread([&] { allocate(3); }).join();
+  EXPECT_EQ(target.shared().rings_taken, 2u) << "or nobody looks at it";
   const auto events = target.drain();
   ASSERT_FALSE(events.empty());
   EXPECT_EQ(events.front().kind, TRACER_EVENT_THREAD);

@@ -22,7 +22,7 @@
 #endif
 
 #define TRACER_MAGIC 0x7265636172746866ull /* "fhtracer" */
-#define TRACER_VERSION 3
+#define TRACER_VERSION 4
 
 /* A hook is chosen by the shape of the function that it stands in for, not by its name. Arguments in order;
  * further ones are passed through untouched. */
@@ -170,6 +170,7 @@ struct tracer_shared {
   u64 lost_set_full; /* samples not recorded since the set of sampled blocks was full where they belong */
   u64 nested;        /* calls inside of another recorded call, or in a signal handler during one */
   u64 next_stack;    /* stack numbers given out so far */
+  u64 rings_taken;   /* how often a thread took a ring; grows before the first record that it writes there */
 
   u32 journal_count;
   u32 own_count;

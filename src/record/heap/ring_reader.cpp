@@ -58,13 +58,28 @@ Result<RingReader> RingReader::open(std::span<std::byte> memory) {
     reader.rings_[i].data = at + TRACER_RING_DATA;
     reader.rings_[i].tail = load(reader.rings_[i].shared->tail);
   }
+  reader.rings_taken_ = &reinterpret_cast<const tracer_shared*>(memory.data())->rings_taken;
+  reader.find_rings_in_use();
   return reader;
+}
+
+void RingReader::find_rings_in_use() {
+  rings_taken_before_ = load(*rings_taken_);
+  in_use_.clear();
+  for (std::uint32_t index = 0; index < rings_.size(); ++index) {
+    const Ring& ring = rings_[index];
+    if (load(ring.shared->owner) != 0 || ring.at != ring.end || load(ring.shared->head) != ring.tail)
+      in_use_.push_back(index);
+  }
 }
 
 bool RingReader::begin(std::uint64_t cut) {
   bool hurry = false;
   order_.clear();
-  for (std::uint32_t index = 0; index < rings_.size(); ++index) {
+  // A ring is counted before anything is written to it, so what was stamped before the cut is in one of
+  // these.
+  if (load(*rings_taken_) != rings_taken_before_) find_rings_in_use();
+  for (const std::uint32_t index : in_use_) {
     Ring& ring = rings_[index];
     if (ring.bad) continue;
     const std::uint64_t head = load(ring.shared->head);
@@ -215,6 +230,7 @@ std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& l
     ring.at = ring.end = 0;
     ++released;
   }
+  if (released != 0) find_rings_in_use();
   return released;
 }
 
@@ -231,7 +247,8 @@ std::uint64_t RingReader::waited() const {
 }
 
 std::uint64_t RingReader::memory_bytes() const {
-  std::uint64_t bytes = rings_.capacity() * sizeof(Ring) + order_.capacity() * sizeof(Head);
+  std::uint64_t bytes = rings_.capacity() * sizeof(Ring) + order_.capacity() * sizeof(Head) +
+                        in_use_.capacity() * sizeof(std::uint32_t);
   for (const Ring& ring : rings_) bytes += ring.copy.capacity();
   return bytes;
 }

@@ -126,6 +126,7 @@ class RingReader {
 
   RingReader() = default;
   bool begin(std::uint64_t cut);
+  void find_rings_in_use();
   // Where the ring in front of the heap has to stop.
   Head next_head(std::uint64_t cut) const {
     if (order_.size() < 2) return {cut, UINT32_MAX};
@@ -211,7 +212,12 @@ class RingReader {
   bool give_up(Ring& ring);
 
   std::vector<Ring> rings_;
-  std::vector<Head> order_;  // a heap, the earliest in front
+  // Most rings are nobody's, and each lies on pages of its own: to look at all of them each time was a tenth
+  // of the collector's work.
+  std::vector<std::uint32_t> in_use_;
+  const u64* rings_taken_ = nullptr;      // in the shared memory
+  std::uint64_t rings_taken_before_ = 0;  // when in_use_ was made
+  std::vector<Head> order_;               // a heap, the earliest in front
   std::uint64_t ring_bytes_ = 0;
   std::uint32_t given_up_ = 0;
 };

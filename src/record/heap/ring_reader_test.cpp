@@ -202,6 +202,17 @@ TEST(RingReader, EmptyRingOfAThreadThatEndedIsGivenBackAndTheOthersAreNot) {
   EXPECT_EQ(tracer.ring(2).owner, 0u);
 }
 
+TEST(RingReader, RingThatWasGivenBackIsReadAgainWhenItIsTakenAgain) {
+  FakeTracer tracer(3);
+  tracer.thread(1, 1, 100);
+  auto reader = RingReader::open(tracer.memory()).value();
+  EXPECT_EQ(ticks(drain(reader, 10)), (Ticks{1}));
+  EXPECT_EQ(reader.release([](std::int32_t) { return false; }), 1u);
+  tracer.thread(1, 11, 101);
+  tracer.thread(2, 12, 102);
+  EXPECT_EQ(ticks(drain(reader, 20)), (Ticks{11, 12}));
+}
+
 TEST(RingReader, RingWhoseOwnerHasNoNumberIsNeverGivenBack) {
   FakeTracer tracer;
   tracer.thread(0, 1, TRACER_MADE_UP | 7);

@@ -37,6 +37,7 @@ class FakeTracer {
   // False: no room, as the tracer would find.
   bool write(std::uint32_t number, std::span<const std::uint64_t> record) {
     tracer_ring& to = ring(number);
+    if (to.head == to.tail) ++shared().rings_taken;  // as a thread that takes it would
     const std::uint64_t bytes = shared().ring_bytes;
     if (to.head - to.tail + record.size() * 8 > bytes) return false;
     auto* data = reinterpret_cast<std::byte*>(&to) + TRACER_RING_DATA;
