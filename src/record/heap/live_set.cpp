@@ -80,6 +80,15 @@ bool LiveSet::put(std::uint64_t block, const LiveBlock& added, LiveBlock& old) {
   return false;
 }
 
+std::uint32_t LiveSet::steps_to(std::uint64_t block) const {
+  const std::uint64_t hash = hash_of(block);
+  const Shard& shard = shards_[hash >> kShardShift];
+  if (shard.capacity == 0) return 0;
+  std::uint32_t steps = 1, at = home(hash, shard.capacity);
+  for (; shard.entries[at].block != block && shard.entries[at].block != 0; at = next(shard, at)) ++steps;
+  return steps;
+}
+
 // What stands behind it and would not be found across the hole moves into it.
 void LiveSet::remove(Shard& shard, std::uint32_t hole) {
   for (std::uint32_t at = next(shard, hole);; at = next(shard, at)) {
