@@ -151,7 +151,7 @@ std::size_t FileSymbols::releasable_bytes() const {
 }
 
 std::vector<std::vector<Name>> FileSymbols::resolve(std::span<const ElfAddress> addresses) {
-  if (elf() == nullptr) return std::vector<std::vector<Name>>(addresses.size());
+  if (elf() == nullptr || addresses.empty()) return std::vector<std::vector<Name>>(addresses.size());
   if (std::is_sorted(addresses.begin(), addresses.end())) return resolve_ascending(addresses);
   std::vector<std::size_t> order(addresses.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -107,6 +107,13 @@ TEST(FileSymbols, AddressesInAnyOrderGiveTheSameNames) {
   EXPECT_EQ(names[2], names[0]);
 }
 
+// Where the cache knows all names nobody is to wait until the DWARF of libc has been unpacked.
+TEST(FileSymbols, NothingIsOpenedForNoAddress) {
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  EXPECT_TRUE(symbols->resolve({}).empty());
+  EXPECT_EQ(symbols->releasable_bytes(), 0u);
+}
+
 TEST(FileSymbols, ReleasedMemoryIsReadAgain) {
   auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
   EXPECT_EQ(symbols->releasable_bytes(), 0u);
