@@ -75,11 +75,11 @@ Job check_headers(const support::TempDir& folder) {
   const std::string source = folder / "headers.cpp", text = folder / "headers.ii";
   std::ofstream(source) << "#include <bits/stdc++.h>\n";
   run({"g++", "-std=c++20", "-E", source, "-o", text});
-  return {
-      "cc1plus -fsyntax-only, all headers of C++20", [cc1plus = compiler(), text](const Words& prefix) {
-        return run(behind(prefix, {cc1plus, "-quiet", "-std=c++20", "-fpreprocessed", "-fsyntax-only", text}))
-            .seconds;
-      }};
+  return {"cc1plus -fsyntax-only, all headers of C++20", [cc1plus = compiler(), text](const Words& prefix) {
+            return run(behind(prefix, {cc1plus, "-quiet", "-std=c++20", "-fpreprocessed", "-fsyntax-only",
+                                       text, "-o", "/dev/null"}))
+                .seconds;
+          }};
 }
 
 Job serve_redis(const std::string& program, const std::string& folder) {

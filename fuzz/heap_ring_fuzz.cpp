@@ -27,11 +27,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   while (!in.at_end()) {
     const auto what = in.read<std::uint8_t>();
     tracer_ring& ring = tracer.ring(what % 3);
+    ++tracer.shared().rings_taken;
     auto* bytes = reinterpret_cast<std::byte*>(&ring) + TRACER_RING_DATA;
     if ((what & 0x80) != 0) {  // the head, wherever it says
       ring.head = in.read<std::uint64_t>();
       ring.owner = what;
-      ++tracer.shared().rings_taken;
     } else {  // a record or a part of one
       const auto record = in.read_bytes(std::min<std::size_t>(in.read<std::uint8_t>() * 8u, in.remaining()));
       for (const std::byte byte : record) bytes[ring.head++ & 8191] = byte;

@@ -94,8 +94,8 @@ TEST(LiveSet, MillionBlocksTakeLessThan48MB) {
 }
 
 // Allocators hand out blocks at equal distances. Each recording has a seed of its own, and one that makes
-// searches long would make the collector slow for all of it: with one product instead of two, 9 of these
-// were.
+// searches long would make the collector slow for all of it. With one product instead of two, 50 of these are
+// such seeds.
 TEST(LiveSet, SearchesAreShortWhateverTheSeed) {
   constexpr std::uint64_t kBlocks = 20'000;
   LiveBlock out;
