@@ -60,10 +60,10 @@ class HeapSoak : public testing::Test {
     return {"record", mode, "-q", "-d", seconds, "-o", recording_, "-p", std::to_string(pid)};
   }
   // In and out, in both modes, with the code compared after each.
-  void attach_and_detach(pid_t pid, int times) {
+  void attach_and_detach(pid_t pid, int times, int first = 0) {
     const std::string before = code_of(pid);
     ASSERT_FALSE(before.empty());
-    for (int i = 0; i < times; ++i) {
+    for (int i = first; i < first + times; ++i) {
       const Outcome outcome = fathom(record(pid, i % 2 == 0 ? "--heap=sampled" : "--heap=exact", "0.2"));
       ASSERT_TRUE(outcome.ok()) << "cycle " << i << ": " << outcome.describe();
       ASSERT_TRUE(code_of(pid) == before) << "cycle " << i;
@@ -169,11 +169,15 @@ TEST_F(HeapSoak, ForksThreadsSignalsAndLibrariesGoOn) {
   Running target({TORTURE, std::to_string(times * 2 + 4), TORTURE_PLUGIN});
   pause_ms(500);
   const std::string before = code_of(target.pid());
+  int done = 0;
   for (int i = 0; i < times && !target.finished(); ++i) {
     const Outcome outcome =
         fathom(record(target.pid(), i % 2 == 0 ? "--heap=exact" : "--heap=sampled", "0.5"));
+    if (target.finished()) break;  // it lives for so many seconds, and this machine is slow
     EXPECT_TRUE(outcome.ok()) << "cycle " << i << ": " << outcome.describe();
+    ++done;
   }
+  EXPECT_GE(done, times / 2);
   const Outcome ended = target.wait(milliseconds(times * 3000 + 30'000));
   EXPECT_TRUE(ended.ok()) << ended.describe();
   EXPECT_NE(ended.output.find("\"failures\": 0"), std::string::npos) << ended.describe();
@@ -187,11 +191,11 @@ TEST_F(HeapSoak, ThreadsBornAndDyingByTheTenThousandGoOn) {
   const int times = cycles(4);
   const Outcome alone = run({THREAD_STORM, "0", "2", "1"});
   ASSERT_TRUE(alone.ok()) << alone.describe();
-  Running target({THREAD_STORM, "0", "2", std::to_string(times + 3)});
+  Running target({THREAD_STORM, "0", "2", std::to_string(times * 30 + 30)});
   pause_ms(300);
   int done = 0;
-  for (; done < times && !target.finished(); ++done) {
-    attach_and_detach(target.pid(), 1);
+  for (; done < times; ++done) {
+    attach_and_detach(target.pid(), 1, done);
     if (HasFatalFailure()) return;
     const HeapAnswer answer(recording_);
     // Whatever was lost is known: an address that is handed out twice would be a free that nobody saw.
@@ -199,7 +203,8 @@ TEST_F(HeapSoak, ThreadsBornAndDyingByTheTenThousandGoOn) {
         << "cycle " << done << ": " << answer.losses();
     EXPECT_EQ(answer.heap().lost_damaged, 0) << "cycle " << done;
   }
-  const Outcome ended = target.wait(milliseconds(times * 3000 + 30'000));
+  target.send(SIGTERM);
+  const Outcome ended = target.wait(milliseconds(30'000));
   EXPECT_TRUE(ended.ok()) << ended.describe();
   EXPECT_EQ(answer_of(ended).at("failures"), 0);
   const double rate = answer_of(ended).at("per_second"), undisturbed = answer_of(alone).at("per_second");

@@ -97,7 +97,11 @@ TEST(ProcWaits, TellsWhereAllThreadsWaitedAndForHowLong) {
   std::vector<record::Event> events;
   const std::uint64_t begin = monotonic_ns();
   waits.enter(target.pid(), begin, events);
-  for (std::uint64_t now = begin; now < begin + 2'000'000'000; now = monotonic_ns()) {
+  // Rounds come as often as they are cheap: on a slow machine 10 a second.
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  for (std::uint64_t now = begin;
+       now < begin + 2 * kSecond || (waits.rounds() <= 60 && now < begin + 30 * kSecond);
+       now = monotonic_ns()) {
     pollfd timer{waits.timer_fd(), POLLIN, 0};
     ::poll(&timer, 1, 100);
     waits.round(monotonic_ns(), events);
@@ -123,12 +127,12 @@ TEST(ProcWaits, TellsWhereAllThreadsWaitedAndForHowLong) {
   if (events.empty()) GTEST_SKIP() << "no /proc/PID/syscall here";
   const double rested = by_call[SYS_clock_nanosleep], polled = by_call[SYS_poll];
   EXPECT_NEAR(rested / (rested + polled), target.share_rested(), 0.15);
-  EXPECT_NEAR(by_call[SYS_pause], static_cast<double>(end - begin), 0.2e9);
+  const auto lasted = static_cast<double>(end - begin);
+  EXPECT_NEAR(by_call[SYS_pause], lasted, 0.1 * lasted);
 
   ASSERT_EQ(sums.size(), 2u);
   for (const auto& [tid, sum] : sums) {
-    EXPECT_NEAR(static_cast<double>(sum.ran_ns + sum.waited_ns + sum.queued_ns),
-                static_cast<double>(end - begin), 0.2e9);
+    EXPECT_NEAR(static_cast<double>(sum.ran_ns + sum.waited_ns + sum.queued_ns), lasted, 0.1 * lasted);
   }
   EXPECT_GT(waits.rounds(), 40u);
   RecordProperty("ns_of_a_look", static_cast<int>(waits.cpu_ns() / waits.looks()));

@@ -1,7 +1,8 @@
 // Threads that are born, allocate, hand a block on and die, as fast as the machine makes them, from several
 // spawners at once: detached, on small stacks. Usage:
-//   thread_storm THREADS SPAWNERS [FILE]     with FILE it begins when that file is there, for those who
-//   attach thread_storm 0 SPAWNERS SECONDS          goes on for so long
+//   thread_storm THREADS SPAWNERS [FILE]   with FILE it begins when that file is there
+//   thread_storm 0 SPAWNERS SECONDS        goes on for so long, or until SIGTERM
+//
 // Prints its answer as known_heap does, with the number of threads, those a second, and "failures": threads
 // that could not be made, and blocks whose content had changed. Exits with 1 if there were any.
 #include <pthread.h>
@@ -9,6 +10,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -99,9 +101,11 @@ void collect(Place& place) {
 }
 
 struct Orders {
-  std::uint64_t threads = 0;  // 0: until `end`
+  std::uint64_t threads = 0;  // 0: until `end`, or SIGTERM
   std::chrono::steady_clock::time_point end;
 };
+
+std::atomic<bool> g_enough{false};
 
 void* spawn(void* argument) {
   const Orders& orders = *static_cast<const Orders*>(argument);
@@ -113,7 +117,8 @@ void* spawn(void* argument) {
   static std::atomic<unsigned> spawners{0};
   Place* places = all[spawners++ % 16];
   for (std::uint64_t i = 0;
-       orders.threads != 0 ? i < orders.threads : std::chrono::steady_clock::now() < orders.end; ++i) {
+       orders.threads != 0 ? i < orders.threads : !g_enough && std::chrono::steady_clock::now() < orders.end;
+       ++i) {
     Place& place = places[i % kAtOnce];
     while (place.state.load(std::memory_order_acquire) == 1) sched_yield();
     if (place.state == 2) collect(place);
@@ -145,6 +150,7 @@ void print(const char* key, std::uint64_t (*value)(const Site&)) {
 
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
+  std::signal(SIGTERM, [](int) { g_enough = true; });
   Orders orders;
   orders.threads = std::strtoull(argv[1], nullptr, 10);
   if (orders.threads != 0)
