@@ -30,6 +30,18 @@ double total_s(const json& report, const std::string& function) {
   return 0;
 }
 
+// What a walk takes of a wait: the program sees it there, and fathom leaves it out. 20 us on one machine, 63
+// on another, where each way into the kernel is dear.
+constexpr double kWalk_s = 80e-6;
+
+// All walks in waits of this cause.
+double walks_s(const json& report, const std::string& cause) {
+  for (const json& row : report.at("causes")) {
+    if (row.at("cause") == cause) return row.at("waits").get<double>() * kWalk_s;
+  }
+  return 0;
+}
+
 struct Recorded {
   Outcome program;
   json report;
@@ -52,9 +64,11 @@ TEST_F(OffCpuTruth, TimeIsOnTheRightPlaceForTheRightCause) {
   ASSERT_TRUE(program.ok()) << program.describe();
   for (const auto& [site, truth_s] : answer_of(program)) {
     const double said_s = total_s(report, site);
-    // One per cent; and the walks, which the program sees in its waits and fathom leaves out of them: 20 us
-    // in each of up to a thousand.
-    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03) << site;
+    // One per cent; and the walks, of which there are many only where a disk answers at once.
+    const double walked_s = site == "wait_for_disk"   ? walks_s(report, "file-sync")
+                            : site == "wait_for_page" ? walks_s(report, "page-fault")
+                                                      : 0;
+    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03 + walked_s) << site;
     std::printf("  %-20s truth %7.3f s  reported %7.3f s\n", site.c_str(), truth_s, said_s);
   }
   std::set<std::string> causes;
