@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/programs.h"
 #include "bench/support/statistics.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -44,14 +45,6 @@ double time_of(const std::string& path) {
 }
 double now() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
-
-support::Outcome run(const std::vector<std::string>& command) {
-  support::CommandOptions options;
-  options.limit = std::chrono::minutes(10);
-  support::Outcome outcome = support::run(command, options);
-  if (!outcome.ok()) throw std::runtime_error(command[0] + ": " + outcome.describe());
-  return outcome;
 }
 
 void measure(const Program& program, const Recorder& recorder, Figures& figures) {
@@ -133,9 +126,7 @@ int main() {
                   {MALLOC_STORM, "2", "15", seconds, witness},
                   witness},
                  {recorders[0]});
-  const support::Outcome compiler = support::run({"g++", "-print-prog-name=cc1plus"});
-  std::string cc1plus = compiler.output.substr(0, compiler.output.find('\n'));
-  if (compiler.ok() && !cc1plus.empty()) {
+  if (const std::string cc1plus = bench::cc1plus(); !cc1plus.empty()) {
     const std::string source = bench::source_in(folder), text = folder / "work.ii";
     bench::run({"g++", "-std=c++20", "-E", source, "-o", text});
     bench::compare({"A compiler: cc1plus -O1",

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/support/programs.h"
 #include "bench/support/statistics.h"
 #include "support/anvil.h"
 #include "support/environment.h"
@@ -39,14 +40,6 @@ Words behind(Words prefix, const Words& command) {
   return prefix;
 }
 
-support::Outcome run(const Words& command) {
-  support::CommandOptions options;
-  options.limit = std::chrono::minutes(5);
-  support::Outcome outcome = support::run(command, options);
-  if (!outcome.ok()) throw std::runtime_error(command[0] + ": " + outcome.describe());
-  return outcome;
-}
-
 // One array of small objects, which are sorted by a name and gathered.
 Job group_json(const support::TempDir& folder) {
   const std::string path = folder / "rows.json";
@@ -66,17 +59,12 @@ Job group_json(const support::TempDir& folder) {
           }};
 }
 
-std::string compiler() {
-  const support::Outcome outcome = support::run({"g++", "-print-prog-name=cc1plus"});
-  return outcome.ok() ? outcome.output.substr(0, outcome.output.find('\n')) : std::string();
-}
-
-Job check_headers(const support::TempDir& folder) {
+Job check_headers(const std::string& compiler, const support::TempDir& folder) {
   const std::string source = folder / "headers.cpp", text = folder / "headers.ii";
   std::ofstream(source) << "#include <bits/stdc++.h>\n";
   run({"g++", "-std=c++20", "-E", source, "-o", text});
-  return {"cc1plus -fsyntax-only, all headers of C++20", [cc1plus = compiler(), text](const Words& prefix) {
-            return run(behind(prefix, {cc1plus, "-quiet", "-std=c++20", "-fpreprocessed", "-fsyntax-only",
+  return {"cc1plus -fsyntax-only, all headers of C++20", [compiler, text](const Words& prefix) {
+            return run(behind(prefix, {compiler, "-quiet", "-std=c++20", "-fpreprocessed", "-fsyntax-only",
                                        text, "-o", "/dev/null"}))
                 .seconds;
           }};
@@ -144,7 +132,8 @@ int main() {
     recorders.push_back({"heaptrack -r", {"heaptrack", "-r", "-o", raw}, {raw + ".raw.zst"}});
   std::vector<bench::Job> jobs;
   if (support::find_program("jq")) jobs.push_back(bench::group_json(folder));
-  if (!bench::compiler().empty()) jobs.push_back(bench::check_headers(folder));
+  if (const std::string cc1plus = bench::cc1plus(); !cc1plus.empty())
+    jobs.push_back(bench::check_headers(cc1plus, folder));
   if (const auto redis = support::find_redis_server(folder.path());
       redis && support::find_program("redis-cli"))
     jobs.push_back(bench::serve_redis(*redis, folder.path()));

@@ -86,7 +86,7 @@ class HardWaits : public testing::Test {
         run({"sh", "-c", "sync \"$0\" && dd if=\"$0\" iflag=nocache count=0 2>/dev/null", path});
     return out && synced.ok() ? path : "";
   }
-  // 30 to 63 us of each fault are not the disk's, by how dear it is to enter the kernel: see expect_site.
+  // 30 to 63 us of each fault are not the disk's, by how slow the machine is: see expect_site.
   double fault_tolerance_s() const { return 0.02 + 80e-6 * answer.at("major_faults"); }
   // A limit takes the pages of the program's own code away as well: `others` allows for them.
   void expect_major_faults(const std::string& path, bool others) const {

@@ -30,8 +30,8 @@ double total_s(const json& report, const std::string& function) {
   return 0;
 }
 
-// What a walk takes of a wait: the program sees it there, and fathom leaves it out. 20 us on one machine, 63
-// on another, where each way into the kernel is dear.
+// What the program sees of a wait and fathom leaves out, the walk first of all: 20 us on one machine, up to
+// 63 on a slower one.
 constexpr double kWalk_s = 80e-6;
 
 // All walks in waits of this cause.
