@@ -285,6 +285,54 @@ static __always_inline bool is_throttled(struct task_struct* task) {
   return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
+static __always_inline void switched_in(struct thread_account* account, u32 tid, u64 now,
+                                        struct off_cpu_counters* counters) {
+  u64 out, waited, queued;
+  out = account->out_ns;
+  account->in_ns = now;
+  if (!out || out > now) return;
+  if (account->state == 0) {
+    waited = 0;
+    queued = now - out;
+    account->preemptions++;
+  } else {
+    u64 woken = account->woken_ns >= out && account->woken_ns <= now ? account->woken_ns : now;
+    waited = woken - out;
+    queued = now - woken;
+    account->waits++;
+  }
+  account->waited_ns += waited;
+  account->queued_ns += queued;
+  if (account->state == 0)
+    account->queued_ns += account->walk_ns;
+  else
+    account->waited_ns += account->walk_ns;
+  account->out_ns = 0;
+  if (!account->stack_id) {
+    account->unwalked_waits++;
+    account->unwalked_ns += now - out;
+    return;
+  }
+  account->held_out_ns = out;
+  account->held_waited_ns = waited;
+  account->held_queued_ns = queued;
+  if (results_wanted && account->state != 0 && call_has_result(account->system_call))
+    counters->expects_result = 1;
+  else
+    send_held_wait(account, tid, WAIT_NO_RESULT);
+}
+
+/* No switch told that the thread got its CPU back. (On a virtual machine with Linux 6.18 the kernel tells of
+ * no switch away from a thread of process 1, and so not who comes after it.) Its CPU clock knows for how long
+ * it has run. */
+static __always_inline void book_untold_return(struct thread_account* account, struct task_struct* task,
+                                               u32 tid, u64 now, struct off_cpu_counters* counters) {
+  u64 ran = task->se.sum_exec_runtime - account->cpu_clock_ns;
+  bool is_known = account->cpu_clock_ns && ran < now - account->out_ns;
+  counters->untold_switches++;
+  switched_in(account, tid, is_known ? now - ran : now, counters);
+}
+
 static __always_inline void switched_out(void* context, struct task_struct* task,
                                          struct thread_account* account, u32 tid, u32 pid, u32 state, u64 now,
                                          struct off_cpu_counters* counters) {
@@ -292,6 +340,8 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   u32 zero = 0, one_in, on_cpu;
   bool seldom;
   u64 walk_ended;
+  if (!account->in_ns && account->out_ns) book_untold_return(account, task, tid, now, counters);
+  account->cpu_clock_ns = task->se.sum_exec_runtime;
   /* It waits again, or lost its CPU, inside the same call: the result belongs to a later wait. */
   if (account->held_out_ns) send_held_wait(account, tid, WAIT_NO_RESULT);
   if (state & TASK_DEAD) {
@@ -340,43 +390,6 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->walk_ns = walk_ended - now;
   account->out_ns = walk_ended;
   if (account->woken_ns) account->woken_ns = walk_ended;
-}
-
-static __always_inline void switched_in(struct thread_account* account, u32 tid, u64 now,
-                                        struct off_cpu_counters* counters) {
-  u64 out, waited, queued;
-  out = account->out_ns;
-  account->in_ns = now;
-  if (!out || out > now) return;
-  if (account->state == 0) {
-    waited = 0;
-    queued = now - out;
-    account->preemptions++;
-  } else {
-    u64 woken = account->woken_ns >= out && account->woken_ns <= now ? account->woken_ns : now;
-    waited = woken - out;
-    queued = now - woken;
-    account->waits++;
-  }
-  account->waited_ns += waited;
-  account->queued_ns += queued;
-  if (account->state == 0)
-    account->queued_ns += account->walk_ns;
-  else
-    account->waited_ns += account->walk_ns;
-  account->out_ns = 0;
-  if (!account->stack_id) {
-    account->unwalked_waits++;
-    account->unwalked_ns += now - out;
-    return;
-  }
-  account->held_out_ns = out;
-  account->held_waited_ns = waited;
-  account->held_queued_ns = queued;
-  if (results_wanted && account->state != 0 && call_has_result(account->system_call))
-    counters->expects_result = 1;
-  else
-    send_held_wait(account, tid, WAIT_NO_RESULT);
 }
 
 static __always_inline bool is_recorded(u32 pid) {

@@ -40,6 +40,7 @@ struct thread_account {
   u64 held_out_ns;
   struct walk_rate waits_rate, preemptions_rate;
   u64 held_waited_ns, held_queued_ns;
+  u64 cpu_clock_ns; /* the scheduler's own clock of the thread, when it was switched out; 0: not yet */
   /* of waits that are walked only */
   u64 waker_stack_id;
   u64 fault_address;
@@ -52,7 +53,7 @@ struct thread_account {
   u32 peer_family;
   s32 system_call; /* -1: none */
   u32 weight;      /* waits of this thread that the one in progress stands for */
-  u32 unused[11];  /* up to whole cache lines */
+  u32 unused[9];   /* up to whole cache lines */
 };
 
 /* Accounts lie in an array, at the low bits of the tid: a hash table's own lines were half of what a switch
@@ -160,6 +161,7 @@ struct off_cpu_counters {
   u64 walks, walk_ns;
   u64 run_ns; /* in the switch program, walks not included: from one switch in SWITCHES_PER_TIMING */
   u64 lost_ring_full, lost_accounts, lost_faults;
+  u64 untold_switches; /* threads that were found running though no switch had told that they got their CPU */
   struct walk_rate waits_rate, preemptions_rate;
   u64 expects_result; /* the thread that runs here now has a wait that is held until its call returns */
 };

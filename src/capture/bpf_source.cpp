@@ -138,6 +138,10 @@ class BpfSource final : public Source {
       notes.emplace_back(
           "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
           "them");
+    if (engine_->switch_counters().untold_switches != 0)
+      notes.emplace_back(
+          "the kernel did not tell of some switches: for how long those waits lasted is known from the "
+          "threads' CPU clocks");
     if (engine_->switch_counters().lost_faults != 0)
       notes.emplace_back("a ring was full: some page faults are missing from the table of files");
     return notes;

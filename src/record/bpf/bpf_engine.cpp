@@ -453,6 +453,7 @@ BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
     sum.lost_ring_full += value.lost_ring_full;
     sum.lost_accounts += value.lost_accounts;
     sum.lost_faults += value.lost_faults;
+    sum.untold_switches += value.untold_switches;
   }
   return sum;
 }

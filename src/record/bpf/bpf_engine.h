@@ -78,7 +78,7 @@ class BpfEngine {
   cpu_counters counters() const;
   struct SwitchCounters {
     std::uint64_t switches = 0, walks = 0, walk_ns = 0, run_ns = 0, lost_ring_full = 0, lost_accounts = 0,
-                  lost_faults = 0;
+                  lost_faults = 0, untold_switches = 0;
   };
   SwitchCounters switch_counters() const;
   // Memory calls for which the ring had no room.
