@@ -30,14 +30,14 @@ double total_s(const json& report, const std::string& function) {
   return 0;
 }
 
-// What the program sees of a wait and fathom leaves out, the walk first of all: 20 us on one machine, up to
-// 63 on a slower one.
-constexpr double kWalk_s = 80e-6;
+// From the moment at which fathom books the end of a wait to that at which the thread's clock goes on: 1 to
+// 16 us (2026-11).
+constexpr double kSwitch_s = 40e-6;
 
-// All walks in waits of this cause.
-double walks_s(const json& report, const std::string& cause) {
+// All of that in waits of this cause.
+double switches_s(const json& report, const std::string& cause) {
   for (const json& row : report.at("causes")) {
-    if (row.at("cause") == cause) return row.at("waits").get<double>() * kWalk_s;
+    if (row.at("cause") == cause) return row.at("waits").get<double>() * kSwitch_s;
   }
   return 0;
 }
@@ -64,11 +64,11 @@ TEST_F(OffCpuTruth, TimeIsOnTheRightPlaceForTheRightCause) {
   ASSERT_TRUE(program.ok()) << program.describe();
   for (const auto& [site, truth_s] : answer_of(program)) {
     const double said_s = total_s(report, site);
-    // One per cent; and the walks, of which there are many only where a disk answers at once.
-    const double walked_s = site == "wait_for_disk"   ? walks_s(report, "file-sync")
-                            : site == "wait_for_page" ? walks_s(report, "page-fault")
-                                                      : 0;
-    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03 + walked_s) << site;
+    // One per cent; and the switches, of which there are many only where a disk answers at once.
+    const double switched_s = site == "wait_for_disk"   ? switches_s(report, "file-sync")
+                              : site == "wait_for_page" ? switches_s(report, "page-fault")
+                                                        : 0;
+    EXPECT_NEAR(said_s, truth_s, 0.01 * truth_s + 0.03 + switched_s) << site;
     std::printf("  %-20s truth %7.3f s  reported %7.3f s\n", site.c_str(), truth_s, said_s);
   }
   std::set<std::string> causes;
@@ -90,7 +90,7 @@ TEST_F(OffCpuTruth, EveryThreadRanWaitedAndQueuedForAllOfItsLife) {
     const double life_s = thread.at("to_s").get<double>() - thread.at("from_s").get<double>();
     const double booked_s = thread.at("ran_s").get<double>() + thread.at("waited_s").get<double>() +
                             thread.at("run_queue_s").get<double>();
-    EXPECT_NEAR(booked_s, life_s, 0.01 * life_s + 0.01) << thread.at("name");
+    EXPECT_NEAR(booked_s, life_s, 0.002 * life_s + 0.02) << thread.at("name");
     ++threads;
   }
   EXPECT_GE(threads, 8);
@@ -169,6 +169,8 @@ TEST_F(OffCpuTruth, ThreadsThatWantTheSamePlaceInTheTableOfAccountsAreBothBooked
   if (program.exit_status == 77) GTEST_SKIP() << "the numbers of threads cannot be chosen here";
   ASSERT_TRUE(program.ok()) << program.describe();
   const json report = waiting_of(folder / "x.fathom");
+  // The sums of a thread contain the walks of its stack; its own clock calls them running.
+  const double walked_s = report.at("quality").at("waits").at("switch_s");
   std::istringstream lines(program.output);
   std::string name;
   int tid = 0, found = 0;
@@ -179,7 +181,7 @@ TEST_F(OffCpuTruth, ThreadsThatWantTheSamePlaceInTheTableOfAccountsAreBothBooked
       EXPECT_EQ(thread.at("name"), name);
       // Up to a fiftieth of a second passes before it measures: it waits for the other one to be there.
       EXPECT_NEAR(thread.at("waited_s").get<double>() + thread.at("run_queue_s").get<double>(), truth_s,
-                  0.005 * truth_s + 0.02)
+                  0.005 * truth_s + 0.02 + walked_s)
           << name;
     }
   }

@@ -2,7 +2,6 @@
 // accounts. Prints for each its name, its number, and how long it had no CPU. Exit status 77: this kernel
 // does not let us choose the number of the next thread, or others took it a hundred times.
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cstdio>
@@ -10,15 +9,13 @@
 #include <fstream>
 #include <thread>
 
+#include "thread_times.h"
+
 namespace {
 
-constexpr int kApart = 16384;
+using namespace fathom::truth;
 
-double seconds(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+constexpr int kApart = 16384;
 
 int own_tid() {
   return static_cast<int>(syscall(SYS_gettid));
@@ -26,14 +23,15 @@ int own_tid() {
 
 void doze(const char* name, double duration) {
   pthread_setname_np(pthread_self(), name);
-  const double wall = seconds(CLOCK_MONOTONIC), cpu = seconds(CLOCK_THREAD_CPUTIME_ID);
-  volatile double work = 1;
-  while (seconds(CLOCK_MONOTONIC) - wall < duration) {
-    for (int i = 0; i < 200'000; ++i) work = work * 1.0000001;
-    usleep(2000);
-  }
-  const double off_cpu = seconds(CLOCK_MONOTONIC) - wall - (seconds(CLOCK_THREAD_CPUTIME_ID) - cpu);
-  std::printf("%s %d %.6f\n", name, own_tid(), off_cpu);
+  const double off_s = off_cpu_s([=] {
+    const double end_s = wall_s() + duration;
+    volatile double work = 1;
+    while (wall_s() < end_s) {
+      for (int i = 0; i < 200'000; ++i) work = work * 1.0000001;
+      usleep(2000);
+    }
+  });
+  std::printf("%s %d %.6f\n", name, own_tid(), off_s);
 }
 
 bool choose_next(int tid) {

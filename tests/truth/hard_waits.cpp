@@ -13,7 +13,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -28,17 +27,15 @@
 #include <thread>
 #include <vector>
 
+#include "thread_times.h"
+
 namespace {
 
-double clock_s(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+using namespace fathom::truth;
 
 double g_end_s;
 bool going() {
-  return clock_s(CLOCK_MONOTONIC) < g_end_s;
+  return wall_s() < g_end_s;
 }
 
 std::mutex g_answer_lock;
@@ -57,9 +54,7 @@ void add(const std::string& name, double value) {
 double play(const std::function<void()>& site, const std::function<void()>& between = {}) {
   double waited_s = 0;
   while (going()) {
-    const double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_THREAD_CPUTIME_ID);
-    site();
-    waited_s += clock_s(CLOCK_MONOTONIC) - wall - (clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    waited_s += off_cpu_s(site);
     if (between) between();
   }
   return waited_s;
@@ -127,19 +122,10 @@ int minor_faults() {
 
 // --- competition for a CPU ---
 SITE burn(double seconds) {
-  const double end = clock_s(CLOCK_THREAD_CPUTIME_ID) + seconds;
-  while (clock_s(CLOCK_THREAD_CPUTIME_ID) < end)
+  const double end = on_cpu_s() + seconds;
+  while (on_cpu_s() < end)
     for (int i = 0; i < 20'000; ++i) asm volatile("");
   STAY;
-}
-
-// What the scheduler itself has counted for this thread: on the CPU, and ready without one.
-std::pair<double, double> schedule_s() {
-  std::FILE* file = std::fopen("/proc/thread-self/schedstat", "r");
-  unsigned long long ran = 0, queued = 0;
-  if (file == nullptr || std::fscanf(file, "%llu %llu", &ran, &queued) != 2) abort();
-  std::fclose(file);
-  return {static_cast<double>(ran) * 1e-9, static_cast<double>(queued) * 1e-9};
 }
 
 int compete() {
@@ -150,11 +136,11 @@ int compete() {
     CPU_SET(0, &cpus);
     pthread_setaffinity_np(pthread_self(), sizeof(cpus), &cpus);
     sched_yield();
-    const auto [ran_s, queued_s] = schedule_s();
-    while (going()) burn(0.01);
-    const auto [ran_end_s, queued_end_s] = schedule_s();
-    add(std::string(name) + ".ran", ran_end_s - ran_s);
-    add(std::string(name) + ".queued", queued_end_s - queued_s);
+    const double on_cpu = on_cpu_s();
+    add(std::string(name) + ".queued", off_cpu_s([] {
+          while (going()) burn(0.01);
+        }));
+    add(std::string(name) + ".ran", on_cpu_s() - on_cpu);
   };
   std::thread one(rival, "rival-1"), two(rival, "rival-2");
   one.join();
@@ -184,18 +170,14 @@ SITE wait_after_all() {
 int preempted(double seconds) {
   stay_on_first_cpu();
   burn(seconds);
-  const double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_THREAD_CPUTIME_ID);
-  wait_after_all();
-  add("wait_after_all", clock_s(CLOCK_MONOTONIC) - wall - (clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu));
+  add("wait_after_all", off_cpu_s(wait_after_all));
   return 0;
 }
 
 int throttled() {
   double off_s = 0;
   while (going()) {
-    const double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_THREAD_CPUTIME_ID);
-    burn(0.005);
-    off_s += clock_s(CLOCK_MONOTONIC) - wall - (clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    off_s += off_cpu_s([] { burn(0.005); });
   }
   add("burn", off_s);
   return 0;
@@ -260,9 +242,7 @@ int children() {
       usleep(30'000);
       _exit(0);
     }
-    const double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_THREAD_CPUTIME_ID);
-    wait_for_child(pid);
-    waited_s += clock_s(CLOCK_MONOTONIC) - wall - (clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu);
+    waited_s += off_cpu_s([pid] { wait_for_child(pid); });
   }
   add("wait_for_child", waited_s);
   return 0;
@@ -307,7 +287,7 @@ int event_loop() {
 int main(int argc, char** argv) {
   if (argc < 3) return 2;
   const std::string kind = argv[1], file = argc > 3 ? argv[3] : "";
-  g_end_s = clock_s(CLOCK_MONOTONIC) + atof(argv[2]);
+  g_end_s = wall_s() + atof(argv[2]);
   const std::map<std::string, std::function<int()>> kinds = {
       {"limited-faults", [&] { return faults(file, false); }},
       {"dropped-faults", [&] { return faults(file, true); }},

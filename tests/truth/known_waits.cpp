@@ -1,5 +1,5 @@
 // Waits at known places for a known reason, timed by the program itself: each site's sum of wall time less
-// its own CPU time. Usage: known_waits SECONDS FILE. Prints its answer as JSON: sites in seconds.
+// the time on a CPU. Usage: known_waits SECONDS FILE. Prints its answer as JSON: sites in seconds.
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
@@ -7,7 +7,6 @@
 #include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -21,17 +20,15 @@
 #include <thread>
 #include <vector>
 
+#include "thread_times.h"
+
 namespace {
 
-double clock_s(clockid_t clock) {
-  timespec now{};
-  clock_gettime(clock, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
+using namespace fathom::truth;
 
 double g_end_s;
 bool going() {
-  return clock_s(CLOCK_MONOTONIC) < g_end_s;
+  return wall_s() < g_end_s;
 }
 void leave(double seconds) {
   usleep(static_cast<useconds_t>(seconds * 1e6));
@@ -115,9 +112,7 @@ std::thread play(const char* name, const char* site_name, const std::function<vo
     pthread_setname_np(pthread_self(), name);
     double waited_s = 0;
     while (going()) {
-      const double wall = clock_s(CLOCK_MONOTONIC), cpu = clock_s(CLOCK_THREAD_CPUTIME_ID);
-      site();
-      waited_s += clock_s(CLOCK_MONOTONIC) - wall - (clock_s(CLOCK_THREAD_CPUTIME_ID) - cpu);
+      waited_s += off_cpu_s(site);
       if (between) between();
     }
     const std::lock_guard guard(g_answer_lock);
@@ -155,7 +150,7 @@ int main(int argc, char** argv) {
   if (map == MAP_FAILED || sync_fd < 0) return 1;
   madvise(const_cast<char*>(map), kSize, MADV_RANDOM);
 
-  g_end_s = clock_s(CLOCK_MONOTONIC) + atof(argv[1]);
+  g_end_s = wall_s() + atof(argv[1]);
   std::atomic<std::size_t> page = 0;
   std::vector<std::thread> threads;
   threads.push_back(play("sleeper", "wait_in_sleep", wait_in_sleep));
