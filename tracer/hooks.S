@@ -105,6 +105,8 @@ tracer_config:
   bt %r10d, %eax
   .endm
   .macro check_block maybe
+  test_block_bit STATE_SIEVE, SIEVE_LOG2
+  jnc no_block_\@
   test_block_bit STATE_FILTER, FILTER_LOG2
   jnc no_block_\@
   test_block_bit STATE_BITMAP, BITMAP_LOG2
@@ -143,20 +145,13 @@ no_block_\@:
   cmpl $2, STATE_MODE(%r10) /* TRACER_EXACT */
   je 3f
   imul $HASH_FACTOR_32, %edi, %r11d
-  shr $(32 - FILTER_LOG2), %r11d
+  shr $(32 - SIEVE_LOG2), %r11d
   mov %r11d, %eax
   shr $5, %eax
-  mov STATE_FILTER(%r10,%rax,4), %eax
-  bt %r11d, %eax
-  jnc 9f
-  imul $HASH_FACTOR_32, %edi, %r11d
-  shr $(32 - BITMAP_LOG2), %r11d
-  mov %r11d, %eax
-  shr $5, %eax
-  mov STATE_BITMAP(%r10,%rax,4), %eax
+  mov STATE_SIEVE(%r10,%rax,4), %eax
   bt %r11d, %eax
   jc 2f
-  ways_out \hook, slow_free, \exact_path
+  ways_out \hook, path_free, \exact_path
   .endm
 
   .macro entry_elsewhere hook, path
@@ -248,6 +243,18 @@ path_reallocarray:
   check_block slow
   find_slot slow, original
   count_down_product %rsi, %rdx, slow, slow
+  jump_to_original
+
+  .balign 32
+path_free: /* the first level of the sets says that it may be a sampled one; the state is in r10 */
+  imul $HASH_FACTOR_32, %edi, %eax
+  shr $(32 - FILTER_LOG2), %eax
+  btl %eax, STATE_FILTER(%r10)
+  jnc original
+  imul $HASH_FACTOR_32, %edi, %eax
+  shr $(32 - BITMAP_LOG2), %eax
+  btl %eax, STATE_BITMAP(%r10)
+  jc slow_free
   jump_to_original
 
   .balign 32

@@ -40,9 +40,9 @@ INLINE s64 draw_countdown(u64* random, u32 mean) {
 }
 
 /* The sampled blocks. The order in insert and remove keeps the bit set while its bucket holds a block with
- * it, and the bit of the filter while one of its bits is set, but for one moment: between the clearing of a
- * bit and the second look, when a block with the same bit comes in. Its free may then go by unseen; the block
- * is forgotten when its address is given out and freed again. */
+ * it, and the bits above it, but for one moment: between the clearing of a bit and the second look, when a
+ * block with the same bit comes in. Its free may then go by unseen; the block is forgotten when its address
+ * is given out and freed again. */
 INLINE u32 block_bit(u64 block) {
   return (u32)block * HASH_FACTOR_32 >> (32 - BITMAP_LOG2);
 }
@@ -55,13 +55,45 @@ INLINE int bucket_has_bit(const u64* bucket, u32 bit) {
   return 0;
 }
 
-/* The 16 bits of the bitmap for which one bit of the filter stands. */
-INLINE u32 bits_of_filter_bit(struct state* s, u32 bit) {
-  return load_relaxed(&s->bitmap[bit >> 5]) >> (bit & 16) & 0xffff;
+/* A bit of the filter stands for 16 bits of the bitmap, one of the sieve for 16 bits of the filter: the
+ * number of a bit becomes that of its bit one level up by >> 4. */
+INLINE u32 sixteen_bits(const u32* bits, u32 bit) {
+  return load_relaxed(&bits[bit >> 5]) >> (bit & 16) & 0xffff;
 }
 
-INLINE void set_filter_bit(struct state* s, u32 bit) {
-  __atomic_fetch_or(&s->filter[bit >> 9], 1u << (bit >> 4 & 31), __ATOMIC_SEQ_CST);
+INLINE void set_bit(u32* bits, u32 bit) {
+  __atomic_fetch_or(&bits[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
+}
+
+INLINE void clear_bit(u32* bits, u32 bit) {
+  __atomic_fetch_and(&bits[bit >> 5], ~(1u << (bit & 31)), __ATOMIC_SEQ_CST);
+}
+
+INLINE void announce_sixteen(struct state* s, u32 bit) {
+  set_bit(s->filter, bit >> 4);
+  set_bit(s->sieve, bit >> 8);
+}
+
+INLINE void announce_bit(struct state* s, u32 bit) {
+  set_bit(s->bitmap, bit);
+  announce_sixteen(s, bit);
+}
+
+/* After a block with this bit was removed. Whoever finds on the second look that a bit is needed after all
+ * sets those above it, too: others may have cleared them for the moment that it was missing. */
+INLINE void withdraw_bit(struct state* s, const u64* bucket, u32 bit) {
+  if (!bucket_has_bit(bucket, bit)) {
+    clear_bit(s->bitmap, bit);
+    if (bucket_has_bit(bucket, bit)) announce_bit(s, bit);
+  }
+  if (!sixteen_bits(s->bitmap, bit)) {
+    clear_bit(s->filter, bit >> 4);
+    if (sixteen_bits(s->bitmap, bit)) announce_sixteen(s, bit);
+  }
+  if (!sixteen_bits(s->filter, bit >> 4)) {
+    clear_bit(s->sieve, bit >> 8);
+    if (sixteen_bits(s->filter, bit >> 4)) set_bit(s->sieve, bit >> 8);
+  }
 }
 
 /* 0: no room. */
@@ -70,8 +102,7 @@ HELPER int insert_block(struct state* s, u64 block) {
   u64* bucket = s->buckets[bit >> 5];
   for (int i = 0; i < BUCKET_WAYS; i++) {
     if (load_relaxed(&bucket[i]) || !compare_exchange_u64(&bucket[i], 0, block)) continue;
-    __atomic_fetch_or(&s->bitmap[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
-    set_filter_bit(s, bit);
+    announce_bit(s, bit);
     return 1;
   }
   return 0;
@@ -92,15 +123,7 @@ HELPER int remove_block(struct state* s, u64 block) {
   u64* bucket = s->buckets[bit >> 5];
   for (int i = 0; i < BUCKET_WAYS; i++) {
     if (load_relaxed(&bucket[i]) != block || !compare_exchange_u64(&bucket[i], block, 0)) continue;
-    if (!bucket_has_bit(bucket, bit)) {
-      __atomic_fetch_and(&s->bitmap[bit >> 5], ~(1u << (bit & 31)), __ATOMIC_SEQ_CST);
-      if (bucket_has_bit(bucket, bit))
-        __atomic_fetch_or(&s->bitmap[bit >> 5], 1u << (bit & 31), __ATOMIC_SEQ_CST);
-    }
-    if (!bits_of_filter_bit(s, bit)) {
-      __atomic_fetch_and(&s->filter[bit >> 9], ~(1u << (bit >> 4 & 31)), __ATOMIC_SEQ_CST);
-      if (bits_of_filter_bit(s, bit)) set_filter_bit(s, bit);
-    }
+    withdraw_bit(s, bucket, bit);
     return 1;
   }
   return 0;
