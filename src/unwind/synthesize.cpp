@@ -47,6 +47,16 @@ FunctionSymbols function_symbols(const elf::ElfFile& file, const std::vector<Cod
   return found;
 }
 
+// .init and .fini are a function each, put together from the pieces of crti.o and crtn.o (System V gABI,
+// "Initialization and Termination Functions"). Their symbols, where there are any, have no size.
+void add_init_and_fini(const elf::ElfFile& file, const std::vector<CodeRange>& ranges,
+                       std::vector<Piece>& pieces) {
+  for (const elf::Section& section : file.sections())
+    if ((section.name == ".init" || section.name == ".fini") && section.size != 0 &&
+        size_within(ranges, section.address.value, section.size) == section.size)
+      pieces.push_back({section.address.value, section.address.value + section.size, 0});
+}
+
 // A part that the compiler moved away from its function is entered by a jump, with the function's frame in
 // place.
 bool is_cold_part(std::span<const std::byte> names, std::uint32_t offset) {
@@ -62,6 +72,7 @@ std::vector<Piece> synthesize(const elf::ElfFile& file, const std::vector<CodeRa
                               dwarf::CfiFunctions& cfi) {
   std::vector<Piece> added;
   auto [symbols, names] = function_symbols(file, ranges);
+  add_init_and_fini(file, ranges, symbols);
   sort_by_start(symbols);
   auto next_covered = covered.begin();
   std::uint64_t end_of_last = 0;

@@ -26,7 +26,8 @@ struct Named {
 };
 
 // kFunction at every multiple of 0x100; call frame information for the one at 0x100 only.
-Table table_with(const std::vector<Named>& named, const TableOptions& options = {}) {
+Table table_with(const std::vector<Named>& named, const TableOptions& options = {},
+                 const std::vector<Named>& sections = {}) {
   Bytes code(0x1000, std::byte{0xcc});
   for (std::size_t at = 0; at < code.size(); at += 0x100)
     std::copy(kFunction.begin(), kFunction.end(), code.begin() + static_cast<std::ptrdiff_t>(at));
@@ -50,6 +51,9 @@ Table table_with(const std::vector<Named>& named, const TableOptions& options = 
   builder.section(".eh_frame", SHT_PROGBITS, SHF_ALLOC, testing::kEhFrame, eh_frame);
   builder.section(".symtab", SHT_SYMTAB, 0, 0, builder.blob(symbols), 3, sizeof(Elf64_Sym));
   builder.section(".strtab", SHT_STRTAB, 0, 0, builder.blob(names));
+  for (const Named& each : sections)
+    builder.section(std::string(each.name), SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, kCode + each.offset,
+                    builder.blob(Bytes(each.size)));
   const auto image = builder.build();
   return build_table(elf::ElfFile::parse(image, "hand-made").value(), options).value();
 }
@@ -88,6 +92,20 @@ TEST(Synthesize, SecondNameAndDataAndFunctionsWithoutSizeAreNotCounted) {
 
 TEST(Synthesize, PartThatWasMovedAwayIsNoFunction) {
   EXPECT_EQ(table_with({{"work.cold", 0x200, 8}, {"work.cold.3", 0x300, 8}}).synthesized, 0u);
+}
+
+// A stripped library has no symbol of them, another one a symbol without a size.
+TEST(Synthesize, StartAndEndOfALibraryAreFunctions) {
+  for (const auto& symbols :
+       {std::vector<Named>{}, std::vector<Named>{{"_init", 0x200, 0}, {"_fini", 0x300, 0}}}) {
+    const auto table =
+        table_with(symbols, {}, {{".init", 0x200, 8}, {".fini", 0x300, 8}, {".other", 0x400, 8}});
+    EXPECT_EQ(table.synthesized, 2u);
+    EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_RSP, 16));
+    EXPECT_EQ(find_rule(table, {kCode + 0x307}), rule(CFA_RSP, 8));
+    EXPECT_EQ(find_rule(table, {kCode + 0x401}), std::nullopt);
+  }
+  EXPECT_EQ(table_with({}, {}, {{".init", 0x200, 0}, {".fini", 0x100000, 8}}).synthesized, 0u);
 }
 
 TEST(Synthesize, IsNotDoneWhenNotWanted) {
