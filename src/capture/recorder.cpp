@@ -30,6 +30,7 @@
 #include "capture/source.h"
 #include "capture/stack_resolver.h"
 #include "inject/launch.h"
+#include "process/machine_time.h"
 #include "store/writer.h"
 #include "symbolize/symbol_cache.h"
 #include "symbolize/worker.h"
@@ -173,6 +174,7 @@ class Recording {
   Fd epoll_;
   Batch batch_;
   std::uint64_t started_ns_ = 0, last_rescan_ns_ = 0;
+  Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it started
   std::optional<StopReason> stop_;
   bool stack_table_noted_ = false;
   RecordOutcome outcome_;
@@ -235,6 +237,7 @@ Result<> Recording::start() {
   profile_.meta.start_unix_ns = wall_clock_ns();
   profile_.meta.start_ns = profile_.meta.end_ns = started_ns_;
   profile_.meta.facts = host_facts();
+  machine_before_ = process::read_machine_time();
   if (!options_.command.empty() && !options_.redact)
     profile_.meta.facts["command"] = fmt::format("{}", fmt::join(options_.command, " "));
 
@@ -344,6 +347,9 @@ void Recording::account() {
   profile::Quality& quality = profile_.quality;
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
+  if (const auto machine = process::read_machine_time(); machine && machine_before_)
+    profile_.meta.facts["stolen_percent"] =
+        fmt::format("{:.1f}", 100 * process::stolen_share(*machine_before_, *machine));
   if (heaps_) heaps_->account(quality);
   if (snapshots_) {
     for (std::string& note : snapshots_->take_notes()) quality.notes.push_back(std::move(note));

@@ -126,6 +126,12 @@ class TextReport {
     quality_line("names", fmt::format("{} of all frames have none", percent(view.unnamed_share)));
     if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
       quality_line("profiler", profiler_line());
+    if (view.stolen_share.value_or(0) >= 0.01) {
+      quality_line("machine",
+                   fmt::format("its host took {} of its CPUs' busy time away; that time is in what "
+                               "ran then",
+                               percent(*view.stolen_share)));
+    }
     for (const std::string& note : quality.notes) quality_line("note", printable(note));
   }
 

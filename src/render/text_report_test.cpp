@@ -54,6 +54,16 @@ TEST(TextReport, NoLineIsLongerThanTheTerminal) {
   }
 }
 
+TEST(TextReport, SaysWhatTheHostTookAwayIfItIsWorthALine) {
+  profile::Profile profile = report::small_server();
+  const auto text = [&](const char* percent) {
+    profile.meta.facts["stolen_percent"] = percent;
+    return report_text(make_report(profile, {}).value(), {});
+  };
+  EXPECT_THAT(text("0.9"), testing::Not(testing::HasSubstr("machine ")));
+  EXPECT_THAT(text("1.0"), testing::HasSubstr("machine   its host took 1.0 % of its CPUs' busy time away"));
+}
+
 TEST(TextReport, SaysWhatTheLimitCutOff) {
   const profile::Profile profile = report::small_server();
   const auto report = make_report(profile, {}).value();

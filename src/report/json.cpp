@@ -84,6 +84,7 @@ Json quality_json(const Report& report) {
   json["kernel_truncated"] = quality.kernel_truncated;
   json["table_overflows"] = quality.table_overflows;
   json["unnamed_percent"] = percent_of(view.unnamed_share);
+  json["stolen_percent"] = optional_percent(view.stolen_share);
   json["profiler_cpu_s"] = static_cast<double>(quality.profiler_cpu_ns) / 1e9;
   json["profiler_rss_bytes"] = quality.profiler_rss_bytes;
   json["kernel_memory_bytes"] = quality.kernel_memory_bytes;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <tuple>
 
 #include "report/report.h"
@@ -118,6 +119,21 @@ void judge_cost(const profile::Profile& profile, const CallTree& tree, QualityVi
   }
 }
 
+void judge_machine(const profile::Profile& profile, QualityView& view) {
+  const auto fact = profile.meta.facts.find("stolen_percent");
+  if (fact == profile.meta.facts.end()) return;
+  const std::string& text = fact->second;
+  double stolen = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), stolen).ec != std::errc{}) return;
+  view.stolen_share = std::clamp(stolen, 0.0, 100.0) / 100;
+  if (*view.stolen_share <= 0.05) return;
+  view.findings.push_back(
+      {fmt::format("The host of this virtual machine took {} of its CPUs' busy time away: threads that "
+                   "seem to run stood still for so long.",
+                   percent(*view.stolen_share)),
+       "recordings made in turn, to compare; or a machine with CPUs of its own"});
+}
+
 }  // namespace
 
 std::string_view describe_walk_end(profile::WalkEnd end) {
@@ -188,6 +204,7 @@ QualityView judge_quality(const profile::Profile& profile, const CallTree& tree,
   judge_stacks(view);
   judge_names(tree, modules, view);
   judge_cost(profile, tree, view);
+  judge_machine(profile, view);
   return view;
 }
 

@@ -61,6 +61,7 @@ struct QualityView {
   std::optional<double> complete_share;  // walks that reached the start of their thread
   std::vector<EarlyEndRow> early_ends;   // most frequent first
   double unnamed_share = 0;              // of all frames in all selected samples
+  std::optional<double> stolen_share;    // of the busy time of a virtual machine: its host took it away
   std::vector<Finding> findings;         // worst first; empty: nothing to complain about
 };
 

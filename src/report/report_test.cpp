@@ -99,6 +99,21 @@ TEST(Quality, CountsLossOfEveryCauseAgainstWhatShouldHaveArrived) {
           "10.0 % of the samples were lost, because the ring to user space was full. try: a lower rate"));
 }
 
+TEST(Quality, SaysWhatTheHostOfAVirtualMachineTookAway) {
+  profile::Profile profile = small_server();
+  const auto stolen = [&] { return make_report(profile, {}).value().quality.stolen_share; };
+  EXPECT_EQ(stolen(), std::nullopt);
+  profile.meta.facts["stolen_percent"] = "5.0";
+  EXPECT_DOUBLE_EQ(stolen().value(), 0.05);
+  EXPECT_THAT(findings_of(profile), Not(HasSubstr("host")));
+  profile.meta.facts["stolen_percent"] = "8.3";
+  EXPECT_THAT(findings_of(profile), HasSubstr("took 8.3 % of its CPUs' busy time away"));
+  profile.meta.facts["stolen_percent"] = "much";
+  EXPECT_EQ(stolen(), std::nullopt);
+  profile.meta.facts["stolen_percent"] = "1e9";
+  EXPECT_DOUBLE_EQ(stolen().value(), 1);
+}
+
 TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {
   EXPECT_THAT(findings_of(small_server()),
               HasSubstr("most of them in libcodec.so (stripped: no names). try: names for libcodec.so: its "

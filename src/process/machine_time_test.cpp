@@ -1,0 +1,35 @@
+#include "process/machine_time.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::process {
+namespace {
+
+TEST(MachineTime, IdleTimeAndWaitingForDisksAreNotBusy) {
+  const auto time = parse_machine_time("cpu  100 20 30 5000 400 6 7 80 90 10\ncpu0 1 2 3 4 5 6 7 8 9 10\n");
+  ASSERT_TRUE(time);
+  EXPECT_EQ(*time, (MachineTime{100 + 20 + 30 + 6 + 7 + 80, 80}));
+}
+
+TEST(MachineTime, WhatIsCutShortOrSomethingElseIsAnError) {
+  for (const char* text :
+       {"", "cpu", "cpu 1 2 3 4 5 6 7", "cpu0 1 2 3 4 5 6 7 8 9 10", "cpu 1 2 3 4 5 6 7 x", "intr 1"})
+    EXPECT_FALSE(parse_machine_time(text)) << text;
+}
+
+TEST(MachineTime, ShareIsOfTheBusyTimeInBetween) {
+  EXPECT_DOUBLE_EQ(stolen_share({100, 10}, {300, 60}), 0.25);
+  EXPECT_EQ(stolen_share({100, 10}, {100, 10}), 0);
+  EXPECT_EQ(stolen_share({300, 60}, {100, 10}), 0);
+  EXPECT_EQ(stolen_share({100, 60}, {300, 10}), 0);
+}
+
+TEST(MachineTime, ThisMachineHasOne) {
+  const auto time = read_machine_time();
+  ASSERT_TRUE(time);
+  EXPECT_GT(time->busy_ticks, 0u);
+  EXPECT_LE(time->stolen_ticks, time->busy_ticks);
+}
+
+}  // namespace
+}  // namespace fathom::process
