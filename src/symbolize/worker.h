@@ -9,7 +9,6 @@
 #include <sys/types.h>
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -20,6 +19,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/inheriting_mutex.h"
 #include "profile/profile.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/module_symbols.h"
@@ -103,8 +103,8 @@ class Worker {
   CacheDirectory cache_directory_;
 
   std::mutex work_mutex_;  // taken before mutex_
-  mutable std::mutex mutex_;
-  std::condition_variable wake_;
+  mutable InheritingMutex mutex_;  // the thread may hold it and have no CPU
+  InheritingCondition wake_;
   bool stop_ = false;
   std::map<profile::ModuleId, Module> modules_;  // rows never move
   Output output_;
