@@ -347,9 +347,10 @@ void Recording::account() {
   profile::Quality& quality = profile_.quality;
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
-  if (const auto machine = process::read_machine_time(); machine && machine_before_)
-    profile_.meta.facts["stolen_percent"] =
-        fmt::format("{:.1f}", 100 * process::stolen_share(*machine_before_, *machine));
+  if (const auto machine = process::read_machine_time(); machine && machine_before_) {
+    if (const auto stolen = process::stolen_share(*machine_before_, *machine))
+      profile_.meta.facts["stolen_percent"] = fmt::format("{:.1f}", 100 * *stolen);
+  }
   if (heaps_) heaps_->account(quality);
   if (snapshots_) {
     for (std::string& note : snapshots_->take_notes()) quality.notes.push_back(std::move(note));

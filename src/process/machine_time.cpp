@@ -5,6 +5,7 @@
 
 #include "base/files.h"
 #include "process/fields.h"
+#include "process/status.h"
 
 namespace fathom::process {
 
@@ -29,8 +30,9 @@ Result<MachineTime> read_machine_time() {
   return parse_machine_time(*text);
 }
 
-double stolen_share(const MachineTime& before, const MachineTime& after) {
-  if (after.busy_ticks <= before.busy_ticks || after.stolen_ticks < before.stolen_ticks) return 0;
+std::optional<double> stolen_share(const MachineTime& before, const MachineTime& after) {
+  if (after.busy_ticks < before.busy_ticks + ticks_per_second() || after.stolen_ticks < before.stolen_ticks)
+    return std::nullopt;
   return static_cast<double>(after.stolen_ticks - before.stolen_ticks) /
          static_cast<double>(after.busy_ticks - before.busy_ticks);
 }

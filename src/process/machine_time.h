@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "base/result.h"
@@ -17,7 +18,7 @@ struct MachineTime {
 Result<MachineTime> parse_machine_time(std::string_view text);
 Result<MachineTime> read_machine_time();
 
-// Of the busy time between the two; 0 if there was none.
-double stolen_share(const MachineTime& before, const MachineTime& after);
+// Of the busy time between the two. nullopt: too little of it for a share, less than a second.
+std::optional<double> stolen_share(const MachineTime& before, const MachineTime& after);
 
 }  // namespace fathom::process

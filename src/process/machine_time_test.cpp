@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "process/status.h"
+
 namespace fathom::process {
 namespace {
 
@@ -17,11 +19,13 @@ TEST(MachineTime, WhatIsCutShortOrSomethingElseIsAnError) {
     EXPECT_FALSE(parse_machine_time(text)) << text;
 }
 
-TEST(MachineTime, ShareIsOfTheBusyTimeInBetween) {
-  EXPECT_DOUBLE_EQ(stolen_share({100, 10}, {300, 60}), 0.25);
-  EXPECT_EQ(stolen_share({100, 10}, {100, 10}), 0);
-  EXPECT_EQ(stolen_share({300, 60}, {100, 10}), 0);
-  EXPECT_EQ(stolen_share({100, 60}, {300, 10}), 0);
+TEST(MachineTime, ShareIsOfTheBusyTimeInBetweenIfThatIsASecond) {
+  const std::uint64_t second = ticks_per_second();
+  EXPECT_DOUBLE_EQ(stolen_share({100, 10}, {100 + 2 * second, 10 + second / 2}).value(), 0.25);
+  EXPECT_EQ(stolen_share({100, 10}, {100 + second, 10}), 0);
+  EXPECT_EQ(stolen_share({100, 10}, {100 + second - 1, 11}), std::nullopt);
+  EXPECT_EQ(stolen_share({100 + second, 60}, {100, 10}), std::nullopt);
+  EXPECT_EQ(stolen_share({100, 60}, {100 + second, 10}), std::nullopt);
 }
 
 TEST(MachineTime, ThisMachineHasOne) {

@@ -125,8 +125,9 @@ void judge_machine(const profile::Profile& profile, QualityView& view) {
   const std::string& text = fact->second;
   double stolen = 0;
   if (std::from_chars(text.data(), text.data() + text.size(), stolen).ec != std::errc{}) return;
-  view.stolen_share = std::clamp(stolen, 0.0, 100.0) / 100;
-  if (*view.stolen_share <= 0.05) return;
+  if (!(stolen >= 0 && stolen <= 100)) return;  // a damaged file
+  view.stolen_share = stolen / 100;
+  if (*view.stolen_share <= 0.1) return;
   view.findings.push_back(
       {fmt::format("The host of this virtual machine took {} of its CPUs' busy time away: threads that "
                    "seem to run stood still for so long.",

@@ -103,15 +103,15 @@ TEST(Quality, SaysWhatTheHostOfAVirtualMachineTookAway) {
   profile::Profile profile = small_server();
   const auto stolen = [&] { return make_report(profile, {}).value().quality.stolen_share; };
   EXPECT_EQ(stolen(), std::nullopt);
-  profile.meta.facts["stolen_percent"] = "5.0";
-  EXPECT_DOUBLE_EQ(stolen().value(), 0.05);
+  profile.meta.facts["stolen_percent"] = "10.0";
+  EXPECT_DOUBLE_EQ(stolen().value(), 0.1);
   EXPECT_THAT(findings_of(profile), Not(HasSubstr("host")));
-  profile.meta.facts["stolen_percent"] = "8.3";
-  EXPECT_THAT(findings_of(profile), HasSubstr("took 8.3 % of its CPUs' busy time away"));
-  profile.meta.facts["stolen_percent"] = "much";
-  EXPECT_EQ(stolen(), std::nullopt);
-  profile.meta.facts["stolen_percent"] = "1e9";
-  EXPECT_DOUBLE_EQ(stolen().value(), 1);
+  profile.meta.facts["stolen_percent"] = "18.3";
+  EXPECT_THAT(findings_of(profile), HasSubstr("took 18.3 % of its CPUs' busy time away"));
+  for (const char* damaged : {"", "much", "1e9", "-1", "nan", "inf"}) {
+    profile.meta.facts["stolen_percent"] = damaged;
+    EXPECT_EQ(stolen(), std::nullopt) << damaged;
+  }
 }
 
 TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {

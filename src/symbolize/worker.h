@@ -102,7 +102,7 @@ class Worker {
   DebugFiles debug_files_;
   CacheDirectory cache_directory_;
 
-  std::mutex work_mutex_;  // taken before mutex_
+  std::mutex work_mutex_;          // taken before mutex_
   mutable InheritingMutex mutex_;  // the thread may hold it and have no CPU
   InheritingCondition wake_;
   bool stop_ = false;
