@@ -7,6 +7,7 @@
 #include "process/cgroup.h"
 #include "process/find.h"
 #include "process/kallsyms.h"
+#include "process/machine_time.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
 #include "process/status.h"
@@ -56,6 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_status(text).has_value();
   (void)parse_stat(text).has_value();
   (void)parse_schedstat(text).has_value();
+  (void)parse_machine_time(text).has_value();
   (void)parse_namespace(text);
   ProcessInfo process;
   process.arguments = parse_command_line(text);
