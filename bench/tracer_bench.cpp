@@ -7,11 +7,7 @@
 // nothing with them. Only the CPU time of the threads that allocate counts, so that other programs disturb
 // less.
 //
-// With `reads` the program does something between two pairs: it reads so many places of 4 MiB of its own, and
-// frees one of a thousand blocks that it keeps. Then the tracer's memory is not always in the nearest caches,
-// as it is not in a server.
-//
-//   tracer_bench [seconds per round] [rounds] [reads]
+//   tracer_bench [seconds per round] [rounds]
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -37,11 +33,8 @@ struct alignas(64) Work {  // threads do not share a line
   std::uint64_t random;
   double seconds;
   int tree;  // height of the tree of calls
-  int reads;
   std::uint64_t pairs = 0;
   double cpu_ns = 0;
-  std::vector<std::uint64_t> field = std::vector<std::uint64_t>((4 << 20) / 8, 1);
-  std::vector<void*> kept = std::vector<void*>(1024);
 };
 
 // Of this thread: other programs on the machine are not to count.
@@ -57,15 +50,6 @@ void pair(Work& work) {
   work.random += 0x9e3779b97f4a7c15u;
   void* block = work.allocate(16 + (work.random >> 60 << 5));
   asm volatile("" : : "r"(block) : "memory");
-  if (work.reads != 0) {
-    std::uint64_t random = work.random, sum = 0;
-    for (int i = 0; i < work.reads; ++i) {
-      random = random * 6364136223846793005u + 1442695040888963407u;
-      sum += work.field[random >> 45];  // 19 bits: one of 4 MiB / 8
-    }
-    asm volatile("" : : "r"(sum));
-    std::swap(block, work.kept[random >> 54]);
-  }
   work.release(block);
 }
 
@@ -109,16 +93,15 @@ void run(Work& work) {
 }
 
 // Nanoseconds of CPU time per pair.
-double measure(Malloc* allocate, Free* release, int threads, int depth, double seconds, int reads) {
+double measure(Malloc* allocate, Free* release, int threads, int depth, double seconds) {
   std::vector<Work> work(static_cast<std::size_t>(threads));
   std::vector<std::thread> running;
   for (std::size_t i = 0; i < work.size(); ++i) {
-    work[i] = {allocate, release, i + 1, seconds, std::min(kTree, depth - 6), reads};
+    work[i] = {allocate, release, i + 1, seconds, std::min(kTree, depth - 6)};
     // beside the tree: the start of the thread, and std::thread's
     running.emplace_back([&work, i, depth] { descend(work[i], depth - work[i].tree - 6); });
   }
   for (std::thread& each : running) each.join();
-  for (const Work& each : work) std::for_each(each.kept.begin(), each.kept.end(), release);
   double ns = 0;
   for (const Work& each : work) ns += each.cpu_ns / static_cast<double>(each.pairs) / threads;
   return ns;
@@ -158,7 +141,6 @@ class Consumer {
 int main(int argc, char** argv) {
   const double seconds = argc > 1 ? std::atof(argv[1]) : 0.3;
   const int rounds = argc > 2 ? std::atoi(argv[2]) : 5;
-  const int reads = argc > 3 ? std::atoi(argv[3]) : 0;
   fmt::print("ns of CPU time per pair of malloc and free; median of {} rounds of {} s\n", rounds, seconds);
   fmt::print("{:>8} {:>6} {:>8} {:>16} {:>16} {:>10}\n", "threads", "depth", "bare", "sampled 512 KiB",
              "exact, drained", "lost");
@@ -167,18 +149,18 @@ int main(int argc, char** argv) {
       std::vector<double> bare, sampled, exact;
       std::uint64_t lost = 0;
       for (int round = 0; round < rounds; ++round) {
-        bare.push_back(measure(&std::malloc, &std::free, threads, depth, seconds, reads));
+        bare.push_back(measure(&std::malloc, &std::free, threads, depth, seconds));
         {
           Target target({.mode = TRACER_SAMPLED, .ring_bytes = 1 << 20});
           const Consumer consumer(target);
           sampled.push_back(measure(target.hook(TRACER_MALLOC, &std::malloc),
-                                    target.hook(TRACER_FREE, &std::free), threads, depth, seconds, reads));
+                                    target.hook(TRACER_FREE, &std::free), threads, depth, seconds));
         }
         {
           Target target({.ring_bytes = 1 << 20, .wait_ms = 1000});
           const Consumer consumer(target);
           exact.push_back(measure(target.hook(TRACER_MALLOC, &std::malloc),
-                                  target.hook(TRACER_FREE, &std::free), threads, depth, seconds, reads));
+                                  target.hook(TRACER_FREE, &std::free), threads, depth, seconds));
           for (std::uint32_t i = 0; i < target.shared().ring_count; ++i) lost += target.ring(i).lost;
         }
       }
