@@ -44,13 +44,17 @@ NOT_INLINED void right(int depth, unsigned path) {
     right(depth - 1, path >> 1);
   asm volatile("" : : : "memory");
 }
-// The outer frames stay; the eight innermost ones follow the path.
-NOT_INLINED void descend(int depth, unsigned path) {
-  if (depth > 0)
-    descend(depth - 1, path);
-  else
-    left(7, path);
+// The outer frames stay, to the end; the eight innermost ones follow the path.
+NOT_INLINED std::uint64_t descend(int depth, Clock::time_point end) {
+  std::uint64_t pairs = 0;
+  if (depth > 0) {
+    pairs = descend(depth - 1, end);
+  } else {
+    for (; Clock::now() < end; pairs += 256)
+      for (unsigned path = 0; path < 256; ++path) left(7, path);
+  }
   asm volatile("" : : : "memory");
+  return pairs;
 }
 
 }  // namespace
@@ -61,17 +65,13 @@ int main(int argc, char** argv) {
   const double seconds = std::atof(argv[3]);
   std::atomic<std::uint64_t> pairs{0};
   const auto start = Clock::now();
-  const auto end = start + std::chrono::duration<double>(seconds);
+  const auto end =
+      start + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
   std::vector<std::thread> threads;
   for (int i = 0; i < thread_count; ++i) {
     threads.emplace_back([&, i] {
       t_state = static_cast<std::uint64_t>(i) + 1;
-      std::uint64_t done = 0;
-      while (Clock::now() < end) {
-        for (unsigned path = 0; path < 256; ++path) descend(depth > 12 ? depth - 12 : 0, path);
-        done += 256;
-      }
-      pairs += done;
+      pairs += descend(depth > 12 ? depth - 12 : 0, end);
     });
   }
   for (std::thread& thread : threads) thread.join();
