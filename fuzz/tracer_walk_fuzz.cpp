@@ -63,7 +63,7 @@ Walked walk(state& s, Memory& memory, slot& thread_slot, const position& at) {
   check(t.walked_count > 0 && t.walked_count <= TRACER_MAX_FRAMES && t.frame_count <= t.walked_count);
   Walked walked;
   for (u32 i = 0; i < t.walked_count; ++i) walked.frames.push_back(t.frames[i].pc);
-  walked.hash = t.more[t.walked_count - 1].hash;
+  walked.hash = t.hashes[t.walked_count - 1];
   walked.end = t.end;
   return walked;
 }

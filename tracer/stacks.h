@@ -70,7 +70,7 @@ static NO_INLINE u32 enter_stack(struct state* s, struct tracer_shared* shared, 
 /* The number of the stack that the thread walked last. 0: it has none. */
 INLINE u32 stack_number(struct state* s, struct tracer_shared* shared, struct slot* slot, int may_wait) {
   struct thread* t = thread_of(s, slot);
-  u64 hash = t->more[t->walked_count - 1].hash;
+  u64 hash = t->hashes[t->walked_count - 1];
   u32 number = number_in(set_of(s, hash, load_relaxed(&s->seen_growth)), hash, first_way(hash));
   if (UNLIKELY(!number)) number = enter_stack(s, shared, slot, may_wait, hash);
   t->number = number; /* for the next walk that finds this stack */

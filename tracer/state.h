@@ -73,10 +73,9 @@ struct frame {
   u64 sp;
 };
 
-/* What else is known of it. */
+/* What else is known of it, if it is not plain. */
 struct frame_more {
-  u64 hash; /* of the frames from the root to this one, and of how the walk ended */
-  u64 step; /* STEP_*: see walk.h */
+  u64 step; /* STEP_*: see rules.h */
   /* the rest is true only where rbp matters */
   u64 fp;
   u64*
@@ -86,8 +85,9 @@ struct frame_more {
 
 /* A frame that the walk in progress has found, the leaf first. */
 struct fresh_frame {
-  u64 pc, sp, fp;
-  u64 step;
+  u64 pc, sp;
+  u64 fp;   /* if a step further out asked for rbp */
+  u64 step; /* the rule that was followed, or with STEP_DESCRIBED what is known of the step */
 };
 
 #define WINDOW_BYTES 4096
@@ -109,6 +109,7 @@ struct thread {
   u32 walked_count; /* of frames */
   u32 frame_count;  /* the same if the next walk may build on them, else 0 */
   u32 table_epoch;
+  u32 plain;   /* so many of them, the root first: neither they nor any step further out need more */
   u32 end;     /* enum walk_end of that walk */
   u32 checked; /* 1 + the number of its first frame that has STEP_CHECKED, and all others then have it; 0:
                   none */
@@ -117,14 +118,15 @@ struct thread {
   u64 window_start, window_bytes;
   struct state* state;
   const struct tracer_shared* shared;
-  u64* rules; /* of the state, and what the epoch adds to them: see walk.h */
+  u64* rules; /* of the state, and what the epoch adds to them: see rules.h */
   u64 rule_epoch;
   u64 low, high;         /* what the walk in progress may read directly: a word may start in [low, high] */
   u32 through_kernel;    /* and whether it may read other memory through the kernel */
   struct frame no_frame; /* is frames[-1], above all others */
   struct frame frames[TRACER_MAX_FRAMES];
+  u64 hashes[TRACER_MAX_FRAMES]; /* of the frames from the root to each, and of how the walk ended */
   struct frame_more more[TRACER_MAX_FRAMES];
-  struct fresh_frame fresh[TRACER_MAX_FRAMES];
+  struct fresh_frame fresh[TRACER_MAX_FRAMES + 1];
   u8 window[WINDOW_BYTES]; /* a copied part of a stack that cannot be read directly */
 };
 #define THREAD_BYTES (64 << 10)
@@ -165,7 +167,7 @@ struct state {
   struct slot slots[TRACER_THREADS];
   u64 buckets[1 << BUCKETS_LOG2][BUCKET_WAYS];
   u64 seen[1 << SEEN_SETS_LOG2][SEEN_WAYS];
-  u64 rules[1 << RULES_LOG2]; /* RULE_*: see walk.h */
+  u64 rules[1 << RULES_LOG2]; /* RULE_*: see rules.h */
   u8 threads[TRACER_THREADS][THREAD_BYTES];
 };
 

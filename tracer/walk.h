@@ -13,251 +13,7 @@
 #ifndef FATHOM_TRACER_WALK_H
 #define FATHOM_TRACER_WALK_H
 
-#include "tracer/machine.h"
-#include "tracer/stack_memory.h"
-#include "tracer/state.h"
-
-/* What is known of the step from a frame to its caller: a word. Bits 0-15 are these flags, bits 16-31 where
- * rbp was saved, from the CFA, which is the caller's sp. Bits 32-63: 1 + the number of the next rare frame
- * from here outwards, 0: none. */
-#define STEP_USES_RBP 1   /* it needs rbp */
-#define STEP_PASSES_RBP 2 /* rbp is the caller's too */
-#define STEP_SAVES_RBP 4  /* the caller's rbp is read from where it was saved */
-#define STEP_RARE 8       /* it reads other words than these two: to be done again */
-#define STEP_NEEDS_RBP 16 /* this step, or a later one through this one, needs rbp */
-#define STEP_CHECKED 32   /* this step, or a later one, gives a caller an rbp that is needed there */
-#define STEP_END_FIXED 64 /* the walk ends here whatever is in memory */
-#define STEP_HIGH(step) ((step) >> 32)
-#define STEP_SAVED(step) ((s64)(s32)(u32)(step) >> 16)
-#define MAKE_STEP(flags, saved) ((flags) | (u64)(u16)(saved) << 16)
-
-/* The rule for a pc, remembered in a word that all threads share: what a search in the tables found would
- * else be found again by each of them, and by those that begin. Bits 0-2 are flags of the step, bits 3-9
- * and 10-21 how far below the CFA rbp is saved, and the CFA above rsp or rbp, in words; or with
- * RULE_NUMBERED bits 0-15 are the number of the rule. Above stand the epoch of the tables and the pc, but for
- * its bits that choose the word: what is left of them after an exclusive or with those that are looked for
- * belongs to another pc, or to tables that are gone. */
-#define RULE_FLAGS (STEP_USES_RBP | STEP_PASSES_RBP | STEP_SAVES_RBP)
-#define RULE_SAVED(rule) ((rule)&0x3f8)
-#define RULE_CFA(rule) ((rule) >> 7 & 0x7ff8)
-#define RULE_NUMBERED (1u << 22)
-#define RULE_EPOCH_SHIFT 23
-#define RULE_EPOCH_BITS 7
-#define RULE_PC_SHIFT (RULE_EPOCH_SHIFT + RULE_EPOCH_BITS)
-/* Rules are asked for below it only: of a pc with WALK_EXACT, or of garbage, bits would be lost. */
-#define PC_END (1ull << 47)
-_Static_assert(RULE_PC_SHIFT + 47 - RULES_LOG2 <= 64, "no bit of a pc is lost");
-_Static_assert(UNWIND_MAX_RULES <= 1 << 16, "a remembered rule has 16 bits for its number");
-
-/* A thread's walk in progress, seen from the functions that are seldom needed. */
-struct walker {
-  struct thread* thread;
-  const struct tracer_shared* shared;
-  const struct unwind_mapping* mappings;
-  u32 mapping_count;
-};
-
-#define STEP_FN static inline
-struct step_walk;
-INLINE int step_read_u64(struct step_walk* w, u64 address, u64* value);
-INLINE int step_read_code(struct step_walk* w, u64 address, u64* value);
-INLINE int step_read_register(struct step_walk* w, u32 number, u64* value);
-INLINE const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index);
-INLINE unwind_page step_page(struct step_walk* w, u32 page);
-INLINE unwind_row step_row(struct step_walk* w, u32 row);
-INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
-
-#include "step/step.h"
-
-INLINE const struct walker* walker_of(const struct step_walk* w) {
-  return (const struct walker*)w->env;
-}
-
-static NO_INLINE int read_otherwise(const struct walker* walker, u64 address, u64* value) {
-  if (!walker->thread->through_kernel ||
-      !read_foreign_word(walker->thread->state, walker->thread, address, value))
-    return WALK_READ_FAULT;
-  return 0;
-}
-
-INLINE int step_read_u64(struct step_walk* w, u64 address, u64* value) {
-  const struct walker* walker = walker_of(w);
-  if (UNLIKELY(address < walker->thread->low || address > walker->thread->high))
-    return read_otherwise(walker, address, value);
-  *value = *(const volatile u64*)address;
-  return 0;
-}
-
-/* What the tables know as code may have been unmapped since. */
-INLINE int step_read_code(struct step_walk* w, u64 address, u64* value) {
-  (void)w, (void)address, (void)value;
-  return -1;
-}
-
-/* The first frame is that of a caller: only what survives a call could be known, and its rule never asks for
- * that. */
-INLINE int step_read_register(struct step_walk* w, u32 number, u64* value) {
-  (void)w, (void)number, (void)value;
-  return -1;
-}
-
-INLINE const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index) {
-  return index < w->mapping_count ? &walker_of(w)->mappings[index] : 0;
-}
-
-INLINE unwind_page step_page(struct step_walk* w, u32 page) {
-  const struct tracer_shared* shared = walker_of(w)->shared;
-  return page < shared->pages_count ? ((const unwind_page*)((u64)shared + shared->pages_offset))[page] : 0;
-}
-
-INLINE unwind_row step_row(struct step_walk* w, u32 row) {
-  const struct tracer_shared* shared = walker_of(w)->shared;
-  return row < shared->rows_count ? ((const unwind_row*)((u64)shared + shared->rows_offset))[row] : 0;
-}
-
-INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule) {
-  const struct tracer_shared* shared = walker_of(w)->shared;
-  return rule < shared->rules_count ? &((const struct unwind_rule*)((u64)shared + shared->rules_offset))[rule]
-                                    : 0;
-}
-
-INLINE u64 hash_frame(u64 hash, u64 pc) {
-  hash = (hash ^ pc) * HASH_FACTOR;
-  return hash ^ hash >> 32;
-}
-
-/* Where a walk stands. */
-struct position {
-  u64 pc; /* with WALK_EXACT */
-  u64 sp, fp;
-};
-
-/* What the step by `rule` from `sp` to `new_sp` read. */
-INLINE u64 describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp) {
-  u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
-  if (rule->cfa != CFA_RSP && rule->cfa != CFA_RBP && rule->cfa != CFA_PLT) goto rare;
-  if (rule->rbp == RBP_SAME) return flags | STEP_PASSES_RBP;
-  if (rule->rbp == RBP_UNDEFINED) return flags;
-  if (rule->rbp != RBP_AT_CFA || rule->rbp_offset != (s16)rule->rbp_offset) goto rare;
-  if (new_sp + (u64)(s64)rule->rbp_offset < sp)
-    return flags | STEP_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
-  return MAKE_STEP(flags | STEP_SAVES_RBP, rule->rbp_offset);
-rare:
-  return STEP_RARE | STEP_USES_RBP;
-}
-
-INLINE u64* rule_place(u64* rules, u64 pc) {
-  return &rules[pc & ((1 << RULES_LOG2) - 1)];
-}
-
-/* What stands above the rule of this pc, which is below PC_END. */
-INLINE u64 rule_tag(u64 pc, u64 epoch) {
-  return (pc >> RULES_LOG2 << RULE_PC_SHIFT) ^ epoch;
-}
-
-/* The rule as take_simple_step wants it: it reads the return address and at most a saved rbp below it. Else
- * its number. Where no rbp is saved, its place is that of the return address, which can be read as well. */
-INLINE u64 rule_to_remember(const struct unwind_rule* rule, u32 number) {
-  u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
-  const s64 cfa = rule->cfa_offset;
-  s64 saved = -(s64)rule->rbp_offset;
-  if ((rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) || cfa < 0 || RULE_CFA((u64)cfa << 7) != (u64)cfa)
-    goto numbered;
-  if (rule->rbp == RBP_SAME || (rule->rbp == RBP_AT_CFA && rule->cfa == CFA_RSP && cfa < saved)) {
-    flags |= STEP_PASSES_RBP; /* or popped already */
-    saved = 8;
-  } else if (rule->rbp == RBP_AT_CFA && saved >= 16 && RULE_SAVED((u64)saved) == (u64)saved) {
-    flags |= STEP_SAVES_RBP;
-  } else {
-    goto numbered;
-  }
-  return flags | (u64)saved | (u64)cfa << 7;
-numbered:
-  return RULE_NUMBERED | number;
-}
-
-/* A step of any kind, and its rule remembered. Returns as step_once does. */
-static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step) {
-  const struct tracer_shared* shared = t->shared;
-  struct walker walker = {.thread = t, .shared = shared};
-  u64* const place = rule_place(t->rules, at->pc);
-  const u64 tag = rule_tag(at->pc, t->rule_epoch);
-  const u64 known = at->pc < PC_END ? load_relaxed(place) ^ tag : ~0ull;
-  const struct unwind_rule* rule = 0;
-  const u64 sp = at->sp, run = load_acquire(&shared->mapping_run);
-  struct step_walk w = {.pc = at->pc & ~WALK_EXACT, .sp = sp, .fp = at->fp};
-  int end;
-  walker.mappings = (const struct unwind_mapping*)((u64)shared + shared->mappings_offset) + (u32)run;
-  walker.mapping_count = (u32)(run >> 32);
-  if (UNLIKELY((run & 0xffffffff) + (run >> 32) > shared->mappings_count)) walker.mapping_count = 0;
-  w.exact = (u32)(at->pc >> 63);
-  w.env = (u64)&walker;
-  w.mapping_count = walker.mapping_count;
-  if (known >> RULE_EPOCH_SHIFT == 0 && (known & RULE_NUMBERED)) rule = step_rule(&w, (u16)known);
-  if (!rule) {
-    if (step_find_rule(&w, &rule)) {
-      end = step_once(&w);
-      *step = end == WALK_NO_MAPPING ? STEP_END_FIXED : STEP_RARE | STEP_USES_RBP;
-      if (end) return end;
-      goto stepped;
-    }
-    if (at->pc < PC_END) store_relaxed(place, tag | rule_to_remember(rule, (u32)(rule - step_rule(&w, 0))));
-  }
-  end = step_by_rule(&w, rule);
-  if (end) {
-    *step = rule->cfa == CFA_END ? STEP_END_FIXED : STEP_RARE | STEP_USES_RBP;
-    return end;
-  }
-  *step = describe_step(rule, sp, w.sp);
-stepped:
-  at->pc = w.pc | (u64)w.exact << 63;
-  at->sp = w.sp;
-  at->fp = w.fp;
-  return 0;
-}
-
-/* What simple steps of one walk have in common. */
-struct simple_steps {
-  u64* rules;
-  u64 rule_epoch, low;
-  const struct frame* no_guess; /* what lies beyond it is the caller of no frame */
-};
-
-INLINE struct simple_steps simple_steps_of(const struct thread* t) {
-  return (struct simple_steps){t->rules, t->rule_epoch, t->low, t->frames};
-}
-
-/* The step that nearly all are: by a remembered rule from rsp or rbp, with everything between sp and the end
- * of the stack: words start in the `room` bytes from `low` on. 0: it is another one.
- *
- * The step after this one could only begin when rsp or rbp has come through this one: loads that wait for
- * each other, some 5 ns each. But mostly the caller's sp is what it was in the walk before. So it is taken
- * from there if the true one is the same, a branch that the processor need not wait for, and then waits for
- * nothing. */
-INLINE int take_simple_step(const struct simple_steps* steps, u64 room, const struct frame** guess,
-                            struct position* at, u64* step) {
-  const u64 rule = load_relaxed(rule_place(steps->rules, at->pc)) ^ rule_tag(at->pc, steps->rule_epoch);
-  const u64 guessed = (*guess)[-1].sp;
-  u64 cfa, lowest, ra, saved;
-  if (UNLIKELY(rule >= RULE_NUMBERED)) return 0;
-  cfa = (rule & STEP_USES_RBP ? at->fp : at->sp) + RULE_CFA(rule);
-  if (LIKELY(cfa == guessed)) {
-    __asm__("" : "=r"(cfa) : "0"(guessed)); /* or the compiler sees that they are equal */
-    --*guess;
-  } else {
-    *guess = steps->no_guess;
-  }
-  lowest = cfa - RULE_SAVED(rule);
-  if (UNLIKELY(cfa - 8 - steps->low >= room || lowest < at->sp)) return 0;
-  ra = *(const volatile u64*)(cfa - 8);
-  saved = *(const volatile u64*)lowest;
-  if (UNLIKELY(ra - 1 >= PC_END - 1)) return 0;
-  *step = MAKE_STEP(rule & RULE_FLAGS, -(s64)RULE_SAVED(rule));
-  at->fp = rule & STEP_SAVES_RBP ? saved : at->fp;
-  at->pc = ra;
-  at->sp = cfa;
-  return 1;
-}
+#include "tracer/rules.h"
 
 /* Does the frame's pc stand where it stood? And, where `more` is given, the rbp that its step gives the
  * caller? */
@@ -302,6 +58,11 @@ static NO_INLINE struct frame* skip_unchanged_with_rbp(struct thread* t, struct 
   return unchanged == from ? skip_unchanged(from, to, &t->more[t->checked - 1]) : unchanged;
 }
 
+/* What is known of the step from a frame that is kept. */
+INLINE u64 step_of(const struct thread* t, u64 frame) {
+  return frame < t->plain ? 0 : t->more[frame].step;
+}
+
 /* Do the rare ones of the unchanged frames from number `at` on still lead to their callers, and to the same
  * end? -1: they do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame
  * needs it, and in each further one that does; in the others it is not known and not asked for. */
@@ -315,7 +76,7 @@ static NO_INLINE int check_rare_frames(struct thread* t, int at) {
     int end = take_step(t, &position, &step);
     if (i == 0) return (u32)end == t->end ? -1 : 0;
     if (end || position.pc != frames[i - 1].pc || position.sp != frames[i - 1].sp ||
-        ((more[i - 1].step & STEP_NEEDS_RBP) && position.fp != more[i - 1].fp))
+        ((step_of(t, i - 1) & STEP_NEEDS_RBP) && position.fp != more[i - 1].fp))
       return (int)i;
   }
   return -1;
@@ -344,7 +105,7 @@ static NO_INLINE u64 begin_walk_elsewhere(struct state* s, const struct tracer_s
   t->through_kernel = 0;
   if (find_own_stack(s, shared, slot, sp)) {
     t->high = t->stack_high - 8;
-    return t->stack_high - 7 - sp;
+    return t->stack_high;
   }
   t->low = ~0ull;
   t->high = 0;
@@ -354,7 +115,7 @@ static NO_INLINE u64 begin_walk_elsewhere(struct state* s, const struct tracer_s
   return 0;
 }
 
-/* Gets the thread ready for a walk from `sp` on; the room of simple steps. */
+/* Gets the thread ready for a walk from `sp` on; the highest CFA that simple steps may lead to. */
 INLINE u64 begin_walk(struct state* s, const struct tracer_shared* shared, const struct slot* slot,
                       struct thread* t, u64 sp) {
   u32 epoch = load_acquire(&shared->table_epoch);
@@ -363,27 +124,38 @@ INLINE u64 begin_walk(struct state* s, const struct tracer_shared* shared, const
   t->high = t->stack_high - 8;
   t->through_kernel = 0;
   if (UNLIKELY(sp < t->stack_low || sp >= t->stack_high)) return begin_walk_elsewhere(s, shared, slot, t, sp);
-  return t->stack_high - 7 - sp;
+  return t->stack_high;
 }
 
-/* The room of simple steps from `at` on: none are possible from where a signal frame, say, may have led to,
- * or for a pc that no rule is remembered for. */
-INLINE u64 simple_room(const struct thread* t, const struct position* at) {
-  return at->sp >= t->low && at->sp <= t->high && at->pc < PC_END ? t->high + 1 - t->low : 0;
+/* The same from `at` on: none are possible from where a signal frame, say, may have led to, or for a pc that
+ * no rule is remembered for. */
+INLINE u64 highest_cfa(const struct thread* t, const struct position* at) {
+  return at->sp >= t->low && at->sp <= t->high && at->pc < PC_END ? t->high + 8 : 0;
 }
 
 /* The first TRACER_MAX_FRAMES frames into t->fresh, by the tables alone. */
 static NO_INLINE int walk_deep_stack(struct thread* t, struct position at) {
-  const struct frame* guess = t->frames;
-  const struct simple_steps steps = simple_steps_of(t);
-  u64 room = simple_room(t, &at), step;
+  u64 highest = highest_cfa(t, &at);
   for (int i = 0; i < TRACER_MAX_FRAMES; i++) {
+    u64 rule, cfa, ra, step;
     int end;
     t->fresh[i].pc = at.pc;
-    if (take_simple_step(&steps, room, &guess, &at, &step)) continue;
+    if (highest) {
+      rule = remembered_rule(t->rules, t->rule_epoch, at.pc);
+      cfa = rule & STEP_USES_RBP ? cfa_of_rbp(rule, at.sp, at.fp) : at.sp + RULE_CFA(rule);
+      if (rule < RULE_NUMBERED && cfa && cfa <= highest) {
+        ra = *(const volatile u64*)(cfa - 8);
+        if (ra - 1 < PC_END - 1) {
+          if (rule & STEP_SAVES_RBP) at.fp = *(const volatile u64*)(cfa - RULE_SAVED(rule));
+          at.pc = ra;
+          at.sp = cfa;
+          continue;
+        }
+      }
+    }
     end = take_step(t, &at, &step);
     if (end) return end; /* cannot be: it was deeper a moment ago */
-    room = simple_room(t, &at);
+    highest = highest_cfa(t, &at);
   }
   return WALK_DEPTH_LIMIT;
 }
@@ -396,123 +168,222 @@ static NO_INLINE u32 count_lasting(const struct frame* frames, u32 count) {
   return lasting;
 }
 
+/* rbp in the frames of a walk in progress: hardly any step asks for it, so it is followed only up to where
+ * one does. */
+struct followed_rbp {
+  struct fresh_frame* frame; /* the first whose rbp is not set */
+  u64 fp;                    /* in that frame */
+};
+
+/* Sets rbp up to the frame `to`, whose sp is set, and gives that. */
+INLINE u64 follow_rbp(struct followed_rbp* rbp, struct fresh_frame* to) {
+  for (; rbp->frame != to; rbp->frame++) {
+    const u64 rule = rbp->frame->step;
+    rbp->frame->fp = rbp->fp;
+    if (rule & STEP_SAVES_RBP) rbp->fp = *(const volatile u64*)(rbp->frame[1].sp - RULE_SAVED(rule));
+  }
+  to->fp = rbp->fp;
+  return rbp->fp;
+}
+
+/* The hash of a stack from that of its frames but for the leaf. What depends on the hash before is two cycles
+ * long, as a walk has several frames to add one after the other. */
+INLINE u64 hash_frame(u64 hash, u64 pc) {
+  const u64 mixed = pc * HASH_FACTOR;
+  return hash * 5 + (mixed ^ mixed >> 32);
+}
+
 #define NOT_KEPT 1 /* the next walk builds on nothing of this one */
 #define WILD 2     /* it went through a signal frame */
 
-/* Walks from the caller of a hook (pc a return address). The frames are left in t->frames, root first,
- * t->walked_count of them, and how it ended in t->end. Returns 1 if they are those of the walk before. */
-INLINE int walk_stack(struct thread* t, u64 room, u64 pc, u64 sp, u64 fp) {
-  struct frame* const frames = t->frames;
-  struct frame_more* more = t->more;
-  struct fresh_frame* fresh = t->fresh;
-  struct position at = {pc, sp, fp};
-  const struct simple_steps steps = simple_steps_of(t);
-  u64 hash, inherited = 0, rare = 0;
-  /* the innermost that may be met; frames[-1] lies above all */
-  struct frame* top = frames + t->frame_count - 1;
-  const struct frame* guess;
-  int end = 0, odd = 0, compared = 0;
+/* What a walk has found: the `count` outermost frames of the walk before, and those in t->fresh up to
+ * `fresh`, the leaf first. */
+struct found {
+  struct fresh_frame* fresh;
   u32 count;
+  int end, odd;
+};
 
-  while (top->sp < sp) top--;
-  guess = top->sp == sp ? top : frames;
-  for (;;) {
-    if (top->sp <= at.sp) {
-      while (top->sp < at.sp) top--;
-      if (top->sp == at.sp && top->pc == at.pc) {
-        u64 step;
-        if (!compared) { /* the frames beyond are on this stack, so it can be read where they are */
-          top = (UNLIKELY(t->checked) ? skip_unchanged_with_rbp(t, top + 1)
-                                      : skip_unchanged(frames, top + 1, 0)) -
-                1;
-          compared = 1;
-        }
-        step = more[top - frames].step;
-        if (top->sp == at.sp && (!(step & STEP_NEEDS_RBP) || more[top - frames].fp == at.fp)) {
-          int differs;
-          if (LIKELY(!STEP_HIGH(step))) break;
-          differs = check_rare_frames(t, (int)(top - frames));
-          if (differs < 0) break;
-          /* only what lies beyond may be met; up to there by the tables, for the true rbp */
-          top = frames + differs - 1;
-        }
-      }
-    }
-    if (UNLIKELY(fresh == t->fresh + TRACER_MAX_FRAMES)) goto deep;
-    fresh->pc = at.pc;
-    fresh->sp = at.sp;
-    fresh->fp = at.fp;
-    if (UNLIKELY(!take_simple_step(&steps, room, &guess, &at, &fresh->step))) {
-      struct position away = at;
-      end = take_step(t, &away, &fresh->step);
-      if (!end &&
-          away.sp <= at.sp) { /* from a signal handler's stack to another one: no order to find frames by */
-        odd |= NOT_KEPT;
-        top = frames - 1;
-      }
-      if (away.pc & WALK_EXACT) odd |= WILD;
-      room = simple_room(t, &away);
-      at = away;
-      if (UNLIKELY(end)) {
-        fresh++;
-        top = frames - 1;
-        break;
-      }
-    }
-    fresh++;
-  }
-  if (UNLIKELY(t->through_kernel)) odd = NOT_KEPT;
-  if (end == 0) end = (int)t->end;
-  count = (u32)(top + 1 - frames);
-  if (fresh == t->fresh && count == t->walked_count) return 1;
-  if (UNLIKELY(count + (u32)(fresh - t->fresh) > TRACER_MAX_FRAMES)) {
-  deep:
-    end = walk_deep_stack(t, (struct position){pc, sp, fp});
-    count = 0;
-    fresh = t->fresh + TRACER_MAX_FRAMES;
-    odd = NOT_KEPT;
-  }
-
-  t->number = 0;
-  t->frame_count = count; /* as good as any moment for a signal handler to leave for good */
-  signal_fence();
-  hash = (u64)end;
-  if (count) {
-    hash = more[count - 1].hash;
-    inherited = more[count - 1].step & (STEP_NEEDS_RBP | STEP_CHECKED);
-    rare = STEP_HIGH(more[count - 1].step) << 32;
-  }
-  more += count;
-  for (struct frame* frame = &frames[count]; fresh != t->fresh; frame++, more++) {
-    u64 step;
+/* Keeps what was found where no step needs anything but its own sp. */
+INLINE void keep_plain(struct thread* t, const struct found* found) {
+  const struct fresh_frame *fresh = found->fresh, *const leaf = t->fresh;
+  struct frame* frame = &t->frames[found->count];
+  u64* hashes = &t->hashes[found->count];
+  u64 hash = found->count ? hashes[-1] : (u64)found->end;
+  for (; fresh != leaf; frame++) {
     fresh--;
-    step = (u32)fresh->step;
     hash = hash_frame(hash, fresh->pc);
     frame->pc = fresh->pc;
     frame->sp = fresh->sp;
-    more->hash = hash;
-    if (UNLIKELY(inherited | (step & (STEP_USES_RBP | STEP_RARE)))) {
+    *hashes++ = hash;
+  }
+  t->walked_count = t->frame_count = t->plain = (u32)(frame - t->frames);
+  t->checked = 0;
+  t->end = (u32)found->end;
+}
+
+/* Keeps what was found of any kind; rbp of the fresh frames is set. */
+static NO_INLINE void keep_all(struct thread* t, const struct found* found) {
+  struct frame* const frames = t->frames;
+  const struct fresh_frame* fresh = found->fresh;
+  u32 count = found->count, plain = t->plain;
+  u64 hash = count ? t->hashes[count - 1] : (u64)found->end, step = count ? step_of(t, count - 1) : 0;
+  u64 inherited = step & (STEP_NEEDS_RBP | STEP_CHECKED), rare = STEP_HIGH(step) << 32;
+  if (plain > count) plain = count;
+  for (; fresh != t->fresh; count++) {
+    struct frame* frame = &frames[count];
+    struct frame_more* more = &t->more[count];
+    fresh--;
+    step = fresh->step & STEP_DESCRIBED ? fresh->step & ~STEP_DESCRIBED : step_by(fresh->step);
+    hash = hash_frame(hash, fresh->pc);
+    frame->pc = fresh->pc;
+    frame->sp = fresh->sp;
+    t->hashes[count] = hash;
+    if (inherited | rare | (step & (STEP_USES_RBP | STEP_RARE))) {
       u64 needs = inherited & STEP_NEEDS_RBP;
       more->rbp_saved = &more->rbp;
       if (needs && (step & STEP_SAVES_RBP)) {
         more->rbp_saved = (u64*)(frame[-1].sp + (u64)STEP_SAVED(step));
         more->rbp = more[-1].fp;
-        if (!(inherited & STEP_CHECKED)) t->checked = (u32)(frame - frames) + 1;
+        if (!(inherited & STEP_CHECKED)) t->checked = count + 1;
         inherited |= STEP_CHECKED;
       }
-      if (step & STEP_RARE) rare = ((u64)(frame - frames) + 1) << 32;
+      if (step & STEP_RARE) rare = ((u64)count + 1) << 32;
       needs = (step & STEP_USES_RBP) || ((step & STEP_PASSES_RBP) && needs) ? STEP_NEEDS_RBP : 0;
       inherited = (inherited & STEP_CHECKED) | needs;
       step |= inherited;
       more->fp = fresh->fp;
+    } else if (plain == count) {
+      plain = count + 1;
     }
     more->step = step | rare;
-    count++;
   }
+  t->plain = plain;
   t->walked_count = count;
-  t->frame_count = LIKELY(!odd) ? count : odd & NOT_KEPT ? 0 : count_lasting(frames, count);
+  t->frame_count = !found->odd ? count : found->odd & NOT_KEPT ? 0 : count_lasting(frames, count);
   if (!(inherited & STEP_CHECKED)) t->checked = 0;
-  t->end = (u32)end;
+  t->end = (u32)found->end;
+}
+
+/* Walks from the caller of a hook (pc a return address). The frames are left in t->frames, root first,
+ * t->walked_count of them, and how it ended in t->end. Returns 1 if they are those of the walk before.
+ *
+ * A step could only begin when the one before it has read where its frame ends: loads that wait for each
+ * other, some 5 ns each. But mostly the caller's sp is that of the next frame of the walk before. So it is
+ * taken from there if the true one is the same, a branch that the processor need not wait for, and then waits
+ * for nothing. */
+INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
+  struct frame* const frames = t->frames;
+  struct fresh_frame *fresh = t->fresh, *const last = t->fresh + TRACER_MAX_FRAMES;
+  u64* const rules = t->rules;
+  const u64 epoch = t->rule_epoch, leaf_pc = pc, leaf_sp = sp;
+  struct followed_rbp rbp = {fresh, fp};
+  struct found found;
+  /* the innermost frame of the walk before that may still be met; frames[-1] lies above all */
+  struct frame* next = frames + t->frame_count - 1;
+  int end = 0, odd = 0, compared = 0, special = 0;
+
+  while (next->sp < sp) next--;
+  if (next->sp == sp && (next--)->pc == pc) goto met;
+  for (;;) { /* here sp < next->sp */
+    u64 rule, cfa, ra;
+    if (UNLIKELY(fresh == last)) goto deep;
+    fresh->pc = pc;
+    fresh->sp = sp;
+    rule = remembered_rule(rules, epoch, pc);
+    if (UNLIKELY(rule >= RULE_NUMBERED)) goto other;
+    cfa = sp + RULE_CFA(rule);
+    if (UNLIKELY(rule & STEP_USES_RBP)) {
+      special = 1;
+      cfa = cfa_of_rbp(rule, sp, follow_rbp(&rbp, fresh));
+      if (!cfa) goto other;
+    }
+    if (UNLIKELY(cfa > highest)) goto other;
+    ra = *(const volatile u64*)(cfa - 8);
+    if (UNLIKELY(ra - 1 >= PC_END - 1)) goto other;
+    fresh->step = rule;
+    fresh++;
+    pc = ra;
+    if (LIKELY(cfa == next->sp)) {
+      sp = next->sp;
+      __asm__("" : "=r"(cfa) : "0"(sp)); /* or the compiler sees that they are equal */
+      sp = cfa;
+    } else {
+      sp = cfa;
+    arrived:
+      while (next->sp < sp) next--;
+      if (next->sp != sp || next < frames) continue;
+    }
+    if (LIKELY((next--)->pc != pc)) continue;
+
+  met : {
+    struct frame* const frame = next + 1;
+    u64 step;
+    int differs;
+    if (!compared) { /* the frames beyond are on this stack, so it can be read where they are */
+      next = (UNLIKELY(t->checked) ? skip_unchanged_with_rbp(t, frame + 1)
+                                   : skip_unchanged(frames, frame + 1, 0)) -
+             1;
+      compared = 1;
+      if (next != frame) continue;
+      next--;
+    }
+    if (LIKELY(frame < frames + t->plain)) break;
+    step = t->more[frame - frames].step;
+    if (step & STEP_NEEDS_RBP) {
+      fresh->sp = sp;
+      if (follow_rbp(&rbp, fresh) != t->more[frame - frames].fp) continue;
+    }
+    if (!STEP_HIGH(step)) break;
+    differs = check_rare_frames(t, (int)(frame - frames));
+    if (differs < 0) break;
+    /* only what lies beyond may be met; up to there by the tables, for the true rbp */
+    next = frames + differs - 1;
+    continue;
+  }
+
+  other : {
+    struct position away = {pc, sp, follow_rbp(&rbp, fresh)};
+    end = take_step(t, &away, &fresh->step);
+    if (fresh->step & (STEP_USES_RBP | STEP_RARE)) special = 1;
+    fresh->step |= STEP_DESCRIBED;
+    fresh++;
+    rbp = (struct followed_rbp){fresh, away.fp};
+    if (UNLIKELY(end)) {
+      next = frames - 2;
+      break;
+    }
+    if (away.sp <= sp) { /* from a signal handler's stack to another one: no order to find frames by */
+      odd |= NOT_KEPT;
+      next = frames - 1;
+    }
+    if (away.pc & WALK_EXACT) odd |= WILD;
+    highest = highest_cfa(t, &away);
+    pc = away.pc;
+    sp = away.sp;
+    goto arrived;
+  }
+  }
+  if (UNLIKELY(t->through_kernel)) odd = NOT_KEPT;
+  found = (struct found){fresh, (u32)(next + 2 - frames), end ? end : (int)t->end, odd};
+  if (fresh == t->fresh && found.count == t->walked_count) return 1;
+  if (UNLIKELY(found.count + (u32)(fresh - t->fresh) > TRACER_MAX_FRAMES)) {
+  deep:
+    end = walk_deep_stack(t, (struct position){leaf_pc, leaf_sp, fp});
+    found = (struct found){last, 0, end, NOT_KEPT};
+  }
+  t->number = 0;
+  t->frame_count = found.count; /* as good as any moment for a signal handler to leave for good */
+  signal_fence();
+  if (LIKELY(!(special | found.odd) && found.count <= t->plain)) {
+    keep_plain(t, &found);
+  } else {
+    if (found.count + (u32)(fresh - t->fresh) <= TRACER_MAX_FRAMES) {
+      fresh->sp = sp;
+      follow_rbp(&rbp, fresh);
+    }
+    keep_all(t, &found);
+  }
   return 0;
 }
 
