@@ -25,9 +25,9 @@ INLINE int compare_exchange_u64(u64* p, u64 from, u64 to) {
   return __atomic_compare_exchange_n(p, &from, to, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-/* Without a fence, which would cost another 7 ns each time: a processor may read the clock some instructions
- * early, but a block goes from one thread to another through locked instructions, and around them no two
- * events of a block were found in the wrong order (ring_test.cpp, 6 million events). */
+/* Without a fence, which would cost 11 to 15 ns each time: so a processor may read the clock early, and the
+ * events of a block that goes from thread to thread may be stamped in the wrong order. Whoever reads the rings
+ * sees that and puts it right (record/heap/crossed_events.h). In one thread stamps are in order. */
 INLINE u64 read_clock(void) {
   u32 low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");

@@ -172,38 +172,6 @@ TEST(Ring, OfOneThreadIsNeverAnothersAndKeepsItsOrder) {
   }
 }
 
-// A block that one thread frees and another is given next has its events in that order, by their ticks alone.
-TEST(Ticks, OrderTheEventsOfABlockAcrossThreads) {
-  Target target({.ring_count = 2, .ring_bytes = 1 << 24});
-  auto* allocate = target.hook(TRACER_MALLOC, &std::malloc);
-  auto* release = target.hook(TRACER_FREE, &std::free);
-  std::array<std::atomic<void*>, 2> places{};  // few, so that blocks change hands at once
-  std::vector<std::thread> threads;
-  for (std::uint64_t i = 0; i < 2; ++i)
-    threads.emplace_back([&, i] {
-      std::uint64_t random = i + 1;
-      for (int k = 0; k < 200'000; ++k) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        void* block = places[random >> 63].exchange(allocate(40 + (random >> 40 & 15)));
-        if (block != nullptr) release(block);
-      }
-    });
-  for (std::thread& each : threads) each.join();
-  std::vector<Event> events = target.drain_calls();
-  EXPECT_EQ(lost(target), 0u);
-  std::stable_sort(events.begin(), events.end(),
-                   [](const Event& a, const Event& b) { return a.ticks < b.ticks; });
-  std::map<std::uint64_t, bool> live;
-  int wrong = 0;
-  for (const Event& event : events) {
-    bool& is_live = live[event.block];
-    wrong += is_live == (event.kind == TRACER_EVENT_ALLOC);
-    is_live = event.kind == TRACER_EVENT_ALLOC;
-  }
-  EXPECT_EQ(wrong, 0);
-  for (auto& place : places) std::free(place.load());
-}
-
 TEST(Ring, IsInheritedByTheThreadThatHasTheControlBlockNext) {
   Target target({.ring_count = 4});
   auto* allocate = target.hook(TRACER_MALLOC, &next_block);

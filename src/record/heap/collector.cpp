@@ -171,9 +171,11 @@ void Collector::apply_pending() {
 // Most blocks of many programs are freed by the thread that allocated them before it or another one does
 // anything else with the heap: all that such a block changes is sums.
 void Collector::allocate_and_free(const Pending& event) {
-  // A free of the block that was there before was not seen, or stands further behind; or lives are told.
+  // A free of the block that was there before was not seen, or stands further behind; or that of this one has
+  // come already; or lives are told.
   if (log_ || live_.size() >= options_.max_live_blocks ||
-      live_.glimpse(event.block).site != LiveSet::kNoSite) {
+      live_.glimpse(event.block).site != LiveSet::kNoSite ||
+      crossed_.free_of(event.block, event.ring, event.ticks) != nullptr) {
     allocate(event);
     Pending freed = event;
     freed.kind = event.sized ? TRACER_EVENT_FREE_SIZED : TRACER_EVENT_FREE;
@@ -213,7 +215,7 @@ void Collector::apply(const Pending& event) {
 
 Collector::RingState& Collector::state_of(std::uint32_t ring, std::uint32_t tid) {
   RingState& state = ring_states_[ring];
-  if (state.tid != tid) state = {tid, 0};
+  if (state.tid != tid) state = {tid, 0, 0};
   return state;
 }
 
@@ -237,27 +239,49 @@ void Collector::allocate(const Pending& event) {
     if (log_) log_->lose();
     return;
   }
+  if (CrossedEvents::Free* free = crossed_.free_of(key, event.ring, event.ticks)) [[unlikely]]
+    return allocate_freed(event, block, std::exchange(*free, {}));
   if (live_.put(key, block, old)) {
     // Its free was not seen, or stands further behind: in a realloc that has not been written yet.
     ++counters_.unseen_frees;
     book_free(key, old, event.ticks, 0, false);
+    crossed_.allocated_live(key, event.ring, event.ticks);
   }
   if (log_) log_->allocated(key, block.ticks);
   if (block.mean == 0)  // apart, so that all of it stays in registers
     sites_.allocate(block.site, exact_weight(block.size), block.size, event.ticks);
   else
     sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
-  state_of(event.ring, event.tid).last_block = key;
+  RingState& state = state_of(event.ring, event.tid);
+  state.last_block = key;
+  state.last_ticks = event.ticks;
+}
+
+// Its free has come before, and was taken for one of nothing.
+void Collector::allocate_freed(const Pending& event, const LiveBlock& block,
+                               const CrossedEvents::Free& free) {
+  --(free.seen_before ? counters_.invalid_frees : counters_.unknown_frees);
+  ++counters_.early_frees;
+  checks_.freed_out_of_order(event.block);
+  if (log_) log_->allocated(event.block, block.ticks);
+  sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
+  book_free(event.block, block, event.ticks, free.tid, false);
 }
 
 void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& event) {
   const FreeChecks::Free freed{event.ring, block, event.kind == TRACER_EVENT_FREE_SIZED, event.size};
   if (freed.sized && TRACER_BLOCK_ALLOCATOR(block) == TRACER_NO_ALLOCATOR) return checks_.claim(freed);
   ++counters_.frees;
+  RingState& state = state_of(event.ring, event.tid);
+  const std::uint64_t own_ticks = state.last_block == block ? state.last_ticks : 0;
+  if (crossed_.is_of_block_before(block, event.ring, own_ticks, ticks)) [[unlikely]] {
+    ++counters_.late_frees;
+    if (counters_.unseen_frees != 0) --counters_.unseen_frees;
+    return checks_.freed_out_of_order(block);
+  }
   LiveBlock live;
   switch (live_.take(block, ticks, live)) {
     case LiveSet::Taken::kTaken: {
-      RingState& state = state_of(event.ring, event.tid);
       const bool temporary = state.last_block == block && live.mean == 0;
       if (temporary) state.last_block = 0;
       checks_.freed(freed, live.site, live.size, weight_of(live).sum);
@@ -287,7 +311,9 @@ void Collector::free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks,
     checks_.freed_elsewhere(freed, own, live.site, weight_of(live).sum);
     return book_free(own, live, ticks, tid, false);
   }
-  ++(what == FreeChecks::Unknown::kFreedBefore ? counters_.invalid_frees : counters_.unknown_frees);
+  const bool freed_before = what == FreeChecks::Unknown::kFreedBefore;
+  ++(freed_before ? counters_.invalid_frees : counters_.unknown_frees);
+  crossed_.freed_nothing({freed.block, ticks, freed.ring, tid, freed_before});
 }
 
 void Collector::book_free(std::uint64_t address, const LiveBlock& block, std::uint64_t ticks,

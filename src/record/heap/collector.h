@@ -24,6 +24,7 @@
 
 #include "base/result.h"
 #include "record/heap/block_log.h"
+#include "record/heap/crossed_events.h"
 #include "record/heap/free_checks.h"
 #include "record/heap/live_set.h"
 #include "record/heap/ring_reader.h"
@@ -113,7 +114,8 @@ struct Counters {
   std::uint64_t unseen_frees = 0;   // an address was handed out again though nobody had freed it
   std::uint64_t invalid_frees = 0;  // of blocks that had been freed and not handed out since
   std::uint64_t foreign_frees = 0;  // through another allocator than the one that gave the block
-  std::uint64_t late_frees = 0;     // overtaken by the next allocation of the same address, as it may be
+  // Frees that came after the next allocation of the same address, or before that of their own block.
+  std::uint64_t late_frees = 0, early_frees = 0;
   std::uint64_t unwalked = 0, incomplete = 0;  // allocations without a stack, or without all of it
   std::uint64_t not_followed = 0;              // allocations beyond max_live_blocks
   std::uint64_t merged = 0;                    // sites or stacks that found no room
@@ -195,7 +197,7 @@ class Collector {
   static constexpr std::size_t kPending = 128;
   struct RingState {
     std::uint32_t tid = 0;
-    std::uint64_t last_block = 0;  // that its thread allocated
+    std::uint64_t last_block = 0, last_ticks = 0;  // that its thread allocated, and when
   };
 
   Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options);
@@ -209,6 +211,7 @@ class Collector {
   void allocate(const Pending& event);
   void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
   void free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks, std::uint32_t tid);
+  void allocate_freed(const Pending& event, const LiveBlock& block, const CrossedEvents::Free& free);
   void reallocate(const Pending& event);
   void resize(const Pending& event);
   // `tid`: who freed it; 0 if nobody was seen to.
@@ -246,6 +249,7 @@ class Collector {
   LiveSet live_;
   std::optional<BlockLog> log_;  // each_block
   FreeChecks checks_;
+  CrossedEvents crossed_;
   std::vector<RingState> ring_states_;
   std::vector<Pending> pending_ = std::vector<Pending>(kPending);
   std::size_t pending_count_ = 0;

@@ -62,6 +62,8 @@ class FreeChecks {
     rings_[event.ring] = {event.block, event.sized, 0, 0};
     recent_[place(own)] = own;
   }
+  // The same, of a free that came too early or too late to be of a live block.
+  void freed_out_of_order(std::uint64_t block) { recent_[place(block)] = block; }
   // The thread did something else.
   void other_event(std::uint32_t ring) { rings_[ring].last = 0; }
 

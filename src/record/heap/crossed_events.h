@@ -1,0 +1,89 @@
+// Events of one block by two threads whose stamps are in the wrong order. A processor may read its clock
+// before it has done what stands before that in the program: a thread that gets a block from another one and
+// frees it at once, or that is handed out what another one has just freed, may be stamped up to some
+// microseconds too early (AMD Zen 4: one handover in a hundred at worst, mostly by less than 0.5 us; Intel:
+// never seen). A fence in front of each reading would cost half of what recording a block costs. But the
+// events of a block take turns, so the wrong order shows:
+//   a free of nothing, then another thread's allocation of that address: the block was freed
+//   an allocation of a block that is live, then another thread's free of it: that is the free that was
+//   missing
+// What was allocated and freed, and where, is exact again then; only when is wrong, by that time.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace fathom::record::heap {
+
+class CrossedEvents {
+ public:
+  // Ticks by which stamps were wrong: at most 20,839 in 2 million handovers that followed each other at once.
+  static constexpr std::uint64_t kWindow = 1u << 17;
+  // The same for a free of a block that may have been there before the recording: then its address may well
+  // be handed out to another thread, but hardly ever so soon. 99.9 % of the wrong ones lie in it.
+  static constexpr std::uint64_t kNarrow = 1u << 13;
+
+  struct Free {
+    std::uint64_t block = 0, ticks = 0;
+    std::uint32_t ring = 0, tid = 0;
+    bool seen_before = false;  // the address had been freed before, so it was handed out in between
+  };
+
+  // A free of a block that is not live.
+  void freed_nothing(const Free& free) { frees_.add(free); }
+  // The free of this allocation, if it has come before it. Valid until the next call; clear it when it is
+  // used.
+  Free* free_of(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
+    return frees_.find(block, ring, ticks);
+  }
+
+  // An allocation of a block that is live.
+  void allocated_live(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
+    allocations_.add({block, ticks, ring, 0, true});
+  }
+  // Is this the free of the block that was there before? Said once. `own_ticks`: when its thread was given
+  // this block, if that is the last it was given.
+  bool is_of_block_before(std::uint64_t block, std::uint32_t ring, std::uint64_t own_ticks,
+                          std::uint64_t ticks) {
+    Free* allocation = allocations_.find(block, ring, ticks);
+    if (allocation == nullptr || own_ticks > allocation->ticks) return false;
+    *allocation = {};
+    return true;
+  }
+
+ private:
+  // Those of the last time: what is overwritten stays what it was taken for.
+  class Recent {
+   public:
+    void add(const Free& event) {
+      last_ = event.ticks;
+      auto& places = events_[place(event.block)];
+      *std::min_element(places.begin(), places.end(),
+                        [](const Free& a, const Free& b) { return a.ticks < b.ticks; }) = event;
+    }
+    // Of another thread, and not too long ago.
+    Free* find(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
+      if (ticks > last_ + kWindow) return nullptr;
+      for (Free& event : events_[place(block)])
+        if (event.block == block && event.ring != ring &&
+            ticks <= event.ticks + (event.seen_before ? kWindow : kNarrow))
+          return &event;
+      return nullptr;
+    }
+
+   private:
+    static constexpr unsigned kPlacesLog2 = 8;
+    static std::size_t place(std::uint64_t block) {
+      return block * 0x9e3779b97f4a7c15ull >> (64 - kPlacesLog2);
+    }
+    std::vector<std::array<Free, 4>> events_ =
+        std::vector<std::array<Free, 4>>(std::size_t{1} << kPlacesLog2);
+    std::uint64_t last_ = 0;
+  };
+
+  Recent frees_, allocations_;
+};
+
+}  // namespace fathom::record::heap
