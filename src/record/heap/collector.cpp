@@ -88,8 +88,9 @@ void Collector::take(const TracerEvent& event, Round& round) {
   pending.tid = event.tid;
   pending.ring = static_cast<std::uint16_t>(event.ring);
   pending.kind = event.kind;
+  pending.brief = false;
   ++counters_.events;
-  live_.prefetch(event.block);
+  if (event.kind != kAllocatedAndFreed || !checks_.is_free(event.block)) live_.prefetch(event.block);
   if (!is_free(event.kind)) {
     pending.site = site_of(event);
     sites_.prefetch(pending.site, Histogram::kSize, event.size);
@@ -147,34 +148,51 @@ std::uint32_t Collector::site_of(const SiteKey& key) {
 // Two steps, so that many events wait for memory at once: the places of the blocks were asked for when the
 // events came; now what they lead to, the sites of those that are freed.
 void Collector::apply_pending() {
-  // Many blocks are allocated and freed within these few events: those are not live yet.
-  std::array<const Pending*, kPending> recent{};
-  const auto place = [](std::uint64_t block) { return (block >> 4) % kPending; };
   const std::span events(pending_.data(), std::exchange(pending_count_, 0));
-  for (const Pending& event : events) {
-    if (event.kind == kAllocatedAndFreed) continue;
+  find_brief(events);
+  for (Pending& event : events) apply(event);
+}
+
+// Many blocks are allocated and freed within these few events: they need not become live in between. A free
+// is put together with an allocation if nothing between them names the address.
+void Collector::find_brief(std::span<Pending> events) {
+  const bool all_followed = log_ || live_.size() + kPending >= options_.max_live_blocks;
+  std::array<Pending*, kPending> recent{};
+  for (Pending& event : events) {
+    const auto recent_of = [&](std::uint64_t block) -> Pending*& { return recent[(block >> 4) % kPending]; };
+    if (event.kind == kAllocatedAndFreed) {
+      recent_of(event.block) = nullptr;
+      continue;
+    }
     const bool frees = is_free(event.kind);
+    if (frees && TRACER_BLOCK_ALLOCATOR(event.block) == TRACER_NO_ALLOCATOR) continue;
     if (frees || event.kind == TRACER_EVENT_REALLOC) {
       const std::uint64_t block = frees ? event.block : event.old_block;
-      const Pending* before = recent[place(block)];
-      const LiveSet::Glimpse freed = before != nullptr && before->block == block
-                                         ? LiveSet::Glimpse{before->site, before->ticks}
-                                         : live_.glimpse(block);
+      Pending* const before = std::exchange(recent_of(block), nullptr);
+      LiveSet::Glimpse freed;
+      if (before != nullptr && before->block == block) {
+        freed = {before->site, before->ticks};
+        if (frees && before->kind == TRACER_EVENT_ALLOC && event.ticks >= before->ticks && block != 0 &&
+            !all_followed) {
+          before->brief = event.brief = true;
+          event.allocation = before;
+        }
+      } else {
+        freed = live_.glimpse(block);
+      }
       const std::uint64_t age = event.ticks > freed.ticks ? event.ticks - freed.ticks : 0;
       if (freed.site != LiveSet::kNoSite) sites_.prefetch(freed.site, Histogram::kLifetime, lifetime_ns(age));
     }
-    if (!frees) recent[place(event.block)] = &event;
+    if (!frees) recent_of(event.block) = &event;
   }
-  for (const Pending& event : events) apply(event);
 }
 
 // Most blocks of many programs are freed by the thread that allocated them before it or another one does
 // anything else with the heap: all that such a block changes is sums.
-void Collector::allocate_and_free(const Pending& event) {
+void Collector::allocate_and_free(Pending& event) {
   // A free of the block that was there before was not seen, or stands further behind; or that of this one has
   // come already; or lives are told.
-  if (log_ || live_.size() >= options_.max_live_blocks ||
-      live_.glimpse(event.block).site != LiveSet::kNoSite ||
+  if (log_ || live_.size() >= options_.max_live_blocks || is_live(event.block) ||
       crossed_.free_of(event.block, event.ring, event.ticks) != nullptr) {
     allocate(event);
     Pending freed = event;
@@ -196,7 +214,7 @@ void Collector::allocate_and_free(const Pending& event) {
   sites_.allocate_and_free(event.site, event.size, event.ticks, freed);
 }
 
-void Collector::apply(const Pending& event) {
+void Collector::apply(Pending& event) {
   switch (event.kind) {
     case TRACER_EVENT_ALLOC:
     case TRACER_EVENT_SAMPLE:
@@ -213,13 +231,7 @@ void Collector::apply(const Pending& event) {
   }
 }
 
-Collector::RingState& Collector::state_of(std::uint32_t ring, std::uint32_t tid) {
-  RingState& state = ring_states_[ring];
-  if (state.tid != tid) state = {tid, 0, 0};
-  return state;
-}
-
-void Collector::allocate(const Pending& event) {
+void Collector::allocate(Pending& event) {
   ++counters_.allocations;
   LiveBlock block;
   block.ticks = std::min(event.ticks, kMostTicks);
@@ -239,13 +251,17 @@ void Collector::allocate(const Pending& event) {
     if (log_) log_->lose();
     return;
   }
-  if (CrossedEvents::Free* free = crossed_.free_of(key, event.ring, event.ticks)) [[unlikely]]
-    return allocate_freed(event, block, std::exchange(*free, {}));
-  if (live_.put(key, block, old)) {
-    // Its free was not seen, or stands further behind: in a realloc that has not been written yet.
-    ++counters_.unseen_frees;
-    book_free(key, old, event.ticks, 0, false);
-    crossed_.allocated_live(key, event.ring, event.ticks);
+  event.brief = event.brief && crossed_.is_quiet(event.ticks) && !is_live(key);
+  if (!event.brief) {
+    if (CrossedEvents::Free* free = crossed_.free_of(key, event.ring, event.ticks)) [[unlikely]]
+      return allocate_freed(event, block, std::exchange(*free, {}));
+    checks_.allocated(key);
+    if (live_.put(key, block, old)) {
+      // Its free was not seen, or stands further behind: in a realloc that has not been written yet.
+      ++counters_.unseen_frees;
+      book_free(key, old, event.ticks, 0, false);
+      crossed_.allocated_live(key, event.ring, event.ticks);
+    }
   }
   if (log_) log_->allocated(key, block.ticks);
   if (block.mean == 0)  // apart, so that all of it stays in registers
@@ -262,7 +278,7 @@ void Collector::allocate_freed(const Pending& event, const LiveBlock& block,
                                const CrossedEvents::Free& free) {
   --(free.seen_before ? counters_.invalid_frees : counters_.unknown_frees);
   ++counters_.early_frees;
-  checks_.freed_out_of_order(event.block);
+  if (!is_live(event.block)) checks_.freed_early(event.block);
   if (log_) log_->allocated(event.block, block.ticks);
   sites_.allocate(block.site, weight_of(block), block.size, event.ticks);
   book_free(event.block, block, event.ticks, free.tid, false);
@@ -273,20 +289,26 @@ void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& ev
   if (freed.sized && TRACER_BLOCK_ALLOCATOR(block) == TRACER_NO_ALLOCATOR) return checks_.claim(freed);
   ++counters_.frees;
   RingState& state = state_of(event.ring, event.tid);
+  LiveBlock live;
+  const auto free_live = [&] {
+    const bool temporary = state.last_block == block && live.mean == 0;
+    if (temporary) state.last_block = 0;
+    checks_.freed(freed, live.site, live.size, weight_of(live).sum);
+    book_free(block, live, ticks, event.tid, temporary);
+  };
+  if (event.brief && event.allocation->brief) {
+    live = {event.allocation->ticks, event.allocation->size, event.allocation->site, 0};
+    return free_live();
+  }
   const std::uint64_t own_ticks = state.last_block == block ? state.last_ticks : 0;
   if (crossed_.is_of_block_before(block, event.ring, own_ticks, ticks)) [[unlikely]] {
     ++counters_.late_frees;
     if (counters_.unseen_frees != 0) --counters_.unseen_frees;
-    return checks_.freed_out_of_order(block);
+    return;
   }
-  LiveBlock live;
   switch (live_.take(block, ticks, live)) {
-    case LiveSet::Taken::kTaken: {
-      const bool temporary = state.last_block == block && live.mean == 0;
-      if (temporary) state.last_block = 0;
-      checks_.freed(freed, live.site, live.size, weight_of(live).sum);
-      return book_free(block, live, ticks, event.tid, temporary);
-    }
+    case LiveSet::Taken::kTaken:
+      return free_live();
     case LiveSet::Taken::kUnknown:
       return free_unknown(freed, ticks, event.tid);
     case LiveSet::Taken::kNewer:
@@ -349,7 +371,7 @@ BlockLife Collector::life_of(std::uint64_t block, const LiveBlock& live) const {
 
 // The old block was freed at some time between before and after; before is when another thread could first
 // have been given its address.
-void Collector::reallocate(const Pending& event) {
+void Collector::reallocate(Pending& event) {
   if (event.old_block != 0) free(event.old_block, std::min(event.ticks_before, event.ticks), event);
   if (event.block != 0) allocate(event);
 }

@@ -182,6 +182,7 @@ class Collector {
     union {
       std::uint64_t old_block;    // realloc
       std::uint64_t freed_ticks;  // kAllocatedAndFreed
+      const Pending* allocation;  // free, if `brief`
     };
     union {
       std::uint64_t ticks_before;  // realloc
@@ -192,6 +193,7 @@ class Collector {
     std::uint16_t ring;
     std::uint8_t kind;
     bool sized;
+    bool brief;  // an allocation whose free waits too, or that free
   };
   static_assert(sizeof(Pending) == 64, "one cache line");
   static constexpr std::size_t kPending = 128;
@@ -206,20 +208,28 @@ class Collector {
   std::uint32_t site_of(const TracerEvent& event);
   std::uint32_t site_of(const SiteKey& key);
   void apply_pending();
-  void allocate_and_free(const Pending& event);
-  void apply(const Pending& event);
-  void allocate(const Pending& event);
+  void allocate_and_free(Pending& event);
+  void find_brief(std::span<Pending> events);
+  void apply(Pending& event);
+  void allocate(Pending& event);
   void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
   void free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks, std::uint32_t tid);
+  bool is_live(std::uint64_t block) const {
+    return !checks_.is_free(block) && live_.glimpse(block).site != LiveSet::kNoSite;
+  }
   void allocate_freed(const Pending& event, const LiveBlock& block, const CrossedEvents::Free& free);
-  void reallocate(const Pending& event);
+  void reallocate(Pending& event);
   void resize(const Pending& event);
   // `tid`: who freed it; 0 if nobody was seen to.
   void book_free(std::uint64_t block, const LiveBlock& live, std::uint64_t ticks, std::uint32_t tid,
                  bool temporary);
   BlockLife life_of(std::uint64_t block, const LiveBlock& live) const;
   std::vector<SiteKey> take_new_sites();
-  RingState& state_of(std::uint32_t ring, std::uint32_t tid);
+  RingState& state_of(std::uint32_t ring, std::uint32_t tid) {
+    RingState& state = ring_states_[ring];
+    if (state.tid != tid) state = {tid, 0, 0};
+    return state;
+  }
   std::uint8_t mean_number(std::uint32_t mean);
   Weight weight_of(const LiveBlock& block) const {
     return block.mean == 0 ? exact_weight(block.size) : sampled_weight(block.size, means_[block.mean]);

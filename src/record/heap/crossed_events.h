@@ -53,6 +53,9 @@ class CrossedEvents {
     return true;
   }
 
+  // Nothing that was odd is so recent that it matters now.
+  bool is_quiet(std::uint64_t ticks) const { return frees_.is_over(ticks) && allocations_.is_over(ticks); }
+
  private:
   // Those of the last time: what is overwritten stays what it was taken for.
   class Recent {
@@ -65,13 +68,15 @@ class CrossedEvents {
     }
     // Of another thread, and not too long ago.
     Free* find(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
-      if (ticks > last_ + kWindow) return nullptr;
+      if (is_over(ticks)) return nullptr;
       for (Free& event : events_[place(block)])
         if (event.block == block && event.ring != ring &&
             ticks <= event.ticks + (event.seen_before ? kWindow : kNarrow))
           return &event;
       return nullptr;
     }
+
+    bool is_over(std::uint64_t ticks) const { return ticks > last_ + kWindow; }
 
    private:
     static constexpr unsigned kPlacesLog2 = 8;

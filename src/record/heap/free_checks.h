@@ -62,8 +62,15 @@ class FreeChecks {
     rings_[event.ring] = {event.block, event.sized, 0, 0};
     recent_[place(own)] = own;
   }
-  // The same, of a free that came too early or too late to be of a live block.
-  void freed_out_of_order(std::uint64_t block) { recent_[place(block)] = block; }
+  // The same, of a free that came before the allocation; the block is not live.
+  void freed_early(std::uint64_t block) { recent_[place(block)] = block; }
+  // The block is handed out.
+  void allocated(std::uint64_t block) {
+    std::uint64_t& recent = recent_[place(block)];
+    if (recent == block) recent = 0;
+  }
+  // Was the block freed, and not handed out since? Of some that were the answer is no.
+  bool is_free(std::uint64_t block) const { return recent_[place(block)] == block; }
   // The thread did something else.
   void other_event(std::uint32_t ring) { rings_[ring].last = 0; }
 
@@ -79,7 +86,7 @@ class FreeChecks {
                          (ring.last != event.block || ring.sized || event.sized);
     ring = {event.block, event.sized, 0, 0};
     if (follows) return Unknown::kSameCall;
-    return recent_[place(event.block)] == event.block ? Unknown::kFreedBefore : Unknown::kNeverSeen;
+    return is_free(event.block) ? Unknown::kFreedBefore : Unknown::kNeverSeen;
   }
 
   Misuse misuse(std::uint32_t site) const {
