@@ -421,6 +421,7 @@ HIDDEN void tracer_after_exact(struct call* call, u64 block) {
     return;
   }
   place = (u64*)(head + slot->bias);
+  prefetch_to_write((u64)place + PREFETCH_BYTES);
   place[0] = (read_clock() << 8 | TRACER_EVENT_ALLOC) + s->first_bias;
   place[1] = TRACER_BLOCK(block, allocator_of(call));
   place[2] = call->size | (u64)stack << 32;

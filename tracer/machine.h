@@ -26,12 +26,17 @@ INLINE int compare_exchange_u64(u64* p, u64 from, u64 to) {
 }
 
 /* Without a fence, which would cost 11 to 15 ns each time: so a processor may read the clock early, and the
- * events of a block that goes from thread to thread may be stamped in the wrong order. Whoever reads the rings
- * sees that and puts it right (record/heap/crossed_events.h). In one thread stamps are in order. */
+ * events of a block that goes from thread to thread may be stamped in the wrong order. Whoever reads the
+ * rings sees that and puts it right (record/heap/crossed_events.h). In one thread stamps are in order. */
 INLINE u64 read_clock(void) {
   u32 low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");
   return (u64)high << 32 | low;
+}
+
+/* Asks for a cache line to write to; without effect where it cannot be had. */
+INLINE void prefetch_to_write(u64 address) {
+  __asm__ volatile("prefetchw (%0)" ::"r"(address));
 }
 
 INLINE void relax(void) {

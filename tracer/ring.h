@@ -11,6 +11,8 @@
 #define HEARTBEAT_BYTES 4096 /* of events, at most 256 */
 #define PAUSES_BEFORE_SLEEP 256
 #define SLEEP_NS 50000
+/* Cache lines of the ring are fetched so many bytes before they are written: the profiler had them last. */
+#define PREFETCH_BYTES 1024
 
 /* The profiler is gone: nothing is recorded any more. */
 static NO_INLINE void switch_off(struct state* s, struct tracer_shared* shared) {
