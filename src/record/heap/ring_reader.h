@@ -28,6 +28,9 @@ namespace fathom::record::heap {
 // A block that its thread freed right after it was allocated, and that nobody's record stands in between: an
 // event of two records, TRACER_EVENT_ALLOC and the free. A kind of the reader, not of the tracer.
 inline constexpr std::uint8_t kAllocatedAndFreed = 0x80;
+inline bool is_free(std::uint8_t kind) {
+  return kind == TRACER_EVENT_FREE || kind == TRACER_EVENT_FREE_SIZED;
+}
 
 // A record, copied out of its ring, or two: see above. Which fields mean something depends on the kind.
 struct TracerEvent {
