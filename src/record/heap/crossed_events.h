@@ -7,7 +7,8 @@
 //   a free of nothing, then another thread's allocation of that address: the block was freed
 //   an allocation of a block that is live, then another thread's free of it: that is the free that was
 //   missing
-// What was allocated and freed, and where, is exact again then; only when is wrong, by that time.
+// What was allocated and freed, and where, is exact again then; only when is wrong, by that time. Where three
+// events of a block are crossed at once, two may stay odd: one in a hundred of those that are crossed.
 #pragma once
 
 #include <algorithm>
