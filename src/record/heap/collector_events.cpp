@@ -143,7 +143,7 @@ void Collector::allocate(Pending& event) {
 // Its free has come before, and was taken for one of nothing.
 void Collector::allocate_freed(const Pending& event, const LiveBlock& block,
                                const CrossedEvents::Free& free) {
-  --(free.seen_before ? counters_.invalid_frees : counters_.unknown_frees);
+  --(free.freed_before ? counters_.invalid_frees : counters_.unknown_frees);
   ++counters_.early_frees;
   if (!is_live(event.block)) checks_.freed_early(event.block);
   if (log_) log_->allocated(event.block, block.ticks);

@@ -83,14 +83,14 @@ TEST(Collector, CountsWhatASimpleModelCountsInAnyOrderOfRings) {
         case 2:
           recording.tracer.free(ring, time, address);
           model.free(address);
-          if (!live) time += CrossedEvents::kWindow;  // no allocation of this block is behind its free
+          if (!live) time += CrossedEvents::kEarly + 1;  // no allocation of this block is behind its free
           break;
         default: {
           const std::uint64_t to = 16 * (1 + random() % 200);
           if (to != address && model.blocks.count(to) != 0) break;
           recording.tracer.realloc(ring, time + 1, address, time, to, static_cast<std::uint32_t>(size),
                                    stack);
-          time += live ? 1 : CrossedEvents::kWindow;
+          time += live ? 1 : CrossedEvents::kEarly + 1;
           model.free(address);
           model.allocate(to, size, stack);
         }

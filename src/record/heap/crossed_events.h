@@ -20,16 +20,18 @@ namespace fathom::record::heap {
 
 class CrossedEvents {
  public:
-  // Ticks by which stamps were wrong: at most 20,839 in 2 million handovers that followed each other at once.
-  static constexpr std::uint64_t kWindow = 1u << 17;
-  // The same for a free of a block that may have been there before the recording: then its address may well
-  // be handed out to another thread, but hardly ever so soon. 99.9 % of the wrong ones lie in it.
-  static constexpr std::uint64_t kNarrow = 1u << 13;
+  // Ticks by which the stamp of a free may be too early. 99.8 % of the wrong ones lie in it: not more, as
+  // glibc frees what is in the cache of a thread that ends, also blocks that were never handed out, and other
+  // threads are given those; after 20,000 ends of threads 4 of 21,000 so soon.
+  static constexpr std::uint64_t kEarly = 1u << 12;
+  // How long the free of the block before may come after an allocation: at most 20,839 ticks in 2 million
+  // handovers that followed each other at once.
+  static constexpr std::uint64_t kLate = 1u << 17;
 
   struct Free {
     std::uint64_t block = 0, ticks = 0;
     std::uint32_t ring = 0, tid = 0;
-    bool seen_before = false;  // the address had been freed before, so it was handed out in between
+    bool freed_before = false;  // and not handed out since, as far as that was seen
   };
 
   // A free of a block that is not live.
@@ -42,7 +44,7 @@ class CrossedEvents {
 
   // An allocation of a block that is live.
   void allocated_live(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
-    allocations_.add({block, ticks, ring, 0, true});
+    allocations_.add({block, ticks, ring, 0, false});
   }
   // Is this the free of the block that was there before? Said once. `own_ticks`: when its thread was given
   // this block, if that is the last it was given.
@@ -61,6 +63,7 @@ class CrossedEvents {
   // Those of the last time: what is overwritten stays what it was taken for.
   class Recent {
    public:
+    explicit Recent(std::uint64_t window) : window_(window) {}
     void add(const Free& event) {
       last_ = event.ticks;
       auto& places = events_[place(event.block)];
@@ -71,13 +74,11 @@ class CrossedEvents {
     Free* find(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
       if (is_over(ticks)) return nullptr;
       for (Free& event : events_[place(block)])
-        if (event.block == block && event.ring != ring &&
-            ticks <= event.ticks + (event.seen_before ? kWindow : kNarrow))
-          return &event;
+        if (event.block == block && event.ring != ring && ticks <= event.ticks + window_) return &event;
       return nullptr;
     }
 
-    bool is_over(std::uint64_t ticks) const { return ticks > last_ + kWindow; }
+    bool is_over(std::uint64_t ticks) const { return ticks > last_ + window_; }
 
    private:
     static constexpr unsigned kPlacesLog2 = 8;
@@ -86,10 +87,10 @@ class CrossedEvents {
     }
     std::vector<std::array<Free, 4>> events_ =
         std::vector<std::array<Free, 4>>(std::size_t{1} << kPlacesLog2);
-    std::uint64_t last_ = 0;
+    std::uint64_t window_, last_ = 0;
   };
 
-  Recent frees_, allocations_;
+  Recent frees_{kEarly}, allocations_{kLate};
 };
 
 }  // namespace fathom::record::heap
