@@ -1,7 +1,7 @@
 // Events of one block by two threads whose stamps are in the wrong order. A processor may read its clock
 // before it has done what stands before that in the program: a thread that gets a block from another one and
 // frees it at once, or that is handed out what another one has just freed, may be stamped up to some
-// microseconds too early (AMD Zen 4: one handover in a hundred at worst, mostly by less than 0.5 us; Intel:
+// microseconds too early (AMD Zen 4: one handover in forty at worst, mostly by less than 0.5 us; Intel:
 // never seen). A fence in front of each reading would cost half of what recording a block costs. But the
 // events of a block take turns, so the wrong order shows:
 //   a free of nothing, then another thread's allocation of that address: the block was freed
