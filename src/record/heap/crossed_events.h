@@ -1,14 +1,14 @@
 // Events of one block by two threads whose stamps are in the wrong order. A processor may read its clock
 // before it has done what stands before that in the program: a thread that gets a block from another one and
 // frees it at once, or that is handed out what another one has just freed, may be stamped up to some
-// microseconds too early (AMD Zen 4: one handover in forty at worst, mostly by less than 0.5 us; Intel:
-// never seen). A fence in front of each reading would cost half of what recording a block costs. But the
-// events of a block take turns, so the wrong order shows:
+// microseconds too early (AMD Zen 4: one handover in 1,000, at worst one in 13, mostly by less than 0.5 us;
+// Intel: never seen). A fence in front of each reading would make the tracer's part of an event two thirds
+// dearer. But the events of a block take turns, so the wrong order shows:
 //   a free of nothing, then another thread's allocation of that address: the block was freed
-//   an allocation of a block that is live, then another thread's free of it: that is the free that was
-//   missing
-// What was allocated and freed, and where, is exact again then; only when is wrong, by that time. Where three
-// events of a block are crossed at once, two may stay odd: one in a hundred of those that are crossed.
+//   an allocation of a live block, then another thread's free of it: that is the free that was missing
+// What is live and what was allocated and freed where is right again then; only when is wrong, by that time.
+// Where three events of a block are crossed at once, two may stay odd, and one block stand for another one
+// until its address is handed out again.
 #pragma once
 
 #include <algorithm>
@@ -22,7 +22,7 @@ class CrossedEvents {
  public:
   // Ticks by which the stamp of a free may be too early. 99.8 % of the wrong ones lie in it: not more, as
   // glibc frees what is in the cache of a thread that ends, also blocks that were never handed out, and other
-  // threads are given those; after 20,000 ends of threads 4 of 21,000 so soon.
+  // threads are given those; after 20,000 ends of threads 1 of 21,000 within 2,048 ticks, 8 within 8,192.
   static constexpr std::uint64_t kEarly = 1u << 12;
   // How long the free of the block before may come after an allocation: at most 20,839 ticks in 2 million
   // handovers that followed each other at once.
