@@ -11,13 +11,13 @@
 #include <string_view>
 #include <vector>
 
-#include "record/heap/collector.h"
-#include "record/heap/testing_tracer.h"
+#include "sources/heap/collector.h"
+#include "sources/heap/testing_tracer.h"
 
 namespace {
 
 using namespace fathom;
-using namespace fathom::record::heap;
+using namespace fathom::sources::heap;
 
 constexpr std::uint32_t kStacks = 16'384;
 

@@ -11,14 +11,14 @@
 #include <random>
 #include <string>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
 namespace {
 
 using namespace fathom;
-using namespace fathom::profile;
+using namespace fathom::model;
 
 constexpr std::uint64_t kBlocks = 10'000'000, kSliceNs = 1'000'000'000, kStepNs = 6000;
 constexpr std::uint32_t kSites = 2000;

@@ -1,6 +1,6 @@
 # The report alone: needs neither perf nor a target.
-if(FATHOM_BENCH AND TARGET fathom_render)
+if(FATHOM_BENCH AND TARGET fathom_present_svg)
   find_package(benchmark REQUIRED)
   add_executable(report_bench report_bench.cpp)
-  target_link_libraries(report_bench PRIVATE fathom_render benchmark::benchmark)
+  target_link_libraries(report_bench PRIVATE fathom_present_svg benchmark::benchmark)
 endif()

@@ -12,7 +12,7 @@
 #include <random>
 #include <string>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/payload.h"
 #include "store/reader.h"
 #include "store/writer.h"
@@ -20,7 +20,7 @@
 namespace {
 
 using namespace fathom;
-using profile::Profile;
+using model::Profile;
 
 constexpr std::uint64_t kHz = 999, kCpus = 4, kThreads = 12;
 
@@ -32,8 +32,8 @@ class Load {
     profile_.meta.start_ns = kStart;
     profile_.processes.emplace_back();
     profile_.threads.resize(kThreads);
-    profile::Module module;
-    module.kind = profile::ModuleKind::kFile;
+    model::Module module;
+    module.kind = model::ModuleKind::kFile;
     module.name = builder_.string("app");
     module_ = builder_.module(module);
     // Depth 5 to 45, each stack grown from another one.
@@ -68,10 +68,10 @@ class Load {
   }
 
  private:
-  profile::StackId popular_stack() {
+  model::StackId popular_stack() {
     const double uniform = std::generate_canonical<double, 32>(random_);
     const auto rank = static_cast<std::size_t>(19'999 * std::pow(uniform, 6));
-    profile::StackId stack;
+    model::StackId stack;
     for (const std::uint64_t address : paths_[1 + rank]) {
       const auto frame = builder_.frame(module_, {address});
       if (profile_.frames[frame.value].line_count == 0) {
@@ -88,8 +88,8 @@ class Load {
   std::mt19937_64 random_{1};
   std::exponential_distribution<double> lateness_{1.0 / 3000};  // 3 us
   Profile profile_;
-  profile::Builder builder_;
-  profile::ModuleId module_;
+  model::Builder builder_;
+  model::ModuleId module_;
   std::vector<std::vector<std::uint64_t>> paths_;
   std::array<std::uint64_t, kCpus> running_{};
   std::uint64_t beats_ = 0;
@@ -105,14 +105,14 @@ class WaitLoad {
     profile_.threads.resize(kWaiters);
     now_.assign(kWaiters, kStart);
     for (std::uint32_t i = 0; i < kStacks; ++i)
-      builder_.stack(i % 20 == 0 ? profile::StackId{} : profile::StackId{i},
+      builder_.stack(i % 20 == 0 ? model::StackId{} : model::StackId{i},
                      builder_.frame({0}, {0x1000 + random_() % 1'000'000}));
     for (std::uint64_t i = 0; i < 400; ++i)
       profile_.objects.push_back(
-          {profile::ObjectKind::kFutex, {}, 0x7f00'0000'0000 + random_() % 4096 * 64, 7});
+          {model::ObjectKind::kFutex, {}, 0x7f00'0000'0000 + random_() % 4096 * 64, 7});
     for (int i = 0; i < 100; ++i)
       profile_.objects.push_back(
-          {profile::ObjectKind::kFile, builder_.string("/data/" + std::to_string(i)), 0, 0});
+          {model::ObjectKind::kFile, builder_.string("/data/" + std::to_string(i)), 0, 0});
   }
 
   Profile& next_second() {
@@ -138,7 +138,7 @@ class WaitLoad {
     wait.waited_ns = 20'000 + about(stack == 0 ? 50e6 : 1e6);
     wait.queued_ns = about(4000);
     now_[thread] = store::end_of(wait);
-    wait.state = futex ? profile::WaitState::kInterruptible : profile::WaitState::kUninterruptible;
+    wait.state = futex ? model::WaitState::kInterruptible : model::WaitState::kUninterruptible;
     wait.system_call = futex ? 202 : 17;
     wait.object = {
         static_cast<std::uint32_t>(futex ? 1 + (stack * 31 + thread) % 400 : 401 + random_() % 100)};
@@ -156,7 +156,7 @@ class WaitLoad {
   static constexpr std::uint32_t kWaiters = 64, kStacks = 2000;
   std::mt19937_64 random_{1};
   Profile profile_;
-  profile::Builder builder_;
+  model::Builder builder_;
   std::vector<std::uint64_t> now_;
   std::uint64_t end_ns_ = kStart;
 };

@@ -87,9 +87,9 @@ double addr2line(const std::string& path, const std::vector<ElfAddress>& address
 double record(const ModuleSource& source, const std::vector<ElfAddress>& addresses, const Options& options) {
   return milliseconds([&] {
     Worker worker(options);
-    worker.submit(profile::ModuleId{1}, source);
+    worker.submit(model::ModuleId{1}, source);
     for (std::uint32_t i = 0; i < addresses.size(); ++i)
-      worker.submit(profile::ModuleId{1}, profile::FrameId{i}, addresses[i]);
+      worker.submit(model::ModuleId{1}, model::FrameId{i}, addresses[i]);
     worker.drain();
   });
 }

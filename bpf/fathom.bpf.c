@@ -6,7 +6,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_tracing.h>
 
-#include "wire/cpu_events.h"
+#include "abi/cpu_events.h"
 
 #include "tables.h"
 

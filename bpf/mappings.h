@@ -5,7 +5,7 @@
 #ifndef FATHOM_BPF_MAPPINGS_H
 #define FATHOM_BPF_MAPPINGS_H
 
-#include "wire/mapping_events.h"
+#include "abi/mapping_events.h"
 
 /* A walk buffer of its own: the scheduler's programs may come in between. */
 struct {

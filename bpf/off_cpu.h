@@ -5,7 +5,7 @@
 #ifndef FATHOM_BPF_OFF_CPU_H
 #define FATHOM_BPF_OFF_CPU_H
 
-#include "wire/off_cpu_events.h"
+#include "abi/off_cpu_events.h"
 
 /* A ring, buffers and table of stacks of their own: the timer of the CPU sampler may interrupt these
  * programs. */

@@ -1,5 +1,5 @@
 /* The maps that user space fills: which processes are recorded, where their code is mapped, and how to unwind
- * it; and the accessors through which step/ reads them. Arrays are mmapped by user space and written with
+ * it; and the accessors through which abi/step.h reads them. Arrays are mmapped by user space and written with
  * memcpy. */
 #ifndef FATHOM_BPF_TABLES_H
 #define FATHOM_BPF_TABLES_H
@@ -83,7 +83,7 @@ static __always_inline unwind_page step_page(struct step_walk* w, u32 page);
 static __always_inline unwind_row step_row(struct step_walk* w, u32 row);
 static __always_inline const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
 
-#include "step/step.h"
+#include "abi/step.h"
 
 static __always_inline int step_read_u64(struct step_walk* w, u64 address, u64* value) {
   return bpf_probe_read_user(value, 8, (void*)address) ? WALK_READ_FAULT : 0;

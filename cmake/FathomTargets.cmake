@@ -3,7 +3,8 @@
 #   fathom_library(elf SOURCES elf_file.cpp DEPENDS base TESTS elf_file_test.cpp LIBRARIES PkgConfig::X)
 #
 # A target exports only its own headers: they are reached as "elf/elf_file.h" through a folder of links made for
-# this target alone, so an include of a folder that is not in DEPENDS does not compile.
+# this target alone, so an include of a folder that is not in DEPENDS does not compile. A folder inside of a floor is a
+# target too: fathom_library(analysis/core ...) is the target fathom_analysis_core, its headers are "analysis/core/...".
 
 find_package(PkgConfig REQUIRED)
 find_package(Threads REQUIRED)
@@ -30,15 +31,19 @@ endif()
 
 # The folder that makes "NAME/..." reachable, for one target.
 function(fathom_headers target scope name)
-  set(links ${CMAKE_BINARY_DIR}/headers/${name})
-  file(MAKE_DIRECTORY ${links})
+  string(REPLACE "/" "_" flat ${name})
+  set(links ${CMAKE_BINARY_DIR}/headers/${flat})
+  get_filename_component(parent ${links}/${name} DIRECTORY)
+  file(MAKE_DIRECTORY ${parent})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${links}/${name} SYMBOLIC)
   target_include_directories(${target} ${scope} ${links})
 endfunction()
 
 function(fathom_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LIBRARIES;PRIVATE_LIBRARIES;TESTS;TEST_LIBRARIES" ${ARGN})
-  set(target fathom_${name})
+  string(REPLACE "/" "_" flat ${name})
+  set(target fathom_${flat})
+  list(TRANSFORM arg_DEPENDS REPLACE "/" "_")
   if(arg_SOURCES)
     add_library(${target} STATIC ${arg_SOURCES})
     fathom_headers(${target} PUBLIC ${name})
@@ -56,7 +61,7 @@ function(fathom_library name)
     endforeach()
   endif()
   if(arg_TESTS)
-    fathom_test(${name}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
+    fathom_test(${flat}_test SOURCES ${arg_TESTS} LIBRARIES ${target} ${arg_TEST_LIBRARIES})
   endif()
 endfunction()
 
@@ -65,6 +70,7 @@ function(fathom_test name)
   cmake_parse_arguments(arg "SERIAL" "LABEL;TIMEOUT" "SOURCES;LIBRARIES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  list(TRANSFORM arg_DEPENDS REPLACE "/" "_")
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${name} PRIVATE fathom_${dependency})
   endforeach()
@@ -97,6 +103,7 @@ function(fathom_fuzz name)
   add_executable(${name}_fuzz ${name}_fuzz.cpp)
   target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
   add_dependencies(fuzzers ${name}_fuzz)
+  list(TRANSFORM arg_DEPENDS REPLACE "/" "_")
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${name}_fuzz PRIVATE fathom_${dependency})
   endforeach()

@@ -4,24 +4,24 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "format/folded/folded.h"
+#include "formats/folded/folded.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;
   const std::string_view text(reinterpret_cast<const char*>(data), size);
-  const Result<profile::Profile> profile = format::read_folded(text, "fuzz");
+  const Result<model::Profile> profile = formats::read_folded(text, "fuzz");
   if (!profile) {
     if (profile.error().message.find('\n') != std::string::npos) std::abort();
     return 0;
   }
-  if (!profile::check(*profile)) std::abort();
-  const report::CallTree tree = report::build_call_tree(*profile, {});
-  const std::string written = format::write_folded(tree, {.mark_inlined = true, .mark_jit = true});
+  if (!model::check(*profile)) std::abort();
+  const analysis::CallTree tree = analysis::build_call_tree(*profile, {});
+  const std::string written = formats::write_folded(tree, {.mark_inlined = true, .mark_jit = true});
   if (written.empty()) {
     if (tree.total != 0) std::abort();
     return 0;
   }
-  const Result<profile::Profile> again = format::read_folded(written, "again");
-  if (!again || report::build_call_tree(*again, {}).total != tree.total) std::abort();
+  const Result<model::Profile> again = formats::read_folded(written, "again");
+  if (!again || analysis::build_call_tree(*again, {}).total != tree.total) std::abort();
   return 0;
 }

@@ -6,12 +6,12 @@
 #include <span>
 
 #include "base/cursor.h"
-#include "record/heap/collector.h"
-#include "record/heap/testing_tracer.h"
+#include "sources/heap/collector.h"
+#include "sources/heap/testing_tracer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;
-  using namespace fathom::record::heap;
+  using namespace fathom::sources::heap;
   Cursor in(std::as_bytes(std::span(data, size)));
   FakeTracer tracer(3, 8192);
   CollectorOptions options;

@@ -4,19 +4,19 @@
 #include <cstring>
 #include <vector>
 
-#include "record/perf/decoder.h"
-#include "record/perf/event.h"
-#include "record/perf/ring.h"
-#include "record/perf/side_band.h"
+#include "sources/perf/decoder.h"
+#include "sources/perf/event.h"
+#include "sources/perf/ring.h"
+#include "sources/perf/side_band.h"
 
 namespace {
 
 perf_event_attr attributes(bool sampling) {
-  perf_event_attr attr = fathom::record::base_attributes();
-  fathom::record::report_tasks(attr);
+  perf_event_attr attr = fathom::sources::base_attributes();
+  fathom::sources::report_tasks(attr);
   if (sampling) {
     attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
-    attr.sample_regs_user = fathom::record::RecordDecoder::kUserRegisters;
+    attr.sample_regs_user = fathom::sources::RecordDecoder::kUserRegisters;
   }
   return attr;
 }
@@ -26,7 +26,7 @@ perf_event_attr attributes(bool sampling) {
 // Input: one byte of flags, two of the position, and the ring's content behind them, filled up to a power of
 // two.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace fathom::record;
+  using namespace fathom::sources;
   constexpr std::size_t kHeader = 3;
   constexpr std::size_t kRing = 4096;
   if (size < kHeader) return 0;

@@ -12,7 +12,7 @@
 #include "process/perf_map.h"
 #include "process/status.h"
 #include "process/threads.h"
-#include "record/proc/memory_map.h"
+#include "sources/memory/memory_map.h"
 
 namespace {
 
@@ -30,15 +30,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     for (const MapEntry& entry : *entries) require(entry.start <= entry.end);
   }
   // In two pieces it is the same as in one, and every mapping is judged.
-  const auto whole = fathom::record::parse_smaps(text);
-  fathom::record::SmapsParser parser;
+  const auto whole = fathom::sources::parse_smaps(text);
+  fathom::sources::SmapsParser parser;
   const bool fed = parser.feed(text.substr(0, size / 2)) && parser.feed(text.substr(size / 2));
   require(fed == whole.has_value());
   if (whole) {
     require(parser.finish().value() == *whole);
     for (const auto& mapping : *whole) require(mapping.anonymous <= mapping.rss);
-    const fathom::record::StackPointer stack{whole->empty() ? 0 : whole->front().entry.start.value, "x"};
-    require(fathom::record::judge_mappings(*whole, std::span(&stack, 1)).size() == whole->size());
+    const fathom::sources::StackPointer stack{whole->empty() ? 0 : whole->front().entry.start.value, "x"};
+    require(fathom::sources::judge_mappings(*whole, std::span(&stack, 1)).size() == whole->size());
   }
   if (const auto symbols = parse_kallsyms(text)) {
     for (std::size_t i = 1; i < symbols->size(); ++i)

@@ -57,7 +57,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     auto profile = store::read_bytes(file, "fuzz", options);
     if (!profile) continue;
     // What is handed out is sound, whatever came in, and no stored sample or wait has vanished.
-    if (!profile::check(*profile)) std::abort();
+    if (!model::check(*profile)) std::abort();
     if (profile->quality.truncated &&
         (profile->quality.samples != profile->samples.size() + profile->quality.filtered ||
          profile->quality.waits != profile->waits.size() + profile->quality.filtered_waits))

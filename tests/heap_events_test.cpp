@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "analysis/summary/report.h"
 #include "base/files.h"
-#include "report/report.h"
 #include "store/reader.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -62,8 +62,8 @@ TEST_F(HeapEvents, FiltersGiveExactlyWhatTheProgramKnows) {
   // Nothing chosen: the lives of all blocks add up to what the collector counted, in each slice.
   const HeapAnswer all = with({});
   const auto sums = [](const HeapAnswer& answer) {
-    std::map<std::pair<profile::HeapSliceId, profile::HeapSiteId>, std::vector<double>> made;
-    for (const profile::HeapRow& row : answer.profile().heap.rows)
+    std::map<std::pair<model::HeapSliceId, model::HeapSiteId>, std::vector<double>> made;
+    for (const model::HeapRow& row : answer.profile().heap.rows)
       if (answer.profile().heap.heaps[answer.profile().heap.sites[row.site.value].heap.value].each_block)
         made[{row.slice, row.site}] = {row.allocated.blocks, row.allocated.bytes,  row.freed.blocks,
                                        row.freed.bytes,      row.temporary.blocks, row.brief.blocks};
@@ -183,10 +183,10 @@ TEST_F(HeapEvents, FilesThatWereCutAreReadUpToTheirLastWholeBlock) {
         continue;
       }
       EXPECT_TRUE(profile->quality.truncated);
-      const auto report = report::make_report(*profile, {});
+      const auto report = analysis::make_report(*profile, {});
       ASSERT_TRUE(report) << report.error().message;
       double blocks = 0, bytes = 0;
-      for (const profile::HeapRow& row : profile->heap.rows) {
+      for (const model::HeapRow& row : profile->heap.rows) {
         blocks += row.allocated.blocks;
         bytes += row.allocated.bytes;
       }

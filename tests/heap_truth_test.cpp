@@ -76,7 +76,7 @@ TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   expect_equal(answer, Truth(outcome));
-  EXPECT_EQ(answer.heap().mode, profile::HeapMode::kExact);
+  EXPECT_EQ(answer.heap().mode, model::HeapMode::kExact);
   EXPECT_TRUE(answer.heap().from_start);
 }
 
@@ -137,15 +137,14 @@ void expect_mappings(const HeapAnswer& answer, const Outcome& outcome) {
   expect_equal(answer, Truth(outcome));
   const auto calls = answer_of(outcome, "returned_calls"), bytes = answer_of(outcome, "returned_bytes");
   for (const auto& [site, count] : calls)
-    EXPECT_EQ(answer.given_back_below(site, profile::kMappedByProgram),
-              (profile::HeapSum{count, bytes.at(site)}))
+    EXPECT_EQ(answer.given_back_below(site, model::kMappedByProgram), (model::HeapSum{count, bytes.at(site)}))
         << site;
   const auto allocators = answer.allocators();
   const auto glibc =
       std::ranges::find_if(allocators, [](const std::string& label) { return label.starts_with("glibc"); });
   ASSERT_NE(glibc, allocators.end());
   EXPECT_GT(answer.given_back_below("site_trimming", *glibc).bytes, 1 << 20);
-  EXPECT_EQ(answer.given_back_below("site_trimming", profile::kMappedByProgram), profile::HeapSum{});
+  EXPECT_EQ(answer.given_back_below("site_trimming", model::kMappedByProgram), model::HeapSum{});
 }
 
 TEST_F(HeapTruth, MappingsAndWhatMadviseGivesBackToTheByte) {
@@ -210,14 +209,14 @@ TEST_F(HeapTruth, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
   const HeapAnswer answer(recording_);
   const auto wrong_size = [&](const char* site) { return answer.use_below(site).wrong_size; };
   const auto foreign = [&](const char* site) { return answer.use_below(site).foreign; };
-  EXPECT_EQ(wrong_size("site_wrong"), (profile::HeapSum{10, 1200})) << answer.losses();
-  EXPECT_EQ(wrong_size("site_claimed"), (profile::HeapSum{3, 192})) << answer.losses();
-  EXPECT_EQ(foreign("site_foreign"), (profile::HeapSum{7, 700})) << answer.losses();
+  EXPECT_EQ(wrong_size("site_wrong"), (model::HeapSum{10, 1200})) << answer.losses();
+  EXPECT_EQ(wrong_size("site_claimed"), (model::HeapSum{3, 192})) << answer.losses();
+  EXPECT_EQ(foreign("site_foreign"), (model::HeapSum{7, 700})) << answer.losses();
   EXPECT_EQ(answer.heap().invalid_frees, 5u) << answer.losses();
   for (const char* site : {"site_right", "site_foreign", "site_twice"})
-    EXPECT_EQ(wrong_size(site), profile::HeapSum{}) << site;
+    EXPECT_EQ(wrong_size(site), model::HeapSum{}) << site;
   for (const char* site : {"site_wrong", "site_right", "site_twice", "site_claimed"}) {
-    EXPECT_EQ(foreign(site), profile::HeapSum{}) << site;
+    EXPECT_EQ(foreign(site), model::HeapSum{}) << site;
     EXPECT_EQ(answer.below(site).live_calls, 0) << site;
   }
 }
@@ -231,7 +230,7 @@ TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   const Truth truth(outcome);
-  EXPECT_EQ(answer.heap().mode, profile::HeapMode::kSampled);
+  EXPECT_EQ(answer.heap().mode, model::HeapMode::kSampled);
   for (const char* site : {"site_big", "site_aligned", "site_grown"}) {
     const HeapNumbers numbers = answer.below(site);
     const double deviation = std::sqrt(numbers.bytes_variance);

@@ -60,7 +60,7 @@ TEST_F(Heaptrack, ReadsOurFileAndShowsTheSameNumbers) {
   const HeapAnswer answer(recording_);
   const HeapNumbers numbers = answer.of_allocators();
   double temporary = 0;
-  for (const profile::HeapRow& row : answer.profile().heap.rows) temporary += row.temporary.blocks;
+  for (const model::HeapRow& row : answer.profile().heap.rows) temporary += row.temporary.blocks;
 
   for (const char* name : {"x.heaptrack", "x.heaptrack.gz", "x.heaptrack.zst"}) {
     const std::string file = folder_ / name;

@@ -3,7 +3,7 @@
 #ifndef FATHOM_TRACER_LOG2_TABLE_H
 #define FATHOM_TRACER_LOG2_TABLE_H
 
-#include "wire/unwind_table.h"
+#include "abi/unwind_table.h"
 
 static const u32 log2_table[257] = {
     0u,          24157255u,   48220695u,   72191046u,   96069025u,   119855343u,  143550699u,  167155786u,

@@ -2,7 +2,7 @@
 #ifndef FATHOM_TRACER_MACHINE_H
 #define FATHOM_TRACER_MACHINE_H
 
-#include "wire/heap_tracer.h"
+#include "abi/heap_tracer.h"
 
 #define NO_INLINE __attribute__((noinline, unused)) /* not every includer needs all */
 #define HELPER static __attribute__((unused))
@@ -27,7 +27,7 @@ INLINE int compare_exchange_u64(u64* p, u64 from, u64 to) {
 
 /* Without a fence, which would cost 11 to 15 ns each time: so a processor may read the clock early, and the
  * events of a block that goes from thread to thread may be stamped in the wrong order. Whoever reads the
- * rings sees that and puts it right (record/heap/crossed_events.h). In one thread stamps are in order. */
+ * rings sees that and puts it right (sources/heap/crossed_events.h). In one thread stamps are in order. */
 INLINE u64 read_clock(void) {
   u32 low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");

@@ -58,7 +58,7 @@ INLINE unwind_page step_page(struct step_walk* w, u32 page);
 INLINE unwind_row step_row(struct step_walk* w, u32 row);
 INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
 
-#include "step/step.h"
+#include "abi/step.h"
 
 INLINE const struct walker* walker_of(const struct step_walk* w) {
   return (const struct walker*)w->env;

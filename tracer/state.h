@@ -48,7 +48,7 @@
 #define CALL_FRAME 176 /* the return address and the caller's rbp stand behind it */
 
 #ifndef __ASSEMBLER__
-#include "wire/heap_tracer.h"
+#include "abi/heap_tracer.h"
 
 /* What a thread is, found by the address of its control block. One cache line; only the thread itself writes
  * to it, but for the key. */

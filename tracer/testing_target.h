@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "abi/heap_tracer.h"
 #include "base/mapping.h"
 #include "unwind/address_space.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::tracer::testing {
 

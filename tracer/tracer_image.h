@@ -1,10 +1,10 @@
-// The tracer's image, as it is placed in a target. See wire/heap_tracer.h.
+// The tracer's image, as it is placed in a target. See abi/heap_tracer.h.
 #pragma once
 
 #include <cstddef>
 #include <span>
 
-#include "wire/heap_tracer.h"
+#include "abi/heap_tracer.h"
 
 namespace fathom::tracer {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "wire/heap_tracer.h"
+#include "abi/heap_tracer.h"
 
 namespace fathom::allocators {
 

@@ -20,9 +20,9 @@
 #include <string>
 #include <vector>
 
+#include "abi/heap_tracer.h"
 #include "base/address.h"
 #include "elf/elf_file.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::allocators {
 

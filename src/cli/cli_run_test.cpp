@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "analysis/heap/hand_made_heap.h"
 #include "base/fd.h"
 #include "base/files.h"
-#include "report/hand_made_heap.h"
 #include "store/writer.h"
 
 namespace fathom::cli {
@@ -34,7 +34,7 @@ class Cli : public testing::Test {
   Cli() {
     std::filesystem::create_directories(folder_);
     recording_ = folder_ + "/server.fathom";
-    EXPECT_TRUE(store::Writer::create(recording_).value().finish(report::small_server()));
+    EXPECT_TRUE(store::Writer::create(recording_).value().finish(analysis::small_server()));
   }
   ~Cli() override { std::filesystem::remove_all(folder_); }
 
@@ -112,7 +112,7 @@ TEST_F(Cli, ReportWritesJsonToAFile) {
 
 TEST_F(Cli, LeaksEndWithAStatusForScripts) {
   const std::string heap = folder_ + "/heap.fathom";
-  ASSERT_TRUE(store::Writer::create(heap).value().finish(report::small_heap().profile));
+  ASSERT_TRUE(store::Writer::create(heap).value().finish(analysis::small_heap().profile));
   const Outcome some = run({"leaks", heap});
   EXPECT_EQ(some.status, 5);
   EXPECT_EQ(some.error, "");

@@ -4,16 +4,16 @@
 #include <cstdio>
 #include <memory>
 
+#include "analysis/core/call_tree.h"
+#include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "format/folded/folded.h"
-#include "format/heaptrack/heaptrack_writer.h"
-#include "format/massif/massif_writer.h"
-#include "format/packer.h"
-#include "report/call_tree.h"
-#include "report/words.h"
+#include "formats/folded/folded.h"
+#include "formats/heaptrack/heaptrack_writer.h"
+#include "formats/massif/massif_writer.h"
+#include "formats/packer.h"
 
 namespace fathom::cli {
 namespace {
@@ -28,37 +28,37 @@ struct ExportArguments {
 
 // What a writer is given.
 struct ExportInput {
-  const profile::Profile& profile;
-  report::TreeOptions tree;
+  const model::Profile& profile;
+  analysis::TreeOptions tree;
   const ExportArguments& arguments;
 };
 
 Result<std::string> export_folded(const ExportInput& input) {
-  const report::CallTree tree = report::build_call_tree(input.profile, input.tree);
+  const analysis::CallTree tree = analysis::build_call_tree(input.profile, input.tree);
   if (tree.samples == 0) {
     return fail(ErrorKind::kNotFound,
-                fmt::format("no samples of metric {} in this selection", profile::to_string(tree.metric)),
+                fmt::format("no samples of metric {} in this selection", model::to_string(tree.metric)),
                 "fathom report FILE says what the file holds");
   }
-  return format::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
+  return formats::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
 }
 
 Result<std::string> export_massif(const ExportInput& input) {
-  const Result<format::MassifFile> file = format::make_massif(input.profile, input.tree.selection);
+  const Result<formats::MassifFile> file = formats::make_massif(input.profile, input.tree.selection);
   if (!file) return tl::unexpected(file.error());
-  return format::massif_text(*file);
+  return formats::massif_text(*file);
 }
 
 Result<std::string> export_ms_print(const ExportInput& input) {
-  const Result<format::MassifFile> file = format::make_massif(input.profile, input.tree.selection);
+  const Result<formats::MassifFile> file = formats::make_massif(input.profile, input.tree.selection);
   if (!file) return tl::unexpected(file.error());
-  return format::ms_print_text(*file);
+  return formats::ms_print_text(*file);
 }
 
 Result<std::string> export_heaptrack(const ExportInput& input) {
-  format::Packer packer(format::packing_of(input.arguments.output));
+  formats::Packer packer(formats::packing_of(input.arguments.output));
   const auto take = [&packer](std::string_view text) { packer.add(text); };
-  const auto written = format::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
+  const auto written = formats::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
   if (!written) return tl::unexpected(written.error());
   for (const std::string& note : written->notes) fmt::print(stderr, "fathom: {}\n", note);
   return packer.finish();
@@ -95,11 +95,11 @@ Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
 Result<int> run_export(const ExportArguments& arguments) {
   const Result<const ExportFormat*> format = choose_format(arguments);
   if (!format) return tl::unexpected(format.error());
-  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
+  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
-  const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
-  report::TreeOptions tree;
+  analysis::TreeOptions tree;
   tree.selection = *selection;
   tree.fold_generics = arguments.fold_generics;
   tree.selection.fold_idle = arguments.fold_idle;

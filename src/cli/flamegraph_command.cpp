@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/words.h"
+#include "analysis/summary/report.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "render/flame_graph.h"
-#include "report/report.h"
-#include "report/words.h"
+#include "present/svg/flame_graph.h"
 
 namespace fathom::cli {
 namespace {
@@ -26,7 +26,7 @@ struct FlamegraphArguments {
   std::string file;
   std::string output;
   SelectionOptions selection;
-  render::FlameGraphOptions picture;
+  present::FlameGraphOptions picture;
   std::string colors;  // empty: by metric
   std::string min_width = "0.5";
   std::string background;
@@ -40,49 +40,49 @@ std::string picture_beside(const std::string& input) {
   return (dot == std::string::npos || dot <= name ? input : input.substr(0, dot)) + ".svg";
 }
 
-std::string_view metric_in_words(profile::Metric metric) {
+std::string_view metric_in_words(model::Metric metric) {
   switch (metric) {
-    case profile::Metric::kCpu:
+    case model::Metric::kCpu:
       return "CPU";
-    case profile::Metric::kOffCpu:
+    case model::Metric::kOffCpu:
       return "Off-CPU time";
-    case profile::Metric::kWall:
+    case model::Metric::kWall:
       return "Wall-clock time";
-    case profile::Metric::kHeapAllocated:
+    case model::Metric::kHeapAllocated:
       return "Allocated bytes";
-    case profile::Metric::kHeapAllocations:
+    case model::Metric::kHeapAllocations:
       return "Allocations";
-    case profile::Metric::kHeapLive:
+    case model::Metric::kHeapLive:
       return "Live heap";
-    case profile::Metric::kHeapPeak:
+    case model::Metric::kHeapPeak:
       return "Heap at its peak";
-    case profile::Metric::kHeapLeaked:
+    case model::Metric::kHeapLeaked:
       return "Heap never freed";
-    case profile::Metric::kHeapGrowth:
+    case model::Metric::kHeapGrowth:
       return "Heap growth";
-    case profile::Metric::kHeapTemporary:
+    case model::Metric::kHeapTemporary:
       return "Temporary allocations";
-    case profile::Metric::kHeapBrief:
+    case model::Metric::kHeapBrief:
       return "Short-lived allocations";
   }
   return "Flame graph";
 }
 
 // How the heap was recorded, and for its peak when that was.
-std::vector<std::string> heap_in_words(const report::HeapReport& heap, profile::Metric metric) {
+std::vector<std::string> heap_in_words(const analysis::HeapReport& heap, model::Metric metric) {
   std::vector<std::string> parts;
-  if (metric == profile::Metric::kHeapPeak)
-    parts.push_back(fmt::format("{} after the start", report::seconds(std::max(0.0, heap.peak_at_s))));
+  if (metric == model::Metric::kHeapPeak)
+    parts.push_back(fmt::format("{} after the start", analysis::seconds(std::max(0.0, heap.peak_at_s))));
   parts.push_back(!heap.sampled ? "every call"
                                 : fmt::format("sampled, one byte in {}",
-                                              report::bytes(static_cast<double>(heap.mean_bytes))));
+                                              analysis::bytes(static_cast<double>(heap.mean_bytes))));
   return parts;
 }
 
 // What the picture says about where it comes from, unless the user says it.
-void describe(const profile::Profile& profile, const report::CallTree& tree,
-              const std::optional<report::HeapReport>& heap, render::FlameGraphOptions& picture) {
-  const profile::Meta& meta = profile.meta;
+void describe(const model::Profile& profile, const analysis::CallTree& tree,
+              const std::optional<analysis::HeapReport>& heap, present::FlameGraphOptions& picture) {
+  const model::Meta& meta = profile.meta;
   if (!meta.target.empty()) picture.root_name = meta.target;
   if (picture.title.empty()) {
     picture.title =
@@ -91,21 +91,21 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
   if (!picture.subtitle.empty()) return;
   std::vector<std::string> parts;
   if (!picture.count_name.empty()) {
-    parts.push_back(report::with_commas(tree.total) + " " + picture.count_name);
+    parts.push_back(analysis::with_commas(tree.total) + " " + picture.count_name);
   } else {
-    std::string amount = report::amount(static_cast<double>(tree.total), tree.unit);
+    std::string amount = analysis::amount(static_cast<double>(tree.total), tree.unit);
     if (heap && heap->sampled && tree.effective_samples > 0)
-      amount += " ±" + report::percent(1.96 / std::sqrt(tree.effective_samples));
+      amount += " ±" + analysis::percent(1.96 / std::sqrt(tree.effective_samples));
     parts.push_back(std::move(amount));
   }
-  if (profile::is_heap(tree.metric)) {
+  if (model::is_heap(tree.metric)) {
     if (tree.shrunk > 0)
-      parts.push_back(report::amount(static_cast<double>(tree.shrunk), tree.unit) +
+      parts.push_back(analysis::amount(static_cast<double>(tree.shrunk), tree.unit) +
                       " went elsewhere and are not shown");
   } else if (tree.unit != "samples" && tree.samples != tree.waits)
-    parts.push_back(report::counted(tree.samples - tree.waits, "sample"));
-  if (tree.waits != 0) parts.push_back(report::counted(tree.waits, "wait"));
-  if (profile.duration_s() > 0) parts.push_back(report::seconds(profile.duration_s()));
+    parts.push_back(analysis::counted(tree.samples - tree.waits, "sample"));
+  if (tree.waits != 0) parts.push_back(analysis::counted(tree.waits, "wait"));
+  if (profile.duration_s() > 0) parts.push_back(analysis::seconds(profile.duration_s()));
   if (heap) {
     for (std::string& part : heap_in_words(*heap, tree.metric)) parts.push_back(std::move(part));
     picture.subtitle = fmt::format("{}", fmt::join(parts, " · "));
@@ -118,13 +118,13 @@ void describe(const profile::Profile& profile, const report::CallTree& tree,
 }
 
 // How much of the truth the picture holds: findings stand above the frames, figures below them.
-void judge(const profile::Profile& profile, const report::CallTree& tree,
-           const std::optional<report::HeapReport>& heap, render::FlameGraphOptions& picture) {
+void judge(const model::Profile& profile, const analysis::CallTree& tree,
+           const std::optional<analysis::HeapReport>& heap, present::FlameGraphOptions& picture) {
   if (heap) {  // samples of the CPU are another matter
-    const profile::Heap& counters = heap->counters;
+    const model::Heap& counters = heap->counters;
     for (const std::string& finding : heap->findings) picture.warnings.push_back(finding);
     const auto number = [](std::uint64_t value) {
-      return report::with_commas(static_cast<std::int64_t>(value));
+      return analysis::with_commas(static_cast<std::int64_t>(value));
     };
     picture.notes.push_back(
         fmt::format("Quality: {} events of the heap; {} lost; {} without a stack, {} with "
@@ -135,54 +135,54 @@ void judge(const profile::Profile& profile, const report::CallTree& tree,
                     number(counters.unwalked), number(counters.incomplete)));
     return;
   }
-  const report::QualityView quality = report::judge_quality(profile, tree, report::module_table(tree));
-  for (const report::Finding& finding : quality.findings) picture.warnings.push_back(finding.text);
+  const analysis::QualityView quality = analysis::judge_quality(profile, tree, analysis::module_table(tree));
+  for (const analysis::Finding& finding : quality.findings) picture.warnings.push_back(finding.text);
   std::vector<std::string> parts;
   if (quality.received_share) {
     parts.push_back(fmt::format("{} of {} expected samples",
-                                report::with_commas(static_cast<std::int64_t>(profile.quality.samples)),
-                                report::with_commas(std::llround(profile.quality.expected_samples))));
+                                analysis::with_commas(static_cast<std::int64_t>(profile.quality.samples)),
+                                analysis::with_commas(std::llround(profile.quality.expected_samples))));
   }
-  if (profile.quality.samples > 0) parts.push_back(report::counted(quality.lost, "sample") + " lost");
+  if (profile.quality.samples > 0) parts.push_back(analysis::counted(quality.lost, "sample") + " lost");
   if (quality.complete_share)
-    parts.push_back(report::percent(*quality.complete_share) + " of stacks complete");
-  if (tree.total > 0) parts.push_back(report::percent(quality.unnamed_share) + " of frames without a name");
+    parts.push_back(analysis::percent(*quality.complete_share) + " of stacks complete");
+  if (tree.total > 0) parts.push_back(analysis::percent(quality.unnamed_share) + " of frames without a name");
   if (tree.filtered > 0)
-    parts.push_back(report::counted(tree.filtered, "sample") + " left out by the selection");
+    parts.push_back(analysis::counted(tree.filtered, "sample") + " left out by the selection");
   if (!parts.empty()) picture.notes.push_back(fmt::format("Quality: {}.", fmt::join(parts, "; ")));
 }
 
 struct Drawn {
   std::string svg;
   bool empty = false;
-  profile::Metric metric = profile::Metric::kCpu;
+  model::Metric metric = model::Metric::kCpu;
 };
 
-Drawn draw(const profile::Profile& profile, const report::TreeOptions& options,
-           render::FlameGraphOptions picture) {
-  report::TreeOptions from_root = options;
+Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
+           present::FlameGraphOptions picture) {
+  analysis::TreeOptions from_root = options;
   from_root.reverse = false;
-  report::CallTree tree = report::build_call_tree(profile, from_root);
-  std::optional<report::HeapReport> heap;
-  if (profile::is_heap(tree.metric)) heap = report::make_heap_report(profile, options.selection);
+  analysis::CallTree tree = analysis::build_call_tree(profile, from_root);
+  std::optional<analysis::HeapReport> heap;
+  if (model::is_heap(tree.metric)) heap = analysis::make_heap_report(profile, options.selection);
   describe(profile, tree, heap, picture);
   judge(profile, tree, heap, picture);
-  if (options.reverse) tree = report::build_call_tree(profile, options);
-  return {render::flame_graph_svg(tree, picture), tree.total <= 0, tree.metric};
+  if (options.reverse) tree = analysis::build_call_tree(profile, options);
+  return {present::flame_graph_svg(tree, picture), tree.total <= 0, tree.metric};
 }
 
 Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
-  render::FlameGraphOptions picture = arguments.picture;
+  present::FlameGraphOptions picture = arguments.picture;
   if (!arguments.colors.empty()) {
-    const Result<render::Palette> palette = render::palette_from(arguments.colors);
+    const Result<present::Palette> palette = present::palette_from(arguments.colors);
     if (!palette) return tl::unexpected(palette.error());
     picture.colors = *palette;
   }
-  const Result<render::MinWidth> min_width = render::min_width_from(arguments.min_width);
+  const Result<present::MinWidth> min_width = present::min_width_from(arguments.min_width);
   if (!min_width) return tl::unexpected(min_width.error());
   picture.min_width = *min_width;
   if (!arguments.background.empty()) {
-    const Result<std::string> background = render::background_from(arguments.background);
+    const Result<std::string> background = present::background_from(arguments.background);
     if (!background) return tl::unexpected(background.error());
     picture.background = *background;
   }
@@ -191,13 +191,13 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   if (output == "-" && ::isatty(STDOUT_FILENO) == 1) {
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal", "-o FILE.svg");
   }
-  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
+  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
-  const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
-  if (arguments.colors.empty() && selection->metric == profile::Metric::kWall)
-    picture.colors = render::Palette::kWall;
-  report::TreeOptions tree;
+  if (arguments.colors.empty() && selection->metric == model::Metric::kWall)
+    picture.colors = present::Palette::kWall;
+  analysis::TreeOptions tree;
   tree.selection = *selection;
   tree.thread_roots = !arguments.no_threads;
   tree.reverse = picture.reverse;
@@ -210,7 +210,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   if (drawn.empty) {  // the picture says so too, for whoever opens it
     return fail(ErrorKind::kNotFound,
                 fmt::format("{}: no samples of metric {} in this selection", arguments.file,
-                            profile::to_string(drawn.metric)),
+                            model::to_string(drawn.metric)),
                 "fathom report FILE says what the file holds");
   }
   if (output != "-") fmt::print(stderr, "{}\n", output);
@@ -220,10 +220,10 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
 }  // namespace
 
 Result<std::string> draw_flamegraph(const std::string& recording) {
-  const Result<profile::Profile> profile = open_profile(recording);
+  const Result<model::Profile> profile = open_profile(recording);
   if (!profile) return tl::unexpected(profile.error());
-  report::TreeOptions tree;
-  tree.selection.metric = profile::Metric::kCpu;
+  analysis::TreeOptions tree;
+  tree.selection.metric = model::Metric::kCpu;
   const std::string path = picture_beside(recording);
   const Result<> written = write_output(draw(*profile, tree, {}).svg, path);
   if (!written) return tl::unexpected(written.error());
@@ -232,7 +232,7 @@ Result<std::string> draw_flamegraph(const std::string& recording) {
 
 Run add_flamegraph(CLI::App& app) {
   auto arguments = std::make_shared<FlamegraphArguments>();
-  render::FlameGraphOptions& picture = arguments->picture;
+  present::FlameGraphOptions& picture = arguments->picture;
   app.add_option("file", arguments->file,
                  "recording, folded stacks or perf script text; - for standard input")
       ->required()
@@ -243,7 +243,7 @@ Run add_flamegraph(CLI::App& app) {
   app.add_option("--title", picture.title, "heading (default: metric and target)");
   app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");
   app.add_option("--colors,--color", arguments->colors,
-                 render::palette_names() + " (default: module, or wall for --metric wall)")
+                 present::palette_names() + " (default: module, or wall for --metric wall)")
       ->type_name("PALETTE");
   app.add_flag("--inverted,--icicle,-i", picture.inverted, "the root on top, callees hanging down");
   app.add_flag("--reverse", picture.reverse, "merge from the leaves: what ran, and above it who called it");
@@ -273,10 +273,10 @@ Run add_flamegraph(CLI::App& app) {
                  "background: yellow, blue, green, grey or #rrggbb");
   app.add_flag("--hash", arguments->hash, "accepted: colours always follow from the names");
   return [arguments] {
-    render::FlameGraphOptions& chosen = arguments->picture;
+    present::FlameGraphOptions& chosen = arguments->picture;
     // A larger font needs higher rows, unless these were chosen as well.
     constexpr double kLeast = 1.35;
-    if (chosen.frame_height == render::FlameGraphOptions{}.frame_height) {
+    if (chosen.frame_height == present::FlameGraphOptions{}.frame_height) {
       chosen.frame_height = std::max(chosen.frame_height, std::ceil(chosen.font_size * kLeast) + 1);
     }
     while (chosen.name_type.ends_with(':'))

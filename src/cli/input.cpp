@@ -11,11 +11,11 @@
 #include <span>
 #include <string_view>
 
+#include "analysis/waits/interrupt_wakers.h"
 #include "base/fd.h"
 #include "base/files.h"
-#include "format/folded/folded.h"
-#include "format/perf_script/perf_script.h"
-#include "report/interrupt_wakers.h"
+#include "formats/folded/folded.h"
+#include "formats/perf_script/perf_script.h"
 #include "symbolize/late_names.h"
 #include "symbolize/symbol_cache.h"
 
@@ -68,7 +68,7 @@ Result<std::string> read_all(int fd, const std::string& name) {
   }
 }
 
-Result<profile::Profile> read_text(std::string_view text, const std::string& path, const std::string& name) {
+Result<model::Profile> read_text(std::string_view text, const std::string& path, const std::string& name) {
   if (text.empty()) return fail(ErrorKind::kMalformed, fmt::format("{}: the file is empty", name));
   for (const Stranger& stranger : kStrangers) {
     if (!text.starts_with(stranger.magic)) continue;
@@ -80,8 +80,8 @@ Result<profile::Profile> read_text(std::string_view text, const std::string& pat
     return fail(ErrorKind::kUnsupported, fmt::format("{}: neither a recording nor text", name),
                 "a file of fathom record, folded stacks, or the output of perf script");
   }
-  Result<profile::Profile> profile =
-      format::is_perf_script(text) ? format::read_perf_script(text, name) : format::read_folded(text, name);
+  Result<model::Profile> profile = formats::is_perf_script(text) ? formats::read_perf_script(text, name)
+                                                                 : formats::read_folded(text, name);
   if (profile && profile->meta.target.empty()) {
     const std::size_t slash = name.rfind('/');
     profile->meta.target = slash == std::string::npos ? name : name.substr(slash + 1);
@@ -91,18 +91,18 @@ Result<profile::Profile> read_text(std::string_view text, const std::string& pat
 
 // What a recording leaves to its readers: names that were not resolved when it was killed, and wakers that
 // were none.
-Result<profile::Profile> completed(Result<profile::Profile> recording) {
+Result<model::Profile> completed(Result<model::Profile> recording) {
   if (!recording) return recording;
   symbolize::Options options;
   options.cache_directory = symbolize::default_cache_directory();
   symbolize::name_unnamed_frames(*recording, options);
-  report::drop_interrupt_wakers(*recording);
+  analysis::drop_interrupt_wakers(*recording);
   return recording;
 }
 
 }  // namespace
 
-Result<profile::Profile> open_profile(const std::string& path, const store::ReadOptions& options) {
+Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options) {
   const bool is_stdin = path == "-";
   const std::string name = is_stdin ? "standard input" : path;
   const Fd fd(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)

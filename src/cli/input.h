@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/reader.h"
 
 namespace fathom::cli {
@@ -13,6 +13,6 @@ namespace fathom::cli {
 // The profile has passed check(). An imported one is named after its file (meta.target). What is recognised
 // and cannot be read (perf.data, compressed files, pictures) is kUnsupported with the way out.
 // What `options` ask for is kNotFound in anything but a recording.
-Result<profile::Profile> open_profile(const std::string& path, const store::ReadOptions& options = {});
+Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options = {});
 
 }  // namespace fathom::cli

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "report/hand_made_profile.h"
+#include "analysis/core/hand_made_profile.h"
 #include "store/writer.h"
 
 namespace fathom::cli {
@@ -29,29 +29,29 @@ class OpenProfile : public testing::Test {
 
 TEST_F(OpenProfile, KnowsARecordingByItsContent) {
   const std::string path = folder_ + "/misleading.folded";
-  const profile::Profile profile = report::small_server();
+  const model::Profile profile = analysis::small_server();
   ASSERT_TRUE(store::Writer::create(path).value().finish(profile));
-  const Result<profile::Profile> read = open_profile(path);
+  const Result<model::Profile> read = open_profile(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->samples.size(), profile.samples.size());
 }
 
 TEST_F(OpenProfile, KnowsFoldedStacksAndNamesThemAfterTheFile) {
-  const Result<profile::Profile> read = open_profile(file("main;f 3\n", "stacks.txt"));
+  const Result<model::Profile> read = open_profile(file("main;f 3\n", "stacks.txt"));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->meta.target, "stacks.txt");
   EXPECT_EQ(read->meta.facts.at("format"), "folded");
 }
 
 TEST_F(OpenProfile, KnowsPerfScript) {
-  const Result<profile::Profile> read = open_profile(file("a 1 1.0: 5 cycles:\n\t1 f (m)\n\n"));
+  const Result<model::Profile> read = open_profile(file("a 1 1.0: 5 cycles:\n\t1 f (m)\n\n"));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->meta.facts.at("format"), "perf script");
 }
 
 TEST_F(OpenProfile, WhatItCannotReadItNamesWithTheWayOut) {
   const auto refusal = [&](std::string_view content) {
-    const Result<profile::Profile> read = open_profile(file(content));
+    const Result<model::Profile> read = open_profile(file(content));
     EXPECT_FALSE(read);
     EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
     return read.error().message + " | " + read.error().remedy;
@@ -76,11 +76,11 @@ TEST_F(OpenProfile, AMissingFileAndAFolderAreErrors) {
 
 TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
   const std::string path = folder_ + "/whole";
-  ASSERT_TRUE(store::Writer::create(path).value().finish(report::small_server()));
+  ASSERT_TRUE(store::Writer::create(path).value().finish(analysis::small_server()));
   std::ifstream in(path, std::ios::binary);
   const std::string content((std::istreambuf_iterator<char>(in)), {});
   for (std::size_t length = 0; length < content.size(); length += 7) {
-    const Result<profile::Profile> read = open_profile(file(content.substr(0, length)));
+    const Result<model::Profile> read = open_profile(file(content.substr(0, length)));
     if (!read) {
       EXPECT_EQ(read.error().message.find('\n'), std::string::npos) << length;
     }

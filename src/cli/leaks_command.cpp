@@ -2,14 +2,15 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/heap/heap_leaks.h"
 #include "base/files.h"
 #include "cli/block_options.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "render/text_leaks.h"
-#include "report/heap_leaks.h"
+#include "present/json/heap_leaks_json.h"
+#include "present/text/text_leaks.h"
 
 namespace fathom::cli {
 namespace {
@@ -18,48 +19,48 @@ struct LeaksArguments {
   BlockOptions blocks;
   std::string file;
   std::vector<std::string> suppressions;
-  report::LeakOptions leaks;
+  analysis::LeakOptions leaks;
   std::optional<std::size_t> top;
   std::size_t frames = 16;
   std::string output;
   bool no_defaults = false, no_fail = false, json = false, wide = false;
 };
 
-Result<std::vector<report::Suppression>> read_suppressions(const LeaksArguments& arguments) {
+Result<std::vector<analysis::Suppression>> read_suppressions(const LeaksArguments& arguments) {
   // The user's first: what both would take counts as theirs.
-  std::vector<report::Suppression> all;
+  std::vector<analysis::Suppression> all;
   for (const std::string& path : arguments.suppressions) {
     const Result<std::string> text = read_file(path);
     if (!text) return tl::unexpected<Error>(text.error());
-    Result<std::vector<report::Suppression>> rows = report::parse_suppressions(*text, path);
+    Result<std::vector<analysis::Suppression>> rows = analysis::parse_suppressions(*text, path);
     if (!rows) return tl::unexpected<Error>(rows.error());
     all.insert(all.end(), rows->begin(), rows->end());
   }
   if (!arguments.no_defaults)
-    all.insert(all.end(), report::built_in_suppressions().begin(), report::built_in_suppressions().end());
+    all.insert(all.end(), analysis::built_in_suppressions().begin(), analysis::built_in_suppressions().end());
   return all;
 }
 
-Result<LeaksFound> find(const LeaksArguments& arguments, render::LeakTextOptions style) {
-  report::LeakOptions options = arguments.leaks;
-  Result<std::vector<report::Suppression>> suppressions = read_suppressions(arguments);
+Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOptions style) {
+  analysis::LeakOptions options = arguments.leaks;
+  Result<std::vector<analysis::Suppression>> suppressions = read_suppressions(arguments);
   if (!suppressions) return tl::unexpected<Error>(suppressions.error());
   options.suppressions = std::move(*suppressions);
   const Result<store::ReadOptions> reading = read_options_from(arguments.blocks);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  const Result<profile::Profile> profile = open_profile(arguments.file, *reading);
+  const Result<model::Profile> profile = open_profile(arguments.file, *reading);
   if (!profile) return tl::unexpected<Error>(profile.error());
-  const Result<report::LeakReport> leaks = report::find_leaks(*profile, options);
+  const Result<analysis::LeakReport> leaks = analysis::find_leaks(*profile, options);
   if (!leaks) return within(arguments.file, leaks.error());
   style.top = arguments.top.value_or(style.top);
   style.frames = arguments.frames;
-  return LeaksFound{arguments.json ? report::leaks_json(*leaks, arguments.top.value_or(0))
-                                   : render::leaks_text(*leaks, style),
+  return LeaksFound{arguments.json ? present::leaks_json(*leaks, arguments.top.value_or(0))
+                                   : present::leaks_text(*leaks, style),
                     leaks->empty() || arguments.no_fail ? kDone : kConditionHeld};
 }
 
 Result<int> run_leaks(const LeaksArguments& arguments) {
-  render::LeakTextOptions style;
+  present::LeakTextOptions style;
   style.width = arguments.wide ? 0 : output_width();
   style.color = arguments.output.empty() && output_has_color();
   const Result<LeaksFound> found = find(arguments, style);
@@ -81,7 +82,7 @@ Result<LeaksFound> describe_leaks(const std::string& recording,
 
 Run add_leaks(CLI::App& app) {
   auto arguments = std::make_shared<LeaksArguments>();
-  report::LeakOptions& options = arguments->leaks;
+  analysis::LeakOptions& options = arguments->leaks;
   app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
   app.add_option("--suppressions", arguments->suppressions,
                  "file in LeakSanitizer's syntax, leak:PATTERN; may be given several times")

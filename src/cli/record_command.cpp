@@ -9,17 +9,17 @@
 
 #include "base/clock.h"
 #include "base/files.h"
-#include "capture/heap_dry_run.h"
-#include "capture/recorder.h"
 #include "cli/command.h"
 #include "process/find.h"
+#include "session/heap/heap_dry_run.h"
+#include "session/recorder.h"
 #include "store/default_path.h"
 
 namespace fathom::cli {
 namespace {
 
 struct RecordArguments {
-  capture::RecordOptions options;
+  session::RecordOptions options;
   std::vector<std::int32_t> pids;
   std::string name;
   std::string engine = "auto";
@@ -33,7 +33,7 @@ struct RecordArguments {
 
 // The processes to attach to, and what to call them.
 Result<> choose_target(RecordArguments& arguments) {
-  capture::RecordOptions& options = arguments.options;
+  session::RecordOptions& options = arguments.options;
   const int ways = !arguments.pids.empty() + !arguments.name.empty() + !options.command.empty();
   if (ways != 1) {
     return fail(ErrorKind::kUsage, ways == 0 ? "no target" : "more than one kind of target",
@@ -72,14 +72,14 @@ Result<> choose_target(RecordArguments& arguments) {
   return {};
 }
 
-void print_progress(const profile::Quality& quality, double seconds, std::uint64_t bytes) {
+void print_progress(const model::Quality& quality, double seconds, std::uint64_t bytes) {
   fmt::print(stderr, "\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K", seconds,
              quality.samples, static_cast<double>(bytes) / 1024);
   std::fflush(stderr);
 }
 
-void print_summary(const capture::RecordOutcome& outcome) {
-  const profile::Quality& quality = outcome.quality;
+void print_summary(const session::RecordOutcome& outcome) {
+  const model::Quality& quality = outcome.quality;
   for (const std::string& obstacle : outcome.obstacles)
     fmt::print(stderr, "fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine,
                obstacle);
@@ -99,11 +99,11 @@ void print_summary(const capture::RecordOutcome& outcome) {
 }
 
 Result<int> run_dry(const RecordArguments& arguments) {
-  if (arguments.options.heap == capture::Heap::kNone || arguments.options.pids.empty())
+  if (arguments.options.heap == session::Heap::kNone || arguments.options.pids.empty())
     return fail(ErrorKind::kUsage, "--dry-run says what --heap would change in a running process",
                 "fathom record --heap --dry-run -p PID");
   for (const std::int32_t pid : arguments.options.pids) {
-    auto text = capture::describe_heap_tracing(pid, arguments.options.symbol_directory);
+    auto text = session::describe_heap_tracing(pid, arguments.options.symbol_directory);
     if (!text) return tl::unexpected<Error>(text.error());
     fmt::print("{}", *text);
   }
@@ -111,14 +111,14 @@ Result<int> run_dry(const RecordArguments& arguments) {
 }
 
 Result<int> run_record(RecordArguments& arguments) {
-  capture::RecordOptions& options = arguments.options;
+  session::RecordOptions& options = arguments.options;
   if (arguments.leaks && arguments.heap.empty()) arguments.heap = "exact";
   if (!arguments.suppressions.empty() && !arguments.leaks)
     return fail(ErrorKind::kUsage, "--suppressions are those of --leaks", "fathom record --leaks -- COMMAND");
   if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
   if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
-  if (arguments.engine == "bpf") options.engine = capture::Engine::kBpf;
-  if (arguments.engine == "perf") options.engine = capture::Engine::kPerf;
+  if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
+  if (arguments.engine == "perf") options.engine = session::Engine::kPerf;
   // Naming sources records those; naming none records all that are cheap.
   const bool some = arguments.cpu || arguments.off_cpu || arguments.memory;
   options.cpu = !some || arguments.cpu;
@@ -127,11 +127,11 @@ Result<int> run_record(RecordArguments& arguments) {
   options.follow_children = !arguments.no_children;
   options.heap_mappings = arguments.mappings || (arguments.heap == "exact" && !arguments.no_mappings);
   if (!arguments.heap.empty())
-    options.heap = arguments.heap == "exact" ? capture::Heap::kExact : capture::Heap::kSampled;
-  if (options.heap_each_block && options.heap == capture::Heap::kNone)
+    options.heap = arguments.heap == "exact" ? session::Heap::kExact : session::Heap::kSampled;
+  if (options.heap_each_block && options.heap == session::Heap::kNone)
     return fail(ErrorKind::kUsage, "--events keeps the blocks of the heap, which is not recorded",
                 "fathom record --heap=exact --events");
-  if (options.until_live_bytes && options.heap == capture::Heap::kNone)
+  if (options.until_live_bytes && options.heap == session::Heap::kNone)
     return fail(ErrorKind::kUsage, "--until-live looks at the heap, which is not recorded",
                 "fathom record --heap --until-live SIZE, or --until-rss SIZE");
   options.memory = options.memory || options.until_resident_bytes.has_value();
@@ -141,7 +141,7 @@ Result<int> run_record(RecordArguments& arguments) {
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
 
   const bool progress = !arguments.quiet && ::isatty(STDERR_FILENO) != 0 && options.command.empty();
-  auto outcome = capture::record(options, progress ? capture::Progress(print_progress) : capture::Progress());
+  auto outcome = session::record(options, progress ? session::Progress(print_progress) : session::Progress());
   if (progress) fmt::print(stderr, "\r\033[K");
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (!arguments.quiet) print_summary(*outcome);
@@ -161,8 +161,8 @@ Result<int> run_record(RecordArguments& arguments) {
     fmt::print(stderr, "next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
-      outcome->stopped_by != capture::StopReason::kDuration &&
-      outcome->stopped_by != capture::StopReason::kMemory)
+      outcome->stopped_by != session::StopReason::kDuration &&
+      outcome->stopped_by != session::StopReason::kMemory)
     return *outcome->target_status;
   return status;
 }
@@ -171,7 +171,7 @@ Result<int> run_record(RecordArguments& arguments) {
 
 Run add_record(CLI::App& app) {
   auto arguments = std::make_shared<RecordArguments>();
-  capture::RecordOptions& options = arguments->options;
+  session::RecordOptions& options = arguments->options;
   app.add_option("-p,--pid", arguments->pids, "attach to this process (several: -p 12,34)")->delimiter(',');
   app.add_option("-n,--name", arguments->name, "attach to the process of exactly this name");
   app.add_option("-F,--freq,--frequency", options.frequency_hz, "samples per second and CPU")

@@ -3,14 +3,14 @@
 #include <memory>
 #include <optional>
 
+#include "analysis/summary/report.h"
 #include "cli/command.h"
 #include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "render/text_report.h"
-#include "render/text_timeline.h"
-#include "report/json.h"
-#include "report/report.h"
+#include "present/json/json.h"
+#include "present/text/text_report.h"
+#include "present/text/text_timeline.h"
 
 namespace fathom::cli {
 namespace {
@@ -18,7 +18,7 @@ namespace {
 struct ReportArguments {
   std::string file;
   SelectionOptions selection;
-  report::ReportOptions report;
+  analysis::ReportOptions report;
   std::optional<std::size_t> top;
   std::string sort;
   std::string by;
@@ -29,23 +29,23 @@ struct ReportArguments {
   bool show_idle = false, json = false, wide = false;
 };
 
-Result<int> report_timeline(const profile::Profile& profile, const report::Selection& selection,
+Result<int> report_timeline(const model::Profile& profile, const analysis::Selection& selection,
                             const ReportArguments& arguments) {
-  render::TextOptions style;
+  present::TextOptions style;
   style.width = arguments.wide ? 0 : output_width();
   style.color = arguments.output.empty() && output_has_color();
-  report::TimelineOptions options;
+  analysis::TimelineOptions options;
   options.selection = selection;
-  options.columns = render::timeline_columns(style);
-  if (!arguments.by.empty() && !report::timeline_by_from(arguments.by))
+  options.columns = present::timeline_columns(style);
+  if (!arguments.by.empty() && !analysis::timeline_by_from(arguments.by))
     return fail(ErrorKind::kUsage, "--timeline cannot tell '" + arguments.by + "' apart",
                 "--by function, module, thread, allocator");
-  options.by = report::timeline_by_from(arguments.by).value_or(options.by);
-  const std::optional<report::HeapTimeline> timeline = report::make_heap_timeline(profile, options);
+  options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
+  const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(profile, options);
   if (!timeline)
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
   const Result<> written =
-      write_output(render::heap_timeline_text(*timeline, style).substr(1), arguments.output);
+      write_output(present::heap_timeline_text(*timeline, style).substr(1), arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
 }
@@ -55,30 +55,31 @@ Result<int> run_report(const ReportArguments& arguments) {
   const std::size_t top_blocks = arguments.top.value_or(20);
   const std::size_t keep =
       arguments.blocks ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
-  const Result<profile::Profile> profile =
+  const Result<model::Profile> profile =
       open_selected(arguments.file, arguments.selection, static_cast<std::uint32_t>(keep));
   if (!profile) return tl::unexpected(profile.error());
-  report::ReportOptions options = arguments.report;
-  Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  analysis::ReportOptions options = arguments.report;
+  Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
   if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
-  const bool waiting = options.selection.metric == profile::Metric::kOffCpu ||
-                       options.selection.metric == profile::Metric::kWall;
+  const bool waiting =
+      options.selection.metric == model::Metric::kOffCpu || options.selection.metric == model::Metric::kWall;
   if (!arguments.by.empty()) {
     if (profile->heap.empty())
       return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded",
                   "fathom record --heap");
-    if (arguments.selection.metric.empty()) options.selection.metric = report::default_heap_metric(*profile);
-    if (!profile::is_heap(options.selection.metric))
+    if (arguments.selection.metric.empty())
+      options.selection.metric = analysis::default_heap_metric(*profile);
+    if (!model::is_heap(options.selection.metric))
       return fail(ErrorKind::kUsage, "--by groups the heap", "--metric heap-live, heap-allocated, ...");
-    options.heap_by = report::heap_grouping_from(arguments.by);
+    options.heap_by = analysis::heap_grouping_from(arguments.by);
   }
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
-  options.sort = by_total ? report::SortBy::kTotal : report::SortBy::kSelf;
-  const Result<report::Report> report = report::make_report(*profile, options);
+  options.sort = by_total ? analysis::SortBy::kTotal : analysis::SortBy::kSelf;
+  const Result<analysis::Report> report = analysis::make_report(*profile, options);
   if (!report) return within(arguments.file, report.error());
 
   if (!report->waits && (arguments.waits || arguments.locks || arguments.files)) {
@@ -94,9 +95,9 @@ Result<int> run_report(const ReportArguments& arguments) {
   }
   std::string text;
   if (arguments.json) {
-    text = report::to_json(*report, arguments.top.value_or(0));
+    text = present::to_json(*report, arguments.top.value_or(0));
   } else {
-    render::TextOptions style;
+    present::TextOptions style;
     style.width = arguments.wide ? 0 : output_width();
     style.color = arguments.output.empty() && output_has_color();
     style.top = arguments.top.value_or(style.top);
@@ -108,7 +109,7 @@ Result<int> run_report(const ReportArguments& arguments) {
     style.heap = arguments.heap;
     style.blocks = arguments.blocks;
     style.memory = arguments.memory;
-    text = render::report_text(*report, style);
+    text = present::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());

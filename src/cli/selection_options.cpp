@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "analysis/summary/report.h"
 #include "cli/input.h"
-#include "report/report.h"
 
 namespace fathom::cli {
 namespace {
@@ -13,8 +13,8 @@ constexpr double kMostSeconds = 1e9;  // 31 years
 std::string known_metrics() {
   std::string names;
   for (int i = 0; i < 256; ++i) {
-    const std::string_view name = profile::to_string(static_cast<profile::Metric>(i));
-    if (name.empty() || profile::metric_from(name) != static_cast<profile::Metric>(i)) break;
+    const std::string_view name = model::to_string(static_cast<model::Metric>(i));
+    if (name.empty() || model::metric_from(name) != static_cast<model::Metric>(i)) break;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
   return names;
@@ -46,18 +46,18 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   add_block_options(app, options.blocks);
 }
 
-Result<profile::Profile> open_selected(const std::string& path, const SelectionOptions& options,
-                                       std::uint32_t keep_blocks) {
+Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
+                                     std::uint32_t keep_blocks) {
   const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
   return open_profile(path, *read);
 }
 
-Result<report::Selection> selection_from(const SelectionOptions& options, const profile::Profile& profile) {
-  report::Selection selection;
-  selection.metric = report::default_metric(profile);
+Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {
+  analysis::Selection selection;
+  selection.metric = analysis::default_metric(profile);
   if (!options.metric.empty()) {
-    const std::optional<profile::Metric> metric = profile::metric_from(options.metric);
+    const std::optional<model::Metric> metric = model::metric_from(options.metric);
     if (!metric)
       return fail(ErrorKind::kUsage, fmt::format("there is no metric '{}'", options.metric), known_metrics());
     selection.metric = *metric;
@@ -65,8 +65,8 @@ Result<report::Selection> selection_from(const SelectionOptions& options, const 
   selection.thread = options.thread;
   selection.pid = options.pid;
   selection.fold_plumbing = options.fold_plumbing;
-  if (options.heap_unit == "bytes") selection.heap_unit = report::HeapUnit::kBytes;
-  if (options.heap_unit == "blocks") selection.heap_unit = report::HeapUnit::kBlocks;
+  if (options.heap_unit == "bytes") selection.heap_unit = analysis::HeapUnit::kBytes;
+  if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;
   if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);
   if (options.until_s) selection.to_ns = static_cast<std::uint64_t>(*options.until_s * 1e9);
   if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {

@@ -5,10 +5,10 @@
 #include <optional>
 #include <string>
 
+#include "analysis/core/selection.h"
 #include "base/result.h"
 #include "cli/block_options.h"
-#include "profile/profile.h"
-#include "report/selection.h"
+#include "model/profile.h"
 
 namespace fathom::cli {
 
@@ -27,12 +27,12 @@ struct SelectionOptions {
 void add_selection_options(CLI::App& app, SelectionOptions& options);
 
 // open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep.
-Result<profile::Profile> open_selected(const std::string& path, const SelectionOptions& options,
-                                       std::uint32_t keep_blocks = 0);
+Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
+                                     std::uint32_t keep_blocks = 0);
 // --fold-plumbing, --no-fold-plumbing; `fold` outlives `app`.
 void add_plumbing_option(CLI::App& app, std::optional<bool>& fold);
 
 // kUsage for a metric that does not exist and for times that make no sense.
-Result<report::Selection> selection_from(const SelectionOptions& options, const profile::Profile& profile);
+Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile);
 
 }  // namespace fathom::cli

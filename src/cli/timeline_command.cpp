@@ -7,11 +7,11 @@
 #include <optional>
 #include <string>
 
+#include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "render/heap_timeline_svg.h"
-#include "report/words.h"
+#include "present/svg/heap_timeline_svg.h"
 
 namespace fathom::cli {
 namespace {
@@ -21,8 +21,8 @@ struct TimelineArguments {
   std::string output;
   std::string by = "function";
   SelectionOptions selection;
-  report::TimelineOptions timeline;
-  render::HeapTimelineOptions picture;
+  analysis::TimelineOptions timeline;
+  present::HeapTimelineOptions picture;
 };
 
 // "a/b.fathom" -> "a/b-timeline.svg": the flame graph beside it is "a/b.svg".
@@ -38,22 +38,22 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (output == "-" && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal",
                 "-o FILE.svg, or fathom report FILE --timeline for a chart in the terminal");
-  const Result<profile::Profile> profile = open_selected(arguments.file, arguments.selection);
+  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
-  const Result<report::Selection> selection = selection_from(arguments.selection, *profile);
+  const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
-  render::HeapTimelineOptions picture = arguments.picture;
-  report::TimelineOptions options = arguments.timeline;
+  present::HeapTimelineOptions picture = arguments.picture;
+  analysis::TimelineOptions options = arguments.timeline;
   options.selection = *selection;
-  options.by = report::timeline_by_from(arguments.by).value_or(options.by);
-  options.columns = render::timeline_columns(picture);
-  const std::optional<report::HeapTimeline> timeline = report::make_heap_timeline(*profile, options);
+  options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
+  options.columns = present::timeline_columns(picture);
+  const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(*profile, options);
   if (!timeline)
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
   if (picture.title.empty())
     picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
                                 profile->meta.target.empty() ? "all" : profile->meta.target);
-  const Result<> written = write_output(render::heap_timeline_svg(*timeline, picture), output);
+  const Result<> written = write_output(present::heap_timeline_svg(*timeline, picture), output);
   if (!written) return tl::unexpected(written.error());
   if (timeline->points.empty())  // the picture says so too, for whoever opens it
     return fail(ErrorKind::kNotFound, arguments.file + ": nothing was live in this selection",

@@ -8,7 +8,7 @@ namespace fathom::doctor {
 namespace {
 
 using Severity = Finding::Severity;
-using profile::SymbolSource;
+using model::SymbolSource;
 
 constexpr const char* kUntilBoot = "; until the next boot, or for good with a line in /etc/sysctl.d";
 

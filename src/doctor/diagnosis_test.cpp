@@ -55,8 +55,8 @@ TargetFacts redis() {
   target.process.executable = "/usr/bin/redis-server";
   target.maps = target.memory = target.map_files = target.perf_event = target.perf_event_kernel = kYes;
   target.modules = {
-      {.path = "/usr/bin/redis-server", .code_bytes = 2 << 20, .symbols = profile::SymbolSource::kDwarf},
-      {.path = "/lib/libc.so.6", .code_bytes = 1 << 20, .symbols = profile::SymbolSource::kSymtab}};
+      {.path = "/usr/bin/redis-server", .code_bytes = 2 << 20, .symbols = model::SymbolSource::kDwarf},
+      {.path = "/lib/libc.so.6", .code_bytes = 1 << 20, .symbols = model::SymbolSource::kSymtab}};
   return target;
 }
 
@@ -154,7 +154,7 @@ TEST(Diagnosis, HealthyTargetIsTwoSentences) {
 
 TEST(Diagnosis, StrippedProgramIsToldHowToGetNames) {
   TargetFacts target = redis();
-  target.modules[0].symbols = profile::SymbolSource::kPseudo;
+  target.modules[0].symbols = model::SymbolSource::kPseudo;
   const Diagnosis diagnosis = diagnose(root(), &target);
   EXPECT_EQ(diagnosis.sentences[1], "1 of its 2 modules have all their function names; not so redis-server.");
   const Finding* finding = find(diagnosis, Severity::kLimit, "is stripped");
@@ -167,7 +167,7 @@ TEST(Diagnosis, LibrariesWithoutNamesAreOneNote) {
   TargetFacts target = redis();
   for (int i = 1; i <= 7; ++i)
     target.modules.push_back(
-        {.path = "/usr/lib/liba" + std::to_string(i) + ".so", .symbols = profile::SymbolSource::kDynsym});
+        {.path = "/usr/lib/liba" + std::to_string(i) + ".so", .symbols = model::SymbolSource::kDynsym});
   const Diagnosis diagnosis = diagnose(root(), &target);
   EXPECT_EQ(diagnosis.sentences[1], "2 of its 9 modules have all their function names.");
   ASSERT_EQ(diagnosis.findings.size(), 1u);

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
+#include "model/profile.h"
 #include "process/cgroup.h"
 #include "process/find.h"
 #include "process/status.h"
-#include "profile/profile.h"
 
 namespace fathom::doctor {
 
@@ -69,7 +69,7 @@ struct ModuleHealth {
   std::string path;  // as the target sees it
   std::uint64_t code_bytes = 0;
   bool deleted = false;  // replaced or removed since it was mapped
-  profile::SymbolSource symbols = profile::SymbolSource::kNone;
+  model::SymbolSource symbols = model::SymbolSource::kNone;
   std::string symbols_path{};  // separate file, if the names are from there
   std::string problem{};       // one line; empty if all is well
 };

@@ -14,10 +14,10 @@
 #include "process/directory.h"
 #include "process/fields.h"
 #include "process/kallsyms.h"
-#include "record/bpf/bpf_engine.h"
-#include "record/perf/event.h"
-#include "record/perf/ring_set.h"
-#include "record/perf/side_band.h"
+#include "sources/bpf/bpf_engine.h"
+#include "sources/perf/event.h"
+#include "sources/perf/ring_set.h"
+#include "sources/perf/side_band.h"
 
 namespace fathom::doctor {
 namespace {
@@ -59,11 +59,11 @@ Trial try_bpf_program() {
 
 Trial try_event(perf_event_attr attributes, int pid, int cpu, std::string_view what) {
   attributes.disabled = 1;
-  return trial_of(record::open_event(attributes, pid, cpu, what));
+  return trial_of(sources::open_event(attributes, pid, cpu, what));
 }
 
 perf_event_attr clock_event(bool with_kernel) {
-  perf_event_attr attributes = record::base_attributes();
+  perf_event_attr attributes = sources::base_attributes();
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
   attributes.freq = 1;
   attributes.sample_freq = 99;
@@ -73,14 +73,14 @@ perf_event_attr clock_event(bool with_kernel) {
 }
 
 void probe_events(MachineFacts& facts) {
-  const int cpu = record::online_cpus().front();
+  const int cpu = sources::online_cpus().front();
   facts.cpu_clock_all = try_event(clock_event(true), -1, cpu, "cpu-clock, all processes");
   facts.cpu_clock_own = try_event(clock_event(false), 0, -1, "cpu-clock, user mode");
   facts.cpu_clock_own_kernel = try_event(clock_event(true), 0, -1, "cpu-clock");
 
-  perf_event_attr side_band = record::base_attributes();
+  perf_event_attr side_band = sources::base_attributes();
   side_band.config = PERF_COUNT_SW_DUMMY;
-  record::report_tasks(side_band);
+  sources::report_tasks(side_band);
   facts.side_band = try_event(side_band, -1, cpu, "mappings, all processes");
 
   perf_event_attr cycles = clock_event(false);
@@ -88,13 +88,13 @@ void probe_events(MachineFacts& facts) {
   cycles.config = PERF_COUNT_HW_CPU_CYCLES;
   facts.cycles = try_event(cycles, 0, -1, "cycles");
 
-  perf_event_attr ring_owner = record::base_attributes();
+  perf_event_attr ring_owner = sources::base_attributes();
   ring_owner.config = PERF_COUNT_SW_DUMMY;
   ring_owner.exclude_kernel = 1;
-  auto rings = record::RingSet::open(
-      record::RecordDecoder(ring_owner), 4 << 20, 32 << 10,
-      [&](int on_cpu, std::size_t) { return record::open_event(ring_owner, 0, on_cpu, "ring"); });
-  if (rings) facts.ring_bytes = rings->memory_bytes() / record::online_cpus().size();
+  auto rings = sources::RingSet::open(
+      sources::RecordDecoder(ring_owner), 4 << 20, 32 << 10,
+      [&](int on_cpu, std::size_t) { return sources::open_event(ring_owner, 0, on_cpu, "ring"); });
+  if (rings) facts.ring_bytes = rings->memory_bytes() / sources::online_cpus().size();
 }
 
 void probe_identity(MachineFacts& facts) {
@@ -103,7 +103,7 @@ void probe_identity(MachineFacts& facts) {
     facts.kernel = name.release;
     facts.architecture = name.machine;
   }
-  facts.cpus = static_cast<unsigned>(record::online_cpus().size());
+  facts.cpus = static_cast<unsigned>(sources::online_cpus().size());
   if (auto path = process::read_link("/proc/self/exe")) facts.own_path = *path;
   facts.uid = ::geteuid();
   if (auto status = process::read_status(::getpid())) {
@@ -153,10 +153,10 @@ MachineFacts probe_machine() {
   facts.bpf_program = try_bpf_program();
   facts.bpf_engine = {false, "no BPF program loads here"};
   if (facts.bpf_program.works) {
-    record::BpfOptions options;
+    sources::BpfOptions options;
     options.row_capacity = 4096;  // the verifier is asked, and little memory is locked
     options.ring_bytes = 1 << 16;
-    facts.bpf_engine = trial_of(record::BpfEngine::load(options));
+    facts.bpf_engine = trial_of(sources::BpfEngine::load(options));
   }
   probe_events(facts);
   facts.kernel_symbols = trial_of(process::read_kallsyms());

@@ -21,21 +21,21 @@ std::string_view word_of(Finding::Severity severity) {
   return "note";
 }
 
-std::string_view word_of(profile::SymbolSource source) {
+std::string_view word_of(model::SymbolSource source) {
   switch (source) {
-    case profile::SymbolSource::kNone:
+    case model::SymbolSource::kNone:
       return "none";
-    case profile::SymbolSource::kDynsym:
+    case model::SymbolSource::kDynsym:
       return "dynsym";
-    case profile::SymbolSource::kSymtab:
+    case model::SymbolSource::kSymtab:
       return "symtab";
-    case profile::SymbolSource::kDwarf:
+    case model::SymbolSource::kDwarf:
       return "dwarf";
-    case profile::SymbolSource::kKallsyms:
+    case model::SymbolSource::kKallsyms:
       return "kallsyms";
-    case profile::SymbolSource::kPerfMap:
+    case model::SymbolSource::kPerfMap:
       return "perf map";
-    case profile::SymbolSource::kPseudo:
+    case model::SymbolSource::kPseudo:
       return "pseudo";
   }
   return "none";

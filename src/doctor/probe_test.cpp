@@ -52,8 +52,7 @@ TEST(Probe, TellsAboutATarget) {
                                  [](const ModuleHealth& m) { return m.path.ends_with("doctor_test"); });
   ASSERT_NE(self, target->modules.end());
   EXPECT_GT(self->code_bytes, 0u);
-  EXPECT_TRUE(self->symbols == profile::SymbolSource::kDwarf ||
-              self->symbols == profile::SymbolSource::kSymtab);
+  EXPECT_TRUE(self->symbols == model::SymbolSource::kDwarf || self->symbols == model::SymbolSource::kSymtab);
   EXPECT_FALSE(self->deleted);
   EXPECT_FALSE(target->own_pid_namespace);
 }

@@ -17,8 +17,8 @@
 #include "inject/tracer.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
-#include "record/perf/event.h"
-#include "record/proc/memory_sampler.h"
+#include "sources/memory/memory_sampler.h"
+#include "sources/perf/event.h"
 #include "symbolize/module_symbols.h"
 
 namespace fathom::doctor {
@@ -30,14 +30,14 @@ Trial try_open(const std::string& path) {
 }
 
 Trial try_event(int pid, bool with_kernel) {
-  perf_event_attr attributes = record::base_attributes();
+  perf_event_attr attributes = sources::base_attributes();
   attributes.config = PERF_COUNT_SW_CPU_CLOCK;
   attributes.freq = 1;
   attributes.sample_freq = 99;
   attributes.disabled = 1;
   attributes.exclude_kernel = with_kernel ? 0 : 1;
   attributes.exclude_hv = 1;
-  auto event = record::open_event(attributes, pid, -1, with_kernel ? "cpu-clock" : "cpu-clock, user mode");
+  auto event = sources::open_event(attributes, pid, -1, with_kernel ? "cpu-clock" : "cpu-clock, user mode");
   return event ? Trial{true, {}} : Trial{false, event.error().message};
 }
 
@@ -125,7 +125,8 @@ void probe_surroundings(int pid, TargetFacts& facts) {
   facts.own_mount_namespace = theirs.mount != 0 && theirs.mount != ours.mount;
   if (auto memberships = process::read_cgroup(pid)) facts.container = process::guess_container(*memberships);
   if (auto cgroup = process::read_memory_cgroup(pid)) facts.memory_cgroup = *cgroup;
-  if (auto memory = record::MemorySampler::open(pid)) facts.memory_limit_bytes = memory->cgroup_limit_bytes();
+  if (auto memory = sources::MemorySampler::open(pid))
+    facts.memory_limit_bytes = memory->cgroup_limit_bytes();
 }
 
 }  // namespace

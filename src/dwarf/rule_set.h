@@ -6,13 +6,13 @@
 #include <span>
 #include <vector>
 
-#include "wire/unwind_table.h"
+#include "abi/unwind_table.h"
 
 namespace fathom::dwarf {
 
 class RuleSet {
  public:
-  static constexpr std::uint16_t kNone = 0;         // CFA_NONE, as wire/unwind_table.h promises
+  static constexpr std::uint16_t kNone = 0;         // CFA_NONE, as abi/unwind_table.h promises
   static constexpr std::uint16_t kUnsupported = 1;  // also what stands in when no more rules fit
 
   RuleSet() : slots_(kFirstSlots, kEmpty) {
@@ -48,7 +48,7 @@ class RuleSet {
     const std::uint64_t mixed = (words[0] ^ words[1] * 0x9e3779b97f4a7c15) * 0xff51afd7ed558ccd;
     return static_cast<std::size_t>(mixed ^ mixed >> 32);
   }
-  // Rules have no padding: wire/unwind_table.h asserts their size.
+  // Rules have no padding: abi/unwind_table.h asserts their size.
   static bool same(const unwind_rule& a, const unwind_rule& b) { return std::memcmp(&a, &b, sizeof a) == 0; }
 
   void rehash() {

@@ -1,11 +1,11 @@
-// From a row of call frame information to the rule of wire/unwind_table.h: what a walk of rip, rsp and rbp
+// From a row of call frame information to the rule of abi/unwind_table.h: what a walk of rip, rsp and rbp
 // needs, on x86-64. Expressions are not evaluated but recognised, as only a handful exist: those of procedure
 // linkage tables, of re-aligned frames (gcc), and of signal frames. Everything else becomes CFA_UNSUPPORTED,
 // never a guess.
 #pragma once
 
+#include "abi/unwind_table.h"
 #include "dwarf/cfa_program.h"
-#include "wire/unwind_table.h"
 
 namespace fathom::dwarf {
 

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
+#include "abi/unwind_table.h"
 #include "dwarf/compile.h"
 #include "dwarf/frame_section.h"
-#include "wire/unwind_table.h"
 
 namespace fathom::dwarf::testing {
 

@@ -7,7 +7,7 @@ set(exercise_programs)
 function(exercise_program name definition compiler)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/exercise_${name})
   add_custom_command(OUTPUT ${output}
-    COMMAND ${compiler} -std=gnu11 -O2 -Wall -fno-builtin -I${CMAKE_SOURCE_DIR} ${exercise} -o ${output} ${ARGN}
+    COMMAND ${compiler} -std=gnu11 -O2 -Wall -fno-builtin -I${CMAKE_SOURCE_DIR}/src ${exercise} -o ${output} ${ARGN}
     DEPENDS ${exercise} VERBATIM)
   target_compile_definitions(entry_plan_execution_test PRIVATE ${definition}="${output}")
   set(exercise_programs ${exercise_programs} ${output} PARENT_SCOPE)

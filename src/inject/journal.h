@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "abi/heap_tracer.h"
 #include "inject/target.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::inject {
 

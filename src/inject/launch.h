@@ -32,7 +32,7 @@ class Launched {
   ProcessAddress entry_;
 };
 
-// `pid` is a child that waits before exec; `start` lets it go on to exec (capture::LaunchedProcess::release)
+// `pid` is a child that waits before exec; `start` lets it go on to exec (session::LaunchedProcess::release)
 // and is called from another thread. If exec fails, the error is that of `start`. kUnsupported for set-uid
 // and set-gid programs and for those of another architecture: the child then stands at its entry and is
 // killed, having run nothing.

@@ -1,9 +1,9 @@
 // Where everything stands in the shared memory. Pure.
 #pragma once
 
+#include "abi/heap_tracer.h"
 #include "base/result.h"
 #include "inject/tracer.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::inject {
 

@@ -8,8 +8,8 @@
 #include <cstring>
 #include <vector>
 
+#include "abi/heap_tracer.h"
 #include "inject/placement.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::inject::testing {
 

@@ -1,6 +1,6 @@
 // The heap tracer in one process: mapped, hooked in, taken out again. Everything is done from outside, by
 // ptrace and /proc/PID/mem: no dlopen, no call of a function of the target, no file in it, no page that is
-// writable and executable. Design and hazards: docs/architecture.md and wire/heap_tracer.h.
+// writable and executable. Design and hazards: docs/architecture.md and abi/heap_tracer.h.
 //
 // Order, and why it can end at any instruction of ours (kill -9 included):
 //   place   one idle thread is borrowed for some ten system calls. What it goes back to stands on its own
@@ -23,11 +23,11 @@
 #include <string>
 #include <vector>
 
+#include "abi/heap_tracer.h"
 #include "base/address.h"
 #include "base/result.h"
 #include "inject/entry_plan.h"
 #include "unwind/address_space.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::inject {
 

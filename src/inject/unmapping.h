@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
+#include "abi/heap_tracer.h"
 #include "inject/target.h"
 #include "unwind/address_space.h"
-#include "wire/heap_tracer.h"
 
 namespace fathom::inject {
 

@@ -117,7 +117,7 @@ TEST(HeapBlock, RowThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
 TEST(HeapBlock, RowOfAnExactRecordingTakesAFewBytes) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
-  profile::Builder builder(profile);
+  model::Builder builder(profile);
   for (std::uint32_t i = 1; i < 2000; ++i)
     profile.heap.sites.push_back({{0}, builder.stack({1}, builder.frame({0}, {0x100 + i * 8})), {0}, {0}, 1});
   auto writer = Writer::create(file.path());

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "profile/heap.h"
+#include "model/heap.h"
 
 namespace fathom::store {
 
@@ -38,7 +38,7 @@ struct HeapBlockFilter {
 
 // For one block, whose heap ended at `end_ns`; `start_ns` is the start of the recording (CLOCK_MONOTONIC).
 // Without freed_by, which needs the names of threads.
-inline bool passes(const HeapBlockFilter& filter, const profile::HeapBlock& block, std::uint64_t start_ns,
+inline bool passes(const HeapBlockFilter& filter, const model::HeapBlock& block, std::uint64_t start_ns,
                    std::uint64_t end_ns) {
   if (block.size < filter.least_size || block.size > filter.most_size) return false;
   const bool live = block.live();

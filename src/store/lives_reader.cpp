@@ -13,9 +13,9 @@ namespace {
 // One place after the other goes to whoever is free; what is ready waits in a ring until it is its turn.
 class Workers {
  public:
-  using Filter = std::function<double(std::vector<profile::HeapBlock>&)>;
+  using Filter = std::function<double(std::vector<model::HeapBlock>&)>;
 
-  Workers(const Input& input, std::span<const LivesPlace> places, const profile::HeapTables& heap,
+  Workers(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
           const Filter& filter)
       : input_(input), places_(places), heap_(heap), filter_(filter) {
     const std::size_t count =
@@ -79,7 +79,7 @@ class Workers {
   }
 
   Result<> read(const LivesPlace& place, BlockDecoder& decoder, Bytes& stored,
-                std::vector<profile::HeapBlock>& out) const {
+                std::vector<model::HeapBlock>& out) const {
     auto copied = input_.copy(place.offset + kBlockHeaderSize, place.header.stored_size, stored);
     if (!copied) return copied;
     const auto payload = decoder.payload(place.header, stored);
@@ -89,7 +89,7 @@ class Workers {
 
   const Input& input_;
   std::span<const LivesPlace> places_;
-  const profile::HeapTables& heap_;
+  const model::HeapTables& heap_;
   const Filter& filter_;
   std::mutex lock_;
   std::condition_variable room_, ready_;
@@ -101,8 +101,8 @@ class Workers {
 
 }  // namespace
 
-Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const profile::HeapTables& heap,
-                    const std::function<double(std::vector<profile::HeapBlock>&)>& filter,
+Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
+                    const std::function<double(std::vector<model::HeapBlock>&)>& filter,
                     const std::function<Result<>(std::size_t, Lives&)>& take) {
   if (places.empty()) return {};
   Workers workers(input, places, heap, filter);

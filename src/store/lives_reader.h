@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/block.h"
 #include "store/input.h"
 
@@ -20,15 +20,15 @@ struct LivesPlace {
   BlockHeader header;
 };
 struct Lives {
-  std::vector<profile::HeapBlock> blocks;
+  std::vector<model::HeapBlock> blocks;
   double read = 0;   // what `filter` returned
   Result<> outcome;  // kMalformed: this block is damaged, and `blocks` is empty
 };
 
 // `filter` runs in several threads, `take` in the caller's; an error that it returns ends the reading.
 // `input` and `heap` outlive the call.
-Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const profile::HeapTables& heap,
-                    const std::function<double(std::vector<profile::HeapBlock>&)>& filter,
+Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
+                    const std::function<double(std::vector<model::HeapBlock>&)>& filter,
                     const std::function<Result<>(std::size_t place, Lives& lives)>& take);
 
 }  // namespace fathom::store

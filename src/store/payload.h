@@ -14,7 +14,7 @@
 #include "base/cursor.h"
 #include "base/result.h"
 #include "base/varint.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/block.h"
 #include "store/reader.h"
 
@@ -37,7 +37,7 @@ struct Loading {
   }
 
   ReadOptions options;
-  profile::Profile profile;
+  model::Profile profile;
   std::uint64_t memory = 0;    // charged so far
   bool damaged = false;        // blocks are missing: gaps between rows are expected from here on
   std::uint64_t filtered = 0;  // samples outside of the window
@@ -50,11 +50,11 @@ struct TableSizes {
                                                                                              // never written
   bool operator==(const TableSizes&) const = default;
 };
-TableSizes sizes_of(const profile::Profile& profile);
+TableSizes sizes_of(const model::Profile& profile);
 // The end of the rows from `from` on that fit into one block.
-Result<TableSizes> next_slice(const profile::Profile& profile, const TableSizes& from, const TableSizes& end);
+Result<TableSizes> next_slice(const model::Profile& profile, const TableSizes& from, const TableSizes& end);
 // `named`: frames written earlier that have got their lines since, ascending, at most kMaxRows.
-Bytes encode_tables(const profile::Profile& profile, const TableSizes& from, const TableSizes& to,
+Bytes encode_tables(const model::Profile& profile, const TableSizes& from, const TableSizes& to,
                     std::span<const std::uint32_t> named);
 Result<> decode_tables(Cursor in, Loading& loading);
 
@@ -62,20 +62,20 @@ Result<> decode_tables(Cursor in, Loading& loading);
 // What has been written of it, so that only changes are written again. Default: nothing but the rows 0.
 struct StateCopy {
   struct SeriesHead {
-    profile::StringId name, unit;
+    model::StringId name, unit;
     std::int32_t pid = 0;
     bool operator==(const SeriesHead&) const = default;
   };
-  profile::Meta meta;
-  std::vector<profile::Module> modules = std::vector<profile::Module>(1);
-  std::vector<profile::Process> processes;
-  std::vector<profile::Thread> threads;
+  model::Meta meta;
+  std::vector<model::Module> modules = std::vector<model::Module>(1);
+  std::vector<model::Process> processes;
+  std::vector<model::Thread> threads;
   std::vector<SeriesHead> series;
-  profile::Quality quality;
+  model::Quality quality;
 };
 // The blocks' payloads: none if nothing has changed, several only if there are very many rows.
-Result<std::vector<Bytes>> encode_state(const profile::Profile& profile, const StateCopy& written);
-void remember_state(const profile::Profile& profile, StateCopy& written);
+Result<std::vector<Bytes>> encode_state(const model::Profile& profile, const StateCopy& written);
+void remember_state(const model::Profile& profile, StateCopy& written);
 Result<> decode_state(Cursor in, Loading& loading);
 
 // --- samples ---
@@ -93,7 +93,7 @@ class SamplePredictor {
     std::uint32_t block = 0;
   };
   // Of CPU samples, one lane per CPU; of the others, one per metric.
-  Lane& lane(profile::Metric metric, std::uint16_t cpu);
+  Lane& lane(model::Metric metric, std::uint16_t cpu);
   std::uint32_t& last_stack(std::uint32_t thread);  // thread < kMaxThread
 
  private:
@@ -108,47 +108,47 @@ class SamplePredictor {
   std::vector<Last> threads_;
 };
 // At most kMaxRows samples, of threads below kMaxThread. `frequency_hz`: 0 if there is no beat.
-Bytes encode_samples(std::span<const profile::Sample> samples, std::uint32_t frequency_hz,
+Bytes encode_samples(std::span<const model::Sample> samples, std::uint32_t frequency_hz,
                      SamplePredictor& predictor);
 Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predictor, Loading& loading);
 
 // --- waits ---
 // When the thread had a CPU again.
-std::uint64_t end_of(const profile::Wait& wait);
+std::uint64_t end_of(const model::Wait& wait);
 // At most kMaxRows waits, whose ends fit into 64 bits.
-Bytes encode_waits(std::span<const profile::Wait> waits);
+Bytes encode_waits(std::span<const model::Wait> waits);
 // Those that lie in the window of `loading` with a part are kept with that part.
 Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading);
 
 // --- heap ---
 // What has been written of it. Rows are taken as new every time.
 struct HeapCopy {
-  std::vector<profile::Heap> heaps;
+  std::vector<model::Heap> heaps;
   std::size_t allocators = 1, hooks = 0, slices = 0, sites = 0;
   std::uint64_t summaries = 0, histograms = 0, uses = 0,
                 returns = 0;  // fingerprints; 0 is that of an empty table
 };
-HeapCopy copy_of(const profile::HeapTables& heap);
-std::vector<Bytes> encode_heap(const profile::HeapTables& heap, const HeapCopy& written);
+HeapCopy copy_of(const model::HeapTables& heap);
+std::vector<Bytes> encode_heap(const model::HeapTables& heap, const HeapCopy& written);
 // All of the heap, whatever the window: what is live at one time follows from all that was before.
 Result<> decode_heap(Cursor in, Loading& loading);
 
 // --- lives of single blocks of the heap ---
 // At most kMaxRows; their sites are in `heap`. They come back in the order in which they were allocated.
-Bytes encode_lives(std::span<const profile::HeapBlock> blocks, const profile::HeapTables& heap);
+Bytes encode_lives(std::span<const model::HeapBlock> blocks, const model::HeapTables& heap);
 // What is left of one in the file: lifetimes are rounded down by less than 1.6 %.
-profile::HeapBlock as_stored(profile::HeapBlock block);
+model::HeapBlock as_stored(model::HeapBlock block);
 // Replaces `out`. Sites are in `heap`; threads and slices are as the file says. May run in several threads.
-Result<> decode_lives(Cursor in, std::uint32_t rows, const profile::HeapTables& heap,
-                      std::vector<profile::HeapBlock>& out);
+Result<> decode_lives(Cursor in, std::uint32_t rows, const model::HeapTables& heap,
+                      std::vector<model::HeapBlock>& out);
 
 // --- page faults ---
-Bytes encode_faults(std::span<const profile::Fault> faults);  // at most kMaxRows
+Bytes encode_faults(std::span<const model::Fault> faults);  // at most kMaxRows
 // Those in the window of `loading` are kept.
 Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading);
 
 // --- what memory was made of ---
-Bytes encode_memory(std::span<const profile::MemoryRange> ranges);  // at most kMaxRows
+Bytes encode_memory(std::span<const model::MemoryRange> ranges);  // at most kMaxRows
 // All of them, whatever the window: the composition at its end may be older than its start.
 Result<> decode_memory(Cursor in, std::uint32_t rows, Loading& loading);
 
@@ -157,7 +157,7 @@ Result<> decode_memory(Cursor in, std::uint32_t rows, Loading& loading);
 struct PointPosition {
   std::size_t series = 0, point = 0;
 };
-Bytes encode_points(const profile::Profile& profile, PointPosition& from);
+Bytes encode_points(const model::Profile& profile, PointPosition& from);
 Result<> decode_points(Cursor in, Loading& loading);
 
 // --- index: where each block stands, and the times that blocks of samples and waits span ---
@@ -177,6 +177,6 @@ EndMark decode_end(Cursor in);  // zeros if it is cut short
 
 // Makes a profile that lacks blocks whole again: what leads to a lost row leads to an empty one afterwards.
 // The result passes check() if the blocks that are there are sound.
-void repair(profile::Profile& profile);
+void repair(model::Profile& profile);
 
 }  // namespace fathom::store

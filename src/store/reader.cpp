@@ -15,7 +15,7 @@
 
 namespace fathom::store {
 
-using profile::Profile;
+using model::Profile;
 
 Result<> Loading::charge(std::uint64_t bytes) {
   memory += bytes;  // each charge is far below 2^63, so this cannot wrap before it is noticed
@@ -240,13 +240,13 @@ class Reader {
   // All tables are there: the heap's are replaced by those of the blocks that were asked for.
   Result<> select_blocks(Profile& profile) {
     if (!loading_.options.blocks) return {};
-    profile::HeapTables& heap = profile.heap;
+    model::HeapTables& heap = profile.heap;
     if (std::none_of(heap.heaps.begin(), heap.heaps.end(), [](const auto& row) { return row.each_block; }))
       return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
                   "fathom record --heap=exact --events");
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     const double expected = blocks_expected(heap);
-    const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const profile::HeapRow& row) {
+    const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const model::HeapRow& row) {
       return !heap.heaps[heap.sites[row.site.value].heap.value].each_block;
     });
     double read = 0;
@@ -257,7 +257,7 @@ class Reader {
       return loading_.charge(charged - before);
     };
     if (auto enough = charge(); !enough) return enough;
-    const auto filter = [&](std::vector<profile::HeapBlock>& blocks) { return selection.filter(blocks); };
+    const auto filter = [&](std::vector<model::HeapBlock>& blocks) { return selection.filter(blocks); };
     const auto pass = [&](std::span<const LivesPlace> places, double from,
                           const std::function<void(std::size_t, const Lives&)>& take) {
       return read_lives(input_, places, heap, filter, [&](std::size_t place, Lives& lives) -> Result<> {
@@ -281,7 +281,7 @@ class Reader {
       selection.add(lives.blocks);
       read += lives.read;
       auto& [first, last] = spans.emplace_back(UINT32_MAX, 0);
-      for (const profile::HeapBlock& block : lives.blocks) {
+      for (const model::HeapBlock& block : lives.blocks) {
         first = std::min(first, block.first_slice);
         last = std::max(last, block.last_slice);
       }
@@ -305,7 +305,7 @@ class Reader {
     return {};
   }
 
-  void narrow(profile::Meta& meta) const {
+  void narrow(model::Meta& meta) const {
     const auto& options = loading_.options;
     if (options.from_ns && *options.from_ns > meta.start_ns) {
       const std::uint64_t start = std::min(*options.from_ns, std::max(meta.end_ns, meta.start_ns));

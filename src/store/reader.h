@@ -11,7 +11,7 @@
 #include <string>
 
 #include "base/result.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/heap_filter.h"
 
 namespace fathom::store {
@@ -39,10 +39,10 @@ struct ReadOptions {
 // quality.notes: a sentence for each thing that was lost. Lost samples whose number is known are added to
 // quality.lost_disk. Errors: kMalformed (no recording, or nonsense inside), kUnsupported (newer format, too
 // large).
-Result<profile::Profile> read(const std::string& path, const ReadOptions& options = {});
+Result<model::Profile> read(const std::string& path, const ReadOptions& options = {});
 // The same of bytes in memory; `name` is for messages.
-Result<profile::Profile> read_bytes(std::span<const std::byte> bytes, const std::string& name,
-                                    const ReadOptions& options = {});
+Result<model::Profile> read_bytes(std::span<const std::byte> bytes, const std::string& name,
+                                  const ReadOptions& options = {});
 
 // By the first 8 bytes.
 bool is_recording(std::span<const std::byte> first_bytes);

@@ -6,10 +6,10 @@
 namespace fathom::store {
 namespace {
 
-using profile::for_each_profile;
-using profile::Metric;
-using profile::Profile;
-using profile::random_profile;
+using model::for_each_profile;
+using model::Metric;
+using model::Profile;
+using model::random_profile;
 
 std::string recorded(const Profile& profile, int slices = 1) {
   TemporaryFile file;
@@ -104,11 +104,11 @@ TEST(Reader, WindowShowsItsSamplesAndCountsTheOthers) {
       const std::string file = index ? content : content.substr(0, content.size() - kEndSize);
       auto shown = read_text(file, {.from_ns = from, .to_ns = to, .memory_limit_bytes = 1 << 30});
       ASSERT_TRUE(shown) << shown.error().message;
-      std::vector<profile::Sample> expected;
+      std::vector<model::Sample> expected;
       for (const auto& sample : profile.samples)
         if (sample.time_ns >= from && sample.time_ns < to) expected.push_back(sample);
       EXPECT_EQ(shown->samples, expected);
-      EXPECT_EQ(shown->faults.size(), std::ranges::count_if(profile.faults, [&](const profile::Fault& fault) {
+      EXPECT_EQ(shown->faults.size(), std::ranges::count_if(profile.faults, [&](const model::Fault& fault) {
                   return fault.time_ns >= from && fault.time_ns < to;
                 }));
       EXPECT_EQ(shown->quality.samples, expected.size() + shown->quality.filtered);
@@ -119,7 +119,7 @@ TEST(Reader, WindowShowsItsSamplesAndCountsTheOthers) {
 }
 
 // The part of a wait that lies in a window.
-std::optional<profile::Wait> part(profile::Wait wait, std::uint64_t from, std::uint64_t to) {
+std::optional<model::Wait> part(model::Wait wait, std::uint64_t from, std::uint64_t to) {
   const auto overlap = [&](std::uint64_t start, std::uint64_t end) {
     const std::uint64_t a = std::max(start, from), b = std::min(end, to);
     return a < b ? b - a : 0;
@@ -197,7 +197,7 @@ TEST(Reader, WindowShowsThePartsOfItsWaitsAndCountsTheOthers) {
       const std::string file = index ? content : content.substr(0, content.size() - kEndSize);
       auto shown = read_text(file, {.from_ns = from, .to_ns = to, .memory_limit_bytes = 1 << 30});
       ASSERT_TRUE(shown) << shown.error().message;
-      std::vector<profile::Wait> expected;
+      std::vector<model::Wait> expected;
       for (const auto& wait : profile.waits)
         if (const auto inside = part(wait, from, to)) expected.push_back(*inside);
       EXPECT_EQ(shown->waits, expected);

@@ -8,9 +8,9 @@
 namespace fathom::store {
 namespace {
 
-using profile::Profile;
-using profile::random_profile;
-using profile::Sample;
+using model::Profile;
+using model::random_profile;
+using model::Sample;
 
 template <class Row>
 bool is_prefix(const std::vector<Row>& part, const std::vector<Row>& whole) {
@@ -101,7 +101,7 @@ TEST(Recovery, FlippedBitIsRefusedOrNoticedAndNothingElseChanges) {
 std::string three_seconds() {
   TemporaryFile file;
   Profile profile = one_thread_profile();
-  profile::Builder builder(profile);
+  model::Builder builder(profile);
   auto writer = Writer::create(file.path());
   for (std::uint32_t second = 0; second < 3; ++second) {
     const auto stack = builder.stack({1}, builder.frame({0}, {0x100 + second}));
@@ -110,8 +110,7 @@ std::string three_seconds() {
     for (auto& sample : profile.samples) sample.stack = stack;
     profile.quality.samples += 10;
     const auto object = static_cast<std::uint32_t>(profile.objects.size());
-    profile.objects.push_back(
-        {profile::ObjectKind::kFile, builder.string("/" + std::to_string(second)), 0, 0});
+    profile.objects.push_back({model::ObjectKind::kFile, builder.string("/" + std::to_string(second)), 0, 0});
     profile.waits.assign(5, {});
     for (auto& wait : profile.waits) {
       wait.stack = wait.waker_stack = stack;
@@ -171,7 +170,7 @@ TEST(Recovery, LostObjectsAndStacksLeaveTheirWaits) {
   ASSERT_TRUE(rest) << rest.error().message;
   ASSERT_EQ(rest->waits.size(), 15u);
   EXPECT_EQ(rest->quality.lost_waits, 0u);
-  const auto file_of = [&](const profile::Wait& wait) {
+  const auto file_of = [&](const model::Wait& wait) {
     return rest->strings[rest->objects[wait.object.value].name];
   };
   EXPECT_EQ(file_of(rest->waits[0]), "/0");

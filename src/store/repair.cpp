@@ -1,4 +1,4 @@
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/payload.h"
 
 namespace fathom::store {

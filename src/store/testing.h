@@ -10,7 +10,7 @@
 #include <string>
 
 #include "base/files.h"
-#include "profile/random_profile.h"
+#include "model/random_profile.h"
 #include "store/block.h"
 #include "store/reader.h"
 #include "store/writer.h"
@@ -38,7 +38,7 @@ inline std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
 }
 
-inline Result<profile::Profile> read_text(const std::string& content, const ReadOptions& options = {}) {
+inline Result<model::Profile> read_text(const std::string& content, const ReadOptions& options = {}) {
   return read_bytes(bytes_of(content), "test", options);
 }
 
@@ -47,10 +47,10 @@ inline Result<profile::Profile> read_text(const std::string& content, const Read
 // `whole`.
 class Slices {
  public:
-  Slices(const profile::Profile& whole, std::uint64_t seed) : whole_(whole), random_(seed) {}
+  Slices(const model::Profile& whole, std::uint64_t seed) : whole_(whole), random_(seed) {}
 
   // The next state of the profile, which passes check(); after the last one all of `whole` has been there.
-  const profile::Profile& next(bool last) {
+  const model::Profile& next(bool last) {
     choose_sizes(last);
     for (auto i = static_cast<std::uint32_t>(now_.strings.size()); i < strings_; ++i)
       now_.strings.intern(whole_.strings[{i}]);
@@ -240,9 +240,9 @@ class Slices {
     }
   }
 
-  const profile::Profile& whole_;
+  const model::Profile& whole_;
   std::mt19937_64 random_;
-  profile::Profile now_;
+  model::Profile now_;
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
               processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
@@ -251,7 +251,7 @@ class Slices {
 };
 
 // `whole` in `slices` appends.
-inline void write_sliced(const std::string& path, const profile::Profile& whole, int slices,
+inline void write_sliced(const std::string& path, const model::Profile& whole, int slices,
                          bool finish = true) {
   auto writer = Writer::create(path, {.overwrite = true});
   ASSERT_TRUE(writer) << writer.error().message;
@@ -260,7 +260,7 @@ inline void write_sliced(const std::string& path, const profile::Profile& whole,
     auto appended = writer->append(source.next(false));
     ASSERT_TRUE(appended) << appended.error().message;
   }
-  const profile::Profile& last = source.next(true);
+  const model::Profile& last = source.next(true);
   auto done = finish ? writer->finish(last) : writer->append(last);
   ASSERT_TRUE(done) << done.error().message;
 }
@@ -294,9 +294,9 @@ inline std::string file_header() {
 }
 
 // A profile with one thread and one stack, for samples and waits to be added by hand.
-inline profile::Profile one_thread_profile() {
-  profile::Profile profile;
-  profile::Builder builder(profile);
+inline model::Profile one_thread_profile() {
+  model::Profile profile;
+  model::Builder builder(profile);
   builder.stack({0}, builder.frame({0}, {0x10}));
   profile.processes.emplace_back().pid = 7;
   profile.threads.emplace_back().tid = 7;

@@ -11,11 +11,11 @@
 
 namespace fathom::store {
 
-using profile::Fault;
-using profile::MemoryRange;
-using profile::Profile;
-using profile::Sample;
-using profile::Wait;
+using model::Fault;
+using model::MemoryRange;
+using model::Profile;
+using model::Sample;
+using model::Wait;
 
 namespace {
 
@@ -26,7 +26,7 @@ Result<> check_rows(const Profile& profile) {
     if (sample.thread.value >= threads || sample.stack.value >= stacks)
       return fail(ErrorKind::kMalformed, "a sample of a thread or stack that is not there");
   for (const Wait& wait : profile.waits) {
-    const bool waker = wait.waker == profile::kNoThread || wait.waker.value < threads;
+    const bool waker = wait.waker == model::kNoThread || wait.waker.value < threads;
     if (wait.thread.value >= threads || wait.stack.value >= stacks || !waker ||
         wait.waker_stack.value >= stacks || wait.object.value >= profile.objects.size())
       return fail(ErrorKind::kMalformed, "a wait of a thread, stack or object that is not there");
@@ -34,10 +34,10 @@ Result<> check_rows(const Profile& profile) {
     if (wait.weight == 0 || wait.waited_ns > left || wait.queued_ns > left - wait.waited_ns)
       return fail(ErrorKind::kMalformed, "a wait without weight, or without end");
   }
-  for (const profile::HeapRow& row : profile.heap.rows)
+  for (const model::HeapRow& row : profile.heap.rows)
     if (row.slice.value >= profile.heap.slices.size() || row.site.value >= profile.heap.sites.size())
       return fail(ErrorKind::kMalformed, "a heap row of a slice or site that is not there");
-  for (const profile::HeapBlock& block : profile.heap.blocks)
+  for (const model::HeapBlock& block : profile.heap.blocks)
     if (block.site.value >= profile.heap.sites.size())
       return fail(ErrorKind::kMalformed, "a heap block of a site that is not there");
   for (const Fault& fault : profile.faults)
@@ -120,7 +120,7 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     put_block(kWaits, encode_waits(part), span_of(part));
   }
   for (const Bytes& payload : encode_heap(profile.heap, heap_)) put_block(kHeap, payload);
-  for (std::span<const profile::HeapBlock> left(profile.heap.blocks); !left.empty();) {
+  for (std::span<const model::HeapBlock> left(profile.heap.blocks); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());
     put_block(kLives, encode_lives(part, profile.heap), {part.size(), 0, 0});

@@ -9,7 +9,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/block.h"
 #include "store/payload.h"
 
@@ -33,10 +33,10 @@ class Writer {
   // On an error (disk full, file size limit with SIGXFSZ ignored) the file is as before, still readable, and
   // nothing counts as written: a later append tries everything again. Samples that the caller gives up belong
   // into quality.lost_disk, waits into quality.lost_waits.
-  Result<> append(const profile::Profile& profile);
+  Result<> append(const model::Profile& profile);
 
   // append, then index and end mark. Nothing can be appended afterwards.
-  Result<> finish(const profile::Profile& profile);
+  Result<> finish(const model::Profile& profile);
 
   std::uint64_t bytes_written() const { return size_; }
   const std::string& path() const { return path_; }
@@ -49,10 +49,10 @@ class Writer {
     std::size_t rows;
     std::uint64_t first_ns, last_ns;
   };
-  static Span span_of(std::span<const profile::Sample> samples);
-  static Span span_of(std::span<const profile::Wait> waits);
+  static Span span_of(std::span<const model::Sample> samples);
+  static Span span_of(std::span<const model::Wait> waits);
   void put_block(std::uint32_t type, const Bytes& payload, const Span& span = {});
-  Result<> encode_append(const profile::Profile& profile, const std::vector<std::uint32_t>& named);
+  Result<> encode_append(const model::Profile& profile, const std::vector<std::uint32_t>& named);
   Result<> write_pending();
 
   std::string path_;

@@ -10,9 +10,9 @@
 namespace fathom::store {
 namespace {
 
-using profile::for_each_profile;
-using profile::Profile;
-using profile::random_profile;
+using model::for_each_profile;
+using model::Profile;
+using model::random_profile;
 
 TEST(Writer, WritingInRandomSlicesThenReadingGivesTheSameProfile) {
   TemporaryFile file;
@@ -71,7 +71,7 @@ TEST(Writer, NameThatArrivesLaterIsWrittenOnce) {
   auto writer = Writer::create(file.path());
   ASSERT_TRUE(writer->append(profile));
   EXPECT_EQ(read(file.path())->frames[0].line_count, 0u);
-  profile::Builder(profile).name_frame({0}, {{"main", "main.c", 3}, {"start", "", 0}});
+  model::Builder(profile).name_frame({0}, {{"main", "main.c", 3}, {"start", "", 0}});
   ASSERT_TRUE(writer->append(profile));
   EXPECT_EQ(read(file.path())->frames, profile.frames);
   EXPECT_EQ(read(file.path())->lines, profile.lines);
@@ -83,7 +83,7 @@ TEST(Writer, NameThatArrivesLaterIsWrittenOnce) {
 TEST(Writer, ManyRowsAreSplitIntoBlocks) {
   TemporaryFile file;
   Profile profile = one_thread_profile();
-  profile::Builder builder(profile);
+  model::Builder builder(profile);
   for (std::uint32_t i = 0; i < 150'000; ++i) {
     const auto frame = builder.frame({0}, {0x1000 + i});
     builder.stack({i % 1000}, frame);
@@ -93,7 +93,7 @@ TEST(Writer, ManyRowsAreSplitIntoBlocks) {
     profile.samples.emplace_back().stack = {static_cast<std::uint32_t>(i)};
     profile.series[0].points.push_back({i, static_cast<double>(i % 7)});
     profile.processes.emplace_back().pid = static_cast<std::int32_t>(i);
-    profile.objects.push_back({profile::ObjectKind::kFutex, {}, i * 64, 7});
+    profile.objects.push_back({model::ObjectKind::kFutex, {}, i * 64, 7});
     profile.waits.emplace_back().object = {static_cast<std::uint32_t>(i)};
   }
   auto writer = Writer::create(file.path());
@@ -265,14 +265,14 @@ TEST(Writer, RegularSamplesTakeAFewBytes) {
   // 20 s of 4 threads at 999 Hz on two CPUs, 300 stacks of unequal frequency, some microseconds of jitter.
   TemporaryFile file;
   Profile profile;
-  profile::Builder builder(profile);
+  model::Builder builder(profile);
   profile.meta.frequency_hz = 999;
   profile.processes.emplace_back().pid = 7;
   profile.threads.resize(4);
   std::mt19937_64 random(1);
-  profile::StackId stack;
+  model::StackId stack;
   for (std::uint32_t i = 0; i < 300; ++i)
-    stack = builder.stack(i % 10 == 0 ? profile::StackId{} : stack,
+    stack = builder.stack(i % 10 == 0 ? model::StackId{} : stack,
                           builder.frame({0}, {0x1000 + random() % 100'000}));
   auto writer = Writer::create(file.path());
   std::size_t samples = 0;
@@ -306,21 +306,20 @@ TEST(Writer, WaitsTakeLessThanTwentyBytes) {
   // Nothing of it is regular: it runs, waits and queues for a random time.
   TemporaryFile file;
   Profile profile;
-  profile::Builder builder(profile);
+  model::Builder builder(profile);
   profile.processes.emplace_back().pid = 7;
   profile.threads.resize(16);
   std::mt19937_64 random(1);
   const auto about = [&](double mean_ns) {
     return static_cast<std::uint64_t>(std::exponential_distribution<double>(1 / mean_ns)(random));
   };
-  profile::StackId stack;
+  model::StackId stack;
   for (std::uint32_t i = 0; i < 50; ++i)
-    stack = builder.stack(i % 10 == 0 ? profile::StackId{} : stack, builder.frame({0}, {0x1000 + i * 64}));
+    stack = builder.stack(i % 10 == 0 ? model::StackId{} : stack, builder.frame({0}, {0x1000 + i * 64}));
   for (std::uint64_t i = 0; i < 4; ++i)
-    profile.objects.push_back({profile::ObjectKind::kFutex, {}, 0x7f00'0000'1000 + i * 96, 7});
+    profile.objects.push_back({model::ObjectKind::kFutex, {}, 0x7f00'0000'1000 + i * 96, 7});
   for (int i = 0; i < 4; ++i)
-    profile.objects.push_back(
-        {profile::ObjectKind::kFile, builder.string("/data/" + std::to_string(i)), 0, 0});
+    profile.objects.push_back({model::ObjectKind::kFile, builder.string("/data/" + std::to_string(i)), 0, 0});
   auto writer = Writer::create(file.path());
   std::vector<std::uint64_t> now(16, 1'000'000'000'000);
   std::size_t waits = 0;
@@ -336,7 +335,7 @@ TEST(Writer, WaitsTakeLessThanTwentyBytes) {
         now[thread] = wait.start_ns + wait.waited_ns + wait.queued_ns;
         wait.thread = {thread};
         wait.stack = {static_cast<std::uint32_t>(1 + (futex ? 0 : 20) + random() % 20)};
-        wait.state = futex ? profile::WaitState::kInterruptible : profile::WaitState::kUninterruptible;
+        wait.state = futex ? model::WaitState::kInterruptible : model::WaitState::kUninterruptible;
         wait.system_call = futex ? 202 : 75;
         wait.argument = futex ? 0x189 : 0;
         wait.object = {static_cast<std::uint32_t>(1 + (futex ? 0 : 4) + random() % 4)};

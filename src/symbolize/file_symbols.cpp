@@ -108,14 +108,14 @@ void FileSymbols::load(const elf::ElfFile& elf) {
   plt_ = plt_entries(elf, symbols_);
 }
 
-profile::SymbolSource FileSymbols::source() const {
-  if (debug_elf_ != nullptr && debug_fd_) return profile::SymbolSource::kDwarf;
-  if (has_symtab_) return profile::SymbolSource::kSymtab;
-  if (!symbols_.empty()) return profile::SymbolSource::kDynsym;
+model::SymbolSource FileSymbols::source() const {
+  if (debug_elf_ != nullptr && debug_fd_) return model::SymbolSource::kDwarf;
+  if (has_symtab_) return model::SymbolSource::kSymtab;
+  if (!symbols_.empty()) return model::SymbolSource::kDynsym;
   const elf::ElfFile* file = elf();
   if (file != nullptr && (file->segment(PT_GNU_EH_FRAME) != nullptr || file->section(".eh_frame") != nullptr))
-    return profile::SymbolSource::kPseudo;
-  return profile::SymbolSource::kNone;
+    return model::SymbolSource::kPseudo;
+  return model::SymbolSource::kNone;
 }
 
 // What the names come from. The build id alone does not say it: a stripped file has that of the unstripped

@@ -22,7 +22,7 @@ class FileSymbols final : public ModuleSymbols {
   // The vdso is the same in all processes, so it is read from our own.
   static std::unique_ptr<ModuleSymbols> open_vdso(const ModuleSource& source, const Options& options);
 
-  profile::SymbolSource source() const override;
+  model::SymbolSource source() const override;
   std::string source_path() const override { return debug_file_ ? debug_file_->path : std::string(); }
   std::string problem() const override { return problem_; }
   std::string stamp() const override;

@@ -12,8 +12,8 @@ namespace fathom::symbolize {
 namespace {
 
 // The file of the module on this machine, if it is the one that was recorded.
-std::optional<ModuleSource> source_of(const profile::Profile& profile, const profile::Module& module) {
-  if (module.kind != profile::ModuleKind::kFile || module.build_id.value == 0) return std::nullopt;
+std::optional<ModuleSource> source_of(const model::Profile& profile, const model::Module& module) {
+  if (module.kind != model::ModuleKind::kFile || module.build_id.value == 0) return std::nullopt;
   ModuleSource source;
   source.kind = module.kind;
   source.path = profile.strings[module.path];
@@ -25,13 +25,13 @@ std::optional<ModuleSource> source_of(const profile::Profile& profile, const pro
 
 }  // namespace
 
-std::size_t name_unnamed_frames(profile::Profile& profile, const Options& options) {
-  std::map<profile::ModuleId, std::vector<std::uint32_t>> unnamed;
+std::size_t name_unnamed_frames(model::Profile& profile, const Options& options) {
+  std::map<model::ModuleId, std::vector<std::uint32_t>> unnamed;
   for (std::uint32_t i = 0; i < profile.frames.size(); ++i) {
     if (profile.frames[i].line_count == 0) unnamed[profile.frames[i].module].push_back(i);
   }
   if (unnamed.empty()) return 0;
-  profile::Builder builder(profile);
+  model::Builder builder(profile);
   DebugFiles debug_files(options);
   std::size_t named = 0;
   for (auto& [module, frames] : unnamed) {
@@ -44,12 +44,12 @@ std::size_t name_unnamed_frames(profile::Profile& profile, const Options& option
     const auto names = symbols->resolve(addresses);
     for (std::size_t i = 0; i < frames.size(); ++i) {
       if (names[i].empty()) continue;
-      std::vector<profile::Builder::NamedLine> lines;
+      std::vector<model::Builder::NamedLine> lines;
       for (const Name& name : names[i]) lines.push_back({name.function, name.file, name.line});
-      builder.name_frame(profile::FrameId{frames[i]}, lines);
+      builder.name_frame(model::FrameId{frames[i]}, lines);
       ++named;
     }
-    profile::Module& row = profile.modules[module.value];
+    model::Module& row = profile.modules[module.value];
     row.symbols = std::max(row.symbols, symbols->source());
     if (const std::string path = symbols->source_path(); !path.empty())
       row.symbols_path = builder.string(path);

@@ -4,13 +4,13 @@
 #pragma once
 
 #include "base/result.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "symbolize/options.h"
 
 namespace fathom::symbolize {
 
 // Names what can be named. Frames that have names keep them. The kernel is left alone: its addresses change
 // with every boot. Returns how many frames got a name.
-std::size_t name_unnamed_frames(profile::Profile& profile, const Options& options);
+std::size_t name_unnamed_frames(model::Profile& profile, const Options& options);
 
 }  // namespace fathom::symbolize

@@ -14,9 +14,9 @@ extern "C" __attribute__((noinline, used)) int late_names_test_marker(int x) {
 // A recording of this test program in which nothing was resolved.
 struct Unresolved {
   explicit Unresolved(std::string identity) {
-    profile::Builder builder(profile);
-    profile::Module row;
-    row.kind = profile::ModuleKind::kFile;
+    model::Builder builder(profile);
+    model::Module row;
+    row.kind = model::ModuleKind::kFile;
     row.name = builder.string("test");
     row.path = builder.string("/proc/self/exe");
     row.build_id = builder.string(identity);
@@ -26,8 +26,8 @@ struct Unresolved {
       if (symbol.name == "late_names_test_marker") frame = builder.frame(module, symbol.address);
     }
   }
-  profile::Profile profile;
-  profile::FrameId frame;
+  model::Profile profile;
+  model::FrameId frame;
 };
 
 std::string own_identity() {
@@ -38,12 +38,12 @@ TEST(LateNames, FrameWithoutNameIsNamedFromTheFileThatWasRecorded) {
   Unresolved recording(own_identity());
   ASSERT_EQ(recording.profile.frames.size(), 1u);
   EXPECT_EQ(name_unnamed_frames(recording.profile, {}), 1u);
-  const profile::Frame& frame = recording.profile.frames[recording.frame.value];
+  const model::Frame& frame = recording.profile.frames[recording.frame.value];
   ASSERT_GE(frame.line_count, 1u);
   const auto& line = recording.profile.lines[frame.first_line + frame.line_count - 1];
   EXPECT_EQ(recording.profile.strings[recording.profile.functions[line.function.value].name],
             "late_names_test_marker");
-  EXPECT_NE(recording.profile.modules[1].symbols, profile::SymbolSource::kNone);
+  EXPECT_NE(recording.profile.modules[1].symbols, model::SymbolSource::kNone);
   EXPECT_EQ(name_unnamed_frames(recording.profile, {}), 0u);
 }
 

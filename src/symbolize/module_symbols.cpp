@@ -8,7 +8,7 @@ namespace {
 
 class NoSymbols final : public ModuleSymbols {
  public:
-  profile::SymbolSource source() const override { return profile::SymbolSource::kNone; }
+  model::SymbolSource source() const override { return model::SymbolSource::kNone; }
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override {
     return std::vector<std::vector<Name>>(addresses.size());
   }
@@ -24,16 +24,16 @@ std::unique_ptr<ModuleSymbols> ModuleSymbols::open(const ModuleSource& source, c
 std::unique_ptr<ModuleSymbols> ModuleSymbols::open(const ModuleSource& source, const Options& options,
                                                    DebugFiles& debug_files) {
   switch (source.kind) {
-    case profile::ModuleKind::kFile:
+    case model::ModuleKind::kFile:
       return FileSymbols::open_file(source, options, debug_files);
-    case profile::ModuleKind::kVdso:
+    case model::ModuleKind::kVdso:
       return FileSymbols::open_vdso(source, options);
-    case profile::ModuleKind::kKernel:
+    case model::ModuleKind::kKernel:
       return std::make_unique<KernelSymbols>();
-    case profile::ModuleKind::kAnonymous:
+    case model::ModuleKind::kAnonymous:
       return std::make_unique<PerfMapSymbols>(source.pid);
-    case profile::ModuleKind::kUnknown:
-    case profile::ModuleKind::kNames:
+    case model::ModuleKind::kUnknown:
+    case model::ModuleKind::kNames:
       break;
   }
   return std::make_unique<NoSymbols>();

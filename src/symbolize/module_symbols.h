@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/address.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/options.h"
 
@@ -30,7 +30,7 @@ class ModuleSymbols {
                                              DebugFiles& debug_files);
   virtual ~ModuleSymbols() = default;
 
-  virtual profile::SymbolSource source() const = 0;
+  virtual model::SymbolSource source() const = 0;
   // The file that the names are from, if it is not the module itself.
   virtual std::string source_path() const { return {}; }
   // One line: why there are fewer names than one might expect; "" if all is well.

@@ -19,8 +19,8 @@ namespace fathom::symbolize {
 namespace {
 
 namespace fs = std::filesystem;
-using profile::ModuleKind;
-using profile::SymbolSource;
+using model::ModuleKind;
+using model::SymbolSource;
 
 std::string fixture(const std::string& name) {
   return std::string(FATHOM_FIXTURES) + "/" + name;

@@ -42,8 +42,8 @@ void KernelSymbols::take(const std::vector<process::KernelSymbol>& symbols) {
   }
 }
 
-profile::SymbolSource KernelSymbols::source() const {
-  return entries_.empty() ? profile::SymbolSource::kNone : profile::SymbolSource::kKallsyms;
+model::SymbolSource KernelSymbols::source() const {
+  return entries_.empty() ? model::SymbolSource::kNone : model::SymbolSource::kKallsyms;
 }
 
 std::vector<std::vector<Name>> KernelSymbols::resolve(std::span<const ElfAddress> addresses) {
@@ -82,8 +82,8 @@ void PerfMapSymbols::read_if_changed() {
   }
 }
 
-profile::SymbolSource PerfMapSymbols::source() const {
-  return entries_.empty() ? profile::SymbolSource::kNone : profile::SymbolSource::kPerfMap;
+model::SymbolSource PerfMapSymbols::source() const {
+  return entries_.empty() ? model::SymbolSource::kNone : model::SymbolSource::kPerfMap;
 }
 
 std::vector<std::vector<Name>> PerfMapSymbols::resolve(std::span<const ElfAddress> addresses) {

@@ -22,7 +22,7 @@ class KernelSymbols final : public ModuleSymbols {
   KernelSymbols();  // reads /proc/kallsyms
   explicit KernelSymbols(const std::vector<process::KernelSymbol>& symbols) { take(symbols); }
 
-  profile::SymbolSource source() const override;
+  model::SymbolSource source() const override;
   std::string problem() const override { return problem_; }
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
 
@@ -41,7 +41,7 @@ class PerfMapSymbols final : public ModuleSymbols {
  public:
   explicit PerfMapSymbols(int pid);
 
-  profile::SymbolSource source() const override;
+  model::SymbolSource source() const override;
   std::string source_path() const override { return entries_.empty() ? std::string() : path_; }
   std::string problem() const override { return problem_; }
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 
 namespace fathom::symbolize {
 
 // One module of the target, as the recorder knows it.
 struct ModuleSource {
-  profile::ModuleKind kind = profile::ModuleKind::kFile;
+  model::ModuleKind kind = model::ModuleKind::kFile;
   // As the target sees it.
   std::string path = {};
   // How we can open it: /proc/PID/map_files/..., /proc/PID/root/...; empty: `path`.

@@ -121,7 +121,7 @@ TEST_P(AgainstAddr2line, NamesInlinedCallsFilesAndLinesAreTheSame) {
   const auto expected = ask_addr2line(path, addresses);
   ASSERT_EQ(expected.size(), addresses.size());
   auto symbols = ModuleSymbols::open({.path = path}, Options{});
-  ASSERT_EQ(symbols->source(), profile::SymbolSource::kDwarf);
+  ASSERT_EQ(symbols->source(), model::SymbolSource::kDwarf);
   const auto names = symbols->resolve(addresses);
 
   std::size_t compared = 0, inlined = 0, different = 0, by_symbol = 0;

@@ -66,7 +66,7 @@ Worker::~Worker() {
   for (Module* module : loaded_modules()) save(*module);
 }
 
-void Worker::submit(profile::ModuleId id, ModuleSource source) {
+void Worker::submit(model::ModuleId id, ModuleSource source) {
   {
     const std::lock_guard lock(mutex_);
     auto& module = modules_[id];
@@ -75,7 +75,7 @@ void Worker::submit(profile::ModuleId id, ModuleSource source) {
   wake_.notify_one();
 }
 
-void Worker::submit(profile::ModuleId id, profile::FrameId frame, ElfAddress address) {
+void Worker::submit(model::ModuleId id, model::FrameId frame, ElfAddress address) {
   bool wake = false;
   {
     const std::lock_guard lock(mutex_);
@@ -152,7 +152,7 @@ std::optional<Worker::Batch> Worker::next_batch() {
     if (module.source && !module.loaded) return Batch{id, &module, {}};
   // Then the longest queue, so that a batch is worth its while.
   Module* longest = nullptr;
-  profile::ModuleId longest_id;
+  model::ModuleId longest_id;
   for (auto& [id, module] : modules_) {
     if (!module.source || module.queue.size() <= (longest != nullptr ? longest->queue.size() : 0)) continue;
     longest = &module;
@@ -191,7 +191,7 @@ void Worker::load(const Batch& batch, const ModuleSource& source) {
   Module& module = *batch.module;
   module.symbols = ModuleSymbols::open(source, options_, debug_files_);
   module.last_use = Clock::now();
-  if (source.kind != profile::ModuleKind::kFile || module.symbols->source() != profile::SymbolSource::kDwarf)
+  if (source.kind != model::ModuleKind::kFile || module.symbols->source() != model::SymbolSource::kDwarf)
     return;
   if (source.identity.empty() || !options_.inlines) return;
   module.stamp = module.symbols->stamp();
@@ -204,7 +204,7 @@ void Worker::resolve(Batch& batch) {
   Module& module = *batch.module;
   if (!module.symbols || batch.frames.empty()) return;
   module.last_use = Clock::now();
-  if (module.source->kind == profile::ModuleKind::kAnonymous) {
+  if (module.source->kind == model::ModuleKind::kAnonymous) {
     batch.frames.insert(batch.frames.end(), module.unnamed.begin(), module.unnamed.end());
     module.unnamed.clear();
   }
@@ -226,7 +226,7 @@ void Worker::resolve(Batch& batch) {
     if (module.cache) module.cache->add(missing[i].address, names[i]);
     if (!names[i].empty())
       named.push_back({missing[i].frame, std::move(names[i])});
-    else if (module.source->kind == profile::ModuleKind::kAnonymous)
+    else if (module.source->kind == model::ModuleKind::kAnonymous)
       module.unnamed.push_back(missing[i]);
   }
   {
@@ -245,7 +245,7 @@ void Worker::resolve(Batch& batch) {
 // Told again when it gets better: a perf map appears when its program has made the first code.
 void Worker::tell_health(const Batch& batch) {
   Module& module = *batch.module;
-  ModuleHealth health{batch.id, profile::SymbolSource::kNone, {}, "out of memory"};
+  ModuleHealth health{batch.id, model::SymbolSource::kNone, {}, "out of memory"};
   if (module.symbols)
     health = {batch.id, module.symbols->source(), module.symbols->source_path(), module.symbols->problem()};
   const bool first = batch.frames.empty();

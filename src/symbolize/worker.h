@@ -20,7 +20,7 @@
 
 #include "base/address.h"
 #include "base/inheriting_mutex.h"
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/module_symbols.h"
 #include "symbolize/options.h"
@@ -31,12 +31,12 @@ namespace fathom::symbolize {
 class Worker {
  public:
   struct NamedFrame {
-    profile::FrameId frame;
+    model::FrameId frame;
     std::vector<Name> names;  // innermost first; never empty
   };
   struct ModuleHealth {
-    profile::ModuleId module;
-    profile::SymbolSource symbols = profile::SymbolSource::kNone;
+    model::ModuleId module;
+    model::SymbolSource symbols = model::SymbolSource::kNone;
     std::string symbols_path;  // if not the module itself
     std::string problem;       // one line, "" if all is well
   };
@@ -51,9 +51,9 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   // A module to be loaded in the background. A second time for one module is ignored.
-  void submit(profile::ModuleId module, ModuleSource source);
+  void submit(model::ModuleId module, ModuleSource source);
   // A frame to be named, by its lookup address. May come before its module.
-  void submit(profile::ModuleId module, profile::FrameId frame, ElfAddress address);
+  void submit(model::ModuleId module, model::FrameId frame, ElfAddress address);
 
   // What has become known since the last call. Frames without a name never appear.
   Output poll();
@@ -65,7 +65,7 @@ class Worker {
  private:
   using Clock = std::chrono::steady_clock;
   struct Frame {
-    profile::FrameId frame;
+    model::FrameId frame;
     ElfAddress address;
   };
   // `queue` and `source` belong to mutex_, the rest to work_mutex_.
@@ -79,10 +79,10 @@ class Worker {
     std::size_t saved_size = 0;  // of the cache, when it was last on disk
     std::vector<Frame> unnamed;  // of a perf map that may still grow
     Clock::time_point last_use{};
-    profile::SymbolSource told_source = profile::SymbolSource::kNone;
+    model::SymbolSource told_source = model::SymbolSource::kNone;
   };
   struct Batch {
-    profile::ModuleId id;
+    model::ModuleId id;
     Module* module = nullptr;
     std::vector<Frame> frames;
   };
@@ -106,7 +106,7 @@ class Worker {
   mutable InheritingMutex mutex_;  // the thread may hold it and have no CPU
   InheritingCondition wake_;
   bool stop_ = false;
-  std::map<profile::ModuleId, Module> modules_;  // rows never move
+  std::map<model::ModuleId, Module> modules_;  // rows never move
   Output output_;
   pid_t tid_ = 0;
   bool may_raise_priority_ = false;

@@ -19,10 +19,10 @@ namespace fathom::symbolize {
 namespace {
 
 namespace fs = std::filesystem;
-using profile::FrameId;
-using profile::ModuleId;
-using profile::ModuleKind;
-using profile::SymbolSource;
+using model::FrameId;
+using model::ModuleId;
+using model::ModuleKind;
+using model::SymbolSource;
 
 std::string fixture(const std::string& name) {
   return std::string(FATHOM_FIXTURES) + "/" + name;

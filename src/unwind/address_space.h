@@ -9,9 +9,9 @@
 #include <span>
 #include <vector>
 
+#include "abi/unwind_table.h"
 #include "base/address.h"
 #include "unwind/table.h"
-#include "wire/unwind_table.h"
 
 namespace fathom::unwind {
 

@@ -12,11 +12,11 @@
 #include <span>
 #include <vector>
 
+#include "abi/unwind_table.h"
 #include "dwarf/compile.h"
 #include "elf/elf_file.h"
 #include "unwind/frame_sections.h"
 #include "unwind/overlap.h"
-#include "wire/unwind_table.h"
 
 namespace fathom::unwind {
 

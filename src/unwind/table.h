@@ -1,4 +1,4 @@
-// The unwind table of one module, in the form of wire/unwind_table.h: what the walkers search, made from the
+// The unwind table of one module, in the form of abi/unwind_table.h: what the walkers search, made from the
 // module's call frame information. Rows and rules are the module's own; who joins modules into one array
 // shifts their numbers. Source: .eh_frame, .debug_frame, and the prologues of functions that have neither.
 //
@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
+#include "abi/unwind_table.h"
 #include "base/address.h"
 #include "base/result.h"
 #include "elf/elf_file.h"
-#include "wire/unwind_table.h"
 
 namespace fathom::unwind {
 

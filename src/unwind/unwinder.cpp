@@ -3,7 +3,7 @@
 #include <cstring>
 #include <utility>
 
-#include "wire/unwind_table.h"
+#include "abi/unwind_table.h"
 
 struct step_walk;
 namespace {
@@ -26,7 +26,7 @@ const unwind_rule* step_rule(step_walk* w, u32 rule);
 }  // namespace
 
 #define STEP_FN static inline
-#include "step/step.h"
+#include "abi/step.h"
 
 namespace {
 

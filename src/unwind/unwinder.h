@@ -1,5 +1,5 @@
 // One thread's registers and a copy of its stack -> frame addresses. Pure: no I/O, no clock. The stepping
-// itself is step/step.h, the same source that runs in the kernel; here are its eyes in user mode. Follows
+// itself is abi/step.h, the same source that runs in the kernel; here are its eyes in user mode. Follows
 // rip, rsp and rbp only, so it cannot serve a debugger.
 #pragma once
 
@@ -10,9 +10,9 @@
 #include <span>
 #include <vector>
 
+#include "abi/walk.h"
 #include "base/address.h"
 #include "unwind/address_space.h"
-#include "wire/walk.h"
 
 namespace fathom::unwind {
 

@@ -8,14 +8,14 @@
 
 #include "base/files.h"
 #include "browser/chromium.h"
-#include "render/flame_graph.h"
-#include "render/flame_graph_testing.h"
+#include "present/svg/flame_graph.h"
+#include "present/svg/flame_graph_testing.h"
 
 namespace fathom::browser {
 namespace {
 
-using render::FlameGraphOptions;
-using render::Folded;
+using present::FlameGraphOptions;
+using present::Folded;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::StartsWith;
@@ -68,7 +68,7 @@ class FlameGraphInBrowser : public testing::Test {
   void show_stacks(const std::string& fragment = "") {
     FlameGraphOptions options;
     options.min_width.value = 3;
-    show(render::flame_graph_svg(render::tree_of(kStacks), options), fragment);
+    show(present::flame_graph_svg(present::tree_of(kStacks), options), fragment);
   }
 
   Json ask(const std::string& expression) {
@@ -266,7 +266,7 @@ TEST_F(FlameGraphInBrowser, ThePictureIsCompleteWithoutScripts) {
 TEST_F(FlameGraphInBrowser, TheRootIsOnTopWhenInverted) {
   FlameGraphOptions options;
   options.inverted = true;
-  show(render::flame_graph_svg(render::tree_of(kStacks), options));
+  show(present::flame_graph_svg(present::tree_of(kStacks), options));
   EXPECT_LT(place_of("all").second, place_of("run").second);
   press("ArrowDown");
   press("ArrowDown");
@@ -276,7 +276,7 @@ TEST_F(FlameGraphInBrowser, TheRootIsOnTopWhenInverted) {
 TEST_F(FlameGraphInBrowser, ADeepStackStartsAtItsRootUnderAHeadThatStays) {
   std::string deep = "worker";
   for (int i = 0; i < 1023; ++i) deep += ";frame_" + std::to_string(i);
-  show(render::flame_graph_svg(render::tree_of({{deep, 1000}}), {}));
+  show(present::flame_graph_svg(present::tree_of({{deep, 1000}}), {}));
   EXPECT_GT(ask("scrollY"), 10'000);
   EXPECT_GE(ask("document.querySelector('.head').getBoundingClientRect().y"), 0);
   EXPECT_LT(place_of("all").second, 500);
@@ -313,7 +313,7 @@ TEST_F(FlameGraphInBrowser, TheScriptDrawsTheLabelsThatTheFileHas) {
     for (const std::string& name : names) stacks.push_back({"t;" + name + ";" + name, weight += 17});
     FlameGraphOptions options;
     options.width = width;
-    const std::string svg = render::flame_graph_svg(render::tree_of(stacks), options);
+    const std::string svg = present::flame_graph_svg(present::tree_of(stacks), options);
     const std::string labels =
         "JSON.stringify([...document.querySelectorAll('.f text')].map((t) => t.textContent).sort())";
     ASSERT_TRUE(browser_->run_scripts(false).has_value());

@@ -5,10 +5,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "analysis/heap/hand_made_heap.h"
 #include "base/files.h"
 #include "browser/chromium.h"
-#include "render/heap_timeline_svg.h"
-#include "report/hand_made_heap.h"
+#include "present/svg/heap_timeline_svg.h"
 
 namespace fathom::browser {
 namespace {
@@ -19,8 +19,8 @@ using testing::IsEmpty;
 
 // Three seconds of a server whose peak of 6.7 MiB is at 1.5 s, with resident memory beside it.
 std::string picture() {
-  report::HandMadeHeap hand = report::small_heap();
-  profile::Series row;
+  analysis::HandMadeHeap hand = analysis::small_heap();
+  model::Series row;
   row.name = hand.builder.string("memory.rss_anon");
   row.unit = hand.builder.string("bytes");
   row.pid = 10;
@@ -28,9 +28,9 @@ std::string picture() {
     row.points.push_back({hand.profile.meta.start_ns + static_cast<std::uint64_t>(i) * 250'000'000,
                           8e6 * (i < 6 ? 0.3 + 0.1 * i : 1)});
   hand.profile.series.push_back(std::move(row));
-  render::HeapTimelineOptions options;
+  present::HeapTimelineOptions options;
   options.width = 1000;
-  return render::heap_timeline_svg(report::make_heap_timeline(hand.profile, {}).value(), options);
+  return present::heap_timeline_svg(analysis::make_heap_timeline(hand.profile, {}).value(), options);
 }
 
 class HeapTimelineInBrowser : public testing::Test {

@@ -4,17 +4,17 @@
 
 #include <map>
 
+#include "abi/walk.h"
 #include "store/reader.h"
-#include "wire/walk.h"
 
 namespace fathom::support {
 namespace {
 
-std::string describe(const profile::Profile& profile, const profile::Sample& sample) {
-  const profile::Thread& thread = profile.threads[sample.thread.value];
+std::string describe(const model::Profile& profile, const model::Sample& sample) {
+  const model::Thread& thread = profile.threads[sample.thread.value];
   std::string text = fmt::format("end {} in {}", sample.end, profile.strings[thread.name]);
   for (auto stack = sample.stack; stack.value != 0; stack = profile.stacks[stack.value].parent) {
-    const profile::Frame& frame = profile.frames[profile.stacks[stack.value].frame.value];
+    const model::Frame& frame = profile.frames[profile.stacks[stack.value].frame.value];
     text += " < ";
     if (frame.line_count == 0)
       text += profile.pseudo_name(frame);
@@ -34,7 +34,7 @@ std::string cut_stacks(const std::string& recording) {
     std::uint64_t first_ms = 0, last_ms = 0;
   };
   std::map<std::string, Seen> stacks;
-  for (const profile::Sample& sample : profile->samples) {
+  for (const model::Sample& sample : profile->samples) {
     if (sample.end == WALK_ROOT || sample.end == WALK_KERNEL_THREAD || sample.end == WALK_EXITING) continue;
     Seen& seen = stacks[describe(*profile, sample)];
     const std::uint64_t ms = (sample.time_ns - profile->meta.start_ns) / 1'000'000;

@@ -9,7 +9,7 @@
 namespace fathom::support {
 namespace {
 
-profile::Profile opened(const std::string& recording, const store::ReadOptions& options) {
+model::Profile opened(const std::string& recording, const store::ReadOptions& options) {
   auto profile = store::read(recording, options);
   if (!profile) throw std::runtime_error(profile.error().message);
   if (profile->heap.heaps.empty()) throw std::runtime_error(recording + ": holds no heap");
@@ -21,11 +21,11 @@ profile::Profile opened(const std::string& recording, const store::ReadOptions& 
 HeapAnswer::HeapAnswer(const std::string& recording, const store::ReadOptions& options)
     : profile_(opened(recording, options)) {}
 
-bool HeapAnswer::has(profile::StackId stack, const std::string& function) const {
+bool HeapAnswer::has(model::StackId stack, const std::string& function) const {
   for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
-    const profile::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
+    const model::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
     for (std::uint32_t i = 0; i < frame.line_count; ++i) {
-      const profile::Line& line = profile_.lines[frame.first_line + i];
+      const model::Line& line = profile_.lines[frame.first_line + i];
       if (profile_.strings[profile_.functions[line.function.value].name] == function) return true;
     }
   }
@@ -34,7 +34,7 @@ bool HeapAnswer::has(profile::StackId stack, const std::string& function) const 
 
 HeapNumbers HeapAnswer::sum(const std::vector<bool>& counts) const {
   HeapNumbers numbers;
-  for (const profile::HeapRow& row : profile_.heap.rows) {
+  for (const model::HeapRow& row : profile_.heap.rows) {
     if (!counts[row.site.value]) continue;
     numbers.calls += row.allocated.blocks;
     numbers.bytes += row.allocated.bytes;
@@ -48,12 +48,12 @@ HeapNumbers HeapAnswer::sum(const std::vector<bool>& counts) const {
 
 HeapNumbers HeapAnswer::below(const std::string& function) const {
   std::vector<bool> counts;
-  for (const profile::HeapSite& site : profile_.heap.sites) counts.push_back(has(site.stack, function));
+  for (const model::HeapSite& site : profile_.heap.sites) counts.push_back(has(site.stack, function));
   return sum(counts);
 }
-profile::HeapUse HeapAnswer::use_below(const std::string& function) const {
-  profile::HeapUse sum;
-  for (const profile::HeapUse& row : profile_.heap.uses) {
+model::HeapUse HeapAnswer::use_below(const std::string& function) const {
+  model::HeapUse sum;
+  for (const model::HeapUse& row : profile_.heap.uses) {
     if (!has(profile_.heap.sites[row.site.value].stack, function)) continue;
     sum.live_usable += row.live_usable;
     sum.wrong_size.blocks += row.wrong_size.blocks;
@@ -64,10 +64,10 @@ profile::HeapUse HeapAnswer::use_below(const std::string& function) const {
   return sum;
 }
 
-profile::HeapSum HeapAnswer::given_back_below(const std::string& function, std::string_view allocator) const {
-  profile::HeapSum sum;
-  for (const profile::HeapReturn& row : profile_.heap.returns) {
-    const profile::HeapSite& site = profile_.heap.sites[row.site.value];
+model::HeapSum HeapAnswer::given_back_below(const std::string& function, std::string_view allocator) const {
+  model::HeapSum sum;
+  for (const model::HeapReturn& row : profile_.heap.returns) {
+    const model::HeapSite& site = profile_.heap.sites[row.site.value];
     if (!has(site.stack, function) ||
         profile_.strings[profile_.heap.allocators[site.allocator.value].label] != allocator)
       continue;
@@ -82,7 +82,7 @@ HeapNumbers HeapAnswer::all() const {
 }
 HeapNumbers HeapAnswer::of_allocators() const {
   std::vector<bool> counts;  // the first heap is that of the tracer
-  for (const profile::HeapSite& site : profile_.heap.sites) counts.push_back(site.heap.value == 0);
+  for (const model::HeapSite& site : profile_.heap.sites) counts.push_back(site.heap.value == 0);
   return sum(counts);
 }
 
@@ -93,16 +93,16 @@ std::vector<std::string> HeapAnswer::allocators() const {
   return labels;
 }
 
-std::set<std::string> HeapAnswer::functions_hooked(profile::HeapDoor door) const {
+std::set<std::string> HeapAnswer::functions_hooked(model::HeapDoor door) const {
   std::set<std::string> names;
-  for (const profile::HeapHook& hook : profile_.heap.hooks) {
+  for (const model::HeapHook& hook : profile_.heap.hooks) {
     if (hook.door == door) names.emplace(profile_.strings[hook.function]);
   }
   return names;
 }
 
 std::string HeapAnswer::losses() const {
-  const profile::Heap& h = heap();
+  const model::Heap& h = heap();
   return fmt::format(
       "events {}, ring full {}, no ring {}, throwing {}, set full {}, damaged {}, nested {}, unwalked {}, "
       "incomplete {}, unseen frees {}, earlier frees {}, waited {} ns, switched off {}",

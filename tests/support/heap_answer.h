@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "profile/profile.h"
+#include "model/profile.h"
 #include "store/reader.h"
 
 namespace fathom::support {
@@ -27,23 +27,23 @@ class HeapAnswer {
   HeapNumbers below(const std::string& function) const;
   HeapNumbers all() const;
   // How the blocks that were allocated below this function were given back: sums over its sites.
-  profile::HeapUse use_below(const std::string& function) const;
+  model::HeapUse use_below(const std::string& function) const;
   // What was given back by madvise below this function, by the program or by the allocator of this label.
-  profile::HeapSum given_back_below(const std::string& function, std::string_view allocator) const;
+  model::HeapSum given_back_below(const std::string& function, std::string_view allocator) const;
   // Without what the program mapped by itself.
   HeapNumbers of_allocators() const;
-  const profile::Heap& heap() const { return profile_.heap.heaps.at(0); }
+  const model::Heap& heap() const { return profile_.heap.heaps.at(0); }
   std::size_t heaps() const { return profile_.heap.heaps.size(); }
   std::vector<std::string> allocators() const;  // labels
-  std::set<std::string> functions_hooked(profile::HeapDoor door) const;
-  const profile::Profile& profile() const { return profile_; }
+  std::set<std::string> functions_hooked(model::HeapDoor door) const;
+  const model::Profile& profile() const { return profile_; }
   // Everything that was counted and that a test might complain about, as one line.
   std::string losses() const;
 
  private:
   HeapNumbers sum(const std::vector<bool>& counts) const;  // by site
-  bool has(profile::StackId stack, const std::string& function) const;
-  profile::Profile profile_;
+  bool has(model::StackId stack, const std::string& function) const;
+  model::Profile profile_;
 };
 
 }  // namespace fathom::support

@@ -1,0 +1,99 @@
+// profile -> call tree: the stacks of all selected samples merged from the root, by names. For the metrics
+// off-cpu and wall also those of the waits, with the cause as a frame above the leaf: "[wait: futex]" for the
+// time until it was woken, "[run queue]" for the time from then on. wall has the CPU samples beside them, in
+// ns. Heap metrics have the sites of the heap, without the allocator's own frames
+// at the leaf. Frames are expanded into the calls that were inlined into them. The same samples give the same
+// tree, byte for byte, whatever the order of the profile's tables: nodes stand in depth-first order, children
+// sorted by name. Numbers and names, no pixels. A tree owns its texts and needs the profile no more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/core/selection.h"
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+enum class NodeKind : std::uint8_t {
+  kRoot,    // node 0, "all"
+  kThread,  // all threads of one name
+  kUser,
+  kInlined,  // a call that was inlined wherever this node was seen
+  kKernel,
+  kCause,  // what a wait was for (wait_cause.h), idle waits as one (idle.h), frames of the pseudo-module
+           // "[cause]"
+  kOther,  // an address that belongs to nothing that was mapped
+};
+
+// Frames of a module of this name say why a thread waited.
+inline constexpr std::string_view kCauseModule = "[cause]";
+
+// CallTree::effective_samples of what was not sampled at all.
+inline constexpr double kExact = 1e15;
+
+inline constexpr std::uint32_t kNoNode = 0;  // the root is nobody's child and nobody's sibling
+
+struct TreeNode {
+  std::uint32_t parent = 0;
+  std::uint32_t first_child = kNoNode;
+  std::uint32_t next_sibling = kNoNode;
+  std::uint32_t name = 0;    // row of CallTree::names
+  std::uint32_t module = 0;  // row of CallTree::modules
+  std::uint32_t depth = 0;   // 0 for the root
+  NodeKind kind = NodeKind::kUser;
+  std::int64_t self = 0;   // in CallTree::unit
+  std::int64_t total = 0;  // with all descendants
+  auto operator<=>(const TreeNode&) const = default;
+};
+
+struct TreeModule {
+  std::string name;  // short, "libc.so.6"; "" for threads and for code outside of every module
+  std::string path;
+  std::string build_id;
+  std::string symbols_path;  // where its names came from; empty if the module itself
+  model::ModuleKind kind = model::ModuleKind::kUnknown;
+  model::SymbolSource symbols = model::SymbolSource::kNone;
+  auto operator<=>(const TreeModule&) const = default;
+};
+
+struct CallTree {
+  // Depth-first: a node, then its first child with all below it, then the next child. Never empty.
+  std::vector<TreeNode> nodes;
+  std::vector<std::string> names;   // sorted, so comparing rows compares names
+  std::vector<TreeModule> modules;  // sorted by name; row 0 is "no module"
+  std::int64_t total = 0;           // nodes[0].total
+  std::string unit;                 // "samples", "ns", "bytes"
+  model::Metric metric = model::Metric::kCpu;
+  std::uint64_t samples = 0;  // samples, waits and sites of the heap merged here
+  std::uint64_t waits = 0;    // of these, waits: rows, each of which may stand for several
+  // heap-growth: what the sites that shrank have lost, not negative. They are not in the tree.
+  std::int64_t shrunk = 0;
+  std::uint64_t filtered = 0;  // samples and waits of this metric that the selection left out
+  // How many equal, independent samples would be as certain as these: total^2 / variance, which for samples
+  // is (sum of weights)^2 / sum of squares. For sampling errors. kExact when every wait was seen.
+  double effective_samples = 0;
+
+  const std::string& name(const TreeNode& node) const { return names[node.name]; }
+  bool operator==(const CallTree&) const = default;
+};
+
+struct TreeOptions {
+  Selection selection = {};
+  bool thread_roots = true;    // the first frame is the thread's name
+  bool reverse = false;        // from the leaf to the root: what is merged is who called it
+  bool fold_generics = false;  // "Vec<..>::push"; see fold_generics.h
+};
+
+// Time: a few ns per sample and one hash lookup per different (stack, thread). `profile` has passed check().
+CallTree build_call_tree(const model::Profile& profile, const TreeOptions& options);
+
+// The name of line `line` (0: innermost) of a frame; "[module+0xADDR]" when the frame has none.
+std::string frame_name(const model::Profile& profile, model::FrameId frame, std::uint32_t line = 0);
+
+// "worker", or "[thread 123]" when the thread's name is not known.
+std::string thread_name(const model::Profile& profile, model::ThreadId thread);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,203 @@
+#include "analysis/core/heap.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace fathom::analysis {
+namespace {
+
+using namespace profile;
+
+enum : char { kBefore = 0, kInside = 1, kAfter = 2 };
+
+HeapAmounts amounts(const HeapSum& sum, const HeapVariance& variance) {
+  return {{sum.blocks, variance.blocks}, {sum.bytes, variance.bytes}};
+}
+
+HeapAmounts difference(const HeapAmounts& more, const HeapAmounts& less) {
+  // What was freed was allocated before: its variance is part of the other.
+  const auto of = [](const HeapAmount& a, const HeapAmount& b) {
+    return HeapAmount{a.value - b.value, std::max(0.0, a.variance - b.variance)};
+  };
+  return {of(more.blocks, less.blocks), of(more.bytes, less.bytes)};
+}
+
+}  // namespace
+
+double HeapAmount::error() const {
+  return 1.959963984540054 * std::sqrt(std::max(0.0, variance));
+}
+
+HeapUnit unit_of_heap(const Selection& selection) {
+  switch (selection.metric) {
+    case Metric::kHeapAllocated:
+      return HeapUnit::kBytes;
+    case Metric::kHeapAllocations:
+      return HeapUnit::kBlocks;
+    case Metric::kHeapTemporary:
+    case Metric::kHeapBrief:
+      return selection.heap_unit == HeapUnit::kOfMetric ? HeapUnit::kBlocks : selection.heap_unit;
+    default:
+      return selection.heap_unit == HeapUnit::kOfMetric ? HeapUnit::kBytes : selection.heap_unit;
+  }
+}
+
+HeapSums::HeapSums(const Profile& profile, const Selection& selection)
+    : profile_(profile), sites_(profile.heap.sites.size()), taken_(profile.heap.sites.size()) {
+  const HeapTables& heap = profile.heap;
+  const Filter filter(profile, selection);
+  for (std::size_t i = 0; i < heap.sites.size(); ++i) {
+    const HeapSite& site = heap.sites[i];
+    const Process& process = profile.processes[heap.heaps[site.heap.value].process.value];
+    const bool of_process = !selection.pid || process.pid == *selection.pid;
+    const bool of_thread =
+        !selection.thread || (site.thread != kNoThread && filter.takes_thread(site.thread));
+    taken_[i] = of_process && of_thread ? 1 : 0;
+  }
+  std::vector<double> inside_s(heap.heaps.size());
+  for (const HeapSlice& slice : heap.slices) {
+    const std::uint64_t middle = slice.start_ns + (slice.end_ns - slice.start_ns) / 2;
+    const char place = filter.takes_time(middle) ? kInside : filter.is_before(middle) ? kBefore : kAfter;
+    slices_.push_back(place);
+    if (place == kInside)
+      inside_s[slice.heap.value] += static_cast<double>(slice.end_ns - slice.start_ns) * 1e-9;
+  }
+  for (const double seconds : inside_s) window_s_ = std::max(window_s_, seconds);
+
+  std::vector<double> churn(heap.sites.size());
+  for (const HeapRow& row : heap.rows) {
+    const char place = slices_[row.slice.value];
+    if (taken_[row.site.value] == 0) continue;
+    HeapSiteSums& site = sites_[row.site.value];
+    const HeapAmounts allocated = amounts(row.allocated, row.allocated_variance);
+    const HeapAmounts freed = amounts(row.freed, row.freed_variance);
+    site.leaked.add(allocated);
+    site.leaked = difference(site.leaked, freed);
+    if (place == kAfter) continue;
+    if (place == kBefore) {
+      site.before.add(allocated);
+      site.before = difference(site.before, freed);
+      continue;
+    }
+    site.allocated.add(allocated);
+    site.freed.add(freed);
+    site.temporary.blocks += row.temporary.blocks;
+    site.temporary.bytes += row.temporary.bytes;
+    site.brief.blocks += row.brief.blocks;
+    site.brief.bytes += row.brief.bytes;
+    churn[row.site.value] += row.churn_variance;
+  }
+  for (std::size_t i = 0; i < sites_.size(); ++i) {
+    HeapSiteSums& site = sites_[i];
+    site.live = site.before;
+    site.live.add(site.allocated);
+    site.live = difference(site.live, site.freed);
+    // Estimates of what is gone may leave a hair of it.
+    for (HeapAmount* amount : {&site.live.blocks, &site.live.bytes, &site.before.blocks, &site.before.bytes,
+                               &site.leaked.blocks, &site.leaked.bytes})
+      amount->value = std::max(0.0, amount->value);
+    site.growth.blocks.value = site.live.blocks.value - site.before.blocks.value;
+    site.growth.bytes.value = site.live.bytes.value - site.before.bytes.value;
+    // Two bounds: all that came and went without what did both in one slice; and what is live at either end.
+    site.growth.blocks.variance = std::min(site.allocated.blocks.variance + site.freed.blocks.variance,
+                                           site.live.blocks.variance + site.before.blocks.variance);
+    site.growth.bytes.variance =
+        std::min(std::max(0.0, site.allocated.bytes.variance + site.freed.bytes.variance - 2 * churn[i]),
+                 site.live.bytes.variance + site.before.bytes.variance);
+    total_.allocated.add(site.allocated);
+    total_.freed.add(site.freed);
+    total_.before.add(site.before);
+    total_.live.add(site.live);
+    total_.leaked.add(site.leaked);
+    total_.growth.add(site.growth);
+    total_.temporary.blocks += site.temporary.blocks;
+    total_.temporary.bytes += site.temporary.bytes;
+    total_.brief.blocks += site.brief.blocks;
+    total_.brief.bytes += site.brief.bytes;
+  }
+  find_peak(selection);
+}
+
+void HeapSums::find_peak(const Selection& selection) {
+  const HeapTables& heap = profile_.heap;
+  peak_.sites.resize(heap.sites.size());
+  // Of the largest heap what was live at its peak; of the others what was live then, to the end of a slice.
+  const auto largest_heap =
+      std::max_element(heap.heaps.begin(), heap.heaps.end(),
+                       [](const Heap& a, const Heap& b) { return a.peak_bytes < b.peak_bytes; });
+  if (!selection.from_ns && !selection.to_ns && !heap.summaries.empty()) {
+    peak_.exact = !largest_heap->chosen;
+    peak_.time_ns = largest_heap->peak_ns;
+    const HeapId largest{static_cast<std::uint32_t>(largest_heap - heap.heaps.begin())};
+    for (const HeapSummary& row : heap.summaries)
+      if (taken_[row.site.value] != 0 && heap.sites[row.site.value].heap == largest)
+        peak_.sites[row.site.value].add(amounts(row.peak, row.peak_variance));
+    for (const HeapRow& row : heap.rows) {
+      const HeapSlice& slice = heap.slices[row.slice.value];
+      if (slice.heap == largest || slice.start_ns > peak_.time_ns || taken_[row.site.value] == 0) continue;
+      HeapAmounts& site = peak_.sites[row.site.value];
+      site.add(amounts(row.allocated, row.allocated_variance));
+      site = difference(site, amounts(row.freed, row.freed_variance));
+      peak_.exact = false;
+    }
+  } else {
+    // Of each heap the slice inside of the window at whose end most is live; then all that came before it.
+    std::vector<const HeapSlice*> fullest(heap.heaps.size());
+    for (std::size_t i = 0; i < heap.slices.size(); ++i) {
+      const HeapSlice& slice = heap.slices[i];
+      const HeapSlice*& best = fullest[slice.heap.value];
+      if (slices_[i] == kInside && (best == nullptr || slice.live_bytes > best->live_bytes)) best = &slice;
+    }
+    const HeapSlice* largest = nullptr;
+    for (const HeapSlice* slice : fullest)
+      if (slice != nullptr && (largest == nullptr || slice->live_bytes > largest->live_bytes))
+        largest = slice;
+    if (largest != nullptr) peak_.time_ns = largest->end_ns;
+    for (const HeapRow& row : heap.rows) {
+      const HeapSlice& slice = heap.slices[row.slice.value];
+      const HeapSlice* last = fullest[slice.heap.value];
+      if (last == nullptr || slice.end_ns > last->end_ns || taken_[row.site.value] == 0) continue;
+      HeapAmounts& site = peak_.sites[row.site.value];
+      site.add(amounts(row.allocated, row.allocated_variance));
+      site = difference(site, amounts(row.freed, row.freed_variance));
+    }
+  }
+  for (HeapAmounts& site : peak_.sites)
+    for (HeapAmount* amount : {&site.blocks, &site.bytes}) amount->value = std::max(0.0, amount->value);
+  for (const HeapAmounts& site : peak_.sites) peak_.total.add(site);
+}
+
+HeapAmount HeapSums::value(HeapSiteId id, Metric metric, HeapUnit unit) const {
+  const HeapSiteSums& site = sites_[id.value];
+  const auto of = [unit](const HeapAmounts& amounts) {
+    return unit == HeapUnit::kBlocks ? amounts.blocks : amounts.bytes;
+  };
+  // Of these the variance is not known; that of all that was allocated is larger.
+  const auto part = [&](const HeapSum& sum) {
+    return HeapAmount{unit == HeapUnit::kBlocks ? sum.blocks : sum.bytes, of(site.allocated).variance};
+  };
+  switch (metric) {
+    case Metric::kHeapAllocated:
+    case Metric::kHeapAllocations:
+      return of(site.allocated);
+    case Metric::kHeapLive:
+      return of(site.live);
+    case Metric::kHeapLeaked:
+      return of(site.leaked);
+    case Metric::kHeapPeak:
+      return of(peak_.sites[id.value]);
+    case Metric::kHeapGrowth:
+      return of(site.growth);
+    case Metric::kHeapTemporary:
+      return part(profile_.heap.heaps[profile_.heap.sites[id.value].heap.value].mode == HeapMode::kExact
+                      ? site.temporary
+                      : site.brief);
+    case Metric::kHeapBrief:
+      return part(site.brief);
+    default:
+      return {};
+  }
+}
+
+}  // namespace fathom::analysis

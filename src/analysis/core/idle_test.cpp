@@ -1,0 +1,128 @@
+#include "analysis/core/idle.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/core/hand_made_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+// The rule that holds for a wait below these functions, root first; "" if none does.
+std::string rule_for(std::string_view call, const std::vector<std::string>& functions,
+                     const std::string& thread = "some", double waited_ms = 1) {
+  HandMade hand;
+  const auto row = hand.thread(hand.process(1, "app"), 1, thread);
+  const auto app = hand.module("app");
+  std::vector<model::FrameId> frames;
+  for (const std::string& function : functions) frames.push_back(hand.frame(app, {function}));
+  const model::Wait& wait = hand.wait(row, hand.stack(frames), call, 0, waited_ms);
+  const IdleWaits idle(hand.profile, built_in_idle_rules());
+  const auto rule = idle.rule_of(wait, WaitCauses(hand.profile).of(wait));
+  return rule ? idle.name(*rule) : "";
+}
+
+TEST(IdleRules, OfTheFileAreWellFormed) {
+  const Result<IdleRules> rules = parse_idle_rules(kIdleRulesText, "idle_rules.txt");
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_GT(rules->rules.size(), 20u);
+}
+
+TEST(IdleRules, KnowWorkersOfTokio) {
+  EXPECT_EQ(rule_for("futex", {"main", "tokio::runtime::scheduler::multi_thread::worker::run",
+                               "tokio::runtime::scheduler::multi_thread::worker::Context::park_timeout",
+                               "tokio::runtime::scheduler::multi_thread::park::Parker::park"}),
+            "tokio worker");
+  EXPECT_EQ(rule_for("futex", {"tokio::runtime::blocking::pool::Inner::run",
+                               "parking_lot::condvar::Condvar::wait_until_internal"}),
+            "tokio blocking pool");
+}
+
+TEST(IdleRules, KnowThemAsTheyAreInAnOptimisedNode) {
+  EXPECT_EQ(rule_for("futex",
+                     {"std::sys::backtrace::__rust_begin_short_backtrace", "tokio::runtime::task::raw::poll",
+                      "tokio::runtime::scheduler::multi_thread::worker::run",
+                      "tokio::runtime::scheduler::multi_thread::worker::Context::park_internal",
+                      "parking_lot::condvar::Condvar::wait_until_internal", "syscall"}),
+            "tokio worker");
+  EXPECT_EQ(rule_for("futex",
+                     {"std::sys::backtrace::__rust_begin_short_backtrace",
+                      "parking_lot::condvar::Condvar::wait_until_internal", "syscall"},
+                     "tokio-rt-worker"),
+            "tokio blocking pool");
+  EXPECT_EQ(rule_for("futex",
+                     {"std::sys::backtrace::__rust_begin_short_backtrace", "tokio::runtime::task::raw::poll",
+                      "tokio::runtime::park::CachedParkThread::park",
+                      "parking_lot::condvar::Condvar::wait_until_internal", "syscall"},
+                     "tokio-rt-worker"),
+            "")
+      << "block_on inside of a task waits for an answer";
+}
+
+TEST(IdleRules, LeaveWaitsInsideOfATaskAlone) {
+  EXPECT_EQ(rule_for("futex",
+                     {"tokio::runtime::scheduler::multi_thread::worker::run",
+                      "tokio::runtime::task::raw::poll", "app::handle", "std::sync::mutex::Mutex<T>::lock"}),
+            "");
+  EXPECT_EQ(
+      rule_for("futex", {"tokio::runtime::blocking::pool::Inner::run", "tokio::runtime::task::raw::poll",
+                         "app::load", "std::sync::mutex::Mutex<T>::lock"}),
+      "");
+}
+
+TEST(IdleRules, KnowPoolsAndBackgroundThreads) {
+  EXPECT_EQ(rule_for("futex", {"rayon_core::registry::WorkerThread::wait_until_cold",
+                               "rayon_core::sleep::Sleep::sleep"}),
+            "rayon worker");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "bioProcessBackgroundJobs", "pthread_cond_wait"}),
+            "redis background thread");
+  EXPECT_EQ(
+      rule_for("futex", {"rocksdb::ThreadPoolImpl::Impl::BGThread(unsigned long)", "pthread_cond_wait"}),
+      "RocksDB background thread");
+  EXPECT_EQ(rule_for("futex", {"background_thread_entry", "pthread_cond_timedwait"}),
+            "jemalloc background thread");
+  EXPECT_EQ(rule_for("futex", {"app::pool", "std::thread::park"}, "app-worker-3"), "parked pool thread");
+  EXPECT_EQ(rule_for("futex", {"app::main", "std::thread::park"}, "main"), "");
+}
+
+TEST(IdleRules, KnowEventLoops) {
+  EXPECT_EQ(rule_for("epoll_wait", {"main", "aeMain", "aeProcessEvents", "aeApiPoll", "epoll_wait"}),
+            "redis event loop");
+  EXPECT_EQ(rule_for("epoll_pwait", {"main", "my_loop"}), "event loop");
+  EXPECT_EQ(rule_for("poll", {"main", "wait_for_answer"}), "");
+  EXPECT_EQ(rule_for("accept4", {"main", "serve"}), "accept loop");
+  EXPECT_EQ(rule_for("rt_sigtimedwait", {"main"}), "signal waiter");
+}
+
+TEST(IdleRules, TellALatchFromALock) {
+  EXPECT_EQ(rule_for("poll", {"BackgroundWriterMain", "WaitLatch", "WaitEventSetWait"}), "PostgreSQL latch");
+  EXPECT_EQ(rule_for("poll", {"LockAcquire", "ProcSleep", "WaitLatch", "WaitEventSetWait"}), "");
+}
+
+TEST(IdleRules, NeverCallARunQueueIdle) {
+  EXPECT_EQ(rule_for("epoll_wait", {"main", "aeApiPoll"}, "redis", 0), "");
+}
+
+TEST(IdleRules, SayWhichLineIsWrong) {
+  const auto error = [](std::string_view text) { return parse_idle_rules(text, "x").error().message; };
+  EXPECT_THAT(error("# fine\nwait futex\n"), HasSubstr("x:2: the first line"));
+  EXPECT_THAT(error("idle a\nwait tea\n"), HasSubstr("x:2: there is no cause 'tea'"));
+  EXPECT_THAT(error("idle a\nwhen futex\n"), HasSubstr("x:2: 'when' is no word"));
+  EXPECT_THAT(error("idle a\nwait\n"), HasSubstr("x:2: nothing after 'wait'"));
+  EXPECT_THAT(error("idle a\nframe f\n"), HasSubstr("'a' has no line 'wait'"));
+}
+
+TEST(Glob, StarsStandForAnyText) {
+  EXPECT_TRUE(matches_glob("main", "main"));
+  EXPECT_FALSE(matches_glob("main", "mainly"));
+  EXPECT_TRUE(matches_glob("a*c*e", "abcde"));
+  EXPECT_TRUE(matches_glob("*b", "abab"));
+  EXPECT_FALSE(matches_glob("a*b", "abac"));
+  EXPECT_TRUE(matches_glob("*", ""));
+  EXPECT_FALSE(matches_glob("", "x"));
+}
+
+}  // namespace
+}  // namespace fathom::analysis

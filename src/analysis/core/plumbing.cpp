@@ -1,0 +1,135 @@
+#include "analysis/core/plumbing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/core/code_name.h"
+#include "analysis/core/idle.h"
+
+namespace fathom::analysis {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t\r");
+  if (first == std::string_view::npos) return "";
+  return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
+}
+
+// Names have spaces in them ("operator new"), so bars stand between them.
+void add_names(std::vector<std::string>& to, std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t end = text.find(" | ");
+    if (const std::string_view name = trimmed(text.substr(0, end)); !name.empty()) to.emplace_back(name);
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 3);
+  }
+}
+
+bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return matches_glob(glob, name); });
+}
+
+// A name in small letters, if it is one of C; else empty.
+std::string plain_name(std::string_view name) {
+  constexpr std::size_t kLongest = 40;
+  std::string lower;
+  if (name.size() > kLongest) return lower;
+  for (const char c : name) {
+    const bool upper = c >= 'A' && c <= 'Z';
+    if (!upper && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '.') return {};
+    lower += upper ? static_cast<char>(c - 'A' + 'a') : c;
+  }
+  return lower;
+}
+
+}  // namespace
+
+Result<PlumbingRules> parse_plumbing_rules(std::string_view text, const std::string& name) {
+  PlumbingRules rules;
+  std::size_t number = 0;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = trimmed(text.substr(0, end));
+    text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
+    ++number;
+    if (line.empty() || line.front() == '#') continue;
+    const auto wrong = [&](const std::string& what) {
+      return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, what));
+    };
+    const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
+    const std::string_view word = line.substr(0, space);
+    std::vector<std::string>* const names = word == "allocator" ? &rules.allocators
+                                            : word == "wrapper" ? &rules.wrappers
+                                            : word == "copier"  ? &rules.copiers
+                                            : word == "library" ? &rules.libraries
+                                                                : nullptr;
+    if (names == nullptr) return wrong(fmt::format("'{}' is no kind of rule", word));
+    const std::size_t before = names->size();
+    add_names(*names, line.substr(space));
+    if (names->size() == before) return wrong(fmt::format("nothing after '{}'", word));
+  }
+  std::sort(rules.libraries.begin(), rules.libraries.end());
+  return rules;
+}
+
+const PlumbingRules& built_in_plumbing_rules() {
+  // A test reads them too, so they are well formed.
+  static const PlumbingRules kRules =
+      parse_plumbing_rules(kPlumbingRulesText, "plumbing_rules.txt").value_or(PlumbingRules{});
+  return kRules;
+}
+
+Plumbing plumbing_of(std::string_view function, const PlumbingRules& rules) {
+  if (matches_any(rules.allocators, function) || matches_any(rules.wrappers, plain_name(function)))
+    return Plumbing::kAllocator;
+  const std::string_view crate = crate_of(function);
+  const bool library =
+      !crate.empty() && std::binary_search(rules.libraries.begin(), rules.libraries.end(), crate);
+  return library || matches_any(rules.copiers, function) ? Plumbing::kLibrary : Plumbing::kNone;
+}
+
+HeapLeaves::HeapLeaves(const model::Profile& profile, bool libraries)
+    : profile_(profile),
+      libraries_(libraries),
+      functions_(profile.functions.size()),
+      known_(profile.stacks.size()),
+      has_(profile.stacks.size()) {}
+
+bool HeapLeaves::is_plumbing(model::FunctionId function, Plumbing most) {
+  char& known = functions_[function.value];
+  if (known == 0) {
+    const std::string_view name = profile_.strings[profile_.functions[function.value].name];
+    known = static_cast<char>(1 + static_cast<int>(plumbing_of(name)));
+  }
+  return known > 1 && known <= 1 + static_cast<int>(most);
+}
+
+HeapLeaf HeapLeaves::cut(model::StackId stack, Plumbing most) {
+  HeapLeaf leaf{stack, 0};
+  while (leaf.stack.value != 0) {
+    const model::Stack& row = profile_.stacks[leaf.stack.value];
+    const model::Frame& frame = profile_.frames[row.frame.value];
+    std::uint32_t skip = 0;
+    while (skip < frame.line_count && is_plumbing(profile_.lines[frame.first_line + skip].function, most))
+      ++skip;
+    if (frame.line_count == 0 || skip < frame.line_count) {
+      leaf.skip = skip;
+      break;
+    }
+    leaf.stack = row.parent;
+  }
+  return leaf;
+}
+
+HeapLeaf HeapLeaves::of(model::StackId stack) {
+  if (has_[stack.value] != 0) return known_[stack.value];
+  HeapLeaf leaf = cut(stack, libraries_ ? Plumbing::kLibrary : Plumbing::kAllocator);
+  // Nothing but plumbing: better than nothing at all.
+  if (leaf.stack.value == 0 && libraries_) leaf = cut(stack, Plumbing::kAllocator);
+  if (leaf.stack.value == 0) leaf = {stack, 0};
+  has_[stack.value] = 1;
+  return known_[stack.value] = leaf;
+}
+
+}  // namespace fathom::analysis

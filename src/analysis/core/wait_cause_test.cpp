@@ -1,0 +1,158 @@
+#include "analysis/core/wait_cause.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "analysis/core/hand_made_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::ObjectKind;
+
+// One thread of one program, below whose stack the kernel frames are put.
+struct Waiting : HandMade {
+  Waiting() {
+    thread = HandMade::thread(process(10, "app"), 10, "app");
+    user = frame(module("app"), {"main"});
+    kernel = module("[kernel]", model::ModuleKind::kKernel, model::SymbolSource::kKallsyms);
+  }
+  // Kernel functions from the entry on.
+  Cause cause(std::string_view call, const std::vector<std::string>& functions,
+              ObjectKind kind = ObjectKind::kNone, model::WaitState state = model::WaitState::kInterruptible,
+              std::uint64_t argument = 0) {
+    std::vector<model::FrameId> frames{user};
+    for (const std::string& function : functions) frames.push_back(frame(kernel, {function}));
+    model::Wait& row = wait(thread, stack(frames), call, 0, 1, 0, object(kind, name));
+    row.state = state;
+    row.argument = argument;
+    const WaitCauses causes(profile);
+    label = causes.label(row);
+    queue = causes.of_queue(row);
+    return causes.of(row);
+  }
+  model::ThreadId thread;
+  model::FrameId user;
+  model::ModuleId kernel;
+  std::string name;   // of the object
+  std::string label;  // of the last wait
+  Cause queue = Cause::kUnknown;
+};
+
+TEST(WaitCause, IsWhatTheSystemCallSays) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("futex", {}), Cause::kFutex);
+  EXPECT_EQ(waiting.cause("futex_waitv", {}), Cause::kFutex);
+  EXPECT_EQ(waiting.cause("epoll_pwait", {}), Cause::kPoll);
+  EXPECT_EQ(waiting.cause("clock_nanosleep", {}), Cause::kSleep);
+  EXPECT_EQ(waiting.cause("wait4", {}), Cause::kChild);
+  EXPECT_EQ(waiting.cause("io_uring_enter", {}), Cause::kIoUring);
+  EXPECT_EQ(waiting.cause("accept4", {}), Cause::kSocket);
+  EXPECT_EQ(waiting.cause("fdatasync", {}), Cause::kFileSync);
+  EXPECT_EQ(waiting.cause("rt_sigtimedwait", {}), Cause::kSignal);
+}
+
+TEST(WaitCause, OfAThreadThatAQuotaStopsIsTheQuota) {
+  Waiting waiting;
+  model::Wait& row = waiting.wait(waiting.thread, waiting.stack({waiting.user}), "", 0, 0, 5);
+  row.state = model::WaitState::kPreempted;
+  row.throttled = true;
+  EXPECT_EQ(WaitCauses(waiting.profile).of(row), Cause::kThrottled);
+  EXPECT_EQ(WaitCauses(waiting.profile).of_queue(row), Cause::kThrottled);
+}
+
+TEST(WaitCause, OfReadingDependsOnWhatIsRead) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("read", {}, ObjectKind::kFile), Cause::kFileRead);
+  EXPECT_EQ(waiting.cause("read", {}, ObjectKind::kPipe), Cause::kPipe);
+  EXPECT_EQ(waiting.cause("write", {}, ObjectKind::kSocket), Cause::kSocket);
+  EXPECT_EQ(waiting.cause("read", {}, ObjectKind::kPoll), Cause::kPoll);
+  EXPECT_EQ(waiting.cause("read", {"ksys_read", "pipe_read", "schedule"}), Cause::kPipe);
+  EXPECT_EQ(waiting.cause("read", {"ksys_read", "eventfd_read", "schedule"}), Cause::kPoll);
+}
+
+TEST(WaitCause, IsAPageFaultWhereverOneIsHandled) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("", {"asm_exc_page_fault", "filemap_fault", "folio_wait_bit_common"}),
+            Cause::kPageFault);
+  EXPECT_EQ(waiting.cause("", {}, ObjectKind::kMappedFile), Cause::kPageFault);
+  EXPECT_EQ(waiting.cause("write", {"ksys_write", "handle_mm_fault", "io_schedule"}, ObjectKind::kFile),
+            Cause::kPageFault);
+}
+
+TEST(WaitCause, IsWhatTheKernelDoesOnItsOwnAccountFirst) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("", {"handle_mm_fault", "try_to_free_mem_cgroup_pages", "shrink_node"}),
+            Cause::kReclaim);
+  EXPECT_EQ(
+      waiting.cause("write", {"ksys_write", "balance_dirty_pages_ratelimited_flags"}, ObjectKind::kFile),
+      Cause::kWriteback);
+  EXPECT_EQ(waiting.cause("futex", {}, ObjectKind::kFutex, model::WaitState::kTraced), Cause::kTraced);
+  EXPECT_EQ(waiting.cause("futex", {}, ObjectKind::kFutex, model::WaitState::kStopped), Cause::kStopped);
+}
+
+TEST(WaitCause, WithoutACpuIsTheRunQueueOrTheQuota) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("futex", {}, ObjectKind::kNone, model::WaitState::kPreempted), Cause::kRunQueue);
+  EXPECT_EQ(waiting.queue, Cause::kRunQueue);
+  EXPECT_EQ(waiting.cause("", {"task_work_run", "throttle_cfs_rq_work"}, ObjectKind::kNone,
+                          model::WaitState::kPreempted),
+            Cause::kThrottled);
+  EXPECT_EQ(waiting.queue, Cause::kThrottled);
+}
+
+TEST(WaitCause, ThatFitsNoRuleIsUnknown) {
+  Waiting waiting;
+  EXPECT_EQ(waiting.cause("membarrier", {"synchronize_rcu"}), Cause::kUnknown);
+  EXPECT_EQ(waiting.cause("", {}), Cause::kUnknown);
+  EXPECT_EQ(waiting.label, "unknown cause");
+}
+
+TEST(WaitCause, InWordsNamesTheObject) {
+  Waiting waiting;
+  waiting.name = "/data/mdbx.dat";
+  waiting.cause("", {}, ObjectKind::kMappedFile);
+  EXPECT_EQ(waiting.label, "page fault in mdbx.dat");
+  waiting.cause("fsync", {}, ObjectKind::kFile);
+  EXPECT_EQ(waiting.label, "fsync of /data/mdbx.dat");
+  waiting.name = "10.0.0.1:80";
+  waiting.cause("recvfrom", {}, ObjectKind::kSocket);
+  EXPECT_EQ(waiting.label, "wait for socket 10.0.0.1:80");
+  waiting.cause("futex", {}, ObjectKind::kNone);
+  EXPECT_EQ(waiting.label, "futex wait");
+}
+
+TEST(WaitCause, EachHasWordsOfItsOwn) {
+  std::set<std::string_view> keys, frames;
+  for (std::size_t i = 0; i < kCauseCount; ++i) {
+    keys.insert(to_string(static_cast<Cause>(i)));
+    frames.insert(frame_of(static_cast<Cause>(i)));
+  }
+  EXPECT_EQ(keys.size(), kCauseCount);
+  EXPECT_EQ(frames.size(), kCauseCount);
+  EXPECT_EQ(to_string(Cause::kUnknown), "unknown");
+  EXPECT_EQ(frame_of(Cause::kRunQueue), "[run queue]");
+  EXPECT_EQ(frame_of(Cause::kFutex), "[wait: futex]");
+}
+
+TEST(FutexUse, KnowsEveryWayToWait) {
+  Waiting waiting;
+  const auto use = [&](std::uint64_t operation) {
+    waiting.cause("futex", {}, ObjectKind::kFutex, model::WaitState::kInterruptible, operation);
+    return futex_use(waiting.profile.waits.back());
+  };
+  EXPECT_EQ(use(0).operation, "wait");
+  EXPECT_FALSE(use(0).is_private);
+  EXPECT_EQ(use(9 | 128 | 256).operation, "wait-bitset");
+  EXPECT_TRUE(use(9 | 128 | 256).is_private);
+  EXPECT_EQ(use(6 | 128).operation, "lock-pi");
+  EXPECT_EQ(use(13).operation, "lock-pi");
+  waiting.cause("futex_waitv", {});
+  EXPECT_EQ(futex_use(waiting.profile.waits.back()).operation, "waitv");
+  waiting.cause("read", {});
+  EXPECT_EQ(futex_use(waiting.profile.waits.back()).operation, "");
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,64 @@
+#include "analysis/core/waits.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace fathom::analysis {
+
+std::int64_t weighted_ns(std::uint64_t ns, std::uint32_t weight) {
+  constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+  std::uint64_t product = 0;
+  if (__builtin_mul_overflow(ns, std::uint64_t{weight}, &product) || product > kMost) product = kMost;
+  return static_cast<std::int64_t>(product);
+}
+
+std::int64_t value_of(const model::Sample& sample, model::Metric metric, double period_ns) {
+  if (metric != model::Metric::kWall || sample.metric != model::Metric::kCpu || period_ns == 1)
+    return sample.value;
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  const double value = static_cast<double>(sample.value) * period_ns;
+  if (value >= static_cast<double>(kMost)) return kMost;
+  return value <= -static_cast<double>(kMost) ? -kMost : static_cast<std::int64_t>(value);
+}
+
+void WaitSum::add(std::uint64_t ns, std::uint32_t weight) {
+  ++walked_;
+  waits_ += weight;
+  max_ns_ = std::max(max_ns_, ns);
+  if (__builtin_add_overflow(total_ns_, weighted_ns(ns, weight), &total_ns_))
+    total_ns_ = std::numeric_limits<std::int64_t>::max();
+  const auto duration = static_cast<double>(ns);
+  variance_ += duration * duration * static_cast<double>(weight) * (static_cast<double>(weight) - 1);
+}
+
+double WaitSum::error_ns() const {
+  return 1.959964 * std::sqrt(variance_);
+}
+
+Waits::Waits(const model::Profile& profile, const Selection& selection)
+    : profile_(profile), causes_(profile), idle_(profile, built_in_idle_rules()) {
+  const Filter filter(profile, selection);
+  const bool whole = !selection.from_ns && !selection.to_ns;
+  rows_.reserve(profile.waits.size());
+  for (std::uint32_t i = 0; i < profile.waits.size(); ++i) {
+    const model::Wait& wait = profile.waits[i];
+    SelectedWait row;
+    row.row = i;
+    row.weight = wait.weight;
+    row.waited_ns = filter.inside(wait.start_ns, wait.waited_ns);
+    row.queued_ns = filter.inside(wait.start_ns + wait.waited_ns, wait.queued_ns);
+    const bool seen = whole || row.waited_ns + row.queued_ns > 0 ||
+                      (wait.waited_ns + wait.queued_ns == 0 && filter.takes_time(wait.start_ns));
+    if (!seen || !filter.takes_thread(wait.thread)) {
+      ++filtered_;
+      continue;
+    }
+    row.cause = causes_.of(wait);
+    row.queue_cause = causes_.of_queue(wait);
+    row.idle = idle_.rule_of(wait, row.cause);
+    rows_.push_back(row);
+  }
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,103 @@
+// The waits that a selection takes, each with its cause: the base of every table about waiting, and of the
+// trees of off-cpu and wall. A wait that crosses an edge of the window counts with the part inside.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "analysis/core/heap.h"
+#include "analysis/core/idle.h"
+#include "analysis/core/selection.h"
+#include "analysis/core/wait_cause.h"
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+struct SelectedWait {
+  std::uint32_t row = 0;                       // of Profile::waits
+  std::uint64_t waited_ns = 0, queued_ns = 0;  // inside the window; of this one wait, not times its weight
+  std::uint32_t weight = 1;
+  Cause cause = Cause::kUnknown;         // of waited_ns
+  Cause queue_cause = Cause::kRunQueue;  // of queued_ns
+  std::optional<std::uint8_t> idle;      // the rule that calls waited_ns no problem
+};
+
+class Waits {
+ public:
+  // `profile` outlives it and does not change.
+  Waits(const model::Profile& profile, const Selection& selection);
+
+  const std::vector<SelectedWait>& rows() const { return rows_; }
+  std::uint64_t filtered() const { return filtered_; }  // rows that the selection leaves out
+  const model::Wait& wait(const SelectedWait& row) const { return profile_.waits[row.row]; }
+  const WaitCauses& causes() const { return causes_; }
+  const IdleWaits& idle() const { return idle_; }
+  const model::Profile& profile() const { return profile_; }
+
+ private:
+  const model::Profile& profile_;
+  WaitCauses causes_;
+  IdleWaits idle_;
+  std::vector<SelectedWait> rows_;
+  std::uint64_t filtered_ = 0;
+};
+
+// An estimate from waits that stand for others. Exact when all weights are 1.
+class WaitSum {
+ public:
+  void add(std::uint64_t ns, std::uint32_t weight);
+  double waits() const { return waits_; }              // with those that they stand for
+  std::uint64_t walked() const { return walked_; }     // rows
+  std::int64_t total_ns() const { return total_ns_; }  // at most 2^63 - 1
+  std::uint64_t max_ns() const { return max_ns_; }
+  double mean_ns() const { return waits_ > 0 ? static_cast<double>(total_ns_) / waits_ : 0; }
+  double variance() const { return variance_; }  // of total_ns
+  // Half of the 95 % interval of total_ns. Horvitz and Thompson 1952: a wait that was walked with probability
+  // 1/w adds d^2 w (w - 1).
+  double error_ns() const;
+
+ private:
+  double waits_ = 0, variance_ = 0;
+  std::uint64_t walked_ = 0, max_ns_ = 0;
+  std::int64_t total_ns_ = 0;
+};
+
+// ns * weight, at most 2^63 - 1.
+std::int64_t weighted_ns(std::uint64_t ns, std::uint32_t weight);
+
+// The value of a sample that the selection takes, in the metric's unit: for wall, CPU samples are time.
+std::int64_t value_of(const model::Sample& sample, model::Metric metric, double period_ns);
+
+// visit(thread, value) for every sample, wait and site of the heap that a tree of this selection is made of;
+// the values add up without overflow.
+template <class Visit>
+void for_each_value(const model::Profile& profile, const Selection& selection, Visit visit) {
+  const Filter filter(profile, selection);
+  const bool wall = selection.metric == model::Metric::kWall;
+  const double period = wall ? sample_period_ns(profile) : 1;
+  ValueBudget budget;
+  for (const model::Sample& sample : profile.samples) {
+    if (filter.takes(sample) && period != 0)
+      visit(sample.thread, budget.take(value_of(sample, selection.metric, period)));
+  }
+  if (model::is_heap(selection.metric) && !profile.heap.empty()) {
+    const HeapSums heap(profile, selection);
+    for (std::uint32_t i = 0; i < profile.heap.sites.size(); ++i) {
+      const model::ThreadId thread = profile.heap.sites[i].thread;
+      const double value = heap.value({i}, selection.metric, unit_of_heap(selection)).value;
+      if (heap.takes({i}) && thread != model::kNoThread && value > 0)
+        visit(thread, budget.take(std::llround(std::min(value, 9e18))));
+    }
+  }
+  if (!wall && selection.metric != model::Metric::kOffCpu) return;
+  const Waits waits(profile, selection);
+  for (const SelectedWait& row : waits.rows()) {
+    const std::int64_t waited = budget.take(weighted_ns(row.waited_ns, row.weight));
+    visit(waits.wait(row).thread, waited + budget.take(weighted_ns(row.queued_ns, row.weight)));
+  }
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,172 @@
+#include "analysis/core/waits.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "analysis/core/call_tree.h"
+#include "analysis/core/hand_made_profile.h"
+#include "model/random_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::Metric;
+
+// The tree as folded text: "thread;frame;frame value", in ns.
+std::string folded(const CallTree& tree) {
+  std::string text;
+  std::vector<std::string> path;
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    path.resize(node.depth - 1);
+    path.push_back(tree.name(node));
+    if (node.self == 0) continue;
+    for (std::size_t at = 0; at < path.size(); ++at) text += (at == 0 ? "" : ";") + path[at];
+    text += " " + std::to_string(node.self) + "\n";
+  }
+  return text;
+}
+
+struct OneLock : HandMade {
+  OneLock() {
+    thread = HandMade::thread(process(10, "app"), 10, "app");
+    const auto app = module("app");
+    main = frame(app, {"main"});
+    lock = frame(app, {"lock"});
+    loop = frame(app, {"aeApiPoll"});
+    futex = object(model::ObjectKind::kFutex, "", 0x1000);
+  }
+  CallTree tree(const Selection& selection) const {
+    return build_call_tree(profile, {.selection = selection});
+  }
+  model::ThreadId thread;
+  model::FrameId main, lock, loop;
+  model::WaitObjectId futex;
+};
+
+TEST(OffCpuTree, HasTheCauseAboveTheLeafAndTheRunQueueApart) {
+  OneLock hand;
+  hand.wait(hand.thread, hand.stack({hand.main, hand.lock}), "futex", 1, 3, 0.5, hand.futex);
+  hand.wait(hand.thread, hand.stack({hand.main}), "", 2, 0, 2);
+  const CallTree tree = hand.tree({.metric = Metric::kOffCpu});
+  EXPECT_EQ(folded(tree),
+            "app;main;[run queue] 2000000\n"
+            "app;main;lock;[run queue] 500000\n"
+            "app;main;lock;[wait: futex] 3000000\n");
+  EXPECT_EQ(tree.unit, "ns");
+  EXPECT_EQ(tree.waits, 2u);
+  EXPECT_EQ(tree.nodes.back().kind, NodeKind::kCause);
+}
+
+TEST(OffCpuTree, CutsWaitsAtTheEdgesOfTheWindow) {
+  OneLock hand;
+  hand.wait(hand.thread, hand.stack({hand.lock}), "futex", 1, 1000, 500, hand.futex);
+  EXPECT_EQ(folded(hand.tree({.metric = Metric::kOffCpu, .from_ns = 1'600'000'000, .to_ns = 2'200'000'000})),
+            "app;lock;[run queue] 200000000\napp;lock;[wait: futex] 400000000\n");
+  const CallTree after = hand.tree({.metric = Metric::kOffCpu, .from_ns = 3'000'000'000});
+  EXPECT_EQ(after.total, 0);
+  EXPECT_EQ(after.filtered, 1u);
+}
+
+TEST(OffCpuTree, CountsAWaitForAllThatItStandsFor) {
+  OneLock hand;
+  hand.wait(hand.thread, hand.stack({hand.lock}), "futex", 1, 2, 0, hand.futex).weight = 5;
+  const CallTree tree = hand.tree({.metric = Metric::kOffCpu});
+  EXPECT_EQ(tree.total, 10'000'000);
+  EXPECT_DOUBLE_EQ(tree.effective_samples, 1e14 / (4e12 * 5 * 4));  // total^2 / variance
+}
+
+TEST(OffCpuTree, IsExactWhenEveryWaitWasSeen) {
+  OneLock hand;
+  hand.wait(hand.thread, hand.stack({hand.lock}), "futex", 1, 2, 0, hand.futex);
+  EXPECT_EQ(hand.tree({.metric = Metric::kOffCpu}).effective_samples, kExact);
+}
+
+TEST(WallTree, HasWhatRanBesideWhatWaited) {
+  OneLock hand;
+  hand.sample(hand.thread, hand.stack({hand.main}), 3);  // of 10 ms each
+  hand.wait(hand.thread, hand.stack({hand.main, hand.lock}), "futex", 1, 3, 0, hand.futex);
+  EXPECT_EQ(folded(hand.tree({.metric = Metric::kWall})),
+            "app;main 30000000\napp;main;lock;[wait: futex] 3000000\n");
+}
+
+TEST(IdleFolding, MakesOneFramePerThreadAndKeepsItsRunQueue) {
+  OneLock hand;
+  hand.wait(hand.thread, hand.stack({hand.main, hand.loop}), "epoll_wait", 1, 5, 1);
+  hand.wait(hand.thread, hand.stack({hand.main, hand.lock}), "futex", 2, 3, 0, hand.futex);
+  EXPECT_EQ(folded(hand.tree({.metric = Metric::kOffCpu, .fold_idle = true})),
+            "app;(idle: redis event loop) 5000000\n"
+            "app;main;aeApiPoll;[run queue] 1000000\n"
+            "app;main;lock;[wait: futex] 3000000\n");
+  EXPECT_EQ(folded(hand.tree({.metric = Metric::kOffCpu})),
+            "app;main;aeApiPoll;[run queue] 1000000\n"
+            "app;main;aeApiPoll;[wait: poll] 5000000\n"
+            "app;main;lock;[wait: futex] 3000000\n");
+}
+
+TEST(OffCpuTree, FromTheLeafBeginsWithTheCause) {
+  OneLock hand;
+  hand.wait(hand.thread, hand.stack({hand.main, hand.lock}), "futex", 1, 3, 0, hand.futex);
+  const CallTree tree =
+      build_call_tree(hand.profile, {.selection = {.metric = Metric::kOffCpu}, .reverse = true});
+  EXPECT_EQ(folded(tree), "[wait: futex];lock;main;app 3000000\n");
+}
+
+TEST(WaitSum, EstimatesWithAnInterval) {
+  WaitSum sum;
+  sum.add(100, 1);
+  EXPECT_EQ(sum.error_ns(), 0);
+  sum.add(10, 4);
+  EXPECT_EQ(sum.total_ns(), 140);
+  EXPECT_EQ(sum.waits(), 5);
+  EXPECT_EQ(sum.walked(), 2u);
+  EXPECT_EQ(sum.max_ns(), 100u);
+  EXPECT_DOUBLE_EQ(sum.mean_ns(), 28);
+  EXPECT_DOUBLE_EQ(sum.error_ns(), 1.959964 * std::sqrt(10.0 * 10 * 4 * 3));
+}
+
+// Of any profile: nothing vanishes and nothing is counted twice.
+TEST(WaitProperties, OffCpuIsTheSumOfAllWaitsTimesTheirWeights) {
+  model::for_each_profile(100, [](const model::Profile& profile) {
+    std::int64_t sum = 0;
+    for (const model::Sample& sample : profile.samples) {
+      if (sample.metric != Metric::kOffCpu) continue;
+      if (__builtin_add_overflow(sum, sample.value, &sum)) return;
+    }
+    for (const model::Wait& wait : profile.waits) {
+      if (__builtin_add_overflow(sum, weighted_ns(wait.waited_ns, wait.weight), &sum)) return;
+      if (__builtin_add_overflow(sum, weighted_ns(wait.queued_ns, wait.weight), &sum)) return;
+      if (sum > INT64_MAX / 4) return;  // values of no real recording are cut
+    }
+    if (std::abs(sum) > INT64_MAX / 4) return;
+    const CallTree tree = build_call_tree(profile, {.selection = {.metric = Metric::kOffCpu}});
+    EXPECT_EQ(tree.waits, profile.waits.size());
+    if (profile.samples.empty()) {
+      EXPECT_EQ(tree.total, sum);
+    }
+  });
+}
+
+TEST(WaitProperties, FoldingIdleWaitsChangesNoTotal) {
+  model::for_each_profile(60, [](const model::Profile& profile) {
+    for (const Metric metric : {Metric::kOffCpu, Metric::kWall}) {
+      const CallTree shown = build_call_tree(profile, {.selection = {.metric = metric}});
+      const CallTree folded = build_call_tree(profile, {.selection = {.metric = metric, .fold_idle = true}});
+      EXPECT_EQ(shown.total, folded.total);
+      EXPECT_EQ(shown.samples, folded.samples);
+    }
+  });
+}
+
+TEST(WaitProperties, WallIsWhatRanAndWhatWaited) {
+  OneLock hand;
+  hand.sample(hand.thread, hand.stack({hand.main}), 7);
+  hand.wait(hand.thread, hand.stack({hand.lock}), "futex", 1, 2, 3, hand.futex).weight = 3;
+  const std::int64_t cpu = hand.tree({.metric = Metric::kCpu}).total * 10'000'000;
+  const std::int64_t off_cpu = hand.tree({.metric = Metric::kOffCpu}).total;
+  EXPECT_EQ(hand.tree({.metric = Metric::kWall}).total, cpu + off_cpu);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

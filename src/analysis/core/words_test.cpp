@@ -1,0 +1,48 @@
+#include "analysis/core/words.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::analysis {
+namespace {
+
+TEST(Words, NumbersAreGroupedByThree) {
+  EXPECT_EQ(with_commas(0), "0");
+  EXPECT_EQ(with_commas(999), "999");
+  EXPECT_EQ(with_commas(1234567), "1,234,567");
+  EXPECT_EQ(with_commas(-1000), "-1,000");
+}
+
+TEST(Words, AmountsFollowTheirUnit) {
+  EXPECT_EQ(amount(12345, "samples"), "12,345 samples");
+  EXPECT_EQ(amount(1.5e9, "ns"), "1.50 s");
+  EXPECT_EQ(amount(2.5e6, "ns"), "2.5 ms");
+  EXPECT_EQ(amount(3.5 * 1024 * 1024, "bytes"), "3.5 MiB");
+  EXPECT_EQ(amount(1e18, "cycles"), "1.000e+18 cycles");
+}
+
+TEST(Words, SmallPercentagesKeepTwoDigits) {
+  EXPECT_EQ(percent(0.5), "50.0 %");
+  EXPECT_EQ(percent(0.0042), "0.42 %");
+  EXPECT_EQ(percent(0), "0.0 %");
+  EXPECT_EQ(percent(1), "100.0 %");
+}
+
+TEST(Words, OneIsSingular) {
+  EXPECT_EQ(counted(1, "time"), "1 time");
+  EXPECT_EQ(counted(2, "entry", "entries"), "2 entries");
+}
+
+TEST(Words, BytesThatAreNoUtf8AreReplaced) {
+  EXPECT_EQ(valid_utf8("caf\xc3\xa9"), "café");
+  EXPECT_EQ(valid_utf8("a\xff z"), "a\xEF\xBF\xBD z");
+  EXPECT_EQ(valid_utf8("\xc0\xaf"), "\xEF\xBF\xBD\xEF\xBF\xBD");          // overlong
+  EXPECT_EQ(valid_utf8("\xed\xa0\x80").find("\xed"), std::string::npos);  // a surrogate
+  EXPECT_EQ(valid_utf8("\xe2\x82"), "\xEF\xBF\xBD\xEF\xBF\xBD");          // cut short
+}
+
+TEST(Words, ControlCharactersCannotReachTheTerminal) {
+  EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,195 @@
+#include "analysis/heap/allocator_cpu.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+
+#include "analysis/core/call_tree.h"
+#include "analysis/core/heap.h"
+
+namespace fathom::analysis {
+namespace {
+
+using namespace profile;
+
+bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> starts) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return name.starts_with(start); });
+}
+
+// Functions that only allocators have, beside those that hand a request on (plumbing.h).
+bool is_inside_allocator(std::string_view name) {
+  static const std::set<std::string_view> kNames = {"free",
+                                                    "cfree",
+                                                    "__libc_free",
+                                                    "sdallocx",
+                                                    "_int_malloc",
+                                                    "_int_free",
+                                                    "_int_free_chunk",
+                                                    "_int_free_merge_chunk",
+                                                    "_int_free_maybe_consolidate",
+                                                    "_int_realloc",
+                                                    "_int_memalign",
+                                                    "sysmalloc",
+                                                    "systrim",
+                                                    "unlink_chunk",
+                                                    "heap_trim",
+                                                    "grow_heap",
+                                                    "free_sized",
+                                                    "free_aligned_sized"};
+  return kNames.contains(name) ||
+         starts_with_any(name, {"tcache_", "arena_get", "_mi_", "mi_", "tcmalloc::", "__rust_dealloc",
+                                "__rdl_dealloc", "__rg_dealloc", "__libc_memalign"});
+}
+
+enum class FrameKind : std::uint8_t { kUnknown, kAllocator, kNeutral, kKernel, kTracer, kOther };
+
+// What stands at the leaf of a stack.
+struct LeafKind {
+  bool known = false, allocator = false, kernel = false, page_fault = false, tracer = false;
+  StackId asked;           // the frame of the function that called the allocator
+  std::uint32_t line = 0;  // of that frame
+};
+
+class Classes {
+ public:
+  explicit Classes(const Profile& profile)
+      : profile_(profile), functions_(profile.functions.size()), leaves_(profile.stacks.size()) {
+    for (const HeapHook& hook : profile.heap.hooks)
+      if (hook.door != HeapDoor::kNone) hooked_.insert(profile.strings[hook.function]);
+    for (const HeapAllocator& allocator : profile.heap.allocators)
+      if (allocator.module.value != 0) modules_.insert(allocator.module.value);
+  }
+
+  const LeafKind& of(StackId stack) {
+    LeafKind& leaf = leaves_[stack.value];
+    if (!leaf.known) leaf = look_at(stack);
+    return leaf;
+  }
+
+ private:
+  LeafKind look_at(StackId stack) {
+    LeafKind leaf;
+    leaf.known = true;
+    bool user = false;
+    for (StackId at = stack; at.value != 0; at = profile_.stacks[at.value].parent) {
+      const Frame& frame = profile_.frames[profile_.stacks[at.value].frame.value];
+      const Module& module = profile_.modules[frame.module.value];
+      if (module.kind == ModuleKind::kKernel) {
+        leaf.kernel = leaf.kernel || !user;
+        if (frame.line_count != 0 && name_of(frame, 0).find("page_fault") != std::string_view::npos)
+          leaf.page_fault = true;
+        continue;
+      }
+      user = true;
+      if (module.kind == ModuleKind::kNames && profile_.strings[module.name] == "[fathom]") {
+        leaf.tracer = true;
+        continue;
+      }
+      if (frame.line_count == 0) {  // inside of an allocator's module below its functions, or a stranger
+        if (!is_library_with_allocator(frame.module)) break;
+        continue;
+      }
+      std::uint32_t line = 0;
+      bool stranger = false;
+      for (; line < frame.line_count; ++line) {
+        const FrameKind kind = kind_of(profile_.lines[frame.first_line + line].function);
+        if (kind == FrameKind::kAllocator) leaf.allocator = true;
+        if (kind != FrameKind::kAllocator && kind != FrameKind::kNeutral) {
+          stranger = true;
+          break;
+        }
+      }
+      if (!stranger) continue;
+      if (leaf.allocator) {
+        leaf.asked = at;
+        leaf.line = line;
+      } else if (is_library_with_allocator(frame.module)) {
+        continue;  // memset below calloc
+      }
+      break;
+    }
+    return leaf;
+  }
+
+  std::string_view name_of(const Frame& frame, std::uint32_t line) const {
+    return profile_.strings[profile_.functions[profile_.lines[frame.first_line + line].function.value].name];
+  }
+
+  // Not the program itself, where an allocator is linked in beside everything else.
+  bool is_library_with_allocator(ModuleId module) const {
+    if (!modules_.contains(module.value)) return false;
+    const std::string_view name = profile_.strings[profile_.modules[module.value].name];
+    return name.starts_with("lib") && name.find(".so") != std::string_view::npos;
+  }
+
+  FrameKind kind_of(FunctionId function) {
+    FrameKind& kind = functions_[function.value];
+    if (kind != FrameKind::kUnknown) return kind;
+    std::string_view name = profile_.strings[profile_.functions[function.value].name];
+    if (name.starts_with("__GI_")) name.remove_prefix(5);  // what glibc calls within itself
+    if ((plumbing_of(name) == Plumbing::kAllocator) || is_inside_allocator(name) || hooked_.contains(name))
+      kind = FrameKind::kAllocator;
+    else if (starts_with_any(name, {"__memset", "__memmove",  "__memcpy",
+                                    "memset",   "memcpy",     "memmove",
+                                    "madvise",  "__madvise",  "munmap",
+                                    "__munmap", "mmap",       "__mmap",
+                                    "brk",      "__brk",      "sbrk",
+                                    "__sbrk",   "mremap",     "__mremap",
+                                    "mprotect", "__mprotect", "__lll_lock_wait_private"}))
+      kind = FrameKind::kNeutral;
+    else
+      kind = FrameKind::kOther;
+    return kind;
+  }
+
+  const Profile& profile_;
+  std::set<std::string_view> hooked_;
+  std::set<std::uint32_t> modules_;
+  std::vector<FrameKind> functions_;
+  std::vector<LeafKind> leaves_;
+};
+
+}  // namespace
+
+std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selection& selection) {
+  Selection cpu = selection;
+  cpu.metric = Metric::kCpu;
+  const Filter filter(profile, cpu);
+  Classes classes(profile);
+  ValueBudget budget;
+  AllocatorCpu result;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> asked;  // by frame and line
+  bool any = false;
+  for (const Sample& sample : profile.samples) {
+    if (sample.metric != Metric::kCpu) continue;
+    any = true;
+    if (!filter.takes(sample)) continue;
+    const std::int64_t value = std::max<std::int64_t>(0, budget.take(sample.value));
+    const LeafKind& leaf = classes.of(sample.stack);
+    if (leaf.tracer) {
+      result.tracer += value;
+      continue;
+    }
+    result.total += value;
+    if (leaf.page_fault) result.page_faults += value;
+    if (!leaf.allocator) continue;
+    result.inside += value;
+    if (leaf.kernel) result.kernel += value;
+    if (leaf.asked.value != 0) asked[{profile.stacks[leaf.asked.value].frame.value, leaf.line}] += value;
+  }
+  if (!any) return std::nullopt;
+  std::map<std::pair<std::string, std::string>, std::int64_t> functions;
+  for (const auto& [place, value] : asked) {
+    const FrameId frame{place.first};
+    const Module& module = profile.modules[profile.frames[frame.value].module.value];
+    functions[{frame_name(profile, frame, place.second), std::string(profile.strings[module.name])}] += value;
+  }
+  for (const auto& [name, value] : functions) result.functions.push_back({name.first, name.second, value});
+  std::stable_sort(result.functions.begin(), result.functions.end(),
+                   [](const AllocatorCpuRow& a, const AllocatorCpuRow& b) { return a.inside > b.inside; });
+  return result;
+}
+
+}  // namespace fathom::analysis

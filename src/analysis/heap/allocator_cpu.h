@@ -1,0 +1,37 @@
+// How much CPU time went into the allocators, where CPU was sampled beside the heap, and who asked for it. A
+// sample counts when an allocator's function stands at its leaf, with nothing below but what allocators call:
+// their own functions, memset and memcpy of calloc and realloc, the calls and page faults of the kernel.
+// Functions are known by name, or as they were hooked; an allocator that is linked into a stripped program is
+// not found below its hooked functions, so shares are lower bounds there.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/core/interval.h"
+#include "analysis/core/selection.h"
+
+namespace fathom::analysis {
+
+struct AllocatorCpuRow {
+  std::string name, module;  // of the function that called the allocator
+  std::int64_t inside = 0;   // samples
+};
+
+struct AllocatorCpu {
+  std::int64_t total = 0;        // samples of the selection, without those of the heap tracer itself
+  std::int64_t inside = 0;       // in an allocator, with what it called
+  std::int64_t kernel = 0;       // of these, in the kernel: madvise, munmap, page faults of the allocator
+  std::int64_t page_faults = 0;  // anywhere: first touches of new memory are the program's own
+  std::int64_t tracer = 0;       // in the heap tracer
+  std::vector<AllocatorCpuRow> functions;  // most first
+  double share() const { return total == 0 ? 0 : static_cast<double>(inside) / static_cast<double>(total); }
+  Interval interval() const { return wilson_interval(share(), static_cast<double>(total)); }
+};
+
+// Nothing where CPU was not sampled. `profile` has passed check().
+std::optional<AllocatorCpu> allocator_cpu(const model::Profile& profile, const Selection& selection);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,96 @@
+#include "analysis/heap/allocator_cpu.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/heap/hand_made_heap.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::ModuleKind;
+
+// One stack and one sample of it for each place at which a sample may be.
+class Places : public HandMadeHeap {
+ public:
+  Places() {
+    app_ = module("app");
+    libc_ = module("libc.so.6");
+    kernel_ = module("[kernel]", ModuleKind::kKernel);
+    thread_ = thread(process(10, "app"), 11, "worker");
+    allocator("glibc 2.36", libc_);
+    main_ = frame(app_, {"main"});
+    work_ = frame(app_, {"work"});
+  }
+  model::FrameId app(const std::string& name) { return frame(app_, {name}); }
+  model::FrameId libc(const std::string& name) { return frame(libc_, {name}); }
+  model::FrameId kernel(const std::string& name) { return frame(kernel_, {name}); }
+  // Below main and work, root first.
+  void at(std::vector<model::FrameId> leaf, int count = 1) {
+    leaf.insert(leaf.begin(), {main_, work_});
+    sample(thread_, stack(leaf), count);
+  }
+  AllocatorCpu cpu() const { return allocator_cpu(profile, {}).value(); }
+
+  model::ModuleId app_, libc_, kernel_;
+
+ private:
+  model::ThreadId thread_;
+  model::FrameId main_, work_;
+};
+
+TEST(AllocatorCpu, IsNotKnownWhereCpuWasNotSampled) {
+  EXPECT_FALSE(allocator_cpu(small_heap().profile, {}));
+}
+
+TEST(AllocatorCpu, CountsWhatStandsBelowAllocators) {
+  Places places;
+  places.at({places.libc("malloc")}, 2);
+  places.at({places.libc("malloc"), places.libc("_int_malloc")}, 3);
+  places.at({places.libc("calloc"), places.libc("__memset_avx2_unaligned_erms")}, 4);
+  places.at({places.libc("malloc"), places.unnamed(places.libc_, 0x1234)}, 5);
+  places.at({places.libc("free"), places.libc("munmap"), places.kernel("do_munmap")}, 6);
+  places.at({}, 80);
+  const AllocatorCpu cpu = places.cpu();
+  EXPECT_EQ(cpu.total, 100);
+  EXPECT_EQ(cpu.inside, 20);
+  EXPECT_EQ(cpu.kernel, 6);
+  EXPECT_DOUBLE_EQ(cpu.share(), 0.2);
+  ASSERT_EQ(cpu.functions.size(), 1u);
+  EXPECT_EQ(cpu.functions[0].name, "work");
+  EXPECT_EQ(cpu.functions[0].inside, 20);
+}
+
+TEST(AllocatorCpu, NamesTheLibraryFunctionThatAsked) {
+  Places places;
+  places.at({places.libc("fopen"), places.libc("__GI___libc_malloc")}, 3);
+  const AllocatorCpu cpu = places.cpu();
+  EXPECT_EQ(cpu.inside, 3);
+  ASSERT_EQ(cpu.functions.size(), 1u);
+  EXPECT_EQ(cpu.functions[0].name, "fopen");
+}
+
+TEST(AllocatorCpu, LeavesTheProgramsOwnWorkToIt) {
+  Places places;
+  places.at({places.libc("memcpy")});                                 // not below an allocator
+  places.at({places.kernel("asm_exc_page_fault")});                   // the first touch of new memory
+  places.at({places.app("malloc_hook"), places.app("count_bytes")});  // ends above the allocator
+  places.at({places.unnamed(places.app_, 0x500)});
+  const AllocatorCpu cpu = places.cpu();
+  EXPECT_EQ(cpu.total, 4);
+  EXPECT_EQ(cpu.inside, 0);
+  EXPECT_EQ(cpu.page_faults, 1);
+}
+
+TEST(AllocatorCpu, LeavesTheTracersOwnTimeOut) {
+  Places places;
+  const auto tracer = places.frame(places.module("[fathom]", ModuleKind::kNames), {"(heap tracer)"});
+  places.at({places.libc("malloc"), tracer}, 7);
+  places.at({places.libc("malloc")}, 3);
+  const AllocatorCpu cpu = places.cpu();
+  EXPECT_EQ(cpu.tracer, 7);
+  EXPECT_EQ(cpu.total, 3);
+  EXPECT_EQ(cpu.inside, 3);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

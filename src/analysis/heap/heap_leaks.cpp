@@ -1,0 +1,299 @@
+#include "analysis/heap/heap_leaks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/core/call_tree.h"
+#include "analysis/core/words.h"
+
+namespace fathom::analysis {
+namespace {
+
+using namespace profile;
+
+// Live blocks of one site by age.
+struct Ages {
+  HeapSum all, older;
+  int youngest = 64, oldest = -1;  // buckets of those that are older
+};
+
+double start_of(int bucket) {
+  return bucket <= 0 ? 0 : std::ldexp(1.0, bucket - 1) * 1e-9;
+}
+
+// The first bucket that holds blocks older than `seconds`. It holds some that are not as old, but a filter
+// that hides what it should show is the worse one.
+int bucket_of(double seconds) {
+  if (!(seconds > 0)) return 0;
+  return std::clamp(static_cast<int>(std::floor(std::log2(seconds * 1e9))) + 1, 0, 64);
+}
+
+std::vector<Ages> ages_of(const Profile& profile, int first_bucket) {
+  std::vector<Ages> ages(profile.heap.sites.size());
+  for (const HeapHistogram& row : profile.heap.histograms) {
+    if (row.kind != HeapHistogramKind::kAge || row.sum.blocks <= 0) continue;
+    Ages& site = ages[row.site.value];
+    site.all.blocks += row.sum.blocks;
+    site.all.bytes += row.sum.bytes;
+    if (row.bucket < first_bucket) continue;
+    site.older.blocks += row.sum.blocks;
+    site.older.bytes += row.sum.bytes;
+    site.youngest = std::min<int>(site.youngest, row.bucket);
+    site.oldest = std::max<int>(site.oldest, row.bucket);
+  }
+  return ages;
+}
+
+// The part of what is live that is old enough. Ages were counted when the recording ended, so that of an
+// exact one they are exact, too.
+HeapAmounts older_part(const HeapAmounts& live, const Ages& ages) {
+  const auto part = [](const HeapAmount& amount, double older, double all) {
+    if (all <= 0) return HeapAmount{};
+    const double share = std::min(1.0, older / all);
+    return HeapAmount{older == all ? amount.value : std::min(amount.value, older), amount.variance * share};
+  };
+  return {part(live.blocks, ages.older.blocks, ages.all.blocks),
+          part(live.bytes, ages.older.bytes, ages.all.bytes)};
+}
+
+HeapAmounts difference(const HeapAmounts& all, const HeapAmounts& part) {
+  const auto of = [](const HeapAmount& a, const HeapAmount& b) {
+    return HeapAmount{std::max(0.0, a.value - b.value), std::max(0.0, a.variance - b.variance)};
+  };
+  return {of(all.blocks, part.blocks), of(all.bytes, part.bytes)};
+}
+
+// Heaps of what the program mapped by itself.
+std::vector<char> heaps_of_mappings(const Profile& profile) {
+  const HeapTables& heap = profile.heap;
+  std::vector<char> mapped(heap.heaps.size(), 0);
+  for (const HeapSite& site : heap.sites)
+    if (profile.strings[heap.allocators[site.allocator.value].label] == kMappedByProgram)
+      mapped[site.heap.value] = 1;
+  return mapped;
+}
+
+class Finder {
+ public:
+  Finder(const Profile& profile, const LeakOptions& options)
+      : profile_(profile),
+        options_(options),
+        leaves_(profile, options.selection.fold_plumbing.value_or(false)) {}
+
+  Result<LeakReport> find() {
+    const HeapTables& heap = profile_.heap;
+    if (heap.empty())
+      return fail(ErrorKind::kNotFound, "the heap was not recorded", "fathom record --heap=exact -- COMMAND");
+    describe();
+    const int first_bucket = bucket_of(options_.older_s);
+    report_.older_s = start_of(first_bucket);
+    const std::vector<Ages> ages = ages_of(profile_, first_bucket);
+    const HeapSums sums(
+        profile_,
+        {.metric = Metric::kHeapLeaked, .thread = options_.selection.thread, .pid = options_.selection.pid});
+    report_.suppressions = options_.suppressions;
+    Suppressed suppressed(profile_, report_.suppressions);
+    uses_.resize(report_.suppressions.size());
+    const std::vector<char> mapped = heaps_of_mappings(profile_);
+
+    for (std::uint32_t i = 0; i < heap.sites.size(); ++i) {
+      const HeapAmounts& live = sums.sites()[i].leaked;
+      if (!sums.takes({i}) || live.blocks.value <= 0) continue;
+      const HeapSite& site = heap.sites[i];
+      if (mapped[site.heap.value] != 0 && !options_.mappings) {
+        report_.mappings.add(live);
+        continue;
+      }
+      report_.total.add(live);
+      if (const auto row = suppressed.by(site.stack)) {
+        report_.suppressed.add(live);
+        uses_[*row].taken.add(live);
+        ++uses_[*row].sites;
+        continue;
+      }
+      if (ages[i].all.blocks <= 0) {
+        report_.no_ages = true;
+        if (options_.older_s > 0)
+          return fail(ErrorKind::kUnsupported,
+                      "the recording holds no ages, as it ends before its recorder did",
+                      "fathom leaks without --older");
+      }
+      HeapAmounts old = options_.older_s > 0 ? older_part(live, ages[i]) : live;
+      report_.young.add(difference(live, old));
+      if (old.blocks.value > 0) add(site, old, ages[i]);
+    }
+    keep_large();
+    summarize();
+    return std::move(report_);
+  }
+
+ private:
+  void describe() {
+    report_.target = profile_.meta.target;
+    report_.duration_s = profile_.duration_s();
+    report_.ended = report_.from_start = true;
+    std::vector<char> used(profile_.heap.heaps.size(), 0);
+    for (const HeapSite& site : profile_.heap.sites) used[site.heap.value] = 1;
+    const std::vector<char> mapped = heaps_of_mappings(profile_);
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      const Heap& heap = profile_.heap.heaps[i];
+      const Process& process = profile_.processes[heap.process.value];
+      if (options_.selection.pid && process.pid != *options_.selection.pid) continue;
+      report_.ended = report_.ended && process.end_ns != 0;
+      report_.from_start = report_.from_start && heap.from_start;
+      if (used[i] == 0 || (mapped[i] != 0 && !options_.mappings) || heap.mode == HeapMode::kExact) continue;
+      report_.sampled = true;
+      report_.mean_bytes = std::max(report_.mean_bytes, heap.mean_bytes);
+    }
+  }
+
+  std::vector<LeakFrame> frames_of(StackId stack) {
+    std::vector<LeakFrame> frames;
+    const HeapLeaf leaf = leaves_.of(stack);
+    std::uint32_t skip = leaf.skip;
+    for (StackId at = leaf.stack; at.value != 0; at = profile_.stacks[at.value].parent, skip = 0) {
+      const FrameId id = profile_.stacks[at.value].frame;
+      const Frame& frame = profile_.frames[id.value];
+      const std::string module(profile_.strings[profile_.modules[frame.module.value].name]);
+      if (frame.line_count == 0) frames.push_back({frame_name(profile_, id), module, "", 0});
+      for (std::uint32_t i = skip; i < frame.line_count; ++i) {
+        const Line& line = profile_.lines[frame.first_line + i];
+        frames.push_back(
+            {frame_name(profile_, id, i), module, std::string(profile_.strings[line.file]), line.line});
+      }
+    }
+    return frames;
+  }
+
+  void add(const HeapSite& site, const HeapAmounts& amounts, const Ages& ages) {
+    // Stacks of many threads and heaps read alike: the texts are made once for each stack.
+    const auto [known, is_new] = group_of_stack_.try_emplace(site.stack.value, 0);
+    if (is_new) {
+      std::vector<LeakFrame> frames = frames_of(site.stack);
+      const auto [group, added] = group_of_frames_.try_emplace(frames, groups_.size());
+      if (added) {
+        groups_.emplace_back();
+        groups_.back().frames = std::move(frames);
+        threads_.emplace_back();
+      }
+      known->second = group->second;
+    }
+    LeakGroup& group = groups_[known->second];
+    group.amounts.add(amounts);
+    ++group.sites;
+    if (site.thread != kNoThread) threads_[known->second].insert(thread_name(profile_, site.thread));
+    if (ages.oldest < 0) return;
+    group.youngest_s = std::min(group.youngest_s.value_or(INFINITY), start_of(ages.youngest));
+    group.oldest_s = std::max(group.oldest_s.value_or(0), start_of(ages.oldest + 1));
+  }
+
+  void keep_large() {
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      LeakGroup& group = groups_[i];
+      if (group.amounts.bytes.value < options_.min_bytes ||
+          group.amounts.blocks.value < options_.min_blocks) {
+        report_.small.add(group.amounts);
+        continue;
+      }
+      group.threads.assign(threads_[i].begin(), threads_[i].end());
+      report_.shown.add(group.amounts);
+      report_.groups.push_back(std::move(group));
+    }
+    std::sort(report_.groups.begin(), report_.groups.end(), [](const LeakGroup& a, const LeakGroup& b) {
+      const auto amounts = [](const LeakGroup& group) {
+        return std::pair(-group.amounts.bytes.value, -group.amounts.blocks.value);
+      };
+      return amounts(a) != amounts(b) ? amounts(a) < amounts(b) : a.frames < b.frames;
+    });
+    for (std::size_t i = 0; i < uses_.size(); ++i) {
+      uses_[i].suppression = &report_.suppressions[i];
+      if (uses_[i].sites != 0) report_.uses.push_back(uses_[i]);
+    }
+    std::stable_sort(report_.uses.begin(), report_.uses.end(),
+                     [](const SuppressionUse& a, const SuppressionUse& b) {
+                       return a.taken.bytes.value > b.taken.bytes.value;
+                     });
+  }
+
+  void summarize();
+
+  const Profile& profile_;
+  const LeakOptions& options_;
+  HeapLeaves leaves_;
+  LeakReport report_;
+  std::vector<SuppressionUse> uses_;
+  std::vector<LeakGroup> groups_;
+  std::vector<std::set<std::string>> threads_;
+  std::map<std::uint32_t, std::size_t> group_of_stack_;
+  std::map<std::vector<LeakFrame>, std::size_t> group_of_frames_;
+};
+
+std::string blocks_of(const HeapAmount& amount) {
+  const std::int64_t blocks = std::llround(std::min(amount.value, 9e15));
+  return with_commas(blocks) + (blocks == 1 ? " block" : " blocks");
+}
+std::string bytes_of(const HeapAmount& amount) {
+  return amount.variance <= 0 ? bytes(amount.value)
+                              : fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
+}
+std::string sum_of(const HeapAmounts& amounts) {
+  return fmt::format("{} in {}", bytes_of(amounts.bytes), blocks_of(amounts.blocks));
+}
+
+void Finder::summarize() {
+  const auto add = [&](std::string sentence) { report_.summary.push_back(std::move(sentence)); };
+  const std::string target = report_.target.empty() ? "The program" : printable(report_.target);
+  const std::string_view left = report_.ended ? "never freed" : "live at the end of the recording";
+  if (report_.groups.empty()) {
+    add(fmt::format("{}: nothing is left that {}.", target,
+                    report_.ended ? "was never freed" : "is live at the end of the recording"));
+  } else {
+    add(fmt::format("{}: {} {} from {}.", target, sum_of(report_.shown), left,
+                    counted(report_.groups.size(), "place that allocates", "places that allocate")));
+  }
+  if (!report_.ended)
+    add("The program ran on when the recording ended, so this is what was live at that moment: caches and "
+        "buffers in use as well as leaks. Blocks that are old, and groups that grow between two recordings, "
+        "are the ones to look at (--older SECONDS; fathom report says what grows).");
+  const auto exit = profile_.meta.facts.find("exit");
+  if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
+      exit->second >= "129" && exit->second <= "192")
+    add(fmt::format("It was ended by signal {} and so had no chance to free what it had.",
+                    std::stoi(exit->second) - 128));
+  if (!report_.from_start) add("It was attached to: blocks from before the recording are not in it.");
+  if (report_.sampled) {
+    const double mean = static_cast<double>(std::max<std::uint64_t>(1, report_.mean_bytes));
+    add(
+        fmt::format("The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be "
+                    "missed (one of {} "
+                    "in all is seen with 95 % certainty, one of {} with 10 %). --heap=exact sees all.",
+                    bytes(mean), bytes(3 * mean), bytes(0.105 * mean)));
+  }
+  if (profile_.quality.truncated) add("The recorder was killed: this is as far as it came.");
+  if (report_.no_ages) add("The recording holds no ages of blocks.");
+  if (report_.young.blocks.value > 0 || options_.older_s > 0)
+    add(fmt::format("{} younger than {}{}; ages are kept in powers of two, so --older {} came to this.",
+                    report_.young.blocks.value > 0 ? sum_of(report_.young) : "Nothing is",
+                    seconds(report_.older_s), report_.young.blocks.value > 0 ? " are left out" : "",
+                    options_.older_s));
+  if (report_.small.blocks.value > 0)
+    add(fmt::format("{} in smaller groups are left out.", sum_of(report_.small)));
+  if (report_.mappings.blocks.value > 0)
+    add(
+        fmt::format("What the program mapped without an allocator and has not unmapped is left out: {} "
+                    "(--mappings).",
+                    sum_of(report_.mappings)));
+}
+
+}  // namespace
+
+Result<LeakReport> find_leaks(const Profile& profile, const LeakOptions& options) {
+  return Finder(profile, options).find();
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,70 @@
+// What was allocated and never freed, grouped by stack as sanitizers do. Whether something still points to a
+// block is not known: reading the memory of a running program for that takes seconds, and a server's leak is
+// as often a container that nobody empties. Data and sentences; text and JSON write them down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/core/heap.h"
+#include "analysis/heap/suppressions.h"
+
+namespace fathom::analysis {
+
+struct LeakOptions {
+  Selection selection = {};  // pid and thread; blocks of the whole recording, whatever its window
+  std::vector<Suppression> suppressions = {};
+  double min_bytes = 0, min_blocks = 0;  // of a group
+  double older_s = 0;                    // only blocks that have lived longer
+  bool mappings = false;                 // also what the program mapped without an allocator
+};
+
+struct LeakFrame {
+  std::string function;    // "[module+0x10]" without a name
+  std::string module;      // short
+  std::string file;        // empty if unknown
+  std::uint32_t line = 0;  // 0 if unknown
+  auto operator<=>(const LeakFrame&) const = default;
+};
+
+// All blocks whose stacks read alike.
+struct LeakGroup {
+  std::vector<LeakFrame> frames;  // innermost first, without the allocator's own; empty: no stack
+  HeapAmounts amounts;
+  // The blocks have lived longer than the first and less than the second; ages are kept in powers of two ns.
+  // Not there where the recording has no ages.
+  std::optional<double> youngest_s, oldest_s;
+  std::uint64_t sites = 0;
+  std::vector<std::string> threads;  // names of those that allocated them, sorted
+};
+
+struct SuppressionUse {
+  const Suppression* suppression = nullptr;  // in LeakReport::suppressions
+  HeapAmounts taken;
+  std::uint64_t sites = 0;
+};
+
+struct LeakReport {
+  std::string target;
+  bool ended = false;  // every traced process ended inside of the recording: what is left was never freed
+  bool from_start = false;  // blocks from before are not in it otherwise
+  bool sampled = false;
+  bool no_ages = false;  // the recorder was killed before it could write them
+  std::uint64_t mean_bytes = 0;
+  double duration_s = 0;
+  // total = shown + suppressed + small + young, each with what it stands for; mappings come on top.
+  HeapAmounts total, shown, suppressed, small, young, mappings;
+  double older_s = 0;             // what --older came to: the next power of two ns below
+  std::vector<LeakGroup> groups;  // most bytes first
+  std::vector<Suppression> suppressions;
+  std::vector<SuppressionUse> uses;  // those that took something, most bytes first
+  std::vector<std::string> summary;  // sentences
+  bool empty() const { return groups.empty(); }
+};
+
+// kNotFound where the heap was not traced; kUnsupported when ages are asked for that are not there.
+Result<LeakReport> find_leaks(const model::Profile& profile, const LeakOptions& options);
+
+}  // namespace fathom::analysis

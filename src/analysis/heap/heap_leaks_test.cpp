@@ -1,0 +1,178 @@
+#include "analysis/heap/heap_leaks.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/heap/hand_made_heap.h"
+#include "model/random_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::HeapHistogramKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+// The server of small_heap() at its end: a cache of 1000 blocks, 20 requests, 40 leaked strings.
+model::Profile server(model::HeapMode mode = model::HeapMode::kExact, bool ended = true) {
+  HandMadeHeap hand = small_heap(mode);
+  hand.profile.meta.target = "server";
+  if (ended) hand.profile.processes[0].end_ns = hand.profile.meta.end_ns;
+  hand.profile.heap.heaps[0].from_start = true;
+  auto& histograms = hand.profile.heap.histograms;
+  histograms.erase(std::remove_if(histograms.begin(), histograms.end(),
+                                  [](const auto& row) { return row.kind == HeapHistogramKind::kAge; }),
+                   histograms.end());
+  histograms.push_back({{0}, HeapHistogramKind::kAge, 20, {0, 0}});
+  histograms.push_back({{1}, HeapHistogramKind::kAge, 30, {100, 100'000}});
+  histograms.push_back({{1}, HeapHistogramKind::kAge, 32, {900, 900'000}});
+  histograms.push_back({{3}, HeapHistogramKind::kAge, 28, {20, 1280}});
+  histograms.push_back({{3}, HeapHistogramKind::kAge, 31, {20, 1280}});
+  return hand.profile;
+}
+
+LeakReport leaks_of(const model::Profile& profile, LeakOptions options = {}) {
+  return find_leaks(profile, options).value();
+}
+std::string summary_of(const LeakReport& report) {
+  return fmt::format("{}", fmt::join(report.summary, "\n"));
+}
+std::vector<std::string> names_of(const LeakReport& report) {
+  std::vector<std::string> names;
+  for (const LeakGroup& group : report.groups) names.push_back(group.frames.at(0).function);
+  return names;
+}
+
+TEST(HeapLeaks, AreGroupedByStackMostBytesFirst) {
+  const LeakReport report = leaks_of(server());
+  EXPECT_THAT(names_of(report), ElementsAre("server::Cache::put(int)", "strdup"));
+  EXPECT_EQ(report.groups[0].amounts.blocks.value, 1000);
+  EXPECT_EQ(report.groups[1].amounts.bytes.value, 2560);
+  ASSERT_EQ(report.groups[1].frames.size(), 3u);
+  EXPECT_EQ(report.groups[1].frames[2].function, "main");
+  EXPECT_EQ(report.groups[1].frames[0].module, "libc.so.6");
+  EXPECT_THAT(report.groups[1].threads, ElementsAre("worker"));
+  EXPECT_EQ(report.shown.bytes.value, 1'002'560);
+  EXPECT_EQ(report.total.bytes.value, report.shown.bytes.value);
+}
+
+TEST(HeapLeaks, SayHowOldTheyAreAsFarAsIsKnown) {
+  const LeakReport report = leaks_of(server());
+  EXPECT_DOUBLE_EQ(report.groups[0].youngest_s.value(), std::ldexp(1, 29) * 1e-9);
+  EXPECT_DOUBLE_EQ(report.groups[0].oldest_s.value(), std::ldexp(1, 32) * 1e-9);
+}
+
+TEST(HeapLeaks, OldOnesAreThoseFromThePowerOfTwoBelow) {
+  // 1 s lies between 2^29 ns, 0.54 s, and 2^30 ns.
+  const LeakReport report = leaks_of(server(), {.older_s = 1});
+  EXPECT_THAT(names_of(report), ElementsAre("server::Cache::put(int)", "strdup"));
+  EXPECT_EQ(report.groups[0].amounts.blocks.value, 1000);
+  EXPECT_EQ(report.groups[1].amounts.blocks.value, 20);
+  EXPECT_EQ(report.young.bytes.value, 1280);
+  EXPECT_THAT(summary_of(report), HasSubstr("1.2 KiB in 20 blocks younger than 537 ms are left out"));
+  EXPECT_EQ(leaks_of(server(), {.older_s = 5}).groups.size(), 0u);
+}
+
+TEST(HeapLeaks, OfAgesThatWereNotWrittenCannotBeFiltered) {
+  model::Profile profile = server();
+  profile.heap.histograms.clear();
+  EXPECT_THAT(summary_of(leaks_of(profile)), HasSubstr("no ages"));
+  EXPECT_EQ(find_leaks(profile, {.older_s = 1}).error().kind, ErrorKind::kUnsupported);
+}
+
+TEST(HeapLeaks, SuppressionsSayWhatTheyTook) {
+  LeakOptions options;
+  options.suppressions = parse_suppressions("leak:^nowhere$\nleak:strdup\nleak:Cache\n", "my").value();
+  const LeakReport report = leaks_of(server(), options);
+  EXPECT_TRUE(report.empty());
+  EXPECT_EQ(report.suppressed.bytes.value, report.total.bytes.value);
+  ASSERT_EQ(report.uses.size(), 2u);
+  EXPECT_EQ(report.uses[0].suppression->pattern, "Cache");
+  EXPECT_EQ(report.uses[1].taken.blocks.value, 40);
+  EXPECT_THAT(summary_of(report), HasSubstr("nothing is left that was never freed"));
+}
+
+TEST(HeapLeaks, SmallGroupsAreLeftOutAndCounted) {
+  EXPECT_THAT(names_of(leaks_of(server(), {.min_bytes = 3000})), ElementsAre("server::Cache::put(int)"));
+  const LeakReport report = leaks_of(server(), {.min_blocks = 41});
+  EXPECT_THAT(names_of(report), ElementsAre("server::Cache::put(int)"));
+  EXPECT_EQ(report.small.blocks.value, 40);
+}
+
+TEST(HeapLeaks, OfAProgramThatRanOnAreLiveAndNotLeaked) {
+  const std::string ended = summary_of(leaks_of(server()));
+  EXPECT_THAT(ended, HasSubstr("979.1 KiB in 1,040 blocks never freed from 2 places that allocate."));
+  EXPECT_THAT(ended, Not(HasSubstr("ran on")));
+  const std::string running = summary_of(leaks_of(server(model::HeapMode::kExact, false)));
+  EXPECT_THAT(running, HasSubstr("live at the end of the recording from"));
+  EXPECT_THAT(running, HasSubstr("ran on"));
+  EXPECT_THAT(running, Not(HasSubstr("never freed")));
+}
+
+TEST(HeapLeaks, SaysWhatAnAttachedASampledAndAKilledOneLacks) {
+  model::Profile attached = server();
+  attached.heap.heaps[0].from_start = false;
+  EXPECT_THAT(summary_of(leaks_of(attached)), HasSubstr("blocks from before the recording are not in it"));
+  const std::string sampled = summary_of(leaks_of(server(model::HeapMode::kSampled)));
+  EXPECT_THAT(sampled, HasSubstr("one byte in 512.0 KiB"));
+  EXPECT_THAT(sampled, HasSubstr("small leaks can be missed"));
+  model::Profile killed = server();
+  killed.meta.facts["exit"] = "143";
+  EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("ended by signal 15"));
+}
+
+TEST(HeapLeaks, WhatTheProgramMappedIsShownOnRequestOnly) {
+  model::Profile profile = server();
+  model::Heap mapped = profile.heap.heaps[0];
+  profile.heap.heaps.push_back(mapped);
+  profile.heap.allocators.push_back({profile.strings.intern(model::kMappedByProgram), {}});
+  profile.heap.sites.push_back({{1}, profile.heap.sites[1].stack, {3}, model::kNoThread, WALK_ROOT});
+  model::HeapSlice slice = profile.heap.slices[0];
+  slice.heap = {1};
+  profile.heap.slices.push_back(slice);
+  model::HeapRow row = profile.heap.rows[0];
+  row.site = {4};
+  row.slice = {3};
+  row.allocated = {1, 8 << 20};
+  row.freed = {};
+  profile.heap.rows.push_back(row);
+  ASSERT_TRUE(check(profile)) << check(profile).error().message;
+  const LeakReport report = leaks_of(profile);
+  EXPECT_EQ(report.mappings.bytes.value, 8 << 20);
+  EXPECT_EQ(report.shown.bytes.value, 1'002'560);
+  EXPECT_EQ(leaks_of(profile, {.mappings = true}).shown.bytes.value, 1'002'560 + (8 << 20));
+}
+
+TEST(HeapLeaks, OfAProfileWithoutHeapIsNotFound) {
+  EXPECT_EQ(find_leaks(small_server(), {}).error().kind, ErrorKind::kNotFound);
+}
+
+TEST(HeapLeaks, OfAnyProfileEveryByteIsShownOrSaidToBeLeftOut) {
+  int with_leaks = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    if (profile.heap.empty()) continue;
+    LeakOptions options;
+    options.suppressions = parse_suppressions("leak:a\nleak:b*c", "x").value();
+    options.min_blocks = static_cast<double>(seed % 3);
+    options.mappings = seed % 2 == 0;
+    const LeakReport report = leaks_of(profile, options);
+    const double parts = report.shown.bytes.value + report.suppressed.bytes.value + report.small.bytes.value +
+                         report.young.bytes.value;
+    EXPECT_NEAR(parts, report.total.bytes.value, 1e-9 * report.total.bytes.value) << "seed " << seed;
+    double shown = 0;
+    for (const LeakGroup& group : report.groups) shown += group.amounts.bytes.value;
+    EXPECT_NEAR(shown, report.shown.bytes.value, 1e-9 * shown) << "seed " << seed;
+    const auto json = nlohmann::json::parse(leaks_json(report, 0));
+    EXPECT_EQ(json["groups"].size(), report.groups.size());
+    if (!report.groups.empty()) ++with_leaks;
+  }
+  EXPECT_GT(with_leaks, 5);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

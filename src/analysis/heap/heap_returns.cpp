@@ -1,0 +1,83 @@
+#include "analysis/heap/heap_returns.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "analysis/core/words.h"
+#include "analysis/heap/heap_history.h"
+
+namespace fathom::analysis {
+namespace {
+
+using namespace profile;
+
+constexpr std::size_t kPathLength = 4;
+constexpr std::size_t kMostInSentence = 3;
+
+}  // namespace
+
+std::vector<HeapReturnRow> heap_returns(const Profile& profile, const Selection& selection,
+                                        const HeapSums& sums) {
+  const HeapTables& heap = profile.heap;
+  HeapLeaves leaves(profile, selection.fold_plumbing.value_or(true));
+  struct Found {
+    HeapReturnRow row;
+    double heaviest = -1;
+    StackId stack;
+  };
+  std::map<std::tuple<std::string, std::string, std::string>, Found> rows;
+  for (const HeapReturn& from : heap.returns) {
+    if (!sums.takes(from.site)) continue;
+    const HeapSite& site = heap.sites[from.site.value];
+    std::string label = site.allocator.value == 0
+                            ? "(unknown allocator)"
+                            : std::string(profile.strings[heap.allocators[site.allocator.value].label]);
+    std::pair<std::string, std::string> name;
+    if (label == kMappedByProgram) {
+      label.clear();
+      name = function_that_asked(profile, leaves, site.stack);
+    }
+    Found& found = rows[{label, name.first, name.second}];
+    found.row.allocator = label;
+    std::tie(found.row.function, found.row.module) = name;
+    found.row.calls += from.given_back.blocks;
+    found.row.bytes += from.given_back.bytes;
+    if (from.given_back.bytes > found.heaviest) {
+      found.heaviest = from.given_back.bytes;
+      found.stack = site.stack;
+    }
+  }
+  std::vector<HeapReturnRow> sorted;
+  for (auto& [key, found] : rows) {
+    found.row.path = path_to_heap(profile, leaves, found.stack, kPathLength);
+    sorted.push_back(std::move(found.row));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const HeapReturnRow& a, const HeapReturnRow& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+std::string sentence_of(const std::vector<HeapReturnRow>& returns) {
+  if (returns.empty()) return "";
+  double calls = 0, all = 0;
+  for (const HeapReturnRow& row : returns) {
+    calls += row.calls;
+    all += row.bytes;
+  }
+  std::string by;
+  for (std::size_t i = 0; i < std::min(returns.size(), kMostInSentence); ++i) {
+    const HeapReturnRow& row = returns[i];
+    by += (i == 0 ? "" : ", ") +
+          (row.allocator.empty() ? printable(row.function) : printable(row.allocator)) +
+          fmt::format(" ({})", percent(all > 0 ? row.bytes / all : 0));
+  }
+  return fmt::format("{} of madvise gave back {} that stay mapped, as far as they were resident: {}.",
+                     counted(static_cast<std::uint64_t>(std::clamp(std::round(calls), 0.0, 9e15)), "call"),
+                     bytes(all), by);
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,116 @@
+#include "analysis/core/plumbing.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/heap/hand_made_heap.h"
+
+namespace fathom::analysis {
+namespace {
+
+void expect_all(Plumbing plumbing, const std::vector<const char*>& names) {
+  for (const char* name : names) EXPECT_EQ(plumbing_of(name), plumbing) << name;
+}
+
+TEST(Plumbing, OfAllocatorsHandsMemoryOut) {
+  expect_all(
+      Plumbing::kAllocator,
+      {"malloc", "operator new(unsigned long)", "operator new[](unsigned long)", "_rjem_mallocx",
+       "__rust_alloc", "__rustc::__rust_alloc", "alloc::alloc::Global::alloc_impl_runtime",
+       "<alloc::alloc::Global as core::alloc::Allocator>::allocate", "__libc_calloc",
+       "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::alloc",
+       "std::__new_allocator<char>::allocate(unsigned long, void const*)",
+       "__gnu_cxx::new_allocator<std::_Rb_tree_node<int> >::allocate(unsigned long)",
+       "std::allocator_traits<std::allocator<char> >::allocate(std::allocator<char>&, unsigned long)"});
+}
+
+TEST(Plumbing, OfCProgramsHasManyNames) {
+  expect_all(Plumbing::kAllocator,
+             {"xmalloc", "xcalloc", "xrealloc", "zmalloc_usable", "ztrymalloc_usable_internal",
+              "jv_mem_alloc", "CRYPTO_malloc", "sqlite3MallocZero", "g_malloc0"});
+}
+
+// Of anvil, the C++ compiler, redis and jq.
+TEST(Plumbing, OfLibrariesManagesItForOthers) {
+  expect_all(
+      Plumbing::kLibrary,
+      {"alloc::raw_vec::RawVecInner<A>::finish_grow", "<alloc::raw_vec::RawVecInner>::finish_grow",
+       "alloc::raw_vec::RawVec<T,A>::grow_one", "alloc::vec::Vec<T,A>::push",
+       "<hashbrown::map::HashMap<K,V,S,A> as core::clone::Clone>::clone",
+       "hashbrown::raw::RawTableInner::fallible_with_capacity", "core::ops::function::FnOnce::call_once",
+       "<T as alloc::slice::<impl [T]>::to_vec_in::ConvertVec>::to_vec",
+       "<alloc::string::String as core::clone::Clone>::clone",
+       "void std::vector<int, std::allocator<int> >::_M_realloc_insert<int>(int&&)",
+       "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >::_M_create("
+       "unsigned long&, unsigned long)",
+       "xstrdup", "asprintf", "__GI___strdup",
+       "__gnu_cxx::__pool<true>::_M_reserve_block(unsigned long, unsigned long)"});
+}
+
+TEST(Plumbing, IsNotWhatWantedTheMemory) {
+  expect_all(
+      Plumbing::kNone,
+      {"<revm_handler::frame::EthFrame as core::default::Default>::default",
+       "<revm_database::in_memory_db::Cache as core::clone::Clone>::clone",
+       "<T as tower::util::boxed_clone_sync::CloneService<R>>::clone_box", "ht_create(unsigned int)",
+       "init_stringpool()", "createStringObject", "main", "server::Cache::put(int)", "stdlib_init",
+       "coreutils_main", "allocate_dtv", "my::malloc(unsigned long)", "", "Pool::malloc_pages",
+       "vector_alloc", "std_image::load()", "operator<<(std::ostream&, Cache const&)", "jvp_object_new"});
+}
+
+TEST(Plumbing, RulesThatAreNotUnderstoodAreErrorsWithTheirLine) {
+  EXPECT_EQ(parse_plumbing_rules("# x\nallocators a\n", "my").error().message,
+            "my:2: 'allocators' is no kind of rule");
+  EXPECT_EQ(parse_plumbing_rules("library\n", "my").error().message, "my:1: nothing after 'library'");
+  const auto rules = parse_plumbing_rules("allocator a b | c*\r\nlibrary y | x\n", "my").value();
+  EXPECT_EQ(rules.allocators, (std::vector<std::string>{"a b", "c*"}));
+  EXPECT_EQ(plumbing_of("x::f", rules), Plumbing::kLibrary);
+}
+
+TEST(Plumbing, TheBuiltInRulesAreWellFormed) {
+  const auto rules = parse_plumbing_rules(kPlumbingRulesText, "built in");
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_EQ(built_in_plumbing_rules().allocators, rules->allocators);
+}
+
+struct Hand : HandMadeHeap {
+  model::ModuleId app = module("server");
+  model::FrameId main = frame(app, {"main"});
+  model::FrameId load = frame(app, {"server::load()"});
+  model::FrameId apply = frame(app, {"std::function<void ()>::operator()() const"});
+  // Inlined into its caller, as such calls are.
+  model::FrameId fill = frame(app, {"std::__new_allocator<char>::allocate(unsigned long, void const*)",
+                                    "std::vector<char>::resize(unsigned long)", "server::Buffer::fill()"});
+  model::FrameId op_new = frame(module("libstdc++.so.6"), {"operator new(unsigned long)"});
+};
+
+TEST(HeapLeaves, TakeTheAllocatorsFramesAwayAndLibrariesOnRequest) {
+  Hand hand;
+  const auto stack = hand.stack({hand.main, hand.apply, hand.load, hand.fill, hand.op_new});
+  const auto filled = hand.stack({hand.main, hand.apply, hand.load, hand.fill});
+  const HeapLeaf usual = HeapLeaves(hand.profile).of(stack);
+  EXPECT_EQ(usual.stack, filled);
+  EXPECT_EQ(usual.skip, 1u);
+  const HeapLeaf folded = HeapLeaves(hand.profile, true).of(stack);
+  EXPECT_EQ(folded.stack, filled);
+  EXPECT_EQ(folded.skip, 2u);
+}
+
+TEST(HeapLeaves, LeaveTheRestOfTheStackAsItIs) {
+  Hand hand;
+  const auto load = hand.stack({hand.main, hand.apply, hand.load});
+  EXPECT_EQ(HeapLeaves(hand.profile, true).of(load).stack, load);
+}
+
+TEST(HeapLeaves, AStackOfNothingButPlumbingStays) {
+  Hand hand;
+  const auto allocator = hand.stack({hand.op_new});
+  EXPECT_EQ(HeapLeaves(hand.profile).of(allocator).stack, allocator);
+  EXPECT_EQ(HeapLeaves(hand.profile, true).of(allocator).stack, allocator);
+  // Of libraries alone, the one nearest to the leaf that is no allocator.
+  const auto apply = hand.stack({hand.apply});
+  const auto both = hand.stack({hand.apply, hand.op_new});
+  EXPECT_EQ(HeapLeaves(hand.profile, true).of(both).stack, apply);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,57 @@
+// Which blocks that were never freed are nobody's concern. The syntax is that of LeakSanitizer, so that the
+// files of projects that have one serve here as they are:
+//
+//   # a comment
+//   leak:PATTERN       PATTERN is found in a function, a source file or a module of any frame of the stack
+//
+// In a PATTERN, * stands for any text, also for none; ^ at its start and $ at its end hold it to the start
+// and the end of the name. Another kind than "leak" is an error, as a line that does nothing would hide that.
+// Source: LeakSanitizer's documentation of suppressions. A $ elsewhere is itself here: Rust has it in names.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+// leak_suppressions.txt: what the C library and its like keep until the program ends.
+extern const std::string_view kLeakSuppressionsText;
+
+struct Suppression {
+  std::string pattern;  // as written
+  std::string glob;     // the same for matches_glob (idle.h)
+  std::string file;     // where it was read
+  std::uint32_t line = 0;
+  bool built_in = false;
+};
+
+// kMalformed with the number of the line. `name` is the file's.
+Result<std::vector<Suppression>> parse_suppressions(std::string_view text, const std::string& name);
+// Those of leak_suppressions.txt.
+const std::vector<Suppression>& built_in_suppressions();
+
+// Asks about the stacks of one profile; names are matched once. Both outlive it.
+class Suppressed {
+ public:
+  Suppressed(const model::Profile& profile, const std::vector<Suppression>& suppressions);
+  // The first row that matches a frame of this stack.
+  std::optional<std::uint32_t> by(model::StackId stack);
+
+ private:
+  std::uint32_t of_frame(model::FrameId frame);
+  std::uint32_t of_text(model::StringId text);
+
+  const model::Profile& profile_;
+  const std::vector<Suppression>& suppressions_;
+  // Row of `suppressions_`, kNone, or kUnknown where nobody asked yet. The least of all frames is the first
+  // that matches, so it can be handed down from parent to child.
+  std::vector<std::uint32_t> texts_, frames_, stacks_;
+};
+
+}  // namespace fathom::analysis

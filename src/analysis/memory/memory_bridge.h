@@ -1,0 +1,69 @@
+// From the RSS of a process to what it is made of, at one moment: live blocks that the heap profile explains,
+// what allocators hold beyond them, what the program mapped itself, stacks, data of files, and what nobody
+// can tell. Of several processes that live at that moment the sum; pages that they share count in each.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/core/heap.h"
+
+namespace fathom::analysis {
+
+// Parts of RSS. They add up to it.
+struct MemoryPart {
+  std::string_view key;    // for JSON: "live", "mapped", "slack" ...
+  std::string_view label;  // in words
+  HeapAmount bytes;
+  bool anonymous = false;  // it is a part of the anonymous memory
+  std::uint64_t ranges = 0;
+};
+
+// One kind of ranges with one name.
+struct MemoryRangeRow {
+  std::string_view kind;  // "allocator", "file", ...
+  std::string name;
+  std::string allocator;
+  std::uint64_t ranges = 0;
+  std::uint64_t virtual_bytes = 0, rss_bytes = 0, anonymous_bytes = 0, swap_bytes = 0, huge_bytes = 0;
+  double live_blocks = 0, live_bytes = 0;
+  HeapAmount live_resident;
+};
+
+struct MemoryBridge {
+  double at_s = 0;                 // from the start of the recording
+  std::optional<double> to_end_s;  // the process ended so long afterwards
+  std::uint64_t processes = 0;
+  bool traced = false;           // its heap was
+  bool mappings_traced = false;  // and what the program maps by itself
+  bool split = true;             // else its mappings could not be read
+  bool live_is_bound = false;    // whether blocks are resident was not looked at: at most so many
+  bool shared_out = false;       // two allocators have blocks in the same memory
+  std::uint64_t rss = 0, anonymous = 0, file = 0, shared = 0, swap = 0, virtual_bytes = 0;
+  std::uint64_t huge = 0;                     // of anonymous, on transparent huge pages
+  std::uint64_t huge_file = 0;                // explicit huge pages, beside RSS
+  std::optional<double> page_tables, cgroup;  // bytes, beside RSS and around it
+  double live_bytes = 0, live_blocks = 0;     // known blocks, resident or not
+  // Of the anonymous memory, what stacks explain: live blocks and what the program mapped.
+  HeapAmount explained;
+  double coverage = 0, coverage_low = 0, coverage_high = 0;  // shares; the same where nothing is estimated
+  // Blocks from before the recording are in the allocators' part; so many at most. nullopt: there are none.
+  std::optional<double> earlier_at_most;
+  // Of what allocators hold beyond live blocks: sizes rounded up to their classes. nullopt: not known.
+  std::optional<double> rounding;
+  std::vector<MemoryPart> parts;       // most first within anonymous memory, then the rest
+  std::vector<MemoryRangeRow> ranges;  // most resident first
+  std::vector<std::string> summary;    // sentences
+};
+
+// At the end of what is selected. nullopt: the recording knows nothing about it.
+std::optional<MemoryBridge> make_memory_bridge(const model::Profile& profile, const Selection& selection);
+
+// "unknown", "file", "file-data", "shared", "allocator", "brk", "mapped", "main-stack", "thread-stack",
+// "tracer", "kernel", "huge-file", "not-split".
+std::string_view to_string(model::MemoryKind kind);
+
+}  // namespace fathom::analysis

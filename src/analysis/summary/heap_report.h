@@ -1,0 +1,73 @@
+// What a recording says about the heap: totals, the peak, who allocated, from which allocators, and how much
+// of it is to be believed. Data; the terminal text and the JSON write it down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/core/heap.h"
+#include "analysis/heap/heap_blocks.h"
+#include "analysis/heap/heap_returns.h"
+#include "analysis/verdicts/heap_verdicts.h"
+
+namespace fathom::analysis {
+
+// All sites whose leaf is one function: the code that wanted the memory.
+struct HeapFunctionRow {
+  std::string name;
+  std::string module;
+  HeapAmounts allocated, freed, live, growth, peak;
+  model::HeapSum temporary, brief;
+  double longest_s = 0;  // longest life of a block that was freed
+  std::uint64_t sites = 0;
+};
+
+struct HeapAllocatorRow {
+  std::string label;
+  std::string module;
+  HeapAmounts allocated, live;
+  // Functions by the way in which they were hooked. `missed`: those that were not, each with the reason.
+  std::vector<std::string> by_slot, by_entry, missed;
+};
+
+struct HeapSliceRow {
+  double from_s = 0, to_s = 0;             // from the start of the recording
+  double live_bytes = 0, live_blocks = 0;  // at its end
+  double peak_bytes = 0;                   // inside of it
+  double allocated_bytes = 0, allocations = 0, freed_bytes = 0;
+};
+
+struct HeapBucketRow {
+  double from = 0;  // bytes or seconds; up to twice that, or 1 where it is 0
+  model::HeapSum sum;
+};
+
+struct HeapReport {
+  bool sampled = false, exact = false;  // both when recordings of both kinds were merged
+  bool from_start = false;              // there are no blocks from before
+  std::uint64_t mean_bytes = 0;
+  double window_s = 0;
+  HeapSiteSums total;
+  HeapAmounts peak;
+  double peak_at_s = 0;  // from the start of the recording
+  bool peak_exact = false;
+  // What the sampling of temporary blocks can say: freed before the next allocation (exact), or within 1 ms.
+  bool temporary_is_brief = false;
+  std::vector<HeapFunctionRow> functions;  // most live first, then most at the peak
+  std::vector<HeapAllocatorRow> allocators;
+  std::vector<HeapSliceRow> slices;                       // of the window
+  std::vector<HeapBucketRow> sizes, lifetimes_s, ages_s;  // of the whole recording
+  std::vector<HeapReturnRow> returns;                     // likewise: what madvise gave back
+  std::vector<HeapBlockRow> blocks;                       // single ones, if they were asked for
+  model::Heap counters;                                   // of all heaps together
+  std::vector<HeapVerdict> verdicts;                      // the most important first
+  std::vector<std::string> findings;                      // what makes the numbers worth less
+  std::vector<std::string> summary;                       // sentences
+};
+
+// Of recordings whose heap was traced; `profile` has passed check().
+std::optional<HeapReport> make_heap_report(const model::Profile& profile, const Selection& selection);
+
+}  // namespace fathom::analysis

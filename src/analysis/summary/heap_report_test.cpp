@@ -1,0 +1,123 @@
+#include "analysis/summary/heap_report.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/heap/hand_made_heap.h"
+#include "analysis/summary/report.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::Metric;
+using testing::HasSubstr;
+using testing::Not;
+
+std::string summary_of(const model::Profile& profile, const Selection& selection = {}) {
+  return fmt::format("{}", fmt::join(make_heap_report(profile, selection)->summary, "\n"));
+}
+std::string findings_of(const model::Profile& profile) {
+  return fmt::format("{}", fmt::join(make_heap_report(profile, {})->findings, "\n"));
+}
+
+TEST(HeapReport, IsNotThereWhereTheHeapWasNotTraced) {
+  EXPECT_FALSE(make_heap_report(small_server(), {}));
+}
+
+TEST(HeapReport, SaysWhatWasAllocatedWhatIsLiveAndWhatThePeakWasMadeOf) {
+  const std::string text = summary_of(small_heap().profile);
+  EXPECT_THAT(text, HasSubstr("Every call of the allocators was recorded."));
+  EXPECT_THAT(text,
+              HasSubstr("It allocated 14.4 MiB in 61,160 calls in 3.00 s: 4.8 MiB/s and 20,387 calls/s."));
+  EXPECT_THAT(text, HasSubstr("Most of that was asked for by server::load(std::string const&) in server "
+                              "(53.0 %), server::request::parse in server (39.7 %)"));
+  EXPECT_THAT(text, HasSubstr("At the end 979.1 KiB are live in 1,040 blocks"));
+  EXPECT_THAT(text, HasSubstr("Most was live 1.50 s after the start: 6.7 MiB in 1,026 blocks, of which "
+                              "server::load(std::string const&) in server (85.7 %)"));
+  EXPECT_THAT(text, HasSubstr("78.5 % of the calls were temporary: freed before the thread allocated again; "
+                              "most by server::request::parse in server (100.0 %)"));
+  EXPECT_THAT(text,
+              HasSubstr("50.0 MiB of anonymous memory were resident then; 1,234 of them have been freed "
+                        "since, 2.0 % of all frees"));
+}
+
+TEST(HeapReport, OfSamplesSaysHowCertainItIs) {
+  const std::string text = summary_of(small_heap(model::HeapMode::kSampled).profile);
+  EXPECT_THAT(text, HasSubstr("The heap was sampled, one byte in 512.0 KiB; ± is the 95 % interval."));
+  EXPECT_THAT(text, HasSubstr("It allocated 14.4 MiB ±5.3 MiB in 61,160 calls"));
+  EXPECT_THAT(text, HasSubstr("freed within 1 ms"));
+  EXPECT_THAT(text, HasSubstr("which may be chance"));
+}
+
+TEST(HeapReport, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
+  HandMadeHeap hand = small_heap();
+  hand.profile.heap.heaps[0].from_start = true;
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("from the start of the program"));
+  EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("before the recording")));
+}
+
+TEST(HeapReport, WhatMadviseGaveBackIsToldByAllocatorAndByFunctionOfTheProgram) {
+  HandMadeHeap hand = small_heap();
+  EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("madvise")));
+  const auto program = hand.allocator(model::kMappedByProgram, {});
+  const auto stack = hand.profile.heap.sites[2].stack;  // of server::load
+  const auto mine = hand.site(stack, model::kNoThread, program);
+  const auto other = hand.site(stack, {0}, program);
+  hand.profile.heap.returns = {{{0}, {5, 1 << 20}}, {mine, {2, 2 << 20}}, {other, {1, 1 << 20}}};
+  const auto report = make_heap_report(hand.profile, {});
+  ASSERT_EQ(report->returns.size(), 2u);
+  EXPECT_EQ(report->returns[0].allocator, "");
+  EXPECT_EQ(report->returns[0].function, "server::load(std::string const&)");
+  EXPECT_EQ(report->returns[0].calls, 3);
+  EXPECT_EQ(report->returns[0].bytes, 3 << 20);
+  EXPECT_EQ(report->returns[1].allocator, "jemalloc 5.3.0 (_rjem_)");
+  EXPECT_THAT(
+      summary_of(hand.profile),
+      HasSubstr("8 calls of madvise gave back 4.0 MiB that stay mapped, as far as they were resident: "
+                "server::load(std::string const&) (75.0 %), jemalloc 5.3.0 (_rjem_) (25.0 %)."));
+}
+
+TEST(HeapReport, WindowWithoutAnythingSaysSo) {
+  EXPECT_THAT(summary_of(small_heap().profile, {.from_ns = 60'000'000'000}), HasSubstr("are live"));
+  HandMadeHeap empty;
+  empty.process(1, "app");
+  EXPECT_THAT(summary_of(empty.profile), HasSubstr("Nothing was allocated in this time."));
+}
+
+TEST(HeapReport, FindsWhatMakesItWorthLess) {
+  HandMadeHeap hand = small_heap();
+  EXPECT_EQ(findings_of(hand.profile), "");
+  model::Heap& heap = hand.profile.heap.heaps[0];
+  heap.events = 100'000;
+  heap.lost_ring_full = 5'000;
+  heap.unwalked = 2'000;
+  heap.unseen_frees = 1'000;
+  heap.merged_sites = 3;
+  heap.lost_damaged = 1;
+  heap.switched_off = true;
+  hand.hook({1}, "pvalloc", model::HeapDoor::kNone, "shorter than a jump");
+  const std::string text = findings_of(hand.profile);
+  EXPECT_THAT(text, HasSubstr("4.8 % of the heap's events were lost"));
+  EXPECT_THAT(text, HasSubstr("2.0 % of the events have no stack"));
+  EXPECT_THAT(text, HasSubstr("1,000 frees were not seen"));
+  EXPECT_THAT(text, HasSubstr("too many places that allocate: 3 allocations are counted without theirs"));
+  EXPECT_THAT(text, HasSubstr("1 ring was given up"));
+  EXPECT_THAT(text, HasSubstr("switched itself off"));
+  EXPECT_THAT(text, HasSubstr("Of glibc 2.36, pvalloc (shorter than a jump) could not be hooked"));
+}
+
+TEST(HeapReport, IsPartOfAReportOfAnyMetricAndItsDefaultIsThePeakOrWhatIsLive) {
+  HandMadeHeap hand = small_heap();
+  EXPECT_EQ(default_metric(hand.profile), Metric::kHeapLive);
+  hand.profile.heap.heaps[0].from_start = true;
+  EXPECT_EQ(default_metric(hand.profile), Metric::kHeapPeak);
+  hand.sample({0}, {1}, 10);
+  EXPECT_EQ(default_metric(hand.profile), Metric::kCpu);
+  const Report report = make_report(hand.profile, {}).value();
+  ASSERT_TRUE(report.heap);
+  EXPECT_THAT(fmt::format("{}", fmt::join(report.summary, " ")), HasSubstr("It allocated 14.4 MiB"));
+}
+
+}  // namespace
+}  // namespace fathom::analysis

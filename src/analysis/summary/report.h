@@ -1,0 +1,117 @@
+// What there is to say about a recording: the tables, the sentences and the verdict on its quality, as data.
+// The terminal text and the JSON are two ways of writing this down.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/core/breakdown.h"
+#include "analysis/core/call_tree.h"
+#include "analysis/core/functions.h"
+#include "analysis/heap/heap_groups.h"
+#include "analysis/memory/memory_bridge.h"
+#include "analysis/summary/heap_report.h"
+#include "analysis/waits/wait_report.h"
+#include "base/result.h"
+
+namespace fathom::analysis {
+
+struct ReportOptions {
+  Selection selection = {};
+  SortBy sort = SortBy::kSelf;
+  bool fold_generics = false;
+  std::vector<std::string> callers = {};  // patterns: who called these functions
+  std::vector<std::string> callees = {};  // patterns: what these functions called
+  std::optional<HeapGrouping> heap_by = {};
+};
+
+// How busy the target was.
+struct Activity {
+  double duration_s = 0;        // of the selected time; 0 if unknown
+  std::optional<double> cpu_s;  // used by the selected threads
+  bool exact = false;           // from the scheduler; otherwise samples divided by the rate
+  std::uint32_t cpus = 0;       // of the machine; 0 if unknown
+  // 1.5: one and a half CPUs on average.
+  std::optional<double> cpus_used() const {
+    if (!cpu_s || !(duration_s > 0)) return std::nullopt;
+    return *cpu_s / duration_s;
+  }
+  bool idle() const { return cpus_used() && *cpus_used() < 0.1; }
+};
+
+struct EarlyEndRow {
+  std::string reason;  // in words
+  std::string module;
+  std::uint64_t count = 0;
+};
+
+// Something that makes the numbers worth less, and what to do about it.
+struct Finding {
+  std::string text;
+  std::string remedy;  // may be empty
+};
+
+// The quality of the whole recording; the shares of names are those of the selected samples.
+struct QualityView {
+  std::uint64_t lost = 0;                // samples: ring full, stack missing, disk
+  double lost_share = 0;                 // of what should have arrived
+  std::optional<double> received_share;  // of the samples expected from CPU time and rate
+  std::optional<double> complete_share;  // walks that reached the start of their thread
+  std::vector<EarlyEndRow> early_ends;   // most frequent first
+  double unnamed_share = 0;              // of all frames in all selected samples
+  std::optional<double> stolen_share;    // of the busy time of a virtual machine: its host took it away
+  std::vector<Finding> findings;         // worst first; empty: nothing to complain about
+};
+
+struct NeighboursOf {
+  std::string pattern;
+  Neighbours around;
+};
+
+struct Report {
+  const model::Profile* profile = nullptr;  // outlives the report
+  Selection selection;
+  SortBy sort = SortBy::kSelf;
+  CallTree tree;
+  Activity activity;
+  QualityView quality;
+  std::vector<FunctionRow> functions;
+  std::vector<ThreadRow> threads;
+  std::vector<ProcessRow> processes;
+  std::vector<ModuleRow> modules;
+  std::vector<SeriesRow> series;
+  std::vector<NeighboursOf> callers;
+  std::vector<NeighboursOf> callees;
+  std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
+  std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
+  std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
+  std::optional<MemoryBridge> memory;     // what memory was made of at the end of the selection
+  std::vector<std::string> summary;       // sentences
+};
+
+// Fails when a pattern matches nothing or too much, or when the selection leaves nothing of a recording that
+// has samples.
+Result<Report> make_report(const model::Profile& profile, const ReportOptions& options);
+
+// "cpu" where the recording has it, else the first metric that it has, else "cpu". Of a recording with
+// nothing but the heap: heap-peak if it was traced from the start, else heap-live.
+model::Metric default_metric(const model::Profile& profile);
+// The same of the heap alone, which must not be empty.
+model::Metric default_heap_metric(const model::Profile& profile);
+
+// "stripped: no names" ...: what a module's names are worth, in words.
+std::string_view describe(model::SymbolSource source);
+// "none", "dynsym", "symtab", "dwarf", "kallsyms", "perf-map", "pseudo": for JSON.
+std::string_view to_string(model::SymbolSource source);
+// Why a walk ended (abi/walk.h), in words.
+std::string_view describe_walk_end(model::WalkEnd end);
+
+// Parts of make_report.
+Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree);
+QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
+                          const std::vector<ModuleRow>& modules);
+std::vector<std::string> summarize(const Report& report);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,155 @@
+#include "analysis/summary/report.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/core/hand_made_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::string summary_of(const model::Profile& profile, const ReportOptions& options = {}) {
+  const Result<Report> report = make_report(profile, options);
+  return report ? fmt::format("{}", fmt::join(report->summary, " ")) : report.error().message;
+}
+
+std::string findings_of(const model::Profile& profile) {
+  std::string text;
+  const Report report = make_report(profile, {}).value();
+  for (const Finding& finding : report.quality.findings) {
+    text += finding.text + " try: " + finding.remedy + "\n";
+  }
+  return text;
+}
+
+TEST(Summary, SaysWhatWasRecordedHowBusyItWasAndWhereTheTimeWent) {
+  const model::Profile profile = small_server();
+  const std::string text = summary_of(profile);
+  EXPECT_THAT(text,
+              HasSubstr("hand (pid 10): 900 CPU samples in 10.00 s (cpu-clock at 100 Hz, engine bpf)."));
+  EXPECT_THAT(text, HasSubstr("9.10 s of CPU time: 0.91 of 2 CPUs on average"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "<server::tree::Node<alloc::string::String> as server::tree::Visit>::walk in server, 33.3 % ±3.1"));
+  EXPECT_THAT(text, HasSubstr("largest module is server, 67.1 %"));
+  EXPECT_THAT(text, HasSubstr("busiest of 2 threads is server (tid 10), 77.8 %"));
+}
+
+TEST(Summary, SaysThatFewSamplesAreUncertain) {
+  EXPECT_THAT(summary_of(small_server()), HasSubstr("uncertain by up to ±3.3 points"));
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), 1000);
+  EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("uncertain")));
+}
+
+TEST(Summary, SaysAtOnceThatTheProcessWasIdle) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app", 300'000'000);
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), 30);
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("The process was idle: 3.0 % CPU"));
+}
+
+TEST(Summary, WithoutExactTimesTheSamplesGiveTheCpuTime) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), 500);
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("5.00 s of CPU time (estimated from samples): 0.50 of 2"));
+}
+
+TEST(Summary, AnEmptyRecordingIsNoError) {
+  HandMade hand;
+  hand.thread(hand.process(1, "app"), 1, "app");
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("Nothing was sampled: the process used no CPU time."));
+}
+
+TEST(Selection, ThatLeavesNothingIsAnErrorThatSaysWhy) {
+  const model::Profile profile = small_server();
+  EXPECT_THAT(summary_of(profile, {.selection = {.thread = "nobody"}}),
+              HasSubstr("no samples of thread 'nobody'"));
+  EXPECT_THAT(summary_of(profile, {.selection = {.metric = model::Metric::kOffCpu}}),
+              HasSubstr("no samples of metric off-cpu"));
+  EXPECT_THAT(summary_of(profile, {.selection = {.from_ns = 60'000'000'000}}),
+              HasSubstr("leaves no samples"));
+}
+
+TEST(Quality, OfAGoodRecordingHasNoFindings) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), 1000);
+  EXPECT_EQ(findings_of(hand.profile), "");
+}
+
+TEST(Quality, CountsLossOfEveryCauseAgainstWhatShouldHaveArrived) {
+  model::Profile profile = small_server();
+  profile.quality.lost_ring_full = 60;
+  profile.quality.lost_stack = 30;
+  profile.quality.lost_disk = 10;
+  const QualityView view = make_report(profile, {}).value().quality;
+  EXPECT_EQ(view.lost, 100u);
+  EXPECT_DOUBLE_EQ(view.lost_share, 0.1);
+  EXPECT_THAT(
+      findings_of(profile),
+      HasSubstr(
+          "10.0 % of the samples were lost, because the ring to user space was full. try: a lower rate"));
+}
+
+TEST(Quality, SaysWhatTheHostOfAVirtualMachineTookAway) {
+  model::Profile profile = small_server();
+  const auto stolen = [&] { return make_report(profile, {}).value().quality.stolen_share; };
+  EXPECT_EQ(stolen(), std::nullopt);
+  profile.meta.facts["stolen_percent"] = "10.0";
+  EXPECT_DOUBLE_EQ(stolen().value(), 0.1);
+  EXPECT_THAT(findings_of(profile), Not(HasSubstr("host")));
+  profile.meta.facts["stolen_percent"] = "18.3";
+  EXPECT_THAT(findings_of(profile), HasSubstr("took 18.3 % of its CPUs' busy time away"));
+  for (const char* damaged : {"", "much", "1e9", "-1", "nan", "inf"}) {
+    profile.meta.facts["stolen_percent"] = damaged;
+    EXPECT_EQ(stolen(), std::nullopt) << damaged;
+  }
+}
+
+TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {
+  EXPECT_THAT(findings_of(small_server()),
+              HasSubstr("most of them in libcodec.so (stripped: no names). try: names for libcodec.so: its "
+                        "unstripped twin or debug file through --symbols DIR"));
+}
+
+TEST(Quality, SaysWhereAndWhyStacksAreCut) {
+  EXPECT_THAT(
+      findings_of(small_server()),
+      HasSubstr("1.1 % of the stacks are cut short, mostly in libcodec.so: code without unwind rule"));
+}
+
+TEST(Quality, AThrottledKilledOrUndersampledRecordingSaysSo) {
+  model::Profile profile = small_server();
+  profile.quality.lost_throttled = 1;
+  profile.quality.truncated = true;
+  profile.quality.expected_samples = 2000;
+  const std::string text = findings_of(profile);
+  EXPECT_THAT(text, HasSubstr("throttled sampling 1 time."));
+  EXPECT_THAT(text, HasSubstr("ended without its last block"));
+  EXPECT_THAT(text, HasSubstr("Only 45.0 % of the 2,000 samples arrived"));
+}
+
+TEST(Quality, AWalkEndOfALaterVersionIsNoError) {
+  model::Profile profile = small_server();
+  profile.quality.early_ends.push_back({250, {0}, 5});
+  EXPECT_EQ(make_report(profile, {}).value().quality.early_ends.size(), 2u);
+}
+
+TEST(DefaultMetric, IsCpuWhereThereIsCpu) {
+  EXPECT_EQ(default_metric(small_server()), model::Metric::kCpu);
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, {0}, 1, 0, model::Metric::kOffCpu);
+  EXPECT_EQ(default_metric(hand.profile), model::Metric::kOffCpu);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

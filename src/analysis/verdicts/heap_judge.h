@@ -1,0 +1,63 @@
+// Shared by the rules of heap_verdicts.h: one process, its trends, and how to say them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/heap/allocator_cpu.h"
+#include "analysis/heap/heap_history.h"
+#include "analysis/verdicts/heap_verdicts.h"
+
+namespace fathom::analysis {
+
+// A measure of how much there was to do. `ratio`: second half of the time against the first.
+struct WorkMeasure {
+  double ratio = 1;
+  bool known = false;
+  bool grows = false;  // by a fifth at least, and not by chance
+};
+
+struct HeapJudge {
+  HeapJudge(const model::Profile& profile, const HeapSums& sums, const HeapHistory& history,
+            const std::optional<AllocatorCpu>& cpu, bool fold_plumbing);
+
+  const model::Profile& profile;
+  const HeapSums& sums;
+  const HeapHistory& history;
+  const std::optional<AllocatorCpu>& cpu;
+  Trend whole;
+  std::vector<Trend> trends, stack_trends;  // of history.functions, history.stacks
+  double growth = 0;                        // of the whole heap, by its line; 0 where it does not grow
+  WorkMeasure calls, cpu_use;
+  bool rss_known = false;
+  mutable HeapLeaves leaves;
+  double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
+
+  HeapVerdict verdict(HeapVerdictKind kind, const HeapTrack* track) const;
+  // "parse in server (called by serve)"; of one stack with more callers.
+  std::string place(const HeapTrack& track, std::size_t callers = 1) const;
+  static std::string name(const HeapTrack& track);
+  // With the stack that grew most, or where none did, that of which most is live.
+  HeapShare share_of(const HeapTrack& track, double bytes, double all) const;
+  // The stacks that make most of the track's growth, each with its share of `all`.
+  std::vector<HeapShare> stacks_of(const HeapTrack& track, double all) const;
+  // Live bytes in the middle of all moments, half above and half below.
+  double usual_level(const HeapTrack& track) const;
+  double lost_share() const;
+};
+
+// More doubts, less confidence.
+void settle(HeapVerdict& verdict);
+std::string rate(double bytes_per_s);
+std::string slope_text(const Slope& slope);
+std::string blocks_text(double blocks);  // "12,345 blocks"
+
+// Each adds its verdicts.
+void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,239 @@
+#include "analysis/verdicts/heap_verdicts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "analysis/core/words.h"
+#include "analysis/verdicts/heap_judge.h"
+
+namespace fathom::analysis {
+namespace {
+
+using namespace profile;
+
+constexpr double kGrownWork = 1.2;
+constexpr std::size_t kPathLength = 8, kMostStacks = 5;
+
+// Second half of the work against the first, by values per second in cells.
+WorkMeasure compare(const HeapHistory& history, const std::vector<double>& per_cell) {
+  WorkMeasure measure;
+  const double middle = history.start_s + history.work_seconds() / 2;
+  std::array<double, 2> sums{}, times{};
+  std::vector<TrendPoint> rates;
+  double before = history.start_s;
+  for (std::size_t i = 0; i < history.end_of_work; ++i) {
+    const double length = history.ends_s[i] - before;
+    const std::size_t half = before + length / 2 < middle ? 0 : 1;
+    sums[half] += per_cell[i];
+    times[half] += length;
+    if (length > 0) rates.push_back({history.ends_s[i], per_cell[i] / length, 0});
+    before = history.ends_s[i];
+  }
+  if (times[0] <= 0 || times[1] <= 0 || sums[0] <= 0) return measure;
+  measure.known = true;
+  measure.ratio = (sums[1] / times[1]) / (sums[0] / times[0]);
+  measure.grows = measure.ratio >= kGrownWork && find_trend(rates).shape == TrendShape::kGrowing;
+  return measure;
+}
+
+std::size_t cell_at(const HeapHistory& history, double at_s) {
+  const auto end = std::lower_bound(history.ends_s.begin(), history.ends_s.end(), at_s);
+  return std::min(history.ends_s.size() - 1, static_cast<std::size_t>(end - history.ends_s.begin()));
+}
+
+}  // namespace
+
+std::string_view to_string(HeapVerdictKind kind) {
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "foreign-free", "wrong-size", "growing",       "leak",  "grows-with-work", "steps",
+      "turnover",     "level",      "falling",       "noise", "short",           "peak",
+      "churn",        "unfreed",    "freed-at-exit", "cache", "bloat",           "slack"};
+  return kNames[static_cast<std::size_t>(kind)];
+}
+
+std::string_view to_string(Confidence confidence) {
+  return confidence == Confidence::kHigh ? "high" : confidence == Confidence::kMedium ? "medium" : "low";
+}
+
+void settle(HeapVerdict& verdict) {
+  verdict.confidence = verdict.doubts.empty()       ? Confidence::kHigh
+                       : verdict.doubts.size() == 1 ? Confidence::kMedium
+                                                    : Confidence::kLow;
+}
+
+std::string rate(double bytes_per_s) {
+  return (bytes_per_s < 0 ? "-" : "") + bytes(std::fabs(bytes_per_s)) + "/s";
+}
+std::string slope_text(const Slope& slope) {
+  return fmt::format("{} (95 %: {} to {})", rate(slope.per_s), rate(slope.low), rate(slope.high));
+}
+std::string blocks_text(double blocks) {
+  return counted(static_cast<std::uint64_t>(std::clamp(std::round(blocks), 0.0, 9e15)), "block");
+}
+
+HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const HeapHistory& of_history,
+                     const std::optional<AllocatorCpu>& of_cpu, bool fold_plumbing)
+    : profile(of_profile),
+      sums(of_sums),
+      history(of_history),
+      cpu(of_cpu),
+      leaves(of_profile, fold_plumbing) {
+  whole = find_trend(history.live(history.whole, history.end_of_work));
+  if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
+  // One of many functions looks like growing by chance sooner than one alone.
+  const double false_alarms = 0.05 / static_cast<double>(std::max<std::size_t>(1, history.function_count));
+  for (const HeapTrack& track : history.functions)
+    trends.push_back(find_trend(history.live(track, history.end_of_work), false_alarms));
+  for (const HeapTrack& track : history.stacks)
+    stack_trends.push_back(find_trend(history.live(track, history.end_of_work),
+                                      0.05 / static_cast<double>(history.stack_count)));
+
+  std::vector<double> per_cell(history.ends_s.size());
+  for (std::size_t i = 0; i < per_cell.size(); ++i) per_cell[i] = history.whole.cells[i].allocated.blocks;
+  calls = compare(history, per_cell);
+  std::fill(per_cell.begin(), per_cell.end(), 0.0);
+  double samples = 0;
+  for (const Sample& sample : profile.samples) {
+    if (sample.metric != Metric::kCpu || profile.threads[sample.thread.value].process != history.process)
+      continue;
+    const double at_s =
+        (static_cast<double>(sample.time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
+    if (at_s < history.start_s || at_s > history.ends_s.back()) continue;
+    per_cell[cell_at(history, at_s)] += static_cast<double>(sample.value);
+    ++samples;
+  }
+  if (samples >= 50) cpu_use = compare(history, per_cell);
+
+  const Process& process = profile.processes[history.process.value];
+  for (const Series& series : profile.series) {
+    if (series.pid != process.pid || profile.strings[series.name] != "memory.rss_anon") continue;
+    const double from = history.start_s + whole.warm_up_s, to = history.start_s + history.work_seconds();
+    const Point *first = nullptr, *last = nullptr;
+    for (const Point& point : series.points) {
+      const double at_s =
+          (static_cast<double>(point.time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
+      if (at_s < from - 0.2 || at_s > to + 0.2) continue;
+      if (first == nullptr) first = &point;
+      last = &point;
+    }
+    if (first == nullptr || last->time_ns <= first->time_ns) continue;
+    rss_seconds = static_cast<double>(last->time_ns - first->time_ns) * 1e-9;
+    rss_per_s = (last->value - first->value) / rss_seconds;
+    rss_known = rss_seconds >= 0.5 * (to - from);
+  }
+}
+
+HeapVerdict HeapJudge::verdict(HeapVerdictKind kind, const HeapTrack* track) const {
+  HeapVerdict made;
+  made.kind = kind;
+  made.pid = profile.processes[history.process.value].pid;
+  if (track == nullptr) return made;
+  made.function = track->name;
+  made.module = track->module;
+  return made;
+}
+
+std::string HeapJudge::name(const HeapTrack& track) {
+  return printable(track.name) + (track.module.empty() ? "" : " in " + printable(track.module));
+}
+
+std::string HeapJudge::place(const HeapTrack& track, std::size_t callers) const {
+  const HeapShare share = share_of(track, 0, 0);
+  std::string text = name(track);
+  for (std::size_t i = 1; i < std::min(share.path.size(), callers + 1); ++i)
+    text += (i == 1 ? " (called by " : " < ") + printable(share.path[i]);
+  return share.path.size() > 1 ? text + ")" : text;
+}
+
+HeapShare HeapJudge::share_of(const HeapTrack& track, double of_bytes, double all) const {
+  HeapShare share{track.name, track.module, of_bytes, all > 0 ? of_bytes / all : 0, {}};
+  HeapSiteId heaviest = track.sites.front();
+  const auto weight = [&](HeapSiteId site) {
+    const HeapSiteSums& sum = sums.sites()[site.value];
+    return std::array{std::max(0.0, history.site_growth[site.value]), sum.live.bytes.value,
+                      sum.allocated.bytes.value};
+  };
+  for (const HeapSiteId site : track.sites)
+    if (weight(site) > weight(heaviest)) heaviest = site;
+  share.path = path_to_heap(profile, leaves, profile.heap.sites[heaviest.value].stack, kPathLength);
+  return share;
+}
+
+std::vector<HeapShare> HeapJudge::stacks_of(const HeapTrack& track, double all) const {
+  std::map<StackId, double> by_stack;
+  for (const HeapSiteId site : track.sites)
+    by_stack[leaves.of(profile.heap.sites[site.value].stack).stack] += history.site_growth[site.value];
+  std::vector<std::pair<double, StackId>> sorted;
+  for (const auto& [stack, value] : by_stack)
+    if (value > 0.02 * all) sorted.emplace_back(-value, stack);
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted.size() > kMostStacks) sorted.resize(kMostStacks);
+  std::vector<HeapShare> shares;
+  for (const auto& [value, stack] : sorted)
+    shares.push_back({track.name, track.module, -value, all > 0 ? std::min(1.0, -value / all) : 0,
+                      path_to_heap(profile, leaves, stack, kPathLength)});
+  return shares;
+}
+
+double HeapJudge::usual_level(const HeapTrack& track) const {
+  std::vector<std::pair<double, double>> levels;  // value, time
+  double before = history.start_s, all = 0;
+  for (const TrendPoint& point : history.live(track, history.end_of_work)) {
+    levels.emplace_back(point.value, point.at_s - before);
+    all += point.at_s - before;
+    before = point.at_s;
+  }
+  std::sort(levels.begin(), levels.end());
+  double sum = 0;
+  for (const auto& [value, time] : levels)
+    if ((sum += time) >= all / 2) return value;
+  return 0;
+}
+
+double HeapJudge::lost_share() const {
+  double lost = 0, events = 0;
+  for (const Heap& heap : profile.heap.heaps) {
+    if (heap.process != history.process) continue;
+    lost += static_cast<double>(heap.lost_ring_full) + static_cast<double>(heap.lost_no_ring);
+    events += static_cast<double>(heap.events);
+  }
+  return lost + events > 0 ? lost / (lost + events) : 0;
+}
+
+std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& selection,
+                                    const HeapSums& sums) {
+  std::vector<HeapVerdict> verdicts;
+  const std::optional<AllocatorCpu> cpu = allocator_cpu(profile, selection);
+  for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
+    const HeapJudge judge(profile, sums, history, cpu, selection.fold_plumbing.value_or(true));
+    judge_growth(judge, verdicts);
+    judge_peak(judge, verdicts);
+    judge_churn(judge, verdicts);
+    judge_exit(judge, verdicts);
+    judge_steady(judge, verdicts);
+    judge_use(judge, verdicts);
+  }
+  // What is doubtful comes after what is not: a candidate for a leak that may be noise is no headline.
+  std::stable_sort(verdicts.begin(), verdicts.end(), [](const HeapVerdict& a, const HeapVerdict& b) {
+    const auto place = [](const HeapVerdict& verdict) {
+      return std::tuple(verdict.confidence == Confidence::kLow, verdict.kind, -verdict.bytes);
+    };
+    return place(a) < place(b);
+  });
+  return verdicts;
+}
+
+std::vector<std::size_t> first_verdicts(const std::vector<HeapVerdict>& verdicts, std::size_t most) {
+  std::vector<std::size_t> shown;
+  std::array<int, 256> of_kind{};
+  for (std::size_t i = 0; i < verdicts.size() && shown.size() < most; ++i)
+    if (++of_kind[static_cast<std::size_t>(verdicts[i].kind)] <= 3) shown.push_back(i);
+  return shown;
+}
+
+}  // namespace fathom::analysis

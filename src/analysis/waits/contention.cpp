@@ -1,0 +1,96 @@
+#include "analysis/waits/contention.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "analysis/core/call_tree.h"
+
+namespace fathom::analysis {
+namespace {
+
+class Draft {
+ public:
+  ContentionRow row;
+  void add_waiter(std::string thread, std::string site, const SelectedWait& wait) {
+    add(waiters_, std::move(thread), std::move(site), wait);
+  }
+  void add_releaser(std::string thread, std::string site, const SelectedWait& wait) {
+    add(releasers_, std::move(thread), std::move(site), wait);
+  }
+  ContentionRow finish() {
+    row.waiters = sorted(waiters_);
+    row.releasers = sorted(releasers_);
+    return std::move(row);
+  }
+
+ private:
+  using Parties = std::map<std::pair<std::string, std::string>, WaitSum>;
+  static void add(Parties& parties, std::string thread, std::string site, const SelectedWait& wait) {
+    parties[{std::move(thread), std::move(site)}].add(wait.waited_ns, wait.weight);
+  }
+  static std::vector<PartyRow> sorted(const Parties& parties) {
+    std::vector<PartyRow> rows;
+    for (const auto& [who, sum] : parties) rows.push_back({who.first, who.second, sum});
+    std::stable_sort(rows.begin(), rows.end(), [](const PartyRow& a, const PartyRow& b) {
+      return a.sum.total_ns() > b.sum.total_ns();
+    });
+    return rows;
+  }
+  Parties waiters_, releasers_;
+};
+
+template <class Drafts>
+std::vector<ContentionRow> finish(Drafts& drafts) {
+  std::vector<ContentionRow> rows;
+  for (auto& [key, draft] : drafts) rows.push_back(draft.finish());
+  std::stable_sort(rows.begin(), rows.end(), [](const ContentionRow& a, const ContentionRow& b) {
+    return std::tuple(-a.waits.sum().total_ns(), a.name) < std::tuple(-b.waits.sum().total_ns(), b.name);
+  });
+  return rows;
+}
+
+}  // namespace
+
+Contention find_contention(const Waits& waits, WaitSites& sites) {
+  const model::Profile& profile = waits.profile();
+  std::map<std::uint32_t, Draft> by_object;
+  std::map<std::string, Draft> by_site;
+  for (const SelectedWait& selected : waits.rows()) {
+    if (selected.cause != Cause::kFutex || selected.idle || selected.waited_ns == 0) continue;
+    const model::Wait& wait = waits.wait(selected);
+    const std::string thread = thread_name(profile, wait.thread);
+    const std::string& site = sites.of(wait.stack);
+    const FutexUse use = futex_use(wait);
+    const auto fill = [&](Draft& draft, bool is_new) {
+      if (is_new) {
+        draft.row.kind = sites.futex_kind(wait.stack);
+        draft.row.operation = use.operation;
+        draft.row.is_private = use.is_private;
+      }
+      draft.row.waits.add(selected.waited_ns, selected.weight);
+      draft.add_waiter(thread, site, selected);
+      const bool known = wait.waker != model::kNoThread;
+      draft.add_releaser(known ? thread_name(profile, wait.waker) : "",
+                         wait.waker_stack.value == 0 ? "" : sites.of(wait.waker_stack), selected);
+    };
+    const auto [at_site, new_site] = by_site.try_emplace(site);
+    if (new_site) at_site->second.row.name = site;
+    fill(at_site->second, new_site);
+    if (wait.object.value == 0) continue;
+    const auto [at_object, new_object] = by_object.try_emplace(wait.object.value);
+    if (new_object) {
+      const model::WaitObject& object = profile.objects[wait.object.value];
+      ContentionRow& row = at_object->second.row;
+      row.address = object.address;
+      row.pid = object.pid;
+      row.name = fmt::format("{:#x} of pid {}", object.address, object.pid);
+    }
+    fill(at_object->second, new_object);
+  }
+  return {finish(by_object), finish(by_site)};
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,42 @@
+// Futexes that threads waited for: by object, and by the place that waits. Who ended the waits is told from
+// the stacks of the wakers, which are recorded for waits above a threshold. Waits that the idle rules know (a
+// parked pool) are no contention and are left out here; they are in WaitReport::idle.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/core/waits.h"
+#include "analysis/waits/distribution.h"
+#include "analysis/waits/wait_site.h"
+
+namespace fathom::analysis {
+
+// One side of a wait: threads of one name in one place.
+struct PartyRow {
+  std::string thread;  // its name
+  std::string site;
+  WaitSum sum;
+};
+
+struct ContentionRow {
+  std::string name;           // "0x7f12:pid 10", or the waiting place
+  std::uint64_t address = 0;  // of an object
+  std::int32_t pid = 0;
+  bool is_private = false;
+  std::string_view operation;  // of most waits seen first: "wait-bitset" ...
+  FutexKind kind = FutexKind::kLock;
+  Distribution waits;
+  std::vector<PartyRow> waiters;    // most time first
+  std::vector<PartyRow> releasers;  // as far as known; thread "" is unknown
+};
+
+struct Contention {
+  std::vector<ContentionRow> by_object;  // most time first
+  std::vector<ContentionRow> by_site;
+};
+
+Contention find_contention(const Waits& waits, WaitSites& sites);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,43 @@
+#include "analysis/waits/distribution.h"
+
+#include <algorithm>
+#include <array>
+#include <bit>
+
+namespace fathom::analysis {
+
+void Distribution::add(std::uint64_t ns, std::uint32_t weight) {
+  sum_.add(ns, weight);
+  waits_.emplace_back(ns, weight);
+  sorted_ = false;
+}
+
+std::uint64_t Distribution::quantile_ns(double share) const {
+  if (waits_.empty()) return 0;
+  if (!sorted_) std::sort(waits_.begin(), waits_.end());
+  sorted_ = true;
+  const double wanted = share * sum_.waits();
+  double seen = 0;
+  for (const auto& [ns, weight] : waits_) {
+    seen += weight;
+    if (seen >= wanted) return ns;
+  }
+  return waits_.back().first;
+}
+
+std::vector<Distribution::Bucket> Distribution::histogram() const {
+  std::array<double, 65> counts{};
+  std::size_t first = counts.size(), last = 0;
+  for (const auto& [ns, weight] : waits_) {
+    const auto bucket = static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(ns, 1)));
+    counts[bucket] += weight;
+    first = std::min(first, bucket);
+    last = std::max(last, bucket);
+  }
+  std::vector<Bucket> buckets;
+  for (std::size_t i = first; i <= last && i < counts.size(); ++i)
+    buckets.push_back({std::uint64_t{1} << (i - 1), counts[i]});
+  return buckets;
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,36 @@
+// For whom a thread waited in the end. The thread that ended a wait has often waited itself meanwhile, and
+// somebody ended that wait: "main waited 40 ms for worker <- worker waited 38 ms in fsync of x.log". Found
+// from the wakers and from which waits overlap in time; what was not walked (Wait::weight) cannot be found.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/core/waits.h"
+#include "analysis/waits/wait_site.h"
+
+namespace fathom::analysis {
+
+struct ChainHop {
+  std::string thread;
+  Cause cause = Cause::kUnknown;
+  std::string label;     // "fsync of /data/x"
+  std::string site;      // where in its own code
+  std::uint64_t ns = 0;  // the part that delays the hop before it; the whole wait in the first
+};
+
+// Waits that were ended by the same threads for the same reasons; the hops are those of the longest.
+struct ChainRow {
+  std::vector<ChainHop> hops;  // the first is the wait to explain; at least two
+  std::string waker;           // who ended the last hop, if it is known and did not wait itself
+  WaitSum sum;                 // of the first hops
+};
+
+// Most time first; of the longest waits of the selection, idle ones left out.
+std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites);
+
+// "main waited 40 ms for worker (futex wait in Db::get) <- worker waited 38 ms (fsync of x.log)".
+std::string in_words(const ChainRow& chain);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,290 @@
+#include "analysis/waits/wait_report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/core/call_tree.h"
+#include "analysis/core/words.h"
+
+namespace fathom::analysis {
+namespace {
+
+std::string_view base_name(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
+}
+
+// Adds up everything in one pass over the waits.
+class Collector {
+ public:
+  Collector(const model::Profile& profile, const Selection& selection)
+      : profile_(profile), selection_(selection), waits_(profile, selection), sites_(profile) {}
+
+  WaitReport collect() {
+    WaitReport report;
+    for (const SelectedWait& row : waits_.rows()) {
+      if (row.waited_ns != 0) add_waited(row, report);
+      if (row.queued_ns != 0) add_queued(row, report);
+    }
+    report.causes = sorted_causes();
+    report.idle = sorted_idle();
+    report.threads = sorted_threads();
+    report.blocked = sorted_blocked(report.threads);
+    report.locks = find_contention(waits_, sites_);
+    report.files = find_files(waits_, selection_, sites_);
+    report.chains = find_chains(waits_, sites_);
+    return report;
+  }
+
+ private:
+  struct IdleDraft {
+    WaitSum sum;
+    std::set<std::uint32_t> threads;
+  };
+  using BlockedKey = std::tuple<std::string, Cause, std::string>;
+
+  const std::string& name_of(model::ThreadId thread) {
+    if (names_.empty()) names_.resize(profile_.threads.size());
+    std::string& name = names_[thread.value];
+    if (name.empty()) name = thread_name(profile_, thread);
+    return name;
+  }
+
+  void add_waited(const SelectedWait& row, WaitReport& report) {
+    const model::Wait& wait = waits_.wait(row);
+    report.waited.add(row.waited_ns, row.weight);
+    const std::string& thread = name_of(wait.thread);
+    waited_[thread] += static_cast<double>(weighted_ns(row.waited_ns, row.weight));
+    CauseRow& cause = causes_[static_cast<std::size_t>(row.cause)];
+    if (row.idle) {
+      cause.idle.add(row.waited_ns, row.weight);
+      report.idle_waits.add(row.waited_ns, row.weight);
+      idle_of_[thread] += static_cast<double>(weighted_ns(row.waited_ns, row.weight));
+      IdleDraft& idle = idle_[*row.idle];
+      idle.sum.add(row.waited_ns, row.weight);
+      idle.threads.insert(wait.thread.value);
+      return;
+    }
+    cause.waits.add(row.waited_ns, row.weight);
+    blocked_[{thread, row.cause, what(row.cause, wait)}].add(row.waited_ns, row.weight);
+  }
+
+  void add_queued(const SelectedWait& row, WaitReport& report) {
+    const std::string& thread = name_of(waits_.wait(row).thread);
+    report.queued.add(row.queued_ns, row.weight);
+    queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, row.weight));
+    causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, row.weight);
+    blocked_[{thread, row.queue_cause, ""}].add(row.queued_ns, row.weight);
+  }
+
+  // Files and peers have names; locks are told apart by who waits for them.
+  std::string what(Cause cause, const model::Wait& wait) {
+    const std::string_view object = profile_.strings[profile_.objects[wait.object.value].name];
+    if (cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kSleep || cause == Cause::kUnknown)
+      return sites_.of(wait.stack);
+    return std::string(cause == Cause::kSocket || cause == Cause::kPipe ? object : base_name(object));
+  }
+
+  std::vector<CauseRow> sorted_causes() {
+    std::vector<CauseRow> rows;
+    for (std::size_t i = 0; i < kCauseCount; ++i) {
+      causes_[i].cause = static_cast<Cause>(i);
+      if (causes_[i].waits.sum().walked() + causes_[i].idle.walked() != 0)
+        rows.push_back(std::move(causes_[i]));
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const CauseRow& a, const CauseRow& b) {
+      return std::tuple(-a.waits.sum().total_ns(), -a.idle.total_ns()) <
+             std::tuple(-b.waits.sum().total_ns(), -b.idle.total_ns());
+    });
+    return rows;
+  }
+
+  std::vector<IdleRow> sorted_idle() const {
+    std::vector<IdleRow> rows;
+    for (const auto& [rule, draft] : idle_)
+      rows.push_back({waits_.idle().name(rule), draft.threads.size(), draft.sum});
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const IdleRow& a, const IdleRow& b) { return a.sum.total_ns() > b.sum.total_ns(); });
+    return rows;
+  }
+
+  std::vector<WaitThreadRow> sorted_threads() {
+    const Filter filter(profile_, selection_);
+    const bool whole = !selection_.from_ns && !selection_.to_ns;
+    std::map<std::string, WaitThreadRow> rows;
+    for (std::uint32_t i = 0; i < profile_.threads.size(); ++i) {
+      const model::Thread& thread = profile_.threads[i];
+      if (!filter.takes_thread({i})) continue;
+      WaitThreadRow& row = rows[name_of({i})];
+      ++row.threads;
+      if (!whole || thread.ran_ns + thread.waited_ns + thread.queued_ns == 0) continue;
+      row.exact = true;
+      row.ran_ns += static_cast<double>(thread.ran_ns);
+      row.waited_ns += static_cast<double>(thread.waited_ns);
+      row.queued_ns += static_cast<double>(thread.queued_ns);
+    }
+    if (const double period = sample_period_ns(profile_); period != 0) {
+      for (const model::Sample& sample : profile_.samples) {
+        if (sample.metric != model::Metric::kCpu || !filter.takes_time(sample.time_ns)) continue;
+        if (!filter.takes_thread(sample.thread)) continue;
+        WaitThreadRow& row = rows[name_of(sample.thread)];
+        if (!row.exact) row.ran_ns += static_cast<double>(sample.value) * period;
+      }
+    }
+    std::vector<WaitThreadRow> sorted;
+    for (auto& [name, row] : rows) {
+      row.name = name;
+      row.idle_ns = find_or_zero(idle_of_, name);
+      if (!row.exact) {
+        row.waited_ns = find_or_zero(waited_, name);
+        row.queued_ns = find_or_zero(queued_, name);
+      }
+      row.idle_ns = std::min(row.idle_ns, row.waited_ns);
+      if (row.wall_ns() > 0) sorted.push_back(std::move(row));
+    }
+    const auto busy = [](const WaitThreadRow& row) { return row.wall_ns() - row.idle_ns; };
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [&](const WaitThreadRow& a, const WaitThreadRow& b) { return busy(a) > busy(b); });
+    return sorted;
+  }
+
+  std::vector<BlockedRow> sorted_blocked(const std::vector<WaitThreadRow>& threads) const {
+    std::map<std::string_view, double> wall;
+    for (const WaitThreadRow& row : threads) wall[row.name] = row.wall_ns();
+    std::vector<BlockedRow> rows;
+    for (const auto& [key, sum] : blocked_) {
+      const auto& [thread, cause, object] = key;
+      const auto whole = wall.find(thread);
+      const double share = whole == wall.end() || whole->second <= 0
+                               ? 0
+                               : std::min(1.0, static_cast<double>(sum.total_ns()) / whole->second);
+      rows.push_back({thread, cause, object, sum, share});
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const BlockedRow& a, const BlockedRow& b) {
+      return a.sum.total_ns() > b.sum.total_ns();
+    });
+    return rows;
+  }
+
+  static double find_or_zero(const std::map<std::string, double>& map, const std::string& key) {
+    const auto found = map.find(key);
+    return found == map.end() ? 0 : found->second;
+  }
+
+  const model::Profile& profile_;
+  const Selection& selection_;
+  const Waits waits_;
+  WaitSites sites_;
+  std::vector<std::string> names_;
+  std::array<CauseRow, kCauseCount> causes_;
+  std::map<std::uint8_t, IdleDraft> idle_;
+  std::map<std::string, double> waited_, queued_, idle_of_;  // by thread name
+  std::map<BlockedKey, WaitSum> blocked_;
+};
+
+std::string quoted(std::string_view text) {
+  return "`" + printable(text) + "`";
+}
+
+// "is blocked in page faults of `mdbx.dat`"
+std::string blocked_in(const BlockedRow& row) {
+  const auto with = [&](std::string_view words, std::string_view joint) {
+    return std::string(words) + (row.what.empty() ? "" : std::string(joint) + quoted(row.what));
+  };
+  switch (row.cause) {
+    case Cause::kFutex:
+      return with("is spent waiting at futexes", " in ");
+    case Cause::kPoll:
+      return with("is spent polling", " in ");
+    case Cause::kSleep:
+      return with("is slept away", " in ");
+    case Cause::kPageFault:
+      return with("is blocked in page faults", " of ");
+    case Cause::kFileRead:
+      return with("is blocked reading files", ": ");
+    case Cause::kFileWrite:
+      return with("is blocked writing files", ": ");
+    case Cause::kFileSync:
+      return with("is blocked in fsync", " of ");
+    case Cause::kSocket:
+      return with("is spent waiting for sockets", ": ");
+    case Cause::kPipe:
+      return with("is spent waiting for pipes", ": ");
+    case Cause::kRunQueue:
+      return "is spent in the run queue: able to run, without a CPU";
+    case Cause::kThrottled:
+      return "is lost to the CPU quota of its cgroup";
+    case Cause::kReclaim:
+      return "is spent freeing memory (reclaim)";
+    case Cause::kUnknown:
+      return with("is spent in waits of unknown cause", " in ");
+    default:
+      return with("is blocked: " + std::string(describe(row.cause)), ", ");
+  }
+}
+
+const WaitThreadRow* thread_row(const WaitReport& report, const std::string& name) {
+  const auto found = std::find_if(report.threads.begin(), report.threads.end(),
+                                  [&](const WaitThreadRow& row) { return row.name == name; });
+  return found == report.threads.end() ? nullptr : &*found;
+}
+
+std::string sentence_of_split(const WaitReport& report, bool folded) {
+  double ran = 0, waited = 0, queued = 0, idle = 0;
+  std::uint64_t threads = 0;
+  for (const WaitThreadRow& row : report.threads) {
+    ran += row.ran_ns;
+    waited += row.waited_ns;
+    queued += row.queued_ns;
+    idle += row.idle_ns;
+    threads += row.threads;
+  }
+  const double wall = ran + waited + queued;
+  if (wall <= 0) return "";
+  std::string text = fmt::format("Of {} of thread time ({}), {} ran, {} waited, {} stood in the run queue",
+                                 seconds(wall * 1e-9), counted(threads, "thread"), percent(ran / wall),
+                                 percent(waited / wall), percent(queued / wall));
+  if (idle > 0) {
+    text += fmt::format("; {} was idle, workers without work{}", percent(idle / wall),
+                        folded ? ", and is folded" : "");
+  }
+  return text + ".";
+}
+
+std::vector<std::string> summarize_waits(const WaitReport& report, bool folded) {
+  std::vector<std::string> sentences;
+  if (std::string split = sentence_of_split(report, folded); !split.empty())
+    sentences.push_back(std::move(split));
+  constexpr std::size_t kMost = 3;
+  constexpr double kLeastShare = 0.02;
+  std::size_t shown = 0;
+  for (const BlockedRow& row : report.blocked) {
+    if (shown == kMost) break;
+    if (row.share < kLeastShare) continue;
+    const WaitThreadRow* threads = thread_row(report, row.thread);
+    const std::string who = threads != nullptr && threads->threads > 1
+                                ? fmt::format("the {} threads {}", threads->threads, quoted(row.thread))
+                                : quoted(row.thread);
+    sentences.push_back(
+        fmt::format("{} of the wall time of {} {}.", percent(row.share), who, blocked_in(row)));
+    ++shown;
+  }
+  if (!report.chains.empty())
+    sentences.push_back("The longest chain of waits: " + in_words(report.chains.front()) + ".");
+  return sentences;
+}
+
+}  // namespace
+
+WaitReport make_wait_report(const model::Profile& profile, const Selection& selection) {
+  WaitReport report = Collector(profile, selection).collect();
+  report.summary = summarize_waits(report, selection.fold_idle);
+  return report;
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,65 @@
+// What there is to say about waiting: where the wall time of each thread goes, for what and for whom it
+// waits.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "analysis/core/waits.h"
+#include "analysis/waits/contention.h"
+#include "analysis/waits/wait_chains.h"
+#include "analysis/waits/wait_files.h"
+
+namespace fathom::analysis {
+
+struct CauseRow {
+  Cause cause = Cause::kUnknown;
+  Distribution waits;  // without the idle ones
+  WaitSum idle;
+};
+
+// Waits that a rule calls no problem.
+struct IdleRow {
+  std::string name;  // of the rule
+  std::uint64_t threads = 0;
+  WaitSum sum;
+};
+
+// All threads of one name.
+struct WaitThreadRow {
+  std::string name;
+  std::uint64_t threads = 0;
+  // Exact, from the scheduler, where the whole recording is looked at; otherwise from samples and waits.
+  double ran_ns = 0, waited_ns = 0, queued_ns = 0;
+  double idle_ns = 0;  // of waited_ns
+  bool exact = false;
+  double wall_ns() const { return ran_ns + waited_ns + queued_ns; }
+};
+
+// What threads of one name wait for most, idle waits left out.
+struct BlockedRow {
+  std::string thread;
+  Cause cause = Cause::kUnknown;
+  std::string what;  // object or place: "mdbx.dat"; may be empty
+  WaitSum sum;
+  double share = 0;  // of the wall time of these threads
+};
+
+struct WaitReport {
+  WaitSum waited;  // all, with the idle ones
+  WaitSum queued;
+  WaitSum idle_waits;
+  std::vector<CauseRow> causes;        // most time first, run queue among them
+  std::vector<IdleRow> idle;           // most time first
+  std::vector<WaitThreadRow> threads;  // most time that is no idleness first
+  std::vector<BlockedRow> blocked;     // most time first
+  Contention locks;
+  std::vector<FileRow> files;
+  std::vector<ChainRow> chains;
+  std::vector<std::string> summary;  // sentences
+};
+
+WaitReport make_wait_report(const model::Profile& profile, const Selection& selection);
+
+}  // namespace fathom::analysis

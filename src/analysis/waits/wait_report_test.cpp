@@ -1,0 +1,273 @@
+#include "analysis/waits/wait_report.h"
+
+#include <fmt/ranges.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/waits/hand_made_waits.h"
+#include "model/random_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::ObjectKind;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::SizeIs;
+
+std::string summary_of(const model::Profile& profile, const Selection& selection = {}) {
+  return fmt::format("{}", fmt::join(make_wait_report(profile, selection).summary, " "));
+}
+
+// Two threads, two locks and a log file.
+struct TwoThreads : HandMade {
+  TwoThreads() {
+    const auto process = HandMade::process(10, "app");
+    main = thread(process, 10, "main");
+    worker = thread(process, 11, "worker");
+    writer = thread(process, 12, "writer");
+    const auto app = module("app");
+    const auto libc = module("libc.so.6");
+    lock = frame(libc, {"pthread_mutex_lock"});
+    in_main = stack({frame(app, {"main"}), frame(app, {"get"}), lock});
+    in_worker = stack({frame(app, {"work"}), lock});
+    unlocking = stack({frame(app, {"work"}), frame(app, {"release"}), frame(libc, {"pthread_mutex_unlock"})});
+    syncing = stack({frame(app, {"flush"}), frame(libc, {"fsync"})});
+    a = object(ObjectKind::kFutex, "", 0x1000);
+    b = object(ObjectKind::kFutex, "", 0x2000);
+    log = object(ObjectKind::kFile, "/data/x.log");
+  }
+  model::ThreadId main, worker, writer;
+  model::FrameId lock;
+  model::StackId in_main, in_worker, unlocking, syncing;
+  model::WaitObjectId a, b, log;
+};
+
+TEST(WaitSummary, SaysWhereTheWallTimeOfAThreadGoes) {
+  const std::string text = summary_of(waiting_server(), {.fold_idle = true});
+  EXPECT_THAT(text,
+              HasSubstr("38.0 % of the wall time of `engine` is blocked in page faults of `mdbx.dat`."));
+  EXPECT_THAT(
+      text, HasSubstr("of thread time (4 threads), 6.2 % ran, 93.2 % waited, 0.50 % stood in the run queue"));
+  EXPECT_THAT(text, HasSubstr("50.0 % was idle, workers without work, and is folded."));
+}
+
+TEST(WaitThreads, AddUpToTheirLife) {
+  const WaitReport report = make_wait_report(waiting_server(), {});
+  ASSERT_THAT(report.threads, SizeIs(3));
+  EXPECT_EQ(report.threads[0].name, "engine");
+  EXPECT_TRUE(report.threads[0].exact);
+  EXPECT_DOUBLE_EQ(report.threads[0].wall_ns(), 10e9);
+  EXPECT_EQ(report.threads[2].name, "tokio-rt");
+  EXPECT_EQ(report.threads[2].threads, 2u);
+  EXPECT_DOUBLE_EQ(report.threads[2].idle_ns, report.threads[2].waited_ns);
+}
+
+TEST(WaitThreads, InAWindowAreMadeOfSamplesAndWaits) {
+  TwoThreads hand;
+  hand.sample(hand.main, hand.in_main, 10);  // 100 ms
+  hand.wait(hand.main, hand.in_main, "futex", 0.5, 1000, 0, hand.a);
+  const WaitReport report = make_wait_report(hand.profile, {.to_ns = 1'000'000'000});
+  EXPECT_FALSE(report.threads[0].exact);
+  EXPECT_DOUBLE_EQ(report.threads[0].ran_ns, 100e6);
+  EXPECT_DOUBLE_EQ(report.threads[0].waited_ns, 500e6);
+}
+
+TEST(Contention, IsTheSameByObjectAndByPlace) {
+  TwoThreads hand;
+  for (int i = 0; i < 3; ++i) {
+    model::Wait& wait = hand.wait(hand.main, hand.in_main, "futex", i, 10 * (i + 1), 0, hand.a);
+    wait.argument = 128 | 9;
+    wait.waker = hand.worker;
+    wait.waker_stack = hand.unlocking;
+  }
+  hand.wait(hand.worker, hand.in_worker, "futex", 5, 7, 0, hand.a);
+  hand.wait(hand.worker, hand.in_worker, "futex", 6, 2, 0, hand.b);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  const Contention& locks = report.locks;
+  ASSERT_THAT(locks.by_object, SizeIs(2));
+  const ContentionRow& worst = locks.by_object[0];
+  EXPECT_EQ(worst.address, 0x1000u);
+  EXPECT_EQ(worst.operation, "wait-bitset");
+  EXPECT_TRUE(worst.is_private);
+  EXPECT_EQ(worst.kind, FutexKind::kLock);
+  EXPECT_EQ(worst.waits.sum().total_ns(), 67'000'000);
+  EXPECT_EQ(worst.waits.quantile_ns(0.5), 10'000'000u);
+  ASSERT_THAT(worst.waiters, SizeIs(2));
+  EXPECT_EQ(worst.waiters[0].thread, "main");
+  EXPECT_EQ(worst.waiters[0].site, "get");
+  EXPECT_EQ(worst.waiters[0].sum.waits(), 3);
+  EXPECT_EQ(worst.releasers[0].thread, "worker");
+  EXPECT_EQ(worst.releasers[0].site, "release");
+  ASSERT_THAT(locks.by_site, SizeIs(2));
+  EXPECT_EQ(locks.by_site[0].name, "get");
+  EXPECT_EQ(locks.by_site[1].name, "work");
+  EXPECT_EQ(locks.by_site[1].waits.sum().total_ns(), 9'000'000);
+}
+
+TEST(Contention, LeavesAnIdlePoolApart) {
+  const WaitReport report = make_wait_report(waiting_server(), {});
+  ASSERT_THAT(report.locks.by_object, SizeIs(1));
+  EXPECT_EQ(report.locks.by_object[0].address, 0x7f0000001000u);
+  ASSERT_THAT(report.idle, SizeIs(1));
+  EXPECT_EQ(report.idle[0].name, "tokio worker");
+  EXPECT_EQ(report.idle[0].threads, 2u);
+  EXPECT_EQ(report.idle[0].sum.total_ns(), 20'000'000'000);
+}
+
+TEST(Contention, TellsLocksFromConditions) {
+  HandMade hand;
+  const auto app = hand.module("app");
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto kind = [&](const std::vector<std::string>& functions) {
+    std::vector<model::FrameId> frames;
+    for (const std::string& function : functions) frames.push_back(hand.frame(app, {function}));
+    const auto stack = hand.stack(frames);
+    return WaitSites(hand.profile).futex_kind(stack);
+  };
+  EXPECT_EQ(kind({"main", "pthread_mutex_lock"}), FutexKind::kLock);
+  EXPECT_EQ(
+      kind({"main", "parking_lot::raw_mutex::RawMutex::lock_slow", "parking_lot_core::parking_lot::park"}),
+      FutexKind::kLock);
+  EXPECT_EQ(kind({"main", "pthread_cond_timedwait"}), FutexKind::kCondition);
+  EXPECT_EQ(kind({"main", "std::sync::condvar::Condvar::wait", "syscall"}), FutexKind::kCondition);
+  EXPECT_EQ(kind({"main", "pthread_join"}), FutexKind::kJoin);
+  EXPECT_EQ(kind({"main", "std::thread::park"}), FutexKind::kPark);
+  (void)thread;
+}
+
+TEST(WaitSites, AreInTheProgramsOwnCode) {
+  TwoThreads hand;
+  const auto only_lock = hand.stack({hand.lock});
+  WaitSites sites(hand.profile);
+  EXPECT_EQ(sites.of(hand.in_main), "get");
+  EXPECT_EQ(sites.of(only_lock), "pthread_mutex_lock");
+  EXPECT_EQ(sites.of({0}), "[no stack]");
+  EXPECT_EQ(sites.path(hand.in_main, 2), "pthread_mutex_lock < get < ...");
+  EXPECT_EQ(sites.path(hand.in_main, 9), "pthread_mutex_lock < get < main");
+}
+
+TEST(Chains, FollowTheWakerThroughItsOwnWaits) {
+  TwoThreads hand;
+  model::Wait& first = hand.wait(hand.main, hand.in_main, "futex", 1, 40, 0, hand.a);
+  first.waker = hand.worker;
+  model::Wait& second = hand.wait(hand.worker, hand.in_worker, "futex", 1.001, 38, 0, hand.b);
+  second.waker = hand.writer;
+  hand.wait(hand.writer, hand.syncing, "fsync", 0.9, 138, 0, hand.log);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.chains, SizeIs(2));  // of main, and of worker
+  EXPECT_EQ(in_words(report.chains[0]),
+            "main waited 40 ms for worker (futex wait in get) <- worker waited 38 ms for writer (futex wait "
+            "in work) "
+            "<- writer waited 37 ms (fsync of /data/x.log in flush)");
+  EXPECT_EQ(report.chains[0].sum.walked(), 1u);
+}
+
+TEST(Chains, EndWhereTheWakerDidNotWait) {
+  TwoThreads hand;
+  hand.wait(hand.main, hand.in_main, "futex", 1, 40, 0, hand.a).waker = hand.worker;
+  hand.wait(hand.worker, hand.in_worker, "futex", 1.001, 2, 0, hand.b);    // too short to matter
+  hand.wait(hand.worker, hand.in_worker, "futex", 1.030, 100, 0, hand.b);  // over after main was woken
+  EXPECT_THAT(make_wait_report(hand.profile, {}).chains, SizeIs(0));
+}
+
+TEST(Chains, DoNotBelieveInTheWakerOfATimer) {
+  TwoThreads hand;
+  hand.wait(hand.main, hand.in_main, "nanosleep", 1, 40).waker = hand.worker;
+  hand.wait(hand.worker, hand.syncing, "fsync", 1.001, 38, 0, hand.log);
+  EXPECT_THAT(make_wait_report(hand.profile, {}).chains, SizeIs(0));
+}
+
+TEST(Chains, DoNotGoInCircles) {
+  TwoThreads hand;
+  hand.wait(hand.main, hand.in_main, "futex", 1, 40, 0, hand.a).waker = hand.worker;
+  hand.wait(hand.worker, hand.in_worker, "futex", 1.0, 39, 0, hand.b).waker = hand.main;
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.chains, SizeIs(1));
+  EXPECT_THAT(report.chains[0].hops, SizeIs(2));
+}
+
+TEST(Files, HaveTimesBytesAndStacks) {
+  TwoThreads hand;
+  for (int i = 0; i < 4; ++i) {
+    model::Wait& wait = hand.wait(hand.writer, hand.syncing, "pread64", i, 5, 0, hand.log);
+    wait.argument = 4096;
+    wait.weight = 2;
+    if (i < 2) wait.result = i == 0 ? 4000 : -5;  // EIO
+    if (i == 2) wait.result = -512;               // interrupted, and goes on
+  }
+  hand.wait(hand.writer, hand.in_worker, "fsync", 5, 3, 0, hand.log).result = 0;
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.files, SizeIs(2));
+  const FileRow& read = report.files[0];
+  EXPECT_EQ(read.name, "/data/x.log");
+  EXPECT_EQ(read.cause, Cause::kFileRead);
+  EXPECT_EQ(read.waits.sum().total_ns(), 40'000'000);
+  EXPECT_EQ(read.bytes_asked, 4 * 2 * 4096);
+  EXPECT_EQ(read.returned.calls, 2 * 2);
+  EXPECT_EQ(read.returned.bytes, 2 * 4000);
+  EXPECT_EQ(read.returned.failed, 2);
+  ASSERT_THAT(read.stacks, SizeIs(1));
+  EXPECT_EQ(read.stacks[0].path, "fsync < flush");
+  EXPECT_EQ(read.stacks[0].returned.bytes, 2 * 4000);
+  EXPECT_EQ(report.files[1].cause, Cause::kFileSync);
+  EXPECT_EQ(report.files[1].bytes_asked, 0);
+  EXPECT_EQ(report.files[1].returned.calls, 1);
+  EXPECT_EQ(report.files[1].returned.bytes, 0);
+}
+
+TEST(Files, CountFaultsWithAndWithoutTheWait) {
+  TwoThreads hand;
+  const auto data = hand.object(ObjectKind::kMappedFile, "/data/x.db");
+  const auto heap = hand.object(ObjectKind::kMemory, "[heap]");
+  hand.wait(hand.main, hand.in_main, "", 1, 5, 0, data).state = model::WaitState::kUninterruptible;
+  const auto fault = [&](model::WaitObjectId object, bool major, std::uint32_t weight, double at_s) {
+    model::Fault row;
+    row.time_ns = hand.profile.meta.start_ns + static_cast<std::uint64_t>(at_s * 1e9);
+    row.thread = hand.main;
+    row.stack = hand.in_main;
+    row.object = object;
+    row.major = major;
+    row.weight = weight;
+    hand.profile.faults.push_back(row);
+  };
+  fault(data, true, 1, 1);
+  fault(data, true, 1, 2);
+  fault(data, false, 64, 2);
+  fault(heap, false, 64, 3);
+  const auto files = make_wait_report(hand.profile, {}).files;
+  double major = 0, minor = 0;
+  for (const FileRow& row : files) {
+    major += row.faults.major;
+    minor += row.faults.minor;
+    if (row.name == "[heap]") {
+      EXPECT_EQ(row.waits.sum().walked(), 0u);
+      EXPECT_EQ(row.stacks.at(0).faults.minor, 64);
+    }
+  }
+  EXPECT_EQ(major, 2);
+  EXPECT_EQ(minor, 128);
+  const auto early = make_wait_report(hand.profile, {.to_ns = 1'500'000'000}).files;
+  ASSERT_THAT(early, SizeIs(1));
+  EXPECT_EQ(early[0].faults.major, 1);
+  EXPECT_EQ(early[0].faults.minor, 0);
+}
+
+// Of any profile: the causes and the idle waits hold all of the time, each once.
+TEST(WaitReport, LosesNoTime) {
+  model::for_each_profile(60, [](const model::Profile& profile) {
+    const WaitReport report = make_wait_report(profile, {});
+    double causes = 0, blocked = 0;
+    for (const CauseRow& row : report.causes)
+      causes += static_cast<double>(row.waits.sum().total_ns()) + static_cast<double>(row.idle.total_ns());
+    for (const BlockedRow& row : report.blocked) blocked += static_cast<double>(row.sum.total_ns());
+    const double all =
+        static_cast<double>(report.waited.total_ns()) + static_cast<double>(report.queued.total_ns());
+    if (all > 4e18) return;  // beyond what sums can hold
+    EXPECT_NEAR(causes, all, 1e-9 * all);
+    EXPECT_NEAR(blocked + static_cast<double>(report.idle_waits.total_ns()), all, 1e-9 * all);
+  });
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,33 @@
+// The place in the program's own code that a stack stands for: "waits in Db::commit", not in
+// pthread_cond_wait. The innermost frame that belongs to no language's library, no lock's implementation and
+// not to the kernel.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+// What a thread waits for at a futex, by the functions around it.
+enum class FutexKind : std::uint8_t { kLock, kCondition, kPark, kJoin };
+std::string_view to_string(FutexKind kind);  // "lock", "condition", "park", "join"
+
+// Remembers what it found. `profile` outlives it and does not change.
+class WaitSites {
+ public:
+  explicit WaitSites(const model::Profile& profile) : profile_(profile), known_(profile.stacks.size()) {}
+  // "[no stack]" for stack 0; without a frame of its own, the innermost user frame, else the outermost frame.
+  const std::string& of(model::StackId stack);
+  FutexKind futex_kind(model::StackId stack) const;
+  // The `most` innermost user frames, innermost first: "wait < commit < main".
+  std::string path(model::StackId stack, std::size_t most) const;
+
+ private:
+  const model::Profile& profile_;
+  std::vector<std::optional<std::string>> known_;
+};
+
+}  // namespace fathom::analysis

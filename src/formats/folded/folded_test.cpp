@@ -1,0 +1,185 @@
+#include "formats/folded/folded.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/core/hand_made_profile.h"
+#include "model/random_profile.h"
+
+namespace fathom::formats {
+namespace {
+
+using analysis::build_call_tree;
+
+std::string rewritten(std::string_view text, const FoldedOptions& options = {}) {
+  const Result<model::Profile> profile = read_folded(text, "x.folded");
+  if (!profile) return profile.error().message;
+  EXPECT_TRUE(model::check(*profile));
+  return write_folded(build_call_tree(*profile, {}), options);
+}
+
+TEST(FoldedWriter, WritesSortedLinesWithKernelFramesMarked) {
+  const model::Profile profile = analysis::small_server();
+  EXPECT_EQ(
+      write_folded(build_call_tree(profile, {})),
+      "server;__libc_start_main;main;<server::tree::Node<alloc::string::String> as "
+      "server::tree::Visit>::walk 50\n"
+      "server;__libc_start_main;main;<server::tree::Node<alloc::string::String> as "
+      "server::tree::Visit>::walk;"
+      "<server::tree::Node<alloc::string::String> as server::tree::Visit>::walk;"
+      "<server::tree::Node<alloc::string::String> as server::tree::Visit>::walk 250\n"
+      "server;__libc_start_main;main;server::request::parse;alloc::vec::Vec<server::request::Header>::push "
+      "300\n"
+      "server;__libc_start_main;main;write;ksys_write_[k] 100\n"
+      "worker-1;server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool);[libcodec.so+0x1f40] "
+      "196\n"
+      "worker-1;server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool);bad\xff\xfe name 4\n");
+}
+
+TEST(FoldedWriter, MarksInlinedCallsWhenAsked) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"in", "out"})}), 2);
+  EXPECT_EQ(write_folded(build_call_tree(hand.profile, {}), {.mark_inlined = true}), "app;out;in_[i] 2\n");
+}
+
+TEST(FoldedWriter, NamesCannotBreakTheLine) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "a"), 1, "a b");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"Ljava/lang/String;::x\r\ny"})}), 1);
+  EXPECT_EQ(write_folded(build_call_tree(hand.profile, {})), "a b;Ljava/lang/String:::x  y 1\n");
+}
+
+TEST(FoldedWriter, FunctionsOfOneNameInTwoModulesAreOneLine) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "a"), 1, "a");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("x"), {"f"})}), 1);
+  hand.sample(thread, hand.stack({hand.frame(hand.module("y"), {"f"})}), 2);
+  EXPECT_EQ(write_folded(build_call_tree(hand.profile, {})), "a;f 3\n");
+}
+
+TEST(FoldedWriter, WaitsAreMicrosecondsThatStillAddUp) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "a"), 1, "a");
+  const auto app = hand.module("app");
+  for (const char* name : {"f", "g", "h"}) {
+    hand.sample(thread, hand.stack({hand.frame(app, {name})}), 1, 0, model::Metric::kOffCpu, 1'400);
+  }
+  EXPECT_EQ(write_folded(build_call_tree(hand.profile, {.selection = {.metric = model::Metric::kOffCpu}})),
+            "a;f 1\na;g 2\na;h 1\n");
+}
+
+TEST(FoldedReader, TheFirstFrameIsTheThread) {
+  const model::Profile profile = read_folded("java;main;f 3\njava;main 1\nGC 7\n", "x").value();
+  EXPECT_EQ(profile.threads.size(), 2u);
+  EXPECT_EQ(profile.strings[profile.threads[1].name], "GC");
+  EXPECT_EQ(profile.samples[2].stack.value, 0u);
+  EXPECT_EQ(profile.samples[0].value, 3);
+}
+
+TEST(FoldedReader, KernelInlinedAndJitFramesAreKnownByTheirSuffix) {
+  const char* text = "t;f;g_[i];h_[i];sys_[k] 5\nt;js_[j] 2\n";
+  const model::Profile profile = read_folded(text, "x").value();
+  const analysis::CallTree tree = build_call_tree(profile, {});
+  std::map<std::string, analysis::NodeKind> kinds;
+  for (const analysis::TreeNode& node : tree.nodes) kinds[tree.name(node)] = node.kind;
+  EXPECT_EQ(kinds["sys"], analysis::NodeKind::kKernel);
+  EXPECT_EQ(kinds["g"], analysis::NodeKind::kInlined);
+  EXPECT_EQ(kinds["h"], analysis::NodeKind::kInlined);
+  EXPECT_EQ(kinds["f"], analysis::NodeKind::kUser);
+  EXPECT_EQ(rewritten(text, {.mark_inlined = true, .mark_jit = true}), text);
+}
+
+TEST(FoldedReader, WindowsLineEndsEmptyLinesAndNoLastLineEndAreFine) {
+  EXPECT_EQ(rewritten("a;b 1\r\n\r\n\na;c 2"), "a;b 1\na;c 2\n");
+}
+
+TEST(FoldedReader, NamesMayHoldSpacesAndNumbers) {
+  EXPECT_EQ(rewritten("a;thread 12 5\na;g 1\n"), "a;g 1\na;thread 12 5\n");
+  EXPECT_EQ(rewritten("a;f(int, long) const 5\n"), "a;f(int, long) const 5\n");
+}
+
+TEST(FoldedReader, OfTwoColumnsTheSecondIsTaken) {
+  const Result<model::Profile> profile = read_folded("a;b 10 20\na;c 1 0\n", "x");
+  ASSERT_TRUE(profile);
+  EXPECT_EQ(profile->samples[0].value, 20);
+  EXPECT_EQ(profile->samples[1].value, 0);
+  EXPECT_THAT(profile->quality.notes, testing::ElementsAre(testing::HasSubstr("the second is taken")));
+}
+
+TEST(FoldedReader, FractionsBecomeThousandths) {
+  const model::Profile profile = read_folded("a;b 0.5\na;c 12.25\na;d 3.\na;e 7\na;f 0.00099\n", "x").value();
+  std::vector<std::int64_t> values;
+  for (const model::Sample& sample : profile.samples) values.push_back(sample.value);
+  EXPECT_EQ(values, (std::vector<std::int64_t>{500, 12250, 3000, 7000, 0}));
+  EXPECT_EQ(profile.meta.facts.at("unit"), "thousandths");
+}
+
+TEST(FoldedReader, ALineWithoutACountIsAnErrorThatNamesTheLine) {
+  for (const char* bad :
+       {"a;b", "a;b x", "a;b -5", "a;b 1e5", "a;b 12.5.1", "a;b 99999999999999999999", "5", "a;b 0x10"}) {
+    const auto profile = read_folded("a;b 1\n" + std::string(bad) + "\n", "in.folded");
+    ASSERT_FALSE(profile) << bad;
+    EXPECT_EQ(profile.error().kind, ErrorKind::kMalformed);
+    EXPECT_EQ(profile.error().message, "in.folded: line 2: no count at the end") << bad;
+  }
+}
+
+TEST(FoldedReader, AnEmptyFileIsAnError) {
+  for (const char* text : {"", "\n\n", "   \r\n", "# only a comment\n"}) {
+    EXPECT_EQ(read_folded(text, "in.folded").error().message, "in.folded: no stacks in it");
+  }
+}
+
+TEST(FoldedReader, CountsThatWouldOverflowNeverDo) {
+  EXPECT_EQ(read_folded("a 9000000000000000.5\na 9223372036854775806\n", "x").error().kind,
+            ErrorKind::kMalformed);
+  const model::Profile profile =
+      read_folded("a;b 9223372036854775800\na;c 9223372036854775800\n", "x").value();
+  EXPECT_EQ(build_call_tree(profile, {}).total, INT64_MAX);
+}
+
+// A random profile inlines functions of any module into any other; in text, what is inlined into the kernel
+// is kernel.
+std::map<std::string, std::int64_t> without_suffixes(std::string_view text) {
+  std::map<std::string, std::int64_t> stacks;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(line.size() + 1);
+    std::string stack(line.substr(0, line.rfind(' ')));
+    for (const char* suffix : {"_[k]", "_[i]", "_[j]"}) {
+      for (std::size_t at; (at = stack.find(suffix)) != std::string::npos;) stack.erase(at, 4);
+    }
+    stacks[stack] += std::stoll(std::string(line.substr(line.rfind(' ') + 1)));
+  }
+  return stacks;
+}
+
+TEST(Folded, WhatIsWrittenIsReadBackTheSame) {
+  for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    for (const model::Metric metric : analysis::metrics_in(profile)) {
+      const std::string once =
+          write_folded(build_call_tree(profile, {.selection = {.metric = metric}}), {.mark_inlined = true});
+      if (once.empty()) continue;  // all of it below a microsecond
+      EXPECT_EQ(without_suffixes(rewritten(once, {.mark_inlined = true})), without_suffixes(once))
+          << "seed " << seed;
+    }
+  }
+}
+
+TEST(Folded, EveryPrefixOfAFileIsReadOrRefused) {
+  const std::string text =
+      write_folded(build_call_tree(analysis::small_server(), {}), {.mark_inlined = true});
+  for (std::size_t length = 0; length < text.size(); ++length) {
+    const Result<model::Profile> profile = read_folded(std::string_view(text).substr(0, length), "x");
+    if (profile) {
+      EXPECT_TRUE(model::check(*profile));
+    } else {
+      EXPECT_EQ(profile.error().message.find('\n'), std::string::npos);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::formats

@@ -1,0 +1,307 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/perf_script/perf_script.h"
+#include "formats/perf_script/perf_script_lines.h"
+
+namespace fathom::formats {
+namespace {
+
+constexpr std::string_view kRemedy = "the output of 'perf script -F +pid', not perf.data itself";
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(text.size(), end + 1));
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+
+bool is_blank_line(std::string_view line) {
+  return line.find_first_not_of(" \t") == std::string_view::npos;
+}
+
+std::string_view trimmed(std::string_view text) {
+  const std::size_t first = text.find_first_not_of(" \t");
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+// Side-band records that --show-task-events and the like mix in.
+bool is_record_line(const PerfHeader& header) {
+  return header.event.starts_with("PERF_RECORD_");
+}
+
+struct ModuleWords {
+  model::ModuleKind kind;
+  std::string_view name;
+};
+
+ModuleWords module_words(std::string_view module) {
+  using model::ModuleKind;
+  if (module.empty() || module == "[unknown]") return {ModuleKind::kNames, ""};
+  const std::size_t slash = module.rfind('/');
+  const std::string_view file = slash == std::string_view::npos ? module : module.substr(slash + 1);
+  if (module == "[vdso]" || module == "[vsyscall]") return {ModuleKind::kVdso, module};
+  if (module.starts_with("[kernel") || module.starts_with("[guest.kernel") || file == "vmlinux" ||
+      file.starts_with("vmlinux-")) {
+    return {ModuleKind::kKernel, "[kernel]"};
+  }
+  // Kernel modules are printed as "[ext4]" or by their file.
+  const bool is_anonymous = module == "[heap]" || module == "[stack]" || module == "[anon]" ||
+                            module == "//anon" || module.starts_with("[JIT]") ||
+                            module.starts_with("/memfd:");
+  if (is_anonymous || (module.starts_with("/tmp/perf-") && module.ends_with(".map")) ||
+      file.starts_with("jitted-")) {
+    return {ModuleKind::kAnonymous, "[jit]"};
+  }
+  if (module.front() == '[' || file.find(".ko") != std::string_view::npos) {
+    const std::size_t dot = file.rfind(".ko");
+    const bool is_ko =
+        dot != std::string_view::npos && file.find_first_not_of(".kogxzst", dot) == std::string_view::npos;
+    if (module.front() == '[' || is_ko) return {ModuleKind::kKernel, file};
+  }
+  return {ModuleKind::kNames, file};
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& name) : name_(name), builder_(profile_) {
+    profile_.meta.engine = "import";
+    profile_.meta.facts["format"] = "perf script";
+    profile_.processes.push_back({});  // of threads whose pid is not printed
+    processes_[0] = {0};
+  }
+
+  Result<model::Profile> read(std::string_view text) {
+    while (!text.empty()) {
+      ++number_;
+      read_line(take_line(text));
+    }
+    end_sample();
+    if (profile_.samples.empty()) {
+      return fail(ErrorKind::kMalformed, fmt::format("{}: no event of perf script in it", name_),
+                  std::string(kRemedy));
+    }
+    conclude();
+    return std::move(profile_);
+  }
+
+ private:
+  void read_line(std::string_view line) {
+    if (is_blank_line(line)) {
+      end_sample();
+    } else if (line.front() == '#') {
+      read_comment(line.substr(1));
+    } else {
+      // A name like "cafe" looks like an address, so a line that is not indented is first taken for a header.
+      const bool outside = !in_sample_ || (line.front() != ' ' && line.front() != '\t');
+      if (!(outside && begin_sample(line)) && !(in_sample_ && read_frame(line))) unread();
+    }
+  }
+
+  // "# nrcpus online : 8"
+  void read_comment(std::string_view line) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string_view::npos) return;
+    const std::string_view key = trimmed(line.substr(0, colon));
+    const std::string_view value = trimmed(line.substr(colon + 1));
+    static constexpr std::pair<std::string_view, const char*> kFacts[] = {{"hostname", "host"},
+                                                                          {"os release", "kernel"},
+                                                                          {"nrcpus online", "cpus"},
+                                                                          {"cpudesc", "cpu"},
+                                                                          {"cmdline", "command"}};
+    for (const auto& [theirs, ours] : kFacts) {
+      if (key == theirs) profile_.meta.facts[ours] = value;
+    }
+  }
+
+  bool begin_sample(std::string_view line) {
+    const std::optional<PerfHeader> header = parse_perf_header(line);
+    if (!header) return false;
+    end_sample();
+    if (is_record_line(*header)) return true;
+    in_sample_ = true;
+    sample_ = {};
+    sample_.value = std::max<std::int64_t>(header->period.value_or(1), 0);
+    sample_.thread = thread(*header);
+    sample_.cpu = header->cpu;
+    if (header->time_ns) {
+      sample_.time_ns = *header->time_ns;
+      first_ns_ = std::min(first_ns_, *header->time_ns);
+      last_ns_ = std::max(last_ns_, *header->time_ns);
+    }
+    ++events_[header->event];
+    has_period_ = has_period_ || header->period.has_value();
+    // Without call chains the whole sample is one line; otherwise `rest` holds the fields of a tracepoint, if
+    // any.
+    if (!header->rest.empty() && read_frame(header->rest)) end_sample();
+    return true;
+  }
+
+  bool read_frame(std::string_view line) {
+    const std::optional<PerfFrame> frame = parse_perf_frame(line);
+    if (!frame) return false;
+    if (frame->module == "inlined") {
+      inlined_.push_back(frame->symbol);  // innermost first; the real frame of the same address follows
+      return true;
+    }
+    frames_.push_back(place(*frame));
+    inlined_.clear();
+    return true;
+  }
+
+  // Also the end of a sample that never began.
+  void end_sample() {
+    if (!in_sample_) return;
+    in_sample_ = false;
+    if (!inlined_.empty()) {
+      const std::string_view outermost = inlined_.back();
+      inlined_.pop_back();
+      frames_.push_back(place({outermost, ""}));
+      inlined_.clear();
+    }
+    sample_.stack = {0};
+    for (std::size_t i = frames_.size(); i-- > 0;) sample_.stack = builder_.stack(sample_.stack, frames_[i]);
+    frames_.clear();
+    profile_.samples.push_back(sample_);
+  }
+
+  void unread() {
+    if (unread_++ == 0) first_unread_ = number_;
+  }
+
+  model::FrameId place(const PerfFrame& frame) {
+    // Nearly all frames have been seen before, with the same texts.
+    key_.assign(frame.module);
+    for (const std::string_view part : inlined_) key_.append(1, '\n').append(part);
+    key_.append(1, '\n').append(frame.symbol);
+    const auto known = places_.find(key_);
+    if (known != places_.end()) return known->second;
+
+    const model::ModuleId module = module_of(frame.module);
+    std::vector<model::Builder::NamedLine> lines;
+    for (const std::string_view part : inlined_) lines.push_back({part, "", 0});
+    std::string name(frame.symbol);
+    const std::string_view module_name = profile_.strings[profile_.modules[module.value].name];
+    if (name == "[unknown]" && !module_name.empty()) {
+      name = module_name.front() == '[' ? std::string(module_name) : fmt::format("[{}]", module_name);
+    }
+    lines.push_back({name, "", 0});
+    const model::FrameId id = builder_.frame_with_lines(module, {}, lines);
+    places_.emplace(key_, id);
+    return id;
+  }
+
+  model::ModuleId module_of(std::string_view path) {
+    const auto [known, added] = modules_.try_emplace(path);
+    if (added) {
+      const ModuleWords words = module_words(path);
+      model::Module row;
+      row.kind = words.kind;
+      row.name = builder_.string(words.name);
+      row.path = builder_.string(path == "[unknown]" ? "" : path);
+      if (words.kind == model::ModuleKind::kAnonymous) row.symbols = model::SymbolSource::kPerfMap;
+      if (words.kind == model::ModuleKind::kKernel) row.symbols = model::SymbolSource::kKallsyms;
+      known->second = builder_.module(row);
+    }
+    return known->second;
+  }
+
+  model::ThreadId thread(const PerfHeader& header) {
+    key_ = fmt::format("{}/{}/{}", header.pid, header.tid, header.comm);
+    const auto [known, added] = threads_.try_emplace(key_);
+    if (added) {
+      const auto [process, new_process] = processes_.try_emplace(header.pid);
+      if (new_process) {
+        process->second = {static_cast<std::uint32_t>(profile_.processes.size())};
+        model::Process row;
+        row.pid = header.pid;
+        row.name = builder_.string(header.comm);
+        profile_.processes.push_back(row);
+      }
+      model::Thread row;
+      row.process = process->second;
+      row.tid = header.tid;
+      row.name = builder_.string(header.comm);
+      known->second = {static_cast<std::uint32_t>(profile_.threads.size())};
+      profile_.threads.push_back(row);
+    }
+    return known->second;
+  }
+
+  void conclude() {
+    model::Meta& meta = profile_.meta;
+    if (last_ns_ != 0) {
+      meta.start_ns = first_ns_;
+      meta.end_ns = last_ns_;
+    }
+    std::string names;
+    for (const auto& [event, count] : events_) names += (names.empty() ? "" : ", ") + std::string(event);
+    meta.event = names;
+    if (events_.size() > 1) {
+      profile_.quality.notes.push_back(
+          fmt::format("The file has several events ({}); they are added up.", names));
+    }
+    if (has_period_) {
+      const bool clocks = std::all_of(events_.begin(), events_.end(), [](const auto& event) {
+        return event.first.starts_with("cpu-clock") || event.first.starts_with("task-clock");
+      });
+      meta.facts["unit"] = clocks               ? "ns"
+                           : events_.size() > 1 ? "events"
+                                                : std::string(events_.begin()->first);
+    }
+    if (unread_ != 0) {
+      profile_.quality.notes.push_back(fmt::format("{} of the text could not be read, the first is line {}.",
+                                                   unread_ == 1 ? "1 line" : fmt::format("{} lines", unread_),
+                                                   first_unread_));
+    }
+    profile_.quality.samples = profile_.samples.size();
+  }
+
+  const std::string& name_;
+  model::Profile profile_;
+  model::Builder builder_;
+  std::size_t number_ = 0;  // of the present line
+  std::size_t unread_ = 0;
+  std::size_t first_unread_ = 0;
+
+  bool in_sample_ = false;
+  model::Sample sample_;
+  std::vector<model::FrameId> frames_;     // leaf first
+  std::vector<std::string_view> inlined_;  // waiting for the frame that they were inlined into
+
+  std::uint64_t first_ns_ = UINT64_MAX;
+  std::uint64_t last_ns_ = 0;
+  std::map<std::string_view, std::uint64_t> events_;
+  bool has_period_ = false;
+
+  std::string key_;
+  std::unordered_map<std::string, model::FrameId> places_;
+  std::unordered_map<std::string_view, model::ModuleId> modules_;
+  std::unordered_map<std::string, model::ThreadId> threads_;
+  std::unordered_map<std::int32_t, model::ProcessId> processes_;
+};
+
+}  // namespace
+
+bool is_perf_script(std::string_view text) {
+  while (!text.empty()) {
+    const std::string_view line = take_line(text);
+    if (is_blank_line(line)) continue;
+    if (line.starts_with("# ========")) return true;
+    if (line.front() != '#') return parse_perf_header(line).has_value();
+  }
+  return false;
+}
+
+Result<model::Profile> read_perf_script(std::string_view text, const std::string& name) {
+  return Reader(name).read(text);
+}
+
+}  // namespace fathom::formats

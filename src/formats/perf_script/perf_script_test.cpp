@@ -1,0 +1,138 @@
+#include "formats/perf_script/perf_script.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/core/call_tree.h"
+#include "formats/folded/folded.h"
+
+namespace fathom::formats {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::string_view kTwoThreads =
+    "# ========\n"
+    "# hostname : lab\n"
+    "# nrcpus online : 4\n"
+    "# cmdline : /usr/bin/perf record -F 99 -g -- ./app --fast \n"
+    "# ========\n"
+    "#\n"
+    "my app 10/10 [000] 100.000001:   10101010 cpu-clock:ppp: \n"
+    "\tffffffff81000000 ksys_read+0x20 ([kernel.kallsyms])\n"
+    "\tffffffffc0000000 ext4_read+0x8 ([ext4])\n"
+    "\t    7f0000001000 inner (inlined)\n"
+    "\t    7f0000001000 middle (inlined)\n"
+    "\t    7f0000001000 outer+0x1 (/opt/app)\n"
+    "\t    7f0000002000 [unknown] (/usr/lib/libz.so.1)\n"
+    "\t           55555 main+0x10 (/opt/app)\n"
+    "\n"
+    "worker 10/11 [001] 100.010102:   10101010 cpu-clock:ppp: \n"
+    "\t    7f0000009000 LBusy;::spin (/tmp/perf-10.map)\n"
+    "\t               0 [unknown] ([unknown])\n"
+    "\n";
+
+std::string folded(const model::Profile& profile) {
+  EXPECT_TRUE(model::check(profile));
+  return write_folded(analysis::build_call_tree(profile, {}), {.mark_inlined = true, .mark_jit = true});
+}
+
+TEST(PerfScript, FramesThreadsAndPeriods) {
+  const model::Profile profile = read_perf_script(kTwoThreads, "x.txt").value();
+  EXPECT_EQ(folded(profile),
+            "my app;main;[libz.so.1];outer;middle_[i];inner_[i];ext4_read_[k];ksys_read_[k] 10101010\n"
+            "worker;[unknown];LBusy:::spin_[j] 10101010\n");
+  EXPECT_EQ(profile.threads[1].tid, 11);
+  EXPECT_EQ(profile.processes[profile.threads[1].process.value].pid, 10);
+  EXPECT_EQ(profile.samples[1].cpu, 1);
+}
+
+TEST(PerfScript, HeaderLinesBecomeFacts) {
+  const model::Profile profile = read_perf_script(kTwoThreads, "x.txt").value();
+  EXPECT_EQ(profile.meta.facts.at("host"), "lab");
+  EXPECT_EQ(profile.meta.facts.at("cpus"), "4");
+  EXPECT_EQ(profile.meta.facts.at("command"), "/usr/bin/perf record -F 99 -g -- ./app --fast");
+  EXPECT_EQ(profile.meta.event, "cpu-clock:ppp");
+  EXPECT_EQ(profile.meta.engine, "import");
+  EXPECT_EQ(profile.meta.start_ns, 100'000'001'000u);
+  EXPECT_EQ(profile.meta.end_ns, 100'010'102'000u);
+}
+
+TEST(PerfScript, ThePeriodOfAClockIsTimeThatOfACounterItsEvents) {
+  EXPECT_EQ(read_perf_script("a 1 1.0: 5 cpu-clock:\n\t1 f (m)\n", "x").value().meta.facts.at("unit"), "ns");
+  EXPECT_EQ(read_perf_script("a 1 1.0: 5 cycles:u:\n\t1 f (m)\n", "x").value().meta.facts.at("unit"),
+            "cycles:u");
+  EXPECT_FALSE(read_perf_script("a 1 1.0: cycles:u:\n\t1 f (m)\n", "x").value().meta.facts.contains("unit"));
+}
+
+TEST(PerfScript, SeveralEventsAreAddedUpAndSaid) {
+  const model::Profile profile =
+      read_perf_script("a 1 1.0: 5 cycles:\n\t1 f (m)\n\na 1 1.0: 7 instructions:\n\t1 f (m)\n", "x").value();
+  EXPECT_EQ(folded(profile), "a;f 12\n");
+  EXPECT_THAT(profile.quality.notes, ElementsAre(HasSubstr("several events (cycles, instructions)")));
+}
+
+TEST(PerfScript, ASampleWithoutStackCountsForItsThread) {
+  EXPECT_EQ(folded(read_perf_script("a 1 1.0: cycles:\n\nb 2 1.0: cycles:\n\t1 f (m)\n", "x").value()),
+            "a 1\nb;f 1\n");
+}
+
+TEST(PerfScript, AFrameOnTheLineOfTheEventIsItsStack) {
+  EXPECT_EQ(folded(read_perf_script("   sleep 1 1.0: 3 cycles:  7f00 main+0x3 (/bin/sleep)\n   sleep 1 1.1: "
+                                    "3 cycles:  7f00 f (/x)\n",
+                                    "x")
+                       .value()),
+            "sleep;f 3\nsleep;main 3\n");
+}
+
+TEST(PerfScript, LinesThatCannotBeReadAreSkippedAndCounted) {
+  const model::Profile profile =
+      read_perf_script("a 1 1.0: cycles:\n\t1 f (m)\n\tnonsense\n\n\t2 orphan (m)\n", "x").value();
+  EXPECT_EQ(folded(profile), "a;f 1\n");
+  EXPECT_THAT(profile.quality.notes,
+              ElementsAre(HasSubstr("2 lines of the text could not be read, the first is line 3")));
+}
+
+TEST(PerfScript, SideBandRecordsAreNoSamples) {
+  EXPECT_EQ(
+      folded(read_perf_script("a 1/1 1.0: PERF_RECORD_COMM: a:1/1\na 1/1 1.0: 1 cycles:\n\t1 f (m)\n", "x")
+                 .value()),
+      "a;f 1\n");
+}
+
+TEST(PerfScript, AThreadNameThatLooksLikeAnAddressIsStillAName) {
+  EXPECT_EQ(
+      folded(read_perf_script("cafe 12 1.0: 1 cycles:\n\t1 f (m)\ncafe 12 1.1: 1 cycles:\n\t1 g (m)\n", "x")
+                 .value()),
+      "cafe;f 1\ncafe;g 1\n");
+}
+
+TEST(PerfScript, TextWithoutEventsIsAnError) {
+  for (const char* text : {"", "\n", "hello\nworld\n", "# ========\n# hostname : x\n"}) {
+    const Result<model::Profile> profile = read_perf_script(text, "in.txt");
+    ASSERT_FALSE(profile);
+    EXPECT_EQ(profile.error().message, "in.txt: no event of perf script in it");
+  }
+}
+
+TEST(PerfScript, IsRecognisedByItsFirstLine) {
+  EXPECT_TRUE(is_perf_script(kTwoThreads));
+  EXPECT_TRUE(is_perf_script("\n\njava 19983 cycles:\n"));
+  EXPECT_FALSE(is_perf_script("java;main 12\n"));
+  EXPECT_FALSE(is_perf_script(""));
+}
+
+TEST(PerfScript, EveryPrefixIsReadOrRefused) {
+  for (std::size_t length = 0; length < kTwoThreads.size(); ++length) {
+    const Result<model::Profile> profile = read_perf_script(kTwoThreads.substr(0, length), "x");
+    if (profile) {
+      EXPECT_TRUE(model::check(*profile)) << length;
+    } else {
+      EXPECT_EQ(profile.error().kind, ErrorKind::kMalformed) << length;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::formats

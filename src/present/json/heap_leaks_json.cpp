@@ -1,0 +1,74 @@
+#include "present/json/heap_leaks_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/core/words.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder writes down what lies there
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json amounts_json(const HeapAmounts& amounts) {
+  return {{"blocks", amounts.blocks.value},
+          {"blocks_error", amounts.blocks.error()},
+          {"bytes", amounts.bytes.value},
+          {"bytes_error", amounts.bytes.error()}};
+}
+
+Json group_json(const LeakGroup& group) {
+  Json json = amounts_json(group.amounts);
+  json["older_than_s"] = group.youngest_s ? Json(*group.youngest_s) : Json();
+  json["younger_than_s"] = group.oldest_s ? Json(*group.oldest_s) : Json();
+  json["threads"] = Json::array();
+  for (const std::string& thread : group.threads) json["threads"].push_back(valid_utf8(thread));
+  json["frames"] = Json::array();
+  for (const LeakFrame& frame : group.frames)
+    json["frames"].push_back({{"function", valid_utf8(frame.function)},
+                              {"module", valid_utf8(frame.module)},
+                              {"file", valid_utf8(frame.file)},
+                              {"line", frame.line}});
+  return json;
+}
+
+}  // namespace
+
+std::string leaks_json(const LeakReport& report, std::size_t top) {
+  Json json;
+  json["format_version"] = 1;
+  json["target"] = valid_utf8(report.target);
+  json["duration_s"] = report.duration_s;
+  json["ended"] = report.ended;
+  json["from_start"] = report.from_start;
+  json["sampled"] = report.sampled;
+  json["mean_bytes"] = report.mean_bytes == 0 ? Json() : Json(report.mean_bytes);
+  json["summary"] = Json::array();
+  for (const std::string& sentence : report.summary) json["summary"].push_back(valid_utf8(sentence));
+  json["total"] = amounts_json(report.total);
+  json["shown"] = amounts_json(report.shown);
+  json["suppressed"] = amounts_json(report.suppressed);
+  json["young"] = amounts_json(report.young);
+  json["small"] = amounts_json(report.small);
+  json["mappings"] = amounts_json(report.mappings);
+  json["older_s"] = report.older_s;
+  json["groups_total"] = report.groups.size();
+  json["groups"] = Json::array();
+  for (const LeakGroup& group : report.groups) {
+    if (top != 0 && json["groups"].size() == top) break;
+    json["groups"].push_back(group_json(group));
+  }
+  json["suppressions"] = Json::array();
+  for (const SuppressionUse& use : report.uses) {
+    Json row = amounts_json(use.taken);
+    row["pattern"] = valid_utf8(use.suppression->pattern);
+    row["file"] = use.suppression->built_in ? Json() : Json(valid_utf8(use.suppression->file));
+    row["line"] = use.suppression->line;
+    json["suppressions"].push_back(std::move(row));
+  }
+  return json.dump(2) + "\n";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,291 @@
+#include "present/json/json.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "present/json/heap_json.h"
+#include "present/json/memory_json.h"
+#include "present/json/wait_json.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder writes down what lies there
+
+namespace {
+
+using Json = nlohmann::ordered_json;  // keys in the order of the documentation
+
+double percent_of(double share) {
+  return share * 100;
+}
+
+Json optional_percent(const std::optional<double>& share) {
+  return share ? Json(percent_of(*share)) : Json();
+}
+
+Json interval_percent(const CallTree& tree, std::int64_t value) {
+  const Interval interval = share_interval(tree, value);
+  return Json::array({percent_of(interval.low), percent_of(interval.high)});
+}
+
+std::string_view kind_word(NodeKind kind) {
+  switch (kind) {
+    case NodeKind::kRoot:
+      return "root";
+    case NodeKind::kThread:
+      return "thread";
+    case NodeKind::kUser:
+      return "user";
+    case NodeKind::kInlined:
+      return "inlined";
+    case NodeKind::kKernel:
+      return "kernel";
+    case NodeKind::kCause:
+      return "cause";
+    case NodeKind::kOther:
+      return "other";
+  }
+  return "other";
+}
+
+std::string_view kind_word(model::ModuleKind kind) {
+  switch (kind) {
+    case model::ModuleKind::kUnknown:
+      return "unknown";
+    case model::ModuleKind::kFile:
+      return "file";
+    case model::ModuleKind::kKernel:
+      return "kernel";
+    case model::ModuleKind::kVdso:
+      return "vdso";
+    case model::ModuleKind::kAnonymous:
+      return "anonymous";
+    case model::ModuleKind::kNames:
+      return "names";
+  }
+  return "unknown";
+}
+
+Json quality_json(const Report& report) {
+  const model::Quality& quality = report.profile->quality;
+  const QualityView& view = report.quality;
+  Json json;
+  json["samples"] = quality.samples;
+  json["expected_samples"] = quality.expected_samples > 0 ? Json(quality.expected_samples) : Json();
+  json["received_percent"] = optional_percent(view.received_share);
+  json["lost"] = view.lost;
+  json["lost_percent"] = percent_of(view.lost_share);
+  json["lost_by_cause"] = {
+      {"ring_full", quality.lost_ring_full}, {"stack", quality.lost_stack}, {"disk", quality.lost_disk}};
+  json["lost_records"] = quality.lost_records;
+  json["throttled_times"] = quality.lost_throttled;
+  json["complete_percent"] = optional_percent(view.complete_share);
+  json["early_ends"] = Json::array();
+  for (const EarlyEndRow& end : view.early_ends) {
+    json["early_ends"].push_back({{"reason", end.reason}, {"module", end.module}, {"count", end.count}});
+  }
+  json["kernel_truncated"] = quality.kernel_truncated;
+  json["table_overflows"] = quality.table_overflows;
+  json["unnamed_percent"] = percent_of(view.unnamed_share);
+  json["stolen_percent"] = optional_percent(view.stolen_share);
+  json["profiler_cpu_s"] = static_cast<double>(quality.profiler_cpu_ns) / 1e9;
+  json["profiler_rss_bytes"] = quality.profiler_rss_bytes;
+  json["kernel_memory_bytes"] = quality.kernel_memory_bytes;
+  json["bpf_s"] = static_cast<double>(quality.bpf_ns) / 1e9;
+  json["bpf_runs"] = quality.bpf_runs;
+  json["target_stops"] = quality.target_stops;
+  json["target_stop_max_s"] = static_cast<double>(quality.target_stop_ns) / 1e9;
+  if (report.waits) {
+    json["waits"] = {{"walked", quality.waits},
+                     {"filtered", quality.filtered_waits},
+                     {"unwalked", quality.unwalked_waits},
+                     {"unwalked_s", static_cast<double>(quality.unwalked_ns) / 1e9},
+                     {"lost", quality.lost_waits},
+                     {"switches", quality.switches},
+                     {"switch_s", static_cast<double>(quality.switch_ns) / 1e9}};
+  }
+  json["truncated"] = quality.truncated;
+  json["findings"] = Json::array();
+  for (const Finding& finding : view.findings) {
+    json["findings"].push_back({{"text", finding.text}, {"remedy", finding.remedy}});
+  }
+  json["notes"] = quality.notes;
+  return json;
+}
+
+Json function_json(const CallTree& tree, const FunctionRow& row) {
+  Json json;
+  json["name"] = tree.names[row.name];
+  json["module"] = tree.modules[row.module].name;
+  json["kind"] = kind_word(row.kind);
+  json["self"] = row.self;
+  json["total"] = row.total;
+  json["self_percent"] = percent_of(share(tree, row.self));
+  json["total_percent"] = percent_of(share(tree, row.total));
+  json["self_percent_interval"] = interval_percent(tree, row.self);
+  json["total_percent_interval"] = interval_percent(tree, row.total);
+  return json;
+}
+
+Json neighbour_rows(const CallTree& tree, const std::vector<NeighbourRow>& rows, std::int64_t whole,
+                    std::size_t top) {
+  Json json = Json::array();
+  for (const NeighbourRow& row : rows) {
+    if (top != 0 && json.size() == top) break;
+    json.push_back(
+        {{"name", tree.names[row.name]},
+         {"module", tree.modules[row.module].name},
+         {"kind", kind_word(row.kind)},
+         {"value", row.value},
+         {"percent",
+          whole == 0 ? 0.0 : 100.0 * static_cast<double>(row.value) / static_cast<double>(whole)}});
+  }
+  return json;
+}
+
+Json neighbours_json(const CallTree& tree, const NeighboursOf& of, bool callers, std::size_t top) {
+  const std::vector<NeighbourRow>& rows = callers ? of.around.callers : of.around.callees;
+  Json json;
+  json["pattern"] = of.pattern;
+  json["matched"] = of.around.matched;
+  json["self"] = of.around.self;
+  json["total"] = of.around.total;
+  json["rows_total"] = rows.size();
+  json[callers ? "callers" : "callees"] = neighbour_rows(tree, rows, of.around.total, top);
+  return json;
+}
+
+Json threads_json(const Report& report) {
+  Json json = Json::array();
+  for (const ThreadRow& row : report.threads) {
+    json.push_back({{"tid", row.tid},
+                    {"pid", row.pid},
+                    {"name", row.name},
+                    {"samples", row.samples},
+                    {"value", row.value},
+                    {"percent", percent_of(share(report.tree, row.value))},
+                    {"percent_interval", interval_percent(report.tree, row.value)},
+                    {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) / 1e9)},
+                    {"from_s", row.from_s},
+                    {"to_s", row.to_s}});
+    if (!report.waits) continue;
+    json.back()["ran_s"] = static_cast<double>(row.ran_ns) / 1e9;
+    json.back()["waited_s"] = static_cast<double>(row.waited_ns) / 1e9;
+    json.back()["run_queue_s"] = static_cast<double>(row.queued_ns) / 1e9;
+    json.back()["waits"] = row.waits;
+    json.back()["preemptions"] = row.preemptions;
+  }
+  return json;
+}
+
+Json modules_json(const Report& report) {
+  Json json = Json::array();
+  for (const ModuleRow& row : report.modules) {
+    const TreeModule& module = report.tree.modules[row.module];
+    json.push_back({{"name", module.name},
+                    {"path", module.path},
+                    {"build_id", module.build_id},
+                    {"kind", kind_word(module.kind)},
+                    {"symbols", to_string(module.symbols)},
+                    {"symbols_path", module.symbols_path},
+                    {"unnamed_percent", row.frames == 0 ? 0.0 : 100.0 * row.unnamed_frames / row.frames},
+                    {"self", row.self},
+                    {"total", row.total},
+                    {"self_percent", percent_of(share(report.tree, row.self))},
+                    {"total_percent", percent_of(share(report.tree, row.total))}});
+  }
+  return json;
+}
+
+Json processes_json(const Report& report) {
+  Json json = Json::array();
+  for (const ProcessRow& row : report.processes) {
+    json.push_back({{"pid", row.pid},
+                    {"parent_pid", row.parent_pid},
+                    {"name", row.name},
+                    {"executable", row.executable},
+                    {"threads", row.threads},
+                    {"samples", row.samples},
+                    {"value", row.value},
+                    {"percent", percent_of(share(report.tree, row.value))},
+                    {"cpu_s", row.cpu_ns == 0 ? Json() : Json(static_cast<double>(row.cpu_ns) / 1e9)}});
+  }
+  return json;
+}
+
+Json series_json(const Report& report) {
+  Json json = Json::array();
+  for (const SeriesRow& row : report.series) {
+    json.push_back({{"name", row.name},
+                    {"unit", row.unit},
+                    {"pid", row.pid},
+                    {"points", row.points},
+                    {"first", row.first},
+                    {"last", row.last},
+                    {"min", row.least},
+                    {"max", row.most}});
+  }
+  return json;
+}
+
+Json selection_json(const Selection& selection) {
+  Json json = Json::object();
+  if (selection.thread) json["thread"] = *selection.thread;
+  if (selection.pid) json["pid"] = *selection.pid;
+  if (selection.from_ns) json["from_s"] = static_cast<double>(*selection.from_ns) * 1e-9;
+  if (selection.to_ns) json["to_s"] = static_cast<double>(*selection.to_ns) * 1e-9;
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const Report& report, std::size_t top) {
+  const model::Profile& profile = *report.profile;
+  const CallTree& tree = report.tree;
+  Json json;
+  json["format_version"] = kJsonVersion;
+  json["target"] = profile.meta.target;
+  json["engine"] = profile.meta.engine;
+  json["event"] = profile.meta.event;
+  json["frequency_hz"] = profile.meta.frequency_hz;
+  json["start_unix_ns"] = profile.meta.start_unix_ns;
+  json["duration_s"] = profile.meta.end_ns > profile.meta.start_ns ? profile.duration_s() : 0.0;
+  json["facts"] = profile.meta.facts;
+  json["metric"] = model::to_string(tree.metric);
+  json["unit"] = tree.unit;
+  json["selection"] = selection_json(report.selection);
+  json["samples"] = tree.samples;
+  json["samples_filtered"] = tree.filtered;
+  json["effective_samples"] = tree.effective_samples;
+  json["total"] = tree.total;
+  json["cpu_s"] = report.activity.cpu_s ? Json(*report.activity.cpu_s) : Json();
+  json["cpu_s_exact"] = report.activity.exact;
+  json["cpus_used"] = report.activity.cpus_used() ? Json(*report.activity.cpus_used()) : Json();
+  json["idle"] = report.activity.idle();
+  json["summary"] = report.summary;
+  json["quality"] = quality_json(report);
+  json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
+  json["functions_total"] = report.functions.size();
+  json["functions"] = Json::array();
+  for (const FunctionRow& row : report.functions) {
+    if (top != 0 && json["functions"].size() == top) break;
+    json["functions"].push_back(function_json(tree, row));
+  }
+  json["threads"] = threads_json(report);
+  json["modules"] = modules_json(report);
+  json["processes"] = processes_json(report);
+  json["series"] = series_json(report);
+  if (report.waits) add_waits(json, *report.waits, top);
+  if (report.heap) add_heap(json, *report.heap, top);
+  if (report.heap_groups) add_heap_groups(json, *report.heap_groups, top);
+  if (report.memory) add_memory(json, *report.memory);
+  json["callers"] = Json::array();
+  for (const NeighboursOf& of : report.callers)
+    json["callers"].push_back(neighbours_json(tree, of, true, top));
+  json["callees"] = Json::array();
+  for (const NeighboursOf& of : report.callees)
+    json["callees"].push_back(neighbours_json(tree, of, false, top));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,18 @@
+// The report for scripts. Keys and units: docs/report-json.md; a change that breaks a reader raises
+// kJsonVersion.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "analysis/summary/report.h"
+
+namespace fathom::present {
+
+inline constexpr int kJsonVersion = 1;
+
+// At most `top` functions, callers and callees each; 0 for all. What is cut off is said ("functions_total").
+// Names that are no UTF-8 get U+FFFD; nothing throws.
+std::string to_json(const analysis::Report& report, std::size_t top);
+
+}  // namespace fathom::present

@@ -1,0 +1,14 @@
+// The part of the JSON report that is about waiting. Private to json.cpp.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+
+#include "analysis/waits/wait_report.h"
+
+namespace fathom::present {
+
+// Adds "waits", "causes", "locks", "files" ...: at most `top` rows in each array, 0 for all.
+void add_waits(nlohmann::ordered_json& json, const analysis::WaitReport& waits, std::size_t top);
+
+}  // namespace fathom::present

@@ -1,0 +1,50 @@
+// Call tree -> flame graph: one SVG that needs nothing but itself. Without JavaScript it is a complete
+// picture; with it, it can be zoomed, searched and walked by keyboard. The same tree and options give the
+// same bytes. Names may be any bytes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/core/call_tree.h"
+#include "base/result.h"
+#include "present/svg/flame_graph_colors.h"
+
+namespace fathom::present {
+
+// The narrowest frame that is drawn by itself.
+struct MinWidth {
+  double value = 0.5;
+  bool percent = false;  // of the total; otherwise pixels
+};
+Result<MinWidth> min_width_from(std::string_view text);  // "0.5", "0.5px", "0.1%"
+
+// "yellow", "blue", "green", "grey" or "#rrggbb": a background for the light and the dark scheme alike.
+Result<std::string> background_from(std::string_view text);  // as CSS
+
+struct FlameGraphOptions {
+  std::string title;     // "": named by the metric
+  std::string subtitle;  // "": how much was measured
+  std::string root_name = "all";
+  std::vector<std::string> warnings;  // shown above the frames
+  std::vector<std::string> notes;     // shown below the legend
+  std::optional<double> width;        // pixels; none: 1200, and as wide as the window where the script runs
+  double frame_height = 17;
+  double font_size = 11.5;
+  std::string font;  // of the frames; "": the reader's font of fixed width
+  Palette colors = Palette::kModule;
+  bool inverted = false;  // the root on top ("icicle")
+  bool reverse = false;   // the tree was merged from the leaves: callers stand on callees
+  MinWidth min_width;
+  std::string count_name;              // instead of the tree's unit
+  std::string name_type = "Function";  // what a frame is called in its details
+  std::string background;              // CSS; "": white, or nearly black where the reader prefers dark
+};
+
+// A tree without anything in it gives a picture that says so.
+std::string flame_graph_svg(const analysis::CallTree& tree, const FlameGraphOptions& options);
+
+}  // namespace fathom::present

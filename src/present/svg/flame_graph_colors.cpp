@@ -1,0 +1,413 @@
+#include "present/svg/flame_graph_colors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include "present/svg/flame_graph_text.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::CallTree;
+using analysis::NodeKind;
+using analysis::TreeNode;
+
+struct NamedPalette {
+  std::string_view name;
+  Palette palette;
+};
+constexpr std::array<NamedPalette, 17> kPalettes = {{{"module", Palette::kModule},
+                                                     {"wall", Palette::kWall},
+                                                     {"hot", Palette::kHot},
+                                                     {"mem", Palette::kMem},
+                                                     {"io", Palette::kIo},
+                                                     {"wakeup", Palette::kWakeup},
+                                                     {"chain", Palette::kChain},
+                                                     {"java", Palette::kJava},
+                                                     {"js", Palette::kJs},
+                                                     {"perl", Palette::kPerl},
+                                                     {"red", Palette::kRed},
+                                                     {"green", Palette::kGreen},
+                                                     {"blue", Palette::kBlue},
+                                                     {"aqua", Palette::kAqua},
+                                                     {"yellow", Palette::kYellow},
+                                                     {"purple", Palette::kPurple},
+                                                     {"orange", Palette::kOrange}}};
+
+// Chosen by searching OKLCH for fills that stay apart for normal, protan and deutan sight (Machado 2009) and
+// carry dark text in the light scheme and light text in the dark one; flame_graph_colors_test.cpp checks
+// both.
+struct Hue {
+  char letter;
+  Color light, dark;
+};
+constexpr Hue kThreadHue = {'t', {0xD5, 0xD9, 0xE0}, {0x3B, 0x41, 0x4B}};
+constexpr Hue kKernelHue = {'k', {0xE1, 0x92, 0x4B}, {0x77, 0x40, 0x01}};
+constexpr Hue kRuntimeHue = {'r', {0xC2, 0xC6, 0xCC}, {0x5B, 0x5F, 0x63}};
+constexpr Hue kAllocatorHue = {'m', {0xD7, 0x7E, 0x86}, {0x77, 0x31, 0x3A}};
+constexpr Hue kGeneratedHue = {'j', {0x99, 0xEC, 0xB1}, {0x30, 0x75, 0x49}};
+constexpr Hue kCauseHue = {'w', {0xF6, 0xD9, 0xC9}, {0x5A, 0x48, 0x40}};
+constexpr Hue kUnknownHue = {'u', {0xF4, 0xF4, 0xF4}, {0x4A, 0x4A, 0x4A}};
+constexpr Hue kOtherHue = {'o', {0xE9, 0xE7, 0xDF}, {0x6E, 0x6D, 0x67}};
+constexpr std::array<Hue, 8> kGroupHues = {{{'a', {0x79, 0xBE, 0xF4}, {0x21, 0x5C, 0x86}},
+                                            {'b', {0xF3, 0xE4, 0x84}, {0x79, 0x6B, 0x11}},
+                                            {'c', {0xAE, 0x84, 0xCF}, {0x5A, 0x38, 0x73}},
+                                            {'d', {0x95, 0xE2, 0xF7}, {0x2C, 0x6E, 0x80}},
+                                            {'e', {0xBF, 0xCC, 0x6B}, {0x5B, 0x63, 0x01}},
+                                            {'f', {0xE1, 0x9B, 0xD3}, {0x77, 0x41, 0x6D}},
+                                            {'g', {0x67, 0xB5, 0xAF}, {0x12, 0x5B, 0x57}},
+                                            {'h', {0xC7, 0xB1, 0x8C}, {0x65, 0x53, 0x36}}}};
+
+std::uint64_t hash_of(
+    std::string_view text) {  // FNV-1a, then mixed so that the low bits are as good as the high ones
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  hash ^= hash >> 32;
+  hash *= 0x9e3779b97f4a7c15;
+  return hash ^ hash >> 29;
+}
+
+Color mix(Color color, Color into, double part) {
+  const auto channel = [part](std::uint8_t a, std::uint8_t b) {
+    return static_cast<std::uint8_t>(a + (b - a) * part + 0.5);
+  };
+  return {channel(color.red, into.red), channel(color.green, into.green), channel(color.blue, into.blue)};
+}
+
+// Neighbours of one owner differ a little, so that where a frame ends can be seen.
+void add_shades(const Hue& hue, std::vector<ColorClass>& classes) {
+  constexpr Color kWhite = {255, 255, 255};
+  constexpr Color kBlack = {0, 0, 0};
+  const auto name = [&](int shade) { return std::string(1, hue.letter) + std::to_string(shade); };
+  classes.push_back({name(0), hue.light, hue.dark});
+  classes.push_back({name(1), mix(hue.light, kWhite, 0.22), mix(hue.dark, kBlack, 0.16)});
+  classes.push_back({name(2), mix(hue.light, kBlack, 0.06), mix(hue.dark, kBlack, 0.3)});
+}
+
+// What each node adds to the share of its group: what ran in it.
+std::vector<std::int64_t> running(const CallTree& tree, bool reverse) {
+  std::vector<std::int64_t> values(tree.nodes.size(), 0);
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    values[i] = !reverse ? tree.nodes[i].self : tree.nodes[i].depth == 1 ? tree.nodes[i].total : 0;
+  }
+  return values;
+}
+
+// Gives the nodes the classes of their families: a family is a hue with its shades and one item of the
+// legend.
+class Painter {
+ public:
+  Painter(const CallTree& tree, bool reverse) : tree_(tree), running_(running(tree, reverse)) {
+    result_.of_node.resize(tree.nodes.size(), 0);
+  }
+  // `shades` classes are added when the family is used for the first time; returns its number.
+  template <class AddClasses>
+  std::size_t family(const std::string& label, AddClasses add_classes) {
+    const std::size_t first = result_.classes.size();
+    add_classes(result_.classes);
+    families_.push_back({label, static_cast<std::uint16_t>(first),
+                         static_cast<std::uint16_t>(result_.classes.size() - first), 0, 0});
+    return families_.size() - 1;
+  }
+  void paint(std::size_t node, std::size_t family, std::string_view shaded_by) {
+    Family& painted = families_[family];
+    result_.of_node[node] = static_cast<std::uint16_t>(painted.first + hash_of(shaded_by) % painted.count);
+    painted.self += running_[node];
+    ++painted.nodes;
+  }
+  // Families that painted nothing leave no trace.
+  Coloring finish(std::string meaning, bool say_shares) {
+    std::vector<std::uint16_t> moved(result_.classes.size(), 0);
+    std::vector<ColorClass> kept;
+    for (const Family& family : families_) {
+      if (family.nodes == 0) continue;
+      LegendItem item{family.label, {}, -1};
+      for (std::uint16_t i = 0; i < family.count; ++i) {
+        moved[family.first + i] = static_cast<std::uint16_t>(kept.size());
+        item.classes.push_back(static_cast<std::uint16_t>(kept.size()));
+        kept.push_back(result_.classes[family.first + i]);
+      }
+      if (say_shares && tree_.total > 0) {
+        item.self_share = static_cast<double>(family.self) / static_cast<double>(tree_.total);
+      }
+      if (!family.label.empty()) result_.legend.push_back(std::move(item));
+    }
+    for (std::uint16_t& of_node : result_.of_node) of_node = moved[of_node];
+    result_.classes = std::move(kept);
+    result_.meaning = std::move(meaning);
+    return std::move(result_);
+  }
+
+ private:
+  struct Family {
+    std::string label;
+    std::uint16_t first, count;
+    std::int64_t self;
+    std::size_t nodes;
+  };
+  const CallTree& tree_;
+  std::vector<std::int64_t> running_;
+  std::vector<Family> families_;
+  Coloring result_;
+};
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+// The crate or namespace, else the file. Folded text knows neither for a C function.
+std::string_view group_of(std::string_view name, std::string_view module) {
+  const std::string_view space = namespace_of(name);
+  return space.empty() ? file_name(module) : space;
+}
+
+Coloring color_by_owner(const CallTree& tree, bool reverse) {
+  // Per node once, as both passes below need it.
+  std::vector<Owner> owners(tree.nodes.size());
+  std::vector<std::string_view> groups(tree.nodes.size());
+  // The eight groups that cover most of the picture get a hue of their own.
+  std::map<std::string_view, std::int64_t> area;
+  std::int64_t covered_by_code = 0;
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    owners[i] = owner_of(node, tree.name(node), tree.modules[node.module]);
+    if (owners[i] != Owner::kCode) continue;
+    covered_by_code += node.total;
+    groups[i] = group_of(tree.name(node), tree.modules[node.module].name);
+    if (!groups[i].empty()) area[groups[i]] += node.total;
+  }
+  std::vector<std::pair<std::string_view, std::int64_t>> largest(area.begin(), area.end());
+  std::stable_sort(largest.begin(), largest.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  if (largest.size() > kGroupHues.size()) largest.resize(kGroupHues.size());
+  // Less than a fiftieth of the code would be a legend's item that nobody finds in the picture.
+  while (!largest.empty() && largest.back().second < covered_by_code / 50) largest.pop_back();
+
+  Painter painter(tree, reverse);
+  const auto add = [&](const Hue& hue, const std::string& label) {
+    return painter.family(label, [&](std::vector<ColorClass>& classes) { add_shades(hue, classes); });
+  };
+  const std::size_t threads = add(kThreadHue, "");
+  // A group asks for the hue that its name hashes to, so it mostly keeps its colour from one picture to the
+  // next.
+  std::map<std::string_view, std::size_t> of_group;
+  std::array<bool, kGroupHues.size()> taken{};
+  for (const auto& [group, covered] : largest) {
+    std::size_t hue = hash_of(group) % kGroupHues.size();
+    while (taken[hue]) hue = (hue + 1) % kGroupHues.size();
+    taken[hue] = true;
+    of_group[group] = add(kGroupHues[hue], clean_text(group));
+  }
+  const std::size_t other = add(kOtherHue, largest.empty() ? "program" : "other code");
+  const std::size_t runtime = add(kRuntimeHue, "runtime, std and libc");
+  const std::size_t allocator = add(kAllocatorHue, "allocator");
+  const std::size_t generated = add(kGeneratedHue, "generated code (JIT)");
+  const std::size_t kernel = add(kKernelHue, "kernel");
+  const std::size_t cause = add(kCauseHue, "reason of a wait");
+  const std::size_t unknown = add(kUnknownHue, "unknown address");
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    std::size_t family = other;
+    switch (owners[i]) {
+      case Owner::kThread:
+        family = threads;
+        break;
+      case Owner::kKernel:
+        family = kernel;
+        break;
+      case Owner::kRuntime:
+        family = runtime;
+        break;
+      case Owner::kAllocator:
+        family = allocator;
+        break;
+      case Owner::kGenerated:
+        family = generated;
+        break;
+      case Owner::kCause:
+        family = cause;
+        break;
+      case Owner::kUnknown:
+        family = unknown;
+        break;
+      case Owner::kCode:
+        if (const auto found = of_group.find(groups[i]); found != of_group.end()) family = found->second;
+        break;
+    }
+    painter.paint(i, family, tree.name(tree.nodes[i]));
+  }
+  return painter.finish(std::string("Colour: whose code it is (crate, namespace or file). Per cent: what ") +
+                            (model::is_heap(tree.metric) ? "such frames asked for" : "ran in such frames") +
+                            " themselves. Shades only tell neighbours apart.",
+                        true);
+}
+
+// A frame is coloured by where most of its time goes; a cause is waiting, and so is all that leads to it
+// alone. Grey for rows that are no code, as their time is nearly always mixed.
+Coloring color_by_time(const CallTree& tree, bool reverse) {
+  std::vector<std::int64_t> waiting(tree.nodes.size(), 0);
+  for (std::size_t i = tree.nodes.size(); i-- > 1;) {  // children before their parents
+    const TreeNode& node = tree.nodes[i];
+    if (node.kind == NodeKind::kCause) waiting[i] = node.total;
+    waiting[node.parent] += waiting[i];
+  }
+  Painter painter(tree, reverse);
+  const auto family = [&](const std::string& label, const Hue& hue) {
+    return painter.family(label, [&](std::vector<ColorClass>& classes) { add_shades(hue, classes); });
+  };
+  const std::size_t on_cpu = family("on a CPU", kKernelHue), off_cpu = family("waiting", kGroupHues[0]);
+  const std::size_t no_code = family("threads", kThreadHue);
+  std::vector<bool> below_cause(tree.nodes.size(), false);  // in a reversed tree, what led to it
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    below_cause[i] = i != 0 && (node.kind == NodeKind::kCause || below_cause[node.parent]);
+    const bool mostly =
+        below_cause[i] || 2 * static_cast<double>(waiting[i]) > static_cast<double>(node.total);
+    const bool code = node.kind != NodeKind::kRoot && node.kind != NodeKind::kThread;
+    painter.paint(i, !code ? no_code : mostly ? off_cpu : on_cpu, tree.name(node));
+  }
+  return painter.finish(
+      "Colour: where most of a frame's time goes, to running on a CPU or to waiting. Per cent: of all time. "
+      "Shades only tell neighbours apart.",
+      true);
+}
+
+// The classic palettes. The ranges are those that users know from flamegraph.pl; here each has sixteen fixed
+// steps.
+Color classic_color(Palette palette, double a, double b) {
+  const auto color = [](double red, double green, double blue) {
+    return Color{static_cast<std::uint8_t>(red), static_cast<std::uint8_t>(green),
+                 static_cast<std::uint8_t>(blue)};
+  };
+  switch (palette) {
+    case Palette::kMem:
+      return color(0, 190 + 50 * b, 210 * a);
+    case Palette::kIo:
+      return color(80 + 60 * a, 80 + 60 * a, 190 + 55 * b);
+    case Palette::kRed:
+      return color(200 + 55 * a, 50 + 80 * b, 50 + 80 * b);
+    case Palette::kGreen:
+      return color(50 + 60 * b, 200 + 55 * a, 50 + 60 * b);
+    case Palette::kBlue:
+    case Palette::kChain:
+      return color(80 + 60 * b, 80 + 60 * b, 205 + 50 * a);
+    case Palette::kAqua:
+    case Palette::kWakeup:
+      return color(50 + 60 * b, 165 + 55 * a, 165 + 55 * a);
+    case Palette::kYellow:
+      return color(175 + 55 * a, 175 + 55 * a, 50 + 20 * b);
+    case Palette::kPurple:
+      return color(190 + 65 * a, 80 + 60 * b, 190 + 65 * a);
+    case Palette::kOrange:
+      return color(190 + 65 * a, 90 + 65 * b, 0);
+    default:
+      return color(205 + 50 * b, 230 * a, 55 * b);
+  }
+}
+
+std::size_t add_classic(Painter& painter, Palette palette, char letter, const std::string& label) {
+  return painter.family(label, [&](std::vector<ColorClass>& classes) {
+    for (int i = 0; i < 16; ++i) {
+      const Color color = classic_color(palette, (i % 4) / 3.0, (i / 4) / 3.0);
+      classes.push_back({std::string(1, letter) + std::to_string(i), color, color, true});
+    }
+  });
+}
+
+Coloring color_classic(const CallTree& tree, Palette palette, bool reverse) {
+  Painter painter(tree, reverse);
+  const std::size_t flat = add_classic(painter, palette, 'p', "");
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) painter.paint(i, flat, tree.name(tree.nodes[i]));
+  return painter.finish(
+      "Colour (" + std::string(to_string(palette)) + "): no meaning; it follows from the function's name.",
+      false);
+}
+
+// Palettes that tell kinds of code apart, by how agents and perf maps name it.
+Coloring color_by_kind(const CallTree& tree, Palette palette, bool reverse) {
+  Painter painter(tree, reverse);
+  const bool chain = palette == Palette::kChain;
+  const std::size_t generated =
+      add_classic(painter, Palette::kGreen, 'j', palette == Palette::kPerl ? "Perl" : "JIT code");
+  const std::size_t inlined = add_classic(painter, Palette::kAqua, 'i',
+                                          chain                     ? "waker"
+                                          : palette == Palette::kJs ? "builtin"
+                                                                    : "inlined");
+  const std::size_t cpp = add_classic(painter, Palette::kYellow, 'c', "C++ or Rust");
+  const std::size_t kernel = add_classic(painter, Palette::kOrange, 'k', "kernel");
+  const std::size_t waiting = add_classic(painter, Palette::kBlue, 'b', "waits");
+  const std::size_t system = add_classic(painter, Palette::kRed, 's', "other user code");
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    const std::string_view name = tree.name(node);
+    const Owner owner = owner_of(node, name, tree.modules[node.module]);
+    const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
+    std::size_t family = system;
+    if (chain) {
+      family = name.ends_with("_[w]") ? inlined : waiting;
+    } else if (owner == Owner::kKernel || name.ends_with("_[k]")) {
+      family = kernel;
+    } else if (palette == Palette::kJs && (name.starts_with("Builtin:") || name.starts_with("Builtins_"))) {
+      family = inlined;
+    } else if (palette == Palette::kPerl ? has("Perl") || has(".pl")
+                                         : owner == Owner::kGenerated || name.ends_with("_[j]")) {
+      family = generated;
+    } else if (palette != Palette::kJs && (node.kind == NodeKind::kInlined || name.ends_with("_[i]"))) {
+      family = inlined;
+    } else if (has("::")) {
+      family = cpp;
+    }
+    painter.paint(i, family, name);
+  }
+  return painter.finish("Colour (" + std::string(to_string(palette)) +
+                            "): the kind of code. Shades only tell neighbours apart.",
+                        true);
+}
+
+}  // namespace
+
+Result<Palette> palette_from(std::string_view name) {
+  for (const NamedPalette& known : kPalettes) {
+    if (known.name == name) return known.palette;
+  }
+  return fail(ErrorKind::kUsage, "no palette is called \"" + clean_text(name) + "\"",
+              "--colors with one of: " + palette_names());
+}
+
+std::string_view to_string(Palette palette) {
+  for (const NamedPalette& known : kPalettes) {
+    if (known.palette == palette) return known.name;
+  }
+  return "";
+}
+
+std::string palette_names() {
+  std::string names;
+  for (const NamedPalette& known : kPalettes) names += (names.empty() ? "" : ", ") + std::string(known.name);
+  return names;
+}
+
+std::string to_string(Color color) {
+  return fmt::format("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue);
+}
+
+Coloring color_tree(const CallTree& tree, Palette palette, bool reverse) {
+  switch (palette) {
+    case Palette::kModule:
+      return color_by_owner(tree, reverse);
+    case Palette::kWall:
+      return color_by_time(tree, reverse);
+    case Palette::kChain:
+    case Palette::kJava:
+    case Palette::kJs:
+    case Palette::kPerl:
+      return color_by_kind(tree, palette, reverse);
+    default:
+      return color_classic(tree, palette, reverse);
+  }
+}
+
+}  // namespace fathom::present

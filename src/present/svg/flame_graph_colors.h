@@ -1,0 +1,89 @@
+// What colour a frame has, and what that means. In the palette "module" a colour is an owner: the kernel, the
+// allocator, the language's runtime and generated code have hues of their own, everything else goes by its
+// crate (Rust), its namespace (C++) or its file. The other palettes are those that users of flame graphs know
+// by name. Colours follow from names alone: the same profile looks the same on every machine and in every
+// run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/core/call_tree.h"
+#include "base/result.h"
+
+namespace fathom::present {
+
+enum class Owner : std::uint8_t {
+  kThread,  // rows of the picture that are no code: the whole, processes, threads
+  kKernel,
+  kRuntime,  // C and C++ libraries, Rust's std, core and alloc, the loader, the vdso
+  kAllocator,
+  kGenerated,  // code made at run time
+  kCause,      // what a thread waited for
+  kUnknown,    // addresses that belong to nothing that was mapped
+  kCode,       // the rest: group() tells whose
+};
+
+Owner owner_of(const analysis::TreeNode& node, std::string_view name, const analysis::TreeModule& module);
+
+// The crate or namespace that a name begins with: "reth_evm" for "<reth_evm::Executor as
+// core::ops::Fn>::call" and for "int* reth_evm::f<int>(char)". `<T as Trait>` belongs to the crate of T, or
+// to that of Trait when T is the standard library's (one of both must be local, says Rust's orphan rule). ""
+// without one: a C function, a class at top level.
+std::string_view namespace_of(std::string_view name);
+
+enum class Palette : std::uint8_t {
+  kModule,
+  kWall,  // two hues: on a CPU, and waiting; for --metric wall the one that is taken by itself
+  kHot,
+  kMem,
+  kIo,
+  kWakeup,
+  kChain,
+  kJava,
+  kJs,
+  kPerl,
+  kRed,
+  kGreen,
+  kBlue,
+  kAqua,
+  kYellow,
+  kPurple,
+  kOrange,
+};
+Result<Palette> palette_from(std::string_view name);  // an unknown name is refused with the list of all
+std::string_view to_string(Palette palette);
+std::string palette_names();  // "module, hot, mem, ..."
+
+struct Color {
+  std::uint8_t red, green, blue;
+  auto operator<=>(const Color&) const = default;
+};
+std::string to_string(Color color);  // "#e1924b"
+
+// One CSS class of frames.
+struct ColorClass {
+  std::string name;                // short, a letter and a digit
+  Color light, dark;               // the fill in the light and in the dark scheme
+  bool dark_text_in_dark = false;  // the classic palettes keep their bright colours in the dark scheme
+};
+
+struct LegendItem {
+  std::string label;
+  std::vector<std::uint16_t> classes;  // rows of Coloring::classes; the first one is shown
+  double self_share = -1;              // of all, of what ran in such frames; below 0: not said
+};
+
+struct Coloring {
+  std::vector<ColorClass> classes;
+  std::vector<std::uint16_t> of_node;  // per node of the tree: row of classes
+  std::vector<LegendItem> legend;      // only what is in the picture
+  std::string meaning;                 // a sentence: what a colour says
+};
+
+// `reverse`: the tree was merged from the leaves, so what ran stands next to the root.
+Coloring color_tree(const analysis::CallTree& tree, Palette palette, bool reverse);
+
+}  // namespace fathom::present

@@ -1,0 +1,121 @@
+#include "present/svg/flame_graph_data.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "present/svg/flame_graph_text.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::CallTree;
+using analysis::TreeNode;
+
+void append_number(std::string& out, std::uint64_t number) {
+  constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+  while (number >= 32) {
+    out += kDigits[32 + number % 32];
+    number /= 32;
+  }
+  out += kDigits[number];
+}
+
+// ASCII only, so that bytes here are characters there.
+std::size_t shared_prefix(std::string_view a, std::string_view b) {
+  std::size_t length = 0;
+  while (length < a.size() && length < b.size() && a[length] == b[length] &&
+         static_cast<unsigned char>(a[length]) < 0x80) {
+    ++length;
+  }
+  return length;
+}
+
+void append_names(std::string& out, const CallTree& tree) {
+  std::string before;
+  for (const std::string& bytes : tree.names) {
+    const std::string name = clean_text(bytes);
+    const std::size_t shared = shared_prefix(before, name);
+    out += '\n';
+    append_number(out, shared);
+    out += name.substr(shared);
+    before = name;
+  }
+}
+
+struct Symbol {
+  std::uint32_t name, module;
+  std::uint16_t color;
+  auto operator<=>(const Symbol&) const = default;
+};
+
+}  // namespace
+
+bool is_sampled(const CallTree& tree) {
+  return tree.effective_samples > 0 &&
+         (tree.unit == "samples" || tree.metric == model::Metric::kCpu ||
+          (model::is_heap(tree.metric) && tree.effective_samples < analysis::kExact));
+}
+
+std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, const FlameGeometry& geometry,
+                             const FlameGraphOptions& options) {
+  std::vector<Symbol> of_node(tree.nodes.size());
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    of_node[i] = {tree.nodes[i].name, tree.nodes[i].module, coloring.of_node[i]};
+  }
+  std::vector<Symbol> symbols = of_node;
+  std::sort(symbols.begin(), symbols.end());
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+
+  std::string out = fmt::format(
+      R"({{"version":1,"unit":{},"count":{},"type":{},"root":{},"effective":{:.6g},)"
+      R"("width":{:g},"fluid":{},"pad":{:g},"top":{:g},"frame":{:g},"font":{:g},"column":{:.6g},"min":{:.6g},"rows":{},)"
+      R"("inverted":{},"reverse":{},"light":{},"threads":{},)",
+      json_string(clean_text(tree.unit)), json_string(clean_text(options.count_name)),
+      json_string(clean_text(options.name_type)), json_string(clean_text(options.root_name)),
+      is_sampled(tree) ? tree.effective_samples : 0.0, geometry.width, !options.width.has_value(),
+      geometry.pad, geometry.top, options.frame_height, options.font_size, geometry.column,
+      geometry.min_width, geometry.rows, options.inverted, options.reverse, !options.background.empty(),
+      tree.nodes.size() > 1 && tree.nodes[1].kind == analysis::NodeKind::kThread);
+  out += "\"classes\":[";
+  for (std::size_t i = 0; i < coloring.classes.size(); ++i) {
+    out += (i == 0 ? "" : ",") + json_string(coloring.classes[i].name);
+  }
+  out += "],\"modules\":[";
+  for (std::size_t i = 0; i < tree.modules.size(); ++i) {
+    out += (i == 0 ? "" : ",") + json_string(clean_text(tree.modules[i].name));
+  }
+  out += "]}\n";
+  std::uint32_t name = 0;
+  for (const Symbol& symbol : symbols) {
+    append_number(out, symbol.name - name);
+    append_number(out, symbol.module);
+    append_number(out, symbol.color);
+    name = symbol.name;
+  }
+  out += '\n';
+  std::vector<std::uint32_t> rows(tree.nodes.size());
+  std::vector<std::uint32_t> first_child(symbols.size(), 0);  // of the last node with the symbol
+  for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    rows[i] = static_cast<std::uint32_t>(std::lower_bound(symbols.begin(), symbols.end(), of_node[i]) -
+                                         symbols.begin());
+    // One level up is a sibling of the node before; none at all is its child.
+    const std::uint64_t up = i == 0 ? 0 : tree.nodes[i - 1].depth + 1 - node.depth;
+    bool expected = false;
+    if (i > 0 && up == 0) {
+      std::uint32_t& last = first_child[rows[i - 1]];
+      expected = last == rows[i];
+      last = rows[i];
+    }
+    const std::uint64_t flags =
+        (node.self > 0 ? 1 : 0) + (node.kind == analysis::NodeKind::kInlined ? 2 : 0) + (expected ? 4 : 0);
+    append_number(out, flags + 8 * up);
+    if (!expected) append_number(out, rows[i]);
+    if (node.self > 0) append_number(out, static_cast<std::uint64_t>(node.self));
+  }
+  append_names(out, tree);
+  return out;
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,446 @@
+// From top to bottom: title, subtitle, the chart, the legend (bands to the left in their order, lines to the
+// right), notes. A band is one path; its values are in <metadata> for the script.
+#include "present/svg/heap_timeline_svg.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "analysis/core/words.h"
+#include "present/svg/flame_graph_text.h"
+#include "present/svg/heap_timeline_script.h"
+#include "present/svg/svg_text.h"
+#include "present/text/time_axis.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::bytes;
+using analysis::HeapTimeline;
+using analysis::TimelineGroup;
+using analysis::TimelineKind;
+using analysis::TimelineLine;
+using analysis::TimelinePoint;
+
+constexpr double kPad = 12;
+constexpr double kLeft = 66, kRight = 16;  // of the chart: numbers, and half of the last time
+constexpr double kTop = 74;
+constexpr double kLineHeight = 18;
+constexpr double kTextColumn = 6.3;   // mean width of a character of 12 px text
+constexpr double kLabelColumn = 7.4;  // of bold text
+
+// Hues that people with any kind of colour blindness tell apart (Okabe and Ito, 2008), in an order in which
+// neighbours differ in brightness, too.
+constexpr std::array<std::string_view, 8> kBands = {"#0072b2", "#e69f00", "#009e73", "#cc79a7",
+                                                    "#56b4e9", "#d55e00", "#f0e442", "#8c6bb1"};
+constexpr std::array<bool, 8> kLightText = {true, false, true, false, false, true, false, true};
+
+// Dashes of the lines, by their place.
+constexpr std::array<std::string_view, 6> kDashes = {"", "8 4", "2 3", "9 3 2 3", "5 3", "1 4"};
+
+class Picture {
+ public:
+  Picture(const HeapTimeline& timeline, const HeapTimelineOptions& options)
+      : timeline_(timeline),
+        options_(options),
+        axis_(byte_axis(most_drawn(timeline), static_cast<std::size_t>(std::max(3.0, options.height / 45)),
+                        true)),
+        full_(most_drawn(timeline) * 1.04),
+        width_(options.width - kLeft - kRight) {
+    title_ = clean_text(options.title.empty()
+                            ? fmt::format("Live heap over time, by {}", analysis::to_string(timeline.by))
+                            : options.title);
+    if (!options.subtitle.empty()) {
+      subtitle_ = clean_text(options.subtitle);
+    } else if (!timeline.notes.empty()) {
+      subtitle_ = clean_text(timeline.notes.front());
+    }
+  }
+
+  std::string draw() {
+    if (timeline_.points.empty() || timeline_.peak.bytes <= 0) return draw_empty();
+    const std::string foot = draw_foot(kTop + options_.height + 30);
+    std::string out = open(foot_end_) + draw_head();
+    out += "<g class=\"chart\">\n";
+    out += fmt::format("<rect class=\"bg\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", number(kLeft),
+                       number(kTop), number(width_), number(options_.height));
+    out += draw_bands() + draw_grid() + draw_lines() + draw_labels() + draw_marks();
+    out += fmt::format(
+        "<path class=\"cursor\" style=\"display:none\" d=\"M0 {}v{}\"/>\n</g>\n"
+        "<g class=\"panel\" style=\"display:none\"></g>\n",
+        number(kTop), number(options_.height));
+    out += foot;
+    return out + "<metadata>" + escape_xml(data()) + "</metadata>\n<script><![CDATA[" +
+           std::string(kHeapTimelineScript) + "]]></script>\n</svg>\n";
+  }
+
+ private:
+  double x_of(double time_s) const {
+    const double length = timeline_.to_s - timeline_.from_s;
+    return kLeft + (length > 0 ? (time_s - timeline_.from_s) / length : 0) * width_;
+  }
+  double y_of(double value) const { return kTop + options_.height * (1 - value / full_); }
+
+  std::string class_of(std::size_t group) const {
+    switch (timeline_.groups[group].kind) {
+      case TimelineKind::kNamed:
+        return "b" + std::to_string(group % kBands.size());
+      case TimelineKind::kOthers:
+        return "others";
+      case TimelineKind::kPassing:
+        return "passing";
+      case TimelineKind::kMapped:
+        return "mapped";
+    }
+    return "others";
+  }
+  // Of one band alone, whatever its colour.
+  static std::string id_of(std::size_t group) { return "g" + std::to_string(group); }
+  static std::string id_of_line(std::size_t line) { return "n" + std::to_string(line); }
+
+  std::string draw_bands() const {
+    std::string out;
+    std::vector<double> below(timeline_.points.size());
+    for (std::size_t g = 0; g < timeline_.groups.size(); ++g) {
+      // There along the upper edge, back along the lower one.
+      std::string there, back;
+      for (std::size_t p = 0; p < timeline_.points.size(); ++p) {
+        const std::string x = number(x_of(timeline_.points[p].time_s));
+        const std::string low = number(y_of(below[p]));
+        below[p] += timeline_.points[p].groups[g];
+        there += (p == 0 ? "M" : "L") + x + " " + number(y_of(below[p]));
+        back = "L" + x + " " + low + back;
+      }
+      const TimelineGroup& group = timeline_.groups[g];
+      out += fmt::format("<path class=\"band {} {}\" d=\"{}{}Z\"><title>{}</title></path>\n", class_of(g),
+                         id_of(g), there, back,
+                         escape_xml(fmt::format("{}: {} at the peak", name_of(group), bytes(group.at_peak))));
+    }
+    return out;
+  }
+
+  std::string draw_grid() const {
+    std::string lines, texts;
+    const auto last = static_cast<std::size_t>(full_ / axis_.step);
+    for (std::size_t i = 0; i <= last; ++i) {
+      const double y = y_of(axis_.step * static_cast<double>(i));
+      lines += fmt::format("M{} {}h{}", number(kLeft), number(y), number(width_));
+      texts += fmt::format("<text class=\"muted end\" x=\"{}\" y=\"{}\">{}{}</text>\n", number(kLeft - 8),
+                           number(y + 4), axis_.label(i), i == last ? " " + axis_.unit_name : std::string());
+    }
+    const auto ticks = time_ticks(timeline_.from_s, timeline_.to_s,
+                                  std::max<std::size_t>(2, static_cast<std::size_t>(width_ / 110)));
+    std::string marks;
+    for (const TimeTick& tick : ticks) {
+      const double x = x_of(tick.time_s);
+      marks += fmt::format("M{} {}v5", number(x), number(kTop + options_.height));
+      texts += fmt::format("<text class=\"muted middle\" x=\"{}\" y=\"{}\">{}</text>\n", number(x),
+                           number(kTop + options_.height + 19), tick.label);
+    }
+    return "<path class=\"grid\" d=\"" + lines + "\"/>\n<path class=\"axis\" d=\"" + marks + "M" +
+           number(kLeft) + " " + number(kTop + options_.height) + "h" + number(width_) + "\"/>\n" + texts;
+  }
+
+  std::string draw_lines() const {
+    std::string out;
+    for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
+      const TimelineLine& line = timeline_.lines[i];
+      if (!is_drawn(timeline_, line)) continue;
+      std::string path;
+      for (const TimelineLine::Value& value : line.values)
+        path += (path.empty() ? "M" : "L") + number(x_of(value.time_s)) + " " + number(y_of(value.bytes));
+      if (line.values.size() == 1) path += "h4";
+      out += fmt::format(
+          "<path class=\"halo\" d=\"{0}\"/><path class=\"line k{1} {2}\" "
+          "d=\"{0}\"><title>{3}</title></path>\n",
+          path, i % kDashes.size(), id_of_line(i),
+          escape_xml(fmt::format("{}: up to {}", line.label, bytes(line.most()))));
+    }
+    return out;
+  }
+
+  // The names of bands that are thick enough stand in them.
+  std::string draw_labels() const {
+    std::string out;
+    constexpr int kPlaces = 48;
+    std::vector<std::vector<double>> upper(kPlaces + 1);  // edges of all bands, in pixels
+    for (int p = 0; p <= kPlaces; ++p) {
+      const TimelinePoint point =
+          point_at(timeline_, timeline_.from_s + (timeline_.to_s - timeline_.from_s) * p / kPlaces);
+      double below = 0;
+      upper[p].push_back(y_of(0));
+      for (const double value : point.groups) upper[p].push_back(y_of(below += value));
+    }
+    const double place_width = width_ / kPlaces;
+    for (std::size_t g = 0; g < timeline_.groups.size(); ++g) {
+      const std::string label = frame_label(clean_text(timeline_.groups[g].name), 44);
+      const double needed = kLabelColumn * static_cast<double>(text_columns(label)) + 12;
+      const int places = static_cast<int>(std::ceil(needed / place_width));
+      double best_room = 17, best_x = 0, best_y = 0;
+      for (int from = 0; from + places <= kPlaces; ++from) {
+        double low = 1e9, high = 0;  // the band is between them all along the text
+        for (int p = from; p <= from + places; ++p) {
+          low = std::min(low, upper[p][g]);
+          high = std::max(high, upper[p][g + 1]);
+        }
+        const double left = kLeft + from * place_width, right = left + places * place_width;
+        double room = low - high;
+        if (x_of(timeline_.peak.time_s) > left && x_of(timeline_.peak.time_s) < right)
+          room /= 3;  // the mark would go through it
+        if (room <= best_room) continue;
+        best_room = room;
+        best_x = kLeft + (from + places / 2.0) * place_width;
+        best_y = (low + high) / 2;
+      }
+      if (best_x == 0 || label.empty()) continue;
+      const bool light = timeline_.groups[g].kind == TimelineKind::kNamed && kLightText[g % kBands.size()];
+      out += fmt::format("<text class=\"inside {}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                         light ? "onDark" : "onLight", number(best_x), number(best_y + 4), escape_xml(label));
+    }
+    return out;
+  }
+
+  std::string draw_marks() const {
+    std::string out;
+    const double bottom = kTop + options_.height;
+    const double begin = x_of(timeline_.tracing_s);
+    if (begin > kLeft + 0.02 * width_)
+      out += fmt::format(
+          "<path class=\"mark\" d=\"M{0} {1}V{2}\"/><text class=\"muted\" x=\"{3}\" y=\"{4}\">tracing began"
+          "</text>\n",
+          number(begin), number(kTop), number(bottom), number(begin + 5), number(kTop + 13));
+    const analysis::TimelinePeak& peak = timeline_.peak;
+    const double x = x_of(peak.time_s), y = y_of(peak.bytes);
+    std::string text = fmt::format("peak {} at {}", bytes(peak.bytes), analysis::seconds(peak.time_s));
+    if (peak.error > 0) text += " ±" + bytes(peak.error);
+    const double needed = kLabelColumn * static_cast<double>(text_columns(text)) + 14;
+    const double left = std::clamp(x - needed / 2, kLeft, kLeft + width_ - needed);
+    const double box_y = std::max(kTop - 24, y - 34);
+    out += fmt::format(
+        "<path class=\"mark\" d=\"M{0} {1}V{2}\"/><circle class=\"dot\" cx=\"{0}\" cy=\"{3}\" r=\"4\"/>"
+        "<rect class=\"flag\" x=\"{4}\" y=\"{5}\" width=\"{6}\" height=\"20\" rx=\"3\"/>"
+        "<text class=\"strong middle\" x=\"{7}\" y=\"{8}\">{9}</text>\n",
+        number(x), number(box_y + 20), number(bottom), number(y), number(left), number(box_y), number(needed),
+        number(left + needed / 2), number(box_y + 14), escape_xml(text));
+    return out;
+  }
+
+  static std::string name_of(const TimelineGroup& group) {
+    const std::string module = clean_text(group.module);
+    return clean_text(group.name) + (module.empty() ? "" : " [" + module + "]");
+  }
+
+  std::string draw_head() const {
+    const auto line = [&](std::string_view kind, double y, std::string_view text, double column) {
+      const auto columns = static_cast<std::size_t>((options_.width - 2 * kPad) / column);
+      const std::vector<std::string> lines = wrap(text, columns);
+      return "<text class=\"" + std::string(kind) + "\" x=\"" + number(kPad) + "\" y=\"" + number(y) + "\">" +
+             escape_xml(lines.empty()       ? ""
+                        : lines.size() == 1 ? lines[0]
+                                            : lines[0] + " …") +
+             "</text>\n";
+    };
+    return line("title", 26, title_, 10.6) + line("muted", 44, subtitle_, kTextColumn);
+  }
+
+  std::string item(double x, double y, const std::string& id, const std::string& swatch,
+                   std::string_view name, std::string_view module, const std::string& value, double value_x,
+                   std::string_view full) const {
+    const auto room = static_cast<std::size_t>(std::max(8.0, (value_x - x - 100) / kTextColumn));
+    std::string label = frame_label(name, room);
+    if (label.empty()) label = clean_text(name).substr(0, 8);
+    const bool has_room = text_columns(label) + text_columns(module) + 3 <= room;
+    return fmt::format(
+        "<g class=\"item\" data-of=\"{}\">{}<text x=\"{}\" y=\"{}\">{}{}</text>"
+        "<text class=\"end\" x=\"{}\" y=\"{}\">{}</text><title>{}</title></g>\n",
+        id, swatch, number(x + 24), number(y), escape_xml(label),
+        module.empty() || !has_room ? std::string()
+                                    : "<tspan class=\"muted\" dx=\"6\">" + escape_xml(module) + "</tspan>",
+        number(value_x), number(y), escape_xml(value), escape_xml(full));
+  }
+
+  std::string draw_foot(double top) {
+    const bool two = options_.width >= 760 && !timeline_.lines.empty();
+    const double left_end = two ? kPad + (options_.width - 2 * kPad) * 0.62 : options_.width - kPad;
+    double y = top + 16;
+    std::string out = "<g class=\"foot\">\n";
+    const auto heading = [&](double x, double end, std::string_view text, std::string_view value) {
+      out += fmt::format(
+          "<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text><text class=\"muted end\" x=\"{}\" y=\"{}\">{}"
+          "</text>\n",
+          number(x), number(y), text, number(end), number(y), value);
+    };
+    heading(kPad, left_end, fmt::format("live, by {}, as stacked", analysis::to_string(timeline_.by)),
+            "at the peak");
+    const double head_y = y;
+    for (std::size_t g = timeline_.groups.size(); g-- > 0;) {
+      const TimelineGroup& group = timeline_.groups[g];
+      y += kLineHeight;
+      const double share = timeline_.peak.bytes > 0 ? group.at_peak / timeline_.peak.bytes : 0;
+      const std::string swatch =
+          fmt::format("<path class=\"s {}\" d=\"M{} {}h14\"/>", class_of(g), number(kPad), number(y - 4));
+      out += item(kPad, y, id_of(g), swatch, clean_text(group.name), clean_text(group.module),
+                  bytes(group.at_peak) + ", " + analysis::percent(share), left_end, name_of(group));
+    }
+    double bottom = y;
+    if (!timeline_.lines.empty()) {
+      const double x = two ? left_end + 40 : kPad;
+      y = two ? head_y : y + kLineHeight + 6;
+      heading(x, options_.width - kPad, "the process, as the kernel counts it", "most");
+      for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
+        const TimelineLine& line = timeline_.lines[i];
+        const bool drawn = is_drawn(timeline_, line);
+        y += kLineHeight;
+        const std::string swatch = drawn ? fmt::format("<path class=\"line k{}\" d=\"M{} {}h18\"/>",
+                                                       i % kDashes.size(), number(x), number(y - 4))
+                                         : std::string();
+        out += item(x, y, id_of_line(i), swatch, line.label + (drawn ? "" : " (not drawn)"), "",
+                    bytes(line.most()), options_.width - kPad, line.series);
+      }
+      bottom = std::max(bottom, y);
+    }
+    y = bottom + 8;
+    const auto columns = static_cast<std::size_t>((options_.width - 2 * kPad) / kTextColumn);
+    const auto add = [&](const std::string& text) {
+      for (const std::string& line : wrap(clean_text(text), columns)) {
+        y += kLineHeight;
+        out += fmt::format("<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text>\n", number(kPad), number(y),
+                           escape_xml(line));
+      }
+    };
+    for (const std::string& note : timeline_.notes)
+      if (clean_text(note) != subtitle_) add(note);
+    add(std::string("Where moments share a pixel the largest of them is drawn") +
+        (timeline_.is_bound() ? ": nothing was live above it." : "."));
+    for (const TimelineLine& line : timeline_.lines)
+      if (is_beyond(timeline_, line))
+        add(fmt::format("Not drawn, as it is far beyond what was traced: {}, up to {}.", line.label,
+                        bytes(line.most())));
+    for (const std::string& note : options_.notes) add(note);
+    foot_end_ = y + 14;
+    return out + "</g>\n";
+  }
+
+  // Bytes as whole numbers; times to a microsecond.
+  std::string data() const {
+    std::string out = fmt::format(
+        "{{\"left\":{},\"top\":{},\"width\":{},\"height\":{},\"from\":{:.6f},\"to\":{:.6f},"
+        "\"peak\":{:.6f},\"groups\":[",
+        number(kLeft), number(kTop), number(width_), number(options_.height), timeline_.from_s,
+        timeline_.to_s, timeline_.peak.time_s);
+    for (std::size_t g = 0; g < timeline_.groups.size(); ++g) {
+      std::string label = frame_label(clean_text(timeline_.groups[g].name), 48);
+      if (label.empty()) label = "…";
+      out += (g == 0 ? "[" : ",[") + json_string(label) + ",\"" + class_of(g) + "\"]";
+    }
+    out += "],\"times\":[";
+    for (std::size_t p = 0; p < timeline_.points.size(); ++p)
+      out += fmt::format("{}{:.6f}", p == 0 ? "" : ",", timeline_.points[p].time_s);
+    out += "],\"values\":[";
+    for (std::size_t p = 0; p < timeline_.points.size(); ++p) {
+      out += p == 0 ? "[" : ",[";
+      for (std::size_t g = 0; g < timeline_.groups.size(); ++g)
+        out += fmt::format("{}{:.0f}", g == 0 ? "" : ",", timeline_.points[p].groups[g]);
+      out += "]";
+    }
+    out += "],\"lines\":[";
+    for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
+      const TimelineLine& line = timeline_.lines[i];
+      out += fmt::format("{}{{\"label\":{},\"kind\":\"k{}\",\"times\":[", i == 0 ? "" : ",",
+                         json_string(line.label), i % kDashes.size());
+      for (std::size_t v = 0; v < line.values.size(); ++v)
+        out += fmt::format("{}{:.6f}", v == 0 ? "" : ",", line.values[v].time_s);
+      out += "],\"values\":[";
+      for (std::size_t v = 0; v < line.values.size(); ++v)
+        out += fmt::format("{}{:.0f}", v == 0 ? "" : ",", line.values[v].bytes);
+      out += "]}";
+    }
+    return out + "]}";
+  }
+
+  static std::string style() {
+    std::string css =
+        ".fathom{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
+        ".fathom text{fill:#1b1f24;white-space:pre}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}"
+        ".fathom .title{font-size:17px;font-weight:600}.fathom .strong{font-weight:600}"
+        ".fathom .end{text-anchor:end}.fathom .middle,.fathom .inside{text-anchor:middle}"
+        ".fathom .inside{font-weight:600;pointer-events:none}"
+        ".fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}"
+        ".fathom .grid{stroke:#1b1f24;stroke-opacity:.13;fill:none;pointer-events:none}"
+        ".fathom .axis{stroke:#5a6472;fill:none}.fathom .band{stroke:#fff;stroke-width:.7}"
+        ".fathom .s{stroke-width:12}"
+        ".fathom .line,.fathom .halo{fill:none;stroke-width:1.8;stroke-linejoin:round;pointer-events:none}"
+        ".fathom .line{stroke:#1b1f24}.fathom .halo{stroke:#fff;stroke-width:4;stroke-opacity:.65}"
+        ".fathom .mark{stroke:#1b1f24;stroke-dasharray:3 3;stroke-opacity:.75;fill:none;pointer-events:none}"
+        ".fathom .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5;pointer-events:none}"
+        ".fathom .flag,.fathom .box{fill:#fff;fill-opacity:.94;stroke:#b0b5bc;pointer-events:none}"
+        ".fathom .panel,.fathom .panel text{pointer-events:none}"
+        ".fathom .cursor{stroke:#1b1f24;fill:none;pointer-events:none}"
+        ".fathom .others{fill:#b0b5bc}.fathom .s.others{stroke:#b0b5bc}"
+        ".fathom .mapped{fill:#7d8ea3}.fathom .s.mapped{stroke:#7d8ea3}"
+        ".fathom .passing{fill:#e4e7eb}.fathom .s.passing{stroke:#e4e7eb}"
+        ".fathom .item{cursor:default}.fathom.dim .band{opacity:.18}.fathom.dim .lit{opacity:1}";
+    for (std::size_t i = 0; i < kBands.size(); ++i)
+      css += fmt::format(".fathom .b{0}{{fill:{1}}}.fathom .s.b{0}{{stroke:{1}}}", i, kBands[i]);
+    for (std::size_t i = 1; i < kDashes.size(); ++i)
+      css += fmt::format(".fathom .k{}{{stroke-dasharray:{}}}", i, kDashes[i]);
+    return css +
+           ".fathom .l{stroke-width:1.8;stroke:#1b1f24;fill:none}"
+           "@media(prefers-color-scheme:dark){.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}"
+           ".fathom .muted{fill:#9aa4b2}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}"
+           ".fathom .grid{stroke:#e6e9ed}.fathom .axis{stroke:#9aa4b2}.fathom .band{stroke:#15181c}"
+           ".fathom .line,.fathom .l,.fathom .cursor,.fathom .mark{stroke:#f4f5f7}"
+           ".fathom .halo{stroke:#15181c}.fathom .dot{fill:#f4f5f7;stroke:#15181c}"
+           ".fathom .flag,.fathom .box{fill:#1f2429;stroke:#565c64}"
+           ".fathom .others{fill:#6b727b}.fathom .s.others{stroke:#6b727b}"
+           ".fathom .passing{fill:#363c43}.fathom .s.passing{stroke:#363c43}"
+           ".fathom .mapped{fill:#66788f}.fathom .s.mapped{stroke:#66788f}}";
+  }
+
+  std::string describe() const {
+    std::string text = title_ + ".";
+    for (const std::string& note : timeline_.notes) text += " " + note;
+    std::string most;
+    for (std::size_t g = 0; g < timeline_.groups.size() && g < 5; ++g)
+      most += (most.empty() ? "" : "; ") + name_of(timeline_.groups[g]) + " " +
+              bytes(timeline_.groups[g].at_peak);
+    return clean_text(text + (most.empty() ? "" : " At the peak: " + most + "."));
+  }
+
+  std::string open(double height) const {
+    return svg_prologue("timeline", kHeapTimelineScriptSha256) +
+           fmt::format(
+               "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"fathom\" role=\"img\" width=\"{0}\" "
+               "height=\"{1}\" viewBox=\"0 0 {0} {1}\">\n",
+               number(options_.width), number(height)) +
+           "<title>" + escape_xml(title_) + "</title>\n<desc>" + escape_xml(describe()) + "</desc>\n<style>" +
+           style() + "</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
+  }
+
+  std::string draw_empty() const {
+    return open(kTop + 60) + draw_head() + "<text class=\"strong\" x=\"" + number(kPad) + "\" y=\"" +
+           number(kTop + 20) + "\">Nothing to draw: nothing was live in this selection.</text>\n</svg>\n";
+  }
+
+  const HeapTimeline& timeline_;
+  const HeapTimelineOptions& options_;
+  ByteAxis axis_;
+  double full_;                   // bytes at the upper edge
+  double width_;                  // of the chart
+  std::string title_, subtitle_;  // clean
+  double foot_end_ = 0;
+};
+
+}  // namespace
+
+std::size_t timeline_columns(const HeapTimelineOptions& options) {
+  return static_cast<std::size_t>(std::max(50.0, options.width / 2));
+}
+
+std::string heap_timeline_svg(const HeapTimeline& timeline, const HeapTimelineOptions& options) {
+  return Picture(timeline, options).draw();
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,149 @@
+#include "present/text/text_heap.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/core/words.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::bytes;
+using analysis::HeapAmount;
+using analysis::percent;
+using analysis::printable;
+using analysis::with_commas;
+
+std::string heading(const std::string& text, const TextOptions& options) {
+  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+}
+std::string count(double value) {
+  return with_commas(std::llround(std::min(value, 9e15)));
+}
+std::string error(const HeapAmount& amount) {
+  return amount.variance <= 0 ? "" : "±" + bytes(amount.error());
+}
+std::string joined(const std::vector<std::string>& texts) {
+  std::string all;
+  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + printable(text);
+  return all;
+}
+
+std::string path_of(const std::vector<std::string>& path) {
+  std::string all;
+  for (const std::string& name : path) all += (all.empty() ? "" : " < ") + printable(name);
+  return all;
+}
+
+std::string histogram_text(const std::string& title, const std::vector<analysis::HeapBucketRow>& rows,
+                           std::string (*name)(double), const TextOptions& options) {
+  if (rows.empty()) return "";
+  double most = 0, blocks = 0;
+  for (const analysis::HeapBucketRow& row : rows) {
+    most = std::max(most, row.sum.blocks);
+    blocks += row.sum.blocks;
+  }
+  TextTable table({{"from", Align::kRight},
+                   {"blocks", Align::kRight},
+                   {"%", Align::kRight},
+                   {"bytes", Align::kRight},
+                   {""}});
+  for (const analysis::HeapBucketRow& row : rows) {
+    const auto length = static_cast<std::size_t>(most > 0 ? std::ceil(row.sum.blocks / most * 24) : 0);
+    table.add({name(row.from), count(row.sum.blocks),
+               analysis::percent_number(blocks > 0 ? row.sum.blocks / blocks : 0), bytes(row.sum.bytes),
+               std::string(length, '#')});
+  }
+  return heading(title, options) + table.text(options.width, options.color);
+}
+
+}  // namespace
+
+std::string heap_functions_text(const analysis::HeapReport& heap, const TextOptions& options) {
+  if (heap.functions.empty()) return "";
+  const std::size_t shown =
+      options.top == 0 ? heap.functions.size() : std::min(heap.functions.size(), options.top);
+  std::string cut;
+  if (shown < heap.functions.size()) cut = fmt::format(", {} of {}", shown, heap.functions.size());
+  std::string out = heading("Heap by the function that asked for it, most live first" + cut, options);
+  std::vector<TextTable::Column> columns{{"live", Align::kRight}};
+  if (heap.sampled) columns.push_back({"±", Align::kRight});
+  columns.insert(columns.end(), {{"at peak", Align::kRight},
+                                 {"allocated", Align::kRight},
+                                 {"calls", Align::kRight},
+                                 {heap.temporary_is_brief ? "< 1 ms %" : "temporary %", Align::kRight},
+                                 {"function", Align::kLeft, true},
+                                 {"module"}});
+  TextTable table(std::move(columns));
+  for (std::size_t i = 0; i < shown; ++i) {
+    const analysis::HeapFunctionRow& row = heap.functions[i];
+    const double calls = row.allocated.blocks.value;
+    const double temporary = heap.temporary_is_brief ? row.brief.blocks : row.temporary.blocks;
+    const bool faint = row.live.bytes.value > 0 && row.live.bytes.error() > row.live.bytes.value / 2;
+    std::vector<std::string> cells{bytes(row.live.bytes.value)};
+    if (heap.sampled) cells.push_back(error(row.live.bytes) + (faint ? " ~" : "  "));
+    cells.insert(cells.end(), {bytes(row.peak.bytes.value), bytes(row.allocated.bytes.value), count(calls),
+                               calls > 0 ? analysis::percent_number(std::min(1.0, temporary / calls)) : "",
+                               printable(row.name), keep_tail(printable(row.module), 28)});
+    table.add(std::move(cells), faint);
+  }
+  out += table.text(options.width, options.color);
+  return out;
+}
+
+std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions& options) {
+  std::string out;
+  if (!heap.allocators.empty()) {
+    out += heading("Allocators", options);
+    TextTable table({{"live", Align::kRight},
+                     {"allocated", Align::kRight},
+                     {"calls", Align::kRight},
+                     {"allocator"},
+                     {"module", Align::kLeft, true}});
+    for (const analysis::HeapAllocatorRow& row : heap.allocators)
+      table.add({bytes(row.live.bytes.value), bytes(row.allocated.bytes.value),
+                 count(row.allocated.blocks.value), printable(row.label), printable(row.module)});
+    out += table.text(options.width, options.color);
+    for (const analysis::HeapAllocatorRow& row : heap.allocators) {
+      std::string text;
+      if (!row.by_slot.empty()) text += "; by slot: " + joined(row.by_slot);
+      if (!row.by_entry.empty()) text += "; by entry: " + joined(row.by_entry);
+      if (!row.missed.empty()) text += "; not hooked: " + joined(row.missed);
+      if (!text.empty()) out += fill("  ", printable(row.label) + ": " + text.substr(2), options.width, 4);
+    }
+  }
+  if (!heap.returns.empty()) {
+    out += heading("Given back to the kernel while it stays mapped (madvise)", options);
+    TextTable table(
+        {{"bytes", Align::kRight}, {"calls", Align::kRight}, {"by"}, {"from", Align::kLeft, true}});
+    for (const analysis::HeapReturnRow& row : heap.returns)
+      table.add({bytes(row.bytes), count(row.calls),
+                 row.allocator.empty() ? "the program" : printable(row.allocator), path_of(row.path)});
+    out += table.text(options.width, options.color);
+  }
+  out += histogram_text("Sizes, of all that was allocated", heap.sizes, &bytes, options);
+  out += histogram_text("Lifetimes, of all that was freed", heap.lifetimes_s, &analysis::seconds, options);
+  out += histogram_text("Ages, of what is live at the end", heap.ages_s, &analysis::seconds, options);
+  return out;
+}
+
+std::string heap_quality_text(const analysis::HeapReport& heap, const TextOptions& options) {
+  const model::Heap& counters = heap.counters;
+  const auto number = [](std::uint64_t value) { return with_commas(static_cast<std::int64_t>(value)); };
+  std::string text = number(counters.events) + " events";
+  text += fmt::format("; {} lost", number(counters.lost_ring_full + counters.lost_no_ring +
+                                          counters.lost_throwing + counters.lost_set_full));
+  if (counters.nested != 0) text += fmt::format("; {} calls inside of others", number(counters.nested));
+  if (counters.unwalked != 0) text += fmt::format("; {} without a stack", number(counters.unwalked));
+  if (counters.incomplete != 0)
+    text += fmt::format("; {} with a stack that is cut short", number(counters.incomplete));
+  if (counters.unseen_frees != 0) text += fmt::format("; {} frees not seen", number(counters.unseen_frees));
+  if (counters.waited_ns != 0)
+    text += "; threads waited for room " + analysis::seconds(static_cast<double>(counters.waited_ns) * 1e-9);
+  return fill(fmt::format("  {:<10}", "heap"), text, options.width, 12);
+}
+
+}  // namespace fathom::present

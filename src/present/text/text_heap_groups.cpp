@@ -1,0 +1,134 @@
+#include "present/text/text_heap_groups.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "analysis/core/words.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::HeapGroupRow;
+using analysis::HeapGroups;
+using analysis::percent_number;
+using analysis::printable;
+
+constexpr std::size_t kFrameWidth = 40;  // of a function in a stack
+constexpr std::size_t kNumbers = 56;     // columns before it, and " < 10 more" behind
+constexpr std::size_t kRoomy = 132;      // columns of a terminal
+
+std::string count(double value) {
+  return analysis::with_commas(std::llround(std::clamp(value, -9e15, 9e15)));
+}
+
+std::string unit_text(const HeapGroups& groups, double value) {
+  if (groups.blocks) return count(value);
+  return value < 0 ? "-" + analysis::bytes(-value) : analysis::bytes(value);
+}
+
+std::string heading(const HeapGroups& groups, const TextOptions& options, std::size_t shown) {
+  std::string cut;
+  if (shown < groups.rows.size()) cut = fmt::format(", {} of {}", shown, groups.rows.size());
+  const std::string text =
+      fmt::format("{} by {}{} (% of {}{}{})", model::to_string(groups.metric), to_string(groups.by), cut,
+                  unit_text(groups, groups.whole), groups.blocks ? " blocks" : "",
+                  groups.metric == model::Metric::kHeapGrowth ? " that grew" : "");
+  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+}
+
+// Of a stack as many functions from the leaf on as the line has room for.
+std::string name_of(const HeapGroupRow& row, const TextOptions& options) {
+  if (row.stack.empty()) return printable(row.name);
+  const std::size_t room = options.width == 0
+                               ? SIZE_MAX
+                               : std::max(kFrameWidth, options.width - std::min(options.width, kNumbers));
+  std::string text;
+  for (std::size_t i = 0; i < row.stack.size(); ++i) {
+    std::string name = printable(row.stack[i]);
+    if (options.width != 0) name = shorten_name(name, kFrameWidth);
+    if (i != 0) name = " < " + name;
+    if (i != 0 && display_width(text) + display_width(name) > room)
+      return text + fmt::format(" < {} more", row.stack.size() - i);
+    text += name;
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string heap_groups_text(const HeapGroups& groups, const TextOptions& options) {
+  const std::size_t shown = options.top == 0 ? groups.rows.size() : std::min(groups.rows.size(), options.top);
+  std::string out = heading(groups, options, shown);
+  if (groups.rows.empty()) return out + "  nothing\n";
+  const bool of_stacks = groups.by == analysis::HeapGrouping::kStack;
+  const bool of_functions = groups.by == analysis::HeapGrouping::kFunction;
+  // Names need their room: a narrow terminal has fewer columns.
+  const bool roomy = options.width == 0 || options.width >= kRoomy;
+  const bool both = roomy || groups.sampled;  // kinds of temporary; one is always there
+  std::vector<TextTable::Column> columns{{"flat", Align::kRight}};
+  if (groups.sampled) columns.push_back({"±", Align::kRight});
+  columns.push_back({"%", Align::kRight});
+  if (roomy) columns.push_back({"sum %", Align::kRight});
+  if (groups.has_cumulative)
+    columns.insert(columns.end(), {{"cum", Align::kRight}, {"cum %", Align::kRight}});
+  columns.insert(columns.end(), {{"calls/s", Align::kRight}, {"bytes/s", Align::kRight}});
+  if (!groups.sampled) columns.push_back({"temp %", Align::kRight});
+  if (both) columns.push_back({"<1ms %", Align::kRight});
+  // Stacks bring their own measure.
+  columns.push_back({std::string(to_string(groups.by)), Align::kLeft, !of_stacks});
+  if (of_functions && roomy) columns.push_back({"module"});
+  TextTable table(std::move(columns));
+  const auto share = [&](double value) {
+    return percent_number(groups.whole > 0 ? std::max(0.0, value) / groups.whole : 0);
+  };
+  double sum = 0;
+  bool noise = false;
+  for (std::size_t i = 0; i < shown; ++i) {
+    const HeapGroupRow& row = groups.rows[i];
+    sum += std::max(0.0, row.flat.value);
+    const analysis::HeapAmount& rank = groups.by_total ? row.cumulative : row.flat;
+    const bool faint = rank.value != 0 && rank.error() > std::fabs(rank.value) / 2;
+    noise = noise || faint;
+    const double calls = row.allocated.blocks.value;
+    const auto of_calls = [&](double part) {
+      return calls > 0 ? percent_number(std::min(1.0, part / calls)) : "";
+    };
+    const auto rate = [&](double value, bool as_count) -> std::string {
+      if (groups.window_s <= 0) return "";
+      return as_count ? count(value / groups.window_s) : analysis::bytes(value / groups.window_s);
+    };
+    std::vector<std::string> cells{unit_text(groups, row.flat.value)};
+    if (groups.sampled)
+      cells.push_back((row.flat.variance <= 0 ? "" : "±" + unit_text(groups, row.flat.error())) +
+                      (faint ? " ~" : "  "));
+    cells.push_back(share(row.flat.value));
+    if (roomy) cells.push_back(share(sum));
+    if (groups.has_cumulative)
+      cells.insert(cells.end(), {unit_text(groups, row.cumulative.value), share(row.cumulative.value)});
+    cells.insert(cells.end(), {rate(calls, true), rate(row.allocated.bytes.value, false)});
+    if (!groups.sampled) cells.push_back(of_calls(row.temporary.blocks));
+    if (both) cells.push_back(of_calls(row.brief.blocks));
+    cells.push_back(name_of(row, options));
+    if (of_functions && roomy) cells.push_back(keep_tail(printable(row.module), 28));
+    table.add(std::move(cells), faint);
+  }
+  out += table.text(options.width, options.color);
+  const auto note = [&](std::string_view start, std::string_view text) {
+    out += fill(start, text, options.width, 4);
+  };
+  if (noise) note("  ~ ", "the error is more than half of the value: the order of these rows is chance");
+  if (groups.estimated)
+    note("    ",
+         "Stacks that ask for several sizes were shared out among them as they asked for them over all of "
+         "the recording: these are estimates.");
+  if (!groups.sampled)
+    note("    ", roomy ? "temp: freed by its thread before it allocated again."
+                       : "temp: freed by its thread before it allocated again. --wide has more columns.");
+  return out;
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,43 @@
+#include "present/text/text_heap.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/heap/hand_made_heap.h"
+#include "base/golden.h"
+#include "model/random_profile.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::make_report;
+using model::Metric;
+
+TEST(TextHeap, OfAServer) {
+  const model::Profile profile = analysis::small_heap().profile;
+  const auto report = make_report(profile, {.selection = {.metric = Metric::kHeapLive}}).value();
+  expect_golden("heap.txt", report_text(report, {.threads = true, .heap = true}));
+}
+
+TEST(TextHeap, OfAServerThatWasSampled) {
+  const model::Profile profile = analysis::small_heap(model::HeapMode::kSampled).profile;
+  const auto report = make_report(profile, {.selection = {.metric = Metric::kHeapAllocated}}).value();
+  expect_golden("heap_sampled.txt", report_text(report, {.width = 120}));
+}
+
+TEST(TextHeap, OfAnyProfileHoldsNoControlCharacters) {
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    if (profile.heap.empty()) continue;
+    for (const Metric metric : {Metric::kHeapLive, Metric::kHeapPeak, Metric::kHeapGrowth}) {
+      const auto report = make_report(profile, {.selection = {.metric = metric}});
+      ASSERT_TRUE(report) << "seed " << seed;
+      for (const char c : report_text(*report, {.threads = true, .heap = true})) {
+        ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << "seed " << seed;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::present

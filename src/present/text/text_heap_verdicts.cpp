@@ -1,0 +1,40 @@
+#include "present/text/text_heap_verdicts.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <set>
+
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+
+std::string heap_verdicts_text(const std::vector<analysis::HeapVerdict>& verdicts,
+                               const TextOptions& options) {
+  if (verdicts.empty()) return "";
+  const std::string title = "What the heap says";
+  std::string out = options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
+  constexpr std::size_t kMost = 8;
+  const std::size_t most = options.top == 0 ? verdicts.size() : kMost;
+  const auto shown = analysis::first_verdicts(verdicts, most);
+  std::set<std::string> said;
+  for (std::size_t i = 0; i < shown.size(); ++i) {
+    const analysis::HeapVerdict& verdict = verdicts[shown[i]];
+    out += fill(fmt::format("{:3}. ", i + 1), verdict.sentence, options.width, 5);
+    std::string why = fmt::format("{}", to_string(verdict.confidence));
+    if (!verdict.doubts.empty()) why += fmt::format(": {}", fmt::join(verdict.doubts, "; "));
+    out += fill("     confidence ", why, options.width, 7);
+    // What several have in common is read once.
+    std::vector<std::string> evidence;
+    for (const std::string& text : verdict.evidence)
+      if (said.insert(text).second) evidence.push_back(text);
+    if (!evidence.empty())
+      out += fill("     evidence: ", fmt::format("{}", fmt::join(evidence, "; ")), options.width, 7);
+    if (said.insert(verdict.advice).second) out += fill("     next: ", verdict.advice, options.width, 7);
+  }
+  if (shown.size() < verdicts.size())
+    out += fmt::format("     {} more in --json\n", verdicts.size() - shown.size());
+  return out;
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,108 @@
+#include "present/text/text_memory.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/core/words.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::bytes;
+using analysis::percent_number;
+using analysis::printable;
+
+std::string heading(const std::string& text, const TextOptions& options) {
+  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+}
+std::string some_bytes(std::uint64_t value) {
+  return value == 0 ? "" : bytes(static_cast<double>(value));
+}
+
+// Of a path the last part is what tells.
+std::string short_name(const analysis::MemoryRangeRow& row) {
+  const std::size_t slash = row.kind.starts_with("file") ? row.name.rfind('/') : std::string::npos;
+  return printable(slash == std::string::npos ? row.name : row.name.substr(slash + 1));
+}
+
+std::string parts_text(const analysis::MemoryBridge& bridge, const TextOptions& options) {
+  bool estimated = false;
+  for (const analysis::MemoryPart& part : bridge.parts) estimated = estimated || part.bytes.variance > 0;
+  std::vector<TextTable::Column> columns{{"resident", Align::kRight}};
+  if (estimated) columns.push_back({"±", Align::kRight});
+  columns.insert(columns.end(), {{"% of RSS", Align::kRight}, {"% of anon", Align::kRight}, {"part"}});
+  TextTable table(std::move(columns));
+  const auto share = [](double part, std::uint64_t whole) {
+    return whole == 0 ? "" : percent_number(part / static_cast<double>(whole));
+  };
+  const auto add = [&](double value, const analysis::HeapAmount* error, bool anonymous,
+                       const std::string& label) {
+    std::vector<std::string> cells{bytes(value)};
+    if (estimated)
+      cells.push_back(error != nullptr && error->variance > 0 ? "±" + bytes(error->error()) : "");
+    cells.insert(cells.end(),
+                 {share(value, bridge.rss), anonymous ? share(value, bridge.anonymous) : "", label});
+    table.add(std::move(cells));
+  };
+  add(static_cast<double>(bridge.rss), nullptr, false, "RSS");
+  add(static_cast<double>(bridge.anonymous), nullptr, true, "  anonymous");
+  for (const analysis::MemoryPart& part : bridge.parts)
+    if (part.anonymous) add(part.bytes.value, &part.bytes, true, "    " + std::string(part.label));
+  for (const analysis::MemoryPart& part : bridge.parts)
+    if (!part.anonymous) add(part.bytes.value, &part.bytes, false, "  " + std::string(part.label));
+  std::string out = table.text(options.width, options.color);
+  std::string beside;
+  const auto say = [&](double value, std::string_view words) {
+    if (value > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", bytes(value), words);
+  };
+  say(bridge.page_tables.value_or(0), "page tables");
+  say(static_cast<double>(bridge.swap), "swapped out");
+  say(static_cast<double>(bridge.huge_file), "explicit huge pages");
+  say(bridge.cgroup.value_or(0), "in the control group as a whole");
+  say(static_cast<double>(bridge.virtual_bytes), "address space");
+  say(static_cast<double>(bridge.huge), "of the anonymous memory on huge pages");
+  if (!beside.empty()) out += fill("  beside it: ", beside, options.width, 13);
+  return out;
+}
+
+std::string ranges_text(const analysis::MemoryBridge& bridge, const TextOptions& options) {
+  std::size_t shown = options.top == 0 ? bridge.ranges.size() : std::min(bridge.ranges.size(), options.top);
+  std::string cut;
+  if (shown < bridge.ranges.size()) cut = fmt::format(", {} of {}", shown, bridge.ranges.size());
+  std::string out = heading("Ranges, most resident first" + cut, options);
+  TextTable table({{"resident", Align::kRight},
+                   {"live in it", Align::kRight},
+                   {"huge", Align::kRight},
+                   {"swapped", Align::kRight},
+                   {"virtual", Align::kRight},
+                   {"ranges", Align::kRight},
+                   {"kind"},
+                   {"name", Align::kLeft, true},
+                   {"allocator"}});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const analysis::MemoryRangeRow& row = bridge.ranges[i];
+    table.add({bytes(static_cast<double>(row.rss_bytes)),
+               row.live_blocks > 0 ? bytes(row.live_resident.value) : "", some_bytes(row.huge_bytes),
+               some_bytes(row.swap_bytes), bytes(static_cast<double>(row.virtual_bytes)),
+               analysis::with_commas(static_cast<std::int64_t>(row.ranges)), std::string(row.kind),
+               options.width == 0 ? printable(row.name) : short_name(row), printable(row.allocator)});
+  }
+  return out + table.text(options.width, options.color);
+}
+
+}  // namespace
+
+std::string memory_text(const analysis::MemoryBridge& bridge, const TextOptions& options, bool sentences) {
+  std::string out =
+      heading(fmt::format("Memory, {} after the start{}", analysis::seconds(bridge.at_s),
+                          bridge.processes > 1 ? fmt::format(", {} processes", bridge.processes) : ""),
+              options);
+  if (sentences)
+    for (const std::string& sentence : bridge.summary) out += fill("  ", sentence, options.width, 4);
+  out += parts_text(bridge, options);
+  return out + ranges_text(bridge, options);
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,14 @@
+// The tables about what memory is made of, for a terminal.
+#pragma once
+
+#include <string>
+
+#include "analysis/memory/memory_bridge.h"
+#include "present/text/text_report.h"
+
+namespace fathom::present {
+
+// From RSS to its parts, then the ranges. `sentences`: with those that a report of the heap has anyway.
+std::string memory_text(const analysis::MemoryBridge& bridge, const TextOptions& options, bool sentences);
+
+}  // namespace fathom::present

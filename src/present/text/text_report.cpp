@@ -1,0 +1,364 @@
+#include "present/text/text_report.h"
+
+#include <fmt/format.h>
+
+#include "analysis/core/words.h"
+#include "present/text/text_heap.h"
+#include "present/text/text_heap_blocks.h"
+#include "present/text/text_heap_groups.h"
+#include "present/text/text_heap_verdicts.h"
+#include "present/text/text_memory.h"
+#include "present/text/text_table.h"
+#include "present/text/text_waits.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::amount;
+using analysis::counted;
+using analysis::percent;
+using analysis::percent_number;
+using analysis::printable;
+using analysis::with_commas;
+
+class TextReport {
+ public:
+  TextReport(const analysis::Report& report, const TextOptions& options)
+      : report_(report), tree_(report.tree), options_(options) {}
+
+  std::string text() {
+    for (const std::string& sentence : report_.summary) out_ += fill("", sentence, options_.width, 2);
+    if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
+    write_quality();
+    if (report_.heap_groups) {
+      out_ += heap_groups_text(*report_.heap_groups, options_);
+      return std::move(out_);
+    }
+    const bool of_heap = report_.heap && model::is_heap(tree_.metric);
+    if (report_.heap && (of_heap || options_.heap)) {
+      out_ += heap_functions_text(*report_.heap, options_);
+      if (options_.heap) out_ += heap_detail_text(*report_.heap, options_);
+    }
+    if (report_.heap && options_.blocks) out_ += heap_blocks_text(report_.heap->blocks, options_);
+    if (report_.memory && options_.memory) out_ += memory_text(*report_.memory, options_, !report_.heap);
+    if (tree_.samples == 0) return std::move(out_);
+    const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
+    for (const analysis::NeighboursOf& of : report_.callers) write_neighbours(of, true);
+    for (const analysis::NeighboursOf& of : report_.callees) write_neighbours(of, false);
+    const bool asked_for_waits = options_.waits || options_.locks || options_.files;
+    if (report_.waits) write_waits(!asked_for_one && (tree_.waits != 0 || options_.waits));
+    if (!asked_for_one && !asked_for_waits) write_functions();
+    if (options_.threads) write_threads();
+    if (options_.threads && report_.processes.size() > 1) write_processes();
+    if (options_.modules) write_modules();
+    if (!asked_for_one && !report_.series.empty()) write_series();
+    return std::move(out_);
+  }
+
+ private:
+  void heading(const std::string& text) {
+    out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+  }
+  std::size_t shown(std::size_t rows) const {
+    return options_.top == 0 ? rows : std::min(rows, options_.top);
+  }
+  std::string cut_off(std::size_t rows) const {
+    return shown(rows) == rows
+               ? ""
+               : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
+  }
+  void write(const TextTable& table) { out_ += table.text(options_.width, options_.color); }
+  std::string module_name(std::uint32_t module) const {
+    return keep_tail(printable(tree_.modules[module].name), 28);
+  }
+  std::string error(std::int64_t value) const {
+    return "±" + percent_number(analysis::share_interval(tree_, value).half_width());
+  }
+  std::string share(std::int64_t value) const { return percent_number(analysis::share(tree_, value)); }
+  // Of a function: "main", "main (inlined)".
+  static std::string marked(const std::string& name, analysis::NodeKind kind) {
+    switch (kind) {
+      case analysis::NodeKind::kInlined:
+        return printable(name) + " (inlined)";
+      case analysis::NodeKind::kThread:
+        return "(thread " + printable(name) + ")";
+      case analysis::NodeKind::kRoot:
+        return "(root)";
+      default:
+        return printable(name);
+    }
+  }
+
+  void quality_line(std::string_view label, const std::string& text) {
+    out_ += fill(fmt::format("  {:<10}", label), text, options_.width, 12);
+  }
+
+  void write_quality() {
+    const model::Quality& quality = report_.profile->quality;
+    const analysis::QualityView& view = report_.quality;
+    // Foreign files do not say what was lost or cut short.
+    const bool imported = report_.profile->meta.engine == "import";
+    heading(!view.findings.empty() ? "Quality: read these first"
+            : imported             ? "Quality: as far as an imported file tells"
+                                   : "Quality: good");
+    for (const analysis::Finding& finding : view.findings) {
+      out_ += fill("  ! ", finding.text, options_.width, 4);
+      if (!finding.remedy.empty()) out_ += fill("    try: ", finding.remedy, options_.width, 9);
+    }
+    std::string samples = with_commas(static_cast<std::int64_t>(quality.samples)) + " received";
+    if (view.received_share) {
+      samples += fmt::format(" of {} expected ({})",
+                             with_commas(static_cast<std::int64_t>(quality.expected_samples + 0.5)),
+                             percent(*view.received_share));
+    }
+    samples += fmt::format("; {} lost", with_commas(static_cast<std::int64_t>(view.lost)));
+    if (view.lost != 0) {
+      samples += fmt::format(" (ring full {}, stack missing {}, disk {})", quality.lost_ring_full,
+                             quality.lost_stack, quality.lost_disk);
+    }
+    samples += fmt::format("; throttled {}", counted(quality.lost_throttled, "time"));
+    if (quality.lost_records != 0)
+      samples += "; " + counted(quality.lost_records, "side-band record") + " lost";
+    if (quality.samples != 0 || (!report_.heap && quality.waits == 0)) quality_line("samples", samples);
+    if (view.complete_share) quality_line("stacks", stacks_line());
+    if (quality.waits != 0) quality_line("waits", waits_line());
+    if (report_.heap) out_ += heap_quality_text(*report_.heap, options_);
+    quality_line("names", fmt::format("{} of all frames have none", percent(view.unnamed_share)));
+    if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
+      quality_line("profiler", profiler_line());
+    if (view.stolen_share.value_or(0) >= 0.01) {
+      quality_line("machine",
+                   fmt::format("its host took {} of its CPUs' busy time away; that time is in what "
+                               "ran then",
+                               percent(*view.stolen_share)));
+    }
+    for (const std::string& note : quality.notes) quality_line("note", printable(note));
+  }
+
+  std::string stacks_line() const {
+    const model::Quality& quality = report_.profile->quality;
+    const analysis::QualityView& view = report_.quality;
+    std::string text = percent(*view.complete_share) + " complete";
+    constexpr std::size_t kMost = 3;
+    for (std::size_t i = 0; i < std::min(view.early_ends.size(), kMost); ++i) {
+      const analysis::EarlyEndRow& end = view.early_ends[i];
+      text += fmt::format("; {} ended early{}: {}", with_commas(static_cast<std::int64_t>(end.count)),
+                          end.module.empty() ? "" : " in " + printable(end.module), end.reason);
+    }
+    if (view.early_ends.size() > kMost)
+      text += fmt::format("; {} more kinds in --json", view.early_ends.size() - kMost);
+    if (quality.kernel_truncated != 0)
+      text += fmt::format("; {} kernel stacks cut", quality.kernel_truncated);
+    if (quality.table_overflows != 0) {
+      text += "; no room for the unwind tables of " + counted(quality.table_overflows, "module");
+    }
+    return text;
+  }
+
+  std::string waits_line() const {
+    const model::Quality& quality = report_.profile->quality;
+    const auto number = [](std::uint64_t count) { return with_commas(static_cast<std::int64_t>(count)); };
+    std::string text = number(quality.waits) + " walked";
+    if (quality.unwalked_waits != 0) {
+      text += fmt::format("; {} more ({}) are represented by them", number(quality.unwalked_waits),
+                          analysis::seconds(static_cast<double>(quality.unwalked_ns) * 1e-9));
+    } else {
+      text += ", which is all: times are exact";
+    }
+    text += fmt::format("; {} lost", number(quality.lost_waits));
+    if (quality.switches != 0 && quality.switch_ns != 0) {
+      text += fmt::format("; {} switches booked, {} each", number(quality.switches),
+                          analysis::seconds(static_cast<double>(quality.switch_ns) /
+                                            static_cast<double>(quality.switches) * 1e-9));
+    }
+    return text;
+  }
+
+  std::string profiler_line() const {
+    const model::Quality& quality = report_.profile->quality;
+    const double cpu_s = static_cast<double>(quality.profiler_cpu_ns) * 1e-9;
+    std::string text = analysis::seconds(cpu_s) + " CPU";
+    const model::Meta& meta = report_.profile->meta;
+    if (meta.end_ns > meta.start_ns)
+      text += fmt::format(" ({} of one)", percent(cpu_s / report_.profile->duration_s()));
+    text += fmt::format(", {} memory", analysis::bytes(static_cast<double>(quality.profiler_rss_bytes)));
+    if (quality.kernel_memory_bytes != 0) {
+      text += fmt::format(", {} in the kernel",
+                          analysis::bytes(static_cast<double>(quality.kernel_memory_bytes)));
+    }
+    if (quality.bpf_runs != 0) {
+      text +=
+          fmt::format(", BPF {} in {} runs", analysis::seconds(static_cast<double>(quality.bpf_ns) * 1e-9),
+                      with_commas(static_cast<std::int64_t>(quality.bpf_runs)));
+    }
+    text += quality.target_stops == 0
+                ? "; the target was never stopped"
+                : fmt::format("; {} of the target, the longest {}", counted(quality.target_stops, "stop"),
+                              analysis::seconds(static_cast<double>(quality.target_stop_ns) * 1e-9));
+    return text;
+  }
+
+  void write_functions() {
+    const bool by_self = report_.sort == analysis::SortBy::kSelf;
+    heading(fmt::format("Functions by {}{} (% of {}, ± is the 95 % sampling error)",
+                        by_self ? "self" : "total", cut_off(report_.functions.size()),
+                        amount(static_cast<double>(tree_.total), tree_.unit)));
+    TextTable table({{"self %", Align::kRight},
+                     {"±", Align::kRight},
+                     {"total %", Align::kRight},
+                     {"±", Align::kRight},
+                     {tree_.unit == "samples" ? "samples" : "self", Align::kRight},
+                     {"function", Align::kLeft, true},
+                     {"module"}});
+    bool noise = false;
+    for (std::size_t i = 0; i < shown(report_.functions.size()); ++i) {
+      const analysis::FunctionRow& row = report_.functions[i];
+      const std::int64_t rank = by_self ? row.self : row.total;
+      const bool faint = rank != 0 && analysis::is_noise(tree_, rank);
+      noise = noise || faint;
+      table.add({share(row.self), error(row.self), share(row.total), error(row.total) + (faint ? " ~" : "  "),
+                 value(row.self), marked(tree_.names[row.name], row.kind), module_name(row.module)},
+                faint);
+    }
+    write(table);
+    if (noise)
+      out_ += fill("  ~ ", "the error is more than half of the share: the order of these rows is chance",
+                   options_.width, 4);
+  }
+
+  std::string value(std::int64_t number) const {
+    return tree_.unit == "samples" ? with_commas(number) : amount(static_cast<double>(number), tree_.unit);
+  }
+
+  void write_neighbours(const analysis::NeighboursOf& of, bool callers) {
+    const analysis::Neighbours& around = of.around;
+    const std::string what =
+        around.matched.size() == 1
+            ? printable(around.matched.front())
+            : fmt::format("{} functions that match {}", around.matched.size(), printable(of.pattern));
+    const std::vector<analysis::NeighbourRow>& rows = callers ? around.callers : around.callees;
+    heading(fmt::format("{} {}{}", callers ? "Callers of" : "Callees of", what, cut_off(rows.size())));
+    out_ += fmt::format("  self {} % {}, total {} % {}; the rows add up to its total\n", share(around.self),
+                        error(around.self), share(around.total), error(around.total));
+    TextTable table({{"% of it", Align::kRight},
+                     {"% of all", Align::kRight},
+                     {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
+                     {callers ? "caller" : "callee", Align::kLeft, true},
+                     {"module"}});
+    const auto of_it = [&](std::int64_t number) {
+      return percent_number(
+          around.total == 0 ? 0 : static_cast<double>(number) / static_cast<double>(around.total));
+    };
+    if (!callers) table.add({of_it(around.self), share(around.self), value(around.self), "(self)", ""});
+    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
+      const analysis::NeighbourRow& row = rows[i];
+      table.add({of_it(row.value), share(row.value), value(row.value),
+                 marked(tree_.names[row.name], row.kind), module_name(row.module)});
+    }
+    write(table);
+  }
+
+  void write_waits(bool causes) {
+    if (causes) out_ += causes_text(*report_.waits, options_);
+    if (options_.waits) out_ += waits_text(*report_.waits, options_);
+    if (options_.locks) out_ += locks_text(*report_.waits, options_);
+    if (options_.files) out_ += files_text(*report_.waits, options_);
+  }
+
+  static std::string cpu_text(std::uint64_t cpu_ns) {
+    return cpu_ns == 0 ? "" : analysis::seconds(static_cast<double>(cpu_ns) * 1e-9);
+  }
+
+  void write_threads() {
+    heading("Threads" + cut_off(report_.threads.size()));
+    std::vector<TextTable::Column> columns{{"%", Align::kRight},
+                                           {"±", Align::kRight},
+                                           {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
+                                           {"exact CPU", Align::kRight}};
+    if (report_.waits) {  // exact as well, of the whole recording
+      columns.insert(columns.end(), {{"ran", Align::kRight},
+                                     {"waited", Align::kRight},
+                                     {"run queue", Align::kRight},
+                                     {"waits", Align::kRight}});
+    }
+    columns.insert(columns.end(),
+                   {{"tid", Align::kRight}, {"pid", Align::kRight}, {"thread", Align::kLeft, true}});
+    TextTable table(std::move(columns));
+    for (std::size_t i = 0; i < shown(report_.threads.size()); ++i) {
+      const analysis::ThreadRow& row = report_.threads[i];
+      std::vector<std::string> cells{share(row.value), error(row.value), value(row.value),
+                                     cpu_text(row.cpu_ns)};
+      if (report_.waits) {
+        cells.insert(cells.end(), {cpu_text(row.ran_ns), cpu_text(row.waited_ns), cpu_text(row.queued_ns),
+                                   with_commas(static_cast<std::int64_t>(row.waits))});
+      }
+      cells.insert(cells.end(), {std::to_string(row.tid), std::to_string(row.pid), printable(row.name)});
+      table.add(std::move(cells));
+    }
+    write(table);
+  }
+
+  void write_processes() {
+    heading("Processes" + cut_off(report_.processes.size()));
+    TextTable table({{"%", Align::kRight},
+                     {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
+                     {"exact CPU", Align::kRight},
+                     {"threads", Align::kRight},
+                     {"pid", Align::kRight},
+                     {"process", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(report_.processes.size()); ++i) {
+      const analysis::ProcessRow& row = report_.processes[i];
+      table.add({share(row.value), value(row.value), cpu_text(row.cpu_ns), std::to_string(row.threads),
+                 std::to_string(row.pid), printable(row.name.empty() ? row.executable : row.name)});
+    }
+    write(table);
+  }
+
+  void write_modules() {
+    heading("Modules" + cut_off(report_.modules.size()));
+    TextTable table({{"self %", Align::kRight},
+                     {"total %", Align::kRight},
+                     {"unnamed %", Align::kRight},
+                     {"symbols"},
+                     {"module", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(report_.modules.size()); ++i) {
+      const analysis::ModuleRow& row = report_.modules[i];
+      const analysis::TreeModule& module = tree_.modules[row.module];
+      const double unnamed = row.frames == 0 ? 0 : row.unnamed_frames / row.frames;
+      const bool imported = module.kind == model::ModuleKind::kNames || row.module == 0;
+      table.add(
+          {share(row.self), share(row.total), percent_number(unnamed),
+           imported ? "" : std::string(analysis::describe(module.symbols)),
+           module.name.empty() ? "(no module)" : printable(module.path.empty() ? module.name : module.path)});
+    }
+    write(table);
+  }
+
+  void write_series() {
+    heading("Over time");
+    TextTable table({{"first", Align::kRight},
+                     {"last", Align::kRight},
+                     {"least", Align::kRight},
+                     {"most", Align::kRight},
+                     {"pid", Align::kRight},
+                     {"series", Align::kLeft, true}});
+    for (const analysis::SeriesRow& row : report_.series) {
+      table.add({amount(row.first, row.unit), amount(row.last, row.unit), amount(row.least, row.unit),
+                 amount(row.most, row.unit), std::to_string(row.pid), printable(row.name)});
+    }
+    write(table);
+  }
+
+  const analysis::Report& report_;
+  const analysis::CallTree& tree_;
+  TextOptions options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string report_text(const analysis::Report& report, const TextOptions& options) {
+  return TextReport(report, options).text();
+}
+
+}  // namespace fathom::present

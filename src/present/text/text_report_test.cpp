@@ -1,0 +1,85 @@
+#include "present/text/text_report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/core/hand_made_profile.h"
+#include "base/golden.h"
+#include "model/random_profile.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::make_report;
+using analysis::ReportOptions;
+
+TEST(TextReport, OfTheSmallServer) {
+  const model::Profile profile = analysis::small_server();
+  const auto report = make_report(profile, {}).value();
+  expect_golden("small_server.txt", report_text(report, {.threads = true, .modules = true}));
+}
+
+TEST(TextReport, OfCallersAndCallees) {
+  const model::Profile profile = analysis::small_server();
+  const auto report = make_report(profile, {.callers = {"/walk/"}, .callees = {"main"}}).value();
+  expect_golden("callers.txt", report_text(report, {.width = 80}));
+}
+
+TEST(TextReport, OfAnEmptyRecording) {
+  analysis::HandMade hand;
+  hand.thread(hand.process(1, "app"), 1, "app");
+  const auto report = make_report(hand.profile, {}).value();
+  expect_golden("empty.txt", report_text(report, {}));
+}
+
+TEST(TextReport, OfWaitsShowsTimes) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app");
+  hand.sample(thread, hand.stack({hand.frame(app, {"wait"})}), 40, 0, model::Metric::kOffCpu, 2'500'000);
+  hand.sample(thread, hand.stack({hand.frame(app, {"read"})}), 2, 0, model::Metric::kOffCpu, 40'000'000);
+  const auto report = make_report(hand.profile, {.selection = {.metric = model::Metric::kOffCpu}}).value();
+  expect_golden("off_cpu.txt", report_text(report, {}));
+}
+
+TEST(TextReport, NoLineIsLongerThanTheTerminal) {
+  const model::Profile profile = analysis::small_server();
+  const auto report = make_report(profile, {}).value();
+  const std::string text = report_text(report, {.width = 90, .threads = true, .modules = true});
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text.find('\n', at);
+    EXPECT_LE(display_width(std::string_view(text).substr(at, end - at)), 90u) << text.substr(at, end - at);
+    at = end + 1;
+  }
+}
+
+TEST(TextReport, SaysWhatTheHostTookAwayIfItIsWorthALine) {
+  model::Profile profile = analysis::small_server();
+  const auto text = [&](const char* percent) {
+    profile.meta.facts["stolen_percent"] = percent;
+    return report_text(make_report(profile, {}).value(), {});
+  };
+  EXPECT_THAT(text("0.9"), testing::Not(testing::HasSubstr("machine ")));
+  EXPECT_THAT(text("1.0"), testing::HasSubstr("machine   its host took 1.0 % of its CPUs' busy time away"));
+}
+
+TEST(TextReport, SaysWhatTheLimitCutOff) {
+  const model::Profile profile = analysis::small_server();
+  const auto report = make_report(profile, {}).value();
+  EXPECT_THAT(report_text(report, {.top = 3}), testing::HasSubstr("Functions by self, 3 of 10"));
+}
+
+TEST(TextReport, OfAnyProfileHoldsNoControlCharacters) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    const auto report = make_report(profile, {.selection = {.metric = analysis::default_metric(profile)}});
+    ASSERT_TRUE(report) << "seed " << seed;
+    for (const char c : report_text(*report, {.threads = true, .modules = true})) {
+      ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::present

@@ -1,0 +1,184 @@
+#include "present/text/text_table.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "analysis/core/fold_generics.h"
+
+namespace fathom::present {
+namespace {
+
+constexpr std::string_view kEllipsis = "…";
+constexpr std::size_t kLeastName = 16;
+constexpr std::string_view kGap = "  ";
+
+bool starts_character(char c) {
+  return (static_cast<unsigned char>(c) & 0xC0) != 0x80;
+}
+
+// "f(std::vector<int> const&) const" -> "f(...)": the arguments of the last call brackets outside of angle
+// brackets.
+std::string without_arguments(const std::string& name) {
+  std::size_t end = name.size();
+  for (const std::string_view suffix : {" const", " &", " &&", " [clone .cold]", " noexcept"}) {
+    if (std::string_view(name).substr(0, end).ends_with(suffix)) end -= suffix.size();
+  }
+  if (end < 3 || name[end - 1] != ')') return name;
+  int depth = 0;
+  for (std::size_t i = end; i-- > 1;) {
+    if (name[i] == ')') ++depth;
+    if (name[i] == '(' && --depth == 0) {
+      if (i + 2 == end || name[i - 1] == ':' || name[i - 1] == ' ')
+        return name;  // "f()", "a::(anonymous namespace)"
+      return name.substr(0, i) + "(" + std::string(kEllipsis) + ")";
+    }
+  }
+  return name;
+}
+
+// "<a::b::Node<..> as c::Visit>::walk" -> "<Node<..> as Visit>::walk".
+std::string with_bare_bracket(const std::string& name) {
+  if (name.empty() || name[0] != '<') return name;
+  std::string bare;
+  std::size_t word = 0;  // where the present path part starts in `bare`
+  int depth = 0;
+  for (std::size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '<') ++depth;
+    if (name[i] == '>' && --depth == 0) return bare + name.substr(i);
+    if (name[i] == ':' && i + 1 < name.size() && name[i + 1] == ':' && bare.size() > word) {
+      bare.resize(word);
+      ++i;
+      continue;
+    }
+    bare += name[i];
+    const bool in_word = name[i] == '_' || std::isalnum(static_cast<unsigned char>(name[i])) != 0;
+    if (!in_word) word = bare.size();
+  }
+  return name;
+}
+
+// The starts of the path's parts: behind every "::" that stands in no bracket.
+std::vector<std::size_t> part_starts(const std::string& name) {
+  std::vector<std::size_t> starts;
+  int depth = 0;
+  for (std::size_t i = 0; i + 1 < name.size(); ++i) {
+    if (name[i] == '<' || name[i] == '(' || name[i] == '[' || name[i] == '{') ++depth;
+    if (name[i] == '>' || name[i] == ')' || name[i] == ']' || name[i] == '}') --depth;
+    if (depth == 0 && name[i] == ':' && name[i + 1] == ':') starts.push_back(i + 2);
+  }
+  return starts;
+}
+
+std::string padded(const std::string& text, std::size_t width, Align align) {
+  const std::size_t has = display_width(text);
+  const std::string padding(has < width ? width - has : 0, ' ');
+  return align == Align::kLeft ? text + padding : padding + text;
+}
+
+}  // namespace
+
+std::size_t display_width(std::string_view text) {
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    // U+0300 to U+036F, combining marks, are 0xCC 0x80 to 0xCD 0xAF.
+    const bool combining = byte == 0xCC || (byte == 0xCD && i + 1 < text.size() &&
+                                            static_cast<unsigned char>(text[i + 1]) <= 0xAF);
+    if (starts_character(text[i]) && !combining) ++width;
+  }
+  return width;
+}
+
+std::string keep_tail(const std::string& text, std::size_t width) {
+  if (display_width(text) <= width) return text;
+  if (width == 0) return {};
+  std::size_t at = text.size();
+  for (std::size_t left = width - 1; at > 0 && left > 0;) {
+    --at;
+    if (starts_character(text[at])) --left;
+  }
+  return std::string(kEllipsis) + text.substr(at);
+}
+
+std::string shorten_name(const std::string& name, std::size_t width) {
+  if (display_width(name) <= width) return name;
+  std::string shorter = without_arguments(name);
+  if (display_width(shorter) <= width) return shorter;
+  shorter = analysis::fold_generics(shorter);
+  if (display_width(shorter) <= width) return shorter;
+  shorter = with_bare_bracket(shorter);
+  if (display_width(shorter) <= width) return shorter;
+  for (const std::size_t start : part_starts(shorter)) {
+    std::string tail = std::string(kEllipsis) + "::" + shorter.substr(start);
+    if (display_width(tail) <= width) return tail;
+  }
+  return keep_tail(shorter, width);
+}
+
+void TextTable::add(std::vector<std::string> cells, bool faint) {
+  cells.resize(columns_.size());
+  rows_.push_back({std::move(cells), faint});
+}
+
+std::string TextTable::text(std::size_t width, bool color) const {
+  std::vector<std::size_t> widths;
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    std::size_t widest = display_width(columns_[column].head);
+    for (const Row& row : rows_) widest = std::max(widest, display_width(row.cells[column]));
+    widths.push_back(widest);
+  }
+  for (std::size_t column = 0; column < columns_.size(); ++column) {
+    if (!columns_[column].is_name || width == 0) continue;
+    std::size_t others = kGap.size() * columns_.size();
+    for (std::size_t other = 0; other < columns_.size(); ++other)
+      others += other == column ? 0 : widths[other];
+    const std::size_t left = width > others ? width - others : 0;
+    widths[column] = std::min(widths[column], std::max(left, kLeastName));
+  }
+  const auto line = [&](const auto& cell_of, bool faint) {
+    std::string text;
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      std::string cell = cell_of(column);
+      if (columns_[column].is_name && width != 0) cell = shorten_name(cell, widths[column]);
+      text += kGap;
+      text += padded(cell, widths[column], columns_[column].align);
+    }
+    text.erase(text.find_last_not_of(' ') + 1);
+    if (faint && color) text = "\x1b[2m" + text + "\x1b[0m";
+    return text + "\n";
+  };
+  std::string out;
+  const bool has_head =
+      std::any_of(columns_.begin(), columns_.end(), [](const Column& c) { return !c.head.empty(); });
+  if (has_head) out += line([&](std::size_t column) { return columns_[column].head; }, true);
+  for (const Row& row : rows_) out += line([&](std::size_t column) { return row.cells[column]; }, row.faint);
+  return out;
+}
+
+std::string fill(std::string_view start, std::string_view text, std::size_t width, std::size_t indent) {
+  std::string out(start);
+  std::size_t used = display_width(start);
+  bool fresh = true;  // no word on this line yet
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(text.size(), end + 1));
+    if (word.empty()) continue;
+    const std::size_t size = display_width(word);
+    if (!fresh && width != 0 && used + 1 + size > width) {
+      out += "\n" + std::string(indent, ' ');
+      used = indent;
+      fresh = true;
+    }
+    if (!fresh) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += size;
+    fresh = false;
+  }
+  return out + "\n";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,58 @@
+#include "present/text/text_table.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::present {
+namespace {
+
+TEST(ShortenName, KeepsWhatTellsFunctionsApart) {
+  const std::string rust = "<server::tree::Node<alloc::string::String> as server::tree::Visit>::walk";
+  EXPECT_EQ(shorten_name(rust, 200), rust);
+  EXPECT_EQ(shorten_name(rust, 60), "<server::tree::Node<..> as server::tree::Visit>::walk");
+  EXPECT_EQ(shorten_name(rust, 30), "<Node<..> as Visit>::walk");
+  EXPECT_EQ(shorten_name(rust, 20), "…::walk");
+  EXPECT_EQ(shorten_name("ns::parse(std::string const&, int) const", 20), "ns::parse(…)");
+  EXPECT_EQ(shorten_name("a::very::long::path::to::function", 20), "…::to::function");
+}
+
+TEST(ShortenName, NeverExceedsTheWidthAndNeverSplitsACharacter) {
+  for (std::size_t width = 0; width < 30; ++width) {
+    for (const char* name :
+         {"größenänderungsverfahren_für_alles", "f(g(h(i(j)))))))))",
+          "a::(anonymous namespace)::bbbbbbbbbbbbbbbbbb",
+          "::::::::::::::::::::::::::::::::::::", "<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<<"}) {
+      const std::string shorter = shorten_name(name, width);
+      EXPECT_LE(display_width(shorter), width) << name;
+      if (!shorter.empty()) {
+        EXPECT_NE(static_cast<unsigned char>(shorter[0]) & 0xC0, 0x80) << name;
+      }
+    }
+  }
+}
+
+TEST(TextTable, AlignsNumbersAndShortensOnlyTheName) {
+  TextTable table({{"%", Align::kRight}, {"function", Align::kLeft, true}, {"module"}});
+  table.add({"1.0", "a::very::long::path::of::modules::to::function", "app"});
+  table.add({"10.0", "größe", "lib"});
+  EXPECT_EQ(table.text(40, false),
+            "     %  function                  module\n"
+            "   1.0  …::modules::to::function  app\n"
+            "  10.0  größe                     lib\n");
+  EXPECT_NE(table.text(0, false).find("a::very::long::path::of::modules::to::function"), std::string::npos);
+}
+
+TEST(TextTable, WithoutColorThereAreNoEscapes) {
+  TextTable table({{"a"}});
+  table.add({"x"}, true);
+  EXPECT_EQ(table.text(80, false).find('\x1b'), std::string::npos);
+  EXPECT_NE(table.text(80, true).find('\x1b'), std::string::npos);
+}
+
+TEST(Fill, BreaksAtSpacesAndIndents) {
+  EXPECT_EQ(fill("", "one two three four", 9, 2), "one two\n  three\n  four\n");
+  EXPECT_EQ(fill("", "unbreakable", 3, 2), "unbreakable\n");
+  EXPECT_EQ(fill("", "as long as it is", 0, 2), "as long as it is\n");
+}
+
+}  // namespace
+}  // namespace fathom::present

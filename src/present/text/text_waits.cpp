@@ -1,0 +1,282 @@
+#include "present/text/text_waits.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/core/words.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::percent_number;
+using analysis::printable;
+using analysis::with_commas;
+
+std::string time_of(double ns) {
+  return analysis::seconds(ns * 1e-9);
+}
+std::string time_of(std::uint64_t ns) {
+  return time_of(static_cast<double>(ns));
+}
+std::string total_of(const analysis::WaitSum& sum) {
+  std::string text = time_of(static_cast<double>(sum.total_ns()));
+  if (sum.error_ns() > 0.005 * static_cast<double>(sum.total_ns())) text += " ±" + time_of(sum.error_ns());
+  return text;
+}
+std::string count_of(const analysis::WaitSum& sum) {
+  return with_commas(static_cast<std::int64_t>(std::min(sum.waits(), 9e18)));
+}
+
+class WaitText {
+ public:
+  WaitText(const analysis::WaitReport& waits, const TextOptions& options)
+      : waits_(waits), options_(options) {}
+
+  std::string causes() {
+    const double all =
+        static_cast<double>(waits_.waited.total_ns()) + static_cast<double>(waits_.queued.total_ns());
+    if (all <= 0) return "";
+    heading(fmt::format("Waiting by cause (% of {})", time_of(all)));
+    TextTable table({{"%", Align::kRight},
+                     {"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"p50", Align::kRight},
+                     {"p99", Align::kRight},
+                     {"max", Align::kRight},
+                     {"cause", Align::kLeft, true}});
+    for (const analysis::CauseRow& row : waits_.causes) {
+      if (row.waits.sum().walked() == 0) continue;
+      table.add(with_spread(row.waits, static_cast<double>(row.waits.sum().total_ns()) / all,
+                            std::string(analysis::describe(row.cause))));
+    }
+    for (const analysis::IdleRow& row : waits_.idle) {
+      table.add(
+          {percent_number(static_cast<double>(row.sum.total_ns()) / all), total_of(row.sum),
+           count_of(row.sum), "", "", time_of(row.sum.max_ns()),
+           fmt::format("(idle: {}, {})", printable(row.name), analysis::counted(row.threads, "thread"))},
+          true);
+    }
+    write(table);
+    return std::move(out_);
+  }
+
+  std::string who_waits() {
+    if (!waits_.blocked.empty()) {
+      heading("Who waits for what" + cut_off(waits_.blocked.size()) +
+              " (% of the wall time of these threads)");
+      TextTable table({{"%", Align::kRight},
+                       {"time", Align::kRight},
+                       {"waits", Align::kRight},
+                       {"max", Align::kRight},
+                       {"thread"},
+                       {"cause"},
+                       {"what", Align::kLeft, true}});
+      for (std::size_t i = 0; i < shown(waits_.blocked.size()); ++i) {
+        const analysis::BlockedRow& row = waits_.blocked[i];
+        table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
+                   printable(row.thread), std::string(analysis::describe(row.cause)), printable(row.what)});
+      }
+      write(table);
+    }
+    threads();
+    chains();
+    return std::move(out_);
+  }
+
+  std::string locks() {
+    if (waits_.locks.by_site.empty()) {
+      heading("Locks: nobody waited at a futex, idle threads apart");
+      return std::move(out_);
+    }
+    contention("Futexes by the place that waits", waits_.locks.by_site, false);
+    contention("Futexes by object", waits_.locks.by_object, true);
+    histogram(waits_.locks.by_site.front().waits, printable(waits_.locks.by_site.front().name));
+    double parked = 0;
+    for (const analysis::CauseRow& row : waits_.causes) {
+      if (row.cause == analysis::Cause::kFutex) parked = static_cast<double>(row.idle.total_ns());
+    }
+    if (parked > 0)
+      out_ += fill("  ", fmt::format("Idle threads parked at futexes for {} more.", time_of(parked)),
+                   options_.width, 2);
+    return std::move(out_);
+  }
+
+  std::string files() {
+    if (waits_.files.empty()) {
+      heading("Files: nobody waited for one");
+      return std::move(out_);
+    }
+    heading("Files and peers" + cut_off(waits_.files.size()));
+    TextTable table({{"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"p50", Align::kRight},
+                     {"p99", Align::kRight},
+                     {"max", Align::kRight},
+                     {"asked for", Align::kRight},
+                     {"moved", Align::kRight},
+                     {"failed", Align::kRight},
+                     {"major", Align::kRight},
+                     {"minor", Align::kRight},
+                     {"for"},
+                     {"file", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(waits_.files.size()); ++i) {
+      const analysis::FileRow& row = waits_.files[i];
+      table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.quantile_ns(0.5)),
+                 time_of(row.waits.quantile_ns(0.99)), time_of(row.waits.sum().max_ns()),
+                 row.bytes_asked > 0 ? analysis::bytes(row.bytes_asked) : "",
+                 row.returned.bytes > 0 ? analysis::bytes(row.returned.bytes) : "",
+                 row.returned.failed > 0 ? with_commas(static_cast<std::int64_t>(row.returned.failed)) : "",
+                 faults_of(row.faults.major, ""), faults_of(row.faults.minor, "~"),
+                 std::string(analysis::describe(row.cause)), printable(row.name)});
+    }
+    write(table);
+    constexpr std::size_t kMostFiles = 3, kMostStacks = 3;
+    for (std::size_t i = 0; i < std::min(waits_.files.size(), kMostFiles); ++i) {
+      const analysis::FileRow& row = waits_.files[i];
+      out_ += fill("  ", fmt::format("{} ({}) from:", printable(row.name), analysis::describe(row.cause)),
+                   options_.width, 4);
+      for (std::size_t s = 0; s < std::min(row.stacks.size(), kMostStacks); ++s) {
+        const analysis::FileRow::StackRow& stack = row.stacks[s];
+        const std::string moved =
+            stack.returned.bytes > 0 ? ", " + analysis::bytes(stack.returned.bytes) : std::string();
+        std::string faults = faults_of(stack.faults.major, ", ", " major faults");
+        faults += faults_of(stack.faults.minor, ", ~", " minor faults");
+        out_ += fill("    ", total_of(stack.sum) + moved + faults + "  " + printable(stack.path),
+                     options_.width, 6);
+      }
+    }
+    histogram(waits_.files.front().waits, printable(waits_.files.front().name));
+    return std::move(out_);
+  }
+
+ private:
+  // Nothing for none.
+  static std::string faults_of(double count, const std::string& before, const std::string& after = "") {
+    return count > 0 ? before + with_commas(static_cast<std::int64_t>(count)) + after : "";
+  }
+  void heading(const std::string& text) {
+    out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
+  }
+  std::size_t shown(std::size_t rows) const {
+    return options_.top == 0 ? rows : std::min(rows, options_.top);
+  }
+  std::string cut_off(std::size_t rows) const {
+    return shown(rows) == rows
+               ? ""
+               : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
+  }
+  void write(const TextTable& table) { out_ += table.text(options_.width, options_.color); }
+
+  static std::vector<std::string> with_spread(const analysis::Distribution& waits, double share,
+                                              std::string name) {
+    return {percent_number(share),
+            total_of(waits.sum()),
+            count_of(waits.sum()),
+            time_of(waits.quantile_ns(0.5)),
+            time_of(waits.quantile_ns(0.99)),
+            time_of(waits.sum().max_ns()),
+            std::move(name)};
+  }
+
+  void threads() {
+    if (waits_.threads.empty()) return;
+    heading("Where the time of threads goes" + cut_off(waits_.threads.size()));
+    TextTable table({{"wall", Align::kRight},
+                     {"ran %", Align::kRight},
+                     {"waited %", Align::kRight},
+                     {"idle %", Align::kRight},
+                     {"run queue %", Align::kRight},
+                     {"threads", Align::kRight},
+                     {"name", Align::kLeft, true}});
+    for (std::size_t i = 0; i < shown(waits_.threads.size()); ++i) {
+      const analysis::WaitThreadRow& row = waits_.threads[i];
+      const double wall = row.wall_ns();
+      table.add({time_of(wall) + (row.exact ? "" : " ~"), percent_number(row.ran_ns / wall),
+                 percent_number((row.waited_ns - row.idle_ns) / wall), percent_number(row.idle_ns / wall),
+                 percent_number(row.queued_ns / wall), std::to_string(row.threads), printable(row.name)});
+    }
+    write(table);
+  }
+
+  void chains() {
+    if (waits_.chains.empty()) return;
+    heading("For whom: chains of waits");
+    constexpr std::size_t kMost = 5;
+    for (std::size_t i = 0; i < std::min(waits_.chains.size(), kMost); ++i) {
+      const analysis::ChainRow& chain = waits_.chains[i];
+      out_ += fill("  ",
+                   fmt::format("{} in {}: {}", total_of(chain.sum),
+                               analysis::counted(chain.sum.walked(), "wait"), analysis::in_words(chain)),
+                   options_.width, 4);
+    }
+  }
+
+  void contention(const std::string& title, const std::vector<analysis::ContentionRow>& rows, bool objects) {
+    if (rows.empty()) return;
+    heading(title + cut_off(rows.size()));
+    TextTable table({{"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"mean", Align::kRight},
+                     {"p50", Align::kRight},
+                     {"p99", Align::kRight},
+                     {"max", Align::kRight},
+                     {"kind"},
+                     {objects ? "futex" : "waits in", Align::kLeft, true},
+                     {objects ? "mostly in" : "mostly woken by"}});
+    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
+      const analysis::ContentionRow& row = rows[i];
+      table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.sum().mean_ns()),
+                 time_of(row.waits.quantile_ns(0.5)), time_of(row.waits.quantile_ns(0.99)),
+                 time_of(row.waits.sum().max_ns()), std::string(analysis::to_string(row.kind)),
+                 printable(row.name), party(objects ? row.waiters : row.releasers)});
+    }
+    write(table);
+  }
+
+  static std::string party(const std::vector<analysis::PartyRow>& rows) {
+    // The first that is known; one that is not says nothing.
+    for (const analysis::PartyRow& row : rows) {
+      if (!row.site.empty()) return shorten_name(printable(row.site), 32);
+      if (!row.thread.empty()) return "thread " + shorten_name(printable(row.thread), 24);
+    }
+    return "(unknown)";
+  }
+
+  void histogram(const analysis::Distribution& waits, const std::string& of) {
+    const std::vector<analysis::Distribution::Bucket> buckets = waits.histogram();
+    if (buckets.size() < 2) return;
+    double most = 0;
+    for (const auto& bucket : buckets) most = std::max(most, bucket.waits);
+    out_ += fill("  ", "How long, of " + of + ":", options_.width, 4);
+    constexpr double kBar = 40;
+    for (const auto& bucket : buckets) {
+      const auto length = static_cast<std::size_t>(bucket.waits / most * kBar + 0.5);
+      std::string line = fmt::format("  {:>8}  {:<40} {}", time_of(bucket.from_ns), std::string(length, '#'),
+                                     with_commas(static_cast<std::int64_t>(std::min(bucket.waits, 9e18))));
+      out_ += line + "\n";
+    }
+  }
+
+  const analysis::WaitReport& waits_;
+  const TextOptions& options_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string causes_text(const analysis::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).causes();
+}
+std::string waits_text(const analysis::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).who_waits();
+}
+std::string locks_text(const analysis::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).locks();
+}
+std::string files_text(const analysis::WaitReport& waits, const TextOptions& options) {
+  return WaitText(waits, options).files();
+}
+
+}  // namespace fathom::present

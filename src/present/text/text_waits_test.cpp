@@ -1,0 +1,66 @@
+#include "present/text/text_waits.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/waits/hand_made_waits.h"
+#include "base/golden.h"
+#include "model/random_profile.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::make_report;
+using model::Metric;
+using testing::HasSubstr;
+using testing::Not;
+
+TEST(TextWaits, OfAServerThatWaits) {
+  const model::Profile profile = analysis::waiting_server();
+  const auto report = make_report(profile, {.selection = {.metric = Metric::kOffCpu, .fold_idle = true},
+                                            .sort = analysis::SortBy::kTotal})
+                          .value();
+  expect_golden("waits_off_cpu.txt", report_text(report, {.threads = true}));
+}
+
+TEST(TextWaits, InDetail) {
+  const model::Profile profile = analysis::waiting_server();
+  const auto report = make_report(profile, {.selection = {.fold_idle = true}}).value();
+  expect_golden("waits_detail.txt",
+                report_text(report, {.width = 120, .waits = true, .locks = true, .files = true}));
+}
+
+TEST(TextWaits, AreShortInAReportOfCpuTime) {
+  const model::Profile profile = analysis::waiting_server();
+  const auto report = make_report(profile, {}).value();
+  const std::string text = report_text(report, {});
+  EXPECT_THAT(text, HasSubstr("of the wall time of `engine` is blocked in page faults of `mdbx.dat`"));
+  EXPECT_THAT(text, Not(HasSubstr("Waiting by cause")));
+}
+
+TEST(TextWaits, SayThatNobodyWaited) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.wait(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), "nanosleep", 0, 5);
+  const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
+  const std::string text = report_text(report, {.locks = true, .files = true});
+  EXPECT_THAT(text, HasSubstr("Locks: nobody waited at a futex"));
+  EXPECT_THAT(text, HasSubstr("Files: nobody waited for one"));
+}
+
+TEST(TextWaits, OfAnyProfileHoldNoControlCharacters) {
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    if (profile.waits.empty()) continue;
+    const auto report = make_report(profile, {.selection = {.metric = Metric::kOffCpu, .fold_idle = true}});
+    ASSERT_TRUE(report) << "seed " << seed;
+    for (const char c :
+         report_text(*report, {.threads = true, .waits = true, .locks = true, .files = true})) {
+      ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << "seed " << seed;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::present

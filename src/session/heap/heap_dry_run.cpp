@@ -1,0 +1,88 @@
+#include "session/heap/heap_dry_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "inject/tracer.h"
+#include "session/heap/heap_target.h"
+#include "session/tracking/process_table.h"
+
+namespace fathom::session {
+namespace {
+
+// No walker: nothing is recorded.
+class NoWalker final : public WalkerControl {
+ public:
+  void set_mappings(std::int32_t, std::span<const unwind_mapping>, std::uint32_t) override {}
+  void forget(std::int32_t) override {}
+  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override { return known; }
+};
+
+// Measured: to stop a thread, look at its stack and let it go.
+constexpr double kMsPerThread = 0.05;
+
+std::string describe_hook(const inject::Hook& hook, const HeapTarget& target) {
+  const std::string& module = target.allocators[hook.allocator].module_name;
+  std::string text = fmt::format("  {:<24} {:#x} in {}: ", hook.name, hook.function.value, module);
+  if (!hook.slots.empty()) {
+    text += fmt::format("{} word{} of data at", hook.slots.size(), hook.slots.size() == 1 ? "" : "s");
+    for (const ProcessAddress slot : hook.slots) text += fmt::format(" {:#x}", slot.value);
+    return text + ", no code changed\n";
+  }
+  // Where trampoline and stub will stand is known only when they are mapped; whether it can be done does not
+  // depend on it.
+  const ProcessAddress near{hook.module_start.value > 0x20000 ? hook.module_start.value - 0x10000 : 0x10000};
+  const auto plan = inject::plan_entry(hook.code, hook.function, near, {near.value + inject::kTrampolineRoom},
+                                       hook.entered_at);
+  if (!plan) return text + "left alone: " + plan.error().message + "\n";
+  return text + fmt::format("{} bytes of code at {:#x}\n", plan->after.size(), plan->patch_address.value);
+}
+
+}  // namespace
+
+Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory) {
+  if (auto possible = inject::Tracer::check(pid); !possible) return tl::unexpected<Error>(possible.error());
+  model::Profile profile;
+  model::Builder builder(profile);
+  symbolize::Options symbols;
+  symbols.symbol_directory = symbol_directory;
+  symbolize::Worker worker(symbols);
+  NoWalker walker;
+  ModuleCatalog modules(builder, worker, {});
+  ProcessTable processes(profile, modules, walker, false);
+  if (!processes.read_from_proc(pid))
+    return fail(ErrorKind::kNotFound, fmt::format("process {}: gone, or not ours to read", pid),
+                "ptrace access is needed: the same user, or root");
+  symbolize::DebugFiles debug_files(symbols);
+  HeapTarget target;
+  find_more(target, pid, processes.mappings(pid), debug_files);
+
+  std::string text;
+  for (std::size_t i = 0; i < target.allocators.size(); ++i) {
+    text += fmt::format("{} in {}\n", target.allocators[i].label, target.allocators[i].module_name);
+    for (const inject::Hook& hook : target.hooks) {
+      if (hook.allocator == i) text += describe_hook(hook, target);
+    }
+  }
+  for (const std::string& note : target.notes) text += "not traced: " + note + "\n";
+  const auto threads = inject::thread_places(pid);
+  if (!threads) return tl::unexpected<Error>(threads.error());
+  text += fmt::format("{} threads:\n", threads->size());
+  std::map<std::string, int> places;
+  for (const auto& thread : *threads) ++places[thread.what + (thread.idle ? ", idle" : "")];
+  for (const auto& [place, count] : places) text += fmt::format("  {:>5} {}\n", count, place);
+  const bool entries =
+      std::ranges::any_of(target.hooks, [](const inject::Hook& hook) { return hook.slots.empty(); });
+  text += "One idle thread would be borrowed for about a millisecond to map the tracer.\n";
+  text += entries ? fmt::format(
+                        "All threads would stand still for about {:.1f} ms, twice: to put the code in and "
+                        "to restore it.\n",
+                        0.5 + kMsPerThread * static_cast<double>(threads->size()))
+                  : std::string("No other thread would stop until the tracer is unmapped at the end.\n");
+  text += "Nothing was changed.\n";
+  return text;
+}
+
+}  // namespace fathom::session

@@ -1,0 +1,129 @@
+#include "session/heap/heap_target.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+
+#include "allocators/doors.h"
+#include "allocators/find.h"
+
+namespace fathom::session {
+namespace {
+
+// First to last address that the module's segments take up in the process.
+std::pair<ProcessAddress, ProcessAddress> extent_of(const elf::ElfFile& file, std::uint64_t bias) {
+  std::uint64_t first = UINT64_MAX, last = 0;
+  for (const elf::Segment& segment : file.segments()) {
+    if (segment.type != PT_LOAD) continue;
+    first = std::min(first, segment.address.value);
+    last = std::max(last, segment.address.value + segment.memory_size);
+  }
+  return {{bias + first}, {bias + last}};
+}
+
+// Only a function that no other module can bind to, and that no instruction names, is reached through its
+// words in data alone.
+bool slots_are_complete(const allocators::Doors& doors) {
+  return !doors.slots.empty() && doors.direct_references == 0 && doors.slot_loads == 0 &&
+         doors.table_slots == 0 && !doors.exported;
+}
+
+class Finder {
+ public:
+  Finder(HeapTarget& target, std::int32_t pid, symbolize::DebugFiles& debug_files)
+      : target_(target), pid_(pid), debug_files_(debug_files) {}
+
+  void look_into(const CodeMapping& mapping) {
+    const elf::ElfFile& file = mapping.module->file->elf();
+    // Code that is not named in the file itself may be in the file that was stripped off it.
+    std::optional<symbolize::DebugFile> twin;
+    if (file.section(".symtab") == nullptr) twin = debug_files_.find(file, source_of(*mapping.module));
+    allocators::Found found = allocators::find(file, twin ? &twin->file.elf() : nullptr);
+    for (std::string& note : found.notes) target_.notes.push_back(fmt::format("{}: {}", file.name(), note));
+    for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
+    if (!target_.sized_deletes || found.sized_deletes.empty()) return;
+    allocators::Allocator nobodys{allocators::Kind::kOther, {}, {}, std::move(found.sized_deletes), {}};
+    add_hooks(mapping, nobodys, TRACER_NO_ALLOCATOR);
+  }
+
+ private:
+  symbolize::ModuleSource source_of(const CodeModule& module) const {
+    symbolize::ModuleSource source;
+    source.kind = module.kind;
+    source.path = module.file->elf().name();
+    source.open_path = fmt::format("/proc/self/fd/{}", module.fd.get());
+    source.root = fmt::format("/proc/{}/root", pid_);
+    source.identity = module.file->elf().identity();
+    source.pid = pid_;
+    return source;
+  }
+
+  void add(const CodeMapping& mapping, const allocators::Allocator& allocator) {
+    const elf::ElfFile& file = mapping.module->file->elf();
+    if (target_.allocators.size() == TRACER_ALLOCATORS) {
+      target_.notes.push_back(fmt::format("{}: {} is not traced: {} allocators are traced already",
+                                          file.name(), allocator.label, TRACER_ALLOCATORS));
+      return;
+    }
+    const auto number = static_cast<std::uint8_t>(target_.allocators.size());
+    target_.allocators.push_back(
+        {allocator.kind, allocator.label, file.name(), mapping.module->id, allocator.own_code});
+    add_hooks(mapping, allocator, number);
+  }
+
+  void add_hooks(const CodeMapping& mapping, const allocators::Allocator& allocator, std::uint8_t number) {
+    const elf::ElfFile& file = mapping.module->file->elf();
+    const auto doors = allocators::doors_of(file, allocator);
+    const auto [start, end] = extent_of(file, mapping.bias);
+    // Hooked at their start, they see the calls of other functions of the allocator as well.
+    std::set<ElfAddress> seen_from_inside;
+    for (std::size_t i = 0; i < allocator.functions.size(); ++i)
+      if (!slots_are_complete(doors[i])) seen_from_inside.insert(allocator.functions[i].address);
+    for (std::size_t i = 0; i < allocator.functions.size(); ++i) {
+      const allocators::Function& function = allocator.functions[i];
+      if (!function.ends_in.empty() && std::ranges::all_of(function.ends_in, [&](ElfAddress inner) {
+            return seen_from_inside.contains(inner);
+          }))
+        continue;  // its bytes would be counted twice
+      inject::Hook hook;
+      hook.name = function.name;
+      hook.shape = function.shape;
+      hook.allocator = number;
+      hook.function = {mapping.bias + function.address.value};
+      if (function.partner) hook.partner = ProcessAddress{mapping.bias + function.partner->value};
+      const auto code = allocators::code_of(file, function);
+      hook.code.assign(code.begin(), code.end());
+      hook.entered_at = doors[i].entered_at;
+      if (slots_are_complete(doors[i])) {
+        for (const ElfAddress slot : doors[i].slots) hook.slots.push_back({mapping.bias + slot.value});
+      }
+      hook.module_start = start;
+      hook.module_end = end;
+      target_.hooks.push_back(std::move(hook));
+    }
+  }
+
+  HeapTarget& target_;
+  std::int32_t pid_;
+  symbolize::DebugFiles& debug_files_;
+};
+
+}  // namespace
+
+bool find_more(HeapTarget& target, std::int32_t pid, std::span<const CodeMapping> mappings,
+               symbolize::DebugFiles& debug_files) {
+  Finder finder(target, pid, debug_files);
+  bool found = false;
+  for (const CodeMapping& mapping : mappings) {
+    if (mapping.module == nullptr || mapping.module->kind != model::ModuleKind::kFile ||
+        !mapping.module->file || !target.modules.insert(mapping.module).second)
+      continue;
+    finder.look_into(mapping);
+    found = true;
+  }
+  return found;
+}
+
+}  // namespace fathom::session

@@ -1,0 +1,409 @@
+#include "session/heap/heap_tracing.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include "base/clock.h"
+#include "process/status.h"
+#include "tracer/tracer_image.h"
+#include "unwind/address_space.h"
+
+namespace fathom::session {
+namespace {
+
+using sources::heap::Moment;
+using sources::heap::read_clocks;
+
+constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
+constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
+constexpr auto kSampledPause = std::chrono::milliseconds(20);
+constexpr auto kExactPause = std::chrono::milliseconds(1);
+constexpr auto kHurryPause = std::chrono::microseconds(20);
+// Above it the interval grows: a sample costs about a microsecond.
+constexpr std::uint64_t kMostSamplesPerSecond = 2000;
+constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
+// A summary looks at every live block, and each one is written as a whole: every 10 s, and later after
+// another eighth of the time that the recording has lasted, so that their bytes grow with its logarithm only.
+constexpr std::uint64_t kSummaryEveryNs = 10'000'000'000;
+constexpr std::uint64_t kSummaryShare = 8;
+constexpr std::size_t kMostSlicesWaiting = 64;    // for a profile that is not written for long
+constexpr std::size_t kBlocksPerWrite = 1 << 18;  // 19 MB
+constexpr std::uint32_t kSampledRingBytes = 1 << 18, kExactRingBytes = 1 << 19;
+
+// Events are stamped with the time-stamp counter, as nothing else is cheap enough.
+bool counter_is_constant() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("flags")) continue;
+    return line.find(" constant_tsc") != std::string::npos && line.find(" nonstop_tsc") != std::string::npos;
+  }
+  return false;
+}
+
+double ticks_per_ns(const Moment& from, const Moment& to) {
+  return to.ns <= from.ns ? 3
+                          : static_cast<double>(to.ticks - from.ticks) / static_cast<double>(to.ns - from.ns);
+}
+
+unwind::AddressSpace space_of(std::span<const CodeMapping> mappings) {
+  unwind::AddressSpace space;
+  for (const CodeMapping& mapping : mappings)
+    space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
+              mapping.module->table);
+  return space;
+}
+
+symbolize::Options symbol_options(const HeapTracingOptions& options) {
+  symbolize::Options symbols;
+  symbols.symbol_directory = options.symbol_directory;
+  return symbols;
+}
+
+}  // namespace
+
+HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context)
+    : pid_(pid),
+      options_(options),
+      context_(context),
+      inner_threads_(pid),
+      debug_files_(symbol_options(options)),
+      programs_executed_(context.processes.programs_executed(pid)) {}
+
+HeapTracing::~HeapTracing() {
+  end();
+}
+
+Result<std::unique_ptr<HeapTracing>> HeapTracing::start(std::int32_t pid, const HeapTracingOptions& options,
+                                                        const HeapContext& context) {
+  std::unique_ptr<HeapTracing> tracing(new HeapTracing(pid, options, context));
+  if (auto placed = tracing->place(); !placed) return tl::unexpected<Error>(placed.error());
+  if (auto hooked = tracing->hook(); !hooked) return tl::unexpected<Error>(hooked.error());
+  tracing->thread_ = std::thread([&self = *tracing] { self.collect(); });
+  return tracing;
+}
+
+Result<> HeapTracing::place() {
+  if (!counter_is_constant())
+    return fail(ErrorKind::kUnsupported, "heap: this machine's time-stamp counter is not constant",
+                "a machine whose /proc/cpuinfo has constant_tsc and nonstop_tsc");
+  if (auto possible = inject::Tracer::check(pid_); !possible) return possible;
+  target_.sized_deletes = options_.mode == Heap::kExact;
+  find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_);
+  notes_ = std::exchange(target_.notes, {});
+  if (target_.hooks.empty())
+    return fail(ErrorKind::kNotFound,
+                fmt::format("heap: process {} has no allocator that is known by name", pid_),
+                notes_.empty() ? "--symbols DIR with an unstripped twin of the program" : notes_.front());
+
+  const bool exact = options_.mode == Heap::kExact;
+  const Moment before = read_clocks();
+  inject::Options placing;
+  placing.image = tracer::image();
+  placing.mean = options_.interval_bytes;
+  placing.ring_bytes = exact ? kExactRingBytes : kSampledRingBytes;
+  auto placed = inject::Tracer::place(pid_, placing);
+  if (!placed) return tl::unexpected<Error>(placed.error());
+  tracer_.emplace(std::move(*placed));
+  const double rate = ticks_per_ns(before, read_clocks());
+  tracer_shared& shared = tracer_->shared();
+  shared.heartbeat_limit = static_cast<std::uint64_t>(rate * static_cast<double>(kHeartbeatLimitNs));
+  shared.wait_limit = exact ? static_cast<std::uint64_t>(rate * static_cast<double>(kWaitLimitNs)) : 0;
+
+  tables_ = std::make_unique<TracerTables>(shared, tracer_->memory());
+  for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
+    notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
+  sources::heap::CollectorOptions collecting;
+  collecting.each_block = options_.each_block;
+  auto collector = sources::heap::Collector::create(tracer_->memory(), read_clocks(), collecting);
+  if (!collector) return tl::unexpected<Error>(collector.error());
+  collector_.emplace(std::move(*collector));
+  tell_allocators();
+  return {};
+}
+
+// Before any of their hooks goes in.
+void HeapTracing::tell_allocators() {
+  const std::lock_guard guard(lock_);
+  for (std::uint32_t number = 0; number < target_.allocators.size(); ++number)
+    collector_->allocator(number, sources::heap::size_rule(target_.allocators[number].label));
+}
+
+// The allocators that have no row yet, and these hooks.
+void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
+  model::Profile& profile = context_.profile;
+  while (allocator_rows_.size() < target_.allocators.size()) {
+    const auto& allocator = target_.allocators[allocator_rows_.size()];
+    const model::HeapAllocatorId row{static_cast<std::uint32_t>(profile.heap.allocators.size())};
+    profile.heap.allocators.push_back({context_.builder.string(allocator.label), allocator.module});
+    rows_->allocator(static_cast<std::uint32_t>(allocator_rows_.size()), row);
+    allocator_rows_.push_back(row);
+  }
+  for (const inject::PlannedHook& hook : planned) {
+    if (hook.hook.allocator == TRACER_NO_ALLOCATOR) {
+      if (hook.door == TRACER_DOOR_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
+      continue;  // what it tells is of other allocators' blocks
+    }
+    model::HeapHook row;
+    row.allocator = allocator_rows_[hook.hook.allocator];
+    row.function = context_.builder.string(hook.hook.name);
+    row.door = hook.door == TRACER_DOOR_SLOT    ? model::HeapDoor::kSlot
+               : hook.door == TRACER_DOOR_ENTRY ? model::HeapDoor::kEntry
+                                                : model::HeapDoor::kNone;
+    if (hook.door == TRACER_DOOR_NONE) {
+      row.note = context_.builder.string(hook.text);
+      notes_.push_back(fmt::format("heap: {}", hook.text));
+    }
+    profile.heap.hooks.push_back(row);
+  }
+}
+
+void HeapTracing::expect_tracer_code() {
+  const tracer_shared& shared = tracer_->shared();
+  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(shared.own_count, TRACER_OWN_MAPPINGS); ++i)
+    context_.processes.expect_tracer(pid_, shared.own[i].address,
+                                     shared.own[i].address + shared.own[i].bytes);
+}
+
+// A library that was loaded meanwhile may hold an allocator of its own.
+void HeapTracing::hook_new_modules() {
+  const std::size_t known = target_.hooks.size();
+  if (!find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_)) return;
+  for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
+  if (target_.hooks.size() == known) return;
+  tell_allocators();
+  const auto planned =
+      tracer_->plan({target_.hooks.begin() + static_cast<std::ptrdiff_t>(known), target_.hooks.end()});
+  if (auto hooked = tracer_->hook(planned); !hooked) {
+    notes_.push_back(
+        fmt::format("heap: what was loaded during the recording is not traced: {}", hooked.error().message));
+    return;
+  }
+  stops_ = tracer_->stops();
+  expect_tracer_code();
+  add_rows(planned);
+  if (mapped_) mapped_->know(target_, allocator_rows_);
+}
+
+Result<> HeapTracing::hook() {
+  const auto planned = tracer_->plan(target_.hooks);
+  const bool exact = options_.mode == Heap::kExact;
+  model::Heap heap;
+  const model::ThreadId main_thread = context_.processes.thread_row(pid_, pid_);
+  heap.process = context_.profile.threads[main_thread.value].process;
+  heap.mode = exact ? model::HeapMode::kExact : model::HeapMode::kSampled;
+  heap.from_start = options_.from_start;
+  heap.each_block = options_.each_block;
+  if (const auto memory = process::read_memory(pid_); memory && !options_.from_start)
+    heap.earlier_rss_bytes = memory->rss_anon;
+  // Hooks go in one after the other, and words of data before entries: a block that was recorded while the
+  // function that frees it had no hook yet would live for ever. So all of them begin at once.
+  if (auto hooked = tracer_->hook(planned); !hooked) return hooked;
+  __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
+  stops_ = tracer_->stops();
+  expect_tracer_code();
+  heap.start_ns = heap.end_ns = last_publish_ns_ = start_ns_ = monotonic_ns();
+  rows_.emplace(context_.profile, heap);
+  add_rows(planned);
+  if (options_.mappings) mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, heap);
+  if (mapped_) mapped_->know(target_, allocator_rows_);
+  return {};
+}
+
+HeapTracing::Drained HeapTracing::drain() {
+  const std::lock_guard guard(lock_);
+  sources::heap::Round round = collector_->drain(read_clocks());
+  std::ranges::move(round.stacks, std::back_inserter(new_stacks_));
+  new_threads_.insert(new_threads_.end(), round.threads.begin(), round.threads.end());
+  cut_slice(false);
+  return {round.events, round.hurry};
+}
+
+// The collecting thread cuts them, as it alone comes often enough. If nobody takes them the slice goes on.
+void HeapTracing::cut_slice(bool last) {
+  if (!last && slices_.size() >= kMostSlicesWaiting) return;
+  if (auto slice = collector_->slice(last)) slices_.push_back(std::move(*slice));
+}
+
+void HeapTracing::collect() {
+  // The target's threads fill the rings as fast as they can allocate: whoever empties them must not come
+  // last.
+  const bool exact = options_.mode == Heap::kExact;
+  if (exact) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -5);
+  while (!stop_) {
+    const Drained drained = drain();
+    if (!exact && drained.events > kMostSamplesPerRound) sample_less();
+    if (drained.hurry)
+      std::this_thread::sleep_for(kHurryPause);
+    else
+      std::this_thread::sleep_for(exact ? kExactPause : kSampledPause);
+  }
+}
+
+void HeapTracing::resolve_new() {
+  std::vector<sources::heap::NewStack> stacks;
+  std::vector<std::int32_t> threads;
+  {
+    const std::lock_guard guard(lock_);
+    stacks.swap(new_stacks_);
+    threads.swap(new_threads_);
+  }
+  for (const std::int32_t tid : threads)
+    thread_rows_[static_cast<std::uint32_t>(tid)] =
+        context_.processes.thread_row(pid_, inner_threads_.outer(tid).value_or(tid));
+  for (sources::heap::NewStack& stack : stacks) {
+    sources::StackSeen seen;
+    seen.pid = pid_;
+    seen.user = std::move(stack.addresses);
+    seen.end = stack.end;
+    rows_->stack(stack.stack, context_.stacks.resolve(seen).stack, stack.end);
+  }
+}
+
+void HeapTracing::refresh() {
+  if (ended_) return;
+  hook_new_modules();
+  for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
+    notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
+  resolve_new();
+  if (options_.each_block) take_blocks();
+}
+
+void HeapTracing::sample_less() {
+  std::uint32_t& mean = tracer_->shared().mean;
+  const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
+  if (now < 1u << 30) __atomic_store_n(&mean, now * 2, __ATOMIC_RELAXED);
+}
+
+void HeapTracing::adapt(std::uint64_t samples_per_second) {
+  if (options_.mode == Heap::kExact) return;
+  std::uint32_t& mean = tracer_->shared().mean;
+  const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
+  if (samples_per_second > kMostSamplesPerSecond)
+    sample_less();
+  else if (samples_per_second < kMostSamplesPerSecond / 4 && now > options_.interval_bytes)
+    __atomic_store_n(&mean, std::max(now / 2, options_.interval_bytes), __ATOMIC_RELAXED);
+}
+
+void HeapTracing::write_slices(bool last) {
+  std::vector<sources::heap::Slice> slices;
+  sources::heap::BlockBatch batch;
+  std::optional<sources::heap::SummaryInParts> summary;
+  sources::heap::Counters counters;
+  const std::uint64_t now = monotonic_ns();
+  {
+    const std::lock_guard guard(lock_);
+    if (last) cut_slice(true);
+    slices.swap(slices_);
+    batch = collector_->take_blocks();  // after the slices: its sites come after theirs
+    if (last || now >= next_summary_ns_) summary.emplace(*collector_);
+    counters = collector_->counters();
+    collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
+  }
+  // The rings do not wait for all of it.
+  for (bool more = summary.has_value(); more;) {
+    const std::lock_guard guard(lock_);
+    more = summary->next();
+  }
+  if (summary) next_summary_ns_ = now + std::max(kSummaryEveryNs, (now - start_ns_) / kSummaryShare);
+  if (now > last_publish_ns_)
+    adapt((counters.allocations - last_allocations_) * 1'000'000'000 / (now - last_publish_ns_));
+  last_allocations_ = counters.allocations;
+  last_publish_ns_ = now;
+  resolve_new();  // every stack that the slices name was told before them
+  for (const sources::heap::Slice& slice : slices)
+    rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
+  rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
+  if (summary) rows_->finish(summary->take(), counters);
+}
+
+model::ThreadId HeapTracing::thread_of(std::uint32_t tid) const {
+  const auto known = thread_rows_.find(tid);
+  return known == thread_rows_.end() ? model::kNoThread : known->second;
+}
+
+void HeapTracing::take_blocks() {
+  std::vector<sources::heap::Slice> slices;
+  sources::heap::BlockBatch batch;
+  {
+    const std::lock_guard guard(lock_);
+    slices.swap(slices_);
+    batch = collector_->take_blocks();  // after the slices: its sites come after theirs
+  }
+  resolve_new();
+  for (const sources::heap::Slice& slice : slices)
+    rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
+  rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
+}
+
+// There may be as many as the process has memory for, so they do not wait for the last of them. A disk that
+// is full is told by whoever ends the recording.
+void HeapTracing::write_live_blocks() {
+  bool written = true;
+  std::uint64_t left_out = 0;
+  collector_->for_each_live_life([&](const sources::heap::BlockLife& life) {
+    if (written && context_.profile.heap.blocks.size() >= kBlocksPerWrite)
+      written = context_.write().has_value();
+    if (!written) {
+      ++left_out;
+      return;
+    }
+    rows_->add(life, [this](std::uint32_t tid) { return thread_of(tid); });
+  });
+  if (left_out != 0) notes_.push_back(fmt::format("heap: {} live blocks could not be written", left_out));
+}
+
+void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
+  if (ended_ || !mapped_) return;
+  for (const EventSink::MemoryCall& call : calls) mapped_->take(call, own_mappings());
+}
+
+std::span<const tracer_own_mapping> HeapTracing::own_mappings() {
+  const tracer_shared& shared = tracer_->shared();
+  return {shared.own, std::min<std::size_t>(shared.own_count, TRACER_OWN_MAPPINGS)};
+}
+
+model::HeapAllocatorId HeapTracing::libc_allocator() const {
+  for (std::size_t i = 0; i < allocator_rows_.size(); ++i)
+    if (target_.allocators[i].kind == allocators::Kind::kLibc) return allocator_rows_[i];
+  return {};
+}
+
+void HeapTracing::publish() {
+  if (ended_) return;
+  write_slices(false);
+  if (mapped_) mapped_->write_slice(monotonic_ns(), false);
+}
+
+void HeapTracing::end() {
+  if (ended_) return;
+  ended_ = true;
+  if (tracer_) {
+    if (auto unhooked = tracer_->unhook(); !unhooked) notes_.push_back("heap: " + unhooked.error().message);
+  }
+  if (thread_.joinable()) {
+    stop_ = true;
+    thread_.join();
+    ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
+    drain();
+    write_slices(true);
+    if (options_.each_block) write_live_blocks();
+    if (mapped_) mapped_->write_slice(monotonic_ns(), true);
+  }
+  if (!tracer_) return;
+  const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
+  if (auto unmapped = tracer_->unmap(&space); !unmapped)
+    notes_.push_back("heap: " + unmapped.error().message);
+  else if (!*unmapped)
+    notes_.push_back(
+        "heap: a thread stands inside of the tracer, so its memory stays mapped in the process; it does "
+        "nothing any more");
+  stops_ = tracer_->stops();
+}
+
+}  // namespace fathom::session

@@ -1,0 +1,149 @@
+// The heap of one process while it is recorded: finds its allocators, has the tracer placed and hooked in,
+// collects what it sends on a thread of its own, fills the profile, and has it taken out again.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
+
+#include "inject/tracer.h"
+#include "process/inner_threads.h"
+#include "session/heap/heap_tables.h"
+#include "session/heap/heap_target.h"
+#include "session/heap/mapped_memory.h"
+#include "session/heap/tracer_tables.h"
+#include "session/recorder.h"
+#include "session/tracking/process_table.h"
+#include "session/tracking/stack_resolver.h"
+#include "sources/heap/collector.h"
+#include "sources/heap/summary_in_parts.h"
+
+namespace fathom::session {
+
+struct HeapTracingOptions {
+  Heap mode = Heap::kSampled;
+  std::uint32_t interval_bytes = 512 * 1024;
+  bool mappings = false;    // memory calls will be told: see take()
+  bool each_block = false;  // the life of every block, too
+  bool from_start = false;  // the process has not run its first instruction yet
+  std::string symbol_directory;
+};
+
+// Where the rows go and how they are found.
+struct HeapContext {
+  model::Profile& profile;
+  model::Builder& builder;
+  ProcessTable& processes;  // knows the process and its mappings; modules have kept their tables
+  StackResolver& stacks;
+  std::function<Result<>()> write;  // what is in the profile, so that rows of blocks can be cleared
+};
+
+class HeapTracing {
+ public:
+  // All in `context` outlives the tracing. An error: the process is as it was.
+  static Result<std::unique_ptr<HeapTracing>> start(std::int32_t pid, const HeapTracingOptions& options,
+                                                    const HeapContext& context);
+  ~HeapTracing();  // end()
+  HeapTracing(const HeapTracing&) = delete;
+  HeapTracing& operator=(const HeapTracing&) = delete;
+
+  std::int32_t pid() const { return pid_; }
+  bool ended() const { return ended_; }
+  // As ProcessTable counts them, when the tracer was placed.
+  std::uint32_t programs_executed() const { return programs_executed_; }
+  // Some twenty times a second: shows the tracer new mappings, gives addresses of new stacks their names.
+  void refresh();
+  // Calls of any process that took or gave back address space, in time order.
+  void take(std::span<const EventSink::MemoryCall> calls);
+  // Once a second: what the slices of time since the last call hold goes into the profile.
+  void publish();
+  // Takes the tracer out and fills in what is left.
+  void end();
+  // visit(address, size, allocator, Weight): the blocks that are live and known now. In parts, so that the
+  // rings are not left alone for long: blocks that come and go meanwhile may be in it or not.
+  template <class Visit>
+  void for_each_live(const Visit& visit) {
+    for (std::size_t part = 0; part < sources::heap::LiveSet::kShards; ++part) {
+      const std::lock_guard guard(lock_);
+      collector_->for_each_live_of(
+          part, [&](std::uint64_t block, std::uint64_t size, const sources::heap::Weight& weight) {
+            visit(std::uint64_t{TRACER_BLOCK_ADDRESS(block)}, size, allocator_row(block), weight);
+          });
+    }
+  }
+  // What the program mapped by itself, if memory calls are told; else null.
+  const MappedMemory* mapped() const { return mapped_ ? &*mapped_ : nullptr; }
+  // The tracer's own memory in the process.
+  std::span<const tracer_own_mapping> own_mappings();
+  // The row of the C library's allocator; row 0 if it is not traced.
+  model::HeapAllocatorId libc_allocator() const;
+  // What the user should know, each once: allocators that are not traced, and why.
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  const inject::Stops& stops() const { return stops_; }
+  const HeapTarget& target() const { return target_; }
+
+ private:
+  HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context);
+  Result<> place();
+  Result<> hook();
+  void add_rows(const std::vector<inject::PlannedHook>& planned);
+  void tell_allocators();
+  void expect_tracer_code();
+  model::HeapAllocatorId allocator_row(std::uint64_t block) const {
+    const std::uint32_t number = TRACER_BLOCK_ALLOCATOR(block);
+    return number < allocator_rows_.size() ? allocator_rows_[number] : model::HeapAllocatorId{};
+  }
+  void hook_new_modules();
+  void collect();  // the thread
+  struct Drained {
+    std::uint64_t events;
+    bool hurry;
+  };
+  Drained drain();
+  void resolve_new();
+  void adapt(std::uint64_t samples_per_second);
+  void sample_less();
+  void cut_slice(bool last);
+  void write_slices(bool last);
+  void take_blocks();
+  void write_live_blocks();
+  model::ThreadId thread_of(std::uint32_t tid) const;
+
+  std::int32_t pid_;
+  HeapTracingOptions options_;
+  HeapContext context_;
+  process::InnerThreads inner_threads_;
+  symbolize::DebugFiles debug_files_;
+  HeapTarget target_;
+  std::vector<model::HeapAllocatorId> allocator_rows_;  // of target_.allocators
+  std::vector<std::string> notes_;
+  std::optional<inject::Tracer> tracer_;
+  std::unique_ptr<TracerTables> tables_;
+  std::optional<HeapTables> rows_;
+  std::optional<MappedMemory> mapped_;
+  inject::Stops stops_;
+  bool ended_ = false;
+  std::uint32_t programs_executed_;
+
+  // Shared with the collecting thread, under `lock_`.
+  std::mutex lock_;
+  std::optional<sources::heap::Collector> collector_;
+  std::vector<sources::heap::Slice> slices_;  // that are not in the profile yet
+  std::vector<sources::heap::NewStack> new_stacks_;
+  std::vector<std::int32_t> new_threads_;
+  std::atomic<bool> stop_{false};
+  std::thread thread_;
+
+  std::unordered_map<std::uint32_t, model::ThreadId> thread_rows_;
+  std::uint64_t last_allocations_ = 0, last_publish_ns_ = 0;
+  std::uint64_t start_ns_ = 0, next_summary_ns_ = 0;
+};
+
+}  // namespace fathom::session

@@ -1,0 +1,67 @@
+// Memory that a process maps by itself, without an allocator, as a heap of its own in the profile: each call
+// of mmap, mremap and brk a block. What allocators map to hand it out is left out, as the blocks in it are
+// counted already; so is what the tracer maps for itself. What is given back by madvise is told for the
+// program and for allocators alike: it changes neither's blocks.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "session/heap/heap_tables.h"
+#include "session/heap/heap_target.h"
+#include "session/tracking/event_sink.h"
+#include "session/tracking/process_table.h"
+#include "sources/heap/mapping_collector.h"
+
+namespace fathom::session {
+
+class MappedMemory {
+ public:
+  // All outlive this object. `heap`: what is known at the start (process, start_ns, from_start).
+  MappedMemory(model::Profile& profile, model::Builder& builder, ProcessTable& processes, std::int32_t pid,
+               model::Heap heap);
+
+  // The allocators of the target and their rows, in the same order; again when there are more of them.
+  void know(const HeapTarget& target, std::span<const model::HeapAllocatorId> rows);
+
+  // In time order; those of other processes are passed over, and those in `own`: what the tracer mapped.
+  void take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own);
+  void write_slice(std::uint64_t now_ns, bool last);
+  // visit(start, end): what the program has mapped now.
+  template <class Visit>
+  void for_each_piece(const Visit& visit) const {
+    collector_.book().for_each_piece(visit);
+  }
+  // Address space that allocators took for themselves, less what they gave back by calls that we saw.
+  std::uint64_t allocators_bytes() const { return allocators_bytes_; }
+
+ private:
+  // Which allocator makes the call, by its number in rows_; nothing: the program does.
+  std::optional<std::uint32_t> allocator_of(model::StackId stack) const;
+  // Without the function of libc that makes the system call: its caller is who takes the memory.
+  model::StackId caller_of(model::StackId stack) const;
+
+  model::Profile& profile_;
+  ProcessTable& processes_;
+  std::int32_t pid_;
+  HeapTables rows_;
+  sources::heap::MappingCollector collector_;
+  struct Code {
+    std::uint32_t allocator;  // in rows_
+    std::vector<allocators::CodeRange> ranges;
+  };
+  std::map<model::ModuleId, std::vector<Code>> allocator_code_;
+  std::size_t known_ = 0;  // allocators of the target
+  std::set<model::ModuleId> libc_;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
+  std::unordered_map<std::uint32_t, model::ThreadId> threads_;
+  std::uint64_t allocators_bytes_ = 0;
+  std::uint32_t slices_ = 0;
+};
+
+}  // namespace fathom::session

@@ -1,0 +1,43 @@
+// Starting the target ourselves: the child waits before exec until recording is ready, so that nothing of the
+// target runs unseen, and it is the target itself that is our child: no shell, no wrapper, no environment
+// changed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace fathom::session {
+
+class LaunchedProcess {
+ public:
+  // Forks; the child waits. kNotFound or kPermission if the command cannot be found.
+  static Result<LaunchedProcess> prepare(std::vector<std::string> command);
+  LaunchedProcess(LaunchedProcess&& other) noexcept;
+  LaunchedProcess& operator=(LaunchedProcess&&) = delete;
+  ~LaunchedProcess();  // a child that was never released is killed: it has run nothing of the target yet
+
+  std::int32_t pid() const { return pid_; }
+  const std::string& path() const { return path_; }  // what PATH gave for the command
+  // Lets the child become the target. An error if exec failed.
+  Result<> release();
+  // The exit status as a shell has it (128 + signal), once the child has ended; does not wait.
+  std::optional<int> poll_status();
+  int wait_status();
+
+ private:
+  LaunchedProcess() = default;
+  std::int32_t pid_ = -1;
+  std::string path_;
+  Fd go_, failed_;
+  bool released_ = false;
+  std::optional<int> status_;
+};
+
+// Looks the command up in PATH as execvp does.
+Result<std::string> find_command(const std::string& command);
+
+}  // namespace fathom::session

@@ -1,0 +1,71 @@
+// The mappings of a process and what is known to live in them -> what its memory is made of, as rows of the
+// profile. Pure: it is told what was read.
+//
+// Who owns anonymous memory, the first that applies: the tracer where it lies in what that mapped; an
+// allocator of which a known block is live in it (of two: in proportion to these blocks' bytes); the program,
+// where it mapped it; and else what the map itself says (MappingUse).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "abi/heap_tracer.h"
+#include "model/profile.h"
+#include "sources/heap/sites.h"
+#include "sources/memory/memory_map.h"
+#include "sources/memory/resident_pages.h"
+
+namespace fathom::session {
+
+struct AddressRange {
+  std::uint64_t start = 0, end = 0;
+};
+
+class MemoryComposition {
+ public:
+  // `own`: the tracer's. `mapped`: by the program itself; ascending, not overlapping.
+  MemoryComposition(std::vector<sources::JudgedMapping> mappings, std::span<const tracer_own_mapping> own,
+                    std::span<const AddressRange> mapped);
+
+  // Where it is worth knowing which pages are resident: anonymous memory that is so in part, the largest
+  // first, together at most `most_pages` of address space; in ascending order.
+  std::vector<AddressRange> wanted_pages(std::uint64_t most_pages) const;
+  void set_pages(sources::ResidentPages pages);  // before the first block
+
+  void add_block(std::uint64_t address, std::uint64_t size, model::HeapAllocatorId allocator,
+                 const sources::heap::Weight& weight);
+
+  // At most kMostNamed names; the ranges of further ones share the name "others". `libc`: whose arenas those
+  // are that are found by their shape.
+  static constexpr std::size_t kMostNamed = 200;
+  std::vector<model::MemoryRange> rows(std::uint64_t time_ns, model::ProcessId process,
+                                       model::HeapAllocatorId libc, model::Builder& builder) const;
+
+ private:
+  struct Live {
+    double blocks = 0, bytes = 0, resident = 0, variance = 0;
+    bool sampled = false;
+  };
+  // A mapping, or the part of one that was mapped by one call.
+  struct Segment {
+    std::uint64_t start, end;
+    std::size_t mapping;
+    bool mapped;
+    std::uint64_t rss = 0;  // anonymous
+    bool pages_known = false;
+    std::map<model::HeapAllocatorId, Live> live = {};
+  };
+  Segment* segment_of(std::uint64_t address);
+  void share_out_rss();
+  bool is_tracers(const sources::JudgedMapping& mapping) const;
+
+  std::vector<sources::JudgedMapping> mappings_;
+  std::span<const tracer_own_mapping> own_;
+  std::vector<Segment> segments_;  // of anonymous memory, ascending
+  sources::ResidentPages pages_;
+  std::map<model::HeapAllocatorId, Live> elsewhere_;  // in no segment
+};
+
+}  // namespace fathom::session

@@ -1,0 +1,57 @@
+// What the memory of the recorded processes is made of, taken now and then while they live: a program that
+// exits leaves nothing to look at. All of it together takes at most half a per cent of one CPU, and a process
+// whose mappings alone would take more than 200 ms to read is told only as a whole.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+#include "session/heap/heap_recordings.h"
+#include "session/tracking/process_table.h"
+
+namespace fathom::session {
+
+class MemorySnapshots {
+ public:
+  // All outlive this object.
+  MemorySnapshots(model::Profile& profile, model::Builder& builder, ProcessTable& processes)
+      : profile_(profile), builder_(builder), processes_(processes) {}
+
+  // Those of `pids` that are due. `heaps` may be null. Appends to profile.memory_ranges, ever more rarely
+  // the longer the recording lasts; what was not appended is kept in case that it stays the last one.
+  void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);
+  // One more of each that still lives, and what was kept of the others.
+  void finish(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);
+
+  // What it cost, for meta.facts; empty if nothing was taken.
+  std::string cost() const;
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+
+ private:
+  struct State {
+    std::uint64_t due_ns = 0, store_ns = 0;  // next ones
+    std::uint64_t store_every_ns = 0;
+    std::uint32_t stored = 0;  // at this distance
+    double ns_per_page = 0;    // of RSS, measured; 0: not yet
+    std::vector<model::MemoryRange> kept;
+    bool noted = false;
+  };
+  // Empty: the process is gone, or may not be looked at.
+  std::vector<model::MemoryRange> take(std::uint64_t now_ns, std::int32_t pid, State& state,
+                                       HeapTracing* heap);
+  std::vector<model::MemoryRange> as_a_whole(std::uint64_t now_ns, std::int32_t pid,
+                                             model::ProcessId process);
+  void store(State& state, std::vector<model::MemoryRange> rows);
+
+  model::Profile& profile_;
+  model::Builder& builder_;
+  ProcessTable& processes_;
+  std::map<std::int32_t, State> states_;
+  std::vector<std::string> notes_;
+  std::uint64_t readings_ = 0, took_ns_ = 0, longest_ns_ = 0;
+};
+
+}  // namespace fathom::session

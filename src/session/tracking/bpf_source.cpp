@@ -1,0 +1,236 @@
+// The BPF engine and the side band of the whole machine.
+#include <algorithm>
+
+#include "process/status.h"
+#include "session/tracking/source.h"
+#include "session/waits/blocked_walk.h"
+#include "sources/bpf/bpf_engine.h"
+#include "sources/perf/side_band.h"
+
+namespace fathom::session {
+namespace {
+
+class BpfSource final : public Source {
+ public:
+  BpfSource(std::unique_ptr<sources::BpfEngine> engine, sources::SideBand side_band)
+      : engine_(std::move(engine)), side_band_(std::move(side_band)) {}
+
+  std::string_view name() const override { return "bpf"; }
+
+  ModuleCatalog::PlaceTable place_table() override {
+    return [this](const unwind::Table& table) -> std::optional<sources::TableSlot> {
+      return engine_->tables().add(table.rows, table.pages, table.rules, table.page_base);
+    };
+  }
+
+  Result<> start(const std::vector<std::int32_t>&) override {
+    return engine_->start([this](int cpu) { return side_band_.output_fd(cpu); });
+  }
+
+  Result<> expect_exec(std::int32_t pid) override {
+    engine_->track_from_exec(pid);
+    return {};
+  }
+
+  void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
+
+  // A thread that could run is booked as running: which of the two it was shows at its next switch. One that
+  // waits gets the stack that it has now, walked from outside.
+  void enter_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch) override {
+    BlockedWalker walker(*processes_);
+    for (const std::int32_t tid : processes_->threads(pid)) {
+      thread_account account{};
+      account.pid = static_cast<std::uint32_t>(pid);
+      const auto stat = process::read_thread_stat(pid, tid);
+      if (!stat) continue;
+      if (stat->state == 'R') {
+        account.in_ns = now_ns;
+        engine_->enter_thread(tid, account);
+        continue;
+      }
+      account.out_ns = now_ns;
+      account.state = stat->state == 'D' ? 2 : stat->state == 'T' ? 4 : 1;
+      account.system_call = -1;
+      if (auto blocked = walker.walk(pid, tid, now_ns)) {
+        account.stack_id = blocked->wait.stack_id;
+        account.weight = 1;
+        account.system_call = blocked->wait.system_call;
+        std::copy(std::begin(blocked->wait.arguments), std::end(blocked->wait.arguments), account.arguments);
+        account.inode = blocked->wait.inode;
+        account.device = blocked->wait.device;
+        account.file_mode = blocked->wait.file_mode;
+        batch.samples.emplace_back(std::move(blocked->stack));
+      }
+      engine_->enter_thread(tid, account);
+    }
+  }
+
+  void sum_threads(std::uint64_t now_ns, Batch& batch) override {
+    for_each_account([&](std::int32_t tid, const thread_account& account) {
+      sources::ThreadWaitTime times;
+      times.time_ns = now_ns;
+      times.pid = static_cast<std::int32_t>(account.pid);
+      times.tid = tid;
+      times.ran_ns = account.ran_ns;
+      times.waited_ns = account.waited_ns;
+      times.queued_ns = account.queued_ns;
+      times.waits = account.waits;
+      times.preemptions = account.preemptions;
+      times.unwalked_waits = account.unwalked_waits;
+      times.unwalked_ns = account.unwalked_ns;
+      if (account.in_ns != 0 && account.in_ns < now_ns) times.ran_ns += now_ns - account.in_ns;
+      if (account.out_ns != 0 && account.out_ns < now_ns) {
+        const Split split = split_wait(account, now_ns);
+        times.waited_ns += split.waited_ns;
+        times.queued_ns += split.queued_ns;
+        (account.state == 0 ? times.queued_ns : times.waited_ns) += account.walk_ns;
+        (account.state == 0 ? times.preemptions : times.waits) += 1;
+        if (account.stack_id == 0) {
+          ++times.unwalked_waits;
+          times.unwalked_ns += split.waited_ns + split.queued_ns;
+        }
+      }
+      batch.samples.emplace_back(times);
+    });
+  }
+
+  void cut_waits(std::uint64_t end_ns, Batch& batch) override {
+    for_each_account([&](std::int32_t tid, const thread_account& account) {
+      if (account.held_out_ns != 0) {  // over, and its call has not returned
+        sources::Waited wait = described(tid, account);
+        wait.out_ns = account.held_out_ns;
+        wait.waited_ns = account.held_waited_ns;
+        wait.queued_ns = account.held_queued_ns;
+        batch.samples.emplace_back(wait);
+        return;
+      }
+      if (account.out_ns == 0 || account.out_ns >= end_ns || account.stack_id == 0) return;
+      sources::Waited wait = described(tid, account);
+      const Split split = split_wait(account, end_ns);
+      wait.out_ns = account.out_ns;
+      wait.waited_ns = split.waited_ns;
+      wait.queued_ns = split.queued_ns;
+      wait.unfinished = true;
+      batch.samples.emplace_back(wait);
+    });
+    sum_threads(end_ns, batch);
+  }
+
+  void stop() override { engine_->stop(); }
+
+  std::vector<int> fds() const override {
+    auto fds = side_band_.fds();
+    fds.push_back(engine_->ring_fd());
+    return fds;
+  }
+
+  // Samples first: the side band read after them then holds everything that was before them.
+  Result<> drain(Batch& batch) override {
+    auto drained = engine_->drain(batch.samples);
+    side_band_.drain(batch.side_band);
+    return drained;
+  }
+
+  // Without a number, so that it is one note however many there are.
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (engine_->memory_calls_lost() != 0)
+      notes.emplace_back(
+          "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
+          "them");
+    if (engine_->switch_counters().untold_switches != 0)
+      notes.emplace_back(
+          "the kernel did not tell of some switches: for how long those waits lasted is known from the "
+          "threads' CPU clocks");
+    if (engine_->switch_counters().lost_faults != 0)
+      notes.emplace_back("a ring was full: some page faults are missing from the table of files");
+    return notes;
+  }
+
+  void count(model::Quality& quality) const override {
+    const cpu_counters counters = engine_->counters();
+    quality.lost_ring_full = counters.lost_ring_full;
+    quality.kernel_truncated = counters.kernel_truncated;
+    quality.bpf_ns = counters.run_ns;
+    quality.bpf_runs = counters.runs;
+    const auto switches = engine_->switch_counters();
+    quality.switches = switches.switches;
+    quality.switch_ns = switches.run_ns;
+    quality.lost_waits = switches.lost_ring_full;
+    quality.kernel_memory_bytes = engine_->kernel_memory_bytes() + side_band_.memory_bytes();
+  }
+
+  void set_mappings(std::int32_t pid, std::span<const unwind_mapping> mappings,
+                    std::uint32_t epoch) override {
+    engine_->tables().set_mappings(static_cast<std::uint32_t>(pid), mappings, epoch);
+  }
+  void forget(std::int32_t pid) override { engine_->forget(pid); }
+  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override {
+    return ((known >> EPOCH_PROGRAM_SHIFT) + 1) << EPOCH_PROGRAM_SHIFT;
+  }
+
+ private:
+  struct Split {
+    std::uint64_t waited_ns, queued_ns;
+  };
+  // The wait of this account, without its times.
+  static sources::Waited described(std::int32_t tid, const thread_account& account) {
+    sources::Waited wait;
+    wait.pid = static_cast<std::int32_t>(account.pid);
+    wait.tid = tid;
+    wait.stack_id = account.stack_id;
+    wait.system_call = account.system_call;
+    wait.weight = account.weight;
+    wait.state = account.state;
+    wait.throttled = account.throttled != 0;
+    std::copy(std::begin(account.arguments), std::end(account.arguments), wait.arguments);
+    wait.fault_address = account.fault_address;
+    wait.inode = account.inode;
+    wait.device = account.device;
+    wait.file_mode = account.file_mode;
+    wait.peer_family = account.peer_family;
+    std::copy(std::begin(account.peer_address), std::end(account.peer_address), wait.peer_address.begin());
+    wait.peer_port = account.peer_port;
+    wait.local_port = account.local_port;
+    return wait;
+  }
+  // A wait in progress, up to now.
+  static Split split_wait(const thread_account& account, std::uint64_t now_ns) {
+    if (account.state == 0) return {0, now_ns - account.out_ns};
+    const bool woken =
+        account.woken_ns >= account.out_ns && account.woken_ns != 0 && account.woken_ns <= now_ns;
+    const std::uint64_t woken_ns = woken ? account.woken_ns : now_ns;
+    return {woken_ns - account.out_ns, now_ns - woken_ns};
+  }
+  template <class Visit>
+  void for_each_account(const Visit& visit) const {
+    for (const std::int32_t pid : processes_->pids()) {
+      for (const std::int32_t tid : processes_->threads(pid)) {
+        if (const auto account = engine_->account(tid)) visit(tid, *account);
+      }
+    }
+  }
+
+  const ProcessTable* processes_ = nullptr;
+  std::unique_ptr<sources::BpfEngine> engine_;
+  sources::SideBand side_band_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
+  sources::BpfOptions bpf;
+  bpf.frequency_hz = options.frequency_hz;
+  bpf.event = options.event;
+  bpf.follow_children = options.follow_children;
+  bpf.cpu = options.cpu;
+  bpf.off_cpu = options.off_cpu;
+  bpf.mappings = options.heap != Heap::kNone && options.heap_mappings;
+  auto engine = sources::BpfEngine::load(bpf);
+  if (!engine) return tl::unexpected<Error>(engine.error());
+  auto side_band = sources::SideBand::open();
+  if (!side_band) return tl::unexpected<Error>(side_band.error());
+  return std::make_unique<BpfSource>(std::move(*engine), std::move(*side_band));
+}
+
+}  // namespace fathom::session

@@ -1,0 +1,253 @@
+#include "session/tracking/event_sink.h"
+
+#include <algorithm>
+
+#include "abi/walk.h"
+
+namespace fathom::session {
+namespace {
+
+constexpr std::size_t kMaxOrphans = 100'000;
+// More distinct stacks than this are forgotten by id and, if they come again, sent and resolved again: the
+// kernel side forgets them in the same way.
+constexpr std::size_t kMaxKnownStacks = 1'000'000;
+
+// A walk that ended because there was nothing more to walk.
+bool is_complete(std::uint8_t end) {
+  return end == WALK_ROOT || end == WALK_KERNEL_THREAD || end == WALK_EXITING;
+}
+
+// When an event is due among the others of its batch: a wait when it was over.
+struct EventTime {
+  std::uint64_t operator()(const sources::Event& event) const {
+    if (const auto* wait = std::get_if<sources::Waited>(&event))
+      return wait->out_ns + wait->waited_ns + wait->queued_ns;
+    return std::visit([](const auto& e) { return time_of(e); }, event);
+  }
+  template <class E>
+  static std::uint64_t time_of(const E& event) {
+    if constexpr (requires { event.time_ns; })
+      return event.time_ns;
+    else
+      return 0;
+  }
+};
+constexpr EventTime event_time;
+
+model::WaitState wait_state(std::uint32_t state) {
+  // enum of include/linux/sched.h; a killable or freezable wait has more bits set.
+  if (state == 0) return model::WaitState::kPreempted;
+  if (state & 1) return model::WaitState::kInterruptible;
+  if (state & 2) return model::WaitState::kUninterruptible;
+  if (state & 4) return model::WaitState::kStopped;
+  if (state & 8) return model::WaitState::kTraced;
+  return model::WaitState::kOther;
+}
+
+}  // namespace
+
+EventSink::EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source)
+    : profile_(profile), processes_(processes), resolver_(stacks), source_(source), objects_(profile) {}
+
+void EventSink::take(Batch& batch) {
+  std::size_t next = 0;
+  const auto catch_up = [&](std::uint64_t time_ns) {
+    while (next < batch.side_band.size() && sources::time_of(batch.side_band[next]) <= time_ns) {
+      const auto& event = batch.side_band[next++];
+      processes_.apply(event);
+      if (const auto* lost = std::get_if<sources::Lost>(&event)) {
+        profile_.quality.lost_records += lost->count;
+        for (const std::int32_t pid : processes_.pids()) doubtful_[pid] = true;
+      }
+      if (const auto* throttled = std::get_if<sources::Throttled>(&event);
+          throttled != nullptr && throttled->on)
+        ++profile_.quality.lost_throttled;
+    }
+  };
+  // Rings are drained one after the other; a stack comes before what it is the stack of, which is never
+  // earlier.
+  std::ranges::stable_sort(batch.samples, {}, event_time);
+  for (const sources::Event& event : batch.samples) {
+    if (const auto* seen = std::get_if<sources::StackSeen>(&event)) {
+      catch_up(seen->time_ns);
+      on(*seen);
+    } else if (const auto* sample = std::get_if<sources::StackSample>(&event)) {
+      catch_up(sample->time_ns);
+      on(*sample);
+    } else if (const auto* call = std::get_if<sources::MemoryCall>(&event)) {
+      catch_up(call->time_ns);
+      on(*call);
+    } else if (const auto* copied = std::get_if<sources::CopiedStackSample>(&event)) {
+      catch_up(copied->time_ns);
+      on(*copied);
+    } else if (const auto* waited = std::get_if<sources::Waited>(&event)) {
+      catch_up(waited->out_ns);
+      on(*waited);
+    } else if (const auto* fault = std::get_if<sources::PageFault>(&event)) {
+      catch_up(fault->time_ns);
+      on(*fault);
+    } else if (const auto* times = std::get_if<sources::ThreadWaitTime>(&event)) {
+      on(*times);
+    } else if (const auto* ended = std::get_if<sources::ThreadCpuTime>(&event)) {
+      ended_threads_.push_back(*ended);
+    }
+  }
+  catch_up(UINT64_MAX);
+  batch.samples.clear();
+  batch.side_band.clear();
+  update_early_ends();
+}
+
+void EventSink::on(const sources::StackSeen& event) {
+  if (stacks_.size() >= kMaxKnownStacks) stacks_.clear();
+  const ResolvedStack stack = resolver_.resolve(event);
+  stacks_[event.stack_id] = stack;
+  if (event.end == WALK_NO_MAPPING) doubtful_[event.pid] = true;
+  const auto waiting = orphans_.find(event.stack_id);
+  if (waiting == orphans_.end()) return;
+  for (const auto& sample : waiting->second) add_sample(sample, stack);
+  orphan_count_ -= waiting->second.size();
+  orphans_.erase(waiting);
+}
+
+void EventSink::on(const sources::StackSample& event) {
+  const auto stack = stacks_.find(event.stack_id);
+  if (stack != stacks_.end()) {
+    add_sample(event, stack->second);
+  } else if (orphan_count_ < kMaxOrphans) {
+    orphans_[event.stack_id].push_back(event);
+    ++orphan_count_;
+  } else {
+    ++profile_.quality.lost_stack;
+  }
+}
+
+void EventSink::on(const sources::CopiedStackSample& event) {
+  if (!processes_.is_recorded(event.pid)) return;  // a child that is not followed
+  sources::StackSeen seen;
+  sources::StackSample sample;
+  source_.walk(event, seen, sample);
+  if (!stacks_.contains(seen.stack_id)) on(seen);
+  on(sample);
+}
+
+void EventSink::add_sample(const sources::StackSample& event, const ResolvedStack& stack) {
+  model::Sample sample;
+  sample.time_ns = event.time_ns;
+  sample.value = event.value;
+  sample.thread = processes_.thread_row(stack.pid, event.tid);
+  sample.stack = stack.stack;
+  sample.cpu = event.cpu;
+  sample.metric = event.kind == sources::SampleKind::kCpu ? model::Metric::kCpu : model::Metric::kOffCpu;
+  sample.end = stack.end;
+  profile_.samples.push_back(sample);
+  ++profile_.quality.samples;
+  if (is_complete(stack.end))
+    ++profile_.quality.complete;
+  else
+    ++early_ends_[{stack.end, stack.end_module.value}];
+}
+
+model::ThreadId EventSink::waker_row(const sources::Waited& event) {
+  if (event.waker_tid == 0 || event.waker_pid == 0) return model::kNoThread;
+  if (processes_.is_recorded(event.waker_pid)) return processes_.thread_row(event.waker_pid, event.waker_tid);
+  const auto [known, is_new] = foreign_wakers_.try_emplace(event.waker_tid);
+  if (is_new) known->second = processes_.foreign_thread_row(event.waker_pid, event.waker_tid);
+  return known->second;
+}
+
+void EventSink::on(const sources::Waited& event) {
+  const auto stack = stacks_.find(event.stack_id);
+  model::Wait wait;
+  wait.start_ns = event.out_ns;
+  wait.waited_ns = event.waited_ns;
+  wait.queued_ns = event.queued_ns;
+  wait.thread = processes_.thread_row(event.pid, event.tid);
+  if (stack != stacks_.end()) {
+    wait.stack = stack->second.stack;
+    wait.end = stack->second.end;
+  } else {
+    ++profile_.quality.lost_stack;
+  }
+  if (const auto waker = stacks_.find(event.waker_stack_id); waker != stacks_.end())
+    wait.waker_stack = waker->second.stack;
+  wait.waker = waker_row(event);
+  wait.system_call = event.system_call;
+  if (event.result) wait.result = *event.result;
+  wait.weight = event.weight;
+  wait.state = wait_state(event.state);
+  wait.throttled = event.throttled;
+  wait.began_before = event.began_before || event.out_ns <= profile_.meta.start_ns;
+  wait.unfinished = event.unfinished;
+  const auto found = objects_.find(event);
+  wait.object = found.object;
+  wait.argument = found.argument;
+  profile_.waits.push_back(wait);
+  ++profile_.quality.waits;
+}
+
+void EventSink::on(const sources::MemoryCall& event) {
+  const auto stack = stacks_.find(event.stack_id);
+  memory_calls_.push_back({event, stack == stacks_.end() ? ResolvedStack{} : stack->second});
+}
+
+void EventSink::on(const sources::PageFault& event) {
+  model::Fault fault;
+  fault.time_ns = event.time_ns;
+  fault.thread = processes_.thread_row(event.pid, event.tid);
+  if (const auto stack = stacks_.find(event.stack_id); stack != stacks_.end()) {
+    fault.stack = stack->second.stack;
+    fault.end = stack->second.end;
+  }
+  const auto page = objects_.page(event.pid, event.address, event.time_ns);
+  fault.object = page.object;
+  fault.offset = page.argument;
+  fault.weight = event.weight;
+  fault.major = event.major;
+  profile_.faults.push_back(fault);
+}
+
+void EventSink::on(const sources::ThreadWaitTime& event) {
+  const auto row = processes_.known_thread_row(event.tid);
+  if (!row) {
+    if (event.waited_ns + event.queued_ns == 0 || !processes_.is_recorded(event.pid)) return;
+  }
+  model::Thread& thread =
+      profile_.threads[row ? row->value : processes_.thread_row(event.pid, event.tid).value];
+  thread.ran_ns = event.ran_ns;
+  thread.waited_ns = event.waited_ns;
+  thread.queued_ns = event.queued_ns;
+  thread.waits = event.waits;
+  thread.preemptions = event.preemptions;
+  profile_.quality.unwalked_waits += event.unwalked_waits - thread.unwalked_waits;
+  profile_.quality.unwalked_ns += event.unwalked_ns - thread.unwalked_ns;
+  thread.unwalked_waits = event.unwalked_waits;
+  thread.unwalked_ns = event.unwalked_ns;
+}
+
+void EventSink::finish() {
+  profile_.quality.lost_stack += orphan_count_;
+  orphans_.clear();
+  orphan_count_ = 0;
+}
+
+void EventSink::update_early_ends() {
+  if (early_ends_.empty()) return;
+  auto& ends = profile_.quality.early_ends;
+  ends.clear();
+  for (const auto& [where, count] : early_ends_)
+    ends.push_back({where.first, model::ModuleId{where.second}, count});
+}
+
+std::vector<std::int32_t> EventSink::take_doubtful_processes() {
+  std::vector<std::int32_t> pids;
+  for (const auto& [pid, doubtful] : doubtful_) pids.push_back(pid);
+  doubtful_.clear();
+  return pids;
+}
+
+std::vector<sources::ThreadCpuTime> EventSink::take_ended_threads() {
+  return std::exchange(ended_threads_, {});
+}
+
+}  // namespace fathom::session

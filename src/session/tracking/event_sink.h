@@ -1,0 +1,72 @@
+// Takes batches of events and turns them into rows of the profile: merges samples and side band by time, so
+// that every address is looked up among the mappings that held when it was sampled; keeps the counts of what
+// was complete, cut or lost.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "model/profile.h"
+#include "session/tracking/process_table.h"
+#include "session/tracking/source.h"
+#include "session/tracking/stack_resolver.h"
+#include "session/waits/wait_objects.h"
+
+namespace fathom::session {
+
+class EventSink {
+ public:
+  EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source);
+
+  void take(Batch& batch);
+  // A wait that user space has found by itself: in progress when the recording began or ended.
+  void take(const sources::Waited& wait) { on(wait); }
+  void take(const sources::ThreadWaitTime& times) { on(times); }
+  // At the end: samples whose stack never arrived are lost.
+  void finish();
+
+  // A walk left all known mappings, or records were lost: the mappings of these processes should be read
+  // anew.
+  std::vector<std::int32_t> take_doubtful_processes();
+  // Calls that took or gave back address space since the last call, in time order.
+  struct MemoryCall {
+    sources::MemoryCall call;
+    ResolvedStack stack;  // empty: not walked, or lost
+  };
+  std::vector<MemoryCall> take_memory_calls() { return std::exchange(memory_calls_, {}); }
+  // CPU time of threads that ended since the last call.
+  std::vector<sources::ThreadCpuTime> take_ended_threads();
+
+ private:
+  void on(const sources::StackSeen& event);
+  void on(const sources::StackSample& event);
+  void on(const sources::CopiedStackSample& event);
+  void on(const sources::Waited& event);
+  void on(const sources::MemoryCall& event);
+  void on(const sources::ThreadWaitTime& event);
+  void on(const sources::PageFault& event);
+  model::ThreadId waker_row(const sources::Waited& event);
+  void add_sample(const sources::StackSample& event, const ResolvedStack& stack);
+  void update_early_ends();
+
+  model::Profile& profile_;
+  ProcessTable& processes_;
+  StackResolver& resolver_;
+  Source& source_;
+  WaitObjects objects_;
+  std::unordered_map<std::uint64_t, ResolvedStack> stacks_;  // by stack id
+  std::unordered_map<std::uint64_t, std::vector<sources::StackSample>>
+      orphans_;  // their stack is still to come
+  std::size_t orphan_count_ = 0;
+  std::map<std::pair<std::uint8_t, std::uint32_t>, std::uint64_t> early_ends_;  // reason, module
+  std::map<std::int32_t, bool> doubtful_;
+  std::vector<sources::ThreadCpuTime> ended_threads_;
+  std::vector<MemoryCall> memory_calls_;
+  std::unordered_map<std::int32_t, model::ThreadId> foreign_wakers_;  // by tid: threads of other processes
+};
+
+}  // namespace fathom::session

@@ -1,0 +1,198 @@
+// The perf engine: samples with a copy of the stack, walked here, and waits from looks at /proc. Tables stay
+// in the modules, and walks look them up in an address space for each process, made from the process table
+// when its mappings change.
+#include <algorithm>
+#include <map>
+
+#include "base/clock.h"
+#include "session/tracking/source.h"
+#include "session/tracking/stack_number.h"
+#include "session/waits/proc_waits.h"
+#include "sources/perf/sampler.h"
+#include "unwind/address_space.h"
+#include "unwind/unwinder.h"
+
+namespace fathom::session {
+namespace {
+
+class PerfSource final : public Source {
+ public:
+  explicit PerfSource(const RecordOptions& options) : options_(options) {}
+
+  std::string_view name() const override { return "perf"; }
+  ModuleCatalog::PlaceTable place_table() override { return {}; }
+  void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
+
+  Result<> start(const std::vector<std::int32_t>& pids) override {
+    if (options_.off_cpu) {
+      auto waits = ProcWaits::open(*processes_, true);
+      if (!waits) return tl::unexpected<Error>(waits.error());
+      waits_ = std::move(*waits);
+      if (expected_ != 0) waits_->expect_exec(expected_);
+    }
+    for (const std::int32_t pid : pids) {
+      if (pid == expected_) continue;  // opened already, before it becomes the target
+      if (auto opened = open(pid, false); !opened) return opened;
+    }
+    return {};
+  }
+
+  Result<> expect_exec(std::int32_t pid) override {
+    expected_ = pid;
+    return open(pid, true);
+  }
+
+  void enter_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch) override {
+    if (waits_) waits_->enter(pid, now_ns, batch.samples);
+  }
+  void sum_threads(std::uint64_t, Batch& batch) override {
+    if (waits_) waits_->sum(batch.samples);
+  }
+  void cut_waits(std::uint64_t, Batch& batch) override {
+    if (waits_) waits_->finish(batch.samples);
+  }
+
+  void stop() override {
+    for (auto& sampler : samplers_) sampler.stop();
+  }
+
+  // The rings exist from start() on only.
+  std::vector<int> fds() const override {
+    std::vector<int> fds;
+    for (const auto& sampler : samplers_) {
+      const auto more = sampler.fds();
+      fds.insert(fds.end(), more.begin(), more.end());
+    }
+    if (waits_) fds.push_back(waits_->timer_fd());
+    return fds;
+  }
+
+  Result<> drain(Batch& batch) override {
+    std::vector<sources::Event> events;
+    for (auto& sampler : samplers_) sampler.drain(events);
+    for (sources::Event& event : events) {
+      std::visit([&](auto& e) { sort(batch, e); }, event);
+    }
+    // After the switches, so that the waits that have ended are complete.
+    if (waits_) waits_->round(monotonic_ns(), batch.samples);
+    return {};
+  }
+
+  // A copied stack is walked when its turn in time has come, with the mappings of that moment.
+  void walk(const sources::CopiedStackSample& copied, sources::StackSeen& seen,
+            sources::StackSample& sample) override {
+    const auto space = spaces_.find(copied.pid);
+    seen.time_ns = sample.time_ns = copied.time_ns;
+    seen.pid = sample.pid = copied.pid;
+    sample.tid = copied.tid;
+    sample.cpu = copied.cpu;
+    seen.kernel = copied.kernel;
+    seen.end = WALK_NO_TABLE;
+    if (!copied.has_user) {
+      seen.end = WALK_EXITING;
+    } else if (space != spaces_.end()) {
+      unwind::UnwindInput input;
+      input.pc = copied.instruction_pointer;
+      input.sp = copied.stack_pointer;
+      input.fp = copied.frame_pointer;
+      input.stack_start = ProcessAddress{copied.stack_pointer};
+      input.stack = copied.stack;
+      frames_.clear();
+      seen.end = static_cast<std::uint8_t>(unwind::Unwinder(space->second).unwind(input, frames_));
+      for (const FrameAddress& frame : frames_) {
+        const bool exact = frame.kind == FrameAddress::Kind::kInstructionPointer;
+        seen.user.push_back(frame.address.value | (exact ? WALK_EXACT : 0));
+      }
+    }
+    seen.stack_id = sample.stack_id = stack_number(seen, epochs_[copied.pid]);
+    sample.end = seen.end;
+  }
+
+  void count(model::Quality& quality) const override {
+    quality.lost_ring_full = lost_;
+    quality.kernel_memory_bytes = 0;
+    for (const auto& sampler : samplers_) quality.kernel_memory_bytes += sampler.ring_memory_bytes();
+  }
+
+  std::vector<std::string> notes() const override {
+    std::vector<std::string> notes;
+    if (waits_) notes = waits_->notes();
+    if (!std::ranges::all_of(samplers_, &sources::PerfSampler::sees_kernel))
+      notes.emplace_back(
+          "this user may not sample the kernel: time inside system calls is not in the samples");
+    return notes;
+  }
+
+  void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t epoch) override {
+    unwind::AddressSpace space;
+    for (const CodeMapping& mapping : processes_->mappings(pid))
+      space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
+                mapping.module->table);
+    spaces_[pid] = std::move(space);
+    epochs_[pid] = epoch;
+    if (waits_) waits_->mappings_changed(pid);
+  }
+  void forget(std::int32_t pid) override {
+    spaces_.erase(pid);
+    epochs_.erase(pid);
+  }
+  std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
+    spaces_.erase(pid);
+    return known + 1;
+  }
+
+ private:
+  Result<> open(std::int32_t pid, bool on_exec) {
+    sources::PerfSamplerOptions perf;
+    perf.frequency_hz = options_.frequency_hz;
+    perf.stack_bytes = options_.stack_copy_bytes & ~7u;
+    perf.start_on_exec = on_exec;
+    perf.switches = options_.off_cpu;
+    auto sampler = sources::PerfSampler::open(pid, perf);
+    if (!sampler) return tl::unexpected<Error>(sampler.error());
+    samplers_.push_back(std::move(*sampler));
+    return {};
+  }
+
+  void sort(Batch& batch, sources::CopiedStackSample& event) { batch.samples.emplace_back(std::move(event)); }
+  void sort(Batch& batch, sources::Lost& event) {
+    if (event.what == sources::Lost::What::kSamples)
+      lost_ += event.count;
+    else
+      batch.side_band.emplace_back(event);
+  }
+  void sort(Batch&, sources::ThreadSwitched& event) {
+    if (waits_) waits_->on(event);
+  }
+  template <class SideBandKind>
+  requires std::is_constructible_v<sources::SideBandEvent, SideBandKind>
+  void sort(Batch& batch, SideBandKind& event) {
+    if (waits_) {
+      if constexpr (requires { waits_->on(event); })
+        waits_->on(event);
+      else if constexpr (requires { waits_->on(event, batch.samples); })
+        waits_->on(event, batch.samples);
+    }
+    batch.side_band.emplace_back(std::move(event));
+  }
+  template <class Other>
+  void sort(Batch&, Other&) {}  // of the BPF engine
+
+  RecordOptions options_;
+  const ProcessTable* processes_ = nullptr;
+  std::int32_t expected_ = 0;
+  std::vector<sources::PerfSampler> samplers_;
+  std::map<std::int32_t, unwind::AddressSpace> spaces_;
+  std::map<std::int32_t, std::uint32_t> epochs_;
+  std::vector<FrameAddress> frames_;
+  std::unique_ptr<ProcWaits> waits_;  // if waits are wanted
+  std::uint64_t lost_ = 0;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Source>> open_perf_source(const RecordOptions& options) {
+  return std::make_unique<PerfSource>(options);
+}
+
+}  // namespace fathom::session

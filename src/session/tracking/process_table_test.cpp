@@ -1,0 +1,140 @@
+#include "session/tracking/process_table.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+namespace fathom::session {
+namespace {
+
+struct FakeWalker : WalkerControl {
+  void set_mappings(std::int32_t pid, std::span<const unwind_mapping> mappings,
+                    std::uint32_t epoch) override {
+    published[pid].assign(mappings.begin(), mappings.end());
+    epochs[pid] = epoch;
+  }
+  void forget(std::int32_t pid) override { forgotten.push_back(pid); }
+  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override { return known + 1; }
+
+  std::map<std::int32_t, std::vector<unwind_mapping>> published;
+  std::map<std::int32_t, std::uint32_t> epochs;
+  std::vector<std::int32_t> forgotten;
+};
+
+// Made-up processes: their mappings are code made at run time, so that no file is needed.
+struct Fixture : testing::Test {
+  static sources::MemoryMapped code(std::int32_t pid, std::uint64_t start, std::uint64_t end,
+                                    std::uint64_t time_ns = 1) {
+    sources::MemoryMapped event;
+    event.time_ns = time_ns;
+    event.pid = event.tid = pid;
+    event.mapping.start = ProcessAddress{start};
+    event.mapping.end = ProcessAddress{end};
+    event.mapping.readable = event.mapping.executable = true;
+    return event;
+  }
+
+  model::Profile profile;
+  model::Builder builder{profile};
+  symbolize::Worker symbols{symbolize::Options{}};
+  ModuleCatalog modules{builder, symbols,
+                        [](const unwind::Table&) { return std::optional<sources::TableSlot>(); }};
+  FakeWalker walker;
+  ProcessTable table{profile, modules, walker, true};
+};
+using ProcessTableTest = Fixture;
+
+TEST_F(ProcessTableTest, EventsOfOtherProcessesAreIgnored) {
+  EXPECT_FALSE(table.apply(code(9, 0x1000, 0x2000)));
+  EXPECT_FALSE(table.apply(sources::ProcessForked{1, 10, 9}));
+  EXPECT_EQ(table.live_processes(), 0u);
+  EXPECT_TRUE(walker.published.empty());
+}
+
+TEST_F(ProcessTableTest, NewMappingReplacesWhatItCoversAndChangesTheEpochOnlyIfAMeaningChanged) {
+  table.expect_exec(9, 1);
+  table.apply(sources::ProcessExeced{2, 9, 9, "target"});
+  table.apply(code(9, 0x1000, 0x4000));
+  const std::uint32_t before = walker.epochs[9];
+  table.apply(code(9, 0x2000, 0x3000));  // the same module: no address means anything else now
+  EXPECT_EQ(walker.epochs[9], before);
+  ASSERT_EQ(walker.published[9].size(), 3u);
+  EXPECT_EQ(walker.published[9][1].start, 0x2000u);
+  EXPECT_NE(table.find(9, 0x2fff), nullptr);
+  EXPECT_EQ(table.find(9, 0x4000), nullptr);
+}
+
+TEST_F(ProcessTableTest, ForkedChildHasMappingsOfItsOwnFromTheStart) {
+  table.expect_exec(9, 1);
+  table.apply(code(9, 0x1000, 0x2000));
+  EXPECT_TRUE(table.apply(sources::ProcessForked{3, 20, 9}));
+  ASSERT_EQ(walker.published[20].size(), 1u);
+  table.apply(code(9, 0x8000, 0x9000));
+  EXPECT_EQ(table.find(20, 0x8000), nullptr);
+  EXPECT_NE(table.find(9, 0x8000), nullptr);
+  EXPECT_EQ(profile.processes.at(1).parent_pid, 9);
+}
+
+TEST_F(ProcessTableTest, ChildrenAreLeftAloneWhenNotWanted) {
+  ProcessTable alone(profile, modules, walker, false);
+  alone.expect_exec(9, 1);
+  EXPECT_FALSE(alone.apply(sources::ProcessForked{3, 20, 9}));
+  EXPECT_FALSE(alone.is_recorded(20));
+}
+
+TEST_F(ProcessTableTest, ExecEndsTheOldImageAndItsOtherThreads) {
+  table.expect_exec(9, 1);
+  table.apply(code(9, 0x1000, 0x2000));
+  table.apply(sources::ThreadStarted{2, 9, 10});
+  const std::uint32_t before = walker.epochs[9];
+  const auto old_row = table.thread_row(9, 9);
+  table.apply(sources::ProcessExeced{5, 9, 9, "other"});
+  EXPECT_EQ(table.threads(9), std::vector<std::int32_t>{9});
+  EXPECT_EQ(table.find(9, 0x1000), nullptr);
+  table.apply(code(9, 0x1000, 0x2000));
+  EXPECT_GT(walker.epochs[9], before);
+  EXPECT_NE(table.thread_row(9, 9), old_row);
+  EXPECT_EQ(profile.strings[profile.threads.at(table.thread_row(9, 9).value).name], "other");
+}
+
+TEST_F(ProcessTableTest, RowsAreMadeForThreadsThatAreAskedForOnly) {
+  table.expect_exec(9, 1);
+  for (std::int32_t tid = 100; tid < 200; ++tid) {
+    table.apply(sources::ThreadStarted{2, 9, tid});
+    table.apply(sources::ThreadEnded{3, 9, tid});
+  }
+  EXPECT_TRUE(profile.threads.empty());
+  table.apply(sources::ThreadStarted{4, 9, 300});
+  table.apply(sources::ThreadNamed{5, 9, 300, "worker"});
+  const auto row = table.thread_row(9, 300);
+  EXPECT_EQ(table.thread_row(9, 300), row);
+  EXPECT_EQ(profile.strings[profile.threads.at(row.value).name], "worker");
+  EXPECT_EQ(profile.threads.size(), 1u);
+}
+
+TEST_F(ProcessTableTest, ProcessEndsWithItsLastThreadAndIsKeptForLateEvents) {
+  table.expect_exec(9, 1);
+  table.apply(sources::ThreadStarted{2, 9, 10});
+  table.apply(sources::ThreadEnded{3, 9, 9});
+  EXPECT_EQ(table.pids(), std::vector<std::int32_t>{9});
+  table.apply(sources::ThreadEnded{5, 9, 10});
+  EXPECT_TRUE(table.pids().empty());
+  EXPECT_EQ(profile.processes.at(0).end_ns, 5u);
+  table.forget_ended(5);
+  EXPECT_TRUE(table.is_recorded(9));
+  table.forget_ended(6);
+  EXPECT_FALSE(table.is_recorded(9));
+  EXPECT_EQ(walker.forgotten, std::vector<std::int32_t>{9});
+}
+
+TEST_F(ProcessTableTest, ReadsThisProcessFromProc) {
+  ASSERT_TRUE(table.read_from_proc(::getpid()));
+  const auto here = reinterpret_cast<std::uint64_t>(&::getpid);
+  const CodeMapping* mapping = table.find(::getpid(), here);
+  ASSERT_NE(mapping, nullptr);
+  EXPECT_EQ(mapping->module->kind, model::ModuleKind::kFile);
+  EXPECT_FALSE(walker.published[::getpid()].empty());
+  EXPECT_FALSE(table.read_from_proc(0x7ffffff0));
+}
+
+}  // namespace
+}  // namespace fathom::session

@@ -1,0 +1,54 @@
+// Where samples come from: one engine with its side band, behind one face. Two stand: the BPF engine, which
+// walks stacks in the kernel, and the perf engine, which copies stacks and needs no privileges.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "session/recorder.h"
+#include "session/tracking/process_table.h"
+#include "sources/events.h"
+
+namespace fathom::session {
+
+struct Batch {
+  std::vector<sources::Event> samples;  // StackSeen, StackSample, CopiedStackSample, ThreadCpuTime, Lost
+  std::vector<sources::SideBandEvent> side_band;  // in time order; covers at least the time of the samples
+};
+
+class Source : public WalkerControl {
+ public:
+  virtual std::string_view name() const = 0;
+  // Empty: tables stay in the modules, for a walk in user space.
+  virtual ModuleCatalog::PlaceTable place_table() = 0;
+  // The table that set_mappings() speaks of; set before anything else, and outlives the source's use.
+  virtual void set_processes(const ProcessTable&) {}
+  // Called after the targets are known and before the first event is wanted.
+  virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
+  // A child of ours will become the target with its next exec.
+  virtual Result<> expect_exec(std::int32_t pid) = 0;
+  // Enters the threads that run or wait already: their time counts from `now_ns` on.
+  virtual void enter_threads(std::int32_t /*pid*/, std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
+  // After stop(): the waits that are in progress, cut at `end_ns`, and the sums of every live thread.
+  virtual void cut_waits(std::uint64_t /*end_ns*/, Batch& /*batch*/) {}
+  // The sums of the live threads so far.
+  virtual void sum_threads(std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
+  virtual void stop() = 0;
+  // For epoll, once started.
+  virtual std::vector<int> fds() const = 0;
+  virtual Result<> drain(Batch& batch) = 0;
+  // Walks a stack that was copied; only the perf engine delivers such.
+  virtual void walk(const sources::CopiedStackSample&, sources::StackSeen&, sources::StackSample&) {}
+  // Sentences for the quality block: what this engine cannot see here.
+  virtual std::vector<std::string> notes() const { return {}; }
+  // Adds what the engine itself has counted.
+  virtual void count(model::Quality& quality) const = 0;
+};
+
+Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options);
+Result<std::unique_ptr<Source>> open_perf_source(const RecordOptions& options);
+
+}  // namespace fathom::session

@@ -1,0 +1,51 @@
+// What a wait was for: from the facts of the switch (system call, arguments, inode, fault address) to a row
+// of the profile with a name that a person knows. Names are looked up in /proc right after the wait, and once
+// per object.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "model/profile.h"
+#include "process/maps.h"
+#include "sources/events.h"
+
+namespace fathom::session {
+
+class WaitObjects {
+ public:
+  explicit WaitObjects(model::Profile& profile) : profile_(profile) {}
+
+  struct Found {
+    model::WaitObjectId object;
+    std::uint64_t argument = 0;  // Wait::argument
+  };
+  Found find(const sources::Waited& wait);
+  // What is mapped at `address`; the argument is the page's offset in the file, or its address.
+  Found page(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns);
+
+ private:
+  using FileKey = std::pair<std::uint32_t, std::uint64_t>;  // device, inode
+  model::WaitObjectId object(model::ObjectKind kind, std::string_view name, std::uint64_t address,
+                             std::int32_t pid);
+  Found file(const sources::Waited& wait);
+  std::string file_name(const sources::Waited& wait);
+  const process::MapEntry* mapping(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns);
+
+  struct Maps {
+    std::vector<process::MapEntry> entries;
+    std::uint64_t read_ns = 0, pause_ns = 0;  // until they may be read again
+  };
+  model::Profile& profile_;
+  std::map<model::WaitObject, std::uint32_t> rows_;
+  std::map<FileKey, std::string> names_;
+  std::unordered_map<std::int32_t, Maps> maps_;
+};
+
+// "10.0.0.1:443", "[fe80::1]:443", "unix socket", "socket of family 16".
+std::string peer_name(const sources::Waited& wait);
+
+}  // namespace fathom::session

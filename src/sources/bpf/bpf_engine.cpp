@@ -1,0 +1,479 @@
+#include "sources/bpf/bpf_engine.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <fmt/format.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "bpf_skeleton/fathom_bpf.skel.h"
+#include "sources/perf/event.h"
+
+namespace fathom::sources {
+namespace {
+
+constexpr std::uint32_t kPageCapacity = 1u << 18;  // 64 KiB of text each: 16 GiB in all
+
+// The same rounding as the kernel's for mmapped arrays: whole pages.
+std::size_t whole_pages(std::size_t size) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (size + page - 1) / page * page;
+}
+
+// libbpf explains failures on stderr by itself; its text is kept for the error message instead.
+std::string g_libbpf_text;  // the callback has no parameter for a context
+int keep_text(libbpf_print_level level, const char* format, va_list arguments) {
+  if (level != LIBBPF_WARN || g_libbpf_text.size() > 4000) return 0;
+  char line[512];
+  std::vsnprintf(line, sizeof(line), format, arguments);
+  g_libbpf_text += line;
+  return 0;
+}
+
+tl::unexpected<Error> load_error(int error_number) {
+  if (error_number == EPERM || error_number == EACCES) {
+    return fail(
+        ErrorKind::kPermission, "bpf: this user may not load BPF programs",
+        "run as root, or give fathom the capabilities: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep fathom");
+  }
+  std::string why = g_libbpf_text.substr(0, g_libbpf_text.find('\n'));
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("bpf: the kernel refused the programs: {}{}{}", std::strerror(error_number),
+                          why.empty() ? "" : "; ", why),
+              "fathom doctor names what this kernel lacks; kernels from 5.15 on with BTF are known to work");
+}
+
+Waited waited(const off_cpu_event_wait& event) {
+  Waited wait;
+  wait.out_ns = event.out_ns;
+  wait.waited_ns = event.waited_ns;
+  wait.queued_ns = event.queued_ns;
+  wait.pid = static_cast<std::int32_t>(event.pid);
+  wait.tid = static_cast<std::int32_t>(event.tid);
+  wait.waker_pid = static_cast<std::int32_t>(event.waker_pid);
+  wait.waker_tid = static_cast<std::int32_t>(event.waker_tid);
+  wait.stack_id = event.stack_id;
+  wait.waker_stack_id = event.waker_stack_id;
+  wait.system_call = event.system_call;
+  wait.weight = event.weight;
+  wait.state = event.state;
+  std::copy(std::begin(event.arguments), std::end(event.arguments), wait.arguments);
+  wait.fault_address = event.fault_address;
+  wait.inode = event.inode;
+  wait.device = event.device;
+  wait.file_mode = event.file_mode;
+  wait.peer_family = event.peer_family;
+  std::copy(std::begin(event.peer_address), std::end(event.peer_address), wait.peer_address.begin());
+  wait.peer_port = event.peer_port;
+  wait.local_port = event.local_port;
+  wait.throttled = event.throttled != 0;
+  if (event.result != WAIT_NO_RESULT) wait.result = event.result;
+  return wait;
+}
+
+}  // namespace
+
+Result<void*> BpfEngine::map_array(int fd, std::size_t size) {
+  const std::size_t bytes = whole_pages(size);
+  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  if (address == MAP_FAILED) return system_error("bpf: mmap of a table", errno);
+  areas_.push_back({address, bytes});
+  return address;
+}
+
+Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
+  libbpf_set_print(keep_text);
+  g_libbpf_text.clear();
+  std::unique_ptr<BpfEngine> engine(new BpfEngine);
+  engine->options_ = options;
+  engine->skeleton_ = fathom_bpf__open();
+  if (engine->skeleton_ == nullptr) return load_error(errno);
+  auto& maps = engine->skeleton_->maps;
+  const std::uint32_t row_lines = (options.row_capacity + 15) / 16;
+  bpf_map__set_max_entries(maps.unwind_rows, row_lines);
+  bpf_map__set_max_entries(maps.unwind_pages, kPageCapacity);
+  bpf_map__set_max_entries(maps.cpu_ring, options.ring_bytes);
+  engine->skeleton_->rodata->cpu_ring_wakeup_bytes = options.ring_bytes / 4;
+  engine->skeleton_->rodata->follow_children = options.follow_children;
+  auto& programs = engine->skeleton_->progs;
+  for (bpf_program* program :
+       {programs.thread_switched, programs.thread_born, programs.thread_execed, programs.thread_woken,
+        programs.thread_ended, programs.page_faulted, programs.call_returned, programs.count_fault})
+    bpf_program__set_autoload(program, options.off_cpu);
+  bpf_program__set_autoload(programs.sample_cpu, options.cpu);
+  bpf_program__set_autoload(programs.memory_changed, options.mappings);
+  bpf_map__set_max_entries(maps.off_cpu_ring,
+                           options.off_cpu || options.mappings ? options.ring_bytes : 4096);
+  if (!options.off_cpu) {
+    bpf_map__set_max_entries(maps.thread_accounts, 1);
+    bpf_map__set_max_entries(maps.crowded_accounts, 1);
+  }
+  engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
+  engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
+  engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
+  if (const int error = fathom_bpf__load(engine->skeleton_); error != 0) return load_error(-error);
+
+  auto rows = engine->map_array(bpf_map__fd(maps.unwind_rows), std::size_t{row_lines} * 64);
+  auto pages = engine->map_array(bpf_map__fd(maps.unwind_pages), kPageCapacity * sizeof(unwind_page));
+  auto rules = engine->map_array(bpf_map__fd(maps.unwind_rules), UNWIND_MAX_RULES * sizeof(unwind_rule));
+  auto mappings = engine->map_array(bpf_map__fd(maps.unwind_mappings), MAX_MAPPINGS * sizeof(unwind_mapping));
+  for (auto* area : {&rows, &pages, &rules, &mappings}) {
+    if (!*area) return tl::unexpected<Error>(area->error());
+  }
+  if (options.off_cpu) {
+    auto accounts = engine->map_array(bpf_map__fd(maps.thread_accounts), ACCOUNTS * sizeof(thread_account));
+    if (!accounts) return tl::unexpected<Error>(accounts.error());
+    engine->accounts_ = static_cast<thread_account*>(*accounts);
+  }
+  const int processes = bpf_map__fd(maps.processes);
+  engine->tables_ =
+      std::make_unique<TableSpace>(TableArrays{{static_cast<unwind_row*>(*rows), row_lines * 16},
+                                               {static_cast<unwind_page*>(*pages), kPageCapacity},
+                                               {static_cast<unwind_rule*>(*rules), UNWIND_MAX_RULES},
+                                               {static_cast<unwind_mapping*>(*mappings), MAX_MAPPINGS}},
+                                   [processes](std::uint32_t pid, const tracked_process& process) {
+                                     bpf_map_update_elem(processes, &pid, &process, BPF_ANY);
+                                   });
+
+  engine->rings_ = ring_buffer__new(bpf_map__fd(maps.cpu_ring), &BpfEngine::on_event, engine.get(), nullptr);
+  if (engine->rings_ == nullptr) return load_error(errno);
+  for (const bpf_map* ring : {maps.exit_ring, maps.off_cpu_ring}) {
+    if (ring_buffer__add(engine->rings_, bpf_map__fd(ring), &BpfEngine::on_event, engine.get()) != 0)
+      return load_error(errno);
+  }
+  return engine;
+}
+
+BpfEngine::~BpfEngine() {
+  stop();
+  if (rings_ != nullptr) ring_buffer__free(rings_);
+  for (const Area& area : areas_) ::munmap(area.address, area.size);
+  if (skeleton_ != nullptr) fathom_bpf__destroy(skeleton_);
+}
+
+Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& output_fd) {
+  perf_event_attr attributes = base_attributes();
+  if (options_.event == "cycles") {
+    attributes.type = PERF_TYPE_HARDWARE;
+    attributes.config = PERF_COUNT_HW_CPU_CYCLES;
+  } else {
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = PERF_COUNT_SW_CPU_CLOCK;
+  }
+  attributes.freq = 1;
+  attributes.sample_freq = options_.frequency_hz;
+  attributes.exclude_idle = 1;
+  attributes.disabled = 1;
+  // Per CPU, for all processes: an event of one process is armed and disarmed at each of its context
+  // switches, which was measured to cost ten times as much as the program's look at processes that are not
+  // recorded.
+  auto opened = sources::open_event(attributes, -1, cpu, options_.event);
+  if (!opened) return tl::unexpected<Error>(opened.error());
+  Fd fd = std::move(*opened);
+  if (const int output = output_fd ? output_fd(cpu) : -1; output >= 0)
+    (void)redirect_output(fd.get(), output);  // else throttling is only seen as missing samples
+  bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.sample_cpu, fd.get());
+  if (link == nullptr) return system_error("bpf: attaching to " + options_.event, errno);
+  links_.push_back(link);
+  events_.push_back(std::move(fd));
+  return {};
+}
+
+// For all processes, as the timer is. An exact count of minor faults would be a walk for each page that a
+// program ever touches.
+Result<> BpfEngine::open_fault_events(int cpu) {
+  for (const bool major : {true, false}) {
+    perf_event_attr attributes = base_attributes();
+    attributes.type = PERF_TYPE_SOFTWARE;
+    attributes.config = major ? PERF_COUNT_SW_PAGE_FAULTS_MAJ : PERF_COUNT_SW_PAGE_FAULTS_MIN;
+    attributes.sample_period = major ? 1 : MINOR_FAULTS_PER_EVENT;
+    attributes.disabled = 1;
+    auto opened = sources::open_event(attributes, -1, cpu, "page faults");
+    if (!opened) return tl::unexpected<Error>(opened.error());
+    Fd fd = std::move(*opened);
+    bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.count_fault, fd.get());
+    if (link == nullptr) return system_error("bpf: attaching to page faults", errno);
+    links_.push_back(link);
+    events_.push_back(std::move(fd));
+  }
+  return {};
+}
+
+Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
+  std::vector<bpf_program*> programs = {skeleton_->progs.process_forked, skeleton_->progs.process_execed,
+                                        skeleton_->progs.thread_exited};
+  if (options_.off_cpu) {
+    for (bpf_program* program :
+         {skeleton_->progs.thread_born, skeleton_->progs.thread_execed, skeleton_->progs.thread_woken,
+          skeleton_->progs.thread_ended, skeleton_->progs.thread_switched})
+      programs.push_back(program);
+  }
+  for (bpf_program* program : programs) {
+    bpf_link* link = bpf_program__attach(program);
+    if (link == nullptr)
+      return system_error(std::string("bpf: attaching ") + bpf_program__name(program), errno);
+    links_.push_back(link);
+  }
+  if (options_.off_cpu) {  // a kernel without this tracepoint cannot tell which page a fault waited for; that
+                           // is all
+    if (bpf_link* link = bpf_program__attach(skeleton_->progs.page_faulted)) links_.push_back(link);
+  }
+  if (options_.mappings) {
+    bpf_link* link = bpf_program__attach(skeleton_->progs.memory_changed);
+    if (link == nullptr) return system_error("bpf: attaching memory_changed", errno);
+    links_.push_back(link);
+  }
+  if (options_.off_cpu) {
+    for (const int cpu : online_cpus()) {
+      if (auto opened = open_fault_events(cpu); !opened) return opened;
+    }
+    newest_transfer_ns_ = monotonic_ns();
+    watch_results();
+  }
+  if (!options_.cpu) return {};
+  for (const int cpu : online_cpus()) {
+    if (auto opened = open_event(cpu, output_fd); !opened) return opened;
+  }
+  return {};
+}
+
+// The program at the end of system calls runs for those of every process of the machine. So it is there only
+// for the first two seconds, and while the target waits in calls that have a result: after a pause the first
+// such waits, up to the next drain, have none.
+void BpfEngine::watch_results() {
+  constexpr std::uint64_t kPatienceNs = 2'000'000'000;
+  const bool wanted = monotonic_ns() < newest_transfer_ns_ + kPatienceNs;
+  if (wanted == (results_ != nullptr) || (wanted && results_refused_)) return;
+  skeleton_->bss->results_wanted = wanted ? 1 : 0;
+  if (wanted) {
+    results_ = bpf_program__attach(skeleton_->progs.call_returned);
+    results_refused_ = results_ == nullptr;
+    if (results_refused_) skeleton_->bss->results_wanted = 0;
+  } else {
+    bpf_link__destroy(std::exchange(results_, nullptr));
+  }
+}
+
+void BpfEngine::stop() {
+  if (results_ != nullptr) bpf_link__destroy(std::exchange(results_, nullptr));
+  for (void* link : links_) bpf_link__destroy(static_cast<bpf_link*>(link));
+  links_.clear();
+  events_.clear();
+}
+
+void BpfEngine::track_from_exec(std::int32_t pid) {
+  tracked_process waiting{};
+  waiting.waits_for_exec = 1;
+  bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &waiting, BPF_ANY);
+}
+
+void BpfEngine::forget(std::int32_t pid) {
+  bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.processes), &pid);
+  bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.programs_executed), &pid);
+  tables_->forget(static_cast<std::uint32_t>(pid));
+}
+
+int BpfEngine::ring_fd() const {
+  return ring_buffer__epoll_fd(rings_);
+}
+
+Result<> BpfEngine::drain(std::vector<Event>& out) {
+  drained_ = &out;
+  const int consumed = ring_buffer__consume(rings_);
+  drained_ = nullptr;
+  if (consumed < 0) return system_error("bpf: reading the ring", -consumed);
+  if (!links_.empty()) watch_results();  // not when all has been detached, and the rest is drained
+  return {};
+}
+
+int BpfEngine::on_event(void* self, void* data, std::size_t size) {
+  auto& engine = *static_cast<BpfEngine*>(self);
+  auto& out = *engine.drained_;
+  const auto* bytes = static_cast<const std::byte*>(data);
+  switch (static_cast<std::uint8_t>(bytes[0])) {
+    case CPU_EVENT_SAMPLE: {
+      cpu_event_sample event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      StackSample sample;
+      sample.time_ns = event.time_ns;
+      sample.tid = static_cast<std::int32_t>(event.tid);
+      sample.stack_id = event.stack_id;
+      sample.cpu = event.cpu;
+      sample.end = event.end;
+      out.emplace_back(sample);
+      break;
+    }
+    case CPU_EVENT_STACK: {
+      cpu_event_stack event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      const std::size_t count = std::size_t{event.kernel_count} + event.user_count;
+      if (size < sizeof(event) + count * 8) break;
+      StackSeen stack;
+      stack.time_ns = event.time_ns;
+      stack.stack_id = event.stack_id;
+      stack.pid = static_cast<std::int32_t>(event.pid);
+      stack.epoch = event.epoch;
+      stack.end = event.end;
+      stack.kernel.resize(event.kernel_count);
+      stack.user.resize(event.user_count);
+      std::memcpy(stack.kernel.data(), bytes + sizeof(event), stack.kernel.size() * 8);
+      std::memcpy(stack.user.data(), bytes + sizeof(event) + stack.kernel.size() * 8, stack.user.size() * 8);
+      out.emplace_back(std::move(stack));
+      break;
+    }
+    case CPU_EVENT_THREAD_EXIT: {
+      cpu_event_thread_exit event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(ThreadCpuTime{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                     static_cast<std::int32_t>(event.tid), event.cpu_ns});
+      break;
+    }
+    case OFF_CPU_EVENT_WAIT: {
+      off_cpu_event_wait event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(waited(event));
+      if (event.state != 0 && call_has_result(event.system_call))
+        engine.newest_transfer_ns_ =
+            std::max(engine.newest_transfer_ns_, event.out_ns + event.waited_ns + event.queued_ns);
+      break;
+    }
+    case OFF_CPU_EVENT_FAULT: {
+      off_cpu_event_fault event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(PageFault{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                 static_cast<std::int32_t>(event.tid), event.stack_id, event.address,
+                                 event.weight, event.major != 0});
+      break;
+    }
+    case OFF_CPU_EVENT_THREAD_END: {
+      off_cpu_event_thread_end event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(ThreadWaitTime{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                      static_cast<std::int32_t>(event.tid), event.ran_ns, event.waited_ns,
+                                      event.queued_ns, event.waits, event.preemptions, event.unwalked_waits,
+                                      event.unwalked_ns});
+      break;
+    }
+    case MEMORY_EVENT_CALL: {
+      memory_event event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(MemoryCall{event.time_ns, static_cast<std::int32_t>(event.pid),
+                                  static_cast<std::int32_t>(event.tid), event.stack_id, event.number,
+                                  event.anonymous != 0, event.address, event.length, event.argument,
+                                  event.result});
+      break;
+    }
+    default:
+      out.emplace_back(Lost{0, 1, Lost::What::kMalformed});
+  }
+  return 0;
+}
+
+cpu_counters BpfEngine::counters() const {
+  const int cpus =
+      libbpf_num_possible_cpus();  // not the online ones: the kernel copies a value for each possible CPU
+  std::vector<cpu_counters> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+  const std::uint32_t zero = 0;
+  cpu_counters sum{};
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.cpu_counters), &zero, values.data()) != 0) return sum;
+  for (const cpu_counters& value : values) {
+    sum.samples += value.samples;
+    sum.lost_ring_full += value.lost_ring_full;
+    sum.stacks_sent += value.stacks_sent;
+    sum.stacks_not_sent += value.stacks_not_sent;
+    sum.kernel_truncated += value.kernel_truncated;
+    sum.runs += value.runs;
+    sum.run_ns += value.run_ns;
+  }
+  return sum;
+}
+
+void BpfEngine::enter_thread(std::int32_t tid, const thread_account& account) {
+  if (accounts_ == nullptr) return;
+  const auto key = static_cast<std::uint32_t>(tid);
+  thread_account fresh = account;
+  thread_account& place = accounts_[key % ACCOUNTS];
+  std::atomic_ref<std::uint32_t> owner(place.tid);
+  if (std::uint32_t nobody = 0; owner.compare_exchange_strong(nobody, ACCOUNT_TAKEN)) {
+    fresh.tid = ACCOUNT_TAKEN;
+    place = fresh;
+    owner.store(key);
+  } else if (nobody != key) {
+    fresh.tid = key;
+    skeleton_->bss->is_crowded = 1;
+    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &key, &fresh, BPF_NOEXIST);
+  }
+}
+
+std::optional<thread_account> BpfEngine::account(std::int32_t tid) const {
+  if (accounts_ == nullptr) return std::nullopt;
+  const auto key = static_cast<std::uint32_t>(tid);
+  thread_account& place = accounts_[key % ACCOUNTS];
+  const std::atomic_ref<std::uint32_t> owner(place.tid);
+  thread_account account{};
+  if (owner.load() == key) {
+    account = place;
+    return owner.load() == key ? std::optional(account) : std::nullopt;  // it may have ended meanwhile
+  }
+  if (skeleton_->bss->is_crowded == 0 ||
+      bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &key, &account) != 0)
+    return std::nullopt;
+  return account;
+}
+
+BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
+  SwitchCounters sum;
+  if (!options_.off_cpu) return sum;
+  const int cpus = libbpf_num_possible_cpus();
+  std::vector<off_cpu_counters> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+  const std::uint32_t zero = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.off_cpu_counters), &zero, values.data()) != 0)
+    return sum;
+  for (const off_cpu_counters& value : values) {
+    sum.switches += value.switches;
+    sum.walks += value.walks;
+    sum.walk_ns += value.walk_ns;
+    sum.run_ns += value.run_ns + value.walk_ns;
+    sum.lost_ring_full += value.lost_ring_full;
+    sum.lost_accounts += value.lost_accounts;
+    sum.lost_faults += value.lost_faults;
+    sum.untold_switches += value.untold_switches;
+  }
+  return sum;
+}
+
+std::uint64_t BpfEngine::memory_calls_lost() const {
+  if (!options_.mappings) return 0;
+  const int cpus = libbpf_num_possible_cpus();
+  std::vector<std::uint64_t> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+  const std::uint32_t zero = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.mapping_losses), &zero, values.data()) != 0) return 0;
+  return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
+}
+
+std::uint64_t BpfEngine::kernel_memory_bytes() const {
+  std::uint64_t bytes = options_.ring_bytes;
+  for (const Area& area : areas_) bytes += area.size;
+  bytes += SEEN_SLOTS * 8;
+  if (options_.off_cpu)
+    bytes += options_.ring_bytes + SEEN_SLOTS * 8 + CROWDED_ACCOUNTS * sizeof(thread_account);
+  return bytes;
+}
+
+}  // namespace fathom::sources

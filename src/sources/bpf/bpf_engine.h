@@ -1,0 +1,115 @@
+// Engine "bpf": samples CPUs and walks stacks in the kernel. Loads the event programs, owns their maps, and
+// turns what they send into events. Everything it puts into the kernel hangs on file descriptors of this
+// process: when it dies, however it dies, nothing stays behind. Needs CAP_BPF and CAP_PERFMON (or root). One
+// thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "abi/mapping_events.h"
+#include "abi/off_cpu_events.h"
+#include "base/fd.h"
+#include "base/result.h"
+#include "sources/bpf/table_space.h"
+#include "sources/events.h"
+
+struct fathom_bpf;
+struct bpf_link;
+struct ring_buffer;
+
+namespace fathom::sources {
+
+struct BpfOptions {
+  std::uint32_t frequency_hz = 999;
+  std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
+  bool follow_children = true;
+  bool cpu = true;        // sample CPUs
+  bool off_cpu = true;    // book every switch, and walk the stacks of waits
+  bool mappings = false;  // system calls that take and give back address space
+  // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked. Whoever asks
+  // for few samples wants to pay for few walks, too: at 99 Hz a loaded node paid 1.5 % of a CPU for walking
+  // ten times as many waits as there were samples.
+  std::uint32_t thread_walks_per_second() const { return std::clamp(frequency_hz, 100u, 500u); }
+  std::uint32_t cpu_walks_per_second() const { return std::clamp(2 * frequency_hz, 200u, 4000u); }
+  std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
+  std::uint32_t row_capacity = 4u << 20;         // 4 bytes each, locked kernel memory
+  std::uint32_t ring_bytes = 8u << 20;           // a power of two
+};
+
+class BpfEngine {
+ public:
+  // Loads and verifies; nothing runs yet. kPermission or kUnsupported with a remedy when this user or kernel
+  // cannot.
+  static Result<std::unique_ptr<BpfEngine>> load(const BpfOptions& options);
+  ~BpfEngine();
+
+  // Attaches: one timer event per CPU that is online. `output_fd(cpu)` is the side-band event of that CPU,
+  // whose ring takes the records of a throttled timer; -1 for none.
+  Result<> start(const std::function<int(int cpu)>& output_fd);
+  // Detaches; what is in the rings can still be drained.
+  void stop();
+
+  // The tables of modules and the mappings of processes. A process is recorded from its first set_mappings
+  // on, and its children with it.
+  TableSpace& tables() { return *tables_; }
+  // Records a process from its next exec on: its samples end in WALK_NO_TABLE until its mappings are set.
+  void track_from_exec(std::int32_t pid);
+  void forget(std::int32_t pid);
+
+  // Enters a thread that was there before the recording: it runs or waits since `since_ns`. A thread that the
+  // programs have seen meanwhile is left as it is.
+  void enter_thread(std::int32_t tid, const thread_account& account);
+  // The account of a live thread; nullopt: none, or waiting is not recorded.
+  std::optional<thread_account> account(std::int32_t tid) const;
+
+  // For epoll: readable when the ring of samples is filling up. Drain it at least ten times a second anyway.
+  int ring_fd() const;
+  // Appends StackSeen, StackSample (whose pid is 0: it is that of the stack), Waited, ThreadCpuTime,
+  // ThreadWaitTime and Lost.
+  Result<> drain(std::vector<Event>& out);
+
+  // Summed over CPUs, since start().
+  cpu_counters counters() const;
+  struct SwitchCounters {
+    std::uint64_t switches = 0, walks = 0, walk_ns = 0, run_ns = 0, lost_ring_full = 0, lost_accounts = 0,
+                  lost_faults = 0, untold_switches = 0;
+  };
+  SwitchCounters switch_counters() const;
+  // Memory calls for which the ring had no room.
+  std::uint64_t memory_calls_lost() const;
+  std::uint64_t kernel_memory_bytes() const;
+
+ private:
+  BpfEngine() = default;
+  Result<> open_event(int cpu, const std::function<int(int cpu)>& output_fd);
+  Result<> open_fault_events(int cpu);
+  void watch_results();
+
+  BpfOptions options_;
+  fathom_bpf* skeleton_ = nullptr;
+  ring_buffer* rings_ = nullptr;
+  std::vector<Fd> events_;
+  std::vector<void*> links_;
+  struct Area {
+    void* address;
+    std::size_t size;
+  };
+  std::vector<Area> areas_;
+  std::unique_ptr<TableSpace> tables_;
+  thread_account* accounts_ = nullptr;  // ACCOUNTS of them, shared with the programs; none without off_cpu
+  std::vector<Event>* drained_ = nullptr;
+  bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
+  bool results_refused_ = false;
+  std::uint64_t newest_transfer_ns_ = 0;  // end of the newest wait in a call that has a result
+
+  static int on_event(void* self, void* data, std::size_t size);
+  Result<void*> map_array(int fd, std::size_t size);
+};
+
+}  // namespace fathom::sources

@@ -1,0 +1,74 @@
+// The arrays that the walker in the kernel searches, seen from user space: rows, pages and rules of all
+// modules, and the mappings of all processes. Pure: works on memory that it is given (mmapped BPF arrays, or
+// a test's vectors) and publishes a process through a function, so that it can be tested without a kernel.
+//
+// The walker may read at any moment. What it can reach is therefore never changed in place: a module is
+// written before any mapping names it, and the mappings of a process are written to a fresh run before the
+// process is pointed to them; old runs rest for a while before they are used again.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "abi/cpu_events.h"
+#include "sources/bpf/range_allocator.h"
+
+namespace fathom::sources {
+
+// Where the table of a module stands: what a struct unwind_mapping needs besides its addresses.
+struct TableSlot {
+  std::uint32_t first_page = 0, page_count = 0;
+  std::uint64_t page_base = 0;
+  std::uint32_t first_row = 0, row_count = 0;
+};
+
+struct TableArrays {
+  std::span<unwind_row> rows;
+  std::span<unwind_page> pages;
+  std::span<unwind_rule> rules;
+  std::span<unwind_mapping> mappings;
+};
+
+class TableSpace {
+ public:
+  // Tells the kernel about a process. The arrays and what `publish` uses outlive this object.
+  using Publish = std::function<void(std::uint32_t pid, const tracked_process&)>;
+  TableSpace(const TableArrays& arrays, Publish publish);
+
+  // Adds the table of one module (pages and rows as unwind::Table has them). nullopt: no room left, or more
+  // than 65536 distinct rules; code of that module is then walked by frame pointers, and the caller counts
+  // it.
+  std::optional<TableSlot> add(std::span<const unwind_row> rows, std::span<const unwind_page> pages,
+                               std::span<const unwind_rule> rules, std::uint64_t page_base);
+  void remove(const TableSlot& slot);  // no mapping names it any more
+
+  // Sorted by address, not overlapping. False: no room for so many mappings.
+  bool set_mappings(std::uint32_t pid, std::span<const unwind_mapping> mappings, std::uint32_t epoch);
+  // Takes back the room of a process; the caller has removed it from the kernel's table.
+  void forget(std::uint32_t pid);
+
+  std::size_t rule_count() const { return rule_count_; }
+
+ private:
+  struct Run {
+    std::uint32_t first, count;
+  };
+  void retire(Run run);
+  std::optional<std::uint32_t> rule_number(const unwind_rule& rule);
+
+  TableArrays arrays_;
+  Publish publish_;
+  RangeAllocator rows_, pages_, mappings_;
+  std::map<std::uint32_t, Run> runs_;  // by pid
+  std::deque<Run> resting_;
+  std::unordered_multimap<std::uint64_t, std::uint32_t> rule_numbers_;
+  std::size_t rule_count_ = 0;
+};
+
+}  // namespace fathom::sources

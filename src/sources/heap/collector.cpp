@@ -1,0 +1,215 @@
+#include "sources/heap/collector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sources/heap/summary_in_parts.h"
+
+namespace fathom::sources::heap {
+namespace {
+
+template <class T>
+T load(const T& value) {
+  return __atomic_load_n(&value, __ATOMIC_RELAXED);
+}
+
+std::uint64_t random_seed() {
+  return __rdtsc() * 0x9e3779b97f4a7c15ull ^ clock_ns(CLOCK_REALTIME);
+}
+
+CollectorOptions with_seed(CollectorOptions options) {
+  if (options.seed == 0) options.seed = random_seed();
+  options.max_sites = std::min(options.max_sites, LiveSet::kMaxSite);
+  return options;
+}
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+
+}  // namespace
+
+Result<Collector> Collector::create(std::span<std::byte> memory, const Moment& now,
+                                    const CollectorOptions& options) {
+  auto rings = RingReader::open(memory);
+  if (!rings) return tl::make_unexpected(rings.error());
+  Collector collector(memory, std::move(*rings), with_seed(options));
+  collector.clock_.add({now.ticks - collector.tsc_base_, now.ns});
+  collector.cut_ = collector.slice_start_ticks_ = now.ticks - collector.tsc_base_;
+  collector.cut_ns_ = collector.slice_start_ns_ = now.ns;
+  if (options.each_block) collector.log_.emplace(options.max_block_rows, collector.cut_);
+  return collector;
+}
+
+Collector::Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options)
+    : shared_(reinterpret_cast<tracer_shared*>(memory.data())),
+      rings_(std::move(rings)),
+      options_(options),
+      tsc_base_(shared_->tsc_base),
+      stacks_(options.seed, options.max_stacks),
+      sites_(options.max_sites, options.by_thread),
+      live_(options.seed),
+      checks_(rings_.ring_count()),
+      ring_states_(rings_.ring_count()),
+      slice_ns_(options.first_slice_ns) {}
+
+Round Collector::drain(const Moment& now) {
+  Round round;
+  const std::uint64_t cut = std::max(now.ticks - tsc_base_, cut_);
+  clock_.add({cut, now.ns});
+  ns_per_tick_ = static_cast<std::uint64_t>(clock_.ns_per_tick() * 4294967296.0);
+  epoch_ = load(shared_->table_epoch);
+  stacks_.next_round();
+  const RingReader::Round read = rings_.drain(cut, [&](const TracerEvent& event) { take(event, round); });
+  apply_pending();
+  cut_ = cut;
+  cut_ns_ = std::max(now.ns, cut_ns_);
+  round.events = read.events;
+  round.hurry = read.hurry;
+  __atomic_store_n(&shared_->heartbeat, cut, __ATOMIC_RELAXED);
+  return round;
+}
+
+void Collector::take(const TracerEvent& event, Round& round) {
+  if (event.kind == TRACER_EVENT_STACK) return take_stack(event, round);
+  if (event.kind == TRACER_EVENT_THREAD) {
+    round.threads.push_back(static_cast<std::int32_t>(event.tid));
+    return;
+  }
+  Pending& pending = pending_[pending_count_++];
+  pending.ticks = event.ticks;
+  pending.block = event.block;
+  pending.size = event.size;
+  pending.tid = event.tid;
+  pending.ring = static_cast<std::uint16_t>(event.ring);
+  pending.kind = event.kind;
+  pending.brief = false;
+  ++counters_.events;
+  if (event.kind != kAllocatedAndFreed || !checks_.is_free(event.block)) live_.prefetch(event.block);
+  if (!is_free(event.kind)) {
+    pending.site = site_of(event);
+    sites_.prefetch(pending.site, Histogram::kSize, event.size);
+  }
+  if (event.kind == kAllocatedAndFreed) {
+    ++counters_.events;
+    pending.freed_ticks = event.freed_ticks;
+    pending.claimed_size = event.claimed_size;
+    pending.sized = event.sized;
+    sites_.prefetch(pending.site, Histogram::kLifetime, lifetime_ns(event.freed_ticks - event.ticks));
+  } else if (event.kind == TRACER_EVENT_REALLOC) {
+    pending.old_block = event.old_block;
+    pending.ticks_before = event.ticks_before;
+    live_.prefetch(event.old_block);
+  } else if (event.kind == TRACER_EVENT_SAMPLE) {
+    pending.mean = event.mean;
+  }
+  if (pending_count_ == kPending) apply_pending();
+}
+
+void Collector::take_stack(const TracerEvent& event, Round& round) {
+  std::uint32_t stack = 0;
+  const std::span words(event.addresses, std::size_t{event.count} * sizeof(std::uint64_t));
+  if (!stacks_.add(event.stack, words, event.end, epoch_, stack)) return;
+  NewStack seen{stack, event.end, std::vector<std::uint64_t>(event.count)};
+  if (event.count != 0) std::memcpy(seen.addresses.data(), words.data(), words.size());
+  round.stacks.push_back(std::move(seen));
+}
+
+std::uint32_t Collector::site_of(const TracerEvent& event) {
+  const std::uint32_t allocator = TRACER_BLOCK_ALLOCATOR(event.block) % TRACER_ALLOCATORS;
+  StackTable::Known* known = event.stack == 0 ? nullptr : stacks_.find(event.stack);
+  if (known == nullptr || known->stack == 0) {
+    ++counters_.unwalked;
+    return sites_.site({0, event.tid, allocator});
+  }
+  if (known->end != WALK_ROOT) ++counters_.incomplete;
+  const bool same_thread = known->tid == event.tid || !options_.by_thread;
+  if (known->site == 0 || known->allocator != allocator || !same_thread) {
+    known->site = site_of(SiteKey{known->stack, options_.by_thread ? event.tid : 0, allocator});
+    known->tid = event.tid;
+    known->allocator = static_cast<std::uint8_t>(allocator);
+  }
+  return known->site;
+}
+
+std::uint32_t Collector::site_of(const SiteKey& key) {
+  const std::uint64_t hash =
+      ((std::uint64_t{key.stack} << 32 | key.tid) + key.allocator) * 0x9e3779b97f4a7c15ull;
+  SiteFound& found = sites_found_[hash >> (64 - kSitesFoundLog2)];
+  if (!found.known || found.key != key) found = {key, sites_.site(key), true};
+  return found.site;
+}
+
+std::optional<Slice> Collector::slice(bool last) {
+  if (!last && cut_ns_ < slice_start_ns_ + slice_ns_) return std::nullopt;
+  Slice slice;
+  slice.start_ns = slice_start_ns_;
+  slice.end_ns = cut_ns_;
+  slice.peak_ns = std::clamp(ns_of(sites_.slice_peak().ticks), slice.start_ns, slice.end_ns);
+  slice.peak_bytes = sites_.slice_peak().sum.bytes;
+  slice.live = sites_.live();
+  slice.first_new_site = sites_told_;
+  slice.new_sites = take_new_sites();
+  std::vector<std::uint32_t> changed = sites_.changed();
+  std::sort(changed.begin(), changed.end());
+  for (const std::uint32_t site : changed) {
+    const SiteVariances& variances = sites_.variances(site);
+    slice.rows.push_back(
+        {site, sites_.slice(site), variances.allocated, variances.freed, variances.churn.bytes});
+  }
+  sites_.next_slice(cut_);
+  if (log_) log_->next_slice(cut_);
+  slice_start_ticks_ = cut_;
+  slice_start_ns_ = cut_ns_;
+  rows_ += static_cast<std::uint32_t>(slice.rows.size());
+  const std::uint32_t most_rows =
+      slice_ns_ < kSecond ? options_.rows_per_length / 4 : options_.rows_per_length;
+  if (++slices_ >= options_.slices_per_length || rows_ >= most_rows) {
+    slices_ = rows_ = 0;
+    slice_ns_ *= 2;
+  }
+  return slice;
+}
+
+std::vector<SiteKey> Collector::take_new_sites() {
+  std::vector<SiteKey> keys;
+  for (; sites_told_ < sites_.size(); ++sites_told_) keys.push_back(sites_.key(sites_told_));
+  return keys;
+}
+
+BlockBatch Collector::take_blocks() {
+  BlockBatch batch;
+  batch.first_new_site = sites_told_;
+  batch.new_sites = take_new_sites();
+  if (log_) batch.blocks = log_->take();
+  return batch;
+}
+
+Summary Collector::summary() const {
+  SummaryInParts parts(*this);
+  while (parts.next()) continue;
+  return parts.take();
+}
+
+Counters Collector::counters() const {
+  Counters counters = counters_;
+  counters.merged = sites_.merged() + stacks_.refused();
+  counters.rings_given_up = rings_.rings_given_up();
+  counters.lost_ring_full = rings_.lost();
+  counters.waited_ns =
+      static_cast<std::uint64_t>(std::min(1e18, static_cast<double>(rings_.waited()) * clock_.ns_per_tick()));
+  counters.lost_no_ring = load(shared_->lost_no_ring);
+  counters.lost_no_slot = load(shared_->lost_no_slot);
+  counters.lost_throwing = load(shared_->lost_throwing);
+  counters.lost_set_full = load(shared_->lost_set_full);
+  counters.nested = load(shared_->nested);
+  counters.switched_off = load(shared_->switched_off) != 0;
+  counters.lost_blocks = log_ ? log_->lost() : 0;
+  return counters;
+}
+
+std::uint64_t Collector::memory_bytes() const {
+  return sizeof(*this) + live_.memory_bytes() + sites_.memory_bytes() + stacks_.memory_bytes() +
+         rings_.memory_bytes() + sites_found_.capacity() * sizeof(SiteFound) +
+         (log_ ? log_->memory_bytes() : 0);
+}
+
+}  // namespace fathom::sources::heap

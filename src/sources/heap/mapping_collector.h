@@ -1,0 +1,43 @@
+// Memory calls -> what is mapped and who took it, in the form that the collector of the tracer's events
+// gives: slices of time, sites, a summary. Calls are few, so there is nothing clever here. Times are
+// CLOCK_MONOTONIC nanoseconds. One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sources/events.h"
+#include "sources/heap/collector.h"
+#include "sources/heap/mapping_book.h"
+#include "sources/heap/sites.h"
+
+namespace fathom::sources::heap {
+
+class MappingCollector {
+ public:
+  // `start_ns`: slices begin here. `slice_ns`: their length at first; it doubles after each 512.
+  explicit MappingCollector(std::uint64_t start_ns, std::uint64_t slice_ns = 1'000'000'000);
+
+  // MemoryCall::stack_id is the number of a stack as the caller counts them, 0: not walked. In time order.
+  // `caller`: SiteKey::allocator of what an madvise gives back; all else is of allocator 0.
+  void take(const MemoryCall& call, std::uint32_t caller = 0);
+  // As Collector::slice(): the slice that lasts until `now_ns`, if it is long enough or the last one.
+  std::optional<Slice> slice(std::uint64_t now_ns, bool last = false);
+  Summary summary() const;
+  const MappingBook& book() const { return book_; }
+  const Sum& live() const { return sites_.live(); }
+
+ private:
+  std::uint32_t site_of(const MappingBook::Change& change);
+  void give_back(const MemoryCall& call, std::uint32_t caller);
+
+  MappingBook book_;
+  Sites sites_;
+  std::vector<MappingBook::Change> changes_;
+  std::vector<Sum> given_back_;  // by site; it may be shorter
+  std::uint64_t start_ns_, slice_ns_;
+  std::uint32_t slices_ = 0, sites_told_ = 0;
+};
+
+}  // namespace fathom::sources::heap

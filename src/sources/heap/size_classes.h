@@ -1,0 +1,29 @@
+// How much memory an allocator sets aside for a block, from the size that was asked for: allocators round up
+// to classes by fixed rules. So what is lost to rounding can be said, and whether a free with a size would
+// put a block among blocks of another size, without asking the process anything. Pure.
+//
+// Sources: glibc malloc/malloc.c (request2size); jemalloc include/jemalloc/internal/sz.h (4.0 to 5.3: four
+// classes for each doubling, quantum 16); mimalloc src/page-queue.c (_mi_bin); gperftools src/common.cc
+// (SizeMap::Init). Builds with other constants exist; the distributions' are what the tests compare with.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace fathom::sources::heap {
+
+enum class SizeRule : std::uint8_t { kUnknown, kGlibc, kJemalloc, kMimalloc, kTcmalloc };
+
+// From the label of an allocator ("jemalloc 5.3.0 (_rjem_)"); versions whose rule is another are unknown.
+SizeRule size_rule(std::string_view label);
+
+// Bytes that the program may use of a block of `size` bytes without alignment; 0: not known. The allocator's
+// own header is not among them. Large blocks (glibc from 128 KiB, mimalloc from 128 KiB, tcmalloc from 256
+// KiB on) are rounded to pages or more, depending on the state of the process: this is the least of it.
+std::uint64_t usable_size(SizeRule rule, std::uint64_t size);
+
+// Whether a block of `asked` bytes may be given back as one of `claimed`. Where the rule is not known only
+// the same size will do, which is what C++ and C demand of everybody.
+bool is_same_class(SizeRule rule, std::uint64_t asked, std::uint64_t claimed);
+
+}  // namespace fathom::sources::heap

@@ -1,0 +1,44 @@
+// Which pages of a process are in memory. Source: proc(5), /proc/PID/pagemap; needs ptrace access. Costs
+// about 5 ns a page of address space, in pieces of 2 MiB for which the kernel holds the mmap_lock.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace fathom::sources {
+
+// Ranges in ascending order that do not overlap; each read as a whole.
+class ResidentPages {
+ public:
+  static constexpr std::uint64_t kPage = 4096;
+
+  static Result<ResidentPages> open(std::int32_t pid);
+
+  // Reads [start, end), which lies after all that was read before. Addresses are multiples of a page.
+  // False: it could not be read; nothing is known of it then.
+  bool read(std::uint64_t start, std::uint64_t end);
+  // For tests: the same from what is known already, a flag a page.
+  void add(std::uint64_t start, const std::vector<bool>& resident);
+
+  bool knows(std::uint64_t address) const { return find(address) != nullptr; }
+  // Bytes of [start, start + size) that are in memory, as far as known.
+  std::uint64_t resident(std::uint64_t start, std::uint64_t size) const;
+  std::uint64_t pages() const { return pages_; }  // looked at
+
+  ResidentPages() = default;
+
+ private:
+  struct Range {
+    std::uint64_t start, end;
+    std::vector<bool> resident;
+  };
+  const Range* find(std::uint64_t address) const;
+  Fd fd_;
+  std::vector<Range> ranges_;
+  std::uint64_t pages_ = 0;
+};
+
+}  // namespace fathom::sources

@@ -1,0 +1,32 @@
+// perf_event_open(2): opening events, and which CPUs to open them on.
+#pragma once
+
+#include <linux/perf_event.h>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace fathom::sources {
+
+// What all our events have in common: CLOCK_MONOTONIC times, and on every record the thread, time and CPU.
+// Events that share a ring (PERF_EVENT_IOC_SET_OUTPUT) must agree in the clock, or the kernel refuses: start
+// from this one.
+perf_event_attr base_attributes();
+
+// `what` is for the message. The error carries the remedy for the common obstacles: perf_event_paranoid, the
+// limit of open files, the maximum sampling rate.
+Result<Fd> open_event(const perf_event_attr& attributes, int pid, int cpu, std::string_view what);
+
+// Makes `fd` write to the ring of `output_fd`; both are events of the same CPU.
+Result<> redirect_output(int fd, int output_fd);
+
+// "0-3,8": what the files under /sys/devices/system/cpu hold. Ascending; empty if it makes no sense.
+std::vector<int> parse_cpu_list(std::string_view text);
+// Never empty. A CPU that is switched on later is not followed.
+std::vector<int> online_cpus();
+
+}  // namespace fathom::sources
