@@ -7,7 +7,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr const char* kVersion10 = "testdata/version_1_0.fathom";
 constexpr const char* kVersion11 = "testdata/version_1_1.fathom";

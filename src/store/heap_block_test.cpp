@@ -3,7 +3,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // One site that allocates a block each second, and a summary that changes with it.
 Profile heap_of_one_site() {

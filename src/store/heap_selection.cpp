@@ -9,7 +9,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::uint32_t kNone = UINT32_MAX;
 constexpr std::size_t kAllPlaces = 1u << 18;  // of all slices together, of 8 bytes each

@@ -19,7 +19,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum Section : unsigned {
   kSites = 1,

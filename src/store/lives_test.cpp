@@ -7,7 +7,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::uint64_t kSliceNs = 50'000'000;
 

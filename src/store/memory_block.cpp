@@ -11,7 +11,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum Column {
   kTime,

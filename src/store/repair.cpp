@@ -4,7 +4,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 template <class Tag, class Table>
 void mend(Id<Tag>& id, const Table& table) {

@@ -12,7 +12,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum Column { kMetric, kCpuColumn, kWalkEnd, kThread, kStack, kValue, kPeriods, kRest, kColumnCount };
 

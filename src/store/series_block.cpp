@@ -13,7 +13,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum Encoding : std::uint8_t { kWhole = 0, kDoubles = 1 };
 constexpr std::size_t kMaxPoints = 1u << 16;  // of one block

@@ -12,7 +12,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum Section : unsigned {
   kStrings = 1,

@@ -13,7 +13,7 @@
 namespace fathom::store {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum Column {
   kThread,

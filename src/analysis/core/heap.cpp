@@ -7,7 +7,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 enum : char { kBefore = 0, kInside = 1, kAfter = 2 };
 

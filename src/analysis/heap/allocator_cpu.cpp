@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 bool starts_with_any(std::string_view name, std::initializer_list<std::string_view> starts) {
   return std::any_of(starts.begin(), starts.end(),

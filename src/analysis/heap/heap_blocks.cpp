@@ -9,7 +9,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 double seconds_from(std::uint64_t start_ns, std::uint64_t time_ns) {
   return time_ns >= start_ns ? static_cast<double>(time_ns - start_ns) * 1e-9

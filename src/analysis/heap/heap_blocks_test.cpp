@@ -5,7 +5,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // Two threads that have a function each.
 Profile two_functions() {

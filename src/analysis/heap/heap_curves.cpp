@@ -14,7 +14,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // Who asked for the memory of a site.
 struct Key {

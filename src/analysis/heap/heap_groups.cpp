@@ -18,7 +18,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::array<std::string_view, 7> kGroupings = {"stack",  "function", "module",   "crate",
                                                         "thread", "size",     "allocator"};

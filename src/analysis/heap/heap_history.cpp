@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::size_t kMostCells = 240;
 constexpr std::size_t kMostByOneMeasure = 30;  // functions that are looked at closely

@@ -14,7 +14,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // Live blocks of one site by age.
 struct Ages {

@@ -13,7 +13,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::size_t kPathLength = 4;
 constexpr std::size_t kMostInSentence = 3;

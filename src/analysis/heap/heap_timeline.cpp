@@ -14,7 +14,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::array<std::string_view, 4> kByNames = {"function", "module", "thread", "allocator"};
 

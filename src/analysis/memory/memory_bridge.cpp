@@ -12,7 +12,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // The rows of one process at one moment.
 struct Composition {

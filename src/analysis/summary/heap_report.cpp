@@ -14,7 +14,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 double seconds_into(const Profile& profile, std::uint64_t time_ns) {
   const std::uint64_t start = profile.meta.start_ns;

@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr double kLeastGrowthBytes = 1024, kLeastGrowthBlocks = 8;
 constexpr double kLeastShare = 0.005;      // of the growth of the whole heap

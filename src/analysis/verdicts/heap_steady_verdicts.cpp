@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 void number(HeapVerdict& verdict, const char* name, double value) {
   verdict.numbers.emplace_back(name, value);

@@ -10,7 +10,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr double kLeastSlackBytes = 256 * 1024, kLeastSlackShare = 0.1;
 

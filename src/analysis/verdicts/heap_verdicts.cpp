@@ -14,7 +14,7 @@
 namespace fathom::analysis {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr double kGrownWork = 1.2;
 constexpr std::size_t kPathLength = 8, kMostStacks = 5;

@@ -15,7 +15,7 @@
 namespace fathom::formats {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 constexpr std::size_t kPiece = 1 << 20;
 constexpr std::uint64_t kPage = 4096;

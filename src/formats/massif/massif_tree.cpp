@@ -11,7 +11,7 @@
 namespace fathom::formats {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // ms_print takes '#' for the start of a comment, and Rust's closures have one: "{closure#0}".
 std::string one_line(std::string_view text) {

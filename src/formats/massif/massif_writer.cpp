@@ -16,7 +16,7 @@
 namespace fathom::formats {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 struct Snapshot {
   std::uint64_t time_ns = 0;

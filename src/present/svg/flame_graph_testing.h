@@ -18,7 +18,7 @@ namespace fathom::present {
 using Folded = std::vector<std::pair<std::string, std::int64_t>>;
 
 inline analysis::CallTree tree_of(const Folded& stacks, analysis::TreeOptions options = {}) {
-  using namespace profile;
+  using namespace model;
   Profile profile;
   Builder builder(profile);
   const auto module = [&](ModuleKind kind, std::string_view name) {

@@ -16,7 +16,7 @@
 namespace fathom::session {
 namespace {
 
-using namespace profile;
+using namespace model;
 using sources::heap::Collector;
 using sources::heap::CollectorOptions;
 using sources::heap::FakeTracer;

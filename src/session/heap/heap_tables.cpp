@@ -6,7 +6,7 @@
 namespace fathom::session {
 namespace {
 
-using namespace profile;
+using namespace model;
 
 // What was live and is gone may leave a hair less than nothing, where it was estimated.
 double not_negative(double value) {

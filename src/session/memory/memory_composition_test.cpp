@@ -5,7 +5,7 @@
 namespace fathom::session {
 namespace {
 
-using namespace profile;
+using namespace model;
 using sources::JudgedMapping;
 using sources::MappingUse;
 
