@@ -3,9 +3,9 @@
 file(READ ${INPUT} text)
 file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
-namespace fathom::report {
+namespace fathom::analysis {
 
 const std::string_view ${NAME} = R\"RULES(${text})RULES\";
 
-}  // namespace fathom::report
+}  // namespace fathom::analysis
 ")

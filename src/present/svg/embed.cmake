@@ -7,10 +7,10 @@ string(STRIP "${text}" text)
 string(SHA256 hash "${text}")
 file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
-namespace fathom::render {
+namespace fathom::present {
 
 const std::string_view ${NAME} = R\"SCRIPT(${text})SCRIPT\";
 const std::string_view ${NAME}Sha256 = \"${hash}\";
 
-}  // namespace fathom::render
+}  // namespace fathom::present
 ")
