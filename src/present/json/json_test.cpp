@@ -8,6 +8,7 @@
 #include "analysis/waits/hand_made_waits.h"
 #include "base/golden.h"
 #include "model/random_profile.h"
+#include "present/json/heap_leaks_json.h"
 
 namespace fathom::present {
 
@@ -80,6 +81,19 @@ TEST(ReportJson, OfTheMemory) {
   EXPECT_EQ(json.at("earlier_at_most_bytes"), 300 << 10);
   EXPECT_EQ(json.at("parts")[0].at("part"), "live");
   EXPECT_EQ(json.at("ranges")[0].at("name"), "/var/lib/blocks.dat");
+}
+
+TEST(LeaksJson, HasEveryGroup) {
+  std::size_t groups = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    if (profile.heap.empty()) continue;
+    const LeakReport report = find_leaks(profile, {}).value();
+    const auto json = nlohmann::json::parse(leaks_json(report, 0));
+    EXPECT_EQ(json["groups"].size(), report.groups.size()) << "seed " << seed;
+    groups += report.groups.size();
+  }
+  EXPECT_GT(groups, 5u);
 }
 
 }  // namespace
