@@ -10,7 +10,7 @@ set -euo pipefail
 declare -A packages=(
   [build]="g++ cmake ninja-build pkg-config clang-14 llvm-14 bpftool libbpf-dev libdw-dev libelf-dev libiberty-dev
            libzydis-dev libzstd-dev zlib1g-dev libxxhash-dev libcli11-dev libfmt-dev libexpected-dev
-           nlohmann-json3-dev libgtest-dev libgmock-dev"
+           nlohmann-json3-dev libboost-math-dev libutf8proc-dev libgtest-dev libgmock-dev"
   # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf?

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 #include <vector>
@@ -14,7 +15,6 @@ constexpr std::size_t kLeastCells = 8;
 // A line through values with a memory as long as all of them still has two ends: below 4 nothing is gained by
 // fewer, and a swing that is small beside the rise is a rise. Measured by the tests.
 constexpr double kLeastIndependent = 4, kLeastIndependentBlocks = 6;
-constexpr double kPi = 3.14159265358979323846;
 
 // Values at even times.
 struct Grid {
@@ -307,23 +307,8 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& rest, doub
 }  // namespace
 
 double t_quantile(double tail, double freedom) {
-  // With t = sqrt(freedom) tan(angle) the density is a power of the cosine: summed from the far end.
-  freedom = std::clamp(freedom, 0.5, 1e4);
-  const double scale = std::exp(std::lgamma((freedom + 1) / 2) - std::lgamma(freedom / 2)) / std::sqrt(kPi);
-  // Where there is much freedom, all of the mass is near 0: steps as fine as it needs.
-  const double widest = freedom < 6 ? kPi / 2 : std::atan(40 / std::sqrt(freedom));
-  constexpr int kSteps = 1000;
-  const double step = widest / kSteps;
-  double mass = 0;
-  for (int i = kSteps; i-- > 0;) {
-    const double here = scale * std::pow(std::cos((i + 0.5) * step), freedom - 1) * step;
-    if (mass + here >= tail) {
-      const double angle = (i + 1) * step - step * (tail - mass) / here;
-      return std::sqrt(freedom) * std::tan(angle);
-    }
-    mass += here;
-  }
-  return 0;
+  const boost::math::students_t distribution(std::clamp(freedom, 0.5, 1e4));
+  return boost::math::quantile(boost::math::complement(distribution, tail));
 }
 
 Trend find_trend(std::span<const TrendPoint> points, double false_alarms) {

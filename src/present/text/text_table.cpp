@@ -1,5 +1,7 @@
 #include "present/text/text_table.h"
 
+#include <utf8proc.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -79,12 +81,14 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
 
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0300 to U+036F, combining marks, are 0xCC 0x80 to 0xCD 0xAF.
-    const bool combining = byte == 0xCC || (byte == 0xCD && i + 1 < text.size() &&
-                                            static_cast<unsigned char>(text[i + 1]) <= 0xAF);
-    if (starts_character(text[i]) && !combining) ++width;
+  while (!text.empty()) {
+    utf8proc_int32_t character = 0;
+    const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
+                                                     static_cast<utf8proc_ssize_t>(text.size()), &character);
+    // What is no UTF-8 takes a column for each byte, as terminals show it.
+    const bool valid = length > 0;
+    width += valid ? static_cast<std::size_t>(utf8proc_charwidth(character)) : 1;
+    text.remove_prefix(valid ? static_cast<std::size_t>(length) : 1);
   }
   return width;
 }
@@ -93,9 +97,11 @@ std::string keep_tail(const std::string& text, std::size_t width) {
   if (display_width(text) <= width) return text;
   if (width == 0) return {};
   std::size_t at = text.size();
-  for (std::size_t left = width - 1; at > 0 && left > 0;) {
-    --at;
-    if (starts_character(text[at])) --left;
+  while (at > 0) {
+    std::size_t before = at - 1;
+    while (before > 0 && !starts_character(text[before])) --before;
+    if (display_width(std::string_view(text).substr(before)) > width - 1) break;
+    at = before;
   }
   return std::string(kEllipsis) + text.substr(at);
 }

@@ -30,6 +30,13 @@ TEST(ShortenName, NeverExceedsTheWidthAndNeverSplitsACharacter) {
   }
 }
 
+TEST(TextTable, CountsColumnsAsATerminalDoes) {
+  EXPECT_EQ(display_width("größe"), 5u);
+  EXPECT_EQ(display_width("e\u0301"), 1u) << "a letter and its accent";
+  EXPECT_EQ(display_width("区块"), 4u) << "wide characters";
+  EXPECT_EQ(display_width("\xff\xfe"), 2u) << "no UTF-8: a column for each byte";
+}
+
 TEST(TextTable, AlignsNumbersAndShortensOnlyTheName) {
   TextTable table({{"%", Align::kRight}, {"function", Align::kLeft, true}, {"module"}});
   table.add({"1.0", "a::very::long::path::of::modules::to::function", "app"});
