@@ -7,13 +7,13 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "formats/folded/folded.h"
 #include "formats/heaptrack/heaptrack_writer.h"
 #include "formats/massif/massif_writer.h"
 #include "formats/packer.h"
+#include "open/open_profile.h"
 
 namespace fathom::cli {
 namespace {

@@ -6,9 +6,9 @@
 #include "base/files.h"
 #include "cli/block_options.h"
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "open/open_profile.h"
 #include "present/json/heap_leaks_json.h"
 #include "present/text/text_leaks.h"
 
@@ -48,7 +48,7 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
   options.suppressions = std::move(*suppressions);
   const Result<store::ReadOptions> reading = read_options_from(arguments.blocks);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  const Result<model::Profile> profile = open_profile(arguments.file, *reading);
+  const Result<model::Profile> profile = open::open_profile(arguments.file, *reading);
   if (!profile) return tl::unexpected<Error>(profile.error());
   const Result<analysis::LeakReport> leaks = analysis::find_leaks(*profile, options);
   if (!leaks) return within(arguments.file, leaks.error());

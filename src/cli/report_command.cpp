@@ -5,9 +5,9 @@
 
 #include "analysis/summary/report.h"
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "open/open_profile.h"
 #include "present/json/json.h"
 #include "present/text/text_report.h"
 #include "present/text/text_timeline.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "analysis/summary/report.h"
-#include "cli/input.h"
+#include "open/open_profile.h"
 
 namespace fathom::cli {
 namespace {
@@ -50,7 +50,7 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
                                      std::uint32_t keep_blocks) {
   const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
-  return open_profile(path, *read);
+  return open::open_profile(path, *read);
 }
 
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {

@@ -1,5 +1,7 @@
-// Opens whatever a reading command was given: a recording, folded stacks or the text of perf script, told
-// apart by their content and never by their name. "-" is standard input.
+// The one way from a path to a complete profile, for every front end: a recording, or any foreign format of
+// formats/readers.h, told apart by their content and never by their name. "-" is standard input. What a
+// recording leaves to its readers is done here: names that were not resolved when it was killed, and wakers
+// that were none.
 #pragma once
 
 #include <string>
@@ -8,11 +10,11 @@
 #include "model/profile.h"
 #include "store/reader.h"
 
-namespace fathom::cli {
+namespace fathom::open {
 
 // The profile has passed check(). An imported one is named after its file (meta.target). What is recognised
 // and cannot be read (perf.data, compressed files, pictures) is kUnsupported with the way out.
 // What `options` ask for is kNotFound in anything but a recording.
 Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options = {});
 
-}  // namespace fathom::cli
+}  // namespace fathom::open

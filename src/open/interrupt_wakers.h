@@ -4,10 +4,10 @@
 
 #include "model/profile.h"
 
-namespace fathom::analysis {
+namespace fathom::open {
 
 // Takes such wakers off the waits, with their stacks: kNoThread, nobody did it. Softirqs that run at the end
 // of a thread's own system call (a packet that it sent over loopback) are that thread's doing, and stay.
 void drop_interrupt_wakers(model::Profile& profile);
 
-}  // namespace fathom::analysis
+}  // namespace fathom::open

@@ -1,8 +1,8 @@
-#include "analysis/waits/interrupt_wakers.h"
+#include "open/interrupt_wakers.h"
 
 #include <gtest/gtest.h>
 
-namespace fathom::analysis {
+namespace fathom::open {
 namespace {
 
 TEST(InterruptWakers, ThreadThatATimerInterruptedIsNotWhoEndedTheWait) {
@@ -42,4 +42,4 @@ TEST(InterruptWakers, ThreadThatATimerInterruptedIsNotWhoEndedTheWait) {
 }
 
 }  // namespace
-}  // namespace fathom::analysis
+}  // namespace fathom::open

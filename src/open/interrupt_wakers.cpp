@@ -1,11 +1,11 @@
-#include "analysis/waits/interrupt_wakers.h"
+#include "open/interrupt_wakers.h"
 
 #include <algorithm>
 #include <array>
 #include <string_view>
 #include <vector>
 
-namespace fathom::analysis {
+namespace fathom::open {
 namespace {
 
 // Entries of interrupts on x86-64 (arch/x86/entry) and arm64, and the timer's own function where the entry is
@@ -39,4 +39,4 @@ void drop_interrupt_wakers(model::Profile& profile) {
   }
 }
 
-}  // namespace fathom::analysis
+}  // namespace fathom::open

@@ -1,4 +1,4 @@
-#include "cli/input.h"
+#include "open/open_profile.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 #include "analysis/core/hand_made_profile.h"
 #include "store/writer.h"
 
-namespace fathom::cli {
+namespace fathom::open {
 namespace {
 
 using testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
 }
 
 }  // namespace
-}  // namespace fathom::cli
+}  // namespace fathom::open

@@ -1,4 +1,4 @@
-#include "cli/input.h"
+#include "open/open_profile.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -11,15 +11,14 @@
 #include <span>
 #include <string_view>
 
-#include "analysis/waits/interrupt_wakers.h"
 #include "base/fd.h"
 #include "base/files.h"
-#include "formats/folded/folded.h"
-#include "formats/perf_script/perf_script.h"
+#include "formats/readers.h"
+#include "open/interrupt_wakers.h"
 #include "symbolize/late_names.h"
 #include "symbolize/symbol_cache.h"
 
-namespace fathom::cli {
+namespace fathom::open {
 namespace {
 
 using namespace std::string_view_literals;
@@ -80,8 +79,7 @@ Result<model::Profile> read_text(std::string_view text, const std::string& path,
     return fail(ErrorKind::kUnsupported, fmt::format("{}: neither a recording nor text", name),
                 "a file of fathom record, folded stacks, or the output of perf script");
   }
-  Result<model::Profile> profile = formats::is_perf_script(text) ? formats::read_perf_script(text, name)
-                                                                 : formats::read_folded(text, name);
+  Result<model::Profile> profile = formats::reader_of(text).read(text, name);
   if (profile && profile->meta.target.empty()) {
     const std::size_t slash = name.rfind('/');
     profile->meta.target = slash == std::string::npos ? name : name.substr(slash + 1);
@@ -89,14 +87,12 @@ Result<model::Profile> read_text(std::string_view text, const std::string& path,
   return profile;
 }
 
-// What a recording leaves to its readers: names that were not resolved when it was killed, and wakers that
-// were none.
 Result<model::Profile> completed(Result<model::Profile> recording) {
   if (!recording) return recording;
   symbolize::Options options;
   options.cache_directory = symbolize::default_cache_directory();
   symbolize::name_unnamed_frames(*recording, options);
-  analysis::drop_interrupt_wakers(*recording);
+  drop_interrupt_wakers(*recording);
   return recording;
 }
 
@@ -132,4 +128,4 @@ Result<model::Profile> open_profile(const std::string& path, const store::ReadOp
   return read_text(*content, path, name);
 }
 
-}  // namespace fathom::cli
+}  // namespace fathom::open

@@ -1,0 +1,24 @@
+// The foreign formats that can be read: one row each. A new format is one row more, and every front end has it.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+#include "model/profile.h"
+
+namespace fathom::formats {
+
+struct Reader {
+  std::string_view format;                       // "perf script": as in meta.facts["format"]
+  bool (*recognises)(std::string_view content);  // looks at the beginning only
+  // `name` is the file's, for messages. The profile has passed check().
+  Result<model::Profile> (*read)(std::string_view content, const std::string& name);
+};
+
+// In the order in which they are asked; the last one takes every text.
+std::span<const Reader> readers();
+const Reader& reader_of(std::string_view content);
+
+}  // namespace fathom::formats
