@@ -11,10 +11,9 @@
 
 namespace fathom::process {
 
-// One range of a process's memory. `path` is what the kernel prints, as the target sees it, without "
-// (deleted)": a file,
-// "[vdso]", "[heap]", "[stack]", "[anon:name]", "/memfd:name", "/SYSV00000000", "anon_inode:..." or nothing
-// at all.
+// One range of a process's memory. `path` is what the kernel prints, as the target sees it, without
+// " (deleted)": a file, "[vdso]", "[heap]", "[stack]", "[anon:name]", "/memfd:name", "/SYSV00000000",
+// "anon_inode:..." or nothing at all.
 struct MapEntry {
   ProcessAddress start, end;  // `end` is the first address after it
   bool readable = false, writable = false, executable = false, shared = false;

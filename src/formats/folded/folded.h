@@ -3,8 +3,7 @@
 // escaping and no header.
 //
 // The first frame is the thread's name. Kernel frames end in "_[k]", inlined calls in "_[i]", code made at
-// run time in
-// "_[j]" (the suffixes of stackcollapse-perf --all). Source: the parsers of those tools.
+// run time in "_[j]" (the suffixes of stackcollapse-perf --all). Source: the parsers of those tools.
 #pragma once
 
 #include <string>

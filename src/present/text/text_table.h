@@ -8,14 +8,13 @@
 
 namespace fathom::present {
 
-// Columns that a text takes in a terminal: one per character of UTF-8, none for combining marks. East Asian
-// wide characters are counted as one, as no function name has been met that has them.
+// Columns that a text takes in a terminal: two for wide characters, none for combining marks, one for each byte
+// of what is no UTF-8.
 std::size_t display_width(std::string_view text);
 
 // At most `width` columns, with what tells functions apart: first the arguments go ("parse(...)"), then
-// generic arguments
-// ("Vec<..>"), then paths in a Rust bracket ("<Node as Visit>::walk"), then leading parts of the path
-// ("...::push").
+// generic arguments ("Vec<..>"), then paths in a Rust bracket ("<Node as Visit>::walk"), then leading parts of
+// the path ("...::push").
 std::string shorten_name(const std::string& name, std::size_t width);
 // At most `width` columns; the end is what is kept of a longer text.
 std::string keep_tail(const std::string& text, std::size_t width);

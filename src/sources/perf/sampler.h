@@ -1,7 +1,6 @@
 // The engine "perf": CPU samples with a copy of the top of the stack, for users without privileges
-// (perf_event_paranoid
-// <= 2) and their own processes. Events are task-attached, as a whole CPU may not be watched: one for each
-// thread and CPU, since an event that is inherited by new threads can only have a ring when it is bound to a
+// (perf_event_paranoid <= 2) and their own processes. Events are task-attached, as a whole CPU may not be
+// watched: one for each thread and CPU, since an event that is inherited by new threads can only have a ring when it is bound to a
 // CPU. All events of a CPU write to one ring. What it costs, measured: 10 us per sample for the interrupt, 2
 // to 4 us for the copy, and the bytes: stack_bytes times frequency for each busy CPU.
 #pragma once
