@@ -20,6 +20,14 @@ target_compile_options(fathom_flags INTERFACE
   $<$<BOOL:${FATHOM_WERROR}>:-Werror>
   "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict;-Wno-error=stringop-overflow;-Wno-error=stringop-overread>"
   "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-error=array-bounds;-Wno-error=maybe-uninitialized>")
+# fathom runs as root and reads what others wrote. A fuzzer's and a sanitizer's own checks would collide with fortify.
+# What users run names no folder of the machine that built it; what is debugged does, so that a debugger finds the source.
+target_compile_options(fathom_flags INTERFACE -fstack-protector-strong)
+set(FATHOM_PATH_MAP -ffile-prefix-map=${CMAKE_BINARY_DIR}/=build/ -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+if(NOT FATHOM_SANITIZE)
+  target_compile_options(fathom_flags INTERFACE
+    "$<$<CONFIG:Release>:-U_FORTIFY_SOURCE;-D_FORTIFY_SOURCE=2;${FATHOM_PATH_MAP}>")
+endif()
 if(FATHOM_SANITIZE)
   target_compile_options(fathom_flags INTERFACE -fsanitize=${FATHOM_SANITIZE} -fno-omit-frame-pointer
                                                 -fno-sanitize-recover=undefined)
