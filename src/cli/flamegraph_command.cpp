@@ -14,9 +14,9 @@
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/command.h"
-#include "cli/input.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "open/open_profile.h"
 #include "present/svg/flame_graph.h"
 
 namespace fathom::cli {
@@ -40,34 +40,6 @@ std::string picture_beside(const std::string& input) {
   return (dot == std::string::npos || dot <= name ? input : input.substr(0, dot)) + ".svg";
 }
 
-std::string_view metric_in_words(model::Metric metric) {
-  switch (metric) {
-    case model::Metric::kCpu:
-      return "CPU";
-    case model::Metric::kOffCpu:
-      return "Off-CPU time";
-    case model::Metric::kWall:
-      return "Wall-clock time";
-    case model::Metric::kHeapAllocated:
-      return "Allocated bytes";
-    case model::Metric::kHeapAllocations:
-      return "Allocations";
-    case model::Metric::kHeapLive:
-      return "Live heap";
-    case model::Metric::kHeapPeak:
-      return "Heap at its peak";
-    case model::Metric::kHeapLeaked:
-      return "Heap never freed";
-    case model::Metric::kHeapGrowth:
-      return "Heap growth";
-    case model::Metric::kHeapTemporary:
-      return "Temporary allocations";
-    case model::Metric::kHeapBrief:
-      return "Short-lived allocations";
-  }
-  return "Flame graph";
-}
-
 // How the heap was recorded, and for its peak when that was.
 std::vector<std::string> heap_in_words(const analysis::HeapReport& heap, model::Metric metric) {
   std::vector<std::string> parts;
@@ -86,7 +58,7 @@ void describe(const model::Profile& profile, const analysis::CallTree& tree,
   if (!meta.target.empty()) picture.root_name = meta.target;
   if (picture.title.empty()) {
     picture.title =
-        fmt::format("{}: {}", metric_in_words(tree.metric), meta.target.empty() ? "all" : meta.target);
+        fmt::format("{}: {}", model::info_of(tree.metric).title, meta.target.empty() ? "all" : meta.target);
   }
   if (!picture.subtitle.empty()) return;
   std::vector<std::string> parts;
@@ -220,7 +192,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
 }  // namespace
 
 Result<std::string> draw_flamegraph(const std::string& recording) {
-  const Result<model::Profile> profile = open_profile(recording);
+  const Result<model::Profile> profile = open::open_profile(recording);
   if (!profile) return tl::unexpected(profile.error());
   analysis::TreeOptions tree;
   tree.selection.metric = model::Metric::kCpu;

@@ -34,42 +34,6 @@ bool StringTable::operator==(const StringTable& other) const {
   return true;
 }
 
-namespace {
-
-struct MetricText {
-  std::string_view name, unit;
-};
-constexpr MetricText kMetrics[] = {
-    {"cpu", "samples"},                   // kCpu
-    {"off-cpu", "ns"},                    // kOffCpu
-    {"wall", "ns"},                       // kWall
-    {"heap-allocated", "bytes"},          // kHeapAllocated
-    {"heap-allocations", "allocations"},  // kHeapAllocations
-    {"heap-live", "bytes"},               // kHeapLive
-    {"heap-peak", "bytes"},               // kHeapPeak
-    {"heap-leaked", "bytes"},             // kHeapLeaked
-    {"heap-growth", "bytes"},             // kHeapGrowth
-    {"heap-temporary", "allocations"},    // kHeapTemporary
-    {"heap-brief", "allocations"},        // kHeapBrief
-};
-static_assert(std::size(kMetrics) == static_cast<std::size_t>(kLastMetric) + 1);
-
-}  // namespace
-
-std::string_view to_string(Metric metric) {
-  return kMetrics[static_cast<std::size_t>(metric)].name;
-}
-
-std::string_view unit_of(Metric metric) {
-  return kMetrics[static_cast<std::size_t>(metric)].unit;
-}
-
-std::optional<Metric> metric_from(std::string_view name) {
-  for (std::size_t i = 0; i < std::size(kMetrics); ++i)
-    if (kMetrics[i].name == name) return static_cast<Metric>(i);
-  return std::nullopt;
-}
-
 Profile::Profile() : modules(1), stacks(1), objects(1) {}
 
 std::string Profile::pseudo_name(const Frame& frame) const {

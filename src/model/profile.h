@@ -34,6 +34,7 @@
 #include "model/heap.h"
 #include "model/ids.h"
 #include "model/memory.h"
+#include "model/metric.h"
 
 namespace fathom::model {
 
@@ -155,30 +156,6 @@ struct Thread {
   std::uint64_t unwalked_waits = 0, unwalked_ns = 0;
   auto operator<=>(const Thread&) const = default;
 };
-enum class Metric : std::uint8_t {
-  kCpu,     // value: samples
-  kOffCpu,  // value: nanoseconds waited
-  kWall,
-  kHeapAllocated,    // bytes handed out
-  kHeapAllocations,  // how often
-  // What follows is derived from the heap tables and is never the metric of a sample.
-  kHeapLive,       // bytes at the end of the window
-  kHeapPeak,       // bytes when most were live
-  kHeapLeaked,     // bytes never freed
-  kHeapGrowth,     // bytes live at the end of the window and not at its start, less those that went
-  kHeapTemporary,  // blocks freed before their thread allocated again; where sampled: within 1 ms
-  kHeapBrief,      // blocks freed within 1 ms
-};
-inline constexpr Metric kLastSampleMetric = Metric::kHeapAllocations, kLastMetric = Metric::kHeapBrief;
-inline bool is_heap(Metric metric) {
-  return metric >= Metric::kHeapAllocated;
-}
-// "cpu", "off-cpu", ...: what users type.
-std::string_view to_string(Metric metric);
-std::optional<Metric> metric_from(std::string_view name);
-// "samples", "ns", "bytes": the unit of Sample::value.
-std::string_view unit_of(Metric metric);
-
 struct Sample {
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC; 0 for imported text without times
   std::int64_t value = 1;     // in unit_of(metric)

@@ -40,34 +40,6 @@ Error nothing_selected(const model::Profile& profile, const Selection& selection
           fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
 }
 
-std::string_view metric_words(model::Metric metric) {
-  switch (metric) {
-    case model::Metric::kCpu:
-      return "CPU";
-    case model::Metric::kOffCpu:
-      return "off-CPU";
-    case model::Metric::kWall:
-      return "wall-clock";
-    case model::Metric::kHeapAllocated:
-      return "allocated bytes";
-    case model::Metric::kHeapAllocations:
-      return "allocations";
-    case model::Metric::kHeapLive:
-      return "live heap bytes";
-    case model::Metric::kHeapPeak:
-      return "heap bytes at the peak";
-    case model::Metric::kHeapLeaked:
-      return "heap bytes never freed";
-    case model::Metric::kHeapGrowth:
-      return "heap growth";
-    case model::Metric::kHeapTemporary:
-      return "temporary allocations";
-    case model::Metric::kHeapBrief:
-      return "short-lived allocations";
-  }
-  return "";
-}
-
 std::string sentence_of_origin(const Report& report) {
   const model::Meta& meta = report.profile->meta;
   const CallTree& tree = report.tree;
@@ -75,11 +47,11 @@ std::string sentence_of_origin(const Report& report) {
   const std::uint64_t samples = tree.samples - tree.waits;
   text += ": ";
   if (model::is_heap(tree.metric) && report.heap) {
-    text += fmt::format("{} of {}", metric_words(tree.metric),
+    text += fmt::format("{} of {}", model::info_of(tree.metric).sentence,
                         counted(tree.samples, "place that allocates", "places that allocate"));
   } else if (samples != 0 || tree.waits == 0) {
     const std::string_view kind =
-        tree.waits != 0 && tree.metric == model::Metric::kWall ? "CPU" : metric_words(tree.metric);
+        tree.waits != 0 && tree.metric == model::Metric::kWall ? "CPU" : model::info_of(tree.metric).sentence;
     text += counted(samples, fmt::format("{} sample", kind));
   }
   if (tree.waits != 0) text += (samples == 0 ? "" : " and ") + counted(tree.waits, "wait");

@@ -36,34 +36,6 @@ std::string text_xml(std::string_view clean) {
   return escape_xml(clean);
 }
 
-std::string_view metric_title(model::Metric metric) {
-  switch (metric) {
-    case model::Metric::kCpu:
-      return "CPU flame graph";
-    case model::Metric::kOffCpu:
-      return "Off-CPU flame graph";
-    case model::Metric::kWall:
-      return "Wall-clock flame graph";
-    case model::Metric::kHeapAllocated:
-      return "Allocated bytes flame graph";
-    case model::Metric::kHeapAllocations:
-      return "Allocations flame graph";
-    case model::Metric::kHeapLive:
-      return "Live heap flame graph";
-    case model::Metric::kHeapPeak:
-      return "Heap at its peak flame graph";
-    case model::Metric::kHeapLeaked:
-      return "Heap never freed flame graph";
-    case model::Metric::kHeapGrowth:
-      return "Heap growth flame graph";
-    case model::Metric::kHeapTemporary:
-      return "Temporary allocations flame graph";
-    case model::Metric::kHeapBrief:
-      return "Short-lived allocations flame graph";
-  }
-  return "Flame graph";
-}
-
 class Picture {
  public:
   Picture(const CallTree& tree, const FlameGraphOptions& options)
@@ -78,7 +50,7 @@ class Picture {
     const double inner = width_ - 2 * kPad;
     min_width_ = options.min_width.percent ? inner * options.min_width.value / 100 : options.min_width.value;
     layout_ = lay_out(tree, inner, min_width_);
-    title_ = clean_text(options.title.empty() ? std::string(metric_title(tree.metric)) : options.title);
+    title_ = clean_text(options.title.empty() ? fmt::format("{} flame graph", model::info_of(tree.metric).title) : options.title);
     subtitle_ = clean_text(options.subtitle.empty() ? measured() : options.subtitle);
     add_warnings();
     top_ = 58 + kLineHeight * static_cast<double>(warnings_.size()) + 24;
