@@ -72,7 +72,7 @@ TEST(SideBand, TellsTheLifeOfAProcess) {
   EXPECT_LT(at("thread"), at("named worker"));
   EXPECT_LT(at("named worker"), at("ended"));
   EXPECT_LT(at("ended"), at("map /"));
-  EXPECT_TRUE(words[static_cast<std::size_t>(at("map /"))].ends_with("record_test"));
+  EXPECT_TRUE(words[static_cast<std::size_t>(at("map /"))].ends_with("sources_perf_test"));
   EXPECT_LT(at("map /"), at("exec true"));
   EXPECT_LT(at("exec true"), at("/ld-linux")) << "the new program's mappings follow";
   EXPECT_EQ(words.back(), "ended");
