@@ -18,7 +18,9 @@
 #include "inject/hook_planner.h"
 #include "inject/journal.h"
 #include "inject/left_behind.h"
+#include "inject/own_head.h"
 #include "inject/shared_layout.h"
+#include "inject/shared_memory.h"
 #include "inject/target.h"
 #include "inject/thread_id.h"
 #include "inject/unmapping.h"
@@ -62,14 +64,6 @@ Result<Places> choose_places(int pid, std::span<const process::MapEntry> maps, c
   return places;
 }
 
-Result<> note_own(tracer_shared& head, ProcessAddress address, std::uint64_t bytes) {
-  if (head.own_count == TRACER_OWN_MAPPINGS)
-    return fail(ErrorKind::kUnsupported, "heap tracer: hooks in too many modules");
-  head.own[head.own_count] = {address.value, bytes};
-  __atomic_store_n(&head.own_count, head.own_count + 1, __ATOMIC_RELEASE);
-  return {};
-}
-
 // A mapping of the target at exactly this address.
 Result<> map_at(RemoteCaller& caller, std::string_view what, ProcessAddress address, std::uint64_t bytes,
                 int protection, int flags, std::uint64_t fd) {
@@ -111,68 +105,61 @@ void find_main_stack(int pid, std::span<const process::MapEntry> maps, tracer_sh
 
 struct Tracer::State {
   Target target;
+  OwnHead head;
   Mapping local;
   tracer_image_header header{};
   Places places;
   std::array<std::uint32_t, TRACER_SHAPES> used{};
+  std::vector<std::uint64_t> entered;  // addresses of the tracer that slots hold or held
   bool unmapped = false;
 
-  tracer_shared& head() { return *static_cast<tracer_shared*>(local.data()); }
-  std::span<tracer_journal_entry> journal() { return {head().journal, head().journal_count}; }
+  State(Target&& where, const tracer_shared& planned, const tracer_image_header& image, const Places& chosen)
+      : target(std::move(where)), head(planned), header(image), places(chosen) {}
+
+  tracer_shared& shared() { return *static_cast<tracer_shared*>(local.data()); }
   ProcessAddress config(std::size_t offset) const {
     return {places.image.value + header.config_offset + offset};
   }
 
-  Result<> map_all(std::span<const std::byte> image, const tracer_shared& planned);
-  Result<Mapping> make_shared(RemoteCaller& caller, const tracer_shared& planned);
+  Result<> map_all(std::span<const std::byte> image);
+  Result<> make_shared(RemoteCaller& caller);
   Result<> write_config(std::span<const PlannedHook> hooks, const PlannedHook& hook);
   Result<> map_islands(std::span<const PlannedHook* const> entries);
-  Result<> note_change(tracer_door door, ProcessAddress address, std::span<const std::byte> before,
-                       std::span<const std::byte> after, ProcessAddress module_start);
   Result<> put_slots(const PlannedHook& hook);
   Result<> put_in(std::span<const PlannedHook> hooks);
 };
 
-// memfd_create in the target, opened by us through /proc, and mapped there at its place. The descriptor in
-// the target lives for these few calls only.
-Result<Mapping> Tracer::State::make_shared(RemoteCaller& caller, const tracer_shared& planned) {
+// memfd_create in the target, mapped by us and there at its place. The descriptor in the target lives for
+// these few calls only.
+Result<> Tracer::State::make_shared(RemoteCaller& caller) {
+  const std::uint64_t bytes = head.layout().bytes;
   const auto name = caller.text(kSharedName);
   if (!name) return tl::unexpected<Error>(name.error());
-  const auto fd = caller.call("memfd_create", SYS_memfd_create, {*name, MFD_CLOEXEC});
+  const auto fd = caller.call("memfd_create", SYS_memfd_create, {*name, MFD_CLOEXEC | MFD_ALLOW_SEALING});
   if (!fd) return tl::unexpected<Error>(fd.error());
 
-  const auto map_both = [&]() -> Result<Mapping> {
-    const std::string path = fmt::format("/proc/{}/fd/{}", target.pid, *fd);
-    const Fd file(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-    if (!file) return system_error(path, errno);
-    if (::ftruncate(file.get(), static_cast<off_t>(planned.bytes)) != 0) return system_error(path, errno);
-    void* address = ::mmap(nullptr, planned.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-    if (address == MAP_FAILED) return system_error(path, errno);
-    Mapping mapping(address, planned.bytes);
-    auto& head = *static_cast<tracer_shared*>(address);
-    std::memcpy(&head, &planned, sizeof(planned));
-    // All that will be made, before any of it is: the shared memory itself last, as it tells of the others.
-    for (const auto& [place, bytes] :
-         {std::pair(places.image, std::uint64_t{header.text_bytes}),
-          std::pair(places.state, round_up(header.state_bytes)), std::pair(places.shared, planned.bytes)})
-      if (auto noted = note_own(head, place, bytes); !noted) return tl::unexpected<Error>(noted.error());
-    if (auto done = map_at(caller, "shared memory", places.shared, planned.bytes, PROT_READ | PROT_WRITE,
-                           MAP_SHARED | MAP_NORESERVE, *fd);
-        !done)
-      return tl::unexpected<Error>(done.error());
-    return mapping;
-  };
-  auto mapping = map_both();
-  (void)caller.call("close", SYS_close, {*fd});
-  return mapping;
-}
-
-Result<> Tracer::State::map_all(std::span<const std::byte> image, const tracer_shared& planned) {
-  return target.borrow_thread([&](StoppedThread& thread, RemoteCaller& caller) -> Result<> {
-    auto mapping = make_shared(caller, planned);
+  const auto map_both = [&]() -> Result<> {
+    auto mapping = map_shared(target.pid, static_cast<int>(*fd), bytes);
     if (!mapping) return tl::unexpected<Error>(mapping.error());
     local = std::move(*mapping);
-    head().tid_offset = find_tid_offset(target.pid, thread, target.memory);
+    // All that will be made, before any of it is: the shared memory itself last, as it tells of the others.
+    for (const auto& [place, size] :
+         {std::pair(places.image, std::uint64_t{header.text_bytes}),
+          std::pair(places.state, round_up(header.state_bytes)), std::pair(places.shared, bytes)})
+      if (auto noted = head.note_mapping(place, size); !noted) return noted;
+    head.publish(shared());
+    return map_at(caller, "shared memory", places.shared, bytes, PROT_READ | PROT_WRITE,
+                  MAP_SHARED | MAP_NORESERVE, *fd);
+  };
+  auto done = map_both();
+  (void)caller.call("close", SYS_close, {*fd});
+  return done;
+}
+
+Result<> Tracer::State::map_all(std::span<const std::byte> image) {
+  return target.borrow_thread([&](StoppedThread& thread, RemoteCaller& caller) -> Result<> {
+    head.plan().tid_offset = find_tid_offset(target.pid, thread, target.memory);
+    if (auto made = make_shared(caller); !made) return made;
 
     const auto advise = [&](ProcessAddress place, std::uint64_t bytes, int advice) -> Result<> {
       auto done =
@@ -183,7 +170,7 @@ Result<> Tracer::State::map_all(std::span<const std::byte> image, const tracer_s
     constexpr int kPrivate = MAP_PRIVATE | MAP_ANONYMOUS;
     constexpr std::uint64_t kNoFile = ~std::uint64_t{0};
     const std::uint64_t state_bytes = round_up(header.state_bytes);
-    if (auto done = advise(places.shared, planned.bytes, MADV_DONTFORK); !done) return done;
+    if (auto done = advise(places.shared, head.layout().bytes, MADV_DONTFORK); !done) return done;
     if (auto done = map_at(caller, "state", places.state, state_bytes, PROT_READ | PROT_WRITE,
                            kPrivate | MAP_NORESERVE, kNoFile);
         !done)
@@ -235,9 +222,9 @@ Result<Tracer> Tracer::place(int pid, const Options& options) {
   planned->tsc_base = __rdtsc();
   find_main_stack(pid, *maps, *planned);
 
-  Tracer tracer(std::make_unique<State>(State{std::move(*target), {}, *header, *places}));
+  Tracer tracer(std::make_unique<State>(State(std::move(*target), *planned, *header, *places)));
   State& state = *tracer.state_;
-  if (auto done = state.map_all(options.image, *planned); !done) return tl::unexpected<Error>(done.error());
+  if (auto done = state.map_all(options.image); !done) return tl::unexpected<Error>(done.error());
   const auto& memory = state.target.memory;
   // Who sees the state sees the shared memory: the other way round the tracer would not know it from a forked
   // child.
@@ -262,7 +249,13 @@ int Tracer::pid() const {
   return state_->target.pid;
 }
 tracer_shared& Tracer::shared() {
-  return state_->head();
+  return state_->shared();
+}
+const tracer_shared& Tracer::layout() const {
+  return state_->head.layout();
+}
+std::span<const tracer_own_mapping> Tracer::own_mappings() const {
+  return state_->head.mappings();
 }
 std::span<std::byte> Tracer::memory() {
   return {static_cast<std::byte*>(state_->local.data()), state_->local.size()};
@@ -286,26 +279,6 @@ std::vector<PlannedHook> Tracer::plan(std::vector<Hook> hooks) const {
                       state_->header, state_->places.image, state_->used);
   planner.plan(planned);
   return planned;
-}
-
-Result<> Tracer::State::note_change(tracer_door door, ProcessAddress address,
-                                    std::span<const std::byte> before, std::span<const std::byte> after,
-                                    ProcessAddress module_start) {
-  if (head().journal_count == TRACER_JOURNAL)
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("heap tracer: more than {} places to change", TRACER_JOURNAL));
-  auto& entry = head().journal[head().journal_count];
-  entry = {};
-  entry.address = address.value;
-  std::memcpy(entry.before, before.data(), before.size());
-  std::memcpy(entry.after, after.data(), after.size());
-  entry.length = static_cast<u8>(before.size());
-  entry.door = static_cast<u8>(door);
-  entry.in = 1;
-  entry.module_start = module_start.value;
-  // Whoever reads the journal after our death sees whole entries only.
-  __atomic_store_n(&head().journal_count, head().journal_count + 1, __ATOMIC_SEQ_CST);
-  return {};
 }
 
 // Everything the hook's code looks at, before anybody can come there.
@@ -352,7 +325,7 @@ Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries)
   }
   if (islands.empty()) return {};
   for (const auto& island : islands)
-    if (auto noted = note_own(head(), island.start, island.end.value - island.start.value); !noted)
+    if (auto noted = head.note_mapping(island.start, island.end.value - island.start.value); !noted)
       return noted;
   return target.borrow_thread([&](StoppedThread&, RemoteCaller& caller) -> Result<> {
     for (const auto& island : islands)
@@ -371,6 +344,7 @@ Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries)
 Result<> Tracer::State::put_slots(const PlannedHook& hook) {
   const auto before = std::as_bytes(std::span(&hook.hook.function.value, 1));
   const auto after = std::as_bytes(std::span(&hook.entered.value, 1));
+  entered.push_back(hook.entered.value);
   for (const ProcessAddress slot : hook.hook.slots) {
     const auto now = target.memory.get<std::uint64_t>(slot);
     if (!now) return tl::unexpected<Error>(now.error());
@@ -378,7 +352,7 @@ Result<> Tracer::State::put_slots(const PlannedHook& hook) {
       return fail(ErrorKind::kUnsupported,
                   fmt::format("{}: the slot at 0x{:x} has changed: somebody else hooks it", hook.hook.name,
                               slot.value));
-    if (auto done = note_change(TRACER_DOOR_SLOT, slot, before, after, hook.hook.module_start); !done)
+    if (auto done = head.note_change(TRACER_DOOR_SLOT, slot, before, after, hook.hook.module_start); !done)
       return done;
     if (auto done = target.memory.write(slot, after); !done) return done;
   }
@@ -397,8 +371,8 @@ Result<> Tracer::State::put_in(std::span<const PlannedHook> hooks) {
     if (hook.door == TRACER_DOOR_SLOT)
       if (auto done = put_slots(hook); !done) return done;
   for (const auto* hook : entries)
-    if (auto done = note_change(TRACER_DOOR_ENTRY, hook->entry.patch_address, hook->entry.before,
-                                hook->entry.after, hook->hook.module_start);
+    if (auto done = head.note_change(TRACER_DOOR_ENTRY, hook->entry.patch_address, hook->entry.before,
+                                     hook->entry.after, hook->hook.module_start);
         !done)
       return done;
   return put_entries(target, entries);
@@ -419,8 +393,9 @@ Result<> Tracer::hook(const std::vector<PlannedHook>& hooks) {
 Result<> Tracer::unhook() {
   State& state = *state_;
   if (state.unmapped) return {};
-  __atomic_store_n(&state.head().mode, TRACER_OFF, __ATOMIC_SEQ_CST);
-  auto done = take_back(state.target, state.journal());
+  __atomic_store_n(&state.shared().mode, TRACER_OFF, __ATOMIC_SEQ_CST);
+  auto done = take_back(state.target, state.head.journal());
+  state.head.publish_what_is_in();
   if (!done && done.error().kind == ErrorKind::kNotFound) return {};  // the process is gone, with all of it
   if (!done) return tl::unexpected<Error>(done.error());
   if (done->foreign.empty()) return {};
@@ -434,14 +409,12 @@ Result<> Tracer::unhook() {
 Result<bool> Tracer::unmap(const unwind::AddressSpace* space) {
   State& state = *state_;
   if (state.unmapped) return true;
-  const auto journal = state.journal();
+  const auto journal = state.head.journal();
   if (std::any_of(journal.begin(), journal.end(), [](const auto& entry) { return entry.in != 0; })) {
     const auto maps = process::read_maps(state.target.pid);
     return !maps || maps->empty();  // something still leads in, unless nothing is left at all
   }
-  const std::span<const tracer_own_mapping> own(state.head().own, state.head().own_count);
-  const auto entered = entered_hooks(state.target.memory, state.places.image, own);
-  auto done = unmap_own(state.target, own, entered, space);
+  auto done = unmap_own(state.target, state.head.mappings(), state.entered, space);
   if (done && *done) state.unmapped = true;
   return done;
 }

@@ -4,12 +4,11 @@
 //
 // Order, and why it can end at any instruction of ours (kill -9 included):
 //   place   one idle thread is borrowed for some ten system calls. What it goes back to stands on its own
-//   stack, as
-//           the kernel would leave it for a signal handler: it finds back even if we die meanwhile. The
-//           shared memory comes first and names every mapping before it is made.
+//           stack, as the kernel would leave it for a signal handler: it finds back even if we die meanwhile.
+//           The shared memory comes first and names every mapping before it is made.
 //   hook    slots: 8 bytes each, nobody stops. Entries: all threads stop once. A change stands in the journal
-//   in the
-//           shared memory before it is made, so that detach_left_behind() (left_behind.h) can take it back.
+//           before it is made: in ours, which we restore by, and in a copy in the shared memory, which
+//           detach_left_behind() (left_behind.h) can take it back by when we were killed.
 //   unhook, unmap   the same backwards. What cannot be unmapped safely stays: it is inert.
 //
 // Threads: one Tracer is used by one thread at a time. Every stop runs in a thread of its own, as the kernel
@@ -108,7 +107,11 @@ class Tracer {
   ~Tracer();  // unhook() and unmap(), whatever they say
 
   int pid() const;
-  // The profiler's view of the shared memory; valid as long as this object.
+  // What was planned, in memory of the profiler's own: sizes and offsets are taken from here.
+  const tracer_shared& layout() const;
+  std::span<const tracer_own_mapping> own_mappings() const;  // the same
+  // The shared memory as it is mapped here; valid as long as this object. The target can write to all of it:
+  // orders are stored there, and nothing that is read there bounds or addresses anything.
   tracer_shared& shared();
   std::span<std::byte> memory();
   ProcessAddress image_start() const;  // where the image stands in the target: for what stacks may begin with

@@ -6,9 +6,11 @@
  *   forks    children that allocate and exit
  *   linger   a thread that stays inside of a hooked function
  *   sleepers threads that wait for ever
+ *   swaps    a thread that puts the file named last in the place of every descriptor that is made
  *   idle     one thread in nanosleep */
 #define _GNU_SOURCE
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
@@ -245,6 +247,18 @@ static void forks(void) {
   }
 }
 
+/* The lowest free descriptors, which the next ones to be made get. */
+static void* swaps(void* path) {
+  int file = open(path, O_RDONLY);
+  if (file < 0) abort();
+  if (dup2(file, 900) < 0) abort();
+  close(file);
+  while (!stopping())
+    for (int fd = file; fd < file + 10; ++fd)
+      if (fcntl(fd, F_GETFD) >= 0) dup2(900, fd);
+  return NULL;
+}
+
 static void start(void* (*run)(void*), uint64_t argument) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, run, (void*)argument) != 0) abort();
@@ -269,6 +283,7 @@ int main(int count, char** arguments) {
     for (uint64_t i = 0; i < threads; ++i)
       start(waits, i % 8 == 0 ? kFutexTimed : i % 2 ? kEpollForever : kFutexForever);
   if (strcmp(mode, "linger") == 0) start(linger, 0);
+  if (strcmp(mode, "swaps") == 0 && count > 3) start(swaps, (uint64_t)arguments[3]);
   usleep(20000); /* so that the waiting ones wait */
   __atomic_store_n(&board->ready, 1, __ATOMIC_SEQ_CST);
   if (strcmp(mode, "churn") == 0) churn();
