@@ -32,7 +32,7 @@ class Bench {
   explicit Bench(const Run& run)
       : run_(run),
         tracer_(run.rings, 1u << 20),
-        collector_(Collector::create(tracer_.memory(), now()).value()) {
+        collector_(Collector::create(tracer_.layout(), tracer_.memory(), now()).value()) {
     for (std::uint32_t ring = 0; ring < run.rings; ++ring) {
       tracer_.thread(ring, ++ticks_, 1000 + ring);
       for (std::uint32_t stack = 1; stack <= kStacks / run.rings; ++stack) {

@@ -21,7 +21,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.max_live_blocks = 200;
   options.first_slice_ns = 1000;
   options.by_thread = (in.read<std::uint8_t>() & 1) != 0;
-  auto collector = Collector::create(tracer.memory(), {FakeTracer::kBase, 1'000'000}, options);
+  auto collector =
+      Collector::create(tracer.layout(), tracer.memory(), {FakeTracer::kBase, 1'000'000}, options);
   if (!collector) std::abort();
   std::uint64_t now = 0;
   while (!in.at_end()) {

@@ -10,7 +10,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
-#include "wire/heap_tracer.h"
+#include "abi/heap_tracer.h"
 
 namespace fathom::inject {
 

@@ -73,7 +73,7 @@ class RandomHeap {
     CollectorOptions options;
     options.each_block = true;
     options.first_slice_ns = 200'000;
-    return Collector::create(tracer_.memory(), at(0), options).value();
+    return Collector::create(tracer_.layout(), tracer_.memory(), at(0), options).value();
   }
   static Moment at(std::uint64_t ticks) { return {FakeTracer::kBase + ticks, FakeTracer::kBase + ticks}; }
   void drain(std::uint64_t ticks) { collector_.drain(at(ticks)); }

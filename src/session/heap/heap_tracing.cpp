@@ -71,6 +71,7 @@ HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, co
     : pid_(pid),
       options_(options),
       context_(context),
+      mean_(options.interval_bytes),
       inner_threads_(pid),
       debug_files_(symbol_options(options)),
       programs_executed_(context.processes.programs_executed(pid)) {}
@@ -115,12 +116,13 @@ Result<> HeapTracing::place() {
   shared.heartbeat_limit = static_cast<std::uint64_t>(rate * static_cast<double>(kHeartbeatLimitNs));
   shared.wait_limit = exact ? static_cast<std::uint64_t>(rate * static_cast<double>(kWaitLimitNs)) : 0;
 
-  tables_ = std::make_unique<TracerTables>(shared, tracer_->memory());
+  tables_ = std::make_unique<TracerTables>(tracer_->layout(), tracer_->memory());
   for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
     notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
   sources::heap::CollectorOptions collecting;
   collecting.each_block = options_.each_block;
-  auto collector = sources::heap::Collector::create(tracer_->memory(), read_clocks(), collecting);
+  auto collector =
+      sources::heap::Collector::create(tracer_->layout(), tracer_->memory(), read_clocks(), collecting);
   if (!collector) return tl::unexpected<Error>(collector.error());
   collector_.emplace(std::move(*collector));
   tell_allocators();
@@ -164,10 +166,8 @@ void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
 }
 
 void HeapTracing::expect_tracer_code() {
-  const tracer_shared& shared = tracer_->shared();
-  for (std::uint32_t i = 0; i < std::min<std::uint32_t>(shared.own_count, TRACER_OWN_MAPPINGS); ++i)
-    context_.processes.expect_tracer(pid_, shared.own[i].address,
-                                     shared.own[i].address + shared.own[i].bytes);
+  for (const tracer_own_mapping& own : tracer_->own_mappings())
+    context_.processes.expect_tracer(pid_, own.address, own.address + own.bytes);
 }
 
 // A library that was loaded meanwhile may hold an allocator of its own.
@@ -274,20 +274,22 @@ void HeapTracing::refresh() {
   if (options_.each_block) take_blocks();
 }
 
+void HeapTracing::order_mean(std::uint32_t mean) {
+  mean_ = mean;
+  __atomic_store_n(&tracer_->shared().mean, mean, __ATOMIC_RELAXED);
+}
+
 void HeapTracing::sample_less() {
-  std::uint32_t& mean = tracer_->shared().mean;
-  const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
-  if (now < 1u << 30) __atomic_store_n(&mean, now * 2, __ATOMIC_RELAXED);
+  if (const std::uint32_t now = mean_; now < 1u << 30) order_mean(now * 2);
 }
 
 void HeapTracing::adapt(std::uint64_t samples_per_second) {
   if (options_.mode == Heap::kExact) return;
-  std::uint32_t& mean = tracer_->shared().mean;
-  const std::uint32_t now = __atomic_load_n(&mean, __ATOMIC_RELAXED);
+  const std::uint32_t now = mean_;
   if (samples_per_second > kMostSamplesPerSecond)
     sample_less();
   else if (samples_per_second < kMostSamplesPerSecond / 4 && now > options_.interval_bytes)
-    __atomic_store_n(&mean, std::max(now / 2, options_.interval_bytes), __ATOMIC_RELAXED);
+    order_mean(std::max(now / 2, options_.interval_bytes));
 }
 
 void HeapTracing::write_slices(bool last) {
@@ -364,8 +366,7 @@ void HeapTracing::take(std::span<const EventSink::MemoryCall> calls) {
 }
 
 std::span<const tracer_own_mapping> HeapTracing::own_mappings() {
-  const tracer_shared& shared = tracer_->shared();
-  return {shared.own, std::min<std::size_t>(shared.own_count, TRACER_OWN_MAPPINGS)};
+  return tracer_->own_mappings();
 }
 
 model::HeapAllocatorId HeapTracing::libc_allocator() const {

@@ -110,6 +110,7 @@ class HeapTracing {
   void resolve_new();
   void adapt(std::uint64_t samples_per_second);
   void sample_less();
+  void order_mean(std::uint32_t mean);
   void cut_slice(bool last);
   void write_slices(bool last);
   void take_blocks();
@@ -119,6 +120,7 @@ class HeapTracing {
   std::int32_t pid_;
   HeapTracingOptions options_;
   HeapContext context_;
+  std::atomic<std::uint32_t> mean_;  // as ordered; what the shared memory says is the target's word
   process::InnerThreads inner_threads_;
   symbolize::DebugFiles debug_files_;
   HeapTarget target_;

@@ -10,25 +10,26 @@ std::span<T> array_at(std::span<std::byte> memory, std::uint64_t offset, std::ui
   return {reinterpret_cast<T*>(memory.subspan(offset, count * sizeof(T)).data()), count};
 }
 
-sources::TableArrays arrays_of(const tracer_shared& shared, std::span<std::byte> memory) {
-  return {array_at<unwind_row>(memory, shared.rows_offset, shared.rows_count),
-          array_at<unwind_page>(memory, shared.pages_offset, shared.pages_count),
-          array_at<unwind_rule>(memory, shared.rules_offset, shared.rules_count),
-          array_at<unwind_mapping>(memory, shared.mappings_offset, shared.mappings_count)};
+sources::TableArrays arrays_of(const tracer_shared& layout, std::span<std::byte> memory) {
+  return {array_at<unwind_row>(memory, layout.rows_offset, layout.rows_count),
+          array_at<unwind_page>(memory, layout.pages_offset, layout.pages_count),
+          array_at<unwind_rule>(memory, layout.rules_offset, layout.rules_count),
+          array_at<unwind_mapping>(memory, layout.mappings_offset, layout.mappings_count)};
 }
 
 // The run of mappings is one word; whoever has seen the new epoch sees the new run, too.
-void show(tracer_shared& shared, const tracked_process& process) {
+void show(tracer_shared& shared, const tracked_process& process, std::uint32_t epoch) {
   const std::uint64_t run = process.mapping_first | std::uint64_t{process.mapping_count} << 32;
   __atomic_store_n(&shared.mapping_run, run, __ATOMIC_RELEASE);
-  __atomic_fetch_add(&shared.table_epoch, 1, __ATOMIC_RELEASE);
+  __atomic_store_n(&shared.table_epoch, epoch, __ATOMIC_RELEASE);
 }
 
 }  // namespace
 
-TracerTables::TracerTables(tracer_shared& shared, std::span<std::byte> memory)
-    : space_(arrays_of(shared, memory),
-             [&shared](std::uint32_t, const tracked_process& process) { show(shared, process); }) {}
+TracerTables::TracerTables(const tracer_shared& layout, std::span<std::byte> memory)
+    : space_(arrays_of(layout, memory), [this, memory](std::uint32_t, const tracked_process& process) {
+        show(*reinterpret_cast<tracer_shared*>(memory.data()), process, ++epoch_);
+      }) {}
 
 std::optional<sources::TableSlot> TracerTables::slot_of(const CodeModule& module) {
   if (!module.table) return std::nullopt;

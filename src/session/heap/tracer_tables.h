@@ -17,8 +17,11 @@ namespace fathom::session {
 
 class TracerTables {
  public:
-  // `memory` is all of the shared memory, `shared` its head; both outlive the tables.
-  TracerTables(tracer_shared& shared, std::span<std::byte> memory);
+  // `layout`: where they stand, as the profiler planned it, and not as the shared memory says, which the
+  // target can write to. `memory` is all of the shared memory and outlives the tables; it is written only.
+  TracerTables(const tracer_shared& layout, std::span<std::byte> memory);
+  TracerTables(const TracerTables&) = delete;
+  TracerTables& operator=(const TracerTables&) = delete;
 
   // Shows the tracer these mappings if they differ from those it knows. Their modules must have kept their
   // tables (ModuleCatalog: keep_tables). Returns the modules that found no room since the last call.
@@ -32,6 +35,7 @@ class TracerTables {
   };
   std::optional<sources::TableSlot> slot_of(const CodeModule& module);
 
+  std::uint32_t epoch_ = 0;
   sources::TableSpace space_;
   std::map<const CodeModule*, std::optional<sources::TableSlot>> slots_;
   std::vector<Known> known_;

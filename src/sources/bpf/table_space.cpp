@@ -37,10 +37,11 @@ std::optional<std::uint32_t> TableSpace::rule_number(const unwind_rule& rule) {
   const std::uint64_t hash = hash_of(rule);
   auto [first, last] = rule_numbers_.equal_range(hash);
   for (; first != last; ++first) {
-    if (same(arrays_.rules[first->second], rule)) return first->second;
+    if (same(rules_[first->second], rule)) return first->second;
   }
-  if (rule_count_ >= arrays_.rules.size() || rule_count_ >= UNWIND_MAX_RULES) return std::nullopt;
-  const auto number = static_cast<std::uint32_t>(rule_count_++);
+  if (rules_.size() >= arrays_.rules.size() || rules_.size() >= UNWIND_MAX_RULES) return std::nullopt;
+  const auto number = static_cast<std::uint32_t>(rules_.size());
+  rules_.push_back(rule);
   arrays_.rules[number] = rule;
   rule_numbers_.emplace(hash, number);
   return number;

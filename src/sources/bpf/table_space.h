@@ -1,6 +1,7 @@
 // The arrays that the walker in the kernel searches, seen from user space: rows, pages and rules of all
 // modules, and the mappings of all processes. Pure: works on memory that it is given (mmapped BPF arrays, or
 // a test's vectors) and publishes a process through a function, so that it can be tested without a kernel.
+// The arrays are written only.
 //
 // The walker may read at any moment. What it can reach is therefore never changed in place: a module is
 // written before any mapping names it, and the mappings of a process are written to a fresh run before the
@@ -53,7 +54,7 @@ class TableSpace {
   // Takes back the room of a process; the caller has removed it from the kernel's table.
   void forget(std::uint32_t pid);
 
-  std::size_t rule_count() const { return rule_count_; }
+  std::size_t rule_count() const { return rules_.size(); }
 
  private:
   struct Run {
@@ -68,7 +69,7 @@ class TableSpace {
   std::map<std::uint32_t, Run> runs_;  // by pid
   std::deque<Run> resting_;
   std::unordered_multimap<std::uint64_t, std::uint32_t> rule_numbers_;
-  std::size_t rule_count_ = 0;
+  std::vector<unwind_rule> rules_;  // as written to the arrays, which may be a target's memory as well
 };
 
 }  // namespace fathom::sources

@@ -27,11 +27,11 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 
 }  // namespace
 
-Result<Collector> Collector::create(std::span<std::byte> memory, const Moment& now,
-                                    const CollectorOptions& options) {
-  auto rings = RingReader::open(memory);
+Result<Collector> Collector::create(const tracer_shared& layout, std::span<std::byte> memory,
+                                    const Moment& now, const CollectorOptions& options) {
+  auto rings = RingReader::open(layout, memory);
   if (!rings) return tl::make_unexpected(rings.error());
-  Collector collector(memory, std::move(*rings), with_seed(options));
+  Collector collector(layout, memory, std::move(*rings), with_seed(options));
   collector.clock_.add({now.ticks - collector.tsc_base_, now.ns});
   collector.cut_ = collector.slice_start_ticks_ = now.ticks - collector.tsc_base_;
   collector.cut_ns_ = collector.slice_start_ns_ = now.ns;
@@ -39,11 +39,12 @@ Result<Collector> Collector::create(std::span<std::byte> memory, const Moment& n
   return collector;
 }
 
-Collector::Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options)
+Collector::Collector(const tracer_shared& layout, std::span<std::byte> memory, RingReader rings,
+                     const CollectorOptions& options)
     : shared_(reinterpret_cast<tracer_shared*>(memory.data())),
       rings_(std::move(rings)),
       options_(options),
-      tsc_base_(shared_->tsc_base),
+      tsc_base_(layout.tsc_base),
       stacks_(options.seed, options.max_stacks),
       sites_(options.max_sites, options.by_thread),
       live_(options.seed),

@@ -131,8 +131,8 @@ struct Counters {
 
 class Collector {
  public:
-  // `memory` starts with struct tracer_shared, which has its tsc_base; it outlives the collector.
-  static Result<Collector> create(std::span<std::byte> memory, const Moment& now,
+  // `layout` and `memory` as RingReader::open() takes them; the layout has its tsc_base.
+  static Result<Collector> create(const tracer_shared& layout, std::span<std::byte> memory, const Moment& now,
                                   const CollectorOptions& options = {});
 
   // By which rule the allocator with this number in the blocks' top byte rounds sizes up.
@@ -202,7 +202,8 @@ class Collector {
     std::uint64_t last_block = 0, last_ticks = 0;  // that its thread allocated, and when
   };
 
-  Collector(std::span<std::byte> memory, RingReader rings, const CollectorOptions& options);
+  Collector(const tracer_shared& layout, std::span<std::byte> memory, RingReader rings,
+            const CollectorOptions& options);
   void take(const TracerEvent& event, Round& round);
   void take_stack(const TracerEvent& event, Round& round);
   std::uint32_t site_of(const TracerEvent& event);
@@ -240,7 +241,7 @@ class Collector {
   }
   std::uint64_t ns_of(std::uint64_t ticks) const { return clock_.ns(ticks); }
 
-  tracer_shared* shared_;
+  tracer_shared* shared_;  // the target's, too: what is read there is counted and shown, and nothing more
   RingReader rings_;
   CollectorOptions options_;
   std::uint64_t tsc_base_;

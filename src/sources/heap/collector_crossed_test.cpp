@@ -116,7 +116,8 @@ TEST(CrossedEvents, OfThisProcessorAreSetRight) {
   tracer::testing::Target target({.ring_count = 2, .ring_bytes = 1 << 24});
   const auto moment = [] { return Moment{tracer::testing::now_ticks(), clock_ns(CLOCK_MONOTONIC)}; };
   auto collector =
-      Collector::create({reinterpret_cast<std::byte*>(&target.shared()), target.shared().bytes}, moment())
+      Collector::create(target.shared(),
+                        {reinterpret_cast<std::byte*>(&target.shared()), target.shared().bytes}, moment())
           .value();
   auto* allocate = target.hook(TRACER_MALLOC, &std::malloc);
   auto* release = target.hook(TRACER_FREE, &std::free);

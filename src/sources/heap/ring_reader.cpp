@@ -34,26 +34,25 @@ Record copied(const std::byte* from) {
 
 }  // namespace
 
-Result<RingReader> RingReader::open(std::span<std::byte> memory) {
+Result<RingReader> RingReader::open(const tracer_shared& layout, std::span<std::byte> memory) {
   if (memory.size() < sizeof(tracer_shared)) return bad("it is cut short");
   if (reinterpret_cast<std::uintptr_t>(memory.data()) % alignof(tracer_shared) != 0)
     return bad("it is not aligned");
-  const auto header = copied<tracer_shared>(memory.data());
-  if (header.magic != TRACER_MAGIC) return bad("it has another mark");
-  if (header.version != TRACER_VERSION || header.header_bytes != sizeof(tracer_shared))
-    return bad(fmt::format("version {} where {} is known", header.version, TRACER_VERSION));
-  const std::uint64_t bytes = header.ring_bytes, stride = header.ring_stride, count = header.ring_count;
+  if (layout.magic != TRACER_MAGIC) return bad("it has another mark");
+  if (layout.version != TRACER_VERSION || layout.header_bytes != sizeof(tracer_shared))
+    return bad(fmt::format("version {} where {} is known", layout.version, TRACER_VERSION));
+  const std::uint64_t bytes = layout.ring_bytes, stride = layout.ring_stride, count = layout.ring_count;
   if (bytes < kLongestRecord || (bytes & (bytes - 1)) != 0 || stride % 8 != 0 ||
       stride < TRACER_RING_DATA + bytes)
     return bad(fmt::format("rings of {} bytes, {} apart", bytes, stride));
-  if (header.rings_offset % 8 != 0 || header.rings_offset > memory.size() || count > kMostRings ||
-      count > (memory.size() - header.rings_offset) / stride)
+  if (layout.rings_offset % 8 != 0 || layout.rings_offset > memory.size() || count > kMostRings ||
+      count > (memory.size() - layout.rings_offset) / stride)
     return bad(fmt::format("{} rings do not fit into it", count));
   RingReader reader;
   reader.ring_bytes_ = bytes;
   reader.rings_.resize(count);
   for (std::size_t i = 0; i < count; ++i) {
-    std::byte* at = memory.data() + header.rings_offset + i * stride;
+    std::byte* at = memory.data() + layout.rings_offset + i * stride;
     reader.rings_[i].shared = reinterpret_cast<tracer_ring*>(at);
     reader.rings_[i].data = at + TRACER_RING_DATA;
     reader.rings_[i].tail = load(reader.rings_[i].shared->tail);

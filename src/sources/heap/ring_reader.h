@@ -1,7 +1,7 @@
 // The rings of the tracer -> its events in the order of their ticks. The memory is the target's as much as
-// ours: whatever it writes there, at whatever moment, nothing here crashes or hangs. So geometry is copied
-// once and validated, data is copied out before it is looked at, and a ring whose content makes no sense is
-// given up and counted.
+// ours: whatever it writes there, at whatever moment, nothing here crashes or hangs. So geometry comes from
+// the profiler's own memory, a word that both sides touch is loaded once, data is copied out before it is
+// looked at, and a ring whose content makes no sense is given up and counted.
 //
 // A round takes the records that were stamped before it began (the cut) and were in the rings by then. That
 // suffices for the order that matters: a free is in its ring before the block can be handed out again, and
@@ -52,8 +52,9 @@ struct TracerEvent {
 
 class RingReader {
  public:
-  // `memory` starts with struct tracer_shared, is aligned to 8 bytes and outlives the reader.
-  static Result<RingReader> open(std::span<std::byte> memory);
+  // `layout` is the head as the profiler planned it, and not the one in the shared memory. `memory` is all of
+  // the shared memory, is aligned to 8 bytes and outlives the reader.
+  static Result<RingReader> open(const tracer_shared& layout, std::span<std::byte> memory);
 
   struct Round {
     std::uint64_t events = 0;

@@ -26,7 +26,7 @@ TEST(RingReader, TakesTheRecordsOfAllRingsInTheOrderOfTheirTicks) {
   for (const std::uint64_t at : {10, 40, 50}) tracer.free(0, at, 0x10);
   for (const std::uint64_t at : {20, 30, 60}) tracer.free(2, at, 0x20);
   tracer.free(1, 45, 0x30);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   EXPECT_EQ(ticks(drain(reader, 100)), (Ticks{10, 20, 30, 40, 45, 50, 60}));
   EXPECT_EQ(tracer.ring(0).tail, tracer.ring(0).head);
 }
@@ -36,7 +36,7 @@ TEST(RingReader, LeavesWhatIsStampedAfterTheCutForTheNextRound) {
   tracer.free(0, 10, 0x10);
   tracer.free(0, 101, 0x10);
   tracer.free(1, 100, 0x10);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   EXPECT_EQ(ticks(drain(reader, 100)), (Ticks{10, 100}));
   EXPECT_EQ(ticks(drain(reader, 200)), (Ticks{101}));
 }
@@ -52,7 +52,7 @@ TEST(RingReader, ReadsEveryKindOfRecord) {
   tracer.realloc(0, 8, 0x2000, 7, 0x4000, 100, 9);
   tracer.alloc(0, 9, 0x4000, 200, 9, TRACER_EVENT_RESIZE);
   tracer.free_sized(0, 10, TRACER_BLOCK(0x4000, 1), 6'000'000'000);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   std::vector<std::uint64_t> addresses(3);
   std::vector<TracerEvent> events;
   reader.drain(100, [&](const TracerEvent& event) {
@@ -92,7 +92,7 @@ TEST(RingReader, AllocationAndItsFreeAreOneEventIfNothingStandsBetween) {
   tracer.free(0, 80, 0x4000);
   tracer.alloc(0, 90, 0x5000, 48, 9);  // the free belongs to the next round
   tracer.free(0, 101, 0x5000);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   std::vector<TracerEvent> events;
   const auto take = [&](const TracerEvent& event) { events.push_back(event); };
   EXPECT_EQ(reader.drain(100, take).events, 11u);
@@ -112,7 +112,7 @@ TEST(RingReader, AllocationAndItsFreeAreOneEventIfNothingStandsBetween) {
 
 TEST(RingReader, RecordsThatWrapAroundTheEndComeOutWhole) {
   FakeTracer tracer(1);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   std::vector<std::uint64_t> addresses(100);
   std::uint64_t time = 0;
   for (int i = 0; i < 200; ++i) {
@@ -131,7 +131,7 @@ TEST(RingReader, RecordsThatWrapAroundTheEndComeOutWhole) {
 
 TEST(RingReader, SaysHurryWhenARingIsMoreThanAQuarterFull) {
   FakeTracer tracer(2);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   const auto nothing = [](const TracerEvent&) {};
   for (int i = 0; i < 100; ++i) tracer.free(1, 1, 0x10);
   EXPECT_FALSE(reader.drain(10, nothing).hurry);
@@ -157,7 +157,7 @@ TEST(RingReader, RingWhoseContentMakesNoSenseIsGivenUpAndTheOthersAreRead) {
   for (const auto& [what, change] : hostile) {
     SCOPED_TRACE(what);
     FakeTracer tracer;
-    auto reader = RingReader::open(tracer.memory()).value();
+    auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
     tracer.free(0, 5, 0x10);
     drain(reader, 10);
     tracer.free(0, 19, 0x10);
@@ -171,11 +171,12 @@ TEST(RingReader, RingWhoseContentMakesNoSenseIsGivenUpAndTheOthersAreRead) {
   }
 }
 
-TEST(RingReader, RefusesMemoryThatIsNoTracers) {
+TEST(RingReader, RefusesALayoutThatItsMemoryCannotHold) {
   const auto refused = [](const std::function<void(tracer_shared&)>& change) {
     FakeTracer tracer;
-    change(tracer.shared());
-    return !RingReader::open(tracer.memory());
+    tracer_shared layout = tracer.layout();
+    change(layout);
+    return !RingReader::open(layout, tracer.memory());
   };
   EXPECT_TRUE(refused([](tracer_shared& head) { head.magic = 1; }));
   EXPECT_TRUE(refused([](tracer_shared& head) { head.version = TRACER_VERSION + 1; }));
@@ -186,10 +187,28 @@ TEST(RingReader, RefusesMemoryThatIsNoTracers) {
   EXPECT_TRUE(refused([](tracer_shared& head) { head.ring_bytes = 0; }));
 }
 
+// The target can write to the head at any moment, so also between placing and opening.
+TEST(RingReader, BelievesNothingThatTheSharedHeadSaysAboutItsSize) {
+  FakeTracer tracer;
+  std::memset(&tracer.shared(), 0xff, sizeof(tracer_shared));
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
+  EXPECT_EQ(reader.ring_count(), 2u);
+  tracer.ring(1).owner = 7;
+  for (const std::uint64_t word : {TRACER_FIRST(10, TRACER_EVENT_FREE), std::uint64_t{0x1000}}) {
+    std::memcpy(reinterpret_cast<std::byte*>(&tracer.ring(1)) + TRACER_RING_DATA + tracer.ring(1).head, &word,
+                8);
+    tracer.ring(1).head += 8;
+  }
+  ++tracer.shared().rings_taken;
+  std::uint64_t freed = 0;
+  reader.drain(100, [&](const TracerEvent& event) { freed = event.block; });
+  EXPECT_EQ(freed, 0x1000u);
+}
+
 TEST(RingReader, EmptyRingOfAThreadThatEndedIsGivenBackAndTheOthersAreNot) {
   FakeTracer tracer(3);
   for (std::uint32_t i = 0; i < 3; ++i) tracer.thread(i, 1, 100 + i);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   drain(reader, 10);
   tracer.free(2, 11, 0x10);
   const auto lives = [](std::int32_t tid) { return tid == 100; };
@@ -205,7 +224,7 @@ TEST(RingReader, EmptyRingOfAThreadThatEndedIsGivenBackAndTheOthersAreNot) {
 TEST(RingReader, RingThatWasGivenBackIsReadAgainWhenItIsTakenAgain) {
   FakeTracer tracer(3);
   tracer.thread(1, 1, 100);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   EXPECT_EQ(ticks(drain(reader, 10)), (Ticks{1}));
   EXPECT_EQ(reader.release([](std::int32_t) { return false; }), 1u);
   tracer.thread(1, 11, 101);
@@ -216,7 +235,7 @@ TEST(RingReader, RingThatWasGivenBackIsReadAgainWhenItIsTakenAgain) {
 TEST(RingReader, RingWhoseOwnerHasNoNumberIsNeverGivenBack) {
   FakeTracer tracer;
   tracer.thread(0, 1, TRACER_MADE_UP | 7);
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   drain(reader, 10);
   EXPECT_EQ(reader.release([](std::int32_t) { return false; }), 0u);
   EXPECT_EQ(tracer.ring(0).owner, TRACER_MADE_UP | 7);
@@ -225,7 +244,7 @@ TEST(RingReader, RingWhoseOwnerHasNoNumberIsNeverGivenBack) {
 // A record that its thread wrote late comes a round later, and what depends on it cannot have come before.
 TEST(RingReader, LateRecordComesInTheNextRoundInFrontOfWhatFollowsFromIt) {
   FakeTracer tracer;
-  auto reader = RingReader::open(tracer.memory()).value();
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
   // Thread 0 stamps its free at 50 and loses its CPU before it is in the ring: the block is not free yet.
   tracer.free(1, 60, 0x20);
   EXPECT_EQ(ticks(drain(reader, 100)), (Ticks{60}));
@@ -240,7 +259,7 @@ TEST(RingReader, AnythingInTheMemoryIsReadToAnEnd) {
   std::mt19937_64 random(11);
   for (int round = 0; round < 300; ++round) {
     FakeTracer tracer(4, 8192);
-    auto reader = RingReader::open(tracer.memory()).value();
+    auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
     std::uint64_t cut = 0;
     for (int i = 0; i < 30; ++i) {
       for (std::uint32_t ring = 0; ring < 4; ++ring) {

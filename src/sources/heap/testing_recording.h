@@ -15,7 +15,8 @@ constexpr std::uint64_t kMs = 1'000'000;
 // A tracer, a collector, and a clock on which one tick is one nanosecond.
 struct Recording {
   explicit Recording(const CollectorOptions& options = {}, std::uint32_t rings = 2)
-      : tracer(rings, 1u << 16), collector(Collector::create(tracer.memory(), at(0), options).value()) {
+      : tracer(rings, 1u << 16),
+        collector(Collector::create(tracer.layout(), tracer.memory(), at(0), options).value()) {
     tracer.thread(0, 1, 100);
     tracer.thread(1, 1, 101);
     tracer.stack(0, 1, 1, {0x10, 0x100});

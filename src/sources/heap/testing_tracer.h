@@ -27,7 +27,10 @@ class FakeTracer {
     head.ring_bytes = ring_bytes;
     head.ring_stride = stride_;
     head.rings_offset = offset();
+    layout_ = head;
   }
+  // As the profiler planned it; a test of a hostile target changes shared() only.
+  const tracer_shared& layout() const { return layout_; }
   tracer_shared& shared() { return *reinterpret_cast<tracer_shared*>(words_.data()); }
   std::span<std::byte> memory() { return std::as_writable_bytes(std::span(words_)); }
   tracer_ring& ring(std::uint32_t number) {
@@ -86,6 +89,7 @@ class FakeTracer {
  private:
   static constexpr std::size_t offset() { return (sizeof(tracer_shared) + 4095) / 4096 * 4096; }
   std::uint32_t stride_;
+  tracer_shared layout_{};
   std::vector<std::uint64_t> words_;
 };
 
