@@ -7,14 +7,18 @@
 
 #include <cerrno>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <random>
 
+#include "inject/left_behind.h"
 #include "inject/testing_hooks.h"
 
 namespace fathom::inject {
 namespace {
 
 using testing::CountingOptions;
+using testing::Function;
 using testing::TestTarget;
 
 class HostileTarget : public ::testing::Test {
@@ -109,6 +113,152 @@ TEST_F(HostileTarget, FileThatIsPutInThePlaceOfTheSharedMemoryIsNotWritten) {
       << content.size() << " bytes, " << placed << " of 200 placed";
   ::unlink(victim.c_str());
 }
+
+// A profiler in a process of its own, killed while its hooks are in. `damage` is done to the head that it
+// leaves.
+class HostileLeftover : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    if (!testing::may_trace()) GTEST_SKIP() << "ptrace is not allowed here";
+    target_.emplace(GetParam(), std::vector<std::string>{"storm", "2"});
+    ASSERT_TRUE(target_->ready());
+    text_ = target_->text_bytes();
+    slot_ = word(target_->board().slot_given);
+    const CountingOptions counting;
+    const pid_t profiler = ::fork();
+    if (profiler == 0) {
+      auto tracer = Tracer::place(target_->pid(), counting.options);
+      if (!tracer) ::_exit(1);
+      auto hooks = testing::slot_hooks(*target_);
+      hooks[0] = testing::entry_hooks(*target_)[0];
+      if (!tracer->hook(tracer->plan(hooks))) ::_exit(2);
+      ::pause();
+    }
+    ASSERT_TRUE(testing::wait_until([&] { return word(target_->board().slot_given) != slot_; }));
+    ASSERT_TRUE(testing::wait_until([&] { return target_->text_bytes() != text_; }));
+    ::kill(profiler, SIGKILL);
+    ::waitpid(profiler, nullptr, 0);
+  }
+  std::uint64_t word(std::uint64_t address) const {
+    return RemoteMemory::open(target_->pid())->get<std::uint64_t>({address}).value();
+  }
+  ProcessAddress head_start() const {
+    const auto maps = process::read_maps(target_->pid());
+    for (const auto& entry : *maps)
+      if (entry.path == "/memfd:fathom-heap") return entry.start;
+    return {};
+  }
+  void damage(const std::function<void(tracer_shared&)>& change) {
+    const auto memory = RemoteMemory::open(target_->pid()).value();
+    auto head = std::make_unique<tracer_shared>(memory.get<tracer_shared>(head_start()).value());
+    change(*head);
+    ASSERT_OK(memory.put(head_start(), *head));
+  }
+  // In the end: a thread may be inside for a moment.
+  std::string detached() {
+    std::string first;
+    const bool gone = testing::wait_until([&] {
+      const auto done = detach_left_behind(target_->pid());
+      if (first.empty()) first = done ? *done : done.error().message;
+      return !holder(target_->pid());
+    });
+    EXPECT_TRUE(gone) << first;
+    return first;
+  }
+  void expect_restored() {
+    EXPECT_TRUE(target_->text_bytes() == text_);
+    EXPECT_EQ(word(target_->board().slot_given), slot_);
+    const auto maps = process::read_maps(target_->pid());
+    for (const auto& entry : *maps) EXPECT_FALSE(entry.executable && entry.path.empty()) << entry.start.value;
+    EXPECT_EQ(target_->end(), 0);
+  }
+
+  std::optional<TestTarget> target_;
+  std::string text_;
+  std::uint64_t slot_ = 0;
+};
+
+TEST_P(HostileLeftover, DamagedHeadIsSaidToBeAndTheFilesTellWhatToRestore) {
+  damage([](tracer_shared& head) { std::memset(&head, 0xa5, sizeof(head)); });
+  EXPECT_EQ(holder(target_->pid()), 0);
+  const std::string said = detached();
+  EXPECT_THAT(said, ::testing::HasSubstr("the head of the tracer's memory is damaged"));
+  EXPECT_THAT(said, ::testing::HasSubstr("1 slots and 1 function starts restored"));
+  EXPECT_EQ(said.find('\n'), std::string::npos);
+  expect_restored();
+}
+
+TEST_P(HostileLeftover, HeadOfAnotherVersionIsNoReasonToLeaveTheTracerIn) {
+  damage([](tracer_shared& head) { ++head.version; });
+  EXPECT_THAT(detached(), ::testing::HasSubstr("another version"));
+  expect_restored();
+}
+
+// A head can be well formed and not true.
+TEST_P(HostileLeftover, EmptyJournalDoesNotHideWhatWasChanged) {
+  damage([](tracer_shared& head) { head.journal_count = head.own_count = 0; });
+  detached();
+  expect_restored();
+}
+
+TEST_P(HostileLeftover, NothingIsWrittenWhereOnlyTheJournalSaysSo) {
+  const Function give = target_->function("target_give");
+  const std::uint64_t other = target_->board().slot_linger, held = word(other);
+  const auto first = word(give.address.value);
+  damage([&](tracer_shared& head) {
+    // Text of a function that nobody hooked, and a word of data that nobody changed.
+    tracer_journal_entry text{}, data{};
+    text.address = give.address.value;
+    std::memcpy(text.after, &first, 8);
+    std::memset(text.before, 0x90, 8);
+    text.length = 8;
+    text.door = TRACER_DOOR_ENTRY;
+    text.in = 1;
+    data.address = other;
+    std::memcpy(data.after, &held, 8);
+    std::memcpy(data.before, &give.address.value, 8);
+    data.length = 8;
+    data.door = TRACER_DOOR_SLOT;
+    data.in = 1;
+    head.journal[head.journal_count++] = text;
+    head.journal[head.journal_count++] = data;
+  });
+  EXPECT_THAT(detached(), ::testing::HasSubstr("not believed"));
+  EXPECT_EQ(word(other), held);
+  expect_restored();
+}
+
+TEST_P(HostileLeftover, NothingIsUnmappedThatIsNotTheTracers) {
+  const auto maps = process::read_maps(target_->pid());
+  const auto heap = std::find_if(maps->begin(), maps->end(), [](const auto& entry) {
+    return entry.writable && entry.path.empty() && !entry.shared && entry.size() < (1u << 20);
+  });
+  ASSERT_NE(heap, maps->end());
+  damage([&](tracer_shared& head) { head.own[head.own_count++] = {heap->start.value, heap->size()}; });
+  detached();
+  const auto after = process::read_maps(target_->pid());
+  EXPECT_TRUE(std::any_of(after->begin(), after->end(), [&](const auto& entry) {
+    return entry.start <= heap->start && entry.end >= heap->end;
+  })) << "the target's own memory was unmapped";
+  expect_restored();
+}
+
+// Process 1 lives, and a head that names it would keep every profiler out for ever.
+TEST_P(HostileLeftover, ProfilerThatDoesNotHaveTheMemoryMappedIsNoHolder) {
+  const auto stat = process::read_stat(::getppid());
+  ASSERT_OK(stat);
+  damage([&](tracer_shared& head) {
+    head.profiler_pid = ::getppid();
+    head.profiler_start = stat->start_ticks;
+  });
+  EXPECT_EQ(holder(target_->pid()), 0);
+  detached();
+  expect_restored();
+}
+
+INSTANTIATE_TEST_SUITE_P(Programs, HostileLeftover,
+                         ::testing::Values(TARGET_DYNAMIC, TARGET_STATIC_PIE, TARGET_STATIC, TARGET_MUSL),
+                         testing::program_name);
 
 }  // namespace
 }  // namespace fathom::inject

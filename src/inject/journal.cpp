@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "process/status.h"
-
 namespace fathom::inject {
 namespace {
 
@@ -40,7 +38,7 @@ Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenB
     case Place::kGone:
       break;
   }
-  __atomic_store_n(&entry.in, 0, __ATOMIC_RELEASE);
+  entry.in = 0;
   return {};
 }
 
@@ -49,7 +47,7 @@ Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenB
 Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal) {
   TakenBack done;
   const auto is_in = [](const tracer_journal_entry& entry, tracer_door door) {
-    return entry.in != 0 && entry.door == door && entry.length != 0 && entry.length <= sizeof(entry.before);
+    return entry.in != 0 && entry.door == door;
   };
   for (auto& entry : journal)
     if (is_in(entry, TRACER_DOOR_SLOT))
@@ -72,32 +70,6 @@ Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> jour
   });
   if (!restored) return tl::unexpected<Error>(restored.error());
   return done;
-}
-
-std::optional<process::MapEntry> find_shared(std::span<const process::MapEntry> maps) {
-  for (const auto& entry : maps)
-    if (entry.path == kSharedPath && entry.shared && entry.offset.value == 0) return entry;
-  return std::nullopt;
-}
-
-Result<std::unique_ptr<tracer_shared>> read_head(const RemoteMemory& memory,
-                                                 const process::MapEntry& shared) {
-  auto head = std::make_unique<tracer_shared>();
-  if (auto done = memory.read(shared.start, std::as_writable_bytes(std::span(head.get(), 1))); !done)
-    return tl::unexpected<Error>(done.error());
-  const bool known = head->magic == TRACER_MAGIC && head->version == TRACER_VERSION &&
-                     head->header_bytes == sizeof(tracer_shared) && head->journal_count <= TRACER_JOURNAL &&
-                     head->own_count <= TRACER_OWN_MAPPINGS;
-  if (!known)
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("the tracer at 0x{:x} is of another version of fathom", shared.start.value),
-                "use the fathom that put it there, or restart the program");
-  return head;
-}
-
-bool profiler_lives(const tracer_shared& head) {
-  const auto stat = process::read_stat(head.profiler_pid);
-  return stat && stat->start_ticks == head.profiler_start && stat->state != 'Z' && stat->state != 'X';
 }
 
 }  // namespace fathom::inject

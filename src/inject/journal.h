@@ -1,5 +1,5 @@
-// Taking changes of a target back by the journal in the shared memory: the same code whether we made them
-// ourselves or a profiler did that is gone.
+// Taking changes of a target back by a journal in our own memory: one that we kept while we made them, or one
+// that was made of what a profiler left that is gone (restoration.h).
 #pragma once
 
 #include <span>
@@ -19,11 +19,5 @@ struct TakenBack {
 // Slots first, with nobody stopped, then entries, with all threads stopped once. Entries of the journal that
 // are done get in = 0; foreign ones keep it.
 Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal);
-
-// The shared memory of a tracer in this process, from its maps; nullopt: there is none.
-std::optional<process::MapEntry> find_shared(std::span<const process::MapEntry> maps);
-// Its head, copied and checked: version, sizes and counts are what we know and can hold.
-Result<std::unique_ptr<tracer_shared>> read_head(const RemoteMemory& memory, const process::MapEntry& shared);
-bool profiler_lives(const tracer_shared& head);
 
 }  // namespace fathom::inject

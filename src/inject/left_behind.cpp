@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 
 #include "inject/journal.h"
+#include "inject/restoration.h"
+#include "inject/shared_view.h"
 #include "inject/unmapping.h"
 #include "process/directory.h"
 #include "process/maps.h"
@@ -61,33 +64,114 @@ Result<> let_borrowed_threads_return(Target& target) {
               "try again");
 }
 
-tl::unexpected<Error> held_by_living(int pid, const tracer_shared& head) {
-  return fail(ErrorKind::kPermission,
-              fmt::format("process {}: fathom {} is tracing its heap", pid, head.profiler_pid),
-              "end that recording first");
+// The tracers that are in a process, each by its shared memory, with what its head says if that makes sense.
+struct Found {
+  process::MapEntry shared;
+  std::optional<SharedView> view;
+  std::string damage;  // without a view
+};
+
+std::vector<Found> find_tracers(const RemoteMemory& memory, std::span<const process::MapEntry> maps) {
+  std::vector<Found> found;
+  for (auto& shared : find_shared(maps)) {
+    auto view = read_shared(memory, shared);
+    Found& one = found.emplace_back();
+    one.shared = std::move(shared);
+    if (view)
+      one.view = std::move(*view);
+    else
+      one.damage = view.error().message;
+  }
+  return found;
 }
 
-std::string describe(int pid, const TakenBack& done, bool unmapped) {
-  std::string text =
-      fmt::format("process {}: {} slots and {} function starts restored", pid, done.slots, done.entries);
-  if (!done.foreign.empty())
-    text += fmt::format(", {} left that somebody else changed since (the first at {})", done.foreign.size(),
-                        done.foreign[0]);
-  return text + (unmapped ? ", mappings removed"
-                          : "; a thread is still inside of the tracer, its mappings stay, inert");
+std::optional<int> living_holder(std::span<const Found> tracers) {
+  for (const Found& tracer : tracers)
+    if (tracer.view)
+      if (const auto profiler = living_profiler(*tracer.view, tracer.shared)) return profiler;
+  return std::nullopt;
+}
+
+// What became of all that was found.
+struct Outcome {
+  TakenBack taken_back;
+  std::vector<std::string> damage, refused, left;
+  bool unmapped = true;
+};
+
+std::string listed(std::span<const std::string> items) {
+  return items.size() == 1 ? items[0] : fmt::format("{} and {} more", items[0], items.size() - 1);
+}
+
+std::string describe(int pid, const Outcome& outcome) {
+  std::string text = fmt::format("process {}: ", pid);
+  if (!outcome.damage.empty()) text += outcome.damage[0] + "; restored by the modules' own files: ";
+  text += fmt::format("{} slots and {} function starts restored", outcome.taken_back.slots,
+                      outcome.taken_back.entries);
+  if (!outcome.refused.empty())
+    text += fmt::format("; not believed, and left as they are: {}", listed(outcome.refused));
+  if (!outcome.taken_back.foreign.empty())
+    text += fmt::format(", {} left that somebody else changed since (the first at {})",
+                        outcome.taken_back.foreign.size(), outcome.taken_back.foreign[0]);
+  if (!outcome.left.empty()) text += fmt::format("; still leads into the tracer: {}", listed(outcome.left));
+  if (outcome.unmapped) return text + ", mappings removed";
+  if (!outcome.left.empty() || !outcome.taken_back.foreign.empty())
+    return text + "; its mappings stay, inert, until the process ends";
+  return text + "; a thread is still inside of the tracer, its mappings stay, inert";
+}
+
+Result<> take_back_more(Target& target, Restoration&& restoration, TakenBack& all) {
+  auto done = take_back(target, restoration.changes);
+  if (!done) return tl::unexpected<Error>(done.error());
+  all.slots += done->slots;
+  all.entries += done->entries;
+  for (std::string& place : done->foreign) all.foreign.push_back(std::move(place));
+  return {};
+}
+
+Result<> take_out(Target& target, std::span<const process::MapEntry> maps, const Found& tracer,
+                  Outcome& outcome) {
+  const auto& memory = target.memory;
+  if (tracer.shared.writable)
+    (void)memory.put<u32>({tracer.shared.start.value + offsetof(tracer_shared, mode)}, TRACER_OFF);
+  static constexpr std::span<const tracer_own_mapping> kNone;
+  const OwnPlaces places =
+      find_own_places(memory, maps, tracer.shared, tracer.view ? std::span(tracer.view->own) : kNone);
+  ModuleFiles files(target.pid, maps);
+  Restorer restorer(memory, maps, places, files);
+  if (tracer.view) {
+    Restoration journal = restorer.by_journal(tracer.view->journal);
+    std::ranges::move(journal.left, std::back_inserter(outcome.refused));
+    if (auto done = take_back_more(target, std::move(journal), outcome.taken_back); !done) return done;
+  } else {
+    outcome.damage.push_back(tracer.damage);
+  }
+  // A head that makes sense may still not tell all: whatever leads into the tracer now is not in it.
+  Restoration rest = restorer.by_files();
+  std::vector<std::string> left = std::move(rest.left);
+  if (auto done = take_back_more(target, std::move(rest), outcome.taken_back); !done) return done;
+  const bool leads_in = !left.empty() || !outcome.taken_back.foreign.empty();
+  std::ranges::move(left, std::back_inserter(outcome.left));
+  if (leads_in) {
+    outcome.unmapped = false;
+    return {};
+  }
+  std::vector<std::uint64_t> entered;
+  if (places.image) entered = entered_hooks(memory, places.image->start, places.all);
+  auto unmapped = unmap_own(target, places.all, entered, nullptr);
+  if (!unmapped) return tl::unexpected<Error>(unmapped.error());
+  outcome.unmapped = outcome.unmapped && *unmapped;
+  return {};
 }
 
 }  // namespace
 
 std::optional<int> holder(int pid) {
   const auto maps = process::read_maps(pid);
-  if (!maps) return std::nullopt;
-  const auto shared = find_shared(*maps);
-  if (!shared) return std::nullopt;
+  if (!maps || find_shared(*maps).empty()) return std::nullopt;
   const auto memory = RemoteMemory::open(pid);
   if (!memory) return 0;
-  const auto head = read_head(*memory, *shared);
-  return head && profiler_lives(**head) ? (*head)->profiler_pid : 0;
+  return living_holder(find_tracers(*memory, *maps)).value_or(0);
 }
 
 Result<std::string> detach_left_behind(int pid) {
@@ -95,46 +179,28 @@ Result<std::string> detach_left_behind(int pid) {
   if (!target) return tl::unexpected<Error>(target.error());
   auto maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
-  if (const auto shared = find_shared(*maps)) {
-    const auto head = read_head(target->memory, *shared);
-    if (head && profiler_lives(**head)) return held_by_living(pid, **head);
-  }
+  if (const auto profiler = living_holder(find_tracers(target->memory, *maps)))
+    return fail(ErrorKind::kPermission,
+                fmt::format("process {}: fathom {} is tracing its heap", pid, *profiler),
+                "end that recording first");
   // Nothing of ours is seen, and yet it may come in a moment.
   if (auto returned = let_borrowed_threads_return(*target); !returned)
     return tl::unexpected<Error>(returned.error());
   maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
   const auto left = left_descriptors(pid);
-  const auto shared = find_shared(*maps);
-  if (!shared && left.empty())
+  const auto tracers = find_tracers(target->memory, *maps);
+  if (tracers.empty() && left.empty())
     return fail(ErrorKind::kNotFound, fmt::format("process {}: there is no heap tracer in it", pid));
-  if (!shared) {
-    if (auto closed = close_left(*target, left); !closed) return tl::unexpected<Error>(closed.error());
-    return fmt::format("process {}: a descriptor was closed, nothing else had been done", pid);
-  }
-
-  auto head = read_head(target->memory, *shared);
-  if (!head) return within(fmt::format("process {}", pid), head.error());
   if (auto closed = close_left(*target, left); !closed) return tl::unexpected<Error>(closed.error());
-  const auto& memory = target->memory;
-  const auto place = [&](std::size_t offset) { return ProcessAddress{shared->start.value + offset}; };
-  if (auto off = memory.put<u32>(place(offsetof(tracer_shared, mode)), TRACER_OFF); !off)
-    return tl::unexpected<Error>(off.error());
+  if (tracers.empty())
+    return fmt::format("process {}: a descriptor was closed, nothing else had been done", pid);
 
-  const std::span<tracer_journal_entry> journal((*head)->journal, (*head)->journal_count);
-  auto done = take_back(*target, journal);
-  if (!done) return tl::unexpected<Error>(done.error());
-  if (auto noted = memory.write(place(offsetof(tracer_shared, journal)), std::as_bytes(journal)); !noted)
-    return tl::unexpected<Error>(noted.error());
-  if (!done->foreign.empty()) return describe(pid, *done, false);  // something may still lead in
-
-  const std::span<const tracer_own_mapping> own((*head)->own, (*head)->own_count);
-  // The image is noted first, but a profiler that died early has not made it.
-  std::vector<std::uint64_t> entered;
-  if (!own.empty()) entered = entered_hooks(memory, {own[0].address}, own);
-  auto unmapped = unmap_own(*target, own, entered, nullptr);
-  if (!unmapped) return tl::unexpected<Error>(unmapped.error());
-  return describe(pid, *done, *unmapped);
+  Outcome outcome;
+  for (const Found& tracer : tracers)
+    if (auto done = take_out(*target, *maps, tracer, outcome); !done)
+      return tl::unexpected<Error>(done.error());
+  return describe(pid, outcome);
 }
 
 }  // namespace fathom::inject

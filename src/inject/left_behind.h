@@ -1,6 +1,7 @@
-// A tracer whose profiler is gone: found by its shared memory's name in /proc/PID/maps and the head in it,
-// and taken out by the journal that stands there. Nothing of it has to be kept anywhere outside of the
-// target.
+// A tracer whose profiler is gone: found by its shared memory's name in /proc/PID/maps, and taken out by the
+// journal that stands there and by the modules' files. Nothing of it has to be kept anywhere outside of the
+// target. The target can write to that memory: a head that is damaged is said to be, and the files alone then
+// tell what to restore (restoration.h).
 #pragma once
 
 #include <optional>
@@ -15,7 +16,8 @@ namespace fathom::inject {
 std::optional<int> holder(int pid);
 
 // Restores text and slots and removes the mappings. The string is one line about what was done. kNotFound:
-// there is nothing of ours. kPermission: a living profiler holds it.
+// there is nothing of ours. kPermission: a living profiler holds it. What could not be restored, and what was
+// not believed, is named in the line.
 Result<std::string> detach_left_behind(int pid);
 
 }  // namespace fathom::inject

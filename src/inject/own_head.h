@@ -8,9 +8,9 @@
 #include <memory>
 #include <span>
 
+#include "abi/heap_tracer.h"
 #include "base/address.h"
 #include "base/result.h"
-#include "abi/heap_tracer.h"
 
 namespace fathom::inject {
 

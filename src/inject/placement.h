@@ -23,6 +23,10 @@ constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to = kPage) 
   return (value + to - 1) / to * to;
 }
 
+// Between the tracer's own mappings, which stand in a row: image, state, shared memory. So the kernel never
+// joins two, and a later fathom finds the others by one.
+inline constexpr std::uint64_t kApart = 16 * kPage;
+
 struct AddressRange {
   ProcessAddress start, end;
 };

@@ -34,9 +34,6 @@
 namespace fathom::inject {
 namespace {
 
-// Between our own mappings, so that the kernel never joins two.
-constexpr std::uint64_t kApart = 16 * kPage;
-
 struct Places {
   ProcessAddress shared, image, state;
 };
