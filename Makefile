@@ -49,8 +49,9 @@ bench: ## answer the questions of docs/performance.md on this machine
 soak: ## trace the heap of real servers in and out for SOAK_CYCLES (1000) times, SOAK_KILLS (200) ends by kill -9; takes an hour or two
 	$(SETUP_DEBIAN) build test
 	cmake --preset release
-	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom heap_soak_test
+	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom heap_soak_test hostile_heap_test
 	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) FATHOM_SOAK_KILLS=$(SOAK_KILLS) $(RELEASE)/tests/heap_soak_test
+	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) $(RELEASE)/tests/hostile_heap_test
 
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60) on its seeds
 	$(SETUP_DEBIAN) build fuzz

@@ -1,0 +1,101 @@
+// A program that overwrites the memory that it shares with its tracer, at random and without a pause, while
+// fathom attaches, records, is killed and detaches. fathom ends as it should every time, and the program's
+// code is in the end what its file says. FATHOM_SOAK_CYCLES=1000 makes it long; FATHOM_SOAK_SEED repeats a
+// run.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <random>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+#include "support/process_code.h"
+
+namespace fathom::support {
+namespace {
+
+using std::chrono::milliseconds;
+
+int number_of(const char* variable, int otherwise) {
+  const char* asked = std::getenv(variable);
+  return asked == nullptr ? otherwise : std::atoi(asked);
+}
+
+class HostileHeap : public testing::Test {
+ protected:
+  // It went well, or was refused in words: never a signal, never without an end.
+  static void expect_ended(const Outcome& outcome, const std::string& what) {
+    EXPECT_FALSE(outcome.timed_out) << what << ": " << outcome.describe();
+    EXPECT_EQ(outcome.signal, 0) << what << ": " << outcome.describe();
+    if (!outcome.ok()) {
+      EXPECT_THAT(outcome.errors, testing::HasSubstr("fathom: ")) << what;
+    }
+  }
+  // What is left is taken out, or is said to stay and why: within a few calls, and not in a circle.
+  void expect_restored(pid_t pid, const std::string& before, const std::string& what) {
+    Outcome detached;
+    for (int attempt = 0; attempt < 20; ++attempt) {
+      if (tracer_mappings_of(pid) == 0) break;
+      detached = fathom({"detach", "-p", std::to_string(pid)}, {.limit = milliseconds(20'000)});
+      expect_ended(detached, what + ", detach");
+    }
+    if (code_of(pid).empty()) return;  // it has killed itself meanwhile
+    EXPECT_TRUE(code_of(pid) == before) << what << ": " << detached.describe();
+    EXPECT_EQ(tracer_mappings_of(pid), 0) << what << ": " << detached.describe();
+  }
+
+  TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
+};
+
+TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const int cycles = number_of("FATHOM_SOAK_CYCLES", 10);
+  const auto seed = static_cast<unsigned>(
+      number_of("FATHOM_SOAK_SEED", cycles == 10 ? 3 : static_cast<int>(std::random_device()() >> 1)));
+  std::cout << "FATHOM_SOAK_SEED=" << seed << std::endl;
+  std::mt19937 random(seed);
+  int recorded = 0, killed = 0, died = 0;
+  std::optional<Running> target;
+  std::string before;
+  for (int i = 0; i < cycles && !HasFailure(); ++i) {
+    if (!target || target->finished()) {
+      died += target ? 1 : 0;
+      target.emplace(std::vector<std::string>{HOSTILE_HEAP, std::to_string(random() % 100'000 + 1),
+                                              random() % 3 == 0 ? "busy" : "quiet"});
+      pause_ms(50);
+      before = code_of(target->pid());
+      ASSERT_FALSE(before.empty());
+    }
+    const pid_t pid = target->pid();
+    const bool exact = random() % 2 == 0, kill = random() % 3 == 0;
+    const std::string what =
+        fmt::format("seed {}, cycle {}, {}{}", seed, i, exact ? "exact" : "sampled", kill ? ", killed" : "");
+    Running recorder(fathom_command({"record", exact ? "--heap=exact" : "--heap=sampled", "-q", "-d",
+                                     kill ? "10" : "0.2", "-o", recording_, "-p", std::to_string(pid)}));
+    if (kill) {
+      pause_ms(300 + static_cast<int>(random() % 900));
+      recorder.kill_and_wait();
+      ++killed;
+    } else {
+      const Outcome outcome = recorder.wait(milliseconds(30'000));
+      expect_ended(outcome, what);
+      recorded += outcome.ok() ? 1 : 0;
+      // Whatever was recorded can be read, however little sense it makes.
+      if (outcome.ok() && i % 8 == 0) expect_ended(fathom({"report", recording_, "--top", "3"}), what);
+    }
+    std::filesystem::remove(recording_);
+    expect_restored(pid, before, what);
+  }
+  std::cout << fmt::format("{} recorded, {} killed, {} targets ended by their own doing\n", recorded, killed,
+                           died);
+  EXPECT_GT(recorded, 0);
+}
+
+}  // namespace
+}  // namespace fathom::support
