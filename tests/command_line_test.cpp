@@ -1,13 +1,18 @@
 // What a user or a script sees: exit statuses, one-line errors with a remedy, and a launched program that
 // notices nothing.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
 
+#include "base/fd.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 
@@ -139,6 +144,70 @@ TEST(CommandLine, TheLastLineOfRecordIsTheNextCommand) {
   ASSERT_FALSE(outcome.errors.empty());
   const std::size_t last = outcome.errors.rfind('\n', outcome.errors.size() - 2) + 1;
   EXPECT_THAT(outcome.errors.substr(last), HasSubstr(recording));
+}
+
+TEST(CommandLine, ARecordingReplacesARecordingAndNothingElse) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const std::string recording = folder / "x.fathom", precious = folder / "main.cpp", device = folder / "null";
+  ASSERT_TRUE(fathom({"record", "-o", recording, "--", "true"}).ok());
+  ASSERT_TRUE(fathom({"record", "-o", recording, "--", "true"}).ok());
+  std::ofstream(precious) << "int main() {}";
+  ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
+  std::filesystem::create_symlink(recording, folder / "link");
+  std::vector<std::string> refused = {precious, folder / "pipe", folder / "link", "-"};
+  if (::geteuid() == 0) {
+    ASSERT_EQ(::mknod(device.c_str(), S_IFCHR | 0600, makedev(1, 3)), 0);
+    refused.push_back(device);
+  }
+  for (const std::string& path : refused) {
+    const Outcome outcome = fathom({"record", "-o", path, "--", "true"});
+    EXPECT_EQ(outcome.exit_status, 2) << outcome.describe();
+    EXPECT_THAT(outcome.errors, testing::MatchesRegex("fathom: [^\n]*\ntry: [^\n]*\n"));
+  }
+  EXPECT_EQ(std::filesystem::file_size(precious), 13u);
+  EXPECT_TRUE(fathom({"record", "--force", "-o", precious, "--", "true"}).ok());
+  EXPECT_TRUE(std::filesystem::is_fifo(folder / "pipe"));
+}
+
+TEST(CommandLine, ARecordingThatFailsLeavesNeitherFileNorFolder) {
+  const TempDir folder;
+  EXPECT_NE(fathom({"record", "-o", folder / "new/x.fathom", "--", "/no/such/program"}).exit_status, 0);
+  EXPECT_NE(fathom({"record", "-o", folder / "new/x.fathom", "-p", "4194000"}).exit_status, 0);
+  EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
+}
+
+// sudo fathom record -n my-server -o my-server.fathom; fathom report my-server.fathom
+TEST(CommandLine, WhatIsRecordedWithSudoCanBeReadByTheUserWhoAsked) {
+  FATHOM_NEEDS_PERF_EVENT();
+  if (::geteuid() != 0) GTEST_SKIP() << "sudo makes root";
+  const TempDir folder;
+  const std::string recording = folder / "profiles/x.fathom";
+  ASSERT_EQ(::chown(folder.path().c_str(), 65534, 65534), 0);
+  const Outcome recorded = run({"/usr/bin/env", "SUDO_UID=65534", "SUDO_GID=65534", fathom_command({})[0],
+                                "record", "-o", recording, "--flamegraph", "--", CPU_SHARES, "0.3"});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  for (const std::string& path : {folder / "profiles", recording, folder / "profiles/x.svg"}) {
+    struct stat status {};
+    ASSERT_EQ(::lstat(path.c_str(), &status), 0) << path;
+    EXPECT_EQ(status.st_uid, 65534u) << path;
+    EXPECT_EQ(status.st_gid, 65534u) << path;
+    EXPECT_EQ(status.st_mode & 077, 0u) << path;
+  }
+  const Fd program(
+      ::open(fathom_command({})[0].c_str(), O_RDONLY | O_CLOEXEC));  // its folder may not be theirs to enter
+  const pid_t reader = ::fork();
+  if (reader == 0) {
+    const bool changed = ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0;
+    std::string words[] = {"fathom", "report", recording, "-o", folder / "profiles/x.txt"};
+    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
+                         words[3].data(), words[4].data(), nullptr};
+    if (changed) ::fexecve(program.get(), arguments, environ);
+    ::_exit(99);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(reader, &status, 0), reader);
+  EXPECT_EQ(status, 0);
 }
 
 TEST(CommandLine, ForeignAndDamagedFilesAreRefusedInOneLine) {

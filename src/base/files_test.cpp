@@ -10,7 +10,6 @@ namespace {
 
 TEST(Files, WrittenFileIsReadBackAndIsPrivate) {
   const std::string directory = testing::TempDir() + "fathom-files-test/a/b";
-  ASSERT_TRUE(make_directories(directory));
   const std::string path = directory + "/file";
   ASSERT_TRUE(write_file(path, "one"));
   ASSERT_TRUE(write_file(path, "two"));

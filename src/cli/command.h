@@ -32,9 +32,9 @@ Run add_export(CLI::App& app);
 Run add_doctor(CLI::App& app);
 Run add_detach(CLI::App& app);
 
-// Draws the CPU flame graph of a recording beside it, and gives the path of the picture
-// (flamegraph_command.cpp).
-Result<std::string> draw_flamegraph(const std::string& recording);
+// Draws the CPU flame graph of a recording beside it (`force`: over whatever file is there), and gives its
+// path (flamegraph_command.cpp).
+Result<std::string> draw_flamegraph(const std::string& recording, bool force);
 
 // What was never freed, as text, and the exit status for it (leaks_command.cpp).
 struct LeaksFound {

@@ -21,7 +21,7 @@ namespace {
 struct ExportArguments {
   std::string file;
   std::string format;
-  std::string output;
+  OutputPath output;
   SelectionOptions selection;
   bool fold_generics = false, fold_idle = false, mark_inlined = false;
 };
@@ -56,7 +56,7 @@ Result<std::string> export_ms_print(const ExportInput& input) {
 }
 
 Result<std::string> export_heaptrack(const ExportInput& input) {
-  formats::Packer packer(formats::packing_of(input.arguments.output));
+  formats::Packer packer(formats::packing_of(input.arguments.output.path));
   const auto take = [&packer](std::string_view text) { packer.add(text); };
   const auto written = formats::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
   if (!written) return tl::unexpected(written.error());
@@ -79,7 +79,7 @@ constexpr ExportFormat kFormats[] = {
 
 Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
   std::string names;
-  std::string_view file = arguments.output;
+  std::string_view file = arguments.output.path;
   for (const std::string_view packed : {".gz", ".zst"})
     if (file.ends_with(packed)) file.remove_suffix(packed.size());
   for (const ExportFormat& format : kFormats) {
@@ -122,7 +122,7 @@ Run add_export(CLI::App& app) {
                  "folded, heaptrack (packed where -o ends in .gz or .zst), massif, ms_print (default: by the "
                  "ending of -o)")
       ->type_name("FORMAT");
-  app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
+  add_output_options(app, arguments->output, "file to write instead of standard output");
   add_selection_options(app, arguments->selection);
   app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
   app.add_flag("--fold-idle", arguments->fold_idle, "waits of idle workers as one frame per thread");

@@ -24,7 +24,7 @@ namespace {
 
 struct FlamegraphArguments {
   std::string file;
-  std::string output;
+  OutputPath output;
   SelectionOptions selection;
   present::FlameGraphOptions picture;
   std::string colors;  // empty: by metric
@@ -158,9 +158,10 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
     if (!background) return tl::unexpected(background.error());
     picture.background = *background;
   }
-  std::string output = arguments.output;
-  if (output.empty()) output = arguments.file == "-" ? "-" : picture_beside(arguments.file);
-  if (output == "-" && ::isatty(STDOUT_FILENO) == 1) {
+  OutputPath output = arguments.output;
+  if (output.path.empty()) output.path = arguments.file == "-" ? "-" : picture_beside(arguments.file);
+  const bool to_standard_output = is_standard_output(output.path);
+  if (to_standard_output && ::isatty(STDOUT_FILENO) == 1) {
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal", "-o FILE.svg");
   }
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
@@ -177,27 +178,27 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   tree.selection.fold_idle = !arguments.show_idle;
 
   const Drawn drawn = draw(*profile, tree, std::move(picture));
-  const Result<> written = write_output(drawn.svg, output);
-  if (!written) return tl::unexpected(written.error());
-  if (drawn.empty) {  // the picture says so too, for whoever opens it
+  if (drawn.empty) {
     return fail(ErrorKind::kNotFound,
                 fmt::format("{}: no samples of metric {} in this selection", arguments.file,
                             model::to_string(drawn.metric)),
                 "fathom report FILE says what the file holds");
   }
-  if (output != "-") fmt::print(stderr, "{}\n", output);
+  const Result<> written = write_output(drawn.svg, output);
+  if (!written) return tl::unexpected(written.error());
+  if (!to_standard_output) fmt::print(stderr, "{}\n", output.path);
   return kDone;
 }
 
 }  // namespace
 
-Result<std::string> draw_flamegraph(const std::string& recording) {
+Result<std::string> draw_flamegraph(const std::string& recording, bool force) {
   const Result<model::Profile> profile = open::open_profile(recording);
   if (!profile) return tl::unexpected(profile.error());
   analysis::TreeOptions tree;
   tree.selection.metric = model::Metric::kCpu;
   const std::string path = picture_beside(recording);
-  const Result<> written = write_output(draw(*profile, tree, {}).svg, path);
+  const Result<> written = write_output(draw(*profile, tree, {}).svg, {path, force});
   if (!written) return tl::unexpected(written.error());
   return path;
 }
@@ -209,8 +210,8 @@ Run add_flamegraph(CLI::App& app) {
                  "recording, folded stacks or perf script text; - for standard input")
       ->required()
       ->type_name("FILE");
-  app.add_option("-o,--output", arguments->output,
-                 "the picture, - for standard output (default: FILE's name with .svg)");
+  add_output_options(app, arguments->output,
+                     "the picture, - for standard output (default: FILE's name with .svg)");
   add_selection_options(app, arguments->selection);
   app.add_option("--title", picture.title, "heading (default: metric and target)");
   app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");

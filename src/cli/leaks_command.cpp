@@ -22,7 +22,7 @@ struct LeaksArguments {
   analysis::LeakOptions leaks;
   std::optional<std::size_t> top;
   std::size_t frames = 16;
-  std::string output;
+  OutputPath output;
   bool no_defaults = false, no_fail = false, json = false, wide = false;
 };
 
@@ -62,7 +62,7 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
 Result<int> run_leaks(const LeaksArguments& arguments) {
   present::LeakTextOptions style;
   style.width = arguments.wide ? 0 : output_width();
-  style.color = arguments.output.empty() && output_has_color();
+  style.color = arguments.output.path.empty() && output_has_color();
   const Result<LeaksFound> found = find(arguments, style);
   if (!found) return tl::unexpected<Error>(found.error());
   const Result<> written = write_output(found->text, arguments.output);
@@ -110,7 +110,7 @@ Run add_leaks(CLI::App& app) {
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");
   app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
   app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
-  app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
+  add_output_options(app, arguments->output, "file to write instead of standard output");
   app.footer(
       "Exit status: 0 when nothing is left, 5 when something is. The recording for it: fathom record "
       "--heap=exact -- COMMAND.");

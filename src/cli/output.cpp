@@ -6,28 +6,79 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <iterator>
 
 #include "base/files.h"
+#include "base/output_file.h"
 
 namespace fathom::cli {
 
-Result<> write_output(std::string_view content, const std::string& path) {
-  if (!path.empty() && path != "-") return write_file(path, content);
+namespace {
+
+// What the beginnings of our results have in common with no other file.
+constexpr std::string_view kMarks[] = {
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fathom ",
+    "{\n  \"format_version\": ",
+    "desc: (recorded by fathom",
+};
+template <std::size_t kMark>
+bool begins_with_mark(std::string_view first) {
+  return first.starts_with(kMarks[kMark]);
+}
+Replaceable replaceable_by(std::string_view content) {
+  constexpr Replaceable kChecks[] = {begins_with_mark<0>, begins_with_mark<1>, begins_with_mark<2>};
+  static_assert(std::size(kChecks) == std::size(kMarks));
+  for (const Replaceable check : kChecks)
+    if (check(content)) return check;
+  return nullptr;
+}
+
+Result<> write_standard_output(std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t count = ::write(STDOUT_FILENO, content.data(), content.size());
+    if (count >= 0)
+      content.remove_prefix(static_cast<std::size_t>(count));
+    else if (errno == EPIPE)
+      return {};
+    else if (errno != EINTR)
+      return system_error("standard output", errno);
+  }
+  return {};
+}
+
+Result<> write_to_file(std::string_view content, const OutputPath& output) {
+  OutputOptions options;
+  options.replaceable = replaceable_by(content);
+  options.force = output.force;
+  options.streams = true;
+  auto file = OutputFile::open(output.path, options);
+  if (!file) return tl::unexpected<Error>(file.error());
+  if (auto written = file->write(content); !written) return written;
+  return file->publish();
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app, OutputPath& output, const std::string& description) {
+  app.add_option("-o,--output", output.path, description)->type_name("FILE");
+  app.add_flag(
+      "--force", output.force,
+      "-o replaces any regular file, also in a folder of somebody else; without it only empty files and "
+      "earlier results of fathom of the same kind");
+}
+
+bool is_standard_output(std::string_view path) {
+  return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
+}
+
+Result<> write_output(std::string_view content, const OutputPath& output) {
   // Only here, and not from the start: a launched command would inherit an ignored SIGPIPE.
   struct sigaction ignore {};
   struct sigaction before {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &before);
-  Result<> result;
-  while (!content.empty()) {
-    const ssize_t count = ::write(STDOUT_FILENO, content.data(), content.size());
-    if (count >= 0) {
-      content.remove_prefix(static_cast<std::size_t>(count));
-    } else if (errno != EINTR) {
-      if (errno != EPIPE) result = system_error("standard output", errno);
-      break;
-    }
-  }
+  Result<> result = output.path.empty() || is_standard_output(output.path) ? write_standard_output(content)
+                                                                           : write_to_file(content, output);
   ::sigaction(SIGPIPE, &before, nullptr);
   return result;
 }

@@ -1,6 +1,7 @@
 // Where a command's result goes, and how wide and colourful it may be.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -9,9 +10,21 @@
 
 namespace fathom::cli {
 
-// To standard output when `path` is "" or "-", else to a file of mode 0600 that appears whole. A reader that
-// has seen enough ("| head") is no error.
-Result<> write_output(std::string_view content, const std::string& path);
+// What -o and --force say.
+struct OutputPath {
+  std::string path;
+  bool force = false;
+};
+void add_output_options(CLI::App& app, OutputPath& output, const std::string& description);
+
+// To standard output when the path is "", "-" or another name of it (/dev/stdout), else as base/output_file.h
+// says. An existing file is replaced when it is empty, or begins with the mark of fathom that `content`
+// begins with as well (a picture replaces a picture, JSON replaces JSON); text has no mark, and needs
+// --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
+Result<> write_output(std::string_view content, const OutputPath& output);
+
+// "-" and its other names.
+bool is_standard_output(std::string_view path);
 
 // Columns of standard output: COLUMNS, else the terminal's, else 100.
 std::size_t output_width();

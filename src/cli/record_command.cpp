@@ -136,6 +136,9 @@ Result<int> run_record(RecordArguments& arguments) {
                 "fathom record --heap --until-live SIZE, or --until-rss SIZE");
   options.memory = options.memory || options.until_resident_bytes.has_value();
   if (arguments.dry_run) return run_dry(arguments);
+  if (options.output == "-")
+    return fail(ErrorKind::kUsage, "a recording is written to a file, and not to standard output",
+                "-o FILE.fathom");
   const bool named = !options.output.empty();
   options.overwrite = named;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
@@ -146,7 +149,7 @@ Result<int> run_record(RecordArguments& arguments) {
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (!arguments.quiet) print_summary(*outcome);
   if (arguments.flamegraph) {
-    auto drawn = draw_flamegraph(outcome->path);
+    auto drawn = draw_flamegraph(outcome->path, options.force);
     if (!drawn) return tl::unexpected<Error>(drawn.error());
     if (!arguments.quiet) fmt::print(stderr, "fathom: flame graph in {}\n", *drawn);
   }
@@ -191,7 +194,9 @@ Run add_record(CLI::App& app) {
       ->transform(CLI::AsSizeValue(false));
   app.add_option("-D,--delay", options.delay_s, "start after so many seconds")->check(CLI::NonNegativeNumber);
   app.add_option("-o,--output", options.output,
-                 "file to write (default: fathom-profiles/TARGET/TIME.fathom)");
+                 "file to write (default: fathom-profiles/TARGET/TIME.fathom); replaces an earlier recording")
+      ->type_name("FILE");
+  app.add_flag("--force", options.force, "-o replaces any regular file, also in a folder of somebody else");
   app.add_option("-e,--event", options.event, "what drives sampling")
       ->capture_default_str()
       ->check(CLI::IsMember({"cpu-clock", "cycles"}));

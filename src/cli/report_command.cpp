@@ -22,7 +22,7 @@ struct ReportArguments {
   std::optional<std::size_t> top;
   std::string sort;
   std::string by;
-  std::string output;
+  OutputPath output;
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
   bool timeline = false, memory = false;
@@ -33,7 +33,7 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
                             const ReportArguments& arguments) {
   present::TextOptions style;
   style.width = arguments.wide ? 0 : output_width();
-  style.color = arguments.output.empty() && output_has_color();
+  style.color = arguments.output.path.empty() && output_has_color();
   analysis::TimelineOptions options;
   options.selection = selection;
   options.columns = present::timeline_columns(style);
@@ -99,7 +99,7 @@ Result<int> run_report(const ReportArguments& arguments) {
   } else {
     present::TextOptions style;
     style.width = arguments.wide ? 0 : output_width();
-    style.color = arguments.output.empty() && output_has_color();
+    style.color = arguments.output.path.empty() && output_has_color();
     style.top = arguments.top.value_or(style.top);
     style.threads = arguments.threads;
     style.modules = arguments.modules;
@@ -162,7 +162,7 @@ Run add_report(CLI::App& app) {
                "take Vec<u8>::push and Vec<u16>::push together");
   app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
   app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
-  app.add_option("-o,--output", arguments->output, "file to write instead of standard output");
+  add_output_options(app, arguments->output, "file to write instead of standard output");
   return [arguments] { return run_report(*arguments); };
 }
 

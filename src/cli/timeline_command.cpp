@@ -18,7 +18,7 @@ namespace {
 
 struct TimelineArguments {
   std::string file;
-  std::string output;
+  OutputPath output;
   std::string by = "function";
   SelectionOptions selection;
   analysis::TimelineOptions timeline;
@@ -33,9 +33,10 @@ std::string picture_beside(const std::string& input) {
 }
 
 Result<int> run_timeline(const TimelineArguments& arguments) {
-  std::string output = arguments.output;
-  if (output.empty()) output = arguments.file == "-" ? "-" : picture_beside(arguments.file);
-  if (output == "-" && ::isatty(STDOUT_FILENO) == 1)
+  OutputPath output = arguments.output;
+  if (output.path.empty()) output.path = arguments.file == "-" ? "-" : picture_beside(arguments.file);
+  const bool to_standard_output = is_standard_output(output.path);
+  if (to_standard_output && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal",
                 "-o FILE.svg, or fathom report FILE --timeline for a chart in the terminal");
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
@@ -53,12 +54,12 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (picture.title.empty())
     picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
                                 profile->meta.target.empty() ? "all" : profile->meta.target);
-  const Result<> written = write_output(present::heap_timeline_svg(*timeline, picture), output);
-  if (!written) return tl::unexpected(written.error());
-  if (timeline->points.empty())  // the picture says so too, for whoever opens it
+  if (timeline->points.empty())
     return fail(ErrorKind::kNotFound, arguments.file + ": nothing was live in this selection",
                 "fathom report FILE says what the file holds");
-  if (output != "-") fmt::print(stderr, "{}\n", output);
+  const Result<> written = write_output(present::heap_timeline_svg(*timeline, picture), output);
+  if (!written) return tl::unexpected(written.error());
+  if (!to_standard_output) fmt::print(stderr, "{}\n", output.path);
   return kDone;
 }
 
@@ -67,8 +68,8 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
 Run add_timeline(CLI::App& app) {
   auto arguments = std::make_shared<TimelineArguments>();
   app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
-  app.add_option("-o,--output", arguments->output,
-                 "the picture, - for standard output (default: FILE's name with -timeline.svg)");
+  add_output_options(app, arguments->output,
+                     "the picture, - for standard output (default: FILE's name with -timeline.svg)");
   app.add_option("--by", arguments->by, "what is told apart: function, module, thread, allocator")
       ->check(CLI::IsMember({"function", "module", "thread", "allocator"}))
       ->capture_default_str();

@@ -502,7 +502,8 @@ Result<RecordOutcome> Recording::end() {
 Result<RecordOutcome> Recording::run(const Progress& progress) {
   if (auto opened = open_source(); !opened) return tl::unexpected<Error>(opened.error());
   if (auto found = find_targets(); !found) return tl::unexpected<Error>(found.error());
-  auto writer = store::Writer::create(options_.output, {.overwrite = options_.overwrite});
+  auto writer =
+      store::Writer::create(options_.output, {.overwrite = options_.overwrite, .force = options_.force});
   if (!writer) return tl::unexpected<Error>(writer.error());
   writer_.emplace(std::move(*writer));
   Urgency urgency;
@@ -510,6 +511,8 @@ Result<RecordOutcome> Recording::run(const Progress& progress) {
   if (options_.delay_s > 0 && !launched_) ::usleep(static_cast<useconds_t>(options_.delay_s * 1e6));
   if (auto started = start(); !started) return tl::unexpected<Error>(started.error());
   if (auto watched = watch(); !watched) return tl::unexpected<Error>(watched.error());
+  if (auto saved = save(); !saved)
+    return tl::unexpected<Error>(saved.error());  // the file is there from now on
   auto looped = loop(progress, urgency);
   urgency.end();
   auto ended = end();

@@ -41,8 +41,9 @@ struct RecordOptions {
   // Stops when so much is live on the heap, or resident in all recorded processes together.
   std::optional<std::uint64_t> until_live_bytes, until_resident_bytes;
   double delay_s = 0;
-  std::string output;  // path of the file
-  bool overwrite = false;
+  std::string output;                      // path of the file
+  bool overwrite = false;                  // an earlier recording
+  bool force = false;                      // any regular file
   std::string symbol_directory;            // unstripped twins of stripped binaries
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
   bool redact = false;                     // keep command lines out of the file

@@ -108,6 +108,7 @@ TEST(HeapBlock, RowThatLeadsNowhereIsRefusedAndTheFileStaysReadable) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();
   auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile));
   next_second(profile, 1);
   profile.heap.rows[0].site = {1};
   EXPECT_FALSE(writer->append(profile));

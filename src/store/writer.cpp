@@ -1,6 +1,5 @@
 #include "store/writer.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -8,6 +7,7 @@
 #include <cerrno>
 
 #include "base/files.h"
+#include "store/reader.h"
 
 namespace fathom::store {
 
@@ -54,22 +54,20 @@ Result<> check_rows(const Profile& profile) {
 }  // namespace
 
 Result<Writer> Writer::create(const std::string& path, const WriterOptions& options) {
-  if (const auto slash = path.rfind('/'); slash != std::string::npos && slash != 0)
-    if (auto made = make_directories(path.substr(0, slash)); !made) return tl::make_unexpected(made.error());
-  const int how = options.overwrite ? O_TRUNC : O_EXCL;
-  Fd fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | how, 0600));
-  if (!fd && errno == EEXIST)
-    return fail(ErrorKind::kUsage, path + ": there is a file of this name",
-                "choose another name, or remove the file");
-  if (!fd) return system_error(path, errno);
-  Writer writer(path, std::move(fd));
+  OutputOptions place;
+  place.replaceable = [](std::string_view first) { return is_recording(std::as_bytes(std::span(first))); };
+  place.keep_existing = !options.overwrite;
+  place.force = options.force;
+  auto file = OutputFile::open(path, place);
+  if (!file) return tl::make_unexpected(file.error());
+  Writer writer(std::move(*file));
   writer.pending_ = encode_file_header();
   if (auto written = writer.write_pending(); !written) return tl::make_unexpected(written.error());
   return writer;
 }
 
 Result<> Writer::append(const Profile& profile) {
-  if (finished_) return fail(ErrorKind::kUsage, path_ + ": the recording is finished");
+  if (finished_) return fail(ErrorKind::kUsage, path() + ": the recording is finished");
   // Names of frames that came after the frames.
   std::vector<std::uint32_t> named, unnamed;
   for (const std::uint32_t id : unnamed_)
@@ -77,7 +75,7 @@ Result<> Writer::append(const Profile& profile) {
 
   pending_.clear();
   pending_index_.clear();
-  if (auto encoded = encode_append(profile, named); !encoded) return within(path_, encoded.error());
+  if (auto encoded = encode_append(profile, named); !encoded) return within(path(), encoded.error());
   if (auto written = write_pending(); !written) return written;
 
   // Only now does it count as written.
@@ -88,7 +86,7 @@ Result<> Writer::append(const Profile& profile) {
   remember_state(profile, state_);
   heap_ = copy_of(profile.heap);
   samples_ += profile.samples.size();
-  return {};
+  return file_.publish();
 }
 
 Result<> Writer::encode_append(const Profile& profile, const std::vector<std::uint32_t>& named) {
@@ -192,14 +190,14 @@ void Writer::put_block(std::uint32_t type, const Bytes& payload, const Span& spa
 Result<> Writer::write_pending() {
   std::size_t done = 0;
   while (done < pending_.size()) {
-    const ssize_t n =
-        ::pwrite(fd_.get(), pending_.data() + done, pending_.size() - done, static_cast<off_t>(size_ + done));
+    const ssize_t n = ::pwrite(file_.fd(), pending_.data() + done, pending_.size() - done,
+                               static_cast<off_t>(size_ + done));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       const int error_number = n < 0 ? errno : ENOSPC;
       // Gives the space back; if even that fails, a reader still sees a file that was cut short.
-      [[maybe_unused]] const int cut = ::ftruncate(fd_.get(), static_cast<off_t>(size_));
-      return system_error(path_, error_number);
+      [[maybe_unused]] const int cut = ::ftruncate(file_.fd(), static_cast<off_t>(size_));
+      return system_error(path(), error_number);
     }
     done += static_cast<std::size_t>(n);
   }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "base/fd.h"
+#include "base/output_file.h"
 #include "base/result.h"
 #include "model/profile.h"
 #include "store/block.h"
@@ -16,13 +16,15 @@
 namespace fathom::store {
 
 struct WriterOptions {
-  bool overwrite = false;
+  bool overwrite = false;  // an earlier recording, or an empty file
+  bool force = false;      // any regular file, in anybody's folder
 };
 
 class Writer {
  public:
-  // A new file, mode 0600, and the folders that lead to it. An existing file is refused unless `overwrite` is
-  // set.
+  // A new file, as base/output_file.h makes it, and the folders that lead to it. It gets its name, and an
+  // earlier file is replaced, with the first append that succeeds: a recording that never began leaves
+  // nothing.
   static Result<Writer> create(const std::string& path, const WriterOptions& options = {});
 
   // Appends what `profile` has gained since the last call, in one write(2) as a rule: new rows of all tables,
@@ -31,18 +33,19 @@ class Writer {
   // which only grows; nothing is kept of it.
   //
   // On an error (disk full, file size limit with SIGXFSZ ignored) the file is as before, still readable, and
-  // nothing counts as written: a later append tries everything again. Samples that the caller gives up belong
-  // into quality.lost_disk, waits into quality.lost_waits.
+  // nothing counts as written: a later append tries everything again (but for a name that somebody else has
+  // taken since create(): all is written, and a later append tries the name again). Samples that the caller
+  // gives up belong into quality.lost_disk, waits into quality.lost_waits.
   Result<> append(const model::Profile& profile);
 
   // append, then index and end mark. Nothing can be appended afterwards.
   Result<> finish(const model::Profile& profile);
 
   std::uint64_t bytes_written() const { return size_; }
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return file_.path(); }
 
  private:
-  Writer(std::string path, Fd fd) : path_(std::move(path)), fd_(std::move(fd)) {}
+  explicit Writer(OutputFile file) : file_(std::move(file)) {}
 
   // Rows and times that the index tells of it, of blocks of samples and waits.
   struct Span {
@@ -55,8 +58,7 @@ class Writer {
   Result<> encode_append(const model::Profile& profile, const std::vector<std::uint32_t>& named);
   Result<> write_pending();
 
-  std::string path_;
-  Fd fd_;
+  OutputFile file_;
   BlockEncoder encoder_;
   SamplePredictor predictor_;
   std::uint64_t size_ = 0;  // of whole blocks; an attempt that failed may have left more in the file

@@ -119,7 +119,8 @@ TEST(Writer, ManyRowsAreSplitIntoBlocks) {
 TEST(Writer, FileIsPrivateAndItsFolderIsMade) {
   TemporaryFile file;
   const std::string path = file.path() + ".d/target/time.fathom";
-  ASSERT_TRUE(Writer::create(path));
+  auto writer = Writer::create(path);
+  ASSERT_TRUE(writer->append(one_thread_profile()));
   struct stat status {};
   ASSERT_EQ(::stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
@@ -132,9 +133,25 @@ TEST(Writer, ExistingFileIsRefusedUnlessToldOtherwise) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, file.path() + ": there is a file of this name");
   EXPECT_FALSE(refused.error().remedy.empty());
+  EXPECT_FALSE(Writer::create(file.path(), {.overwrite = true})) << "this is no recording";
   EXPECT_EQ(file.content(), "precious");
-  EXPECT_TRUE(Writer::create(file.path(), {.overwrite = true}));
-  EXPECT_EQ(file.content().size(), kFileHeaderSize);
+  ASSERT_TRUE(Writer::create(file.path(), {.force = true})->append(one_thread_profile()));
+  EXPECT_TRUE(read(file.path()));
+
+  EXPECT_FALSE(Writer::create(file.path())) << "not even a recording";
+  ASSERT_TRUE(Writer::create(file.path(), {.overwrite = true})->finish(random_profile(3)));
+  EXPECT_EQ(*read(file.path()), random_profile(3));
+}
+
+TEST(Writer, ARecordingThatNeverBeganLeavesNothingAndKeepsTheEarlierOne) {
+  TemporaryFile file;
+  const std::string folder = file.path() + ".d";
+  ASSERT_TRUE(Writer::create(folder + "/target/time.fathom"));
+  EXPECT_FALSE(std::filesystem::exists(folder));
+
+  ASSERT_TRUE(Writer::create(file.path())->finish(one_thread_profile()));
+  ASSERT_TRUE(Writer::create(file.path(), {.overwrite = true}));
+  EXPECT_FALSE(read(file.path())->quality.truncated);
 }
 
 TEST(Writer, NothingIsAppendedToAFinishedRecording) {
@@ -255,10 +272,25 @@ TEST(Writer, FullDiskIsAnErrorTheFileStaysAsItWasAndALaterAppendMakesUpForIt) {
   EXPECT_EQ(*read(file.path()), expected);
 }
 
-TEST(Writer, DeviceWithoutSpaceIsAnErrorAtOnce) {
-  auto writer = Writer::create("/dev/full", {.overwrite = true});
+TEST(Writer, NoSpaceAtTheStartIsAnErrorAtOnceAndLeavesNothing) {
+  TemporaryFile file;
+  const SizeLimit limit(0);
+  auto writer = Writer::create(file.path());
   ASSERT_FALSE(writer);
-  EXPECT_EQ(writer.error().message, "/dev/full: No space left on device");
+  EXPECT_EQ(writer.error().message, file.path() + ": File too large");
+  EXPECT_FALSE(std::filesystem::exists(file.path()));
+}
+
+TEST(Writer, ADeviceOrAPipeIsRefusedAndStaysWhatItIs) {
+  auto device = Writer::create("/dev/full", {.overwrite = true, .force = true});
+  ASSERT_FALSE(device);
+  EXPECT_EQ(device.error().message, "/dev/full: this is a device, and no regular file");
+  TemporaryFile file;
+  ASSERT_EQ(::mkfifo(file.path().c_str(), 0600), 0);
+  auto pipe = Writer::create(file.path(), {.overwrite = true, .force = true});
+  ASSERT_FALSE(pipe);
+  EXPECT_EQ(pipe.error().message, file.path() + ": this is a pipe, and no regular file");
+  EXPECT_TRUE(std::filesystem::is_fifo(file.path()));
 }
 
 TEST(Writer, RegularSamplesTakeAFewBytes) {

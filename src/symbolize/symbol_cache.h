@@ -17,6 +17,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "base/safe_folder.h"
 #include "base/varint.h"
 #include "symbolize/options.h"
 
@@ -51,21 +52,26 @@ class CachedNames {
   std::unordered_map<std::uint64_t, Chain> chains_;
 };
 
-// The folder with the files. Nothing here fails: without a folder that is ours and can be written, there is
-// no cache.
+// The folder with the files, made when it is not there. Nothing here fails: without a folder that is ours and
+// can be written, there is no cache. Ours means this account's (or root's): with sudo the cache is root's,
+// and one in the home of the user who asked is left alone.
 class CacheDirectory {
  public:
-  CacheDirectory(std::string path, std::uint64_t limit_bytes);
+  CacheDirectory(const std::string& path, std::uint64_t limit_bytes);
 
   std::optional<CachedNames> load(const std::string& identity, std::string_view stamp) const;
   // Then removes the files that were not used for longest until all fit in the limit.
-  void save(const std::string& identity, std::string_view stamp, const CachedNames& names) const;
+  void save(const std::string& identity, std::string_view stamp, const CachedNames& names);
+  // Why there is no cache; "" when there is one, or none was asked for.
+  const std::string& refusal() const { return refusal_; }
 
  private:
   std::optional<std::string> file_of(const std::string& identity) const;
   void evict() const;
 
-  std::string path_;  // empty: no cache
+  std::string path_;
+  std::optional<SafeFolder> folder_;  // nullopt: no cache
+  std::string refusal_;
   std::uint64_t limit_bytes_;
 };
 

@@ -77,7 +77,7 @@ class CacheDirectoryTest : public ::testing::Test {
 };
 
 TEST_F(CacheDirectoryTest, KeepsNamesUnderTheIdentityOfTheModuleForItsOwnerOnly) {
-  const CacheDirectory cache(path_, 1 << 20);
+  CacheDirectory cache(path_, 1 << 20);
   EXPECT_FALSE(cache.load("abcd", "dwarf"));
   cache.save("abcd", "dwarf", some_names());
   ASSERT_TRUE(cache.load("abcd", "dwarf"));
@@ -90,7 +90,7 @@ TEST_F(CacheDirectoryTest, KeepsNamesUnderTheIdentityOfTheModuleForItsOwnerOnly)
 }
 
 TEST_F(CacheDirectoryTest, ADamagedFileIsIgnoredAndWrittenAnew) {
-  const CacheDirectory cache(path_, 1 << 20);
+  CacheDirectory cache(path_, 1 << 20);
   ASSERT_TRUE(write_file(path_ + "/abcd.names", "fathmsym garbage"));
   EXPECT_FALSE(cache.load("abcd", "dwarf"));
   cache.save("abcd", "dwarf", some_names());
@@ -99,7 +99,7 @@ TEST_F(CacheDirectoryTest, ADamagedFileIsIgnoredAndWrittenAnew) {
 
 TEST_F(CacheDirectoryTest, BeyondTheLimitWhatWasNotUsedForLongestGoes) {
   const auto size = some_names().encode("a", "dwarf").size();
-  const CacheDirectory cache(path_, 2 * size);
+  CacheDirectory cache(path_, 2 * size);
   for (const char* identity : {"a", "b"}) cache.save(identity, "dwarf", some_names());
   const timespec long_ago[2] = {{1000, 0}, {1000, 0}}, before[2] = {{2000, 0}, {2000, 0}};
   ::utimensat(AT_FDCWD, (path_ + "/a.names").c_str(), long_ago, 0);
@@ -112,7 +112,7 @@ TEST_F(CacheDirectoryTest, BeyondTheLimitWhatWasNotUsedForLongestGoes) {
 }
 
 TEST_F(CacheDirectoryTest, AnIdentityIsNeverAPath) {
-  const CacheDirectory cache(path_, 1 << 20);
+  CacheDirectory cache(path_, 1 << 20);
   for (const char* identity : {"../escape", "a/b", "", ".", "UPPER"}) {
     cache.save(identity, "dwarf", some_names());
     EXPECT_FALSE(cache.load(identity, "dwarf"));
@@ -122,15 +122,46 @@ TEST_F(CacheDirectoryTest, AnIdentityIsNeverAPath) {
 }
 
 TEST_F(CacheDirectoryTest, WithoutAFolderThatIsOursThereIsNoCache) {
-  ASSERT_TRUE(make_directories(root_ + "/open"));
+  fs::create_directory(root_ + "/open");
   ASSERT_EQ(::chmod((root_ + "/open").c_str(), 0777), 0);
   fs::create_symlink(root_, root_ + "/link");
   for (const std::string& path :
        {std::string(), std::string("/proc/none/such"), root_ + "/open", root_ + "/link"}) {
-    const CacheDirectory cache(path, 1 << 20);
+    CacheDirectory cache(path, 1 << 20);
     cache.save("abcd", "dwarf", some_names());
     EXPECT_FALSE(cache.load("abcd", "dwarf")) << path;
   }
+}
+
+TEST_F(CacheDirectoryTest, TheReasonOfARefusalIsSaid) {
+  fs::create_symlink(root_, root_ + "/link");
+  EXPECT_EQ(CacheDirectory(root_ + "/link", 1 << 20).refusal(),
+            root_ + "/link: the folder is a symbolic link to " + root_);
+  EXPECT_EQ(CacheDirectory(path_, 1 << 20).refusal(), "");
+  EXPECT_FALSE(fs::exists(root_ + "/fathom")) << "nothing was kept in it";
+}
+
+TEST_F(CacheDirectoryTest, ALinkInPlaceOfAFileIsNeitherReadNorWrittenThrough) {
+  CacheDirectory cache(path_, 1 << 20);
+  cache.save("abcd", "dwarf", some_names());
+  fs::rename(path_ + "/abcd.names", root_ + "/names");
+  fs::create_symlink(root_ + "/names", path_ + "/abcd.names");
+  EXPECT_FALSE(cache.load("abcd", "dwarf"));
+  cache.save("abcd", "dwarf", CachedNames());
+  EXPECT_TRUE(fs::is_symlink(path_ + "/abcd.names"));
+  EXPECT_EQ(read_file(root_ + "/names").value().size(), some_names().encode("abcd", "dwarf").size());
+}
+
+TEST_F(CacheDirectoryTest, RootBelievesNoNamesOfAUser) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can make a folder of somebody else";
+  ::setenv("SUDO_UID", "65534", 1);  // not even of the one who asked
+  ::setenv("SUDO_GID", "65534", 1);
+  fs::create_directories(path_);
+  ASSERT_EQ(::chown(path_.c_str(), 65534, 65534), 0);
+  EXPECT_EQ(CacheDirectory(path_, 1 << 20).refusal(),
+            path_ + ": the folder belongs to user 65534, who could change what is written");
+  ::unsetenv("SUDO_UID");
+  ::unsetenv("SUDO_GID");
 }
 
 TEST(DefaultCacheDirectory, FollowsTheEnvironment) {

@@ -1,0 +1,75 @@
+// A place to write a result to. A file appears under its name when it is published and not before: a command
+// that fails leaves nothing, neither a part nor an empty folder, and what stood there stays. The file is new,
+// never the old one written over: mode 0600 whatever the umask, in a folder that is safe (safe_folder.h),
+// without a name or under one that nobody can guess until then. With sudo it belongs to the user who asked.
+//
+// A link is never followed or replaced. A device or a pipe is written into where the caller allows it, and
+// never replaced.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/safe_folder.h"
+#include "base/sudo_user.h"
+
+namespace fathom {
+
+// Whether an existing file that begins like this may be replaced without being asked for. `first` has up to
+// 512 bytes.
+using Replaceable = bool (*)(std::string_view first);
+
+struct OutputOptions {
+  Replaceable replaceable = nullptr;  // nullptr: none but empty files
+  bool keep_existing = false;         // not even these
+  bool force = false;                 // any regular file is replaced, and the folder may be somebody else's
+  bool streams = false;               // pipes and character devices are written into
+  bool unnamed = true;                // false: as on a file system without O_TMPFILE
+  std::optional<Account> owner = sudo_user();
+};
+
+class OutputFile {
+ public:
+  // Refused, each in its words: an existing file that may not be replaced, a folder, a link, a socket, a
+  // disk; where `streams` is not set also pipes and devices; with it a pipe that nobody reads from. Never
+  // blocks.
+  static Result<OutputFile> open(const std::string& path, const OutputOptions& options = {});
+  // The same in a folder that is open already. `path` is what messages call it.
+  static Result<OutputFile> open_in(SafeFolder folder, const std::string& name, const std::string& path,
+                                    const OutputOptions& options = {});
+
+  OutputFile(OutputFile&& other) noexcept;
+  OutputFile& operator=(OutputFile&&) = delete;
+  ~OutputFile();
+
+  int fd() const { return fd_.get(); }
+  const std::string& path() const { return path_; }
+
+  // All of it, at the end. A reader of the pipe that has left (with SIGPIPE ignored) is no error: it has seen
+  // enough.
+  Result<> write(std::string_view bytes);
+
+  // The file has its name from now on, and what stood there is gone. Refused when something else has taken
+  // the name since open().
+  Result<> publish();
+
+ private:
+  OutputFile(SafeFolder folder, std::string name, std::string path)
+      : folder_(std::move(folder)), name_(std::move(name)), path_(std::move(path)) {}
+
+  Result<> look_at_existing(const OutputOptions& options);
+  Result<> create(const OutputOptions& options);
+  Result<> give_name(const std::string& name);
+
+  SafeFolder folder_;
+  std::string name_, path_;
+  Fd fd_;
+  std::string temporary_;   // name in the folder; "": none, or none yet
+  Fd existing_;             // what publish() replaces, held so that its inode is not given to another file
+  bool published_ = false;  // streams from the start
+};
+
+}  // namespace fathom

@@ -1,0 +1,51 @@
+// A folder that is safe to write in: nobody but its owner, root and us can put another file or a link where
+// we put ours. It is held open, so that it stays the same folder whatever happens to its path.
+//
+// The path is walked one name at a time: the alternative, to open it and look afterwards, would follow a link
+// of somebody else to a folder of ours.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "base/sudo_user.h"
+
+namespace fathom {
+
+struct FolderRules {
+  std::optional<Account> owner = {};  // of folders that are made; trusted like ourselves and root
+  bool make = true;                   // folders that are missing, mode 0700 whatever the umask
+  bool trust_any_owner = false;       // the user said so
+  bool trust_group = true;            // a folder that a group may write in is one that its owner shares
+};
+
+class SafeFolder {
+ public:
+  // Refused in words: the folder is a symbolic link; it, or a link on the way to it, belongs to somebody
+  // else; all may write in it and no sticky bit is set. "" is the working folder.
+  static Result<SafeFolder> open(const std::string& path, const FolderRules& rules = {});
+
+  SafeFolder(SafeFolder&&) noexcept = default;
+  SafeFolder& operator=(SafeFolder&&) = delete;
+  ~SafeFolder();  // what open() made and nobody keeps is removed, if it is still empty
+
+  const Fd& fd() const { return fd_; }
+  void keep() { made_.clear(); }
+  // The same folder, once more; what was made stays a matter of the first.
+  Result<SafeFolder> again() const;
+
+ private:
+  struct Made {
+    Fd parent;
+    std::string name;
+  };
+  SafeFolder() = default;
+
+  Fd fd_;
+  std::vector<Made> made_;  // outermost first
+};
+
+}  // namespace fathom
