@@ -104,6 +104,31 @@ TEST_P(KilledProfiler, WhileTheHooksAreIn) {
   EXPECT_EQ(target.end(), 0);
 }
 
+// Every thread is busy, and its stack holds return addresses of the tracer from calls that are over. Only its
+// frames tell that nobody is inside.
+TEST_P(KilledProfiler, OneDetachIsEnoughForBusyThreads) {
+  constexpr std::uint64_t kThreads = 4;
+  TestTarget target(GetParam(), {"stale", std::to_string(kThreads)});
+  ASSERT_TRUE(target.ready());
+  const auto text = target.text_bytes();
+  const auto mappings = target.mappings();
+  const CountingOptions counting(true);
+  const pid_t profiler = start_profiler(target, counting, true);
+  ASSERT_TRUE(
+      testing::wait_until([&] { return holder(target.pid()) == profiler && target.text_bytes() != text; }));
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // both functions are hooked
+  target.order(&board::hooked);
+  ASSERT_TRUE(testing::wait_until([&] { return testing::load(target.board().lingering) == kThreads; }));
+  kill_and_wait(profiler);
+  const auto restored = detach_left_behind(target.pid());
+  ASSERT_OK(restored);
+  EXPECT_THAT(*restored, ::testing::HasSubstr("mappings removed"));
+  EXPECT_EQ(holder(target.pid()), std::nullopt);
+  EXPECT_EQ(target.text_bytes(), text);
+  EXPECT_EQ(target.mappings(), mappings);
+  EXPECT_EQ(target.end(), 0);
+}
+
 INSTANTIATE_TEST_SUITE_P(Programs, KilledProfiler,
                          ::testing::Values(TARGET_DYNAMIC, TARGET_STATIC_PIE, TARGET_MUSL),
                          testing::program_name);

@@ -11,6 +11,7 @@
 #include "inject/journal.h"
 #include "inject/restoration.h"
 #include "inject/shared_view.h"
+#include "inject/target_tables.h"
 #include "inject/unmapping.h"
 #include "process/directory.h"
 #include "process/maps.h"
@@ -158,7 +159,8 @@ Result<> take_out(Target& target, std::span<const process::MapEntry> maps, const
   }
   std::vector<std::uint64_t> entered;
   if (places.image) entered = entered_hooks(memory, places.image->start, places.all);
-  auto unmapped = unmap_own(target, places.all, entered, nullptr);
+  const unwind::AddressSpace space = read_unwind_tables(target.pid, maps);
+  auto unmapped = unmap_own(target, places.all, entered, &space);
   if (!unmapped) return tl::unexpected<Error>(unmapped.error());
   outcome.unmapped = outcome.unmapped && *unmapped;
   return {};

@@ -35,7 +35,20 @@ struct Checks {
   }
 };
 
-// true: every frame up to the root was found, and none lies in the tracer.
+// `words` from the slot behind the last frame's return address on: what no found frame covers. A return
+// address may stand twice; the lower slot leaves more to look at, and that is the safe side.
+std::span<const std::uint64_t> beyond(std::span<const FrameAddress> frames,
+                                      std::span<const std::uint64_t> words) {
+  for (const FrameAddress& frame : frames) {
+    if (frame.kind != FrameAddress::Kind::kReturnAddress) continue;
+    const auto slot = std::find(words.begin(), words.end(), frame.address.value);
+    if (slot != words.end()) words = words.subspan(static_cast<std::size_t>(slot - words.begin()) + 1);
+  }
+  return words;
+}
+
+// true: no frame lies in the tracer, and the frames reach up to the root or at least past every word that
+// looks like an address of it. Assembly that begins a thread may have no unwind rules (musl's clone).
 bool walked_clean(const Checks& checks, const StoppedThread& thread, std::span<const std::byte> stack) {
   const auto& registers = thread.registers;
   unwind::RegisterValues values;
@@ -56,9 +69,11 @@ bool walked_clean(const Checks& checks, const StoppedThread& thread, std::span<c
                                     .stack_start = {registers.rsp},
                                     .stack = stack},
                                    frames);
-  return end == WALK_ROOT && std::none_of(frames.begin(), frames.end(), [&](const FrameAddress& frame) {
-           return checks.inside(frame.address.value);
-         });
+  const auto is_inside = [&](const FrameAddress& frame) { return checks.inside(frame.address.value); };
+  if (std::any_of(frames.begin(), frames.end(), is_inside)) return false;
+  const auto rest = beyond(frames, words_of(stack));
+  return end == WALK_ROOT ||
+         std::none_of(rest.begin(), rest.end(), [&](std::uint64_t word) { return checks.inside(word); });
 }
 
 bool is_clean(const Checks& checks, const StoppedThread& thread) {

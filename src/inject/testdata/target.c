@@ -1,5 +1,7 @@
 /* A program for the injector's tests: target MODE [THREADS]. It runs until it is told to stop or is killed.
  *   storm    threads that allocate and free without a pause, by direct calls and through slots
+ *   stale    threads that allocate until they are told that hooks are in, and once more; then they are busy in
+ *            a frame that keeps what those calls left on the stack
  *   waits    threads in every kind of wait, with and without an end
  *   churn    threads born and ending all the time, beside a storm
  *   signals  a timer and queued signals, whose values are checked
@@ -66,6 +68,31 @@ static void* storm(void* argument) {
     target_give(b);
     mark += 7;
   }
+  return NULL;
+}
+
+/* Below a frame of its own: deeper than what stay_busy() saves first. */
+__attribute__((noinline)) static void take_and_give(uint64_t mark) {
+  volatile char room[512];
+  room[0] = (char)mark;
+  uint64_t* a = target_take(16 + (mark & 255), mark);
+  if (a == NULL || a[0] != mark) add(&board->broken, 1);
+  target_give(a);
+  room[1] = room[0];
+}
+
+/* In a frame that nobody has written to: return addresses of the calls before stay in it. */
+__attribute__((noinline)) static void stay_busy(void) {
+  volatile char room[4096];
+  room[0] = 1;
+  add(&board->lingering, 1);
+  while (!stopping()) add(&board->rounds[0], (uint64_t)room[0]);
+}
+
+static void* stale(void* argument) {
+  while (!__atomic_load_n(&board->hooked, __ATOMIC_SEQ_CST) && !stopping()) take_and_give(1);
+  take_and_give((uint64_t)argument);
+  stay_busy();
   return NULL;
 }
 
@@ -277,6 +304,8 @@ int main(int count, char** arguments) {
 
   if (strcmp(mode, "storm") == 0 || strcmp(mode, "churn") == 0 || strcmp(mode, "forks") == 0)
     for (uint64_t i = 0; i < threads; ++i) start(storm, i << 32);
+  if (strcmp(mode, "stale") == 0)
+    for (uint64_t i = 0; i < threads; ++i) start(stale, i << 32);
   if (strcmp(mode, "waits") == 0)
     for (uint64_t i = 0; i < kWaitKinds; ++i) start(waits, i);
   if (strcmp(mode, "sleepers") == 0)
