@@ -185,6 +185,7 @@ Result<std::string> detach_left_behind(int pid) {
     return fail(ErrorKind::kPermission,
                 fmt::format("process {}: fathom {} is tracing its heap", pid, *profiler),
                 "end that recording first");
+  put_back_priorities(pid);
   // Nothing of ours is seen, and yet it may come in a moment.
   if (auto returned = let_borrowed_threads_return(*target); !returned)
     return tl::unexpected<Error>(returned.error());

@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <fmt/format.h>
+#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -25,6 +26,8 @@ constexpr std::uint64_t kRedZone = 128;  // System V ABI, x86-64: below rsp, not
 constexpr std::uint64_t kScratch = 64;
 constexpr std::size_t kSigsetBytes = 8;
 constexpr std::uint64_t kAllBlocked = ~std::uint64_t{0};
+constexpr unsigned kLoweredPolicy = SCHED_OTHER | SCHED_RESET_ON_FORK;
+constexpr std::size_t kEnoughIdle = 256;  // threads that wait, to choose from
 
 // Linux arch/x86/include/uapi/asm/sigcontext.h and ucontext.h.
 constexpr std::uint32_t kFpMagic1 = 0x46505853, kFpMagic2 = 0x46505845;
@@ -113,19 +116,35 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
     return system_error(fmt::format("thread {}: PTRACE_GETSIGMASK", thread.tid), errno);
   if ((thread.registers.cs & 0xffff) != 0x33) return refuse("it runs 32-bit code");
 
-  // From above: red zone, vector registers, scratch, context, and where to return to.
+  // From above: red zone, vector registers, a zero for sched_setscheduler, scratch, context, and where to
+  // return to. Below it the same for a raised thread: its way back leads through the call that makes it an
+  // ordinary one again. A thread may lower itself, but not clear the flag, which means nothing then.
   const auto vectors = vector_registers(thread.tid);
   std::uint64_t top = thread.registers.rsp - kRedZone;
   const auto vectors_at = (top - vectors.size()) & ~std::uint64_t{63};
-  caller.scratch_ = vectors_at - kScratch;
-  caller.frame_ = ((caller.scratch_ - kContextBytes - 8) & ~std::uint64_t{15});
+  const auto zero_at = vectors_at - 16;
+  caller.scratch_ = zero_at - kScratch;
+  const auto own_frame = (caller.scratch_ - kContextBytes - 8) & ~std::uint64_t{15};
+  const auto lowering_frame = (own_frame - kContextBytes - 8) & ~std::uint64_t{15};
+  caller.frame_ = thread.ordinary ? lowering_frame : own_frame;
   if (!on_stack(maps, caller.frame_, thread.registers.rsp)) return refuse("its stack has no room");
-  const auto context =
-      signal_context(as_in_user_mode(thread.registers), caller.mask_, vectors.empty() ? 0 : vectors_at);
   std::vector<std::byte> frame(vectors_at + vectors.size() - caller.frame_);
-  const std::uint64_t back = gadgets.way_back.value_or(ProcessAddress{}).value;
-  std::memcpy(frame.data(), &back, sizeof(back));
-  std::memcpy(frame.data() + 8, &context, kContextBytes);
+  const auto put_frame = [&](std::uint64_t at, const user_regs_struct& registers, std::uint64_t mask) {
+    const std::uint64_t back = gadgets.way_back.value_or(ProcessAddress{}).value;
+    const auto context = signal_context(registers, mask, vectors.empty() ? 0 : vectors_at);
+    std::memcpy(frame.data() + (at - caller.frame_), &back, sizeof(back));
+    std::memcpy(frame.data() + (at - caller.frame_) + 8, &context, kContextBytes);
+  };
+  const user_regs_struct own = as_in_user_mode(thread.registers);
+  put_frame(own_frame, own, caller.mask_);
+  if (thread.ordinary) {
+    user_regs_struct lowering = own;
+    lowering.rip = gadgets.call.value;
+    lowering.rsp = own_frame;
+    lowering.rax = SYS_sched_setscheduler;
+    lowering.rdi = 0, lowering.rsi = kLoweredPolicy, lowering.rdx = zero_at;
+    put_frame(lowering_frame, lowering, kAllBlocked);
+  }
   std::copy(vectors.begin(), vectors.end(),
             frame.begin() + static_cast<std::ptrdiff_t>(vectors_at - caller.frame_));
   if (auto done = memory.write({caller.frame_}, frame); !done) return tl::unexpected<Error>(done.error());
@@ -140,6 +159,7 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
   if (::ptrace(PTRACE_SETREGS, thread.tid, nullptr, &borrowed) != 0)
     return system_error(fmt::format("thread {}: PTRACE_SETREGS", thread.tid), errno);
   caller.gone_ = false;
+  caller.raised_ = thread.ordinary && raise_priority(thread.tid);
   if (::ptrace(PTRACE_SETSIGMASK, thread.tid, kSigsetBytes, &kAllBlocked) != 0)
     return system_error(fmt::format("thread {}: PTRACE_SETSIGMASK", thread.tid), errno);
   return caller;
@@ -153,6 +173,7 @@ RemoteCaller::RemoteCaller(RemoteCaller&& other) noexcept
       mask_(other.mask_),
       frame_(other.frame_),
       scratch_(other.scratch_),
+      raised_(std::exchange(other.raised_, false)),
       gone_(std::exchange(other.gone_, true)) {}
 
 // Lets the thread run until the wanted stop; job-control stops on the way are passed over, they take effect
@@ -226,6 +247,7 @@ void RemoteCaller::give_back() {
   // of these first, as this is the stop behind a system call.
   if (::ptrace(PTRACE_INTERRUPT, thread_->tid, nullptr, nullptr) == 0)
     (void)run_to_stop(PTRACE_CONT, 0, PTRACE_EVENT_STOP);
+  if (std::exchange(raised_, false)) put_back_priority(thread_->tid);
   if (std::exchange(gone_, true)) return;  // it has ended
   ::ptrace(PTRACE_SETSIGMASK, thread_->tid, kSigsetBytes, &mask_);
   ::ptrace(PTRACE_SETREGS, thread_->tid, nullptr, &own_);
@@ -246,15 +268,24 @@ bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const 
 std::vector<int> by_idleness(int pid) {
   const auto tids = process::read_thread_ids(pid);
   if (!tids) return {};
-  std::vector<std::pair<int, int>> ranked;
+  struct Ranked {
+    int rank;
+    std::uint64_t slices;
+    int tid;
+    auto operator<=>(const Ranked&) const = default;
+  };
+  std::vector<Ranked> ranked;
+  std::size_t idle = 0;
   for (const int tid : *tids) {
     const auto call = read_file(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
-    ranked.emplace_back(call ? idleness(*call) : 3, tid);
-    if (ranked.back().first == 0) break;
+    const int rank = call ? idleness(*call) : 3;
+    const auto times = process::read_schedstat(pid, tid);
+    ranked.push_back({rank, times ? times->slices : 0, tid});
+    if (rank == 0 && ++idle == kEnoughIdle) break;
   }
-  std::stable_sort(ranked.begin(), ranked.end());
+  std::sort(ranked.begin(), ranked.end());
   std::vector<int> order;
-  for (const auto& [rank, tid] : ranked) order.push_back(tid);
+  for (const Ranked& thread : ranked) order.push_back(thread.tid);
   return order;
 }
 

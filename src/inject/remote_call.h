@@ -9,7 +9,8 @@
 // If the profiler is killed in between, the kernel lets the thread go with the borrowed registers. They are
 // such that it finds back: after the `syscall` comes a `ret`, to an rt_sigreturn, and below the red zone of
 // the thread's stack stands what the kernel would have left there for a signal handler: its registers, mask
-// and vector registers. Where the target's code has no such instructions the calls are made without this net.
+// and vector registers. Its priority, which is raised meanwhile, it puts back by itself on the way. Where the
+// target's code has no such instructions the calls are made without this net.
 #pragma once
 
 #include <csignal>
@@ -52,6 +53,7 @@ class RemoteCaller {
   user_regs_struct own_{};  // as the thread goes on with
   std::uint64_t mask_ = 0;
   std::uint64_t frame_ = 0, scratch_ = 0;
+  bool raised_ = false;
   bool gone_ = false;
 };
 
@@ -59,7 +61,7 @@ class RemoteCaller {
 bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const Gadgets& gadgets);
 
 // A thread to borrow, best first: those that wait in a call which the kernel restarts by itself, then other
-// waiting ones, then the rest.
+// waiting ones, then the rest; among equals those that ran least often, as they serve nobody.
 std::vector<int> by_idleness(int pid);
 
 // PTRACE_O_* for a thread that makes calls: `seccomp` as in /proc/PID/status.

@@ -1,7 +1,6 @@
 #include "inject/thread_stop.h"
 
 #include <fmt/format.h>
-#include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -70,22 +69,13 @@ void read_place(int pid, StoppedThread& thread) {
 
 }  // namespace
 
-InFront::InFront() {
-  const sched_param first{.sched_priority = 1};
-  raised_ = ::sched_setscheduler(0, SCHED_FIFO, &first) == 0;
-}
-
-InFront::~InFront() {
-  const sched_param ordinary{};
-  if (raised_) ::sched_setscheduler(0, SCHED_OTHER, &ordinary);
-}
-
 StoppedThreads::StoppedThreads(StoppedThreads&& other) noexcept
     : pid_(other.pid_),
       kind_(other.kind_),
       memory_(other.memory_),
       stops_(other.stops_),
       threads_(std::exchange(other.threads_, {})),
+      raised_(std::exchange(other.raised_, {})),
       began_ns_(std::exchange(other.began_ns_, 0)) {}
 
 Result<StoppedThreads> StoppedThreads::all(int pid, const RemoteMemory& memory, Stops& stops) {
@@ -141,11 +131,26 @@ Result<bool> StoppedThreads::seize(int tid, unsigned options) {
   return system_error(fmt::format("process {}: PTRACE_SEIZE", pid_), error_number);
 }
 
+// A thread runs to its stop, so it needs a CPU for it: directly before, it comes in front of the others.
+bool StoppedThreads::interrupt(int tid, bool raise) {
+  if (raise && raise_priority(tid)) raised_.insert(tid);
+  if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) == 0) return true;
+  put_back(tid);
+  return false;
+}
+
+void StoppedThreads::put_back(int tid) {
+  if (raised_.contains(tid) && put_back_priority(tid)) raised_.erase(tid);
+}
+
 Result<> StoppedThreads::interrupt_and_wait(const std::vector<int>& tids) {
+  // What takes time comes before the first one stands.
+  std::vector<bool> ordinary;
+  for (const int tid : tids) ordinary.push_back(may_be_raised(tid));
   if (began_ns_ == 0) began_ns_ = monotonic_ns();
   std::vector<int> waiting;
-  for (const int tid : tids)
-    if (::ptrace(PTRACE_INTERRUPT, tid, nullptr, nullptr) == 0) waiting.push_back(tid);
+  for (std::size_t i = 0; i < tids.size(); ++i)
+    if (interrupt(tids[i], ordinary[i])) waiting.push_back(tids[i]);
   std::sort(waiting.begin(), waiting.end());
 
   std::uint64_t progress_ns = monotonic_ns(), looks = 0;
@@ -186,7 +191,8 @@ void StoppedThreads::took_note(int tid, int status, std::vector<int>& waiting) {
     return;
   }
   waiting.erase(place);
-  StoppedThread thread{.tid = tid};
+  StoppedThread thread{.tid = tid, .ordinary = raised_.contains(tid)};
+  put_back(tid);
   ::ptrace(PTRACE_GETREGS, tid, nullptr, &thread.registers);
   threads_.push_back(thread);
 }
@@ -225,6 +231,9 @@ void StoppedThreads::let_go(StoppedThread& thread) {
 }
 
 void StoppedThreads::resume() {
+  bool all_put_back = true;
+  for (const int tid : std::exchange(raised_, {})) all_put_back &= put_back_priority(tid);
+  if (!all_put_back) put_back_priorities(pid_);  // it has ended, or exec gave it another number
   if (began_ns_ == 0) return;
   for (StoppedThread& thread : threads_) let_go(thread);
   threads_.clear();

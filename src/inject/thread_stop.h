@@ -13,11 +13,13 @@
 #include <functional>
 #include <future>
 #include <optional>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
 #include "base/address.h"
 #include "base/result.h"
+#include "inject/raised_priority.h"
 #include "inject/remote_memory.h"
 #include "inject/tracer.h"
 
@@ -30,6 +32,7 @@ struct StoppedThread {
   // In an uninterruptible wait of the kernel: it cannot be asked to stop, and cannot reach user mode either
   // without stopping first. Only rip and rsp are known.
   bool away = false;
+  bool ordinary = false;  // to the scheduler: it may come in front of the others, and be put back exactly
   bool borrowed =
       false;  // its signal mask was changed and put back: interrupted calls are always started again
 };
@@ -59,6 +62,8 @@ class StoppedThreads {
       : pid_(pid), kind_(kind), memory_(&memory), stops_(&stops) {}
   Result<bool> seize(int tid, unsigned options);
   Result<> interrupt_and_wait(const std::vector<int>& tids);
+  bool interrupt(int tid, bool raise);
+  void put_back(int tid);
   void took_note(int tid, int status, std::vector<int>& waiting);
   void look_for_absent(std::vector<int>& waiting);
   void let_go(StoppedThread& thread);
@@ -68,6 +73,7 @@ class StoppedThreads {
   const RemoteMemory* memory_;
   Stops* stops_;
   std::vector<StoppedThread> threads_;
+  std::unordered_set<int> raised_;  // threads in front of the ordinary ones
   std::uint64_t began_ns_ = 0;
 };
 
@@ -76,18 +82,5 @@ template <class Work>
 auto in_tracing_thread(Work work) {
   return std::async(std::launch::async, std::move(work)).get();
 }
-
-// While it lives, the calling thread is in front of all ordinary ones, if we may: else every thread of a busy
-// machine runs before the stopped ones go on.
-class InFront {
- public:
-  InFront();
-  ~InFront();
-  InFront(const InFront&) = delete;
-  InFront& operator=(const InFront&) = delete;
-
- private:
-  bool raised_ = false;
-};
 
 }  // namespace fathom::inject

@@ -76,7 +76,14 @@ bool walked_clean(const Checks& checks, const StoppedThread& thread, std::span<c
          std::none_of(rest.begin(), rest.end(), [&](std::uint64_t word) { return checks.inside(word); });
 }
 
-bool is_clean(const Checks& checks, const StoppedThread& thread) {
+// A thread as it stood.
+struct Seen {
+  StoppedThread thread;
+  std::vector<std::byte> stack;
+};
+
+bool is_clean(const Checks& checks, const Seen& seen) {
+  const auto& [thread, stack] = seen;
   const auto& registers = thread.registers;
   if (checks.inside(registers.rip)) return false;
   if (thread.away && !checks.entered.empty()) return false;  // its registers cannot be read
@@ -84,7 +91,6 @@ bool is_clean(const Checks& checks, const StoppedThread& thread) {
                            registers.rdi, registers.rbp, registers.r8, registers.r9, registers.r10,
                            registers.r11, registers.r12, registers.r13, registers.r14, registers.r15})
     if (checks.is_hook(value)) return false;
-  const auto stack = read_stack(checks.memory, checks.maps, registers.rsp);
   bool suspicious = false;  // a word that may be a return address into the tracer, or may once have been one
   for (const std::uint64_t word : words_of(stack)) {
     if (!checks.inside(word)) continue;
@@ -131,16 +137,19 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
     for (const auto& entry : mappings)
       if (entry.executable) checks.code.push_back({entry.start, entry.end});
     if (checks.code.empty()) break;
-    auto looked = in_tracing_thread([&]() -> Result<bool> {
+    auto seen = in_tracing_thread([&]() -> Result<std::vector<Seen>> {
       const InFront front;
       auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);
       if (!stopped) return tl::unexpected<Error>(stopped.error());
-      return std::all_of(stopped->threads().begin(), stopped->threads().end(),
-                         [&](const StoppedThread& thread) { return is_clean(checks, thread); });
+      std::vector<Seen> threads;
+      for (const StoppedThread& thread : stopped->threads())
+        threads.push_back({thread, read_stack(target.memory, *maps, thread.registers.rsp)});
+      return threads;
     });
-    if (!looked && gone(looked.error())) return true;
-    if (!looked) return tl::unexpected<Error>(looked.error());
-    clean = *looked;
+    if (!seen && gone(seen.error())) return true;
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    // They run on while it is judged: nothing leads in any more, so who was outside stays outside.
+    clean = std::all_of(seen->begin(), seen->end(), [&](const Seen& one) { return is_clean(checks, one); });
     if (!clean && attempt + 1 == kTries) return false;
   }
 
