@@ -4,12 +4,14 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/command.h"
+#include "inject/detach_guardian.h"
 #include "process/find.h"
 #include "session/heap/heap_dry_run.h"
 #include "session/recorder.h"
@@ -142,6 +144,14 @@ Result<int> run_record(RecordArguments& arguments) {
   const bool named = !options.output.empty();
   options.overwrite = named;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
+
+  // Before any thread is started: from then on our death, however it comes, takes the tracer out.
+  std::optional<inject::DetachGuardian> guardian;
+  if (options.heap != session::Heap::kNone) {
+    auto started = inject::DetachGuardian::start();
+    if (!started) return tl::unexpected<Error>(started.error());
+    options.guardian = &guardian.emplace(std::move(*started));
+  }
 
   const bool progress = !arguments.quiet && ::isatty(STDERR_FILENO) != 0 && options.command.empty();
   auto outcome = session::record(options, progress ? session::Progress(print_progress) : session::Progress());

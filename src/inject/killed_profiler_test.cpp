@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+
 #include <iostream>
 #include <random>
 
+#include "inject/detach_guardian.h"
 #include "inject/left_behind.h"
 #include "inject/testing_hooks.h"
 
@@ -127,6 +130,87 @@ TEST_P(KilledProfiler, OneDetachIsEnoughForBusyThreads) {
   EXPECT_EQ(target.text_bytes(), text);
   EXPECT_EQ(target.mappings(), mappings);
   EXPECT_EQ(target.end(), 0);
+}
+
+// With a guardian, in a process group of its own that is killed as a whole. The guardian's pid comes through
+// `pids`.
+pid_t start_guarded_profiler(const TestTarget& target, const CountingOptions& counting, bool stay, int pids) {
+  const pid_t child = ::fork();
+  if (child != 0) return child;
+  ::setpgid(0, 0);
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  auto guardian = DetachGuardian::start();
+  const pid_t pid = guardian ? guardian->pid() : -1;
+  if (::write(pids, &pid, sizeof(pid)) != sizeof(pid) || !guardian) ::_exit(5);
+  guardian->watch(target.pid());
+  profile(target, counting, stay);
+}
+
+bool ended(pid_t pid) {
+  const auto stat = process::read_stat(pid);
+  return !stat || stat->state == 'Z' || stat->state == 'X';
+}
+
+// Whatever ends the profiler, at whatever moment: nobody has to call `fathom detach`.
+TEST_P(KilledProfiler, ItsGuardianLeavesNothingInTheTarget) {
+  TestTarget target(GetParam(), {"storm", "3"});
+  ASSERT_TRUE(target.ready());
+  const auto text = target.text_bytes();
+  const auto mappings = target.mappings();
+  const auto descriptors = target.descriptors();
+  const CountingOptions counting;
+  int pids[2];
+  ASSERT_EQ(::pipe2(pids, O_CLOEXEC), 0);
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE(fmt::format("seed {}", seed));
+  std::mt19937 random(seed);
+  for (const int signal : {SIGKILL, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2, SIGALRM, SIGXCPU, SIGTERM, SIGHUP,
+                           SIGINT, SIGABRT, SIGSEGV, SIGKILL, SIGKILL}) {
+    SCOPED_TRACE(fmt::format("signal {}", signal));
+    const bool stay = random() % 2 == 0;
+    const pid_t profiler = start_guarded_profiler(target, counting, stay, pids[1]);
+    pid_t guardian = -1;
+    ASSERT_EQ(::read(pids[0], &guardian, sizeof(guardian)), static_cast<ssize_t>(sizeof(guardian)));
+    ASSERT_GT(guardian, 0);
+    if (stay) {
+      ASSERT_TRUE(testing::wait_until([&] { return target.text_bytes() != text; }));
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % 25000));
+    ASSERT_EQ(::kill(-profiler, signal), 0);
+    int status = 0;
+    ::waitpid(profiler, &status, 0);
+    ASSERT_TRUE(WIFSIGNALED(status)) << "it came to " << WEXITSTATUS(status);
+    ASSERT_TRUE(testing::wait_until([&] { return ended(guardian); }));
+    ASSERT_EQ(holder(target.pid()), std::nullopt);
+    ASSERT_EQ(target.text_bytes(), text);
+    ASSERT_EQ(target.mappings(), mappings);
+    ASSERT_EQ(target.descriptors(), descriptors);
+    ASSERT_TRUE(target.alive());
+  }
+  ::close(pids[0]), ::close(pids[1]);
+  EXPECT_EQ(target.end(), 0);
+}
+
+TEST_P(KilledProfiler, ADismissedGuardianEndsAndDoesNothing) {
+  TestTarget target(GetParam(), {"storm", "1"});
+  ASSERT_TRUE(target.ready());
+  const CountingOptions counting;
+  auto guardian = DetachGuardian::start();
+  ASSERT_OK(guardian);
+  const pid_t pid = guardian->pid();
+  guardian->watch(target.pid());
+  auto tracer = Tracer::place(target.pid(), counting.options);
+  ASSERT_OK(tracer);
+  guardian->dismiss();
+  EXPECT_TRUE(ended(pid));
+  EXPECT_EQ(holder(target.pid()), ::getpid()) << "what a living profiler placed stays";
+  // One that was killed is no obstacle.
+  auto killed = DetachGuardian::start();
+  ASSERT_OK(killed);
+  ::kill(killed->pid(), SIGKILL);
+  killed->watch(target.pid());
+  killed->dismiss();
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, KilledProfiler,

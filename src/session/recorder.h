@@ -15,6 +15,10 @@
 #include "base/result.h"
 #include "model/profile.h"
 
+namespace fathom::inject {
+class DetachGuardian;
+}
+
 namespace fathom::session {
 
 enum class Engine : std::uint8_t { kAutomatic, kBpf, kPerf };
@@ -36,6 +40,8 @@ struct RecordOptions {
   // What the program maps without an allocator. Costs every system call of the machine some 50 ns.
   bool heap_mappings = false;
   bool heap_each_block = false;  // the life of every block, and not only sums
+  // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives record().
+  inject::DetachGuardian* guardian = nullptr;
   bool follow_children = true;
   std::optional<double> duration_s;
   // Stops when so much is live on the heap, or resident in all recorded processes together.

@@ -5,9 +5,12 @@
 #include <algorithm>
 #include <map>
 
+#include "inject/detach_guardian.h"
+
 namespace fathom::session {
 
-HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& context) : context_(context) {
+HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& context)
+    : context_(context), guardian_(options.guardian) {
   options_.mode = options.heap;
   options_.interval_bytes = options.heap_interval_bytes;
   options_.mappings = options.heap_mappings;
@@ -17,6 +20,7 @@ HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& 
 
 Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
   options_.from_start = from_start;
+  if (guardian_ != nullptr) guardian_->watch(pid);
   auto started = HeapTracing::start(pid, options_, context_);
   if (!started) return tl::unexpected<Error>(started.error());
   heaps_.push_back(std::move(*started));

@@ -34,6 +34,7 @@ class HeapRecordings {
  private:
   HeapTracingOptions options_;
   HeapContext context_;
+  inject::DetachGuardian* guardian_;  // may be null
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
 };
 
