@@ -67,12 +67,12 @@ std::string perf_map_path(int pid) {
   return fmt::format("/proc/{}/root/tmp/perf-{}.map", pid, own_pid);
 }
 
-Result<std::vector<PerfMapEntry>> read_perf_map(int pid) {
+Result<Fd> open_perf_map(int pid) {
   auto status = read_status(pid);
   if (!status) return tl::unexpected(status.error());
   const std::string path = perf_map_path(pid);
   // O_NONBLOCK: a pipe of that name must not hold us up.
-  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (!fd) return system_error(path, errno);
   struct stat file {};
   if (::fstat(fd.get(), &file) != 0) return system_error(path, errno);
@@ -80,11 +80,23 @@ Result<std::vector<PerfMapEntry>> read_perf_map(int pid) {
   if (file.st_uid != 0 && file.st_uid != status->uid && file.st_uid != status->effective_uid)
     return fail(ErrorKind::kPermission, fmt::format("{}: belongs to user {}, and the process to user {}",
                                                     path, file.st_uid, status->uid));
+  return fd;
+}
+
+Result<std::vector<PerfMapEntry>> read_perf_map(int pid) {
+  const auto fd = open_perf_map(pid);
+  if (!fd) return tl::unexpected(fd.error());
+  return read_perf_map(*fd, perf_map_path(pid));
+}
+
+Result<std::vector<PerfMapEntry>> read_perf_map(const Fd& fd, const std::string& path) {
+  struct stat file {};
+  if (::fstat(fd.get(), &file) != 0) return system_error(path, errno);
   if (file.st_size > kMaxSize) return fail(ErrorKind::kUnsupported, path + ": longer than 256 MiB");
   std::string text(static_cast<std::size_t>(file.st_size), '\0');
   std::size_t done = 0;
   while (done < text.size()) {
-    const ssize_t n = ::read(fd.get(), text.data() + done, text.size() - done);
+    const ssize_t n = ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return system_error(path, errno);
     if (n == 0) break;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/fd.h"
 #include "base/result.h"
 
 namespace fathom::process {
@@ -28,6 +29,10 @@ std::vector<PerfMapEntry> parse_perf_map(std::string_view text);
 // The map of a running process, wherever its /tmp and its own idea of its pid are. Read only if it is a
 // regular file owned by root or by the owner of the process: anybody may create files in /tmp.
 Result<std::vector<PerfMapEntry>> read_perf_map(int pid);
+// The same in two steps, so that one process can open the map and another one read it. `path` is for
+// messages.
+Result<Fd> open_perf_map(int pid);
+Result<std::vector<PerfMapEntry>> read_perf_map(const Fd& file, const std::string& path);
 std::string perf_map_path(int pid);  // "/proc/PID/root/tmp/perf-NSPID.map", existing or not
 
 }  // namespace fathom::process

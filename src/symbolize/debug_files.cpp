@@ -1,6 +1,7 @@
 #include "symbolize/debug_files.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <xxhash.h>
 #include <zlib.h>
@@ -44,12 +45,15 @@ bool has_names(const elf::ElfFile& file) {
 }
 
 std::optional<DebugFile> open_file(const std::string& path) {
-  // Opening a FIFO or a device by a name that the target chose would block, or worse.
+  // Opening a FIFO or a device by a name that the target chose would block, or worse. What is behind the name
+  // may change.
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  auto file = elf::ModuleFile::open(path);
+  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  auto file = elf::ModuleFile::of_fd(fd.get(), path);
   if (!file) return std::nullopt;
-  return DebugFile{path, std::move(*file)};
+  return DebugFile{path, std::move(fd), std::move(*file)};
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "elf/elf_file.h"
 #include "elf/module_file.h"
 #include "symbolize/options.h"
@@ -14,6 +15,7 @@ namespace fathom::symbolize {
 
 struct DebugFile {
   std::string path;
+  Fd fd;
   elf::ModuleFile file;
 };
 

@@ -1,19 +1,17 @@
 #include "symbolize/file_symbols.h"
 
 #include <elf.h>
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <numeric>
 #include <utility>
 
-#include "base/files.h"
 #include "process/maps.h"
 #include "symbolize/demangle.h"
+#include "symbolize/opened_files.h"
 #include "unwind/table.h"
 
 namespace fathom::symbolize {
@@ -32,47 +30,53 @@ struct ByStart {
 
 std::unique_ptr<ModuleSymbols> FileSymbols::open_file(const ModuleSource& source, const Options& options,
                                                       DebugFiles& debug_files) {
-  std::unique_ptr<FileSymbols> symbols(new FileSymbols(source, options));
-  const std::string& path = source.open_path.empty() ? source.path : source.open_path;
-  // Not blocking: the path may lead to a FIFO by now.
-  Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd) {
-    symbols->problem_ = system_error(path, errno).value().message;
+  std::unique_ptr<FileSymbols> symbols(new FileSymbols(source.path, options.inlines));
+  OpenedFiles files = open_files(source, debug_files);
+  if (!files.file) {
+    symbols->problem_ = std::move(files.problem);
     return symbols;
   }
-  struct stat status {};
-  if (::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-    symbols->problem_ = path + ": not a regular file";
-    return symbols;
-  }
-  auto file = elf::ModuleFile::of_fd(fd.get(), path);
-  if (!file) {
-    symbols->problem_ = file.error().message;
-    return symbols;
-  }
-  symbols->file_ = std::move(*file);
-  const elf::ElfFile& elf = symbols->file_->elf();
-  if (!source.identity.empty() && elf.identity() != source.identity) {
-    symbols->problem_ = path + ": is no longer the file that was running";
-    symbols->file_.reset();
-    return symbols;
-  }
-  if (DebugInfo::present(elf)) {
-    symbols->debug_fd_ = std::move(fd);
-    symbols->debug_elf_ = &elf;
-  } else if ((symbols->debug_file_ = debug_files.find(elf, source))) {
-    const elf::ElfFile& other = symbols->debug_file_->file.elf();
-    if (DebugInfo::present(other)) {
-      symbols->debug_fd_ = Fd(::open(symbols->debug_file_->path.c_str(), O_RDONLY | O_CLOEXEC));
-      symbols->debug_elf_ = &other;
-    }
-  }
-  symbols->load(elf);
+  symbols->open(std::move(files.file), files.debug_path, std::move(files.debug_file));
   return symbols;
 }
 
+std::unique_ptr<ModuleSymbols> FileSymbols::of_files(const std::string& path, Fd file,
+                                                     const std::string& debug_path, Fd debug_file,
+                                                     bool inlines) {
+  std::unique_ptr<FileSymbols> symbols(new FileSymbols(path, inlines));
+  symbols->open(std::move(file), debug_path, std::move(debug_file));
+  return symbols;
+}
+
+void FileSymbols::open(Fd file_fd, const std::string& debug_path, Fd debug_fd) {
+  auto file = elf::ModuleFile::of_fd(file_fd.get(), path_);
+  if (!file) {
+    problem_ = file.error().message;
+    return;
+  }
+  file_ = std::move(*file);
+  if (DebugInfo::present(file_->elf())) {
+    debug_fd_ = std::move(file_fd);
+    debug_elf_ = &file_->elf();
+  } else if (debug_fd) {
+    if (auto other = elf::ModuleFile::of_fd(debug_fd.get(), debug_path)) {
+      debug_file_ = std::move(*other);
+      debug_path_ = debug_path;
+      struct stat status {};
+      if (::fstat(debug_fd.get(), &status) == 0)
+        debug_stamp_ = fmt::format(" {} {} {}.{}", debug_path, status.st_size, status.st_mtim.tv_sec,
+                                   status.st_mtim.tv_nsec);
+      if (DebugInfo::present(debug_file_->elf())) {
+        debug_fd_ = std::move(debug_fd);
+        debug_elf_ = &debug_file_->elf();
+      }
+    }
+  }
+  load(file_->elf());
+}
+
 std::unique_ptr<ModuleSymbols> FileSymbols::open_vdso(const ModuleSource& source, const Options& options) {
-  std::unique_ptr<FileSymbols> symbols(new FileSymbols(source, options));
+  std::unique_ptr<FileSymbols> symbols(new FileSymbols(source.path, options.inlines));
   const auto maps = process::read_maps(::getpid());
   if (!maps) {
     symbols->problem_ = maps.error().message;
@@ -101,7 +105,7 @@ const elf::ElfFile* FileSymbols::elf() const {
 
 void FileSymbols::load(const elf::ElfFile& elf) {
   symbols_.add(elf, elf::SymbolTable::kSymtab);
-  if (debug_file_) symbols_.add(debug_file_->file.elf(), elf::SymbolTable::kSymtab);
+  if (debug_file_) symbols_.add(debug_file_->elf(), elf::SymbolTable::kSymtab);
   has_symtab_ = symbols_.has_candidates();
   symbols_.add(elf, elf::SymbolTable::kDynsym);
   symbols_.finish();
@@ -124,12 +128,7 @@ std::string FileSymbols::stamp() const {
   const elf::ElfFile* file = elf();
   std::string stamp = fmt::format("{} {} {} {}", static_cast<int>(source()), inlines_, symbols_.size(),
                                   file != nullptr ? file->bytes().size() : 0);
-  if (debug_file_) {
-    struct stat status {};
-    if (::stat(debug_file_->path.c_str(), &status) == 0)
-      stamp += fmt::format(" {} {} {}.{}", debug_file_->path, status.st_size, status.st_mtim.tv_sec,
-                           status.st_mtim.tv_nsec);
-  }
+  stamp += debug_stamp_;
   return stamp;
 }
 

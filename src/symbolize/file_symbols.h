@@ -19,11 +19,14 @@ class FileSymbols final : public ModuleSymbols {
  public:
   static std::unique_ptr<ModuleSymbols> open_file(const ModuleSource& source, const Options& options,
                                                   DebugFiles& debug_files);
+  // The same of files that somebody else has opened; `debug_file` is -1 if there is none.
+  static std::unique_ptr<ModuleSymbols> of_files(const std::string& path, Fd file,
+                                                 const std::string& debug_path, Fd debug_file, bool inlines);
   // The vdso is the same in all processes, so it is read from our own.
   static std::unique_ptr<ModuleSymbols> open_vdso(const ModuleSource& source, const Options& options);
 
   model::SymbolSource source() const override;
-  std::string source_path() const override { return debug_file_ ? debug_file_->path : std::string(); }
+  std::string source_path() const override { return debug_path_; }
   std::string problem() const override { return problem_; }
   std::string stamp() const override;
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
@@ -31,8 +34,8 @@ class FileSymbols final : public ModuleSymbols {
   void release_memory() override { debug_info_.reset(); }
 
  private:
-  FileSymbols(const ModuleSource& source, const Options& options)
-      : path_(source.path), inlines_(options.inlines) {}
+  FileSymbols(std::string path, bool inlines) : path_(std::move(path)), inlines_(inlines) {}
+  void open(Fd file, const std::string& debug_path, Fd debug_file);
   void load(const elf::ElfFile& elf);
   const elf::ElfFile* elf() const;
   DebugInfo* debug_info();
@@ -49,8 +52,9 @@ class FileSymbols final : public ModuleSymbols {
   std::optional<elf::ModuleFile> file_;
   std::vector<std::byte> image_;  // of the vdso
   std::optional<elf::ElfFile> image_elf_;
-  std::optional<DebugFile> debug_file_;
-  Fd debug_fd_;  // of the file with DWARF, -1 if there is none
+  std::optional<elf::ModuleFile> debug_file_;
+  std::string debug_path_, debug_stamp_;  // "" without debug_file_
+  Fd debug_fd_;                           // of the file with DWARF, -1 if there is none
   const elf::ElfFile* debug_elf_ = nullptr;
   std::unique_ptr<DebugInfo> debug_info_;
   SymbolTable symbols_;

@@ -35,6 +35,9 @@ class ModuleSymbols {
   virtual std::string source_path() const { return {}; }
   // One line: why there are fewer names than one might expect; "" if all is well.
   virtual std::string problem() const { return {}; }
+  // Why there are no names any more, although there might be some: what read them was ended. "": they are
+  // there.
+  virtual std::string lost() const { return {}; }
   // Changes when other names may come out for the same addresses: what a cache is checked against.
   virtual std::string stamp() const { return {}; }
 

@@ -65,7 +65,24 @@ PerfMapSymbols::PerfMapSymbols(int pid) : pid_(pid), path_(process::perf_map_pat
   read_if_changed();
 }
 
+std::unique_ptr<ModuleSymbols> PerfMapSymbols::of_file(const std::string& path, const Fd& file) {
+  std::unique_ptr<PerfMapSymbols> symbols(new PerfMapSymbols);
+  symbols->path_ = path;
+  symbols->take(process::read_perf_map(file, path));
+  return symbols;
+}
+
+void PerfMapSymbols::take(Result<std::vector<process::PerfMapEntry>> entries) {
+  if (entries) {
+    entries_ = std::move(*entries);
+    problem_.clear();
+  } else {
+    problem_ = entries.error().message;
+  }
+}
+
 void PerfMapSymbols::read_if_changed() {
+  if (pid_ == 0) return;
   struct stat status {};
   // Gone with its process: what was read stays true.
   if (::stat(path_.c_str(), &status) != 0) return;
@@ -74,12 +91,7 @@ void PerfMapSymbols::read_if_changed() {
   if (same) return;
   size_ = status.st_size;
   changed_ = status.st_mtim;
-  if (auto entries = process::read_perf_map(pid_)) {
-    entries_ = std::move(*entries);
-    problem_.clear();
-  } else {
-    problem_ = entries.error().message;
-  }
+  take(process::read_perf_map(pid_));
 }
 
 model::SymbolSource PerfMapSymbols::source() const {

@@ -5,11 +5,14 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "base/fd.h"
+#include "base/result.h"
 #include "process/kallsyms.h"
 #include "process/perf_map.h"
 #include "symbolize/module_symbols.h"
@@ -40,6 +43,8 @@ class KernelSymbols final : public ModuleSymbols {
 class PerfMapSymbols final : public ModuleSymbols {
  public:
   explicit PerfMapSymbols(int pid);
+  // Of a map that somebody else has opened, as it is now.
+  static std::unique_ptr<ModuleSymbols> of_file(const std::string& path, const Fd& file);
 
   model::SymbolSource source() const override;
   std::string source_path() const override { return entries_.empty() ? std::string() : path_; }
@@ -47,8 +52,10 @@ class PerfMapSymbols final : public ModuleSymbols {
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
 
  private:
+  PerfMapSymbols() = default;
   void read_if_changed();
-  int pid_;
+  void take(Result<std::vector<process::PerfMapEntry>> entries);
+  int pid_ = 0;  // 0: the map is not read again
   std::string path_, problem_;
   std::int64_t size_ = -1;
   timespec changed_{};

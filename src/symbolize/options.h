@@ -25,6 +25,16 @@ struct ModuleSource {
   int pid = 0;
 };
 
+// The process that reads the files of modules, apart from the one that records.
+struct ReaderProcess {
+  // A program whose main() hands kNameProcessArgument on to run_name_process(): for fathom itself
+  // /proc/self/exe. Empty: files are read in this process.
+  std::string program;
+  std::uint64_t memory_bytes = std::uint64_t{2} << 30;  // of its own; mapped files do not count
+  std::uint64_t cpu_limit_ns = 20'000'000'000;          // for one answer
+  std::uint64_t silence_limit_ns = 10'000'000'000;      // without an answer and without using a CPU
+};
+
 struct Options {
   // A folder with unstripped twins and debug files, searched with all below it. Empty: none.
   std::string symbol_directory;
@@ -36,6 +46,9 @@ struct Options {
   // Where names are kept between recordings. Empty: nowhere.
   std::string cache_directory;
   std::uint64_t cache_limit_bytes = 256 << 20;
+  ReaderProcess reader = {};
+  // What a thread that is started for names keeps of its rights, as of base/capabilities.h.
+  std::uint64_t capabilities = ~std::uint64_t{0};
 };
 
 // One function of the chain at one address.

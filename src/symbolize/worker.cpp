@@ -11,7 +11,9 @@
 #include <iterator>
 #include <utility>
 
+#include "base/capabilities.h"
 #include "process/status.h"
+#include "symbolize/remote_symbols.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -42,8 +44,11 @@ void set_priority(pid_t tid, int policy, int nice) {
 
 // With SCHED_IDLE the scheduler treats the CPU as one without work: the target's threads are put there when
 // they wake up, and need not wait or go elsewhere, as they do for one that is merely nice.
-void make_humble(pid_t tid, bool can_be_undone) {
-  set_priority(tid, can_be_undone ? SCHED_IDLE : SCHED_BATCH, can_be_undone ? 19 : 10);
+// The reader of names is started with the priority of the thread that asks it.
+void make_humble(pid_t tid, bool can_be_undone, NameProcess* reader = nullptr) {
+  const int policy = can_be_undone ? SCHED_IDLE : SCHED_BATCH, nice = can_be_undone ? 19 : 10;
+  set_priority(tid, policy, nice);
+  if (reader != nullptr) reader->set_priority(policy, nice);
 }
 
 }  // namespace
@@ -52,6 +57,7 @@ Worker::Worker(Options options)
     : options_(std::move(options)),
       debug_files_(options_),
       cache_directory_(options_.cache_directory, options_.cache_limit_bytes),
+      reader_(options_.reader.program.empty() ? nullptr : std::make_unique<NameProcess>(options_.reader)),
       may_raise_priority_(may_raise_priority()),
       thread_([this] { run(); }) {}
 
@@ -62,6 +68,7 @@ Worker::~Worker() {
     if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, 0);
   }
   wake_.notify_all();
+  if (reader_) reader_->interrupt();
   thread_.join();
   for (Module* module : loaded_modules()) save(*module);
 }
@@ -95,6 +102,7 @@ void Worker::drain() {
   {
     const std::lock_guard lock(mutex_);
     if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, 0);
+    if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, 0);
   }
   {
     const std::lock_guard work(work_mutex_);
@@ -109,13 +117,14 @@ void Worker::drain() {
     if (!step()) break;
   }
   const std::lock_guard lock(mutex_);
-  if (may_raise_priority_ && tid_ != 0) make_humble(tid_, true);
+  if (may_raise_priority_ && tid_ != 0) make_humble(tid_, true, reader_.get());
 }
 
 void Worker::run() {
   ::pthread_setname_np(::pthread_self(), "fathom-symbols");
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
   make_humble(tid, may_raise_priority_);
+  if (options_.capabilities != ~CapabilitySet{0}) (void)keep_capabilities(options_.capabilities);
   std::unique_lock lock(mutex_);
   tid_ = tid;
   while (!stop_) {
@@ -141,15 +150,16 @@ void Worker::run() {
 bool Worker::has_work() const {
   return std::any_of(modules_.begin(), modules_.end(), [](const auto& row) {
     const Module& module = row.second;
-    return module.source && (!module.loaded || !module.queue.empty());
+    return module.source && !module.queue.empty();
   });
 }
 
 std::optional<Worker::Batch> Worker::next_batch() {
   const std::lock_guard lock(mutex_);
-  // Modules are loaded first: reading them is what takes time, and the target may be gone soon.
+  // Modules are loaded first: reading them is what takes time, and the target may be gone soon. But only those that something
+  // ran in: a short program maps libraries that no sample ever lies in.
   for (auto& [id, module] : modules_)
-    if (module.source && !module.loaded) return Batch{id, &module, {}};
+    if (module.source && !module.loaded && !module.queue.empty()) return Batch{id, &module, {}};
   // Then the longest queue, so that a batch is worth its while.
   Module* longest = nullptr;
   model::ModuleId longest_id;
@@ -187,9 +197,17 @@ bool Worker::step() {
   return true;
 }
 
+// What the kernel says about itself, and the vdso that it maps, are nobody else's to write.
+std::unique_ptr<ModuleSymbols> Worker::open(const Batch& batch, const ModuleSource& source) {
+  const bool of_the_target =
+      source.kind == model::ModuleKind::kFile || source.kind == model::ModuleKind::kAnonymous;
+  if (reader_ && of_the_target) return open_remote(source, options_, debug_files_, *reader_, batch.id.value);
+  return ModuleSymbols::open(source, options_, debug_files_);
+}
+
 void Worker::load(const Batch& batch, const ModuleSource& source) {
   Module& module = *batch.module;
-  module.symbols = ModuleSymbols::open(source, options_, debug_files_);
+  module.symbols = open(batch, source);
   module.last_use = Clock::now();
   if (source.kind != model::ModuleKind::kFile || module.symbols->source() != model::SymbolSource::kDwarf)
     return;
@@ -222,8 +240,9 @@ void Worker::resolve(Batch& batch) {
   std::vector<ElfAddress> addresses;
   for (const auto& frame : missing) addresses.push_back(frame.address);
   auto names = module.symbols->resolve(addresses);
+  const bool lost = !module.symbols->lost().empty();  // "no name" is not what the file says
   for (std::size_t i = 0; i < missing.size(); ++i) {
-    if (module.cache) module.cache->add(missing[i].address, names[i]);
+    if (module.cache && !lost) module.cache->add(missing[i].address, names[i]);
     if (!names[i].empty())
       named.push_back({missing[i].frame, std::move(names[i])});
     else if (module.source->kind == model::ModuleKind::kAnonymous)
@@ -245,12 +264,14 @@ void Worker::resolve(Batch& batch) {
 // Told again when it gets better: a perf map appears when its program has made the first code.
 void Worker::tell_health(const Batch& batch) {
   Module& module = *batch.module;
-  ModuleHealth health{batch.id, model::SymbolSource::kNone, {}, "out of memory"};
+  ModuleHealth health{batch.id, model::SymbolSource::kNone, {}, "out of memory", {}};
   if (module.symbols)
-    health = {batch.id, module.symbols->source(), module.symbols->source_path(), module.symbols->problem()};
-  const bool first = batch.frames.empty();
-  if (!first && health.symbols == module.told_source) return;
+    health = {batch.id, module.symbols->source(), module.symbols->source_path(), module.symbols->problem(),
+              module.symbols->lost()};
+  const bool first = batch.frames.empty(), lost = !health.lost.empty();
+  if (!first && health.symbols == module.told_source && lost == module.told_lost) return;
   module.told_source = health.symbols;
+  module.told_lost = lost;
   const std::lock_guard lock(mutex_);
   output_.modules.push_back(std::move(health));
 }

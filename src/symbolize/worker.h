@@ -1,6 +1,6 @@
 // Names frames while the recording runs: on a thread of its own with the lowest priority, so that names are
 // there when it stops, and the target keeps its CPU. Each frame is resolved once; names that cost DWARF are
-// kept on disk for the next time.
+// kept on disk for the next time. The files of the target are read by a process without rights (NameProcess).
 //
 // submit() and poll() cost a lock and a copy, and never wait for files. All functions may be called from any
 // thread.
@@ -23,6 +23,7 @@
 #include "model/profile.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/module_symbols.h"
+#include "symbolize/name_process.h"
 #include "symbolize/options.h"
 #include "symbolize/symbol_cache.h"
 
@@ -39,6 +40,9 @@ class Worker {
     model::SymbolSource symbols = model::SymbolSource::kNone;
     std::string symbols_path;  // if not the module itself
     std::string problem;       // one line, "" if all is well
+    // Why no more names come, although there might be some: the process that read them was ended. "": they
+    // come.
+    std::string lost;
   };
   struct Output {
     std::vector<NamedFrame> frames;
@@ -50,7 +54,7 @@ class Worker {
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // A module to be loaded in the background. A second time for one module is ignored.
+  // A module, loaded in the background when a frame in it is to be named. A second time for one module is ignored.
   void submit(model::ModuleId module, ModuleSource source);
   // A frame to be named, by its lookup address. May come before its module.
   void submit(model::ModuleId module, model::FrameId frame, ElfAddress address);
@@ -61,6 +65,10 @@ class Worker {
   // Returns when everything submitted so far is in poll(). Helps with the work, as the thread gets little CPU
   // on a busy machine; frames of a perf map that had no name before are asked again.
   void drain();
+
+  // CPU time of the process that reads the files; 0 if they are read in this one.
+  std::uint64_t reader_cpu_ns() const { return reader_ ? reader_->cpu_ns() : 0; }
+  pid_t reader_pid() const { return reader_ ? reader_->pid() : -1; }  // -1: none runs
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -80,6 +88,7 @@ class Worker {
     std::vector<Frame> unnamed;  // of a perf map that may still grow
     Clock::time_point last_use{};
     model::SymbolSource told_source = model::SymbolSource::kNone;
+    bool told_lost = false;
   };
   struct Batch {
     model::ModuleId id;
@@ -91,6 +100,7 @@ class Worker {
   bool has_work() const;              // under mutex_
   std::optional<Batch> next_batch();  // takes mutex_
   bool step();                        // under work_mutex_; false: there was nothing to do
+  std::unique_ptr<ModuleSymbols> open(const Batch& batch, const ModuleSource& source);
   void load(const Batch& batch, const ModuleSource& source);
   void resolve(Batch& batch);
   void tell_health(const Batch& batch);
@@ -101,6 +111,7 @@ class Worker {
   Options options_;
   DebugFiles debug_files_;
   CacheDirectory cache_directory_;
+  std::unique_ptr<NameProcess> reader_;  // null: files are read here
 
   std::mutex work_mutex_;          // taken before mutex_
   mutable InheritingMutex mutex_;  // the thread may hold it and have no CPU

@@ -17,6 +17,8 @@ symbolize_fixture(dwarf4 COMPILE -gdwarf-4 LINK -Wl,--build-id=sha1 -Wl,-z,now)
 symbolize_fixture(no_build_id COMPILE -gdwarf-5 LINK -Wl,--build-id=none)
 symbolize_fixture(branch_tracking COMPILE -gdwarf-5 -fcf-protection=full LINK -Wl,-z,lazy -Wl,-z,ibtplt)
 symbolize_fixture(compressed COMPILE -gdwarf-5 LINK -Wl,--build-id=sha1 -Wl,--compress-debug-sections=zlib)
+# Its DWARF lies in files of its own, and the program says where: libdw opens them when it is asked.
+symbolize_fixture(split COMPILE -gdwarf-5 -gsplit-dwarf LINK -Wl,--build-id=sha1)
 
 # dwarf5.debug has the names; dwarf5.linked finds it by its name and checksum, dwarf5.stripped by nothing but its build id.
 add_custom_command(
@@ -32,4 +34,5 @@ add_custom_command(
   DEPENDS symbolize_dwarf5 symbolize_no_build_id
   VERBATIM)
 add_custom_target(symbolize_fixtures DEPENDS
-  ${fixtures}/dwarf5.debug symbolize_dwarf4 symbolize_branch_tracking symbolize_compressed)
+  ${fixtures}/dwarf5.debug symbolize_dwarf4 symbolize_branch_tracking symbolize_compressed
+  symbolize_split)

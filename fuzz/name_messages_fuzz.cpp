@@ -1,0 +1,25 @@
+// What a reader of names that was taken over may say to the recorder. Whatever is accepted must come back the
+// same after writing it again, and has as many chains of names as were asked for.
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "symbolize/name_messages.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace fathom::symbolize;
+  if (size == 0) return 0;
+  const std::size_t addresses = data[0] % 8;
+  const auto bytes = std::as_bytes(std::span(data + 1, size - 1));
+  if (const auto answer = decode_answer(bytes, addresses)) {
+    if (answer->names.size() != addresses) std::abort();
+    const auto again = decode_answer(encode_answer(*answer), addresses);
+    if (!again || *again != *answer) std::abort();
+  }
+  if (const auto request = decode_request(bytes)) {
+    const auto again = decode_request(encode_request(*request));
+    if (!again || *again != *request) std::abort();
+  }
+  return 0;
+}

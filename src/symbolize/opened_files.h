@@ -1,0 +1,38 @@
+// The files that name a module's code, open: the module itself and, where that has no DWARF, the file that
+// was split off it. Opened with the recorder's rights and read without any: by the process of NameProcess, or
+// here. Private to this folder.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/fd.h"
+#include "symbolize/debug_files.h"
+#include "symbolize/options.h"
+
+namespace fathom::symbolize {
+
+struct OpenedFiles {
+  Fd file, debug_file;  // -1: there is none
+  std::string debug_path;
+  std::string problem;  // one line: why there is no file; "" if all is well
+};
+// A file that is not regular, or no longer the one that was running, is not opened.
+OpenedFiles open_files(const ModuleSource& source, DebugFiles& debug_files);
+
+// Opens what debug information itself points to (split DWARF, files shared by dwz): text that whoever wrote
+// the file chose. So the path is followed below the root of the target, and with the rights of the user who
+// owns the file that says it, unless that is root's alone to write.
+class PointedFiles {
+ public:
+  PointedFiles(const std::string& root, int file);
+  // A regular file on a disk, for reading; -1 otherwise.
+  Fd open(const std::string& path) const;
+
+ private:
+  Fd root_;
+  bool as_owner_ = false;
+  unsigned owner_ = 65534, group_ = 65534;
+};
+
+}  // namespace fathom::symbolize
