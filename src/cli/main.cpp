@@ -5,9 +5,11 @@
 #include <exception>
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/command.h"
+#include "symbolize/name_process.h"
 
 namespace {
 
@@ -102,6 +104,8 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kNameProcessArgument)
+      return fathom::symbolize::run_name_process(argc, argv);
     return run(argc, argv);
   } catch (const std::bad_alloc&) {
     return complain({ErrorKind::kSystem, "out of memory", "a shorter time (--from, --until)"});

@@ -145,6 +145,8 @@ Result<int> run_record(RecordArguments& arguments) {
   options.overwrite = named;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
 
+  options.name_reader = "/proc/self/exe";  // main() knows what it is then
+  options.give_up_privileges = true;
   // Before any thread is started: from then on our death, however it comes, takes the tracer out.
   std::optional<inject::DetachGuardian> guardian;
   if (options.heap != session::Heap::kNone) {

@@ -24,9 +24,11 @@
 #include "session/launch.h"
 #include "session/memory/memory_series.h"
 #include "session/memory/memory_snapshots.h"
+#include "session/privileges.h"
 #include "session/tracking/cpu_times.h"
 #include "session/tracking/event_sink.h"
 #include "session/tracking/host_facts.h"
+#include "session/tracking/lost_names.h"
 #include "session/tracking/module_catalog.h"
 #include "session/tracking/process_table.h"
 #include "session/tracking/source.h"
@@ -134,6 +136,8 @@ class Recording {
     symbolize::Options symbols;
     symbols.symbol_directory = options.symbol_directory;
     symbols.cache_directory = symbolize::default_cache_directory();
+    symbols.reader.program = options.name_reader;
+    if (options.give_up_privileges) symbols.capabilities = needed_capabilities({});
     return symbols;
   }
   Result<> open_source();
@@ -144,6 +148,7 @@ class Recording {
   void drain();
   void take_names();
   void account();
+  void note_once(std::string note);
   Result<> launch_with_heap();
   Result<> save();
   Result<RecordOutcome> end();
@@ -177,6 +182,8 @@ class Recording {
   Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it started
   std::optional<StopReason> stop_;
   bool stack_table_noted_ = false;
+  LostNames lost_names_;
+  std::string lost_names_noted_;
   RecordOutcome outcome_;
 };
 
@@ -339,12 +346,23 @@ void Recording::take_names() {
     model::Module& row = profile_.modules[health.module.value];
     row.symbols = health.symbols;
     row.symbols_path = builder_.string(health.symbols_path);
-    if (!health.problem.empty()) profile_.quality.notes.push_back(std::move(health.problem));
+    if (!health.problem.empty()) note_once(std::move(health.problem));
+    if (!health.lost.empty()) lost_names_.add(profile_.strings[row.name], health.lost);
   }
+}
+
+void Recording::note_once(std::string note) {
+  auto& notes = profile_.quality.notes;
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
 }
 
 void Recording::account() {
   model::Quality& quality = profile_.quality;
+  if (std::string lost = lost_names_.sentence(); lost != lost_names_noted_) {
+    std::erase(quality.notes, lost_names_noted_);
+    quality.notes.push_back(lost);
+    lost_names_noted_ = std::move(lost);
+  }
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
   if (const auto machine = process::read_machine_time(); machine && machine_before_) {
@@ -362,10 +380,7 @@ void Recording::account() {
     quality.notes.push_back(
         fmt::format("more than {} distinct stacks: new ones are shown as (stack table full)", kMaxStacks));
   }
-  for (std::string& note : source_->notes()) {
-    if (std::ranges::find(quality.notes, note) == quality.notes.end())
-      quality.notes.push_back(std::move(note));
-  }
+  for (std::string& note : source_->notes()) note_once(std::move(note));
   if (options_.cpu)  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
   rusage usage{};
@@ -374,7 +389,7 @@ void Recording::account() {
     return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
            static_cast<std::uint64_t>(time.tv_usec) * 1000;
   };
-  quality.profiler_cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime);
+  quality.profiler_cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime) + symbols_.reader_cpu_ns();
   quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
@@ -506,6 +521,9 @@ Result<RecordOutcome> Recording::run(const Progress& progress) {
       store::Writer::create(options_.output, {.overwrite = options_.overwrite, .force = options_.force});
   if (!writer) return tl::unexpected<Error>(writer.error());
   writer_.emplace(std::move(*writer));
+  // The command is forked and has its rights, and no thread that needs fewer is running yet.
+  if (options_.give_up_privileges)
+    give_up_privileges({.heap = options_.heap != Heap::kNone, .without_bpf = source_->name() != "bpf"});
   Urgency urgency;
   urgency.begin();
   if (options_.delay_s > 0 && !launched_) ::usleep(static_cast<useconds_t>(options_.delay_s * 1e6));

@@ -53,6 +53,11 @@ struct RecordOptions {
   std::string symbol_directory;            // unstripped twins of stripped binaries
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
   bool redact = false;                     // keep command lines out of the file
+  // The program that reads the target's files, as of symbolize::ReaderProcess. Empty: they are read in this
+  // process.
+  std::string name_reader;
+  // The calling thread gives up for good what the rest of the recording does not need (session/privileges.h).
+  bool give_up_privileges = false;
 };
 
 enum class StopReason : std::uint8_t { kTargetEnded, kDuration, kInterrupted, kMemory };

@@ -1,0 +1,46 @@
+#include "session/privileges.h"
+
+#include <linux/capability.h>
+#include <sys/prctl.h>
+
+namespace fathom::session {
+namespace {
+
+constexpr int kNeeded[] = {
+    CAP_BPF,                 // entries of maps: processes that come, tables of new modules
+    CAP_PERFMON,             // counters and links of what comes later
+    CAP_SYS_PTRACE,          // /proc/PID of others: maps, root, memory; the heap's hooks
+    CAP_CHECKPOINT_RESTORE,  // /proc/PID/map_files: the file that is mapped, and not one of its name
+    CAP_DAC_READ_SEARCH,     // files of the target in folders that are not root's
+    CAP_DAC_OVERRIDE,        // the recording in a folder of the user who asked for it
+    CAP_CHOWN,               // that file is his
+    CAP_FOWNER,              // and its mode
+    CAP_KILL,                // ends the command that it launched, and the reader of names
+    CAP_SETUID,              // the reader of names becomes nobody
+    CAP_SETGID,
+    CAP_SYS_NICE,      // real-time priority for what must not come late, none for names
+    CAP_SYS_RESOURCE,  // descriptors of new threads and modules
+    CAP_IPC_LOCK,      // rings of processes that are traced later
+    CAP_SYSLOG,        // addresses in /proc/kallsyms
+};
+
+}  // namespace
+
+CapabilitySet needed_capabilities(PrivilegedParts parts) {
+  CapabilitySet needed = 0;
+  for (const int number : kNeeded) needed |= capability(number);
+  // The heap's tracer suspends seccomp filters of its target for one call; kernel stacks of waits without BPF
+  // are in /proc/PID/task/TID/stack. Both are for nobody else.
+  if (parts.heap || parts.without_bpf) needed |= capability(CAP_SYS_ADMIN);
+  // Before Linux 5.8, one capability stood for all of that.
+  if (::prctl(PR_CAPBSET_READ, CAP_BPF, 0, 0, 0) < 0) needed |= capability(CAP_SYS_ADMIN);
+  return needed;
+}
+
+void give_up_privileges(PrivilegedParts parts) {
+  if (own_capabilities() == 0) return;
+  (void)keep_capabilities(needed_capabilities(parts));
+  (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+}  // namespace fathom::session
