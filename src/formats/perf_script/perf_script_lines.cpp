@@ -16,6 +16,8 @@ bool is_hex(char c) {
   return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
 }
 
+constexpr std::size_t kPeriodColumn = 10;  // characters, as builtin-script.c prints it
+
 void skip_blanks(std::string_view& text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
 }
@@ -117,7 +119,11 @@ std::optional<PerfHeader> parse_perf_header(std::string_view line) {
     header.tid = ids->tid;
     header.cpu = take_word(rest, parse_cpu).value_or(0);
     header.time_ns = take_word(rest, parse_time);
+    const std::size_t before_period = rest.size();
     header.period = take_word(rest, parse_number<std::int64_t>);
+    // "desk 2 13861 cycles:" without a time: 13861 is the tid of "desk 2" and no period, as perf gives a
+    // period a column of its own.
+    if (header.period && !header.time_ns && before_period - rest.size() < kPeriodColumn) continue;
     const std::optional<std::string_view> event = take_word(rest, parse_event);
     if (!event) continue;
     header.event = *event;

@@ -38,6 +38,21 @@ TEST(PerfHeader, TheNameMayHoldSpacesNumbersAndColons) {
   EXPECT_EQ(parse_perf_header(":-1 -1/-1 [000] 2.0: 1 cycles:")->tid, -1);
 }
 
+// Without a time two numbers may stand in front of the event: the end of a name and its tid, or a tid and a
+// period.
+TEST(PerfHeader, APeriodIsToldFromATidByItsColumn) {
+  const auto named = parse_perf_header("cash desk 2 13861 cpu-clock:ppp: ");
+  ASSERT_TRUE(named);
+  EXPECT_EQ(named->comm, "cash desk 2");
+  EXPECT_EQ(named->tid, 13861);
+  EXPECT_FALSE(named->period);
+  const auto weighed = parse_perf_header("cash desk 13861      25000 cycles: ");
+  ASSERT_TRUE(weighed);
+  EXPECT_EQ(weighed->comm, "cash desk");
+  EXPECT_EQ(weighed->tid, 13861);
+  EXPECT_EQ(weighed->period, 25000);
+}
+
 TEST(PerfHeader, AFrameOrTracepointFieldsMayFollow) {
   EXPECT_EQ(parse_perf_header("sleep 40 9.25: 4 cycles:  7f00 main+0x3 (/bin/sleep)")->rest,
             "7f00 main+0x3 (/bin/sleep)");

@@ -32,9 +32,17 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
-// Side-band records that --show-task-events and the like mix in.
-bool is_record_line(const PerfHeader& header) {
-  return header.event.starts_with("PERF_RECORD_");
+// Side-band records that --show-task-events and --show-mmap-events mix in: "... 5.1: PERF_RECORD_MMAP2 12/12:
+// [0x..". What follows their name may look like an event.
+bool is_record_line(std::string_view line) {
+  return line.find(" PERF_RECORD_") != line.npos;
+}
+
+// A frame behind an event. The address, the source and the weight of a memory access stand there too, in
+// numbers: "ffff8881 68100142 |OP LOAD|LVL L1 hit| 7".
+bool is_frame_of_header(std::string_view text) {
+  const std::optional<PerfFrame> frame = parse_perf_frame(text);
+  return frame && !(frame->module.empty() && frame->symbol.front() >= '0' && frame->symbol.front() <= '9');
 }
 
 struct ModuleWords {
@@ -122,10 +130,13 @@ class Reader {
   }
 
   bool begin_sample(std::string_view line) {
+    if (is_record_line(line)) {
+      end_sample();
+      return true;
+    }
     const std::optional<PerfHeader> header = parse_perf_header(line);
     if (!header) return false;
     end_sample();
-    if (is_record_line(*header)) return true;
     in_sample_ = true;
     sample_ = {};
     sample_.value = std::max<std::int64_t>(header->period.value_or(1), 0);
@@ -138,9 +149,9 @@ class Reader {
     }
     ++events_[header->event];
     has_period_ = has_period_ || header->period.has_value();
-    // Without call chains the whole sample is one line; otherwise `rest` holds the fields of a tracepoint, if
-    // any.
-    if (!header->rest.empty() && read_frame(header->rest)) end_sample();
+    // Without call chains the whole sample is one line; otherwise `rest` holds the fields of a tracepoint or
+    // of a memory access, if any.
+    if (is_frame_of_header(header->rest) && read_frame(header->rest)) end_sample();
     return true;
   }
 
@@ -295,7 +306,7 @@ bool is_perf_script(std::string_view text) {
     const std::string_view line = take_line(text);
     if (is_blank_line(line)) continue;
     if (line.starts_with("# ========")) return true;
-    if (line.front() != '#') return parse_perf_header(line).has_value();
+    if (line.front() != '#') return is_record_line(line) || parse_perf_header(line).has_value();
   }
   return false;
 }

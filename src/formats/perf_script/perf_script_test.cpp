@@ -101,6 +101,19 @@ TEST(PerfScript, SideBandRecordsAreNoSamples) {
       "a;f 1\n");
 }
 
+// As --show-mmap-events prints it: what stands in the brackets looks like an event.
+TEST(PerfScript, RecordsOfMappingsAreNoSamplesEither) {
+  constexpr std::string_view kMapping =
+      "a 7/7 1.0: PERF_RECORD_MMAP2 7/7: [0x55881736b000(0x1000) @ 0x1000 fe:00 11051638 2923330095]: r-xp "
+      "/opt/a\n";
+  EXPECT_TRUE(is_perf_script(kMapping));
+  const auto profile =
+      read_perf_script(std::string(kMapping) + "a 7/7 1.0: 1 cycles:\n\t1 f (m)\n", "x").value();
+  EXPECT_EQ(profile.samples.size(), 1u);
+  EXPECT_EQ(profile.meta.event, "cycles");
+  EXPECT_EQ(folded(profile), "a;f 1\n");
+}
+
 TEST(PerfScript, AThreadNameThatLooksLikeAnAddressIsStillAName) {
   EXPECT_EQ(
       folded(read_perf_script("cafe 12 1.0: 1 cycles:\n\t1 f (m)\ncafe 12 1.1: 1 cycles:\n\t1 g (m)\n", "x")
