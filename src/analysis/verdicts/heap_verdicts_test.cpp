@@ -142,6 +142,39 @@ TEST(HeapVerdicts, WhatGrowsWithTheWorkIsNotCalledALeak) {
   EXPECT_GT(number(*found, "work_ratio"), 2);
 }
 
+// Work that grows by half does not explain memory that grows sixfold.
+TEST(HeapVerdicts, WhatGrowsMuchFasterThanTheWorkIsALeakCandidate) {
+  Server server;
+  const auto sessions = server.function("open_session");
+  for (int i = 0; i < 90; ++i) {
+    server.second(1000 + 10 * i);
+    server.row(sessions, {10, 10'240});
+  }
+  const auto verdicts = server.verdicts();
+  EXPECT_FALSE(find(verdicts, HeapVerdictKind::kGrowsWithWork));
+  const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->function, "open_session");
+  EXPECT_GT(number(*found, "work_ratio"), 1.2) << "the work grows, too";
+  EXPECT_THAT(found->sentence, HasSubstr("faster than the work"));
+}
+
+TEST(HeapVerdicts, AFunctionOfNextToNoneOfTheGrowthIsLeftOut) {
+  Server server;
+  const auto leak = server.function("keep_session"), some = server.function("keep_cookie"),
+             least = server.function("keep_flag");
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    server.row(leak, {10, 1'000'000});
+    server.row(some, {10, 8'000});   // 0.8 %
+    server.row(least, {10, 2'000});  // 0.2 %
+  }
+  const auto verdicts = server.verdicts();
+  EXPECT_TRUE(find(verdicts, HeapVerdictKind::kLeak, "keep_session"));
+  EXPECT_TRUE(find(verdicts, HeapVerdictKind::kLeak, "keep_cookie"));
+  EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak, "keep_flag"));
+}
+
 TEST(HeapVerdicts, ACacheIsLevelAndItsBlocksAreReplaced) {
   Server server;
   const auto cache = server.function("put");

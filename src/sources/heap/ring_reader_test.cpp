@@ -171,6 +171,32 @@ TEST(RingReader, RingWhoseContentMakesNoSenseIsGivenUpAndTheOthersAreRead) {
   }
 }
 
+// The record is there with all its frames, so nothing but their number is wrong.
+TEST(RingReader, StackOfMoreFramesThanATracerWalksIsRefusedThoughAllAreThere) {
+  FakeTracer tracer;
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
+  ASSERT_TRUE(tracer.stack(0, 5, 1, std::vector<std::uint64_t>(TRACER_MAX_FRAMES, 0x10)));
+  EXPECT_EQ(drain(reader, 10).size(), 1u);
+  ASSERT_TRUE(tracer.stack(0, 15, 2, std::vector<std::uint64_t>(TRACER_MAX_FRAMES + 1, 0x10)));
+  EXPECT_TRUE(drain(reader, 20).empty());
+  EXPECT_EQ(reader.rings_given_up(), 1u);
+}
+
+// Behind the records that wait for the next round a head may go back without coming before the tail.
+TEST(RingReader, HeadThatGoesBackBehindWhatIsNotTakenYetIsRefused) {
+  FakeTracer tracer;
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
+  tracer.free(0, 200, 0x10);
+  EXPECT_TRUE(drain(reader, 100).empty());  // stamped after the cut
+  tracer.free(0, 210, 0x20);
+  tracer.free(0, 220, 0x30);
+  EXPECT_TRUE(drain(reader, 100).empty());
+  EXPECT_EQ(reader.rings_given_up(), 0u);
+  tracer.ring(0).head -= sizeof(tracer_event_free);
+  EXPECT_TRUE(drain(reader, 300).empty());
+  EXPECT_EQ(reader.rings_given_up(), 1u);
+}
+
 TEST(RingReader, RefusesALayoutThatItsMemoryCannotHold) {
   const auto refused = [](const std::function<void(tracer_shared&)>& change) {
     FakeTracer tracer;
