@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <map>
 #include <set>
@@ -198,8 +199,9 @@ INSTANTIATE_TEST_SUITE_P(Gcc, PrologueFixture,
 
 // Real code: every function of a binary that has call frame information is followed as if it had none.
 void compare_binary(const char* path, int instructions_per_difference) {
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "needs " << path;
   const auto file = elf::ModuleFile::open(path);
-  if (!file) GTEST_SKIP() << file.error().message;
+  ASSERT_TRUE(file) << file.error().message;
   const auto table = build_table(file->elf(), {.synthesize = false}).value();
   const auto bounds = function_bounds(file->elf());
   std::set<ElfAddress> cold_parts;

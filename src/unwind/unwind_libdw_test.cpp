@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 #include <iostream>
 #include <memory>
 #include <random>
@@ -212,10 +213,11 @@ struct Counts {
 };
 
 void compare_with_libdw(const std::string& path) {
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "needs " << path;
   const auto file = elf::ModuleFile::open(path);
-  if (!file) GTEST_SKIP() << file.error().message;
+  ASSERT_TRUE(file) << file.error().message;
   const LibdwFile libdw(path);
-  if (!libdw.ok()) GTEST_SKIP() << path << ": libdw finds no call frame information";
+  ASSERT_TRUE(libdw.ok()) << path << ": libdw finds no call frame information";
   const auto table = build_table(file->elf(), {.synthesize = false}).value();
   const auto bounds = function_bounds(file->elf());
   const auto ranges = code_ranges(file->elf());

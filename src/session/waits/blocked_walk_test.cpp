@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <thread>
 
 #include "abi/walk.h"
@@ -51,6 +52,10 @@ class Target {
 
 class BlockedWalkTest : public ::testing::Test {
  protected:
+  void SetUp() override {
+    std::ifstream file("/proc/self/syscall");
+    if (file.get() == EOF) GTEST_SKIP() << "no /proc/PID/syscall here";
+  }
   std::optional<BlockedWait> walk_when_blocked(pid_t pid, std::int32_t system_call) {
     BlockedWalker walker(processes_);
     for (int attempt = 0; attempt < 1000; ++attempt) {
@@ -116,7 +121,7 @@ std::size_t frames_in(const sources::StackSeen& stack, void (*function)(int), st
 TEST_F(BlockedWalkTest, FindsTheWaitAndAllItsFrames) {
   const Target target([] { deep_work(20); });
   const auto found = walk_when_blocked(target.pid(), SYS_poll);
-  if (!found) GTEST_SKIP() << "no /proc/PID/syscall here";
+  ASSERT_TRUE(found);
   EXPECT_EQ(found->stack.end, WALK_ROOT);
   EXPECT_EQ(found->stack.pid, target.pid());
   EXPECT_EQ(found->stack.time_ns, 42u);
@@ -138,7 +143,7 @@ TEST_F(BlockedWalkTest, CopiesMoreWhereFramesAreLarge) {
 #endif
   const Target target([] { large_frame(2); });
   const auto found = walk_when_blocked(target.pid(), SYS_poll);
-  if (!found) GTEST_SKIP() << "no /proc/PID/syscall here";
+  ASSERT_TRUE(found);
   EXPECT_EQ(found->stack.end, WALK_ROOT);
   EXPECT_EQ(frames_in(found->stack, large_frame, 400), 3u);
 }
@@ -146,7 +151,7 @@ TEST_F(BlockedWalkTest, CopiesMoreWhereFramesAreLarge) {
 TEST_F(BlockedWalkTest, FindsAFramePointerThatNothingHasSaved) {
   const Target target([] { caller_of_unknown_size(3000); });
   const auto found = walk_when_blocked(target.pid(), SYS_poll);
-  if (!found) GTEST_SKIP() << "no /proc/PID/syscall here";
+  ASSERT_TRUE(found);
   EXPECT_EQ(found->stack.end, WALK_ROOT);
   const auto size = reinterpret_cast<std::uint64_t>(caller_of_unknown_size) -
                     reinterpret_cast<std::uint64_t>(frame_of_unknown_size);
@@ -162,7 +167,7 @@ TEST_F(BlockedWalkTest, TellsTheFileBehindADescriptor) {
     if (::read(ends[0], &byte, 1) < 0) ::_exit(1);
   });
   const auto found = walk_when_blocked(target.pid(), SYS_read);
-  if (!found) GTEST_SKIP() << "no /proc/PID/syscall here";
+  ASSERT_TRUE(found);
   struct stat status {};
   ASSERT_EQ(::fstat(ends[0], &status), 0);
   EXPECT_EQ(found->wait.inode, status.st_ino);

@@ -18,27 +18,34 @@
 #include "process/maps.h"
 #include "process/threads.h"
 #include "sources/perf/event.h"
+#include "sources/perf/testing_rights.h"
 
 namespace fathom::sources {
 namespace {
 
 constexpr unsigned kNobody = 65534;
 
-// Runs a test as an ordinary user: in a child without capabilities if we are root.
+// Runs a test as an ordinary user: in a child without capabilities if we are root. As locked memory is
+// counted by user, and tests run at the same time, each child is another one.
 void as_nobody(void (*test)()) {
-  if (::geteuid() != 0) return test();
+  if (::geteuid() != 0) {
+    FATHOM_NEEDS_EVENT(0, -1, false);
+    return test();
+  }
   const pid_t child = ::fork();
   if (child == 0) {
-    if (::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(kNobody, kNobody, kNobody) != 0)
-      ::_exit(2);
+    const unsigned user = kNobody - 1 - static_cast<unsigned>(::getpid()) % 5000;
+    if (::setresgid(kNobody, kNobody, kNobody) != 0 || ::setresuid(user, user, user) != 0) ::_exit(2);
     ::prctl(PR_SET_DUMPABLE, 1);  // as in a program that was started by that user
+    if (testing::why_no_event(0, -1, false)) ::_exit(3);
     test();
-    ::_exit(::testing::Test::HasFailure() ? 1 : ::testing::Test::IsSkipped() ? 3 : 0);
+    ::_exit(::testing::Test::HasFailure() ? 1 : 0);
   }
   int status = 0;
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_TRUE(WIFEXITED(status));
-  if (WEXITSTATUS(status) == 3) GTEST_SKIP() << "perf_event_paranoid does not allow it";
+  if (WEXITSTATUS(status) == 3)
+    GTEST_SKIP() << "needs perf events: perf_event_paranoid does not allow it to ordinary users";
   EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
@@ -124,7 +131,7 @@ TEST(PerfSampler, AnOrdinaryUserSeesTheStacksOfAllThreads) {
       late.join();
     });
     auto sampler = PerfSampler::open(target.pid(), {});
-    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    ASSERT_TRUE(sampler) << sampler.error().message;
     target.go();
     const std::vector<Event> events = record_to_the_end(*sampler, target.pid());
 
@@ -172,7 +179,7 @@ TEST(PerfSampler, ThreadsThatRunAlreadyAreSampledOnceEach) {
     char byte;
     ASSERT_EQ(::read(ready[0], &byte, 1), 1);
     auto sampler = PerfSampler::open(target.pid(), {});
-    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    ASSERT_TRUE(sampler) << sampler.error().message;
     std::map<int, std::uint64_t> ran_before;
     const auto tids = process::read_thread_ids(target.pid());
     ASSERT_TRUE(tids);
@@ -200,7 +207,7 @@ TEST(PerfSampler, LaunchedProgramIsFollowedFromItsExecOn) {
     options.start_on_exec = true;
     options.stack_bytes = 8192;
     auto sampler = PerfSampler::open(target.pid(), options);
-    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    ASSERT_TRUE(sampler) << sampler.error().message;
     target.go();
     const std::vector<Event> events = record_to_the_end(*sampler, target.pid());
 
@@ -239,7 +246,7 @@ TEST(PerfSampler, AfterStopNothingIsAdded) {
   as_nobody([] {
     Target target([] { burn_cpu(10'000'000'000); });
     auto sampler = PerfSampler::open(target.pid(), {});
-    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    ASSERT_TRUE(sampler) << sampler.error().message;
     target.go();
     wait_for_cpu_time(target.pid(), 100'000'000);
     sampler->stop();
@@ -262,9 +269,8 @@ TEST(PerfSampler, LittleLockedMemoryIsSharedEvenlyByAllCpus) {
     PerfSamplerOptions options;
     options.stack_bytes = 8192;
     auto sampler = PerfSampler::open(target.pid(), options);
-    if (!sampler) GTEST_SKIP() << sampler.error().message;
+    ASSERT_TRUE(sampler) << sampler.error().message;
     EXPECT_EQ(sampler->fds().size(), online_cpus().size());
-    if (::geteuid() == 0) return;
     EXPECT_LT(sampler->ring_memory_bytes(), online_cpus().size() * options.ring_bytes);
     target.go();
     EXPECT_GT(only<CopiedStackSample>(record_to_the_end(*sampler, target.pid())).size(), 50u);
@@ -278,7 +284,7 @@ TEST(PerfSampler, TellsWhatIsWrong) {
   EXPECT_EQ(PerfSampler::open(0x3fffff, {}).error().kind, ErrorKind::kNotFound);
   as_nobody([] {
     auto of_root = PerfSampler::open(1, {});
-    if (::geteuid() == 0 || of_root) GTEST_SKIP();
+    ASSERT_FALSE(of_root);
     EXPECT_EQ(of_root.error().kind, ErrorKind::kPermission);
     EXPECT_NE(of_root.error().remedy, "");
   });
@@ -292,8 +298,10 @@ TEST(PerfSampler, PrivilegedUserSeesTheKernelSide) {
       if (::read(zero, buffer.data(), buffer.size()) < 0) ::_exit(1);
     }
   });
+  FATHOM_NEEDS_EVENT(target.pid(), -1, true);
   auto sampler = PerfSampler::open(target.pid(), {});
-  if (!sampler || !sampler->sees_kernel()) GTEST_SKIP() << "needs CAP_PERFMON or perf_event_paranoid <= 1";
+  ASSERT_TRUE(sampler) << sampler.error().message;
+  ASSERT_TRUE(sampler->sees_kernel());
   target.go();
   wait_for_cpu_time(target.pid(), 150'000'000);
   std::vector<Event> events;
