@@ -1,4 +1,4 @@
-// The texts of corpus/, recorded or written for it, each with what it becomes: golden/NAME.folded. And, where
+// The texts of corpus/, recorded or written for it, each with what it becomes: ../golden/perf_script/NAME.folded. And, where
 // the environment variable FATHOM_STACKCOLLAPSE_CORPUS names a folder of pairs NAME.txt and NAME.folded,
 // these through us and through the tool that everybody uses: weights and order of frames must agree. (The
 // variable is read when the program starts: run it by hand, ctest does not know of these tests.)
@@ -26,13 +26,15 @@ using Stacks = std::map<std::string, std::int64_t>;
 
 std::vector<fs::path> files_in(const fs::path& folder, const char* extension) {
   std::vector<fs::path> paths;
+  if (!fs::exists(folder)) return paths;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder))
     if (entry.path().extension() == extension) paths.push_back(entry.path());
   std::sort(paths.begin(), paths.end());
   return paths;
 }
+// Tests run in the folder of their target, which is formats/.
 std::vector<fs::path> own_texts() {
-  return files_in(fs::path(__FILE__).parent_path() / "corpus", ".txt");
+  return files_in("perf_script/corpus", ".txt");
 }
 std::vector<fs::path> texts_of_others() {
   const char* folder = std::getenv("FATHOM_STACKCOLLAPSE_CORPUS");  // NOLINT(concurrency-mt-unsafe)
@@ -64,7 +66,7 @@ class PerfScriptCorpus : public ::testing::TestWithParam<fs::path> {};
 
 TEST_P(PerfScriptCorpus, BecomesWhatStandsBesideIt) {
   const auto read = read_perf_script(read_file(GetParam()).value(), GetParam().filename());
-  expect_golden(GetParam().stem().string() + ".folded", understood(read));
+  expect_golden("perf_script/" + GetParam().stem().string() + ".folded", understood(read));
 }
 
 // Whoever cuts a text off, or sends it through another system, gets a part of it or a message, and no weight
