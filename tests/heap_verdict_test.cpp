@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr const char* kSeconds = "4";
 
-class HeapVerdicts : public testing::Test {
+class HeapVerdictTruth : public testing::Test {
  protected:
   // Runs the pattern under `record` and keeps what the report says.
   void record(const std::string& pattern, const std::vector<std::string>& options = {"--heap=exact"}) {
@@ -68,7 +68,7 @@ class HeapVerdicts : public testing::Test {
 #define EXPECT_SLOPE(verdict, expected) \
   EXPECT_NEAR((verdict).at("numbers").at("bytes_per_s").get<double>(), expected, 0.1 * (expected)) << all()
 
-TEST_F(HeapVerdicts, ALeakIsFoundAtItsFunction) {
+TEST_F(HeapVerdictTruth, ALeakIsFoundAtItsFunction) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("leak");
@@ -82,7 +82,7 @@ TEST_F(HeapVerdicts, ALeakIsFoundAtItsFunction) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, ALeakIsFoundBySamples) {
+TEST_F(HeapVerdictTruth, ALeakIsFoundBySamples) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("leak", {"--heap", "--heap-interval", "4096"});
@@ -94,7 +94,7 @@ TEST_F(HeapVerdicts, ALeakIsFoundBySamples) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, ASlowLeakIsFoundBesideANoisyMap) {
+TEST_F(HeapVerdictTruth, ASlowLeakIsFoundBesideANoisyMap) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("slow-leak");
@@ -105,7 +105,7 @@ TEST_F(HeapVerdicts, ASlowLeakIsFoundBesideANoisyMap) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, ABoundedCacheIsNoLeak) {
+TEST_F(HeapVerdictTruth, ABoundedCacheIsNoLeak) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("cache");
@@ -118,7 +118,7 @@ TEST_F(HeapVerdicts, ABoundedCacheIsNoLeak) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, ABoundedCacheIsNoLeakBySamplesEither) {
+TEST_F(HeapVerdictTruth, ABoundedCacheIsNoLeakBySamplesEither) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("cache", {"--heap", "--heap-interval", "8192"});
@@ -126,7 +126,7 @@ TEST_F(HeapVerdicts, ABoundedCacheIsNoLeakBySamplesEither) {
   expect_no_leak();
 }
 
-TEST_F(HeapVerdicts, ChurnIsSeen) {
+TEST_F(HeapVerdictTruth, ChurnIsSeen) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("churn");
@@ -137,7 +137,7 @@ TEST_F(HeapVerdicts, ChurnIsSeen) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, APeakIsNamedByWhatMadeIt) {
+TEST_F(HeapVerdictTruth, APeakIsNamedByWhatMadeIt) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("peak");
@@ -152,7 +152,7 @@ TEST_F(HeapVerdicts, APeakIsNamedByWhatMadeIt) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, AContainerThatGrowsForEverIsALeakCandidate) {
+TEST_F(HeapVerdictTruth, AContainerThatGrowsForEverIsALeakCandidate) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("realloc");
@@ -163,7 +163,7 @@ TEST_F(HeapVerdicts, AContainerThatGrowsForEverIsALeakCandidate) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, WhatAnotherThreadDoesNotFreeIsALeak) {
+TEST_F(HeapVerdictTruth, WhatAnotherThreadDoesNotFreeIsALeak) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("handed");
@@ -173,7 +173,7 @@ TEST_F(HeapVerdicts, WhatAnotherThreadDoesNotFreeIsALeak) {
   EXPECT_NEAR(leak.at("numbers").at("freed_percent").get<double>(), 87.5, 2) << all();
 }
 
-TEST_F(HeapVerdicts, WhatIsFreedOnlyAtTheEndIsSaidToBe) {
+TEST_F(HeapVerdictTruth, WhatIsFreedOnlyAtTheEndIsSaidToBe) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("at-exit");
@@ -185,7 +185,7 @@ TEST_F(HeapVerdicts, WhatIsFreedOnlyAtTheEndIsSaidToBe) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, NoiseIsCalledNoise) {
+TEST_F(HeapVerdictTruth, NoiseIsCalledNoise) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("noise");
@@ -195,7 +195,7 @@ TEST_F(HeapVerdicts, NoiseIsCalledNoise) {
   expect_complete();
 }
 
-TEST_F(HeapVerdicts, AWarmUpIsNoLeak) {
+TEST_F(HeapVerdictTruth, AWarmUpIsNoLeak) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("warm-up");
@@ -207,7 +207,7 @@ TEST_F(HeapVerdicts, AWarmUpIsNoLeak) {
   expect_no_leak();
 }
 
-TEST_F(HeapVerdicts, WhatGrowsWithTheWorkIsSaidToDoSo) {
+TEST_F(HeapVerdictTruth, WhatGrowsWithTheWorkIsSaidToDoSo) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record("with-work");

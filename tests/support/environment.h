@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdio>
 #include <optional>
 #include <string>
 
@@ -40,8 +41,9 @@ class TempDir {
 
 }  // namespace fathom::support
 
-#define FATHOM_NEEDS_BPF() \
-  if (const auto why = ::fathom::support::why_no_bpf()) GTEST_SKIP() << "needs BPF: " << *why
+#define FATHOM_NEEDS_BPF()                                                                     \
+  if (const auto why = ::fathom::support::why_no_bpf()) GTEST_SKIP() << "needs BPF: " << *why; \
+  std::puts("[ with BPF  ]") /* scripts/run-tests.sh counts these */
 #define FATHOM_NEEDS_PERF_EVENT() \
   if (const auto why = ::fathom::support::why_no_perf_event()) GTEST_SKIP() << "needs perf events: " << *why
 #define FATHOM_NEEDS_HEAP_TRACING() \
