@@ -19,7 +19,7 @@ RUN_TESTS := scripts/run-tests.sh
 help: ## this list
 	@echo "fathom: where a native Linux process spends its time"
 	@echo
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-9s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo
 	@echo "make demo and make test install what is missing from Debian's packages, and say what; SETUP=no prevents it."
 
