@@ -107,6 +107,16 @@ TEST(PerfRing, SizeThatCannotBeTrueGivesUpTheRest) {
   }
 }
 
+// Each record looks sound, but the kernel cannot have written more of them than there is room for.
+TEST(PerfRing, MoreThanTheRingHoldsIsRefusedThoughEveryRecordIsSound) {
+  FakeRing ring(64, 0);
+  for (std::uint32_t i = 0; i < 5; ++i) ring.write(1, numbers(8));  // 80 bytes
+  RecordReader reader = ring.reader();
+  EXPECT_FALSE(reader.next());
+  EXPECT_TRUE(reader.malformed());
+  EXPECT_EQ(reader.position(), ring.head());
+}
+
 TEST(PerfRing, MoreThanTheRingHoldsIsRefused) {
   const std::vector<std::byte> data(64);
   for (const auto& [tail, head] : {std::pair{0u, 72u}, std::pair{8u, 0u}}) {
