@@ -97,6 +97,21 @@ std::optional<MemoryCgroup> memory_cgroup(const std::vector<CgroupMembership>& m
   return std::nullopt;
 }
 
+std::optional<std::string> cgroup_directory(const std::vector<CgroupMembership>& memberships,
+                                            const std::vector<CgroupMount>& mounts,
+                                            std::string_view controller) {
+  const bool version_2 = controller.empty();
+  for (const CgroupMembership& member : memberships) {
+    if (version_2 ? !member.is_version_2() : !contains(member.controllers, controller)) continue;
+    for (const CgroupMount& mount : mounts) {
+      if (version_2 ? mount.version != 2 : mount.version != 1 || !contains(mount.options, controller))
+        continue;
+      if (auto directory = directory_of(mount, member.path)) return directory;
+    }
+  }
+  return std::nullopt;
+}
+
 Result<std::vector<CgroupMembership>> read_cgroup(int pid) {
   auto text = read_file(fmt::format("/proc/{}/cgroup", pid));
   if (!text) return tl::unexpected(text.error());

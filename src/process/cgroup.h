@@ -43,5 +43,10 @@ std::optional<MemoryCgroup> memory_cgroup(const std::vector<CgroupMembership>& m
                                           const std::vector<CgroupMount>& mounts);
 Result<std::optional<MemoryCgroup>> read_memory_cgroup(int pid);
 Result<std::vector<CgroupMembership>> read_cgroup(int pid);
+// The folder of a process of these memberships in the hierarchy of one version 1 controller, or, without a
+// name, of version 2; as we can open it.
+std::optional<std::string> cgroup_directory(const std::vector<CgroupMembership>& memberships,
+                                            const std::vector<CgroupMount>& mounts,
+                                            std::string_view controller);
 
 }  // namespace fathom::process
