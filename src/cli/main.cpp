@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/notices.h"
 #include "symbolize/name_process.h"
 
 namespace {
@@ -61,8 +62,8 @@ int exit_status(ErrorKind kind) {
 }
 
 int complain(const Error& error) {
-  fmt::print(stderr, "fathom: {}\n", error.message);
-  if (!error.remedy.empty()) fmt::print(stderr, "try: {}\n", error.remedy);
+  fathom::cli::say("fathom: {}\n", error.message);
+  if (!error.remedy.empty()) fathom::cli::say("try: {}\n", error.remedy);
   return exit_status(error.kind);
 }
 

@@ -1,8 +1,10 @@
 // fathom record: records a command or running processes into a file.
 #include <fmt/format.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,10 +13,13 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/notices.h"
+#include "cli/output.h"
+#include "cli/stop_requests.h"
 #include "inject/detach_guardian.h"
 #include "process/find.h"
 #include "session/heap/heap_dry_run.h"
-#include "session/recorder.h"
+#include "session/session.h"
 #include "store/default_path.h"
 
 namespace fathom::cli {
@@ -74,30 +79,112 @@ Result<> choose_target(RecordArguments& arguments) {
   return {};
 }
 
-void print_progress(const model::Quality& quality, double seconds, std::uint64_t bytes) {
-  fmt::print(stderr, "\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K", seconds,
-             quality.samples, static_cast<double>(bytes) / 1024);
-  std::fflush(stderr);
+// What is told on a terminal while a recording runs. Never waits: see notice_now().
+class Progress {
+ public:
+  explicit Progress(bool quiet) : quiet_(quiet) {}
+
+  void tell(const session::Session& session) {
+    if (quiet_ || session.command_pid() || session.phase() != session::Phase::kRecording) return;
+    const std::uint64_t now = monotonic_ns();
+    if (now < next_ns_ || !somebody_looks()) return;
+    next_ns_ = now + 1'000'000'000;
+    shown_ = true;
+    notice_now(fmt::format("\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K",
+                           session.seconds(), session.quality().samples,
+                           static_cast<double>(session.bytes_written()) / 1024));
+  }
+  // Why it does not end at once.
+  void tell_phase(const session::Session& session, int signal) {
+    if (session.phase() == told_) return;
+    told_ = session.phase();
+    if (quiet_ || !somebody_looks()) return;
+    if (told_ == session::Phase::kTargetAsked)
+      notice_now(
+          fmt::format("fathom: the command got {}, and is recorded until it ends; once more ends the "
+                      "recording now\n",
+                      signal == 0 ? "SIGTERM" : fmt::format("SIG{}", ::sigabbrev_np(signal))));
+    if (told_ == session::Phase::kWaiting)
+      notice_now(
+          fmt::format("fathom: waiting for the command (pid {}) to end, for {} s at most; Ctrl-C leaves it\n",
+                      session.command_pid().value_or(0), session::kPatienceNs / 1'000'000'000));
+  }
+  void clear() {
+    if (shown_) notice_now("\r\033[K");
+  }
+
+ private:
+  bool quiet_;
+  bool shown_ = false;
+  std::uint64_t next_ns_ = 0;
+  session::Phase told_ = session::Phase::kHeld;
+};
+
+// Runs a session to its end, with the signals and the terminal of this process as its inputs.
+Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet) {
+  StopRequests stops(!options.command.empty());
+  options.in_child = [&stops] { stops.undo_in_child(); };
+  options.free_tables = false;
+  session::Session session(std::move(options));
+  if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
+  Progress progress(quiet);
+  for (session.step(); !session.ended(); session.step()) {
+    pollfd ready[] = {{session.poll_fd(), POLLIN, 0}, {stops.fd(), POLLIN, 0}};
+    (void)::poll(ready, 2, session.wait_ms());
+    int signal = 0;
+    while (const auto received = stops.take(session.command_pid())) {
+      session.request_stop(received->request);
+      signal = received->signal;
+    }
+    progress.tell(session);
+    progress.tell_phase(session, signal);
+  }
+  progress.clear();
+  return session.outcome();
+}
+
+// What became of targets that could not end or be left in order, and what the user can do.
+void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
+  for (const std::int32_t pid : outcome.standing_still) {
+    if (outcome.left_running == pid)
+      say("fathom: the command (pid {}) is stopped or frozen and cannot end; it was left so, and the "
+          "recording "
+          "ends with what was known\n",
+          pid);
+    else
+      say("fathom: process {} is stopped or frozen; the recording ends with what was known{}\n", pid,
+          heap ? fmt::format(
+                     ", and the heap tracer may still be mapped there, inert; fathom detach -p {} takes it "
+                     "out when the process runs again",
+                     pid)
+               : "");
+  }
+  if (!outcome.left_running || !outcome.standing_still.empty()) return;
+  const std::int32_t pid = *outcome.left_running;
+  if (outcome.stopped_by == session::StopReason::kInterrupted)
+    say("fathom: the command (pid {}) still runs, and was left running\n", pid);
+  else
+    say("fathom: the command (pid {}) did not end within {} s of SIGTERM, and was left running; kill -KILL "
+        "{} "
+        "ends it\n",
+        pid, session::kPatienceNs / 1'000'000'000, pid);
 }
 
 void print_summary(const session::RecordOutcome& outcome) {
   const model::Quality& quality = outcome.quality;
   for (const std::string& obstacle : outcome.obstacles)
-    fmt::print(stderr, "fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine,
-               obstacle);
+    say("fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine, obstacle);
   const std::uint64_t lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
   const double complete = quality.samples == 0 ? 100
                                                : 100.0 * static_cast<double>(quality.complete) /
                                                      static_cast<double>(quality.samples);
-  fmt::print(stderr,
-             "fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
-             quality.samples, outcome.duration_s, complete, lost,
-             static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
+  say("fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
+      quality.samples, outcome.duration_s, complete, lost, static_cast<double>(outcome.file_bytes) / 1024,
+      outcome.path);
   if (outcome.heap)
-    fmt::print(stderr,
-               "fathom: heap: {} events, {} lost; {:.1f} MB live; a thread stood still for {:.1f} ms\n",
-               outcome.heap->events, outcome.heap->lost, outcome.heap->live_bytes / 1e6,
-               static_cast<double>(outcome.heap->longest_stop_ns) * 1e-6);
+    say("fathom: heap: {} events, {} lost; {:.1f} MB live; a thread stood still for {:.1f} ms\n",
+        outcome.heap->events, outcome.heap->lost, outcome.heap->live_bytes / 1e6,
+        static_cast<double>(outcome.heap->longest_stop_ns) * 1e-6);
 }
 
 Result<int> run_dry(const RecordArguments& arguments) {
@@ -107,7 +194,8 @@ Result<int> run_dry(const RecordArguments& arguments) {
   for (const std::int32_t pid : arguments.options.pids) {
     auto text = session::describe_heap_tracing(pid, arguments.options.symbol_directory);
     if (!text) return tl::unexpected<Error>(text.error());
-    fmt::print("{}", *text);
+    if (auto written = write_output(*text, OutputPath{}); !written)
+      return tl::unexpected<Error>(written.error());
   }
   return kDone;
 }
@@ -147,6 +235,7 @@ Result<int> run_record(RecordArguments& arguments) {
 
   options.name_reader = "/proc/self/exe";  // main() knows what it is then
   options.give_up_privileges = true;
+  options.record_shutdown = arguments.leaks;
   // Before any thread is started: from then on our death, however it comes, takes the tracer out.
   std::optional<inject::DetachGuardian> guardian;
   if (options.heap != session::Heap::kNone) {
@@ -154,26 +243,32 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!started) return tl::unexpected<Error>(started.error());
     options.guardian = &guardian.emplace(std::move(*started));
   }
-
-  const bool progress = !arguments.quiet && ::isatty(STDERR_FILENO) != 0 && options.command.empty();
-  auto outcome = session::record(options, progress ? session::Progress(print_progress) : session::Progress());
-  if (progress) fmt::print(stderr, "\r\033[K");
+  const auto outcome = run_session(options, arguments.quiet);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
+  if (!arguments.quiet) say_what_is_left(*outcome, options.heap != session::Heap::kNone);
+  if (!outcome->recorded)
+    return fail(
+        ErrorKind::kSystem,
+        outcome->stopped_by == session::StopReason::kTargetEnded
+            ? fmt::format("the target ended during the delay of {} s: nothing was recorded", options.delay_s)
+            : fmt::format("stopped during the delay of {} s: nothing was recorded", options.delay_s),
+        "a shorter --delay");
   if (!arguments.quiet) print_summary(*outcome);
   if (arguments.flamegraph) {
     auto drawn = draw_flamegraph(outcome->path, options.force);
     if (!drawn) return tl::unexpected<Error>(drawn.error());
-    if (!arguments.quiet) fmt::print(stderr, "fathom: flame graph in {}\n", *drawn);
+    if (!arguments.quiet) say("fathom: flame graph in {}\n", *drawn);
   }
   int status = kDone;
   if (arguments.leaks) {
     auto leaks = describe_leaks(outcome->path, arguments.suppressions);
     if (!leaks) return tl::unexpected<Error>(leaks.error());
-    fmt::print(stderr, "{}", leaks->text);
+    if (outcome->left_running)
+      say("fathom: the command had not shut down: what follows holds blocks that it would have freed\n");
+    notice(leaks->text);
     status = leaks->status;
   }
-  if (!arguments.quiet)
-    fmt::print(stderr, "next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
+  if (!arguments.quiet) say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
       outcome->stopped_by != session::StopReason::kDuration &&
@@ -259,9 +354,15 @@ Run add_record(CLI::App& app) {
   app.footer(
       "A recording stops when the target ends, after -d SECONDS, when --until-live or --until-rss is "
       "reached,\n"
-      "or with Ctrl-C. A launched command that runs on after that is ended with SIGTERM. Attaching stops "
-      "nothing\n"
-      "and changes nothing; with --heap the hooks of the heap tracer are put into the process and taken out\n"
+      "or with Ctrl-C. A launched command gets Ctrl-C, too, and is recorded until it ends; a second Ctrl-C "
+      "ends "
+      "the\n"
+      "recording at once, and leaves the command. After a limit the command is sent SIGTERM once the file is "
+      "complete,\n"
+      "and waited for at most 10 s; with --leaks it is recorded meanwhile. Attaching stops nothing and "
+      "changes "
+      "nothing;\n"
+      "with --heap the hooks of the heap tracer are put into the process and taken out\n"
       "again (--dry-run says which).");
   return [arguments] { return run_record(*arguments); };
 }

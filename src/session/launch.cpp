@@ -1,7 +1,9 @@
 #include "session/launch.h"
 
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,8 +16,10 @@
 namespace fathom::session {
 namespace {
 
+constexpr int kSignalBase = 128;
+
 int shell_status(int status) {
-  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
 }  // namespace
@@ -45,11 +49,13 @@ Result<std::string> find_command(const std::string& command) {
               "give its path, or -p PID for a running one");
 }
 
-Result<LaunchedProcess> LaunchedProcess::prepare(std::vector<std::string> command) {
+Result<LaunchedProcess> LaunchedProcess::prepare(std::vector<std::string> command,
+                                                 const std::function<void()>& in_child) {
   auto path = find_command(command.front());
   if (!path) return tl::unexpected<Error>(path.error());
   int go[2], failed[2];
-  if (::pipe2(go, O_CLOEXEC) != 0) return system_error("pipe", errno);
+  // Not a pipe: whether the child is still there is an answer of send(), and no signal.
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, go) != 0) return system_error("socketpair", errno);
   Fd go_read(go[0]), go_write(go[1]);
   if (::pipe2(failed, O_CLOEXEC) != 0) return system_error("pipe", errno);
   Fd failed_read(failed[0]), failed_write(failed[1]);
@@ -61,11 +67,8 @@ Result<LaunchedProcess> LaunchedProcess::prepare(std::vector<std::string> comman
   const pid_t pid = ::fork();
   if (pid < 0) return system_error("fork", errno);
   if (pid == 0) {
-    // Only async-signal-safe calls from here on. The recorder's blocked signals are not the target's.
-    sigset_t none;
-    sigemptyset(&none);
-    ::sigprocmask(SIG_SETMASK, &none, nullptr);
-    ::signal(SIGPIPE, SIG_DFL);
+    // Only async-signal-safe calls from here on.
+    if (in_child) in_child();
     ::close(go[1]);
     char byte;
     if (::read(go[0], &byte, 1) != 1) ::_exit(127);  // the recorder is gone
@@ -91,7 +94,11 @@ LaunchedProcess::LaunchedProcess(LaunchedProcess&& other) noexcept
       status_(other.status_) {}
 
 LaunchedProcess::~LaunchedProcess() {
-  if (pid_ < 0 || released_) return;
+  if (pid_ < 0 || status_) return;
+  if (released_) {
+    (void)poll_status();  // if it has ended; else it is left to whoever inherits it
+    return;
+  }
   ::kill(pid_, SIGKILL);
   ::waitpid(pid_, nullptr, 0);
 }
@@ -99,8 +106,11 @@ LaunchedProcess::~LaunchedProcess() {
 Result<> LaunchedProcess::release() {
   released_ = true;
   const char byte = 1;
-  if (::write(go_.get(), &byte, 1) != 1) return system_error(path_, errno);
+  const bool there = ::send(go_.get(), &byte, 1, MSG_NOSIGNAL) == 1;
   go_ = Fd();
+  if (!there)
+    return fail(ErrorKind::kSystem, fmt::format("{}: it was ended by signal {} before it began", path_,
+                                                wait_status() - kSignalBase));
   int error_number = 0;
   // End of file: exec closed the other end, the target runs.
   if (::read(failed_.get(), &error_number, sizeof(error_number)) == sizeof(error_number)) {
@@ -114,6 +124,10 @@ std::optional<int> LaunchedProcess::poll_status() {
   int status = 0;
   if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = shell_status(status);
   return status_;
+}
+
+void LaunchedProcess::send(int signal) const {
+  if (!status_) ::kill(pid_, signal);
 }
 
 int LaunchedProcess::wait_status() {

@@ -3,6 +3,7 @@
 // changed.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,25 +15,30 @@ namespace fathom::session {
 
 class LaunchedProcess {
  public:
-  // Forks; the child waits. kNotFound or kPermission if the command cannot be found.
-  static Result<LaunchedProcess> prepare(std::vector<std::string> command);
+  // Forks; the child waits. `in_child` is called in it before exec: async-signal-safe calls only. kNotFound
+  // or kPermission if the command cannot be found.
+  static Result<LaunchedProcess> prepare(std::vector<std::string> command,
+                                         const std::function<void()>& in_child = {});
   LaunchedProcess(LaunchedProcess&& other) noexcept;
   LaunchedProcess& operator=(LaunchedProcess&&) = delete;
   ~LaunchedProcess();  // a child that was never released is killed: it has run nothing of the target yet
 
   std::int32_t pid() const { return pid_; }
   const std::string& path() const { return path_; }  // what PATH gave for the command
+  bool released() const { return released_; }
   // Lets the child become the target. An error if exec failed.
   Result<> release();
   // The exit status as a shell has it (128 + signal), once the child has ended; does not wait.
   std::optional<int> poll_status();
-  int wait_status();
+  // A signal for it, unless it has been waited for: its pid may be another process by now.
+  void send(int signal) const;
 
  private:
   LaunchedProcess() = default;
+  int wait_status();
   std::int32_t pid_ = -1;
   std::string path_;
-  Fd go_, failed_;
+  Fd go_, failed_;  // our ends
   bool released_ = false;
   std::optional<int> status_;
 };

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "session/heap/heap_tracing.h"
-#include "session/recorder.h"
+#include "session/record_options.h"
 
 namespace fathom::session {
 

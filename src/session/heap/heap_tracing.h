@@ -19,7 +19,7 @@
 #include "session/heap/heap_target.h"
 #include "session/heap/mapped_memory.h"
 #include "session/heap/tracer_tables.h"
-#include "session/recorder.h"
+#include "session/record_options.h"
 #include "session/tracking/process_table.h"
 #include "session/tracking/stack_resolver.h"
 #include "sources/heap/collector.h"

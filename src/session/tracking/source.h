@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "session/recorder.h"
+#include "session/record_options.h"
 #include "session/tracking/process_table.h"
 #include "sources/events.h"
 

@@ -1,9 +1,4 @@
-// A recording from start to end: the target, the engine, the clock, the file. Reads like the table of
-// contents of a recording; each step is a file of its own.
-//
-//   side band ─┐
-//   engine ────┤─► merge by time ─► process table ─► stacks, samples ─► file, once a second
-//   /proc  ────┘                                └─► symbol worker ─► names ─┘
+// What is to be recorded, how, and what came of it.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/result.h"
 #include "model/profile.h"
 
 namespace fathom::inject {
@@ -28,7 +22,10 @@ enum class Heap : std::uint8_t { kNone, kSampled, kExact };
 struct RecordOptions {
   std::vector<std::int32_t> pids;    // attach to these, or
   std::vector<std::string> command;  // launch this
-  std::string target;                // what to call it: "redis-server (pid 12)"
+  // Called in the launched child before exec, for what the caller has changed of its own process and the
+  // command shall not inherit (signals). Async-signal-safe calls only. May be empty.
+  std::function<void()> in_child;
+  std::string target;  // what to call it: "redis-server (pid 12)"
   std::uint32_t frequency_hz = 999;
   std::string event = "cpu-clock";
   Engine engine = Engine::kAutomatic;
@@ -40,19 +37,25 @@ struct RecordOptions {
   // What the program maps without an allocator. Costs every system call of the machine some 50 ns.
   bool heap_mappings = false;
   bool heap_each_block = false;  // the life of every block, and not only sums
-  // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives record().
+  // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives the session.
   inject::DetachGuardian* guardian = nullptr;
   bool follow_children = true;
   std::optional<double> duration_s;
   // Stops when so much is live on the heap, or resident in all recorded processes together.
   std::optional<std::uint64_t> until_live_bytes, until_resident_bytes;
-  double delay_s = 0;
+  // A limit (time, memory) asks a launched command to end and records that, too: a leak check judges what is
+  // left after the program's own shutdown.
+  bool record_shutdown = false;
+  double delay_s = 0;                      // the target runs so long unrecorded
   std::string output;                      // path of the file
   bool overwrite = false;                  // an earlier recording
   bool force = false;                      // any regular file
   std::string symbol_directory;            // unstripped twins of stripped binaries
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
   bool redact = false;                     // keep command lines out of the file
+  // Giving back millions of rows and nodes one by one takes as long as writing them. false: they are left,
+  // for a process that ends when its recording does.
+  bool free_tables = true;
   // The program that reads the target's files, as of symbolize::ReaderProcess. Empty: they are read in this
   // process.
   std::string name_reader;
@@ -65,7 +68,13 @@ enum class StopReason : std::uint8_t { kTargetEnded, kDuration, kInterrupted, kM
 struct RecordOutcome {
   std::string path;
   StopReason stopped_by = StopReason::kTargetEnded;
-  std::optional<int> target_status;  // of a launched command that has ended, as a shell has it
+  bool recorded = false;  // false: the end came during the delay, and there is no file
+  // Of a launched command: how it ended, as a shell has it, or that it was left running.
+  std::optional<int> target_status;
+  std::optional<std::int32_t> left_running;  // its pid
+  // Targets that were stopped (SIGSTOP) or frozen (their control group) at the end: a command among them
+  // cannot end, and what takes a thread of theirs, such as unmapping the heap tracer, may be left undone.
+  std::vector<std::int32_t> standing_still;
   model::Quality quality;
   double duration_s = 0;
   std::uint64_t file_bytes = 0;
@@ -78,13 +87,5 @@ struct RecordOutcome {
   std::optional<HeapOutcome> heap;     // of all traced processes together
   std::vector<std::string> obstacles;  // why a better engine was not used
 };
-
-// Called now and then from the recording thread, for progress on a terminal.
-using Progress = std::function<void(const model::Quality& so_far, double seconds, std::uint64_t file_bytes)>;
-
-// Records until the target ends, the duration is over, or SIGINT or SIGTERM arrives. The two signals are
-// blocked in the calling thread (and in those that it starts) meanwhile. Whatever the error: what was
-// recorded up to it is in the file.
-Result<RecordOutcome> record(const RecordOptions& options, const Progress& progress);
 
 }  // namespace fathom::session

@@ -1,0 +1,333 @@
+#include "session/recording.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "base/clock.h"
+#include "inject/launch.h"
+#include "session/privileges.h"
+#include "session/tracking/host_facts.h"
+#include "symbolize/symbol_cache.h"
+
+namespace fathom::session {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
+constexpr std::uint64_t kSaveEvery = kSecond;         // what a kill of the profiler can cost
+constexpr std::size_t kBlocksPerSave = 1 << 16;       // of the heap: one block of the file
+constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
+
+symbolize::Options symbol_options(const RecordOptions& options) {
+  symbolize::Options symbols;
+  symbols.symbol_directory = options.symbol_directory;
+  symbols.cache_directory = symbolize::default_cache_directory();
+  symbols.reader.program = options.name_reader;
+  if (options.give_up_privileges) symbols.capabilities = needed_capabilities({});
+  return symbols;
+}
+
+}  // namespace
+
+Recording::Recording(const RecordOptions& options)
+    : options_(options),
+      tables_(std::make_unique<Tables>()),
+      profile_(tables_->profile),
+      builder_(tables_->builder),
+      symbols_(symbol_options(options)) {}
+
+Recording::~Recording() {
+  if (options_.free_tables) return;
+  // Reachable, so that whoever looks for leaks finds them here.
+  static auto& left = *new std::vector<std::unique_ptr<Tables>>;
+  left.push_back(std::move(tables_));
+}
+
+Result<> Recording::open_source() {
+  if (options_.engine != Engine::kPerf) {
+    auto source = open_bpf_source(options_);
+    if (source) {
+      source_ = std::move(*source);
+      return {};
+    }
+    if (options_.engine == Engine::kBpf) return tl::unexpected<Error>(source.error());
+    if (source.error().kind == ErrorKind::kUsage) return tl::unexpected<Error>(source.error());
+    obstacles_.push_back(source.error().message);
+  }
+  auto source = open_perf_source(options_);
+  if (!source) return tl::unexpected<Error>(source.error());
+  source_ = std::move(*source);
+  return {};
+}
+
+Result<> Recording::open() {
+  if (auto opened = open_source(); !opened) return opened;
+  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table(),
+                                             options_.off_cpu || options_.heap != Heap::kNone);
+  processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
+  source_->set_processes(*processes_);
+  stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
+  sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_, *source_);
+  cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
+  memory_ = std::make_unique<MemorySeries>(profile_);
+  if (options_.memory || options_.heap != Heap::kNone)
+    snapshots_ = std::make_unique<MemorySnapshots>(profile_, builder_, *processes_);
+  if (options_.heap != Heap::kNone)
+    heaps_.emplace(options_,
+                   HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }});
+  return {};
+}
+
+Result<> Recording::create_file() {
+  auto writer =
+      store::Writer::create(options_.output, {.overwrite = options_.overwrite, .force = options_.force});
+  if (!writer) return tl::unexpected<Error>(writer.error());
+  writer_.emplace(std::move(*writer));
+  return {};
+}
+
+void Recording::give_up_privileges() {
+  if (!options_.give_up_privileges) return;
+  session::give_up_privileges(
+      {.heap = options_.heap != Heap::kNone, .without_bpf = source_->name() != "bpf"});
+}
+
+void Recording::describe() {
+  const std::uint64_t now = monotonic_ns();
+  profile_.meta.target = options_.target;
+  profile_.meta.engine = source_->name();
+  profile_.meta.event = options_.event;
+  profile_.meta.frequency_hz = options_.frequency_hz;
+  profile_.meta.start_unix_ns = wall_clock_ns();
+  profile_.meta.start_ns = profile_.meta.end_ns = now;
+  next_save_ns_ = now + kSaveEvery;
+  profile_.meta.facts = host_facts();
+  machine_before_ = process::read_machine_time();
+  if (!options_.command.empty() && !options_.redact)
+    profile_.meta.facts["command"] = fmt::format("{}", fmt::join(options_.command, " "));
+}
+
+Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& heaps) {
+  urgency_.begin();
+  describe();
+  // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
+  for (const std::int32_t pid : pids) {
+    if (!processes_->read_from_proc(pid))
+      return fail(ErrorKind::kNotFound, fmt::format("process {}: gone, or not ours to read", pid),
+                  "ptrace access is needed: the same user, or root");
+    cpu_times_->begin(pid);
+  }
+  if (auto started = source_->start(pids); !started) return started;
+  const std::uint64_t now = profile_.meta.start_ns = monotonic_ns();
+  if (options_.off_cpu) {
+    for (const std::int32_t pid : pids) source_->enter_threads(pid, now, batch_);
+    sink_->take(batch_);
+  }
+  for (const std::int32_t pid : heaps) {
+    if (!heaps_) break;
+    if (auto traced = heaps_->trace(pid, false); !traced) return traced;
+  }
+  return save();  // the file is there from now on
+}
+
+Result<> Recording::begin(LaunchedProcess& held) {
+  urgency_.begin();
+  describe();
+  processes_->expect_exec(held.pid(), profile_.meta.start_ns);
+  if (auto expected = source_->expect_exec(held.pid()); !expected) return expected;
+  if (auto started = source_->start({held.pid()}); !started) return started;
+  if (auto launched = heaps_ ? launch_with_heap(held) : held.release(); !launched) return launched;
+  return save();
+}
+
+// The program is held at its first instruction: its libraries are mapped, and nothing of its own has run.
+Result<> Recording::launch_with_heap(LaunchedProcess& launched) {
+  const std::int32_t pid = launched.pid();
+  auto held = inject::launch_to_entry(pid, [&] { return launched.release(); });
+  if (!held) return tl::unexpected<Error>(held.error());
+  drain();
+  if (!processes_->read_from_proc(pid))
+    return fail(ErrorKind::kNotFound, "the program ended before it began");
+  if (auto traced = heaps_->trace(pid, true); !traced) {
+    ::kill(pid, SIGKILL);  // it has run nothing, and would run without what was asked for
+    return traced;
+  }
+  return held->go();
+}
+
+bool Recording::memory_reached() const {
+  return (options_.until_live_bytes && heaps_ &&
+          heaps_->outcome().live_bytes >= static_cast<double>(*options_.until_live_bytes)) ||
+         (options_.until_resident_bytes &&
+          memory_->resident_bytes() >= static_cast<double>(*options_.until_resident_bytes));
+}
+
+void Recording::drain() {
+  (void)source_->drain(batch_);
+  sink_->take(batch_);
+  for (const auto& ended : sink_->take_ended_threads()) cpu_times_->ended(ended);
+  const auto memory_calls = sink_->take_memory_calls();
+  if (heaps_) heaps_->take(memory_calls);
+}
+
+void Recording::take_names() {
+  auto found = symbols_.poll();
+  for (const auto& frame : found.frames) {
+    std::vector<model::Builder::NamedLine> lines;
+    lines.reserve(frame.names.size());
+    for (const auto& name : frame.names) lines.push_back({name.function, name.file, name.line});
+    builder_.name_frame(frame.frame, lines);
+  }
+  for (auto& health : found.modules) {
+    model::Module& row = profile_.modules[health.module.value];
+    row.symbols = health.symbols;
+    row.symbols_path = builder_.string(health.symbols_path);
+    if (!health.problem.empty()) note_once(std::move(health.problem));
+    if (!health.lost.empty()) lost_names_.add(profile_.strings[row.name], health.lost);
+  }
+}
+
+void Recording::note_once(std::string note) {
+  auto& notes = profile_.quality.notes;
+  if (std::ranges::find(notes, note) == notes.end()) notes.push_back(std::move(note));
+}
+
+void Recording::account() {
+  model::Quality& quality = profile_.quality;
+  if (std::string lost = lost_names_.sentence(); lost != lost_names_noted_) {
+    std::erase(quality.notes, lost_names_noted_);
+    quality.notes.push_back(lost);
+    lost_names_noted_ = std::move(lost);
+  }
+  source_->count(quality);
+  quality.table_overflows = modules_->modules_without_room();
+  if (const auto machine = process::read_machine_time(); machine && machine_before_) {
+    if (const auto stolen = process::stolen_share(*machine_before_, *machine))
+      profile_.meta.facts["stolen_percent"] = fmt::format("{:.1f}", 100 * *stolen);
+  }
+  if (heaps_) heaps_->account(quality);
+  if (snapshots_) {
+    for (std::string& note : snapshots_->take_notes()) quality.notes.push_back(std::move(note));
+    if (std::string cost = snapshots_->cost(); !cost.empty())
+      profile_.meta.facts["memory_maps"] = std::move(cost);
+  }
+  if (stacks_->stacks_refused() > 0 && !stack_table_noted_) {
+    stack_table_noted_ = true;
+    quality.notes.push_back(
+        fmt::format("more than {} distinct stacks: new ones are shown as (stack table full)", kMaxStacks));
+  }
+  for (std::string& note : source_->notes()) note_once(std::move(note));
+  if (options_.cpu)  // else the CPU time promises nothing
+    quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  const auto ns = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
+           static_cast<std::uint64_t>(time.tv_usec) * 1000;
+  };
+  quality.profiler_cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime) + symbols_.reader_cpu_ns();
+  quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+}
+
+Result<> Recording::save() {
+  take_names();
+  account();
+  auto written = writer_->append(profile_);
+  if (!written) {
+    profile_.quality.lost_disk += profile_.samples.size();
+    profile_.quality.samples -= profile_.samples.size();
+    profile_.quality.waits -= profile_.waits.size();
+    profile_.quality.lost_waits += profile_.waits.size();
+    profile_.samples.clear();
+    profile_.waits.clear();
+    profile_.faults.clear();
+    profile_.heap.blocks.clear();
+    if (written.error().remedy.empty())
+      written.error().remedy = "-o FILE on a disk with room; what was written before can be read";
+    return written;
+  }
+  profile_.samples.clear();
+  profile_.waits.clear();
+  profile_.heap.rows.clear();
+  profile_.heap.blocks.clear();
+  profile_.faults.clear();
+  profile_.memory_ranges.clear();
+  for (auto& series : profile_.series) series.points.clear();
+  return {};
+}
+
+Result<> Recording::step(std::uint64_t now) {
+  drain();
+  if (heaps_) {
+    const Calm calm(urgency_);
+    heaps_->refresh();
+  }
+  if (profile_.heap.blocks.size() >= kBlocksPerSave) {
+    if (auto saved = save(); !saved) return saved;
+  }
+  profile_.meta.end_ns = now;
+  if (options_.memory && now >= next_memory_ns_) {
+    memory_->sample(now, processes_->pids());
+    next_memory_ns_ = now + kMemoryEvery;
+  }
+  if (snapshots_) snapshots_->sample(now, processes_->pids(), heaps());
+  if (now < next_save_ns_) return {};
+  next_save_ns_ = now + kSaveEvery;
+  if (now - last_rescan_ns_ >= kSecond) {
+    for (const std::int32_t pid : sink_->take_doubtful_processes()) {
+      if (processes_->is_recorded(pid)) processes_->read_from_proc(pid);
+    }
+    last_rescan_ns_ = now;
+  }
+  cpu_times_->refresh();
+  if (options_.off_cpu) {
+    source_->sum_threads(now, batch_);
+    sink_->take(batch_);
+  }
+  if (heaps_) {
+    const Calm calm(urgency_);
+    heaps_->publish();
+  }
+  if (auto saved = save(); !saved) return saved;
+  processes_->forget_ended(now - kSecond);
+  return {};
+}
+
+void Recording::end() {
+  urgency_.end();
+  cpu_times_->refresh();
+  if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids(), heaps());
+  if (heaps_) heaps_->end();
+  source_->stop();
+  profile_.meta.end_ns = monotonic_ns();
+  drain();
+  if (options_.off_cpu) {
+    source_->cut_waits(profile_.meta.end_ns, batch_);
+    sink_->take(batch_);
+  }
+  sink_->finish();
+  if (options_.memory) memory_->sample(profile_.meta.end_ns, processes_->pids());
+}
+
+Result<> Recording::finish(std::optional<int> exit_status, RecordOutcome& outcome) {
+  if (exit_status) profile_.meta.facts["exit"] = std::to_string(*exit_status);
+  symbols_.drain();
+  take_names();
+  account();
+  auto finished = writer_->finish(profile_);
+  outcome.path = writer_->path();
+  outcome.recorded = true;
+  outcome.quality = profile_.quality;
+  outcome.duration_s = profile_.duration_s();
+  outcome.file_bytes = writer_->bytes_written();
+  outcome.engine = profile_.meta.engine;
+  outcome.obstacles = std::move(obstacles_);
+  if (heaps_) outcome.heap = heaps_->outcome();
+  return finished;
+}
+
+}  // namespace fathom::session

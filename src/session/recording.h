@@ -1,0 +1,112 @@
+// What is recorded and how it gets into the file: the engine, what is known of processes and stacks, the
+// heap, the series, the names, the file. It knows no limit, no request and no end of the target: when to
+// begin and when to end is the session's.
+//
+//   side band ─┐
+//   engine ────┤─► merge by time ─► process table ─► stacks, samples ─► file, once a second
+//   /proc  ────┘                                └─► symbol worker ─► names ─┘
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "process/machine_time.h"
+#include "session/heap/heap_recordings.h"
+#include "session/launch.h"
+#include "session/memory/memory_series.h"
+#include "session/memory/memory_snapshots.h"
+#include "session/record_options.h"
+#include "session/tracking/cpu_times.h"
+#include "session/tracking/event_sink.h"
+#include "session/tracking/lost_names.h"
+#include "session/tracking/module_catalog.h"
+#include "session/tracking/process_table.h"
+#include "session/tracking/source.h"
+#include "session/tracking/stack_resolver.h"
+#include "session/urgency.h"
+#include "store/writer.h"
+#include "symbolize/worker.h"
+
+namespace fathom::session {
+
+// In this order: open(), create_file(), one of the two begin(), step() every kStepEvery, end(), finish().
+class Recording {
+ public:
+  static constexpr std::uint64_t kStepEvery = 50'000'000;  // ns; the rings are emptied without any wake-up
+
+  explicit Recording(const RecordOptions& options);  // `options` outlives it
+  ~Recording();
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+  // The engine, and all that needs no target.
+  Result<> open();
+  // The file gets its name, and an earlier one is replaced, once it has begun.
+  Result<> create_file();
+  // Of the calling thread and those that it starts, for good, if the options say so. After a command was forked.
+  void give_up_privileges();
+  // Attaches to running processes. The heap is traced of those of `heaps`.
+  Result<> begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& heaps);
+  // Lets a held command go when all is ready for its first instruction.
+  Result<> begin(LaunchedProcess& held);
+  // Loads in advance what the command will map.
+  void expect_program(const std::string& path) { modules_->prepare(path); }
+
+  // Once it has begun: to wake up for, beside the time.
+  std::vector<int> fds() const { return source_->fds(); }
+  // Takes what has come in; once a second saves it.
+  Result<> step(std::uint64_t now_ns);
+  bool memory_reached() const;
+  // Nothing is recorded from here on, and nothing of ours is in the target any more.
+  void end();
+  // Completes the file. `exit_status`: of a launched command that has ended.
+  Result<> finish(std::optional<int> exit_status, RecordOutcome& outcome);
+
+  void note_once(std::string note);
+  const model::Quality& quality() const { return profile_.quality; }
+  std::uint64_t bytes_written() const { return writer_ ? writer_->bytes_written() : 0; }
+
+ private:
+  struct Tables {
+    model::Profile profile;
+    model::Builder builder{profile};
+  };
+  Result<> open_source();
+  void describe();
+  Result<> launch_with_heap(LaunchedProcess& held);
+  void drain();
+  void take_names();
+  void account();
+  Result<> save();
+  HeapRecordings* heaps() { return heaps_ ? &*heaps_ : nullptr; }
+
+  const RecordOptions& options_;
+  std::unique_ptr<Tables> tables_;
+  model::Profile& profile_;
+  model::Builder& builder_;
+  std::optional<store::Writer> writer_;
+  symbolize::Worker symbols_;
+  std::unique_ptr<Source> source_;
+  std::unique_ptr<ModuleCatalog> modules_;
+  std::unique_ptr<ProcessTable> processes_;
+  std::unique_ptr<StackResolver> stacks_;
+  std::unique_ptr<EventSink> sink_;
+  std::unique_ptr<CpuTimes> cpu_times_;
+  std::unique_ptr<MemorySeries> memory_;
+  std::unique_ptr<MemorySnapshots> snapshots_;
+  std::optional<HeapRecordings> heaps_;
+  Urgency urgency_;
+  Batch batch_;
+  std::uint64_t next_memory_ns_ = 0, next_save_ns_ = 0, last_rescan_ns_ = 0;
+  Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it began
+  bool stack_table_noted_ = false;
+  LostNames lost_names_;
+  std::string lost_names_noted_;
+  std::vector<std::string> obstacles_;  // why a better engine was not used
+};
+
+}  // namespace fathom::session

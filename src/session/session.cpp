@@ -1,0 +1,229 @@
+#include "session/session.h"
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "process/descendants.h"
+#include "process/standstill.h"
+#include "session/recording.h"
+
+namespace fathom::session {
+namespace {
+
+constexpr std::uint64_t kLookEvery = 1'000'000'000;
+
+RecordingPlan plan_of(const RecordOptions& options) {
+  RecordingPlan plan;
+  plan.launched = !options.command.empty();
+  plan.record_shutdown = options.record_shutdown;
+  plan.delay_ns = static_cast<std::uint64_t>(options.delay_s * 1e9);
+  if (options.duration_s) plan.duration_ns = static_cast<std::uint64_t>(*options.duration_s * 1e9);
+  return plan;
+}
+
+bool has_ended(const Fd& pidfd) {
+  pollfd poll_fd{pidfd.get(), POLLIN, 0};
+  return ::poll(&poll_fd, 1, 0) == 1;
+}
+
+}  // namespace
+
+Session::Session(RecordOptions options) : options_(std::move(options)), state_(plan_of(options_)) {}
+Session::~Session() = default;
+
+Result<> Session::start() {
+  auto prepared = prepare();
+  if (prepared) prepared = act(state_.ready(monotonic_ns()));
+  if (prepared) return {};
+  state_.failed();
+  return prepared;
+}
+
+// All that can fail before the target is touched comes first.
+Result<> Session::prepare() {
+  epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
+  if (!epoll_) return system_error("epoll", errno);
+  recording_ = std::make_unique<Recording>(options_);
+  if (auto opened = recording_->open(); !opened) return opened;
+  if (auto found = find_targets(); !found) return found;
+  if (auto created = recording_->create_file(); !created) return created;
+  // The command is forked and has its rights, and no thread that needs fewer is running yet.
+  recording_->give_up_privileges();
+  return {};
+}
+
+Result<> Session::find_targets() {
+  targets_ = options_.pids;
+  if (!options_.command.empty()) {
+    auto launched = LaunchedProcess::prepare(options_.command, options_.in_child);
+    if (!launched) return tl::unexpected<Error>(launched.error());
+    launched_.emplace(std::move(*launched));
+    targets_ = {launched_->pid()};
+    recording_->expect_program(launched_->path());
+  }
+  for (const std::int32_t pid : targets_) {
+    Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!fd) return within(fmt::format("process {}", pid), system_error("pidfd_open", errno).value());
+    if (auto watched = watch(fd.get()); !watched) return watched;
+    target_fds_.push_back(std::move(fd));
+  }
+  return {};
+}
+
+Result<> Session::watch(int fd) {
+  epoll_event event{};
+  event.events = EPOLLIN;
+  event.data.fd = fd;
+  if (::epoll_ctl(epoll_.get(), EPOLL_CTL_ADD, fd, &event) != 0) return system_error("epoll", errno);
+  return {};
+}
+
+Result<> Session::act(Task task) {
+  switch (task) {
+    case Task::kNone:
+      break;
+    case Task::kLetGo:
+      return let_go();
+    case Task::kBegin:
+      return begin();
+    case Task::kAskTarget:
+      launched_->send(SIGTERM);  // ours to end, as the user gave it no end of its own
+      break;
+  }
+  return {};
+}
+
+Result<> Session::let_go() {
+  if (launched_) {
+    if (auto released = launched_->release(); !released) return released;
+  }
+  state_.let_go(monotonic_ns());
+  return {};
+}
+
+Result<> Session::begin() {
+  Result<> begun;
+  if (launched_ && !launched_->released()) {
+    begun = recording_->begin(*launched_);
+  } else {
+    std::vector<std::int32_t> pids = targets_;
+    // What a command has started during the delay belongs to it.
+    if (launched_ && options_.follow_children)
+      std::ranges::copy(process::descendants(launched_->pid()), std::back_inserter(pids));
+    begun = recording_->begin(pids, targets_);
+  }
+  if (!begun) return begun;
+  recording_fds_ = recording_->fds();
+  for (const int fd : recording_fds_)
+    if (auto watched = watch(fd); !watched) return watched;
+  state_.begun(monotonic_ns());
+  return {};
+}
+
+int Session::wait_ms() const {
+  if (state_.ended() || state_.phase() == Phase::kFinishing) return 0;
+  const std::uint64_t now = monotonic_ns();
+  std::uint64_t wait = state_.next_ns() <= now ? 0 : state_.next_ns() - now;
+  wait = std::min(wait, state_.recording() ? Recording::kStepEvery : kLookEvery);
+  return static_cast<int>((wait + 999'999) / 1'000'000);
+}
+
+void Session::step() {
+  if (state_.recording()) {
+    if (auto stepped = recording_->step(monotonic_ns()); !stepped) fail_with(stepped.error());
+    if (recording_->memory_reached()) act_or_fail(state_.memory_reached(monotonic_ns()));
+  }
+  look_at_targets();
+  act_or_fail(state_.tick(monotonic_ns()));
+  if (state_.phase() == Phase::kFinishing) finish();
+  if (state_.ended()) conclude();
+}
+
+void Session::request_stop(const StopRequest& request) {
+  if (launched_ && request.pass_on != 0) launched_->send(request.pass_on);
+  state_.stop_requested(monotonic_ns(), request.at_once);
+}
+
+void Session::look_at_targets() {
+  // One that has ended stays readable, and would wake us without end.
+  std::erase_if(target_fds_, [](const Fd& fd) { return has_ended(fd); });  // closing takes it out of epoll_
+  if (target_fds_.empty()) return state_.target_ended();
+  const std::uint64_t now = monotonic_ns();
+  if (state_.phase() != Phase::kTargetAsked || now < next_look_ns_) return;
+  next_look_ns_ = now + kLookEvery;
+  state_.target_stands_still(now, process::standstill(targets_.front()) != process::Standstill::kNone);
+}
+
+void Session::finish() {
+  for (const int fd : std::exchange(recording_fds_, {}))
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, fd, nullptr);
+  note_standstill();
+  recording_->end();
+  look_at_targets();
+  // Only now: until it is waited for, its number belongs to nobody else.
+  const auto status = launched_ ? launched_->poll_status() : std::nullopt;
+  if (auto finished = recording_->finish(status, outcome_); !finished) fail_with(finished.error());
+  act_or_fail(state_.written(monotonic_ns()));
+}
+
+// Said in the file, too: its end looks like a program that had nothing to do.
+void Session::note_standstill() {
+  outcome_.standing_still.clear();
+  for (const std::int32_t pid : targets_) {
+    const auto still = process::standstill(pid);
+    if (still == process::Standstill::kNone) continue;
+    outcome_.standing_still.push_back(pid);
+    if (state_.phase() == Phase::kFinishing)
+      recording_->note_once(fmt::format("process {} was {} when the recording ended", pid,
+                                        still == process::Standstill::kStopped ? "stopped" : "frozen"));
+  }
+}
+
+void Session::conclude() {
+  outcome_.stopped_by = state_.stopped_by().value_or(StopReason::kTargetEnded);
+  if (!launched_ || !launched_->released()) return;
+  outcome_.target_status = launched_->poll_status();
+  if (outcome_.target_status) return;
+  outcome_.left_running = launched_->pid();
+  note_standstill();  // it may have been stopped while we waited
+}
+
+void Session::act_or_fail(Task task) {
+  if (auto done = act(task); !done) fail_with(done.error());
+}
+
+void Session::fail_with(Error error) {
+  if (!error_) error_ = std::move(error);
+  state_.failed();
+}
+
+Result<RecordOutcome> Session::outcome() const {
+  if (error_) return tl::unexpected<Error>(*error_);
+  return outcome_;
+}
+
+std::optional<std::int32_t> Session::command_pid() const {
+  return launched_ && launched_->released() ? std::optional(launched_->pid()) : std::nullopt;
+}
+
+double Session::seconds() const {
+  return state_.ever_recorded() ? static_cast<double>(monotonic_ns() - state_.begun_ns()) * 1e-9 : 0;
+}
+
+const model::Quality& Session::quality() const {
+  return recording_->quality();
+}
+
+std::uint64_t Session::bytes_written() const {
+  return recording_->bytes_written();
+}
+
+}  // namespace fathom::session

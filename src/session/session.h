@@ -1,0 +1,97 @@
+// One recording from start to end, as something to embed: a command line, a server and a daemon can each run
+// it, one after the other or several at a time. It owns no signal handler, no terminal, no sleep and no
+// global; the caller waits for poll_fd() and calls step(). Which step follows which is recording_state.h,
+// what is recorded recording.h.
+//
+//   Session session(options);
+//   if (auto started = session.start(); !started) return started.error();
+//   for (session.step(); !session.ended(); session.step()) {
+//     poll(session.poll_fd() and your own, session.wait_ms());
+//     if (/* somebody wants an end */) session.request_stop({});
+//   }
+//   return session.outcome();
+//
+// One thread, which is given real-time priority while it records. The caller sees to it that SIGPIPE and
+// SIGXFSZ do not end the process.
+#pragma once
+
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/fd.h"
+#include "base/result.h"
+#include "session/launch.h"
+#include "session/record_options.h"
+#include "session/recording_state.h"
+
+namespace fathom::session {
+
+class Recording;
+
+struct StopRequest {
+  int pass_on = SIGTERM;  // to a launched command; 0: it has got the request already
+  bool at_once = false;   // do not record the command until it ends
+};
+
+class Session {
+ public:
+  explicit Session(RecordOptions options);
+  ~Session();  // detaches; a command that runs is left, one that has run nothing is killed
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  // Opens the engine and the file, and begins, or lets the delay begin. An error: nothing was recorded, there
+  // is no file, and a command that was to be launched does not run.
+  Result<> start();
+
+  // Readable when step() has something to do before wait_ms() are over.
+  int poll_fd() const { return epoll_.get(); }
+  int wait_ms() const;
+  // One round. The one that ends the recording takes as long as that takes: a second, as a rule.
+  void step();
+  // May be called from the start on, and several times; what each does is in recording_state.h.
+  void request_stop(const StopRequest& request);
+
+  bool ended() const { return state_.ended(); }
+  Phase phase() const { return state_.phase(); }
+  // Once it has ended. An error in the midst of a recording: what was recorded up to it is in the file.
+  Result<RecordOutcome> outcome() const;
+
+  // Of a launched command, while it may run.
+  std::optional<std::int32_t> command_pid() const;
+  double seconds() const;  // since it began to record
+  const model::Quality& quality() const;
+  std::uint64_t bytes_written() const;
+
+ private:
+  Result<> prepare();
+  Result<> find_targets();
+  Result<> watch(int fd);
+  Result<> act(Task task);
+  Result<> let_go();
+  Result<> begin();
+  void act_or_fail(Task task);
+  void fail_with(Error error);
+  void look_at_targets();
+  void finish();
+  void note_standstill();
+  void conclude();
+
+  RecordOptions options_;
+  RecordingState state_;
+  std::unique_ptr<Recording> recording_;
+  std::optional<LaunchedProcess> launched_;
+  std::vector<std::int32_t> targets_;
+  std::vector<Fd> target_fds_;  // pidfds of those that run
+  Fd epoll_;
+  std::vector<int> recording_fds_;  // in epoll_, while it records
+  std::uint64_t next_look_ns_ = 0;  // whether the target stands still
+  RecordOutcome outcome_;
+  std::optional<Error> error_;
+};
+
+}  // namespace fathom::session
