@@ -120,7 +120,10 @@ TEST_P(KillBySignal, AskedToStopItFinishesTheFile) {
   expect_clean_kernel(held);
   EXPECT_GT(Report(recording_).samples(), kSamplesPerCpuSecond * cpu_recorded);
 }
-INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal, testing::Values(SIGINT, SIGTERM),
+// Not only what asks for an end: all that a program does not expect would end it in the midst.
+INSTANTIATE_TEST_SUITE_P(Signals, KillBySignal,
+                         testing::Values(SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+                                         SIGXCPU),
                          [](const auto& parameter) { return std::string(sigabbrev_np(parameter.param)); });
 
 TEST_F(Kill, StopsWhenTheTimeIsOver) {

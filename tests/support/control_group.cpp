@@ -37,12 +37,18 @@ std::optional<ControlGroup> ControlGroup::make(const std::string& controller, co
       group.path_.clear();
       continue;
     }
-    for (std::size_t i = 0; i < setting.files.size(); ++i) {
-      const std::string file = group.path_ + "/" + setting.files[i];
-      if (fs::exists(file, error) && write_file(file, setting.values[i])) return group;
-    }
+    if (group.set(setting)) return group;
   }
   return std::nullopt;
+}
+
+bool ControlGroup::set(const Setting& setting) const {
+  std::error_code error;
+  for (std::size_t i = 0; i < setting.files.size(); ++i) {
+    const std::string file = path_ + "/" + setting.files[i];
+    if (fs::exists(file, error) && write_file(file, setting.values[i])) return true;
+  }
+  return false;
 }
 
 ControlGroup::~ControlGroup() {

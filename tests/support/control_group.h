@@ -24,6 +24,8 @@ class ControlGroup {
 
   // The command, run inside of the group.
   std::vector<std::string> inside(const std::vector<std::string>& command) const;
+  // Sets the first of these files that exists; false: none does, or the kernel refuses.
+  bool set(const Setting& setting) const;
   // The content of one of its files; empty if there is none.
   std::string read(const std::string& file) const;
 
