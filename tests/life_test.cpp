@@ -40,12 +40,17 @@ bool wait_for_ready(const Running& recorder) {
                     milliseconds(20'000));
 }
 
-bool runs(pid_t pid) {
+// As /proc says it: R, S, T ...; Z if it is gone.
+char state_of(pid_t pid) {
   std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
   std::string text;
   std::getline(file, text);
   const auto name_end = text.rfind(')');
-  return name_end != std::string::npos && text.size() > name_end + 2 && text[name_end + 2] != 'Z';
+  return name_end == std::string::npos || text.size() < name_end + 3 ? 'Z' : text[name_end + 2];
+}
+
+bool runs(pid_t pid) {
+  return state_of(pid) != 'Z';
 }
 
 class Life : public testing::Test {
@@ -354,6 +359,7 @@ TEST_F(Life, ACommandThatIsStoppedIsNotWaitedForWithoutEnd) {
   ASSERT_TRUE(wait_for_ready(recorder));
   const pid_t command = number_after(recorder.output_so_far(), "ready ");
   kill(command, SIGSTOP);
+  ASSERT_TRUE(wait_until([&] { return state_of(command) == 'T'; }, milliseconds(5000)));
   recorder.send(SIGTERM);
   ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(20'000)));
   EXPECT_TRUE(runs(command));
@@ -379,6 +385,7 @@ TEST_F(Life, AStoppedTargetLetsTheHeapTracerOut) {
   ASSERT_TRUE(wait_until([&] { return mappings_of_the_tracer(target.pid()) > 0; }, milliseconds(20'000)));
   pause_ms(1000);
   target.send(SIGSTOP);
+  ASSERT_TRUE(wait_until([&] { return state_of(target.pid()) == 'T'; }, milliseconds(5000)));
   recorder.send(SIGINT);
   const Outcome outcome = recorder.wait(milliseconds(20'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
