@@ -12,6 +12,7 @@
 #include <random>
 
 #include "inject/left_behind.h"
+#include "inject/target.h"
 #include "inject/testing_hooks.h"
 
 namespace fathom::inject {
@@ -112,6 +113,35 @@ TEST_F(HostileTarget, FileThatIsPutInThePlaceOfTheSharedMemoryIsNotWritten) {
   EXPECT_TRUE(content == "not the target's to write")
       << content.size() << " bytes, " << placed << " of 200 placed";
   ::unlink(victim.c_str());
+}
+
+// It could start a set-uid program between two looks, and have us map and unmap there.
+TEST_F(HostileTarget, ProgramThatTookThePlaceOfTheOpenedOneIsNotTouched) {
+  int go[2];
+  ASSERT_EQ(::pipe2(go, O_CLOEXEC), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    char byte;
+    [[maybe_unused]] const auto got = ::read(go[0], &byte, 1);
+    ::execl("/bin/sleep", "sleep", "60", nullptr);
+    ::_exit(127);
+  }
+  auto target = Target::open(child);
+  ASSERT_OK(target);
+  const Program before = target->program;
+  ASSERT_EQ(::write(go[1], "", 1), 1);
+  ASSERT_TRUE(testing::wait_until([&] { return program_of(child) != before; }));
+  bool called = false;
+  const auto done = target->borrow_thread([&](StoppedThread&, RemoteCaller&) -> Result<> {
+    called = true;
+    return {};
+  });
+  EXPECT_FALSE(called);
+  EXPECT_EQ(done.error().kind, ErrorKind::kNotFound);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  ::close(go[0]), ::close(go[1]);
 }
 
 // A profiler in a process of its own, killed while its hooks are in. `damage` is done to the head that it
@@ -230,8 +260,13 @@ TEST_P(HostileLeftover, NothingIsWrittenWhereOnlyTheJournalSaysSo) {
 
 TEST_P(HostileLeftover, NothingIsUnmappedThatIsNotTheTracers) {
   const auto maps = process::read_maps(target_->pid());
-  const auto heap = std::find_if(maps->begin(), maps->end(), [](const auto& entry) {
-    return entry.writable && entry.path.empty() && !entry.shared && entry.size() < (1u << 20);
+  // A stack or an arena: the largest, as small ones come and go with the program's blocks.
+  const auto state_end = head_start().value - kApart;
+  const auto heap = std::max_element(maps->begin(), maps->end(), [&](const auto& a, const auto& b) {
+    const auto size = [&](const process::MapEntry& entry) {
+      return entry.writable && entry.path.empty() && entry.end.value != state_end ? entry.size() : 0;
+    };
+    return size(a) < size(b);
   });
   ASSERT_NE(heap, maps->end());
   damage([&](tracer_shared& head) { head.own[head.own_count++] = {heap->start.value, heap->size()}; });

@@ -3,6 +3,7 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -61,8 +62,20 @@ Result<> check_traceable(int pid) {
   return check_machine(pid);
 }
 
+Program program_of(int pid) {
+  Program program;
+  struct stat status {};
+  if (const auto stat = process::read_stat(pid)) program.start_ticks = stat->start_ticks;
+  if (::stat(fmt::format("/proc/{}/exe", pid).c_str(), &status) == 0) {
+    program.device = status.st_dev;
+    program.inode = status.st_ino;
+  }
+  return program;
+}
+
 Result<Target> Target::open(int pid) {
   if (auto done = check_traceable(pid); !done) return tl::unexpected<Error>(done.error());
+  const Program program = program_of(pid);
   auto memory = RemoteMemory::open(pid);
   if (!memory) {
     Error error = memory.error();
@@ -76,7 +89,7 @@ Result<Target> Target::open(int pid) {
   auto gadgets = find_gadgets(*maps, *memory);
   if (!gadgets) return within(fmt::format("process {}", pid), gadgets.error());
   const auto status = process::read_status(pid);
-  return Target{pid, std::move(*memory), *gadgets, status ? status->seccomp : 0, {}};
+  return Target{pid, std::move(*memory), *gadgets, status ? status->seccomp : 0, program, {}};
 }
 
 Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls) {
@@ -89,6 +102,11 @@ Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, Remo
       const InFront front;
       auto stopped = StoppedThreads::one(pid, tid, memory, stops, caller_options(seccomp));
       if (!stopped) return tl::unexpected<Error>(stopped.error());
+      // While it is stopped it executes nothing, and when another thread does, this one ends.
+      if (program_of(pid) != program) {
+        ran = true;
+        return fail(ErrorKind::kNotFound, fmt::format("process {}: it runs another program now", pid));
+      }
       StoppedThread& thread = stopped->threads()[0];
       auto caller = RemoteCaller::borrow(thread, memory, gadgets, *maps);
       if (!caller) return tl::unexpected<Error>(caller.error());
