@@ -42,14 +42,21 @@ class HostileHeap : public testing::Test {
       if (tracer_mappings_of(pid) == 0) break;
       detached = fathom({"detach", "-p", std::to_string(pid)}, {.limit = milliseconds(20'000)});
       expect_ended(detached, what + ", detach");
+      taken_out_ += detached.ok() ? 1 : 0;
+      damaged_ += detached.output.find("is damaged") != std::string::npos ? 1 : 0;
     }
-    if (code_of(pid).empty()) return;  // it has killed itself meanwhile
-    EXPECT_TRUE(code_of(pid) == before) << what << ": " << detached.describe();
+    // While it is being ended by its own doing its memory goes, some of it first.
+    const auto restored_or_gone = [&] {
+      const std::string now = code_of(pid);
+      return now == before || now.empty();
+    };
+    EXPECT_TRUE(wait_until(restored_or_gone, milliseconds(5000))) << what << ": " << detached.describe();
     EXPECT_EQ(tracer_mappings_of(pid), 0) << what << ": " << detached.describe();
   }
 
   TempDir folder_;
   std::string recording_ = folder_ / "x.fathom";
+  int taken_out_ = 0, damaged_ = 0;  // by fathom detach; of these with a head that made no sense
 };
 
 TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
@@ -63,9 +70,10 @@ TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
   int recorded = 0, killed = 0, died = 0;
   std::optional<Running> target;
   std::string before;
+  constexpr int kCyclesOfATarget = 5;
   for (int i = 0; i < cycles && !HasFailure(); ++i) {
-    if (!target || target->finished()) {
-      died += target ? 1 : 0;
+    if (!target || target->finished() || i % kCyclesOfATarget == 0) {
+      died += target && target->finished() ? 1 : 0;
       target.emplace(std::vector<std::string>{HOSTILE_HEAP, std::to_string(random() % 100'000 + 1),
                                               random() % 3 == 0 ? "busy" : "quiet"});
       pause_ms(50);
@@ -92,9 +100,11 @@ TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
     std::filesystem::remove(recording_);
     expect_restored(pid, before, what);
   }
-  std::cout << fmt::format("{} recorded, {} killed, {} targets ended by their own doing\n", recorded, killed,
-                           died);
+  std::cout << fmt::format(
+      "{} recorded, {} killed, {} taken out afterwards, {} of them damaged, {} targets ended themselves\n",
+      recorded, killed, taken_out_, damaged_, died);
   EXPECT_GT(recorded, 0);
+  EXPECT_GT(damaged_, 0) << "nothing was tried";
 }
 
 }  // namespace
