@@ -339,7 +339,7 @@ TEST_F(Pointed, IsARegularFileOnADisk) {
 }
 
 TEST_F(Pointed, IsReadWithTheRightsOfTheModulesOwner) {
-  if (::geteuid() != 0) GTEST_SKIP() << "only root has more rights than the owner";
+  if (::geteuid() != 0) GTEST_SKIP() << "needs root, to have more rights than the owner";
   EXPECT_TRUE(PointedFiles(root_, module_.get()).open("/etc/secret")) << "root's module";
   own_module(12345);
   EXPECT_TRUE(PointedFiles(root_, module_.get()).open("/etc/open"));
