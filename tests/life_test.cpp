@@ -119,7 +119,7 @@ TEST_F(Life, ACommandInAGroupOfItsOwnHearsWhatTheGroupOfFathomWasSent) {
 TEST_F(Life, RedisSavesItsDataWhenItsGroupIsInterrupted) {
   FATHOM_NEEDS_PERF_EVENT();
   const auto server = find_redis_server(folder_.path());
-  if (!server) GTEST_SKIP() << "redis-server is not installed";
+  if (!server) GTEST_SKIP() << "needs redis-tools, which is not installed";
   Running recorder(record({"--", *server, "--port", "0", "--unixsocket", folder_ / "s", "--dir",
                            folder_.path(), "--save", "3600 1", "--hz", "1"}));
   ASSERT_TRUE(wait_until(
