@@ -166,10 +166,11 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
   // No slot, no text, no register, no stack and no variable leads in any more, so nobody can have come in
   // since.
   auto done = target.borrow_thread([&](StoppedThread&, RemoteCaller& caller) -> Result<> {
+    // Backwards: were we to end here, the islands that are left are known by their jumps into the image.
     const auto remove = [&](bool shared) -> Result<> {
-      for (const auto& entry : mappings)
-        if ((entry.path == kSharedPath) == shared)
-          if (auto removed = caller.call("munmap", SYS_munmap, {entry.start.value, entry.size()}); !removed)
+      for (auto entry = mappings.rbegin(); entry != mappings.rend(); ++entry)
+        if ((entry->path == kSharedPath) == shared)
+          if (auto removed = caller.call("munmap", SYS_munmap, {entry->start.value, entry->size()}); !removed)
             return tl::unexpected<Error>(removed.error());
       return {};
     };
