@@ -182,9 +182,8 @@ void print_summary(const session::RecordOutcome& outcome) {
       quality.samples, outcome.duration_s, complete, lost, static_cast<double>(outcome.file_bytes) / 1024,
       outcome.path);
   if (outcome.heap)
-    say("fathom: heap: {} events, {} lost; {:.1f} MB live; a thread stood still for {:.1f} ms\n",
-        outcome.heap->events, outcome.heap->lost, outcome.heap->live_bytes / 1e6,
-        static_cast<double>(outcome.heap->longest_stop_ns) * 1e-6);
+    say("fathom: heap: {} events, {} lost; {:.1f} MB live; {}\n", outcome.heap->events, outcome.heap->lost,
+        outcome.heap->live_bytes / 1e6, outcome.heap->stops);
 }
 
 Result<int> run_dry(const RecordArguments& arguments) {

@@ -82,7 +82,7 @@ struct RecordOutcome {
   struct HeapOutcome {
     std::uint64_t events = 0, lost = 0;
     double live_bytes = 0;
-    std::uint64_t longest_stop_ns = 0;
+    std::string stops;  // for how long all threads, and one that was borrowed, stood still
   };
   std::optional<HeapOutcome> heap;     // of all traced processes together
   std::vector<std::string> obstacles;  // why a better engine was not used

@@ -66,6 +66,23 @@ void HeapRecordings::end() {
   for (const auto& heap : heaps_) heap->end();
 }
 
+std::string HeapRecordings::describe_stops() const {
+  inject::Stops all;
+  for (const auto& heap : heaps_) {
+    const inject::Stops& stops = heap->stops();
+    all.one_thread += stops.one_thread;
+    all.longest_ns = std::max(all.longest_ns, stops.longest_ns);
+    all.all_threads += stops.all_threads;
+    all.all_threads_ns = std::max(all.all_threads_ns, stops.all_threads_ns);
+  }
+  return fmt::format(
+      "all threads stood still for at most {:.1f} ms in {} stops; one thread was borrowed for at most {:.1f} "
+      "ms "
+      "in {} stops",
+      static_cast<double>(all.all_threads_ns) * 1e-6, all.all_threads,
+      static_cast<double>(all.longest_ns) * 1e-6, all.one_thread);
+}
+
 void HeapRecordings::account(model::Quality& quality) {
   quality.target_stops = quality.target_stop_ns = 0;
   for (const auto& heap : heaps_) {
@@ -74,6 +91,10 @@ void HeapRecordings::account(model::Quality& quality) {
     quality.target_stops += stops.one_thread + stops.all_threads;
     quality.target_stop_ns = std::max({quality.target_stop_ns, stops.longest_ns, stops.all_threads_ns});
   }
+  // Once: whoever has ended says no more.
+  const bool ended = std::ranges::all_of(heaps_, [](const auto& heap) { return heap->ended(); });
+  if (ended && !heaps_.empty() && !std::exchange(stops_told_, true))
+    quality.notes.push_back("heap: " + describe_stops());
 }
 
 RecordOutcome::HeapOutcome HeapRecordings::outcome() const {
@@ -86,9 +107,7 @@ RecordOutcome::HeapOutcome HeapRecordings::outcome() const {
     outcome.events += heap.events;
     outcome.lost += heap.lost_ring_full + heap.lost_no_ring + heap.lost_throwing + heap.lost_set_full;
   }
-  for (const auto& heap : heaps_)
-    outcome.longest_stop_ns =
-        std::max({outcome.longest_stop_ns, heap->stops().longest_ns, heap->stops().all_threads_ns});
+  outcome.stops = describe_stops();
   return outcome;
 }
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "session/heap/heap_tracing.h"
@@ -32,9 +33,12 @@ class HeapRecordings {
   RecordOutcome::HeapOutcome outcome() const;
 
  private:
+  std::string describe_stops() const;
+
   HeapTracingOptions options_;
   HeapContext context_;
   inject::DetachGuardian* guardian_;  // may be null
+  bool stops_told_ = false;
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
 };
 
