@@ -1,6 +1,7 @@
 // Names of the kernel's functions. Source: /proc/kallsyms, kernel/kallsyms.c.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,5 +23,14 @@ struct KernelSymbol {
 // skipped.
 Result<std::vector<KernelSymbol>> parse_kallsyms(std::string_view text);
 Result<std::vector<KernelSymbol>> read_kallsyms(const std::string& path = "/proc/kallsyms");
+
+// The same functions one by one in the order of the file, whose text (10 MB and more) is never held: what a
+// recording of a short command took was this text, twice. The views are valid during the call.
+struct KernelSymbolView {
+  ProcessAddress address;
+  std::string_view name, module;
+};
+Result<> visit_kallsyms(const std::function<void(const KernelSymbolView&)>& visit,
+                        const std::string& path = "/proc/kallsyms");
 
 }  // namespace fathom::process

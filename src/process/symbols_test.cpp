@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "base/files.h"
 #include "process/kallsyms.h"
 #include "process/perf_map.h"
 
@@ -37,6 +38,31 @@ TEST(Kallsyms, HiddenAddressesAreAMatterOfPermission) {
 TEST(Kallsyms, EmptyAndBadTextGivesNoSymbols) {
   EXPECT_TRUE(parse_kallsyms("")->empty());
   EXPECT_TRUE(parse_kallsyms("xyz T name\nffffffff81000000 T\n\n")->empty());
+}
+
+TEST(Kallsyms, AFileOfAnyLengthIsVisitedLineByLineInItsOrder) {
+  const std::string path = testing::TempDir() + "fathom-kallsyms-" + std::to_string(::getpid());
+  std::vector<KernelSymbol> expected;
+  {
+    std::ofstream out(path);
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      const std::uint64_t address = 0xffffffff90000000 - i * 16;
+      const std::string name = "function_" + std::string(i % 97, 'x') + std::to_string(i);
+      out << std::hex << address << std::dec << " t " << name << (i % 3 == 0 ? "\t[module]\n" : "\n");
+      expected.push_back({{address}, name, i % 3 == 0 ? "module" : ""});
+    }
+    out << "ffffffff91000000 T without_an_end";
+    expected.push_back({{0xffffffff91000000}, "without_an_end", ""});
+  }
+  std::vector<KernelSymbol> visited;
+  ASSERT_TRUE(visit_kallsyms(
+      [&](const KernelSymbolView& symbol) {
+        visited.push_back({symbol.address, std::string(symbol.name), std::string(symbol.module)});
+      },
+      path));
+  EXPECT_EQ(visited, expected);
+  EXPECT_EQ(*read_kallsyms(path), *parse_kallsyms(read_file(path).value()));
+  ::unlink(path.c_str());
 }
 
 TEST(PerfMap, NamesWithBlanksAndNumbersWithOrWithoutPrefix) {

@@ -21,25 +21,37 @@ std::size_t leading_underscores(std::string_view name) {
 }  // namespace
 
 KernelSymbols::KernelSymbols() {
-  if (const auto symbols = process::read_kallsyms())
-    take(*symbols);
-  else
-    problem_ = symbols.error().message;
+  const auto visited =
+      process::visit_kallsyms([this](const process::KernelSymbolView& symbol) { add(symbol); });
+  if (!visited) problem_ = visited.error().message;
+  finish();
 }
 
-void KernelSymbols::take(const std::vector<process::KernelSymbol>& symbols) {
-  for (std::size_t i = 0; i < symbols.size();) {
-    // Of names for one address ("__x64_sys_read" and "__se_sys_read"), the least private and first.
-    std::size_t best = i, next = i;
-    for (; next < symbols.size() && symbols[next].address == symbols[i].address; ++next)
-      if (leading_underscores(symbols[next].name) < leading_underscores(symbols[best].name)) best = next;
-    const auto& name = symbols[best].name;
-    if (text_.size() + name.size() > std::numeric_limits<std::uint32_t>::max()) break;
-    entries_.push_back({symbols[i].address.value, static_cast<std::uint32_t>(text_.size()),
-                        static_cast<std::uint32_t>(name.size())});
-    text_ += name;
-    i = next;
-  }
+KernelSymbols::KernelSymbols(const std::vector<process::KernelSymbol>& symbols) {
+  for (const process::KernelSymbol& symbol : symbols) add({symbol.address, symbol.name, symbol.module});
+  finish();
+}
+
+void KernelSymbols::add(const process::KernelSymbolView& symbol) {
+  if (text_.size() + symbol.name.size() > std::numeric_limits<std::uint32_t>::max()) return;
+  entries_.push_back({symbol.address.value, static_cast<std::uint32_t>(text_.size()),
+                      static_cast<std::uint32_t>(symbol.name.size())});
+  text_ += symbol.name;
+}
+
+void KernelSymbols::finish() {
+  // Of names for one address ("__x64_sys_read" and "__se_sys_read"), the least private and first.
+  const auto private_words = [&](const Entry& entry) {
+    return leading_underscores(std::string_view(text_).substr(entry.name, entry.length));
+  };
+  std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
+    if (a.address != b.address) return a.address < b.address;
+    const std::size_t of_a = private_words(a), of_b = private_words(b);
+    return of_a != of_b ? of_a < of_b : a.name < b.name;
+  });
+  entries_.erase(std::unique(entries_.begin(), entries_.end(),
+                             [](const Entry& a, const Entry& b) { return a.address == b.address; }),
+                 entries_.end());
 }
 
 model::SymbolSource KernelSymbols::source() const {

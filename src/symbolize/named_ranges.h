@@ -23,14 +23,15 @@ namespace fathom::symbolize {
 class KernelSymbols final : public ModuleSymbols {
  public:
   KernelSymbols();  // reads /proc/kallsyms
-  explicit KernelSymbols(const std::vector<process::KernelSymbol>& symbols) { take(symbols); }
+  explicit KernelSymbols(const std::vector<process::KernelSymbol>& symbols);
 
   model::SymbolSource source() const override;
   std::string problem() const override { return problem_; }
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
 
  private:
-  void take(const std::vector<process::KernelSymbol>& symbols);
+  void add(const process::KernelSymbolView& symbol);
+  void finish();
   struct Entry {
     std::uint64_t address;
     std::uint32_t name, length;  // in text_
