@@ -50,6 +50,7 @@ Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading) {
   const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
   if (!all_ok()) return fail(ErrorKind::kMalformed, "faults are cut short");
   if (auto charged = loading.charge(count * sizeof(Fault)); !charged) return charged;
+  if (auto enough = loading.work(count); !enough) return enough;
 
   auto& faults = loading.profile.faults;
   const std::size_t there = faults.size();

@@ -343,6 +343,7 @@ Result<> decode_rows(Cursor& in, std::vector<Row>& table, Place place, Loading& 
     lost = place == Place::kGrowing ? first - table.size() : 0;
   }
   if (auto charged = loading.charge((lost + count) * sizeof(Row)); !charged) return charged;
+  if (auto enough = loading.work(count); !enough) return enough;
   if constexpr (requires { Layout<Row>::lost(); }) table.resize(table.size() + lost, Layout<Row>::lost());
   constexpr std::size_t kColumns = Layout<Row>::kColumns;
   std::vector<ColumnReader> columns;

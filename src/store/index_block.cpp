@@ -30,6 +30,7 @@ Result<> decode_index(Cursor in, Loading& loading, std::vector<IndexEntry>& out)
   const std::uint64_t count = in.read_uleb128();
   if (!in.ok() || count > kMaxRows) return fail(ErrorKind::kMalformed, "the index is cut short");
   if (auto charged = loading.charge(count * sizeof(IndexEntry)); !charged) return charged;
+  if (auto enough = loading.work(count); !enough) return enough;
   ColumnReader types(in, count), offsets(in, count), rows(in, count), times(in, count), spans(in, count);
   IndexEntry entry;
   for (std::uint64_t i = 0; i < count; ++i) {

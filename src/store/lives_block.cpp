@@ -61,11 +61,6 @@ std::uint64_t lifetime_of(std::uint64_t code) {
 }
 static_assert(from_top_bits(top_bits(127)) == 127 && from_top_bits(top_bits(200)) == 200);
 
-// What is known of a site from the block before.
-struct Predecessor {
-  std::uint64_t size = 0, address = 0;
-};
-
 }  // namespace
 
 HeapBlock as_stored(HeapBlock block) {
@@ -81,12 +76,12 @@ Bytes encode_lives(std::span<const HeapBlock> blocks, const HeapTables& heap) {
   });
   std::array<std::vector<std::uint64_t>, kSections> columns;
   for (auto& column : columns) column.reserve(blocks.size());
-  std::vector<Predecessor> sites(heap.sites.size());
+  std::vector<LivesOfSites::Predecessor> sites(heap.sites.size());
   Differences allocated, first_slice, last_slice, mean;
   for (const std::uint32_t at : order) {
     const HeapBlock& block = blocks[at];
     const HeapSite& site = heap.sites[block.site.value];
-    Predecessor& before = sites[block.site.value];
+    LivesOfSites::Predecessor& before = sites[block.site.value];
     columns[kSites].push_back(block.site.value);
     columns[kSizes].push_back(zigzag(static_cast<std::int64_t>(block.size - before.size)));
     columns[kAddresses].push_back(zigzag(static_cast<std::int64_t>(block.address - before.address)));
@@ -111,7 +106,8 @@ Bytes encode_lives(std::span<const HeapBlock> blocks, const HeapTables& heap) {
   return out;
 }
 
-Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, std::vector<HeapBlock>& out) {
+Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, LivesOfSites& known,
+                      std::vector<HeapBlock>& out) {
   out.clear();
   const auto refuse = [] { return fail(ErrorKind::kMalformed, "lives of blocks are cut short"); };
   const std::uint64_t count = in.read_uleb128();
@@ -130,14 +126,18 @@ Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, std
     if (!columns[section].ok()) return refuse();
 
   out.reserve(count);
-  std::vector<Predecessor> sites(heap.sites.size());
+  for (const std::uint32_t site : known.used) known.sites[site] = {};
+  known.used.clear();
+  known.sites.resize(heap.sites.size());
+  auto& sites = known.sites;
   Differences allocated, first_slice, last_slice, mean;
   for (std::uint64_t i = 0; i < count; ++i) {
     HeapBlock block;
     block.site = {row_id(columns[kSites].next())};
     if (block.site.value >= sites.size())
       return fail(ErrorKind::kMalformed, fmt::format("block {}: no such site", i));
-    Predecessor& before = sites[block.site.value];
+    LivesOfSites::Predecessor& before = sites[block.site.value];
+    known.used.push_back(block.site.value);
     block.size = before.size += static_cast<std::uint64_t>(unzigzag(columns[kSizes].next()));
     block.address = before.address += static_cast<std::uint64_t>(unzigzag(columns[kAddresses].next()));
     block.allocated_ns = allocated.decode(columns[kAllocated].next());

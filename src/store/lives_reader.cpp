@@ -18,8 +18,7 @@ class Workers {
   Workers(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
           const Filter& filter)
       : input_(input), places_(places), heap_(heap), filter_(filter) {
-    const std::size_t count =
-        std::min<std::size_t>({places.size(), std::max(std::thread::hardware_concurrency(), 1u), 8});
+    const std::size_t count = lives_threads(places.size());
     ring_.resize(2 * count);
     for (std::size_t i = 0; i < count; ++i) threads_.emplace_back([this] { work(); });
   }
@@ -54,6 +53,7 @@ class Workers {
 
   void work() {
     BlockDecoder decoder;
+    LivesOfSites known;
     Bytes stored;
     Lives lives;
     for (;;) {
@@ -65,7 +65,7 @@ class Workers {
         if (stop_ || begun_ == places_.size()) return;
         mine = begun_++;
       }
-      lives.outcome = read(places_[mine], decoder, stored, lives.blocks);
+      lives.outcome = read(places_[mine], decoder, known, stored, lives.blocks);
       if (!lives.outcome) lives.blocks.clear();
       lives.read = filter_(lives.blocks);
       {
@@ -78,13 +78,13 @@ class Workers {
     }
   }
 
-  Result<> read(const LivesPlace& place, BlockDecoder& decoder, Bytes& stored,
+  Result<> read(const LivesPlace& place, BlockDecoder& decoder, LivesOfSites& known, Bytes& stored,
                 std::vector<model::HeapBlock>& out) const {
     auto copied = input_.copy(place.offset + kBlockHeaderSize, place.header.stored_size, stored);
     if (!copied) return copied;
     const auto payload = decoder.payload(place.header, stored);
     if (!payload) return tl::make_unexpected(payload.error());
-    return decode_lives(Cursor(*payload), place.header.rows, heap_, out);
+    return decode_lives(Cursor(*payload), place.header.rows, heap_, known, out);
   }
 
   const Input& input_;
@@ -100,6 +100,10 @@ class Workers {
 };
 
 }  // namespace
+
+std::size_t lives_threads(std::size_t places) {
+  return std::min<std::size_t>({places, std::max(std::thread::hardware_concurrency(), 1u), 8});
+}
 
 Result<> read_lives(const Input& input, std::span<const LivesPlace> places, const model::HeapTables& heap,
                     const std::function<double(std::vector<model::HeapBlock>&)>& filter,

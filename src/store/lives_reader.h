@@ -15,6 +15,9 @@
 
 namespace fathom::store {
 
+// How many threads read so many places.
+std::size_t lives_threads(std::size_t places);
+
 struct LivesPlace {
   std::uint64_t offset = 0;  // of the header
   BlockHeader header;

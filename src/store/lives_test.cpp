@@ -104,7 +104,8 @@ TEST(Lives, ComeBackAsTheyWereButForALittleOfTheirLifetime) {
   const Profile whole = heap_with_lives(1, 5000, 7);
   const Bytes payload = encode_lives(whole.heap.blocks, whole.heap);
   std::vector<HeapBlock> back;
-  ASSERT_TRUE(decode_lives(Cursor(payload), 5000, whole.heap, back));
+  LivesOfSites known;
+  ASSERT_TRUE(decode_lives(Cursor(payload), 5000, whole.heap, known, back));
   auto expected = whole.heap.blocks;
   for (HeapBlock& block : expected) {
     const HeapBlock stored = as_stored(block);
@@ -130,7 +131,8 @@ TEST(Lives, AMillisecondIsOnTheRightSideToTheNanosecond) {
     block.lifetime_ns = ns;
     const Bytes payload = encode_lives(std::span(&block, 1), heap);
     std::vector<HeapBlock> back;
-    ASSERT_TRUE(decode_lives(Cursor(payload), 1, heap, back));
+  LivesOfSites known;
+    ASSERT_TRUE(decode_lives(Cursor(payload), 1, heap, known, back));
     EXPECT_EQ(back[0].brief(), ns < 1'000'000) << ns;
     EXPECT_LE(back[0].lifetime_ns, ns);
   }
@@ -333,11 +335,12 @@ TEST(Lives, FlippedBitsOfAPayloadAreRefusedOrRead) {
   const Profile whole = heap_with_lives(6, 300, 3);
   const Bytes payload = encode_lives(whole.heap.blocks, whole.heap);
   std::vector<HeapBlock> back;
+  LivesOfSites known;
   std::size_t refused = 0;
   for (std::size_t bit = 0; bit < payload.size() * 8; ++bit) {
     Bytes flipped = payload;
     flipped[bit / 8] ^= static_cast<std::byte>(1 << bit % 8);
-    if (!decode_lives(Cursor(flipped), 300, whole.heap, back)) {
+    if (!decode_lives(Cursor(flipped), 300, whole.heap, known, back)) {
       ++refused;
       continue;
     }

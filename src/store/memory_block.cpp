@@ -73,6 +73,7 @@ Result<> decode_memory(Cursor in, std::uint32_t rows, Loading& loading) {
   const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
   if (!all_ok()) return fail(ErrorKind::kMalformed, "memory ranges are cut short");
   if (auto charged = loading.charge(count * sizeof(MemoryRange)); !charged) return charged;
+  if (auto enough = loading.work(count); !enough) return enough;
 
   auto& ranges = loading.profile.memory_ranges;
   const std::size_t there = ranges.size();

@@ -27,20 +27,34 @@ inline std::uint32_t row_id(std::uint64_t value) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(value, kLostRow));
 }
 
+// What a file may ask for grows with its size: runs and lost rows stand for any number of rows, so that a few
+// bytes could ask for all memory and all time. Recordings that fathom has written stay far below: the densest
+// (an idle machine, beats of a clock) take 60 bytes of memory and 3 steps for each of theirs.
+inline constexpr std::uint64_t kLeastMemory = 64 << 20, kMemoryPerByte = 1024;
+inline constexpr std::uint64_t kLeastSteps = 16 << 20,
+                               kStepsPerByte = 256;  // a step: one row that is decoded
+// Of one stack, and of the functions that are inlined at one place. fathom records at most 1,150 frames.
+inline constexpr std::uint32_t kMostFrames = 4096, kMostLines = 4096;
+
 // What a reader carries from block to block.
 struct Loading {
-  explicit Loading(const ReadOptions& read_options) : options(read_options) {}
+  Loading(const ReadOptions& read_options, std::uint64_t file_size)
+      : options(read_options), file_bytes(file_size) {}
   // Before anything is allocated on the word of the file.
   Result<> charge(std::uint64_t bytes);
+  // Before rows are decoded, also those that are not kept.
+  Result<> work(std::uint64_t steps);
   bool in_window(std::uint64_t time_ns) const {
     return (!options.from_ns || time_ns >= *options.from_ns) && (!options.to_ns || time_ns < *options.to_ns);
   }
 
   ReadOptions options;
+  std::uint64_t file_bytes;
   model::Profile profile;
-  std::uint64_t memory = 0;    // charged so far
-  bool damaged = false;        // blocks are missing: gaps between rows are expected from here on
-  std::uint64_t filtered = 0;  // samples outside of the window
+  std::uint64_t memory = 0, steps = 0;  // charged so far
+  std::vector<std::uint16_t> depths;    // by stack: frames down to the root
+  bool damaged = false;                 // blocks are missing: gaps between rows are expected from here on
+  std::uint64_t filtered = 0;           // samples outside of the window
   std::uint64_t filtered_waits = 0;
 };
 
@@ -138,8 +152,18 @@ Result<> decode_heap(Cursor in, Loading& loading);
 Bytes encode_lives(std::span<const model::HeapBlock> blocks, const model::HeapTables& heap);
 // What is left of one in the file: lifetimes are rounded down by less than 1.6 %.
 model::HeapBlock as_stored(model::HeapBlock block);
-// Replaces `out`. Sites are in `heap`; threads and slices are as the file says. May run in several threads.
-Result<> decode_lives(Cursor in, std::uint32_t rows, const model::HeapTables& heap,
+// What is known of the sites while one block is decoded; kept for the next, as there may be many sites and
+// few rows.
+struct LivesOfSites {
+  struct Predecessor {
+    std::uint64_t size = 0, address = 0;
+  };
+  std::vector<Predecessor> sites;
+  std::vector<std::uint32_t> used;
+};
+// Replaces `out`. Sites are in `heap`; threads and slices are as the file says. May run in several threads,
+// each with a `known` of its own.
+Result<> decode_lives(Cursor in, std::uint32_t rows, const model::HeapTables& heap, LivesOfSites& known,
                       std::vector<model::HeapBlock>& out);
 
 // --- page faults ---

@@ -19,10 +19,28 @@ using model::Profile;
 
 Result<> Loading::charge(std::uint64_t bytes) {
   memory += bytes;  // each charge is far below 2^63, so this cannot wrap before it is noticed
+  const std::uint64_t most =
+      kLeastMemory + kMemoryPerByte * std::min(file_bytes, UINT64_MAX / kMemoryPerByte / 2);
+  if (memory > most && most < options.memory_limit_bytes)
+    return fail(
+        ErrorKind::kUnsupported,
+        fmt::format("{} bytes of recording ask for more than {} MiB of memory", file_bytes, most >> 20),
+        "a file that fathom has written: this one is damaged, or made to harm");
   if (memory <= options.memory_limit_bytes) return {};
   return fail(ErrorKind::kUnsupported,
               fmt::format("the recording needs more than {} MiB of memory", options.memory_limit_bytes >> 20),
               "read a part of it: --from and --to");
+}
+
+Result<> Loading::work(std::uint64_t more) {
+  steps += more;
+  const std::uint64_t most =
+      kLeastSteps + kStepsPerByte * std::min(file_bytes, UINT64_MAX / kStepsPerByte / 2);
+  if (steps <= most) return {};
+  return fail(
+      ErrorKind::kUnsupported,
+      fmt::format("{} bytes of recording ask for more than {} million rows", file_bytes, most / 1'000'000),
+      "a file that fathom has written: this one is damaged, or made to harm");
 }
 
 namespace {
@@ -30,7 +48,7 @@ namespace {
 class Reader {
  public:
   Reader(Input& input, std::string name, const ReadOptions& options)
-      : input_(input), name_(std::move(name)), loading_(options) {}
+      : input_(input), name_(std::move(name)), loading_(options, input.size()) {}
 
   Result<Profile> read() {
     const auto& [from, to] = std::pair(loading_.options.from_ns, loading_.options.to_ns);
@@ -147,7 +165,9 @@ class Reader {
                   "open it with the version of fathom that recorded it, or a newer one");
     if (!known || header.type == kIndex) return {};
     if (header.type == kLives) {
-      if (loading_.options.blocks) lives_.push_back({offset, header});
+      if (!loading_.options.blocks) return {};
+      lives_.push_back({offset, header});
+      if (auto enough = loading_.work(header.rows); !enough) return within(name_, enough.error());
       return {};
     }
     auto stored = input_.at(offset + kBlockHeaderSize, header.stored_size);
@@ -249,6 +269,11 @@ class Reader {
     const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const model::HeapRow& row) {
       return !heap.heaps[heap.sites[row.site.value].heap.value].each_block;
     });
+    // Of the threads that decode: what each knows of the sites.
+    if (auto enough = loading_.charge(lives_threads(lives_.size()) * heap.sites.size() *
+                                      sizeof(LivesOfSites::Predecessor));
+        !enough)
+      return within(name_, enough.error());
     double read = 0;
     HeapSelection selection(profile, *loading_.options.blocks);
     std::uint64_t charged = 0;

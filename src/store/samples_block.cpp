@@ -104,6 +104,7 @@ Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predicto
   };
   if (!all_ok()) return fail(ErrorKind::kMalformed, "samples are cut short");
   if (auto charged = loading.charge(count * sizeof(Sample)); !charged) return charged;
+  if (auto enough = loading.work(count); !enough) return enough;
 
   // All of the block or nothing: a block is counted as a whole when it is lost.
   auto& samples = loading.profile.samples;

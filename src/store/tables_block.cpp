@@ -56,6 +56,7 @@ Result<RowRange> read_rows_header(Cursor& in, std::size_t there, std::uint64_t r
     return fail(ErrorKind::kMalformed, fmt::format("rows from {} on, where {} is next", first, there));
   if (auto charged = loading.charge((first + count - there) * row_cost); !charged)
     return tl::make_unexpected(charged.error());
+  if (auto enough = loading.work(first + count - there); !enough) return tl::make_unexpected(enough.error());
   return RowRange{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
 }
 
@@ -184,7 +185,9 @@ Result<> decode_frames(Cursor& in, Loading& loading) {
     Frame row;
     row.module = {row_id(modules.next())};
     row.address = {differences.of(row.module.value).decode(addresses.next())};
-    row.line_count = static_cast<std::uint32_t>(counts.next());
+    row.line_count = row_id(counts.next());
+    if (row.line_count > kMostLines) return fail(ErrorKind::kMalformed, "a frame of too many lines");
+    if (auto enough = loading.work(row.line_count); !enough) return enough;
     row.first_line = ranges.decode(firsts.next(), row.line_count);
     table.push_back(row);
   }
@@ -211,11 +214,16 @@ Result<> decode_stacks(Cursor& in, Loading& loading) {
   auto rows = read_rows_header(in, table.size(), sizeof(Stack), loading);
   if (!rows) return tl::make_unexpected(rows.error());
   table.resize(rows->first, Stack{{0}, {kLostRow}});
+  std::vector<std::uint16_t>& depths = loading.depths;
+  depths.resize(rows->first);
   Newest newest(row_id(in.read_uleb128()));
   ColumnReader parents(in, rows->count), frames(in, rows->count);
   for (std::uint32_t i = 0; i < rows->count; ++i) {
     const std::uint64_t up = parents.next();
     const std::uint32_t row = rows->first + i;
+    const std::uint32_t depth = up < row ? depths[row - 1 - up] + 1u : 1u;
+    if (depth > kMostFrames) return fail(ErrorKind::kMalformed, "a stack of too many frames");
+    depths.push_back(static_cast<std::uint16_t>(depth));
     table.push_back({{up < row ? static_cast<std::uint32_t>(row - 1 - up) : kLostRow},
                      {row_id(newest.decode(frames.next()))}});
   }
@@ -277,12 +285,14 @@ Bytes encode_late_names(const Profile& profile, std::span<const std::uint32_t> n
 Result<> decode_late_names(Cursor& in, Loading& loading) {
   const std::uint64_t count = in.read_uleb128();
   if (!in.ok() || count > kMaxRows) return cut_short("late names");
+  if (auto enough = loading.work(count); !enough) return enough;
   ColumnReader ids(in, count), counts(in, count), firsts(in, count);
   Differences differences;
   LineRanges ranges;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint64_t id = differences.decode(ids.next());
-    const auto lines = static_cast<std::uint32_t>(counts.next());
+    const std::uint32_t lines = row_id(counts.next());
+    if (lines > kMostLines) return fail(ErrorKind::kMalformed, "a frame of too many lines");
     const std::uint32_t first = ranges.decode(firsts.next(), lines);
     if (!ids.ok() || !counts.ok() || !firsts.ok()) return cut_short("late names");
     if (id >= loading.profile.frames.size()) {

@@ -147,6 +147,7 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
   const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
   if (!all_ok()) return fail(ErrorKind::kMalformed, "waits are cut short");
   if (auto charged = loading.charge(count * sizeof(Wait)); !charged) return charged;
+  if (auto enough = loading.work(count); !enough) return enough;
 
   // All of the block or nothing: a block is counted as a whole when it is lost.
   auto& waits = loading.profile.waits;

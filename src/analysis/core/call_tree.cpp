@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <optional>
+#include <stdexcept>
 #include <tuple>
 #include <unordered_map>
 
@@ -310,11 +311,20 @@ class Adder {
   double weights_ = 0, variance_ = 0;
 };
 
+// A tree beyond this is no use to anybody, and a recording made to harm could ask for one of any size: a long
+// stack for each of many threads is told in a few bytes. As with memory that is not there, the way out is an
+// exception to main.
+constexpr std::size_t kMostNodes = 16'000'000;
+constexpr std::uint64_t kMostSteps = 1'000'000'000;
+
 // The tree in order of discovery.
 class Draft {
  public:
   Draft() { nodes_.push_back({0, kNoPlace, NodeKind::kRoot}); }
   std::uint32_t child(std::uint32_t parent, Places::Line line) {
+    if (++steps_ > kMostSteps || nodes_.size() > kMostNodes)
+      throw std::length_error(
+          "the call tree is too large: more than 16 million nodes, or a billion frames to place");
     std::uint32_t& node = children_[std::uint64_t{parent} << 32 | line.place];
     if (node == 0) {
       node = static_cast<std::uint32_t>(nodes_.size());
@@ -329,6 +339,7 @@ class Draft {
 
  private:
   std::vector<DraftNode> nodes_;
+  std::uint64_t steps_ = 0;
   FlatMap<std::uint32_t> children_;  // never 0: the root is nobody's child
 };
 
