@@ -45,7 +45,7 @@ std::vector<std::string> heap_in_words(const analysis::HeapReport& heap, model::
   std::vector<std::string> parts;
   if (metric == model::Metric::kHeapPeak)
     parts.push_back(fmt::format("{} after the start", analysis::seconds(std::max(0.0, heap.peak_at_s))));
-  parts.push_back(!heap.sampled ? "every call"
+  parts.push_back(!heap.sampled ? (heap.losses.complete() ? "every call" : "not every call: some were lost")
                                 : fmt::format("sampled, one byte in {}",
                                               analysis::bytes(static_cast<double>(heap.mean_bytes))));
   return parts;
@@ -101,10 +101,8 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
     picture.notes.push_back(
         fmt::format("Quality: {} events of the heap; {} lost; {} without a stack, {} with "
                     "one that is cut short.",
-                    number(counters.events),
-                    number(counters.lost_ring_full + counters.lost_no_ring + counters.lost_throwing +
-                           counters.lost_set_full),
-                    number(counters.unwalked), number(counters.incomplete)));
+                    number(counters.events), number(heap->losses.exactness.lost()), number(counters.unwalked),
+                    number(counters.incomplete)));
     return;
   }
   const analysis::QualityView quality = analysis::judge_quality(profile, tree, analysis::module_table(tree));

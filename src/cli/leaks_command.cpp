@@ -41,6 +41,20 @@ Result<std::vector<analysis::Suppression>> read_suppressions(const LeaksArgument
   return all;
 }
 
+// 5 says that something is left for sure. What lost events may have freed fails the check in another way: it
+// cannot be taken for a leak, and not for a clean end either.
+int status_of(const analysis::LeakReport& leaks) {
+  switch (leaks.answer) {
+    case analysis::LeakAnswer::kNothing:
+      return kDone;
+    case analysis::LeakAnswer::kLeft:
+      return kConditionHeld;
+    case analysis::LeakAnswer::kNotKnown:
+      break;
+  }
+  return kFailed;
+}
+
 Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOptions style) {
   analysis::LeakOptions options = arguments.leaks;
   Result<std::vector<analysis::Suppression>> suppressions = read_suppressions(arguments);
@@ -56,7 +70,7 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
   style.frames = arguments.frames;
   return LeaksFound{arguments.json ? present::leaks_json(*leaks, arguments.top.value_or(0))
                                    : present::leaks_text(*leaks, style),
-                    leaks->empty() || arguments.no_fail ? kDone : kConditionHeld};
+                    arguments.no_fail ? static_cast<int>(kDone) : status_of(*leaks)};
 }
 
 Result<int> run_leaks(const LeaksArguments& arguments) {
@@ -112,7 +126,9 @@ Run add_leaks(CLI::App& app) {
   app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
   add_output_options(app, arguments->output, "file to write instead of standard output");
   app.footer(
-      "Exit status: 0 when nothing is left, 5 when something is. The recording for it: fathom record "
+      "Exit status: 0 when nothing is left, 5 when something is, 1 when events were lost that may have "
+      "freed\n"
+      "all that looks left. The recording for it: fathom record "
       "--heap=exact -- COMMAND.");
   return [arguments] { return run_leaks(*arguments); };
 }

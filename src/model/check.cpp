@@ -157,6 +157,11 @@ Result<> check_heap_names(const Profile& profile) {
 Result<> check_heap(const Profile& profile) {
   if (auto names = check_heap_names(profile); !names) return names;
   const HeapTables& heap = profile.heap;
+  for (std::size_t i = 0; i < heap.outages.size(); ++i) {
+    const HeapOutage& row = heap.outages[i];
+    if (row.heap.value >= heap.heaps.size()) return bad("heap outage", i, "no such heap");
+    if (row.end_ns < row.start_ns) return bad("heap outage", i, "ends before it starts");
+  }
   for (std::size_t i = 0; i < heap.slices.size(); ++i) {
     const HeapSlice& row = heap.slices[i];
     if (row.heap.value >= heap.heaps.size()) return bad("heap slice", i, "no such heap");

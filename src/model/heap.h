@@ -2,7 +2,8 @@
 //
 //   heaps        one per traced process: how it was recorded, and its peak
 //   allocators, hooks   who handed the memory out, and through which functions that was seen
-//   slices       pieces of time, one after the other; longer ones the longer the recording lasts
+//   outages      stretches of time in which nothing of a heap was recorded; replaced as a whole while
+//   recording slices       pieces of time, one after the other; longer ones the longer the recording lasts
 //   sites        a stack that allocates, of one allocator, by one thread where threads were told apart
 //   rows         what happened in one slice to the blocks of one site; only ever appended
 //   summaries, histograms, uses, returns   of one site over all of the time; replaced as a whole while
@@ -72,12 +73,15 @@ struct Heap {
   std::uint64_t invalid_frees = 0;
   std::uint64_t waited_ns = 0;     // time that threads of the target waited for room
   std::uint64_t merged_sites = 0;  // allocations counted without their stack, as there were too many sites
-  bool switched_off = false;       // the tracer gave up, as the profiler was not heard from
-  bool each_block = false;         // the life of every block was written, too (HeapBlock)
+  bool switched_off = false;  // at the end the tracer recorded nothing, as the profiler was not heard from
+  bool each_block = false;    // the life of every block was written, too (HeapBlock)
   // Of blocks that a filter chose while the file was read, and not of all: its peaks are then known to a part
   // of a slice. Never stored.
   bool chosen = false;
   std::uint64_t lost_blocks = 0;  // but for these: they are in all sums, and their lives are not known
+  // The program executed another one, and its memory went with it: what was live then counts as freed.
+  bool image_ended = false;
+  std::uint64_t dropped_blocks = 0, dropped_bytes = 0;  // that much was
   auto operator<=>(const Heap&) const = default;
 };
 
@@ -99,6 +103,14 @@ struct HeapHook {
   StringId note;      // why it was not hooked, or what is incomplete; empty: nothing
   HeapDoor door = HeapDoor::kNone;
   auto operator<=>(const HeapHook&) const = default;
+};
+
+// In this time nothing of the heap was recorded, as the profiler did not answer: what was live before it may
+// have been freed in it, and what was allocated in it is not known. Rows of one heap are in order of time.
+struct HeapOutage {
+  HeapId heap;
+  std::uint64_t start_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC
+  auto operator<=>(const HeapOutage&) const = default;
 };
 
 struct HeapSlice {
@@ -235,6 +247,7 @@ struct HeapTables {
   std::vector<Heap> heaps;
   std::vector<HeapAllocator> allocators = std::vector<HeapAllocator>(1);
   std::vector<HeapHook> hooks;
+  std::vector<HeapOutage> outages;
   std::vector<HeapSlice> slices;  // in order of time within each heap
   std::vector<HeapSite> sites;
   std::vector<HeapRow> rows;  // a recorder clears them once they are written, like samples

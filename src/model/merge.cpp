@@ -218,6 +218,12 @@ class Merger {
       row.function = string(row.function);
       row.note = string(row.note);
     });
+    std::set<HeapOutage> outages(into.outages.begin(), into.outages.end());
+    for (HeapOutage row : from.outages) {
+      row.heap = heaps[row.heap.value];
+      outages.insert(row);
+    }
+    into.outages.assign(outages.begin(), outages.end());
     const auto slices = join<HeapSliceId>(into.slices, from.slices,
                                           [&](HeapSlice& row) { row.heap = heaps[row.heap.value]; });
     const auto sites = join<HeapSiteId>(into.sites, from.sites, [&](HeapSite& row) {

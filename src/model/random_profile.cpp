@@ -352,6 +352,7 @@ class Generator {
                             builder_.string(random_.one_in(3) ? text() : ""),
                             random_.of(HeapDoor::kEntry)});
     make_heap_slices();
+    make_heap_outages();
     make_heap_sites();
     make_heap_rows();
   }
@@ -362,14 +363,16 @@ class Generator {
     row.mode = exact_ ? HeapMode::kExact : HeapMode::kSampled;
     row.from_start = random_.one_in(2);
     row.switched_off = random_.one_in(10);
+    row.image_ended = random_.one_in(10);
     row.start_ns = start_ns_ + number;
     row.peak_bytes = sum();
     row.peak_blocks = sum();
     for (std::uint64_t* count :
-         {&row.mean_bytes, &row.end_ns, &row.earlier_frees, &row.earlier_rss_bytes, &row.peak_ns, &row.events,
-          &row.lost_ring_full, &row.lost_no_ring, &row.lost_throwing, &row.lost_set_full, &row.lost_damaged,
-          &row.nested, &row.unwalked, &row.incomplete, &row.unseen_frees, &row.waited_ns, &row.merged_sites,
-          &row.invalid_frees})
+         {&row.mean_bytes,    &row.end_ns,        &row.earlier_frees,  &row.earlier_rss_bytes,
+          &row.peak_ns,       &row.events,        &row.lost_ring_full, &row.lost_no_ring,
+          &row.lost_throwing, &row.lost_set_full, &row.lost_damaged,   &row.nested,
+          &row.unwalked,      &row.incomplete,    &row.unseen_frees,   &row.waited_ns,
+          &row.merged_sites,  &row.invalid_frees, &row.dropped_blocks, &row.dropped_bytes})
       if (random_.one_in(2)) *count = random_.number(50);
     return row;
   }
@@ -388,6 +391,17 @@ class Generator {
       row.live_bytes = sum();
       row.live_blocks = sum();
       heap.slices.push_back(row);
+    }
+  }
+
+  void make_heap_outages() {
+    HeapTables& heap = profile_.heap;
+    for (std::uint32_t i = 0; i < heap.heaps.size(); ++i) {
+      std::uint64_t time = start_ns_;
+      for (std::size_t outages = random_.one_in(3) ? random_.below(4) : 0; outages != 0; --outages) {
+        const std::uint64_t start = time += 1 + random_.number(20);
+        heap.outages.push_back({{i}, start, time += 1 + random_.number(20)});
+      }
     }
   }
 

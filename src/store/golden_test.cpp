@@ -15,7 +15,8 @@ constexpr const char* kVersion12 = "testdata/version_1_2.fathom";
 constexpr const char* kVersion13 = "testdata/version_1_3.fathom";
 constexpr const char* kVersion14 = "testdata/version_1_4.fathom";
 constexpr const char* kVersion15 = "testdata/version_1_5.fathom";
-constexpr const char* kNewest = "testdata/version_1_6.fathom";
+constexpr const char* kVersion16 = "testdata/version_1_6.fathom";
+constexpr const char* kNewest = "testdata/version_1_7.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -256,6 +257,18 @@ Profile profile_of_version_1_6() {
   return profile;
 }
 
+// And of 1.7: time that was not recorded, and a program that gave way to another one.
+Profile profile_of_version_1_7() {
+  Profile profile = profile_of_version_1_6();
+  profile.heap.heaps[1].image_ended = true;
+  profile.heap.heaps[1].dropped_blocks = 16;
+  profile.heap.heaps[1].dropped_bytes = 1 << 20;
+  profile.heap.outages = {{{0}, profile.meta.start_ns + 100, profile.meta.start_ns + 5000},
+                          {{0}, profile.meta.start_ns + 9000, profile.meta.start_ns + 9001},
+                          {{1}, profile.meta.start_ns + 300, profile.meta.start_ns + 400}};
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -293,7 +306,13 @@ TEST(Golden, RecordingOfVersion15IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion16IsStillRead) {
-  const Profile expected = profile_of_version_1_6();
+  auto read_back = read(kVersion16);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_6());
+}
+
+TEST(Golden, RecordingOfVersion17IsStillRead) {
+  const Profile expected = profile_of_version_1_7();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

@@ -26,6 +26,7 @@ enum Section : unsigned {
   kHistograms = 8,
   kUses = 9,
   kReturns = 10,
+  kOutages = 11,
 };
 
 constexpr std::size_t kFullBlock = kMaxPayload / 4;
@@ -39,16 +40,17 @@ constexpr std::uint64_t Heap::*kHeapNumbers[] = {
     &Heap::lost_throwing, &Heap::lost_set_full,     &Heap::lost_damaged,
     &Heap::nested,        &Heap::unwalked,          &Heap::incomplete,
     &Heap::unseen_frees,  &Heap::waited_ns,         &Heap::merged_sites,
-    &Heap::invalid_frees, &Heap::lost_blocks};
+    &Heap::invalid_frees, &Heap::lost_blocks,       &Heap::dropped_blocks,
+    &Heap::dropped_bytes};
 constexpr std::size_t kHeapFields = 5 + std::size(kHeapNumbers);
-constexpr std::uint64_t kFromStart = 1, kSwitchedOff = 2, kEachBlock = 4;
+constexpr std::uint64_t kFromStart = 1, kSwitchedOff = 2, kEachBlock = 4, kImageEnded = 8;
 
 std::array<std::uint64_t, kHeapFields> fields_of(const Heap& heap) {
   std::array<std::uint64_t, kHeapFields> fields{};
   fields[0] = heap.process.value;
   fields[1] = static_cast<std::uint64_t>(heap.mode);
   fields[2] = (heap.from_start ? kFromStart : 0) | (heap.switched_off ? kSwitchedOff : 0) |
-              (heap.each_block ? kEachBlock : 0);
+              (heap.each_block ? kEachBlock : 0) | (heap.image_ended ? kImageEnded : 0);
   fields[3] = sum_code(heap.peak_bytes);
   fields[4] = sum_code(heap.peak_blocks);
   for (std::size_t i = 0; i < std::size(kHeapNumbers); ++i) fields[5 + i] = heap.*kHeapNumbers[i];
@@ -61,6 +63,7 @@ Heap heap_of(const std::array<std::uint64_t, kHeapFields>& fields) {
   heap.from_start = (fields[2] & kFromStart) != 0;
   heap.switched_off = (fields[2] & kSwitchedOff) != 0;
   heap.each_block = (fields[2] & kEachBlock) != 0;
+  heap.image_ended = (fields[2] & kImageEnded) != 0;
   heap.peak_bytes = sum_value(fields[3]);
   heap.peak_blocks = sum_value(fields[4]);
   for (std::size_t i = 0; i < std::size(kHeapNumbers); ++i) heap.*kHeapNumbers[i] = fields[5 + i];
@@ -139,6 +142,24 @@ struct Layout<HeapSlice> {
   static HeapSlice lost() {
     HeapSlice row;
     row.heap = {kLostRow};
+    return row;
+  }
+};
+
+template <>
+struct Layout<HeapOutage> {
+  static constexpr std::string_view kName = "heap outages";
+  static constexpr std::size_t kColumns = 3;
+  static void encode(const HeapOutage& row, Coder& coder, std::uint64_t* out) {
+    out[0] = row.heap.value;
+    out[1] = coder.differences[1].encode(row.start_ns);
+    out[2] = row.end_ns - row.start_ns;
+  }
+  static HeapOutage decode(Coder& coder, const std::uint64_t* in) {
+    HeapOutage row;
+    row.heap = {row_id(in[0])};
+    row.start_ns = coder.differences[1].decode(in[1]);
+    row.end_ns = row.start_ns + in[2];
     return row;
   }
 };
@@ -422,6 +443,7 @@ HeapCopy copy_of(const HeapTables& heap) {
   copy.histograms = fingerprint(heap.histograms);
   copy.uses = fingerprint(heap.uses);
   copy.returns = fingerprint(heap.returns);
+  copy.outages = fingerprint(heap.outages);
   return copy;
 }
 
@@ -437,6 +459,7 @@ std::vector<Bytes> encode_heap(const HeapTables& heap, const HeapCopy& written) 
   if (fingerprint(heap.histograms) != written.histograms) out.rows(kHistograms, heap.histograms, 0);
   if (fingerprint(heap.uses) != written.uses) out.rows(kUses, heap.uses, 0);
   if (fingerprint(heap.returns) != written.returns) out.rows(kReturns, heap.returns, 0);
+  if (fingerprint(heap.outages) != written.outages) out.rows(kOutages, heap.outages, 0);
   return out.take();
 }
 
@@ -477,6 +500,9 @@ Result<> decode_heap(Cursor in, Loading& loading) {
         break;
       case kReturns:
         decoded = decode_rows(body, heap.returns, Place::kAnew, loading);
+        break;
+      case kOutages:
+        decoded = decode_rows(body, heap.outages, Place::kAnew, loading);
         break;
       default:
         break;  // of a newer minor version

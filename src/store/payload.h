@@ -139,8 +139,8 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading);
 struct HeapCopy {
   std::vector<model::Heap> heaps;
   std::size_t allocators = 1, hooks = 0, slices = 0, sites = 0;
-  std::uint64_t summaries = 0, histograms = 0, uses = 0,
-                returns = 0;  // fingerprints; 0 is that of an empty table
+  std::uint64_t summaries = 0, histograms = 0, uses = 0, returns = 0,
+                outages = 0;  // fingerprints; 0 is that of an empty table
 };
 HeapCopy copy_of(const model::HeapTables& heap);
 std::vector<Bytes> encode_heap(const model::HeapTables& heap, const HeapCopy& written);

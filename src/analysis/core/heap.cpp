@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 
+#include "model/heap_exactness.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -127,7 +129,7 @@ void HeapSums::find_peak(const Selection& selection) {
       std::max_element(heap.heaps.begin(), heap.heaps.end(),
                        [](const Heap& a, const Heap& b) { return a.peak_bytes < b.peak_bytes; });
   if (!selection.from_ns && !selection.to_ns && !heap.summaries.empty()) {
-    peak_.exact = !largest_heap->chosen;
+    peak_.to_slice_end = largest_heap->chosen;
     peak_.time_ns = largest_heap->peak_ns;
     const HeapId largest{static_cast<std::uint32_t>(largest_heap - heap.heaps.begin())};
     for (const HeapSummary& row : heap.summaries)
@@ -139,9 +141,11 @@ void HeapSums::find_peak(const Selection& selection) {
       HeapAmounts& site = peak_.sites[row.site.value];
       site.add(amounts(row.allocated, row.allocated_variance));
       site = difference(site, amounts(row.freed, row.freed_variance));
-      peak_.exact = false;
+      peak_.to_slice_end = true;
     }
+    peak_.exact = !peak_.to_slice_end && exactness_of(profile_, selection.pid).complete();
   } else {
+    peak_.to_slice_end = true;
     // Of each heap the slice inside of the window at whose end most is live; then all that came before it.
     std::vector<const HeapSlice*> fullest(heap.heaps.size());
     for (std::size_t i = 0; i < heap.slices.size(); ++i) {

@@ -52,14 +52,15 @@ class HeapSums {
   const HeapSiteSums& total() const { return total_; }
   double window_s() const { return window_s_; }  // of the slices inside, the longest of all heaps
 
-  // By site, what was live when most was. Exact for the whole recording of one heap; other heaps beside it as
-  // they were then, to the end of a slice. Of a window, or when the recorder was killed, what was live at the
-  // end of the slice at whose end most was.
+  // By site, what was live when most was. Exact, where no event was lost, for the whole recording of one
+  // heap; other heaps beside it as they were then, to the end of a slice. Of a window, or when the recorder
+  // was killed, what was live at the end of the slice at whose end most was.
   struct Peak {
     std::vector<HeapAmounts> sites;
     HeapAmounts total;
     std::uint64_t time_ns = 0;  // of the largest heap
     bool exact = false;
+    bool to_slice_end = false;  // the moment is the end of a slice, and not that of an event
   };
   const Peak& peak() const { return peak_; }
 

@@ -100,6 +100,7 @@ class Finder {
     Suppressed suppressed(profile_, report_.suppressions);
     uses_.resize(report_.suppressions.size());
     const std::vector<char> mapped = heaps_of_mappings(profile_);
+    find_known();
 
     for (std::uint32_t i = 0; i < heap.sites.size(); ++i) {
       const HeapAmounts& live = sums.sites()[i].leaked;
@@ -125,9 +126,12 @@ class Finder {
       }
       HeapAmounts old = options_.older_s > 0 ? older_part(live, ages[i]) : live;
       report_.young.add(difference(live, old));
-      if (old.blocks.value > 0) add(site, old, ages[i]);
+      if (old.blocks.value <= 0) continue;
+      const std::size_t group = add(site, old, ages[i]);
+      seen_left_[group][site.heap.value] += seen_left(site.heap, old, {i});
     }
     keep_large();
+    answer();
     summarize();
     return std::move(report_);
   }
@@ -135,6 +139,7 @@ class Finder {
  private:
   void describe() {
     report_.target = profile_.meta.target;
+    report_.losses = heap_losses(profile_, options_.selection.pid);
     report_.duration_s = profile_.duration_s();
     report_.ended = report_.from_start = true;
     std::vector<char> used(profile_.heap.heaps.size(), 0);
@@ -170,7 +175,46 @@ class Finder {
     return frames;
   }
 
-  void add(const HeapSite& site, const HeapAmounts& amounts, const Ages& ages) {
+  // Blocks by site that were allocated after the last stretch that was not recorded.
+  void find_known() {
+    const HeapTables& heap = profile_.heap;
+    for (std::uint32_t i = 0; i < heap.heaps.size(); ++i)
+      exactness_.push_back(exactness_of(profile_, HeapId{i}));
+    known_.resize(heap.sites.size());
+    for (const HeapHistogram& age : heap.histograms) {
+      if (age.kind != HeapHistogramKind::kAge) continue;
+      const HeapId id = heap.sites[age.site.value].heap;
+      const std::uint64_t end = heap.heaps[id.value].end_ns, since = exactness_[id.value].known_since_ns;
+      if (end > since && start_of(age.bucket + 1) <= static_cast<double>(end - since) * 1e-9)
+        known_[age.site.value] += age.sum.blocks;
+    }
+  }
+
+  // How many of these blocks were seen to be left: of a sampled heap one is a block for sure, whatever it
+  // stands for; and what was live before a stretch that was not recorded may have been freed in it.
+  double seen_left(HeapId heap, const HeapAmounts& amounts, HeapSiteId site) const {
+    const HeapExactness& exactness = exactness_[heap.value];
+    if (exactness.damaged_rings != 0 || exactness.switched_off) return 0;
+    double blocks = amounts.blocks.value;
+    if (exactness.outages != 0) blocks = std::min(blocks, known_[site.value]);
+    return exactness.exact ? blocks : std::min(blocks, 1.0);
+  }
+
+  // A lost event may have freed one of the blocks that look left, in whatever group it is.
+  void answer() {
+    if (report_.groups.empty()) return;
+    std::map<std::uint32_t, double> left;  // by heap
+    for (const std::size_t group : kept_)
+      for (const auto& [heap, blocks] : seen_left_[group]) left[heap] += blocks;
+    for (const auto& [heap, blocks] : left)
+      report_.sure_blocks += std::max(0.0, blocks - static_cast<double>(exactness_[heap].lost_frees()));
+    const bool sure = report_.losses.complete() || report_.sure_blocks > 0;
+    report_.answer = sure ? LeakAnswer::kLeft : LeakAnswer::kNotKnown;
+    if (report_.losses.complete()) report_.sure_blocks = report_.shown.blocks.value;
+  }
+
+  // Returns the group's place in groups_.
+  std::size_t add(const HeapSite& site, const HeapAmounts& amounts, const Ages& ages) {
     // Stacks of many threads and heaps read alike: the texts are made once for each stack.
     const auto [known, is_new] = group_of_stack_.try_emplace(site.stack.value, 0);
     if (is_new) {
@@ -180,6 +224,7 @@ class Finder {
         groups_.emplace_back();
         groups_.back().frames = std::move(frames);
         threads_.emplace_back();
+        seen_left_.emplace_back();
       }
       known->second = group->second;
     }
@@ -187,9 +232,10 @@ class Finder {
     group.amounts.add(amounts);
     ++group.sites;
     if (site.thread != kNoThread) threads_[known->second].insert(thread_name(profile_, site.thread));
-    if (ages.oldest < 0) return;
+    if (ages.oldest < 0) return known->second;
     group.youngest_s = std::min(group.youngest_s.value_or(INFINITY), start_of(ages.youngest));
     group.oldest_s = std::max(group.oldest_s.value_or(0), start_of(ages.oldest + 1));
+    return known->second;
   }
 
   void keep_large() {
@@ -200,6 +246,7 @@ class Finder {
         report_.small.add(group.amounts);
         continue;
       }
+      kept_.push_back(i);
       group.threads.assign(threads_[i].begin(), threads_[i].end());
       report_.shown.add(group.amounts);
       report_.groups.push_back(std::move(group));
@@ -228,7 +275,11 @@ class Finder {
   LeakReport report_;
   std::vector<SuppressionUse> uses_;
   std::vector<LeakGroup> groups_;
+  std::vector<HeapExactness> exactness_;  // by heap
+  std::vector<double> known_;             // by site
   std::vector<std::set<std::string>> threads_;
+  std::vector<std::map<std::uint32_t, double>> seen_left_;  // by group: blocks by heap
+  std::vector<std::size_t> kept_;                           // groups that are shown
   std::map<std::uint32_t, std::size_t> group_of_stack_;
   std::map<std::vector<LeakFrame>, std::size_t> group_of_frames_;
 };
@@ -249,12 +300,34 @@ void Finder::summarize() {
   const auto add = [&](std::string sentence) { report_.summary.push_back(std::move(sentence)); };
   const std::string target = report_.target.empty() ? "The program" : printable(report_.target);
   const std::string_view left = report_.ended ? "never freed" : "live at the end of the recording";
-  if (report_.groups.empty()) {
+  const HeapLosses& losses = report_.losses;
+  const HeapExactness& lost = losses.exactness;
+  const std::string missing = losses.text();
+  const std::string places = counted(report_.groups.size(), "place that allocates", "places that allocate");
+  if (report_.groups.empty() && missing.empty()) {
     add(fmt::format("{}: nothing is left that {}.", target,
                     report_.ended ? "was never freed" : "is live at the end of the recording"));
+  } else if (report_.groups.empty()) {
+    add(fmt::format(
+        "{}: nothing of what was recorded is left, but not everything was: {}. {} be left and not be "
+        "seen.",
+        target, missing,
+        lost.countable() ? fmt::format("Up to {} may", counted(lost.lost(), "block"))
+                         : std::string("Any number of blocks may")));
+  } else if (report_.answer == LeakAnswer::kNotKnown) {
+    add(fmt::format(
+        "{}: not known whether anything is left. {} from {} {} {}, but {}: frees of all of them may "
+        "be among that.",
+        target, sum_of(report_.shown), places, report_.shown.blocks.value == 1 ? "looks" : "look", left,
+        missing));
+    add("Record again on a machine that is less busy, or with --lossless, which makes the program wait for "
+        "fathom.");
+  } else if (!missing.empty()) {
+    add(fmt::format("{}: {} from {} {} {}, at least {} of them for sure, as {}.", target,
+                    sum_of(report_.shown), places, report_.shown.blocks.value == 1 ? "looks" : "look", left,
+                    blocks_of({report_.sure_blocks, 0}), missing));
   } else {
-    add(fmt::format("{}: {} {} from {}.", target, sum_of(report_.shown), left,
-                    counted(report_.groups.size(), "place that allocates", "places that allocate")));
+    add(fmt::format("{}: {} {} from {}.", target, sum_of(report_.shown), left, places));
   }
   if (!report_.ended)
     add("The program ran on when the recording ended, so this is what was live at that moment: caches and "
@@ -265,6 +338,8 @@ void Finder::summarize() {
       exit->second >= "129" && exit->second <= "192")
     add(fmt::format("It was ended by signal {} and so had no chance to free what it had.",
                     std::stoi(exit->second) - 128));
+  if (std::string dropped = dropped_text(profile_, options_.selection.pid); !dropped.empty())
+    add(std::move(dropped));
   if (!report_.from_start) add("It was attached to: blocks from before the recording are not in it.");
   if (report_.sampled) {
     const double mean = static_cast<double>(std::max<std::uint64_t>(1, report_.mean_bytes));
@@ -291,6 +366,18 @@ void Finder::summarize() {
 }
 
 }  // namespace
+
+std::string_view to_string(LeakAnswer answer) {
+  switch (answer) {
+    case LeakAnswer::kNothing:
+      return "nothing";
+    case LeakAnswer::kLeft:
+      return "left";
+    case LeakAnswer::kNotKnown:
+      return "not known";
+  }
+  return "";
+}
 
 Result<LeakReport> find_leaks(const Profile& profile, const LeakOptions& options) {
   return Finder(profile, options).find();

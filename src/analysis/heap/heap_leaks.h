@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
+#include "analysis/core/heap_losses.h"
 #include "analysis/heap/suppressions.h"
 
 namespace fathom::analysis {
@@ -46,6 +47,15 @@ struct SuppressionUse {
   std::uint64_t sites = 0;
 };
 
+// What may be said of the groups. Events that were lost may have been frees of what looks left.
+enum class LeakAnswer : std::uint8_t {
+  kNothing,   // there is no group
+  kLeft,      // something is left, whatever was lost
+  kNotKnown,  // something looks left, and lost events may have freed all of it
+};
+// "nothing", "left", "not known": for JSON.
+std::string_view to_string(LeakAnswer answer);
+
 struct LeakReport {
   std::string target;
   bool ended = false;  // every traced process ended inside of the recording: what is left was never freed
@@ -56,7 +66,12 @@ struct LeakReport {
   double duration_s = 0;
   // total = shown + suppressed + small + young, each with what it stands for; mappings come on top.
   HeapAmounts total, shown, suppressed, small, young, mappings;
-  double older_s = 0;             // what --older came to: the next power of two ns below
+  double older_s = 0;  // what --older came to: the next power of two ns below
+  LeakAnswer answer = LeakAnswer::kNothing;
+  // Of the blocks in the groups at least so many are left for sure. Where nothing was lost that is all of
+  // them.
+  double sure_blocks = 0;
+  HeapLosses losses;
   std::vector<LeakGroup> groups;  // most bytes first
   std::vector<Suppression> suppressions;
   std::vector<SuppressionUse> uses;  // those that took something, most bytes first

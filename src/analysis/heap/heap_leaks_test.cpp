@@ -123,6 +123,71 @@ TEST(HeapLeaks, SaysWhatAnAttachedASampledAndAKilledOneLacks) {
   EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("ended by signal 15"));
 }
 
+TEST(HeapLeaks, AreSureOnlyBeyondWhatLostEventsMayHaveFreed) {
+  EXPECT_EQ(leaks_of(server()).answer, LeakAnswer::kLeft);
+  EXPECT_EQ(leaks_of(server()).sure_blocks, 1040);
+  model::Profile profile = server();
+  profile.heap.heaps[0].lost_ring_full = 1000;
+  profile.heap.heaps[0].lost_no_ring = 30;
+  profile.heap.heaps[0].lost_throwing = 500;  // an allocation for sure
+  const LeakReport some = leaks_of(profile);
+  EXPECT_EQ(some.answer, LeakAnswer::kLeft);
+  EXPECT_EQ(some.sure_blocks, 10);
+  EXPECT_THAT(summary_of(some), HasSubstr("look never freed, at least 10 blocks of them for sure"));
+  EXPECT_THAT(summary_of(some), HasSubstr("events were lost (1,000 found no room, 30 had no ring"));
+
+  profile.heap.heaps[0].lost_no_ring = 40;
+  const LeakReport none = leaks_of(profile);
+  EXPECT_EQ(none.answer, LeakAnswer::kNotKnown);
+  EXPECT_THAT(summary_of(none), HasSubstr("not known whether anything is left"));
+  EXPECT_THAT(summary_of(none), HasSubstr("--lossless"));
+}
+
+TEST(HeapLeaks, OfWhichNothingIsLeftMayYetBeThereWhereEventsWereLost) {
+  model::Profile profile = server();
+  profile.heap.heaps[0].lost_ring_full = 1;
+  LeakOptions all;
+  all.suppressions = parse_suppressions("leak:*", "my").value();
+  const LeakReport report = leaks_of(profile, all);
+  EXPECT_EQ(report.answer, LeakAnswer::kNothing);
+  EXPECT_THAT(summary_of(report), HasSubstr("nothing of what was recorded is left, but not everything was"));
+  EXPECT_THAT(summary_of(report), HasSubstr("Up to 1 block may be left and not be seen"));
+  EXPECT_THAT(summary_of(report), Not(HasSubstr("nothing is left")));
+}
+
+TEST(HeapLeaks, FromBeforeTimeThatWasNotRecordedMayBeGone) {
+  model::Profile profile = server();
+  const std::uint64_t end = profile.heap.heaps[0].end_ns;
+  // 20 strings are younger than 2^28 ns, so they came after it; all else may have been freed in it.
+  profile.heap.outages.push_back({{0}, end - 2'000'000'000, end - (1ull << 28)});
+  const LeakReport report = leaks_of(profile);
+  EXPECT_EQ(report.sure_blocks, 20);
+  EXPECT_EQ(report.answer, LeakAnswer::kLeft);
+  EXPECT_THAT(summary_of(report), HasSubstr("nothing was recorded from 1.00 s to 2.73 s"));
+  profile.heap.outages[0].end_ns = end - (1ull << 28) + 1;
+  EXPECT_EQ(leaks_of(profile).answer, LeakAnswer::kNotKnown);
+  profile.heap.heaps[0].switched_off = true;
+  EXPECT_EQ(leaks_of(profile).sure_blocks, 0);
+}
+
+TEST(HeapLeaks, OfASampledHeapOneSampleIsOneBlockForSure) {
+  model::Profile profile = server(model::HeapMode::kSampled);
+  profile.heap.heaps[0].lost_ring_full = 1;  // two sites are left
+  EXPECT_EQ(leaks_of(profile).answer, LeakAnswer::kLeft);
+  profile.heap.heaps[0].lost_ring_full = 2;
+  EXPECT_EQ(leaks_of(profile).answer, LeakAnswer::kNotKnown);
+}
+
+TEST(HeapLeaks, SayWhatWentWithAProgramThatExecutedAnotherOne) {
+  model::Profile profile = server();
+  profile.heap.heaps.push_back(profile.heap.heaps[0]);
+  profile.heap.heaps[1].image_ended = true;
+  profile.heap.heaps[1].dropped_blocks = 45;
+  profile.heap.heaps[1].dropped_bytes = 3072;
+  EXPECT_THAT(summary_of(leaks_of(profile)),
+              HasSubstr("45 blocks (3.0 KiB) went with 1 program that executed another one (exec)."));
+}
+
 TEST(HeapLeaks, WhatTheProgramMappedIsShownOnRequestOnly) {
   model::Profile profile = server();
   model::Heap mapped = profile.heap.heaps[0];

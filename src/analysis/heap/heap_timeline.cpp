@@ -36,6 +36,7 @@ class Timeline {
     curves_ = std::move(curves.curves);
     out_.groups = std::move(curves.groups);
     out_.sampled = curves.sampled;
+    out_.losses = heap_losses(profile_, options_.selection.pid);
     join();
     finish_groups();
     read_lines();
@@ -279,11 +280,17 @@ class Timeline {
     } else {
       const bool chosen = std::any_of(profile_.heap.heaps.begin(), profile_.heap.heaps.end(),
                                       [](const Heap& heap) { return heap.chosen; });
-      text += peak.error > 0 ? "; ± is the 95 % interval."
-              : chosen       ? ", to a part of a slice."
-                             : ", exact to the event.";
+      text += peak.error > 0            ? "; ± is the 95 % interval."
+              : chosen                  ? ", to a part of a slice."
+              : !out_.losses.complete() ? ", as far as it was recorded."
+                                        : ", exact to the event.";
     }
     add(std::move(text));
+    if (!out_.losses.complete())
+      add(fmt::format(
+          "Not everything was recorded: {}. What is drawn may be too high by blocks whose free is "
+          "missing, and too low by others.",
+          out_.losses.text()));
     for (const TimelineGroup& group : out_.groups)
       if (group.kind == TimelineKind::kPassing)
         add("\"Passing\" came and went between two moments at which it is known whose bytes are live: how "

@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "analysis/core/heap_losses.h"
 #include "analysis/core/selection.h"
 #include "model/profile.h"
 
@@ -86,11 +87,12 @@ struct HeapTimeline {
   double tracing_s = 0;    // when the tracing began
   bool from_start = true;  // there are no blocks from before it
   bool sampled = false;
+  HeapLosses losses;               // what is missing of what is drawn
   std::vector<std::string> notes;  // sentences: what the peak is, and what is not in the picture
 
   double most() const;  // of the total; the peak
   // Whether nothing was live above the points, whatever happened between them.
-  bool is_bound() const { return !sampled && !peak.to_slice_end && peak.over == 0; }
+  bool is_bound() const { return !sampled && !peak.to_slice_end && peak.over == 0 && losses.complete(); }
   // The line of that name, nullptr if there is none.
   const TimelineLine* line(std::string_view series) const;
 };

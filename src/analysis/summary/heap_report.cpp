@@ -186,14 +186,26 @@ std::string top_of(const HeapReport& report, const std::function<HeapAmount(cons
   return text;
 }
 
+// What lost events make of the numbers of an exact heap.
+std::string consequence_of(const HeapExactness& exactness) {
+  if (!exactness.countable()) return "What is live, and what was freed, is not known exactly.";
+  return fmt::format("So what is live may be wrong by up to {}.", counted(exactness.lost(), "block"));
+}
+
 std::string sentence_of_method(const HeapReport& report) {
   const std::string_view start = report.from_start ? " from the start of the program" : "";
-  if (!report.sampled) return fmt::format("Every call of the allocators was recorded{}.", start);
+  const std::string missing = report.losses.text();
+  if (!report.sampled && missing.empty())
+    return fmt::format("Every call of the allocators was recorded{}.", start);
+  if (!report.sampled)
+    return fmt::format("Calls of the allocators were recorded{}, but not every one: {}. {}", start, missing,
+                       consequence_of(report.losses.exactness));
   std::string text =
       fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
   if (report.mean_bytes != 0)
     text += fmt::format(", one byte in {}", bytes(static_cast<double>(report.mean_bytes)));
-  return text + "; ± is the 95 % interval.";
+  if (missing.empty()) return text + "; ± is the 95 % interval.";
+  return text + fmt::format("; ± is the 95 % interval of the sampling alone, as {}.", missing);
 }
 
 void summarize(const Profile& profile, HeapReport& report) {
@@ -229,8 +241,10 @@ void summarize(const Profile& profile, HeapReport& report) {
   if (report.peak.bytes.value > 0) {
     add(fmt::format("Most was live {} after the start{}: {} in {} blocks, of which {}.",
                     seconds(std::max(0.0, report.peak_at_s)),
-                    report.peak_exact ? "" : " (to the end of a slice)", bytes_of(report.peak.bytes),
-                    blocks_of(report.peak.blocks.value),
+                    report.peak_exact          ? ""
+                    : report.peak_to_slice_end ? " (to the end of a slice)"
+                                               : " (as far as it was recorded)",
+                    bytes_of(report.peak.bytes), blocks_of(report.peak.blocks.value),
                     top_of(report, [](const auto& row) { return row.peak.bytes; })));
   }
   const HeapSum& temporary = report.temporary_is_brief ? total.brief : total.temporary;
@@ -243,6 +257,7 @@ void summarize(const Profile& profile, HeapReport& report) {
           return HeapAmount{report.temporary_is_brief ? row.brief.blocks : row.temporary.blocks, 0};
         })));
   }
+  if (!report.dropped.empty()) add(report.dropped);
   if (std::string sentence = sentence_of(report.returns); !sentence.empty()) add(std::move(sentence));
   if (!report.from_start) {
     const Heap& counters = report.counters;
@@ -263,21 +278,16 @@ void summarize(const Profile& profile, HeapReport& report) {
 
 void judge(HeapReport& report) {
   const Heap& counters = report.counters;
-  const auto lost = counters.lost_ring_full + counters.lost_no_ring;
+  const HeapLosses& losses = report.losses;
   const auto find = [&](std::string text) { report.findings.push_back(std::move(text)); };
   const double events = static_cast<double>(counters.events);
-  if (counters.switched_off)
-    find(
-        "The tracer had switched itself off, as the profiler did not answer: the end of the recording lacks "
-        "it.");
-  if (static_cast<double>(lost) > 0.001 * (events + static_cast<double>(lost)))
-    find(
-        fmt::format("{} of the heap's events were lost, as there was no room for them: what is live may be "
-                    "wrong by them.",
-                    share_of(static_cast<double>(lost), events + static_cast<double>(lost))));
-  if (counters.lost_damaged != 0)
-    find(fmt::format("{} given up, as what stood there made no sense.",
-                     counted(counters.lost_damaged, "ring was", "rings were")));
+  if (!losses.events.empty())
+    find(fmt::format("Of the heap, {}: {}.", losses.events,
+                     losses.exactness.damaged_rings != 0 ? "what is live is not known exactly"
+                                                         : "what is live may be wrong by as many blocks"));
+  if (!losses.stretches.empty())
+    find(fmt::format("Of the heap, {}: what was live before may have been freed meanwhile.",
+                     losses.stretches));
   if (counters.merged_sites != 0)
     find(fmt::format("There were too many places that allocate: {} counted without theirs.",
                      counted(counters.merged_sites, "allocation is", "allocations are")));
@@ -317,6 +327,9 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.peak = sums.peak().total;
   report.peak_at_s = seconds_into(profile, sums.peak().time_ns);
   report.peak_exact = sums.peak().exact;
+  report.peak_to_slice_end = sums.peak().to_slice_end;
+  report.losses = heap_losses(profile, selection.pid);
+  report.dropped = dropped_text(profile, selection.pid);
   report.functions = functions_of(profile, selection, sums);
   report.allocators = allocators_of(profile, sums);
   report.slices = slices_of(profile, selection);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
+#include "analysis/core/heap_losses.h"
 #include "analysis/heap/heap_blocks.h"
 #include "analysis/heap/heap_returns.h"
 #include "analysis/verdicts/heap_verdicts.h"
@@ -51,8 +52,9 @@ struct HeapReport {
   double window_s = 0;
   HeapSiteSums total;
   HeapAmounts peak;
-  double peak_at_s = 0;  // from the start of the recording
-  bool peak_exact = false;
+  double peak_at_s = 0;            // from the start of the recording
+  bool peak_exact = false;         // nothing was lost, and
+  bool peak_to_slice_end = false;  // this is false: the moment is that of an event
   // What the sampling of temporary blocks can say: freed before the next allocation (exact), or within 1 ms.
   bool temporary_is_brief = false;
   std::vector<HeapFunctionRow> functions;  // most live first, then most at the peak
@@ -62,6 +64,8 @@ struct HeapReport {
   std::vector<HeapReturnRow> returns;                     // likewise: what madvise gave back
   std::vector<HeapBlockRow> blocks;                       // single ones, if they were asked for
   model::Heap counters;                                   // of all heaps together
+  std::string dropped;                                    // dropped_text()
+  HeapLosses losses;                                      // what is missing of them
   std::vector<HeapVerdict> verdicts;                      // the most important first
   std::vector<std::string> findings;                      // what makes the numbers worth less
   std::vector<std::string> summary;                       // sentences

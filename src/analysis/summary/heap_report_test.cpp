@@ -98,13 +98,37 @@ TEST(HeapReport, FindsWhatMakesItWorthLess) {
   heap.switched_off = true;
   hand.hook({1}, "pvalloc", model::HeapDoor::kNone, "shorter than a jump");
   const std::string text = findings_of(hand.profile);
-  EXPECT_THAT(text, HasSubstr("4.8 % of the heap's events were lost"));
+  EXPECT_THAT(text, HasSubstr("Of the heap, 5,000 of 105,000 events were lost (5,000 found no room)"));
   EXPECT_THAT(text, HasSubstr("2.0 % of the events have no stack"));
   EXPECT_THAT(text, HasSubstr("1,000 frees were not seen"));
   EXPECT_THAT(text, HasSubstr("too many places that allocate: 3 allocations are counted without theirs"));
   EXPECT_THAT(text, HasSubstr("1 ring was given up"));
-  EXPECT_THAT(text, HasSubstr("switched itself off"));
+  EXPECT_THAT(text, HasSubstr("the end was not recorded, as fathom did not answer"));
   EXPECT_THAT(text, HasSubstr("Of glibc 2.36, pvalloc (shorter than a jump) could not be hooked"));
+}
+
+TEST(HeapReport, OneLostEventIsEnoughForNothingToBeCalledExact) {
+  EXPECT_THAT(summary_of(small_heap().profile), HasSubstr("Every call of the allocators was recorded"));
+  for (const auto lose : {+[](model::HeapTables& heap) { heap.heaps[0].lost_ring_full = 1; },
+                          +[](model::HeapTables& heap) { heap.heaps[0].lost_no_ring = 1; },
+                          +[](model::HeapTables& heap) { heap.heaps[0].lost_throwing = 1; },
+                          +[](model::HeapTables& heap) { heap.heaps[0].lost_damaged = 1; },
+                          +[](model::HeapTables& heap) { heap.heaps[0].switched_off = true; },
+                          +[](model::HeapTables& heap) {
+                            heap.outages.push_back({{0}, heap.heaps[0].start_ns, heap.heaps[0].start_ns + 1});
+                          }}) {
+    HandMadeHeap hand = small_heap();
+    lose(hand.profile.heap);
+    const std::string summary = summary_of(hand.profile);
+    EXPECT_THAT(summary, Not(HasSubstr("Every call")));
+    EXPECT_THAT(summary, HasSubstr("not every one"));
+    EXPECT_THAT(summary, HasSubstr("(as far as it was recorded)"));
+    EXPECT_NE(findings_of(hand.profile), "");
+    const HeapReport report = *make_heap_report(hand.profile, {});
+    EXPECT_FALSE(report.peak_exact);
+    for (const HeapVerdict& verdict : report.verdicts)
+      EXPECT_THAT(fmt::format("{}", fmt::join(verdict.evidence, " ")), Not(HasSubstr("exact to the event")));
+  }
 }
 
 TEST(HeapReport, IsPartOfAReportOfAnyMetricAndItsDefaultIsThePeakOrWhatIsLive) {

@@ -74,11 +74,6 @@ void add_work(HeapVerdict& verdict, const HeapJudge& judge) {
   if (judge.cpu_use.known) number(verdict, "cpu_ratio", judge.cpu_use.ratio);
 }
 
-void add_losses(HeapVerdict& verdict, const HeapJudge& judge) {
-  if (judge.lost_share() > 0.001)
-    verdict.doubts.push_back(fmt::format("{} of the events were lost", percent(judge.lost_share())));
-}
-
 // What the process as a whole shows of a growth, and whether that takes it back: attached recordings see new
 // blocks come, and not the old ones that go.
 bool is_turnover(HeapVerdict& verdict, const HeapJudge& judge, const Trend& trend) {
@@ -240,7 +235,6 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
   }
   if (history.sampled && trend.late_rise_error > 0.5 * growth)
     verdict.doubts.push_back("few of its blocks were sampled");
-  add_losses(verdict, judge);
   settle(verdict);
   out.push_back(std::move(verdict));
 }
@@ -355,7 +349,6 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       break;
   }
   verdict.shares = std::move(shares);
-  add_losses(verdict, judge);
   settle(verdict);
   out.push_back(std::move(verdict));
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/heap_losses.h"
 #include "analysis/heap/allocator_cpu.h"
 #include "analysis/heap/heap_history.h"
 #include "analysis/verdicts/heap_verdicts.h"
@@ -31,6 +32,7 @@ struct HeapJudge {
   WorkMeasure calls, cpu_use;
   bool rss_known = false;
   mutable HeapLeaves leaves;
+  HeapLosses losses;
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
 
   HeapVerdict verdict(HeapVerdictKind kind, const HeapTrack* track) const;
@@ -43,7 +45,8 @@ struct HeapJudge {
   std::vector<HeapShare> stacks_of(const HeapTrack& track, double all) const;
   // Live bytes in the middle of all moments, half above and half below.
   double usual_level(const HeapTrack& track) const;
-  double lost_share() const;
+  // What every verdict says of what is missing: a doubt, or if it is very little a part of the evidence.
+  void add_losses(HeapVerdict& verdict) const;
 };
 
 // More doubts, less confidence.

@@ -108,9 +108,10 @@ void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
                             : "where nothing is usual",
                   by.empty() ? "" : "; what is more than usual: " + by);
   verdict.evidence.push_back(
-      history.sampled ? fmt::format("its height is ±{} by sampling", bytes(peak.total.bytes.error()))
-      : peak.exact    ? "its height is exact to the event"
-                      : "its height is that at the end of a slice of time");
+      history.sampled     ? fmt::format("its height is ±{} by sampling", bytes(peak.total.bytes.error()))
+      : peak.exact        ? "its height is exact to the event"
+      : peak.to_slice_end ? "its height is that at the end of a slice of time"
+                          : "its height is that of what was recorded");
   if (late && !history.ended) verdict.doubts.push_back("it may have gone on rising after the recording");
   if (peak.total.bytes.error() > 0.25 * excess) verdict.doubts.push_back("few of its blocks were sampled");
   verdict.advice =

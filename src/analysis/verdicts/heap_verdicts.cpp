@@ -82,7 +82,8 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       sums(of_sums),
       history(of_history),
       cpu(of_cpu),
-      leaves(of_profile, fold_plumbing) {
+      leaves(of_profile, fold_plumbing),
+      losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
   whole = find_trend(history.live(history.whole, history.end_of_work));
   if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
   // One of many functions looks like growing by chance sooner than one alone.
@@ -195,14 +196,16 @@ double HeapJudge::usual_level(const HeapTrack& track) const {
   return 0;
 }
 
-double HeapJudge::lost_share() const {
-  double lost = 0, events = 0;
-  for (const Heap& heap : profile.heap.heaps) {
-    if (heap.process != history.process) continue;
-    lost += static_cast<double>(heap.lost_ring_full) + static_cast<double>(heap.lost_no_ring);
-    events += static_cast<double>(heap.events);
+void HeapJudge::add_losses(HeapVerdict& verdict) const {
+  constexpr double kLittle = 0.001;
+  if (!losses.stretches.empty()) verdict.doubts.push_back(losses.stretches);
+  if (!losses.events.empty()) {
+    const HeapExactness& exactness = losses.exactness;
+    const auto lost = static_cast<double>(exactness.lost()), events = static_cast<double>(exactness.events);
+    const bool little = exactness.damaged_rings == 0 && lost <= kLittle * (lost + events);
+    (little ? verdict.evidence : verdict.doubts).push_back(losses.events);
   }
-  return lost + events > 0 ? lost / (lost + events) : 0;
+  settle(verdict);
 }
 
 std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& selection,
@@ -211,12 +214,14 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
   const std::optional<AllocatorCpu> cpu = allocator_cpu(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
     const HeapJudge judge(profile, sums, history, cpu, selection.fold_plumbing.value_or(true));
+    const std::size_t before = verdicts.size();
     judge_growth(judge, verdicts);
     judge_peak(judge, verdicts);
     judge_churn(judge, verdicts);
     judge_exit(judge, verdicts);
     judge_steady(judge, verdicts);
     judge_use(judge, verdicts);
+    for (std::size_t i = before; i < verdicts.size(); ++i) judge.add_losses(verdicts[i]);
   }
   // What is doubtful comes after what is not: a candidate for a leak that may be noise is no headline.
   std::stable_sort(verdicts.begin(), verdicts.end(), [](const HeapVerdict& a, const HeapVerdict& b) {

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "present/json/heap_amounts_json.h"
+
 namespace fathom::present {
 
 using namespace analysis;  // this folder writes down what lies there
@@ -13,32 +15,25 @@ using Json = nlohmann::ordered_json;
 Json sum_json(const model::HeapSum& sum) {
   return {{"blocks", sum.blocks}, {"bytes", sum.bytes}};
 }
-Json amounts_json(const HeapAmounts& amounts) {
-  return {{"blocks", amounts.blocks.value},
-          {"blocks_error", amounts.blocks.error()},
-          {"bytes", amounts.bytes.value},
-          {"bytes_error", amounts.bytes.error()}};
-}
-
-Json function_json(const HeapFunctionRow& row) {
+Json function_json(const HeapFunctionRow& row, bool complete) {
   return {{"name", row.name},
           {"module", row.module},
-          {"live", amounts_json(row.live)},
-          {"growth", amounts_json(row.growth)},
-          {"peak", amounts_json(row.peak)},
-          {"allocated", amounts_json(row.allocated)},
-          {"freed", amounts_json(row.freed)},
+          {"live", amounts_json(row.live, complete)},
+          {"growth", amounts_json(row.growth, complete)},
+          {"peak", amounts_json(row.peak, complete)},
+          {"allocated", amounts_json(row.allocated, complete)},
+          {"freed", amounts_json(row.freed, complete)},
           {"temporary", sum_json(row.temporary)},
           {"brief", sum_json(row.brief)},
           {"longest_s", row.longest_s},
           {"stacks", row.sites}};
 }
 
-Json allocator_json(const HeapAllocatorRow& row) {
+Json allocator_json(const HeapAllocatorRow& row, bool complete) {
   return {{"label", row.label},
           {"module", row.module},
-          {"live", amounts_json(row.live)},
-          {"allocated", amounts_json(row.allocated)},
+          {"live", amounts_json(row.live, complete)},
+          {"allocated", amounts_json(row.allocated, complete)},
           {"by_slot", row.by_slot},
           {"by_entry", row.by_entry},
           {"missed", row.missed}};
@@ -123,26 +118,22 @@ Json blocks_json(const std::vector<HeapBlockRow>& rows) {
 
 Json quality_json(const HeapReport& heap) {
   const model::Heap& counters = heap.counters;
-  return {{"events", counters.events},
-          {"lost_ring_full", counters.lost_ring_full},
-          {"lost_no_ring", counters.lost_no_ring},
-          {"lost_throwing", counters.lost_throwing},
-          {"lost_set_full", counters.lost_set_full},
-          {"rings_given_up", counters.lost_damaged},
-          {"nested", counters.nested},
-          {"unwalked", counters.unwalked},
-          {"incomplete", counters.incomplete},
-          {"unseen_frees", counters.unseen_frees},
-          {"without_site", counters.merged_sites},
-          {"waited_s", static_cast<double>(counters.waited_ns) / 1e9},
-          {"switched_off", counters.switched_off},
-          {"findings", heap.findings}};
+  Json json = losses_json(heap.losses);
+  json.update(Json{{"nested", counters.nested},
+                   {"unwalked", counters.unwalked},
+                   {"incomplete", counters.incomplete},
+                   {"unseen_frees", counters.unseen_frees},
+                   {"without_site", counters.merged_sites},
+                   {"waited_s", static_cast<double>(counters.waited_ns) / 1e9},
+                   {"findings", heap.findings}});
+  return json;
 }
 
 }  // namespace
 
 void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t top) {
   Json all;
+  const bool complete = heap.losses.complete();
   all["mode"] = heap.exact && heap.sampled ? "both" : heap.exact ? "exact" : "sampled";
   all["mean_bytes"] = heap.mean_bytes == 0 ? Json() : Json(heap.mean_bytes);
   all["from_start"] = heap.from_start;
@@ -150,14 +141,14 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
   all["summary"] = heap.summary;
   all["verdicts"] = Json::array();
   for (const HeapVerdict& verdict : heap.verdicts) all["verdicts"].push_back(verdict_json(verdict));
-  all["allocated"] = amounts_json(heap.total.allocated);
-  all["freed"] = amounts_json(heap.total.freed);
-  all["live"] = amounts_json(heap.total.live);
-  all["leaked"] = amounts_json(heap.total.leaked);
-  all["growth"] = amounts_json(heap.total.growth);
+  all["allocated"] = amounts_json(heap.total.allocated, complete);
+  all["freed"] = amounts_json(heap.total.freed, complete);
+  all["live"] = amounts_json(heap.total.live, complete);
+  all["leaked"] = amounts_json(heap.total.leaked, complete);
+  all["growth"] = amounts_json(heap.total.growth, complete);
   all["temporary"] = heap.temporary_is_brief ? Json() : sum_json(heap.total.temporary);
   all["brief"] = sum_json(heap.total.brief);
-  all["peak"] = amounts_json(heap.peak);
+  all["peak"] = amounts_json(heap.peak, complete);
   all["peak"]["at_s"] = heap.peak_at_s;
   all["peak"]["exact"] = heap.peak_exact;
   all["earlier"] = {
@@ -167,10 +158,11 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
   all["functions"] = Json::array();
   for (const HeapFunctionRow& row : heap.functions) {
     if (top != 0 && all["functions"].size() == top) break;
-    all["functions"].push_back(function_json(row));
+    all["functions"].push_back(function_json(row, complete));
   }
   all["allocators"] = Json::array();
-  for (const HeapAllocatorRow& row : heap.allocators) all["allocators"].push_back(allocator_json(row));
+  for (const HeapAllocatorRow& row : heap.allocators)
+    all["allocators"].push_back(allocator_json(row, complete));
   all["sizes"] = buckets_json(heap.sizes, "from_bytes");
   all["lifetimes"] = buckets_json(heap.lifetimes_s, "from_s");
   all["ages"] = buckets_json(heap.ages_s, "from_s");

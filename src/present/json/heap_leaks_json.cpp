@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/words.h"
+#include "present/json/heap_amounts_json.h"
 
 namespace fathom::present {
 
@@ -12,15 +13,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json amounts_json(const HeapAmounts& amounts) {
-  return {{"blocks", amounts.blocks.value},
-          {"blocks_error", amounts.blocks.error()},
-          {"bytes", amounts.bytes.value},
-          {"bytes_error", amounts.bytes.error()}};
-}
-
-Json group_json(const LeakGroup& group) {
-  Json json = amounts_json(group.amounts);
+Json group_json(const LeakGroup& group, bool complete) {
+  Json json = amounts_json(group.amounts, complete);
   json["older_than_s"] = group.youngest_s ? Json(*group.youngest_s) : Json();
   json["younger_than_s"] = group.oldest_s ? Json(*group.oldest_s) : Json();
   json["threads"] = Json::array();
@@ -38,6 +32,7 @@ Json group_json(const LeakGroup& group) {
 
 std::string leaks_json(const LeakReport& report, std::size_t top) {
   Json json;
+  const bool complete = report.losses.complete();
   json["format_version"] = 1;
   json["target"] = valid_utf8(report.target);
   json["duration_s"] = report.duration_s;
@@ -47,27 +42,30 @@ std::string leaks_json(const LeakReport& report, std::size_t top) {
   json["mean_bytes"] = report.mean_bytes == 0 ? Json() : Json(report.mean_bytes);
   json["summary"] = Json::array();
   for (const std::string& sentence : report.summary) json["summary"].push_back(valid_utf8(sentence));
-  json["total"] = amounts_json(report.total);
-  json["shown"] = amounts_json(report.shown);
-  json["suppressed"] = amounts_json(report.suppressed);
-  json["young"] = amounts_json(report.young);
-  json["small"] = amounts_json(report.small);
-  json["mappings"] = amounts_json(report.mappings);
+  json["answer"] = to_string(report.answer);
+  json["sure_blocks"] = report.sure_blocks;
+  json["total"] = amounts_json(report.total, complete);
+  json["shown"] = amounts_json(report.shown, complete);
+  json["suppressed"] = amounts_json(report.suppressed, complete);
+  json["young"] = amounts_json(report.young, complete);
+  json["small"] = amounts_json(report.small, complete);
+  json["mappings"] = amounts_json(report.mappings, complete);
   json["older_s"] = report.older_s;
   json["groups_total"] = report.groups.size();
   json["groups"] = Json::array();
   for (const LeakGroup& group : report.groups) {
     if (top != 0 && json["groups"].size() == top) break;
-    json["groups"].push_back(group_json(group));
+    json["groups"].push_back(group_json(group, complete));
   }
   json["suppressions"] = Json::array();
   for (const SuppressionUse& use : report.uses) {
-    Json row = amounts_json(use.taken);
+    Json row = amounts_json(use.taken, complete);
     row["pattern"] = valid_utf8(use.suppression->pattern);
     row["file"] = use.suppression->built_in ? Json() : Json(valid_utf8(use.suppression->file));
     row["line"] = use.suppression->line;
     json["suppressions"].push_back(std::move(row));
   }
+  json["quality"] = losses_json(report.losses);
   return json.dump(2) + "\n";
 }
 

@@ -66,7 +66,7 @@ class Picture {
     out += "<g class=\"chart\">\n";
     out += fmt::format("<rect class=\"bg\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", number(kLeft),
                        number(kTop), number(width_), number(options_.height));
-    out += draw_bands() + draw_grid() + draw_lines() + draw_labels() + draw_marks();
+    out += draw_bands() + draw_grid() + draw_lines() + draw_outages() + draw_labels() + draw_marks();
     out += fmt::format(
         "<path class=\"cursor\" style=\"display:none\" d=\"M0 {}v{}\"/>\n</g>\n"
         "<g class=\"panel\" style=\"display:none\"></g>\n",
@@ -157,6 +157,22 @@ class Picture {
           "d=\"{0}\"><title>{3}</title></path>\n",
           path, i % kDashes.size(), id_of_line(i),
           escape_xml(fmt::format("{}: up to {}", line.label, bytes(line.most()))));
+    }
+    return out;
+  }
+
+  // Time of which nothing is known: what the bands do there is only a line from one side to the other.
+  std::string draw_outages() const {
+    std::string out;
+    for (const analysis::OutageRow& outage : timeline_.losses.outages) {
+      const double left = std::clamp(x_of(outage.from_s), kLeft, kLeft + width_);
+      const double right = std::clamp(x_of(outage.to_s), left, kLeft + width_);
+      if (right <= left) continue;
+      out += fmt::format(
+          "<rect class=\"outage\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>\n",
+          number(left), number(kTop), number(right - left), number(options_.height),
+          escape_xml(fmt::format("not recorded from {} to {}", analysis::seconds(outage.from_s),
+                                 analysis::seconds(outage.to_s))));
     }
     return out;
   }
@@ -373,6 +389,7 @@ class Picture {
         ".fathom .s{stroke-width:12}"
         ".fathom .line,.fathom .halo{fill:none;stroke-width:1.8;stroke-linejoin:round;pointer-events:none}"
         ".fathom .line{stroke:#1b1f24}.fathom .halo{stroke:#fff;stroke-width:4;stroke-opacity:.65}"
+        ".fathom .outage{fill:#8b949e;fill-opacity:.45;stroke:#57606a;stroke-dasharray:2 3}"
         ".fathom .mark{stroke:#1b1f24;stroke-dasharray:3 3;stroke-opacity:.75;fill:none;pointer-events:none}"
         ".fathom .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5;pointer-events:none}"
         ".fathom .flag,.fathom .box{fill:#fff;fill-opacity:.94;stroke:#b0b5bc;pointer-events:none}"

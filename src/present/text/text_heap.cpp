@@ -134,8 +134,8 @@ std::string heap_quality_text(const analysis::HeapReport& heap, const TextOption
   const model::Heap& counters = heap.counters;
   const auto number = [](std::uint64_t value) { return with_commas(static_cast<std::int64_t>(value)); };
   std::string text = number(counters.events) + " events";
-  text += fmt::format("; {} lost", number(counters.lost_ring_full + counters.lost_no_ring +
-                                          counters.lost_throwing + counters.lost_set_full));
+  const std::string missing = heap.losses.text();
+  text += missing.empty() ? "; 0 lost" : "; " + missing;
   if (counters.nested != 0) text += fmt::format("; {} calls inside of others", number(counters.nested));
   if (counters.unwalked != 0) text += fmt::format("; {} without a stack", number(counters.unwalked));
   if (counters.incomplete != 0)

@@ -108,7 +108,18 @@ std::string last_line(const LeakReport& report) {
   if (report.suppressed.blocks.value > 0)
     text += fmt::format("; suppressed {} bytes in {}", with_error(report.suppressed.bytes, &number),
                         blocks_of(report.suppressed.blocks));
+  if (report.answer == analysis::LeakAnswer::kNotKnown) text += "; not known, as events were lost";
   return text + "\n";
+}
+
+// Every output of a recording says how much of it there is.
+std::string quality_text(const LeakReport& report, const LeakTextOptions& options) {
+  const std::string missing = report.losses.text();
+  return fill("Quality: ",
+              missing.empty()
+                  ? counted(report.losses.exactness.events, "event") + " of the heap; none was lost"
+                  : missing,
+              options.width, 2);
 }
 
 }  // namespace
@@ -123,7 +134,7 @@ std::string leaks_text(const LeakReport& report, const LeakTextOptions& options)
   if (shown < report.groups.size())
     out += fmt::format("\n... {} more (--top 0 shows all)\n", counted(report.groups.size() - shown, "group"));
   out += suppressions_text(report, options);
-  return out + "\n" + last_line(report);
+  return out + "\n" + quality_text(report, options) + last_line(report);
 }
 
 }  // namespace fathom::present

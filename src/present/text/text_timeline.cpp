@@ -167,6 +167,16 @@ std::string chart(const HeapTimeline& timeline, const TextOptions& options) {
   }
   out += std::string(kGutter, ' ') + times + "\n";
 
+  if (!timeline.losses.outages.empty()) {
+    std::string unknown(width, ' ');
+    for (const analysis::OutageRow& outage : timeline.losses.outages)
+      for (std::size_t column = columns.column_of(outage.from_s);
+           column <= columns.column_of(outage.to_s) && column < width; ++column)
+        unknown[column] = '?';
+    unknown.resize(unknown.find_last_of('?') + 1);
+    out += std::string(kGutter, ' ') + unknown + "  ? not recorded\n";
+  }
+
   // The marks: what they say stands to the right of them, or to the left where there is no room.
   std::string marks;
   if (timeline.tracing_s > timeline.from_s + (timeline.to_s - timeline.from_s) * 0.02)
