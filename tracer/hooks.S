@@ -20,7 +20,7 @@
   .hidden tracer_image_start
 tracer_image_start:
   .ascii "fhtracer"
-  .long 4                                         /* TRACER_VERSION */
+  .long 5                                         /* TRACER_VERSION */
   .long tracer_image_end - tracer_image_start     /* text_bytes */
   .long tracer_config - tracer_image_start        /* config_offset */
   .long STATE_BYTES

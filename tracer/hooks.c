@@ -100,20 +100,20 @@ static NO_INLINE int is_nested(struct state* s, struct tracer_shared* shared, co
 }
 
 /* The orders that hold now, also for the free path. */
-INLINE u32 current_mode(struct state* s, const struct tracer_shared* shared) {
+INLINE u32 current_mode(struct state* s, struct tracer_shared* shared) {
   u32 mode = load_relaxed(&shared->mode);
-  if (UNLIKELY(load_relaxed(&s->switched_off))) mode = TRACER_OFF;
+  if (UNLIKELY(load_relaxed(&s->switched_off)) && is_switched_off(s, shared)) mode = TRACER_OFF;
   if (UNLIKELY(load_relaxed(&s->mode) != mode)) store_relaxed(&s->mode, mode);
   return mode;
 }
 
 /* Nothing is recorded: no slot is made, so that those who have none look at the mode again at their next
  * call. */
-static NO_INLINE void be_idle(struct state* s, u64 key) {
+static NO_INLINE void be_idle(struct state* s, const struct tracer_shared* shared, u64 key) {
   struct slot* slot = &s->slots[slot_home(key)];
   if (load_relaxed(&slot->key) != key || slot->busy_sp) return;
   slot->mode = TRACER_OFF;
-  slot->countdown = load_relaxed(&s->switched_off) ? COUNTDOWN_NEVER : COUNTDOWN_IDLE;
+  slot->countdown = idle_countdown(s, shared);
 }
 
 /* The first call of a thread. */
@@ -137,7 +137,7 @@ INLINE int enter(struct here* here, u64 sp) {
   key = thread_control_block();
   if (UNLIKELY(!key)) return 0;
   if (UNLIKELY(mode == TRACER_OFF)) {
-    be_idle(s, key);
+    be_idle(s, shared, key);
     return 0;
   }
   slot = find_slot(s, shared, key);

@@ -14,13 +14,6 @@
 /* Cache lines of the ring are fetched so many bytes before they are written: the profiler had them last. */
 #define PREFETCH_BYTES 1024
 
-/* The profiler is gone: nothing is recorded any more. */
-static NO_INLINE void switch_off(struct state* s, struct tracer_shared* shared) {
-  store_relaxed(&s->switched_off, 1);
-  store_relaxed(&s->mode, TRACER_OFF);
-  store_relaxed(&shared->switched_off, 1);
-}
-
 /* `now` in ticks since tsc_base. The heartbeat may have been written a moment later by another CPU. */
 INLINE int heart_beats(const struct tracer_shared* shared, u64 now) {
   s64 age = (s64)(now - load_relaxed(&shared->heartbeat));
@@ -29,6 +22,30 @@ INLINE int heart_beats(const struct tracer_shared* shared, u64 now) {
 
 INLINE u64 now_ticks(const struct tracer_shared* shared) {
   return read_clock() - shared->tsc_base;
+}
+
+/* The profiler does not answer: nothing is recorded until it does. The shared word comes first: whoever finds
+ * the other one set and this one clear begins again. */
+static NO_INLINE void switch_off(struct state* s, struct tracer_shared* shared) {
+  if (load_relaxed(&s->switched_off)) return;
+  store_relaxed(&shared->off_ticks, now_ticks(shared));
+  store_release(&shared->switched_off, TRACER_PAUSED);
+  store_release(&s->switched_off, 1);
+  store_relaxed(&s->mode, TRACER_OFF);
+}
+
+/* Is the tracer still switched off? If the profiler has been heard from it is not: one thread says when that
+ * was. Frees pass through until the first allocation asks here, so that only what was allocated from then on
+ * is known to be freed or not. */
+static NO_INLINE int is_switched_off(struct state* s, struct tracer_shared* shared) {
+  const u64 now = now_ticks(shared), silence = load_acquire(&shared->switched_off);
+  if (silence == TRACER_PAUSED &&
+      (now - load_relaxed(&shared->heartbeat)) / TRACER_GONE_FACTOR >= shared->heartbeat_limit &&
+      (s64)(now - load_relaxed(&shared->heartbeat)) > 0)
+    (void)compare_exchange_u64(&shared->switched_off, TRACER_PAUSED, TRACER_GONE);
+  if (silence != TRACER_HEARD) return 1;
+  if (compare_exchange_u32(&s->switched_off, 1, 0)) store_release(&shared->resumed_ticks, now);
+  return 0;
 }
 
 static struct tracer_ring* ring_at(struct tracer_shared* shared, u32 index) {
@@ -89,18 +106,29 @@ INLINE int look_for_room(const struct slot* slot, struct thread* t, const struct
   return has_room(slot, t, bytes);
 }
 
+/* A thread that has waited so long: may it wait on? */
+static int may_wait_on(const struct tracer_shared* shared, u64 waited) {
+  const u64 in_all = shared->wait_total_limit;
+  return waited < shared->wait_limit && (!in_all || load_relaxed(&shared->waited_total) < in_all) &&
+         load_relaxed(&shared->mode) != TRACER_OFF;
+}
+
 /* Waits for `bytes` of room. 0: there is none in time. */
 static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared, struct slot* slot,
                                    u32 bytes, int may_wait) {
   struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
   struct thread* t = thread_of(s, slot);
-  u64 start, waited = 0;
+  u64 start, waited = 0, told = 0;
   int room = look_for_room(slot, t, shared, ring, bytes);
   if (t->impatient && has_room(slot, t, shared->ring_bytes / 2)) t->impatient = 0;
   if (room) return 1;
-  if (!may_wait || t->impatient || !shared->wait_limit) return 0;
+  if (!may_wait || t->impatient || !shared->wait_limit) {
+    /* A ring that stays full is never looked at otherwise. */
+    if (!heart_beats(shared, now_ticks(shared))) switch_off(s, shared);
+    return 0;
+  }
   start = now_ticks(shared);
-  for (u32 round = 0; waited < shared->wait_limit && load_relaxed(&shared->mode) != TRACER_OFF; round++) {
+  for (u32 round = 0; may_wait_on(shared, waited); round++) {
     if (round < PAUSES_BEFORE_SLEEP || !shared->may_call_kernel) {
       for (int i = 0; i < 16; i++) relax();
     } else {
@@ -109,6 +137,8 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
     }
     room = look_for_room(slot, t, shared, ring, bytes);
     waited = now_ticks(shared) - start;
+    add_relaxed(&shared->waited_total, waited - told);
+    told = waited;
     if (room) break;
     if (!heart_beats(shared, start + waited)) {
       switch_off(s, shared);

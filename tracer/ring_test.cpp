@@ -308,7 +308,7 @@ TEST(Fork, ChildOfAHandlerThatInterruptedARecordedCallSurvives) {
   EXPECT_EQ(target.drain_calls().size(), 1u);
 }
 
-TEST(Heartbeat, ThatIsStaleSwitchesTheTracerOffForGood) {
+TEST(Heartbeat, ThatIsStalePausesTheTracer) {
   for (const tracer_mode mode : {TRACER_EXACT, TRACER_SAMPLED}) {
     Target target({.mode = mode, .mean = 1, .ring_bytes = 1 << 20});
     auto* allocate = target.hook(TRACER_MALLOC, &next_block);
@@ -318,12 +318,72 @@ TEST(Heartbeat, ThatIsStaleSwitchesTheTracerOffForGood) {
     target.beat();
     std::this_thread::sleep_for(milliseconds(10));
     for (int i = 0; i < 300; ++i) release(allocate(1 << 20));
-    EXPECT_EQ(target.shared().switched_off, 1u);
+    EXPECT_EQ(target.shared().switched_off, TRACER_PAUSED);
+    EXPECT_NE(target.shared().off_ticks, 0u);
     target.drain();
     target.beat();
     for (int i = 0; i < 300; ++i) release(allocate(1 << 20));
-    EXPECT_TRUE(target.drain().empty()) << "for good";
+    EXPECT_TRUE(target.drain().empty()) << "until the profiler says that it has emptied the rings";
   }
+}
+
+TEST(Heartbeat, ThatComesAgainEndsThePauseWithTheNextAllocationOfEveryThread) {
+  Target target({.ring_bytes = 1 << 20});
+  auto* allocate = target.hook(TRACER_MALLOC, &next_block);
+  auto* release = target.hook(TRACER_FREE, &nothing);
+  const auto pause = [&] {
+    target.shared().heartbeat_limit = 5 * testing::ticks_per_ms();
+    std::this_thread::sleep_for(milliseconds(10));
+    for (int i = 0; i < 300; ++i) release(allocate(10));
+  };
+  std::atomic<int> step = 0;
+  std::thread other([&] {
+    allocate(10);  // it has a slot and a ring, and notices the pause
+    step = 1;
+    while (step != 2) std::this_thread::yield();
+    allocate(10);
+    step = 3;
+    while (step != 4) std::this_thread::yield();
+    release(allocate(1));
+  });
+  while (step != 1) std::this_thread::yield();
+  allocate(10);
+  target.beat();
+  pause();
+  step = 2;
+  while (step != 3) std::this_thread::yield();
+  ASSERT_EQ(target.shared().switched_off, TRACER_PAUSED);
+  target.drain();
+
+  target.shared().heartbeat_limit = 60'000 * testing::ticks_per_ms();
+  target.beat();
+  target.shared().resumed_ticks = 0;
+  target.shared().switched_off = TRACER_HEARD;
+  release(next_block(1));
+  EXPECT_TRUE(target.drain_calls().empty()) << "a free alone does not ask";
+  EXPECT_EQ(target.shared().resumed_ticks, 0u);
+  release(allocate(1));
+  step = 4;
+  other.join();
+  const auto calls = target.drain_calls();
+  EXPECT_EQ(calls.size(), 4u) << "one byte is enough, in every thread, and frees are seen from then on";
+  EXPECT_NE(target.shared().resumed_ticks, 0u);
+  for (const testing::Event& call : calls) EXPECT_GE(call.ticks, target.shared().resumed_ticks);
+}
+
+TEST(Heartbeat, ThatIsAwayForVeryLongIsWaitedForNoMore) {
+  Target target({.ring_bytes = 1 << 20});
+  auto* allocate = target.hook(TRACER_MALLOC, &next_block);
+  allocate(10);
+  target.shared().heartbeat_limit = testing::ticks_per_ms() / 20;
+  target.beat();
+  std::this_thread::sleep_for(milliseconds(20));
+  for (int i = 0; i < 300; ++i) allocate(10);
+  EXPECT_EQ(target.shared().switched_off, TRACER_GONE);
+  target.drain();
+  target.shared().switched_off = TRACER_HEARD;
+  for (int i = 0; i < 300; ++i) allocate(1 << 20);
+  EXPECT_TRUE(target.drain().empty());
 }
 
 TEST(Heartbeat, ThatStopsEndsAWait) {
@@ -334,7 +394,25 @@ TEST(Heartbeat, ThatStopsEndsAWait) {
   const auto start = std::chrono::steady_clock::now();
   for (int i = 0; i < 1000; ++i) allocate(1);
   EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5000));
-  EXPECT_EQ(target.shared().switched_off, 1u);
+  EXPECT_EQ(target.shared().switched_off, TRACER_PAUSED);
+}
+
+TEST(Waiting, OfAllThreadsTogetherHasALimit) {
+  Target target({.ring_bytes = 4096, .wait_ms = 60'000});
+  auto* allocate = target.hook(TRACER_MALLOC, &next_block);
+  target.shared().wait_total_limit = 40 * testing::ticks_per_ms();
+  const auto start = std::chrono::steady_clock::now();
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i)
+    threads.emplace_back([&] {
+      for (int k = 0; k < 1000; ++k) allocate(1);
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - start, milliseconds(5000));
+  EXPECT_GE(target.shared().waited_total, target.shared().wait_total_limit);
+  std::uint64_t lost = 0;
+  for (std::uint32_t i = 0; i < target.shared().ring_count; ++i) lost += target.ring(i).lost;
+  EXPECT_GT(lost, 0u) << "beyond the limit events are lost and counted as ever";
 }
 
 TEST(Mode, OffEndsAWait) {

@@ -151,7 +151,7 @@ struct thread {
 struct state {
   struct tracer_state_head head;
   u32 mode;         /* as the free path sees it */
-  u32 switched_off; /* no heartbeat came: everything passes through for good */
+  u32 switched_off; /* no heartbeat came: everything passes through. shared->switched_off says for how long */
   u64 first_bias;   /* to be added to the clock << 8 in the first word of an event: - tsc_base << 8 */
   u64 tid_offset;   /* a copy */
   u64 last_eviction;

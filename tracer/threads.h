@@ -23,6 +23,14 @@ INLINE struct thread* thread_of(struct state* s, const struct slot* slot) {
   return (struct thread*)s->threads[slot - s->slots];
 }
 
+/* What a thread allocates until it looks whether there is anything to do again, in mode OFF. A pause of exact
+ * recording ends with the first call after it, as every call counts from then on. */
+INLINE u64 idle_countdown(const struct state* s, const struct tracer_shared* shared) {
+  if (!load_relaxed(&s->switched_off)) return COUNTDOWN_IDLE;
+  if (load_relaxed(&shared->switched_off) == TRACER_GONE) return COUNTDOWN_NEVER;
+  return load_relaxed(&shared->mode) == TRACER_EXACT ? 0 : COUNTDOWN_IDLE;
+}
+
 /* What the thread allocates until it is looked at again, in this mode. */
 HELPER void prepare_countdown(struct state* s, struct slot* slot, const struct tracer_shared* shared,
                               u32 mode) {
@@ -34,7 +42,7 @@ HELPER void prepare_countdown(struct state* s, struct slot* slot, const struct t
   else if (mode == TRACER_SAMPLED)
     slot->countdown = (u64)draw_countdown(&t->random, t->mean);
   else
-    slot->countdown = COUNTDOWN_IDLE;
+    slot->countdown = idle_countdown(s, shared);
 }
 
 static u64 own_pid(struct state* s) {

@@ -22,7 +22,7 @@
 #endif
 
 #define TRACER_MAGIC 0x7265636172746866ull /* "fhtracer" */
-#define TRACER_VERSION 4
+#define TRACER_VERSION 5
 
 /* A hook is chosen by the shape of the function that it stands in for, not by its name. Arguments in order;
  * further ones are passed through untouched. */
@@ -104,6 +104,15 @@ enum tracer_mode {
   TRACER_EXACT = 2    /* every call */
 };
 
+/* tracer_shared::switched_off. A tracer that is paused records nothing until the profiler is heard from
+ * again: the profiler empties the rings, writes its heartbeat, and changes TRACER_PAUSED to TRACER_HEARD. */
+enum tracer_silence {
+  TRACER_HEARD = 0,
+  TRACER_PAUSED = 1, /* no heartbeat came for heartbeat_limit */
+  TRACER_GONE = 2    /* none came for TRACER_GONE_FACTOR times as long: for good */
+};
+#define TRACER_GONE_FACTOR 256
+
 /* How a hook was put in, for the journal. */
 enum tracer_door {
   TRACER_DOOR_NONE = 0,
@@ -143,11 +152,12 @@ struct tracer_shared {
   u32 mode;            /* enum tracer_mode */
   u32 mean;            /* bytes between samples, of countdowns drawn from now on; >= 1 */
   u64 heartbeat;       /* ticks; written by the profiler at least every 0.5 s */
-  u64 heartbeat_limit; /* ticks without one after which the tracer switches itself off for good */
+  u64 heartbeat_limit; /* ticks without one after which the tracer pauses */
   u64 tsc_base;
-  u64 wait_limit;      /* ticks that a thread may wait for room in its ring, exact mode; 0: never wait */
-  u32 may_call_kernel; /* 0: no system call (seccomp): no sleeping, and no safe reading of unknown stacks */
-  u32 tid_offset;      /* of the thread's id in its thread control block (fs base); 0: unknown */
+  u64 wait_limit;       /* ticks that a thread may wait for room in its ring, exact mode; 0: never wait */
+  u64 wait_total_limit; /* ticks that all threads together may wait, in all; 0: no such limit */
+  u32 may_call_kernel;  /* 0: no system call (seccomp): no sleeping, and no safe reading of unknown stacks */
+  u32 tid_offset;       /* of the thread's id in its thread control block (fs base); 0: unknown */
   u64 main_stack_start, main_stack_end; /* the first thread's, with the room it may grow into */
 
   /* the unwind tables, as in abi/unwind_table.h */
@@ -163,7 +173,10 @@ struct tracer_shared {
   u64 rings_offset;
 
   /* what happened, written by the tracer */
-  u64 switched_off;  /* 1: no heartbeat came; the tracer records no more */
+  u64 switched_off;  /* enum tracer_silence; written by the profiler, too */
+  u64 off_ticks;     /* when the tracer paused last; written before switched_off */
+  u64 resumed_ticks; /* when it recorded again after that, 0: not yet. Everything from then on is recorded */
+  u64 waited_total;  /* ticks that threads waited for room in their rings */
   u64 lost_no_ring;  /* events of threads for which no ring was free */
   u64 lost_no_slot;  /* events of threads beyond TRACER_THREADS */
   u64 lost_throwing; /* blocks of operator new that only its slow end could give */

@@ -24,6 +24,7 @@ CollectorOptions with_seed(CollectorOptions options) {
 }
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::size_t kMostSilences = 1000;  // more of them are one that never ended
 
 }  // namespace
 
@@ -65,8 +66,57 @@ Round Collector::drain(const Moment& now) {
   cut_ns_ = std::max(now.ns, cut_ns_);
   round.events = read.events;
   round.hurry = read.hurry;
-  __atomic_store_n(&shared_->heartbeat, cut, __ATOMIC_RELAXED);
+  __atomic_store_n(&shared_->heartbeat, cut, __ATOMIC_RELEASE);
+  watch_silence();
   return round;
+}
+
+// The rings are empty and the heartbeat is new: a tracer that paused may begin again. What it says of the
+// times is believed as far as it can be true.
+void Collector::watch_silence() {
+  if (silent_ && silences_.size() < kMostSilences) {
+    silences_.back().end = cut_;
+    if (const std::uint64_t resumed = __atomic_load_n(&shared_->resumed_ticks, __ATOMIC_ACQUIRE);
+        resumed != 0) {
+      silences_.back().end = std::clamp(resumed, silences_.back().start, cut_);
+      silent_ = false;
+    }
+  }
+  const std::uint64_t silence = __atomic_load_n(&shared_->switched_off, __ATOMIC_ACQUIRE);
+  if (silence == TRACER_HEARD) return;
+  if (!silent_) {
+    const std::uint64_t before = silences_.empty() ? 0 : silences_.back().end;
+    silences_.push_back({std::clamp(load(shared_->off_ticks), std::min(before, cut_), cut_), cut_});
+    silent_ = true;
+  }
+  if (silence != TRACER_PAUSED) return;
+  __atomic_store_n(&shared_->resumed_ticks, 0, __ATOMIC_RELAXED);
+  u64 paused = TRACER_PAUSED;
+  (void)__atomic_compare_exchange_n(&shared_->switched_off, &paused, TRACER_HEARD, false, __ATOMIC_RELEASE,
+                                    __ATOMIC_RELAXED);
+}
+
+std::vector<Outage> Collector::outages() const {
+  std::vector<Outage> outages;
+  for (const Silence& silence : silences_) outages.push_back({ns_of(silence.start), ns_of(silence.end)});
+  if (silent_) outages.back().end_ns = std::max(outages.back().start_ns, cut_ns_);
+  return outages;
+}
+
+Sum Collector::end_image() {
+  Sum dropped;
+  std::vector<std::uint64_t> blocks;
+  for (std::size_t part = 0; part < LiveSet::kShards; ++part) {
+    blocks.clear();
+    live_.for_each_of(part, [&](std::uint64_t block, const LiveBlock&) { blocks.push_back(block); });
+    for (const std::uint64_t block : blocks) {
+      LiveBlock live;
+      if (live_.take(block, cut_, live) != LiveSet::Taken::kTaken) continue;
+      dropped.add(weight_of(live).sum);
+      book_free(block, live, cut_, 0, false);
+    }
+  }
+  return dropped;
 }
 
 void Collector::take(const TracerEvent& event, Round& round) {
@@ -202,7 +252,7 @@ Counters Collector::counters() const {
   counters.lost_throwing = load(shared_->lost_throwing);
   counters.lost_set_full = load(shared_->lost_set_full);
   counters.nested = load(shared_->nested);
-  counters.switched_off = load(shared_->switched_off) != 0;
+  counters.switched_off = silent_;
   counters.lost_blocks = log_ ? log_->lost() : 0;
   return counters;
 }

@@ -106,6 +106,11 @@ struct Summary {
   std::vector<SiteSummary> sites;  // all that have anything to tell
 };
 
+// A stretch of time in which the tracer recorded nothing, as it did not hear of us.
+struct Outage {
+  std::uint64_t start_ns = 0, end_ns = 0;  // CLOCK_MONOTONIC
+};
+
 // What became of events.
 struct Counters {
   std::uint64_t events = 0;  // records taken out of the rings, without those of threads and stacks
@@ -123,8 +128,8 @@ struct Counters {
   // The tracer's own; see abi/heap_tracer.h.
   std::uint64_t lost_ring_full = 0, lost_no_ring = 0, lost_no_slot = 0, lost_throwing = 0, lost_set_full = 0;
   std::uint64_t nested = 0, waited_ns = 0;
-  std::uint32_t mean = 0;  // that samples were drawn with last
-  bool switched_off = false;
+  std::uint32_t mean = 0;         // that samples were drawn with last
+  bool switched_off = false;      // it records nothing now
   std::uint64_t lost_blocks = 0;  // lives that were not told
   bool operator==(const Counters&) const = default;
 };
@@ -157,6 +162,10 @@ class Collector {
   void release_rings(const std::function<bool(std::int32_t tid)>& lives) { rings_.release(lives); }
 
   Counters counters() const;
+  // In order of time; the last one lasts until now if the tracer records nothing now.
+  std::vector<Outage> outages() const;
+  // The program has executed another one: what is live is freed now. Returns what that was.
+  Sum end_image();
   Sum live() const { return sites_.live(); }
   std::uint64_t live_blocks_followed() const { return live_.size(); }
   std::uint8_t end_of(std::uint32_t stack) const { return stacks_.end_of(stack); }
@@ -206,6 +215,7 @@ class Collector {
             const CollectorOptions& options);
   void take(const TracerEvent& event, Round& round);
   void take_stack(const TracerEvent& event, Round& round);
+  void watch_silence();
   std::uint32_t site_of(const TracerEvent& event);
   std::uint32_t site_of(const SiteKey& key);
   void apply_pending();
@@ -266,6 +276,11 @@ class Collector {
   std::size_t pending_count_ = 0;
   std::vector<std::uint32_t> means_ = {0};  // [0] is exact
   Counters counters_;
+  struct Silence {
+    std::uint64_t start, end;  // ticks
+  };
+  std::vector<Silence> silences_;
+  bool silent_ = false;  // the last of them goes on
   std::uint32_t epoch_ = 0;
   std::uint64_t cut_ = 0, cut_ns_ = 0;
   std::uint64_t slice_start_ticks_ = 0, slice_start_ns_ = 0;

@@ -246,6 +246,67 @@ TEST(Collector, BeyondTheMostSitesAllIsStillCounted) {
   EXPECT_GT(recording.collector.counters().merged, 60u);
 }
 
+TEST(Collector, TimeInWhichTheTracerHeardNothingIsAnOutageFromItsPauseToItsFirstEvent) {
+  Recording recording;
+  tracer_shared& shared = recording.tracer.shared();
+  shared.off_ticks = 4 * kMs;
+  shared.switched_off = TRACER_PAUSED;
+  recording.drain(10 * kMs);
+  EXPECT_EQ(shared.switched_off, TRACER_HEARD) << "it may begin again";
+  EXPECT_TRUE(recording.collector.counters().switched_off);
+  recording.drain(20 * kMs);
+  ASSERT_EQ(recording.collector.outages().size(), 1u);
+  EXPECT_EQ(recording.collector.outages()[0].start_ns, FakeTracer::kBase + 4 * kMs);
+  EXPECT_EQ(recording.collector.outages()[0].end_ns, FakeTracer::kBase + 20 * kMs) << "until now";
+
+  shared.resumed_ticks = 25 * kMs;
+  recording.drain(30 * kMs);
+  recording.drain(40 * kMs);
+  ASSERT_EQ(recording.collector.outages().size(), 1u);
+  EXPECT_EQ(recording.collector.outages()[0].end_ns, FakeTracer::kBase + 25 * kMs);
+  EXPECT_FALSE(recording.collector.counters().switched_off);
+
+  shared.off_ticks = 45 * kMs;
+  shared.switched_off = TRACER_PAUSED;
+  recording.drain(50 * kMs);
+  EXPECT_EQ(recording.collector.outages().size(), 2u);
+}
+
+TEST(Collector, TimesOfAnOutageAreBelievedAsFarAsTheyCanBeTrue) {
+  Recording recording;
+  tracer_shared& shared = recording.tracer.shared();
+  shared.off_ticks = ~0ull;
+  shared.switched_off = TRACER_PAUSED;
+  recording.drain(10 * kMs);
+  shared.resumed_ticks = 1;
+  recording.drain(20 * kMs);
+  shared.switched_off = TRACER_GONE;
+  shared.off_ticks = 0;
+  recording.drain(30 * kMs);
+  const auto outages = recording.collector.outages();
+  ASSERT_EQ(outages.size(), 2u);
+  EXPECT_EQ(outages[0].start_ns, FakeTracer::kBase + 10 * kMs);
+  EXPECT_EQ(outages[0].end_ns, outages[0].start_ns);
+  EXPECT_GE(outages[1].start_ns, outages[0].end_ns);
+  EXPECT_EQ(shared.switched_off, TRACER_GONE) << "that is for good";
+}
+
+TEST(Collector, WhatIsLiveGoesWithTheImageOfItsProgram) {
+  Recording recording;
+  recording.tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
+  recording.tracer.alloc(0, 4 * kMs, 0x2000, 30, 2);
+  recording.tracer.free(0, 5 * kMs, 0x1000);
+  recording.tracer.alloc(0, 6 * kMs, 0x3000, 7, 1);
+  recording.drain(10 * kMs);
+  EXPECT_EQ(recording.collector.end_image(), (Sum{2, 37}));
+  EXPECT_EQ(recording.collector.live(), (Sum{0, 0}));
+  EXPECT_EQ(recording.collector.live_blocks_followed(), 0u);
+  const Slice slice = recording.slice();
+  Sum freed;
+  for (const SliceRow& row : slice.rows) freed.add(row.sums.freed);
+  EXPECT_EQ(freed, (Sum{3, 137}));
+}
+
 TEST(Collector, SaysByTheHeartbeatThatItReads) {
   Recording recording;
   recording.drain(10 * kMs);
