@@ -6,6 +6,12 @@
 
 const volatile bool follow_children = 1;
 
+/* A process that stops when it executes a program, before the first instruction of it; 0: none. How often it
+ * did. */
+u32 hold_execs_of = 0;
+u64 execs_held = 0;
+#define SIGNAL_STOP 19
+
 /* Its own ring: a timer that interrupts this program never finds the ring of its samples locked. */
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -38,6 +44,7 @@ int BPF_PROG(process_execed, struct task_struct* task, int old_pid) {
   executed = bpf_map_lookup_elem(&programs_executed, &pid);
   count = executed ? *executed + 1 : 1;
   bpf_map_update_elem(&programs_executed, &pid, &count, BPF_ANY);
+  if (pid == hold_execs_of && bpf_send_signal(SIGNAL_STOP) == 0) __sync_fetch_and_add(&execs_held, 1);
   process->waits_for_exec = 0; /* in place: the mappings may be those of the new program already */
   return 0;
 }

@@ -34,7 +34,7 @@ struct RecordArguments {
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
        no_mappings = false, no_children = false;
-  bool flamegraph = false, leaks = false, quiet = false, dry_run = false;
+  bool flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
   std::vector<std::string> suppressions;
 };
 
@@ -181,6 +181,9 @@ void print_summary(const session::RecordOutcome& outcome) {
   say("fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
       quality.samples, outcome.duration_s, complete, lost, static_cast<double>(outcome.file_bytes) / 1024,
       outcome.path);
+  if (outcome.heap && outcome.heap->waited_ns >= 1'000'000)
+    say("fathom: heap: threads waited {:.3f} s for the recorder\n",
+        static_cast<double>(outcome.heap->waited_ns) * 1e-9);
   if (outcome.heap)
     say("fathom: heap: {} events, {} lost; {:.1f} MB live; {}\n", outcome.heap->events, outcome.heap->lost,
         outcome.heap->live_bytes / 1e6, outcome.heap->stops);
@@ -202,6 +205,14 @@ Result<int> run_dry(const RecordArguments& arguments) {
 Result<int> run_record(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
   if (arguments.leaks && arguments.heap.empty()) arguments.heap = "exact";
+  // A leak check shall not be wrong because the machine is busy.
+  options.heap_lossless = (arguments.lossless || arguments.leaks) && arguments.heap == "exact";
+  if (arguments.lossless && arguments.heap != "exact")
+    return fail(ErrorKind::kUsage, "--lossless is about the calls that --heap=exact records",
+                "fathom record --heap=exact --lossless");
+  if (options.heap_children && arguments.heap.empty())
+    return fail(ErrorKind::kUsage, "--heap-children is about the heap, which is not recorded",
+                "fathom record --heap --heap-children");
   if (!arguments.suppressions.empty() && !arguments.leaks)
     return fail(ErrorKind::kUsage, "--suppressions are those of --leaks", "fathom record --leaks -- COMMAND");
   if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
@@ -332,6 +343,12 @@ Run add_record(CLI::App& app) {
   app.add_flag(
       "--events", options.heap_each_block,
       "with --heap: keep the life of every block, too, for --size, --lifetime, --address ... when reading");
+  app.add_flag(
+      "--lossless", arguments->lossless,
+      "with --heap=exact: no event is lost while threads of the program may wait for fathom, 5 s at a "
+      "time and 60 s in all (--leaks has it by itself)");
+  app.add_flag("--heap-children", options.heap_children,
+               "with --heap: also programs that forked processes execute");
   app.add_flag("--dry-run", arguments->dry_run,
                "with --heap -p: say what would be changed in the process, and change nothing");
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");

@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
@@ -16,6 +17,7 @@
 #include "base/files.h"
 #include "inject/remote_memory.h"
 #include "inject/target.h"
+#include "process/status.h"
 
 namespace fathom::inject {
 namespace {
@@ -92,6 +94,18 @@ Result<ProcessAddress> run_to_entry(int pid) {
   return entry;
 }
 
+// The signal was sent; the process takes it on its way out of exec.
+Result<> wait_for_group_stop(int pid) {
+  for (int round = 0; round < 5000; ++round) {
+    const auto stat = process::read_stat(pid);
+    if (!stat) return tl::unexpected<Error>(stat.error());
+    if (stat->state == 'T') return {};
+    if (stat->state == 'Z' || stat->state == 'X') break;
+    ::usleep(200);
+  }
+  return fail(ErrorKind::kSystem, fmt::format("process {}: it did not stop when it executed a program", pid));
+}
+
 }  // namespace
 
 Launched::Launched(Launched&& other) noexcept
@@ -140,6 +154,31 @@ Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start
     return reached;
   });
   if (!entry) return tl::unexpected<Error>(entry.error());
+  return Launched(pid, *entry, std::move(*guardian));
+}
+
+Result<Launched> hold_at_entry(int pid) {
+  auto guardian = Guardian::of(pid);
+  if (!guardian) return tl::unexpected<Error>(guardian.error());
+  auto entry = in_tracing_thread([&]() -> Result<ProcessAddress> {
+    if (auto stopped = wait_for_group_stop(pid); !stopped) return tl::unexpected<Error>(stopped.error());
+    if (::ptrace(PTRACE_SEIZE, pid, nullptr, PTRACE_O_EXITKILL) != 0) return system_error("ptrace", errno);
+    const auto led = [&]() -> Result<ProcessAddress> {
+      if (auto status = wait_for_stop(pid); !status) return tl::unexpected<Error>(status.error());
+      if (auto checked = check_machine(pid); !checked) return tl::unexpected<Error>(checked.error());
+      ::kill(pid, SIGCONT);  // ends the group stop; we hold it now
+      return run_to_entry(pid);
+    };
+    auto reached = led();
+    const long signal = reached ? SIGSTOP : 0;
+    if (::ptrace(PTRACE_DETACH, pid, nullptr, signal) != 0 && reached)
+      return system_error("PTRACE_DETACH", errno);
+    return reached;
+  });
+  if (!entry) {
+    ::kill(pid, SIGCONT);
+    return tl::unexpected<Error>(entry.error());
+  }
   return Launched(pid, *entry, std::move(*guardian));
 }
 

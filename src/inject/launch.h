@@ -25,6 +25,7 @@ class Launched {
 
  private:
   friend Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start);
+  friend Result<Launched> hold_at_entry(int pid);
   Launched(int pid, ProcessAddress entry, Guardian guardian)
       : pid_(pid), guardian_(std::move(guardian)), entry_(entry) {}
   int pid_ = -1;
@@ -37,5 +38,9 @@ class Launched {
 // and set-gid programs and for those of another architecture: the child then stands at its entry and is
 // killed, having run nothing.
 Result<Launched> launch_to_entry(int pid, const std::function<Result<>()>& start);
+
+// `pid` was stopped by SIGSTOP when it executed a program, and has run nothing of it: it is led on to its
+// program's entry. An error: it goes on, if it lives.
+Result<Launched> hold_at_entry(int pid);
 
 }  // namespace fathom::inject

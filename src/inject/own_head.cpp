@@ -29,6 +29,10 @@ Result<> OwnHead::note_change(tracer_door door, ProcessAddress address, std::spa
   if (count == TRACER_JOURNAL)
     return fail(ErrorKind::kUnsupported,
                 fmt::format("heap tracer: more than {} places to change", TRACER_JOURNAL));
+  // An earlier change of this place went with the library that stood here before.
+  for (u32 i = 0; i < count; ++i)
+    if (own_->journal[i].address == address.value) own_->journal[i].in = 0;
+  publish_what_is_in();
   tracer_journal_entry entry{};
   entry.address = address.value;
   std::memcpy(entry.before, before.data(), before.size());

@@ -263,6 +263,20 @@ ProcessAddress Tracer::image_start() const {
 std::uint64_t Tracer::image_bytes() const {
   return state_->header.text_bytes;
 }
+bool Tracer::is_undone(const PlannedHook& hook) const {
+  const RemoteMemory& memory = state_->target.memory;
+  if (hook.door == TRACER_DOOR_SLOT) {
+    const auto now = memory.get<std::uint64_t>(hook.hook.slots.front());
+    return now && *now == hook.hook.function.value;
+  }
+  std::vector<std::byte> now(hook.entry.before.size());
+  return memory.read(hook.entry.patch_address, now) && std::ranges::equal(now, hook.entry.before);
+}
+
+void Tracer::abandon() {
+  state_->unmapped = true;
+}
+
 Stops Tracer::stops() const {
   return state_->target.stops;
 }

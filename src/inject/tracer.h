@@ -122,6 +122,8 @@ class Tracer {
   // Puts in what plan() found possible (others are passed over). An error takes back what is in already. May
   // be called again with other hooks, planned after the first went in.
   Result<> hook(const std::vector<PlannedHook>& hooks);
+  // Whether the place of a hook that went in is as it was before: its library was unloaded and loaded again there.
+  bool is_undone(const PlannedHook& hook) const;
   // Mode OFF, then every change is taken back. A place that somebody else changed after us is left, and named
   // in the error; all others are restored nevertheless.
   Result<> unhook();
@@ -130,6 +132,10 @@ class Tracer {
   // tables, to tell exactly; without them any word on a stack that looks like an address of ours counts. The
   // process being gone is true. After true, shared() and memory() remain readable until the object dies.
   Result<bool> unmap(const unwind::AddressSpace* space = nullptr);
+
+  // The process has executed another program, and all that was mapped went with the one before: there is
+  // nothing to take back. Touches nothing; unhook() and unmap() do nothing from now on.
+  void abandon();
 
   Stops stops() const;
 

@@ -36,6 +36,10 @@ struct RecordOptions {
   std::uint32_t heap_interval_bytes = 512 * 1024;  // mean distance of samples; grows when they come too often
   // What the program maps without an allocator. Costs every system call of the machine some 50 ns.
   bool heap_mappings = false;
+  // Threads of the target wait for fathom, where it cannot keep up, rather than that an event is lost: each
+  // at most some 5 s at a time, all together at most 60 s. With Heap::kExact.
+  bool heap_lossless = false;
+  bool heap_children = false;    // programs that forked processes execute are traced, too
   bool heap_each_block = false;  // the life of every block, and not only sums
   // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives the session.
   inject::DetachGuardian* guardian = nullptr;
@@ -83,6 +87,7 @@ struct RecordOutcome {
     std::uint64_t events = 0, lost = 0;
     double live_bytes = 0;
     std::string stops;  // for how long all threads, and one that was borrowed, stood still
+    std::uint64_t waited_ns = 0;  // of threads of the target, for room: in all
   };
   std::optional<HeapOutcome> heap;     // of all traced processes together
   std::vector<std::string> obstacles;  // why a better engine was not used

@@ -156,6 +156,7 @@ Result<> Recording::launch_with_heap(LaunchedProcess& launched) {
     ::kill(pid, SIGKILL);  // it has run nothing, and would run without what was asked for
     return traced;
   }
+  if (auto holds = heaps_->hold_execs(*source_, pid, [this] { drain(); }); !holds) return holds;
   return held->go();
 }
 

@@ -1,24 +1,32 @@
 #include "session/heap/heap_recordings.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "inject/detach_guardian.h"
+#include "inject/launch.h"
 
 namespace fathom::session {
 
 HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& context)
-    : context_(context), guardian_(options.guardian) {
+    : context_(context),
+      guardian_(options.guardian),
+      children_(options.heap_children),
+      roots_(options.pids.begin(), options.pids.end()) {
   options_.mode = options.heap;
   options_.interval_bytes = options.heap_interval_bytes;
   options_.mappings = options.heap_mappings;
+  options_.lossless = options.heap_lossless;
   options_.each_block = options.heap_each_block;
   options_.symbol_directory = options.symbol_directory;
 }
 
 Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
+  tried_.insert(pid);
   options_.from_start = from_start;
   if (guardian_ != nullptr) guardian_->watch(pid);
   auto started = HeapTracing::start(pid, options_, context_);
@@ -27,15 +35,60 @@ Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
   return {};
 }
 
-// A process that executes another program has lost the tracer with the old one.
+// The guardian lives as long as processes are stopped for us: if we are killed right then, it lets them go
+// on.
+Result<> HeapRecordings::hold_execs(Source& source, std::int32_t pid, std::function<void()> drain) {
+  roots_.insert(pid);
+  auto guardian = inject::Guardian::of(pid);
+  if (!guardian) return tl::unexpected<Error>(guardian.error());
+  held_ = source.execs_held();
+  if (!source.hold_execs(pid)) return {};
+  holding_.emplace(std::move(*guardian));
+  source_ = &source;
+  held_pid_ = pid;
+  drain_ = std::move(drain);
+  return {};
+}
+
 void HeapRecordings::refresh() {
-  for (auto& heap : heaps_) {
-    const std::int32_t pid = heap->pid();
-    if (heap->ended() || context_.processes.programs_executed(pid) == heap->programs_executed()) {
-      heap->refresh();
+  follow_held();
+  follow_executed();
+  if (children_) trace_children();
+  for (auto& heap : heaps_) heap->refresh();
+}
+
+// It stands before the first instruction of another program.
+void HeapRecordings::follow_held() {
+  while (source_ != nullptr && source_->execs_held() != held_) {
+    ++held_;
+    const std::int32_t pid = held_pid_;
+    if (HeapTracing* heap = find(pid)) heap->end_image();
+    auto held = inject::hold_at_entry(pid);
+    drain_();
+    Result<> traced;
+    if (!held)
+      traced = tl::unexpected<Error>(held.error());
+    else if (context_.processes.read_from_proc(pid))
+      traced = trace(pid, true);
+    if (!traced)
+      context_.profile.quality.notes.push_back(fmt::format(
+          "heap: process {} executed another program, which is not traced: {}", pid, traced.error().message));
+    if (held) (void)held->go();
+  }
+}
+
+// A process that nobody held has lost the tracer with the program that it was placed in.
+void HeapRecordings::follow_executed() {
+  for (std::size_t i = 0; i < heaps_.size(); ++i) {
+    HeapTracing& heap = *heaps_[i];
+    const std::int32_t pid = heap.pid();
+    if (heap.ended() || pid == held_pid_) continue;
+    if (!roots_.contains(pid) && children_ && ::kill(pid, 0) != 0) {
+      heap.end();  // a child that is gone needs no thread of ours
       continue;
     }
-    heap->end();
+    if (context_.processes.programs_executed(pid) == heap.programs_executed()) continue;
+    heap.end_image();
     if (!context_.processes.read_from_proc(pid)) continue;
     auto& notes = context_.profile.quality.notes;
     if (auto traced = trace(pid, false); traced)
@@ -44,8 +97,45 @@ void HeapRecordings::refresh() {
     else
       notes.push_back(fmt::format("heap: process {} executed another program, which is not traced: {}", pid,
                                   traced.error().message));
-    return;  // the list has changed
   }
+}
+
+// Forked processes are traced from the first program on that they execute: before, they run with the hooks
+// and without the memory of the tracer of their parent.
+void HeapRecordings::trace_children() {
+  for (const std::int32_t pid : context_.processes.pids()) {
+    if (tried_.contains(pid) || context_.processes.programs_executed(pid) == 0) continue;
+    if (!context_.processes.read_from_proc(pid)) continue;
+    if (auto traced = trace(pid, false); !traced)
+      context_.profile.quality.notes.push_back(
+          fmt::format("heap: process {} is not traced: {}", pid, traced.error().message));
+  }
+}
+
+// Forked processes whose heap nobody saw.
+void HeapRecordings::name_untraced() {
+  constexpr std::size_t kMostNames = 4;
+  if (std::exchange(named_, true)) return;
+  std::set<std::int32_t> traced;
+  for (const auto& heap : heaps_) traced.insert(heap->pid());
+  std::size_t count = 0;
+  std::vector<std::string_view> names;
+  for (const model::Process& process : context_.profile.processes) {
+    if (process.parent_pid == 0 || process.start_ns == 0 || traced.contains(process.pid) ||
+        roots_.contains(process.pid))
+      continue;
+    ++count;
+    const std::string_view name = context_.profile.strings[process.name];
+    if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+  }
+  if (count == 0) return;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(names.size(), kMostNames); ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+  if (names.size() > kMostNames) text += fmt::format(" and {} more names", names.size() - kMostNames);
+  context_.profile.quality.notes.push_back(
+      fmt::format("heap: {} forked {} not traced: {}{}", count, count == 1 ? "process was" : "processes were",
+                  text, children_ ? "" : " (--heap-children traces those that execute a program)"));
 }
 
 HeapTracing* HeapRecordings::find(std::int32_t pid) {
@@ -63,7 +153,14 @@ void HeapRecordings::publish() {
 }
 
 void HeapRecordings::end() {
+  if (source_ != nullptr) {
+    source_->hold_execs(0);
+    if (source_->execs_held() != held_) ::kill(held_pid_, SIGCONT);
+    source_ = nullptr;
+    holding_.reset();
+  }
   for (const auto& heap : heaps_) heap->end();
+  name_untraced();
 }
 
 std::string HeapRecordings::describe_stops() const {
@@ -105,6 +202,7 @@ RecordOutcome::HeapOutcome HeapRecordings::outcome() const {
   for (const auto& [heap, bytes] : live) outcome.live_bytes += bytes;
   for (const model::Heap& heap : tables.heaps) {
     outcome.events += heap.events;
+    outcome.waited_ns += heap.waited_ns;
     outcome.lost += heap.lost_ring_full + heap.lost_no_ring + heap.lost_throwing + heap.lost_set_full;
   }
   outcome.stops = describe_stops();

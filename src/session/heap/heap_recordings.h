@@ -3,13 +3,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "inject/guardian.h"
 #include "session/heap/heap_tracing.h"
 #include "session/record_options.h"
+#include "session/tracking/source.h"
 
 namespace fathom::session {
 
@@ -20,6 +25,9 @@ class HeapRecordings {
 
   // `from_start`: the process stands at its first instruction.
   Result<> trace(std::int32_t pid, bool from_start);
+  // Programs that this child of ours executes are traced from their first instruction, if the engine can hold
+  // them there. `drain`: takes what the engine has seen so far.
+  Result<> hold_execs(Source& source, std::int32_t pid, std::function<void()> drain);
   // As HeapTracing, for each of them.
   void refresh();
   void take(std::span<const EventSink::MemoryCall> calls);
@@ -34,12 +42,25 @@ class HeapRecordings {
 
  private:
   std::string describe_stops() const;
+  void follow_held();
+  void follow_executed();
+  void trace_children();
+  void name_untraced();
 
   HeapTracingOptions options_;
   HeapContext context_;
   inject::DetachGuardian* guardian_;  // may be null
   bool stops_told_ = false;
+  bool children_;
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
+  std::set<std::int32_t> roots_, tried_;  // targets; processes that were traced or could not be
+  // Whose programs are held, and how many of them were seen to.
+  Source* source_ = nullptr;
+  std::optional<inject::Guardian> holding_;
+  std::int32_t held_pid_ = 0;
+  std::uint64_t held_ = 0;
+  std::function<void()> drain_;
+  bool named_ = false;
 };
 
 }  // namespace fathom::session

@@ -1,6 +1,7 @@
 #include "session/heap/heap_tables.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace fathom::session {
@@ -113,7 +114,16 @@ void HeapTables::add(const sources::heap::Slice& slice,
   }
 }
 
-void HeapTables::finish(const sources::heap::Summary& summary, const sources::heap::Counters& counters) {
+void HeapTables::end_image(const sources::heap::Sum& dropped) {
+  Heap& heap = profile_.heap.heaps[heap_.value];
+  heap.image_ended = true;
+  heap.dropped_blocks =
+      static_cast<std::uint64_t>(std::llround(not_negative(std::min(dropped.blocks, 1e18))));
+  heap.dropped_bytes = static_cast<std::uint64_t>(std::llround(not_negative(std::min(dropped.bytes, 1e18))));
+}
+
+void HeapTables::finish(const sources::heap::Summary& summary, const sources::heap::Counters& counters,
+                        const std::vector<sources::heap::Outage>& outages) {
   Heap& heap = profile_.heap.heaps[heap_.value];
   heap.mean_bytes = heap.mode == HeapMode::kSampled ? counters.mean : 0;
   heap.peak_ns = summary.peak_ns;
@@ -170,6 +180,9 @@ void HeapTables::finish(const sources::heap::Summary& summary, const sources::he
   std::erase_if(tables.histograms, ours);
   std::erase_if(tables.uses, ours);
   std::erase_if(tables.returns, ours);
+  std::erase_if(tables.outages, [&](const HeapOutage& row) { return row.heap == heap_; });
+  for (const sources::heap::Outage& outage : outages)
+    tables.outages.push_back({heap_, outage.start_ns, outage.end_ns});
   for (const auto& row : uses) tables.uses.push_back(row.second);
   for (const auto& row : returns) tables.returns.push_back(row.second);
   for (const auto& row : sites) tables.summaries.push_back(row.second);

@@ -41,8 +41,11 @@ class HeapTables {
   void add(const sources::heap::BlockLife& life,
            const std::function<model::ThreadId(std::uint32_t tid)>& thread_of);
 
+  // The program executed another one, and so much was live then (sources::heap::Collector::end_image).
+  void end_image(const sources::heap::Sum& dropped);
   // Replaces what is of the whole recording: the peak, summaries, histograms and counters.
-  void finish(const sources::heap::Summary& summary, const sources::heap::Counters& counters);
+  void finish(const sources::heap::Summary& summary, const sources::heap::Counters& counters,
+              const std::vector<sources::heap::Outage>& outages = {});
 
  private:
   struct Known {

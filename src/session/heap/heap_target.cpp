@@ -62,6 +62,12 @@ class Finder {
 
   void add(const CodeMapping& mapping, const allocators::Allocator& allocator) {
     const elf::ElfFile& file = mapping.module->file->elf();
+    // A library that is loaded again is the same allocator.
+    for (std::size_t number = 0; number < target_.allocators.size(); ++number) {
+      const auto& known = target_.allocators[number];
+      if (known.module == mapping.module->id && known.label == allocator.label)
+        return add_hooks(mapping, allocator, static_cast<std::uint8_t>(number));
+    }
     if (target_.allocators.size() == TRACER_ALLOCATORS) {
       target_.notes.push_back(fmt::format("{}: {} is not traced: {} allocators are traced already",
                                           file.name(), allocator.label, TRACER_ALLOCATORS));
@@ -118,7 +124,7 @@ bool find_more(HeapTarget& target, std::int32_t pid, std::span<const CodeMapping
   bool found = false;
   for (const CodeMapping& mapping : mappings) {
     if (mapping.module == nullptr || mapping.module->kind != model::ModuleKind::kFile ||
-        !mapping.module->file || !target.modules.insert(mapping.module).second)
+        !mapping.module->file || !target.modules.emplace(mapping.module, mapping.bias).second)
       continue;
     finder.look_into(mapping);
     found = true;

@@ -6,6 +6,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "allocators/find.h"
@@ -26,8 +27,9 @@ struct HeapTarget {
   };
   std::vector<AllocatorOfModule> allocators;  // Hook::allocator is the place in here
   std::vector<inject::Hook> hooks;
-  std::vector<std::string> notes;       // what is there and cannot be traced, and why
-  std::set<const CodeModule*> modules;  // that were looked into
+  std::vector<std::string> notes;  // what is there and cannot be traced, and why
+  // That were looked into, and where they lie: a library that is loaded again lies elsewhere.
+  std::set<std::pair<const CodeModule*, std::uint64_t>> modules;
   // Operators delete that only know a size are hooked, too: another event for each of them.
   bool sized_deletes = false;
 };

@@ -22,6 +22,8 @@ using sources::heap::read_clocks;
 
 constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
 constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
+// The same where no event shall be lost, and of all threads together. No wait outlasts the heartbeat's limit.
+constexpr std::uint64_t kLosslessWaitNs = kHeartbeatLimitNs, kLosslessWaitInAllNs = 60'000'000'000;
 constexpr auto kSampledPause = std::chrono::milliseconds(20);
 constexpr auto kExactPause = std::chrono::milliseconds(1);
 constexpr auto kHurryPause = std::chrono::microseconds(20);
@@ -114,7 +116,12 @@ Result<> HeapTracing::place() {
   const double rate = ticks_per_ns(before, read_clocks());
   tracer_shared& shared = tracer_->shared();
   shared.heartbeat_limit = static_cast<std::uint64_t>(rate * static_cast<double>(kHeartbeatLimitNs));
-  shared.wait_limit = exact ? static_cast<std::uint64_t>(rate * static_cast<double>(kWaitLimitNs)) : 0;
+  const auto ticks = [&](std::uint64_t ns) {
+    return static_cast<std::uint64_t>(rate * static_cast<double>(ns));
+  };
+  const bool lossless = exact && options_.lossless;
+  shared.wait_limit = exact ? ticks(lossless ? kLosslessWaitNs : kWaitLimitNs) : 0;
+  shared.wait_total_limit = lossless ? ticks(kLosslessWaitInAllNs) : 0;
 
   tables_ = std::make_unique<TracerTables>(tracer_->layout(), tracer_->memory());
   for (const std::string& module : tables_->update(pid_, context_.processes.mappings(pid_)))
@@ -138,6 +145,12 @@ void HeapTracing::tell_allocators() {
 
 // The allocators that have no row yet, and these hooks.
 void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
+  for (const inject::PlannedHook& hook : planned)
+    if (hook.door != TRACER_DOOR_NONE &&
+        std::ranges::none_of(witnesses_, [&](const inject::PlannedHook& known) {
+          return known.hook.module_start == hook.hook.module_start;
+        }))
+      witnesses_.push_back(hook);
   model::Profile& profile = context_.profile;
   while (allocator_rows_.size() < target_.allocators.size()) {
     const auto& allocator = target_.allocators[allocator_rows_.size()];
@@ -170,8 +183,27 @@ void HeapTracing::expect_tracer_code() {
     context_.processes.expect_tracer(pid_, own.address, own.address + own.bytes);
 }
 
+// A library that was unloaded and loaded again at the same place is as its file has it: its functions are to
+// be hooked once more, as those of a new one.
+void HeapTracing::look_for_reloads() {
+  std::erase_if(witnesses_, [&](const inject::PlannedHook& witness) {
+    if (!tracer_->is_undone(witness)) return false;
+    std::erase_if(target_.hooks,
+                  [&](const inject::Hook& hook) { return hook.module_start == witness.hook.module_start; });
+    std::erase_if(target_.modules, [&](const auto& module) {
+      return std::ranges::any_of(context_.processes.mappings(pid_), [&](const CodeMapping& mapping) {
+        return mapping.module == module.first && mapping.bias == module.second &&
+               mapping.start >= witness.hook.module_start.value &&
+               mapping.start < witness.hook.module_end.value;
+      });
+    });
+    return true;
+  });
+}
+
 // A library that was loaded meanwhile may hold an allocator of its own.
 void HeapTracing::hook_new_modules() {
+  look_for_reloads();
   const std::size_t known = target_.hooks.size();
   if (!find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_)) return;
   for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
@@ -234,7 +266,8 @@ void HeapTracing::collect() {
   // The target's threads fill the rings as fast as they can allocate: whoever empties them must not come
   // last.
   const bool exact = options_.mode == Heap::kExact;
-  if (exact) (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), -5);
+  if (exact)
+    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), options_.lossless ? -15 : -5);
   while (!stop_) {
     const Drained drained = drain();
     if (!exact && drained.events > kMostSamplesPerRound) sample_less();
@@ -297,6 +330,7 @@ void HeapTracing::write_slices(bool last) {
   sources::heap::BlockBatch batch;
   std::optional<sources::heap::SummaryInParts> summary;
   sources::heap::Counters counters;
+  std::vector<sources::heap::Outage> outages;
   const std::uint64_t now = monotonic_ns();
   {
     const std::lock_guard guard(lock_);
@@ -305,6 +339,7 @@ void HeapTracing::write_slices(bool last) {
     batch = collector_->take_blocks();  // after the slices: its sites come after theirs
     if (last || now >= next_summary_ns_) summary.emplace(*collector_);
     counters = collector_->counters();
+    outages = collector_->outages();
     collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
   }
   // The rings do not wait for all of it.
@@ -321,7 +356,7 @@ void HeapTracing::write_slices(bool last) {
   for (const sources::heap::Slice& slice : slices)
     rows_->add(slice, [this](std::uint32_t tid) { return thread_of(tid); });
   rows_->add(batch, [this](std::uint32_t tid) { return thread_of(tid); });
-  if (summary) rows_->finish(summary->take(), counters);
+  if (summary) rows_->finish(summary->take(), counters, outages);
 }
 
 model::ThreadId HeapTracing::thread_of(std::uint32_t tid) const {
@@ -381,21 +416,34 @@ void HeapTracing::publish() {
   if (mapped_) mapped_->write_slice(monotonic_ns(), false);
 }
 
+void HeapTracing::finish_collecting(bool image_ended) {
+  if (!thread_.joinable()) return;
+  stop_ = true;
+  thread_.join();
+  ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
+  drain();
+  if (image_ended) rows_->end_image(collector_->end_image());
+  if (image_ended && mapped_) mapped_->end_image(monotonic_ns());
+  write_slices(true);
+  if (options_.each_block) write_live_blocks();
+  if (mapped_) mapped_->write_slice(monotonic_ns(), true);
+}
+
+void HeapTracing::end_image() {
+  if (ended_) return;
+  ended_ = true;
+  tracer_->abandon();
+  finish_collecting(true);
+  stops_ = tracer_->stops();
+}
+
 void HeapTracing::end() {
   if (ended_) return;
   ended_ = true;
   if (tracer_) {
     if (auto unhooked = tracer_->unhook(); !unhooked) notes_.push_back("heap: " + unhooked.error().message);
   }
-  if (thread_.joinable()) {
-    stop_ = true;
-    thread_.join();
-    ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
-    drain();
-    write_slices(true);
-    if (options_.each_block) write_live_blocks();
-    if (mapped_) mapped_->write_slice(monotonic_ns(), true);
-  }
+  finish_collecting(false);
   if (!tracer_) return;
   const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
   if (auto unmapped = tracer_->unmap(&space); !unmapped)

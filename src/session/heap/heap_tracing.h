@@ -32,6 +32,7 @@ struct HeapTracingOptions {
   std::uint32_t interval_bytes = 512 * 1024;
   bool mappings = false;    // memory calls will be told: see take()
   bool each_block = false;  // the life of every block, too
+  bool lossless = false;    // RecordOptions::heap_lossless
   bool from_start = false;  // the process has not run its first instruction yet
   std::string symbol_directory;
 };
@@ -66,6 +67,8 @@ class HeapTracing {
   void publish();
   // Takes the tracer out and fills in what is left.
   void end();
+  // The process has executed another program: ends without touching it, and what was live is gone.
+  void end_image();
   // visit(address, size, allocator, Weight): the blocks that are live and known now. In parts, so that the
   // rings are not left alone for long: blocks that come and go meanwhile may be in it or not.
   template <class Visit>
@@ -101,6 +104,8 @@ class HeapTracing {
     return number < allocator_rows_.size() ? allocator_rows_[number] : model::HeapAllocatorId{};
   }
   void hook_new_modules();
+  void look_for_reloads();
+  void finish_collecting(bool image_ended);
   void collect();  // the thread
   struct Drained {
     std::uint64_t events;
@@ -127,6 +132,8 @@ class HeapTracing {
   std::vector<model::HeapAllocatorId> allocator_rows_;  // of target_.allocators
   std::vector<std::string> notes_;
   std::optional<inject::Tracer> tracer_;
+  // One hook of each module, to see whether it still stands: a library that was loaded again has none.
+  std::vector<inject::PlannedHook> witnesses_;
   std::unique_ptr<TracerTables> tables_;
   std::optional<HeapTables> rows_;
   std::optional<MappedMemory> mapped_;

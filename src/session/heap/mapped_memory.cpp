@@ -1,5 +1,7 @@
 #include "session/heap/mapped_memory.h"
 
+#include <sys/syscall.h>
+
 #include <algorithm>
 
 #include "session/tracking/module_catalog.h"
@@ -93,6 +95,18 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
   const auto tid = static_cast<std::uint32_t>(call.tid);
   if (!threads_.contains(tid)) threads_.emplace(tid, processes_.thread_row(pid_, call.tid));
   collector_.take(call, allocator.value_or(0));
+}
+
+void MappedMemory::end_image(std::uint64_t now_ns) {
+  const sources::heap::Sum dropped = collector_.live();
+  sources::MemoryCall all;
+  all.time_ns = now_ns;
+  all.pid = all.tid = pid_;
+  all.number = SYS_munmap;
+  all.address = 0;
+  all.length = std::uint64_t{1} << 63;
+  collector_.take(all);
+  rows_.end_image(dropped);
 }
 
 void MappedMemory::write_slice(std::uint64_t now_ns, bool last) {

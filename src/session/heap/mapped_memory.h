@@ -32,6 +32,8 @@ class MappedMemory {
   // In time order; those of other processes are passed over, and those in `own`: what the tracer mapped.
   void take(const EventSink::MemoryCall& event, std::span<const tracer_own_mapping> own);
   void write_slice(std::uint64_t now_ns, bool last);
+  // The program executed another one: nothing of it is mapped any more.
+  void end_image(std::uint64_t now_ns);
   // visit(start, end): what the program has mapped now.
   template <class Visit>
   void for_each_piece(const Visit& visit) const {

@@ -32,6 +32,12 @@ class BpfSource final : public Source {
     return {};
   }
 
+  bool hold_execs(std::int32_t pid) override {
+    engine_->hold_execs(pid);
+    return true;
+  }
+  std::uint64_t execs_held() const override { return engine_->execs_held(); }
+
   void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
 
   // A thread that could run is booked as running: which of the two it was shows at its next switch. One that

@@ -30,6 +30,9 @@ class Source : public WalkerControl {
   virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
   // A child of ours will become the target with its next exec.
   virtual Result<> expect_exec(std::int32_t pid) = 0;
+  // As BpfEngine::hold_execs; false: this engine cannot.
+  virtual bool hold_execs(std::int32_t /*pid*/) { return false; }
+  virtual std::uint64_t execs_held() const { return 0; }
   // Enters the threads that run or wait already: their time counts from `now_ns` on.
   virtual void enter_threads(std::int32_t /*pid*/, std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
   // After stop(): the waits that are in progress, cut at `end_ns`, and the sums of every live thread.

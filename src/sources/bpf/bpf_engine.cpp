@@ -276,6 +276,14 @@ void BpfEngine::track_from_exec(std::int32_t pid) {
   bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &waiting, BPF_ANY);
 }
 
+void BpfEngine::hold_execs(std::int32_t pid) {
+  __atomic_store_n(&skeleton_->bss->hold_execs_of, static_cast<std::uint32_t>(pid), __ATOMIC_SEQ_CST);
+}
+
+std::uint64_t BpfEngine::execs_held() const {
+  return __atomic_load_n(&skeleton_->bss->execs_held, __ATOMIC_SEQ_CST);
+}
+
 void BpfEngine::forget(std::int32_t pid) {
   bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.processes), &pid);
   bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.programs_executed), &pid);

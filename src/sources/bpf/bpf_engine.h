@@ -61,6 +61,10 @@ class BpfEngine {
   // Records a process from its next exec on: its samples end in WALK_NO_TABLE until its mappings are set.
   void track_from_exec(std::int32_t pid);
   void forget(std::int32_t pid);
+  // From now on this process gets a SIGSTOP with each program that it executes, before the first instruction
+  // of it; 0: no process does. Whoever asks for it looks at execs_held() often, and lets the process go on.
+  void hold_execs(std::int32_t pid);
+  std::uint64_t execs_held() const;
 
   // Enters a thread that was there before the recording: it runs or waits since `since_ns`. A thread that the
   // programs have seen meanwhile is left as it is.

@@ -1,0 +1,78 @@
+// Allocates before, while and after fathom is stopped. Usage: interrupted_heap FOLDER SECONDS
+//   site_before   1000 blocks of 64 bytes, and FOLDER/ready is made
+//   site_storm    once FOLDER/stopped is there, for so many seconds blocks of 48 bytes, of which 64 live at a
+//   time;
+//                 all are freed. Half of those of site_before are freed, too, and FOLDER/stormed is made
+//   site_after    once FOLDER/continued is there and most of a second has gone, 1000 blocks of 100 bytes, of
+//   which
+//                 400 are freed
+// In the end 600 blocks of site_after are left, and nothing else.
+#include <fcntl.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#define SITE extern "C" __attribute__((noipa))
+
+SITE void* site_before() {
+  void* block = std::malloc(64);
+  asm volatile("" : : "r"(block) : "memory");
+  return block;
+}
+SITE void* site_storm() {
+  void* block = std::malloc(48);
+  asm volatile("" : : "r"(block) : "memory");
+  return block;
+}
+SITE void* site_after() {
+  void* block = std::malloc(100);
+  asm volatile("" : : "r"(block) : "memory");
+  return block;
+}
+
+namespace {
+
+double now() {
+  timespec time{};
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+void make(const std::string& path) {
+  close(open(path.c_str(), O_CREAT | O_WRONLY, 0600));
+}
+void await(const std::string& path) {
+  for (int i = 0; i < 60'000 && access(path.c_str(), F_OK) != 0; ++i) usleep(1000);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 3) return 2;
+  const std::string folder = argv[1], stopped = folder + "/stopped", stormed = folder + "/stormed",
+                    continued = folder + "/continued";
+  static void* before[1000];
+  for (void*& block : before) block = site_before();
+  make(folder + "/ready");
+  await(stopped);
+  static void* ring[64];
+  const double end = now() + std::atof(argv[2]);
+  for (int i = 0; now() < end; ++i) {
+    std::free(ring[i % 64]);
+    ring[i % 64] = site_storm();
+  }
+  for (void* block : ring) std::free(block);
+  for (int i = 0; i < 500; ++i) std::free(before[i]);
+  make(stormed);
+  await(continued);
+  usleep(200'000);
+  std::free(site_storm());
+  usleep(600'000);
+  static void* after[1000];
+  for (void*& block : after) block = site_after();
+  for (int i = 0; i < 400; ++i) std::free(after[i]);
+  for (int i = 500; i < 1000; ++i) std::free(before[i]);
+  _exit(0);
+}
