@@ -10,9 +10,52 @@ namespace fathom::process {
 namespace {
 
 TEST(InnerThreads, InOurNamespaceNumbersAreWhatTheyAre) {
-  const InnerThreads threads(::getpid());
+  InnerThreads threads(::getpid());
+  threads.refresh();
   EXPECT_EQ(threads.outer(::getpid()), ::getpid());
   EXPECT_EQ(threads.outer(INT32_MAX), std::nullopt);
+}
+
+// A process whose threads 1000 + n have the numbers n in its own namespace.
+struct FakeProcess {
+  std::vector<std::int32_t> tids;
+  std::uint64_t files_read = 0;
+  InnerThreads::Proc proc() {
+    return {[this] { return std::optional(tids); },
+            [this](std::int32_t tid) {
+              ++files_read;
+              return std::optional(tid - 1000);
+            }};
+  }
+};
+
+TEST(InnerThreads, OneFileIsReadForEachNewThread) {
+  FakeProcess process;
+  for (std::int32_t i = 1; i <= 400; ++i) process.tids.push_back(1000 + i);
+  InnerThreads threads(process.proc());
+  threads.refresh();
+  EXPECT_EQ(process.files_read, 400u);
+  for (std::int32_t i = 1; i <= 400; ++i) EXPECT_EQ(threads.outer(i), 1000 + i);
+  threads.refresh();
+  EXPECT_EQ(process.files_read, 400u);
+  process.tids.push_back(1401);
+  threads.refresh();
+  EXPECT_EQ(process.files_read, 401u);
+  EXPECT_EQ(threads.outer(401), 1401);
+}
+
+TEST(InnerThreads, ThreadsThatEndedAreForgottenAndTheirNumbersMayBeUsedAgain) {
+  FakeProcess process;
+  process.tids = {1001, 1002};
+  InnerThreads threads(process.proc());
+  threads.refresh();
+  process.tids = {1001};
+  threads.refresh();
+  EXPECT_EQ(threads.outer(2), std::nullopt);
+  process.tids = {1001, 1002};
+  threads.refresh();
+  EXPECT_EQ(threads.outer(2), 1002);
+  EXPECT_EQ(process.files_read, 3u);
 }
 
 TEST(InnerThreads, OfAProcessInANamespaceOfItsOwn) {
@@ -44,7 +87,8 @@ TEST(InnerThreads, OfAProcessInANamespaceOfItsOwn) {
   }
   int status = 0;
   if (child != 0) {
-    const InnerThreads threads(child);
+    InnerThreads threads(child);
+    threads.refresh();
     EXPECT_EQ(threads.outer(1), child);
     EXPECT_EQ(threads.outer(child), std::nullopt);
   }

@@ -286,6 +286,7 @@ void HeapTracing::resolve_new() {
     stacks.swap(new_stacks_);
     threads.swap(new_threads_);
   }
+  if (!threads.empty()) inner_threads_.refresh();
   for (const std::int32_t tid : threads)
     thread_rows_[static_cast<std::uint32_t>(tid)] =
         context_.processes.thread_row(pid_, inner_threads_.outer(tid).value_or(tid));
@@ -325,6 +326,22 @@ void HeapTracing::adapt(std::uint64_t samples_per_second) {
     order_mean(std::max(now / 2, options_.interval_bytes));
 }
 
+// Owners of rings that have ended. They owned them before the look, so one that it did not find is no thread
+// that was born meanwhile. /proc is read without the lock: the rings fill up as long as it is held.
+std::unordered_set<std::int32_t> HeapTracing::gone_threads() {
+  std::unordered_set<std::int32_t> owners;
+  {
+    const std::lock_guard guard(lock_);
+    collector_->release_rings([&](std::int32_t tid) {
+      owners.insert(tid);
+      return true;
+    });
+  }
+  inner_threads_.refresh();
+  std::erase_if(owners, [this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
+  return owners;
+}
+
 void HeapTracing::write_slices(bool last) {
   std::vector<sources::heap::Slice> slices;
   sources::heap::BlockBatch batch;
@@ -332,6 +349,7 @@ void HeapTracing::write_slices(bool last) {
   sources::heap::Counters counters;
   std::vector<sources::heap::Outage> outages;
   const std::uint64_t now = monotonic_ns();
+  const auto gone = gone_threads();
   {
     const std::lock_guard guard(lock_);
     if (last) cut_slice(true);
@@ -340,7 +358,7 @@ void HeapTracing::write_slices(bool last) {
     if (last || now >= next_summary_ns_) summary.emplace(*collector_);
     counters = collector_->counters();
     outages = collector_->outages();
-    collector_->release_rings([this](std::int32_t tid) { return inner_threads_.outer(tid).has_value(); });
+    collector_->release_rings([&](std::int32_t tid) { return !gone.contains(tid); });
   }
   // The rings do not wait for all of it.
   for (bool more = summary.has_value(); more;) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "inject/tracer.h"
@@ -117,6 +118,7 @@ class HeapTracing {
   void sample_less();
   void order_mean(std::uint32_t mean);
   void cut_slice(bool last);
+  std::unordered_set<std::int32_t> gone_threads();
   void write_slices(bool last);
   void take_blocks();
   void write_live_blocks();
