@@ -16,6 +16,7 @@
 #include "base/varint.h"
 #include "model/profile.h"
 #include "store/block.h"
+#include "store/changed_rows.h"
 #include "store/reader.h"
 
 namespace fathom::store {
@@ -87,9 +88,12 @@ struct StateCopy {
   std::vector<SeriesHead> series;
   model::Quality quality;
 };
-// The blocks' payloads: none if nothing has changed, several only if there are very many rows.
-Result<std::vector<Bytes>> encode_state(const model::Profile& profile, const StateCopy& written);
-void remember_state(const model::Profile& profile, StateCopy& written);
+// The blocks' payloads: none if nothing has changed, several only if there are very many rows. `changed`: the
+// rows of processes and threads to write; null: those that differ from what was written.
+Result<std::vector<Bytes>> encode_state(const model::Profile& profile, const StateCopy& written,
+                                        const ChangedRows* changed = nullptr);
+// With `changed`, processes and threads are not copied.
+void remember_state(const model::Profile& profile, StateCopy& written, bool changes_are_told = false);
 Result<> decode_state(Cursor in, Loading& loading);
 
 // --- samples ---

@@ -89,10 +89,10 @@ class Blocks {
   std::vector<Bytes> blocks_;
 };
 
-// Those of `rows` for which same(number) is false.
+// Those of `rows` for which same(number) is false; of `among`, where it is not null.
 template <class Row, class Same, class Put>
-void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, const Same& same,
-                 const Put& put) {
+void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, const Same& same, const Put& put,
+                 const std::vector<std::uint32_t>* among = nullptr) {
   std::size_t expected = 0, count = 0;
   Bytes body;
   const auto flush = [&] {
@@ -104,8 +104,10 @@ void encode_rows(Blocks& out, unsigned number, const std::vector<Row>& rows, con
     body.clear();
     expected = count = 0;
   };
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    if (same(i)) continue;
+  const std::size_t candidates = among == nullptr ? rows.size() : among->size();
+  for (std::size_t candidate = 0; candidate < candidates; ++candidate) {
+    const std::size_t i = among == nullptr ? candidate : (*among)[candidate];
+    if (i >= rows.size() || same(i)) continue;
     put_varint(body, i - expected);
     put(body, rows[i]);
     expected = i + 1;
@@ -279,7 +281,8 @@ Result<> decode_notes(Cursor& in, Loading& loading) {
 
 }  // namespace
 
-Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy& written) {
+Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy& written,
+                                        const ChangedRows* changed) {
   Blocks out;
   if (!same_meta(profile.meta, written.meta)) out.section(kMeta, encode_meta(profile.meta));
   if (profile.meta.end_ns != written.meta.end_ns) {
@@ -292,17 +295,20 @@ Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy&
     return [&](std::size_t i) { return i < b.size() && a[i] == b[i]; };
   };
   encode_rows(out, kModules, profile.modules, same_rows(profile.modules, written.modules), put);
-  encode_rows(out, kProcesses, profile.processes, same_rows(profile.processes, written.processes), put);
+  encode_rows(out, kProcesses, profile.processes, same_rows(profile.processes, written.processes), put,
+              changed == nullptr ? nullptr : &changed->processes);
   const std::vector<Thread>& threads = written.threads;
+  const auto* among = changed == nullptr ? nullptr : &changed->threads;
   encode_rows(
       out, kThreads, profile.threads,
-      [&](std::size_t i) { return i < threads.size() && same_row(profile.threads[i], threads[i]); }, put);
+      [&](std::size_t i) { return i < threads.size() && same_row(profile.threads[i], threads[i]); }, put,
+      among);
   encode_rows(
       out, kThreadTimes, profile.threads,
       [&](std::size_t i) {
         return same_times(profile.threads[i], i < threads.size() ? threads[i] : Thread{});
       },
-      put_times);
+      put_times, among);
   encode_rows(
       out, kSeries, profile.series,
       [&](std::size_t i) {
@@ -322,11 +328,13 @@ Result<std::vector<Bytes>> encode_state(const Profile& profile, const StateCopy&
   return blocks;
 }
 
-void remember_state(const Profile& profile, StateCopy& written) {
+void remember_state(const Profile& profile, StateCopy& written, bool changes_are_told) {
   written.meta = profile.meta;
   written.modules = profile.modules;
-  written.processes = profile.processes;
-  written.threads = profile.threads;
+  if (!changes_are_told) {
+    written.processes = profile.processes;
+    written.threads = profile.threads;
+  }
   written.series.clear();
   for (const Series& series : profile.series) written.series.push_back(head_of(series));
   written.quality = profile.quality;

@@ -66,7 +66,7 @@ Result<Writer> Writer::create(const std::string& path, const WriterOptions& opti
   return writer;
 }
 
-Result<> Writer::append(const Profile& profile) {
+Result<> Writer::append(const Profile& profile, const ChangedRows* changed) {
   if (finished_) return fail(ErrorKind::kUsage, path() + ": the recording is finished");
   // Names of frames that came after the frames.
   std::vector<std::uint32_t> named, unnamed;
@@ -75,7 +75,7 @@ Result<> Writer::append(const Profile& profile) {
 
   pending_.clear();
   pending_index_.clear();
-  if (auto encoded = encode_append(profile, named); !encoded) return within(path(), encoded.error());
+  if (auto encoded = encode_append(profile, named, changed); !encoded) return within(path(), encoded.error());
   if (auto written = write_pending(); !written) return written;
 
   // Only now does it count as written.
@@ -83,13 +83,14 @@ Result<> Writer::append(const Profile& profile) {
     if (profile.frames[id].line_count == 0) unnamed.push_back(id);
   unnamed_ = std::move(unnamed);
   tables_ = sizes_of(profile);
-  remember_state(profile, state_);
+  remember_state(profile, state_, changed != nullptr);
   heap_ = copy_of(profile.heap);
   samples_ += profile.samples.size();
   return file_.publish();
 }
 
-Result<> Writer::encode_append(const Profile& profile, const std::vector<std::uint32_t>& named) {
+Result<> Writer::encode_append(const Profile& profile, const std::vector<std::uint32_t>& named,
+                               const ChangedRows* changed) {
   if (profile.threads.size() > SamplePredictor::kMaxThread)
     return fail(ErrorKind::kUnsupported, fmt::format("{} threads are too many", profile.threads.size()));
   if (auto checked = check_rows(profile); !checked) return checked;
@@ -104,7 +105,7 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     put_block(kTables, encode_tables(profile, from, *to, names));
     from = *to;
   }
-  auto state = encode_state(profile, state_);
+  auto state = encode_state(profile, state_, changed);
   if (!state) return tl::make_unexpected(state.error());
   for (const Bytes& payload : *state) put_block(kState, payload);
   for (std::span<const Sample> left(profile.samples); !left.empty();) {
@@ -139,8 +140,8 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
   return {};
 }
 
-Result<> Writer::finish(const Profile& profile) {
-  if (auto appended = append(profile); !appended) return appended;
+Result<> Writer::finish(const Profile& profile, const ChangedRows* changed) {
+  if (auto appended = append(profile, changed); !appended) return appended;
   pending_.clear();
   pending_index_.clear();
   const EndMark end{size_, index_.size(), samples_};

@@ -36,10 +36,13 @@ class Writer {
   // nothing counts as written: a later append tries everything again (but for a name that somebody else has
   // taken since create(): all is written, and a later append tries the name again). Samples that the caller
   // gives up belong into quality.lost_disk, waits into quality.lost_waits.
-  Result<> append(const model::Profile& profile);
+  //
+  // `changed` tells which rows of processes and threads were added or have changed since the last append that
+  // succeeded; without it all rows are compared with what was written. Always with it, or always without.
+  Result<> append(const model::Profile& profile, const ChangedRows* changed = nullptr);
 
   // append, then index and end mark. Nothing can be appended afterwards.
-  Result<> finish(const model::Profile& profile);
+  Result<> finish(const model::Profile& profile, const ChangedRows* changed = nullptr);
 
   std::uint64_t bytes_written() const { return size_; }
   const std::string& path() const { return file_.path(); }
@@ -55,7 +58,8 @@ class Writer {
   static Span span_of(std::span<const model::Sample> samples);
   static Span span_of(std::span<const model::Wait> waits);
   void put_block(std::uint32_t type, const Bytes& payload, const Span& span = {});
-  Result<> encode_append(const model::Profile& profile, const std::vector<std::uint32_t>& named);
+  Result<> encode_append(const model::Profile& profile, const std::vector<std::uint32_t>& named,
+                         const ChangedRows* changed);
   Result<> write_pending();
 
   OutputFile file_;

@@ -65,6 +65,43 @@ TEST(Writer, AppendOfNothingNewWritesNothing) {
   EXPECT_EQ(writer->bytes_written(), before);
 }
 
+// A row that is not told to have changed is not even looked at: that is what keeps a long recording cheap.
+TEST(Writer, RowsThatAreToldToHaveChangedAreWrittenAndNoOthers) {
+  TemporaryFile file;
+  Profile profile;
+  profile.processes.resize(3);
+  profile.threads.resize(1000);
+  for (std::size_t i = 0; i < profile.threads.size(); ++i)
+    profile.threads[i].tid = static_cast<std::int32_t>(i + 1);
+  ChangedRows all{{0, 1, 2}, {}};
+  for (std::uint32_t i = 0; i < 1000; ++i) all.threads.push_back(i);
+  auto writer = Writer::create(file.path());
+  ASSERT_TRUE(writer->append(profile, &all));
+  const std::uint64_t before = writer->bytes_written();
+  const ChangedRows nothing;
+  ASSERT_TRUE(writer->append(profile, &nothing));
+  EXPECT_EQ(writer->bytes_written(), before);
+
+  const Profile written = profile;
+  profile.processes[1].end_ns = 7;
+  profile.threads[10].cpu_ns = 5;
+  profile.threads[500].ran_ns = 6;
+  profile.threads[700].ran_ns = 8;
+  const ChangedRows some{{1}, {10, 500}};
+  ASSERT_TRUE(writer->append(profile, &some));
+  auto read_back = read(file.path());
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(read_back->processes, profile.processes);
+  EXPECT_EQ(read_back->threads[10], profile.threads[10]);
+  EXPECT_EQ(read_back->threads[500], profile.threads[500]);
+  EXPECT_EQ(read_back->threads[700], written.threads[700]);
+  const ChangedRows rest{{}, {700}};
+  ASSERT_TRUE(writer->finish(profile, &rest));
+  read_back = read(file.path());
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile);
+}
+
 TEST(Writer, NameThatArrivesLaterIsWrittenOnce) {
   TemporaryFile file;
   Profile profile = one_thread_profile();
