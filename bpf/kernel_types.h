@@ -74,6 +74,8 @@ struct task_struct {
   struct sched_entity se;
   unsigned int flags;
   struct mm_struct* mm;
+  struct task_struct* group_leader;
+  u64 start_time; /* of a thread; of the first one, of the process */
 };
 struct super_block {
   u32 s_dev;

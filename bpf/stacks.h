@@ -41,6 +41,8 @@ __attribute__((noinline)) u64 hash_kernel_stack(struct stack_buffer* buffer) {
   u64 hash;
   if (!buffer) return 0;
   hash = hash_word(buffer->header.pid, (u64)buffer->header.epoch << 32 | buffer->header.kernel_count);
+  /* A pid is used again: the stacks of the process that had it before are not those of this one. */
+  hash = hash_word(hash, bpf_get_current_task_btf()->group_leader->start_time);
 #pragma unroll 1
   for (int i = 0; i < MAX_KERNEL_FRAMES; i++) {
     if (i >= *(volatile u16*)&buffer->header.kernel_count) break;

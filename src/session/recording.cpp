@@ -72,7 +72,7 @@ Result<> Recording::open() {
   source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
   sink_ = std::make_unique<EventSink>(profile_, *processes_, *stacks_, *source_);
-  cpu_times_ = std::make_unique<CpuTimes>(profile_, *processes_);
+  cpu_times_ = std::make_unique<CpuTimes>(*processes_);
   memory_ = std::make_unique<MemorySeries>(profile_);
   if (options_.memory || options_.heap != Heap::kNone)
     snapshots_ = std::make_unique<MemorySnapshots>(profile_, builder_, *processes_);
@@ -175,6 +175,12 @@ void Recording::drain() {
   if (heaps_) heaps_->take(memory_calls);
 }
 
+// Of those that share a row the memory is not told, so it is read only where all of it counts.
+void Recording::sample_memory(std::uint64_t now_ns) {
+  const auto own = processes_->pids_with_own_row();
+  memory_->sample(now_ns, options_.until_resident_bytes ? processes_->pids() : own, own);
+}
+
 void Recording::take_names() {
   auto found = symbols_.poll();
   for (const auto& frame : found.frames) {
@@ -221,6 +227,7 @@ void Recording::account() {
     quality.notes.push_back(
         fmt::format("more than {} distinct stacks: new ones are shown as (stack table full)", kMaxStacks));
   }
+  note_shared_rows();
   for (std::string& note : source_->notes()) note_once(std::move(note));
   if (options_.cpu)  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
@@ -234,10 +241,26 @@ void Recording::account() {
   quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
 }
 
+// All notes are written when one of them changes: not every second, but each time that the number has doubled.
+void Recording::note_shared_rows() {
+  const RowBook::Shared shared = processes_->rows().shared();
+  const std::uint64_t all = shared.processes + shared.threads;
+  if (all == 0 || (!is_ending_ && all < 2 * shared_rows_noted_)) return;
+  std::string note = fmt::format(
+      "{} short-lived processes and {} short-lived threads{} share rows with others of their program and name: "
+      "which of them did what is not told",
+      shared.processes, shared.threads, is_ending_ ? "" : ", or more,");
+  auto& notes = profile_.quality.notes;
+  std::erase(notes, shared_rows_note_);
+  notes.push_back(note);
+  shared_rows_note_ = std::move(note);
+  shared_rows_noted_ = all;
+}
+
 Result<> Recording::save() {
   take_names();
   account();
-  auto written = writer_->append(profile_);
+  auto written = writer_->append(profile_, &processes_->rows().changed());
   if (!written) {
     profile_.quality.lost_disk += profile_.samples.size();
     profile_.quality.samples -= profile_.samples.size();
@@ -251,13 +274,14 @@ Result<> Recording::save() {
       written.error().remedy = "-o FILE on a disk with room; what was written before can be read";
     return written;
   }
+  processes_->rows().written();
   profile_.samples.clear();
   profile_.waits.clear();
   profile_.heap.rows.clear();
   profile_.heap.blocks.clear();
   profile_.faults.clear();
   profile_.memory_ranges.clear();
-  for (auto& series : profile_.series) series.points.clear();
+  for (auto& series : profile_.series) series.points = {};  // gives the room back, too
   return {};
 }
 
@@ -272,10 +296,10 @@ Result<> Recording::step(std::uint64_t now) {
   }
   profile_.meta.end_ns = now;
   if (options_.memory && now >= next_memory_ns_) {
-    memory_->sample(now, processes_->pids());
+    sample_memory(now);
     next_memory_ns_ = now + kMemoryEvery;
   }
-  if (snapshots_) snapshots_->sample(now, processes_->pids(), heaps());
+  if (snapshots_) snapshots_->sample(now, processes_->pids_with_own_row(), heaps());
   if (now < next_save_ns_) return {};
   next_save_ns_ = now + kSaveEvery;
   if (now - last_rescan_ns_ >= kSecond) {
@@ -294,14 +318,14 @@ Result<> Recording::step(std::uint64_t now) {
     heaps_->publish();
   }
   if (auto saved = save(); !saved) return saved;
-  processes_->forget_ended(now - kSecond);
+  sink_->forget_ended(now - kSecond);
   return {};
 }
 
 void Recording::end() {
   urgency_.end();
   cpu_times_->refresh();
-  if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids(), heaps());
+  if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
   if (heaps_) heaps_->end();
   source_->stop();
   profile_.meta.end_ns = monotonic_ns();
@@ -311,15 +335,17 @@ void Recording::end() {
     sink_->take(batch_);
   }
   sink_->finish();
-  if (options_.memory) memory_->sample(profile_.meta.end_ns, processes_->pids());
+  if (options_.memory) sample_memory(profile_.meta.end_ns);
 }
 
 Result<> Recording::finish(std::optional<int> exit_status, RecordOutcome& outcome) {
   if (exit_status) profile_.meta.facts["exit"] = std::to_string(*exit_status);
   symbols_.drain();
   take_names();
+  is_ending_ = true;
+  processes_->rows().name_shared_rows();
   account();
-  auto finished = writer_->finish(profile_);
+  auto finished = writer_->finish(profile_, &processes_->rows().changed());
   outcome.path = writer_->path();
   outcome.recorded = true;
   outcome.quality = profile_.quality;

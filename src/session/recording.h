@@ -81,6 +81,8 @@ class Recording {
   void drain();
   void take_names();
   void account();
+  void sample_memory(std::uint64_t now_ns);
+  void note_shared_rows();
   Result<> save();
   HeapRecordings* heaps() { return heaps_ ? &*heaps_ : nullptr; }
 
@@ -103,7 +105,9 @@ class Recording {
   Batch batch_;
   std::uint64_t next_memory_ns_ = 0, next_save_ns_ = 0, last_rescan_ns_ = 0;
   Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it began
-  bool stack_table_noted_ = false;
+  bool stack_table_noted_ = false, is_ending_ = false;
+  std::string shared_rows_note_;         // as it stands among the notes
+  std::uint64_t shared_rows_noted_ = 0;  // processes and threads, when it was written
   LostNames lost_names_;
   std::string lost_names_noted_;
   std::vector<std::string> obstacles_;  // why a better engine was not used

@@ -93,7 +93,7 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
     call.stack_id = known->second;
   }
   const auto tid = static_cast<std::uint32_t>(call.tid);
-  if (!threads_.contains(tid)) threads_.emplace(tid, processes_.thread_row(pid_, call.tid));
+  threads_[tid] = processes_.thread_row(pid_, call.tid);  // the number may have been another one's before
   collector_.take(call, allocator.value_or(0));
 }
 

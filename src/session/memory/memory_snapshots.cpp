@@ -117,7 +117,7 @@ void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_
                              HeapRecordings* heaps) {
   // Of those that ended, the last one.
   for (auto state = states_.begin(); state != states_.end();) {
-    if (std::find(pids.begin(), pids.end(), state->first) != pids.end()) {
+    if (std::ranges::binary_search(pids, state->first)) {
       ++state;
       continue;
     }

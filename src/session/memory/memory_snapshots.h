@@ -20,8 +20,9 @@ class MemorySnapshots {
   MemorySnapshots(model::Profile& profile, model::Builder& builder, ProcessTable& processes)
       : profile_(profile), builder_(builder), processes_(processes) {}
 
-  // Those of `pids` that are due. `heaps` may be null. Appends to profile.memory_ranges, ever more rarely
-  // the longer the recording lasts; what was not appended is kept in case that it stays the last one.
+  // Those of `pids` (ascending) that are due. `heaps` may be null. Appends to profile.memory_ranges, ever
+  // more rarely the longer the recording lasts; what was not appended is kept in case that it stays the last
+  // one.
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);
   // One more of each that still lives, and what was kept of the others.
   void finish(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);

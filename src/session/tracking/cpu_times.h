@@ -14,7 +14,7 @@ namespace fathom::session {
 
 class CpuTimes {
  public:
-  CpuTimes(model::Profile& profile, ProcessTable& processes) : profile_(profile), processes_(processes) {}
+  explicit CpuTimes(ProcessTable& processes) : processes_(processes) {}
 
   // Threads that run already: what they have used so far is not of this recording.
   void begin(std::int32_t pid);
@@ -22,18 +22,18 @@ class CpuTimes {
   void refresh();
   void ended(const sources::ThreadCpuTime& event);
 
-  std::uint64_t total_ns() const;
+  std::uint64_t total_ns() const { return total_ns_; }
 
  private:
   struct Account {
     std::uint64_t before_ns = 0, now_ns = 0;
+    std::uint64_t round = 0;  // in which it was read last
   };
   void note(std::int32_t tid, std::uint64_t cpu_ns);
 
-  model::Profile& profile_;
   ProcessTable& processes_;
   std::unordered_map<std::int32_t, Account> live_;  // by tid
-  std::uint64_t ended_ns_ = 0;
+  std::uint64_t total_ns_ = 0, round_ = 0;
 };
 
 }  // namespace fathom::session

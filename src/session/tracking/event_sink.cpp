@@ -8,9 +8,10 @@ namespace fathom::session {
 namespace {
 
 constexpr std::size_t kMaxOrphans = 100'000;
-// More distinct stacks than this are forgotten by id and, if they come again, sent and resolved again: the
-// kernel side forgets them in the same way.
-constexpr std::size_t kMaxKnownStacks = 1'000'000;
+// Every process has stacks of its own, so most are of processes that have ended. Those that were not met
+// while so many others were are forgotten; the kernel remembers 131,072 by hash, so it will send nearly all
+// of them again if they come again.
+constexpr std::size_t kKnownStacks = 250'000;
 
 // A walk that ended because there was nothing more to walk.
 bool is_complete(std::uint8_t end) {
@@ -87,6 +88,7 @@ void EventSink::take(Batch& batch) {
       catch_up(fault->time_ns);
       on(*fault);
     } else if (const auto* times = std::get_if<sources::ThreadWaitTime>(&event)) {
+      catch_up(times->time_ns);  // it may have begun in this batch
       on(*times);
     } else if (const auto* ended = std::get_if<sources::ThreadCpuTime>(&event)) {
       ended_threads_.push_back(*ended);
@@ -98,10 +100,23 @@ void EventSink::take(Batch& batch) {
   update_early_ends();
 }
 
+void EventSink::know_stack(std::uint64_t id, const ResolvedStack& stack) {
+  if (stacks_.size() >= kKnownStacks) older_stacks_ = std::exchange(stacks_, {});
+  stacks_[id] = stack;
+}
+
+const ResolvedStack* EventSink::find_stack(std::uint64_t id) {
+  if (const auto known = stacks_.find(id); known != stacks_.end()) return &known->second;
+  const auto older = older_stacks_.find(id);
+  if (older == older_stacks_.end()) return nullptr;
+  const ResolvedStack stack = older->second;
+  know_stack(id, stack);
+  return &stacks_[id];
+}
+
 void EventSink::on(const sources::StackSeen& event) {
-  if (stacks_.size() >= kMaxKnownStacks) stacks_.clear();
   const ResolvedStack stack = resolver_.resolve(event);
-  stacks_[event.stack_id] = stack;
+  know_stack(event.stack_id, stack);
   if (event.end == WALK_NO_MAPPING) doubtful_[event.pid] = true;
   const auto waiting = orphans_.find(event.stack_id);
   if (waiting == orphans_.end()) return;
@@ -111,9 +126,8 @@ void EventSink::on(const sources::StackSeen& event) {
 }
 
 void EventSink::on(const sources::StackSample& event) {
-  const auto stack = stacks_.find(event.stack_id);
-  if (stack != stacks_.end()) {
-    add_sample(event, stack->second);
+  if (const ResolvedStack* stack = find_stack(event.stack_id)) {
+    add_sample(event, *stack);
   } else if (orphan_count_ < kMaxOrphans) {
     orphans_[event.stack_id].push_back(event);
     ++orphan_count_;
@@ -127,7 +141,7 @@ void EventSink::on(const sources::CopiedStackSample& event) {
   sources::StackSeen seen;
   sources::StackSample sample;
   source_.walk(event, seen, sample);
-  if (!stacks_.contains(seen.stack_id)) on(seen);
+  if (find_stack(seen.stack_id) == nullptr) on(seen);
   on(sample);
 }
 
@@ -151,26 +165,23 @@ void EventSink::add_sample(const sources::StackSample& event, const ResolvedStac
 model::ThreadId EventSink::waker_row(const sources::Waited& event) {
   if (event.waker_tid == 0 || event.waker_pid == 0) return model::kNoThread;
   if (processes_.is_recorded(event.waker_pid)) return processes_.thread_row(event.waker_pid, event.waker_tid);
-  const auto [known, is_new] = foreign_wakers_.try_emplace(event.waker_tid);
-  if (is_new) known->second = processes_.foreign_thread_row(event.waker_pid, event.waker_tid);
-  return known->second;
+  return processes_.foreign_thread_row(event.waker_pid, event.waker_tid);
 }
 
 void EventSink::on(const sources::Waited& event) {
-  const auto stack = stacks_.find(event.stack_id);
+  const ResolvedStack* stack = find_stack(event.stack_id);
   model::Wait wait;
   wait.start_ns = event.out_ns;
   wait.waited_ns = event.waited_ns;
   wait.queued_ns = event.queued_ns;
   wait.thread = processes_.thread_row(event.pid, event.tid);
-  if (stack != stacks_.end()) {
-    wait.stack = stack->second.stack;
-    wait.end = stack->second.end;
+  if (stack) {
+    wait.stack = stack->stack;
+    wait.end = stack->end;
   } else {
     ++profile_.quality.lost_stack;
   }
-  if (const auto waker = stacks_.find(event.waker_stack_id); waker != stacks_.end())
-    wait.waker_stack = waker->second.stack;
+  if (const ResolvedStack* waker = find_stack(event.waker_stack_id)) wait.waker_stack = waker->stack;
   wait.waker = waker_row(event);
   wait.system_call = event.system_call;
   if (event.result) wait.result = *event.result;
@@ -179,7 +190,7 @@ void EventSink::on(const sources::Waited& event) {
   wait.throttled = event.throttled;
   wait.began_before = event.began_before || event.out_ns <= profile_.meta.start_ns;
   wait.unfinished = event.unfinished;
-  const auto found = objects_.find(event);
+  const auto found = objects_.find(event, processes_.shares_row(event.pid));
   wait.object = found.object;
   wait.argument = found.argument;
   profile_.waits.push_back(wait);
@@ -187,19 +198,19 @@ void EventSink::on(const sources::Waited& event) {
 }
 
 void EventSink::on(const sources::MemoryCall& event) {
-  const auto stack = stacks_.find(event.stack_id);
-  memory_calls_.push_back({event, stack == stacks_.end() ? ResolvedStack{} : stack->second});
+  const ResolvedStack* stack = find_stack(event.stack_id);
+  memory_calls_.push_back({event, stack == nullptr ? ResolvedStack{} : *stack});
 }
 
 void EventSink::on(const sources::PageFault& event) {
   model::Fault fault;
   fault.time_ns = event.time_ns;
   fault.thread = processes_.thread_row(event.pid, event.tid);
-  if (const auto stack = stacks_.find(event.stack_id); stack != stacks_.end()) {
-    fault.stack = stack->second.stack;
-    fault.end = stack->second.end;
+  if (const ResolvedStack* stack = find_stack(event.stack_id)) {
+    fault.stack = stack->stack;
+    fault.end = stack->end;
   }
-  const auto page = objects_.page(event.pid, event.address, event.time_ns);
+  const auto page = objects_.page(event.pid, event.address, event.time_ns, processes_.shares_row(event.pid));
   fault.object = page.object;
   fault.offset = page.argument;
   fault.weight = event.weight;
@@ -208,21 +219,9 @@ void EventSink::on(const sources::PageFault& event) {
 }
 
 void EventSink::on(const sources::ThreadWaitTime& event) {
-  const auto row = processes_.known_thread_row(event.tid);
-  if (!row) {
-    if (event.waited_ns + event.queued_ns == 0 || !processes_.is_recorded(event.pid)) return;
-  }
-  model::Thread& thread =
-      profile_.threads[row ? row->value : processes_.thread_row(event.pid, event.tid).value];
-  thread.ran_ns = event.ran_ns;
-  thread.waited_ns = event.waited_ns;
-  thread.queued_ns = event.queued_ns;
-  thread.waits = event.waits;
-  thread.preemptions = event.preemptions;
-  profile_.quality.unwalked_waits += event.unwalked_waits - thread.unwalked_waits;
-  profile_.quality.unwalked_ns += event.unwalked_ns - thread.unwalked_ns;
-  thread.unwalked_waits = event.unwalked_waits;
-  thread.unwalked_ns = event.unwalked_ns;
+  const auto unwalked = processes_.book_times(event);
+  profile_.quality.unwalked_waits += unwalked.waits;
+  profile_.quality.unwalked_ns += unwalked.ns;
 }
 
 void EventSink::finish() {
@@ -237,6 +236,11 @@ void EventSink::update_early_ends() {
   ends.clear();
   for (const auto& [where, count] : early_ends_)
     ends.push_back({where.first, model::ModuleId{where.second}, count});
+}
+
+void EventSink::forget_ended(std::uint64_t before_ns) {
+  processes_.forget_ended(before_ns);
+  for (const std::int32_t pid : processes_.take_forgotten()) objects_.forget(pid);
 }
 
 std::vector<std::int32_t> EventSink::take_doubtful_processes() {

@@ -26,6 +26,12 @@ class EventSink {
   // A wait that user space has found by itself: in progress when the recording began or ended.
   void take(const sources::Waited& wait) { on(wait); }
   void take(const sources::ThreadWaitTime& times) { on(times); }
+  // Lets go of processes and threads that ended before this, and of what is known of them.
+  void forget_ended(std::uint64_t before_ns);
+  // For tests: how much is remembered besides the rows.
+  std::size_t remembered() const {
+    return stacks_.size() + older_stacks_.size() + orphans_.size() + doubtful_.size() + objects_.remembered();
+  }
   // At the end: samples whose stack never arrived are lost.
   void finish();
 
@@ -52,13 +58,16 @@ class EventSink {
   model::ThreadId waker_row(const sources::Waited& event);
   void add_sample(const sources::StackSample& event, const ResolvedStack& stack);
   void update_early_ends();
+  void know_stack(std::uint64_t id, const ResolvedStack& stack);
+  // Valid until the next stack is known.
+  const ResolvedStack* find_stack(std::uint64_t id);
 
   model::Profile& profile_;
   ProcessTable& processes_;
   StackResolver& resolver_;
   Source& source_;
   WaitObjects objects_;
-  std::unordered_map<std::uint64_t, ResolvedStack> stacks_;  // by stack id
+  std::unordered_map<std::uint64_t, ResolvedStack> stacks_, older_stacks_;  // by stack id
   std::unordered_map<std::uint64_t, std::vector<sources::StackSample>>
       orphans_;  // their stack is still to come
   std::size_t orphan_count_ = 0;
@@ -66,7 +75,6 @@ class EventSink {
   std::map<std::int32_t, bool> doubtful_;
   std::vector<sources::ThreadCpuTime> ended_threads_;
   std::vector<MemoryCall> memory_calls_;
-  std::unordered_map<std::int32_t, model::ThreadId> foreign_wakers_;  // by tid: threads of other processes
 };
 
 }  // namespace fathom::session

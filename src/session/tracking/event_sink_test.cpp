@@ -161,6 +161,37 @@ TEST_F(EventSinkTest, PageFaultKeepsItsStackAndItsWeight) {
   EXPECT_EQ(profile.faults[1].stack.value, 0u);
 }
 
+TEST_F(EventSinkTest, TimesOfAThreadThatWasBornAndEndedInOneBatchAreBooked) {
+  batch.side_band = {sources::ThreadStarted{10, 9, 12}, sources::ThreadEnded{30, 9, 12}};
+  sources::ThreadWaitTime times;
+  times.time_ns = 29;
+  times.pid = 9;
+  times.tid = 12;
+  times.ran_ns = 5;
+  times.waited_ns = 14;
+  batch.samples = {times};
+  sink.take(batch);
+  ASSERT_EQ(profile.threads.size(), 1u);
+  EXPECT_EQ(profile.threads[0].tid, 12);
+  EXPECT_EQ(profile.threads[0].start_ns, 10u);
+  EXPECT_EQ(profile.threads[0].end_ns, 30u);
+  EXPECT_EQ(profile.threads[0].waited_ns, 14u);
+}
+
+TEST_F(EventSinkTest, StackThatIsMetAgainAndAgainIsNotForgottenForThoseThatAreNot) {
+  batch.samples = {stack(10, 1, {0x1100 | WALK_EXACT})};
+  sink.take(batch);
+  for (std::uint64_t i = 0; i < 1'000'000; ++i) {
+    batch.samples.push_back(stack(20 + i, 1000 + i, {0x2200 | WALK_EXACT}));
+    if (i % 100'000 == 0) batch.samples.push_back(sample(20 + i, 1));
+  }
+  sink.take(batch);
+  sink.finish();
+  EXPECT_EQ(profile.quality.lost_stack, 0u);
+  EXPECT_EQ(profile.samples.size(), 10u);
+  EXPECT_LE(sink.remembered(), 500'000u);
+}
+
 TEST_F(EventSinkTest, FullStackTableIsCountedAndKeepsTheSamples) {
   for (std::uint64_t i = 0; i < 1500; ++i) {
     batch.samples.push_back(stack(10 + i, i + 1, {(0x1000 + i) | WALK_EXACT}));

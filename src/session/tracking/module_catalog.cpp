@@ -26,6 +26,8 @@ std::string root_of(std::int32_t pid) {
 
 // Where the loader looks for a library by default. The exact rules (RPATH, ld.so.cache) do not matter here:
 // what is not found is compiled when it is mapped.
+constexpr std::size_t kMostMadeCode = 256;
+
 constexpr std::array kLibraryFolders = {
     "/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/", "/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/",
     "/usr/local/lib/"};
@@ -152,12 +154,22 @@ CodeModule& ModuleCatalog::of_vdso(const process::MapEntry& mapping) {
   return *vdso_;
 }
 
+// The code that a process made is looked at in the rows of its own, until that were too many of them: the
+// last one is for all others.
 CodeModule& ModuleCatalog::of_made_code(std::int32_t pid, const process::MapEntry&) {
-  auto& module = made_code_[pid];
-  if (module) return *module;
-  module = std::make_unique<CodeModule>();
+  CodeModule*& module = made_code_[pid];
+  if (module != nullptr) return *module;
+  if (all_made_code_.size() > kMostMadeCode) return *(module = all_made_code_.back().get());
+  module = all_made_code_.emplace_back(std::make_unique<CodeModule>()).get();
   module->kind = model::ModuleKind::kAnonymous;
   model::Module row;
+  if (all_made_code_.size() > kMostMadeCode) {
+    module->is_collective = true;
+    row.kind = module->kind;
+    row.name = row.path = builder_.string("[jit of other processes]");
+    module->id = builder_.module(row);
+    return *module;
+  }
   row.kind = module->kind;
   row.name = builder_.string("[jit]");
   row.path = builder_.string(fmt::format("[jit of process {}]", pid));
@@ -169,6 +181,10 @@ CodeModule& ModuleCatalog::of_made_code(std::int32_t pid, const process::MapEntr
   source.pid = pid;
   symbols_.submit(module->id, source);
   return *module;
+}
+
+void ModuleCatalog::forget(std::int32_t pid) {
+  made_code_.erase(pid);
 }
 
 CodeModule& ModuleCatalog::kernel() {

@@ -40,6 +40,7 @@ struct CodeModule {
   Fd fd;     // keeps /proc/self/fd/N valid for the symbolizer
   std::shared_ptr<const unwind::Table> table;  // kept only for walks in user space
   std::optional<sources::TableSlot> slot;      // where the kernel's walker finds it
+  bool is_collective = false;  // stands for the code of many processes: its addresses tell nothing
 
   // Process address minus ELF address for a mapping of this module; nullopt if the file has no such segment.
   std::optional<std::uint64_t> bias(const process::MapEntry& mapping) const;
@@ -64,6 +65,9 @@ class ModuleCatalog {
   // Compiles the tables of a program, its loader and the libraries that it names, before it starts.
   void prepare(const std::string& path);
 
+  // The process has ended: code that a later one of this number makes is another one's.
+  void forget(std::int32_t pid);
+
   std::uint64_t modules_without_room() const { return without_room_; }
   std::vector<std::string> take_notes();  // what could not be read, and why: once per module
 
@@ -83,7 +87,8 @@ class ModuleCatalog {
   PlaceTable place_;
   bool keep_tables_;
   std::map<FileKey, std::unique_ptr<CodeModule>> files_;
-  std::map<std::int32_t, std::unique_ptr<CodeModule>> made_code_;  // by pid
+  std::map<std::int32_t, CodeModule*> made_code_;  // by pid, of those that live
+  std::vector<std::unique_ptr<CodeModule>> all_made_code_;
   std::unique_ptr<CodeModule> vdso_, kernel_, tracer_;
   std::uint64_t without_room_ = 0;
   std::vector<std::string> notes_;

@@ -16,6 +16,7 @@
 #include "abi/unwind_table.h"
 #include "model/profile.h"
 #include "session/tracking/module_catalog.h"
+#include "session/tracking/row_book.h"
 #include "sources/events.h"
 
 namespace fathom::session {
@@ -40,7 +41,8 @@ struct CodeMapping {
 class ProcessTable {
  public:
   // All three outlive the table. `follow_children`: forked processes are recorded too.
-  ProcessTable(model::Profile& profile, ModuleCatalog& modules, WalkerControl& walker, bool follow_children);
+  ProcessTable(model::Profile& profile, ModuleCatalog& modules, WalkerControl& walker, bool follow_children,
+               const RowLimits& limits = {});
 
   // Starts recording a process, or refreshes what is known about it, from /proc. False: it is gone.
   bool read_from_proc(std::int32_t pid);
@@ -58,7 +60,11 @@ class ProcessTable {
   // Since the process is recorded; a launched one counts its own program, too.
   std::uint32_t programs_executed(std::int32_t pid) const;
   std::size_t live_processes() const { return processes_.size(); }
-  std::vector<std::int32_t> pids() const;
+  std::vector<std::int32_t> pids() const;  // ascending
+  // Those of them that have a row of their own so far. Ascending.
+  std::vector<std::int32_t> pids_with_own_row() const;
+  // What is told of the process is told of its program only (RowLimits).
+  bool shares_row(std::int32_t pid);
   // Live threads of a recorded process.
   std::vector<std::int32_t> threads(std::int32_t pid) const;
 
@@ -67,37 +73,77 @@ class ProcessTable {
   std::span<const CodeMapping> mappings(std::int32_t pid) const;
 
   // The row of a thread, made at its first use: threads come and go by the thousands, and most leave no
-  // sample.
+  // sample. A thread or process that shares a row gets its own when it turns out to be no short-lived one.
   model::ThreadId thread_row(std::int32_t pid, std::int32_t tid);
   // A row for a thread of a process that is not recorded, such as one that wakes ours.
   model::ThreadId foreign_thread_row(std::int32_t pid, std::int32_t tid);
   // nullopt if the thread never had a sample.
   std::optional<model::ThreadId> known_thread_row(std::int32_t tid) const;
+  // Books on the thread's row what has come to its sums since the last time. `times` and `cpu_ns` are those
+  // of its whole life inside the recording. What was added, of the waits that were not walked.
+  struct Unwalked {
+    std::uint64_t waits = 0, ns = 0;
+  };
+  Unwalked book_times(const sources::ThreadWaitTime& times);
+  void book_cpu(std::int32_t tid, std::uint64_t cpu_ns);
   std::optional<std::int32_t> pid_of(std::int32_t tid) const;
 
   // Processes and threads that ended are kept for late events; the caller lets go of them when none can come
-  // any more.
+  // any more. Work is in what has ended since.
   void forget_ended(std::uint64_t before_ns);
+  // The processes that were let go since the last call.
+  std::vector<std::int32_t> take_forgotten() { return std::exchange(forgotten_, {}); }
+
+  RowBook& rows() { return rows_; }
+  // For tests: how many processes and threads are remembered, of all kinds.
+  std::size_t remembered() const;
 
  private:
   struct LiveThread {
     std::int32_t pid = 0;
     std::string name;
     std::uint64_t start_ns = 0;
-    std::optional<model::ThreadId> row;
+    std::optional<RowBook::ThreadRow> row;
+    std::uint64_t events = 0;
+    sources::ThreadWaitTime booked;  // its times so far
+    std::uint64_t booked_cpu_ns = 0;
   };
   struct LiveProcess {
-    model::ProcessId row;
+    std::int32_t parent_pid = 0;
+    std::uint64_t start_ns = 0;
+    std::string name, executable;
+    std::optional<RowBook::ProcessRow> row;
+    bool always_own = false;
+    std::uint64_t events = 0;
     std::vector<CodeMapping> mappings;  // sorted, not overlapping, executable only
     std::set<std::int32_t> threads;
     std::uint32_t epoch = 1;
     std::uint32_t programs_executed = 0;
     std::uint64_t end_ns = 0;  // 0: it lives
   };
+  struct ForeignThread {
+    std::int32_t pid = 0;
+    RowBook::ThreadRow row;
+    std::uint64_t end_ns = 0;  // 0: it lives
+  };
+  struct ForeignProcess {
+    RowBook::ProcessRow row;
+    std::size_t threads = 0;  // that have an entry
+    bool is_gone = false;     // its first thread has ended
+  };
 
   LiveProcess& add_process(std::int32_t pid, std::int32_t parent_pid, std::uint64_t start_ns);
+  ProcessFacts facts_of(std::int32_t pid, const LiveProcess& process) const;
+  std::uint64_t age(std::uint64_t start_ns) const { return now_ns_ > start_ns ? now_ns_ - start_ns : 0; }
+  const RowBook::ProcessRow& row_of(std::int32_t pid, LiveProcess& process);
+  void end_process(LiveProcess& process, std::uint64_t time_ns);
+  void forget_process(std::int32_t pid, const LiveProcess& process);
+  void forget_foreign(std::int32_t tid);
+  void forget_foreign_process(std::unordered_map<std::int32_t, ForeignProcess>::iterator process);
   void add_thread(std::int32_t pid, std::int32_t tid, std::uint64_t start_ns, std::string name);
   void end_thread(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns);
+  void end_missing(std::int32_t pid, const std::set<std::int32_t>& there);
+  std::map<std::int32_t, LiveProcess>::iterator add_unannounced_process(std::int32_t pid);
   // True: an address that had a meaning has another one now.
   bool insert_mapping(LiveProcess& process, const CodeMapping& mapping);
   std::optional<CodeMapping> code_mapping(std::int32_t pid, const process::MapEntry& entry);
@@ -113,18 +159,24 @@ class ProcessTable {
   bool on(const sources::Throttled&) { return false; }
 
   model::Profile& profile_;
+  RowBook rows_;
   ModuleCatalog& modules_;
   WalkerControl& walker_;
   bool follow_children_;
   std::map<std::int32_t, LiveProcess> processes_;
-  std::unordered_map<std::int32_t, LiveThread> threads_;        // by tid; ended ones stay for late events
-  std::unordered_map<std::int32_t, model::ProcessId> foreign_;  // by pid
+  std::unordered_map<std::int32_t, LiveThread> threads_;      // by tid; ended ones stay for late events
+  std::unordered_map<std::int32_t, ForeignProcess> foreign_;  // by pid
+  std::unordered_map<std::int32_t, ForeignThread> foreign_threads_;  // by tid
   struct TracerCode {
     std::int32_t pid;
     std::uint64_t start, end;
   };
   std::vector<TracerCode> tracer_code_;
-  std::deque<std::pair<std::uint64_t, std::int32_t>> ended_threads_;  // when, tid
+  std::deque<std::pair<std::uint64_t, std::int32_t>> ended_threads_;    // when, tid
+  std::deque<std::pair<std::uint64_t, std::int32_t>> ended_processes_;  // when, pid
+  std::deque<std::pair<std::uint64_t, std::int32_t>> ended_foreign_;    // when, tid
+  std::vector<std::int32_t> forgotten_;
+  std::uint64_t now_ns_ = 0;  // of the newest event
 };
 
 }  // namespace fathom::session

@@ -71,7 +71,8 @@ TEST_F(ProcessTableTest, ForkedChildHasMappingsOfItsOwnFromTheStart) {
   table.apply(code(9, 0x8000, 0x9000));
   EXPECT_EQ(table.find(20, 0x8000), nullptr);
   EXPECT_NE(table.find(9, 0x8000), nullptr);
-  EXPECT_EQ(profile.processes.at(1).parent_pid, 9);
+  const auto row = profile.threads.at(table.thread_row(20, 20).value).process;
+  EXPECT_EQ(profile.processes.at(row.value).parent_pid, 9);
 }
 
 TEST_F(ProcessTableTest, ChildrenAreLeftAloneWhenNotWanted) {
@@ -124,6 +125,72 @@ TEST_F(ProcessTableTest, ProcessEndsWithItsLastThreadAndIsKeptForLateEvents) {
   table.forget_ended(6);
   EXPECT_FALSE(table.is_recorded(9));
   EXPECT_EQ(walker.forgotten, std::vector<std::int32_t>{9});
+}
+
+TEST_F(ProcessTableTest, ThreadThatHasANumberAgainHasAnotherRow) {
+  table.expect_exec(9, 1);
+  table.apply(sources::ThreadStarted{2, 9, 10});
+  const auto before = table.thread_row(9, 10);
+  table.apply(sources::ThreadEnded{3, 9, 10});
+  table.apply(sources::ThreadStarted{4, 9, 10});
+  EXPECT_NE(table.thread_row(9, 10), before);
+}
+
+TEST_F(ProcessTableTest, ProcessThatHasANumberAgainIsAnotherOneAlsoWhenTheEndOfTheFirstWasLost) {
+  table.expect_exec(9, 1);
+  table.apply(sources::ProcessForked{2, 20, 9});
+  table.apply(sources::ThreadStarted{3, 20, 21});
+  const auto before = profile.threads.at(table.thread_row(20, 20).value).process;
+  table.apply(sources::ProcessForked{5, 20, 9});
+  EXPECT_NE(profile.threads.at(table.thread_row(20, 20).value).process, before);
+  EXPECT_EQ(profile.processes.at(before.value).end_ns, 5u);
+  EXPECT_FALSE(table.known_thread_row(21));
+  EXPECT_EQ(table.take_forgotten(), std::vector<std::int32_t>{20});
+}
+
+TEST_F(ProcessTableTest, StrangerThatHasANumberAgainHasAnotherRow) {
+  constexpr std::int32_t kNobody = 5'000'000;  // greater than any number that Linux gives
+  const auto before = table.foreign_thread_row(kNobody, kNobody);
+  EXPECT_EQ(table.foreign_thread_row(kNobody, kNobody), before);
+  table.apply(sources::ProcessForked{5, kNobody, 1});
+  EXPECT_NE(table.foreign_thread_row(kNobody, kNobody), before);
+}
+
+TEST_F(ProcessTableTest, TimesAreBookedOnceThoughTheThreadGetsAnotherRow) {
+  table.expect_exec(9, 1);
+  (void)table.thread_row(9, 9);
+  sources::ThreadWaitTime times;
+  times.pid = times.tid = 9;
+  times.ran_ns = 100;
+  table.book_times(times);
+  table.book_cpu(9, 70);
+  table.apply(sources::ProcessExeced{5, 9, 9, "other"});
+  (void)table.thread_row(9, 9);
+  times.ran_ns = 130;
+  table.book_times(times);
+  table.book_cpu(9, 90);
+  ASSERT_EQ(profile.threads.size(), 2u);
+  EXPECT_EQ(profile.threads[0].ran_ns, 100u);
+  EXPECT_EQ(profile.threads[1].ran_ns, 30u);
+  EXPECT_EQ(profile.threads[0].cpu_ns + profile.threads[1].cpu_ns, 90u);
+}
+
+TEST_F(ProcessTableTest, ProcessThatSharesARowGetsItsOwnWhenItLives) {
+  RowLimits limits;
+  limits.own_processes = 1;
+  limits.long_life_ns = 1000;
+  ProcessTable few(profile, modules, walker, true, limits);
+  few.expect_exec(9, 1);
+  few.apply(sources::ProcessExeced{2, 9, 9, "cc"});
+  few.apply(sources::ProcessForked{3, 20, 9});
+  EXPECT_TRUE(few.shares_row(20));
+  const auto shared = few.thread_row(20, 20);
+  few.apply(sources::ThreadNamed{900, 20, 20, "cc"});
+  EXPECT_EQ(few.thread_row(20, 20), shared);
+  few.apply(sources::ThreadStarted{2000, 20, 21});
+  EXPECT_NE(few.thread_row(20, 20), shared);
+  EXPECT_FALSE(few.shares_row(20));
+  EXPECT_EQ(few.pids_with_own_row(), (std::vector<std::int32_t>{9, 20}));
 }
 
 TEST_F(ProcessTableTest, ReadsThisProcessFromProc) {

@@ -30,9 +30,12 @@ model::FrameId StackResolver::user_frame(std::int32_t pid, std::uint64_t address
   const CodeMapping* mapping = processes_.find(pid, lookup);
   if (mapping == nullptr) {
     module = {};
-    return frame_of(module, lookup);
+    // The same code lies elsewhere in each of many short-lived processes: without a module their addresses
+    // would be as many frames.
+    return frame_of(module, processes_.shares_row(pid) ? 0 : lookup);
   }
   module = mapping->module->id;
+  if (mapping->module->is_collective) return frame_of(module, 0);
   if (mapping->module->kind == model::ModuleKind::kNames)
     return builder_.named_frame("(heap tracer)", module);
   return frame_of(module, lookup - mapping->bias);

@@ -18,7 +18,8 @@ namespace {
 
 using model::ObjectKind;
 
-constexpr std::size_t kMaxObjects = 1'000'000;
+// Beyond this, objects are told apart by their kind only: a server's clients come from ever new ports.
+constexpr std::size_t kMaxObjects = 100'000;
 // An address that is in no mapping has them read again, soon if that helped the last time: a program that
 // has just started maps one file after the other.
 constexpr std::uint64_t kShortestPauseNs = 10'000'000, kLongestPauseNs = 1'000'000'000;
@@ -58,36 +59,55 @@ std::string peer_name(const sources::Waited& wait) {
 
 model::WaitObjectId WaitObjects::object(ObjectKind kind, std::string_view name, std::uint64_t address,
                                         std::int32_t pid) {
-  const model::WaitObject row{kind, profile_.strings.intern(name), address, pid};
-  if (const auto known = rows_.find(row); known != rows_.end()) return {known->second};
-  if (profile_.objects.size() >= kMaxObjects) return {};
+  const bool is_full = profile_.objects.size() >= kMaxObjects;
+  model::WaitObject row{kind, {}, address, pid};
+  auto text = texts_.find(name);
+  if (text == texts_.end() && !is_full) text = texts_.emplace(name, profile_.strings.intern(name)).first;
+  if (text != texts_.end()) {
+    row.name = text->second;
+    if (const auto known = rows_.find(row); known != rows_.end()) return {known->second};
+  }
+  if (is_full) {
+    row = {kind, {}, 0, 0};
+    if (const auto known = rows_.find(row); known != rows_.end()) return {known->second};
+  }
   const auto number = static_cast<std::uint32_t>(profile_.objects.size());
   profile_.objects.push_back(row);
   rows_.emplace(row, number);
+  if (row.pid != 0) of_process_[row.pid].push_back(row);
   return {number};
 }
 
-WaitObjects::Found WaitObjects::find(const sources::Waited& wait) {
+void WaitObjects::forget(std::int32_t pid) {
+  maps_.erase(pid);
+  const auto own = of_process_.find(pid);
+  if (own == of_process_.end()) return;
+  for (const model::WaitObject& row : own->second) rows_.erase(row);
+  of_process_.erase(own);
+}
+
+WaitObjects::Found WaitObjects::find(const sources::Waited& wait, bool collective) {
   if (wait.state == 0) return {};  // it wanted to run, and waited for nothing
   if (wait.system_call < 0) {
     if (wait.fault_address == 0) return {};
-    return page(wait.pid, wait.fault_address, wait.out_ns + wait.waited_ns + wait.queued_ns);
+    return page(wait.pid, wait.fault_address, wait.out_ns + wait.waited_ns + wait.queued_ns, collective);
   }
   const std::string_view call = model::system_call_name(wait.system_call);
   if (call == "futex" || call == "futex_wait")
-    return {object(ObjectKind::kFutex, "", wait.arguments[0], wait.pid),
+    return {own_object(collective, ObjectKind::kFutex, "", wait.arguments[0], wait.pid),
             call == "futex" ? wait.arguments[1] : 0};
   if (call == "futex_waitv")
-    return {object(ObjectKind::kFutex, "", wait.arguments[0], wait.pid), wait.arguments[1]};
+    return {own_object(collective, ObjectKind::kFutex, "", wait.arguments[0], wait.pid), wait.arguments[1]};
   if (call == "wait4" || call == "waitid")
-    return {object(ObjectKind::kProcess, "", wait.arguments[call == "waitid"], wait.pid), 0};
-  if (model::takes_descriptor(wait.system_call)) return file(wait);
+    return {own_object(collective, ObjectKind::kProcess, "", wait.arguments[call == "waitid"], wait.pid), 0};
+  if (model::takes_descriptor(wait.system_call)) return file(wait, collective);
   return {};
 }
 
 std::string WaitObjects::file_name(const sources::Waited& wait) {
   const FileKey key{wait.device, wait.inode};
   if (const auto known = names_.find(key); known != names_.end()) return known->second;
+  if (names_.size() >= kMaxObjects) names_.clear();  // a cache
   std::string& name = names_[key];
   const std::string link = fmt::format("/proc/{}/fd/{}", wait.pid, wait.arguments[0]);
   struct stat status {};
@@ -102,14 +122,16 @@ std::string WaitObjects::file_name(const sources::Waited& wait) {
   return name;
 }
 
-WaitObjects::Found WaitObjects::file(const sources::Waited& wait) {
+WaitObjects::Found WaitObjects::file(const sources::Waited& wait, bool collective) {
   const std::string_view call = model::system_call_name(wait.system_call);
   if (wait.inode == 0) return {};
   switch (wait.file_mode) {
     case S_IFSOCK:
       return {object(ObjectKind::kSocket, peer_name(wait), 0, 0), wait.arguments[2]};
     case S_IFIFO:
-      return {object(ObjectKind::kPipe, fmt::format("pipe {}", wait.inode), 0, 0), wait.arguments[2]};
+      return {
+          object(ObjectKind::kPipe, collective ? std::string() : fmt::format("pipe {}", wait.inode), 0, 0),
+          wait.arguments[2]};
     case S_IFREG:
     case S_IFDIR:
     case S_IFBLK:
@@ -117,7 +139,7 @@ WaitObjects::Found WaitObjects::file(const sources::Waited& wait) {
       return {object(ObjectKind::kFile, file_name(wait), 0, 0),
               call.starts_with("f") ? 0 : wait.arguments[2]};
     default:  // an anonymous inode: epoll, eventfd, timerfd; all of them share one inode
-      return {object(ObjectKind::kPoll, "", wait.arguments[0], wait.pid), 0};
+      return {own_object(collective, ObjectKind::kPoll, "", wait.arguments[0], wait.pid), 0};
   }
 }
 
@@ -141,11 +163,13 @@ const process::MapEntry* WaitObjects::mapping(std::int32_t pid, std::uint64_t ad
   return nullptr;
 }
 
-WaitObjects::Found WaitObjects::page(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns) {
+WaitObjects::Found WaitObjects::page(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns,
+                                     bool collective) {
   const process::MapEntry* entry = mapping(pid, address, now_ns);
   const std::uint64_t page_address = address & ~std::uint64_t{0xfff};
-  if (entry == nullptr) return {object(ObjectKind::kMemory, "", 0, pid), page_address};
-  if (!entry->is_file()) return {object(ObjectKind::kMemory, entry->path, 0, pid), page_address};
+  if (entry == nullptr) return {own_object(collective, ObjectKind::kMemory, "", 0, pid), page_address};
+  if (!entry->is_file())
+    return {own_object(collective, ObjectKind::kMemory, entry->path, 0, pid), page_address};
   return {object(ObjectKind::kMappedFile, entry->path, 0, 0),
           page_address - entry->start.value + entry->offset.value};
 }
