@@ -52,7 +52,8 @@ std::uint64_t resident_bytes() {
 
 class Machine {
  public:
-  explicit Machine(const std::string& path) : writer_(*store::Writer::create(path, {.overwrite = true})) {
+  explicit Machine(const std::string& path, const RowLimits& limits = {})
+      : limits_(limits), writer_(*store::Writer::create(path, {.overwrite = true})) {
     profile_.meta.start_ns = kSecond;
     profile_.meta.frequency_hz = 99;
     struct stat status {};
@@ -184,12 +185,13 @@ class Machine {
     batch_.side_band.emplace_back(sources::ThreadEnded{at + 200'001, pid, tid});
   }
 
+  RowLimits limits_;
   model::Profile profile_;
   model::Builder builder_{profile_};
   symbolize::Worker symbols_{symbolize::Options{}};
   SilentSource source_;
   ModuleCatalog modules_{builder_, symbols_, {}};
-  ProcessTable processes_{profile_, modules_, source_, true};
+  ProcessTable processes_{profile_, modules_, source_, true, limits_};
   StackResolver stacks_{profile_, builder_, processes_, modules_, symbols_, 4'000'000};
   EventSink sink_{profile_, processes_, stacks_, source_};
   CpuTimes cpu_times_{processes_};
@@ -252,6 +254,21 @@ TEST_F(ShortLives, NeitherMemoryNorASecondsWorkGrowsWithWhatHasBeen) {
   const std::uint64_t lives =
       static_cast<std::uint64_t>(minutes) * 60 * (kProcessesPerSecond + kThreadsPerSecond);
   EXPECT_GT(machine->shared().processes + machine->shared().threads, lives * 9 / 10);
+}
+
+// What the limits are for.
+TEST_F(ShortLives, WithoutLimitsThereIsARowForEach) {
+  constexpr std::size_t kAny = std::size_t{1} << 32;
+  auto machine = std::make_unique<Machine>(path, RowLimits{.own_processes = kAny,
+                                                           .own_threads = kAny,
+                                                           .long_life_ns = UINT64_MAX,
+                                                           .many_events = UINT64_MAX,
+                                                           .most_processes = kAny,
+                                                           .most_threads = kAny});
+  for (int i = 0; i < 5; ++i) ASSERT_NO_FATAL_FAILURE(machine->second());
+  EXPECT_GE(machine->profile().processes.size(), 5 * kProcessesPerSecond);
+  EXPECT_GE(machine->profile().threads.size(), 5 * (kProcessesPerSecond + kThreadsPerSecond));
+  EXPECT_GE(machine->rows_written(), kProcessesPerSecond + kThreadsPerSecond);
 }
 
 TEST_F(ShortLives, AllThatTheyDidIsInTheFile) {
