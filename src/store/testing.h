@@ -206,6 +206,7 @@ class Slices {
     if (last || random_() % 2 == 0) some(to.histograms, from.histograms);
     if (last || random_() % 2 == 0) some(to.uses, from.uses);
     if (last || random_() % 2 == 0) some(to.returns, from.returns);
+    if (last || random_() % 2 == 0) to.outages = from.outages;
   }
 
   void add_faults(bool last) {
