@@ -51,17 +51,6 @@ std::mt19937 random_moments(unsigned short_form) {
   return std::mt19937(seed);
 }
 
-// The process that a recorder keeps beside it; nullopt: it has none yet.
-std::optional<pid_t> guardian_of(pid_t recorder) {
-  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", recorder));
-  for (pid_t child; children >> child;) {
-    std::string name;
-    std::getline(std::ifstream(fmt::format("/proc/{}/comm", child)) >> std::ws, name);
-    if (name == "fathom-guardian") return child;
-  }
-  return std::nullopt;
-}
-
 bool is_running(pid_t pid) {
   const auto stat = process::read_stat(pid);
   return stat && stat->state != 'Z' && stat->state != 'X';

@@ -342,6 +342,9 @@ TEST_F(HeapTruth, AKilledProfilerIsTakenOutByDetach) {
   const std::string before = code_of(target.pid());
   Running recorder = start_recording(recording_, {"--heap=exact", "-p", std::to_string(target.pid())});
   pause_ms(2500);
+  const auto guardian = guardian_of(recorder.pid());
+  ASSERT_TRUE(guardian);
+  ::kill(*guardian, SIGKILL);  // it would take the tracer out by itself
   recorder.kill_and_wait();
   pause_ms(300);
   ASSERT_FALSE(target.finished());

@@ -1,5 +1,7 @@
 #include "support/process_code.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -37,6 +39,16 @@ int tracer_mappings_of(pid_t pid) {
     // By its own name: a checkout lies in a folder of ours, too. The image and its islands have none.
     return entry.path.starts_with("/memfd:fathom-heap") || (entry.path.empty() && entry.executable);
   }));
+}
+
+std::optional<pid_t> guardian_of(pid_t recorder) {
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", recorder));
+  for (pid_t child; children >> child;) {
+    std::string name;
+    std::getline(std::ifstream(fmt::format("/proc/{}/comm", child)) >> std::ws, name);
+    if (name == "fathom-guardian") return child;
+  }
+  return std::nullopt;
 }
 
 }  // namespace fathom::support

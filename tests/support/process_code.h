@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
 
 namespace fathom::support {
@@ -12,5 +13,9 @@ std::string code_of(pid_t pid);
 int mappings_of(pid_t pid);
 // Those that belong to a heap tracer.
 int tracer_mappings_of(pid_t pid);
+
+// The process that a recorder keeps beside it, to take its heap tracer out should it be killed; nullopt: it has
+// none yet.
+std::optional<pid_t> guardian_of(pid_t recorder);
 
 }  // namespace fathom::support
