@@ -248,7 +248,8 @@ TEST_F(HeapSoak, AProfilerKilledAtAnyMomentLeavesNothingInTheTarget) {
     if (guardian && !with_guardian) ::kill(*guardian, SIGKILL);
     recorder.send(signal);
     if (signal == SIGKILL) recorder.kill_and_wait();
-    ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(10'000)));
+    // A signal that is only a request lets the recording end in order: on a full machine that takes its time.
+    ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(40'000)));
     ASSERT_FALSE(target.program->finished());
     if (with_guardian) {
       ASSERT_TRUE(wait_until([&] { return !guardian || !is_running(*guardian); }, milliseconds(20'000)));
