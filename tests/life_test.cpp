@@ -178,10 +178,12 @@ TEST_F(Life, ACommandReadsTheTerminalIsStoppedWithUsAndGoesOn) {
   terminal.type("exit\n");
 }
 
-// A command finds the signals as it would without us.
+// A command finds the signals as it would without us, but for 32 and 33, which are the C library's own: whoever starts
+// this test may have them ignored, and the library takes 33 for itself in a program that changes its user.
 TEST_F(Life, NothingOfOurSignalsIsInherited) {
   FATHOM_NEEDS_PERF_EVENT();
-  const std::vector<std::string> command{"grep", "^Sig[BI]", "/proc/self/status"};
+  const std::vector<std::string> command{
+      "awk", "/^Sig[BI]/ { $2 = substr($2, 1, 7) \"-\" substr($2, 10); print }", "/proc/self/status"};
   std::vector<std::string> recorded = record({"--"});
   recorded.insert(recorded.end(), command.begin(), command.end());
   const Outcome plain = run(command);
