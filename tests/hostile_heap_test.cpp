@@ -5,9 +5,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <random>
 
@@ -23,6 +25,15 @@ using std::chrono::milliseconds;
 int number_of(const char* variable, int otherwise) {
   const char* asked = std::getenv(variable);
   return asked == nullptr ? otherwise : std::atoi(asked);
+}
+
+// While `parent` is stopped, so that it does not notice.
+void kill_children_of(pid_t parent) {
+  ::kill(parent, SIGSTOP);
+  for (const auto& thread : std::filesystem::directory_iterator(fmt::format("/proc/{}/task", parent))) {
+    std::ifstream children(thread.path() / "children");
+    for (pid_t child; children >> child;) ::kill(child, SIGKILL);
+  }
 }
 
 class HostileHeap : public testing::Test {
@@ -88,8 +99,10 @@ TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
                                      kill ? "10" : "0.2", "-o", recording_, "-p", std::to_string(pid)}));
     if (kill) {
       pause_ms(300 + static_cast<int>(random() % 900));
+      // Its guardian would take the tracer out at once: every other time it is killed first, so that somebody
+      // has to come with fathom detach.
+      if (killed++ % 2 == 0) kill_children_of(recorder.pid());
       recorder.kill_and_wait();
-      ++killed;
     } else {
       const Outcome outcome = recorder.wait(milliseconds(30'000));
       expect_ended(outcome, what);
