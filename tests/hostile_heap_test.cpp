@@ -87,7 +87,8 @@ TEST_F(HostileHeap, CannotCrashTheProfilerNorKeepItsCodeChanged) {
       died += target && target->finished() ? 1 : 0;
       target.emplace(std::vector<std::string>{HOSTILE_HEAP, std::to_string(random() % 100'000 + 1),
                                               random() % 3 == 0 ? "busy" : "quiet"});
-      pause_ms(50);
+      // Before it says so it may still be a copy of us, and its code ours.
+      ASSERT_TRUE(wait_until([&] { return target->output_so_far() == "ready\n"; }, milliseconds(20'000)));
       before = code_of(target->pid());
       ASSERT_FALSE(before.empty());
     }

@@ -113,6 +113,8 @@ int main(int count, char** arguments) {
         free(const_cast<char*>(block));
       }
     }).detach();
+  puts("ready");
+  fflush(stdout);
   for (;;) {
     const Range range = find_memory();
     if (range.start != 0) {
