@@ -35,7 +35,7 @@ class Restorer {
   Restoration by_journal(std::span<const tracer_journal_entry> journal);
   // All jumps out of modules' texts into the tracer's islands, and all words in modules' data that hold an
   // address of its image. `left`: what leads into the tracer and cannot be restored. Compares every text with
-  // its file: 30 ms for 50 MB.
+  // its file.
   Restoration by_files();
 
  private:
