@@ -86,7 +86,7 @@ struct RecordOutcome {
   struct HeapOutcome {
     std::uint64_t events = 0, lost = 0;
     double live_bytes = 0;
-    std::string stops;  // for how long all threads, and one that was borrowed, stood still
+    std::string stops;            // for how long all threads, and one that was borrowed, stood still
     std::uint64_t waited_ns = 0;  // of threads of the target, for room: in all
   };
   std::optional<HeapOutcome> heap;     // of all traced processes together

@@ -247,7 +247,8 @@ void Recording::note_shared_rows() {
   const std::uint64_t all = shared.processes + shared.threads;
   if (all == 0 || (!is_ending_ && all < 2 * shared_rows_noted_)) return;
   std::string note = fmt::format(
-      "{} short-lived processes and {} short-lived threads{} share rows with others of their program and name: "
+      "{} short-lived processes and {} short-lived threads{} share rows with others of their program and "
+      "name: "
       "which of them did what is not told",
       shared.processes, shared.threads, is_ending_ ? "" : ", or more,");
   auto& notes = profile_.quality.notes;

@@ -131,7 +131,7 @@ TEST(Lives, AMillisecondIsOnTheRightSideToTheNanosecond) {
     block.lifetime_ns = ns;
     const Bytes payload = encode_lives(std::span(&block, 1), heap);
     std::vector<HeapBlock> back;
-  LivesOfSites known;
+    LivesOfSites known;
     ASSERT_TRUE(decode_lives(Cursor(payload), 1, heap, known, back));
     EXPECT_EQ(back[0].brief(), ns < 1'000'000) << ns;
     EXPECT_LE(back[0].lifetime_ns, ns);

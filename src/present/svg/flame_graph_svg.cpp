@@ -50,7 +50,9 @@ class Picture {
     const double inner = width_ - 2 * kPad;
     min_width_ = options.min_width.percent ? inner * options.min_width.value / 100 : options.min_width.value;
     layout_ = lay_out(tree, inner, min_width_);
-    title_ = clean_text(options.title.empty() ? fmt::format("{} flame graph", model::info_of(tree.metric).title) : options.title);
+    title_ =
+        clean_text(options.title.empty() ? fmt::format("{} flame graph", model::info_of(tree.metric).title)
+                                         : options.title);
     subtitle_ = clean_text(options.subtitle.empty() ? measured() : options.subtitle);
     add_warnings();
     top_ = 58 + kLineHeight * static_cast<double>(warnings_.size()) + 24;
