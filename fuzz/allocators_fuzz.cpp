@@ -1,10 +1,10 @@
 // Any bytes as a module with an allocator, alone and as its own twin: what is found lies in the code, in
-// order, and every door is asked for.
+// order, and every hook point is asked for.
 #include <cstdint>
 #include <cstdlib>
 #include <span>
 
-#include "allocators/doors.h"
+#include "allocators/hook_points.h"
 
 namespace {
 
@@ -26,9 +26,9 @@ void look_into(const fathom::elf::ElfFile& file, const fathom::elf::ElfFile* twi
     }
     for (std::size_t i = 1; i < allocator.own_code.size(); ++i)
       check(allocator.own_code[i - 1].end < allocator.own_code[i].start);
-    const auto doors = doors_of(file, allocator);
-    check(doors.size() == allocator.functions.size());
-    for (const Doors& each : doors)
+    const auto points = hook_points_of(file, allocator);
+    check(points.size() == allocator.functions.size());
+    for (const HookPoints& each : points)
       for (std::size_t i = 1; i < each.slots.size(); ++i) check(each.slots[i - 1] < each.slots[i]);
   }
 }

@@ -36,10 +36,10 @@ const tracer_shared& sound_head() {
     made.journal[0].address = reinterpret_cast<std::uint64_t>(&std::abort);
     std::memcpy(made.journal[0].before, reinterpret_cast<const void*>(&std::abort), 8);
     made.journal[0].length = 8;
-    made.journal[0].door = TRACER_DOOR_ENTRY;
+    made.journal[0].kind = TRACER_HOOK_ENTRY;
     made.journal[1].address = reinterpret_cast<std::uint64_t>(&made) & ~std::uint64_t{7};
     made.journal[1].length = 8;
-    made.journal[1].door = TRACER_DOOR_SLOT;
+    made.journal[1].kind = TRACER_HOOK_SLOT;
     made.journal[0].in = made.journal[1].in = 1;
     return made;
   }();
@@ -77,14 +77,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (const auto& own : view->own) require(own.bytes != 0 && own.address + own.bytes > own.address);
   for (const auto& entry : view->journal) {
     require(entry.length >= 1 && entry.length <= sizeof(entry.before));
-    require(entry.door == TRACER_DOOR_SLOT ? entry.length == 8 : entry.door == TRACER_DOOR_ENTRY);
+    require(entry.kind == TRACER_HOOK_SLOT ? entry.length == 8 : entry.kind == TRACER_HOOK_ENTRY);
     require(entry.address + entry.length > entry.address);
   }
   Restorer restorer(here.memory, here.maps, here.places, here.files);
   const Restoration allowed = restorer.by_journal(view->journal);
   for (const auto& entry : allowed.changes) {
     // No word of data holds an address of a tracer, so only text may be written, and only as it is.
-    require(entry.door == TRACER_DOOR_ENTRY);
+    require(entry.kind == TRACER_HOOK_ENTRY);
     const process::MapEntry* mapping = here.files.mapping_of(entry.address, entry.length);
     require(mapping != nullptr && ModuleFiles::is_text(*mapping));
     require(std::memcmp(reinterpret_cast<const void*>(entry.address), entry.before, entry.length) == 0);

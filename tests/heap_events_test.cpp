@@ -44,7 +44,7 @@ class HeapEvents : public testing::Test {
 // Blocks of the program's five sites, in their order.
 std::vector<double> calls(const HeapAnswer& answer) {
   std::vector<double> calls;
-  for (const char* site : {"site_brief", "site_long", "site_handed", "site_leaked", "site_sized"})
+  for (const char* site : {"site_short_lived", "site_long", "site_handed", "site_leaked", "site_sized"})
     calls.push_back(answer.below(site).calls);
   return calls;
 }
@@ -53,10 +53,10 @@ TEST_F(HeapEvents, FiltersGiveExactlyWhatTheProgramKnows) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   record({"--heap=exact", "--events"});
-  const double brief = truth_["brief"], lasting = truth_["long"], handed = truth_["handed"],
+  const double short_lived = truth_["short_lived"], lasting = truth_["long"], handed = truth_["handed"],
                leaked = truth_["leaked"], sized = truth_["sized"];
   const HeapAnswer whole(recording_);
-  ASSERT_EQ(calls(whole), (std::vector{brief, lasting, handed, leaked, sized})) << whole.losses();
+  ASSERT_EQ(calls(whole), (std::vector{short_lived, lasting, handed, leaked, sized})) << whole.losses();
   EXPECT_EQ(whole.heap().lost_blocks, 0u);
 
   // Nothing chosen: the lives of all blocks add up to what the collector counted, in each slice.
@@ -66,7 +66,7 @@ TEST_F(HeapEvents, FiltersGiveExactlyWhatTheProgramKnows) {
     for (const model::HeapRow& row : answer.profile().heap.rows)
       if (answer.profile().heap.heaps[answer.profile().heap.sites[row.site.value].heap.value].each_block)
         made[{row.slice, row.site}] = {row.allocated.blocks, row.allocated.bytes,  row.freed.blocks,
-                                       row.freed.bytes,      row.temporary.blocks, row.brief.blocks};
+                                       row.freed.bytes,      row.temporary.blocks, row.short_lived.blocks};
     return made;
   };
   EXPECT_EQ(sums(all), sums(whole));
@@ -75,7 +75,7 @@ TEST_F(HeapEvents, FiltersGiveExactlyWhatTheProgramKnows) {
   store::HeapBlockFilter filter;
   filter.least_size = 1;
   filter.most_size = 100;
-  EXPECT_EQ(calls(with(filter)), (std::vector{brief, 0.0, 0.0, 0.0, 100.0}));
+  EXPECT_EQ(calls(with(filter)), (std::vector{short_lived, 0.0, 0.0, 0.0, 100.0}));
   filter.least_size = 1000;
   filter.most_size = 3000;
   EXPECT_EQ(calls(with(filter)), (std::vector{0.0, lasting, 0.0, 0.0, 2001.0}));
@@ -156,7 +156,7 @@ TEST_F(HeapEvents, SampledBlocksStandForTheirShare) {
   filter.least_size = 2000;
   const HeapAnswer whole(recording_), all = with({}), large = with(filter);
   EXPECT_NEAR(all.all().bytes, whole.all().bytes, 1e-6 * whole.all().bytes);
-  EXPECT_EQ(large.below("site_brief").calls, 0);
+  EXPECT_EQ(large.below("site_short_lived").calls, 0);
   const HeapNumbers leaked = large.below("site_leaked");
   EXPECT_EQ(leaked.live_calls, leaked.calls);
   EXPECT_NEAR(leaked.calls, truth_["leaked"], 0.01);  // larger than the interval: seen for sure

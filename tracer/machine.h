@@ -27,7 +27,7 @@ INLINE int compare_exchange_u64(u64* p, u64 from, u64 to) {
 
 /* Without a fence, which would cost 11 to 15 ns each time: so a processor may read the clock early, and the
  * events of a block that goes from thread to thread may be stamped in the wrong order. Whoever reads the
- * rings sees that and puts it right (sources/heap/crossed_events.h). In one thread stamps are in order. */
+ * rings sees that and puts it right (sources/heap/out_of_order_events.h). In one thread stamps are in order. */
 INLINE u64 read_clock(void) {
   u32 low, high;
   __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)::"memory");

@@ -114,10 +114,10 @@ enum tracer_silence {
 #define TRACER_GONE_FACTOR 256
 
 /* How a hook was put in, for the journal. */
-enum tracer_door {
-  TRACER_DOOR_NONE = 0,
-  TRACER_DOOR_SLOT = 1, /* 8 bytes at `address` hold a function's address */
-  TRACER_DOOR_ENTRY = 2 /* up to 16 bytes of text at `address` are replaced */
+enum tracer_hook_kind {
+  TRACER_HOOK_NONE = 0,
+  TRACER_HOOK_SLOT = 1, /* 8 bytes at `address` hold a function's address */
+  TRACER_HOOK_ENTRY = 2 /* up to 16 bytes of text at `address` are replaced */
 };
 
 /* One change of the target's memory. Written before the change is made and cleared after it is taken back, so
@@ -126,7 +126,7 @@ struct tracer_journal_entry {
   u64 address;
   u8 before[16], after[16];
   u8 length; /* 8 for a slot; 0: unused entry */
-  u8 door;   /* enum tracer_door */
+  u8 kind;   /* enum tracer_hook_kind */
   u8 in;     /* 1 while `after` stands, or may stand, in the target */
   u8 unused[5];
   u64 module_start; /* of the mapping that it lies in, for the reader of a journal */

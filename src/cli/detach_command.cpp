@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "inject/left_behind.h"
+#include "inject/stale_tracer.h"
 
 namespace fathom::cli {
 
@@ -20,7 +20,7 @@ Run add_detach(CLI::App& app) {
       "command restores\n"
       "the process to what it was. A recording that ends in any other way does so by itself.");
   return [pid]() -> Result<int> {
-    auto done = inject::detach_left_behind(*pid);
+    auto done = inject::detach_stale_tracer(*pid);
     if (!done) return tl::unexpected<Error>(done.error());
     fmt::print("{}\n", *done);
     return kDone;

@@ -22,9 +22,9 @@ std::string known_metrics() {
 
 }  // namespace
 
-void add_plumbing_option(CLI::App& app, std::optional<bool>& fold) {
+void add_containers_option(CLI::App& app, std::optional<bool>& fold) {
   app.add_flag_function(
-      "--fold-plumbing,!--no-fold-plumbing", [&fold](std::int64_t count) { fold = count > 0; },
+      "--fold-containers,!--no-fold-containers", [&fold](std::int64_t count) { fold = count > 0; },
       "heap: take containers (std::, alloc::, hashbrown) away at the leaf, up to your own code; "
       "tables of functions do by themselves");
 }
@@ -42,7 +42,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
-  add_plumbing_option(app, options.fold_plumbing);
+  add_containers_option(app, options.fold_containers);
   add_block_options(app, options.blocks);
 }
 
@@ -64,7 +64,7 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   }
   selection.thread = options.thread;
   selection.pid = options.pid;
-  selection.fold_plumbing = options.fold_plumbing;
+  selection.fold_containers = options.fold_containers;
   if (options.heap_unit == "bytes") selection.heap_unit = analysis::HeapUnit::kBytes;
   if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;
   if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);

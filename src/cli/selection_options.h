@@ -18,7 +18,7 @@ struct SelectionOptions {
   std::optional<std::int32_t> pid;
   std::optional<double> from_s;
   std::optional<double> until_s;
-  std::optional<bool> fold_plumbing;
+  std::optional<bool> fold_containers;
   std::string heap_unit;  // bytes, blocks; empty: as the metric
   BlockOptions blocks;
 };
@@ -29,8 +29,8 @@ void add_selection_options(CLI::App& app, SelectionOptions& options);
 // open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep.
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks = 0);
-// --fold-plumbing, --no-fold-plumbing; `fold` outlives `app`.
-void add_plumbing_option(CLI::App& app, std::optional<bool>& fold);
+// --fold-containers, --no-fold-containers; `fold` outlives `app`.
+void add_containers_option(CLI::App& app, std::optional<bool>& fold);
 
 // kUsage for a metric that does not exist and for times that make no sense.
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile);

@@ -13,7 +13,7 @@
 #include "base/fd.h"
 #include "base/files.h"
 #include "elf/module_file.h"
-#include "inject/left_behind.h"
+#include "inject/stale_tracer.h"
 #include "inject/tracer.h"
 #include "process/maps.h"
 #include "process/perf_map.h"

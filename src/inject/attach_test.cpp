@@ -1,7 +1,7 @@
 // The tracer into a living process and out again: that hooks are called, and that nothing is left.
 #include <gtest/gtest.h>
 
-#include "inject/left_behind.h"
+#include "inject/stale_tracer.h"
 #include "inject/testing_hooks.h"
 
 namespace fathom::inject {
@@ -24,8 +24,8 @@ TEST_P(Attach, HooksInSlotsSeeTheCallsThroughThem) {
   auto tracer = Tracer::place(target.pid(), counting.options);
   ASSERT_OK(tracer);
   const auto planned = tracer->plan(testing::slot_hooks(target));
-  ASSERT_EQ(planned[0].door, TRACER_DOOR_SLOT) << planned[0].text;
-  ASSERT_EQ(planned[1].door, TRACER_DOOR_SLOT) << planned[1].text;
+  ASSERT_EQ(planned[0].kind, TRACER_HOOK_SLOT) << planned[0].text;
+  ASSERT_EQ(planned[1].kind, TRACER_HOOK_SLOT) << planned[1].text;
   ASSERT_OK(tracer->hook(planned));
   EXPECT_TRUE(testing::wait_until([&] { return testing::counted(*tracer, TRACER_MALLOC, 0) > 1000; }));
   EXPECT_TRUE(testing::wait_until([&] { return testing::counted(*tracer, TRACER_FREE, 0) > 1000; }));
@@ -44,8 +44,8 @@ TEST_P(Attach, HooksAtEntriesSeeEveryCall) {
   auto tracer = Tracer::place(target.pid(), counting.options);
   ASSERT_OK(tracer);
   const auto planned = tracer->plan(testing::entry_hooks(target));
-  ASSERT_EQ(planned[0].door, TRACER_DOOR_ENTRY) << planned[0].text;
-  ASSERT_EQ(planned[1].door, TRACER_DOOR_ENTRY) << planned[1].text;
+  ASSERT_EQ(planned[0].kind, TRACER_HOOK_ENTRY) << planned[0].text;
+  ASSERT_EQ(planned[1].kind, TRACER_HOOK_ENTRY) << planned[1].text;
   ASSERT_OK(tracer->hook(planned));
   const auto calls = testing::load(target.board().taken);
   const auto seen = testing::counted(*tracer, TRACER_MALLOC, 0);

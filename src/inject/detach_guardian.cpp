@@ -18,8 +18,8 @@
 #include <vector>
 
 #include "base/files.h"
-#include "inject/left_behind.h"
 #include "inject/raised_priority.h"
+#include "inject/stale_tracer.h"
 #include "process/status.h"
 
 namespace fathom::inject {
@@ -44,7 +44,7 @@ bool same_process(const Watched& watched) {
 // true: nothing of ours is in it any more.
 bool take_out(const Watched& watched) {
   if (!same_process(watched)) return true;
-  const auto done = detach_left_behind(watched.pid);
+  const auto done = detach_stale_tracer(watched.pid);
   if (!done) return done.error().kind == ErrorKind::kNotFound;
   return !holder(watched.pid).has_value();
 }

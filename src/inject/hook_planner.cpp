@@ -20,7 +20,7 @@ void HookPlanner::plan(std::vector<PlannedHook>& hooks) {
     if (planned.hook.slots.empty()) ++entries_in_[planned.hook.module_start];
   for (auto& planned : hooks) {
     if (auto done = plan_one(planned); !done) {
-      planned.door = TRACER_DOOR_NONE;
+      planned.kind = TRACER_HOOK_NONE;
       planned.text = fmt::format("{}: not hooked: {}", planned.hook.name, done.error().message);
     }
   }
@@ -56,7 +56,7 @@ Result<> HookPlanner::plan_slots(PlannedHook& planned) const {
     if (*now != planned.hook.function.value)
       return refuse(fmt::format("the slot at 0x{:x} holds 0x{:x}: somebody else's hook", slot.value, *now));
   }
-  planned.door = TRACER_DOOR_SLOT;
+  planned.kind = TRACER_HOOK_SLOT;
   planned.text = fmt::format("{}: {} slot{}, no thread stops", planned.hook.name, planned.hook.slots.size(),
                              planned.hook.slots.size() == 1 ? "" : "s");
   return {};
@@ -81,7 +81,7 @@ Result<> HookPlanner::plan_start(PlannedHook& planned) {
   if (first / kPage != last / kPage) return refuse("its start lies across two pages");
   ++(*island)->taken;
   planned.entry = std::move(*entry);
-  planned.door = TRACER_DOOR_ENTRY;
+  planned.kind = TRACER_HOOK_ENTRY;
   planned.text = fmt::format("{}: {} bytes of its start at 0x{:x}, all threads stop once", hook.name,
                              planned.entry.before.size(), first);
   return {};

@@ -1,4 +1,4 @@
-// Which door each hook takes, where its code will stand, and what speaks against it. Reads the target,
+// Which kind each hook takes, where its code will stand, and what speaks against it. Reads the target,
 // changes nothing.
 #pragma once
 

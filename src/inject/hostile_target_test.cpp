@@ -11,7 +11,7 @@
 #include <optional>
 #include <random>
 
-#include "inject/left_behind.h"
+#include "inject/stale_tracer.h"
 #include "inject/target.h"
 #include "inject/testing_hooks.h"
 
@@ -188,7 +188,7 @@ class HostileLeftover : public ::testing::TestWithParam<const char*> {
   std::string detached() {
     std::string first;
     const bool gone = testing::wait_until([&] {
-      const auto done = detach_left_behind(target_->pid());
+      const auto done = detach_stale_tracer(target_->pid());
       if (first.empty()) first = done ? *done : done.error().message;
       return !holder(target_->pid());
     });
@@ -242,13 +242,13 @@ TEST_P(HostileLeftover, NothingIsWrittenWhereOnlyTheJournalSaysSo) {
     std::memcpy(text.after, &first, 8);
     std::memset(text.before, 0x90, 8);
     text.length = 8;
-    text.door = TRACER_DOOR_ENTRY;
+    text.kind = TRACER_HOOK_ENTRY;
     text.in = 1;
     data.address = other;
     std::memcpy(data.after, &held, 8);
     std::memcpy(data.before, &give.address.value, 8);
     data.length = 8;
-    data.door = TRACER_DOOR_SLOT;
+    data.kind = TRACER_HOOK_SLOT;
     data.in = 1;
     head.journal[head.journal_count++] = text;
     head.journal[head.journal_count++] = data;

@@ -32,7 +32,7 @@ Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenB
       if (auto written = memory.write({entry.address}, std::as_bytes(std::span(entry.before, entry.length)));
           !written)
         return written;
-      ++(entry.door == TRACER_DOOR_SLOT ? done.slots : done.entries);
+      ++(entry.kind == TRACER_HOOK_SLOT ? done.slots : done.entries);
       break;
     case Place::kBefore:
     case Place::kGone:
@@ -46,15 +46,15 @@ Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenB
 
 Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal) {
   TakenBack done;
-  const auto is_in = [](const tracer_journal_entry& entry, tracer_door door) {
-    return entry.in != 0 && entry.door == door;
+  const auto is_in = [](const tracer_journal_entry& entry, tracer_hook_kind kind) {
+    return entry.in != 0 && entry.kind == kind;
   };
   for (auto& entry : journal)
-    if (is_in(entry, TRACER_DOOR_SLOT))
+    if (is_in(entry, TRACER_HOOK_SLOT))
       if (auto restored = restore(target.memory, entry, done); !restored)
         return tl::unexpected<Error>(restored.error());
   if (std::none_of(journal.begin(), journal.end(),
-                   [&](const auto& entry) { return is_in(entry, TRACER_DOOR_ENTRY); }))
+                   [&](const auto& entry) { return is_in(entry, TRACER_HOOK_ENTRY); }))
     return done;
 
   // A thread cannot stand between the bytes of a jump, and one in a trampoline ends in the function, which is
@@ -64,7 +64,7 @@ Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> jour
     auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);
     if (!stopped) return tl::unexpected<Error>(stopped.error());
     for (auto& entry : journal)
-      if (is_in(entry, TRACER_DOOR_ENTRY))
+      if (is_in(entry, TRACER_HOOK_ENTRY))
         if (auto one = restore(target.memory, entry, done); !one) return one;
     return {};
   });

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "inject/detach_guardian.h"
-#include "inject/left_behind.h"
+#include "inject/stale_tracer.h"
 #include "inject/testing_hooks.h"
 
 namespace fathom::inject {
@@ -63,7 +63,7 @@ TEST_P(KilledProfiler, AtRandomMoments) {
     const pid_t profiler = start_profiler(target, counting, false);
     std::this_thread::sleep_for(std::chrono::microseconds(random() % 25000));
     kill_and_wait(profiler);
-    const auto restored = detach_left_behind(target.pid());
+    const auto restored = detach_stale_tracer(target.pid());
     if (!restored) {
       ASSERT_EQ(restored.error().kind, ErrorKind::kNotFound) << i << ": " << restored.error().message;
     }
@@ -75,7 +75,7 @@ TEST_P(KilledProfiler, AtRandomMoments) {
         << "round " << i << ": no thread goes on";
     // A thread that was inside, or the image of one: again until it has left.
     ASSERT_TRUE(testing::wait_until(
-        [&] { return !holder(target.pid()) || detach_left_behind(target.pid()).has_value(); }));
+        [&] { return !holder(target.pid()) || detach_stale_tracer(target.pid()).has_value(); }));
   }
   std::cout << left << " of 50 left something behind, " << stayed << " mappings had to stay at first\n";
   EXPECT_EQ(target.text_bytes(), text);
@@ -92,7 +92,7 @@ TEST_P(KilledProfiler, WhileTheHooksAreIn) {
   const pid_t profiler = start_profiler(target, counting, true);
   ASSERT_TRUE(
       testing::wait_until([&] { return holder(target.pid()) == profiler && target.text_bytes() != text; }));
-  const auto refused = detach_left_behind(target.pid());
+  const auto refused = detach_stale_tracer(target.pid());
   ASSERT_FALSE(refused.has_value()) << "a living profiler's tracer is left alone";
   EXPECT_EQ(refused.error().kind, ErrorKind::kPermission);
   kill_and_wait(profiler);
@@ -100,7 +100,7 @@ TEST_P(KilledProfiler, WhileTheHooksAreIn) {
   const auto again = Tracer::place(target.pid(), counting.options);
   ASSERT_FALSE(again.has_value());
   EXPECT_EQ(again.error().remedy, fmt::format("fathom detach -p {}", target.pid()));
-  const auto restored = detach_left_behind(target.pid());
+  const auto restored = detach_stale_tracer(target.pid());
   ASSERT_OK(restored);
   EXPECT_THAT(*restored, ::testing::HasSubstr("2 function starts restored"));
   EXPECT_EQ(target.text_bytes(), text);
@@ -123,7 +123,7 @@ TEST_P(KilledProfiler, OneDetachIsEnoughForBusyThreads) {
   target.order(&board::hooked);
   ASSERT_TRUE(testing::wait_until([&] { return testing::load(target.board().lingering) == kThreads; }));
   kill_and_wait(profiler);
-  const auto restored = detach_left_behind(target.pid());
+  const auto restored = detach_stale_tracer(target.pid());
   ASSERT_OK(restored);
   EXPECT_THAT(*restored, ::testing::HasSubstr("mappings removed"));
   EXPECT_EQ(holder(target.pid()), std::nullopt);

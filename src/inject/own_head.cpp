@@ -23,8 +23,9 @@ Result<> OwnHead::note_mapping(ProcessAddress address, std::uint64_t bytes) {
   return {};
 }
 
-Result<> OwnHead::note_change(tracer_door door, ProcessAddress address, std::span<const std::byte> before,
-                              std::span<const std::byte> after, ProcessAddress module_start) {
+Result<> OwnHead::note_change(tracer_hook_kind kind, ProcessAddress address,
+                              std::span<const std::byte> before, std::span<const std::byte> after,
+                              ProcessAddress module_start) {
   const u32 count = own_->journal_count;
   if (count == TRACER_JOURNAL)
     return fail(ErrorKind::kUnsupported,
@@ -38,7 +39,7 @@ Result<> OwnHead::note_change(tracer_door door, ProcessAddress address, std::spa
   std::memcpy(entry.before, before.data(), before.size());
   std::memcpy(entry.after, after.data(), after.size());
   entry.length = static_cast<u8>(before.size());
-  entry.door = static_cast<u8>(door);
+  entry.kind = static_cast<u8>(kind);
   entry.in = 1;
   entry.module_start = module_start.value;
   own_->journal[count] = entry;

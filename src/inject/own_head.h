@@ -1,6 +1,6 @@
 // What the profiler knows of its tracer in a process: layout, journal and own mappings, in memory of the
 // profiler's own. The target can write to every byte of the shared memory, so the copy of all this that
-// stands there is only written: for whoever comes after a kill -9 (left_behind.h). Nothing here reads it
+// stands there is only written: for whoever comes after a kill -9 (stale_tracer.h). Nothing here reads it
 // back.
 #pragma once
 
@@ -26,7 +26,7 @@ class OwnHead {
 
   // Both before it is done in the target. An error: there is no room.
   Result<> note_mapping(ProcessAddress address, std::uint64_t bytes);
-  Result<> note_change(tracer_door door, ProcessAddress address, std::span<const std::byte> before,
+  Result<> note_change(tracer_hook_kind kind, ProcessAddress address, std::span<const std::byte> before,
                        std::span<const std::byte> after, ProcessAddress module_start);
   std::span<const tracer_own_mapping> mappings() const { return {own_->own, own_->own_count}; }
   std::span<tracer_journal_entry> journal() { return {own_->journal, own_->journal_count}; }

@@ -138,9 +138,9 @@ TEST_F(Refusal, SomebodyElsesHookInASlot) {
   auto hooks = testing::slot_hooks(target);
   hooks[0].slots[0] = {target.board().slot_given};
   const auto planned = tracer->plan(hooks);
-  EXPECT_EQ(planned[0].door, TRACER_DOOR_NONE);
+  EXPECT_EQ(planned[0].kind, TRACER_HOOK_NONE);
   EXPECT_THAT(planned[0].text, HasSubstr("somebody else's hook"));
-  EXPECT_EQ(planned[1].door, TRACER_DOOR_SLOT);
+  EXPECT_EQ(planned[1].kind, TRACER_HOOK_SLOT);
 }
 
 TEST_F(Refusal, CodeThatIsNotTheFiles) {

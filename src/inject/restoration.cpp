@@ -19,14 +19,14 @@ void leave(Restoration& found, std::string what) {
   if (found.left.size() < kMostLeft) found.left.push_back(std::move(what));
 }
 
-tracer_journal_entry change(tracer_door door, std::uint64_t address, std::span<const std::byte> before,
+tracer_journal_entry change(tracer_hook_kind kind, std::uint64_t address, std::span<const std::byte> before,
                             std::span<const std::byte> after) {
   tracer_journal_entry entry{};
   entry.address = address;
   std::memcpy(entry.before, before.data(), before.size());
   std::memcpy(entry.after, after.data(), after.size());
   entry.length = static_cast<u8>(before.size());
-  entry.door = static_cast<u8>(door);
+  entry.kind = static_cast<u8>(kind);
   entry.in = 1;
   return entry;
 }
@@ -49,7 +49,7 @@ bool Restorer::is_jump_into_islands(std::uint64_t address, std::span<const std::
 // Empty: it may be taken back.
 std::string Restorer::why_not(const tracer_journal_entry& entry) {
   const process::MapEntry* mapping = files_.mapping_of(entry.address, entry.length);
-  if (entry.door == TRACER_DOOR_SLOT) {
+  if (entry.kind == TRACER_HOOK_SLOT) {
     std::uint64_t before = 0, after = 0;
     std::memcpy(&before, entry.before, sizeof(before));
     std::memcpy(&after, entry.after, sizeof(after));
@@ -118,7 +118,7 @@ void Restorer::compare_text(const process::MapEntry& entry, Restoration& found) 
       std::size_t length = kJump;  // and the breakpoints behind it
       for (std::size_t i = kJump; i < kMostChanged && first + i < size && now[first + i] == kBreakpoint; ++i)
         if (stored[first + i] != now[first + i]) length = i + 1;
-      found.changes.push_back(change(TRACER_DOOR_ENTRY, base + first,
+      found.changes.push_back(change(TRACER_HOOK_ENTRY, base + first,
                                      std::span(stored).subspan(first, length),
                                      std::span(now).subspan(first, length)));
       at = first + length;
@@ -157,7 +157,7 @@ void Restorer::search_data(const process::MapEntry& entry, Restoration& found) {
       const std::uint64_t address = entry.start.value + start + i * sizeof(std::uint64_t);
       const auto before = word_before(address, words[i]);
       if (before)
-        found.changes.push_back(change(TRACER_DOOR_SLOT, address, std::as_bytes(std::span(&*before, 1)),
+        found.changes.push_back(change(TRACER_HOOK_SLOT, address, std::as_bytes(std::span(&*before, 1)),
                                        std::as_bytes(std::span(&words[i], 1))));
       else
         leave(found,

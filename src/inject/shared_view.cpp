@@ -40,9 +40,9 @@ Result<> check_layout(const tracer_shared& head, std::uint64_t mapped_bytes) {
 }
 
 Result<> check_entry(const tracer_journal_entry& entry, std::size_t number) {
-  const bool slot = entry.door == TRACER_DOOR_SLOT;
-  if (!slot && entry.door != TRACER_DOOR_ENTRY)
-    return damaged(fmt::format("change {} is of kind {}", number, entry.door));
+  const bool slot = entry.kind == TRACER_HOOK_SLOT;
+  if (!slot && entry.kind != TRACER_HOOK_ENTRY)
+    return damaged(fmt::format("change {} is of kind {}", number, entry.kind));
   if (entry.length == 0 || entry.length > sizeof(entry.before) || (slot && entry.length != sizeof(u64)) ||
       (slot && entry.address % sizeof(u64) != 0))
     return damaged(fmt::format("change {} is of {} bytes at 0x{:x}", number, entry.length, entry.address));

@@ -30,7 +30,7 @@ Result<Stops> one_cycle(const TestTarget& target, const CountingOptions& countin
   }
   const auto planned = tracer->plan(hooks);
   for (const auto& hook : planned)
-    if (hook.door == TRACER_DOOR_NONE) return fail(ErrorKind::kUnsupported, hook.text);
+    if (hook.kind == TRACER_HOOK_NONE) return fail(ErrorKind::kUnsupported, hook.text);
   if (auto done = tracer->hook(planned); !done) return tl::unexpected<Error>(done.error());
   if (auto done = tracer->unhook(); !done) return tl::unexpected<Error>(done.error());
   auto unmapped = tracer->unmap();

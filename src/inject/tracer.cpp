@@ -17,10 +17,10 @@
 #include "inject/entries.h"
 #include "inject/hook_planner.h"
 #include "inject/journal.h"
-#include "inject/left_behind.h"
 #include "inject/own_head.h"
 #include "inject/shared_layout.h"
 #include "inject/shared_memory.h"
+#include "inject/stale_tracer.h"
 #include "inject/target.h"
 #include "inject/thread_id.h"
 #include "inject/unmapping.h"
@@ -265,7 +265,7 @@ std::uint64_t Tracer::image_bytes() const {
 }
 bool Tracer::is_undone(const PlannedHook& hook) const {
   const RemoteMemory& memory = state_->target.memory;
-  if (hook.door == TRACER_DOOR_SLOT) {
+  if (hook.kind == TRACER_HOOK_SLOT) {
     const auto now = memory.get<std::uint64_t>(hook.hook.slots.front());
     return now && *now == hook.hook.function.value;
   }
@@ -297,13 +297,13 @@ Result<> Tracer::State::write_config(std::span<const PlannedHook> hooks, const P
   const auto shape = static_cast<std::size_t>(hook.hook.shape);
   const std::size_t place = shape * TRACER_HOOKS + hook.index;
   const auto& memory = target.memory;
-  const bool entry = hook.door == TRACER_DOOR_ENTRY;
+  const bool entry = hook.kind == TRACER_HOOK_ENTRY;
   if (hook.hook.partner) {
     std::uint64_t partner = hook.hook.partner->value;
     // A partner that is hooked at its entry as well is called behind its hook, so that nothing is counted
     // twice.
     for (const auto& other : hooks)
-      if (other.door == TRACER_DOOR_ENTRY && other.hook.function == *hook.hook.partner)
+      if (other.kind == TRACER_HOOK_ENTRY && other.hook.function == *hook.hook.partner)
         partner = other.trampoline.value;
     if (auto done = memory.put(
             config(offsetof(tracer_config, partner) +
@@ -363,7 +363,7 @@ Result<> Tracer::State::put_slots(const PlannedHook& hook) {
       return fail(ErrorKind::kUnsupported,
                   fmt::format("{}: the slot at 0x{:x} has changed: somebody else hooks it", hook.hook.name,
                               slot.value));
-    if (auto done = head.note_change(TRACER_DOOR_SLOT, slot, before, after, hook.hook.module_start); !done)
+    if (auto done = head.note_change(TRACER_HOOK_SLOT, slot, before, after, hook.hook.module_start); !done)
       return done;
     if (auto done = target.memory.write(slot, after); !done) return done;
   }
@@ -373,16 +373,16 @@ Result<> Tracer::State::put_slots(const PlannedHook& hook) {
 Result<> Tracer::State::put_in(std::span<const PlannedHook> hooks) {
   std::vector<const PlannedHook*> entries;
   for (const auto& hook : hooks)
-    if (hook.door == TRACER_DOOR_ENTRY) entries.push_back(&hook);
+    if (hook.kind == TRACER_HOOK_ENTRY) entries.push_back(&hook);
   if (auto done = map_islands(entries); !done) return done;
   for (const auto& hook : hooks)
-    if (hook.door != TRACER_DOOR_NONE)
+    if (hook.kind != TRACER_HOOK_NONE)
       if (auto done = write_config(hooks, hook); !done) return done;
   for (const auto& hook : hooks)
-    if (hook.door == TRACER_DOOR_SLOT)
+    if (hook.kind == TRACER_HOOK_SLOT)
       if (auto done = put_slots(hook); !done) return done;
   for (const auto* hook : entries)
-    if (auto done = head.note_change(TRACER_DOOR_ENTRY, hook->entry.patch_address, hook->entry.before,
+    if (auto done = head.note_change(TRACER_HOOK_ENTRY, hook->entry.patch_address, hook->entry.before,
                                      hook->entry.after, hook->hook.module_start);
         !done)
       return done;
@@ -392,7 +392,7 @@ Result<> Tracer::State::put_in(std::span<const PlannedHook> hooks) {
 Result<> Tracer::hook(const std::vector<PlannedHook>& hooks) {
   State& state = *state_;
   for (const auto& hook : hooks)
-    if (hook.door != TRACER_DOOR_NONE) {
+    if (hook.kind != TRACER_HOOK_NONE) {
       auto& used = state.used[static_cast<std::size_t>(hook.hook.shape)];
       used = std::max(used, hook.index + 1);
     }

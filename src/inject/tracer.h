@@ -8,7 +8,7 @@
 //           The shared memory comes first and names every mapping before it is made.
 //   hook    slots: 8 bytes each, nobody stops. Entries: all threads stop once. A change stands in the journal
 //           before it is made: in ours, which we restore by, and in a copy in the shared memory, which
-//           detach_left_behind() (left_behind.h) can take it back by when we were killed.
+//           detach_stale_tracer() (stale_tracer.h) can take it back by when we were killed.
 //   unhook, unmap   the same backwards. What cannot be unmapped safely stays: it is inert.
 //
 // Threads: one Tracer is used by one thread at a time. Every stop runs in a thread of its own, as the kernel
@@ -46,12 +46,12 @@ struct Hook {
 // What will become of one Hook.
 struct PlannedHook {
   Hook hook;
-  tracer_door door = TRACER_DOOR_NONE;  // TRACER_DOOR_NONE: it cannot go in, `text` says why
-  std::string text;                     // one line, for --dry-run
-  std::uint32_t index = 0;              // of its shape, below TRACER_HOOKS
-  ProcessAddress entered;               // the tracer's entry that stands in for it
-  EntryPlan entry;                      // TRACER_DOOR_ENTRY only
-  ProcessAddress trampoline, stub;      // the same
+  tracer_hook_kind kind = TRACER_HOOK_NONE;  // TRACER_HOOK_NONE: it cannot go in, `text` says why
+  std::string text;                          // one line, for --dry-run
+  std::uint32_t index = 0;                   // of its shape, below TRACER_HOOKS
+  ProcessAddress entered;                    // the tracer's entry that stands in for it
+  EntryPlan entry;                           // TRACER_HOOK_ENTRY only
+  ProcessAddress trampoline, stub;           // the same
 };
 
 // Where the time went that threads of the target stood still for us.

@@ -149,7 +149,7 @@ Result<> check_heap_names(const Profile& profile) {
     const HeapHook& row = heap.hooks[i];
     if (row.allocator.value >= heap.allocators.size()) return bad("hook", i, "no such allocator");
     if (row.function.value >= strings || row.note.value >= strings) return bad("hook", i, "no such string");
-    if (row.door > HeapDoor::kEntry) return bad("hook", i, "unknown door");
+    if (row.kind > HookKind::kEntry) return bad("hook", i, "unknown kind");
   }
   return {};
 }
@@ -184,7 +184,7 @@ Result<> check_heap(const Profile& profile) {
     if (row.site.value >= sites) return bad("heap row", i, "no such site");
     if (heap.slices[row.slice.value].heap != heap.sites[row.site.value].heap)
       return bad("heap row", i, "slice and site are of two heaps");
-    if (!sound(row.allocated) || !sound(row.freed) || !sound(row.temporary) || !sound(row.brief) ||
+    if (!sound(row.allocated) || !sound(row.freed) || !sound(row.temporary) || !sound(row.short_lived) ||
         !sound(row.allocated_variance) || !sound(row.freed_variance) || !sound(row.churn_variance))
       return bad("heap row", i, "a sum that is no number");
   }

@@ -38,7 +38,7 @@ enum class HeapMode : std::uint8_t {
 };
 
 // How a function was hooked (abi/heap_tracer.h).
-enum class HeapDoor : std::uint8_t {
+enum class HookKind : std::uint8_t {
   kNone,  // it was not: HeapHook::note says why
   kSlot,
   kEntry,
@@ -101,7 +101,7 @@ struct HeapHook {
   HeapAllocatorId allocator;
   StringId function;  // "_rjem_malloc"
   StringId note;      // why it was not hooked, or what is incomplete; empty: nothing
-  HeapDoor door = HeapDoor::kNone;
+  HookKind kind = HookKind::kNone;
   auto operator<=>(const HeapHook&) const = default;
 };
 
@@ -152,7 +152,7 @@ struct HeapRow {
   HeapSum allocated;
   HeapSum freed;      // of blocks of this site
   HeapSum temporary;  // freed by the thread that allocated it, before it allocated anything else; exact only
-  HeapSum brief;      // freed less than 1 ms after they were allocated
+  HeapSum short_lived;  // freed less than 1 ms after they were allocated
   HeapVariance allocated_variance, freed_variance;
   double churn_variance = 0;  // of the bytes of blocks both allocated and freed in this slice
   auto operator<=>(const HeapRow&) const = default;
@@ -220,8 +220,8 @@ struct HeapBlock {
   std::uint32_t mean_bytes = 0;   // that it was sampled with; 0: exact
   bool temporary = false;         // as HeapRow::temporary
   bool live() const { return last_slice == kLive; }
-  // As HeapRow::brief.
-  bool brief() const { return !live() && lifetime_ns < 1'000'000; }
+  // As HeapRow::short_lived.
+  bool short_lived() const { return !live() && lifetime_ns < 1'000'000; }
   auto operator<=>(const HeapBlock&) const = default;
 };
 

@@ -20,7 +20,7 @@ Profile small_heap() {
   heap.heaps.push_back({});
   heap.slices.push_back({{0}, 10, 20, 15, 100, 60, 2});
   heap.sites.push_back({{0}, builder.stack({0}, builder.frame({0}, {0x10})), {0}, kNoThread, 1});
-  heap.hooks.push_back({{0}, builder.string("malloc"), {0}, HeapDoor::kSlot});
+  heap.hooks.push_back({{0}, builder.string("malloc"), {0}, HookKind::kSlot});
   heap.rows.push_back({{0}, {0}, {3, 100}, {1, 40}, {}, {}, {}, {}, 0});
   heap.summaries.push_back({{0}, {3, 100}, {}, 5});
   heap.histograms.push_back({{0}, HeapHistogramKind::kSize, 6, {3, 100}});
@@ -40,7 +40,7 @@ TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
       {"heap 0: no such process", [](HeapTables& heap) { heap.heaps[0].process = {1}; }},
       {"heap 0: a peak that is no number", [](HeapTables& heap) { heap.heaps[0].peak_bytes = NAN; }},
       {"hook 0: no such allocator", [](HeapTables& heap) { heap.hooks[0].allocator = {1}; }},
-      {"hook 0: unknown door", [](HeapTables& heap) { heap.hooks[0].door = static_cast<HeapDoor>(3); }},
+      {"hook 0: unknown kind", [](HeapTables& heap) { heap.hooks[0].kind = static_cast<HookKind>(3); }},
       {"heap slice 0: no such heap", [](HeapTables& heap) { heap.slices[0].heap = {1}; }},
       {"heap slice 0: ends before it starts", [](HeapTables& heap) { heap.slices[0].end_ns = 9; }},
       {"heap site 0: no such stack", [](HeapTables& heap) { heap.sites[0].stack = {2}; }},

@@ -21,7 +21,7 @@ constexpr MetricInfo kMetrics[] = {
     {Metric::kHeapGrowth, kHeap, "heap-growth", "bytes", "Heap growth", "heap growth"},
     {Metric::kHeapTemporary, kHeap, "heap-temporary", "allocations", "Temporary allocations",
      "temporary allocations"},
-    {Metric::kHeapBrief, kHeap, "heap-brief", "allocations", "Short-lived allocations",
+    {Metric::kHeapShortLived, kHeap, "heap-short-lived", "allocations", "Short-lived allocations",
      "short-lived allocations"},
 };
 

@@ -14,14 +14,14 @@ enum class Metric : std::uint8_t {
   kHeapAllocated,    // bytes handed out
   kHeapAllocations,  // how often
   // What follows is derived from the heap tables and is never the metric of a sample.
-  kHeapLive,       // bytes at the end of the window
-  kHeapPeak,       // bytes when most were live
-  kHeapLeaked,     // bytes never freed
-  kHeapGrowth,     // bytes live at the end of the window and not at its start, less those that went
-  kHeapTemporary,  // blocks freed before their thread allocated again; where sampled: within 1 ms
-  kHeapBrief,      // blocks freed within 1 ms
+  kHeapLive,        // bytes at the end of the window
+  kHeapPeak,        // bytes when most were live
+  kHeapLeaked,      // bytes never freed
+  kHeapGrowth,      // bytes live at the end of the window and not at its start, less those that went
+  kHeapTemporary,   // blocks freed before their thread allocated again; where sampled: within 1 ms
+  kHeapShortLived,  // blocks freed within 1 ms
 };
-inline constexpr Metric kLastSampleMetric = Metric::kHeapAllocations, kLastMetric = Metric::kHeapBrief;
+inline constexpr Metric kLastSampleMetric = Metric::kHeapAllocations, kLastMetric = Metric::kHeapShortLived;
 
 enum class MetricKind : std::uint8_t { kTime, kHeap };
 

@@ -203,9 +203,9 @@ Profile profile_of_version_1_3() {
   sampled.mean_bytes = 524288;
   heap.heaps = {exact, sampled};
   heap.allocators.push_back({builder.string("glibc 2.36"), {1}});
-  heap.hooks = {{{1}, builder.string("malloc"), {}, HeapDoor::kSlot},
-                {{1}, builder.string("free"), {}, HeapDoor::kEntry},
-                {{1}, builder.string("pvalloc"), builder.string("too short"), HeapDoor::kNone}};
+  heap.hooks = {{{1}, builder.string("malloc"), {}, HookKind::kSlot},
+                {{1}, builder.string("free"), {}, HookKind::kEntry},
+                {{1}, builder.string("pvalloc"), builder.string("too short"), HookKind::kNone}};
   for (std::uint32_t i = 0; i < 4; ++i) {
     const std::uint64_t start = profile.meta.start_ns + i / 2 * 1'000'000'000ull;
     heap.slices.push_back(

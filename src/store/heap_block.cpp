@@ -102,14 +102,14 @@ struct Layout<HeapHook> {
     out[0] = coder.differences[0].encode(row.allocator.value);
     out[1] = coder.differences[1].encode(row.function.value);
     out[2] = coder.differences[2].encode(row.note.value);
-    out[3] = static_cast<std::uint64_t>(row.door);
+    out[3] = static_cast<std::uint64_t>(row.kind);
   }
   static HeapHook decode(Coder& coder, const std::uint64_t* in) {
     HeapHook row;
     row.allocator = {row_id(coder.differences[0].decode(in[0]))};
     row.function = {row_id(coder.differences[1].decode(in[1]))};
     row.note = {row_id(coder.differences[2].decode(in[2]))};
-    row.door = static_cast<HeapDoor>(std::min<std::uint64_t>(in[3], 255));
+    row.kind = static_cast<HookKind>(std::min<std::uint64_t>(in[3], 255));
     return row;
   }
   static HeapHook lost() { return {}; }
@@ -192,7 +192,7 @@ struct Layout<HeapSite> {
 };
 
 constexpr HeapSum HeapRow::*kRowSums[] = {&HeapRow::allocated, &HeapRow::freed, &HeapRow::temporary,
-                                          &HeapRow::brief};
+                                          &HeapRow::short_lived};
 
 template <>
 struct Layout<HeapRow> {

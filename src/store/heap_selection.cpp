@@ -200,7 +200,7 @@ void HeapSelection::add(std::span<const HeapBlock> passed) {
     ::fathom::store::add(freed.freed, weight.sum);
     ::fathom::store::add(freed.freed_variance, weight.variance);
     if (block.temporary) ::fathom::store::add(freed.temporary, weight.sum);
-    if (block.brief()) ::fathom::store::add(freed.brief, weight.sum);
+    if (block.short_lived()) ::fathom::store::add(freed.short_lived, weight.sum);
     if (first == last) freed.churn_variance += weight.variance.bytes;
     count(HeapHistogramKind::kLifetime, block.lifetime_ns);
     site.longest_ns = std::max(site.longest_ns, block.lifetime_ns);

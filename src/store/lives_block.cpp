@@ -35,7 +35,7 @@ enum Section : unsigned {
   kSections,
 };
 
-constexpr std::uint64_t kBriefNs = 1'000'000;
+constexpr std::uint64_t kShortLivedNs = 1'000'000;
 
 // The upper seven bits of a lifetime: less than 1.6 % is lost, and nothing below 128 ns.
 constexpr unsigned kLifetimeBits = 7;
@@ -51,13 +51,14 @@ constexpr std::uint64_t from_top_bits(std::uint64_t code) {
   const std::uint64_t shift = code / kHalf - 1;
   return shift > 64 - kLifetimeBits ? UINT64_MAX : (kHalf + code % kHalf) << shift;
 }
-// A millisecond, which makes the difference between brief and not, stands in the middle of a step: so what is
+// A millisecond, which makes the difference between short-lived and not, stands in the middle of a step: so what is
 // longer is one step further.
 std::uint64_t lifetime_code(std::uint64_t ns) {
-  return top_bits(ns) + (ns >= kBriefNs ? 1 : 0);
+  return top_bits(ns) + (ns >= kShortLivedNs ? 1 : 0);
 }
 std::uint64_t lifetime_of(std::uint64_t code) {
-  return code <= top_bits(kBriefNs - 1) ? from_top_bits(code) : std::max(from_top_bits(code - 1), kBriefNs);
+  return code <= top_bits(kShortLivedNs - 1) ? from_top_bits(code)
+                                             : std::max(from_top_bits(code - 1), kShortLivedNs);
 }
 static_assert(from_top_bits(top_bits(127)) == 127 && from_top_bits(top_bits(200)) == 200);
 

@@ -64,7 +64,7 @@ Profile heap_with_lives(std::uint64_t seed, std::size_t blocks, std::uint32_t sl
       add(row.freed, weight.sum);
       add(row.freed_variance, weight.variance);
       if (block.temporary) add(row.temporary, weight.sum);
-      if (block.brief()) add(row.brief, weight.sum);
+      if (block.short_lived()) add(row.short_lived, weight.sum);
       if (block.first_slice == block.last_slice) row.churn_variance += weight.variance.bytes;
     }
     heap.blocks.push_back(block);
@@ -111,7 +111,7 @@ TEST(Lives, ComeBackAsTheyWereButForALittleOfTheirLifetime) {
     const HeapBlock stored = as_stored(block);
     EXPECT_LE(stored.lifetime_ns, block.lifetime_ns);
     EXPECT_GE(static_cast<double>(stored.lifetime_ns), static_cast<double>(block.lifetime_ns) * 0.984);
-    EXPECT_EQ(stored.brief(), block.brief());
+    EXPECT_EQ(stored.short_lived(), block.short_lived());
     block = stored;
   }
   const auto by_time = [](const HeapBlock& a, const HeapBlock& b) {
@@ -133,7 +133,7 @@ TEST(Lives, AMillisecondIsOnTheRightSideToTheNanosecond) {
     std::vector<HeapBlock> back;
     LivesOfSites known;
     ASSERT_TRUE(decode_lives(Cursor(payload), 1, heap, known, back));
-    EXPECT_EQ(back[0].brief(), ns < 1'000'000) << ns;
+    EXPECT_EQ(back[0].short_lived(), ns < 1'000'000) << ns;
     EXPECT_LE(back[0].lifetime_ns, ns);
   }
 }
@@ -175,7 +175,7 @@ TEST(Lives, AddUpToTheEstimatesOfASampledHeap) {
     EXPECT_TRUE(near(a.allocated.bytes, b.allocated.bytes) && near(a.freed.blocks, b.freed.blocks) &&
                 near(a.allocated_variance.bytes, b.allocated_variance.bytes) &&
                 near(a.freed_variance.blocks, b.freed_variance.blocks) &&
-                near(a.churn_variance, b.churn_variance) && near(a.brief.blocks, b.brief.blocks))
+                near(a.churn_variance, b.churn_variance) && near(a.short_lived.blocks, b.short_lived.blocks))
         << i;
   }
 }

@@ -28,7 +28,7 @@ constexpr std::size_t kWorthSaving = 256;  // new addresses; fewer wait for the 
 constexpr int kCapSysNice = 23;            // linux/capability.h
 
 // SCHED_IDLE can be left only by root, or as far as RLIMIT_NICE allows. Where it cannot, the thread could not
-// be helped when the user waits for its last batch, so it starts less humble.
+// be helped when the user waits for its last batch, so it starts with a better priority.
 bool may_raise_priority() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NICE, &limit) == 0 && limit.rlim_cur >= 20) return true;
@@ -45,7 +45,7 @@ void set_priority(pid_t tid, int policy, int nice) {
 // With SCHED_IDLE the scheduler treats the CPU as one without work: the target's threads are put there when
 // they wake up, and need not wait or go elsewhere, as they do for one that is merely nice.
 // The reader of names is started with the priority of the thread that asks it.
-void make_humble(pid_t tid, bool can_be_undone, NameProcess* reader = nullptr) {
+void make_idle_priority(pid_t tid, bool can_be_undone, NameProcess* reader = nullptr) {
   const int policy = can_be_undone ? SCHED_IDLE : SCHED_BATCH, nice = can_be_undone ? 19 : 10;
   set_priority(tid, policy, nice);
   if (reader != nullptr) reader->set_priority(policy, nice);
@@ -117,13 +117,13 @@ void Worker::drain() {
     if (!step()) break;
   }
   const std::lock_guard lock(mutex_);
-  if (may_raise_priority_ && tid_ != 0) make_humble(tid_, true, reader_.get());
+  if (may_raise_priority_ && tid_ != 0) make_idle_priority(tid_, true, reader_.get());
 }
 
 void Worker::run() {
   ::pthread_setname_np(::pthread_self(), "fathom-symbols");
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
-  make_humble(tid, may_raise_priority_);
+  make_idle_priority(tid, may_raise_priority_);
   if (options_.capabilities != ~CapabilitySet{0}) (void)keep_capabilities(options_.capabilities);
   std::unique_lock lock(mutex_);
   tid_ = tid;

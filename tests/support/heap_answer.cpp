@@ -93,10 +93,10 @@ std::vector<std::string> HeapAnswer::allocators() const {
   return labels;
 }
 
-std::set<std::string> HeapAnswer::functions_hooked(model::HeapDoor door) const {
+std::set<std::string> HeapAnswer::functions_hooked(model::HookKind kind) const {
   std::set<std::string> names;
   for (const model::HeapHook& hook : profile_.heap.hooks) {
-    if (hook.door == door) names.emplace(profile_.strings[hook.function]);
+    if (hook.kind == kind) names.emplace(profile_.strings[hook.function]);
   }
   return names;
 }

@@ -35,7 +35,7 @@ class HeapAnswer {
   const model::Heap& heap() const { return profile_.heap.heaps.at(0); }
   std::size_t heaps() const { return profile_.heap.heaps.size(); }
   std::vector<std::string> allocators() const;  // labels
-  std::set<std::string> functions_hooked(model::HeapDoor door) const;
+  std::set<std::string> functions_hooked(model::HookKind kind) const;
   const model::Profile& profile() const { return profile_; }
   // Everything that was counted and that a test might complain about, as one line.
   std::string losses() const;

@@ -1,8 +1,8 @@
 // Allocates blocks of known sizes and lifetimes at known places, and says what became of them: as JSON, for
 // each kind how many there were, and where and when some of them lived.
-//   brief    freed at once                      long     freed after 300 ms
-//   handed   freed by a thread called "freer"   leaked   never freed
-//   sized    one of each size 1 .. 4096, freed at once
+//   short_lived  freed at once                      long    freed after 300 ms
+//   handed       freed by a thread called "freer"   leaked  never freed
+//   sized        one of each size 1 .. 4096, freed at once
 #include <pthread.h>
 #include <time.h>
 #include <unistd.h>
@@ -14,16 +14,16 @@
 
 namespace {
 
-constexpr int kBrief = 5000, kLong = 50, kHanded = 200, kLeaked = 7, kSized = 4096;
-constexpr std::size_t kBriefSize = 100, kLongSize = 3000, kHandedSize = 200, kLeakedSize = 70'000;
+constexpr int kShortLived = 5000, kLong = 50, kHanded = 200, kLeaked = 7, kSized = 4096;
+constexpr std::size_t kShortLivedSize = 100, kLongSize = 3000, kHandedSize = 200, kLeakedSize = 70'000;
 
 // The barriers keep a call from being the last thing that its function does, and the compiler from knowing
 // that a block is never used.
 #define SITE extern "C" __attribute__((noipa))
 #define STAY(block) asm volatile("" : : "r"(block) : "memory")
 
-SITE void* site_brief() {
-  void* block = std::malloc(kBriefSize);
+SITE void* site_short_lived() {
+  void* block = std::malloc(kShortLivedSize);
   STAY(block);
   return block;
 }
@@ -60,7 +60,7 @@ unsigned long long now_ns() {
 int main() {
   void* leaked[kLeaked];
   for (void*& block : leaked) block = site_leaked();
-  for (int i = 0; i < kBrief; ++i) std::free(site_brief());
+  for (int i = 0; i < kShortLived; ++i) std::free(site_short_lived());
   for (int size = 1; size <= kSized; ++size) std::free(site_sized(static_cast<std::size_t>(size)));
   void* lasting[kLong];
   for (void*& block : lasting) block = site_long();
@@ -75,9 +75,10 @@ int main() {
     for (void* block : handed) std::free(block);
   }).join();
   std::printf(
-      "{\"brief\": %d, \"long\": %d, \"handed\": %d, \"leaked\": %d, \"sized\": %d, \"middle_ns\": %llu, "
+      "{\"short_lived\": %d, \"long\": %d, \"handed\": %d, \"leaked\": %d, \"sized\": %d, \"middle_ns\": "
+      "%llu, "
       "\"leaked_address\": %llu}\n",
-      kBrief, kLong, kHanded, kLeaked, kSized, middle_ns,
+      kShortLived, kLong, kHanded, kLeaked, kSized, middle_ns,
       static_cast<unsigned long long>(reinterpret_cast<std::uintptr_t>(leaked[3])));
   return 0;
 }

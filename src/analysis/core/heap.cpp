@@ -38,7 +38,7 @@ HeapUnit unit_of_heap(const Selection& selection) {
     case Metric::kHeapAllocations:
       return HeapUnit::kBlocks;
     case Metric::kHeapTemporary:
-    case Metric::kHeapBrief:
+    case Metric::kHeapShortLived:
       return selection.heap_unit == HeapUnit::kOfMetric ? HeapUnit::kBlocks : selection.heap_unit;
     default:
       return selection.heap_unit == HeapUnit::kOfMetric ? HeapUnit::kBytes : selection.heap_unit;
@@ -86,8 +86,8 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
     site.freed.add(freed);
     site.temporary.blocks += row.temporary.blocks;
     site.temporary.bytes += row.temporary.bytes;
-    site.brief.blocks += row.brief.blocks;
-    site.brief.bytes += row.brief.bytes;
+    site.short_lived.blocks += row.short_lived.blocks;
+    site.short_lived.bytes += row.short_lived.bytes;
     churn[row.site.value] += row.churn_variance;
   }
   for (std::size_t i = 0; i < sites_.size(); ++i) {
@@ -115,8 +115,8 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
     total_.growth.add(site.growth);
     total_.temporary.blocks += site.temporary.blocks;
     total_.temporary.bytes += site.temporary.bytes;
-    total_.brief.blocks += site.brief.blocks;
-    total_.brief.bytes += site.brief.bytes;
+    total_.short_lived.blocks += site.short_lived.blocks;
+    total_.short_lived.bytes += site.short_lived.bytes;
   }
   find_peak(selection);
 }
@@ -196,9 +196,9 @@ HeapAmount HeapSums::value(HeapSiteId id, Metric metric, HeapUnit unit) const {
     case Metric::kHeapTemporary:
       return part(profile_.heap.heaps[profile_.heap.sites[id.value].heap.value].mode == HeapMode::kExact
                       ? site.temporary
-                      : site.brief);
-    case Metric::kHeapBrief:
-      return part(site.brief);
+                      : site.short_lived);
+    case Metric::kHeapShortLived:
+      return part(site.short_lived);
     default:
       return {};
   }

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "analysis/core/plumbing.h"
+#include "analysis/core/container_frames.h"
 #include "analysis/core/selection.h"
 #include "model/profile.h"
 
@@ -38,7 +38,7 @@ struct HeapSiteSums {
   HeapAmounts live;              // live at its end
   HeapAmounts leaked;            // live at the end of the recording, whatever the window
   HeapAmounts growth;  // live - before; by identity of blocks: what was there all the time adds no error
-  model::HeapSum temporary, brief;
+  model::HeapSum temporary, short_lived;
 };
 
 class HeapSums {

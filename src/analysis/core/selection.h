@@ -25,9 +25,9 @@ struct Selection {
   std::optional<std::uint64_t> from_ns = {};  // from the start of the recording
   std::optional<std::uint64_t> to_ns = {};    // exclusive
   HeapUnit heap_unit = HeapUnit::kOfMetric;
-  // Heap: whether containers at the leaf (plumbing.h) are taken away as the allocator's own
+  // Heap: whether containers at the leaf (container_frames.h) are taken away as the allocator's own
   // frames always are. Not said: in tables of who wanted the memory, but not in stacks.
-  std::optional<bool> fold_plumbing = {};
+  std::optional<bool> fold_containers = {};
   bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread
 };
 

@@ -18,7 +18,7 @@ bool starts_with_any(std::string_view name, std::initializer_list<std::string_vi
                      [&](std::string_view start) { return name.starts_with(start); });
 }
 
-// Functions that only allocators have, beside those that hand a request on (plumbing.h).
+// Functions that only allocators have, beside those that hand a request on (container_frames.h).
 bool is_inside_allocator(std::string_view name) {
   static const std::set<std::string_view> kNames = {"free",
                                                     "cfree",
@@ -57,7 +57,7 @@ class Classes {
   explicit Classes(const Profile& profile)
       : profile_(profile), functions_(profile.functions.size()), leaves_(profile.stacks.size()) {
     for (const HeapHook& hook : profile.heap.hooks)
-      if (hook.door != HeapDoor::kNone) hooked_.insert(profile.strings[hook.function]);
+      if (hook.kind != HookKind::kNone) hooked_.insert(profile.strings[hook.function]);
     for (const HeapAllocator& allocator : profile.heap.allocators)
       if (allocator.module.value != 0) modules_.insert(allocator.module.value);
   }
@@ -129,7 +129,8 @@ class Classes {
     if (kind != FrameKind::kUnknown) return kind;
     std::string_view name = profile_.strings[profile_.functions[function.value].name];
     if (name.starts_with("__GI_")) name.remove_prefix(5);  // what glibc calls within itself
-    if ((plumbing_of(name) == Plumbing::kAllocator) || is_inside_allocator(name) || hooked_.contains(name))
+    if ((container_frame_of(name) == ContainerFrame::kAllocator) || is_inside_allocator(name) ||
+        hooked_.contains(name))
       kind = FrameKind::kAllocator;
     else if (starts_with_any(name, {"__memset", "__memmove",  "__memcpy",
                                     "memset",   "memcpy",     "memmove",

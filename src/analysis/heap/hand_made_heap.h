@@ -17,9 +17,9 @@ class HandMadeHeap : public HandMade {
     profile.heap.allocators.push_back({builder.string(label), module});
     return {static_cast<std::uint32_t>(profile.heap.allocators.size() - 1)};
   }
-  void hook(model::HeapAllocatorId allocator, std::string_view function, model::HeapDoor door,
+  void hook(model::HeapAllocatorId allocator, std::string_view function, model::HookKind kind,
             std::string_view note = "") {
-    profile.heap.hooks.push_back({allocator, builder.string(function), builder.string(note), door});
+    profile.heap.hooks.push_back({allocator, builder.string(function), builder.string(note), kind});
   }
   model::HeapSiteId site(model::StackId stack, model::ThreadId thread = model::kNoThread,
                          model::HeapAllocatorId allocator = {}) {
@@ -91,10 +91,10 @@ inline HandMadeHeap small_heap(model::HeapMode mode = model::HeapMode::kExact) {
 
   const auto glibc = hand.allocator("glibc 2.36", libc);
   const auto jemalloc = hand.allocator("jemalloc 5.3.0 (_rjem_)", app);
-  hand.hook(glibc, "malloc", model::HeapDoor::kEntry);
-  hand.hook(glibc, "free", model::HeapDoor::kEntry);
-  hand.hook(jemalloc, "_rjem_malloc", model::HeapDoor::kSlot);
-  hand.hook(jemalloc, "_rjem_sdallocx", model::HeapDoor::kSlot);
+  hand.hook(glibc, "malloc", model::HookKind::kEntry);
+  hand.hook(glibc, "free", model::HookKind::kEntry);
+  hand.hook(jemalloc, "_rjem_malloc", model::HookKind::kSlot);
+  hand.hook(jemalloc, "_rjem_sdallocx", model::HookKind::kSlot);
 
   const auto requests = hand.site(hand.stack({main, serve, parse}), worker, jemalloc);
   const auto cache = hand.site(hand.stack({main, serve, put, op_new}), worker, glibc);
@@ -105,7 +105,7 @@ inline HandMadeHeap small_heap(model::HeapMode mode = model::HeapMode::kExact) {
   hand.row(cache, {1000, 1'000'000});
   model::HeapRow* temporary = &hand.row(requests, {50'000, 5'000'000}, {49'990, 4'999'000});
   temporary->temporary = {40'000, 4'000'000};
-  temporary->brief = {49'000, 4'900'000};
+  temporary->short_lived = {49'000, 4'900'000};
   hand.row(leak, {10, 640});
   hand.slice();
   hand.row(buffer, {20, 8'000'000}, {20, 8'000'000});
@@ -114,7 +114,7 @@ inline HandMadeHeap small_heap(model::HeapMode mode = model::HeapMode::kExact) {
   hand.row(cache, {100, 100'000}, {100, 100'000});
   temporary = &hand.row(requests, {10'000, 1'000'000}, {10'010, 1'001'000});
   temporary->temporary = {8'000, 800'000};
-  temporary->brief = {9'500, 950'000};
+  temporary->short_lived = {9'500, 950'000};
   hand.row(leak, {20, 1280});
   hand.peak(
       1.5, {{buffer, {1, 6'000'000}}, {cache, {1000, 1'000'000}}, {requests, {10, 1000}}, {leak, {15, 960}}});

@@ -154,7 +154,7 @@ class Curves {
   }
 
   void choose_groups() {
-    Keys keys(profile_, options_.by, options_.selection.fold_plumbing.value_or(true));
+    Keys keys(profile_, options_.by, options_.selection.fold_containers.value_or(true));
     std::map<Key, std::uint32_t> numbers;
     key_of_site_.assign(heap_.sites.size(), 0);
     std::vector<double> at_peak;

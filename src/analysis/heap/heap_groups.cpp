@@ -45,7 +45,7 @@ class Grouper {
       : profile_(profile),
         options_(options),
         sums_(profile, options.selection),
-        leaves_(profile, options.selection.fold_plumbing.value_or(true)) {}
+        leaves_(profile, options.selection.fold_containers.value_or(true)) {}
 
   HeapGroups group() {
     groups_.by = options_.by;
@@ -85,7 +85,7 @@ class Grouper {
     row.allocated.add(site.allocated);
     row.freed.add(site.freed);
     for (const auto& [to, from] :
-         {std::pair(&row.temporary, &site.temporary), std::pair(&row.brief, &site.brief)}) {
+         {std::pair(&row.temporary, &site.temporary), std::pair(&row.short_lived, &site.short_lived)}) {
       to->blocks += from->blocks;
       to->bytes += from->bytes;
     }
@@ -213,7 +213,7 @@ class Grouper {
       part.allocated = part_of(site.allocated, blocks, share);
       part.freed = part_of(site.freed, blocks, share);
       part.temporary = {site.temporary.blocks * blocks, site.temporary.bytes * share};
-      part.brief = {site.brief.blocks * blocks, site.brief.bytes * share};
+      part.short_lived = {site.short_lived.blocks * blocks, site.short_lived.bytes * share};
       HeapGroupRow& row = row_named(size_class(bucket));
       add(row, part_of(value, groups_.blocks ? blocks : share), part);
     }
@@ -309,7 +309,7 @@ void add_heap_groups(nlohmann::ordered_json& json, const HeapGroups& groups, std
         window > 0 ? nlohmann::ordered_json(row.allocated.bytes.value / window) : nlohmann::ordered_json();
     one["freed_bytes"] = row.freed.bytes.value;
     one["temporary"] = groups.sampled ? nlohmann::ordered_json() : sum_json(row.temporary);
-    one["brief"] = sum_json(row.brief);
+    one["short_lived"] = sum_json(row.short_lived);
     one["stacks"] = row.sites;
     all["rows"].push_back(std::move(one));
   }

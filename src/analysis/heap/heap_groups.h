@@ -37,7 +37,7 @@ struct HeapGroupRow {
   // What the sites of `flat` did inside of the window.
   HeapAmounts allocated, freed;
   // Freed by their thread before it allocated again (exact recordings only), and within 1 ms.
-  model::HeapSum temporary, brief;
+  model::HeapSum temporary, short_lived;
   std::uint64_t sites = 0;
 };
 

@@ -41,8 +41,8 @@ TEST(HeapGroups, FunctionsHaveWhatTheyAskedForAndWhatWasAskedForBelowThem) {
 }
 
 TEST(HeapGroups, FunctionsOfLibrariesAreShownOnRequest) {
-  const HeapGroups groups =
-      group(small_heap().profile, HeapGrouping::kFunction, Metric::kHeapAllocated, {.fold_plumbing = false});
+  const HeapGroups groups = group(small_heap().profile, HeapGrouping::kFunction, Metric::kHeapAllocated,
+                                  {.fold_containers = false});
   EXPECT_THAT(lines(groups), testing::Contains("std::vector<char>::_M_default_append(unsigned long) 8000000 "
                                                "8000000"));
   EXPECT_THAT(lines(groups), testing::Contains("strdup 2560 2560"));
@@ -53,8 +53,9 @@ TEST(HeapGroups, CratesAndModulesAndThreadsAndAllocators) {
   EXPECT_THAT(lines(group(profile, HeapGrouping::kCrate)),
               // main is in nothing, so it stands for its module, which has the crate's name here
               ElementsAre("server 15102560 15102560"));
-  EXPECT_THAT(lines(group(profile, HeapGrouping::kModule, Metric::kHeapAllocated, {.fold_plumbing = false})),
-              ElementsAre("server 15100000 15102560", "libc.so.6 2560 2560"));
+  EXPECT_THAT(
+      lines(group(profile, HeapGrouping::kModule, Metric::kHeapAllocated, {.fold_containers = false})),
+      ElementsAre("server 15100000 15102560", "libc.so.6 2560 2560"));
   EXPECT_THAT(lines(group(profile, HeapGrouping::kThread)),
               ElementsAre("loader 8000000 8000000", "worker 7102560 7102560"));
   EXPECT_THAT(lines(group(profile, HeapGrouping::kAllocator)),
@@ -80,7 +81,7 @@ TEST(HeapGroups, RatesAreOfTheWindowAndBothKindsOfTemporaryAreThere) {
   EXPECT_EQ(all.rows[0].name, "server::request::parse");
   EXPECT_DOUBLE_EQ(all.window_s, 3);
   EXPECT_EQ(all.rows[0].temporary.blocks, 48'000);
-  EXPECT_EQ(all.rows[0].brief.blocks, 58'500);
+  EXPECT_EQ(all.rows[0].short_lived.blocks, 58'500);
   const HeapGroups last = group(small_heap().profile, HeapGrouping::kFunction, Metric::kHeapAllocations,
                                 {.from_ns = 2'000'000'000});
   EXPECT_DOUBLE_EQ(last.window_s, 1);

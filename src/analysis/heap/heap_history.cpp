@@ -39,7 +39,7 @@ class Histories {
         heap_(profile.heap),
         filter_(profile, selection),
         sums_(sums),
-        leaves_(profile, selection.fold_plumbing.value_or(true)) {}
+        leaves_(profile, selection.fold_containers.value_or(true)) {}
 
   std::vector<HeapHistory> all() {
     std::set<std::uint32_t> processes;
@@ -184,7 +184,7 @@ class Histories {
       track.sites.push_back(site);
       track.before.add(sum.before);
       add(track.temporary, sum.temporary);
-      add(track.brief, sum.brief);
+      add(track.short_lived, sum.short_lived);
     }
     return groups;
   }

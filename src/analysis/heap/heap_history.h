@@ -24,7 +24,7 @@ struct HeapTrack {
   std::string name, module;  // of the function that asked for the memory; empty: the whole process
   std::vector<model::HeapSiteId> sites;
   HeapAmounts before;  // live at the start of the window
-  model::HeapSum temporary, brief;
+  model::HeapSum temporary, short_lived;
   std::vector<HeapCell> cells;
 
   // Sums of cells [from, to).

@@ -44,7 +44,7 @@ TEST(HeapMetrics, OfAServerAreWhatItsSitesDid) {
             (Texts{"std::vector<char>::_M_default_append(unsigned long) 6000000",
                    "server::Cache::put(int) 1000000", "server::request::parse 1000", "strdup 960"}));
   EXPECT_EQ(of(Metric::kHeapTemporary), (Texts{"server::request::parse 48000"}));
-  EXPECT_EQ(of(Metric::kHeapBrief), (Texts{"server::request::parse 58500"}));
+  EXPECT_EQ(of(Metric::kHeapShortLived), (Texts{"server::request::parse 58500"}));
 }
 
 TEST(HeapMetrics, CountBlocksWhereAskedTo) {

@@ -78,14 +78,15 @@ TEST(HeapTimeline, TakesTogetherWhatIsTooLittleForANameOfItsOwn) {
   EXPECT_EQ(timeline.groups[1].keys, 3u);
   EXPECT_EQ(timeline.groups[1].at_peak, 6'001'960);
   // One that would be left over alone keeps its name.
-  const HeapTimeline by_module = timeline_of(
-      small_heap().profile, {.selection = {.fold_plumbing = false}, .by = TimelineBy::kModule, .groups = 1});
+  const HeapTimeline by_module =
+      timeline_of(small_heap().profile,
+                  {.selection = {.fold_containers = false}, .by = TimelineBy::kModule, .groups = 1});
   EXPECT_EQ(names(by_module), (Texts{"server", "libc.so.6"}));
 }
 
 TEST(HeapTimeline, IsStackedByModuleThreadOrAllocator) {
   const model::Profile profile = small_heap().profile;
-  EXPECT_EQ(names(timeline_of(profile, {.selection = {.fold_plumbing = false}, .by = TimelineBy::kModule})),
+  EXPECT_EQ(names(timeline_of(profile, {.selection = {.fold_containers = false}, .by = TimelineBy::kModule})),
             (Texts{"server", "libc.so.6"}));
   EXPECT_EQ(names(timeline_of(profile, {.by = TimelineBy::kThread})), (Texts{"worker", "loader"}));
   EXPECT_EQ(names(timeline_of(profile, {.by = TimelineBy::kAllocator})),

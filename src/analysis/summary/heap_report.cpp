@@ -24,7 +24,7 @@ double seconds_into(const Profile& profile, std::uint64_t time_ns) {
 
 std::vector<HeapFunctionRow> functions_of(const Profile& profile, const Selection& selection,
                                           const HeapSums& sums) {
-  HeapLeaves leaves(profile, selection.fold_plumbing.value_or(true));
+  HeapLeaves leaves(profile, selection.fold_containers.value_or(true));
   std::vector<double> longest(profile.heap.sites.size());
   for (const HeapSummary& row : profile.heap.summaries)
     longest[row.site.value] = std::max(longest[row.site.value], static_cast<double>(row.longest_ns) * 1e-9);
@@ -46,8 +46,8 @@ std::vector<HeapFunctionRow> functions_of(const Profile& profile, const Selectio
     row.peak.add(peak);
     row.temporary.blocks += site.temporary.blocks;
     row.temporary.bytes += site.temporary.bytes;
-    row.brief.blocks += site.brief.blocks;
-    row.brief.bytes += site.brief.bytes;
+    row.short_lived.blocks += site.short_lived.blocks;
+    row.short_lived.bytes += site.short_lived.bytes;
     row.longest_s = std::max(row.longest_s, longest[i]);
     ++row.sites;
   }
@@ -82,8 +82,8 @@ std::vector<HeapAllocatorRow> allocators_of(const Profile& profile, const HeapSu
     std::string name(profile.strings[hook.function]);
     if (const std::string_view note = profile.strings[hook.note]; !note.empty())
       name += fmt::format(" ({})", note);
-    (hook.door == HeapDoor::kSlot    ? row.by_slot
-     : hook.door == HeapDoor::kEntry ? row.by_entry
+    (hook.kind == HookKind::kSlot    ? row.by_slot
+     : hook.kind == HookKind::kEntry ? row.by_entry
                                      : row.missed)
         .push_back(std::move(name));
   }
@@ -247,15 +247,15 @@ void summarize(const Profile& profile, HeapReport& report) {
                     bytes_of(report.peak.bytes), blocks_of(report.peak.blocks.value),
                     top_of(report, [](const auto& row) { return row.peak.bytes; })));
   }
-  const HeapSum& temporary = report.temporary_is_brief ? total.brief : total.temporary;
+  const HeapSum& temporary = report.temporary_is_short_lived ? total.short_lived : total.temporary;
   if (temporary.blocks > 0 && total.allocated.blocks.value > 0) {
-    add(fmt::format(
-        "{} of the calls were temporary: freed {}; most by {}.",
-        share_of(temporary.blocks, total.allocated.blocks.value),
-        report.temporary_is_brief ? "within 1 ms" : "before the thread allocated again",
-        top_of(report, [&](const auto& row) {
-          return HeapAmount{report.temporary_is_brief ? row.brief.blocks : row.temporary.blocks, 0};
-        })));
+    add(fmt::format("{} of the calls were temporary: freed {}; most by {}.",
+                    share_of(temporary.blocks, total.allocated.blocks.value),
+                    report.temporary_is_short_lived ? "within 1 ms" : "before the thread allocated again",
+                    top_of(report, [&](const auto& row) {
+                      return HeapAmount{
+                          report.temporary_is_short_lived ? row.short_lived.blocks : row.temporary.blocks, 0};
+                    })));
   }
   if (!report.dropped.empty()) add(report.dropped);
   if (std::string sentence = sentence_of(report.returns); !sentence.empty()) add(std::move(sentence));
@@ -321,7 +321,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
     (heap.mode == HeapMode::kExact ? report.exact : report.sampled) = true;
     report.mean_bytes = std::max(report.mean_bytes, heap.mean_bytes);
   }
-  report.temporary_is_brief = report.sampled;
+  report.temporary_is_short_lived = report.sampled;
   report.window_s = sums.window_s();
   report.total = sums.total();
   report.peak = sums.peak().total;

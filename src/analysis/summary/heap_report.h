@@ -20,7 +20,7 @@ struct HeapFunctionRow {
   std::string name;
   std::string module;
   HeapAmounts allocated, freed, live, growth, peak;
-  model::HeapSum temporary, brief;
+  model::HeapSum temporary, short_lived;
   double longest_s = 0;  // longest life of a block that was freed
   std::uint64_t sites = 0;
 };
@@ -56,7 +56,7 @@ struct HeapReport {
   bool peak_exact = false;         // nothing was lost, and
   bool peak_to_slice_end = false;  // this is false: the moment is that of an event
   // What the sampling of temporary blocks can say: freed before the next allocation (exact), or within 1 ms.
-  bool temporary_is_brief = false;
+  bool temporary_is_short_lived = false;
   std::vector<HeapFunctionRow> functions;  // most live first, then most at the peak
   std::vector<HeapAllocatorRow> allocators;
   std::vector<HeapSliceRow> slices;                       // of the window

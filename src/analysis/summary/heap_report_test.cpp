@@ -96,7 +96,7 @@ TEST(HeapReport, FindsWhatMakesItWorthLess) {
   heap.merged_sites = 3;
   heap.lost_damaged = 1;
   heap.switched_off = true;
-  hand.hook({1}, "pvalloc", model::HeapDoor::kNone, "shorter than a jump");
+  hand.hook({1}, "pvalloc", model::HookKind::kNone, "shorter than a jump");
   const std::string text = findings_of(hand.profile);
   EXPECT_THAT(text, HasSubstr("Of the heap, 5,000 of 105,000 events were lost (5,000 found no room)"));
   EXPECT_THAT(text, HasSubstr("2.0 % of the events have no stack"));

@@ -198,8 +198,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   TreeOptions tree_options;
   tree_options.selection = options.selection;
   // Who asks for the callers of a container wants to see it.
-  if (!tree_options.selection.fold_plumbing)
-    tree_options.selection.fold_plumbing = options.callers.empty() && options.callees.empty();
+  if (!tree_options.selection.fold_containers)
+    tree_options.selection.fold_containers = options.callers.empty() && options.callees.empty();
   tree_options.fold_generics = options.fold_generics;
   report.tree = build_call_tree(profile, tree_options);
   // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
@@ -231,7 +231,7 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
                                               .by = *options.heap_by,
                                               .by_total = options.sort == SortBy::kTotal,
                                               .fold_generics = options.fold_generics});
-  report.memory = make_memory_bridge(profile, options.selection);
+  report.memory = make_rss_breakdown(profile, options.selection);
   if (report.heap) {
     for (const std::string& text : report.heap->findings) report.quality.findings.push_back({text, ""});
   }

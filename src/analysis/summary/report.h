@@ -11,7 +11,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/functions.h"
 #include "analysis/heap/heap_groups.h"
-#include "analysis/memory/memory_bridge.h"
+#include "analysis/memory/rss_breakdown.h"
 #include "analysis/summary/heap_report.h"
 #include "analysis/waits/wait_report.h"
 #include "base/result.h"
@@ -87,7 +87,7 @@ struct Report {
   std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
   std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
-  std::optional<MemoryBridge> memory;     // what memory was made of at the end of the selection
+  std::optional<RssBreakdown> memory;     // what memory was made of at the end of the selection
   std::vector<std::string> summary;       // sentences
 };
 

@@ -193,12 +193,13 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   bool any = false;
   for (const HeapTrack& track : history.functions) {
     const HeapSum allocated = track.sum(0, history.ends_s.size()).allocated;
-    const HeapSum& brief =
-        history.sampled ? track.brief
-                        : (track.brief.blocks > track.temporary.blocks ? track.brief : track.temporary);
-    const bool by_order = &brief == &track.temporary;
+    const HeapSum& short_lived =
+        history.sampled
+            ? track.short_lived
+            : (track.short_lived.blocks > track.temporary.blocks ? track.short_lived : track.temporary);
+    const bool by_order = &short_lived == &track.temporary;
     const double calls = allocated.blocks / time,
-                 share = allocated.blocks > 0 ? brief.blocks / allocated.blocks : 0;
+                 share = allocated.blocks > 0 ? short_lived.blocks / allocated.blocks : 0;
     if (share < 0.5 || (calls < 10'000 && allocated.bytes / time < (64 << 20)) ||
         (allocated.blocks < 0.05 * all_calls && allocated.bytes / time < (64 << 20)))
       continue;
@@ -210,7 +211,7 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     verdict.bytes = allocated.bytes;
     number(verdict, "calls_per_s", calls);
     number(verdict, "bytes_per_s", allocated.bytes / time);
-    number(verdict, by_order ? "temporary_percent" : "brief_percent", 100 * share);
+    number(verdict, by_order ? "temporary_percent" : "short_lived_percent", 100 * share);
     verdict.shares.push_back(judge.share_of(track, allocated.bytes, allocated.bytes));
     verdict.sentence = fmt::format(
         "Churn: {} allocates {} times and {} a second, {} of all calls; {} of its blocks are freed {}.",
@@ -284,7 +285,8 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     const double replaced = std::min(flow.allocated.bytes, flow.freed.bytes) / live.bytes;
     const double mean_life = flow.freed.bytes > 0 ? live.bytes / flow.freed.bytes * level_s : 0;
     const bool level = trend.shape == TrendShape::kPlateau;
-    const double brief = flow.allocated.blocks > 0 ? track.brief.blocks / flow.allocated.blocks : 0;
+    const double short_lived =
+        flow.allocated.blocks > 0 ? track.short_lived.blocks / flow.allocated.blocks : 0;
     HeapVerdict verdict = judge.verdict(HeapVerdictKind::kCache, &track);
     verdict.bytes = live.bytes;
     verdict.trend = trend;
@@ -298,7 +300,7 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     if (trend.slope.known)
       verdict.evidence.push_back(
           fmt::format("slope {} to {} (95 %)", rate(trend.slope.low), rate(trend.slope.high)));
-    if (replaced >= 0.25 && brief < 0.5 && mean_life > 0.01) {
+    if (replaced >= 0.25 && short_lived < 0.5 && mean_life > 0.01) {
       number(verdict, "mean_life_s", mean_life);
       verdict.sentence = fmt::format(
           "{}: {} holds {} ({} of what is live), {} {}, while its blocks are replaced: {:.1f} times in {}, "

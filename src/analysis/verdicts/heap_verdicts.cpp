@@ -77,12 +77,12 @@ std::string blocks_text(double blocks) {
 }
 
 HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const HeapHistory& of_history,
-                     const std::optional<AllocatorCpu>& of_cpu, bool fold_plumbing)
+                     const std::optional<AllocatorCpu>& of_cpu, bool fold_containers)
     : profile(of_profile),
       sums(of_sums),
       history(of_history),
       cpu(of_cpu),
-      leaves(of_profile, fold_plumbing),
+      leaves(of_profile, fold_containers),
       losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
   whole = find_trend(history.live(history.whole, history.end_of_work));
   if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
@@ -213,7 +213,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
   std::vector<HeapVerdict> verdicts;
   const std::optional<AllocatorCpu> cpu = allocator_cpu(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
-    const HeapJudge judge(profile, sums, history, cpu, selection.fold_plumbing.value_or(true));
+    const HeapJudge judge(profile, sums, history, cpu, selection.fold_containers.value_or(true));
     const std::size_t before = verdicts.size();
     judge_growth(judge, verdicts);
     judge_peak(judge, verdicts);

@@ -251,7 +251,7 @@ TEST(HeapVerdicts, ChurnOfFewSamplesIsDoubtedOrChance) {
     for (int i = 0; i < 30; ++i) {
       server.second();
       auto& row = server.row(churn, {50'000, 5e6}, {50'000, 5e6});
-      row.brief = {50'000, 5e6};
+      row.short_lived = {50'000, 5e6};
       const double deviation = relative_error * 30 * 50'000 / 1.96;
       row.allocated_variance = row.freed_variance = {deviation * deviation / 30, 1};
     }

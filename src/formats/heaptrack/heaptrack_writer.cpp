@@ -70,7 +70,7 @@ class Writer {
         heap_(profile.heap),
         take_(take),
         sums_(profile, options.selection),
-        leaves_(profile, options.selection.fold_plumbing.value_or(false)),
+        leaves_(profile, options.selection.fold_containers.value_or(false)),
         site_of_(heap_.sites.size()),
         traces_(heap_.sites.size()) {
     choose_sites();
@@ -246,7 +246,7 @@ class Writer {
              rounders_[3 * site + 1].take(row.freed, per_call),
              {}};
     const bool exact = heap_.heaps[heap_.sites[site].heap.value].mode == HeapMode::kExact;
-    const Whole temporary = rounders_[3 * site + 2].take(exact ? row.temporary : row.brief, per_call);
+    const Whole temporary = rounders_[3 * site + 2].take(exact ? row.temporary : row.short_lived, per_call);
     one.temporary = common(temporary, one.allocated, one.freed);
     one.allocated = less(one.allocated, one.temporary);
     one.freed = less(one.freed, one.temporary);

@@ -20,7 +20,7 @@
 namespace fathom::formats {
 
 struct HeaptrackOptions {
-  analysis::Selection selection = {};  // pid, thread and plumbing; not a window
+  analysis::Selection selection = {};  // pid, thread and container frames; not a window
   // Calls, allocations and frees together, that are written at most: readers need a second for each 4
   // million. Above that n blocks stand as one of n times the size; bytes stay right, and calls do not.
   double most_calls = 20e6;

@@ -24,7 +24,7 @@ Json function_json(const HeapFunctionRow& row, bool complete) {
           {"allocated", amounts_json(row.allocated, complete)},
           {"freed", amounts_json(row.freed, complete)},
           {"temporary", sum_json(row.temporary)},
-          {"brief", sum_json(row.brief)},
+          {"short_lived", sum_json(row.short_lived)},
           {"longest_s", row.longest_s},
           {"stacks", row.sites}};
 }
@@ -146,8 +146,8 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
   all["live"] = amounts_json(heap.total.live, complete);
   all["leaked"] = amounts_json(heap.total.leaked, complete);
   all["growth"] = amounts_json(heap.total.growth, complete);
-  all["temporary"] = heap.temporary_is_brief ? Json() : sum_json(heap.total.temporary);
-  all["brief"] = sum_json(heap.total.brief);
+  all["temporary"] = heap.temporary_is_short_lived ? Json() : sum_json(heap.total.temporary);
+  all["short_lived"] = sum_json(heap.total.short_lived);
   all["peak"] = amounts_json(heap.peak, complete);
   all["peak"]["at_s"] = heap.peak_at_s;
   all["peak"]["exact"] = heap.peak_exact;

@@ -30,36 +30,36 @@ Json range_json(const MemoryRangeRow& row) {
 
 }  // namespace
 
-void add_memory(nlohmann::ordered_json& json, const MemoryBridge& bridge) {
+void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
   Json all;
-  all["at_s"] = bridge.at_s;
-  all["to_end_s"] = or_null(bridge.to_end_s);
-  all["processes"] = bridge.processes;
-  all["summary"] = bridge.summary;
-  all["heap_traced"] = bridge.traced;
-  all["split"] = bridge.split;
-  all["rss_bytes"] = bridge.rss;
-  all["anonymous_bytes"] = bridge.anonymous;
-  all["file_bytes"] = bridge.file;
-  all["shared_bytes"] = bridge.shared;
-  all["virtual_bytes"] = bridge.virtual_bytes;
-  all["swap_bytes"] = bridge.swap;
-  all["huge_bytes"] = bridge.huge;
-  all["huge_file_bytes"] = bridge.huge_file;
-  all["page_table_bytes"] = or_null(bridge.page_tables);
-  all["cgroup_bytes"] = or_null(bridge.cgroup);
-  all["live_blocks"] = bridge.live_blocks;
-  all["live_bytes"] = bridge.live_bytes;
-  all["live_is_bound"] = bridge.live_is_bound;
-  all["explained_bytes"] = bridge.explained.value;
-  all["explained_error"] = bridge.explained.error();
-  all["coverage_percent"] = bridge.traced ? Json(bridge.coverage * 100) : Json();
+  all["at_s"] = breakdown.at_s;
+  all["to_end_s"] = or_null(breakdown.to_end_s);
+  all["processes"] = breakdown.processes;
+  all["summary"] = breakdown.summary;
+  all["heap_traced"] = breakdown.traced;
+  all["split"] = breakdown.split;
+  all["rss_bytes"] = breakdown.rss;
+  all["anonymous_bytes"] = breakdown.anonymous;
+  all["file_bytes"] = breakdown.file;
+  all["shared_bytes"] = breakdown.shared;
+  all["virtual_bytes"] = breakdown.virtual_bytes;
+  all["swap_bytes"] = breakdown.swap;
+  all["huge_bytes"] = breakdown.huge;
+  all["huge_file_bytes"] = breakdown.huge_file;
+  all["page_table_bytes"] = or_null(breakdown.page_tables);
+  all["cgroup_bytes"] = or_null(breakdown.cgroup);
+  all["live_blocks"] = breakdown.live_blocks;
+  all["live_bytes"] = breakdown.live_bytes;
+  all["live_is_bound"] = breakdown.live_is_bound;
+  all["explained_bytes"] = breakdown.explained.value;
+  all["explained_error"] = breakdown.explained.error();
+  all["coverage_percent"] = breakdown.traced ? Json(breakdown.coverage * 100) : Json();
   all["coverage_interval_percent"] =
-      bridge.traced ? Json::array({bridge.coverage_low * 100, bridge.coverage_high * 100}) : Json();
-  all["earlier_at_most_bytes"] = or_null(bridge.earlier_at_most);
-  all["rounding_bytes"] = or_null(bridge.rounding);
+      breakdown.traced ? Json::array({breakdown.coverage_low * 100, breakdown.coverage_high * 100}) : Json();
+  all["earlier_at_most_bytes"] = or_null(breakdown.earlier_at_most);
+  all["rounding_bytes"] = or_null(breakdown.rounding);
   all["parts"] = Json::array();
-  for (const MemoryPart& part : bridge.parts)
+  for (const MemoryPart& part : breakdown.parts)
     all["parts"].push_back({{"part", part.key},
                             {"label", part.label},
                             {"bytes", part.bytes.value},
@@ -67,7 +67,7 @@ void add_memory(nlohmann::ordered_json& json, const MemoryBridge& bridge) {
                             {"anonymous", part.anonymous},
                             {"ranges", part.ranges}});
   all["ranges"] = Json::array();
-  for (const MemoryRangeRow& row : bridge.ranges) all["ranges"].push_back(range_json(row));
+  for (const MemoryRangeRow& row : breakdown.ranges) all["ranges"].push_back(range_json(row));
   json["memory"] = std::move(all);
 }
 

@@ -3,11 +3,11 @@
 
 #include <nlohmann/json.hpp>
 
-#include "analysis/memory/memory_bridge.h"
+#include "analysis/memory/rss_breakdown.h"
 
 namespace fathom::present {
 
 // Adds "memory".
-void add_memory(nlohmann::ordered_json& json, const analysis::MemoryBridge& bridge);
+void add_memory(nlohmann::ordered_json& json, const analysis::RssBreakdown& breakdown);
 
 }  // namespace fathom::present

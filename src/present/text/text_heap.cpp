@@ -74,14 +74,14 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
   columns.insert(columns.end(), {{"at peak", Align::kRight},
                                  {"allocated", Align::kRight},
                                  {"calls", Align::kRight},
-                                 {heap.temporary_is_brief ? "< 1 ms %" : "temporary %", Align::kRight},
+                                 {heap.temporary_is_short_lived ? "< 1 ms %" : "temporary %", Align::kRight},
                                  {"function", Align::kLeft, true},
                                  {"module"}});
   TextTable table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const analysis::HeapFunctionRow& row = heap.functions[i];
     const double calls = row.allocated.blocks.value;
-    const double temporary = heap.temporary_is_brief ? row.brief.blocks : row.temporary.blocks;
+    const double temporary = heap.temporary_is_short_lived ? row.short_lived.blocks : row.temporary.blocks;
     const bool faint = row.live.bytes.value > 0 && row.live.bytes.error() > row.live.bytes.value / 2;
     std::vector<std::string> cells{bytes(row.live.bytes.value)};
     if (heap.sampled) cells.push_back(error(row.live.bytes) + (faint ? " ~" : "  "));

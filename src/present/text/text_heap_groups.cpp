@@ -111,7 +111,7 @@ std::string heap_groups_text(const HeapGroups& groups, const TextOptions& option
       cells.insert(cells.end(), {unit_text(groups, row.cumulative.value), share(row.cumulative.value)});
     cells.insert(cells.end(), {rate(calls, true), rate(row.allocated.bytes.value, false)});
     if (!groups.sampled) cells.push_back(of_calls(row.temporary.blocks));
-    if (both) cells.push_back(of_calls(row.brief.blocks));
+    if (both) cells.push_back(of_calls(row.short_lived.blocks));
     cells.push_back(name_of(row, options));
     if (of_functions && roomy) cells.push_back(keep_tail(printable(row.module), 28));
     table.add(std::move(cells), faint);

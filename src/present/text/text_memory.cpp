@@ -27,9 +27,9 @@ std::string short_name(const analysis::MemoryRangeRow& row) {
   return printable(slash == std::string::npos ? row.name : row.name.substr(slash + 1));
 }
 
-std::string parts_text(const analysis::MemoryBridge& bridge, const TextOptions& options) {
+std::string parts_text(const analysis::RssBreakdown& breakdown, const TextOptions& options) {
   bool estimated = false;
-  for (const analysis::MemoryPart& part : bridge.parts) estimated = estimated || part.bytes.variance > 0;
+  for (const analysis::MemoryPart& part : breakdown.parts) estimated = estimated || part.bytes.variance > 0;
   std::vector<TextTable::Column> columns{{"resident", Align::kRight}};
   if (estimated) columns.push_back({"±", Align::kRight});
   columns.insert(columns.end(), {{"% of RSS", Align::kRight}, {"% of anon", Align::kRight}, {"part"}});
@@ -43,34 +43,35 @@ std::string parts_text(const analysis::MemoryBridge& bridge, const TextOptions& 
     if (estimated)
       cells.push_back(error != nullptr && error->variance > 0 ? "±" + bytes(error->error()) : "");
     cells.insert(cells.end(),
-                 {share(value, bridge.rss), anonymous ? share(value, bridge.anonymous) : "", label});
+                 {share(value, breakdown.rss), anonymous ? share(value, breakdown.anonymous) : "", label});
     table.add(std::move(cells));
   };
-  add(static_cast<double>(bridge.rss), nullptr, false, "RSS");
-  add(static_cast<double>(bridge.anonymous), nullptr, true, "  anonymous");
-  for (const analysis::MemoryPart& part : bridge.parts)
+  add(static_cast<double>(breakdown.rss), nullptr, false, "RSS");
+  add(static_cast<double>(breakdown.anonymous), nullptr, true, "  anonymous");
+  for (const analysis::MemoryPart& part : breakdown.parts)
     if (part.anonymous) add(part.bytes.value, &part.bytes, true, "    " + std::string(part.label));
-  for (const analysis::MemoryPart& part : bridge.parts)
+  for (const analysis::MemoryPart& part : breakdown.parts)
     if (!part.anonymous) add(part.bytes.value, &part.bytes, false, "  " + std::string(part.label));
   std::string out = table.text(options.width, options.color);
   std::string beside;
   const auto say = [&](double value, std::string_view words) {
     if (value > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", bytes(value), words);
   };
-  say(bridge.page_tables.value_or(0), "page tables");
-  say(static_cast<double>(bridge.swap), "swapped out");
-  say(static_cast<double>(bridge.huge_file), "explicit huge pages");
-  say(bridge.cgroup.value_or(0), "in the control group as a whole");
-  say(static_cast<double>(bridge.virtual_bytes), "address space");
-  say(static_cast<double>(bridge.huge), "of the anonymous memory on huge pages");
+  say(breakdown.page_tables.value_or(0), "page tables");
+  say(static_cast<double>(breakdown.swap), "swapped out");
+  say(static_cast<double>(breakdown.huge_file), "explicit huge pages");
+  say(breakdown.cgroup.value_or(0), "in the control group as a whole");
+  say(static_cast<double>(breakdown.virtual_bytes), "address space");
+  say(static_cast<double>(breakdown.huge), "of the anonymous memory on huge pages");
   if (!beside.empty()) out += fill("  beside it: ", beside, options.width, 13);
   return out;
 }
 
-std::string ranges_text(const analysis::MemoryBridge& bridge, const TextOptions& options) {
-  std::size_t shown = options.top == 0 ? bridge.ranges.size() : std::min(bridge.ranges.size(), options.top);
+std::string ranges_text(const analysis::RssBreakdown& breakdown, const TextOptions& options) {
+  std::size_t shown =
+      options.top == 0 ? breakdown.ranges.size() : std::min(breakdown.ranges.size(), options.top);
   std::string cut;
-  if (shown < bridge.ranges.size()) cut = fmt::format(", {} of {}", shown, bridge.ranges.size());
+  if (shown < breakdown.ranges.size()) cut = fmt::format(", {} of {}", shown, breakdown.ranges.size());
   std::string out = heading("Ranges, most resident first" + cut, options);
   TextTable table({{"resident", Align::kRight},
                    {"live in it", Align::kRight},
@@ -82,7 +83,7 @@ std::string ranges_text(const analysis::MemoryBridge& bridge, const TextOptions&
                    {"name", Align::kLeft, true},
                    {"allocator"}});
   for (std::size_t i = 0; i < shown; ++i) {
-    const analysis::MemoryRangeRow& row = bridge.ranges[i];
+    const analysis::MemoryRangeRow& row = breakdown.ranges[i];
     table.add({bytes(static_cast<double>(row.rss_bytes)),
                row.live_blocks > 0 ? bytes(row.live_resident.value) : "", some_bytes(row.huge_bytes),
                some_bytes(row.swap_bytes), bytes(static_cast<double>(row.virtual_bytes)),
@@ -94,15 +95,15 @@ std::string ranges_text(const analysis::MemoryBridge& bridge, const TextOptions&
 
 }  // namespace
 
-std::string memory_text(const analysis::MemoryBridge& bridge, const TextOptions& options, bool sentences) {
+std::string memory_text(const analysis::RssBreakdown& breakdown, const TextOptions& options, bool sentences) {
   std::string out =
-      heading(fmt::format("Memory, {} after the start{}", analysis::seconds(bridge.at_s),
-                          bridge.processes > 1 ? fmt::format(", {} processes", bridge.processes) : ""),
+      heading(fmt::format("Memory, {} after the start{}", analysis::seconds(breakdown.at_s),
+                          breakdown.processes > 1 ? fmt::format(", {} processes", breakdown.processes) : ""),
               options);
   if (sentences)
-    for (const std::string& sentence : bridge.summary) out += fill("  ", sentence, options.width, 4);
-  out += parts_text(bridge, options);
-  return out + ranges_text(bridge, options);
+    for (const std::string& sentence : breakdown.summary) out += fill("  ", sentence, options.width, 4);
+  out += parts_text(breakdown, options);
+  return out + ranges_text(breakdown, options);
 }
 
 }  // namespace fathom::present

@@ -8,7 +8,7 @@
 
 namespace fathom::session {
 
-// Lines for people: each allocator with its functions and the door of each, where the threads stand, how long
+// Lines for people: each allocator with its functions and how each is hooked, where the threads stand, how long
 // they would stand still. An error: tracing would be refused, and why.
 Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory);
 

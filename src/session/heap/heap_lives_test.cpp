@@ -135,7 +135,7 @@ Sums sums_of(const std::vector<HeapRow>& rows) {
   for (const HeapRow& row : rows) {
     auto& sum = sums[{row.slice, row.site}];
     std::size_t at = 0;
-    for (const HeapSum* part : {&row.allocated, &row.freed, &row.temporary, &row.brief}) {
+    for (const HeapSum* part : {&row.allocated, &row.freed, &row.temporary, &row.short_lived}) {
       sum[at++] += part->blocks;
       sum[at++] += part->bytes;
     }

@@ -106,7 +106,7 @@ void HeapTables::add(const sources::heap::Slice& slice,
     to.allocated = sum_of(from.sums.allocated);
     to.freed = sum_of(from.sums.freed);
     to.temporary = sum_of(from.sums.temporary);
-    to.brief = sum_of(from.sums.brief);
+    to.short_lived = sum_of(from.sums.short_lived);
     to.allocated_variance = variance_of(from.allocated_variance);
     to.freed_variance = variance_of(from.freed_variance);
     to.churn_variance = from.churn_variance;

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <set>
 
-#include "allocators/doors.h"
 #include "allocators/find.h"
+#include "allocators/hook_points.h"
 
 namespace fathom::session {
 namespace {
@@ -25,9 +25,9 @@ std::pair<ProcessAddress, ProcessAddress> extent_of(const elf::ElfFile& file, st
 
 // Only a function that no other module can bind to, and that no instruction names, is reached through its
 // words in data alone.
-bool slots_are_complete(const allocators::Doors& doors) {
-  return !doors.slots.empty() && doors.direct_references == 0 && doors.slot_loads == 0 &&
-         doors.table_slots == 0 && !doors.exported;
+bool slots_are_complete(const allocators::HookPoints& points) {
+  return !points.slots.empty() && points.direct_references == 0 && points.slot_loads == 0 &&
+         points.table_slots == 0 && !points.exported;
 }
 
 class Finder {
@@ -81,12 +81,12 @@ class Finder {
 
   void add_hooks(const CodeMapping& mapping, const allocators::Allocator& allocator, std::uint8_t number) {
     const elf::ElfFile& file = mapping.module->file->elf();
-    const auto doors = allocators::doors_of(file, allocator);
+    const auto points = allocators::hook_points_of(file, allocator);
     const auto [start, end] = extent_of(file, mapping.bias);
     // Hooked at their start, they see the calls of other functions of the allocator as well.
     std::set<ElfAddress> seen_from_inside;
     for (std::size_t i = 0; i < allocator.functions.size(); ++i)
-      if (!slots_are_complete(doors[i])) seen_from_inside.insert(allocator.functions[i].address);
+      if (!slots_are_complete(points[i])) seen_from_inside.insert(allocator.functions[i].address);
     for (std::size_t i = 0; i < allocator.functions.size(); ++i) {
       const allocators::Function& function = allocator.functions[i];
       if (!function.ends_in.empty() && std::ranges::all_of(function.ends_in, [&](ElfAddress inner) {
@@ -101,9 +101,9 @@ class Finder {
       if (function.partner) hook.partner = ProcessAddress{mapping.bias + function.partner->value};
       const auto code = allocators::code_of(file, function);
       hook.code.assign(code.begin(), code.end());
-      hook.entered_at = doors[i].entered_at;
-      if (slots_are_complete(doors[i])) {
-        for (const ElfAddress slot : doors[i].slots) hook.slots.push_back({mapping.bias + slot.value});
+      hook.entered_at = points[i].entered_at;
+      if (slots_are_complete(points[i])) {
+        for (const ElfAddress slot : points[i].slots) hook.slots.push_back({mapping.bias + slot.value});
       }
       hook.module_start = start;
       hook.module_end = end;

@@ -146,7 +146,7 @@ void HeapTracing::tell_allocators() {
 // The allocators that have no row yet, and these hooks.
 void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
   for (const inject::PlannedHook& hook : planned)
-    if (hook.door != TRACER_DOOR_NONE &&
+    if (hook.kind != TRACER_HOOK_NONE &&
         std::ranges::none_of(witnesses_, [&](const inject::PlannedHook& known) {
           return known.hook.module_start == hook.hook.module_start;
         }))
@@ -161,16 +161,16 @@ void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
   }
   for (const inject::PlannedHook& hook : planned) {
     if (hook.hook.allocator == TRACER_NO_ALLOCATOR) {
-      if (hook.door == TRACER_DOOR_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
+      if (hook.kind == TRACER_HOOK_NONE) notes_.push_back(fmt::format("heap: {}", hook.text));
       continue;  // what it tells is of other allocators' blocks
     }
     model::HeapHook row;
     row.allocator = allocator_rows_[hook.hook.allocator];
     row.function = context_.builder.string(hook.hook.name);
-    row.door = hook.door == TRACER_DOOR_SLOT    ? model::HeapDoor::kSlot
-               : hook.door == TRACER_DOOR_ENTRY ? model::HeapDoor::kEntry
-                                                : model::HeapDoor::kNone;
-    if (hook.door == TRACER_DOOR_NONE) {
+    row.kind = hook.kind == TRACER_HOOK_SLOT    ? model::HookKind::kSlot
+               : hook.kind == TRACER_HOOK_ENTRY ? model::HookKind::kEntry
+                                                : model::HookKind::kNone;
+    if (hook.kind == TRACER_HOOK_NONE) {
       row.note = context_.builder.string(hook.text);
       notes_.push_back(fmt::format("heap: {}", hook.text));
     }

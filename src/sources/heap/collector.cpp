@@ -132,7 +132,7 @@ void Collector::take(const TracerEvent& event, Round& round) {
   pending.tid = event.tid;
   pending.ring = static_cast<std::uint16_t>(event.ring);
   pending.kind = event.kind;
-  pending.brief = false;
+  pending.short_lived = false;
   ++counters_.events;
   if (event.kind != kAllocatedAndFreed || !checks_.is_free(event.block)) live_.prefetch(event.block);
   if (!is_free(event.kind)) {

@@ -25,9 +25,9 @@
 #include "abi/heap_tracer.h"
 #include "base/result.h"
 #include "sources/heap/block_log.h"
-#include "sources/heap/crossed_events.h"
 #include "sources/heap/free_checks.h"
 #include "sources/heap/live_set.h"
+#include "sources/heap/out_of_order_events.h"
 #include "sources/heap/ring_reader.h"
 #include "sources/heap/sites.h"
 #include "sources/heap/stack_table.h"
@@ -191,7 +191,7 @@ class Collector {
     union {
       std::uint64_t old_block;    // realloc
       std::uint64_t freed_ticks;  // kAllocatedAndFreed
-      const Pending* allocation;  // free, if `brief`
+      const Pending* allocation;  // free, if `short_lived`
     };
     union {
       std::uint64_t ticks_before;  // realloc
@@ -202,7 +202,7 @@ class Collector {
     std::uint16_t ring;
     std::uint8_t kind;
     bool sized;
-    bool brief;  // an allocation whose free waits too, or that free
+    bool short_lived;  // an allocation whose free waits too, or that free
   };
   static_assert(sizeof(Pending) == 64, "one cache line");
   static constexpr std::size_t kPending = 128;
@@ -220,7 +220,7 @@ class Collector {
   std::uint32_t site_of(const SiteKey& key);
   void apply_pending();
   void allocate_and_free(Pending& event);
-  void find_brief(std::span<Pending> events);
+  void find_short_lived(std::span<Pending> events);
   void apply(Pending& event);
   void allocate(Pending& event);
   void free(std::uint64_t block, std::uint64_t ticks, const Pending& event);
@@ -228,7 +228,7 @@ class Collector {
   bool is_live(std::uint64_t block) const {
     return !checks_.is_free(block) && live_.glimpse(block).site != LiveSet::kNoSite;
   }
-  void allocate_freed(const Pending& event, const LiveBlock& block, const CrossedEvents::Free& free);
+  void allocate_freed(const Pending& event, const LiveBlock& block, const OutOfOrderEvents::Free& free);
   void reallocate(Pending& event);
   void resize(const Pending& event);
   // `tid`: who freed it; 0 if nobody was seen to.
@@ -270,7 +270,7 @@ class Collector {
   LiveSet live_;
   std::optional<BlockLog> log_;  // each_block
   FreeChecks checks_;
-  CrossedEvents crossed_;
+  OutOfOrderEvents out_of_order_;
   std::vector<RingState> ring_states_;
   std::vector<Pending> pending_ = std::vector<Pending>(kPending);
   std::size_t pending_count_ = 0;

@@ -16,13 +16,13 @@ constexpr std::uint64_t kMostTicks = (1ull << 56) - 1;
 // events came; now what they lead to, the sites of those that are freed.
 void Collector::apply_pending() {
   const std::span events(pending_.data(), std::exchange(pending_count_, 0));
-  find_brief(events);
+  find_short_lived(events);
   for (Pending& event : events) apply(event);
 }
 
 // Many blocks are allocated and freed within these few events: they need not become live in between. A free
 // is put together with an allocation if nothing between them names the address.
-void Collector::find_brief(std::span<Pending> events) {
+void Collector::find_short_lived(std::span<Pending> events) {
   const bool all_followed = log_ || live_.size() + kPending >= options_.max_live_blocks;
   std::array<Pending*, kPending> recent{};
   for (Pending& event : events) {
@@ -41,7 +41,7 @@ void Collector::find_brief(std::span<Pending> events) {
         freed = {before->site, before->ticks};
         if (frees && before->kind == TRACER_EVENT_ALLOC && event.ticks >= before->ticks && block != 0 &&
             !all_followed) {
-          before->brief = event.brief = true;
+          before->short_lived = event.short_lived = true;
           event.allocation = before;
         }
       } else {
@@ -60,7 +60,7 @@ void Collector::allocate_and_free(Pending& event) {
   // A free of the block that was there before was not seen, or stands further behind; or that of this one has
   // come already; or lives are told.
   if (log_ || live_.size() >= options_.max_live_blocks || is_live(event.block) ||
-      crossed_.free_of(event.block, event.ring, event.ticks) != nullptr) {
+      out_of_order_.free_of(event.block, event.ring, event.ticks) != nullptr) {
     allocate(event);
     Pending freed = event;
     freed.kind = event.sized ? TRACER_EVENT_FREE_SIZED : TRACER_EVENT_FREE;
@@ -118,16 +118,16 @@ void Collector::allocate(Pending& event) {
     if (log_) log_->lose();
     return;
   }
-  event.brief = event.brief && crossed_.is_quiet(event.ticks) && !is_live(key);
-  if (!event.brief) {
-    if (CrossedEvents::Free* free = crossed_.free_of(key, event.ring, event.ticks)) [[unlikely]]
+  event.short_lived = event.short_lived && out_of_order_.is_quiet(event.ticks) && !is_live(key);
+  if (!event.short_lived) {
+    if (OutOfOrderEvents::Free* free = out_of_order_.free_of(key, event.ring, event.ticks)) [[unlikely]]
       return allocate_freed(event, block, std::exchange(*free, {}));
     checks_.allocated(key);
     if (live_.put(key, block, old)) {
       // Its free was not seen, or stands further behind: in a realloc that has not been written yet.
       ++counters_.unseen_frees;
       book_free(key, old, event.ticks, 0, false);
-      crossed_.allocated_live(key, event.ring, event.ticks);
+      out_of_order_.allocated_live(key, event.ring, event.ticks);
     }
   }
   if (log_) log_->allocated(key, block.ticks);
@@ -142,7 +142,7 @@ void Collector::allocate(Pending& event) {
 
 // Its free has come before, and was taken for one of nothing.
 void Collector::allocate_freed(const Pending& event, const LiveBlock& block,
-                               const CrossedEvents::Free& free) {
+                               const OutOfOrderEvents::Free& free) {
   --(free.freed_before ? counters_.invalid_frees : counters_.unknown_frees);
   ++counters_.early_frees;
   if (!is_live(event.block)) checks_.freed_early(event.block);
@@ -163,12 +163,12 @@ void Collector::free(std::uint64_t block, std::uint64_t ticks, const Pending& ev
     checks_.freed(freed, live.site, live.size, weight_of(live).sum);
     book_free(block, live, ticks, event.tid, temporary);
   };
-  if (event.brief && event.allocation->brief) {
+  if (event.short_lived && event.allocation->short_lived) {
     live = {event.allocation->ticks, event.allocation->size, event.allocation->site, 0};
     return free_live();
   }
   const std::uint64_t own_ticks = state.last_block == block ? state.last_ticks : 0;
-  if (crossed_.is_of_block_before(block, event.ring, own_ticks, ticks)) [[unlikely]] {
+  if (out_of_order_.is_of_block_before(block, event.ring, own_ticks, ticks)) [[unlikely]] {
     ++counters_.late_frees;
     if (counters_.unseen_frees != 0) --counters_.unseen_frees;
     return;
@@ -202,7 +202,7 @@ void Collector::free_unknown(const FreeChecks::Free& freed, std::uint64_t ticks,
   }
   const bool freed_before = what == FreeChecks::Unknown::kFreedBefore;
   ++(freed_before ? counters_.invalid_frees : counters_.unknown_frees);
-  crossed_.freed_nothing({freed.block, ticks, freed.ring, tid, freed_before});
+  out_of_order_.freed_nothing({freed.block, ticks, freed.ring, tid, freed_before});
 }
 
 void Collector::book_free(std::uint64_t address, const LiveBlock& block, std::uint64_t ticks,

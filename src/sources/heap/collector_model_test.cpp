@@ -83,14 +83,14 @@ TEST(Collector, CountsWhatASimpleModelCountsInAnyOrderOfRings) {
         case 2:
           recording.tracer.free(ring, time, address);
           model.free(address);
-          if (!live) time += CrossedEvents::kEarly + 1;  // no allocation of this block is behind its free
+          if (!live) time += OutOfOrderEvents::kEarly + 1;  // no allocation of this block is behind its free
           break;
         default: {
           const std::uint64_t to = 16 * (1 + random() % 200);
           if (to != address && model.blocks.count(to) != 0) break;
           recording.tracer.realloc(ring, time + 1, address, time, to, static_cast<std::uint32_t>(size),
                                    stack);
-          time += live ? 1 : CrossedEvents::kEarly + 1;
+          time += live ? 1 : OutOfOrderEvents::kEarly + 1;
           model.free(address);
           model.allocate(to, size, stack);
         }
@@ -176,7 +176,7 @@ TEST(Collector, ShortLivedBlocksCountAsIfTheyWereFollowed) {
       EXPECT_EQ(slice.rows[i].sums.allocated, expected.rows[i].sums.allocated) << seed;
       EXPECT_EQ(slice.rows[i].sums.freed, expected.rows[i].sums.freed) << seed;
       EXPECT_EQ(slice.rows[i].sums.temporary, expected.rows[i].sums.temporary) << seed;
-      EXPECT_EQ(slice.rows[i].sums.brief, expected.rows[i].sums.brief) << seed;
+      EXPECT_EQ(slice.rows[i].sums.short_lived, expected.rows[i].sums.short_lived) << seed;
     }
     const Summary all = followed.collector.summary(), summary = summed.collector.summary();
     EXPECT_EQ(summary.peak, all.peak) << seed;

@@ -127,7 +127,7 @@ TEST(Collector, TemporaryIsWhatItsThreadFreesBeforeItAllocatesAgain) {
   EXPECT_EQ(slice.rows[1].sums.temporary, Sum{});
 }
 
-TEST(Collector, BriefIsWhatLivesLessThanAMillisecond) {
+TEST(Collector, ShortLivedIsWhatLivesLessThanAMillisecond) {
   Recording recording;
   auto& tracer = recording.tracer;
   tracer.alloc(0, 3 * kMs, 0x1000, 7, 1);
@@ -136,7 +136,7 @@ TEST(Collector, BriefIsWhatLivesLessThanAMillisecond) {
   tracer.free(0, 6 * kMs, 0x1000);
   recording.drain(10 * kMs);
   const Slice slice = recording.slice();
-  EXPECT_EQ(slice.rows[0].sums.brief, (Sum{1, 7}));
+  EXPECT_EQ(slice.rows[0].sums.short_lived, (Sum{1, 7}));
   const SiteSummary summary = recording.summary(1);
   ASSERT_EQ(summary.lifetimes_ns.size(), 1u);  // both of 2^19 ns up to 2^20
   EXPECT_EQ(summary.lifetimes_ns[0].bucket, 20);
@@ -163,7 +163,7 @@ TEST(Collector, PeakIsExactBetweenTwoSlicesAndSaysOfWhatItWas) {
   EXPECT_EQ(recording.collector.summary().peak, (Sum{2, 1100}));
 }
 
-TEST(Collector, PeakHoldsWhatAnotherThreadAllocatesDuringABriefLife) {
+TEST(Collector, PeakHoldsWhatAnotherThreadAllocatesDuringAShortLife) {
   Recording recording;
   auto& tracer = recording.tracer;
   tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);

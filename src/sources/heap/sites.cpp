@@ -125,7 +125,7 @@ void Sites::next_slice(std::uint64_t ticks) {
     Row& row = rows_[site];
     totals_[site].allocated.add(row.allocated);
     totals_[site].freed.add(row.freed);
-    row.allocated = row.freed = row.temporary = row.brief = {};
+    row.allocated = row.freed = row.temporary = row.short_lived = {};
     row.changed = false;
     if (site < variances_.size()) {
       SiteVariances& variances = variances_[site];

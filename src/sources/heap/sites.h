@@ -50,7 +50,7 @@ struct SiteKey {
 
 // Of one slice of time.
 struct SiteSlice {
-  Sum allocated, freed, temporary, brief;
+  Sum allocated, freed, temporary, short_lived;
 };
 struct SiteVariances {
   Sum live, peak;               // of all time so far
@@ -140,7 +140,7 @@ class Sites {
   const std::vector<std::uint32_t>& changed() const { return changed_; }
   SiteSlice slice(std::uint32_t site) const {
     const Row& row = rows_[site];
-    return {row.allocated, row.freed, row.temporary, row.brief};
+    return {row.allocated, row.freed, row.temporary, row.short_lived};
   }
   const SiteVariances& variances(std::uint32_t site) const {
     return site < variances_.size() ? variances_[site] : kNoVariances;
@@ -173,7 +173,7 @@ class Sites {
     Sum live, allocated, freed;  // the latter two of the slice, as all below but at_peak
     std::uint64_t epoch = 0;     // of the peak that at_peak is of
     bool changed = false;
-    Sum at_peak, temporary, brief;
+    Sum at_peak, temporary, short_lived;
     std::uint64_t longest_ticks = 0;  // of all time
   };
   static_assert(sizeof(Row) == 128);
@@ -193,10 +193,10 @@ class Sites {
   }
   // What a free changes beside what is live.
   [[gnu::always_inline]] void book_free(std::uint32_t site, Row& row, const Sum& sum, const Freed& freed) {
-    constexpr std::uint64_t kBriefNs = 1'000'000;
+    constexpr std::uint64_t kShortLivedNs = 1'000'000;
     row.freed.add(sum);
     if (freed.temporary) row.temporary.add(sum);
-    if (freed.lifetime_ns < kBriefNs) row.brief.add(sum);
+    if (freed.lifetime_ns < kShortLivedNs) row.short_lived.add(sum);
     row.longest_ticks = std::max(row.longest_ticks, freed.lifetime_ticks);
     count(site, Histogram::kLifetime, freed.lifetime_ns, sum.blocks);
   }

@@ -1,5 +1,5 @@
 // Which functions hand memory out or manage it for others, and so are not why it was allocated. The rules
-// stand in plumbing_rules.txt, which says what they look like, and are part of the program.
+// stand in container_rules.txt, which says what they look like, and are part of the program.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,28 @@
 
 namespace fathom::analysis {
 
-extern const std::string_view kPlumbingRulesText;
+extern const std::string_view kContainerRulesText;
 
-enum class Plumbing : std::uint8_t {
+enum class ContainerFrame : std::uint8_t {
   kNone,       // somebody's own code
   kAllocator,  // malloc, operator new, __rust_alloc, xmalloc
   kLibrary,    // strdup, std::vector, hashbrown
 };
 
-struct PlumbingRules {
+struct ContainerRules {
   std::vector<std::string> allocators, wrappers, copiers;  // globs
   std::vector<std::string> libraries;                      // crates and namespaces, sorted
 };
 
 // kMalformed with the number of the line. `name` is the file's.
-Result<PlumbingRules> parse_plumbing_rules(std::string_view text, const std::string& name);
-// Those of plumbing_rules.txt.
-const PlumbingRules& built_in_plumbing_rules();
+Result<ContainerRules> parse_container_rules(std::string_view text, const std::string& name);
+// Those of container_rules.txt.
+const ContainerRules& built_in_container_rules();
 
-Plumbing plumbing_of(std::string_view function, const PlumbingRules& rules = built_in_plumbing_rules());
+ContainerFrame container_frame_of(std::string_view function,
+                                  const ContainerRules& rules = built_in_container_rules());
 
-// A stack without its plumbing: the leaf is then the code that wanted the memory.
+// A stack without its container frames: the leaf is then the code that wanted the memory.
 struct HeapLeaf {
   model::StackId stack;
   std::uint32_t skip = 0;  // lines of its leaf frame, innermost first, that are left out
@@ -44,12 +45,12 @@ class HeapLeaves {
   HeapLeaf of(model::StackId stack);
 
  private:
-  HeapLeaf cut(model::StackId stack, Plumbing most);
-  bool is_plumbing(model::FunctionId function, Plumbing most);
+  HeapLeaf cut(model::StackId stack, ContainerFrame most);
+  bool is_container_frame(model::FunctionId function, ContainerFrame most);
 
   const model::Profile& profile_;
   bool libraries_;
-  std::vector<char> functions_;  // 0 not looked at, else 1 + its Plumbing
+  std::vector<char> functions_;  // 0 not looked at, else 1 + its ContainerFrame
   std::vector<HeapLeaf> known_;
   std::vector<char> has_;
 };

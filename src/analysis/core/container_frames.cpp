@@ -1,4 +1,4 @@
-#include "analysis/core/plumbing.h"
+#include "analysis/core/container_frames.h"
 
 #include <fmt/format.h>
 
@@ -45,8 +45,8 @@ std::string plain_name(std::string_view name) {
 
 }  // namespace
 
-Result<PlumbingRules> parse_plumbing_rules(std::string_view text, const std::string& name) {
-  PlumbingRules rules;
+Result<ContainerRules> parse_container_rules(std::string_view text, const std::string& name) {
+  ContainerRules rules;
   std::size_t number = 0;
   while (!text.empty()) {
     const std::size_t end = text.find('\n');
@@ -73,20 +73,20 @@ Result<PlumbingRules> parse_plumbing_rules(std::string_view text, const std::str
   return rules;
 }
 
-const PlumbingRules& built_in_plumbing_rules() {
+const ContainerRules& built_in_container_rules() {
   // A test reads them too, so they are well formed.
-  static const PlumbingRules kRules =
-      parse_plumbing_rules(kPlumbingRulesText, "plumbing_rules.txt").value_or(PlumbingRules{});
+  static const ContainerRules kRules =
+      parse_container_rules(kContainerRulesText, "container_rules.txt").value_or(ContainerRules{});
   return kRules;
 }
 
-Plumbing plumbing_of(std::string_view function, const PlumbingRules& rules) {
+ContainerFrame container_frame_of(std::string_view function, const ContainerRules& rules) {
   if (matches_any(rules.allocators, function) || matches_any(rules.wrappers, plain_name(function)))
-    return Plumbing::kAllocator;
+    return ContainerFrame::kAllocator;
   const std::string_view crate = crate_of(function);
   const bool library =
       !crate.empty() && std::binary_search(rules.libraries.begin(), rules.libraries.end(), crate);
-  return library || matches_any(rules.copiers, function) ? Plumbing::kLibrary : Plumbing::kNone;
+  return library || matches_any(rules.copiers, function) ? ContainerFrame::kLibrary : ContainerFrame::kNone;
 }
 
 HeapLeaves::HeapLeaves(const model::Profile& profile, bool libraries)
@@ -96,22 +96,23 @@ HeapLeaves::HeapLeaves(const model::Profile& profile, bool libraries)
       known_(profile.stacks.size()),
       has_(profile.stacks.size()) {}
 
-bool HeapLeaves::is_plumbing(model::FunctionId function, Plumbing most) {
+bool HeapLeaves::is_container_frame(model::FunctionId function, ContainerFrame most) {
   char& known = functions_[function.value];
   if (known == 0) {
     const std::string_view name = profile_.strings[profile_.functions[function.value].name];
-    known = static_cast<char>(1 + static_cast<int>(plumbing_of(name)));
+    known = static_cast<char>(1 + static_cast<int>(container_frame_of(name)));
   }
   return known > 1 && known <= 1 + static_cast<int>(most);
 }
 
-HeapLeaf HeapLeaves::cut(model::StackId stack, Plumbing most) {
+HeapLeaf HeapLeaves::cut(model::StackId stack, ContainerFrame most) {
   HeapLeaf leaf{stack, 0};
   while (leaf.stack.value != 0) {
     const model::Stack& row = profile_.stacks[leaf.stack.value];
     const model::Frame& frame = profile_.frames[row.frame.value];
     std::uint32_t skip = 0;
-    while (skip < frame.line_count && is_plumbing(profile_.lines[frame.first_line + skip].function, most))
+    while (skip < frame.line_count &&
+           is_container_frame(profile_.lines[frame.first_line + skip].function, most))
       ++skip;
     if (frame.line_count == 0 || skip < frame.line_count) {
       leaf.skip = skip;
@@ -124,9 +125,9 @@ HeapLeaf HeapLeaves::cut(model::StackId stack, Plumbing most) {
 
 HeapLeaf HeapLeaves::of(model::StackId stack) {
   if (has_[stack.value] != 0) return known_[stack.value];
-  HeapLeaf leaf = cut(stack, libraries_ ? Plumbing::kLibrary : Plumbing::kAllocator);
-  // Nothing but plumbing: better than nothing at all.
-  if (leaf.stack.value == 0 && libraries_) leaf = cut(stack, Plumbing::kAllocator);
+  HeapLeaf leaf = cut(stack, libraries_ ? ContainerFrame::kLibrary : ContainerFrame::kAllocator);
+  // Nothing but container frames: better than nothing at all.
+  if (leaf.stack.value == 0 && libraries_) leaf = cut(stack, ContainerFrame::kAllocator);
   if (leaf.stack.value == 0) leaf = {stack, 0};
   has_[stack.value] = 1;
   return known_[stack.value] = leaf;

@@ -7,7 +7,7 @@
 //   a free of nothing, then another thread's allocation of that address: the block was freed
 //   an allocation of a live block, then another thread's free of it: that is the free that was missing
 // What is live and what was allocated and freed where is right again then; only when is wrong, by that time.
-// Where three events of a block are crossed at once, two may stay odd, and one block stand for another one
+// Where three events of a block are out of order at once, two may stay odd, and one block stand for another one
 // until its address is handed out again.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace fathom::sources::heap {
 
-class CrossedEvents {
+class OutOfOrderEvents {
  public:
   // Ticks by which the stamp of a free may be too early. 99.8 % of the wrong ones lie in it: not more, as
   // glibc frees what is in the cache of a thread that ends, also blocks that were never handed out, and other

@@ -18,6 +18,6 @@ std::optional<int> holder(int pid);
 // Restores text and slots and removes the mappings. The string is one line about what was done. kNotFound:
 // there is nothing of ours. kPermission: a living profiler holds it. What could not be restored, and what was
 // not believed, is named in the line.
-Result<std::string> detach_left_behind(int pid);
+Result<std::string> detach_stale_tracer(int pid);
 
 }  // namespace fathom::inject

@@ -15,7 +15,7 @@
 namespace fathom::sources::heap {
 namespace {
 
-TEST(CrossedEvents, FreeThatIsStampedBeforeItsAllocationByAnotherThreadFreesThatBlock) {
+TEST(OutOfOrderEvents, FreeThatIsStampedBeforeItsAllocationByAnotherThreadFreesThatBlock) {
   Recording recording;
   recording.tracer.alloc(0, 3 * kMs + 900, 0x1000, 100, 1);
   recording.tracer.free(1, 3 * kMs, 0x1000);
@@ -27,7 +27,7 @@ TEST(CrossedEvents, FreeThatIsStampedBeforeItsAllocationByAnotherThreadFreesThat
   EXPECT_EQ(counters.frees, 1u);
 }
 
-TEST(CrossedEvents, AllocationThatIsStampedBeforeTheFreeByAnotherThreadIsTheNewBlock) {
+TEST(OutOfOrderEvents, AllocationThatIsStampedBeforeTheFreeByAnotherThreadIsTheNewBlock) {
   Recording recording;
   recording.tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
   recording.tracer.alloc(1, 4 * kMs, 0x1000, 40, 2);
@@ -43,10 +43,10 @@ TEST(CrossedEvents, AllocationThatIsStampedBeforeTheFreeByAnotherThreadIsTheNewB
   EXPECT_EQ(counters.frees, 2u);
 }
 
-TEST(CrossedEvents, BlockFromBeforeThatIsHandedOutToAnotherThreadLaterStaysLive) {
+TEST(OutOfOrderEvents, BlockFromBeforeThatIsHandedOutToAnotherThreadLaterStaysLive) {
   Recording recording;
   recording.tracer.free(1, 3 * kMs, 0x1000);
-  recording.tracer.alloc(0, 3 * kMs + CrossedEvents::kEarly + 1, 0x1000, 100, 1);
+  recording.tracer.alloc(0, 3 * kMs + OutOfOrderEvents::kEarly + 1, 0x1000, 100, 1);
   recording.tracer.free(1, 4 * kMs, 0x2000);
   recording.tracer.alloc(1, 4 * kMs + 1, 0x2000, 100, 1);  // by the same thread: its own order is right
   recording.drain(10 * kMs);
@@ -55,7 +55,7 @@ TEST(CrossedEvents, BlockFromBeforeThatIsHandedOutToAnotherThreadLaterStaysLive)
   EXPECT_EQ(recording.collector.counters().early_frees, 0u);
 }
 
-TEST(CrossedEvents, SecondFreeOfABlockStaysInvalid) {
+TEST(OutOfOrderEvents, SecondFreeOfABlockStaysInvalid) {
   Recording recording;
   recording.tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
   recording.tracer.free(0, 4 * kMs, 0x1000);
@@ -68,7 +68,7 @@ TEST(CrossedEvents, SecondFreeOfABlockStaysInvalid) {
 
 // Threads hand blocks round; some stamps are too early by some microseconds, as far as the order of its
 // thread leaves room for that.
-TEST(CrossedEvents, SumsAreThoseOfTheTruthHoweverStampsAreWrong) {
+TEST(OutOfOrderEvents, SumsAreThoseOfTheTruthHoweverStampsAreWrong) {
   constexpr std::uint32_t kThreads = 4, kBlocks = 60;
   for (std::uint32_t seed = 1; seed <= 30; ++seed) {
     std::mt19937 random(seed);
@@ -84,7 +84,7 @@ TEST(CrossedEvents, SumsAreThoseOfTheTruthHoweverStampsAreWrong) {
     for (int i = 0; i < 6000; ++i) {
       now += random() % 2000;
       const std::uint32_t thread = random() % kThreads, block = random() % kBlocks;
-      const std::uint64_t wrong = random() % 4 == 0 ? random() % CrossedEvents::kEarly : 0;
+      const std::uint64_t wrong = random() % 4 == 0 ? random() % OutOfOrderEvents::kEarly : 0;
       const std::uint64_t stamp = std::max(last[thread] + 1, now - std::min(now, wrong));
       last[thread] = stamp;
       const std::uint64_t address = 0x1000 + 0x100 * block, size = 10 + block;
@@ -112,7 +112,7 @@ TEST(CrossedEvents, SumsAreThoseOfTheTruthHoweverStampsAreWrong) {
 }
 
 // The same with the tracer and this processor: two threads that hand each other blocks without a pause.
-TEST(CrossedEvents, OfThisProcessorAreSetRight) {
+TEST(OutOfOrderEvents, OfThisProcessorAreSetRight) {
   tracer::testing::Target target({.ring_count = 2, .ring_bytes = 1 << 24});
   const auto moment = [] { return Moment{tracer::testing::now_ticks(), clock_ns(CLOCK_MONOTONIC)}; };
   auto collector =
@@ -140,13 +140,15 @@ TEST(CrossedEvents, OfThisProcessorAreSetRight) {
   EXPECT_EQ(counters.lost_ring_full, 0u);
   EXPECT_EQ(counters.allocations, 400'000u);
   EXPECT_EQ(counters.frees, 400'000u - left);
-  // Where three events of a block are crossed at once, one may be taken for another for some microseconds: in 60 runs
-  // at most 1 of 80 events that were crossed. Were they not set right, all of them would be odd.
-  const std::uint64_t crossed = counters.early_frees + counters.late_frees;
+  // Where three events of a block are out of order at once, one may be taken for another for some microseconds: in 60 runs
+  // at most 1 of 80 events that were out of order. Were they not set right, all of them would be odd.
+  const std::uint64_t out_of_order = counters.early_frees + counters.late_frees;
   const std::uint64_t odd = counters.unknown_frees + counters.invalid_frees + counters.unseen_frees;
-  EXPECT_LE(odd, 8 + crossed / 10) << counters.early_frees << " early, " << counters.late_frees << " late";
-  EXPECT_NEAR(collector.live().blocks, static_cast<double>(left), 4.0 + static_cast<double>(crossed) / 100);
-  RecordProperty("crossed", static_cast<int>(crossed));
+  EXPECT_LE(odd, 8 + out_of_order / 10)
+      << counters.early_frees << " early, " << counters.late_frees << " late";
+  EXPECT_NEAR(collector.live().blocks, static_cast<double>(left),
+              4.0 + static_cast<double>(out_of_order) / 100);
+  RecordProperty("out_of_order", static_cast<int>(out_of_order));
   RecordProperty("odd", static_cast<int>(odd));
   for (auto& place : places) std::free(place.load());
 }

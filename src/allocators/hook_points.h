@@ -1,4 +1,4 @@
-// The doors to an allocator's functions: every place through which code outside of the allocator can reach
+// The hook points of an allocator's functions: every place through which code outside of the allocator can reach
 // one. Pure. A function that is reached through words in data alone (in Rust programs, one word of the GOT)
 // can be taken over by writing those words; any other by changing its first instructions only.
 //
@@ -13,7 +13,7 @@
 
 namespace fathom::allocators {
 
-struct Doors {
+struct HookPoints {
   // 8-byte words that hold the function's address by a relocation inside this file, ascending.
   std::vector<ElfAddress> slots;
   // Slots that no code names by itself, as it does with entries of the GOT: parts of tables and structures,
@@ -34,6 +34,6 @@ struct Doors {
 };
 
 // One for each function, in their order. One pass over the code, one over the relocations.
-std::vector<Doors> doors_of(const elf::ElfFile& file, const Allocator& allocator);
+std::vector<HookPoints> hook_points_of(const elf::ElfFile& file, const Allocator& allocator);
 
 }  // namespace fathom::allocators

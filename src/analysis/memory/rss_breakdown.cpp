@@ -1,4 +1,4 @@
-#include "analysis/memory/memory_bridge.h"
+#include "analysis/memory/rss_breakdown.h"
 
 #include <fmt/format.h>
 
@@ -32,25 +32,25 @@ class Maker {
       until_ns_ = std::min(until_ns_, profile.meta.start_ns + *selection.to_ns);
   }
 
-  std::optional<MemoryBridge> make() {
+  std::optional<RssBreakdown> make() {
     choose();
     if (chosen_.empty()) return std::nullopt;
     for (const auto& [process, composition] : chosen_) {
-      ++bridge_.processes;
+      ++breakdown_.processes;
       add_heap_facts(process);
       for (const MemoryRange* row : composition.rows) add(*row);
       bound_earlier(process, composition);
       if (const auto value = series_at("memory.page_tables", process, composition.time_ns))
-        bridge_.page_tables = bridge_.page_tables.value_or(0) + *value;
+        breakdown_.page_tables = breakdown_.page_tables.value_or(0) + *value;
       if (const auto value = series_at("cgroup.memory", process, composition.time_ns))
-        bridge_.cgroup = std::max(bridge_.cgroup.value_or(0), *value);
+        breakdown_.cgroup = std::max(breakdown_.cgroup.value_or(0), *value);
       set_time(process, composition.time_ns);
     }
     split_anonymous();
     measure_rounding();
     sort_ranges();
     summarize();
-    return std::move(bridge_);
+    return std::move(breakdown_);
   }
 
  private:
@@ -83,29 +83,29 @@ class Maker {
     for (std::size_t i = 0; i < profile_.heap.heaps.size(); ++i) {
       const Heap& heap = profile_.heap.heaps[i];
       if (heap.process != process) continue;
-      bridge_.traced = true;
+      breakdown_.traced = true;
       from_start_ = from_start_ && heap.from_start;
     }
   }
 
   void add(const MemoryRange& row) {
-    bridge_.rss += row.rss_bytes;
-    bridge_.anonymous += row.anonymous_bytes;
+    breakdown_.rss += row.rss_bytes;
+    breakdown_.anonymous += row.anonymous_bytes;
     const std::uint64_t rest = row.rss_bytes - row.anonymous_bytes;
-    (row.kind == MemoryKind::kShared || row.kind == MemoryKind::kTracer ? bridge_.shared : bridge_.file) +=
-        rest;
-    bridge_.swap += row.swap_bytes;
-    bridge_.virtual_bytes += row.virtual_bytes;
-    (row.kind == MemoryKind::kHugeFile ? bridge_.huge_file : bridge_.huge) +=
+    (row.kind == MemoryKind::kShared || row.kind == MemoryKind::kTracer ? breakdown_.shared
+                                                                        : breakdown_.file) += rest;
+    breakdown_.swap += row.swap_bytes;
+    breakdown_.virtual_bytes += row.virtual_bytes;
+    (row.kind == MemoryKind::kHugeFile ? breakdown_.huge_file : breakdown_.huge) +=
         row.kind == MemoryKind::kHugeFile ? row.huge_bytes : std::min(row.huge_bytes, row.anonymous_bytes);
-    bridge_.live_blocks += row.live_blocks;
-    bridge_.live_bytes += row.live_bytes;
+    breakdown_.live_blocks += row.live_blocks;
+    breakdown_.live_bytes += row.live_bytes;
     live_.value += row.live_resident_bytes;
     live_.variance += row.live_resident_variance;
-    bridge_.live_is_bound = bridge_.live_is_bound || row.live_is_bound;
-    bridge_.split = bridge_.split && row.kind != MemoryKind::kNotSplit;
-    bridge_.mappings_traced = bridge_.mappings_traced || row.kind == MemoryKind::kMapped;
-    bridge_.shared_out = bridge_.shared_out || row.shared_out;
+    breakdown_.live_is_bound = breakdown_.live_is_bound || row.live_is_bound;
+    breakdown_.split = breakdown_.split && row.kind != MemoryKind::kNotSplit;
+    breakdown_.mappings_traced = breakdown_.mappings_traced || row.kind == MemoryKind::kMapped;
+    breakdown_.shared_out = breakdown_.shared_out || row.shared_out;
     by_kind_[row.kind] += row.anonymous_bytes;
     ranges_of_[row.kind] += row.ranges;
     rest_of_[row.kind] += rest;
@@ -128,7 +128,7 @@ class Maker {
 
   // What could have been blocks when the recording began.
   void bound_earlier(ProcessId process, const Composition& composition) {
-    if (!bridge_.traced || from_start_) return;
+    if (!breakdown_.traced || from_start_) return;
     const Composition& first = first_[process];
     double bytes = 0;
     if (first.time_ns < composition.time_ns) {
@@ -139,7 +139,7 @@ class Maker {
       for (const Heap& heap : profile_.heap.heaps)
         if (heap.process == process) bytes = std::max(bytes, static_cast<double>(heap.earlier_rss_bytes));
     }
-    bridge_.earlier_at_most = bridge_.earlier_at_most.value_or(0) + bytes;
+    breakdown_.earlier_at_most = breakdown_.earlier_at_most.value_or(0) + bytes;
   }
 
   std::optional<double> series_at(std::string_view name, ProcessId process, std::uint64_t time_ns) const {
@@ -161,10 +161,10 @@ class Maker {
 
   void set_time(ProcessId process, std::uint64_t time_ns) {
     const std::uint64_t start = profile_.meta.start_ns, end = profile_.processes[process.value].end_ns;
-    bridge_.at_s =
-        std::max(bridge_.at_s, time_ns > start ? static_cast<double>(time_ns - start) * 1e-9 : 0.0);
+    breakdown_.at_s =
+        std::max(breakdown_.at_s, time_ns > start ? static_cast<double>(time_ns - start) * 1e-9 : 0.0);
     if (end > time_ns && end <= profile_.meta.end_ns)
-      bridge_.to_end_s = static_cast<double>(end - time_ns) * 1e-9;
+      breakdown_.to_end_s = static_cast<double>(end - time_ns) * 1e-9;
   }
 
   // Blocks that were not sampled live in memory that shows no block: what is estimated to live may be more
@@ -176,16 +176,17 @@ class Maker {
     live_.value = std::min(live_.value, held + unknown);
     const double beyond = std::max(0.0, live_.value - held);
     const double slack = std::max(0.0, held - live_.value);
-    if (bridge_.earlier_at_most)
-      bridge_.earlier_at_most = std::min(*bridge_.earlier_at_most, slack + unknown - beyond);
+    if (breakdown_.earlier_at_most)
+      breakdown_.earlier_at_most = std::min(*breakdown_.earlier_at_most, slack + unknown - beyond);
 
     const auto part = [&](std::string_view key, std::string_view label, HeapAmount bytes, bool anonymous,
                           std::uint64_t ranges = 0) {
-      if (bytes.value > 0) bridge_.parts.push_back({key, label, bytes, anonymous, ranges});
+      if (bytes.value > 0) breakdown_.parts.push_back({key, label, bytes, anonymous, ranges});
     };
     const HeapAmount mapped{of(MemoryKind::kMapped), 0};
     part("live", "live blocks of allocators", live_, true);
-    part("slack", bridge_.traced ? "allocators, beyond live blocks" : "allocators (the heap was not traced)",
+    part("slack",
+         breakdown_.traced ? "allocators, beyond live blocks" : "allocators (the heap was not traced)",
          {slack, live_.variance}, true, ranges_of_[MemoryKind::kAllocator] + ranges_of_[MemoryKind::kBreak]);
     part("mapped", "mapped by the program itself", mapped, true, ranges_of_[MemoryKind::kMapped]);
     part("thread-stacks", "stacks of threads", {of(MemoryKind::kThreadStack), 0}, true,
@@ -200,25 +201,25 @@ class Maker {
          {MemoryKind::kFile, MemoryKind::kShared, MemoryKind::kKernel, MemoryKind::kHugeFile})
       rest += of(kind);
     part("unknown", "anonymous, of nobody that is known", {rest, 0}, true, ranges_of_[MemoryKind::kUnknown]);
-    std::stable_sort(bridge_.parts.begin(), bridge_.parts.end(),
+    std::stable_sort(breakdown_.parts.begin(), breakdown_.parts.end(),
                      [](const MemoryPart& a, const MemoryPart& b) { return a.bytes.value > b.bytes.value; });
     const auto beside = [&](MemoryKind kind) { return HeapAmount{static_cast<double>(rest_of_[kind]), 0}; };
-    HeapAmount files{static_cast<double>(bridge_.file), 0};
+    HeapAmount files{static_cast<double>(breakdown_.file), 0};
     files.value -= beside(MemoryKind::kKernel).value;
     part("files", "pages of files", files, false, ranges_of_[MemoryKind::kFile]);
     part("shared", "shared memory", beside(MemoryKind::kShared), false, ranges_of_[MemoryKind::kShared]);
     part("tracer-shared", "fathom's tracer, shared with the profiler", beside(MemoryKind::kTracer), false);
     part("kernel", "of the kernel (vdso)", beside(MemoryKind::kKernel), false);
 
-    bridge_.explained = live_;
-    bridge_.explained.add(mapped);
-    const auto anonymous = static_cast<double>(bridge_.anonymous);
+    breakdown_.explained = live_;
+    breakdown_.explained.add(mapped);
+    const auto anonymous = static_cast<double>(breakdown_.anonymous);
     if (anonymous <= 0) return;
     const auto share = [&](double bytes) { return std::clamp(bytes / anonymous, 0.0, 1.0); };
-    const double error = bridge_.explained.error();
-    bridge_.coverage = share(bridge_.explained.value);
-    bridge_.coverage_low = share(bridge_.explained.value - error);
-    bridge_.coverage_high = share(bridge_.explained.value + error);
+    const double error = breakdown_.explained.error();
+    breakdown_.coverage = share(breakdown_.explained.value);
+    breakdown_.coverage_low = share(breakdown_.explained.value - error);
+    breakdown_.coverage_high = share(breakdown_.explained.value + error);
   }
 
   // Known for the blocks that are live at the end of the recording, touched or not: at most what allocators
@@ -234,19 +235,20 @@ class Maker {
       if (use.live_usable > 0 && chosen_.count(process) != 0)
         rounding += std::max(0.0, use.live_usable - std::max(0.0, live[use.site.value]));
     }
-    if (rounding > 0) bridge_.rounding = std::min(rounding, part("slack"));
+    if (rounding > 0) breakdown_.rounding = std::min(rounding, part("slack"));
   }
 
   void sort_ranges() {
-    for (auto& entry : ranges_) bridge_.ranges.push_back(std::move(entry.second));
-    std::stable_sort(
-        bridge_.ranges.begin(), bridge_.ranges.end(), [](const MemoryRangeRow& a, const MemoryRangeRow& b) {
-          return a.rss_bytes != b.rss_bytes ? a.rss_bytes > b.rss_bytes : a.virtual_bytes > b.virtual_bytes;
-        });
+    for (auto& entry : ranges_) breakdown_.ranges.push_back(std::move(entry.second));
+    std::stable_sort(breakdown_.ranges.begin(), breakdown_.ranges.end(),
+                     [](const MemoryRangeRow& a, const MemoryRangeRow& b) {
+                       return a.rss_bytes != b.rss_bytes ? a.rss_bytes > b.rss_bytes
+                                                         : a.virtual_bytes > b.virtual_bytes;
+                     });
   }
 
   double part(std::string_view key) const {
-    for (const MemoryPart& part : bridge_.parts)
+    for (const MemoryPart& part : breakdown_.parts)
       if (part.key == key) return part.bytes.value;
     return 0;
   }
@@ -257,25 +259,25 @@ class Maker {
   }
 
   std::string moment() const {
-    if (bridge_.to_end_s) return seconds(*bridge_.to_end_s) + " before the program ended";
+    if (breakdown_.to_end_s) return seconds(*breakdown_.to_end_s) + " before the program ended";
     // A recorder that is not killed looks once more before it ends.
     if (!selection_.to_ns && !profile_.quality.truncated) return "at the end";
-    return seconds(bridge_.at_s) + " after the start";
+    return seconds(breakdown_.at_s) + " after the start";
   }
 
   std::string coverage_text() const {
-    if (bridge_.explained.variance <= 0) return percent(bridge_.coverage);
-    return fmt::format("{}, {} to {}", percent(bridge_.coverage), percent_number(bridge_.coverage_low),
-                       percent(bridge_.coverage_high));
+    if (breakdown_.explained.variance <= 0) return percent(breakdown_.coverage);
+    return fmt::format("{}, {} to {}", percent(breakdown_.coverage), percent_number(breakdown_.coverage_low),
+                       percent(breakdown_.coverage_high));
   }
 
   void say_coverage() {
     std::string text =
         fmt::format("The heap profile explains {} ({}) of the {} of anonymous memory that were resident {}",
-                    with_error(bridge_.explained), coverage_text(), of(bridge_.anonymous), moment());
+                    with_error(breakdown_.explained), coverage_text(), of(breakdown_.anonymous), moment());
     std::vector<std::string> rest;
     const auto add = [&](std::string_view key, std::string_view words) {
-      if (const double value = part(key); value >= 0.005 * static_cast<double>(bridge_.anonymous))
+      if (const double value = part(key); value >= 0.005 * static_cast<double>(breakdown_.anonymous))
         rest.push_back(fmt::format("{} {}", bytes(value), words));
     };
     add("slack", "that allocators hold beyond live blocks");
@@ -286,74 +288,74 @@ class Maker {
     add("not-split", "that could not be told apart");
     add("unknown", "of nobody that is known");
     if (rest.empty()) {
-      bridge_.summary.push_back(text + ".");
+      breakdown_.summary.push_back(text + ".");
       return;
     }
     text += "; the rest is ";
     for (std::size_t i = 0; i < rest.size(); ++i)
       text += (i == 0 ? "" : i + 1 == rest.size() ? " and " : ", ") + rest[i];
-    bridge_.summary.push_back(text + ".");
+    breakdown_.summary.push_back(text + ".");
   }
 
   void summarize() {
-    const auto say = [&](std::string sentence) { bridge_.summary.push_back(std::move(sentence)); };
-    const auto anonymous = static_cast<double>(bridge_.anonymous);
-    if (bridge_.traced) {
+    const auto say = [&](std::string sentence) { breakdown_.summary.push_back(std::move(sentence)); };
+    const auto anonymous = static_cast<double>(breakdown_.anonymous);
+    if (breakdown_.traced) {
       say_coverage();
       if (part("slack") > 0.05 * anonymous) {
         std::string text =
-            bridge_.rounding
+            breakdown_.rounding
                 ? fmt::format(
                       "Of what allocators hold beyond live blocks, sizes rounded up are {} at most; the "
                       "rest was freed and is kept, or is their own tables.",
-                      bytes(*bridge_.rounding))
+                      bytes(*breakdown_.rounding))
                 : "What allocators hold beyond live blocks are sizes rounded up, memory that was freed and "
                   "is "
                   "kept, and their own tables; only their own statistics could tell these apart.";
-        if (bridge_.earlier_at_most && *bridge_.earlier_at_most > 0)
+        if (breakdown_.earlier_at_most && *breakdown_.earlier_at_most > 0)
           text += fmt::format(
               " Blocks from before the recording are in it, too, and in the unknown: {} at most, as no more "
               "was resident then.",
-              bytes(*bridge_.earlier_at_most));
+              bytes(*breakdown_.earlier_at_most));
         say(text);
       }
-      const double away = bridge_.live_bytes - live_.value;
-      if (!bridge_.live_is_bound && away > 0.05 * bridge_.live_bytes && away > 2 * live_.error())
+      const double away = breakdown_.live_bytes - live_.value;
+      if (!breakdown_.live_is_bound && away > 0.05 * breakdown_.live_bytes && away > 2 * live_.error())
         say(
             fmt::format("{} of the live blocks take no memory: their pages were never touched, or are "
                         "swapped out.",
                         bytes(away)));
-      if (bridge_.live_is_bound)
+      if (breakdown_.live_is_bound)
         say("Which pages of the blocks are resident was not looked at everywhere; what is explained is at "
             "most so much.");
-      if (bridge_.shared_out)
+      if (breakdown_.shared_out)
         say("Memory in which two allocators have blocks is shared out in proportion to these.");
     }
     std::string text =
-        fmt::format("RSS {} was {}: {} anonymous, {} of files, {} shared", moment(), of(bridge_.rss),
-                    of(bridge_.anonymous), of(bridge_.file), of(bridge_.shared));
+        fmt::format("RSS {} was {}: {} anonymous, {} of files, {} shared", moment(), of(breakdown_.rss),
+                    of(breakdown_.anonymous), of(breakdown_.file), of(breakdown_.shared));
     std::string beside;
     const auto add = [&](double value, std::string_view words) {
       if (value > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", bytes(value), words);
     };
-    add(bridge_.page_tables.value_or(0), "of page tables");
-    add(static_cast<double>(bridge_.swap), "swapped out");
-    add(static_cast<double>(bridge_.huge_file), "on explicit huge pages");
+    add(breakdown_.page_tables.value_or(0), "of page tables");
+    add(static_cast<double>(breakdown_.swap), "swapped out");
+    add(static_cast<double>(breakdown_.huge_file), "on explicit huge pages");
     if (!beside.empty()) text += "; beside it " + beside;
-    if (bridge_.processes > 1)
-      text +=
-          fmt::format(". That is the sum of {} processes: what they share counts in each", bridge_.processes);
+    if (breakdown_.processes > 1)
+      text += fmt::format(". That is the sum of {} processes: what they share counts in each",
+                          breakdown_.processes);
     say(text + ".");
-    if (static_cast<double>(bridge_.huge) > 0.1 * anonymous)
+    if (static_cast<double>(breakdown_.huge) > 0.1 * anonymous)
       say(fmt::format("{} of the anonymous memory is on huge pages, which become resident 2 MiB at a time.",
-                      of(bridge_.huge)));
+                      of(breakdown_.huge)));
   }
 
   const Profile& profile_;
   const Selection& selection_;
   std::uint64_t until_ns_;
   std::map<ProcessId, Composition> first_, chosen_;
-  MemoryBridge bridge_;
+  RssBreakdown breakdown_;
   HeapAmount live_;
   bool from_start_ = true;
   std::map<MemoryKind, std::uint64_t> by_kind_, ranges_of_, rest_of_;
@@ -362,7 +364,7 @@ class Maker {
 
 }  // namespace
 
-std::optional<MemoryBridge> make_memory_bridge(const Profile& profile, const Selection& selection) {
+std::optional<RssBreakdown> make_rss_breakdown(const Profile& profile, const Selection& selection) {
   return Maker(profile, selection).make();
 }
 

@@ -1,4 +1,4 @@
-#include "analysis/core/plumbing.h"
+#include "analysis/core/container_frames.h"
 
 #include <gtest/gtest.h>
 
@@ -7,13 +7,13 @@
 namespace fathom::analysis {
 namespace {
 
-void expect_all(Plumbing plumbing, const std::vector<const char*>& names) {
-  for (const char* name : names) EXPECT_EQ(plumbing_of(name), plumbing) << name;
+void expect_all(ContainerFrame container_frames, const std::vector<const char*>& names) {
+  for (const char* name : names) EXPECT_EQ(container_frame_of(name), container_frames) << name;
 }
 
-TEST(Plumbing, OfAllocatorsHandsMemoryOut) {
+TEST(ContainerFrame, OfAllocatorsHandsMemoryOut) {
   expect_all(
-      Plumbing::kAllocator,
+      ContainerFrame::kAllocator,
       {"malloc", "operator new(unsigned long)", "operator new[](unsigned long)", "_rjem_mallocx",
        "__rust_alloc", "__rustc::__rust_alloc", "alloc::alloc::Global::alloc_impl_runtime",
        "<alloc::alloc::Global as core::alloc::Allocator>::allocate", "__libc_calloc",
@@ -23,16 +23,16 @@ TEST(Plumbing, OfAllocatorsHandsMemoryOut) {
        "std::allocator_traits<std::allocator<char> >::allocate(std::allocator<char>&, unsigned long)"});
 }
 
-TEST(Plumbing, OfCProgramsHasManyNames) {
-  expect_all(Plumbing::kAllocator,
+TEST(ContainerFrame, OfCProgramsHasManyNames) {
+  expect_all(ContainerFrame::kAllocator,
              {"xmalloc", "xcalloc", "xrealloc", "zmalloc_usable", "ztrymalloc_usable_internal",
               "jv_mem_alloc", "CRYPTO_malloc", "sqlite3MallocZero", "g_malloc0"});
 }
 
 // Of anvil, the C++ compiler, redis and jq.
-TEST(Plumbing, OfLibrariesManagesItForOthers) {
+TEST(ContainerFrame, OfLibrariesManagesItForOthers) {
   expect_all(
-      Plumbing::kLibrary,
+      ContainerFrame::kLibrary,
       {"alloc::raw_vec::RawVecInner<A>::finish_grow", "<alloc::raw_vec::RawVecInner>::finish_grow",
        "alloc::raw_vec::RawVec<T,A>::grow_one", "alloc::vec::Vec<T,A>::push",
        "<hashbrown::map::HashMap<K,V,S,A> as core::clone::Clone>::clone",
@@ -46,9 +46,9 @@ TEST(Plumbing, OfLibrariesManagesItForOthers) {
        "__gnu_cxx::__pool<true>::_M_reserve_block(unsigned long, unsigned long)"});
 }
 
-TEST(Plumbing, IsNotWhatWantedTheMemory) {
+TEST(ContainerFrame, IsNotWhatWantedTheMemory) {
   expect_all(
-      Plumbing::kNone,
+      ContainerFrame::kNone,
       {"<revm_handler::frame::EthFrame as core::default::Default>::default",
        "<revm_database::in_memory_db::Cache as core::clone::Clone>::clone",
        "<T as tower::util::boxed_clone_sync::CloneService<R>>::clone_box", "ht_create(unsigned int)",
@@ -57,19 +57,19 @@ TEST(Plumbing, IsNotWhatWantedTheMemory) {
        "vector_alloc", "std_image::load()", "operator<<(std::ostream&, Cache const&)", "jvp_object_new"});
 }
 
-TEST(Plumbing, RulesThatAreNotUnderstoodAreErrorsWithTheirLine) {
-  EXPECT_EQ(parse_plumbing_rules("# x\nallocators a\n", "my").error().message,
+TEST(ContainerFrame, RulesThatAreNotUnderstoodAreErrorsWithTheirLine) {
+  EXPECT_EQ(parse_container_rules("# x\nallocators a\n", "my").error().message,
             "my:2: 'allocators' is no kind of rule");
-  EXPECT_EQ(parse_plumbing_rules("library\n", "my").error().message, "my:1: nothing after 'library'");
-  const auto rules = parse_plumbing_rules("allocator a b | c*\r\nlibrary y | x\n", "my").value();
+  EXPECT_EQ(parse_container_rules("library\n", "my").error().message, "my:1: nothing after 'library'");
+  const auto rules = parse_container_rules("allocator a b | c*\r\nlibrary y | x\n", "my").value();
   EXPECT_EQ(rules.allocators, (std::vector<std::string>{"a b", "c*"}));
-  EXPECT_EQ(plumbing_of("x::f", rules), Plumbing::kLibrary);
+  EXPECT_EQ(container_frame_of("x::f", rules), ContainerFrame::kLibrary);
 }
 
-TEST(Plumbing, TheBuiltInRulesAreWellFormed) {
-  const auto rules = parse_plumbing_rules(kPlumbingRulesText, "built in");
+TEST(ContainerFrame, TheBuiltInRulesAreWellFormed) {
+  const auto rules = parse_container_rules(kContainerRulesText, "built in");
   ASSERT_TRUE(rules) << rules.error().message;
-  EXPECT_EQ(built_in_plumbing_rules().allocators, rules->allocators);
+  EXPECT_EQ(built_in_container_rules().allocators, rules->allocators);
 }
 
 struct Hand : HandMadeHeap {
@@ -101,7 +101,7 @@ TEST(HeapLeaves, LeaveTheRestOfTheStackAsItIs) {
   EXPECT_EQ(HeapLeaves(hand.profile, true).of(load).stack, load);
 }
 
-TEST(HeapLeaves, AStackOfNothingButPlumbingStays) {
+TEST(HeapLeaves, AStackOfNothingButContainersStays) {
   Hand hand;
   const auto allocator = hand.stack({hand.op_new});
   EXPECT_EQ(HeapLeaves(hand.profile).of(allocator).stack, allocator);

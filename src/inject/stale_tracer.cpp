@@ -1,4 +1,4 @@
-#include "inject/left_behind.h"
+#include "inject/stale_tracer.h"
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
@@ -176,7 +176,7 @@ std::optional<int> holder(int pid) {
   return living_holder(find_tracers(*memory, *maps)).value_or(0);
 }
 
-Result<std::string> detach_left_behind(int pid) {
+Result<std::string> detach_stale_tracer(int pid) {
   auto target = Target::open(pid);
   if (!target) return tl::unexpected<Error>(target.error());
   auto maps = process::read_maps(pid);

@@ -33,7 +33,7 @@ struct MemoryRangeRow {
   HeapAmount live_resident;
 };
 
-struct MemoryBridge {
+struct RssBreakdown {
   double at_s = 0;                 // from the start of the recording
   std::optional<double> to_end_s;  // the process ended so long afterwards
   std::uint64_t processes = 0;
@@ -60,7 +60,7 @@ struct MemoryBridge {
 };
 
 // At the end of what is selected. nullopt: the recording knows nothing about it.
-std::optional<MemoryBridge> make_memory_bridge(const model::Profile& profile, const Selection& selection);
+std::optional<RssBreakdown> make_rss_breakdown(const model::Profile& profile, const Selection& selection);
 
 // "unknown", "file", "file-data", "shared", "allocator", "brk", "mapped", "main-stack", "thread-stack",
 // "tracer", "kernel", "huge-file", "not-split".

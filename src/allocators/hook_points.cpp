@@ -2,7 +2,7 @@
 // nothing is missed where a decoder would lose its step. Such a field is the end of a call or a branch, or
 // the displacement of a rip-relative operand, which an immediate of 1, 2 or 4 bytes may follow; the byte
 // before it tells both from chance, mostly.
-#include "allocators/doors.h"
+#include "allocators/hook_points.h"
 
 #include <elf.h>
 
@@ -80,16 +80,16 @@ class Search {
         words_(words_holding(file, addresses())),
         functions_(addresses()),
         slots_(slot_addresses()),
-        doors_(functions_.size()),
+        points_(functions_.size()),
         sizes_(functions_.size()),
         is_named_(slots_.size()) {
     for (const Function& each : allocator.functions) sizes_[functions_.find(each.address.value)] = each.size;
   }
 
-  std::vector<Doors> run() {
-    if (doors_.empty()) return {};
+  std::vector<HookPoints> run() {
+    if (points_.empty()) return {};
     for (const FilledWord& each : words_)
-      doors_[functions_.find(each.holds.value)].slots.push_back(each.word);
+      points_[functions_.find(each.holds.value)].slots.push_back(each.word);
     mark_exported();
     const bool fixed = file_.type() == ET_EXEC;
     for (const elf::Segment& segment : file_.segments()) {
@@ -99,10 +99,10 @@ class Search {
       if (fixed) search_addresses(bytes, segment.address.value, (segment.flags & PF_X) != 0);
     }
     for (std::size_t i = 0; i < words_.size(); ++i)
-      if (!is_named_[i]) ++doors_[functions_.find(words_[i].holds.value)].table_slots;
-    std::vector<Doors> in_their_order;
+      if (!is_named_[i]) ++points_[functions_.find(words_[i].holds.value)].table_slots;
+    std::vector<HookPoints> in_their_order;
     for (const Function& each : allocator_.functions)
-      in_their_order.push_back(doors_[functions_.find(each.address.value)]);
+      in_their_order.push_back(points_[functions_.find(each.address.value)]);
     return in_their_order;
   }
 
@@ -135,15 +135,15 @@ class Search {
       if (!can_precede(before, immediate != 0)) continue;
       const std::uint64_t target = behind + immediate;
       if (const auto function = functions_.find(target); function < functions_.size()) {
-        if (!is_own(address)) ++doors_[function].direct_references;
+        if (!is_own(address)) ++points_[function].direct_references;
       } else if (const auto slot = slots_.find(target); slot < slots_.size()) {
         is_named_[slot] = true;
         if (is_own(address)) continue;
-        Doors& doors = doors_[functions_.find(words_[slot].holds.value)];
+        HookPoints& points = points_[functions_.find(words_[slot].holds.value)];
         // ff /2 and ff /4 with a rip-relative operand.
         const bool goes_there = immediate == 0 && at >= 2 && code[at - 2] == std::byte{0xff} &&
                                 (before == std::byte{0x15} || before == std::byte{0x25});
-        ++(goes_there ? doors.slot_calls : doors.slot_loads);
+        ++(goes_there ? points.slot_calls : points.slot_loads);
       } else if (immediate == 0) {
         consider_inside(code, at, address, target);
       }
@@ -163,10 +163,10 @@ class Search {
     const auto offset = static_cast<std::uint8_t>(target - start);
     // Behind an endbr64 the function begins just as well.
     if (offset == 4 && begins_with_endbr(start)) {
-      if (!is_own(address)) ++doors_[function].direct_references;
+      if (!is_own(address)) ++points_[function].direct_references;
       return;
     }
-    auto& all = doors_[function].entered_at;
+    auto& all = points_[function].entered_at;
     const auto place = std::lower_bound(all.begin(), all.end(), offset);
     if (place == all.end() || *place != offset) all.insert(place, offset);
   }
@@ -207,9 +207,9 @@ class Search {
       const auto function = functions_.find(value);
       if (function == functions_.size() || is_own(start + i)) continue;
       // Words that a loader fills are slots, and counted as such.
-      const auto& slots = doors_[function].slots;
+      const auto& slots = points_[function].slots;
       if (!std::binary_search(slots.begin(), slots.end(), ElfAddress{start + i}))
-        ++doors_[function].direct_references;
+        ++points_[function].direct_references;
     }
   }
 
@@ -217,7 +217,7 @@ class Search {
     for (const elf::Symbol& symbol : file_.symbols(elf::SymbolTable::kDynsym)) {
       if (symbol.section == SHN_UNDEF || symbol.binding == STB_LOCAL) continue;
       if (const auto function = functions_.find(symbol.address.value); function < functions_.size())
-        doors_[function].exported = true;
+        points_[function].exported = true;
     }
   }
 
@@ -225,14 +225,14 @@ class Search {
   const Allocator& allocator_;
   std::vector<FilledWord> words_;
   Targets functions_, slots_;
-  std::vector<Doors> doors_;  // of each address, as the sizes
+  std::vector<HookPoints> points_;  // of each address, as the sizes
   std::vector<std::uint64_t> sizes_;
   std::vector<bool> is_named_;  // of each word
 };
 
 }  // namespace
 
-std::vector<Doors> doors_of(const elf::ElfFile& file, const Allocator& allocator) {
+std::vector<HookPoints> hook_points_of(const elf::ElfFile& file, const Allocator& allocator) {
   return Search(file, allocator).run();
 }
 

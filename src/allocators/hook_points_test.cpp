@@ -1,5 +1,5 @@
 // Every way to write down a function's address, in files made by hand, and the whole count in real ones.
-#include "allocators/doors.h"
+#include "allocators/hook_points.h"
 
 #include <elf.h>
 #include <gmock/gmock.h>
@@ -56,7 +56,7 @@ class HandMade {
     names_.push_back({});
   }
 
-  Doors doors(std::vector<CodeRange> own_code = {{{kFunction}, {kFunction + 0x40}}}) {
+  HookPoints points(std::vector<CodeRange> own_code = {{{kFunction}, {kFunction + 0x40}}}) {
     elf::testing::ElfBuilder builder(type_);
     builder.segment(PT_LOAD, PF_R | PF_X, kCode, builder.blob(code_));
     builder.segment(PT_LOAD, PF_R | PF_W, kData, builder.blob(data_));
@@ -89,7 +89,7 @@ class HandMade {
     EXPECT_TRUE(file);
     Allocator allocator{Kind::kJemalloc, "jemalloc", "", {}, std::move(own_code)};
     allocator.functions.push_back({"malloc", TRACER_MALLOC, {kFunction}, 0x40, std::nullopt});
-    const auto all = doors_of(*file, allocator);
+    const auto all = hook_points_of(*file, allocator);
     EXPECT_THAT(all, SizeIs(1));
     return all.at(0);
   }
@@ -102,49 +102,49 @@ class HandMade {
                                     names_ = elf::testing::Bytes(1);
 };
 
-TEST(Doors, CallsJumpsBranchesAndOperandsNameTheFunction) {
+TEST(HookPoints, CallsJumpsBranchesAndOperandsNameTheFunction) {
   HandMade file;
-  EXPECT_EQ(file.doors().direct_references, 0U);
+  EXPECT_EQ(file.points().direct_references, 0U);
   file.reference(kCode + 0x10, {0xe8}, kFunction);              // call
   file.reference(kCode + 0x20, {0xe9}, kFunction);              // jmp
   file.reference(kCode + 0x30, {0x0f, 0x84}, kFunction);        // je
   file.reference(kCode + 0x40, {0x48, 0x8d, 0x05}, kFunction);  // lea function(%rip),%rax
-  EXPECT_EQ(file.doors().direct_references, 4U);
+  EXPECT_EQ(file.points().direct_references, 4U);
 }
 
-TEST(Doors, AnImmediateBehindTheOperandMovesTheEndOfTheInstruction) {
+TEST(HookPoints, AnImmediateBehindTheOperandMovesTheEndOfTheInstruction) {
   HandMade file;
   file.reference(kCode + 0x10, {0x80, 0x3d}, kFunction, 1);        // cmpb $imm8,function(%rip)
   file.reference(kCode + 0x20, {0x66, 0x81, 0x3d}, kFunction, 2);  // cmpw $imm16
   file.reference(kCode + 0x30, {0x81, 0x3d}, kFunction, 4);        // cmpl $imm32
-  EXPECT_EQ(file.doors().direct_references, 3U);
+  EXPECT_EQ(file.points().direct_references, 3U);
 }
 
-TEST(Doors, TheFirstAndTheLastBytesOfTheCodeAreLookedAt) {
+TEST(HookPoints, TheFirstAndTheLastBytesOfTheCodeAreLookedAt) {
   HandMade file;
   file.reference(kCode, {0xe8}, kFunction);
   file.reference(kCode + 0x1000 - 5, {0xe9}, kFunction);
-  EXPECT_EQ(file.doors().direct_references, 2U);
+  EXPECT_EQ(file.points().direct_references, 2U);
 }
 
-TEST(Doors, BytesThatNoInstructionCouldHaveBeforeSuchAFieldAreChance) {
+TEST(HookPoints, BytesThatNoInstructionCouldHaveBeforeSuchAFieldAreChance) {
   HandMade file;
   file.reference(kCode + 0x10, {0x90}, kFunction);
   file.reference(kCode + 0x20, {0x48}, kFunction);
-  EXPECT_EQ(file.doors().direct_references, 0U);
+  EXPECT_EQ(file.points().direct_references, 0U);
 }
 
-TEST(Doors, CallsFromTheAllocatorsOwnCodeAreNoProgramsCalls) {
+TEST(HookPoints, CallsFromTheAllocatorsOwnCodeAreNoProgramsCalls) {
   HandMade file;
   file.reference(kCode + 0x10, {0xe8}, kFunction);
   file.reference(kFunction + 0x10, {0xe8}, kFunction);
   file.reference(kCode + 0x900, {0xe8}, kFunction);
-  EXPECT_EQ(file.doors().direct_references, 2U);
-  EXPECT_EQ(file.doors({{{kFunction}, {kFunction + 0x200}}}).direct_references, 1U);
-  EXPECT_EQ(file.doors({}).direct_references, 3U);
+  EXPECT_EQ(file.points().direct_references, 2U);
+  EXPECT_EQ(file.points({{{kFunction}, {kFunction + 0x200}}}).direct_references, 1U);
+  EXPECT_EQ(file.points({}).direct_references, 3U);
 }
 
-TEST(Doors, BranchesIntoTheFirstBytesFromOutsideAreTold) {
+TEST(HookPoints, BranchesIntoTheFirstBytesFromOutsideAreTold) {
   HandMade file;
   file.reference(kCode + 0x10, {0x0f, 0x85}, kFunction + 3);  // a cold part goes back
   file.reference(kCode + 0x20, {0xe9}, kFunction + 9);
@@ -152,28 +152,28 @@ TEST(Doors, BranchesIntoTheFirstBytesFromOutsideAreTold) {
   file.reference(kCode + 0x40, {0x48, 0x8d, 0x05}, kFunction + 5);  // no branch
   file.reference(kFunction + 0x20, {0xe9}, kFunction + 7);          // its own: whoever decodes it sees that
   file.reference(kCode + 0x50, {0xe9}, kFunction + 30);             // nobody changes that
-  EXPECT_THAT(file.doors().entered_at, ElementsAre(3, 9));
-  EXPECT_EQ(file.doors().direct_references, 0U);
+  EXPECT_THAT(file.points().entered_at, ElementsAre(3, 9));
+  EXPECT_EQ(file.points().direct_references, 0U);
 }
 
-TEST(Doors, ACallOfWhatFollowsAnEndbrIsACallOfTheFunction) {
+TEST(HookPoints, ACallOfWhatFollowsAnEndbrIsACallOfTheFunction) {
   HandMade file;
   file.code(kFunction, 0xfa1e0ff3);
   file.reference(kCode + 0x10, {0xe8}, kFunction + 4);
-  EXPECT_THAT(file.doors().entered_at, IsEmpty());
-  EXPECT_EQ(file.doors().direct_references, 1U);
+  EXPECT_THAT(file.points().entered_at, IsEmpty());
+  EXPECT_EQ(file.points().direct_references, 1U);
 }
 
-TEST(Doors, ARelativeRelocationMakesASlot) {
+TEST(HookPoints, ARelativeRelocationMakesASlot) {
   HandMade file;
   file.relocation(R_X86_64_RELATIVE, kData + 0x18, kFunction);
   file.relocation(R_X86_64_RELATIVE, kData + 0x10, kFunction);
   file.relocation(R_X86_64_RELATIVE, kData + 0x20, kFunction + 1);
   file.relocation(R_X86_64_IRELATIVE, kData + 0x28, kFunction);
-  EXPECT_THAT(file.doors().slots, ElementsAre(ElfAddress{kData + 0x10}, ElfAddress{kData + 0x18}));
+  EXPECT_THAT(file.points().slots, ElementsAre(ElfAddress{kData + 0x10}, ElfAddress{kData + 0x18}));
 }
 
-TEST(Doors, ARelocationAgainstASymbolOfTheFileMakesASlot) {
+TEST(HookPoints, ARelocationAgainstASymbolOfTheFileMakesASlot) {
   HandMade file;
   file.symbol("other", kCode);
   file.symbol("malloc", kFunction);
@@ -186,13 +186,13 @@ TEST(Doors, ARelocationAgainstASymbolOfTheFileMakesASlot) {
   file.relocation(R_X86_64_GLOB_DAT, kData + 40, 0, 1);
   file.relocation(R_X86_64_GLOB_DAT, kData + 48, 0, 3);
   file.relocation(R_X86_64_GLOB_DAT, kData + 56, 0, 4000);  // no such symbol
-  const Doors doors = file.doors();
-  EXPECT_THAT(doors.slots, ElementsAre(ElfAddress{kData}, ElfAddress{kData + 8}, ElfAddress{kData + 16},
-                                       ElfAddress{kData + 24}));
-  EXPECT_TRUE(doors.exported);
+  const HookPoints points = file.points();
+  EXPECT_THAT(points.slots, ElementsAre(ElfAddress{kData}, ElfAddress{kData + 8}, ElfAddress{kData + 16},
+                                        ElfAddress{kData + 24}));
+  EXPECT_TRUE(points.exported);
 }
 
-TEST(Doors, PackedRelativeRelocationsMakeSlots) {
+TEST(HookPoints, PackedRelativeRelocationsMakeSlots) {
   HandMade file;
   file.data(kData + 8, kFunction);
   file.data(kData + 16, kFunction);
@@ -200,11 +200,11 @@ TEST(Doors, PackedRelativeRelocationsMakeSlots) {
   file.data(kData + 0x800, kFunction);  // not named by a relocation
   // The word at 8; of the 63 that follow the first; of the next 63 again the first.
   file.packed_relocations({kData + 8, 1 | 1 << 1, 1 | 1 << 1});
-  EXPECT_THAT(file.doors().slots,
+  EXPECT_THAT(file.points().slots,
               ElementsAre(ElfAddress{kData + 8}, ElfAddress{kData + 16}, ElfAddress{kData + 16 + 63 * 8}));
 }
 
-TEST(Doors, CallsThroughASlotAreToldFromLoadsOfIt) {
+TEST(HookPoints, CallsThroughASlotAreToldFromLoadsOfIt) {
   HandMade file;
   file.relocation(R_X86_64_RELATIVE, kData + 0x18, kFunction);
   file.reference(kCode + 0x10, {0xff, 0x15}, kData + 0x18);           // call *slot(%rip)
@@ -212,47 +212,47 @@ TEST(Doors, CallsThroughASlotAreToldFromLoadsOfIt) {
   file.reference(kCode + 0x30, {0x4c, 0x8b, 0x25}, kData + 0x18);     // mov slot(%rip),%r12
   file.reference(kCode + 0x40, {0x48, 0x83, 0x3d}, kData + 0x18, 1);  // cmpq $0,slot(%rip)
   file.reference(kFunction + 0x10, {0xff, 0x15}, kData + 0x18);       // the allocator's own
-  const Doors doors = file.doors();
-  EXPECT_EQ(doors.slot_calls, 2U);
-  EXPECT_EQ(doors.slot_loads, 2U);
-  EXPECT_EQ(doors.table_slots, 0U);
-  EXPECT_EQ(doors.direct_references, 0U);
-  EXPECT_FALSE(doors.exported);
+  const HookPoints points = file.points();
+  EXPECT_EQ(points.slot_calls, 2U);
+  EXPECT_EQ(points.slot_loads, 2U);
+  EXPECT_EQ(points.table_slots, 0U);
+  EXPECT_EQ(points.direct_references, 0U);
+  EXPECT_FALSE(points.exported);
 }
 
-TEST(Doors, ASlotThatNoCodeNamesIsPartOfATable) {
+TEST(HookPoints, ASlotThatNoCodeNamesIsPartOfATable) {
   HandMade file;
   file.relocation(R_X86_64_RELATIVE, kData + 0x18, kFunction);
   file.relocation(R_X86_64_RELATIVE, kData + 0x20, kFunction);
   file.relocation(R_X86_64_RELATIVE, kData + 0x28, kFunction);
   file.reference(kCode + 0x10, {0xff, 0x15}, kData + 0x18);
   file.reference(kFunction + 0x10, {0xff, 0x15}, kData + 0x20);  // the allocator names it as well
-  EXPECT_THAT(file.doors().slots, SizeIs(3));
-  EXPECT_EQ(file.doors().table_slots, 1U);
+  EXPECT_THAT(file.points().slots, SizeIs(3));
+  EXPECT_EQ(file.points().table_slots, 1U);
 }
 
-TEST(Doors, InAFileOfFixedAddressPlainNumbersNameTheFunction) {
+TEST(HookPoints, InAFileOfFixedAddressPlainNumbersNameTheFunction) {
   HandMade fixed(ET_EXEC), anywhere(ET_DYN);
   for (HandMade* file : {&fixed, &anywhere}) {
     file->code(kCode + 0x11, kFunction);   // mov $function,%edi
     file->data(kData + 0x10, kFunction);   // a pointer in data
     file->data(kData + 0x103, kFunction);  // in a packed structure
   }
-  EXPECT_EQ(fixed.doors().direct_references, 3U);
+  EXPECT_EQ(fixed.points().direct_references, 3U);
   // Where the file is loaded somewhere else these numbers mean nothing.
-  EXPECT_EQ(anywhere.doors().direct_references, 0U);
+  EXPECT_EQ(anywhere.points().direct_references, 0U);
 }
 
-TEST(Doors, InAFileOfFixedAddressAWordThatTheLoaderFillsIsASlotAndCountedOnce) {
+TEST(HookPoints, InAFileOfFixedAddressAWordThatTheLoaderFillsIsASlotAndCountedOnce) {
   HandMade file(ET_EXEC);
   file.symbol("other", kCode);
   file.relocation(R_X86_64_64, kData + 8, 0x800, 1);
   file.data(kData + 8, kFunction);
-  EXPECT_THAT(file.doors().slots, SizeIs(1));
-  EXPECT_EQ(file.doors().direct_references, 0U);
+  EXPECT_THAT(file.points().slots, SizeIs(1));
+  EXPECT_EQ(file.points().direct_references, 0U);
 }
 
-TEST(Doors, TheyComeInTheOrderOfTheFunctions) {
+TEST(HookPoints, TheyComeInTheOrderOfTheFunctions) {
   HandMade file;
   file.relocation(R_X86_64_RELATIVE, kData, kFunction);
   elf::testing::ElfBuilder builder;
@@ -263,9 +263,9 @@ TEST(Doors, TheyComeInTheOrderOfTheFunctions) {
   Allocator allocator{Kind::kOther, "", "", {}, {}};
   for (const std::uint64_t each : {kCode + 0x100, kCode, kCode + 0x100})
     allocator.functions.push_back({"f", TRACER_MALLOC, {each}, 16, std::nullopt});
-  EXPECT_THAT(doors_of(*parsed, allocator), SizeIs(3));
+  EXPECT_THAT(hook_points_of(*parsed, allocator), SizeIs(3));
   allocator.functions.clear();
-  EXPECT_THAT(doors_of(*parsed, allocator), IsEmpty());
+  EXPECT_THAT(hook_points_of(*parsed, allocator), IsEmpty());
 }
 
 // --- whole programs
@@ -273,7 +273,7 @@ TEST(Doors, TheyComeInTheOrderOfTheFunctions) {
 struct Program {
   elf::ModuleFile file;
   Allocator allocator;
-  std::vector<Doors> doors;
+  std::vector<HookPoints> points;
 };
 
 Program read(const std::string& path) {
@@ -281,20 +281,20 @@ Program read(const std::string& path) {
   if (!file) throw std::runtime_error(file.error().message);
   auto found = find(file->elf(), nullptr);
   if (found.allocators.empty()) throw std::runtime_error(path + ": no allocator");
-  auto doors = doors_of(file->elf(), found.allocators[0]);
-  return {std::move(*file), std::move(found.allocators[0]), std::move(doors)};
+  auto points = hook_points_of(file->elf(), found.allocators[0]);
+  return {std::move(*file), std::move(found.allocators[0]), std::move(points)};
 }
 
-const Doors& of(const Program& program, std::string_view name) {
+const HookPoints& of(const Program& program, std::string_view name) {
   for (std::size_t i = 0; i < program.allocator.functions.size(); ++i)
-    if (program.allocator.functions[i].name == name) return program.doors[i];
+    if (program.allocator.functions[i].name == name) return program.points[i];
   throw std::runtime_error("no " + std::string(name));
 }
 
-TEST(Doors, AProgramThatCallsThroughItsGotHasSlotsOnly) {
+TEST(HookPoints, AProgramThatCallsThroughItsGotHasSlotsOnly) {
   for (const char* path : {PREFIXED_PROGRAM_SLOTS, PREFIXED_PROGRAM_PACKED}) {
     const Program program = read(path);
-    for (const Doors& each : program.doors) EXPECT_FALSE(each.exported);
+    for (const HookPoints& each : program.points) EXPECT_FALSE(each.exported);
     EXPECT_EQ(of(program, "try_malloc").direct_references, 0U) << path;
     EXPECT_EQ(of(program, "try_sdallocx").direct_references, 0U) << path;
     EXPECT_THAT(of(program, "try_malloc").slots, SizeIs(1)) << path;
@@ -312,7 +312,7 @@ TEST(Doors, AProgramThatCallsThroughItsGotHasSlotsOnly) {
   }
 }
 
-TEST(Doors, AProgramThatCallsDirectlyNeedsItsEntriesChanged) {
+TEST(HookPoints, AProgramThatCallsDirectlyNeedsItsEntriesChanged) {
   const Program program = read(PREFIXED_PROGRAM);
   EXPECT_EQ(of(program, "try_malloc").direct_references, 2U);
   EXPECT_EQ(of(program, "try_sdallocx").direct_references, 1U);
@@ -320,23 +320,23 @@ TEST(Doors, AProgramThatCallsDirectlyNeedsItsEntriesChanged) {
   EXPECT_EQ(of(program, "try_realloc").direct_references, 0U);
 }
 
-TEST(Doors, AProgramOfFixedAddressNeedsItsEntriesChangedForItsTablesToo) {
+TEST(HookPoints, AProgramOfFixedAddressNeedsItsEntriesChangedForItsTablesToo) {
   const Program program = read(PREFIXED_PROGRAM_FIXED);
   EXPECT_EQ(of(program, "try_malloc").direct_references, 2U);
   EXPECT_GE(of(program, "try_realloc").direct_references, 1U);
   EXPECT_THAT(of(program, "try_realloc").slots, IsEmpty());
 }
 
-TEST(Doors, LibrariesExportTheirFunctions) {
+TEST(HookPoints, LibrariesExportTheirFunctions) {
   int libraries = 0;
   for (const auto& path : {testing::glibc(), testing::musl(), testing::libjemalloc(), testing::libmimalloc(),
                            testing::libtcmalloc()}) {
     if (!path) continue;
     ++libraries;
     const Program program = read(*path);
-    for (std::size_t i = 0; i < program.doors.size(); ++i) {
-      EXPECT_TRUE(program.doors[i].exported) << *path << " " << program.allocator.functions[i].name;
-      EXPECT_THAT(program.doors[i].entered_at, IsEmpty())
+    for (std::size_t i = 0; i < program.points.size(); ++i) {
+      EXPECT_TRUE(program.points[i].exported) << *path << " " << program.allocator.functions[i].name;
+      EXPECT_THAT(program.points[i].entered_at, IsEmpty())
           << *path << " " << program.allocator.functions[i].name;
     }
   }
@@ -344,17 +344,17 @@ TEST(Doors, LibrariesExportTheirFunctions) {
 }
 
 // Section 6 of the study on finding allocators counted these by disassembling everything.
-TEST(Doors, EachFunctionOfAnvilIsReachedThroughOneSlotAlone) {
+TEST(HookPoints, EachFunctionOfAnvilIsReachedThroughOneSlotAlone) {
   FATHOM_NEEDS(testing::anvil(), "anvil, named by ANVIL");
   const Program program = read(*testing::anvil());
-  ASSERT_THAT(program.doors, SizeIs(6));
-  for (std::size_t i = 0; i < program.doors.size(); ++i) {
+  ASSERT_THAT(program.points, SizeIs(6));
+  for (std::size_t i = 0; i < program.points.size(); ++i) {
     const std::string& name = program.allocator.functions[i].name;
-    EXPECT_THAT(program.doors[i].slots, SizeIs(1)) << name;
-    EXPECT_EQ(program.doors[i].direct_references, 0U) << name;
-    EXPECT_GT(program.doors[i].slot_calls, 0U) << name;
-    EXPECT_EQ(program.doors[i].table_slots, 0U) << name;
-    EXPECT_FALSE(program.doors[i].exported) << name;
+    EXPECT_THAT(program.points[i].slots, SizeIs(1)) << name;
+    EXPECT_EQ(program.points[i].direct_references, 0U) << name;
+    EXPECT_GT(program.points[i].slot_calls, 0U) << name;
+    EXPECT_EQ(program.points[i].table_slots, 0U) << name;
+    EXPECT_FALSE(program.points[i].exported) << name;
   }
 }
 
