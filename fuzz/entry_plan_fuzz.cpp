@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "inject/entry_plan.h"
+#include "inject/plan/entry_plan.h"
 
 namespace {
 

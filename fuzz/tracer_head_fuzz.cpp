@@ -9,9 +9,9 @@
 #include <memory>
 
 #include "base/cursor.h"
-#include "inject/restoration.h"
-#include "inject/shared_layout.h"
-#include "inject/shared_view.h"
+#include "inject/tracer/restoration.h"
+#include "inject/tracer/shared_layout.h"
+#include "inject/tracer/shared_view.h"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cli/command.h"
-#include "inject/stale_tracer.h"
+#include "inject/tracer/stale_tracer.h"
 
 namespace fathom::cli {
 

@@ -16,7 +16,7 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/stop_requests.h"
-#include "inject/detach_guardian.h"
+#include "inject/tracer/detach_guardian.h"
 #include "process/find.h"
 #include "session/heap/heap_dry_run.h"
 #include "session/session.h"

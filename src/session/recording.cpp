@@ -8,7 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
-#include "inject/launch.h"
+#include "inject/stop/launch.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
 #include "symbolize/symbol_cache.h"

@@ -5,7 +5,8 @@
 #include <algorithm>
 #include <map>
 
-#include "inject/tracer.h"
+#include "inject/stop/thread_places.h"
+#include "inject/tracer/tracer.h"
 #include "session/heap/heap_target.h"
 #include "session/tracking/process_table.h"
 

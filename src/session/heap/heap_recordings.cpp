@@ -7,8 +7,8 @@
 #include <map>
 #include <utility>
 
-#include "inject/detach_guardian.h"
-#include "inject/launch.h"
+#include "inject/stop/launch.h"
+#include "inject/tracer/detach_guardian.h"
 
 namespace fathom::session {
 

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "inject/guardian.h"
+#include "inject/stop/guardian.h"
 #include "session/heap/heap_tracing.h"
 #include "session/record_options.h"
 #include "session/tracking/source.h"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "allocators/find.h"
-#include "inject/tracer.h"
+#include "inject/tracer/tracer.h"
 #include "model/profile.h"
 #include "session/tracking/process_table.h"
 #include "symbolize/debug_files.h"

@@ -14,7 +14,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "inject/tracer.h"
+#include "inject/tracer/tracer.h"
 #include "process/inner_threads.h"
 #include "session/heap/heap_tables.h"
 #include "session/heap/heap_target.h"

@@ -1,0 +1,296 @@
+#include "inject/stop/remote_call.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/files.h"
+#include "inject/stop/restart_x86_64.h"
+#include "process/threads.h"
+
+namespace fathom::inject {
+namespace {
+
+constexpr std::uint64_t kRedZone = 128;  // System V ABI, x86-64: below rsp, not touched by signal handlers
+constexpr std::uint64_t kScratch = 64;
+constexpr std::size_t kSigsetBytes = 8;
+constexpr std::uint64_t kAllBlocked = ~std::uint64_t{0};
+constexpr unsigned kLoweredPolicy = SCHED_OTHER | SCHED_RESET_ON_FORK;
+constexpr std::size_t kEnoughIdle = 256;  // threads that wait, to choose from
+
+// Linux arch/x86/include/uapi/asm/sigcontext.h and ucontext.h.
+constexpr std::uint32_t kFpMagic1 = 0x46505853, kFpMagic2 = 0x46505845;
+constexpr std::size_t kFpSoftwareBytes = 464;  // in the fxsave area
+constexpr std::size_t kLegacyBytes = 512, kXsaveHeader = 64;
+constexpr unsigned long kFlagXstate = 1, kFlagSs = 2, kFlagStrictSs = 4;
+
+struct FpSoftwareBytes {
+  std::uint32_t magic1, extended_size;
+  std::uint64_t xfeatures;
+  std::uint32_t xstate_size, padding[7];
+};
+static_assert(sizeof(FpSoftwareBytes) == 48);
+
+// The kernel's ucontext: glibc's without what follows the first word of the mask.
+constexpr std::size_t kContextBytes = offsetof(ucontext_t, uc_sigmask) + kSigsetBytes;
+
+std::vector<std::byte> vector_registers(int tid) {
+  std::vector<std::byte> state(16 * 1024);
+  iovec where{state.data(), state.size()};
+  if (::ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &where) != 0 ||
+      where.iov_len < kLegacyBytes + kXsaveHeader)
+    return {};
+  state.resize(where.iov_len);
+  // The kernel leaves the mask of the features that it saves at the start of the software bytes.
+  FpSoftwareBytes software{};
+  std::memcpy(&software.xfeatures, state.data() + kFpSoftwareBytes, sizeof(software.xfeatures));
+  software.magic1 = kFpMagic1;
+  software.xstate_size = static_cast<std::uint32_t>(state.size());
+  software.extended_size = software.xstate_size + sizeof(kFpMagic2);
+  std::memcpy(state.data() + kFpSoftwareBytes, &software, sizeof(software));
+  state.resize(state.size() + sizeof(kFpMagic2));
+  std::memcpy(state.data() + state.size() - sizeof(kFpMagic2), &kFpMagic2, sizeof(kFpMagic2));
+  return state;
+}
+
+ucontext_t signal_context(const user_regs_struct& registers, std::uint64_t mask, std::uint64_t vectors) {
+  ucontext_t context{};
+  context.uc_flags = kFlagSs | kFlagStrictSs | (vectors != 0 ? kFlagXstate : 0);
+  context.uc_stack.ss_flags = 0x7f;  // no valid mode: the kernel then leaves the alternate stack as it is
+  auto& to = context.uc_mcontext.gregs;
+  const auto set = [&](int index, unsigned long long value) { to[index] = static_cast<greg_t>(value); };
+  set(REG_R8, registers.r8), set(REG_R9, registers.r9), set(REG_R10, registers.r10);
+  set(REG_R11, registers.r11), set(REG_R12, registers.r12), set(REG_R13, registers.r13);
+  set(REG_R14, registers.r14), set(REG_R15, registers.r15), set(REG_RDI, registers.rdi);
+  set(REG_RSI, registers.rsi), set(REG_RBP, registers.rbp), set(REG_RBX, registers.rbx);
+  set(REG_RDX, registers.rdx), set(REG_RAX, registers.rax), set(REG_RCX, registers.rcx);
+  set(REG_RSP, registers.rsp), set(REG_RIP, registers.rip), set(REG_EFL, registers.eflags);
+  set(REG_CSGSFS, (registers.cs & 0xffff) | (registers.ss & 0xffff) << 48);
+  context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(vectors);
+  std::memcpy(&context.uc_sigmask, &mask, kSigsetBytes);
+  return context;
+}
+
+// `address` may be written by the target and lies in one mapping with its stack pointer. The first thread's
+// stack grows when it is written to, by us too.
+bool on_stack(std::span<const process::MapEntry> maps, std::uint64_t address, std::uint64_t stack_pointer) {
+  constexpr std::uint64_t kGrowth = 64 * 1024;
+  return std::any_of(maps.begin(), maps.end(), [&](const process::MapEntry& entry) {
+    const auto room = entry.path == "[stack]" ? kGrowth : 0;
+    return entry.writable && entry.start.value - room <= address && entry.start.value <= stack_pointer &&
+           stack_pointer < entry.end.value;
+  });
+}
+
+int idleness(const std::string& call) {
+  static constexpr long kWaits[] = {SYS_futex,  SYS_poll,   SYS_ppoll,    SYS_nanosleep, SYS_clock_nanosleep,
+                                    SYS_read,   SYS_accept, SYS_accept4,  SYS_recvfrom,  SYS_recvmsg,
+                                    SYS_select, SYS_wait4,  SYS_pselect6, SYS_pause};
+  if (call.empty() || call[0] < '0' || call[0] > '9') return 2;  // running, or not in a system call
+  const long number = std::strtol(call.c_str(), nullptr, 10);
+  return std::find(std::begin(kWaits), std::end(kWaits), number) != std::end(kWaits) ? 0 : 1;
+}
+
+}  // namespace
+
+Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMemory& memory,
+                                          const Gadgets& gadgets, std::span<const process::MapEntry> maps) {
+  RemoteCaller caller(thread, memory, gadgets);
+  caller.own_ = thread.registers;
+  caller.gone_ = true;  // nothing to give back yet
+  const auto refuse = [&](std::string_view what) {
+    return fail(ErrorKind::kUnsupported, fmt::format("thread {}: {}", thread.tid, what));
+  };
+  if (::ptrace(PTRACE_GETSIGMASK, thread.tid, kSigsetBytes, &caller.mask_) != 0)
+    return system_error(fmt::format("thread {}: PTRACE_GETSIGMASK", thread.tid), errno);
+  if ((thread.registers.cs & 0xffff) != 0x33) return refuse("it runs 32-bit code");
+
+  // From above: red zone, vector registers, a zero for sched_setscheduler, scratch, context, and where to
+  // return to. Below it the same for a raised thread: its way back leads through the call that makes it an
+  // ordinary one again. A thread may lower itself, but not clear the flag, which means nothing then.
+  const auto vectors = vector_registers(thread.tid);
+  std::uint64_t top = thread.registers.rsp - kRedZone;
+  const auto vectors_at = (top - vectors.size()) & ~std::uint64_t{63};
+  const auto zero_at = vectors_at - 16;
+  caller.scratch_ = zero_at - kScratch;
+  const auto own_frame = (caller.scratch_ - kContextBytes - 8) & ~std::uint64_t{15};
+  const auto lowering_frame = (own_frame - kContextBytes - 8) & ~std::uint64_t{15};
+  caller.frame_ = thread.ordinary ? lowering_frame : own_frame;
+  if (!on_stack(maps, caller.frame_, thread.registers.rsp)) return refuse("its stack has no room");
+  std::vector<std::byte> frame(vectors_at + vectors.size() - caller.frame_);
+  const auto put_frame = [&](std::uint64_t at, const user_regs_struct& registers, std::uint64_t mask) {
+    const std::uint64_t back = gadgets.way_back.value_or(ProcessAddress{}).value;
+    const auto context = signal_context(registers, mask, vectors.empty() ? 0 : vectors_at);
+    std::memcpy(frame.data() + (at - caller.frame_), &back, sizeof(back));
+    std::memcpy(frame.data() + (at - caller.frame_) + 8, &context, kContextBytes);
+  };
+  const user_regs_struct own = as_in_user_mode(thread.registers);
+  put_frame(own_frame, own, caller.mask_);
+  if (thread.ordinary) {
+    user_regs_struct lowering = own;
+    lowering.rip = gadgets.call.value;
+    lowering.rsp = own_frame;
+    lowering.rax = SYS_sched_setscheduler;
+    lowering.rdi = 0, lowering.rsi = kLoweredPolicy, lowering.rdx = zero_at;
+    put_frame(lowering_frame, lowering, kAllBlocked);
+  }
+  std::copy(vectors.begin(), vectors.end(),
+            frame.begin() + static_cast<std::ptrdiff_t>(vectors_at - caller.frame_));
+  if (auto done = memory.write({caller.frame_}, frame); !done) return tl::unexpected<Error>(done.error());
+
+  // The registers first: once they are these, the way back also restores the mask. getpid does no harm should
+  // the thread go now.
+  user_regs_struct borrowed = caller.own_;
+  borrowed.rip = gadgets.call.value;
+  borrowed.rsp = caller.frame_;
+  borrowed.rax = SYS_getpid;
+  borrowed.orig_rax = static_cast<unsigned long long>(-1);
+  if (::ptrace(PTRACE_SETREGS, thread.tid, nullptr, &borrowed) != 0)
+    return system_error(fmt::format("thread {}: PTRACE_SETREGS", thread.tid), errno);
+  caller.gone_ = false;
+  caller.raised_ = thread.ordinary && raise_priority(thread.tid);
+  if (::ptrace(PTRACE_SETSIGMASK, thread.tid, kSigsetBytes, &kAllBlocked) != 0)
+    return system_error(fmt::format("thread {}: PTRACE_SETSIGMASK", thread.tid), errno);
+  return caller;
+}
+
+RemoteCaller::RemoteCaller(RemoteCaller&& other) noexcept
+    : thread_(other.thread_),
+      memory_(other.memory_),
+      gadgets_(other.gadgets_),
+      own_(other.own_),
+      mask_(other.mask_),
+      frame_(other.frame_),
+      scratch_(other.scratch_),
+      raised_(std::exchange(other.raised_, false)),
+      gone_(std::exchange(other.gone_, true)) {}
+
+// Lets the thread run until the wanted stop; job-control stops on the way are passed over, they take effect
+// again when we detach.
+Result<> RemoteCaller::run_to_stop(int request, int wanted_signal, int wanted_event) {
+  long signal = 0;
+  for (;;) {
+    if (::ptrace(static_cast<__ptrace_request>(request), thread_->tid, nullptr, signal) != 0)
+      return system_error(fmt::format("thread {}: ptrace", thread_->tid), errno);
+    signal = 0;
+    int status = 0;
+    pid_t tid;
+    while ((tid = ::waitpid(thread_->tid, &status, __WALL)) < 0 && errno == EINTR) {
+    }
+    if (tid < 0 || !WIFSTOPPED(status)) {
+      gone_ = true;
+      return fail(ErrorKind::kNotFound, fmt::format("thread {}: it has ended", thread_->tid));
+    }
+    const int event = status >> 16;
+    if (event == wanted_event && (wanted_signal == 0 || WSTOPSIG(status) == wanted_signal)) return {};
+    if (event != 0) continue;
+    // Unblockable ones come through; one that the thread made itself means that the borrowed code is not what
+    // it was taken for.
+    signal = WSTOPSIG(status);
+    if (signal == SIGSEGV || signal == SIGILL || signal == SIGBUS || signal == SIGTRAP || signal == SIGSYS) {
+      siginfo_t info{};
+      ::ptrace(PTRACE_GETSIGINFO, thread_->tid, nullptr, &info);
+      if (info.si_code > 0)
+        return fail(
+            ErrorKind::kUnsupported,
+            fmt::format("thread {}: a borrowed system call ended in signal {}", thread_->tid, signal));
+    }
+  }
+}
+
+Result<std::uint64_t> RemoteCaller::call(std::string_view what, long number,
+                                         std::initializer_list<std::uint64_t> arguments) {
+  std::array<std::uint64_t, 6> values{};
+  std::copy(arguments.begin(), arguments.end(), values.begin());
+  user_regs_struct registers = own_;
+  registers.rip = gadgets_->call.value;
+  registers.rsp = frame_;
+  registers.rax = static_cast<unsigned long long>(number);
+  registers.orig_rax = static_cast<unsigned long long>(-1);
+  registers.rdi = values[0], registers.rsi = values[1], registers.rdx = values[2];
+  registers.r10 = values[3], registers.r8 = values[4], registers.r9 = values[5];
+  if (::ptrace(PTRACE_SETREGS, thread_->tid, nullptr, &registers) != 0)
+    return system_error(fmt::format("thread {}: PTRACE_SETREGS", thread_->tid), errno);
+  for (int entry_and_exit = 0; entry_and_exit < 2; ++entry_and_exit)
+    if (auto done = run_to_stop(PTRACE_SYSCALL, SIGTRAP | 0x80, 0); !done)
+      return tl::unexpected<Error>(done.error());
+  if (::ptrace(PTRACE_GETREGS, thread_->tid, nullptr, &registers) != 0)
+    return system_error(fmt::format("thread {}: PTRACE_GETREGS", thread_->tid), errno);
+  const auto result = static_cast<std::int64_t>(registers.rax);
+  if (result < 0 && result >= -4095)
+    return system_error(fmt::format("{} in the process", what), static_cast<int>(-result));
+  return registers.rax;
+}
+
+Result<std::uint64_t> RemoteCaller::text(std::string_view value) {
+  std::array<std::byte, kScratch> buffer{};
+  std::memcpy(buffer.data(), value.data(), std::min(value.size(), buffer.size() - 1));
+  if (auto done = memory_->write({scratch_}, buffer); !done) return tl::unexpected<Error>(done.error());
+  return scratch_;
+}
+
+void RemoteCaller::give_back() {
+  if (std::exchange(gone_, true)) return;
+  gone_ = false;
+  // A system call that was interrupted is restarted only by a thread that comes out of a signal stop: to one
+  // of these first, as this is the stop behind a system call.
+  if (::ptrace(PTRACE_INTERRUPT, thread_->tid, nullptr, nullptr) == 0)
+    (void)run_to_stop(PTRACE_CONT, 0, PTRACE_EVENT_STOP);
+  if (std::exchange(raised_, false)) put_back_priority(thread_->tid);
+  if (std::exchange(gone_, true)) return;  // it has ended
+  ::ptrace(PTRACE_SETSIGMASK, thread_->tid, kSigsetBytes, &mask_);
+  ::ptrace(PTRACE_SETREGS, thread_->tid, nullptr, &own_);
+  thread_->borrowed = true;
+}
+
+bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const Gadgets& gadgets) {
+  if (!gadgets.way_back) return false;
+  constexpr std::uint64_t kCallBytes = 3, kWayBackBytes = 9;
+  const std::uint64_t pc = thread.registers.rip, call = gadgets.call.value, back = gadgets.way_back->value;
+  if (pc >= back && pc <= back + kWayBackBytes)
+    return true;  // or from a signal handler of its own, for a moment
+  if (pc < call || pc >= call + kCallBytes) return false;
+  const auto return_address = memory.get<std::uint64_t>({thread.registers.rsp});
+  return return_address && *return_address == back;
+}
+
+std::vector<int> by_idleness(int pid) {
+  const auto tids = process::read_thread_ids(pid);
+  if (!tids) return {};
+  struct Ranked {
+    int rank;
+    std::uint64_t slices;
+    int tid;
+    auto operator<=>(const Ranked&) const = default;
+  };
+  std::vector<Ranked> ranked;
+  std::size_t idle = 0;
+  for (const int tid : *tids) {
+    const auto call = read_file(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
+    const int rank = call ? idleness(*call) : 3;
+    const auto times = process::read_schedstat(pid, tid);
+    ranked.push_back({rank, times ? times->slices : 0, tid});
+    if (rank == 0 && ++idle == kEnoughIdle) break;
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<int> order;
+  for (const Ranked& thread : ranked) order.push_back(thread.tid);
+  return order;
+}
+
+unsigned caller_options(int seccomp) {
+  return seccomp == 2 ? unsigned{PTRACE_O_SUSPEND_SECCOMP} : 0U;
+}
+
+}  // namespace fathom::inject

@@ -1,0 +1,121 @@
+#include "inject/stop/target.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "base/files.h"
+#include "process/status.h"
+
+namespace fathom::inject {
+namespace {
+
+constexpr std::uint64_t kMaySuspendSeccomp = std::uint64_t{1} << 21;  // CAP_SYS_ADMIN
+
+}  // namespace
+
+Result<> check_machine(int pid) {
+  const std::string path = fmt::format("/proc/{}/exe", pid);
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return {};  // not ours to read; the kernel will say what else we may not do
+  Elf64_Ehdr header{};
+  if (::pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return {};
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("process {}: its program is not for x86-64, and the tracer is", pid),
+                "record without --heap");
+  return {};
+}
+
+Result<> check_traceable(int pid) {
+  const auto refuse = [&](ErrorKind kind, std::string_view what, std::string remedy) {
+    return fail(kind, fmt::format("process {}: {}", pid, what), std::move(remedy));
+  };
+  const auto status = process::read_status(pid);
+  const auto stat = process::read_stat(pid);
+  if (!status || !stat)
+    return refuse(ErrorKind::kNotFound, "there is no such process", "look for it with ps or pgrep");
+  if (pid == ::getpid())
+    return refuse(ErrorKind::kUnsupported, "fathom cannot trace itself", "name another process");
+  if (stat->kernel_thread)
+    return refuse(ErrorKind::kUnsupported, "it is a kernel thread and has no heap", "name a program");
+  if (status->state == 'Z' || status->state == 'X')
+    return refuse(ErrorKind::kNotFound, "it has ended (zombie)", "name a running process");
+  if (status->tracer_pid != 0)
+    return refuse(ErrorKind::kPermission, fmt::format("process {} traces it already", status->tracer_pid),
+                  "end that debugger or tracer first");
+  if (status->seccomp == 1)
+    return refuse(ErrorKind::kUnsupported,
+                  "it runs under seccomp's strict mode, which kills at the first system call",
+                  "record without --heap");
+  if (status->seccomp == 2) {
+    const auto own = process::read_status(::getpid());
+    if (!own || (own->effective_capabilities & kMaySuspendSeccomp) == 0 || own->seccomp != 0)
+      return refuse(ErrorKind::kPermission,
+                    "its seccomp filter has to be suspended while memory is mapped, and we may not do that",
+                    "run as root (CAP_SYS_ADMIN), outside of a sandbox");
+  }
+  return check_machine(pid);
+}
+
+Program program_of(int pid) {
+  Program program;
+  struct stat status {};
+  if (const auto stat = process::read_stat(pid)) program.start_ticks = stat->start_ticks;
+  if (::stat(fmt::format("/proc/{}/exe", pid).c_str(), &status) == 0) {
+    program.device = status.st_dev;
+    program.inode = status.st_ino;
+  }
+  return program;
+}
+
+Result<Target> Target::open(int pid) {
+  if (auto done = check_traceable(pid); !done) return tl::unexpected<Error>(done.error());
+  const Program program = program_of(pid);
+  auto memory = RemoteMemory::open(pid);
+  if (!memory) {
+    Error error = memory.error();
+    if (error.kind == ErrorKind::kPermission)
+      error.remedy =
+          "run as root or with CAP_SYS_PTRACE; for own processes, kernel.yama.ptrace_scope = 0 will do";
+    return tl::unexpected<Error>(std::move(error));
+  }
+  const auto maps = process::read_maps(pid);
+  if (!maps) return tl::unexpected<Error>(maps.error());
+  auto gadgets = find_gadgets(*maps, *memory);
+  if (!gadgets) return within(fmt::format("process {}", pid), gadgets.error());
+  const auto status = process::read_status(pid);
+  return Target{pid, std::move(*memory), *gadgets, status ? status->seccomp : 0, program, {}};
+}
+
+Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls) {
+  Result<> last = fail(ErrorKind::kNotFound, fmt::format("process {}: it has ended", pid));
+  const auto maps = process::read_maps(pid);
+  if (!maps) return tl::unexpected<Error>(maps.error());
+  for (const int tid : by_idleness(pid)) {
+    bool ran = false;
+    last = in_tracing_thread([&]() -> Result<> {
+      const InFront front;
+      auto stopped = StoppedThreads::one(pid, tid, memory, stops, caller_options(seccomp));
+      if (!stopped) return tl::unexpected<Error>(stopped.error());
+      // While it is stopped it executes nothing, and when another thread does, this one ends.
+      if (program_of(pid) != program) {
+        ran = true;
+        return fail(ErrorKind::kNotFound, fmt::format("process {}: it runs another program now", pid));
+      }
+      StoppedThread& thread = stopped->threads()[0];
+      auto caller = RemoteCaller::borrow(thread, memory, gadgets, *maps);
+      if (!caller) return tl::unexpected<Error>(caller.error());
+      ran = true;
+      return calls(thread, *caller);
+    });
+    if (last || ran || last.error().kind == ErrorKind::kPermission) break;
+  }
+  return last;
+}
+
+}  // namespace fathom::inject

@@ -1,0 +1,86 @@
+// Threads of another process, stopped and let go. Whatever happens, they go on: the destructor detaches, and
+// all of it runs in a tracing thread (in_tracing_thread), whose end makes the kernel detach what we could
+// not. No PTRACE_O_EXITKILL: the target outlives us.
+//
+// A stop is not seen by the program. System calls that the kernel restarts are restarted; those that it would
+// end with EINTR, although no signal came, are started again by us (restart_x86_64.h). Signals that come
+// meanwhile stay with the kernel until the thread goes on.
+#pragma once
+
+#include <sys/user.h>
+
+#include <cstdint>
+#include <functional>
+#include <future>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "base/address.h"
+#include "base/result.h"
+#include "inject/stop/raised_priority.h"
+#include "inject/stop/remote_memory.h"
+#include "inject/stop/stops.h"
+
+namespace fathom::inject {
+
+struct StoppedThread {
+  int tid = 0;
+  user_regs_struct registers{};  // at the stop; what the thread goes on with if `changed`
+  bool changed = false;
+  // In an uninterruptible wait of the kernel: it cannot be asked to stop, and cannot reach user mode either
+  // without stopping first. Only rip and rsp are known.
+  bool away = false;
+  bool ordinary = false;  // to the scheduler: it may come in front of the others, and be put back exactly
+  bool borrowed =
+      false;  // its signal mask was changed and put back: interrupted calls are always started again
+};
+
+class StoppedThreads {
+ public:
+  // All threads, also those born meanwhile. Only within in_tracing_thread(). `memory` and `stops` outlive the
+  // object.
+  static Result<StoppedThreads> all(int pid, const RemoteMemory& memory, Stops& stops);
+  // One thread, with PTRACE_O_* `options` beside PTRACE_O_TRACESYSGOOD.
+  static Result<StoppedThreads> one(int pid, int tid, const RemoteMemory& memory, Stops& stops,
+                                    unsigned options);
+
+  StoppedThreads(StoppedThreads&& other) noexcept;
+  StoppedThreads& operator=(StoppedThreads&&) = delete;
+  ~StoppedThreads() { resume(); }
+
+  std::vector<StoppedThread>& threads() { return threads_; }
+  void resume();
+  // Gives a stopped thread its registers before it goes on: for what must hold even if we do not live to let
+  // it go.
+  Result<> set_registers_now(const StoppedThread& thread);
+
+ private:
+  enum class Kind : std::uint8_t { kOne, kAll };
+  StoppedThreads(int pid, Kind kind, const RemoteMemory& memory, Stops& stops)
+      : pid_(pid), kind_(kind), memory_(&memory), stops_(&stops) {}
+  Result<bool> seize(int tid, unsigned options);
+  Result<> interrupt_and_wait(const std::vector<int>& tids);
+  bool interrupt(int tid, bool raise);
+  void put_back(int tid);
+  void took_note(int tid, int status, std::vector<int>& waiting);
+  void look_for_absent(std::vector<int>& waiting);
+  void let_go(StoppedThread& thread);
+
+  int pid_;
+  Kind kind_;
+  const RemoteMemory* memory_;
+  Stops* stops_;
+  std::vector<StoppedThread> threads_;
+  std::unordered_set<int> raised_;  // threads in front of the ordinary ones
+  std::uint64_t began_ns_ = 0;
+};
+
+// Runs `work` in a thread that ends with it, and gives its result back.
+template <class Work>
+auto in_tracing_thread(Work work) {
+  return std::async(std::launch::async, std::move(work)).get();
+}
+
+}  // namespace fathom::inject

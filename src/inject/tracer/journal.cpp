@@ -1,0 +1,75 @@
+#include "inject/tracer/journal.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+
+namespace fathom::inject {
+namespace {
+
+enum class Place : std::uint8_t { kBefore, kAfter, kForeign, kGone };
+
+// What stands in the target where the entry says. A write that was cut short by our death leaves a mixture.
+Place look(const RemoteMemory& memory, const tracer_journal_entry& entry) {
+  std::array<std::byte, sizeof(entry.before)> now{};
+  const std::span<std::byte> bytes(now.data(), entry.length);
+  if (!memory.read({entry.address}, bytes)) return Place::kGone;  // its module was unloaded
+  if (std::memcmp(now.data(), entry.before, entry.length) == 0) return Place::kBefore;
+  for (std::size_t i = 0; i < entry.length; ++i) {
+    const auto value = std::to_integer<u8>(now[i]);
+    if (value != entry.before[i] && value != entry.after[i]) return Place::kForeign;
+  }
+  return Place::kAfter;
+}
+
+Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenBack& done) {
+  switch (look(memory, entry)) {
+    case Place::kForeign:
+      done.foreign.push_back(fmt::format("0x{:x}", entry.address));
+      return {};
+    case Place::kAfter:
+      if (auto written = memory.write({entry.address}, std::as_bytes(std::span(entry.before, entry.length)));
+          !written)
+        return written;
+      ++(entry.kind == TRACER_HOOK_SLOT ? done.slots : done.entries);
+      break;
+    case Place::kBefore:
+    case Place::kGone:
+      break;
+  }
+  entry.in = 0;
+  return {};
+}
+
+}  // namespace
+
+Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal) {
+  TakenBack done;
+  const auto is_in = [](const tracer_journal_entry& entry, tracer_hook_kind kind) {
+    return entry.in != 0 && entry.kind == kind;
+  };
+  for (auto& entry : journal)
+    if (is_in(entry, TRACER_HOOK_SLOT))
+      if (auto restored = restore(target.memory, entry, done); !restored)
+        return tl::unexpected<Error>(restored.error());
+  if (std::none_of(journal.begin(), journal.end(),
+                   [&](const auto& entry) { return is_in(entry, TRACER_HOOK_ENTRY); }))
+    return done;
+
+  // A thread cannot stand between the bytes of a jump, and one in a trampoline ends in the function, which is
+  // whole again: nobody has to be moved.
+  auto restored = in_tracing_thread([&]() -> Result<> {
+    const InFront front;
+    auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);
+    if (!stopped) return tl::unexpected<Error>(stopped.error());
+    for (auto& entry : journal)
+      if (is_in(entry, TRACER_HOOK_ENTRY))
+        if (auto one = restore(target.memory, entry, done); !one) return one;
+    return {};
+  });
+  if (!restored) return tl::unexpected<Error>(restored.error());
+  return done;
+}
+
+}  // namespace fathom::inject

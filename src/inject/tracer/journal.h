@@ -1,0 +1,23 @@
+// Taking changes of a target back by a journal in our own memory: one that we kept while we made them, or one
+// that was made of what a profiler left that is gone (restoration.h).
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/heap_tracer.h"
+#include "inject/stop/target.h"
+
+namespace fathom::inject {
+
+struct TakenBack {
+  std::uint32_t slots = 0, entries = 0;
+  std::vector<std::string> foreign;  // places that hold neither what was nor what we put there: left alone
+};
+
+// Slots first, with nobody stopped, then entries, with all threads stopped once. Entries of the journal that
+// are done get in = 0; foreign ones keep it.
+Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal);
+
+}  // namespace fathom::inject
