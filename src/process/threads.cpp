@@ -21,6 +21,11 @@ Result<std::string> read_thread_name(int pid, int tid) {
   return name;
 }
 
+bool has_children(int pid, int tid) {
+  const auto children = read_file(fmt::format("/proc/{}/task/{}/children", pid, tid));
+  return children && !children->empty();
+}
+
 Result<std::vector<ThreadInfo>> read_threads(int pid) {
   auto tids = read_thread_ids(pid);
   if (!tids) return tl::unexpected(tids.error());

@@ -21,6 +21,10 @@ Result<std::vector<ThreadInfo>> read_threads(int pid);
 Result<std::vector<int>> read_thread_ids(int pid);  // the same without names: one file less for each thread
 Result<std::string> read_thread_name(int pid, int tid);
 
+// Whether processes that this thread has made are still there, zombies included: /proc/PID/task/TID/children. false
+// where the kernel does not tell.
+bool has_children(int pid, int tid);
+
 // /proc/PID/task/TID/schedstat: exact to the nanosecond, up to the last tick or switch.
 struct SchedulerTimes {
   std::uint64_t ran_ns = 0, waited_ns = 0;  // on a CPU; runnable, and waiting for one

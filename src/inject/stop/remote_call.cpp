@@ -28,6 +28,7 @@ constexpr std::size_t kSigsetBytes = 8;
 constexpr std::uint64_t kAllBlocked = ~std::uint64_t{0};
 constexpr unsigned kLoweredPolicy = SCHED_OTHER | SCHED_RESET_ON_FORK;
 constexpr std::size_t kEnoughIdle = 256;  // threads that wait, to choose from
+constexpr int kParent = 4;                // rank of a thread that has children: behind the others
 
 // Linux arch/x86/include/uapi/asm/sigcontext.h and ucontext.h.
 constexpr std::uint32_t kFpMagic1 = 0x46505853, kFpMagic2 = 0x46505845;
@@ -94,11 +95,12 @@ bool on_stack(std::span<const process::MapEntry> maps, std::uint64_t address, st
 }
 
 int idleness(const std::string& call) {
-  static constexpr long kWaits[] = {SYS_futex,  SYS_poll,   SYS_ppoll,    SYS_nanosleep, SYS_clock_nanosleep,
-                                    SYS_read,   SYS_accept, SYS_accept4,  SYS_recvfrom,  SYS_recvmsg,
-                                    SYS_select, SYS_wait4,  SYS_pselect6, SYS_pause};
+  static constexpr long kWaits[] = {SYS_futex,  SYS_poll,     SYS_ppoll,   SYS_nanosleep, SYS_clock_nanosleep,
+                                    SYS_read,   SYS_accept,   SYS_accept4, SYS_recvfrom,  SYS_recvmsg,
+                                    SYS_select, SYS_pselect6, SYS_pause};
   if (call.empty() || call[0] < '0' || call[0] > '9') return 2;  // running, or not in a system call
   const long number = std::strtol(call.c_str(), nullptr, 10);
+  if (number == SYS_wait4 || number == SYS_waitid) return kParent;
   return std::find(std::begin(kWaits), std::end(kWaits), number) != std::end(kWaits) ? 0 : 1;
 }
 
@@ -278,7 +280,8 @@ std::vector<int> by_idleness(int pid) {
   std::size_t idle = 0;
   for (const int tid : *tids) {
     const auto call = read_file(fmt::format("/proc/{}/task/{}/syscall", pid, tid));
-    const int rank = call ? idleness(*call) : 3;
+    const int idle_rank = call ? idleness(*call) : 3;
+    const int rank = idle_rank < kParent && process::has_children(pid, tid) ? kParent + idle_rank : idle_rank;
     const auto times = process::read_schedstat(pid, tid);
     ranked.push_back({rank, times ? times->slices : 0, tid});
     if (rank == 0 && ++idle == kEnoughIdle) break;

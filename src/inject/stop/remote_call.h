@@ -61,7 +61,9 @@ class RemoteCaller {
 bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const Gadgets& gadgets);
 
 // A thread to borrow, best first: those that wait in a call which the kernel restarts by itself, then other
-// waiting ones, then the rest; among equals those that ran least often, as they serve nobody.
+// waiting ones, then the rest; among equals those that ran least often, as they serve nobody. Threads with children come
+// after all others: the SIGCHLD of a child whose parent is traced interrupts a thread that has nothing to do with it
+// (thread_stop.h).
 std::vector<int> by_idleness(int pid);
 
 // PTRACE_O_* for a thread that makes calls: `seccomp` as in /proc/PID/status.

@@ -10,6 +10,7 @@
 
 #include "base/files.h"
 #include "process/status.h"
+#include "process/threads.h"
 
 namespace fathom::inject {
 namespace {
@@ -96,12 +97,16 @@ Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, Remo
   Result<> last = fail(ErrorKind::kNotFound, fmt::format("process {}: it has ended", pid));
   const auto maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
-  for (const int tid : by_idleness(pid)) {
-    bool ran = false;
-    last = in_tracing_thread([&]() -> Result<> {
+  const std::vector<int> tids = by_idleness(pid);
+  bool ran = false;
+  const auto borrow = [&](int tid, bool may_be_parent) {
+    return in_tracing_thread([&]() -> Result<> {
       const InFront front;
       auto stopped = StoppedThreads::one(pid, tid, memory, stops, caller_options(seccomp));
       if (!stopped) return tl::unexpected<Error>(stopped.error());
+      // Now it makes no more of them.
+      if (!may_be_parent && process::has_children(pid, tid))
+        return fail(ErrorKind::kNotFound, fmt::format("thread {} of process {}: it has children", tid, pid));
       // While it is stopped it executes nothing, and when another thread does, this one ends.
       if (program_of(pid) != program) {
         ran = true;
@@ -113,8 +118,12 @@ Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, Remo
       ran = true;
       return calls(thread, *caller);
     });
-    if (last || ran || last.error().kind == ErrorKind::kPermission) break;
-  }
+  };
+  for (const bool may_be_parent : {tids.size() == 1, true})
+    for (const int tid : tids) {
+      last = borrow(tid, may_be_parent);
+      if (last || ran || last.error().kind == ErrorKind::kPermission) return last;
+    }
   return last;
 }
 

@@ -76,6 +76,7 @@ StoppedThreads::StoppedThreads(StoppedThreads&& other) noexcept
       stops_(other.stops_),
       threads_(std::exchange(other.threads_, {})),
       raised_(std::exchange(other.raised_, {})),
+      parents_(std::exchange(other.parents_, {})),
       began_ns_(std::exchange(other.began_ns_, 0)) {}
 
 Result<StoppedThreads> StoppedThreads::all(int pid, const RemoteMemory& memory, Stops& stops) {
@@ -146,7 +147,10 @@ void StoppedThreads::put_back(int tid) {
 Result<> StoppedThreads::interrupt_and_wait(const std::vector<int>& tids) {
   // What takes time comes before the first one stands.
   std::vector<bool> ordinary;
-  for (const int tid : tids) ordinary.push_back(may_be_raised(tid));
+  for (const int tid : tids) {
+    ordinary.push_back(may_be_raised(tid));
+    if (process::has_children(pid_, tid)) parents_.insert(tid);
+  }
   if (began_ns_ == 0) began_ns_ = monotonic_ns();
   std::vector<int> waiting;
   for (std::size_t i = 0; i < tids.size(); ++i)
@@ -192,6 +196,8 @@ void StoppedThreads::took_note(int tid, int status, std::vector<int>& waiting) {
   }
   waiting.erase(place);
   StoppedThread thread{.tid = tid, .ordinary = raised_.contains(tid)};
+  // Looked at again where children are made at all: from now on it makes no more.
+  thread.parent = !parents_.empty() && process::has_children(pid_, tid);
   put_back(tid);
   ::ptrace(PTRACE_GETREGS, tid, nullptr, &thread.registers);
   threads_.push_back(thread);
@@ -235,6 +241,7 @@ void StoppedThreads::resume() {
   for (const int tid : std::exchange(raised_, {})) all_put_back &= put_back_priority(tid);
   if (!all_put_back) put_back_priorities(pid_);  // it has ended, or exec gave it another number
   if (began_ns_ == 0) return;
+  std::partition(threads_.begin(), threads_.end(), [](const StoppedThread& thread) { return thread.parent; });
   for (StoppedThread& thread : threads_) let_go(thread);
   threads_.clear();
   const auto stood = monotonic_ns() - std::exchange(began_ns_, 0);

@@ -5,6 +5,12 @@
 // A stop is not seen by the program. System calls that the kernel restarts are restarted; those that it would
 // end with EINTR, although no signal came, are started again by us (restart_x86_64.h). Signals that come
 // meanwhile stay with the kernel until the thread goes on.
+//
+// The kernel drops a signal that the program ignores, but not while the thread that it is for is traced (Linux
+// kernel/signal.c, sig_ignored): then it wakes another thread, whose epoll_wait ends with EINTR although no handler runs.
+// SIGCHLD is for the thread that made the child. So a thread with children is borrowed only where no other is there, and
+// of all threads those with children are let go first. A child that is made between a look for it and the stop can still
+// have that effect.
 #pragma once
 
 #include <sys/user.h>
@@ -32,6 +38,7 @@ struct StoppedThread {
   // In an uninterruptible wait of the kernel: it cannot be asked to stop, and cannot reach user mode either
   // without stopping first. Only rip and rsp are known.
   bool away = false;
+  bool parent = false;    // of processes that are still there
   bool ordinary = false;  // to the scheduler: it may come in front of the others, and be put back exactly
   bool borrowed =
       false;  // its signal mask was changed and put back: interrupted calls are always started again
@@ -73,7 +80,8 @@ class StoppedThreads {
   const RemoteMemory* memory_;
   Stops* stops_;
   std::vector<StoppedThread> threads_;
-  std::unordered_set<int> raised_;  // threads in front of the ordinary ones
+  std::unordered_set<int> raised_;   // threads in front of the ordinary ones
+  std::unordered_set<int> parents_;  // threads with children, as seen before they were asked to stop
   std::uint64_t began_ns_ = 0;
 };
 

@@ -132,6 +132,19 @@ TEST_F(Survival, ChildrenForkedMeanwhileLive) {
   EXPECT_EQ(testing::load(target.board().children_failed), 0U);
 }
 
+// The kernel drops SIGCHLD where nobody wants it, but not while the thread that it is for is traced: another thread is
+// then woken for it. Before parents were spared, 30 to 41 waits ended in 100 cycles; what is left are children that are made
+// between a look for them and the stop.
+TEST_F(Survival, NoWaitEndsBecauseAChildOfTheProcessHasEnded) {
+  TestTarget target(TARGET_DYNAMIC, {"parents"});
+  ASSERT_TRUE(target.ready());
+  cycles(target, 100, "parents");
+  EXPECT_EQ(target.end(), 0);
+  EXPECT_EQ(testing::load(target.board().children_failed), 0U);
+  EXPECT_LE(testing::load(target.board().interrupted), 6U)
+      << "of " << testing::load(target.board().rounds[1]) << " waits";
+}
+
 TEST_F(Survival, AStoppedProcessStaysStopped) {
   TestTarget target(TARGET_DYNAMIC, {"storm", "2"});
   ASSERT_TRUE(target.ready());

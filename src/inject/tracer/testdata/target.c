@@ -6,6 +6,7 @@
  *   churn    threads born and ending all the time, beside a storm
  *   signals  a timer and queued signals, whose values are checked
  *   forks    children that allocate and exit
+ *   parents  children that exit at once, beside threads in epoll_wait
  *   linger   a thread that stays inside of a hooked function
  *   sleepers threads that wait for ever
  *   swaps    a thread that puts the file named last in the place of every descriptor that is made
@@ -286,6 +287,18 @@ static void* swaps(void* path) {
   return NULL;
 }
 
+static void* parents(void* argument) {
+  (void)argument;
+  while (!stopping()) {
+    pid_t child = fork();
+    if (child == 0) _exit(0);
+    int status = 0;
+    if (child < 0 || waitpid(child, &status, 0) != child || status != 0) add(&board->children_failed, 1);
+    add(&board->children, 1);
+  }
+  return NULL;
+}
+
 static void start(void* (*run)(void*), uint64_t argument) {
   pthread_t thread;
   if (pthread_create(&thread, NULL, run, (void*)argument) != 0) abort();
@@ -311,6 +324,10 @@ int main(int count, char** arguments) {
   if (strcmp(mode, "sleepers") == 0)
     for (uint64_t i = 0; i < threads; ++i)
       start(waits, i % 8 == 0 ? kFutexTimed : i % 2 ? kEpollForever : kFutexForever);
+  if (strcmp(mode, "parents") == 0) {
+    for (uint64_t i = 0; i < 6; ++i) start(waits, kEpollTimed);
+    start(parents, 0);
+  }
   if (strcmp(mode, "linger") == 0) start(linger, 0);
   if (strcmp(mode, "swaps") == 0 && count > 3) start(swaps, (uint64_t)arguments[3]);
   usleep(20000); /* so that the waiting ones wait */
@@ -318,6 +335,7 @@ int main(int count, char** arguments) {
   if (strcmp(mode, "churn") == 0) churn();
   if (strcmp(mode, "signals") == 0) signals();
   if (strcmp(mode, "forks") == 0) forks();
+  if (strcmp(mode, "parents") == 0) parents(NULL);
   while (!stopping()) usleep(1000);
   return board->broken == 0 ? 0 : 5;
 }
