@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "formats/folded/folded.h"
+#include "present/exports/folded_writer.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;
@@ -16,7 +17,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   if (!model::check(*profile)) std::abort();
   const analysis::CallTree tree = analysis::build_call_tree(*profile, {});
-  const std::string written = formats::write_folded(tree, {.mark_inlined = true, .mark_jit = true});
+  const std::string written = present::write_folded(tree, {.mark_inlined = true, .mark_jit = true});
   if (written.empty()) {
     if (tree.total != 0) std::abort();
     return 0;

@@ -9,11 +9,11 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "formats/folded/folded.h"
-#include "formats/heaptrack/heaptrack_writer.h"
-#include "formats/massif/massif_writer.h"
 #include "formats/packer.h"
 #include "open/open_profile.h"
+#include "present/exports/folded_writer.h"
+#include "present/exports/heaptrack_writer.h"
+#include "present/exports/massif_writer.h"
 
 namespace fathom::cli {
 namespace {
@@ -40,25 +40,25 @@ Result<std::string> export_folded(const ExportInput& input) {
                 fmt::format("no samples of metric {} in this selection", model::to_string(tree.metric)),
                 "fathom report FILE says what the file holds");
   }
-  return formats::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
+  return present::write_folded(tree, {.mark_inlined = input.arguments.mark_inlined});
 }
 
 Result<std::string> export_massif(const ExportInput& input) {
-  const Result<formats::MassifFile> file = formats::make_massif(input.profile, input.tree.selection);
+  const Result<present::MassifFile> file = present::make_massif(input.profile, input.tree.selection);
   if (!file) return tl::unexpected(file.error());
-  return formats::massif_text(*file);
+  return present::massif_text(*file);
 }
 
 Result<std::string> export_ms_print(const ExportInput& input) {
-  const Result<formats::MassifFile> file = formats::make_massif(input.profile, input.tree.selection);
+  const Result<present::MassifFile> file = present::make_massif(input.profile, input.tree.selection);
   if (!file) return tl::unexpected(file.error());
-  return formats::ms_print_text(*file);
+  return present::ms_print_text(*file);
 }
 
 Result<std::string> export_heaptrack(const ExportInput& input) {
   formats::Packer packer(formats::packing_of(input.arguments.output.path));
   const auto take = [&packer](std::string_view text) { packer.add(text); };
-  const auto written = formats::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
+  const auto written = present::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
   if (!written) return tl::unexpected(written.error());
   for (const std::string& note : written->notes) fmt::print(stderr, "fathom: {}\n", note);
   return packer.finish();

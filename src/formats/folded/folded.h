@@ -3,28 +3,17 @@
 // escaping and no header.
 //
 // The first frame is the thread's name. Kernel frames end in "_[k]", inlined calls in "_[i]", code made at
-// run time in "_[j]" (the suffixes of stackcollapse-perf --all). Source: the parsers of those tools.
+// run time in "_[j]" (the suffixes of stackcollapse-perf --all). Source: the parsers of those tools. A tree is
+// written as such a text by present/exports.
 #pragma once
 
 #include <string>
 #include <string_view>
 
-#include "analysis/core/call_tree.h"
 #include "base/result.h"
 #include "model/profile.h"
 
 namespace fathom::formats {
-
-struct FoldedOptions {
-  bool mark_inlined =
-      false;              // "_[i]" after inlined calls; tools that do not know it show it as part of the name
-  bool mark_jit = false;  // "_[j]"
-};
-
-// Lines sorted by bytes, each stack once. Counts are samples for cpu, bytes or counts for heap, and
-// microseconds for waits, rounded so that they still add up; what is below a microsecond in all is left out.
-// ";" in a name becomes ":", control characters spaces.
-std::string write_folded(const analysis::CallTree& tree, const FoldedOptions& options = {});
 
 // One sample of metric cpu per line, the count its value. Also reads: decimal fractions (all values become
 // thousandths), two columns in every line (a difference: the second is taken, and a note says so), Windows

@@ -5,11 +5,14 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "model/random_profile.h"
+#include "present/exports/folded_writer.h"
 
 namespace fathom::formats {
 namespace {
 
 using analysis::build_call_tree;
+using present::FoldedOptions;
+using present::write_folded;
 
 std::string rewritten(std::string_view text, const FoldedOptions& options = {}) {
   const Result<model::Profile> profile = read_folded(text, "x.folded");

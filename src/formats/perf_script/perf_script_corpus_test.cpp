@@ -14,9 +14,9 @@
 #include "analysis/core/call_tree.h"
 #include "base/files.h"
 #include "base/golden.h"
-#include "formats/folded/folded.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/perf_script/perf_script_lines.h"
+#include "present/exports/folded_writer.h"
 
 namespace fathom::formats {
 namespace {
@@ -58,8 +58,8 @@ std::string understood(const Result<model::Profile>& read) {
     text += fmt::format("# thread {}/{} {}\n", read->processes[thread.process.value].pid, thread.tid,
                         read->strings[thread.name]);
   for (const std::string& note : read->quality.notes) text += fmt::format("# note: {}\n", note);
-  const FoldedOptions marks{.mark_inlined = true, .mark_jit = true};
-  return text + write_folded(analysis::build_call_tree(*read, {}), marks);
+  const present::FoldedOptions marks{.mark_inlined = true, .mark_jit = true};
+  return text + present::write_folded(analysis::build_call_tree(*read, {}), marks);
 }
 
 class PerfScriptCorpus : public ::testing::TestWithParam<fs::path> {};
@@ -179,8 +179,8 @@ TEST_P(Stackcollapse, Agrees) {
   const auto ours = [&](bool with_unfinished) {
     const auto profile =
         read_perf_script(what_they_see(read_file(text).value(), with_unfinished), text.filename()).value();
-    const FoldedOptions marks{.mark_inlined = true, .mark_jit = true};
-    return stacks_of(write_folded(analysis::build_call_tree(profile, {}), marks), true);
+    const present::FoldedOptions marks{.mark_inlined = true, .mark_jit = true};
+    return stacks_of(present::write_folded(analysis::build_call_tree(profile, {}), marks), true);
   };
   const Stacks theirs = stacks_of(read_file(GetParam()).value(), false);
   if (ours(true) != theirs) {

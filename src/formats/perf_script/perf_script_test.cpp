@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/core/call_tree.h"
-#include "formats/folded/folded.h"
+#include "present/exports/folded_writer.h"
 
 namespace fathom::formats {
 namespace {
@@ -35,7 +35,8 @@ constexpr std::string_view kTwoThreads =
 
 std::string folded(const model::Profile& profile) {
   EXPECT_TRUE(model::check(profile));
-  return write_folded(analysis::build_call_tree(profile, {}), {.mark_inlined = true, .mark_jit = true});
+  return present::write_folded(analysis::build_call_tree(profile, {}),
+                               {.mark_inlined = true, .mark_jit = true});
 }
 
 TEST(PerfScript, FramesThreadsAndPeriods) {

@@ -17,7 +17,7 @@
 #include "base/result.h"
 #include "model/profile.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 
 struct HeaptrackOptions {
   analysis::Selection selection = {};  // pid, thread and container frames; not a window
@@ -36,4 +36,4 @@ struct HeaptrackWritten {
 Result<HeaptrackWritten> write_heaptrack(const model::Profile& profile, const HeaptrackOptions& options,
                                          const std::function<void(std::string_view)>& take);
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

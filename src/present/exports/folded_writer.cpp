@@ -1,11 +1,11 @@
+#include "present/exports/folded_writer.h"
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
 #include <vector>
 
-#include "formats/folded/folded.h"
-
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 void append_name(std::string& line, std::string_view name) {
@@ -65,4 +65,4 @@ std::string write_folded(const analysis::CallTree& tree, const FoldedOptions& op
   return text;
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

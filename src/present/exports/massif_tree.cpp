@@ -1,4 +1,4 @@
-#include "formats/massif/massif_tree.h"
+#include "present/exports/massif_tree.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 
 #include "analysis/core/words.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 using namespace model;
@@ -114,4 +114,4 @@ std::string MassifTree::label(const Node& node) const {
                      one_line(profile_.strings[profile_.functions[line.function.value].name]), where);
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

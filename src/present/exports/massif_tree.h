@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
-#include "formats/massif/massif_writer.h"
 #include "model/profile.h"
+#include "present/exports/massif_writer.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 
 class MassifTree {
  public:
@@ -35,4 +35,4 @@ class MassifTree {
   analysis::HeapLeaves leaves_;
 };
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

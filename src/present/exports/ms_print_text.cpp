@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
-#include "formats/massif/massif_writer.h"
+#include "present/exports/massif_writer.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 constexpr std::size_t kColumns = 72, kRows = 20;
@@ -162,4 +162,4 @@ std::string ms_print_text(const MassifFile& file) {
   return out;
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

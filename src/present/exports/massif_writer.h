@@ -18,7 +18,7 @@
 #include "base/result.h"
 #include "model/profile.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 
 struct MassifOptions {
   std::size_t snapshots = 100;      // at most; 4 or more
@@ -49,4 +49,4 @@ Result<MassifFile> make_massif(const model::Profile& profile, const analysis::Se
 std::string massif_text(const MassifFile& file);
 std::string ms_print_text(const MassifFile& file);
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

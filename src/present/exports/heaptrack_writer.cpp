@@ -1,4 +1,4 @@
-#include "formats/heaptrack/heaptrack_writer.h"
+#include "present/exports/heaptrack_writer.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,7 @@
 #include "analysis/core/heap.h"
 #include "analysis/core/words.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 using namespace model;
@@ -376,4 +376,4 @@ Result<HeaptrackWritten> write_heaptrack(const Profile& profile, const Heaptrack
   return Writer(profile, options, take).write();
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

@@ -5,10 +5,10 @@
 
 #include "analysis/heap/hand_made_heap.h"
 #include "base/golden.h"
-#include "formats/massif/massif_writer.h"
 #include "model/random_profile.h"
+#include "present/exports/massif_writer.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 using analysis::HandMadeHeap;
@@ -227,4 +227,4 @@ TEST(Massif, OfAnyProfileIsReadable) {
 }
 
 }  // namespace
-}  // namespace fathom::formats
+}  // namespace fathom::present

@@ -1,4 +1,4 @@
-#include "formats/massif/massif_writer.h"
+#include "present/exports/massif_writer.h"
 
 #include <fmt/format.h>
 
@@ -11,9 +11,9 @@
 #include "analysis/core/heap.h"
 #include "analysis/core/rows_by_slice.h"
 #include "analysis/core/words.h"
-#include "formats/massif/massif_tree.h"
+#include "present/exports/massif_tree.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 using namespace model;
@@ -243,4 +243,4 @@ std::string massif_text(const MassifFile& file) {
   return out;
 }
 
-}  // namespace fathom::formats
+}  // namespace fathom::present

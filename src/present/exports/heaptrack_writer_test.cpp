@@ -1,4 +1,4 @@
-#include "formats/heaptrack/heaptrack_writer.h"
+#include "present/exports/heaptrack_writer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include "analysis/heap/hand_made_heap.h"
 #include "model/random_profile.h"
 
-namespace fathom::formats {
+namespace fathom::present {
 namespace {
 
 using testing::ElementsAre;
@@ -228,4 +228,4 @@ TEST(Heaptrack, RefusesWhatItCannotSay) {
 }
 
 }  // namespace
-}  // namespace fathom::formats
+}  // namespace fathom::present
