@@ -17,6 +17,8 @@
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "open/open_profile.h"
+#include "present/sentences/heap_sentences.h"
+#include "present/sentences/quality_sentences.h"
 #include "present/svg/flame_graph.h"
 
 namespace fathom::cli {
@@ -94,7 +96,8 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
            const std::optional<analysis::HeapReport>& heap, present::FlameGraphOptions& picture) {
   if (heap) {  // samples of the CPU are another matter
     const model::Heap& counters = heap->counters;
-    for (const std::string& finding : heap->findings) picture.warnings.push_back(finding);
+    for (const analysis::HeapFinding& finding : heap->findings)
+      picture.warnings.push_back(present::text_of(finding, *heap));
     const auto number = [](std::uint64_t value) {
       return analysis::with_commas(static_cast<std::int64_t>(value));
     };
@@ -106,7 +109,8 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
     return;
   }
   const analysis::QualityView quality = analysis::judge_quality(profile, tree, analysis::module_table(tree));
-  for (const analysis::Finding& finding : quality.findings) picture.warnings.push_back(finding.text);
+  for (const analysis::Finding& finding : quality.findings)
+    picture.warnings.push_back(present::complaint_of(finding).text);
   std::vector<std::string> parts;
   if (quality.received_share) {
     parts.push_back(fmt::format("{} of {} expected samples",

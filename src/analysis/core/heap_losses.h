@@ -19,17 +19,17 @@ struct OutageRow {
 struct HeapLosses {
   model::HeapExactness exactness;
   std::vector<OutageRow> outages;
-  // "12 of 3,456 events were lost (10 found no room, 2 had no ring)"; empty where none was.
-  std::string events;
-  // "nothing was recorded from 3.1 s to 9.2 s, as fathom did not answer"; empty where that did not happen.
-  std::string stretches;
-  // Both, and empty where nothing is missing.
-  std::string text() const;
+  bool has_lost_events() const { return exactness.lost() != 0 || exactness.damaged_rings != 0; }
+  bool has_outages() const { return !outages.empty() || exactness.switched_off; }
   bool complete() const { return exactness.complete(); }
 };
 
-// "45 blocks (3.1 KiB) went with 2 programs that executed another one (exec)."; empty where none did.
-std::string dropped_text(const model::Profile& profile, std::optional<std::int32_t> pid = std::nullopt);
+// Blocks that went with programs that executed another one (exec).
+struct HeapDropped {
+  std::uint64_t programs = 0;
+  double blocks = 0, bytes = 0;
+};
+HeapDropped heap_dropped(const model::Profile& profile, std::optional<std::int32_t> pid = std::nullopt);
 
 // Of all heaps, or of those of one process.
 HeapLosses heap_losses(const model::Profile& profile, std::optional<std::int32_t> pid = std::nullopt);

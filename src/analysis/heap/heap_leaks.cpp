@@ -1,7 +1,5 @@
 #include "analysis/heap/heap_leaks.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -132,7 +130,6 @@ class Finder {
     }
     keep_large();
     answer();
-    summarize();
     return std::move(report_);
   }
 
@@ -141,6 +138,9 @@ class Finder {
     report_.target = profile_.meta.target;
     report_.losses = heap_losses(profile_, options_.selection.pid);
     report_.duration_s = profile_.duration_s();
+    report_.asked_older_s = options_.older_s;
+    report_.truncated = profile_.quality.truncated;
+    report_.dropped = heap_dropped(profile_, options_.selection.pid);
     report_.ended = report_.from_start = true;
     std::vector<char> used(profile_.heap.heaps.size(), 0);
     for (const HeapSite& site : profile_.heap.sites) used[site.heap.value] = 1;
@@ -155,6 +155,10 @@ class Finder {
       report_.sampled = true;
       report_.mean_bytes = std::max(report_.mean_bytes, heap.mean_bytes);
     }
+    const auto exit = profile_.meta.facts.find("exit");
+    if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
+        exit->second >= "129" && exit->second <= "192")
+      report_.ended_by_signal = std::stoi(exit->second) - 128;
   }
 
   std::vector<LeakFrame> frames_of(StackId stack) {
@@ -267,8 +271,6 @@ class Finder {
                      });
   }
 
-  void summarize();
-
   const Profile& profile_;
   const LeakOptions& options_;
   HeapLeaves leaves_;
@@ -283,87 +285,6 @@ class Finder {
   std::map<std::uint32_t, std::size_t> group_of_stack_;
   std::map<std::vector<LeakFrame>, std::size_t> group_of_frames_;
 };
-
-std::string blocks_of(const HeapAmount& amount) {
-  const std::int64_t blocks = std::llround(std::min(amount.value, 9e15));
-  return with_commas(blocks) + (blocks == 1 ? " block" : " blocks");
-}
-std::string bytes_of(const HeapAmount& amount) {
-  return amount.variance <= 0 ? bytes(amount.value)
-                              : fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
-}
-std::string sum_of(const HeapAmounts& amounts) {
-  return fmt::format("{} in {}", bytes_of(amounts.bytes), blocks_of(amounts.blocks));
-}
-
-void Finder::summarize() {
-  const auto add = [&](std::string sentence) { report_.summary.push_back(std::move(sentence)); };
-  const std::string target = report_.target.empty() ? "The program" : printable(report_.target);
-  const std::string_view left = report_.ended ? "never freed" : "live at the end of the recording";
-  const HeapLosses& losses = report_.losses;
-  const HeapExactness& lost = losses.exactness;
-  const std::string missing = losses.text();
-  const std::string places = counted(report_.groups.size(), "place that allocates", "places that allocate");
-  if (report_.groups.empty() && missing.empty()) {
-    add(fmt::format("{}: nothing is left that {}.", target,
-                    report_.ended ? "was never freed" : "is live at the end of the recording"));
-  } else if (report_.groups.empty()) {
-    add(fmt::format(
-        "{}: nothing of what was recorded is left, but not everything was: {}. {} be left and not be "
-        "seen.",
-        target, missing,
-        lost.countable() ? fmt::format("Up to {} may", counted(lost.lost(), "block"))
-                         : std::string("Any number of blocks may")));
-  } else if (report_.answer == LeakAnswer::kNotKnown) {
-    add(fmt::format(
-        "{}: not known whether anything is left. {} from {} {} {}, but {}: frees of all of them may "
-        "be among that.",
-        target, sum_of(report_.shown), places, report_.shown.blocks.value == 1 ? "looks" : "look", left,
-        missing));
-    add("Record again on a machine that is less busy, or with --lossless, which makes the program wait for "
-        "fathom.");
-  } else if (!missing.empty()) {
-    add(fmt::format("{}: {} from {} {} {}, at least {} of them for sure, as {}.", target,
-                    sum_of(report_.shown), places, report_.shown.blocks.value == 1 ? "looks" : "look", left,
-                    blocks_of({report_.sure_blocks, 0}), missing));
-  } else {
-    add(fmt::format("{}: {} {} from {}.", target, sum_of(report_.shown), left, places));
-  }
-  if (!report_.ended)
-    add("The program ran on when the recording ended, so this is what was live at that moment: caches and "
-        "buffers in use as well as leaks. Blocks that are old, and groups that grow between two recordings, "
-        "are the ones to look at (--older SECONDS; fathom report says what grows).");
-  const auto exit = profile_.meta.facts.find("exit");
-  if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
-      exit->second >= "129" && exit->second <= "192")
-    add(fmt::format("It was ended by signal {} and so had no chance to free what it had.",
-                    std::stoi(exit->second) - 128));
-  if (std::string dropped = dropped_text(profile_, options_.selection.pid); !dropped.empty())
-    add(std::move(dropped));
-  if (!report_.from_start) add("It was attached to: blocks from before the recording are not in it.");
-  if (report_.sampled) {
-    const double mean = static_cast<double>(std::max<std::uint64_t>(1, report_.mean_bytes));
-    add(
-        fmt::format("The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be "
-                    "missed (one of {} "
-                    "in all is seen with 95 % certainty, one of {} with 10 %). --heap=exact sees all.",
-                    bytes(mean), bytes(3 * mean), bytes(0.105 * mean)));
-  }
-  if (profile_.quality.truncated) add("The recorder was killed: this is as far as it came.");
-  if (report_.no_ages) add("The recording holds no ages of blocks.");
-  if (report_.young.blocks.value > 0 || options_.older_s > 0)
-    add(fmt::format("{} younger than {}{}; ages are kept in powers of two, so --older {} came to this.",
-                    report_.young.blocks.value > 0 ? sum_of(report_.young) : "Nothing is",
-                    seconds(report_.older_s), report_.young.blocks.value > 0 ? " are left out" : "",
-                    options_.older_s));
-  if (report_.small.blocks.value > 0)
-    add(fmt::format("{} in smaller groups are left out.", sum_of(report_.small)));
-  if (report_.mappings.blocks.value > 0)
-    add(
-        fmt::format("What the program mapped without an allocator and has not unmapped is left out: {} "
-                    "(--mappings).",
-                    sum_of(report_.mappings)));
-}
 
 }  // namespace
 

@@ -66,7 +66,8 @@ struct LeakReport {
   double duration_s = 0;
   // total = shown + suppressed + small + young, each with what it stands for; mappings come on top.
   HeapAmounts total, shown, suppressed, small, young, mappings;
-  double older_s = 0;  // what --older came to: the next power of two ns below
+  double asked_older_s = 0;
+  double older_s = 0;  // what that came to: the next power of two ns below
   LeakAnswer answer = LeakAnswer::kNothing;
   // Of the blocks in the groups at least so many are left for sure. Where nothing was lost that is all of
   // them.
@@ -75,7 +76,9 @@ struct LeakReport {
   std::vector<LeakGroup> groups;  // most bytes first
   std::vector<Suppression> suppressions;
   std::vector<SuppressionUse> uses;  // those that took something, most bytes first
-  std::vector<std::string> summary;  // sentences
+  HeapDropped dropped;
+  std::optional<int> ended_by_signal;  // then it had no chance to free what it had
+  bool truncated = false;              // the recorder was killed
   bool empty() const { return groups.empty(); }
 };
 

@@ -6,6 +6,7 @@
 
 #include "analysis/heap/hand_made_heap.h"
 #include "model/random_profile.h"
+#include "present/sentences/leak_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -37,7 +38,7 @@ LeakReport leaks_of(const model::Profile& profile, LeakOptions options = {}) {
   return find_leaks(profile, options).value();
 }
 std::string summary_of(const LeakReport& report) {
-  return fmt::format("{}", fmt::join(report.summary, "\n"));
+  return fmt::format("{}", fmt::join(present::sentences_of(report), "\n"));
 }
 std::vector<std::string> names_of(const LeakReport& report) {
   std::vector<std::string> names;

@@ -1,13 +1,9 @@
 #include "analysis/heap/heap_returns.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <tuple>
 
-#include "analysis/core/words.h"
 #include "analysis/heap/heap_history.h"
 
 namespace fathom::analysis {
@@ -16,7 +12,6 @@ namespace {
 using namespace model;
 
 constexpr std::size_t kPathLength = 4;
-constexpr std::size_t kMostInSentence = 3;
 
 }  // namespace
 
@@ -59,25 +54,6 @@ std::vector<HeapReturnRow> heap_returns(const Profile& profile, const Selection&
   std::stable_sort(sorted.begin(), sorted.end(),
                    [](const HeapReturnRow& a, const HeapReturnRow& b) { return a.bytes > b.bytes; });
   return sorted;
-}
-
-std::string sentence_of(const std::vector<HeapReturnRow>& returns) {
-  if (returns.empty()) return "";
-  double calls = 0, all = 0;
-  for (const HeapReturnRow& row : returns) {
-    calls += row.calls;
-    all += row.bytes;
-  }
-  std::string by;
-  for (std::size_t i = 0; i < std::min(returns.size(), kMostInSentence); ++i) {
-    const HeapReturnRow& row = returns[i];
-    by += (i == 0 ? "" : ", ") +
-          (row.allocator.empty() ? printable(row.function) : printable(row.allocator)) +
-          fmt::format(" ({})", percent(all > 0 ? row.bytes / all : 0));
-  }
-  return fmt::format("{} of madvise gave back {} that stay mapped, as far as they were resident: {}.",
-                     counted(static_cast<std::uint64_t>(std::clamp(std::round(calls), 0.0, 9e15)), "call"),
-                     bytes(all), by);
 }
 
 }  // namespace fathom::analysis

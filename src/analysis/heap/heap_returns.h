@@ -22,7 +22,4 @@ struct HeapReturnRow {
 std::vector<HeapReturnRow> heap_returns(const model::Profile& profile, const Selection& selection,
                                         const HeapSums& sums);
 
-// "... 1.0 GiB in 12 calls of madvise ..."; empty where there are none.
-std::string sentence_of(const std::vector<HeapReturnRow>& returns);
-
 }  // namespace fathom::analysis

@@ -1,14 +1,11 @@
 #include "analysis/heap/heap_timeline.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 
 #include "analysis/core/heap.h"
-#include "analysis/core/words.h"
 #include "analysis/heap/heap_curves.h"
 
 namespace fathom::analysis {
@@ -42,7 +39,8 @@ class Timeline {
     read_lines();
     set_axis();
     thin_out();
-    write_notes();
+    out_.peak.part_of_slice =
+        std::any_of(heap_.heaps.begin(), heap_.heaps.end(), [](const Heap& heap) { return heap.chosen; });
     return std::move(out_);
   }
 
@@ -230,7 +228,7 @@ class Timeline {
       const double start = seconds_into(profile_, heap_.heaps[h].start_ns);
       out_.tracing_s = h == heaps_.front() ? start : std::min(out_.tracing_s, start);
       out_.from_start = out_.from_start && heap_.heaps[h].from_start;
-      earlier_bytes_ = std::max(earlier_bytes_, heap_.heaps[h].earlier_rss_bytes);
+      out_.earlier_bytes = std::max(out_.earlier_bytes, heap_.heaps[h].earlier_rss_bytes);
     }
   }
 
@@ -260,55 +258,6 @@ class Timeline {
       thin_out(line.values, [](const TimelineLine::Value& value) { return value.bytes; });
   }
 
-  void write_notes() {
-    const auto add = [&](std::string text) { out_.notes.push_back(std::move(text)); };
-    const TimelinePeak& peak = out_.peak;
-    if (out_.points.empty() || peak.bytes <= 0) {
-      add("Nothing was live in this time.");
-      return;
-    }
-    std::string text = fmt::format("Most was live {} after the start: {}",
-                                   seconds(std::max(0.0, peak.time_s)), bytes(peak.bytes));
-    if (peak.error > 0) text += fmt::format(" ±{}", bytes(peak.error));
-    if (peak.to_slice_end) {
-      text += ", to the end of a slice: the moments between are known of all threads together only.";
-    } else if (peak.over > 0) {
-      text += fmt::format(
-          ". For moments between the ends of slices the sum of several heaps is not known exactly: it was at "
-          "most {} more.",
-          bytes(peak.over));
-    } else {
-      const bool chosen = std::any_of(profile_.heap.heaps.begin(), profile_.heap.heaps.end(),
-                                      [](const Heap& heap) { return heap.chosen; });
-      text += peak.error > 0            ? "; ± is the 95 % interval."
-              : chosen                  ? ", to a part of a slice."
-              : !out_.losses.complete() ? ", as far as it was recorded."
-                                        : ", exact to the event.";
-    }
-    add(std::move(text));
-    if (!out_.losses.complete())
-      add(fmt::format(
-          "Not everything was recorded: {}. What is drawn may be too high by blocks whose free is "
-          "missing, and too low by others.",
-          out_.losses.text()));
-    for (const TimelineGroup& group : out_.groups)
-      if (group.kind == TimelineKind::kPassing)
-        add("\"Passing\" came and went between two moments at which it is known whose bytes are live: how "
-            "much it "
-            "was is known, whose it was is not.");
-    for (const TimelineGroup& group : out_.groups)
-      if (group.kind == TimelineKind::kMapped)
-        add("Memory that the program mapped counts from its mapping on; pages that it never touched are not "
-            "resident.");
-    if (!out_.from_start) {
-      std::string earlier = "Blocks from before the tracing are not in it";
-      if (earlier_bytes_ != 0)
-        earlier += fmt::format(": {} of anonymous memory were resident when it began",
-                               bytes(static_cast<double>(earlier_bytes_)));
-      add(earlier + ".");
-    }
-  }
-
   const Profile& profile_;
   const HeapTables& heap_;
   const TimelineOptions& options_;
@@ -317,7 +266,6 @@ class Timeline {
   std::vector<std::uint32_t> heaps_;             // that are selected
   std::vector<std::vector<HeapMoment>> curves_;  // by place in heaps_
   TimelinePoint peak_point_;
-  std::uint64_t earlier_bytes_ = 0;
 };
 
 }  // namespace

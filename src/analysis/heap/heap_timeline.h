@@ -74,6 +74,7 @@ struct TimelinePeak {
   // The peak was not above bytes + `over`: 0 where the moment is exact, to the event.
   double over = 0;
   bool to_slice_end = false;      // moments inside of slices were not looked at
+  bool part_of_slice = false;     // known to a part of a slice (model::Heap::chosen)
   bool composition_exact = true;  // whose it was is known for that very moment
 };
 
@@ -87,8 +88,8 @@ struct HeapTimeline {
   double tracing_s = 0;    // when the tracing began
   bool from_start = true;  // there are no blocks from before it
   bool sampled = false;
-  HeapLosses losses;               // what is missing of what is drawn
-  std::vector<std::string> notes;  // sentences: what the peak is, and what is not in the picture
+  HeapLosses losses;                // what is missing of what is drawn
+  std::uint64_t earlier_bytes = 0;  // resident anonymous memory when the tracing began
 
   double most() const;  // of the total; the peak
   // Whether nothing was live above the points, whatever happened between them.

@@ -8,6 +8,7 @@
 
 #include "analysis/memory/hand_made_memory.h"
 #include "model/random_profile.h"
+#include "present/sentences/timeline_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -68,7 +69,8 @@ TEST(HeapTimeline, OfAServerHasThePeakToTheEventAndWhatItWasMadeOf) {
   EXPECT_EQ(timeline.groups[0].at_end, 1'000'000);
   EXPECT_EQ(timeline.groups[1].at_peak, 6'000'000);
   EXPECT_EQ(timeline.groups[1].at_end, 0);
-  EXPECT_THAT(timeline.notes[0], HasSubstr("1.50 s after the start: 6.7 MiB, exact to the event."));
+  EXPECT_THAT(present::sentences_of(timeline)[0],
+              HasSubstr("1.50 s after the start: 6.7 MiB, exact to the event."));
 }
 
 TEST(HeapTimeline, TakesTogetherWhatIsTooLittleForANameOfItsOwn) {
@@ -130,7 +132,7 @@ TEST(HeapTimeline, OfOneThreadHoldsToTheEndsOfSlicesAndToThePeakOfAll) {
   EXPECT_TRUE(timeline.peak.to_slice_end);
   EXPECT_FALSE(timeline.is_bound());
   EXPECT_TRUE(timeline_of(small_heap().profile).is_bound());
-  EXPECT_THAT(timeline.notes[0], HasSubstr("to the end of a slice"));
+  EXPECT_THAT(present::sentences_of(timeline)[0], HasSubstr("to the end of a slice"));
   EXPECT_TRUE(timeline_of(small_heap().profile, {.selection = {.pid = 11}}).points.empty());
 }
 
@@ -174,7 +176,7 @@ TEST(HeapTimeline, MappedMemoryIsABandOfItsOwnAndThePeakSaysHowFarItMayBeOff) {
   // it has 2,666,667 then. Together they were never above the sum of both peaks.
   EXPECT_NEAR(timeline.peak.bytes, 7'001'960 + 2'666'667, 1);
   EXPECT_NEAR(timeline.peak.over, 4'000'000 - 2'666'667, 1);
-  EXPECT_THAT(timeline.notes[0], HasSubstr("it was at most 1.3 MiB more"));
+  EXPECT_THAT(present::sentences_of(timeline)[0], HasSubstr("it was at most 1.3 MiB more"));
 }
 
 TEST(HeapTimeline, HasTheMemoryOfItsProcessOnTheSameAxis) {
@@ -204,7 +206,7 @@ TEST(HeapTimeline, OfSamplesSaysHowSureThePeakIs) {
   const HeapTimeline timeline = timeline_of(small_heap(model::HeapMode::kSampled).profile);
   EXPECT_TRUE(timeline.sampled);
   EXPECT_NEAR(timeline.peak.error, 1.959963984540054 * std::sqrt(7'001'960.0 * (512u << 10)), 1);
-  EXPECT_THAT(timeline.notes[0], HasSubstr("± is the 95 % interval"));
+  EXPECT_THAT(present::sentences_of(timeline)[0], HasSubstr("± is the 95 % interval"));
 }
 
 TEST(HeapTimeline, ThinnedOutKeepsTheLargestMomentOfEachColumn) {

@@ -1,13 +1,9 @@
 #include "analysis/memory/rss_breakdown.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
-
-#include "analysis/core/words.h"
 
 namespace fathom::analysis {
 namespace {
@@ -49,7 +45,9 @@ class Maker {
     split_anonymous();
     measure_rounding();
     sort_ranges();
-    summarize();
+    // A recorder that is not killed looks once more before it ends.
+    breakdown_.at_end = !selection_.to_ns && !profile_.quality.truncated;
+    breakdown_.live = live_;
     return std::move(breakdown_);
   }
 
@@ -179,37 +177,33 @@ class Maker {
     if (breakdown_.earlier_at_most)
       breakdown_.earlier_at_most = std::min(*breakdown_.earlier_at_most, slack + unknown - beyond);
 
-    const auto part = [&](std::string_view key, std::string_view label, HeapAmount bytes, bool anonymous,
-                          std::uint64_t ranges = 0) {
-      if (bytes.value > 0) breakdown_.parts.push_back({key, label, bytes, anonymous, ranges});
+    const auto part = [&](std::string_view key, HeapAmount bytes, bool anonymous, std::uint64_t ranges = 0) {
+      if (bytes.value > 0) breakdown_.parts.push_back({key, bytes, anonymous, ranges});
     };
     const HeapAmount mapped{of(MemoryKind::kMapped), 0};
-    part("live", "live blocks of allocators", live_, true);
-    part("slack",
-         breakdown_.traced ? "allocators, beyond live blocks" : "allocators (the heap was not traced)",
-         {slack, live_.variance}, true, ranges_of_[MemoryKind::kAllocator] + ranges_of_[MemoryKind::kBreak]);
-    part("mapped", "mapped by the program itself", mapped, true, ranges_of_[MemoryKind::kMapped]);
-    part("thread-stacks", "stacks of threads", {of(MemoryKind::kThreadStack), 0}, true,
-         ranges_of_[MemoryKind::kThreadStack]);
-    part("main-stack", "stack of the first thread", {of(MemoryKind::kMainStack), 0}, true);
-    part("file-data", "data segments of files", {of(MemoryKind::kFileData), 0}, true,
-         ranges_of_[MemoryKind::kFileData]);
-    part("tracer", "fathom's tracer", {of(MemoryKind::kTracer), 0}, true, ranges_of_[MemoryKind::kTracer]);
-    part("not-split", "anonymous, not split", {of(MemoryKind::kNotSplit), 0}, true);
+    part("live", live_, true);
+    part("slack", {slack, live_.variance}, true,
+         ranges_of_[MemoryKind::kAllocator] + ranges_of_[MemoryKind::kBreak]);
+    part("mapped", mapped, true, ranges_of_[MemoryKind::kMapped]);
+    part("thread-stacks", {of(MemoryKind::kThreadStack), 0}, true, ranges_of_[MemoryKind::kThreadStack]);
+    part("main-stack", {of(MemoryKind::kMainStack), 0}, true);
+    part("file-data", {of(MemoryKind::kFileData), 0}, true, ranges_of_[MemoryKind::kFileData]);
+    part("tracer", {of(MemoryKind::kTracer), 0}, true, ranges_of_[MemoryKind::kTracer]);
+    part("not-split", {of(MemoryKind::kNotSplit), 0}, true);
     double rest = unknown - beyond;
     for (const MemoryKind kind :
          {MemoryKind::kFile, MemoryKind::kShared, MemoryKind::kKernel, MemoryKind::kHugeFile})
       rest += of(kind);
-    part("unknown", "anonymous, of nobody that is known", {rest, 0}, true, ranges_of_[MemoryKind::kUnknown]);
+    part("unknown", {rest, 0}, true, ranges_of_[MemoryKind::kUnknown]);
     std::stable_sort(breakdown_.parts.begin(), breakdown_.parts.end(),
                      [](const MemoryPart& a, const MemoryPart& b) { return a.bytes.value > b.bytes.value; });
     const auto beside = [&](MemoryKind kind) { return HeapAmount{static_cast<double>(rest_of_[kind]), 0}; };
     HeapAmount files{static_cast<double>(breakdown_.file), 0};
     files.value -= beside(MemoryKind::kKernel).value;
-    part("files", "pages of files", files, false, ranges_of_[MemoryKind::kFile]);
-    part("shared", "shared memory", beside(MemoryKind::kShared), false, ranges_of_[MemoryKind::kShared]);
-    part("tracer-shared", "fathom's tracer, shared with the profiler", beside(MemoryKind::kTracer), false);
-    part("kernel", "of the kernel (vdso)", beside(MemoryKind::kKernel), false);
+    part("files", files, false, ranges_of_[MemoryKind::kFile]);
+    part("shared", beside(MemoryKind::kShared), false, ranges_of_[MemoryKind::kShared]);
+    part("tracer-shared", beside(MemoryKind::kTracer), false);
+    part("kernel", beside(MemoryKind::kKernel), false);
 
     breakdown_.explained = live_;
     breakdown_.explained.add(mapped);
@@ -235,7 +229,7 @@ class Maker {
       if (use.live_usable > 0 && chosen_.count(process) != 0)
         rounding += std::max(0.0, use.live_usable - std::max(0.0, live[use.site.value]));
     }
-    if (rounding > 0) breakdown_.rounding = std::min(rounding, part("slack"));
+    if (rounding > 0) breakdown_.rounding = std::min(rounding, breakdown_.part("slack"));
   }
 
   void sort_ranges() {
@@ -245,110 +239,6 @@ class Maker {
                        return a.rss_bytes != b.rss_bytes ? a.rss_bytes > b.rss_bytes
                                                          : a.virtual_bytes > b.virtual_bytes;
                      });
-  }
-
-  double part(std::string_view key) const {
-    for (const MemoryPart& part : breakdown_.parts)
-      if (part.key == key) return part.bytes.value;
-    return 0;
-  }
-  static std::string of(std::uint64_t value) { return bytes(static_cast<double>(value)); }
-  static std::string with_error(const HeapAmount& amount) {
-    return amount.variance <= 0 ? bytes(amount.value)
-                                : fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
-  }
-
-  std::string moment() const {
-    if (breakdown_.to_end_s) return seconds(*breakdown_.to_end_s) + " before the program ended";
-    // A recorder that is not killed looks once more before it ends.
-    if (!selection_.to_ns && !profile_.quality.truncated) return "at the end";
-    return seconds(breakdown_.at_s) + " after the start";
-  }
-
-  std::string coverage_text() const {
-    if (breakdown_.explained.variance <= 0) return percent(breakdown_.coverage);
-    return fmt::format("{}, {} to {}", percent(breakdown_.coverage), percent_number(breakdown_.coverage_low),
-                       percent(breakdown_.coverage_high));
-  }
-
-  void say_coverage() {
-    std::string text =
-        fmt::format("The heap profile explains {} ({}) of the {} of anonymous memory that were resident {}",
-                    with_error(breakdown_.explained), coverage_text(), of(breakdown_.anonymous), moment());
-    std::vector<std::string> rest;
-    const auto add = [&](std::string_view key, std::string_view words) {
-      if (const double value = part(key); value >= 0.005 * static_cast<double>(breakdown_.anonymous))
-        rest.push_back(fmt::format("{} {}", bytes(value), words));
-    };
-    add("slack", "that allocators hold beyond live blocks");
-    add("thread-stacks", "of stacks of threads");
-    add("main-stack", "of the first thread's stack");
-    add("file-data", "of data segments of files");
-    add("tracer", "of fathom's own tracer");
-    add("not-split", "that could not be told apart");
-    add("unknown", "of nobody that is known");
-    if (rest.empty()) {
-      breakdown_.summary.push_back(text + ".");
-      return;
-    }
-    text += "; the rest is ";
-    for (std::size_t i = 0; i < rest.size(); ++i)
-      text += (i == 0 ? "" : i + 1 == rest.size() ? " and " : ", ") + rest[i];
-    breakdown_.summary.push_back(text + ".");
-  }
-
-  void summarize() {
-    const auto say = [&](std::string sentence) { breakdown_.summary.push_back(std::move(sentence)); };
-    const auto anonymous = static_cast<double>(breakdown_.anonymous);
-    if (breakdown_.traced) {
-      say_coverage();
-      if (part("slack") > 0.05 * anonymous) {
-        std::string text =
-            breakdown_.rounding
-                ? fmt::format(
-                      "Of what allocators hold beyond live blocks, sizes rounded up are {} at most; the "
-                      "rest was freed and is kept, or is their own tables.",
-                      bytes(*breakdown_.rounding))
-                : "What allocators hold beyond live blocks are sizes rounded up, memory that was freed and "
-                  "is "
-                  "kept, and their own tables; only their own statistics could tell these apart.";
-        if (breakdown_.earlier_at_most && *breakdown_.earlier_at_most > 0)
-          text += fmt::format(
-              " Blocks from before the recording are in it, too, and in the unknown: {} at most, as no more "
-              "was resident then.",
-              bytes(*breakdown_.earlier_at_most));
-        say(text);
-      }
-      const double away = breakdown_.live_bytes - live_.value;
-      if (!breakdown_.live_is_bound && away > 0.05 * breakdown_.live_bytes && away > 2 * live_.error())
-        say(
-            fmt::format("{} of the live blocks take no memory: their pages were never touched, or are "
-                        "swapped out.",
-                        bytes(away)));
-      if (breakdown_.live_is_bound)
-        say("Which pages of the blocks are resident was not looked at everywhere; what is explained is at "
-            "most so much.");
-      if (breakdown_.shared_out)
-        say("Memory in which two allocators have blocks is shared out in proportion to these.");
-    }
-    std::string text =
-        fmt::format("RSS {} was {}: {} anonymous, {} of files, {} shared", moment(), of(breakdown_.rss),
-                    of(breakdown_.anonymous), of(breakdown_.file), of(breakdown_.shared));
-    std::string beside;
-    const auto add = [&](double value, std::string_view words) {
-      if (value > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", bytes(value), words);
-    };
-    add(breakdown_.page_tables.value_or(0), "of page tables");
-    add(static_cast<double>(breakdown_.swap), "swapped out");
-    add(static_cast<double>(breakdown_.huge_file), "on explicit huge pages");
-    if (!beside.empty()) text += "; beside it " + beside;
-    if (breakdown_.processes > 1)
-      text += fmt::format(". That is the sum of {} processes: what they share counts in each",
-                          breakdown_.processes);
-    say(text + ".");
-    if (static_cast<double>(breakdown_.huge) > 0.1 * anonymous)
-      say(fmt::format("{} of the anonymous memory is on huge pages, which become resident 2 MiB at a time.",
-                      of(breakdown_.huge)));
   }
 
   const Profile& profile_;
@@ -366,6 +256,12 @@ class Maker {
 
 std::optional<RssBreakdown> make_rss_breakdown(const Profile& profile, const Selection& selection) {
   return Maker(profile, selection).make();
+}
+
+double RssBreakdown::part(std::string_view key) const {
+  for (const MemoryPart& part : parts)
+    if (part.key == key) return part.bytes.value;
+  return 0;
 }
 
 std::string_view to_string(MemoryKind kind) {

@@ -15,8 +15,7 @@ namespace fathom::analysis {
 
 // Parts of RSS. They add up to it.
 struct MemoryPart {
-  std::string_view key;    // for JSON: "live", "mapped", "slack" ...
-  std::string_view label;  // in words
+  std::string_view key;  // "live", "mapped", "slack" ...
   HeapAmount bytes;
   bool anonymous = false;  // it is a part of the anonymous memory
   std::uint64_t ranges = 0;
@@ -35,6 +34,7 @@ struct MemoryRangeRow {
 
 struct RssBreakdown {
   double at_s = 0;                 // from the start of the recording
+  bool at_end = false;             // that is the end of the recording
   std::optional<double> to_end_s;  // the process ended so long afterwards
   std::uint64_t processes = 0;
   bool traced = false;           // its heap was
@@ -47,6 +47,7 @@ struct RssBreakdown {
   std::uint64_t huge_file = 0;                // explicit huge pages, beside RSS
   std::optional<double> page_tables, cgroup;  // bytes, beside RSS and around it
   double live_bytes = 0, live_blocks = 0;     // known blocks, resident or not
+  HeapAmount live;                            // the resident part of them
   // Of the anonymous memory, what stacks explain: live blocks and what the program mapped.
   HeapAmount explained;
   double coverage = 0, coverage_low = 0, coverage_high = 0;  // shares; the same where nothing is estimated
@@ -56,7 +57,8 @@ struct RssBreakdown {
   std::optional<double> rounding;
   std::vector<MemoryPart> parts;       // most first within anonymous memory, then the rest
   std::vector<MemoryRangeRow> ranges;  // most resident first
-  std::vector<std::string> summary;    // sentences
+
+  double part(std::string_view key) const;  // bytes; 0 where there is no such part
 };
 
 // At the end of what is selected. nullopt: the recording knows nothing about it.

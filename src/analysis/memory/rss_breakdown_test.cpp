@@ -6,6 +6,7 @@
 
 #include "analysis/memory/hand_made_memory.h"
 #include "model/random_profile.h"
+#include "present/sentences/memory_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -21,7 +22,7 @@ double part(const RssBreakdown& breakdown, std::string_view key) {
   return 0;
 }
 std::string summary_of(const RssBreakdown& breakdown) {
-  return fmt::format("{}", fmt::join(breakdown.summary, "\n"));
+  return fmt::format("{}", fmt::join(present::sentences_of(breakdown), "\n"));
 }
 
 TEST(RssBreakdown, IsNotThereWhereNothingIsKnown) {

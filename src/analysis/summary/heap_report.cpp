@@ -4,11 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <tuple>
 
-#include "analysis/core/words.h"
 #include "analysis/heap/heap_history.h"
 
 namespace fathom::analysis {
@@ -150,158 +148,24 @@ Heap counters_of(const Profile& profile, const Selection& selection) {
   return all;
 }
 
-std::string blocks_of(double count) {
-  return with_commas(std::llround(std::min(count, 9e15)));
-}
-std::string bytes_of(const HeapAmount& amount) {
-  if (amount.variance <= 0) return bytes(amount.value);
-  return fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
-}
-std::string share_of(double part, double whole) {
-  return percent(whole > 0 ? part / whole : 0);
-}
-
-// "f in m, 45.0 %, g, 20.0 %": up to three of those that have most.
-std::string top_of(const HeapReport& report, const std::function<HeapAmount(const HeapFunctionRow&)>& value) {
-  std::vector<std::pair<HeapAmount, const HeapFunctionRow*>> rows;
-  double whole = 0;
-  for (const HeapFunctionRow& row : report.functions) {
-    const HeapAmount amount = value(row);
-    if (amount.value <= 0) continue;
-    whole += amount.value;
-    rows.push_back({amount, &row});
-  }
-  std::stable_sort(rows.begin(), rows.end(),
-                   [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 3); ++i) {
-    const auto& [amount, row] = rows[i];
-    // Less than a twentieth, or no more than its error: not worth a place in a sentence.
-    if (i > 0 && amount.value < 0.05 * whole) break;
-    text +=
-        fmt::format("{}{}{} ({}{})", i == 0 ? "" : ", ", printable(row->name),
-                    row->module.empty() ? "" : " in " + printable(row->module), share_of(amount.value, whole),
-                    amount.error() > amount.value / 2 ? ", which may be chance" : "");
-  }
-  return text;
-}
-
-// What lost events make of the numbers of an exact heap.
-std::string consequence_of(const HeapExactness& exactness) {
-  if (!exactness.countable()) return "What is live, and what was freed, is not known exactly.";
-  return fmt::format("So what is live may be wrong by up to {}.", counted(exactness.lost(), "block"));
-}
-
-std::string sentence_of_method(const HeapReport& report) {
-  const std::string_view start = report.from_start ? " from the start of the program" : "";
-  const std::string missing = report.losses.text();
-  if (!report.sampled && missing.empty())
-    return fmt::format("Every call of the allocators was recorded{}.", start);
-  if (!report.sampled)
-    return fmt::format("Calls of the allocators were recorded{}, but not every one: {}. {}", start, missing,
-                       consequence_of(report.losses.exactness));
-  std::string text =
-      fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
-  if (report.mean_bytes != 0)
-    text += fmt::format(", one byte in {}", bytes(static_cast<double>(report.mean_bytes)));
-  if (missing.empty()) return text + "; ± is the 95 % interval.";
-  return text + fmt::format("; ± is the 95 % interval of the sampling alone, as {}.", missing);
-}
-
-void summarize(const Profile& profile, HeapReport& report) {
-  const auto add = [&](std::string sentence) { report.summary.push_back(std::move(sentence)); };
-  add(sentence_of_method(report));
-  const HeapSiteSums& total = report.total;
-  if (total.allocated.blocks.value <= 0 && total.live.blocks.value <= 0) {
-    add("Nothing was allocated in this time.");
-    return;
-  }
-  std::string rate;
-  if (report.window_s > 0)
-    rate = fmt::format(": {}/s and {} calls/s", bytes(total.allocated.bytes.value / report.window_s),
-                       blocks_of(total.allocated.blocks.value / report.window_s));
-  add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
-                  blocks_of(total.allocated.blocks.value),
-                  report.window_s > 0 ? " in " + seconds(report.window_s) : "", rate));
-  if (const std::string top = top_of(report, [](const auto& row) { return row.allocated.bytes; });
-      !top.empty())
-    add("Most of that was asked for by " + top + ".");
-
-  const double live = total.live.bytes.value;
-  if (live > 0) {
-    const double growth = total.growth.bytes.value;
-    add(fmt::format(
-        "At the end {} are live in {} blocks, {} {} than at the start of this time; most of it by {}.",
-        bytes_of(total.live.bytes), blocks_of(total.live.blocks.value),
-        bytes_of({std::fabs(growth), total.growth.bytes.variance}), growth < 0 ? "less" : "more",
-        top_of(report, [](const auto& row) { return row.live.bytes; })));
-  } else {
-    add("At the end nothing of it is live.");
-  }
-  if (report.peak.bytes.value > 0) {
-    add(fmt::format("Most was live {} after the start{}: {} in {} blocks, of which {}.",
-                    seconds(std::max(0.0, report.peak_at_s)),
-                    report.peak_exact          ? ""
-                    : report.peak_to_slice_end ? " (to the end of a slice)"
-                                               : " (as far as it was recorded)",
-                    bytes_of(report.peak.bytes), blocks_of(report.peak.blocks.value),
-                    top_of(report, [](const auto& row) { return row.peak.bytes; })));
-  }
-  const HeapSum& temporary = report.temporary_is_short_lived ? total.short_lived : total.temporary;
-  if (temporary.blocks > 0 && total.allocated.blocks.value > 0) {
-    add(fmt::format("{} of the calls were temporary: freed {}; most by {}.",
-                    share_of(temporary.blocks, total.allocated.blocks.value),
-                    report.temporary_is_short_lived ? "within 1 ms" : "before the thread allocated again",
-                    top_of(report, [&](const auto& row) {
-                      return HeapAmount{
-                          report.temporary_is_short_lived ? row.short_lived.blocks : row.temporary.blocks, 0};
-                    })));
-  }
-  if (!report.dropped.empty()) add(report.dropped);
-  if (std::string sentence = sentence_of(report.returns); !sentence.empty()) add(std::move(sentence));
-  if (!report.from_start) {
-    const Heap& counters = report.counters;
-    std::string text = "Blocks from before the recording are not in these numbers";
-    if (counters.earlier_rss_bytes != 0)
-      text += fmt::format(": {} of anonymous memory were resident then",
-                          bytes(static_cast<double>(counters.earlier_rss_bytes)));
-    if (counters.earlier_frees != 0) {
-      const auto frees = static_cast<double>(counters.earlier_frees);
-      double all = frees;
-      for (const HeapRow& row : profile.heap.rows) all += row.freed.blocks;
-      text += fmt::format("; {} of them have been freed since, {} of all frees", blocks_of(frees),
-                          share_of(frees, all));
-    }
-    add(text + ".");
-  }
-}
-
 void judge(HeapReport& report) {
   const Heap& counters = report.counters;
-  const HeapLosses& losses = report.losses;
-  const auto find = [&](std::string text) { report.findings.push_back(std::move(text)); };
   const double events = static_cast<double>(counters.events);
-  if (!losses.events.empty())
-    find(fmt::format("Of the heap, {}: {}.", losses.events,
-                     losses.exactness.damaged_rings != 0 ? "what is live is not known exactly"
-                                                         : "what is live may be wrong by as many blocks"));
-  if (!losses.stretches.empty())
-    find(fmt::format("Of the heap, {}: what was live before may have been freed meanwhile.",
-                     losses.stretches));
+  const auto find = [&](HeapFindingKind kind, double number = 0,
+                        const HeapAllocatorRow* allocator = nullptr) {
+    report.findings.push_back({kind, number, allocator != nullptr ? allocator->label : "",
+                               allocator != nullptr ? allocator->missed : std::vector<std::string>{}});
+  };
+  if (report.losses.has_lost_events()) find(HeapFindingKind::kLostEvents);
+  if (report.losses.has_outages()) find(HeapFindingKind::kOutages);
   if (counters.merged_sites != 0)
-    find(fmt::format("There were too many places that allocate: {} counted without theirs.",
-                     counted(counters.merged_sites, "allocation is", "allocations are")));
+    find(HeapFindingKind::kMergedSites, static_cast<double>(counters.merged_sites));
   if (static_cast<double>(counters.unwalked) > 0.01 * events)
-    find(fmt::format("{} of the events have no stack.",
-                     share_of(static_cast<double>(counters.unwalked), events)));
+    find(HeapFindingKind::kWithoutStack, events > 0 ? static_cast<double>(counters.unwalked) / events : 0);
   if (static_cast<double>(counters.unseen_frees) > 0.001 * events)
-    find(fmt::format("{} frees were not seen: some function that frees was not hooked.",
-                     with_commas(static_cast<std::int64_t>(counters.unseen_frees))));
+    find(HeapFindingKind::kUnseenFrees, static_cast<double>(counters.unseen_frees));
   for (const HeapAllocatorRow& row : report.allocators)
-    if (!row.missed.empty())
-      find(fmt::format("Of {}, {} could not be hooked; blocks that pass only through {} are missing.",
-                       printable(row.label), fmt::join(row.missed, ", "),
-                       row.missed.size() == 1 ? "it" : "them"));
+    if (!row.missed.empty()) find(HeapFindingKind::kNotHooked, 0, &row);
 }
 
 }  // namespace
@@ -329,7 +193,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.peak_exact = sums.peak().exact;
   report.peak_to_slice_end = sums.peak().to_slice_end;
   report.losses = heap_losses(profile, selection.pid);
-  report.dropped = dropped_text(profile, selection.pid);
+  report.dropped = heap_dropped(profile, selection.pid);
   report.functions = functions_of(profile, selection, sums);
   report.allocators = allocators_of(profile, sums);
   report.slices = slices_of(profile, selection);
@@ -340,8 +204,8 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.returns = heap_returns(profile, selection, sums);
   report.counters = counters_of(profile, selection);
   report.verdicts = judge_heap(profile, selection, sums);
+  for (const HeapRow& row : profile.heap.rows) report.freed_blocks += row.freed.blocks;
   judge(report);
-  summarize(profile, report);
   return report;
 }
 

@@ -45,6 +45,21 @@ struct HeapBucketRow {
   model::HeapSum sum;
 };
 
+enum class HeapFindingKind : std::uint8_t {
+  kLostEvents,    // HeapReport::losses
+  kOutages,       // likewise
+  kMergedSites,   // number: allocations without their place
+  kWithoutStack,  // number: share of the events
+  kUnseenFrees,   // number
+  kNotHooked,     // of `allocator`: `functions`
+};
+struct HeapFinding {
+  HeapFindingKind kind;
+  double number = 0;
+  std::string allocator;
+  std::vector<std::string> functions;
+};
+
 struct HeapReport {
   bool sampled = false, exact = false;  // both when recordings of both kinds were merged
   bool from_start = false;              // there are no blocks from before
@@ -64,11 +79,11 @@ struct HeapReport {
   std::vector<HeapReturnRow> returns;                     // likewise: what madvise gave back
   std::vector<HeapBlockRow> blocks;                       // single ones, if they were asked for
   model::Heap counters;                                   // of all heaps together
-  std::string dropped;                                    // dropped_text()
-  HeapLosses losses;                                      // what is missing of them
-  std::vector<HeapVerdict> verdicts;                      // the most important first
-  std::vector<std::string> findings;                      // what makes the numbers worth less
-  std::vector<std::string> summary;                       // sentences
+  double freed_blocks = 0;                                // of the whole recording
+  HeapDropped dropped;
+  HeapLosses losses;                  // what is missing of them
+  std::vector<HeapVerdict> verdicts;  // the most important first
+  std::vector<HeapFinding> findings;  // what makes the numbers worth less
 };
 
 // Of recordings whose heap was traced; `profile` has passed check().

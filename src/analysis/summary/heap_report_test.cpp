@@ -6,6 +6,8 @@
 
 #include "analysis/heap/hand_made_heap.h"
 #include "analysis/summary/report.h"
+#include "present/sentences/heap_sentences.h"
+#include "present/sentences/report_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -15,10 +17,14 @@ using testing::HasSubstr;
 using testing::Not;
 
 std::string summary_of(const model::Profile& profile, const Selection& selection = {}) {
-  return fmt::format("{}", fmt::join(make_heap_report(profile, selection)->summary, "\n"));
+  return fmt::format("{}", fmt::join(present::sentences_of(*make_heap_report(profile, selection)), "\n"));
 }
 std::string findings_of(const model::Profile& profile) {
-  return fmt::format("{}", fmt::join(make_heap_report(profile, {})->findings, "\n"));
+  const auto report = make_heap_report(profile, {});
+  std::string text;
+  for (const HeapFinding& finding : report->findings)
+    text += (text.empty() ? "" : "\n") + present::text_of(finding, *report);
+  return text;
 }
 
 TEST(HeapReport, IsNotThereWhereTheHeapWasNotTraced) {
@@ -140,7 +146,8 @@ TEST(HeapReport, IsPartOfAReportOfAnyMetricAndItsDefaultIsThePeakOrWhatIsLive) {
   EXPECT_EQ(default_metric(hand.profile), Metric::kCpu);
   const Report report = make_report(hand.profile, {}).value();
   ASSERT_TRUE(report.heap);
-  EXPECT_THAT(fmt::format("{}", fmt::join(report.summary, " ")), HasSubstr("It allocated 14.4 MiB"));
+  EXPECT_THAT(fmt::format("{}", fmt::join(present::sentences_of(report), " ")),
+              HasSubstr("It allocated 14.4 MiB"));
 }
 
 }  // namespace

@@ -4,9 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-
-#include "analysis/core/words.h"
 
 namespace fathom::analysis {
 namespace {
@@ -40,81 +37,6 @@ Error nothing_selected(const model::Profile& profile, const Selection& selection
           fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
 }
 
-std::string sentence_of_origin(const Report& report) {
-  const model::Meta& meta = report.profile->meta;
-  const CallTree& tree = report.tree;
-  std::string text = meta.target.empty() ? std::string("This profile") : printable(meta.target);
-  const std::uint64_t samples = tree.samples - tree.waits;
-  text += ": ";
-  if (model::is_heap(tree.metric) && report.heap) {
-    text += fmt::format("{} of {}", model::info_of(tree.metric).sentence,
-                        counted(tree.samples, "place that allocates", "places that allocate"));
-  } else if (samples != 0 || tree.waits == 0) {
-    const std::string_view kind =
-        tree.waits != 0 && tree.metric == model::Metric::kWall ? "CPU" : model::info_of(tree.metric).sentence;
-    text += counted(samples, fmt::format("{} sample", kind));
-  }
-  if (tree.waits != 0) text += (samples == 0 ? "" : " and ") + counted(tree.waits, "wait");
-  if (report.activity.duration_s > 0) text += " in " + seconds(report.activity.duration_s);
-  std::vector<std::string> parts;
-  if (!meta.event.empty() && !model::is_heap(tree.metric)) {
-    parts.push_back(printable(meta.event) +
-                    (meta.frequency_hz ? fmt::format(" at {} Hz", meta.frequency_hz) : ""));
-  }
-  if (!meta.engine.empty())
-    parts.push_back(meta.engine == "import" ? "imported" : "engine " + printable(meta.engine));
-  if (tree.unit != "samples") parts.push_back(amount(static_cast<double>(tree.total), tree.unit) + " in all");
-  return text + (parts.empty() ? "." : fmt::format(" ({}).", fmt::join(parts, ", ")));
-}
-
-std::string sentence_of_activity(const Activity& activity) {
-  if (!activity.cpus_used()) return "";
-  const double used = *activity.cpus_used();
-  const std::string of = activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus);
-  if (activity.idle()) {
-    return fmt::format("The process was idle: {} CPU ({} of CPU time{}).", percent(used),
-                       seconds(*activity.cpu_s), activity.exact ? "" : ", estimated from samples");
-  }
-  return fmt::format("It used {} of CPU time{}: {:.2f}{} CPUs on average.", seconds(*activity.cpu_s),
-                     activity.exact ? "" : " (estimated from samples)", used, of);
-}
-
-std::string share_with_error(const CallTree& tree, std::int64_t value) {
-  return fmt::format("{} ±{}", percent(share(tree, value)),
-                     percent_number(share_interval(tree, value).half_width()));
-}
-
-std::string sentence_of_cost(const Report& report) {
-  const CallTree& tree = report.tree;
-  if (tree.waits != 0) return "";  // of waits, the sentences above say more
-  if (report.functions.empty()) return "No sample has a stack.";
-  const FunctionRow top =
-      *std::max_element(report.functions.begin(), report.functions.end(),
-                        [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
-  std::string text = fmt::format("The largest cost of its own is {}", printable(tree.names[top.name]));
-  if (const std::string& module = tree.modules[top.module].name; !module.empty())
-    text += " in " + printable(module);
-  text += fmt::format(", {}", share_with_error(tree, top.self));
-  if (is_noise(tree, top.self)) text += ", which is no more than noise";
-  if (!report.modules.empty()) {
-    const ModuleRow& module = report.modules.front();
-    const std::string& name = tree.modules[module.module].name;
-    text +=
-        fmt::format("; the largest module is {}, {}", name.empty() ? "code of no module" : printable(name),
-                    percent(share(tree, module.self)));
-  }
-  return text + ".";
-}
-
-std::string sentence_of_threads(const Report& report) {
-  if (report.threads.size() < 2 || report.tree.waits != 0) return "";  // who waits most is not busy
-  const ThreadRow& top = report.threads.front();
-  return fmt::format("The busiest of {} threads is {}{}, {}.",
-                     with_commas(static_cast<std::int64_t>(report.threads.size())), printable(top.name),
-                     top.tid == 0 ? "" : fmt::format(" (tid {})", top.tid),
-                     percent(share(report.tree, top.value)));
-}
-
 }  // namespace
 
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree) {
@@ -140,42 +62,6 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
     activity.cpu_s = static_cast<double>(tree.total) / 1e9;
   }
   return activity;
-}
-
-std::vector<std::string> summarize(const Report& report) {
-  std::vector<std::string> sentences{sentence_of_origin(report)};
-  const auto add = [&](std::string sentence) {
-    if (!sentence.empty()) sentences.push_back(std::move(sentence));
-  };
-  const CallTree& tree = report.tree;
-  if (tree.filtered != 0) {
-    add(fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample")));
-  }
-  add(sentence_of_activity(report.activity));
-  if (report.waits) {
-    for (const std::string& sentence : report.waits->summary) add(sentence);
-  }
-  if (report.heap) {
-    for (const std::string& sentence : report.heap->summary) add(sentence);
-    if (report.memory) {
-      for (const std::string& sentence : report.memory->summary) add(sentence);
-    }
-  }
-  if (model::is_heap(tree.metric) && report.heap) return sentences;  // that says more than what follows
-  if (tree.samples == 0) {
-    add(tree.metric == model::Metric::kCpu ? "Nothing was sampled: the process used no CPU time."
-                                           : "Nothing was sampled.");
-    return sentences;
-  }
-  if (tree.effective_samples < 1000) {
-    add(fmt::format(
-        "That is few: with {} a share is uncertain by up to ±{} points; record longer or under load.",
-        counted(static_cast<std::uint64_t>(std::llround(tree.effective_samples)), "independent sample"),
-        percent_number(wilson_interval(0.5, tree.effective_samples).half_width())));
-  }
-  add(sentence_of_cost(report));
-  add(sentence_of_threads(report));
-  return sentences;
 }
 
 model::Metric default_metric(const model::Profile& profile) {
@@ -232,10 +118,6 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
                                               .by_total = options.sort == SortBy::kTotal,
                                               .fold_generics = options.fold_generics});
   report.memory = make_rss_breakdown(profile, options.selection);
-  if (report.heap) {
-    for (const std::string& text : report.heap->findings) report.quality.findings.push_back({text, ""});
-  }
-  report.summary = summarize(report);
   return report;
 }
 

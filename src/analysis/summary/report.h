@@ -1,5 +1,6 @@
-// What there is to say about a recording: the tables, the sentences and the verdict on its quality, as data.
-// The terminal text and the JSON are two ways of writing this down.
+// What there is to say about a recording: the tables, the facts and the verdict on its quality, as data.
+// The sentences of it are written by present/sentences; terminal text and JSON are two ways of writing all of it
+// down.
 #pragma once
 
 #include <cstdint>
@@ -42,15 +43,32 @@ struct Activity {
 };
 
 struct EarlyEndRow {
-  std::string reason;  // in words
+  model::WalkEnd reason{};  // abi/walk.h
   std::string module;
   std::uint64_t count = 0;
 };
 
-// Something that makes the numbers worth less, and what to do about it.
+// Something that makes the numbers worth less.
+enum class FindingKind : std::uint8_t {
+  kTruncated,     // the recorder was killed
+  kLostToDisk,    // share of the samples
+  kLostToRing,    // likewise
+  kThrottled,     // count: times
+  kFewReceived,   // share of those expected, count: those
+  kCutStacks,     // share of all; module and end: of most of them
+  kUnnamed,       // share of all frames; module, module_kind, symbols: of most of them
+  kProfilerCost,  // share of what was measured; seconds; count: Hz
+  kStolen,        // share of the busy time that the host of a virtual machine took away
+};
 struct Finding {
-  std::string text;
-  std::string remedy;  // may be empty
+  FindingKind kind{};
+  double share = 0;
+  std::uint64_t count = 0;
+  double seconds = 0;
+  std::string module = {};
+  model::WalkEnd end = {};
+  model::ModuleKind module_kind = {};
+  model::SymbolSource symbols = {};
 };
 
 // The quality of the whole recording; the shares of names are those of the selected samples.
@@ -88,7 +106,6 @@ struct Report {
   std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
   std::optional<RssBreakdown> memory;     // what memory was made of at the end of the selection
-  std::vector<std::string> summary;       // sentences
 };
 
 // Fails when a pattern matches nothing or too much, or when the selection leaves nothing of a recording that
@@ -101,17 +118,12 @@ model::Metric default_metric(const model::Profile& profile);
 // The same of the heap alone, which must not be empty.
 model::Metric default_heap_metric(const model::Profile& profile);
 
-// "stripped: no names" ...: what a module's names are worth, in words.
-std::string_view describe(model::SymbolSource source);
 // "none", "dynsym", "symtab", "dwarf", "kallsyms", "perf-map", "pseudo": for JSON.
 std::string_view to_string(model::SymbolSource source);
-// Why a walk ended (abi/walk.h), in words.
-std::string_view describe_walk_end(model::WalkEnd end);
 
 // Parts of make_report.
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree);
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
                           const std::vector<ModuleRow>& modules);
-std::vector<std::string> summarize(const Report& report);
 
 }  // namespace fathom::analysis

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "analysis/core/hand_made_profile.h"
+#include "present/sentences/quality_sentences.h"
+#include "present/sentences/report_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -14,13 +16,13 @@ using testing::Not;
 
 std::string summary_of(const model::Profile& profile, const ReportOptions& options = {}) {
   const Result<Report> report = make_report(profile, options);
-  return report ? fmt::format("{}", fmt::join(report->summary, " ")) : report.error().message;
+  return report ? fmt::format("{}", fmt::join(present::sentences_of(*report), " ")) : report.error().message;
 }
 
 std::string findings_of(const model::Profile& profile) {
   std::string text;
   const Report report = make_report(profile, {}).value();
-  for (const Finding& finding : report.quality.findings) {
+  for (const present::Complaint& finding : present::complaints_of(report)) {
     text += finding.text + " try: " + finding.remedy + "\n";
   }
   return text;

@@ -1,4 +1,4 @@
-// Shared by the rules of heap_verdicts.h: one process, its trends, and how to say them.
+// Shared by the rules of heap_verdicts.h: one process and its trends.
 #pragma once
 
 #include <string>
@@ -36,9 +36,8 @@ struct HeapJudge {
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
 
   HeapVerdict verdict(HeapVerdictKind kind, const HeapTrack* track) const;
-  // "parse in server (called by serve)"; of one stack with more callers.
-  std::string place(const HeapTrack& track, std::size_t callers = 1) const;
-  static std::string name(const HeapTrack& track);
+  // The function and its callers; of one stack with more of them.
+  HeapPlace place(const HeapTrack& track, bool one_stack = false) const;
   // With the stack that grew most, or where none did, that of which most is live.
   HeapShare share_of(const HeapTrack& track, double bytes, double all) const;
   // The stacks that make most of the track's growth, each with its share of `all`.
@@ -51,9 +50,6 @@ struct HeapJudge {
 
 // More doubts, less confidence.
 void settle(HeapVerdict& verdict);
-std::string rate(double bytes_per_s);
-std::string slope_text(const Slope& slope);
-std::string blocks_text(double blocks);  // "12,345 blocks"
 
 // Each adds its verdicts.
 void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out);

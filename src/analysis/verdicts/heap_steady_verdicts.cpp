@@ -1,11 +1,8 @@
 // What does not grow and may still be worth a change: peaks, churn, what is kept to the end, caches, bloat.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 
-#include "analysis/core/words.h"
 #include "analysis/verdicts/heap_judge.h"
 
 namespace fathom::analysis {
@@ -13,24 +10,22 @@ namespace {
 
 using namespace model;
 
+using Evidence = HeapEvidenceKind;
+using Doubt = HeapDoubtKind;
+using Advice = HeapAdviceKind;
+
 void number(HeapVerdict& verdict, const char* name, double value) {
   verdict.numbers.emplace_back(name, value);
 }
 
-// The shares that matter, most first, as "83.0 % by parse in server, 12.1 % by load in server".
-std::string list_shares(HeapVerdict& verdict, std::vector<HeapShare> shares, double least) {
+// The shares that matter, most first.
+void add_shares(HeapVerdict& verdict, std::vector<HeapShare> shares, double least) {
   std::sort(shares.begin(), shares.end(),
             [](const HeapShare& a, const HeapShare& b) { return a.bytes > b.bytes; });
-  std::string text;
-  for (std::size_t i = 0; i < shares.size(); ++i) {
-    if (shares[i].share < least) break;
-    if (i < 3)
-      text += fmt::format("{}{} by {}{}", i == 0 ? "" : ", ", percent(std::min(1.0, shares[i].share)),
-                          printable(shares[i].name),
-                          shares[i].module.empty() ? "" : " in " + printable(shares[i].module));
-    verdict.shares.push_back(shares[i]);
+  for (HeapShare& share : shares) {
+    if (share.share < least) break;
+    verdict.shares.push_back(std::move(share));
   }
-  return text;
 }
 
 struct Sizes {
@@ -94,29 +89,23 @@ void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   // What is less than usual elsewhere makes the parts more than the whole.
   if (explained > excess)
     for (HeapShare& share : shares) share.share = share.bytes / explained;
-  const std::string by = list_shares(verdict, std::move(shares), 0.05);
+  add_shares(verdict, std::move(shares), 0.05);
   if (!verdict.shares.empty()) {
     verdict.function = verdict.shares.front().name;
     verdict.module = verdict.shares.front().module;
   }
-  verdict.sentence =
-      fmt::format("Peak of {} at {}{}, {}{}.", bytes(height), seconds(at_s),
-                  late    ? ", shortly before the end"
-                  : early ? ", at the start"
-                          : "",
-                  level > 0 ? fmt::format("{:.1f} times the usual {}", height / level, bytes(level))
-                            : "where nothing is usual",
-                  by.empty() ? "" : "; what is more than usual: " + by);
-  verdict.evidence.push_back(
-      history.sampled     ? fmt::format("its height is ±{} by sampling", bytes(peak.total.bytes.error()))
-      : peak.exact        ? "its height is exact to the event"
-      : peak.to_slice_end ? "its height is that at the end of a slice of time"
-                          : "its height is that of what was recorded");
-  if (late && !history.ended) verdict.doubts.push_back("it may have gone on rising after the recording");
-  if (peak.total.bytes.error() > 0.25 * excess) verdict.doubts.push_back("few of its blocks were sampled");
-  verdict.advice =
-      "memory limits are met by peaks: fathom flamegraph FILE --metric heap-peak -o peak.svg shows its "
-      "stacks";
+  verdict.facts.height_bytes = height;
+  verdict.facts.at_s = at_s;
+  verdict.facts.level_bytes = level;
+  verdict.facts.late = late;
+  verdict.facts.early = early;
+  verdict.evidence.push_back(history.sampled ? HeapEvidence{Evidence::kPeakError, peak.total.bytes.error()}
+                             : peak.exact    ? HeapEvidence{Evidence::kPeakExact}
+                             : peak.to_slice_end ? HeapEvidence{Evidence::kPeakOfSlice}
+                                                 : HeapEvidence{Evidence::kPeakOfRecorded});
+  if (late && !history.ended) verdict.doubts.push_back({Doubt::kMayRiseOn});
+  if (peak.total.bytes.error() > 0.25 * excess) verdict.doubts.push_back({Doubt::kFewSampled});
+  verdict.advice = {Advice::kShowPeak};
   settle(verdict);
   out.push_back(std::move(verdict));
 }
@@ -128,7 +117,9 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const HeapSum before = history.whole.live_before(history.end_of_work);
   const HeapSum left = history.whole.live_before(cells);
   const double tail_s = history.ends_s.back() - history.ends_s[history.end_of_work - 1];
-  const auto add = [&](HeapVerdictKind kind, const auto& of_track, double all, auto sentence) {
+  const auto add = [&](HeapVerdictKind kind, const auto& of_track, const HeapSum& all_of,
+                       HeapEvidence evidence, Advice advice) {
+    const double all = all_of.bytes;
     HeapVerdict verdict = judge.verdict(kind, nullptr);
     verdict.bytes = all;
     number(verdict, "bytes", all);
@@ -137,14 +128,17 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     for (const HeapTrack& track : history.functions)
       if (const double value = of_track(track); value > 0)
         shares.push_back(judge.share_of(track, value, all));
-    const std::string by = list_shares(verdict, std::move(shares), 0.02);
+    add_shares(verdict, std::move(shares), 0.02);
     if (!verdict.shares.empty()) {
       verdict.function = verdict.shares.front().name;
       verdict.module = verdict.shares.front().module;
     }
-    sentence(verdict, by.empty() ? "" : "; " + by);
+    verdict.facts.blocks = all_of.blocks;
+    verdict.facts.seconds = tail_s;
+    verdict.evidence.push_back(evidence);
+    verdict.advice = {advice};
     if (history.seconds() > 0 && tail_s > 0.1 * history.seconds())
-      verdict.doubts.push_back(fmt::format("the last slice of time is {} long", seconds(tail_s)));
+      verdict.doubts.push_back({Doubt::kLongLastSlice, tail_s});
     settle(verdict);
     out.push_back(std::move(verdict));
   };
@@ -155,28 +149,12 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
         [&](const HeapTrack& track) {
           return track.live_before(history.end_of_work).bytes - track.live_before(cells).bytes;
         },
-        freed,
-        [&](HeapVerdict& verdict, const std::string& by) {
-          verdict.sentence = fmt::format(
-              "Freed only when the program ended: {} in {} were live until the last {} of the run{}.",
-              bytes(freed), blocks_text(before.blocks - left.blocks), seconds(tail_s), by);
-          verdict.evidence.push_back(
-              fmt::format("{} in {} were never freed", bytes(left.bytes), blocks_text(left.blocks)));
-          verdict.advice =
-              "leak checkers are silent about it, a server would hold it for ever: see whether it was needed "
-              "to the end, with fathom report FILE --metric heap-live --until SECONDS";
-        });
+        {before.blocks - left.blocks, freed}, {Evidence::kNeverFreed, left.bytes, left.blocks},
+        Advice::kWasItNeeded);
   if (left.bytes >= 16 * 1024)
     add(
         HeapVerdictKind::kUnfreed, [&](const HeapTrack& track) { return track.live_before(cells).bytes; },
-        left.bytes,
-        [&](HeapVerdict& verdict, const std::string& by) {
-          verdict.sentence = fmt::format("Not freed when the program ended: {} in {}{}.", bytes(left.bytes),
-                                         blocks_text(left.blocks), by);
-          verdict.evidence.push_back("alone this is no leak: what is needed to the end need not be freed");
-          verdict.advice =
-              "fathom report FILE --metric heap-leaked lists all of it; what grows is named above";
-        });
+        left, {Evidence::kNotALeakAlone}, Advice::kListLeaked);
 }
 
 void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
@@ -213,33 +191,29 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     number(verdict, "bytes_per_s", allocated.bytes / time);
     number(verdict, by_order ? "temporary_percent" : "short_lived_percent", 100 * share);
     verdict.shares.push_back(judge.share_of(track, allocated.bytes, allocated.bytes));
-    verdict.sentence = fmt::format(
-        "Churn: {} allocates {} times and {} a second, {} of all calls; {} of its blocks are freed {}.",
-        judge.place(track), with_commas(std::llround(std::min(calls, 9e15))), bytes(allocated.bytes / time),
-        percent(std::min(1.0, all_calls > 0 ? allocated.blocks / all_calls : 0)),
-        percent(std::min(1.0, share)), by_order ? "before its thread allocates again" : "within 1 ms");
+    verdict.facts.place = judge.place(track);
+    verdict.facts.calls_per_s = calls;
+    verdict.facts.bytes_per_s = allocated.bytes / time;
+    verdict.facts.calls_share = std::min(1.0, all_calls > 0 ? allocated.blocks / all_calls : 0);
+    verdict.facts.passing_share = std::min(1.0, share);
+    verdict.facts.by_order = by_order;
     if (sampled.error() > 0.25 * sampled.value)
-      verdict.doubts.push_back(fmt::format("few of its blocks were sampled: ±{} of its calls",
-                                           percent(sampled.error() / sampled.value)));
+      verdict.doubts.push_back({Doubt::kFewSampledCalls, sampled.error() / sampled.value});
     if (cpu) {
       std::int64_t inside = 0;
       for (const AllocatorCpuRow& row : cpu->functions)
         if (row.name == track.name && row.module == track.module) inside += row.inside;
       number(verdict, "allocator_cpu_percent", 100 * cpu->share());
       verdict.evidence.push_back(
-          cpu->inside < 20
-              ? fmt::format("the allocators were seen in {} of {} CPU samples", cpu->inside, cpu->total)
-              : fmt::format("the allocators take {} ±{} of all CPU time, {} of that for this function",
-                            percent(cpu->share()), percent(cpu->interval().half_width()),
-                            percent(static_cast<double>(inside) / static_cast<double>(cpu->inside))));
-      if (cpu->interval().high < 0.02) verdict.doubts.push_back("it costs next to nothing");
+          cpu->inside < 20 ? HeapEvidence{Evidence::kSeenInAllocators, static_cast<double>(cpu->inside),
+                                          static_cast<double>(cpu->total)}
+                           : HeapEvidence{Evidence::kAllocatorCpu, cpu->share(), cpu->interval().half_width(),
+                                          static_cast<double>(inside) / static_cast<double>(cpu->inside)});
+      if (cpu->interval().high < 0.02) verdict.doubts.push_back({Doubt::kCostsNothing});
     } else {
-      verdict.doubts.push_back("CPU was not recorded beside it: what it costs is not known");
+      verdict.doubts.push_back({Doubt::kCpuUnknown});
     }
-    verdict.advice = fmt::format(
-        "keep the buffer, reserve its size, or use an arena: fathom flamegraph FILE --metric {} -o "
-        "churn.svg shows who",
-        "heap-temporary");
+    verdict.advice = {Advice::kKeepBuffer};
     settle(verdict);
     out.push_back(std::move(verdict));
   }
@@ -248,16 +222,13 @@ void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   verdict.bytes = history.whole.sum(0, history.ends_s.size()).allocated.bytes;
   number(verdict, "calls_per_s", all_calls / time);
   number(verdict, "allocator_cpu_percent", 100 * cpu->share());
-  std::string by;
+  verdict.facts.calls_per_s = all_calls / time;
+  verdict.facts.cpu_share = cpu->share();
+  verdict.facts.cpu_error = cpu->interval().half_width();
   for (std::size_t i = 0; i < std::min<std::size_t>(2, cpu->functions.size()); ++i)
-    by +=
-        fmt::format("{}{} of it for {}", i == 0 ? "; " : ", ",
-                    percent(static_cast<double>(cpu->functions[i].inside) / static_cast<double>(cpu->inside)),
-                    printable(cpu->functions[i].name));
-  verdict.sentence = fmt::format("The allocators take {} ±{} of all CPU time for {} calls a second{}.",
-                                 percent(cpu->share()), percent(cpu->interval().half_width()),
-                                 with_commas(std::llround(std::min(all_calls / time, 9e15))), by);
-  verdict.advice = "fathom flamegraph FILE --metric heap-allocations -o calls.svg shows who calls so often";
+    verdict.facts.cpu_for.emplace_back(cpu->functions[i].name, static_cast<double>(cpu->functions[i].inside) /
+                                                                   static_cast<double>(cpu->inside));
+  verdict.advice = {Advice::kShowCalls};
   settle(verdict);
   out.push_back(std::move(verdict));
 }
@@ -295,53 +266,38 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     number(verdict, "live_share_percent", 100 * share);
     number(verdict, "replaced_times", replaced);
     verdict.shares.push_back(judge.share_of(track, live.bytes, all));
-    const std::string since =
-        trend.warm_up_s > 0 ? fmt::format("since {}", seconds(level_from)) : std::string("all the time");
-    if (trend.slope.known)
-      verdict.evidence.push_back(
-          fmt::format("slope {} to {} (95 %)", rate(trend.slope.low), rate(trend.slope.high)));
+    verdict.facts.place = judge.place(track);
+    verdict.facts.level = level;
+    verdict.facts.live_share = std::min(1.0, share);
+    if (trend.warm_up_s > 0) verdict.facts.since_s = level_from;
+    if (trend.slope.known) verdict.evidence.push_back({Evidence::kSlope, trend.slope.low, trend.slope.high});
     if (replaced >= 0.25 && short_lived < 0.5 && mean_life > 0.01) {
       number(verdict, "mean_life_s", mean_life);
-      verdict.sentence = fmt::format(
-          "{}: {} holds {} ({} of what is live), {} {}, while its blocks are replaced: {:.1f} times in {}, "
-          "after "
-          "{} on average.",
-          level ? "Bounded cache" : "Cache", judge.place(track), bytes(live.bytes),
-          percent(std::min(1.0, share)), level ? "level" : "up and down", since, replaced, seconds(level_s),
-          seconds(mean_life));
-      if (!level) verdict.doubts.push_back("it swings too much to be called level");
-      verdict.advice = "no leak; if it is too large, its limit is what to change";
+      verdict.facts.replaced = replaced;
+      verdict.facts.level_s = level_s;
+      verdict.facts.mean_life_s = mean_life;
+      if (!level) verdict.doubts.push_back({Doubt::kNotLevel});
+      verdict.advice = {Advice::kChangeLimit};
     } else if (replaced < 0.1 && level) {
       verdict.kind = HeapVerdictKind::kBloat;
       const double mean = live.blocks > 0 ? live.bytes / live.blocks : 0;
       const Sizes sizes = sizes_of(judge, track);
       number(verdict, "mean_bytes", mean);
       const bool few = mean >= 32 * 1024;
-      verdict.sentence = fmt::format(
-          "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, {} "
-          "{}.",
-          judge.place(track), bytes(live.bytes), percent(std::min(1.0, share)), blocks_text(live.blocks),
-          bytes(mean), "level", since);
+      verdict.facts.blocks = live.blocks;
+      verdict.facts.mean_bytes = mean;
       if (sizes.largest_share > 0)
-        verdict.evidence.push_back(fmt::format("{} of its bytes are in blocks of {} to {}",
-                                               percent(sizes.largest_share), bytes(sizes.largest_from),
-                                               bytes(std::max(1.0, 2 * sizes.largest_from))));
-      verdict.evidence.push_back(
-          flow.freed.bytes <= 0
-              ? fmt::format("none of it was replaced in {}", seconds(level_s))
-              : fmt::format("{} of it was replaced in {}", percent(replaced), seconds(level_s)));
-      verdict.advice =
-          few ? "few huge blocks: does all of it have to be in memory, or can it be mapped, loaded "
-                "on demand or freed after the start?"
-              : "many small blocks: allocators add 8 to 16 bytes and rounding to each; arrays or an "
-                "arena hold the same in less";
+        verdict.evidence.push_back({Evidence::kMostlyOfSize, sizes.largest_share, sizes.largest_from,
+                                    std::max(1.0, 2 * sizes.largest_from)});
+      verdict.evidence.push_back(flow.freed.bytes <= 0
+                                     ? HeapEvidence{Evidence::kReplacedNone, level_s}
+                                     : HeapEvidence{Evidence::kReplacedShare, replaced, level_s});
+      verdict.advice = {few ? Advice::kFewHuge : Advice::kManySmall};
     } else {
       continue;
     }
-    if (trend.duration_s < 60)
-      verdict.doubts.push_back(fmt::format("only {} were recorded", seconds(trend.duration_s)));
-    if (!history.from_start && history.from_zero)
-      verdict.evidence.push_back("of blocks since the start of the recording only");
+    if (trend.duration_s < 60) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+    if (!history.from_start && history.from_zero) verdict.evidence.push_back({Evidence::kSinceStartOnly});
     settle(verdict);
     out.push_back(std::move(verdict));
   }

@@ -1,10 +1,7 @@
 // Errors of those who free, and what allocators set aside beyond what was asked for. Of the whole recording.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 
-#include "analysis/core/words.h"
 #include "analysis/verdicts/heap_judge.h"
 
 namespace fathom::analysis {
@@ -49,11 +46,12 @@ Uses uses_of(const HeapJudge& judge) {
   return uses;
 }
 
-std::string place(const HeapJudge& judge, const std::pair<std::string, std::string>& name, const Use& use) {
+HeapPlace place(const HeapJudge& judge, const std::pair<std::string, std::string>& name, const Use& use) {
   const auto path =
       path_to_heap(judge.profile, judge.leaves, judge.profile.heap.sites[use.site.value].stack, 2);
-  return printable(name.first) + (name.second.empty() ? "" : " in " + printable(name.second)) +
-         (path.size() > 1 ? " (called by " + printable(path[1]) + ")" : "");
+  HeapPlace found{name.first, name.second, {}};
+  if (path.size() > 1) found.callers.push_back(path[1]);
+  return found;
 }
 
 void add_error(const HeapJudge& judge, HeapVerdictKind kind, const std::pair<std::string, std::string>& name,
@@ -66,24 +64,17 @@ void add_error(const HeapJudge& judge, HeapVerdictKind kind, const std::pair<std
   verdict.shares.push_back(
       {name.first, name.second, sum.bytes, 1,
        path_to_heap(judge.profile, judge.leaves, judge.profile.heap.sites[use.site.value].stack, 4)});
+  verdict.of_whole = false;
+  verdict.facts.place = place(judge, name, use);
+  verdict.facts.blocks = sum.blocks;
   if (kind == HeapVerdictKind::kForeignFree) {
-    std::string from;
-    for (const auto& [label, blocks] : use.allocators) from += (from.empty() ? "" : ", ") + printable(label);
-    verdict.sentence =
-        fmt::format("Error: {} of {} were freed through another allocator than the one that gave them ({}).",
-                    blocks_text(sum.blocks), place(judge, name, use), from);
-    verdict.advice =
-        "two allocators in one process: give blocks back through the library that made them, or link one "
-        "allocator for all";
+    for (const auto& [label, blocks] : use.allocators) verdict.facts.given_by.push_back(label);
+    verdict.advice = {HeapAdviceKind::kOneAllocator};
   } else {
-    verdict.sentence = fmt::format("Error: {} of {} were freed with a size that is not theirs.",
-                                   blocks_text(sum.blocks), place(judge, name, use));
-    verdict.advice =
-        "sized deletes and sdallocx trust the size: look for a delete through a base class without virtual "
-        "destructor, or a length that changed since";
+    verdict.advice = {HeapAdviceKind::kLookAtDeletes};
   }
-  verdict.evidence.push_back(fmt::format("{} in all", bytes(sum.bytes)));
-  if (judge.history.sampled) verdict.evidence.push_back("estimated from sampled blocks");
+  verdict.evidence.push_back({HeapEvidenceKind::kInAll, sum.bytes});
+  if (judge.history.sampled) verdict.evidence.push_back({HeapEvidenceKind::kEstimated});
   settle(verdict);
   out.push_back(std::move(verdict));
 }
@@ -112,16 +103,9 @@ void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
            path_to_heap(judge.profile, judge.leaves, judge.profile.heap.sites[use.site.value].stack, 4)});
   std::sort(verdict.shares.begin(), verdict.shares.end(),
             [](const HeapShare& a, const HeapShare& b) { return a.bytes > b.bytes; });
-  std::string by;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
-    by += fmt::format("{}{} of that for {}", i == 0 ? "; " : ", ", percent(verdict.shares[i].share),
-                      printable(verdict.shares[i].name));
-  verdict.sentence = fmt::format(
-      "Of {} that the allocators set aside for what is live at the end, {} ({}) were not asked for{}.",
-      bytes(usable), bytes(slack), percent(slack / usable), by);
-  verdict.evidence.push_back("by the allocators' rules of size classes; what their pages waste is not in it");
-  verdict.advice =
-      "sizes just above a class waste most: ask for what a class holds, or put small blocks together";
+  verdict.facts.usable_bytes = usable;
+  verdict.evidence.push_back({HeapEvidenceKind::kSizeClasses});
+  verdict.advice = {HeapAdviceKind::kMindSizeClasses};
   settle(verdict);
   out.push_back(std::move(verdict));
 }

@@ -1,14 +1,11 @@
 #include "analysis/verdicts/heap_verdicts.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <map>
 #include <tuple>
 
-#include "analysis/core/words.h"
 #include "analysis/verdicts/heap_judge.h"
 
 namespace fathom::analysis {
@@ -64,16 +61,6 @@ void settle(HeapVerdict& verdict) {
   verdict.confidence = verdict.doubts.empty()       ? Confidence::kHigh
                        : verdict.doubts.size() == 1 ? Confidence::kMedium
                                                     : Confidence::kLow;
-}
-
-std::string rate(double bytes_per_s) {
-  return (bytes_per_s < 0 ? "-" : "") + bytes(std::fabs(bytes_per_s)) + "/s";
-}
-std::string slope_text(const Slope& slope) {
-  return fmt::format("{} (95 %: {} to {})", rate(slope.per_s), rate(slope.low), rate(slope.high));
-}
-std::string blocks_text(double blocks) {
-  return counted(static_cast<std::uint64_t>(std::clamp(std::round(blocks), 0.0, 9e15)), "block");
 }
 
 HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const HeapHistory& of_history,
@@ -133,22 +120,21 @@ HeapVerdict HeapJudge::verdict(HeapVerdictKind kind, const HeapTrack* track) con
   HeapVerdict made;
   made.kind = kind;
   made.pid = profile.processes[history.process.value].pid;
+  made.ended = history.ended;
   if (track == nullptr) return made;
+  made.of_whole = false;
   made.function = track->name;
   made.module = track->module;
   return made;
 }
 
-std::string HeapJudge::name(const HeapTrack& track) {
-  return printable(track.name) + (track.module.empty() ? "" : " in " + printable(track.module));
-}
-
-std::string HeapJudge::place(const HeapTrack& track, std::size_t callers) const {
+HeapPlace HeapJudge::place(const HeapTrack& track, bool one_stack) const {
+  const std::size_t most = one_stack ? 3 : 1;
   const HeapShare share = share_of(track, 0, 0);
-  std::string text = name(track);
-  for (std::size_t i = 1; i < std::min(share.path.size(), callers + 1); ++i)
-    text += (i == 1 ? " (called by " : " < ") + printable(share.path[i]);
-  return share.path.size() > 1 ? text + ")" : text;
+  HeapPlace place{track.name, track.module, {}, one_stack};
+  for (std::size_t i = 1; i < std::min(share.path.size(), most + 1); ++i)
+    place.callers.push_back(share.path[i]);
+  return place;
 }
 
 HeapShare HeapJudge::share_of(const HeapTrack& track, double of_bytes, double all) const {
@@ -198,12 +184,16 @@ double HeapJudge::usual_level(const HeapTrack& track) const {
 
 void HeapJudge::add_losses(HeapVerdict& verdict) const {
   constexpr double kLittle = 0.001;
-  if (!losses.stretches.empty()) verdict.doubts.push_back(losses.stretches);
-  if (!losses.events.empty()) {
+  verdict.losses = losses;
+  if (losses.has_outages()) verdict.doubts.push_back({HeapDoubtKind::kOutages});
+  if (losses.has_lost_events()) {
     const HeapExactness& exactness = losses.exactness;
     const auto lost = static_cast<double>(exactness.lost()), events = static_cast<double>(exactness.events);
     const bool little = exactness.damaged_rings == 0 && lost <= kLittle * (lost + events);
-    (little ? verdict.evidence : verdict.doubts).push_back(losses.events);
+    if (little)
+      verdict.evidence.push_back({HeapEvidenceKind::kLostEvents});
+    else
+      verdict.doubts.push_back({HeapDoubtKind::kLostEvents});
   }
   settle(verdict);
 }

@@ -1,4 +1,5 @@
-// What the heap's numbers mean: verdicts with their evidence, as data and as sentences. A block that was not
+// What the heap's numbers mean: verdicts with their evidence, as facts (their sentences are written by
+// present/sentences). A block that was not
 // freed is no leak by itself: caches, tables and whatever is needed to the end look the same at one moment.
 // What is told apart here is told apart by time: what grows while the work does not; what is level; what is
 // replaced; what is freed only when the program ends. Every verdict says how sure it is, what speaks against
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
+#include "analysis/core/heap_losses.h"
 #include "analysis/heap/heap_trend.h"
 
 namespace fathom::analysis {
@@ -51,16 +53,143 @@ struct HeapShare {
   std::vector<std::string> path;  // the heaviest stack: the function, its caller, ...
 };
 
+// Where its blocks come from.
+struct HeapPlace {
+  std::string name, module;
+  std::vector<std::string> callers;  // nearest first
+  bool one_stack = false;            // of many stacks of that function
+};
+
+// What a verdict rests on. `a`, `b` and `c` are the numbers that each line names.
+enum class HeapEvidenceKind : std::uint8_t {
+  kLine,           // a: R², b: seconds it was drawn over, c: seconds of warm-up before
+  kNoPlateau,      // a: bytes that the last third is above the one before, b: their error; 1: a new maximum
+  kWork,           // a: allocations per second, second half against the first; b: CPU use, below 0: not known
+  kRssGrew,        // a: bytes per second of the anonymous memory
+  kRssDidNot,      // a: likewise
+  kReplaced,       // a: blocks from before that were freed, b: newer ones that are live
+  kNoneFreed,      // a: blocks that were allocated
+  kSomeFreed,      // a: blocks that were allocated, b: share that was freed
+  kFewHoldAll,     // a: blocks
+  kOld,            // a: share of the live blocks, b: seconds that they are older than
+  kFreedAtExit,    // a: bytes
+  kSlopeAndSwing,  // a, b: interval of the slope, c: half of the swing in bytes
+  kSlope,          // a, b: interval of the slope
+  kSamplingSwings,    //
+  kPeakError,         // a: bytes
+  kPeakExact,         //
+  kPeakOfSlice,       //
+  kPeakOfRecorded,    //
+  kNeverFreed,        // a: bytes, b: blocks
+  kNotALeakAlone,     //
+  kSeenInAllocators,  // a: CPU samples inside of allocators, b: of so many
+  kAllocatorCpu,      // a: share of all CPU time, b: its error, c: share of that for this function
+  kMostlyOfSize,      // a: share of the bytes, b, c: sizes
+  kReplacedNone,      // a: seconds
+  kReplacedShare,     // a: share, b: seconds
+  kSinceStartOnly,    //
+  kSizeClasses,       //
+  kInAll,             // a: bytes
+  kEstimated,         //
+  kLostEvents,        // HeapVerdict::losses
+};
+struct HeapEvidence {
+  HeapEvidenceKind kind;
+  double a = 0, b = 0, c = 0;
+};
+
+// What speaks against a verdict.
+enum class HeapDoubtKind : std::uint8_t {
+  kFewSeconds,        // number: recorded
+  kLateThirdIsFlat,   //
+  kNotAlongLine,      //
+  kWorkUnknown,       //
+  kOlderUnseen,       //
+  kRssHardlyChanged,  // number: bytes per second
+  kFewSampled,        //
+  kFewStepsTellNothing,
+  kAfterLastStep,
+  kMayRiseOn,
+  kLongLastSlice,    // number: seconds
+  kFewSampledCalls,  // number: their error as a share
+  kCostsNothing,
+  kCpuUnknown,
+  kNotLevel,
+  kLostEvents,  // HeapVerdict::losses
+  kOutages,     // likewise
+};
+struct HeapDoubt {
+  HeapDoubtKind kind;
+  double number = 0;
+};
+
+enum class HeapAdviceKind : std::uint8_t {
+  kNone,
+  kRecordLonger,     // number: seconds at least
+  kFromBefore,       // longer than its blocks live, or from the start
+  kSteadyLoad,       //
+  kShowCallers,      // of HeapVerdict::function
+  kShowGrowth,       //
+  kShowLive,         // number: a growth that would not be seen, bytes per second, in seconds_seen
+  kShowPeakMakeUp,   //
+  kGrowthTenth,      // number: seconds that would show a growth of a tenth of the heap
+  kJudgeFunctions,   //
+  kSampleFiner,      //
+  kShowPeak,         //
+  kWasItNeeded,      //
+  kListLeaked,       //
+  kKeepBuffer,       //
+  kShowCalls,        //
+  kChangeLimit,      //
+  kFewHuge,          //
+  kManySmall,        //
+  kOneAllocator,     //
+  kLookAtDeletes,    //
+  kMindSizeClasses,  //
+};
+struct HeapAdvice {
+  HeapAdviceKind kind = HeapAdviceKind::kNone;
+  double number = 0, seconds_seen = 0;
+};
+
+// What the sentence says beside kind, function and trend; of each kind those that are named there.
+struct HeapFacts {
+  HeapPlace place;         // of a function or one of its stacks
+  double blocks = 0;       // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize
+  double level_bytes = 0;  // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
+  std::optional<double> growth_share;  // kLeak, kGrowsWithWork: of the growth of the heap
+  std::optional<double> work_ratio;    // kLeak, kGrowsWithWork: second half of the time against the first
+  double height_bytes = 0, at_s = 0;   // kPeak
+  bool early = false, late = false;    // kPeak
+  double seconds = 0;                  // kTooShort: recorded; kFreedAtExit: of the shutdown
+  std::uint64_t slices = 0;            // kTooShort
+  bool level = false;                  // kCache: else it swings
+  std::optional<double> since_s;       // kLevel, kCache, kBloat: level since then; else all the time
+  double live_share = 0;               // kCache, kBloat
+  double replaced = 0, level_s = 0, mean_life_s = 0;    // kCache: times, in so long, after so long
+  double mean_bytes = 0;                                // kBloat
+  double calls_per_s = 0, bytes_per_s = 0;              // kChurn
+  double calls_share = 0, passing_share = 0;            // kChurn: of all calls; of its blocks
+  bool by_order = false;                                // kChurn: passing before the next call
+  double cpu_share = 0, cpu_error = 0;                  // kChurn of all
+  std::vector<std::pair<std::string, double>> cpu_for;  // likewise: functions, share of that
+  std::vector<std::string> given_by;                    // kForeignFree: allocators
+  double usable_bytes = 0;                              // kSlack
+};
+
 struct HeapVerdict {
   HeapVerdictKind kind = HeapVerdictKind::kTooShort;
   Confidence confidence = Confidence::kHigh;
   std::int32_t pid = 0;
   std::string function, module;  // empty: the whole heap
   double bytes = 0;      // what it is about: growth in the window, live bytes, bytes above the usual ...
-  std::string sentence;  // without the confidence
-  std::vector<std::string> evidence;  // what it rests on
-  std::vector<std::string> doubts;    // what speaks against it: these make the confidence
-  std::string advice;                 // what to look at or to type next
+  bool of_whole = true;  // of the whole heap, else of facts.place
+  bool ended = false;    // the program did, inside of the recording
+  HeapFacts facts;
+  std::vector<HeapEvidence> evidence;  // what it rests on
+  std::vector<HeapDoubt> doubts;       // what speaks against it: these make the confidence
+  HeapAdvice advice;                   // what to look at or to type next
+  HeapLosses losses;
   std::optional<Trend> trend;
   std::vector<HeapShare> shares;                        // most first
   std::vector<std::pair<std::string, double>> numbers;  // by name: docs/report-json.md

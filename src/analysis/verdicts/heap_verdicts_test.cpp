@@ -10,6 +10,7 @@
 #include "analysis/core/words.h"
 #include "analysis/heap/hand_made_heap.h"
 #include "model/random_profile.h"
+#include "present/sentences/heap_verdict_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -66,8 +67,9 @@ const HeapVerdict* find(const std::vector<HeapVerdict>& verdicts, HeapVerdictKin
   return nullptr;
 }
 std::string all_text(const HeapVerdict& verdict) {
-  return fmt::format("{} [{}] {} | {} | {}", verdict.sentence, to_string(verdict.confidence),
-                     fmt::join(verdict.evidence, "; "), fmt::join(verdict.doubts, "; "), verdict.advice);
+  return fmt::format("{} [{}] {} | {} | {}", present::sentence_of(verdict), to_string(verdict.confidence),
+                     fmt::join(present::evidence_of(verdict), "; "),
+                     fmt::join(present::doubts_of(verdict), "; "), present::advice_of(verdict));
 }
 double number(const HeapVerdict& verdict, const std::string& name) {
   for (const auto& [key, value] : verdict.numbers)
@@ -85,7 +87,7 @@ TEST(HeapVerdicts, WhatGrowsWhileTheWorkDoesNotIsALeakCandidate) {
   const auto verdicts = server.verdicts();
   ASSERT_GE(verdicts.size(), 2u);
   EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kGrowing);
-  EXPECT_THAT(verdicts[0].sentence,
+  EXPECT_THAT(present::sentence_of(verdicts[0]),
               HasSubstr("The heap grows by 10.0 KiB/s (95 %: 10.0 KiB/s to 10.0 KiB/s), "
                         "35.2 MiB an hour, and does not level off; of that 100.0 % by "
                         "keep_session"));
@@ -98,7 +100,7 @@ TEST(HeapVerdicts, WhatGrowsWhileTheWorkDoesNotIsALeakCandidate) {
   EXPECT_THAT(all_text(*found), HasSubstr("keep_session in server (called by caller_of_keep_session)"));
   EXPECT_THAT(all_text(*found), HasSubstr("none of the 900 blocks that it allocated were freed"));
   EXPECT_THAT(all_text(*found), HasSubstr("R² 1.00"));
-  EXPECT_THAT(found->advice, HasSubstr("--metric heap-growth --callers 'keep_session'"));
+  EXPECT_THAT(present::advice_of(*found), HasSubstr("--metric heap-growth --callers 'keep_session'"));
 }
 
 TEST(HeapVerdicts, ASlowLeakIsFoundBesideANoisyMap) {
@@ -123,8 +125,8 @@ TEST(HeapVerdicts, ASlowLeakIsFoundBesideANoisyMap) {
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak, "fill_map"));
   const HeapVerdict* noise = find(verdicts, HeapVerdictKind::kNoise);
   ASSERT_TRUE(noise);
-  EXPECT_THAT(noise->sentence, HasSubstr("Noise: live bytes swing by"));
-  EXPECT_THAT(noise->advice, HasSubstr("-d "));
+  EXPECT_THAT(present::sentence_of(*noise), HasSubstr("Noise: live bytes swing by"));
+  EXPECT_THAT(present::advice_of(*noise), HasSubstr("-d "));
 }
 
 TEST(HeapVerdicts, WhatGrowsWithTheWorkIsNotCalledALeak) {
@@ -156,7 +158,7 @@ TEST(HeapVerdicts, WhatGrowsMuchFasterThanTheWorkIsALeakCandidate) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->function, "open_session");
   EXPECT_GT(number(*found, "work_ratio"), 1.2) << "the work grows, too";
-  EXPECT_THAT(found->sentence, HasSubstr("faster than the work"));
+  EXPECT_THAT(present::sentence_of(*found), HasSubstr("faster than the work"));
 }
 
 TEST(HeapVerdicts, AFunctionOfNextToNoneOfTheGrowthIsLeftOut) {
@@ -186,12 +188,12 @@ TEST(HeapVerdicts, ACacheIsLevelAndItsBlocksAreReplaced) {
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kCache);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->function, "put");
-  EXPECT_THAT(found->sentence, HasSubstr("Bounded cache: put in server"));
+  EXPECT_THAT(present::sentence_of(*found), HasSubstr("Bounded cache: put in server"));
   EXPECT_NEAR(number(*found, "mean_life_s"), 20, 2);
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak));
   const HeapVerdict* level = find(verdicts, HeapVerdictKind::kLevel);
   ASSERT_TRUE(level);
-  EXPECT_THAT(level->sentence, HasSubstr("level at 2.0 MiB since the end of its warm-up"));
+  EXPECT_THAT(present::sentence_of(*level), HasSubstr("level at 2.0 MiB since the end of its warm-up"));
 }
 
 TEST(HeapVerdicts, WhatStaysIsBloatWithItsSizes) {
@@ -227,7 +229,7 @@ TEST(HeapVerdicts, ChurnIsJoinedWithTheCpuOfTheAllocators) {
   const HeapVerdict* unknown = find(before, HeapVerdictKind::kChurn);
   ASSERT_TRUE(unknown);
   EXPECT_EQ(unknown->function, "copy_line");
-  EXPECT_THAT(unknown->sentence,
+  EXPECT_THAT(present::sentence_of(*unknown),
               HasSubstr("allocates 50,000 times and 4.8 MiB a second, 98.0 % of all calls"));
   EXPECT_THAT(all_text(*unknown), HasSubstr("what it costs is not known"));
 
@@ -279,7 +281,7 @@ TEST(HeapVerdicts, APeakSaysWhenAndOfWhat) {
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kPeak);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->function, "sort_all");
-  EXPECT_THAT(found->sentence,
+  EXPECT_THAT(present::sentence_of(*found),
               HasSubstr("Peak of 9.5 MiB at 31.50 s, 10.0 times the usual 976.6 KiB; what is more "
                         "than usual: 100.0 % by sort_all in server"));
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak));
@@ -300,7 +302,7 @@ TEST(HeapVerdicts, WhatIsFreedOnlyAtTheEndIsToldFromWhatIsNot) {
   const HeapVerdict* freed = find(verdicts, HeapVerdictKind::kFreedAtExit);
   ASSERT_TRUE(freed);
   EXPECT_EQ(freed->function, "load_tables");
-  EXPECT_THAT(freed->sentence, HasSubstr("976.6 KiB in 100 blocks were live until the last"));
+  EXPECT_THAT(present::sentence_of(*freed), HasSubstr("976.6 KiB in 100 blocks were live until the last"));
   EXPECT_THAT(all_text(*freed), HasSubstr("97.7 KiB in 100 blocks were never freed"));
   const HeapVerdict* unfreed = find(verdicts, HeapVerdictKind::kUnfreed);
   ASSERT_TRUE(unfreed);
@@ -359,8 +361,8 @@ TEST(HeapVerdicts, ShortRecordingsSaySo) {
   const auto verdicts = server.verdicts();
   ASSERT_FALSE(verdicts.empty());
   EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kTooShort);
-  EXPECT_THAT(verdicts[0].sentence, HasSubstr("4.00 s in 4 slices of time are too short"));
-  EXPECT_THAT(verdicts[0].advice, HasSubstr("-d 30"));
+  EXPECT_THAT(present::sentence_of(verdicts[0]), HasSubstr("4.00 s in 4 slices of time are too short"));
+  EXPECT_THAT(present::advice_of(verdicts[0]), HasSubstr("-d 30"));
 }
 
 TEST(HeapVerdicts, AProgramOfOneSliceHasNoUsualLevel) {
@@ -371,8 +373,8 @@ TEST(HeapVerdicts, AProgramOfOneSliceHasNoUsualLevel) {
   server.end_program();
   const auto verdicts = server.verdicts();
   ASSERT_FALSE(verdicts.empty());
-  EXPECT_THAT(verdicts[0].sentence, HasSubstr("1.00 s in 1 slice of time are too short"));
-  EXPECT_THAT(verdicts[0].advice, HasSubstr("give the program work for at least 30 s"));
+  EXPECT_THAT(present::sentence_of(verdicts[0]), HasSubstr("1.00 s in 1 slice of time are too short"));
+  EXPECT_THAT(present::advice_of(verdicts[0]), HasSubstr("give the program work for at least 30 s"));
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kPeak));
 }
 
@@ -389,7 +391,7 @@ TEST(HeapVerdicts, FewJumpsAreSteps) {
   EXPECT_FALSE(find(verdicts, HeapVerdictKind::kLeak));
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kSteps, "rehash");
   ASSERT_TRUE(found);
-  EXPECT_THAT(found->sentence, HasSubstr("rose by 14.3 MiB in"));
+  EXPECT_THAT(present::sentence_of(*found), HasSubstr("rose by 14.3 MiB in"));
   EXPECT_EQ(found->confidence, Confidence::kLow);
 }
 
@@ -408,15 +410,15 @@ TEST(HeapVerdicts, ErrorsOfThoseWhoFreeComeFirst) {
   ASSERT_GE(verdicts.size(), 3u);
   EXPECT_EQ(verdicts[0].kind, HeapVerdictKind::kForeignFree);
   EXPECT_EQ(verdicts[0].function, "read_line");
-  EXPECT_THAT(verdicts[0].sentence,
+  EXPECT_THAT(present::sentence_of(verdicts[0]),
               HasSubstr("3 blocks of read_line in server (called by caller_of_read_line) were "
                         "freed through another allocator than the one that gave them "
                         "(glibc 2.36)"));
   EXPECT_EQ(verdicts[1].kind, HeapVerdictKind::kWrongSize);
-  EXPECT_THAT(verdicts[1].sentence, HasSubstr("900 blocks of Shape::clone"));
+  EXPECT_THAT(present::sentence_of(verdicts[1]), HasSubstr("900 blocks of Shape::clone"));
   const HeapVerdict* slack = find(verdicts, HeapVerdictKind::kSlack);
   ASSERT_TRUE(slack);
-  EXPECT_THAT(slack->sentence,
+  EXPECT_THAT(present::sentence_of(*slack),
               HasSubstr("Of 1.8 MiB that the allocators set aside for what is live at the end, "
                         "900.0 KiB (50.0 %) were not asked for; 100.0 % of that for Shape::clone"));
 }
@@ -442,7 +444,8 @@ TEST(HeapVerdicts, ALeakOfOneCallerIsFoundBelowABusyFunction) {
   const auto verdicts = server.verdicts();
   const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
   ASSERT_TRUE(found);
-  EXPECT_THAT(found->sentence, HasSubstr("one stack of make_string in server (called by append_log < main)"));
+  EXPECT_THAT(present::sentence_of(*found),
+              HasSubstr("one stack of make_string in server (called by append_log < main)"));
   ASSERT_FALSE(found->shares.empty());
   EXPECT_EQ(found->shares[0].path, (std::vector<std::string>{"make_string", "append_log", "main"}));
 }
@@ -509,11 +512,12 @@ TEST(HeapVerdicts, OfAnyProfileHaveNumbersAndWords) {
     for (const Selection& selection : {Selection{}, Selection{.from_ns = 1'000'000, .to_ns = 900'000'000}}) {
       for (const HeapVerdict& verdict : judge_heap(profile, selection, HeapSums(profile, selection))) {
         ++verdicts;
-        EXPECT_TRUE(std::isfinite(verdict.bytes)) << seed << verdict.sentence;
+        EXPECT_TRUE(std::isfinite(verdict.bytes)) << seed << present::sentence_of(verdict);
         for (const auto& [name, value] : verdict.numbers) EXPECT_TRUE(std::isfinite(value)) << seed << name;
-        EXPECT_FALSE(verdict.sentence.empty()) << seed;
-        EXPECT_FALSE(verdict.advice.empty()) << seed;
-        EXPECT_EQ(verdict.sentence.find("nan"), std::string::npos) << seed << verdict.sentence;
+        EXPECT_FALSE(present::sentence_of(verdict).empty()) << seed;
+        EXPECT_FALSE(present::advice_of(verdict).empty()) << seed;
+        EXPECT_EQ(present::sentence_of(verdict).find("nan"), std::string::npos)
+            << seed << present::sentence_of(verdict);
       }
     }
   }

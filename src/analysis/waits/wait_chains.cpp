@@ -127,18 +127,4 @@ std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites) {
   return chains;
 }
 
-std::string in_words(const ChainRow& chain) {
-  std::string text;
-  for (std::size_t i = 0; i < chain.hops.size(); ++i) {
-    const ChainHop& hop = chain.hops[i];
-    const bool last = i + 1 == chain.hops.size();
-    const std::string who = last ? chain.waker : chain.hops[i + 1].thread;
-    text +=
-        fmt::format("{}{} waited {}{} ({} in {})", i == 0 ? "" : " <- ", printable(hop.thread),
-                    seconds(static_cast<double>(hop.ns) * 1e-9), who.empty() ? "" : " for " + printable(who),
-                    printable(hop.label), printable(hop.site));
-  }
-  return text;
-}
-
 }  // namespace fathom::analysis

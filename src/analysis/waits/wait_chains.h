@@ -30,7 +30,4 @@ struct ChainRow {
 // Most time first; of the longest waits of the selection, idle ones left out.
 std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites);
 
-// "main waited 40 ms for worker (futex wait in Db::get) <- worker waited 38 ms (fsync of x.log)".
-std::string in_words(const ChainRow& chain);
-
 }  // namespace fathom::analysis

@@ -187,103 +187,11 @@ class Collector {
   std::map<BlockedKey, WaitSum> blocked_;
 };
 
-std::string quoted(std::string_view text) {
-  return "`" + printable(text) + "`";
-}
-
-// "is blocked in page faults of `mdbx.dat`"
-std::string blocked_in(const BlockedRow& row) {
-  const auto with = [&](std::string_view words, std::string_view joint) {
-    return std::string(words) + (row.what.empty() ? "" : std::string(joint) + quoted(row.what));
-  };
-  switch (row.cause) {
-    case Cause::kFutex:
-      return with("is spent waiting at futexes", " in ");
-    case Cause::kPoll:
-      return with("is spent polling", " in ");
-    case Cause::kSleep:
-      return with("is slept away", " in ");
-    case Cause::kPageFault:
-      return with("is blocked in page faults", " of ");
-    case Cause::kFileRead:
-      return with("is blocked reading files", ": ");
-    case Cause::kFileWrite:
-      return with("is blocked writing files", ": ");
-    case Cause::kFileSync:
-      return with("is blocked in fsync", " of ");
-    case Cause::kSocket:
-      return with("is spent waiting for sockets", ": ");
-    case Cause::kPipe:
-      return with("is spent waiting for pipes", ": ");
-    case Cause::kRunQueue:
-      return "is spent in the run queue: able to run, without a CPU";
-    case Cause::kThrottled:
-      return "is lost to the CPU quota of its cgroup";
-    case Cause::kReclaim:
-      return "is spent freeing memory (reclaim)";
-    case Cause::kUnknown:
-      return with("is spent in waits of unknown cause", " in ");
-    default:
-      return with("is blocked: " + std::string(describe(row.cause)), ", ");
-  }
-}
-
-const WaitThreadRow* thread_row(const WaitReport& report, const std::string& name) {
-  const auto found = std::find_if(report.threads.begin(), report.threads.end(),
-                                  [&](const WaitThreadRow& row) { return row.name == name; });
-  return found == report.threads.end() ? nullptr : &*found;
-}
-
-std::string sentence_of_split(const WaitReport& report, bool folded) {
-  double ran = 0, waited = 0, queued = 0, idle = 0;
-  std::uint64_t threads = 0;
-  for (const WaitThreadRow& row : report.threads) {
-    ran += row.ran_ns;
-    waited += row.waited_ns;
-    queued += row.queued_ns;
-    idle += row.idle_ns;
-    threads += row.threads;
-  }
-  const double wall = ran + waited + queued;
-  if (wall <= 0) return "";
-  std::string text = fmt::format("Of {} of thread time ({}), {} ran, {} waited, {} stood in the run queue",
-                                 seconds(wall * 1e-9), counted(threads, "thread"), percent(ran / wall),
-                                 percent(waited / wall), percent(queued / wall));
-  if (idle > 0) {
-    text += fmt::format("; {} was idle, workers without work{}", percent(idle / wall),
-                        folded ? ", and is folded" : "");
-  }
-  return text + ".";
-}
-
-std::vector<std::string> summarize_waits(const WaitReport& report, bool folded) {
-  std::vector<std::string> sentences;
-  if (std::string split = sentence_of_split(report, folded); !split.empty())
-    sentences.push_back(std::move(split));
-  constexpr std::size_t kMost = 3;
-  constexpr double kLeastShare = 0.02;
-  std::size_t shown = 0;
-  for (const BlockedRow& row : report.blocked) {
-    if (shown == kMost) break;
-    if (row.share < kLeastShare) continue;
-    const WaitThreadRow* threads = thread_row(report, row.thread);
-    const std::string who = threads != nullptr && threads->threads > 1
-                                ? fmt::format("the {} threads {}", threads->threads, quoted(row.thread))
-                                : quoted(row.thread);
-    sentences.push_back(
-        fmt::format("{} of the wall time of {} {}.", percent(row.share), who, blocked_in(row)));
-    ++shown;
-  }
-  if (!report.chains.empty())
-    sentences.push_back("The longest chain of waits: " + in_words(report.chains.front()) + ".");
-  return sentences;
-}
-
 }  // namespace
 
 WaitReport make_wait_report(const model::Profile& profile, const Selection& selection) {
   WaitReport report = Collector(profile, selection).collect();
-  report.summary = summarize_waits(report, selection.fold_idle);
+  report.folds_idle = selection.fold_idle;
   return report;
 }
 

@@ -57,7 +57,7 @@ struct WaitReport {
   Contention locks;
   std::vector<FileRow> files;
   std::vector<ChainRow> chains;
-  std::vector<std::string> summary;  // sentences
+  bool folds_idle = false;  // the waits of idle workers are not in blocked
 };
 
 WaitReport make_wait_report(const model::Profile& profile, const Selection& selection);

@@ -6,6 +6,7 @@
 
 #include "analysis/waits/hand_made_waits.h"
 #include "model/random_profile.h"
+#include "present/sentences/wait_sentences.h"
 
 namespace fathom::analysis {
 namespace {
@@ -16,7 +17,7 @@ using testing::HasSubstr;
 using testing::SizeIs;
 
 std::string summary_of(const model::Profile& profile, const Selection& selection = {}) {
-  return fmt::format("{}", fmt::join(make_wait_report(profile, selection).summary, " "));
+  return fmt::format("{}", fmt::join(present::sentences_of(make_wait_report(profile, selection)), " "));
 }
 
 // Two threads, two locks and a log file.
@@ -156,7 +157,7 @@ TEST(Chains, FollowTheWakerThroughItsOwnWaits) {
   hand.wait(hand.writer, hand.syncing, "fsync", 0.9, 138, 0, hand.log);
   const WaitReport report = make_wait_report(hand.profile, {});
   ASSERT_THAT(report.chains, SizeIs(2));  // of main, and of worker
-  EXPECT_EQ(in_words(report.chains[0]),
+  EXPECT_EQ(present::in_words(report.chains[0]),
             "main waited 40 ms for worker (futex wait in get) <- worker waited 38 ms for writer (futex wait "
             "in work) "
             "<- writer waited 37 ms (fsync of /data/x.log in flush)");

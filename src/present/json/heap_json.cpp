@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "present/json/heap_amounts_json.h"
+#include "present/sentences/heap_sentences.h"
+#include "present/sentences/heap_verdict_sentences.h"
 
 namespace fathom::present {
 
@@ -72,10 +74,10 @@ Json verdict_json(const HeapVerdict& verdict) {
                {"function", verdict.function},
                {"module", verdict.module},
                {"bytes", verdict.bytes},
-               {"sentence", verdict.sentence},
-               {"evidence", verdict.evidence},
-               {"doubts", verdict.doubts},
-               {"advice", verdict.advice}};
+               {"sentence", sentence_of(verdict)},
+               {"evidence", evidence_of(verdict)},
+               {"doubts", doubts_of(verdict)},
+               {"advice", advice_of(verdict)}};
   json["trend"] = verdict.trend ? trend_json(*verdict.trend) : Json();
   json["numbers"] = Json::object();
   for (const auto& [name, value] : verdict.numbers) json["numbers"][name] = value;
@@ -125,7 +127,8 @@ Json quality_json(const HeapReport& heap) {
                    {"unseen_frees", counters.unseen_frees},
                    {"without_site", counters.merged_sites},
                    {"waited_s", static_cast<double>(counters.waited_ns) / 1e9},
-                   {"findings", heap.findings}});
+                   {"findings", Json::array()}});
+  for (const HeapFinding& finding : heap.findings) json["findings"].push_back(text_of(finding, heap));
   return json;
 }
 
@@ -138,7 +141,7 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
   all["mean_bytes"] = heap.mean_bytes == 0 ? Json() : Json(heap.mean_bytes);
   all["from_start"] = heap.from_start;
   all["window_s"] = heap.window_s;
-  all["summary"] = heap.summary;
+  all["summary"] = sentences_of(heap);
   all["verdicts"] = Json::array();
   for (const HeapVerdict& verdict : heap.verdicts) all["verdicts"].push_back(verdict_json(verdict));
   all["allocated"] = amounts_json(heap.total.allocated, complete);

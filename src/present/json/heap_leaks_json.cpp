@@ -4,6 +4,7 @@
 
 #include "analysis/core/words.h"
 #include "present/json/heap_amounts_json.h"
+#include "present/sentences/leak_sentences.h"
 
 namespace fathom::present {
 
@@ -41,7 +42,7 @@ std::string leaks_json(const LeakReport& report, std::size_t top) {
   json["sampled"] = report.sampled;
   json["mean_bytes"] = report.mean_bytes == 0 ? Json() : Json(report.mean_bytes);
   json["summary"] = Json::array();
-  for (const std::string& sentence : report.summary) json["summary"].push_back(valid_utf8(sentence));
+  for (const std::string& sentence : sentences_of(report)) json["summary"].push_back(valid_utf8(sentence));
   json["answer"] = to_string(report.answer);
   json["sure_blocks"] = report.sure_blocks;
   json["total"] = amounts_json(report.total, complete);

@@ -6,6 +6,8 @@
 #include "present/json/heap_json.h"
 #include "present/json/memory_json.h"
 #include "present/json/wait_json.h"
+#include "present/sentences/quality_sentences.h"
+#include "present/sentences/report_sentences.h"
 
 namespace fathom::present {
 
@@ -82,7 +84,8 @@ Json quality_json(const Report& report) {
   json["complete_percent"] = optional_percent(view.complete_share);
   json["early_ends"] = Json::array();
   for (const EarlyEndRow& end : view.early_ends) {
-    json["early_ends"].push_back({{"reason", end.reason}, {"module", end.module}, {"count", end.count}});
+    json["early_ends"].push_back(
+        {{"reason", describe_walk_end(end.reason)}, {"module", end.module}, {"count", end.count}});
   }
   json["kernel_truncated"] = quality.kernel_truncated;
   json["table_overflows"] = quality.table_overflows;
@@ -106,7 +109,7 @@ Json quality_json(const Report& report) {
   }
   json["truncated"] = quality.truncated;
   json["findings"] = Json::array();
-  for (const Finding& finding : view.findings) {
+  for (const Complaint& finding : complaints_of(report)) {
     json["findings"].push_back({{"text", finding.text}, {"remedy", finding.remedy}});
   }
   json["notes"] = quality.notes;
@@ -262,7 +265,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["cpu_s_exact"] = report.activity.exact;
   json["cpus_used"] = report.activity.cpus_used() ? Json(*report.activity.cpus_used()) : Json();
   json["idle"] = report.activity.idle();
-  json["summary"] = report.summary;
+  json["summary"] = sentences_of(report);
   json["quality"] = quality_json(report);
   json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
   json["functions_total"] = report.functions.size();

@@ -1,4 +1,5 @@
 #include "present/json/memory_json.h"
+#include "present/sentences/memory_sentences.h"
 
 namespace fathom::present {
 
@@ -35,7 +36,7 @@ void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
   all["at_s"] = breakdown.at_s;
   all["to_end_s"] = or_null(breakdown.to_end_s);
   all["processes"] = breakdown.processes;
-  all["summary"] = breakdown.summary;
+  all["summary"] = sentences_of(breakdown);
   all["heap_traced"] = breakdown.traced;
   all["split"] = breakdown.split;
   all["rss_bytes"] = breakdown.rss;
@@ -61,7 +62,7 @@ void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
   all["parts"] = Json::array();
   for (const MemoryPart& part : breakdown.parts)
     all["parts"].push_back({{"part", part.key},
-                            {"label", part.label},
+                            {"label", label_of(part, breakdown.traced)},
                             {"bytes", part.bytes.value},
                             {"error", part.bytes.error()},
                             {"anonymous", part.anonymous},

@@ -1,4 +1,5 @@
 #include "present/json/wait_json.h"
+#include "present/sentences/wait_sentences.h"
 
 #include <algorithm>
 

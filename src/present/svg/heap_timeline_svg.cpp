@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "present/sentences/timeline_sentences.h"
 #include "present/svg/flame_graph_text.h"
 #include "present/svg/heap_timeline_script.h"
 #include "present/svg/svg_text.h"
@@ -54,8 +55,8 @@ class Picture {
                             : options.title);
     if (!options.subtitle.empty()) {
       subtitle_ = clean_text(options.subtitle);
-    } else if (!timeline.notes.empty()) {
-      subtitle_ = clean_text(timeline.notes.front());
+    } else if (const std::vector<std::string> notes = sentences_of(timeline); !notes.empty()) {
+      subtitle_ = clean_text(notes.front());
     }
   }
 
@@ -326,7 +327,7 @@ class Picture {
                            escape_xml(line));
       }
     };
-    for (const std::string& note : timeline_.notes)
+    for (const std::string& note : sentences_of(timeline_))
       if (clean_text(note) != subtitle_) add(note);
     add(std::string("Where moments share a pixel the largest of them is drawn") +
         (timeline_.is_bound() ? ": nothing was live above it." : "."));
@@ -418,7 +419,7 @@ class Picture {
 
   std::string describe() const {
     std::string text = title_ + ".";
-    for (const std::string& note : timeline_.notes) text += " " + note;
+    for (const std::string& note : sentences_of(timeline_)) text += " " + note;
     std::string most;
     for (std::size_t g = 0; g < timeline_.groups.size() && g < 5; ++g)
       most += (most.empty() ? "" : "; ") + name_of(timeline_.groups[g]) + " " +

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -134,7 +135,7 @@ std::string heap_quality_text(const analysis::HeapReport& heap, const TextOption
   const model::Heap& counters = heap.counters;
   const auto number = [](std::uint64_t value) { return with_commas(static_cast<std::int64_t>(value)); };
   std::string text = number(counters.events) + " events";
-  const std::string missing = heap.losses.text();
+  const std::string missing = text_of(heap.losses);
   text += missing.empty() ? "; 0 lost" : "; " + missing;
   if (counters.nested != 0) text += fmt::format("; {} calls inside of others", number(counters.nested));
   if (counters.unwalked != 0) text += fmt::format("; {} without a stack", number(counters.unwalked));

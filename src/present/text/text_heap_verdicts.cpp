@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "present/sentences/heap_verdict_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -20,17 +21,18 @@ std::string heap_verdicts_text(const std::vector<analysis::HeapVerdict>& verdict
   std::set<std::string> said;
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const analysis::HeapVerdict& verdict = verdicts[shown[i]];
-    out += fill(fmt::format("{:3}. ", i + 1), verdict.sentence, options.width, 5);
+    out += fill(fmt::format("{:3}. ", i + 1), sentence_of(verdict), options.width, 5);
     std::string why = fmt::format("{}", to_string(verdict.confidence));
-    if (!verdict.doubts.empty()) why += fmt::format(": {}", fmt::join(verdict.doubts, "; "));
+    if (!verdict.doubts.empty()) why += fmt::format(": {}", fmt::join(doubts_of(verdict), "; "));
     out += fill("     confidence ", why, options.width, 7);
     // What several have in common is read once.
     std::vector<std::string> evidence;
-    for (const std::string& text : verdict.evidence)
+    for (const std::string& text : evidence_of(verdict))
       if (said.insert(text).second) evidence.push_back(text);
     if (!evidence.empty())
       out += fill("     evidence: ", fmt::format("{}", fmt::join(evidence, "; ")), options.width, 7);
-    if (said.insert(verdict.advice).second) out += fill("     next: ", verdict.advice, options.width, 7);
+    const std::string advice = advice_of(verdict);
+    if (said.insert(advice).second) out += fill("     next: ", advice, options.width, 7);
   }
   if (shown.size() < verdicts.size())
     out += fmt::format("     {} more in --json\n", verdicts.size() - shown.size());

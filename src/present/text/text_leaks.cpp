@@ -6,6 +6,8 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
+#include "present/sentences/leak_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -114,7 +116,7 @@ std::string last_line(const LeakReport& report) {
 
 // Every output of a recording says how much of it there is.
 std::string quality_text(const LeakReport& report, const LeakTextOptions& options) {
-  const std::string missing = report.losses.text();
+  const std::string missing = text_of(report.losses);
   return fill("Quality: ",
               missing.empty()
                   ? counted(report.losses.exactness.events, "event") + " of the heap; none was lost"
@@ -126,7 +128,7 @@ std::string quality_text(const LeakReport& report, const LeakTextOptions& option
 
 std::string leaks_text(const LeakReport& report, const LeakTextOptions& options) {
   std::string out;
-  for (const std::string& sentence : report.summary) out += fill("", sentence, options.width, 2);
+  for (const std::string& sentence : sentences_of(report)) out += fill("", sentence, options.width, 2);
   const std::size_t shown =
       options.top == 0 ? report.groups.size() : std::min(report.groups.size(), options.top);
   for (std::size_t i = 0; i < shown; ++i)

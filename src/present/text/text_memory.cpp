@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "present/sentences/memory_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -49,9 +50,11 @@ std::string parts_text(const analysis::RssBreakdown& breakdown, const TextOption
   add(static_cast<double>(breakdown.rss), nullptr, false, "RSS");
   add(static_cast<double>(breakdown.anonymous), nullptr, true, "  anonymous");
   for (const analysis::MemoryPart& part : breakdown.parts)
-    if (part.anonymous) add(part.bytes.value, &part.bytes, true, "    " + std::string(part.label));
+    if (part.anonymous)
+      add(part.bytes.value, &part.bytes, true, "    " + std::string(label_of(part, breakdown.traced)));
   for (const analysis::MemoryPart& part : breakdown.parts)
-    if (!part.anonymous) add(part.bytes.value, &part.bytes, false, "  " + std::string(part.label));
+    if (!part.anonymous)
+      add(part.bytes.value, &part.bytes, false, "  " + std::string(label_of(part, breakdown.traced)));
   std::string out = table.text(options.width, options.color);
   std::string beside;
   const auto say = [&](double value, std::string_view words) {
@@ -101,7 +104,7 @@ std::string memory_text(const analysis::RssBreakdown& breakdown, const TextOptio
                           breakdown.processes > 1 ? fmt::format(", {} processes", breakdown.processes) : ""),
               options);
   if (sentences)
-    for (const std::string& sentence : breakdown.summary) out += fill("  ", sentence, options.width, 4);
+    for (const std::string& sentence : sentences_of(breakdown)) out += fill("  ", sentence, options.width, 4);
   out += parts_text(breakdown, options);
   return out + ranges_text(breakdown, options);
 }

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "analysis/core/words.h"
+#include "present/sentences/quality_sentences.h"
+#include "present/sentences/report_sentences.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_heap_blocks.h"
 #include "present/text/text_heap_groups.h"
@@ -27,7 +29,7 @@ class TextReport {
       : report_(report), tree_(report.tree), options_(options) {}
 
   std::string text() {
-    for (const std::string& sentence : report_.summary) out_ += fill("", sentence, options_.width, 2);
+    for (const std::string& sentence : sentences_of(report_)) out_ += fill("", sentence, options_.width, 2);
     if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
     write_quality();
     if (report_.heap_groups) {
@@ -98,10 +100,11 @@ class TextReport {
     const analysis::QualityView& view = report_.quality;
     // Foreign files do not say what was lost or cut short.
     const bool imported = report_.profile->meta.engine == "import";
-    heading(!view.findings.empty() ? "Quality: read these first"
-            : imported             ? "Quality: as far as an imported file tells"
-                                   : "Quality: good");
-    for (const analysis::Finding& finding : view.findings) {
+    const std::vector<Complaint> complaints = complaints_of(report_);
+    heading(!complaints.empty() ? "Quality: read these first"
+            : imported          ? "Quality: as far as an imported file tells"
+                                : "Quality: good");
+    for (const Complaint& finding : complaints) {
       out_ += fill("  ! ", finding.text, options_.width, 4);
       if (!finding.remedy.empty()) out_ += fill("    try: ", finding.remedy, options_.width, 9);
     }
@@ -143,7 +146,8 @@ class TextReport {
     for (std::size_t i = 0; i < std::min(view.early_ends.size(), kMost); ++i) {
       const analysis::EarlyEndRow& end = view.early_ends[i];
       text += fmt::format("; {} ended early{}: {}", with_commas(static_cast<std::int64_t>(end.count)),
-                          end.module.empty() ? "" : " in " + printable(end.module), end.reason);
+                          end.module.empty() ? "" : " in " + printable(end.module),
+                          describe_walk_end(end.reason));
     }
     if (view.early_ends.size() > kMost)
       text += fmt::format("; {} more kinds in --json", view.early_ends.size() - kMost);
@@ -328,7 +332,7 @@ class TextReport {
       const bool imported = module.kind == model::ModuleKind::kNames || row.module == 0;
       table.add(
           {share(row.self), share(row.total), percent_number(unnamed),
-           imported ? "" : std::string(analysis::describe(module.symbols)),
+           imported ? "" : std::string(describe(module.symbols)),
            module.name.empty() ? "(no module)" : printable(module.path.empty() ? module.name : module.path)});
     }
     write(table);

@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "present/sentences/timeline_sentences.h"
 #include "present/text/text_table.h"
 #include "present/text/time_axis.h"
 
@@ -248,7 +249,7 @@ std::string heap_timeline_text(const HeapTimeline& timeline, const TextOptions& 
   const std::string title = fmt::format("Live heap over time, by {}", analysis::to_string(timeline.by));
   std::string out = heading(title, options);
   if (timeline.points.empty() || timeline.peak.bytes <= 0) {
-    for (const std::string& note : timeline.notes) out += fill("  ", note, options.width, 2);
+    for (const std::string& note : sentences_of(timeline)) out += fill("  ", note, options.width, 2);
     return out;
   }
   out += chart(timeline, options);
@@ -256,7 +257,7 @@ std::string heap_timeline_text(const HeapTimeline& timeline, const TextOptions& 
   out += groups_table(timeline, options);
   out += lines_table(timeline, options);
   out += "\n";
-  for (const std::string& note : timeline.notes) out += fill("", note, options.width, 2);
+  for (const std::string& note : sentences_of(timeline)) out += fill("", note, options.width, 2);
   std::string how = timeline.is_bound() ? "Each column shows the most of its time: nothing was live above it."
                                         : "Each column shows the most that is known of its time.";
   if (const TimelineLine* resident = timeline.line(kResident);

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "present/sentences/wait_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -208,7 +209,7 @@ class WaitText {
       const analysis::ChainRow& chain = waits_.chains[i];
       out_ += fill("  ",
                    fmt::format("{} in {}: {}", total_of(chain.sum),
-                               analysis::counted(chain.sum.walked(), "wait"), analysis::in_words(chain)),
+                               analysis::counted(chain.sum.walked(), "wait"), in_words(chain)),
                    options_.width, 4);
     }
   }

@@ -1,0 +1,241 @@
+#include "present/sentences/heap_sentences.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "analysis/core/words.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+namespace {
+
+constexpr std::size_t kMostRanges = 3;
+
+std::string number(std::uint64_t count) {
+  return with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX)));
+}
+
+std::string blocks_of(double count) {
+  return with_commas(std::llround(std::min(count, 9e15)));
+}
+std::string bytes_of(const HeapAmount& amount) {
+  if (amount.variance <= 0) return bytes(amount.value);
+  return fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
+}
+std::string share_of(double part, double whole) {
+  return percent(whole > 0 ? part / whole : 0);
+}
+
+// "f in m, 45.0 %, g, 20.0 %": up to three of those that have most.
+std::string top_of(const HeapReport& report, const std::function<HeapAmount(const HeapFunctionRow&)>& value) {
+  std::vector<std::pair<HeapAmount, const HeapFunctionRow*>> rows;
+  double whole = 0;
+  for (const HeapFunctionRow& row : report.functions) {
+    const HeapAmount amount = value(row);
+    if (amount.value <= 0) continue;
+    whole += amount.value;
+    rows.push_back({amount, &row});
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const auto& a, const auto& b) { return a.first.value > b.first.value; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(rows.size(), 3); ++i) {
+    const auto& [amount, row] = rows[i];
+    // Less than a twentieth, or no more than its error: not worth a place in a sentence.
+    if (i > 0 && amount.value < 0.05 * whole) break;
+    text +=
+        fmt::format("{}{}{} ({}{})", i == 0 ? "" : ", ", printable(row->name),
+                    row->module.empty() ? "" : " in " + printable(row->module), share_of(amount.value, whole),
+                    amount.error() > amount.value / 2 ? ", which may be chance" : "");
+  }
+  return text;
+}
+
+// What lost events make of the numbers of an exact heap.
+std::string consequence_of(const model::HeapExactness& exactness) {
+  if (!exactness.countable()) return "What is live, and what was freed, is not known exactly.";
+  return fmt::format("So what is live may be wrong by up to {}.", counted(exactness.lost(), "block"));
+}
+
+std::string sentence_of_method(const HeapReport& report) {
+  const std::string_view start = report.from_start ? " from the start of the program" : "";
+  const std::string missing = text_of(report.losses);
+  if (!report.sampled && missing.empty())
+    return fmt::format("Every call of the allocators was recorded{}.", start);
+  if (!report.sampled)
+    return fmt::format("Calls of the allocators were recorded{}, but not every one: {}. {}", start, missing,
+                       consequence_of(report.losses.exactness));
+  std::string text =
+      fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
+  if (report.mean_bytes != 0)
+    text += fmt::format(", one byte in {}", bytes(static_cast<double>(report.mean_bytes)));
+  if (missing.empty()) return text + "; ± is the 95 % interval.";
+  return text + fmt::format("; ± is the 95 % interval of the sampling alone, as {}.", missing);
+}
+
+std::string sentence_of_returns(const std::vector<HeapReturnRow>& returns) {
+  if (returns.empty()) return "";
+  double calls = 0, all = 0;
+  for (const HeapReturnRow& row : returns) {
+    calls += row.calls;
+    all += row.bytes;
+  }
+  std::string by;
+  for (std::size_t i = 0; i < std::min<std::size_t>(returns.size(), 3); ++i) {
+    const HeapReturnRow& row = returns[i];
+    by += (i == 0 ? "" : ", ") +
+          (row.allocator.empty() ? printable(row.function) : printable(row.allocator)) +
+          fmt::format(" ({})", percent(all > 0 ? row.bytes / all : 0));
+  }
+  return fmt::format("{} of madvise gave back {} that stay mapped, as far as they were resident: {}.",
+                     counted(static_cast<std::uint64_t>(std::clamp(std::round(calls), 0.0, 9e15)), "call"),
+                     bytes(all), by);
+}
+
+}  // namespace
+
+std::string lost_events_text(const HeapLosses& losses) {
+  const model::HeapExactness& exactness = losses.exactness;
+  std::string text, reasons;
+  const auto reason = [&](std::uint64_t count, std::string_view what) {
+    if (count != 0) reasons += fmt::format("{}{} {}", reasons.empty() ? "" : ", ", number(count), what);
+  };
+  reason(exactness.lost_ring_full, "found no room");
+  reason(exactness.lost_no_ring, "had no ring");
+  reason(exactness.lost_throwing, "of a failing operator new");
+  reason(exactness.lost_set_full, "beyond the set of samples");
+  if (const std::uint64_t lost = exactness.lost(); lost != 0)
+    text = fmt::format("{} of {} events {} lost ({})", number(lost), number(exactness.events + lost),
+                       lost == 1 ? "was" : "were", reasons);
+  if (exactness.damaged_rings != 0)
+    text += fmt::format("{}{} given up as what stood there made no sense", text.empty() ? "" : "; ",
+                        counted(exactness.damaged_rings, "ring was", "rings were"));
+  return text;
+}
+
+std::string outages_text(const HeapLosses& losses) {
+  if (losses.outages.empty())
+    return losses.exactness.switched_off ? "the end was not recorded, as fathom did not answer" : "";
+  std::string text = "nothing was recorded ";
+  for (std::size_t i = 0; i < std::min(losses.outages.size(), kMostRanges); ++i)
+    text += fmt::format("{}from {} to {}", i == 0 ? "" : ", ", seconds(losses.outages[i].from_s),
+                        seconds(losses.outages[i].to_s));
+  if (losses.outages.size() > kMostRanges)
+    text +=
+        fmt::format(" and in {} more", counted(losses.outages.size() - kMostRanges, "stretch", "stretches"));
+  return text + ", as fathom did not answer";
+}
+
+std::string text_of(const HeapLosses& losses) {
+  const std::string events = lost_events_text(losses), outages = outages_text(losses);
+  return events + (events.empty() || outages.empty() ? "" : "; ") + outages;
+}
+
+std::string text_of(const HeapDropped& dropped) {
+  if (dropped.programs == 0) return "";
+  return fmt::format("{} ({}) went with {} that executed another one (exec).",
+                     counted(static_cast<std::uint64_t>(std::min(dropped.blocks, 9e15)), "block"),
+                     bytes(dropped.bytes), counted(dropped.programs, "program"));
+}
+
+std::vector<std::string> sentences_of(const HeapReport& report) {
+  std::vector<std::string> sentences;
+  const auto add = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
+  add(sentence_of_method(report));
+  const HeapSiteSums& total = report.total;
+  if (total.allocated.blocks.value <= 0 && total.live.blocks.value <= 0) {
+    add("Nothing was allocated in this time.");
+    return sentences;
+  }
+  std::string rate;
+  if (report.window_s > 0)
+    rate = fmt::format(": {}/s and {} calls/s", bytes(total.allocated.bytes.value / report.window_s),
+                       blocks_of(total.allocated.blocks.value / report.window_s));
+  add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
+                  blocks_of(total.allocated.blocks.value),
+                  report.window_s > 0 ? " in " + seconds(report.window_s) : "", rate));
+  if (const std::string top = top_of(report, [](const auto& row) { return row.allocated.bytes; });
+      !top.empty())
+    add("Most of that was asked for by " + top + ".");
+
+  const double live = total.live.bytes.value;
+  if (live > 0) {
+    const double growth = total.growth.bytes.value;
+    add(fmt::format(
+        "At the end {} are live in {} blocks, {} {} than at the start of this time; most of it by {}.",
+        bytes_of(total.live.bytes), blocks_of(total.live.blocks.value),
+        bytes_of({std::fabs(growth), total.growth.bytes.variance}), growth < 0 ? "less" : "more",
+        top_of(report, [](const auto& row) { return row.live.bytes; })));
+  } else {
+    add("At the end nothing of it is live.");
+  }
+  if (report.peak.bytes.value > 0) {
+    add(fmt::format("Most was live {} after the start{}: {} in {} blocks, of which {}.",
+                    seconds(std::max(0.0, report.peak_at_s)),
+                    report.peak_exact          ? ""
+                    : report.peak_to_slice_end ? " (to the end of a slice)"
+                                               : " (as far as it was recorded)",
+                    bytes_of(report.peak.bytes), blocks_of(report.peak.blocks.value),
+                    top_of(report, [](const auto& row) { return row.peak.bytes; })));
+  }
+  const model::HeapSum& temporary = report.temporary_is_short_lived ? total.short_lived : total.temporary;
+  if (temporary.blocks > 0 && total.allocated.blocks.value > 0) {
+    add(fmt::format("{} of the calls were temporary: freed {}; most by {}.",
+                    share_of(temporary.blocks, total.allocated.blocks.value),
+                    report.temporary_is_short_lived ? "within 1 ms" : "before the thread allocated again",
+                    top_of(report, [&](const auto& row) {
+                      return HeapAmount{
+                          report.temporary_is_short_lived ? row.short_lived.blocks : row.temporary.blocks, 0};
+                    })));
+  }
+  if (std::string sentence = text_of(report.dropped); !sentence.empty()) add(std::move(sentence));
+  if (std::string sentence = sentence_of_returns(report.returns); !sentence.empty()) add(std::move(sentence));
+  if (!report.from_start) {
+    const model::Heap& counters = report.counters;
+    std::string text = "Blocks from before the recording are not in these numbers";
+    if (counters.earlier_rss_bytes != 0)
+      text += fmt::format(": {} of anonymous memory were resident then",
+                          bytes(static_cast<double>(counters.earlier_rss_bytes)));
+    if (counters.earlier_frees != 0) {
+      const auto frees = static_cast<double>(counters.earlier_frees);
+      text += fmt::format("; {} of them have been freed since, {} of all frees", blocks_of(frees),
+                          share_of(frees, frees + report.freed_blocks));
+    }
+    add(text + ".");
+  }
+  return sentences;
+}
+
+std::string text_of(const HeapFinding& finding, const HeapReport& report) {
+  const auto count = static_cast<std::uint64_t>(finding.number);
+  switch (finding.kind) {
+    case HeapFindingKind::kLostEvents:
+      return fmt::format("Of the heap, {}: {}.", lost_events_text(report.losses),
+                         report.losses.exactness.damaged_rings != 0
+                             ? "what is live is not known exactly"
+                             : "what is live may be wrong by as many blocks");
+    case HeapFindingKind::kOutages:
+      return fmt::format("Of the heap, {}: what was live before may have been freed meanwhile.",
+                         outages_text(report.losses));
+    case HeapFindingKind::kMergedSites:
+      return fmt::format("There were too many places that allocate: {} counted without theirs.",
+                         counted(count, "allocation is", "allocations are"));
+    case HeapFindingKind::kWithoutStack:
+      return fmt::format("{} of the events have no stack.", percent(finding.number));
+    case HeapFindingKind::kUnseenFrees:
+      return fmt::format("{} frees were not seen: some function that frees was not hooked.", number(count));
+    case HeapFindingKind::kNotHooked:
+      return fmt::format("Of {}, {} could not be hooked; blocks that pass only through {} are missing.",
+                         printable(finding.allocator), fmt::join(finding.functions, ", "),
+                         finding.functions.size() == 1 ? "it" : "them");
+  }
+  return "";
+}
+
+}  // namespace fathom::present

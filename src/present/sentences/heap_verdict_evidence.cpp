@@ -1,0 +1,242 @@
+// What a verdict rests on, what speaks against it, and what to do next.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
+#include "present/sentences/heap_verdict_sentences.h"
+#include "present/sentences/heap_verdict_words.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+std::string rate(double bytes_per_s) {
+  return (bytes_per_s < 0 ? "-" : "") + bytes(std::fabs(bytes_per_s)) + "/s";
+}
+
+std::string blocks_text(double blocks) {
+  return counted(static_cast<std::uint64_t>(std::clamp(std::round(blocks), 0.0, 9e15)), "block");
+}
+
+namespace {
+
+// "+12.0 %", "2.4 times".
+std::string change_text(double ratio) {
+  return ratio >= 2 ? fmt::format("{:.1f} times", ratio)
+                    : fmt::format("{}{}", ratio < 1 ? "-" : "+", percent(std::fabs(ratio - 1)));
+}
+
+std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
+  using Kind = HeapEvidenceKind;
+  switch (of.kind) {
+    case Kind::kLine:
+      return fmt::format("R² {:.2f} over {}", of.a, seconds(of.b)) +
+             (of.c > 0 ? fmt::format(" after a warm-up of {}", seconds(of.c)) : "");
+    case Kind::kNoPlateau:
+      return fmt::format("no plateau: the last third of that time is {} ±{} above the third before{}",
+                         bytes(of.a), bytes(of.b), of.c != 0 ? ", with a new maximum" : "");
+    case Kind::kWork:
+      return fmt::format("allocations per second, second half of the time against the first: {}",
+                         change_text(of.a)) +
+             (of.b >= 0 ? fmt::format("; CPU use: {}", change_text(of.b)) : "");
+    case Kind::kRssGrew:
+      return fmt::format("the process's anonymous memory grew by {} meanwhile", rate(of.a));
+    case Kind::kRssDidNot:
+      return fmt::format("the process's anonymous memory changed by {} meanwhile", rate(of.a));
+    case Kind::kReplaced:
+      return fmt::format(
+          "{} from before the recording were freed meanwhile, {} more are live of those from since then",
+          blocks_text(of.a), blocks_text(of.b));
+    case Kind::kNoneFreed:
+      return fmt::format("none of the {} that it allocated were freed", blocks_text(of.a));
+    case Kind::kSomeFreed:
+      return fmt::format("of the {} that it allocated {} were freed", blocks_text(of.a), percent(of.b));
+    case Kind::kFewHoldAll:
+      return fmt::format("{} hold all of it: a container that is made larger again and again",
+                         blocks_text(of.a));
+    case Kind::kOld:
+      return fmt::format("{} of its live blocks are older than {}", percent(of.a), seconds(of.b));
+    case Kind::kFreedAtExit:
+      return fmt::format("{} of it were freed when the program ended: no leak checker reports this",
+                         bytes(of.a));
+    case Kind::kSlopeAndSwing:
+      return fmt::format("slope {} to {} (95 %), swing ±{}", rate(of.a), rate(of.b), bytes(of.c));
+    case Kind::kSlope:
+      return fmt::format("slope {} to {} (95 %)", rate(of.a), rate(of.b));
+    case Kind::kSamplingSwings:
+      return "most of that is the error of sampling";
+    case Kind::kPeakError:
+      return fmt::format("its height is ±{} by sampling", bytes(of.a));
+    case Kind::kPeakExact:
+      return "its height is exact to the event";
+    case Kind::kPeakOfSlice:
+      return "its height is that at the end of a slice of time";
+    case Kind::kPeakOfRecorded:
+      return "its height is that of what was recorded";
+    case Kind::kNeverFreed:
+      return fmt::format("{} in {} were never freed", bytes(of.a), blocks_text(of.b));
+    case Kind::kNotALeakAlone:
+      return "alone this is no leak: what is needed to the end need not be freed";
+    case Kind::kSeenInAllocators:
+      return fmt::format("the allocators were seen in {:.0f} of {:.0f} CPU samples", of.a, of.b);
+    case Kind::kAllocatorCpu:
+      return fmt::format("the allocators take {} ±{} of all CPU time, {} of that for this function",
+                         percent(of.a), percent(of.b), percent(of.c));
+    case Kind::kMostlyOfSize:
+      return fmt::format("{} of its bytes are in blocks of {} to {}", percent(of.a), bytes(of.b),
+                         bytes(of.c));
+    case Kind::kReplacedNone:
+      return fmt::format("none of it was replaced in {}", seconds(of.a));
+    case Kind::kReplacedShare:
+      return fmt::format("{} of it was replaced in {}", percent(of.a), seconds(of.b));
+    case Kind::kSinceStartOnly:
+      return "of blocks since the start of the recording only";
+    case Kind::kSizeClasses:
+      return "by the allocators' rules of size classes; what their pages waste is not in it";
+    case Kind::kInAll:
+      return fmt::format("{} in all", bytes(of.a));
+    case Kind::kEstimated:
+      return "estimated from sampled blocks";
+    case Kind::kLostEvents:
+      return lost_events_text(verdict.losses);
+  }
+  return "";
+}
+
+std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
+  using Kind = HeapDoubtKind;
+  switch (doubt.kind) {
+    case Kind::kFewSeconds:
+      return fmt::format("only {} were recorded", seconds(doubt.number));
+    case Kind::kLateThirdIsFlat:
+      return "the last third alone does not show it";
+    case Kind::kNotAlongLine:
+      return "most of the movement is not along this line";
+    case Kind::kWorkUnknown:
+      return "it is not known how much work there was";
+    case Kind::kOlderUnseen:
+      return "blocks from before the recording are not seen: new ones may only have taken their place";
+    case Kind::kRssHardlyChanged:
+      return fmt::format("the process's anonymous memory changed by only {} meanwhile", rate(doubt.number));
+    case Kind::kFewSampled:
+      return "few of its blocks were sampled";
+    case Kind::kFewStepsTellNothing:
+      return "few steps say nothing about the next one";
+    case Kind::kAfterLastStep:
+      return "what comes after the last step is not known";
+    case Kind::kMayRiseOn:
+      return "it may have gone on rising after the recording";
+    case Kind::kLongLastSlice:
+      return fmt::format("the last slice of time is {} long", seconds(doubt.number));
+    case Kind::kFewSampledCalls:
+      return fmt::format("few of its blocks were sampled: ±{} of its calls", percent(doubt.number));
+    case Kind::kCostsNothing:
+      return "it costs next to nothing";
+    case Kind::kCpuUnknown:
+      return "CPU was not recorded beside it: what it costs is not known";
+    case Kind::kNotLevel:
+      return "it swings too much to be called level";
+    case Kind::kLostEvents:
+      return lost_events_text(verdict.losses);
+    case Kind::kOutages:
+      return outages_text(verdict.losses);
+  }
+  return "";
+}
+
+std::string quoted_for_shell(const std::string& name) {
+  std::string text = "'";
+  for (const char c : printable(name)) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+std::string for_longer(const HeapVerdict& verdict) {
+  return verdict.ended ? fmt::format("give the program work for at least {:.0f} s", verdict.advice.number)
+                       : fmt::format("record at least {0:.0f} s: -d {0:.0f}", verdict.advice.number);
+}
+
+}  // namespace
+
+std::vector<std::string> evidence_of(const HeapVerdict& verdict) {
+  std::vector<std::string> texts;
+  for (const HeapEvidence& evidence : verdict.evidence) texts.push_back(text_of(evidence, verdict));
+  return texts;
+}
+
+std::vector<std::string> doubts_of(const HeapVerdict& verdict) {
+  std::vector<std::string> texts;
+  for (const HeapDoubt& doubt : verdict.doubts) texts.push_back(text_of(doubt, verdict));
+  return texts;
+}
+
+std::string advice_of(const HeapVerdict& verdict) {
+  using Kind = HeapAdviceKind;
+  switch (verdict.advice.kind) {
+    case Kind::kNone:
+      return "";
+    case Kind::kRecordLonger:
+      return for_longer(verdict);
+    case Kind::kFromBefore:
+      return fmt::format("record for longer than {} blocks live, or from the start of the program",
+                         verdict.of_whole ? "the" : "these");
+    case Kind::kSteadyLoad:
+      return "record again under a steady load: what still grows then is a leak candidate";
+    case Kind::kShowCallers:
+      return fmt::format(
+          "look for what should free these blocks, or for the limit that their container lacks: "
+          "fathom report FILE --metric heap-growth --callers {}",
+          quoted_for_shell(verdict.function));
+    case Kind::kShowGrowth:
+      return "fathom flamegraph FILE --metric heap-growth -o growth.svg shows the stacks";
+    case Kind::kShowLive:
+      return fmt::format(
+          "fathom report FILE --metric heap-live says what it holds; a growth below {} would not be seen in "
+          "{}",
+          rate(verdict.advice.number), seconds(verdict.advice.seconds_seen));
+    case Kind::kShowPeakMakeUp:
+      return "nothing to do for its size; fathom report FILE --metric heap-peak says what it was made of";
+    case Kind::kGrowthTenth:
+      return "to see a growth of a tenth of the heap, " + for_longer(verdict);
+    case Kind::kJudgeFunctions:
+      return "judge by the functions instead, whose own series swing less";
+    case Kind::kSampleFiner:
+      return "sample finer, as with --heap-interval 65536, or record every call: --heap=exact";
+    case Kind::kShowPeak:
+      return "memory limits are met by peaks: fathom flamegraph FILE --metric heap-peak -o peak.svg shows "
+             "its "
+             "stacks";
+    case Kind::kWasItNeeded:
+      return "leak checkers are silent about it, a server would hold it for ever: see whether it was needed "
+             "to the end, with fathom report FILE --metric heap-live --until SECONDS";
+    case Kind::kListLeaked:
+      return "fathom report FILE --metric heap-leaked lists all of it; what grows is named above";
+    case Kind::kKeepBuffer:
+      return "keep the buffer, reserve its size, or use an arena: fathom flamegraph FILE --metric "
+             "heap-temporary -o churn.svg shows who";
+    case Kind::kShowCalls:
+      return "fathom flamegraph FILE --metric heap-allocations -o calls.svg shows who calls so often";
+    case Kind::kChangeLimit:
+      return "no leak; if it is too large, its limit is what to change";
+    case Kind::kFewHuge:
+      return "few huge blocks: does all of it have to be in memory, or can it be mapped, loaded on demand or "
+             "freed after the start?";
+    case Kind::kManySmall:
+      return "many small blocks: allocators add 8 to 16 bytes and rounding to each; arrays or an arena hold "
+             "the same in less";
+    case Kind::kOneAllocator:
+      return "two allocators in one process: give blocks back through the library that made them, or link "
+             "one "
+             "allocator for all";
+    case Kind::kLookAtDeletes:
+      return "sized deletes and sdallocx trust the size: look for a delete through a base class without "
+             "virtual destructor, or a length that changed since";
+    case Kind::kMindSizeClasses:
+      return "sizes just above a class waste most: ask for what a class holds, or put small blocks together";
+  }
+  return "";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,235 @@
+#include "present/sentences/heap_verdict_sentences.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/core/words.h"
+#include "present/sentences/heap_verdict_words.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+namespace {
+
+std::string place_of(const HeapVerdict& verdict) {
+  const HeapPlace& place = verdict.facts.place;
+  std::string text = place.one_stack ? "one stack of " : "";
+  text += printable(place.name) + (place.module.empty() ? "" : " in " + printable(place.module));
+  for (std::size_t i = 0; i < place.callers.size(); ++i)
+    text += (i == 0 ? " (called by " : " < ") + printable(place.callers[i]);
+  return text + (place.callers.empty() ? "" : ")");
+}
+
+std::string slope_text(const Slope& slope) {
+  return fmt::format("{} (95 %: {} to {})", rate(slope.per_s), rate(slope.low), rate(slope.high));
+}
+
+// "83.0 % by parse in server, 12.1 % by load in server": up to three.
+std::string largest_shares(const HeapVerdict& verdict) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, verdict.shares.size()); ++i) {
+    const HeapShare& share = verdict.shares[i];
+    text += fmt::format("{}{} by {}{}", i == 0 ? "" : ", ", percent(std::min(1.0, share.share)),
+                        printable(share.name), share.module.empty() ? "" : " in " + printable(share.module));
+  }
+  return text;
+}
+
+// "; of that 83.0 % by parse, 12.1 % by load": up to two.
+std::string of_that(const HeapVerdict& verdict) {
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
+    text += fmt::format("{}{} by {}", i == 0 ? "; of that " : ", ",
+                        percent(std::min(1.0, verdict.shares[i].share)), printable(verdict.shares[i].name));
+  return text;
+}
+
+std::string growth_share_of(const HeapVerdict& verdict) {
+  const auto& share = verdict.facts.growth_share;
+  return share ? fmt::format(", {} of the heap's growth", percent(*share)) : "";
+}
+
+std::string sentence_of_leak(const HeapVerdict& verdict) {
+  const auto& work = verdict.facts.work_ratio;
+  return fmt::format("Leak candidate: the memory of {} grows by {}{}, {}.", place_of(verdict),
+                     slope_text(verdict.trend->slope), growth_share_of(verdict),
+                     !work          ? "with how much work is not known"
+                     : *work >= 1.1 ? "faster than the work"
+                                    : "while the work does not");
+}
+
+std::string sentence_of_turnover(const HeapVerdict& verdict) {
+  const std::string slope = slope_text(verdict.trend->slope);
+  if (verdict.of_whole)
+    return fmt::format(
+        "What was recorded of the heap grows by {}, but the process does not: new blocks take the place of "
+        "those from before the recording{}.",
+        slope, of_that(verdict));
+  return fmt::format(
+      "What was recorded of {} grows by {}, but its process does not: new blocks take the place of those "
+      "from "
+      "before the recording.",
+      place_of(verdict), slope);
+}
+
+std::string sentence_of_steps(const HeapVerdict& verdict) {
+  const std::string steps = counted(verdict.trend->steps, "step"), last = seconds(verdict.trend->last_step_s);
+  if (verdict.of_whole)
+    return fmt::format("The heap rose by {} in {}, the last at {}: too few to call it growing.",
+                       bytes(verdict.bytes), steps, last);
+  return fmt::format(
+      "The memory of {} rose by {} in {}, the last after {}: one container that makes room looks like this, "
+      "and so does a leak of few large blocks.",
+      place_of(verdict), bytes(verdict.bytes), steps, last);
+}
+
+std::string sentence_of_level(const HeapVerdict& verdict) {
+  const std::string level = bytes(verdict.facts.level_bytes);
+  if (!verdict.facts.since_s) return fmt::format("The heap does not grow: it is level at {}.", level);
+  return fmt::format(
+      "The heap does not grow: it has been level at {} since the end of its warm-up, {} after the start.",
+      level, seconds(*verdict.facts.since_s));
+}
+
+std::string sentence_of_peak(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  const std::string by = largest_shares(verdict);
+  return fmt::format("Peak of {} at {}{}, {}{}.", bytes(facts.height_bytes), seconds(facts.at_s),
+                     facts.late    ? ", shortly before the end"
+                     : facts.early ? ", at the start"
+                                   : "",
+                     facts.level_bytes > 0
+                         ? fmt::format("{:.1f} times the usual {}", facts.height_bytes / facts.level_bytes,
+                                       bytes(facts.level_bytes))
+                         : "where nothing is usual",
+                     by.empty() ? "" : "; what is more than usual: " + by);
+}
+
+std::string sentence_of_churn(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  const std::string calls = with_commas(std::llround(std::min(facts.calls_per_s, 9e15)));
+  if (!verdict.of_whole)
+    return fmt::format(
+        "Churn: {} allocates {} times and {} a second, {} of all calls; {} of its blocks are freed {}.",
+        place_of(verdict), calls, bytes(facts.bytes_per_s), percent(facts.calls_share),
+        percent(facts.passing_share), facts.by_order ? "before its thread allocates again" : "within 1 ms");
+  std::string by;
+  for (const auto& [name, share] : facts.cpu_for)
+    by += fmt::format("{}{} of it for {}", by.empty() ? "; " : ", ", percent(share), printable(name));
+  return fmt::format("The allocators take {} ±{} of all CPU time for {} calls a second{}.",
+                     percent(facts.cpu_share), percent(facts.cpu_error), calls, by);
+}
+
+std::string since_of(const HeapVerdict& verdict) {
+  return verdict.facts.since_s ? fmt::format("since {}", seconds(*verdict.facts.since_s)) : "all the time";
+}
+
+std::string sentence_of_cache(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  return fmt::format(
+      "{}: {} holds {} ({} of what is live), {} {}, while its blocks are replaced: {:.1f} times in {}, after "
+      "{} on average.",
+      facts.level ? "Bounded cache" : "Cache", place_of(verdict), bytes(verdict.bytes),
+      percent(facts.live_share), facts.level ? "level" : "up and down", since_of(verdict), facts.replaced,
+      seconds(facts.level_s), seconds(facts.mean_life_s));
+}
+
+std::string sentence_of_bloat(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  return fmt::format(
+      "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, level {}.",
+      place_of(verdict), bytes(verdict.bytes), percent(facts.live_share), blocks_text(facts.blocks),
+      bytes(facts.mean_bytes), since_of(verdict));
+}
+
+std::string sentence_of_foreign_free(const HeapVerdict& verdict) {
+  std::string from;
+  for (const std::string& label : verdict.facts.given_by)
+    from += (from.empty() ? "" : ", ") + printable(label);
+  return fmt::format("Error: {} of {} were freed through another allocator than the one that gave them ({}).",
+                     blocks_text(verdict.facts.blocks), place_of(verdict), from);
+}
+
+std::string sentence_of_slack(const HeapVerdict& verdict) {
+  const double usable = verdict.facts.usable_bytes;
+  std::string by;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
+    by += fmt::format("{}{} of that for {}", i == 0 ? "; " : ", ", percent(verdict.shares[i].share),
+                      printable(verdict.shares[i].name));
+  return fmt::format(
+      "Of {} that the allocators set aside for what is live at the end, {} ({}) were not asked for{}.",
+      bytes(usable), bytes(verdict.bytes), percent(verdict.bytes / usable), by);
+}
+
+}  // namespace
+
+std::string sentence_of(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  switch (verdict.kind) {
+    case HeapVerdictKind::kForeignFree:
+      return sentence_of_foreign_free(verdict);
+    case HeapVerdictKind::kWrongSize:
+      return fmt::format("Error: {} of {} were freed with a size that is not theirs.",
+                         blocks_text(facts.blocks), place_of(verdict));
+    case HeapVerdictKind::kGrowing:
+      return fmt::format("The heap grows by {}, {} an hour, and does not level off{}.",
+                         slope_text(verdict.trend->slope), bytes(verdict.trend->slope.per_s * 3600),
+                         of_that(verdict));
+    case HeapVerdictKind::kLeak:
+      return sentence_of_leak(verdict);
+    case HeapVerdictKind::kGrowsWithWork:
+      return fmt::format(
+          "The memory of {} grows by {}{}, and so does the work: the program allocates {:.1f} times as often "
+          "in the second half of the time.",
+          place_of(verdict), slope_text(verdict.trend->slope), growth_share_of(verdict),
+          facts.work_ratio.value_or(1));
+    case HeapVerdictKind::kSteps:
+      return sentence_of_steps(verdict);
+    case HeapVerdictKind::kTurnover:
+      return sentence_of_turnover(verdict);
+    case HeapVerdictKind::kLevel:
+      return sentence_of_level(verdict);
+    case HeapVerdictKind::kFalling: {
+      const Slope& slope = verdict.trend->slope;
+      return fmt::format("The heap shrinks by {}.",
+                         slope_text({-slope.per_s, -slope.high, -slope.low, slope.r2}));
+    }
+    case HeapVerdictKind::kNoise: {
+      const Trend& trend = *verdict.trend;
+      return fmt::format(
+          "Noise: live bytes swing by ±{} around {}, and no growth can be told from that (slope {} to {}).",
+          bytes(2 * trend.swing), bytes(facts.level_bytes), rate(trend.slope.low), rate(trend.slope.high));
+    }
+    case HeapVerdictKind::kTooShort:
+      return fmt::format("{} in {} are too short to say whether the heap grows.", seconds(facts.seconds),
+                         counted(facts.slices, "slice of time", "slices of time"));
+    case HeapVerdictKind::kPeak:
+      return sentence_of_peak(verdict);
+    case HeapVerdictKind::kChurn:
+      return sentence_of_churn(verdict);
+    case HeapVerdictKind::kUnfreed:
+    case HeapVerdictKind::kFreedAtExit: {
+      std::string by = largest_shares(verdict);
+      if (!by.empty()) by = "; " + by;
+      if (verdict.kind == HeapVerdictKind::kUnfreed)
+        return fmt::format("Not freed when the program ended: {} in {}{}.", bytes(verdict.bytes),
+                           blocks_text(facts.blocks), by);
+      return fmt::format(
+          "Freed only when the program ended: {} in {} were live until the last {} of the run{}.",
+          bytes(verdict.bytes), blocks_text(facts.blocks), seconds(facts.seconds), by);
+    }
+    case HeapVerdictKind::kCache:
+      return sentence_of_cache(verdict);
+    case HeapVerdictKind::kBloat:
+      return sentence_of_bloat(verdict);
+    case HeapVerdictKind::kSlack:
+      return sentence_of_slack(verdict);
+  }
+  return "";
+}
+
+}  // namespace fathom::present

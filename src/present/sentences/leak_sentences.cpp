@@ -1,0 +1,99 @@
+#include "present/sentences/leak_sentences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+namespace {
+
+std::string blocks_of(const HeapAmount& amount) {
+  const std::int64_t blocks = std::llround(std::min(amount.value, 9e15));
+  return with_commas(blocks) + (blocks == 1 ? " block" : " blocks");
+}
+std::string bytes_of(const HeapAmount& amount) {
+  return amount.variance <= 0 ? bytes(amount.value)
+                              : fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
+}
+std::string sum_of(const HeapAmounts& amounts) {
+  return fmt::format("{} in {}", bytes_of(amounts.bytes), blocks_of(amounts.blocks));
+}
+
+}  // namespace
+
+std::vector<std::string> sentences_of(const LeakReport& report) {
+  std::vector<std::string> sentences;
+  const auto add = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
+  const std::string target = report.target.empty() ? "The program" : printable(report.target);
+  const std::string_view left = report.ended ? "never freed" : "live at the end of the recording";
+  const HeapLosses& losses = report.losses;
+  const model::HeapExactness& lost = losses.exactness;
+  const std::string missing = text_of(losses);
+  const std::string places = counted(report.groups.size(), "place that allocates", "places that allocate");
+  if (report.groups.empty() && missing.empty()) {
+    add(fmt::format("{}: nothing is left that {}.", target,
+                    report.ended ? "was never freed" : "is live at the end of the recording"));
+  } else if (report.groups.empty()) {
+    add(fmt::format(
+        "{}: nothing of what was recorded is left, but not everything was: {}. {} be left and not be "
+        "seen.",
+        target, missing,
+        lost.countable() ? fmt::format("Up to {} may", counted(lost.lost(), "block"))
+                         : std::string("Any number of blocks may")));
+  } else if (report.answer == LeakAnswer::kNotKnown) {
+    add(fmt::format(
+        "{}: not known whether anything is left. {} from {} {} {}, but {}: frees of all of them may "
+        "be among that.",
+        target, sum_of(report.shown), places, report.shown.blocks.value == 1 ? "looks" : "look", left,
+        missing));
+    add("Record again on a machine that is less busy, or with --lossless, which makes the program wait for "
+        "fathom.");
+  } else if (!missing.empty()) {
+    add(fmt::format("{}: {} from {} {} {}, at least {} of them for sure, as {}.", target,
+                    sum_of(report.shown), places, report.shown.blocks.value == 1 ? "looks" : "look", left,
+                    blocks_of({report.sure_blocks, 0}), missing));
+  } else {
+    add(fmt::format("{}: {} {} from {}.", target, sum_of(report.shown), left, places));
+  }
+  if (!report.ended)
+    add("The program ran on when the recording ended, so this is what was live at that moment: caches and "
+        "buffers in use as well as leaks. Blocks that are old, and groups that grow between two recordings, "
+        "are the ones to look at (--older SECONDS; fathom report says what grows).");
+  if (report.ended_by_signal)
+    add(fmt::format("It was ended by signal {} and so had no chance to free what it had.",
+                    *report.ended_by_signal));
+  if (std::string dropped = text_of(report.dropped); !dropped.empty()) add(std::move(dropped));
+  if (!report.from_start) add("It was attached to: blocks from before the recording are not in it.");
+  if (report.sampled) {
+    const double mean = static_cast<double>(std::max<std::uint64_t>(1, report.mean_bytes));
+    add(
+        fmt::format("The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be "
+                    "missed (one of {} "
+                    "in all is seen with 95 % certainty, one of {} with 10 %). --heap=exact sees all.",
+                    bytes(mean), bytes(3 * mean), bytes(0.105 * mean)));
+  }
+  if (report.truncated) add("The recorder was killed: this is as far as it came.");
+  if (report.no_ages) add("The recording holds no ages of blocks.");
+  if (report.young.blocks.value > 0 || report.asked_older_s > 0)
+    add(fmt::format("{} younger than {}{}; ages are kept in powers of two, so --older {} came to this.",
+                    report.young.blocks.value > 0 ? sum_of(report.young) : "Nothing is",
+                    seconds(report.older_s), report.young.blocks.value > 0 ? " are left out" : "",
+                    report.asked_older_s));
+  if (report.small.blocks.value > 0)
+    add(fmt::format("{} in smaller groups are left out.", sum_of(report.small)));
+  if (report.mappings.blocks.value > 0)
+    add(
+        fmt::format("What the program mapped without an allocator and has not unmapped is left out: {} "
+                    "(--mappings).",
+                    sum_of(report.mappings)));
+  return sentences;
+}
+
+}  // namespace fathom::present

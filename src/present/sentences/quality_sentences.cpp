@@ -1,0 +1,130 @@
+#include "present/sentences/quality_sentences.h"
+
+#include <fmt/format.h>
+
+#include <array>
+
+#include "abi/walk.h"
+#include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+namespace {
+
+constexpr std::array<std::string_view, WALK_END_COUNT> kWalkEnds{
+    "not a walked stack",
+    "reached the start of the thread",
+    "an address outside of every known mapping",
+    "code without unwind rule and without frame pointer",
+    "an unwind rule that needs more than sampling has",
+    "stack memory that could not be read",
+    "the stack pointer did not move",
+    "deeper than the frames that are kept",
+    "the copied part of the stack ended",
+    "sampled before the mappings were known",
+    "kernel thread: no user stack",
+    "exiting: the memory was released already",
+};
+
+std::string name_of(const std::string& module) {
+  return module.empty() ? "code of no module" : printable(module);
+}
+
+std::string remedy_for_names(const Finding& finding) {
+  switch (finding.module_kind) {
+    case model::ModuleKind::kKernel:
+      return "kernel names need root, CAP_SYSLOG, or sysctl kernel.kptr_restrict=0";
+    case model::ModuleKind::kAnonymous:
+      return "let the run time write /tmp/perf-PID.map (node --perf-basic-prof, java with perf-map-agent)";
+    case model::ModuleKind::kUnknown:
+      return "";
+    default:
+      return fmt::format(
+          "names for {}: its unstripped twin or debug file through --symbols DIR, or its -dbgsym package",
+          printable(finding.module));
+  }
+}
+
+}  // namespace
+
+Complaint complaint_of(const Finding& finding) {
+  const std::string share = percent(finding.share);
+  switch (finding.kind) {
+    case FindingKind::kTruncated:
+      return {
+          "The recording ended without its last block: the recorder was killed, and the last second "
+          "may be missing.",
+          ""};
+    case FindingKind::kLostToDisk:
+      return {fmt::format("{} of the samples were lost, because they could not be written.", share),
+              "free space on the disk of the recording"};
+    case FindingKind::kLostToRing:
+      return {fmt::format("{} of the samples were lost, because the ring to user space was full.", share),
+              "a lower rate (-F 199), or a machine with a free CPU"};
+    case FindingKind::kThrottled:
+      return {fmt::format("The kernel throttled sampling {}.", counted(finding.count, "time")),
+              "a lower rate (-F 499), or a larger kernel.perf_event_max_sample_rate"};
+    case FindingKind::kFewReceived:
+      return {fmt::format("Only {} of the {} samples arrived that its CPU time promised.", share,
+                          with_commas(static_cast<std::int64_t>(finding.count))),
+              "fathom doctor, which tries each engine"};
+    case FindingKind::kCutStacks:
+      return {fmt::format("{} of the stacks are cut short, mostly in {}: {}.", share, name_of(finding.module),
+                          describe_walk_end(finding.end)),
+              ""};
+    case FindingKind::kUnnamed:
+      return {fmt::format("{} of all frames have no name, most of them in {} ({}).", share,
+                          name_of(finding.module), describe(finding.symbols)),
+              remedy_for_names(finding)};
+    case FindingKind::kProfilerCost:
+      return {fmt::format("The profiler itself used {} of CPU time, {} of what it measured.",
+                          seconds(finding.seconds), share),
+              finding.count > 99 ? "a lower rate (-F 99)"
+                                 : "a longer recording: its start costs the same however long it lasts"};
+    case FindingKind::kStolen:
+      return {
+          fmt::format("The host of this virtual machine took {} of its CPUs' busy time away: threads that "
+                      "seem to run stood still for so long.",
+                      share),
+          "recordings made in turn, to compare; or a machine with CPUs of its own"};
+  }
+  return {};
+}
+
+std::vector<Complaint> complaints_of(const Report& report) {
+  std::vector<Complaint> complaints;
+  for (const Finding& finding : report.quality.findings) complaints.push_back(complaint_of(finding));
+  if (report.heap)
+    for (const HeapFinding& finding : report.heap->findings)
+      complaints.push_back({text_of(finding, *report.heap), ""});
+  return complaints;
+}
+
+std::string_view describe_walk_end(model::WalkEnd end) {
+  return end < kWalkEnds.size() ? kWalkEnds[end] : std::string_view("an end that this version does not know");
+}
+
+std::string_view describe(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kNone:
+      return "stripped: no names";
+    case model::SymbolSource::kDynsym:
+      return "exported names only";
+    case model::SymbolSource::kSymtab:
+      return "all functions";
+    case model::SymbolSource::kDwarf:
+      return "functions, inlined calls, lines";
+    case model::SymbolSource::kKallsyms:
+      return "kernel symbols";
+    case model::SymbolSource::kPerfMap:
+      return "perf map";
+    case model::SymbolSource::kPseudo:
+      return "function bounds only";
+  }
+  return "unknown";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,26 @@
+// What makes the numbers of a recording worth less, and what to do about it, in sentences.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/summary/report.h"
+
+namespace fathom::present {
+
+struct Complaint {
+  std::string text;
+  std::string remedy;  // may be empty
+};
+
+Complaint complaint_of(const analysis::Finding& finding);
+// Of the recording and of its heap; worst first. Empty: there is nothing to complain about.
+std::vector<Complaint> complaints_of(const analysis::Report& report);
+
+// "stripped: no names" ...: what a module's names are worth.
+std::string_view describe(model::SymbolSource source);
+// Why a walk ended (abi/walk.h).
+std::string_view describe_walk_end(model::WalkEnd end);
+
+}  // namespace fathom::present
