@@ -7,6 +7,7 @@
 #include "analysis/heap/hand_made_heap.h"
 #include "analysis/summary/report.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/sentences/heap_verdict_sentences.h"
 #include "present/sentences/report_sentences.h"
 
 namespace fathom::analysis {
@@ -133,7 +134,8 @@ TEST(HeapReport, OneLostEventIsEnoughForNothingToBeCalledExact) {
     const HeapReport report = *make_heap_report(hand.profile, {});
     EXPECT_FALSE(report.peak_exact);
     for (const HeapVerdict& verdict : report.verdicts)
-      EXPECT_THAT(fmt::format("{}", fmt::join(verdict.evidence, " ")), Not(HasSubstr("exact to the event")));
+      EXPECT_THAT(fmt::format("{}", fmt::join(present::evidence_of(verdict), " ")),
+                  Not(HasSubstr("exact to the event")));
   }
 }
 
