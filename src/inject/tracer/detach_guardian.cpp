@@ -44,8 +44,9 @@ bool same_process(const Watched& watched) {
 // true: nothing of ours is in it any more.
 bool take_out(const Watched& watched) {
   if (!same_process(watched)) return true;
+  // Not found is also a thread that ended or did not stop while it was needed: so what is mapped decides.
   const auto done = detach_stale_tracer(watched.pid);
-  if (!done) return done.error().kind == ErrorKind::kNotFound;
+  if (!done && done.error().kind != ErrorKind::kNotFound) return false;
   return !holder(watched.pid).has_value();
 }
 
@@ -74,6 +75,8 @@ void take_out_all(std::vector<Watched> left) {
   if (channel != kChannel) ::dup2(channel, kChannel);
   ::syscall(SYS_close_range, kChannel + 1, ~0U, 0);
 
+  constexpr char kReady = 1;
+  if (::send(kChannel, &kReady, sizeof(kReady), MSG_NOSIGNAL) != sizeof(kReady)) ::_exit(1);
   std::vector<Watched> watched;
   for (;;) {
     Watched message;
@@ -107,6 +110,16 @@ Result<DetachGuardian> DetachGuardian::start() {
     guard(its.get());
   }
   if (pid < 0) return system_error("fork", errno);
+  its = Fd();
+  // Before it is in a session of its own, what is sent to our process group kills it with us.
+  char ready = 0;
+  ssize_t got;
+  while ((got = ::recv(ours.get(), &ready, sizeof(ready), 0)) < 0 && errno == EINTR) {
+  }
+  if (got != sizeof(ready)) {
+    ::waitpid(pid, nullptr, 0);
+    return fail(ErrorKind::kSystem, "the guardian of the target ended at once");
+  }
   return DetachGuardian(pid, std::move(ours));
 }
 
