@@ -21,6 +21,9 @@ std::size_t leading_underscores(std::string_view name) {
 }  // namespace
 
 KernelSymbols::KernelSymbols() {
+  // Room that is not used is no memory, and growing would copy it all again and again.
+  entries_.reserve(1 << 18);
+  text_.reserve(8 << 20);
   const auto visited =
       process::visit_kallsyms([this](const process::KernelSymbolView& symbol) { add(symbol); });
   if (!visited) problem_ = visited.error().message;
@@ -40,18 +43,23 @@ void KernelSymbols::add(const process::KernelSymbolView& symbol) {
 }
 
 void KernelSymbols::finish() {
+  const auto by_address = [](const Entry& a, const Entry& b) { return a.address < b.address; };
+  // The kernel's own symbols are in order, and most have no modules.
+  if (!std::is_sorted(entries_.begin(), entries_.end(), by_address))
+    std::stable_sort(entries_.begin(), entries_.end(), by_address);
   // Of names for one address ("__x64_sys_read" and "__se_sys_read"), the least private and first.
   const auto private_words = [&](const Entry& entry) {
     return leading_underscores(std::string_view(text_).substr(entry.name, entry.length));
   };
-  std::sort(entries_.begin(), entries_.end(), [&](const Entry& a, const Entry& b) {
-    if (a.address != b.address) return a.address < b.address;
-    const std::size_t of_a = private_words(a), of_b = private_words(b);
-    return of_a != of_b ? of_a < of_b : a.name < b.name;
-  });
-  entries_.erase(std::unique(entries_.begin(), entries_.end(),
-                             [](const Entry& a, const Entry& b) { return a.address == b.address; }),
-                 entries_.end());
+  auto last = entries_.begin();
+  for (auto entry = last; entry != entries_.end(); ++entry) {
+    if (entry == last) continue;
+    if (entry->address != last->address)
+      *++last = *entry;
+    else if (private_words(*entry) < private_words(*last))
+      *last = *entry;
+  }
+  if (!entries_.empty()) entries_.erase(std::next(last), entries_.end());
 }
 
 model::SymbolSource KernelSymbols::source() const {
