@@ -94,7 +94,7 @@ int sample_cpu(struct bpf_perf_event_data* context) {
   task = bpf_get_current_task_btf();
   if (task->flags & PF_KTHREAD) {
     buffer->header.end = WALK_KERNEL_THREAD;
-  } else if (!task->mm) {
+  } else if (!BPF_CORE_READ(task, mm)) {
     buffer->header.end = WALK_EXITING;
   } else if ((user_registers(&context->regs, &w) & 0xffff) == 0x23) {
     buffer->header.end = WALK_UNSUPPORTED; /* 32-bit code */

@@ -69,9 +69,12 @@ volatile u32 results_wanted = 0;
 #define SELDOM 10 /* switches of a thread in a window */
 #define WINDOW_NS 100000000ull
 
+const volatile u64 off_cpu_ring_wakeup_bytes = 1 << 20;
+
 static __always_inline u64 off_cpu_ring_flags(void) {
-  return bpf_ringbuf_query(&off_cpu_ring, BPF_RB_AVAIL_DATA) >= cpu_ring_wakeup_bytes ? BPF_RB_FORCE_WAKEUP
-                                                                                      : BPF_RB_NO_WAKEUP;
+  return bpf_ringbuf_query(&off_cpu_ring, BPF_RB_AVAIL_DATA) >= off_cpu_ring_wakeup_bytes
+             ? BPF_RB_FORCE_WAKEUP
+             : BPF_RB_NO_WAKEUP;
 }
 
 /* The account of a recorded thread, or 0: most threads of the machine have none, and end with one load. */
@@ -133,7 +136,7 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
   task = bpf_get_current_task_btf();
   if (task->flags & PF_KTHREAD) {
     buffer->header.end = WALK_KERNEL_THREAD;
-  } else if (!task->mm) {
+  } else if (!BPF_CORE_READ(task, mm)) {
     buffer->header.end = WALK_EXITING;
   } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;
@@ -170,7 +173,8 @@ static __always_inline void take_kernel_stack(void* context, struct stack_buffer
 
 /* One wait in how many is walked, from the switches in the last window; twice as few at once when this window
  * runs over. */
-static __always_inline u32 adapt(struct walk_rate* rate, u32 budget, u64 now) {
+__attribute__((noinline)) u32 adapt(struct walk_rate* rate, u32 budget, u64 now) {
+  if (!rate) return 1;
   if (rate->one_in == 0) rate->one_in = 1;
   if (now - rate->window_ns > WINDOW_NS) {
     u32 switches = now - rate->window_ns > 2 * WINDOW_NS ? 0 : rate->switches;
@@ -285,12 +289,13 @@ static __always_inline bool is_throttled(struct task_struct* task) {
   return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
-static __always_inline void switched_in(struct thread_account* account, u32 tid, u64 now,
-                                        struct off_cpu_counters* counters) {
+__attribute__((noinline)) int switched_in(struct thread_account* account, u32 tid, u64 now,
+                                          struct off_cpu_counters* counters) {
   u64 out, waited, queued;
+  if (!account || !counters) return 0;
   out = account->out_ns;
   account->in_ns = now;
-  if (!out || out > now) return;
+  if (!out || out > now) return 0;
   if (account->state == 0) {
     waited = 0;
     queued = now - out;
@@ -311,7 +316,7 @@ static __always_inline void switched_in(struct thread_account* account, u32 tid,
   if (!account->stack_id) {
     account->unwalked_waits++;
     account->unwalked_ns += now - out;
-    return;
+    return 0;
   }
   account->held_out_ns = out;
   account->held_waited_ns = waited;
@@ -320,6 +325,7 @@ static __always_inline void switched_in(struct thread_account* account, u32 tid,
     counters->expects_result = 1;
   else
     send_held_wait(account, tid, WAIT_NO_RESULT);
+  return 0;
 }
 
 /* No switch told that the thread got its CPU back. (On a virtual machine with Linux 6.18 the kernel tells of

@@ -80,7 +80,7 @@ static __always_inline int step_read_code(struct step_walk* w, u64 address, u64*
 static __always_inline int step_read_register(struct step_walk* w, u32 number, u64* value);
 static __always_inline const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index);
 static __always_inline unwind_page step_page(struct step_walk* w, u32 page);
-static __always_inline unwind_row step_row(struct step_walk* w, u32 row);
+static __always_inline const unwind_row* step_row(struct step_walk* w, u32 row);
 static __always_inline const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
 
 #include "abi/step.h"
@@ -113,10 +113,10 @@ static __always_inline unwind_page step_page(struct step_walk* w, u32 page) {
   return value ? *value : 0;
 }
 
-static __always_inline unwind_row step_row(struct step_walk* w, u32 row) {
+static __always_inline const unwind_row* step_row(struct step_walk* w, u32 row) {
   u32 line = row / ROWS_PER_LINE;
   struct row_line* value = bpf_map_lookup_elem(&unwind_rows, &line);
-  return value ? value->rows[row % ROWS_PER_LINE] : 0;
+  return value ? &value->rows[row % ROWS_PER_LINE] : 0;
 }
 
 static __always_inline const struct unwind_rule* step_rule(struct step_walk* w, u32 rule) {

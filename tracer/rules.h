@@ -55,7 +55,7 @@ INLINE int step_read_code(struct step_walk* w, u64 address, u64* value);
 INLINE int step_read_register(struct step_walk* w, u32 number, u64* value);
 INLINE const struct unwind_mapping* step_mapping(struct step_walk* w, u32 index);
 INLINE unwind_page step_page(struct step_walk* w, u32 page);
-INLINE unwind_row step_row(struct step_walk* w, u32 row);
+INLINE const unwind_row* step_row(struct step_walk* w, u32 row);
 INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
 
 #include "abi/step.h"
@@ -101,9 +101,9 @@ INLINE unwind_page step_page(struct step_walk* w, u32 page) {
   return page < shared->pages_count ? ((const unwind_page*)((u64)shared + shared->pages_offset))[page] : 0;
 }
 
-INLINE unwind_row step_row(struct step_walk* w, u32 row) {
+INLINE const unwind_row* step_row(struct step_walk* w, u32 row) {
   const struct tracer_shared* shared = walker_of(w)->shared;
-  return row < shared->rows_count ? ((const unwind_row*)((u64)shared + shared->rows_offset))[row] : 0;
+  return row < shared->rows_count ? (const unwind_row*)((u64)shared + shared->rows_offset) + row : 0;
 }
 
 INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule) {

@@ -11,7 +11,7 @@
  * read here int step_read_register(w, number, u64 *value) DWARF register of the interrupted thread; 0, or -1
  *   const struct unwind_mapping *step_mapping(w, index)   0 .. mapping_count - 1, else NULL
  *   unwind_page step_page(w, page)               0 if there is none
- *   unwind_row step_row(w, row)                  0 if there is none
+ *   const unwind_row *step_row(w, row)           NULL if there is none
  *   const struct unwind_rule *step_rule(w, rule) NULL if there is none
  */
 #ifndef FATHOM_ABI_STEP_X86_64_H
@@ -59,11 +59,14 @@ STEP_FN int step_find_mapping(struct step_walk* w, u64 address) {
   STEP_KEEP_LOOP
   for (int i = 0; i < 16; i++) {
     u32 middle, below;
+    u64 ahead;
     if (low >= high) break;
     middle = (low + high) >> 1;
     m = step_mapping(w, middle);
     if (!m) return -1;
-    below = (u32)((s64)(address - m->start) >> 63); /* all ones if the address lies below */
+    ahead = address - m->start;
+    STEP_OPAQUE(ahead);
+    below = (u32)((s64)ahead >> 63); /* all ones if the address lies below */
     STEP_OPAQUE(below);
     low += (middle + 1 - low) & ~below;
     high += (middle - high) & below;
@@ -81,10 +84,15 @@ STEP_FN u32 step_search_rows(struct step_walk* w, u32 low, u32 high, u32 address
   address &= 0xffff;
   STEP_KEEP_LOOP
   for (int i = 0; i < 17; i++) {
-    u32 middle, below;
+    u32 middle, below, ahead;
+    const unwind_row* r;
     if (low >= high) break;
     middle = (low + high) >> 1;
-    below = (u32)((s32)(address - UNWIND_ROW_ADDRESS(step_row(w, middle))) >> 31);
+    r = step_row(w, middle);
+    if (!r) break;
+    ahead = address - UNWIND_ROW_ADDRESS(*r);
+    STEP_OPAQUE(ahead);
+    below = (u32)((s32)ahead >> 31);
     STEP_OPAQUE(below);
     low += (middle + 1 - low) & ~below;
     high += (middle - high) & below;
@@ -109,9 +117,8 @@ STEP_FN int step_after_call(struct step_walk* w, u64 address) {
   return 0;
 }
 
-/* Is this a return address into code that we know? */
-STEP_FN int step_plausible_return(struct step_walk* w, u64 address) {
-  if (!w) return 0;
+/* Is this a return address into code that we know? Inline: a BPF program may be eight calls deep, and a walk is. */
+STEP_INLINE int step_plausible_return(struct step_walk* w, u64 address) {
   return step_find_mapping(w, address) >= 0 && step_after_call(w, address);
 }
 
@@ -186,7 +193,8 @@ STEP_FN int step_without_rule(struct step_walk* w, u32 made_at_run_time) {
 STEP_INLINE int step_find_rule(struct step_walk* w, const struct unwind_rule** rule) {
   u64 lookup = w->exact ? w->pc : w->pc - 1, page_number;
   unwind_page page;
-  u32 low, high, row;
+  const unwind_row* row;
+  u32 low, high;
 
   if (lookup < w->start || lookup >= w->end) {
     const struct unwind_mapping* m;
@@ -210,8 +218,8 @@ STEP_INLINE int step_find_rule(struct step_walk* w, const struct unwind_rule** r
   page = step_page(w, w->first_page + (u32)page_number);
   low = (u32)page;
   high = (u32)(page >> 32);
-  row = step_search_rows(w, low, high, (u32)lookup & 0xffff);
-  *rule = step_rule(w, UNWIND_ROW_RULE(step_row(w, row)));
+  row = step_row(w, step_search_rows(w, low, high, (u32)lookup & 0xffff));
+  *rule = step_rule(w, row ? UNWIND_ROW_RULE(*row) : 0);
   return *rule ? 0 : WALK_NO_RULE;
 }
 

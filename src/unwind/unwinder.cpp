@@ -20,7 +20,7 @@ int step_read_code(step_walk* w, u64 address, u64* value);
 int step_read_register(step_walk* w, u32 number, u64* value);
 const unwind_mapping* step_mapping(step_walk* w, u32 index);
 unwind_page step_page(step_walk* w, u32 page);
-unwind_row step_row(step_walk* w, u32 row);
+const unwind_row* step_row(step_walk* w, u32 row);
 const unwind_rule* step_rule(step_walk* w, u32 rule);
 
 }  // namespace
@@ -78,9 +78,9 @@ unwind_page step_page(step_walk* w, u32 page) {
   return t != nullptr && page < t->pages.size() ? t->pages[page] : 0;
 }
 
-unwind_row step_row(step_walk* w, u32 row) {
+const unwind_row* step_row(step_walk* w, u32 row) {
   const auto* t = table(w);
-  return t != nullptr && row < t->rows.size() ? t->rows[row] : 0;
+  return t != nullptr && row < t->rows.size() ? &t->rows[row] : nullptr;
 }
 
 const unwind_rule* step_rule(step_walk* w, u32 rule) {

@@ -3,12 +3,13 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
-#include <sys/mman.h>
-#include <unistd.h>
+#include <sys/utsname.h>
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -22,11 +23,28 @@ namespace fathom::sources {
 namespace {
 
 constexpr std::uint32_t kPageCapacity = 1u << 18;  // 64 KiB of text each: 16 GiB in all
+constexpr std::uint32_t kRowsPerLine = 16;         // as bpf/tables.h packs them
 
-// The same rounding as the kernel's for mmapped arrays: whole pages.
-std::size_t whole_pages(std::size_t size) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  return (size + page - 1) / page * page;
+constexpr std::uint32_t kMostRingBytes = 8u << 20;
+
+std::uint32_t ring_of(std::uint64_t bytes, std::uint32_t least) {
+  return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_ceil(bytes), least, kMostRingBytes));
+}
+
+// Whether a table of programs that trace may take its elements one by one. Before, it could wait for itself there.
+bool takes_elements_by_need() {
+  constexpr std::pair kSince(6, 1);  // "bpf: Introduce any context BPF specific memory allocator"
+  utsname name{};
+  std::pair version(0, 0);
+  return ::uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &version.first, &version.second) == 2 &&
+         version >= kSince;
+}
+
+template <class T>
+TableArray<T> array_of(const bpf_map* map, std::uint32_t size) {
+  return {size, [fd = bpf_map__fd(map)](std::uint32_t first, std::span<const T> elements) {
+            return write_array(fd, std::uint64_t{first} * sizeof(T), std::as_bytes(elements));
+          }};
 }
 
 // libbpf explains failures on stderr by itself; its text is kept for the error message instead.
@@ -82,12 +100,46 @@ Waited waited(const off_cpu_event_wait& event) {
 
 }  // namespace
 
-Result<void*> BpfEngine::map_array(int fd, std::size_t size) {
-  const std::size_t bytes = whole_pages(size);
-  void* address = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (address == MAP_FAILED) return system_error("bpf: mmap of a table", errno);
-  areas_.push_back({address, bytes});
-  return address;
+std::uint32_t BpfOptions::sample_ring_bytes(std::size_t cpus) const {
+  return ring_bytes != 0 ? ring_bytes : ring_of(std::uint64_t{cpus} * frequency_hz << 10, 1u << 20);
+}
+
+std::uint32_t BpfOptions::wait_ring_bytes(std::size_t cpus) const {
+  if (!off_cpu && !mappings) return 4096;
+  if (ring_bytes != 0) return ring_bytes;
+  return mappings ? kMostRingBytes : ring_of(std::uint64_t{cpus} * cpu_walks_per_second() << 10, 2u << 20);
+}
+
+// What is not asked for is as small as the kernel lets it be.
+void BpfEngine::size_maps() {
+  auto& maps = skeleton_->maps;
+  const std::size_t cpus = online_cpus().size();
+  const std::uint32_t sample_ring = options_.cpu ? options_.sample_ring_bytes(cpus) : 4096;
+  const std::uint32_t wait_ring = options_.wait_ring_bytes(cpus);
+  const std::uint32_t row_lines = (options_.row_capacity + kRowsPerLine - 1) / kRowsPerLine;
+  bpf_map__set_max_entries(maps.unwind_rows, row_lines);
+  bpf_map__set_max_entries(maps.unwind_pages, kPageCapacity);
+  bpf_map__set_max_entries(maps.cpu_ring, sample_ring);
+  bpf_map__set_max_entries(maps.off_cpu_ring, wait_ring);
+  skeleton_->rodata->cpu_ring_wakeup_bytes = sample_ring / 4;
+  skeleton_->rodata->off_cpu_ring_wakeup_bytes = wait_ring / 4;
+  const bool walks_waits = options_.off_cpu || options_.mappings;
+  if (!options_.cpu) bpf_map__set_max_entries(maps.cpu_seen, 1);
+  if (!walks_waits) bpf_map__set_max_entries(maps.off_cpu_seen, 1);
+  if (!options_.off_cpu) {
+    bpf_map__set_max_entries(maps.thread_accounts, 1);
+    bpf_map__set_max_entries(maps.crowded_accounts, 1);
+  } else if (takes_elements_by_need()) {
+    bpf_map__set_map_flags(maps.crowded_accounts, BPF_F_NO_PREALLOC);
+  }
+  kernel_memory_bytes_ = std::uint64_t{sample_ring} + wait_ring +
+                         row_lines * sizeof(unwind_row) * kRowsPerLine + kPageCapacity * sizeof(unwind_page) +
+                         UNWIND_MAX_RULES * sizeof(unwind_rule) + MAX_MAPPINGS * sizeof(unwind_mapping);
+  for (const bpf_map* map : {maps.cpu_seen, maps.off_cpu_seen})
+    kernel_memory_bytes_ += std::uint64_t{bpf_map__max_entries(map)} * 8;
+  if (!options_.off_cpu) return;
+  kernel_memory_bytes_ += ACCOUNTS * sizeof(thread_account);
+  if (!takes_elements_by_need()) kernel_memory_bytes_ += CROWDED_ACCOUNTS * sizeof(thread_account);
 }
 
 Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
@@ -97,12 +149,8 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   engine->options_ = options;
   engine->skeleton_ = fathom_bpf__open();
   if (engine->skeleton_ == nullptr) return load_error(errno);
+  engine->size_maps();
   auto& maps = engine->skeleton_->maps;
-  const std::uint32_t row_lines = (options.row_capacity + 15) / 16;
-  bpf_map__set_max_entries(maps.unwind_rows, row_lines);
-  bpf_map__set_max_entries(maps.unwind_pages, kPageCapacity);
-  bpf_map__set_max_entries(maps.cpu_ring, options.ring_bytes);
-  engine->skeleton_->rodata->cpu_ring_wakeup_bytes = options.ring_bytes / 4;
   engine->skeleton_->rodata->follow_children = options.follow_children;
   auto& programs = engine->skeleton_->progs;
   for (bpf_program* program :
@@ -111,35 +159,20 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
     bpf_program__set_autoload(program, options.off_cpu);
   bpf_program__set_autoload(programs.sample_cpu, options.cpu);
   bpf_program__set_autoload(programs.memory_changed, options.mappings);
-  bpf_map__set_max_entries(maps.off_cpu_ring,
-                           options.off_cpu || options.mappings ? options.ring_bytes : 4096);
-  if (!options.off_cpu) {
-    bpf_map__set_max_entries(maps.thread_accounts, 1);
-    bpf_map__set_max_entries(maps.crowded_accounts, 1);
-  }
   engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
   engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
   engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
   if (const int error = fathom_bpf__load(engine->skeleton_); error != 0) return load_error(-error);
 
-  auto rows = engine->map_array(bpf_map__fd(maps.unwind_rows), std::size_t{row_lines} * 64);
-  auto pages = engine->map_array(bpf_map__fd(maps.unwind_pages), kPageCapacity * sizeof(unwind_page));
-  auto rules = engine->map_array(bpf_map__fd(maps.unwind_rules), UNWIND_MAX_RULES * sizeof(unwind_rule));
-  auto mappings = engine->map_array(bpf_map__fd(maps.unwind_mappings), MAX_MAPPINGS * sizeof(unwind_mapping));
-  for (auto* area : {&rows, &pages, &rules, &mappings}) {
-    if (!*area) return tl::unexpected<Error>(area->error());
-  }
-  if (options.off_cpu) {
-    auto accounts = engine->map_array(bpf_map__fd(maps.thread_accounts), ACCOUNTS * sizeof(thread_account));
-    if (!accounts) return tl::unexpected<Error>(accounts.error());
-    engine->accounts_ = static_cast<thread_account*>(*accounts);
-  }
+  if (options.off_cpu)
+    engine->accounts_.emplace(bpf_map__fd(maps.thread_accounts), sizeof(thread_account), ACCOUNTS);
   const int processes = bpf_map__fd(maps.processes);
+  const std::uint32_t rows = bpf_map__max_entries(maps.unwind_rows) * kRowsPerLine;
   engine->tables_ =
-      std::make_unique<TableSpace>(TableArrays{{static_cast<unwind_row*>(*rows), row_lines * 16},
-                                               {static_cast<unwind_page*>(*pages), kPageCapacity},
-                                               {static_cast<unwind_rule*>(*rules), UNWIND_MAX_RULES},
-                                               {static_cast<unwind_mapping*>(*mappings), MAX_MAPPINGS}},
+      std::make_unique<TableSpace>(TableArrays{array_of<unwind_row>(maps.unwind_rows, rows),
+                                               array_of<unwind_page>(maps.unwind_pages, kPageCapacity),
+                                               array_of<unwind_rule>(maps.unwind_rules, UNWIND_MAX_RULES),
+                                               array_of<unwind_mapping>(maps.unwind_mappings, MAX_MAPPINGS)},
                                    [processes](std::uint32_t pid, const tracked_process& process) {
                                      bpf_map_update_elem(processes, &pid, &process, BPF_ANY);
                                    });
@@ -156,7 +189,6 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
 BpfEngine::~BpfEngine() {
   stop();
   if (rings_ != nullptr) ring_buffer__free(rings_);
-  for (const Area& area : areas_) ::munmap(area.address, area.size);
   if (skeleton_ != nullptr) fathom_bpf__destroy(skeleton_);
 }
 
@@ -412,15 +444,19 @@ cpu_counters BpfEngine::counters() const {
   return sum;
 }
 
+thread_account* BpfEngine::place_of(std::uint32_t tid) const {
+  return accounts_ ? static_cast<thread_account*>(accounts_->at(tid % ACCOUNTS)) : nullptr;
+}
+
 void BpfEngine::enter_thread(std::int32_t tid, const thread_account& account) {
-  if (accounts_ == nullptr) return;
   const auto key = static_cast<std::uint32_t>(tid);
   thread_account fresh = account;
-  thread_account& place = accounts_[key % ACCOUNTS];
-  std::atomic_ref<std::uint32_t> owner(place.tid);
+  thread_account* place = place_of(key);
+  if (place == nullptr) return;
+  std::atomic_ref<std::uint32_t> owner(place->tid);
   if (std::uint32_t nobody = 0; owner.compare_exchange_strong(nobody, ACCOUNT_TAKEN)) {
     fresh.tid = ACCOUNT_TAKEN;
-    place = fresh;
+    *place = fresh;
     owner.store(key);
   } else if (nobody != key) {
     fresh.tid = key;
@@ -430,13 +466,13 @@ void BpfEngine::enter_thread(std::int32_t tid, const thread_account& account) {
 }
 
 std::optional<thread_account> BpfEngine::account(std::int32_t tid) const {
-  if (accounts_ == nullptr) return std::nullopt;
   const auto key = static_cast<std::uint32_t>(tid);
-  thread_account& place = accounts_[key % ACCOUNTS];
-  const std::atomic_ref<std::uint32_t> owner(place.tid);
+  thread_account* place = place_of(key);
+  if (place == nullptr) return std::nullopt;
+  const std::atomic_ref<std::uint32_t> owner(place->tid);
   thread_account account{};
   if (owner.load() == key) {
-    account = place;
+    account = *place;
     return owner.load() == key ? std::optional(account) : std::nullopt;  // it may have ended meanwhile
   }
   if (skeleton_->bss->is_crowded == 0 ||
@@ -473,15 +509,6 @@ std::uint64_t BpfEngine::memory_calls_lost() const {
   const std::uint32_t zero = 0;
   if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.mapping_losses), &zero, values.data()) != 0) return 0;
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
-}
-
-std::uint64_t BpfEngine::kernel_memory_bytes() const {
-  std::uint64_t bytes = options_.ring_bytes;
-  for (const Area& area : areas_) bytes += area.size;
-  bytes += SEEN_SLOTS * 8;
-  if (options_.off_cpu)
-    bytes += options_.ring_bytes + SEEN_SLOTS * 8 + CROWDED_ACCOUNTS * sizeof(thread_account);
-  return bytes;
 }
 
 }  // namespace fathom::sources

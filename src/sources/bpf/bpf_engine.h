@@ -16,6 +16,7 @@
 #include "abi/off_cpu_events.h"
 #include "base/fd.h"
 #include "base/result.h"
+#include "sources/bpf/array_window.h"
 #include "sources/bpf/table_space.h"
 #include "sources/events.h"
 
@@ -39,7 +40,11 @@ struct BpfOptions {
   std::uint32_t cpu_walks_per_second() const { return std::clamp(2 * frequency_hz, 200u, 4000u); }
   std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
   std::uint32_t row_capacity = 4u << 20;         // 4 bytes each, locked kernel memory
-  std::uint32_t ring_bytes = 8u << 20;           // a power of two
+  std::uint32_t ring_bytes = 0;                  // of each ring, a power of two; 0: as the two below say
+  // A second of samples, or of walked waits, each with a stack of 120 frames that was not seen before, which no
+  // program comes near; at most 8 MiB.
+  std::uint32_t sample_ring_bytes(std::size_t cpus) const;
+  std::uint32_t wait_ring_bytes(std::size_t cpus) const;
 };
 
 class BpfEngine {
@@ -87,7 +92,7 @@ class BpfEngine {
   SwitchCounters switch_counters() const;
   // Memory calls for which the ring had no room.
   std::uint64_t memory_calls_lost() const;
-  std::uint64_t kernel_memory_bytes() const;
+  std::uint64_t kernel_memory_bytes() const { return kernel_memory_bytes_; }
 
  private:
   BpfEngine() = default;
@@ -100,20 +105,18 @@ class BpfEngine {
   ring_buffer* rings_ = nullptr;
   std::vector<Fd> events_;
   std::vector<void*> links_;
-  struct Area {
-    void* address;
-    std::size_t size;
-  };
-  std::vector<Area> areas_;
+  std::uint64_t kernel_memory_bytes_ = 0;
   std::unique_ptr<TableSpace> tables_;
-  thread_account* accounts_ = nullptr;  // ACCOUNTS of them, shared with the programs; none without off_cpu
+  mutable std::optional<ArrayPieces>
+      accounts_;  // ACCOUNTS of them, shared with the programs; none without off_cpu
   std::vector<Event>* drained_ = nullptr;
   bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
   bool results_refused_ = false;
   std::uint64_t newest_transfer_ns_ = 0;  // end of the newest wait in a call that has a result
 
   static int on_event(void* self, void* data, std::size_t size);
-  Result<void*> map_array(int fd, std::size_t size);
+  void size_maps();
+  thread_account* place_of(std::uint32_t tid) const;  // null: there is none
 };
 
 }  // namespace fathom::sources

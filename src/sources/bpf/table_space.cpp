@@ -9,6 +9,7 @@ namespace {
 // Runs rest until so many others were retired: a walk takes microseconds, a retirement happens a few times a
 // second.
 constexpr std::size_t kRestingRuns = 64;
+constexpr std::size_t kRowsAtOnce = 1 << 16;
 
 std::uint64_t hash_of(const unwind_rule& rule) {
   std::uint64_t words[2];
@@ -22,15 +23,16 @@ bool same(const unwind_rule& a, const unwind_rule& b) {
 
 }  // namespace
 
-TableSpace::TableSpace(const TableArrays& arrays, Publish publish)
-    : arrays_(arrays),
+TableSpace::TableSpace(TableArrays arrays, Publish publish)
+    : arrays_(std::move(arrays)),
       publish_(std::move(publish)),
-      rows_(static_cast<std::uint32_t>(arrays.rows.size())),
-      pages_(static_cast<std::uint32_t>(arrays.pages.size())),
-      mappings_(static_cast<std::uint32_t>(arrays.mappings.size())) {
+      rows_(arrays_.rows.size()),
+      pages_(arrays_.pages.size()),
+      mappings_(arrays_.mappings.size()) {
   unwind_rule none{};
   none.cfa = CFA_NONE;
   (void)rule_number(none);
+  (void)write_rules();
 }
 
 std::optional<std::uint32_t> TableSpace::rule_number(const unwind_rule& rule) {
@@ -42,9 +44,45 @@ std::optional<std::uint32_t> TableSpace::rule_number(const unwind_rule& rule) {
   if (rules_.size() >= arrays_.rules.size() || rules_.size() >= UNWIND_MAX_RULES) return std::nullopt;
   const auto number = static_cast<std::uint32_t>(rules_.size());
   rules_.push_back(rule);
-  arrays_.rules[number] = rule;
   rule_numbers_.emplace(hash, number);
   return number;
+}
+
+bool TableSpace::write_rules() {
+  const std::span new_rules = std::span(rules_).subspan(rules_written_);
+  if (!new_rules.empty() && !arrays_.rules.write(rules_written_, new_rules)) return false;
+  rules_written_ = static_cast<std::uint32_t>(rules_.size());
+  return true;
+}
+
+bool TableSpace::write_rows(std::span<const unwind_row> rows, std::uint32_t first,
+                            std::span<const std::uint32_t> rule_numbers) const {
+  std::vector<unwind_row> written;
+  while (!rows.empty()) {
+    const auto some = rows.first(std::min(rows.size(), kRowsAtOnce));
+    written.clear();
+    for (const unwind_row row : some) {
+      const std::uint32_t rule = UNWIND_ROW_RULE(row);
+      written.push_back(
+          UNWIND_ROW(UNWIND_ROW_ADDRESS(row), rule < rule_numbers.size() ? rule_numbers[rule] : 0));
+    }
+    if (!arrays_.rows.write(first, written)) return false;
+    first += static_cast<std::uint32_t>(some.size());
+    rows = rows.subspan(some.size());
+  }
+  return true;
+}
+
+bool TableSpace::write_pages(std::span<const unwind_page> pages, std::uint32_t first,
+                             std::uint32_t first_row) const {
+  std::vector<unwind_page> written;
+  written.reserve(pages.size());
+  for (const unwind_page page : pages) {
+    const std::uint64_t low = static_cast<std::uint32_t>(page) + first_row;
+    const std::uint64_t high = (page >> 32) + first_row;
+    written.push_back(low | high << 32);
+  }
+  return arrays_.pages.write(first, written);
 }
 
 std::optional<TableSlot> TableSpace::add(std::span<const unwind_row> rows, std::span<const unwind_page> pages,
@@ -67,17 +105,11 @@ std::optional<TableSlot> TableSpace::add(std::span<const unwind_row> rows, std::
     rows_.release(*first_row, row_count);
     return std::nullopt;
   }
-  for (std::uint32_t i = 0; i < row_count; ++i) {
-    const std::uint32_t rule = UNWIND_ROW_RULE(rows[i]);
-    arrays_.rows[*first_row + i] =
-        UNWIND_ROW(UNWIND_ROW_ADDRESS(rows[i]), rule < numbers.size() ? numbers[rule] : 0);
-  }
-  for (std::uint32_t i = 0; i < page_count; ++i) {
-    const std::uint64_t low = static_cast<std::uint32_t>(pages[i]) + *first_row;
-    const std::uint64_t high = (pages[i] >> 32) + *first_row;
-    arrays_.pages[*first_page + i] = low | high << 32;
-  }
-  return TableSlot{*first_page, page_count, page_base, *first_row, row_count};
+  const TableSlot slot{*first_page, page_count, page_base, *first_row, row_count};
+  if (write_rules() && write_rows(rows, *first_row, numbers) && write_pages(pages, *first_page, *first_row))
+    return slot;
+  remove(slot);
+  return std::nullopt;
 }
 
 void TableSpace::remove(const TableSlot& slot) {
@@ -95,7 +127,10 @@ bool TableSpace::set_mappings(std::uint32_t pid, std::span<const unwind_mapping>
     first = mappings_.allocate(count);
   }
   if (!first) return false;
-  std::copy(mappings.begin(), mappings.end(), arrays_.mappings.begin() + *first);
+  if (count != 0 && !arrays_.mappings.write(*first, mappings)) {
+    mappings_.release(*first, count);
+    return false;
+  }
   publish_(pid, {.mapping_first = *first, .mapping_count = count, .epoch = epoch, .waits_for_exec = 0});
   if (const auto old = runs_.find(pid); old != runs_.end()) retire(old->second);
   runs_[pid] = {*first, count};

@@ -52,6 +52,22 @@ TEST(TableSpace, FullSpaceIsSaidAndRemovedModulesMakeRoom) {
   EXPECT_TRUE(kernel.space.add(rows, pages, rules, 0));
 }
 
+TEST(TableSpace, AModuleThatCannotBeWrittenTakesNoRoom) {
+  Kernel kernel;
+  bool writable = false;
+  TableSpace space{{kernel.rows,
+                    {8, [&](std::uint32_t, std::span<const unwind_page>) { return writable; }},
+                    kernel.rules,
+                    kernel.mappings},
+                   [](std::uint32_t, const tracked_process&) {}};
+  const unwind_rule rules[] = {unwind_rule{}};
+  const std::vector<unwind_row> rows(40, UNWIND_ROW(0, 0));
+  const unwind_page pages[] = {40ull << 32};
+  EXPECT_FALSE(space.add(rows, pages, rules, 0));
+  writable = true;
+  EXPECT_TRUE(space.add(rows, pages, rules, 0)) << "the rows of the first attempt are free again";
+}
+
 TEST(TableSpace, NewMappingsNeverOverwriteThoseThatAWalkMayBeReading) {
   Kernel kernel;
   const std::vector<unwind_mapping> one(
