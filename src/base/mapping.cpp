@@ -8,11 +8,14 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/mapped_files.h"
 
 namespace fathom {
 
 Mapping::~Mapping() {
-  if (address_ != nullptr) ::munmap(address_, size_);
+  if (address_ == nullptr) return;
+  forget_mapped_file(address_);
+  ::munmap(address_, size_);
 }
 
 Result<Mapping> Mapping::of_file(const std::string& path) {
@@ -29,6 +32,7 @@ Result<Mapping> Mapping::of_fd(int fd, const std::string& name) {
   const auto size = static_cast<std::size_t>(status.st_size);
   void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (address == MAP_FAILED) return system_error(name, errno);
+  note_mapped_file(address, size);
   return Mapping(address, size);
 }
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/command.h"
+#include "cli/cut_files.h"
 #include "cli/notices.h"
 #include "symbolize/name_process.h"
 
@@ -105,6 +106,7 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
+    fathom::cli::survive_cut_files();
     if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kNameProcessArgument)
       return fathom::symbolize::run_name_process(argc, argv);
     return run(argc, argv);

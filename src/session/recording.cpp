@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "base/clock.h"
+#include "base/mapped_files.h"
 #include "inject/stop/launch.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
@@ -228,6 +229,11 @@ void Recording::account() {
         fmt::format("more than {} distinct stacks: new ones are shown as (stack table full)", kMaxStacks));
   }
   note_shared_rows();
+  if (const std::uint64_t pages = lost_pages(); pages > 0 && is_ending_)
+    note_once(
+        fmt::format("files were cut short while they were read: {} pages of them were taken for zeros, and "
+                    "stacks and names of their code may be missing or wrong",
+                    pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
   if (options_.cpu)  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
