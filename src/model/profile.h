@@ -279,7 +279,7 @@ struct Quality {
   std::uint64_t bpf_ns = 0;              // time inside our BPF programs, where the kernel measures it; else 0
   std::uint64_t bpf_runs = 0;
   std::uint64_t kernel_memory_bytes = 0;  // locked for tables and rings
-  std::uint64_t target_stops = 0;         // times that we stopped a thread of the target
+  std::uint64_t target_stops = 0;         // times that all threads of the target stood still
   std::uint64_t target_stop_ns = 0;       // longest
   // Waiting, when it was recorded.
   std::uint64_t waits = 0;           // rows stored: shown + filtered

@@ -1,10 +1,12 @@
 // What a program may not notice of us: its waits, its signals, its threads and children, and its results.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "inject/stop/thread_stop.h"
 #include "inject/tracer/testing_hooks.h"
+#include "process/threads.h"
 
 namespace fathom::inject {
 namespace {
@@ -151,8 +153,12 @@ TEST_F(Survival, AStoppedProcessStaysStopped) {
   ::kill(target.pid(), SIGSTOP);
   ASSERT_TRUE(testing::wait_until([&] { return process::read_stat(target.pid())->state == 'T'; }));
   cycles(target, 4, "stopped");
-  // Let go, a thread runs in the kernel for a moment, back into its stop.
-  ASSERT_TRUE(testing::wait_until([&] { return process::read_stat(target.pid())->state == 'T'; }));
+  // Let go, a thread runs in the kernel for a moment, back into its stop: on a full machine one after the other.
+  ASSERT_TRUE(testing::wait_until([&] {
+    const auto tids = process::read_thread_ids(target.pid()).value();
+    return std::ranges::all_of(
+        tids, [&](int tid) { return process::read_thread_stat(target.pid(), tid)->state == 'T'; });
+  }));
   const auto taken = testing::load(target.board().taken);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   EXPECT_EQ(testing::load(target.board().taken), taken);

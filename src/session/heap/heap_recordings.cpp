@@ -185,8 +185,9 @@ void HeapRecordings::account(model::Quality& quality) {
   for (const auto& heap : heaps_) {
     for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
     const inject::Stops& stops = heap->stops();
-    quality.target_stops += stops.one_thread + stops.all_threads;
-    quality.target_stop_ns = std::max({quality.target_stop_ns, stops.longest_ns, stops.all_threads_ns});
+    // Of all threads: what one thread was borrowed for is another kind of disturbance, and told by describe_stops().
+    quality.target_stops += stops.all_threads;
+    quality.target_stop_ns = std::max(quality.target_stop_ns, stops.all_threads_ns);
   }
   // Once: whoever has ended says no more.
   const bool ended = std::ranges::all_of(heaps_, [](const auto& heap) { return heap->ended(); });
