@@ -96,7 +96,7 @@ int sample_cpu(struct bpf_perf_event_data* context) {
     buffer->header.end = WALK_KERNEL_THREAD;
   } else if (!BPF_CORE_READ(task, mm)) {
     buffer->header.end = WALK_EXITING;
-  } else if ((user_registers(&context->regs, &w) & 0xffff) == 0x23) {
+  } else if (IS_32_BIT(user_registers(&context->regs, &w))) {
     buffer->header.end = WALK_UNSUPPORTED; /* 32-bit code */
   } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;

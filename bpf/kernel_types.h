@@ -40,12 +40,7 @@ enum bpf_map_type {
 #define BPF_RB_AVAIL_DATA 0
 #define PF_KTHREAD 0x00200000
 
-/* struct pt_regs of the x86-64 ABI (arch/x86/include/uapi/asm/ptrace.h). cs and ss are 8 bytes wide: a
- * narrower load of them from a program's context is refused by the verifier. */
-struct pt_regs {
-  unsigned long r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp,
-      ss;
-};
+#include "arch/kernel_registers.h"
 
 struct bpf_perf_event_data {
   struct pt_regs regs;

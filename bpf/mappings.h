@@ -6,6 +6,7 @@
 #define FATHOM_BPF_MAPPINGS_H
 
 #include "abi/mapping_events.h"
+#include "arch/call_numbers.h"
 
 /* A walk buffer of its own: the scheduler's programs may come in between. */
 struct {
@@ -22,11 +23,6 @@ struct {
   __type(value, u64);
 } mapping_losses SEC(".maps");
 
-#define CALL_MMAP 9
-#define CALL_MUNMAP 11
-#define CALL_BRK 12
-#define CALL_MREMAP 25
-#define CALL_MADVISE 28
 #define MADV_DONTNEED 4
 #define MADV_FREE 8
 #define MADV_REMOVE 9
@@ -52,18 +48,18 @@ int BPF_PROG(memory_changed, struct pt_regs* regs, long result) {
   u32 zero = 0;
   struct memory_event event = {.kind = MEMORY_EVENT_CALL};
   struct stack_buffer* buffer;
-  bpf_probe_read_kernel(&number, 8, &regs->orig_ax);
+  bpf_probe_read_kernel(&number, 8, &CALL_NUMBER(regs));
   if (!changes_memory(number)) return 0;
   if (result < 0 && result > -4096) return 0; /* it failed, and changed nothing */
   id = bpf_get_current_pid_tgid();
   event.pid = id >> 32;
   if (!is_recorded(event.pid)) return 0;
-  bpf_probe_read_kernel(&event.address, 8, &regs->di);
-  bpf_probe_read_kernel(&event.length, 8, &regs->si);
-  bpf_probe_read_kernel(&event.argument, 8, &regs->dx);
+  bpf_probe_read_kernel(&event.address, 8, &CALL_ARGUMENT_0(regs));
+  bpf_probe_read_kernel(&event.length, 8, &CALL_ARGUMENT_1(regs));
+  bpf_probe_read_kernel(&event.argument, 8, &CALL_ARGUMENT_2(regs));
   if (number == CALL_MADVISE && !gives_back(event.argument)) return 0;
   if (number == CALL_MMAP) {
-    bpf_probe_read_kernel(&flags, 8, &regs->r10);
+    bpf_probe_read_kernel(&flags, 8, &CALL_ARGUMENT_3(regs));
     /* What is reserved without access takes address space and no memory; stacks are counted as such. */
     event.anonymous = (flags & MAP_ANONYMOUS) != 0 && (flags & MAP_STACK) == 0 && event.argument != 0;
   }

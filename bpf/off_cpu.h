@@ -6,6 +6,7 @@
 #define FATHOM_BPF_OFF_CPU_H
 
 #include "abi/off_cpu_events.h"
+#include "arch/call_numbers.h"
 
 /* A ring, buffers and table of stacks of their own: the timer of the CPU sampler may interrupt these
  * programs. */
@@ -142,9 +143,9 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
     buffer->header.end = WALK_NO_TABLE;
   } else {
     regs = (struct pt_regs*)bpf_task_pt_regs(task);
-    bpf_probe_read_kernel(&w.pc, 8, &regs->ip);
-    bpf_probe_read_kernel(&w.sp, 8, &regs->sp);
-    bpf_probe_read_kernel(&w.fp, 8, &regs->bp);
+    bpf_probe_read_kernel(&w.pc, 8, &REGISTERS_PC(regs));
+    bpf_probe_read_kernel(&w.sp, 8, &REGISTERS_SP(regs));
+    bpf_probe_read_kernel(&w.fp, 8, &REGISTERS_FP(regs));
     w.exact = 1;
     w.first = 1;
     w.mapping_first = process->mapping_first;
@@ -191,14 +192,12 @@ __attribute__((noinline)) u32 adapt(struct walk_rate* rate, u32 budget, u64 now)
 static __always_inline void note_cause(struct thread_account* account, struct task_struct* task) {
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
   long number = -1;
-  u64 cs = 0;
-  bpf_probe_read_kernel(&number, 8, &regs->orig_ax);
-  bpf_probe_read_kernel(&cs, 8, &regs->cs);
+  bpf_probe_read_kernel(&number, 8, &CALL_NUMBER(regs));
   account->system_call = number >= 0 && number < 4096 ? (s32)number : -1;
-  bpf_probe_read_kernel(&account->arguments[0], 8, &regs->di);
-  bpf_probe_read_kernel(&account->arguments[1], 8, &regs->si);
-  bpf_probe_read_kernel(&account->arguments[2], 8, &regs->dx);
-  bpf_probe_read_kernel(&account->arguments[3], 8, &regs->r10);
+  bpf_probe_read_kernel(&account->arguments[0], 8, &CALL_ARGUMENT_0(regs));
+  bpf_probe_read_kernel(&account->arguments[1], 8, &CALL_ARGUMENT_1(regs));
+  bpf_probe_read_kernel(&account->arguments[2], 8, &CALL_ARGUMENT_2(regs));
+  bpf_probe_read_kernel(&account->arguments[3], 8, &CALL_ARGUMENT_3(regs));
 }
 
 /* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified

@@ -17,21 +17,21 @@ static __always_inline u64 hash_word(u64 hash, u64 word) {
 
 /* User registers of the current thread: those that it interrupted, or that it entered the kernel with. */
 static __always_inline int user_registers(struct pt_regs* context, struct step_walk* w) {
-  volatile u64 cs = context->cs;
+  volatile u64 mode = REGISTERS_MODE(context);
   struct pt_regs* entered;
-  if ((cs & 3) == 3) {
-    w->pc = context->ip;
-    w->sp = context->sp;
-    w->fp = context->bp;
-    return (int)cs;
+  if (IS_USER_MODE(mode)) {
+    w->pc = REGISTERS_PC(context);
+    w->sp = REGISTERS_SP(context);
+    w->fp = REGISTERS_FP(context);
+    return (int)mode;
   }
   entered = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  bpf_probe_read_kernel(&w->pc, 8, &entered->ip);
-  bpf_probe_read_kernel(&w->sp, 8, &entered->sp);
-  bpf_probe_read_kernel(&w->fp, 8, &entered->bp);
-  cs = 0;
-  bpf_probe_read_kernel((void*)&cs, 8, &entered->cs);
-  return (int)cs;
+  bpf_probe_read_kernel(&w->pc, 8, &REGISTERS_PC(entered));
+  bpf_probe_read_kernel(&w->sp, 8, &REGISTERS_SP(entered));
+  bpf_probe_read_kernel(&w->fp, 8, &REGISTERS_FP(entered));
+  mode = 0;
+  bpf_probe_read_kernel((void*)&mode, 8, &REGISTERS_MODE(entered));
+  return (int)mode;
 }
 
 /* Adds the kernel frames from `first` on to the stack's hash. The count is read anew for each frame, on purpose: the

@@ -1,5 +1,5 @@
 /* The maps that user space fills: which processes are recorded, where their code is mapped, and how to unwind
- * it; and the accessors through which abi/step.h reads them. Arrays are mmapped by user space and written with
+ * it; and the accessors through which arch/step.h reads them. Arrays are mmapped by user space and written with
  * memcpy. */
 #ifndef FATHOM_BPF_TABLES_H
 #define FATHOM_BPF_TABLES_H
@@ -83,7 +83,7 @@ static __always_inline unwind_page step_page(struct step_walk* w, u32 page);
 static __always_inline const unwind_row* step_row(struct step_walk* w, u32 row);
 static __always_inline const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
 
-#include "abi/step.h"
+#include "arch/step.h"
 
 static __always_inline int step_read_u64(struct step_walk* w, u64 address, u64* value) {
   return bpf_probe_read_user(value, 8, (void*)address) ? WALK_READ_FAULT : 0;
@@ -93,12 +93,12 @@ static __always_inline int step_read_code(struct step_walk* w, u64 address, u64*
   return bpf_probe_read_user(value, 8, (void*)address) ? -1 : 0;
 }
 
-/* DWARF numbers 0 to 15 are rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15; here as words of struct pt_regs. */
-const volatile u8 word_of_register[16] = {10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0};
+/* By DWARF number. */
+const volatile u8 word_of_register[DWARF_REGISTERS_KEPT] = WORDS_OF_REGISTERS;
 
 static __always_inline int step_read_register(struct step_walk* w, u32 number, u64* value) {
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
-  if (number > 15) return -1;
+  if (number >= DWARF_REGISTERS_KEPT) return -1;
   return bpf_probe_read_kernel(value, 8, (const u64*)regs + word_of_register[number]) ? -1 : 0;
 }
 

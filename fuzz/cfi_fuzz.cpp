@@ -7,7 +7,7 @@
 #include <span>
 
 #include "dwarf/compile.h"
-#include "unwind/prologue.h"
+#include "unwind/synthesize.h"
 #include "unwind/unwinder.h"
 
 namespace {

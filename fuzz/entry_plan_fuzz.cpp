@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "inject/plan/entry_plan.h"
+#include "arch/code/entry_plan.h"
 
 namespace {
 
@@ -30,7 +30,7 @@ std::int64_t branch_target(const ZydisDecodedInstruction& instruction, std::uint
   return static_cast<std::int64_t>(at + instruction.length) + instruction.raw.imm[0].value.s;
 }
 
-void check_plan(const fathom::inject::EntryPlan& plan, std::span<const std::byte> code,
+void check_plan(const fathom::arch::EntryPlan& plan, std::span<const std::byte> code,
                 fathom::ProcessAddress function, fathom::ProcessAddress trampoline,
                 fathom::ProcessAddress stub) {
   // The bytes that change.
@@ -44,7 +44,7 @@ void check_plan(const fathom::inject::EntryPlan& plan, std::span<const std::byte
   check(branch_target(*jump, plan.patch_address.value) == static_cast<std::int64_t>(stub.value));
 
   // The instructions moved: one behind the other on both sides, each the same or its longer form.
-  check(!plan.trampoline.empty() && plan.trampoline.size() <= fathom::inject::kTrampolineRoom);
+  check(!plan.trampoline.empty() && plan.trampoline.size() <= fathom::arch::kTrampolineRoom);
   check(!plan.moved.empty() && plan.single_instruction == (plan.moved.size() == 1));
   check(plan.moved.front().from == first && plan.moved.front().to == first);
   std::size_t from = plan.moved.front().from, to = plan.moved.front().to;
@@ -85,7 +85,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const fathom::ProcessAddress trampoline{function.value +
                                           static_cast<std::uint64_t>(std::int64_t{distance[0]})};
   const fathom::ProcessAddress stub{function.value + static_cast<std::uint64_t>(std::int64_t{distance[1]})};
-  if (const auto plan = fathom::inject::plan_entry(code, function, trampoline, stub))
+  if (const auto plan = fathom::arch::plan_entry(code, function, trampoline, stub))
     check_plan(*plan, code, function, trampoline, stub);
   return 0;
 }

@@ -123,11 +123,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (unwind_row& each : memory->rows) each = input.take<std::uint32_t>() & 0x000f03ff;
   for (unwind_rule& each : memory->rules) {
     each.cfa = input.take<std::uint8_t>() % 11;
-    each.rbp = input.take<std::uint8_t>() % 5;
+    each.fp = input.take<std::uint8_t>() % 5;
     each.reg = input.take<std::uint8_t>();
     each.add = input.take<std::int8_t>();
     each.cfa_offset = input.take<std::int16_t>();
-    each.rbp_offset = input.take<std::int16_t>();
+    each.fp_offset = input.take<std::int16_t>();
   }
   for (std::size_t i = 0; i < kStackWords; ++i) stack[i] = address();
 

@@ -202,7 +202,7 @@ INLINE int ready_to_send(const struct here* here) {
 INLINE u32 walk_and_number(const struct here* here, const struct call* call) {
   struct thread* t = thread_of(here->state, here->slot);
   u64 sp = stack_pointer_of(call), highest = begin_walk(here->state, here->shared, here->slot, t, sp);
-  if (walk_stack(t, highest, call->return_address, sp, call->rbp) && t->number) return t->number;
+  if (walk_stack(t, highest, call->return_address, sp, call->fp) && t->number) return t->number;
   return stack_number(here->state, here->shared, here->slot, here->mode == TRACER_EXACT);
 }
 

@@ -7,14 +7,14 @@
 #include "tracer/state.h"
 
 /* What is known of the step from a frame to its caller: a word. Bits 0-15 are these flags, bits 16-31 where
- * rbp was saved, from the CFA, which is the caller's sp. Bits 32-63: 1 + the number of the next rare frame
+ * fp was saved, from the CFA, which is the caller's sp. Bits 32-63: 1 + the number of the next rare frame
  * from here outwards, 0: none. */
-#define STEP_USES_RBP 1   /* it needs rbp */
-#define STEP_PASSES_RBP 2 /* rbp is the caller's too */
-#define STEP_SAVES_RBP 4  /* the caller's rbp is read from where it was saved */
+#define STEP_USES_FP 1    /* it needs fp */
+#define STEP_PASSES_FP 2  /* fp is the caller's too */
+#define STEP_SAVES_FP 4   /* the caller's fp is read from where it was saved */
 #define STEP_RARE 8       /* it reads other words than these two: to be done again */
-#define STEP_NEEDS_RBP 16 /* this step, or a later one through this one, needs rbp */
-#define STEP_CHECKED 32   /* this step, or a later one, gives a caller an rbp that is needed there */
+#define STEP_NEEDS_FP 16  /* this step, or a later one through this one, needs fp */
+#define STEP_CHECKED 32   /* this step, or a later one, gives a caller an fp that is needed there */
 #define STEP_END_FIXED 64 /* the walk ends here whatever is in memory */
 #define STEP_HIGH(step) ((step) >> 32)
 #define STEP_SAVED(step) ((s64)(s32)(u32)(step) >> 16)
@@ -23,11 +23,11 @@
 
 /* The rule for a pc, remembered in a word that all threads share: what a search in the tables found would
  * else be found again by each of them, and by those that begin. Bits 0-2 are flags of the step, bits 3-14 how
- * far the CFA is above rsp or rbp, and 15-21 how far below the CFA rbp is saved, in words; or with
+ * far the CFA is above sp or fp, and 15-21 how far below the CFA fp is saved, in words; or with
  * RULE_NUMBERED bits 0-15 are the number of the rule. Above stand the epoch of the tables and the pc, but for
  * its bits that choose the word: what is left of them after an exclusive or with those that are looked for
  * belongs to another pc, or to tables that are gone. */
-#define RULE_FLAGS (STEP_USES_RBP | STEP_PASSES_RBP | STEP_SAVES_RBP)
+#define RULE_FLAGS (STEP_USES_FP | STEP_PASSES_FP | STEP_SAVES_FP)
 #define RULE_CFA(rule) ((rule)&0x7ff8)
 #define RULE_SAVED(rule) ((rule) >> 12 & 0x3f8)
 #define MAKE_RULE(flags, cfa, saved) ((flags) | (cfa) | (saved) << 12)
@@ -58,7 +58,7 @@ INLINE unwind_page step_page(struct step_walk* w, u32 page);
 INLINE const unwind_row* step_row(struct step_walk* w, u32 row);
 INLINE const struct unwind_rule* step_rule(struct step_walk* w, u32 rule);
 
-#include "abi/step.h"
+#include "arch/step.h"
 
 INLINE const struct walker* walker_of(const struct step_walk* w) {
   return (const struct walker*)w->env;
@@ -120,16 +120,16 @@ struct position {
 
 /* What the step by `rule` from `sp` to `new_sp` read. */
 INLINE u64 describe_step(const struct unwind_rule* rule, u64 sp, u64 new_sp) {
-  u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
-  if (rule->cfa != CFA_RSP && rule->cfa != CFA_RBP && rule->cfa != CFA_PLT) goto rare;
-  if (rule->rbp == RBP_SAME) return flags | STEP_PASSES_RBP;
-  if (rule->rbp == RBP_UNDEFINED) return flags;
-  if (rule->rbp != RBP_AT_CFA || rule->rbp_offset != (s16)rule->rbp_offset) goto rare;
-  if (new_sp + (u64)(s64)rule->rbp_offset < sp)
-    return flags | STEP_PASSES_RBP; /* popped already: step_by_rule keeps rbp */
-  return MAKE_STEP(flags | STEP_SAVES_RBP, rule->rbp_offset);
+  u64 flags = rule->cfa == CFA_FP ? STEP_USES_FP : 0;
+  if (rule->cfa != CFA_SP && rule->cfa != CFA_FP && rule->cfa != CFA_PLT) goto rare;
+  if (rule->fp == FP_SAME) return flags | STEP_PASSES_FP;
+  if (rule->fp == FP_UNDEFINED) return flags;
+  if (rule->fp != FP_AT_CFA || rule->fp_offset != (s16)rule->fp_offset) goto rare;
+  if (new_sp + (u64)(s64)rule->fp_offset < sp)
+    return flags | STEP_PASSES_FP; /* popped already: step_by_rule keeps fp */
+  return MAKE_STEP(flags | STEP_SAVES_FP, rule->fp_offset);
 rare:
-  return STEP_RARE | STEP_USES_RBP;
+  return STEP_RARE | STEP_USES_FP;
 }
 
 INLINE u64* rule_place(u64* rules, u64 pc) {
@@ -141,20 +141,20 @@ INLINE u64 rule_tag(u64 pc, u64 epoch) {
   return (pc >> RULES_LOG2 << RULE_PC_SHIFT) ^ epoch;
 }
 
-/* The rule as simple steps want it: it reads the return address and at most a saved rbp below it, and if it
- * starts from rsp, nothing below that. Else its number. */
+/* The rule as simple steps want it: it reads the return address and at most a saved fp below it, and if it
+ * starts from sp, nothing below that. Else its number. */
 INLINE u64 rule_to_remember(const struct unwind_rule* rule, u32 number) {
-  u64 flags = rule->cfa == CFA_RBP ? STEP_USES_RBP : 0;
+  u64 flags = rule->cfa == CFA_FP ? STEP_USES_FP : 0;
   const s64 cfa = rule->cfa_offset;
-  s64 saved = -(s64)rule->rbp_offset;
-  if ((rule->cfa != CFA_RBP && rule->cfa != CFA_RSP) || cfa < 0 || RULE_CFA((u64)cfa) != (u64)cfa ||
-      (rule->cfa == CFA_RSP && cfa < 8))
+  s64 saved = -(s64)rule->fp_offset;
+  if ((rule->cfa != CFA_FP && rule->cfa != CFA_SP) || cfa < 0 || RULE_CFA((u64)cfa) != (u64)cfa ||
+      (rule->cfa == CFA_SP && cfa < 8))
     goto numbered;
-  if (rule->rbp == RBP_SAME || (rule->rbp == RBP_AT_CFA && rule->cfa == CFA_RSP && cfa < saved)) {
-    flags |= STEP_PASSES_RBP; /* or popped already */
+  if (rule->fp == FP_SAME || (rule->fp == FP_AT_CFA && rule->cfa == CFA_SP && cfa < saved)) {
+    flags |= STEP_PASSES_FP; /* or popped already */
     saved = 8;
-  } else if (rule->rbp == RBP_AT_CFA && saved >= 16 && RULE_SAVED((u64)saved << 12) == (u64)saved) {
-    flags |= STEP_SAVES_RBP;
+  } else if (rule->fp == FP_AT_CFA && saved >= 16 && RULE_SAVED((u64)saved << 12) == (u64)saved) {
+    flags |= STEP_SAVES_FP;
   } else {
     goto numbered;
   }
@@ -184,7 +184,7 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
   if (!rule) {
     if (step_find_rule(&w, &rule)) {
       end = step_once(&w);
-      *step = end == WALK_NO_MAPPING ? STEP_END_FIXED : STEP_RARE | STEP_USES_RBP;
+      *step = end == WALK_NO_MAPPING ? STEP_END_FIXED : STEP_RARE | STEP_USES_FP;
       if (end) return end;
       goto stepped;
     }
@@ -192,7 +192,7 @@ static NO_INLINE int take_step(struct thread* t, struct position* at, u64* step)
   }
   end = step_by_rule(&w, rule);
   if (end) {
-    *step = rule->cfa == CFA_END ? STEP_END_FIXED : STEP_RARE | STEP_USES_RBP;
+    *step = rule->cfa == CFA_END ? STEP_END_FIXED : STEP_RARE | STEP_USES_FP;
     return end;
   }
   *step = describe_step(rule, sp, w.sp);
@@ -213,8 +213,8 @@ INLINE u64 step_by(u64 rule) {
   return MAKE_STEP(rule & RULE_FLAGS, -(s64)RULE_SAVED(rule));
 }
 
-/* The CFA by a simple rule that starts from rbp; 0 if what it reads does not lie between sp and the CFA. */
-INLINE u64 cfa_of_rbp(u64 rule, u64 sp, u64 fp) {
+/* The CFA by a simple rule that starts from fp; 0 if what it reads does not lie between sp and the CFA. */
+INLINE u64 cfa_of_fp(u64 rule, u64 sp, u64 fp) {
   const u64 cfa = fp + RULE_CFA(rule);
   return cfa > sp && cfa - RULE_SAVED(rule) >= sp ? cfa : 0;
 }

@@ -45,7 +45,7 @@
 #define CALL_TARGET 128
 #define CALL_SLOT 136
 #define CALL_SIZE 152
-#define CALL_FRAME 176 /* the return address and the caller's rbp stand behind it */
+#define CALL_FRAME 176 /* the return address and the caller's fp stand behind it */
 
 #ifndef __ASSEMBLER__
 #include "abi/heap_tracer.h"
@@ -76,17 +76,17 @@ struct frame {
 /* What else is known of it, if it is not plain. */
 struct frame_more {
   u64 step; /* STEP_*: see rules.h */
-  /* the rest is true only where rbp matters */
+  /* the rest is true only where fp matters */
   u64 fp;
-  u64*
-      rbp_saved; /* with STEP_CHECKED: where the caller's rbp is read from if it is needed there, else &rbp */
-  u64 rbp;       /* what was read */
+  u64* fp_saved;  /* with STEP_CHECKED: where the caller's fp is read from if it is needed there, else
+                   * &callers_fp */
+  u64 callers_fp; /* what was read */
 };
 
 /* A frame that the walk in progress has found, the leaf first. */
 struct fresh_frame {
   u64 pc, sp;
-  u64 fp;   /* if a step further out asked for rbp */
+  u64 fp;   /* if a step further out asked for fp */
   u64 step; /* the rule that was followed, or with STEP_DESCRIBED what is known of the step */
 };
 
@@ -180,9 +180,9 @@ struct call {
   u64 slot;
   u64 ticks_before;
   u64 size;
-  u64 sampled;             /* SAMPLED_* */
-  u64 countdown;           /* of nests() */
-  u64 rbp, return_address; /* of the caller, whose frame ends behind this struct */
+  u64 sampled;            /* SAMPLED_* */
+  u64 countdown;          /* of nests() */
+  u64 fp, return_address; /* of the caller, whose frame ends behind this struct */
 };
 #define SAMPLED_NEW 1
 #define SAMPLED_OLD 2
@@ -214,7 +214,7 @@ STATE_OFFSET(struct call, size, CALL_SIZE);
 STATE_OFFSET(struct call, rdi, CALL_ARGUMENTS);
 STATE_OFFSET(struct call, hook, CALL_HOOK);
 STATE_OFFSET(struct call, target, CALL_TARGET);
-STATE_OFFSET(struct call, rbp, CALL_FRAME);
+STATE_OFFSET(struct call, fp, CALL_FRAME);
 _Static_assert(sizeof(struct state) == STATE_BYTES, "the header says so");
 _Static_assert(sizeof(struct slot) == 1 << SLOT_SIZE_LOG2, "hooks.S shifts by it");
 _Static_assert(BITMAP_LOG2 - FILTER_LOG2 == 4, "half a word of the bitmap has one bit in the filter");

@@ -1,10 +1,10 @@
 /* Walking the stack of this thread, from tables, and not more of it than has changed since the walk before.
  *
  * A walk goes from the leaf towards the root with the tables until it meets a frame of the walk before: same
- * pc, same sp, and same rbp if a frame further out depends on it. What a step gives depends on nothing but
+ * pc, same sp, and same fp if a frame further out depends on it. What a step gives depends on nothing but
  * these, the tables, and the words of memory that the step reads: the return address and mostly at most one
- * saved rbp. So from there on it is enough to compare these words with what they were, without following the
- * one to find the other, and a saved rbp only where it is needed further out. They are compared from the root
+ * saved fp. So from there on it is enough to compare these words with what they were, without following the
+ * one to find the other, and a saved fp only where it is needed further out. They are compared from the root
  * inwards, once: where the first differs, the tables lead there, and a frame beyond is met. This is exact and
  * no guess: the result equals that of a full walk. Nothing is read where no frame was met: the memory that
  * the walk before was on may be gone.
@@ -15,11 +15,11 @@
 
 #include "tracer/rules.h"
 
-/* Does the frame's pc stand where it stood? And, where `more` is given, the rbp that its step gives the
+/* Does the frame's pc stand where it stood? And, where `more` is given, the fp that its step gives the
  * caller? */
 INLINE int is_unchanged(const struct frame* frame, const struct frame_more* more) {
   return *(const volatile u64*)(frame->sp - 8) == frame->pc &&
-         (!more || *(const volatile u64*)more->rbp_saved == more->rbp);
+         (!more || *(const volatile u64*)more->fp_saved == more->callers_fp);
 }
 
 /* Do four? Else the first that does not is returned from the function around. */
@@ -51,8 +51,8 @@ INLINE struct frame* skip_unchanged(struct frame* from, struct frame* to, const 
   return from;
 }
 
-/* The same from the root on where from number `checked` - 1 on rbp is to be looked at. */
-static NO_INLINE struct frame* skip_unchanged_with_rbp(struct thread* t, struct frame* to) {
+/* The same from the root on where from number `checked` - 1 on fp is to be looked at. */
+static NO_INLINE struct frame* skip_unchanged_with_fp(struct thread* t, struct frame* to) {
   struct frame* from = &t->frames[t->checked - 1];
   struct frame* unchanged = skip_unchanged(t->frames, from < to ? from : to, 0);
   return unchanged == from ? skip_unchanged(from, to, &t->more[t->checked - 1]) : unchanged;
@@ -64,7 +64,7 @@ INLINE u64 step_of(const struct thread* t, u64 frame) {
 }
 
 /* Do the rare ones of the unchanged frames from number `at` on still lead to their callers, and to the same
- * end? -1: they do, else the first whose step leads elsewhere now. rbp is as it was in `at` if that frame
+ * end? -1: they do, else the first whose step leads elsewhere now. fp is as it was in `at` if that frame
  * needs it, and in each further one that does; in the others it is not known and not asked for. */
 static NO_INLINE int check_rare_frames(struct thread* t, int at) {
   const struct frame* frames = t->frames;
@@ -76,7 +76,7 @@ static NO_INLINE int check_rare_frames(struct thread* t, int at) {
     int end = take_step(t, &position, &step);
     if (i == 0) return (u32)end == t->end ? -1 : 0;
     if (end || position.pc != frames[i - 1].pc || position.sp != frames[i - 1].sp ||
-        ((step_of(t, i - 1) & STEP_NEEDS_RBP) && position.fp != more[i - 1].fp))
+        ((step_of(t, i - 1) & STEP_NEEDS_FP) && position.fp != more[i - 1].fp))
       return (int)i;
   }
   return -1;
@@ -142,11 +142,11 @@ static NO_INLINE int walk_deep_stack(struct thread* t, struct position at) {
     t->fresh[i].pc = at.pc;
     if (highest) {
       rule = remembered_rule(t->rules, t->rule_epoch, at.pc);
-      cfa = rule & STEP_USES_RBP ? cfa_of_rbp(rule, at.sp, at.fp) : at.sp + RULE_CFA(rule);
+      cfa = rule & STEP_USES_FP ? cfa_of_fp(rule, at.sp, at.fp) : at.sp + RULE_CFA(rule);
       if (rule < RULE_NUMBERED && cfa && cfa <= highest) {
         ra = *(const volatile u64*)(cfa - 8);
         if (ra - 1 < PC_END - 1) {
-          if (rule & STEP_SAVES_RBP) at.fp = *(const volatile u64*)(cfa - RULE_SAVED(rule));
+          if (rule & STEP_SAVES_FP) at.fp = *(const volatile u64*)(cfa - RULE_SAVED(rule));
           at.pc = ra;
           at.sp = cfa;
           continue;
@@ -168,22 +168,22 @@ static NO_INLINE u32 count_lasting(const struct frame* frames, u32 count) {
   return lasting;
 }
 
-/* rbp in the frames of a walk in progress: hardly any step asks for it, so it is followed only up to where
+/* fp in the frames of a walk in progress: hardly any step asks for it, so it is followed only up to where
  * one does. */
-struct followed_rbp {
-  struct fresh_frame* frame; /* the first whose rbp is not set */
+struct followed_fp {
+  struct fresh_frame* frame; /* the first whose fp is not set */
   u64 fp;                    /* in that frame */
 };
 
-/* Sets rbp up to the frame `to`, whose sp is set, and gives that. */
-INLINE u64 follow_rbp(struct followed_rbp* rbp, struct fresh_frame* to) {
-  for (; rbp->frame != to; rbp->frame++) {
-    const u64 rule = rbp->frame->step;
-    rbp->frame->fp = rbp->fp;
-    if (rule & STEP_SAVES_RBP) rbp->fp = *(const volatile u64*)(rbp->frame[1].sp - RULE_SAVED(rule));
+/* Sets fp up to the frame `to`, whose sp is set, and gives that. */
+INLINE u64 follow_fp(struct followed_fp* followed, struct fresh_frame* to) {
+  for (; followed->frame != to; followed->frame++) {
+    const u64 rule = followed->frame->step;
+    followed->frame->fp = followed->fp;
+    if (rule & STEP_SAVES_FP) followed->fp = *(const volatile u64*)(followed->frame[1].sp - RULE_SAVED(rule));
   }
-  to->fp = rbp->fp;
-  return rbp->fp;
+  to->fp = followed->fp;
+  return followed->fp;
 }
 
 /* The hash of a stack from that of its frames but for the leaf. What depends on the hash before is two cycles
@@ -222,13 +222,13 @@ INLINE void keep_plain(struct thread* t, const struct found* found) {
   t->end = (u32)found->end;
 }
 
-/* Keeps what was found of any kind; rbp of the fresh frames is set. */
+/* Keeps what was found of any kind; fp of the fresh frames is set. */
 static NO_INLINE void keep_all(struct thread* t, const struct found* found) {
   struct frame* const frames = t->frames;
   const struct fresh_frame* fresh = found->fresh;
   u32 count = found->count, plain = t->plain;
   u64 hash = count ? t->hashes[count - 1] : (u64)found->end, step = count ? step_of(t, count - 1) : 0;
-  u64 inherited = step & (STEP_NEEDS_RBP | STEP_CHECKED), rare = STEP_HIGH(step) << 32;
+  u64 inherited = step & (STEP_NEEDS_FP | STEP_CHECKED), rare = STEP_HIGH(step) << 32;
   if (plain > count) plain = count;
   for (; fresh != t->fresh; count++) {
     struct frame* frame = &frames[count];
@@ -239,17 +239,17 @@ static NO_INLINE void keep_all(struct thread* t, const struct found* found) {
     frame->pc = fresh->pc;
     frame->sp = fresh->sp;
     t->hashes[count] = hash;
-    if (inherited | rare | (step & (STEP_USES_RBP | STEP_RARE))) {
-      u64 needs = inherited & STEP_NEEDS_RBP;
-      more->rbp_saved = &more->rbp;
-      if (needs && (step & STEP_SAVES_RBP)) {
-        more->rbp_saved = (u64*)(frame[-1].sp + (u64)STEP_SAVED(step));
-        more->rbp = more[-1].fp;
+    if (inherited | rare | (step & (STEP_USES_FP | STEP_RARE))) {
+      u64 needs = inherited & STEP_NEEDS_FP;
+      more->fp_saved = &more->callers_fp;
+      if (needs && (step & STEP_SAVES_FP)) {
+        more->fp_saved = (u64*)(frame[-1].sp + (u64)STEP_SAVED(step));
+        more->callers_fp = more[-1].fp;
         if (!(inherited & STEP_CHECKED)) t->checked = count + 1;
         inherited |= STEP_CHECKED;
       }
       if (step & STEP_RARE) rare = ((u64)count + 1) << 32;
-      needs = (step & STEP_USES_RBP) || ((step & STEP_PASSES_RBP) && needs) ? STEP_NEEDS_RBP : 0;
+      needs = (step & STEP_USES_FP) || ((step & STEP_PASSES_FP) && needs) ? STEP_NEEDS_FP : 0;
       inherited = (inherited & STEP_CHECKED) | needs;
       step |= inherited;
       more->fp = fresh->fp;
@@ -277,7 +277,7 @@ INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
   struct fresh_frame *fresh = t->fresh, *const last = t->fresh + TRACER_MAX_FRAMES;
   u64* const rules = t->rules;
   const u64 epoch = t->rule_epoch, leaf_pc = pc, leaf_sp = sp;
-  struct followed_rbp rbp = {fresh, fp};
+  struct followed_fp followed = {fresh, fp};
   struct found found;
   /* the innermost frame of the walk before that may still be met; frames[-1] lies above all */
   struct frame* next = frames + t->frame_count - 1;
@@ -293,9 +293,9 @@ INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
     rule = remembered_rule(rules, epoch, pc);
     if (UNLIKELY(rule >= RULE_NUMBERED)) goto other;
     cfa = sp + RULE_CFA(rule);
-    if (UNLIKELY(rule & STEP_USES_RBP)) {
+    if (UNLIKELY(rule & STEP_USES_FP)) {
       special = 1;
-      cfa = cfa_of_rbp(rule, sp, follow_rbp(&rbp, fresh));
+      cfa = cfa_of_fp(rule, sp, follow_fp(&followed, fresh));
       if (!cfa) goto other;
     }
     if (UNLIKELY(cfa > highest)) goto other;
@@ -321,7 +321,7 @@ INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
     u64 step;
     int differs;
     if (!compared) { /* the frames beyond are on this stack, so it can be read where they are */
-      next = (UNLIKELY(t->checked) ? skip_unchanged_with_rbp(t, frame + 1)
+      next = (UNLIKELY(t->checked) ? skip_unchanged_with_fp(t, frame + 1)
                                    : skip_unchanged(frames, frame + 1, 0)) -
              1;
       compared = 1;
@@ -330,25 +330,25 @@ INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
     }
     if (LIKELY(frame < frames + t->plain)) break;
     step = t->more[frame - frames].step;
-    if (step & STEP_NEEDS_RBP) {
+    if (step & STEP_NEEDS_FP) {
       fresh->sp = sp;
-      if (follow_rbp(&rbp, fresh) != t->more[frame - frames].fp) continue;
+      if (follow_fp(&followed, fresh) != t->more[frame - frames].fp) continue;
     }
     if (!STEP_HIGH(step)) break;
     differs = check_rare_frames(t, (int)(frame - frames));
     if (differs < 0) break;
-    /* only what lies beyond may be met; up to there by the tables, for the true rbp */
+    /* only what lies beyond may be met; up to there by the tables, for the true fp */
     next = frames + differs - 1;
     continue;
   }
 
   other : {
-    struct position away = {pc, sp, follow_rbp(&rbp, fresh)};
+    struct position away = {pc, sp, follow_fp(&followed, fresh)};
     end = take_step(t, &away, &fresh->step);
-    if (fresh->step & (STEP_USES_RBP | STEP_RARE)) special = 1;
+    if (fresh->step & (STEP_USES_FP | STEP_RARE)) special = 1;
     fresh->step |= STEP_DESCRIBED;
     fresh++;
-    rbp = (struct followed_rbp){fresh, away.fp};
+    followed = (struct followed_fp){fresh, away.fp};
     if (UNLIKELY(end)) {
       next = frames - 2;
       break;
@@ -380,7 +380,7 @@ INLINE int walk_stack(struct thread* t, u64 highest, u64 pc, u64 sp, u64 fp) {
   } else {
     if (found.count + (u32)(fresh - t->fresh) <= TRACER_MAX_FRAMES) {
       fresh->sp = sp;
-      follow_rbp(&rbp, fresh);
+      follow_fp(&followed, fresh);
     }
     keep_all(t, &found);
   }

@@ -65,37 +65,6 @@ struct thread_account {
 /* The result of a wait that has none: the call goes on, returns no result that is kept, or nobody looked. */
 #define WAIT_NO_RESULT ((s64)(1ull << 63))
 
-/* System calls of x86-64 whose result is kept with their waits: bytes that were moved, or a negative error
- * number. */
-static inline int call_moves_bytes(s32 number) {
-  switch (number) {
-    case 0:   /* read */
-    case 1:   /* write */
-    case 17:  /* pread64 */
-    case 18:  /* pwrite64 */
-    case 19:  /* readv */
-    case 20:  /* writev */
-    case 40:  /* sendfile */
-    case 44:  /* sendto */
-    case 45:  /* recvfrom */
-    case 46:  /* sendmsg */
-    case 47:  /* recvmsg */
-    case 275: /* splice */
-    case 295: /* preadv */
-    case 296: /* pwritev */
-    case 326: /* copy_file_range */
-    case 327: /* preadv2 */
-    case 328: /* pwritev2 */
-      return 1;
-    default:
-      return 0;
-  }
-}
-/* Those, and the ones that only succeed or fail: fsync, fdatasync, sync_file_range. */
-static inline int call_has_result(s32 number) {
-  return call_moves_bytes(number) || number == 74 || number == 75 || number == 277;
-}
-
 enum off_cpu_event_kind { OFF_CPU_EVENT_WAIT = 16, OFF_CPU_EVENT_THREAD_END = 17, OFF_CPU_EVENT_FAULT = 18 };
 
 /* A wait that was walked, when it is over. Stacks are sent as struct cpu_event_stack in the same ring before.

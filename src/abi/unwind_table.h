@@ -1,4 +1,4 @@
-/* The unwind table: what .eh_frame and .debug_frame say, for the x86-64 registers rip, rsp and rbp, in a form
+/* The unwind table: what .eh_frame and .debug_frame say, for the registers pc, sp and fp (the instruction, stack and frame pointers), in a form
  * that a BPF program can search. One table per module, in ELF addresses; all modules of a recording are
  * joined into one array of rows, one of pages and one of rules. Plain C: compiled for BPF and for user mode.
  *
@@ -24,34 +24,34 @@ typedef int32_t s32;
 typedef int64_t s64;
 #endif
 
-/* Where the canonical frame address (CFA) is: the value of rsp before the call instruction pushed. */
+/* Where the canonical frame address (CFA) is: the value of sp before the call instruction pushed. */
 enum unwind_cfa {
   CFA_NONE = 0,       /* no rule: a gap between functions, or code without unwind information */
-  CFA_RSP = 1,        /* rsp + offset */
-  CFA_RBP = 2,        /* rbp + offset */
-  CFA_PLT = 3,        /* rsp + offset + ((rip & 15) >= reg ? 8 : 0): procedure linkage table stubs */
-  CFA_DEREF_RSP = 4,  /* *(rsp + offset) + add: re-aligned frames */
-  CFA_DEREF_RBP = 5,  /* *(rbp + offset) + add */
+  CFA_SP = 1,         /* sp + offset */
+  CFA_FP = 2,         /* fp + offset */
+  CFA_PLT = 3,        /* sp + offset + ((pc & 15) >= reg ? 8 : 0): procedure linkage table stubs */
+  CFA_DEREF_SP = 4,   /* *(sp + offset) + add: re-aligned frames */
+  CFA_DEREF_FP = 5,   /* *(fp + offset) + add */
   CFA_REGISTER = 6,   /* DWARF register `reg` + offset; only the first frame has its value */
-  CFA_SIGNAL = 7,     /* a signal frame: the registers are in the kernel's ucontext above rsp */
+  CFA_SIGNAL = 7,     /* a signal frame: the registers are in the kernel's ucontext above sp */
   CFA_END = 8,        /* the return address is undefined: the start of the thread */
   CFA_UNSUPPORTED = 9 /* there is a rule and we cannot express it */
 };
 
-/* Where the caller's rbp is. */
-enum unwind_rbp {
-  RBP_SAME = 0,
-  RBP_AT_CFA = 1, /* *(CFA + rbp_offset) */
-  RBP_AT_RBP = 2, /* *(rbp + rbp_offset): re-aligned frames */
-  RBP_UNDEFINED = 3
+/* Where the caller's fp is. */
+enum unwind_fp {
+  FP_SAME = 0,
+  FP_AT_CFA = 1, /* *(CFA + fp_offset) */
+  FP_AT_FP = 2,  /* *(fp + fp_offset): re-aligned frames */
+  FP_UNDEFINED = 3
 };
 
 /* The return address is at CFA - 8 always, but for CFA_SIGNAL and CFA_END. */
 struct unwind_rule {
   s32 cfa_offset;
-  s32 rbp_offset;
+  s32 fp_offset;
   u8 cfa; /* enum unwind_cfa */
-  u8 rbp; /* enum unwind_rbp */
+  u8 fp;  /* enum unwind_fp */
   u8 reg; /* CFA_REGISTER: DWARF number; CFA_PLT: the threshold */
   s8 add; /* CFA_DEREF_*: added after the load */
   u32 unused;

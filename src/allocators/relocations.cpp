@@ -1,4 +1,4 @@
-// Source: gABI chapter 5, x86-64 psABI section 4.4, gABI's "Relative relocation table" (DT_RELR).
+// Source: gABI chapter 5, gABI's "Relative relocation table" (DT_RELR).
 #include "allocators/relocations.h"
 
 #include <elf.h>
@@ -8,6 +8,7 @@
 #include <optional>
 #include <unordered_map>
 
+#include "arch/relocations.h"
 #include "base/cursor.h"
 
 namespace fathom::allocators {
@@ -81,15 +82,14 @@ class Words {
       Elf64_Rela entry;
       std::memcpy(&entry, bytes.data(), sizeof entry);
       const auto addend = static_cast<std::uint64_t>(entry.r_addend);
-      switch (ELF64_R_TYPE(entry.r_info)) {
-        case R_X86_64_RELATIVE:
+      switch (arch::relocation_kind(ELF64_R_TYPE(entry.r_info))) {
+        case arch::RelocationKind::kRelative:
           consider(entry.r_offset, addend);
           break;
-        case R_X86_64_GLOB_DAT:
-        case R_X86_64_JUMP_SLOT:
+        case arch::RelocationKind::kSlot:
           if (const auto value = defined_symbol(ELF64_R_SYM(entry.r_info))) consider(entry.r_offset, *value);
           break;
-        case R_X86_64_64:
+        case arch::RelocationKind::kAbsolute:
           if (const auto value = defined_symbol(ELF64_R_SYM(entry.r_info)))
             consider(entry.r_offset, *value + addend);
           break;

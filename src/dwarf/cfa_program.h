@@ -1,6 +1,6 @@
 // The call frame instructions, executed: where the CFA and the tracked registers' values are, for each place
 // in a function. Source: DWARF 5 section 6.4.2. Only the registers that a stack walk follows are tracked
-// (registers_x86_64.h); instructions for others are read and forgotten.
+// (tracked_registers.h); instructions for others are read and forgotten.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 #include "base/cursor.h"
 #include "dwarf/frame_section.h"
-#include "dwarf/registers_x86_64.h"
+#include "dwarf/tracked_registers.h"
 
 namespace fathom::dwarf {
 

@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "dwarf/cfa_program.h"
-#include "dwarf/rules_x86_64.h"
+#include "dwarf/rules.h"
 
 namespace fathom::dwarf {
 namespace {

@@ -131,9 +131,9 @@ inline bool operator==(const Row& a, const Row& b) {
   return a.offset == b.offset && a.rule == b.rule;
 }
 
-inline unwind_rule rule(unwind_cfa cfa, int cfa_offset = 0, unwind_rbp rbp = RBP_SAME, int rbp_offset = 0,
+inline unwind_rule rule(unwind_cfa cfa, int cfa_offset = 0, unwind_fp fp = FP_SAME, int fp_offset = 0,
                         int reg = 0, int add = 0) {
-  return {cfa_offset,           rbp_offset, static_cast<u8>(cfa), static_cast<u8>(rbp), static_cast<u8>(reg),
+  return {cfa_offset,           fp_offset, static_cast<u8>(cfa), static_cast<u8>(fp), static_cast<u8>(reg),
           static_cast<s8>(add), 0};
 }
 }  // namespace fathom::dwarf::testing

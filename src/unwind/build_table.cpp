@@ -2,13 +2,15 @@
 // after the other. The alternative, to look functions up in .eh_frame_hdr and run their programs when a frame
 // asks for it, suits a process that unwinds itself; it cannot run in the kernel.
 #include <elf.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 
+#include "arch/facts.h"
 #include "dwarf/compile.h"
 #include "unwind/frame_sections.h"
 #include "unwind/overlap.h"
-#include "unwind/prologue.h"
+#include "unwind/synthesize.h"
 #include "unwind/table.h"
 
 namespace fathom::unwind {
@@ -134,8 +136,8 @@ void add_entry(const elf::ElfFile& file, const std::vector<CodeRange>& ranges, s
 }  // namespace
 
 Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options) {
-  if (file.machine() != EM_X86_64)
-    return fathom::fail(ErrorKind::kUnsupported, file.name() + ": not for x86-64");
+  if (file.machine() != arch::kElfMachine)
+    return fathom::fail(ErrorKind::kUnsupported, fmt::format("{}: not for {}", file.name(), arch::kName));
   if (file.type() != ET_EXEC && file.type() != ET_DYN)
     return fathom::fail(ErrorKind::kUnsupported, file.name() + ": neither an executable nor a shared object");
   const auto ranges = code_ranges(file);

@@ -30,9 +30,9 @@ TEST(BuildTable, RulesHoldFromTheirRowToTheNextAndNotBeyondTheFunction) {
   frames.fde(frames.cie(), kCode + 0x100, 0x40, frame_of_16());
   const auto table = table_of({.eh_frame = frames.raw()});
   EXPECT_EQ(find_rule(table, {kCode + 0xff}), std::nullopt);
-  EXPECT_EQ(find_rule(table, {kCode + 0x100}), rule(CFA_RSP, 8));
-  EXPECT_EQ(find_rule(table, {kCode + 0x101}), rule(CFA_RSP, 16));
-  EXPECT_EQ(find_rule(table, {kCode + 0x13f}), rule(CFA_RSP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x100}), rule(CFA_SP, 8));
+  EXPECT_EQ(find_rule(table, {kCode + 0x101}), rule(CFA_SP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x13f}), rule(CFA_SP, 16));
   EXPECT_EQ(find_rule(table, {kCode + 0x140}), std::nullopt);
   EXPECT_EQ(find_rule(table, {0}), std::nullopt);
   EXPECT_EQ(find_rule(table, {~std::uint64_t{0}}), std::nullopt);
@@ -46,10 +46,10 @@ TEST(BuildTable, FunctionsComeInAnyOrderAndPaddingBetweenThemCostsNoRow) {
   frames.fde(cie, kCode + 0x100, 0x10, frame_of_16());
   frames.fde(cie, kCode + 0x130, 0x10, frame_of_16());
   const auto table = table_of({.eh_frame = frames.raw()});
-  EXPECT_EQ(find_rule(table, {kCode + 0x11f}), rule(CFA_RSP, 16));  // 32 bytes of padding
-  EXPECT_EQ(find_rule(table, {kCode + 0x130}), rule(CFA_RSP, 8));
+  EXPECT_EQ(find_rule(table, {kCode + 0x11f}), rule(CFA_SP, 16));  // 32 bytes of padding
+  EXPECT_EQ(find_rule(table, {kCode + 0x130}), rule(CFA_SP, 8));
   EXPECT_EQ(find_rule(table, {kCode + 0x140}), std::nullopt);  // 192 bytes: a gap
-  EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_RSP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_SP, 16));
   EXPECT_EQ(table.rows.size(), 1u + 2 + 2 + 1 + 2 + 1);
 }
 
@@ -68,9 +68,9 @@ TEST(BuildTable, RowReachesIntoPagesThatHaveNoneOfTheirOwn) {
   ASSERT_EQ(table.pages.size(), 4u);
   EXPECT_EQ(table.page_base, kCode >> 16);
   EXPECT_EQ(find_rule(table, {kCode}), std::nullopt);
-  EXPECT_EQ(find_rule(table, {kCode + 0xfff1}), rule(CFA_RSP, 16));
-  EXPECT_EQ(find_rule(table, {kCode + 0x10000}), rule(CFA_RSP, 16));
-  EXPECT_EQ(find_rule(table, {kCode + 0x2ffff}), rule(CFA_RSP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0xfff1}), rule(CFA_SP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x10000}), rule(CFA_SP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x2ffff}), rule(CFA_SP, 16));
   EXPECT_EQ(table.skipped, 0u);
 }
 
@@ -80,7 +80,7 @@ TEST(BuildTable, FirstRowIsNoneAtTheStartOfTheFirstPage) {
   const auto table = table_of({.eh_frame = frames.raw()});
   EXPECT_EQ(table.rows[0], UNWIND_ROW(0, 0));
   EXPECT_EQ(table.rules[0].cfa, CFA_NONE);
-  EXPECT_EQ(find_rule(table, {kCode}), rule(CFA_RSP, 8));
+  EXPECT_EQ(find_rule(table, {kCode}), rule(CFA_SP, 8));
 }
 
 TEST(BuildTable, InnerFunctionHoldsInItsRange) {
@@ -89,9 +89,9 @@ TEST(BuildTable, InnerFunctionHoldsInItsRange) {
   frames.fde(cie, kCode, 0x100, bytes({0x0e, 32, 0x60, 0x0e, 64}));  // 64 from byte 0x20 on
   frames.fde(cie, kCode + 0x40, 0x10, {});
   const auto table = table_of({.eh_frame = frames.raw()});
-  EXPECT_EQ(find_rule(table, {kCode + 0x3f}), rule(CFA_RSP, 64));
-  EXPECT_EQ(find_rule(table, {kCode + 0x40}), rule(CFA_RSP, 8));
-  EXPECT_EQ(find_rule(table, {kCode + 0x50}), rule(CFA_RSP, 64));
+  EXPECT_EQ(find_rule(table, {kCode + 0x3f}), rule(CFA_SP, 64));
+  EXPECT_EQ(find_rule(table, {kCode + 0x40}), rule(CFA_SP, 8));
+  EXPECT_EQ(find_rule(table, {kCode + 0x50}), rule(CFA_SP, 64));
 }
 
 TEST(BuildTable, CodeThatCannotRunHasNoRules) {
@@ -127,14 +127,14 @@ TEST(BuildTable, IsFoundThroughTheProgramHeadersAlone) {
   frames.fde(frames.cie(), kCode, 0x20, {});
   dwarf::testing::put(frames.raw(), std::uint32_t{0});
   const auto table = table_of({.eh_frame = frames.raw(), .section_headers = false});
-  EXPECT_EQ(find_rule(table, {kCode}), rule(CFA_RSP, 8));
+  EXPECT_EQ(find_rule(table, {kCode}), rule(CFA_SP, 8));
 }
 
 TEST(BuildTable, IsFoundThroughTheSectionWithoutAHeader) {
   SectionBuilder frames;
   frames.fde(frames.cie(), kCode, 0x20, {});
   EXPECT_EQ(find_rule(table_of({.eh_frame = frames.raw(), .eh_frame_header = false}), {kCode}),
-            rule(CFA_RSP, 8));
+            rule(CFA_SP, 8));
 }
 
 TEST(BuildTable, DebugFrameFillsWhatEhFrameLeaves) {
@@ -145,8 +145,8 @@ TEST(BuildTable, DebugFrameFillsWhatEhFrameLeaves) {
   debug.fde(cie, kCode, 0x20, frame_of_16());
   debug.fde(cie, kCode + 0x20, 0x20, frame_of_16());
   const auto table = table_of({.eh_frame = frames.raw(), .debug_frame = debug.raw()});
-  EXPECT_EQ(find_rule(table, {kCode + 1}), rule(CFA_RSP, 8));  // of the same range, .eh_frame counts
-  EXPECT_EQ(find_rule(table, {kCode + 0x21}), rule(CFA_RSP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 1}), rule(CFA_SP, 8));  // of the same range, .eh_frame counts
+  EXPECT_EQ(find_rule(table, {kCode + 0x21}), rule(CFA_SP, 16));
 }
 
 TEST(BuildTable, CompressedDebugFrameIsInflated) {
@@ -162,7 +162,7 @@ TEST(BuildTable, CompressedDebugFrameIsInflated) {
             Z_OK);
   stored.resize(24 + size);
   const auto table = table_of({.debug_frame = stored, .debug_frame_flags = SHF_COMPRESSED});
-  EXPECT_EQ(find_rule(table, {kCode + 1}), rule(CFA_RSP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 1}), rule(CFA_SP, 16));
 }
 
 TEST(BuildTable, ModuleWithoutInformationHasAnEmptyTable) {
@@ -260,7 +260,7 @@ TEST(BuildTable, VdsoImageHasRulesForItsFunctions) {
   for (const elf::Symbol& symbol : vdso.symbols(elf::SymbolTable::kDynsym)) {
     if (symbol.type != STT_FUNC || symbol.section == SHN_UNDEF) continue;
     ++functions;
-    EXPECT_EQ(find_rule(table, symbol.address), rule(CFA_RSP, 8)) << symbol.name;
+    EXPECT_EQ(find_rule(table, symbol.address), rule(CFA_SP, 8)) << symbol.name;
   }
   EXPECT_GT(functions, 0);
 }

@@ -1,9 +1,11 @@
+#include "unwind/synthesize.h"
+
 #include <elf.h>
 
 #include <algorithm>
 
+#include "arch/code/prologue.h"
 #include "base/cursor.h"
-#include "unwind/prologue.h"
 
 namespace fathom::unwind {
 namespace {
@@ -84,10 +86,10 @@ std::vector<Piece> synthesize(const elf::ElfFile& file, const std::vector<CodeRa
     const auto code = file.bytes_at({symbol.start}, symbol.end - symbol.start);
     if (!code) continue;
     end_of_last = symbol.end;
-    const auto rows = rows_from_code(*code);
+    const auto rows = arch::rows_from_code(*code);
     if (!rows) continue;
     const auto first = static_cast<std::uint32_t>(cfi.rows.size());
-    for (const PrologueRow& row : *rows) cfi.rows.push_back({row.offset, rules.insert(row.rule)});
+    for (const arch::PrologueRow& row : *rows) cfi.rows.push_back({row.offset, rules.insert(row.rule)});
     added.push_back({symbol.start, symbol.end, static_cast<std::uint32_t>(cfi.functions.size())});
     cfi.functions.push_back({{symbol.start},
                              static_cast<std::uint32_t>(symbol.end - symbol.start),

@@ -61,23 +61,23 @@ Table table_with(const std::vector<Named>& named, const TableOptions& options = 
 TEST(Synthesize, FunctionWithASymbolAndWithoutInformationGetsRows) {
   const auto table = table_with({{"bare", 0x200, 8}});
   EXPECT_EQ(table.synthesized, 1u);
-  EXPECT_EQ(find_rule(table, {kCode + 0x200}), rule(CFA_RSP, 8));
-  EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_RSP, 16));
-  EXPECT_EQ(find_rule(table, {kCode + 0x207}), rule(CFA_RSP, 8));
+  EXPECT_EQ(find_rule(table, {kCode + 0x200}), rule(CFA_SP, 8));
+  EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_SP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x207}), rule(CFA_SP, 8));
   EXPECT_EQ(find_rule(table, {kCode + 0x208}), std::nullopt);
   EXPECT_EQ(find_rule(table, {kCode + 0x300}), std::nullopt);  // no symbol
 }
 
 TEST(Synthesize, FunctionBeforeAllOthersMovesTheStartOfTheTable) {
   const auto table = table_with({{"first", 0, 8}});
-  EXPECT_EQ(find_rule(table, {kCode + 1}), rule(CFA_RSP, 16));
-  EXPECT_EQ(find_rule(table, {kCode + 0x101}), rule(CFA_RSP, 0x40));
+  EXPECT_EQ(find_rule(table, {kCode + 1}), rule(CFA_SP, 16));
+  EXPECT_EQ(find_rule(table, {kCode + 0x101}), rule(CFA_SP, 0x40));
 }
 
 TEST(Synthesize, CallFrameInformationGoesBeforeCode) {
   const auto table = table_with({{"covered", 0x100, 8}, {"reaches_in", 0xfc, 8}});
   EXPECT_EQ(table.synthesized, 0u);
-  EXPECT_EQ(find_rule(table, {kCode + 0x101}), rule(CFA_RSP, 0x40));
+  EXPECT_EQ(find_rule(table, {kCode + 0x101}), rule(CFA_SP, 0x40));
 }
 
 TEST(Synthesize, SecondNameAndDataAndFunctionsWithoutSizeAreNotCounted) {
@@ -101,8 +101,8 @@ TEST(Synthesize, StartAndEndOfALibraryAreFunctions) {
     const auto table =
         table_with(symbols, {}, {{".init", 0x200, 8}, {".fini", 0x300, 8}, {".other", 0x400, 8}});
     EXPECT_EQ(table.synthesized, 2u);
-    EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_RSP, 16));
-    EXPECT_EQ(find_rule(table, {kCode + 0x307}), rule(CFA_RSP, 8));
+    EXPECT_EQ(find_rule(table, {kCode + 0x201}), rule(CFA_SP, 16));
+    EXPECT_EQ(find_rule(table, {kCode + 0x307}), rule(CFA_SP, 8));
     EXPECT_EQ(find_rule(table, {kCode + 0x401}), std::nullopt);
   }
   EXPECT_EQ(table_with({}, {}, {{".init", 0x200, 0}, {".fini", 0x100000, 8}}).synthesized, 0u);

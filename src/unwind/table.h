@@ -36,7 +36,7 @@ struct TableOptions {
   bool synthesize = true;
 };
 
-// Of executables, shared objects and vdso images of x86-64; anything else is kUnsupported. A module without
+// Of executables, shared objects and vdso images for this processor (arch/facts.h); anything else is kUnsupported. A module without
 // any call frame information gives an empty table, and a broken one the rows that could be read.
 Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options = {});
 

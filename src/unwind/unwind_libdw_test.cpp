@@ -55,19 +55,19 @@ Caller by_rule(const unwind_rule& rule, const Registers& r) {
   const auto offset = static_cast<std::uint64_t>(std::int64_t{rule.cfa_offset});
   std::uint64_t cfa = 0;
   switch (rule.cfa) {
-    case CFA_RSP:
+    case CFA_SP:
       cfa = rsp + offset;
       break;
-    case CFA_RBP:
+    case CFA_FP:
       cfa = rbp + offset;
       break;
     case CFA_PLT:
       cfa = rsp + offset + ((r.values[kRip] & 15) >= rule.reg ? 8 : 0);
       break;
-    case CFA_DEREF_RSP:
+    case CFA_DEREF_SP:
       cfa = memory(rsp + offset) + static_cast<std::uint64_t>(std::int64_t{rule.add});
       break;
-    case CFA_DEREF_RBP:
+    case CFA_DEREF_FP:
       cfa = memory(rbp + offset) + static_cast<std::uint64_t>(std::int64_t{rule.add});
       break;
     case CFA_REGISTER:
@@ -83,10 +83,10 @@ Caller by_rule(const unwind_rule& rule, const Registers& r) {
   caller.outcome = Caller::Outcome::kFrame;
   caller.sp = cfa;
   caller.pc = memory(cfa - 8);
-  const auto rbp_offset = static_cast<std::uint64_t>(std::int64_t{rule.rbp_offset});
-  if (rule.rbp == RBP_SAME) caller.fp = rbp;
-  if (rule.rbp == RBP_AT_CFA) caller.fp = memory(cfa + rbp_offset);
-  if (rule.rbp == RBP_AT_RBP) caller.fp = memory(rbp + rbp_offset);
+  const auto fp_offset = static_cast<std::uint64_t>(std::int64_t{rule.fp_offset});
+  if (rule.fp == FP_SAME) caller.fp = rbp;
+  if (rule.fp == FP_AT_CFA) caller.fp = memory(cfa + fp_offset);
+  if (rule.fp == FP_AT_FP) caller.fp = memory(rbp + fp_offset);
   return caller;
 }
 
@@ -258,13 +258,13 @@ void compare_with_libdw(const std::string& path) {
       continue;
     }
     ++counts.compared;
-    // RBP_UNDEFINED is also what stands for places that a rule cannot express.
+    // FP_UNDEFINED is also what stands for places that a rule cannot express.
     const bool same = ours.outcome == theirs.outcome && ours.pc == theirs.pc && ours.sp == theirs.sp &&
                       (!ours.fp || ours.fp == theirs.fp);
     if (!same) {
       ++counts.differences;
       ADD_FAILURE() << path << ": 0x" << std::hex << address << " cfa kind " << int{rule->cfa} << " rbp kind "
-                    << int{rule->rbp};
+                    << int{rule->fp};
     }
   }
   std::cout << path << ": " << counts.compared << " compared, " << counts.differences << " differences, "

@@ -26,7 +26,7 @@ const unwind_rule* step_rule(step_walk* w, u32 rule);
 }  // namespace
 
 #define STEP_FN static inline
-#include "abi/step.h"
+#include "arch/step.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // One thread's registers and a copy of its stack -> frame addresses. Pure: no I/O, no clock. The stepping
-// itself is abi/step.h, the same source that runs in the kernel; here are its eyes in user mode. Follows
-// rip, rsp and rbp only, so it cannot serve a debugger.
+// itself is arch/step.h, the same source that runs in the kernel; here are its eyes in user mode. Follows
+// pc, sp and fp only, so it cannot serve a debugger.
 #pragma once
 
 #include <array>
@@ -11,20 +11,21 @@
 #include <vector>
 
 #include "abi/walk.h"
+#include "arch/dwarf_registers.h"
 #include "base/address.h"
 #include "unwind/address_space.h"
 
 namespace fathom::unwind {
 
-// By DWARF number, 16 (rip) last. Code whose CFA is counted from another register than rsp and rbp needs
+// By DWARF number. Code whose CFA is counted from another register than sp and fp needs
 // them, and then only in the first frame.
 struct RegisterValues {
-  std::array<std::uint64_t, 17> values{};
+  std::array<std::uint64_t, arch::kDwarfRegisters> values{};
   std::uint32_t known = 0;  // bit n: values[n] is set
 };
 
 struct UnwindInput {
-  std::uint64_t pc = 0, sp = 0, fp = 0;  // rip, rsp, rbp at the sampled instruction; fp 0 if not known
+  std::uint64_t pc = 0, sp = 0, fp = 0;  // at the sampled instruction; fp 0 if not known
   const RegisterValues* registers = nullptr;
   ProcessAddress stack_start;  // address of stack[0]
   std::span<const std::byte>

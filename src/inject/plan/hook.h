@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "abi/heap_tracer.h"
+#include "arch/code/entry_plan.h"
 #include "base/address.h"
-#include "inject/plan/entry_plan.h"
 
 namespace fathom::inject {
 
@@ -32,7 +32,7 @@ struct PlannedHook {
   std::string text;                          // one line, for --dry-run
   std::uint32_t index = 0;                   // of its shape, below TRACER_HOOKS
   ProcessAddress entered;                    // the tracer's entry that stands in for it
-  EntryPlan entry;                           // TRACER_HOOK_ENTRY only
+  arch::EntryPlan entry;                     // TRACER_HOOK_ENTRY only
   ProcessAddress trampoline, stub;           // the same
 };
 

@@ -7,7 +7,7 @@
 namespace fathom::inject {
 namespace {
 
-constexpr std::uint64_t kEntryRoom = kTrampolineRoom + kStubRoom;
+constexpr std::uint64_t kEntryRoom = arch::kTrampolineRoom + arch::kStubRoom;
 
 auto refuse(std::string why) {
   return fail(ErrorKind::kUnsupported, std::move(why));
@@ -72,9 +72,10 @@ Result<> HookPlanner::plan_start(PlannedHook& planned) {
   auto island = island_of(hook);
   if (!island) return tl::unexpected<Error>(island.error());
   const std::uint64_t number = (*island)->taken;
-  planned.trampoline = {(*island)->start.value + number * kTrampolineRoom};
-  planned.stub = {(*island)->start.value + (*island)->room * kTrampolineRoom + number * kStubRoom};
-  auto entry = plan_entry(hook.code, hook.function, planned.trampoline, planned.stub, hook.entered_at);
+  planned.trampoline = {(*island)->start.value + number * arch::kTrampolineRoom};
+  planned.stub = {(*island)->start.value + (*island)->room * arch::kTrampolineRoom +
+                  number * arch::kStubRoom};
+  auto entry = arch::plan_entry(hook.code, hook.function, planned.trampoline, planned.stub, hook.entered_at);
   if (!entry) return tl::unexpected<Error>(entry.error());
   // One write of the kernel's then changes all of it or nothing, also if we are killed.
   const std::uint64_t first = entry->patch_address.value, last = first + entry->after.size() - 1;

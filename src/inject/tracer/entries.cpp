@@ -14,7 +14,7 @@ constexpr int kTries = 20;
 constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 5'000'000};
 
 // Strictly between: the first instruction may begin there before and after.
-bool among(const EntryPlan& entry, std::uint64_t address) {
+bool among(const arch::EntryPlan& entry, std::uint64_t address) {
   return address > entry.patch_address.value && address < entry.patch_address.value + entry.before.size();
 }
 

@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <vector>
 
+#include "arch/relocations.h"
+
 namespace fathom::inject {
 namespace {
 
@@ -113,13 +115,12 @@ class Image {
 std::optional<std::uint64_t> relocated(const Image& image, const Elf64_Rela& relocation, std::uint64_t bias) {
   const auto addend = static_cast<std::uint64_t>(relocation.r_addend);
   const auto symbol = image.own_symbol(ELF64_R_SYM(relocation.r_info));
-  switch (ELF64_R_TYPE(relocation.r_info)) {
-    case R_X86_64_RELATIVE:
+  switch (arch::relocation_kind(ELF64_R_TYPE(relocation.r_info))) {
+    case arch::RelocationKind::kRelative:
       return bias + addend;
-    case R_X86_64_64:
+    case arch::RelocationKind::kAbsolute:
       return symbol ? std::optional(bias + *symbol + addend) : std::nullopt;
-    case R_X86_64_GLOB_DAT:
-    case R_X86_64_JUMP_SLOT:
+    case arch::RelocationKind::kSlot:
       return symbol ? std::optional(bias + *symbol) : std::nullopt;
     default:
       return std::nullopt;

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "inject/plan/entry_plan.h"
+#include "arch/code/entry_plan.h"
 
 namespace fathom::inject {
 namespace {
@@ -36,7 +36,7 @@ Content look(const RemoteMemory& memory, const process::MapEntry& entry, const A
   if (entry.size() > kLargestIsland) return Content::kOther;
   std::vector<std::byte> bytes(entry.size());
   if (!memory.read(entry.start, bytes)) return Content::kOther;
-  const auto stub = far_jump(0);  // ff 25 0, the address, int3
+  const auto stub = arch::far_jump(0);  // ff 25 0, the address, int3
   constexpr std::size_t kAddressAt = 6;
   for (std::size_t at = 0; at + stub.size() <= bytes.size(); at += stub.size()) {
     std::uint64_t to = 0;

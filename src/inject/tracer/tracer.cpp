@@ -6,12 +6,12 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 
+#include "arch/ticks.h"
 #include "base/files.h"
 #include "base/mapping.h"
 #include "inject/plan/hook_planner.h"
@@ -217,7 +217,7 @@ Result<Tracer> Tracer::place(int pid, const Options& options) {
   planned->profiler_pid = ::getpid();
   planned->profiler_start = own->start_ticks;
   planned->may_call_kernel = target->seccomp == 0 ? 1 : 0;
-  planned->tsc_base = __rdtsc();
+  planned->tsc_base = arch::read_ticks();
   find_main_stack(pid, *maps, *planned);
 
   Tracer tracer(std::make_unique<State>(State(std::move(*target), *planned, *header, *places)));
@@ -332,8 +332,8 @@ Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries)
     islands.push_back({{start}, {end}});
   };
   for (const auto* hook : entries) {
-    add(hook->trampoline, kTrampolineRoom);
-    add(hook->stub, kStubRoom);
+    add(hook->trampoline, arch::kTrampolineRoom);
+    add(hook->stub, arch::kStubRoom);
   }
   if (islands.empty()) return {};
   for (const auto& island : islands)
@@ -347,7 +347,8 @@ Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries)
         return done;
     for (const auto* hook : entries) {
       if (auto done = target.memory.write(hook->trampoline, hook->entry.trampoline); !done) return done;
-      if (auto done = target.memory.write(hook->stub, far_jump(hook->entered.value)); !done) return done;
+      if (auto done = target.memory.write(hook->stub, arch::far_jump(hook->entered.value)); !done)
+        return done;
     }
     return {};
   });

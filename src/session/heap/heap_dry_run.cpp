@@ -35,8 +35,8 @@ std::string describe_hook(const inject::Hook& hook, const HeapTarget& target) {
   // Where trampoline and stub will stand is known only when they are mapped; whether it can be done does not
   // depend on it.
   const ProcessAddress near{hook.module_start.value > 0x20000 ? hook.module_start.value - 0x10000 : 0x10000};
-  const auto plan = inject::plan_entry(hook.code, hook.function, near, {near.value + inject::kTrampolineRoom},
-                                       hook.entered_at);
+  const auto plan =
+      arch::plan_entry(hook.code, hook.function, near, {near.value + arch::kTrampolineRoom}, hook.entered_at);
   if (!plan) return text + "left alone: " + plan.error().message + "\n";
   return text + fmt::format("{} bytes of code at {:#x}\n", plan->after.size(), plan->patch_address.value);
 }

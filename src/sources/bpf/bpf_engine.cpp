@@ -14,6 +14,7 @@
 #include <numeric>
 #include <utility>
 
+#include "arch/call_numbers.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"

@@ -17,7 +17,7 @@ struct Kernel {  // what the walker would see
 
 unwind_rule rsp_rule(std::int32_t offset) {
   unwind_rule rule{};
-  rule.cfa = CFA_RSP;
+  rule.cfa = CFA_SP;
   rule.cfa_offset = offset;
   return rule;
 }

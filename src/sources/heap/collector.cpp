@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "arch/ticks.h"
 #include "sources/heap/summary_in_parts.h"
 
 namespace fathom::sources::heap {
@@ -14,7 +15,7 @@ T load(const T& value) {
 }
 
 std::uint64_t random_seed() {
-  return __rdtsc() * 0x9e3779b97f4a7c15ull ^ clock_ns(CLOCK_REALTIME);
+  return arch::read_ticks() * 0x9e3779b97f4a7c15ull ^ clock_ns(CLOCK_REALTIME);
 }
 
 CollectorOptions with_seed(CollectorOptions options) {

@@ -1,11 +1,12 @@
 #include "sources/heap/mapping_book.h"
 
+#include <sys/syscall.h>
+
 #include <algorithm>
 
 namespace fathom::sources::heap {
 namespace {
 
-constexpr std::int32_t kMmap = 9, kMunmap = 11, kBrk = 12, kMremap = 25;
 constexpr std::uint64_t kPage = 4096;
 
 std::uint64_t whole_pages(std::uint64_t bytes) {
@@ -74,7 +75,7 @@ void MappingBook::move(std::uint64_t from, std::uint64_t length, std::uint64_t t
 
 void MappingBook::on(const MemoryCall& call, std::vector<Change>& out) {
   switch (call.number) {
-    case kMmap: {
+    case SYS_mmap: {
       const std::uint64_t end = end_of(call.result, whole_pages(call.length));
       if (call.anonymous)
         take(call, call.result, end, out);
@@ -82,10 +83,10 @@ void MappingBook::on(const MemoryCall& call, std::vector<Change>& out) {
         give_back(call.time_ns, call.result, end, out);  // replaced by the file
       break;
     }
-    case kMunmap:
+    case SYS_munmap:
       give_back(call.time_ns, call.address, end_of(call.address, whole_pages(call.length)), out);
       break;
-    case kMremap: {
+    case SYS_mremap: {
       const std::uint64_t old_bytes = whole_pages(call.length), new_bytes = whole_pages(call.argument);
       const std::uint64_t kept = std::min(old_bytes, new_bytes);
       // Known before it moves: what is not ours, or a file's, does not become ours by growing.
@@ -100,7 +101,7 @@ void MappingBook::on(const MemoryCall& call, std::vector<Change>& out) {
         take(call, end_of(call.result, old_bytes), end_of(call.result, new_bytes), out);
       break;
     }
-    case kBrk:
+    case SYS_brk:
       if (break_ != 0 && call.result > break_) take(call, break_, call.result, out);
       if (break_ != 0 && call.result < break_) give_back(call.time_ns, call.result, break_, out);
       break_ = call.result;

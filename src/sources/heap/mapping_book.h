@@ -1,6 +1,6 @@
 // Address space that a process took by itself, without an allocator: which call took it and how much of it is
 // left. Fed with memory calls in time order; what was there before the first call is not known and not
-// counted. Pure. x86-64 numbers of system calls.
+// counted. Pure.
 //
 // A mapping keeps its site until its last byte is given back, also when it is cut into pieces, moved or
 // grown: mremap and brk that grow take the difference at their own site.

@@ -1,5 +1,7 @@
 #include "sources/heap/mapping_collector.h"
 
+#include <sys/syscall.h>
+
 #include <algorithm>
 
 namespace fathom::sources::heap {
@@ -7,7 +9,6 @@ namespace {
 
 constexpr std::uint32_t kMaxSites = 1u << 14;
 constexpr std::uint32_t kSlicesPerLength = 512;
-constexpr std::int32_t kMadvise = 28;  // of x86-64
 
 }  // namespace
 
@@ -32,7 +33,7 @@ void MappingCollector::give_back(const MemoryCall& call, std::uint32_t caller) {
 }
 
 void MappingCollector::take(const MemoryCall& call, std::uint32_t caller) {
-  if (call.number == kMadvise) {
+  if (call.number == SYS_madvise) {
     give_back(call, caller);
     return;
   }

@@ -7,10 +7,10 @@
 #pragma once
 
 #include <time.h>
-#include <x86intrin.h>
 
 #include <cstdint>
 
+#include "arch/ticks.h"
 #include "base/clock.h"
 
 namespace fathom::sources::heap {
@@ -27,9 +27,9 @@ inline Moment read_clocks() {
   Moment best;
   std::uint64_t smallest = UINT64_MAX;
   for (int i = 0; i < 4; ++i) {
-    const std::uint64_t before = __rdtsc();
+    const std::uint64_t before = arch::read_ticks();
     const std::uint64_t ns = clock_ns(CLOCK_MONOTONIC);
-    const std::uint64_t after = __rdtsc();
+    const std::uint64_t after = arch::read_ticks();
     if (after - before >= smallest) continue;
     smallest = after - before;
     best = {before + smallest / 2, ns};

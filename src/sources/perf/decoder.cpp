@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cassert>
 
@@ -109,9 +110,11 @@ CopiedStackSample decode_sample(Cursor& in, std::uint64_t sample_type) {
   }
   const auto abi = in.read<std::uint64_t>();
   if (abi != PERF_SAMPLE_REGS_ABI_NONE) {
-    sample.frame_pointer = in.read<std::uint64_t>();
-    sample.stack_pointer = in.read<std::uint64_t>();
-    sample.instruction_pointer = in.read<std::uint64_t>();
+    std::array<std::uint64_t, 3> registers{};
+    for (std::uint64_t& each : registers) each = in.read<std::uint64_t>();
+    sample.frame_pointer = registers[arch::kPerfFp];
+    sample.stack_pointer = registers[arch::kPerfSp];
+    sample.instruction_pointer = registers[arch::kPerfPc];
     sample.has_user = abi == PERF_SAMPLE_REGS_ABI_64;
   }
   if (has(PERF_SAMPLE_STACK_USER)) {

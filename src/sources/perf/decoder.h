@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 
+#include "arch/perf_registers.h"
 #include "base/result.h"
 #include "sources/events.h"
 
@@ -27,8 +28,7 @@ class RecordDecoder {
   // samples are not.
   Result<std::optional<Event>> decode(std::span<const std::byte> record, std::uint16_t cpu) const;
 
-  // rbp, rsp, rip, in the order of their bits (arch/x86/include/uapi/asm/perf_regs.h).
-  static constexpr std::uint64_t kUserRegisters = (1u << 6) | (1u << 7) | (1u << 8);
+  static constexpr std::uint64_t kUserRegisters = arch::kPerfRegisters;
 
  private:
   bool has(std::uint64_t flag) const { return (sample_type_ & flag) != 0; }

@@ -1,5 +1,5 @@
 // entry_plan: how a jump is put at the start of a function, and what is left of the start elsewhere. Pure:
-// bytes in, bytes out; nothing is written here. x86-64 only.
+// bytes in, bytes out; nothing is written here.
 //
 // The first instructions, as far as five bytes of jump cover them, are moved into a trampoline, which then
 // jumps back behind them. Calling the trampoline is calling the function as it was. What could go wrong
@@ -16,7 +16,7 @@
 #include "base/address.h"
 #include "base/result.h"
 
-namespace fathom::inject {
+namespace fathom::arch {
 
 struct MovedInstruction {
   std::uint8_t from, to;  // offset in the function -> offset in the trampoline
@@ -47,4 +47,4 @@ Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress fun
 // A stub: a jump to anywhere. 14 bytes and two that are never reached.
 std::array<std::byte, kStubRoom> far_jump(std::uint64_t target);
 
-}  // namespace fathom::inject
+}  // namespace fathom::arch

@@ -1,4 +1,4 @@
-#include "inject/plan/entry_plan.h"
+#include "arch/code/entry_plan.h"
 
 #include <Zydis/Zydis.h>
 #include <fmt/format.h>
@@ -8,7 +8,7 @@
 #include <limits>
 #include <optional>
 
-namespace fathom::inject {
+namespace fathom::arch {
 namespace {
 
 constexpr std::size_t kJump = 5;          // e9 rel32
@@ -274,4 +274,4 @@ Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress fun
   return plan;
 }
 
-}  // namespace fathom::inject
+}  // namespace fathom::arch

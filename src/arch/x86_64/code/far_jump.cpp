@@ -1,8 +1,8 @@
 #include <cstring>
 
-#include "inject/plan/entry_plan.h"
+#include "arch/code/entry_plan.h"
 
-namespace fathom::inject {
+namespace fathom::arch {
 
 // jmp *0(%rip), the address behind it, int3. No register is touched, and nothing has to be within 2 GiB.
 std::array<std::byte, kStubRoom> far_jump(std::uint64_t target) {
@@ -14,4 +14,4 @@ std::array<std::byte, kStubRoom> far_jump(std::uint64_t target) {
   return stub;
 }
 
-}  // namespace fathom::inject
+}  // namespace fathom::arch

@@ -12,9 +12,9 @@
 #include <sstream>
 
 #include "allocators/testing_libraries.h"
-#include "inject/plan/testing_patched_copy.h"
+#include "arch/code/testing_patched_copy.h"
 
-namespace fathom::inject {
+namespace fathom::arch {
 namespace {
 
 using allocators::testing::anvil;
@@ -176,4 +176,4 @@ TEST_F(EntryPlanExecution, AnvilRunsThroughItsTrampolines) {
 }
 
 }  // namespace
-}  // namespace fathom::inject
+}  // namespace fathom::arch

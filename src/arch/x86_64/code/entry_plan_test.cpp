@@ -1,5 +1,5 @@
 // Each rule of the planner on bytes made by hand.
-#include "inject/plan/entry_plan.h"
+#include "arch/code/entry_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <string>
 
-namespace fathom::inject {
+namespace fathom::arch {
 namespace {
 
 using ::testing::ElementsAre;
@@ -246,4 +246,4 @@ TEST(EntryPlan, FarJumpGoesAnywhereAndTouchesNoRegister) {
 }
 
 }  // namespace
-}  // namespace fathom::inject
+}  // namespace fathom::arch

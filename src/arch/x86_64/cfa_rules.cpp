@@ -1,11 +1,14 @@
-#include "dwarf/rules_x86_64.h"
+#include "dwarf/rules.h"
 
 #include <limits>
 
+#include "arch/dwarf_registers.h"
 #include "base/cursor.h"
 
 namespace fathom::dwarf {
 namespace {
+
+using arch::kDwarfFp, arch::kDwarfPc, arch::kDwarfRegisters, arch::kDwarfSp;
 
 // DWARF 5 section 7.7.1.
 constexpr std::uint8_t kOpDeref = 0x06;
@@ -71,9 +74,9 @@ std::optional<Address> parse_address(std::span<const std::byte> expression) {
 std::optional<unwind_rule> parse_plt(std::span<const std::byte> expression) {
   Cursor in(expression);
   const auto is = [&](std::uint8_t opcode) { return in.read<std::uint8_t>() == opcode; };
-  if (!is(kOpBreg0 + kRsp)) return std::nullopt;
+  if (!is(kOpBreg0 + kDwarfSp)) return std::nullopt;
   const auto offset = in.read_sleb128();
-  if (!is(kOpBreg0 + kRip) || in.read_sleb128() != 0 || !is(kOpLit15) || !is(kOpAnd)) return std::nullopt;
+  if (!is(kOpBreg0 + kDwarfPc) || in.read_sleb128() != 0 || !is(kOpLit15) || !is(kOpAnd)) return std::nullopt;
   const auto threshold = in.read<std::uint8_t>();
   if (threshold < kOpLit0 || threshold > kOpLit15) return std::nullopt;
   if (!is(kOpGe) || !is(kOpLit0 + 3) || !is(kOpShl) || !is(kOpPlus) || !in.ok() || !in.at_end())
@@ -86,8 +89,8 @@ std::optional<unwind_rule> parse_plt(std::span<const std::byte> expression) {
 }
 
 unwind_rule register_cfa(std::uint64_t number, std::int64_t offset) {
-  if (!fits<std::int32_t>(offset) || number >= kRegisterCount) return with_cfa(CFA_UNSUPPORTED);
-  unwind_rule rule = with_cfa(number == kRsp ? CFA_RSP : number == kRbp ? CFA_RBP : CFA_REGISTER);
+  if (!fits<std::int32_t>(offset) || number >= kDwarfRegisters) return with_cfa(CFA_UNSUPPORTED);
+  unwind_rule rule = with_cfa(number == kDwarfSp ? CFA_SP : number == kDwarfFp ? CFA_FP : CFA_REGISTER);
   rule.cfa_offset = static_cast<std::int32_t>(offset);
   if (rule.cfa == CFA_REGISTER) rule.reg = static_cast<std::uint8_t>(number);
   return rule;
@@ -98,57 +101,58 @@ unwind_rule expression_cfa(std::span<const std::byte> expression, bool signal_fr
   const auto address = parse_address(expression);
   if (!address) return with_cfa(CFA_UNSUPPORTED);
   if (!address->loaded) return register_cfa(address->register_number, address->offset);
-  if (signal_frame && address->register_number == kRsp && address->offset == kSignalRsp && address->add == 0)
+  if (signal_frame && address->register_number == kDwarfSp && address->offset == kSignalRsp &&
+      address->add == 0)
     return with_cfa(CFA_SIGNAL);
   if (!fits<std::int32_t>(address->offset) ||
-      (address->register_number != kRsp && address->register_number != kRbp))
+      (address->register_number != kDwarfSp && address->register_number != kDwarfFp))
     return with_cfa(CFA_UNSUPPORTED);
-  unwind_rule rule = with_cfa(address->register_number == kRsp ? CFA_DEREF_RSP : CFA_DEREF_RBP);
+  unwind_rule rule = with_cfa(address->register_number == kDwarfSp ? CFA_DEREF_SP : CFA_DEREF_FP);
   rule.cfa_offset = static_cast<std::int32_t>(address->offset);
   rule.add = static_cast<std::int8_t>(address->add);
   return rule;
 }
 
 bool return_address_is_below_cfa(const FrameState& state, const Cie& cie) {
-  const RegisterRule& rip = state.registers[kTrackedRip];
-  const RegisterRule& rsp = state.registers[kTrackedRsp];
+  const RegisterRule& rip = state.registers[kTrackedPc];
+  const RegisterRule& rsp = state.registers[kTrackedSp];
   // Unspecified: the ABI's own convention holds, which is the same.
   const bool rip_saved = rip.kind == Kind::kUnspecified || (rip.kind == Kind::kOffset && rip.offset == -8);
   const bool rsp_is_cfa =
       rsp.kind == Kind::kUnspecified || (rsp.kind == Kind::kValueOffset && rsp.offset == 0);
-  return cie.return_register == kRip && rip_saved && rsp_is_cfa;
+  return cie.return_register == kDwarfPc && rip_saved && rsp_is_cfa;
 }
 
 void set_rbp(unwind_rule& rule, const RegisterRule& rbp) {
-  rule.rbp = RBP_UNDEFINED;
+  rule.fp = FP_UNDEFINED;
   std::int64_t offset = 0;
   if (rbp.kind == Kind::kUnspecified || rbp.kind == Kind::kSameValue) {
-    rule.rbp = RBP_SAME;
+    rule.fp = FP_SAME;
   } else if (rbp.kind == Kind::kOffset) {
-    rule.rbp = RBP_AT_CFA;
+    rule.fp = FP_AT_CFA;
     offset = rbp.offset;
   } else if (rbp.kind == Kind::kExpression) {
     const auto address = parse_address(rbp.expression);
     if (!address || address->loaded) return;
     offset = address->offset;
-    if (address->register_number == kRbp) {
-      rule.rbp = RBP_AT_RBP;
-    } else if (address->register_number == kRsp && rule.cfa == CFA_RSP &&
+    if (address->register_number == kDwarfFp) {
+      rule.fp = FP_AT_FP;
+    } else if (address->register_number == kDwarfSp && rule.cfa == CFA_SP &&
                !__builtin_sub_overflow(address->offset, std::int64_t{rule.cfa_offset}, &offset)) {
-      rule.rbp = RBP_AT_CFA;  // both count from rsp
+      rule.fp = FP_AT_CFA;  // both count from rsp
     }
   }
   if (fits<std::int32_t>(offset)) {
-    rule.rbp_offset = rule.rbp == RBP_UNDEFINED ? 0 : static_cast<std::int32_t>(offset);
+    rule.fp_offset = rule.fp == FP_UNDEFINED ? 0 : static_cast<std::int32_t>(offset);
   } else {
-    rule.rbp = RBP_UNDEFINED;
+    rule.fp = FP_UNDEFINED;
   }
 }
 
 }  // namespace
 
 unwind_rule rule_of(const FrameState& state, const Cie& cie) {
-  if (state.registers[kTrackedRip].kind == Kind::kUndefined) return with_cfa(CFA_END);
+  if (state.registers[kTrackedPc].kind == Kind::kUndefined) return with_cfa(CFA_END);
   unwind_rule rule = with_cfa(CFA_UNSUPPORTED);
   if (state.cfa.kind == CfaRule::Kind::kRegister) {
     rule = register_cfa(state.cfa.register_number, state.cfa.offset);
@@ -157,7 +161,7 @@ unwind_rule rule_of(const FrameState& state, const Cie& cie) {
   }
   if (rule.cfa == CFA_UNSUPPORTED || rule.cfa == CFA_SIGNAL) return rule;
   if (!return_address_is_below_cfa(state, cie)) return with_cfa(CFA_UNSUPPORTED);
-  set_rbp(rule, state.registers[kTrackedRbp]);
+  set_rbp(rule, state.registers[kTrackedFp]);
   return rule;
 }
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "allocators/find.h"
+#include "arch/code/entry_plan.h"
 #include "elf/module_file.h"
-#include "inject/plan/entry_plan.h"
 
-namespace fathom::inject::testing {
+namespace fathom::arch::testing {
 
 enum class StubKind : std::uint8_t { kCounts, kStops };
 
@@ -129,4 +129,4 @@ class PatchedCopyWriter {
   PatchedCopy copy_;
 };
 
-}  // namespace fathom::inject::testing
+}  // namespace fathom::arch::testing

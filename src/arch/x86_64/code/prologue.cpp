@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "unwind/prologue.h"
+#include "arch/code/prologue.h"
 
-namespace fathom::unwind {
+namespace fathom::arch {
 namespace {
 
 // Hand-written code stays far below; a function this large was made by a compiler, and then has tables.
@@ -206,13 +206,13 @@ unwind_rule rule_of(const State& state) {
   // local.
   const bool usual_frame = state.rbp_is_frame && state.rbp_saved && state.rbp_depth == state.saved_depth;
   const bool from_rbp = usual_frame || !state.rsp_known;
-  rule.cfa = from_rbp ? CFA_RBP : CFA_RSP;
+  rule.cfa = from_rbp ? CFA_FP : CFA_SP;
   rule.cfa_offset = static_cast<s32>(from_rbp ? state.rbp_depth : state.rsp_depth);
   if (state.rbp_saved) {
-    rule.rbp = RBP_AT_CFA;
-    rule.rbp_offset = static_cast<s32>(-state.saved_depth);
+    rule.fp = FP_AT_CFA;
+    rule.fp_offset = static_cast<s32>(-state.saved_depth);
   } else {
-    rule.rbp = state.rbp_is_callers ? RBP_SAME : RBP_UNDEFINED;
+    rule.fp = state.rbp_is_callers ? FP_SAME : FP_UNDEFINED;
   }
   return rule;
 }
@@ -410,4 +410,4 @@ std::optional<std::vector<PrologueRow>> rows_from_code(std::span<const std::byte
   return function.rows();
 }
 
-}  // namespace fathom::unwind
+}  // namespace fathom::arch

@@ -1,19 +1,12 @@
 // The system calls of x86-64 Linux, by number. Source: asm/unistd_64.h.
-#include <algorithm>
+#include "arch/system_calls.h"
+
 #include <array>
 
-#include "abi/off_cpu_events.h"
-#include "model/system_call.h"
-
-namespace fathom::model {
+namespace fathom::arch {
 namespace {
 
-struct SystemCall {
-  std::int32_t number;
-  std::string_view name;
-  bool takes_descriptor;  // as its first argument
-};
-
+// Ascending.
 constexpr auto kSystemCalls = std::to_array<SystemCall>({
     {0, "read", true},
     {1, "write", true},
@@ -388,25 +381,10 @@ constexpr auto kSystemCalls = std::to_array<SystemCall>({
     {462, "mseal", false},
 });
 
-const SystemCall* find(std::int32_t number) {
-  const auto call = std::ranges::lower_bound(kSystemCalls, number, {}, &SystemCall::number);
-  return call != kSystemCalls.end() && call->number == number ? &*call : nullptr;
-}
-
 }  // namespace
 
-std::string_view system_call_name(std::int32_t number) {
-  const SystemCall* call = find(number);
-  return call == nullptr ? std::string_view() : call->name;
+std::span<const SystemCall> system_calls() {
+  return kSystemCalls;
 }
 
-bool moves_bytes(std::int32_t number) {
-  return call_moves_bytes(number) != 0;
-}
-
-bool takes_descriptor(std::int32_t number) {
-  const SystemCall* call = find(number);
-  return call != nullptr && call->takes_descriptor;
-}
-
-}  // namespace fathom::model
+}  // namespace fathom::arch

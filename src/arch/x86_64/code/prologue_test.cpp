@@ -1,5 +1,5 @@
 // Rows made from code, against the call frame information that the compiler wrote for the same code.
-#include "unwind/prologue.h"
+#include "arch/code/prologue.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -21,6 +21,8 @@
 namespace fathom::unwind {
 namespace {
 
+using arch::PrologueRow, arch::rows_from_code;
+
 using testing::Bytes;
 using testing::bytes;
 using ::testing::ElementsAre;
@@ -39,28 +41,26 @@ Rows expected(const Bytes& code) {
 }
 
 TEST(Prologue, LeafWithoutAFrame) {
-  EXPECT_THAT(expected(bytes({0x31, 0xc0, 0xc3})), ElementsAre(std::pair(0u, rule(CFA_RSP, 8))));  // xor; ret
+  EXPECT_THAT(expected(bytes({0x31, 0xc0, 0xc3})), ElementsAre(std::pair(0u, rule(CFA_SP, 8))));  // xor; ret
 }
 
 TEST(Prologue, FrameWithRbp) {
   // push rbp; mov rbp, rsp; sub rsp, 32; call; leave; ret
   const auto code = bytes({0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 32, 0xe8, 0, 0, 0, 0, 0xc9, 0xc3});
-  EXPECT_THAT(
-      expected(code),
-      ElementsAre(std::pair(0u, rule(CFA_RSP, 8)), std::pair(1u, rule(CFA_RSP, 16, RBP_AT_CFA, -16)),
-                  std::pair(4u, rule(CFA_RBP, 16, RBP_AT_CFA, -16)),
-                  std::pair(8u, rule(CFA_RBP, 16, RBP_AT_CFA, -16)), std::pair(14u, rule(CFA_RSP, 8))));
+  EXPECT_THAT(expected(code),
+              ElementsAre(std::pair(0u, rule(CFA_SP, 8)), std::pair(1u, rule(CFA_SP, 16, FP_AT_CFA, -16)),
+                          std::pair(4u, rule(CFA_FP, 16, FP_AT_CFA, -16)),
+                          std::pair(8u, rule(CFA_FP, 16, FP_AT_CFA, -16)), std::pair(14u, rule(CFA_SP, 8))));
 }
 
 TEST(Prologue, RbpMayBeStoredWithoutAPush) {
   // sub rsp, 24; mov [rsp+8], rbp; mov ebp, 5; mov rbp, [rsp+8]; add rsp, 24; ret
   const auto code = bytes({0x48, 0x83, 0xec, 24,   0x48, 0x89, 0x6c, 0x24, 8,    0xbd, 5,  0,
                            0,    0,    0x48, 0x8b, 0x6c, 0x24, 8,    0x48, 0x83, 0xc4, 24, 0xc3});
-  EXPECT_THAT(expected(code),
-              ElementsAre(std::pair(0u, rule(CFA_RSP, 8)), std::pair(4u, rule(CFA_RSP, 32)),
-                          std::pair(9u, rule(CFA_RSP, 32, RBP_AT_CFA, -24)),
-                          std::pair(14u, rule(CFA_RSP, 32, RBP_AT_CFA, -24)),
-                          std::pair(19u, rule(CFA_RSP, 32)), std::pair(23u, rule(CFA_RSP, 8))));
+  EXPECT_THAT(expected(code), ElementsAre(std::pair(0u, rule(CFA_SP, 8)), std::pair(4u, rule(CFA_SP, 32)),
+                                          std::pair(9u, rule(CFA_SP, 32, FP_AT_CFA, -24)),
+                                          std::pair(14u, rule(CFA_SP, 32, FP_AT_CFA, -24)),
+                                          std::pair(19u, rule(CFA_SP, 32)), std::pair(23u, rule(CFA_SP, 8))));
 }
 
 TEST(Prologue, StackPointerThatIsLostIsFoundAgainThroughRbp) {
@@ -69,7 +69,7 @@ TEST(Prologue, StackPointerThatIsLostIsFoundAgainThroughRbp) {
                            0x65, 0, 0x5d, 0xc3});
   const auto rows = rows_of(code);
   ASSERT_TRUE(rows);
-  EXPECT_EQ(rows->back(), std::pair(17u, rule(CFA_RSP, 8)));
+  EXPECT_EQ(rows->back(), std::pair(17u, rule(CFA_SP, 8)));
 }
 
 TEST(Prologue, PathsThatDisagreeGiveNoRows) {
@@ -91,8 +91,8 @@ TEST(Prologue, CallThatDoesNotReturnIsNotBelieved) {
   // test edi, edi; je +6; push rax; call; ret: what stands after the call is reached by the jump, with
   // another depth
   const auto code = bytes({0x85, 0xff, 0x74, 6, 0x50, 0xe8, 0, 0, 0, 0, 0xc3});
-  EXPECT_THAT(expected(code), ElementsAre(std::pair(0u, rule(CFA_RSP, 8)), std::pair(5u, rule(CFA_RSP, 16)),
-                                          std::pair(10u, rule(CFA_RSP, 8))));
+  EXPECT_THAT(expected(code), ElementsAre(std::pair(0u, rule(CFA_SP, 8)), std::pair(5u, rule(CFA_SP, 16)),
+                                          std::pair(10u, rule(CFA_SP, 8))));
 }
 
 // ---- Against compilers.
@@ -102,13 +102,13 @@ TEST(Prologue, CallThatDoesNotReturnIsNotBelieved) {
 // take it.
 bool same_meaning(const PrologueRow& made, unwind_rule told) {
   unwind_rule rule = made.rule;
-  if (made.rbp_intact && rule.rbp == RBP_AT_CFA && told.rbp == RBP_SAME) {
-    rule.rbp = RBP_SAME;
-    rule.rbp_offset = 0;
+  if (made.fp_intact && rule.fp == FP_AT_CFA && told.fp == FP_SAME) {
+    rule.fp = FP_SAME;
+    rule.fp_offset = 0;
   }
-  if (told.cfa == CFA_RSP && told.rbp == RBP_AT_CFA && told.rbp_offset < -told.cfa_offset) {
-    told.rbp = RBP_SAME;
-    told.rbp_offset = 0;
+  if (told.cfa == CFA_SP && told.fp == FP_AT_CFA && told.fp_offset < -told.cfa_offset) {
+    told.fp = FP_SAME;
+    told.fp_offset = 0;
   }
   return rule == told;
 }
@@ -145,9 +145,9 @@ void compare(std::span<const std::byte> code, std::uint64_t start, const Table& 
     } else if (!padding && (!told || !same_meaning(*row, *told))) {
       if (++result.differences < 10)
         std::cout << name << " + 0x" << std::hex << offset << std::dec << ": made " << int{row->rule.cfa}
-                  << "/" << row->rule.cfa_offset << "/" << int{row->rule.rbp} << "/" << row->rule.rbp_offset
+                  << "/" << row->rule.cfa_offset << "/" << int{row->rule.fp} << "/" << row->rule.fp_offset
                   << ", told " << (told ? int{told->cfa} : -1) << "/" << (told ? told->cfa_offset : 0) << "/"
-                  << (told ? int{told->rbp} : 0) << "/" << (told ? told->rbp_offset : 0) << "\n";
+                  << (told ? int{told->fp} : 0) << "/" << (told ? told->fp_offset : 0) << "\n";
     }
     offset += instruction.length;
   }
@@ -180,7 +180,7 @@ TEST_P(PrologueFixture, RowsMeanWhatTheCompilerSaysAtEveryInstruction) {
     const auto twin = with.elf().bytes_at(twins[name].address, twins[name].size).value();
     ASSERT_EQ(code.size(), twin.size()) << name;
     EXPECT_EQ(find_rule(bare, symbol.address), std::nullopt) << name;
-    EXPECT_EQ(find_rule(made, symbol.address), rule(CFA_RSP, 8)) << name;
+    EXPECT_EQ(find_rule(made, symbol.address), rule(CFA_SP, 8)) << name;
     compare(code, twins[name].address.value, told, comparison, name);
   }
   EXPECT_GE(comparison.functions, 12);
@@ -211,7 +211,7 @@ void compare_binary(const char* path, int instructions_per_difference) {
   for (const auto& [start, size] : bounds) {
     if (cold_parts.count(start) != 0) continue;
     // Entered by a call: parts moved away, PLTs and the start of threads begin otherwise.
-    if (find_rule(table, start) != std::optional(rule(CFA_RSP, 8))) continue;
+    if (find_rule(table, start) != std::optional(rule(CFA_SP, 8))) continue;
     const auto code = file->elf().bytes_at(start, size);
     if (code) compare(*code, start.value, table, comparison, fmt::format("{} 0x{:x}", path, start.value));
   }

@@ -1,0 +1,14 @@
+#include "arch/code/entry_plan.h"
+
+namespace fathom::arch {
+
+Result<EntryPlan> plan_entry(std::span<const std::byte>, ProcessAddress, ProcessAddress, ProcessAddress,
+                             std::span<const std::uint8_t>) {
+  return fail(ErrorKind::kUnsupported, "the start of a function cannot be patched on this processor");
+}
+
+std::array<std::byte, kStubRoom> far_jump(std::uint64_t) {
+  return {};
+}
+
+}  // namespace fathom::arch

@@ -1,0 +1,9 @@
+#include "arch/code/prologue.h"
+
+namespace fathom::arch {
+
+std::optional<std::vector<PrologueRow>> rows_from_code(std::span<const std::byte>) {
+  return std::nullopt;
+}
+
+}  // namespace fathom::arch

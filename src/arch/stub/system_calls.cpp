@@ -1,0 +1,9 @@
+#include "arch/system_calls.h"
+
+namespace fathom::arch {
+
+std::span<const SystemCall> system_calls() {
+  return {};
+}
+
+}  // namespace fathom::arch
