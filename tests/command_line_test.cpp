@@ -146,6 +146,29 @@ TEST(CommandLine, TheLastLineOfRecordIsTheNextCommand) {
   EXPECT_THAT(outcome.errors.substr(last), HasSubstr(recording));
 }
 
+TEST(CommandLine, AnIdleTargetIsSaidToBeOne) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome idle = fathom({"record", "-o", folder / "idle.fathom", "--", "sleep", "1.5"});
+  ASSERT_TRUE(idle.ok()) << idle.describe();
+  EXPECT_THAT(idle.errors, HasSubstr("the target is idle"));
+  const Outcome busy = fathom({"record", "-o", folder / "busy.fathom", "--", CPU_SHARES, "1.5"});
+  ASSERT_TRUE(busy.ok()) << busy.describe();
+  EXPECT_THAT(busy.errors, Not(HasSubstr("idle")));
+}
+
+TEST(CommandLine, SecretsAmongTheArgumentsAreNotInTheFile) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const std::string recording = folder / "x.fathom";
+  ASSERT_TRUE(
+      fathom({"record", "-o", recording, "--", "echo", "--api-key=abcSECRET", "--home", "/data"}).ok());
+  const Outcome report = fathom({"report", "--json", recording});
+  ASSERT_TRUE(report.ok()) << report.describe();
+  EXPECT_THAT(report.output, HasSubstr("echo --api-key=*** --home /data"));
+  EXPECT_THAT(report.output, Not(HasSubstr("SECRET")));
+}
+
 TEST(CommandLine, ARecordingReplacesARecordingAndNothingElse) {
   FATHOM_NEEDS_PERF_EVENT();
   const TempDir folder;

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <linux/capability.h>
 #include <signal.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -168,6 +169,37 @@ TEST_F(Privileges, WithoutAReaderTheRecordingIsWholeAndSaysWhatIsMissing) {
   const auto text = fathom({"report", recording_});
   EXPECT_THAT(text.output + text.errors,
               HasSubstr("missing, as the process that reads them had to be ended"));
+}
+
+// A program whose file gives it a capability, recorded by an ordinary user: it keeps what it has, or is not run at all.
+TEST(ProgramsWithCapabilities, NeverRunWithoutThem) {
+  FATHOM_NEEDS_PERF_EVENT();
+  NEEDS_ROOT();
+  constexpr uid_t kNobody = 65534;
+  const TempDir folder;
+  ASSERT_EQ(::chown(folder.path().c_str(), kNobody, kNobody), 0);
+  fs::copy_file(fathom_command({}).front(), folder / "fathom");
+  fs::copy_file("/bin/grep", folder / "grep");
+  vfs_cap_data rights{};  // capabilities(7), "File capabilities"
+  rights.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE;
+  rights.data[0].permitted = 1U << CAP_NET_RAW;
+  if (::setxattr((folder / "grep").c_str(), "security.capability", &rights, XATTR_CAPS_SZ_2, 0) != 0)
+    GTEST_SKIP() << "this filesystem keeps no file capabilities";
+  const CommandOptions as_nobody{
+      .folder = folder.path(), .environment = {"HOME=" + folder.path()}, .user = kNobody};
+  const std::vector<std::string> program = {"./grep", "CapEff", "/proc/self/status"};
+  const auto record = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {folder / "fathom", "record", "-o", folder / "x.fathom"});
+    words.push_back("--");
+    words.insert(words.end(), program.begin(), program.end());
+    return run(words, as_nobody);
+  };
+  const Outcome plain = record({});
+  EXPECT_THAT(plain.output, HasSubstr("CapEff:\t0000000000002000")) << plain.describe();
+  const Outcome with_heap = record({"--heap"});
+  EXPECT_EQ(with_heap.exit_status, 4) << with_heap.describe();
+  EXPECT_EQ(with_heap.output, "") << "it must not run";
+  EXPECT_THAT(with_heap.errors, HasSubstr("without the rights that its file gives it"));
 }
 
 }  // namespace

@@ -18,6 +18,7 @@
 #include "cli/stop_requests.h"
 #include "inject/tracer/detach_guardian.h"
 #include "process/find.h"
+#include "session/command_line.h"
 #include "session/heap/heap_dry_run.h"
 #include "session/session.h"
 #include "store/default_path.h"
@@ -47,8 +48,7 @@ Result<> choose_target(RecordArguments& arguments) {
                 "fathom record -p PID, fathom record -n NAME, or fathom record -- COMMAND ARGUMENTS");
   }
   if (!options.command.empty()) {
-    options.target =
-        options.redact ? options.command.front() : fmt::format("{}", fmt::join(options.command, " "));
+    options.target = options.redact ? options.command.front() : session::command_line(options.command);
     return {};
   }
   if (!arguments.name.empty()) {
@@ -79,10 +79,22 @@ Result<> choose_target(RecordArguments& arguments) {
   return {};
 }
 
+// Below this share of one CPU a program is called idle: what it waits for explains it, and not where it computes.
+constexpr double kIdleShare = 0.05;
+
+// "3.0 % of one CPU" where that is little for a time that says something; else nothing.
+std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds) {
+  if (seconds < 1 || frequency_hz <= 0) return std::nullopt;
+  const double share = quality.expected_samples / frequency_hz / seconds;
+  if (share >= kIdleShare) return std::nullopt;
+  return fmt::format("the target is idle: it uses {:.1f} % of one CPU", 100 * share);
+}
+
 // What is told on a terminal while a recording runs. Never waits: see notice_now().
 class Progress {
  public:
-  explicit Progress(bool quiet) : quiet_(quiet) {}
+  // `frequency_hz`: 0 where CPU time is not recorded.
+  Progress(bool quiet, double frequency_hz) : quiet_(quiet), frequency_hz_(frequency_hz) {}
 
   void tell(const session::Session& session) {
     if (quiet_ || session.command_pid() || session.phase() != session::Phase::kRecording) return;
@@ -90,6 +102,9 @@ class Progress {
     if (now < next_ns_ || !somebody_looks()) return;
     next_ns_ = now + 1'000'000'000;
     shown_ = true;
+    if (const auto idle = idleness(session.quality(), frequency_hz_, session.seconds());
+        idle && session.seconds() > kIdleAfterS && !std::exchange(idle_told_, true))
+      notice_now(fmt::format("\rfathom: {} so far\033[K\n", *idle));
     notice_now(fmt::format("\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K",
                            session.seconds(), session.quality().samples,
                            static_cast<double>(session.bytes_written()) / 1024));
@@ -114,8 +129,11 @@ class Progress {
   }
 
  private:
+  static constexpr double kIdleAfterS = 2;
+
   bool quiet_;
-  bool shown_ = false;
+  double frequency_hz_;
+  bool shown_ = false, idle_told_ = false;
   std::uint64_t next_ns_ = 0;
   session::Phase told_ = session::Phase::kHeld;
 };
@@ -125,9 +143,9 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
+  Progress progress(quiet, options.cpu ? options.frequency_hz : 0);
   session::Session session(std::move(options));
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
-  Progress progress(quiet);
   for (session.step(); !session.ended(); session.step()) {
     pollfd ready[] = {{session.poll_fd(), POLLIN, 0}, {stops.fd(), POLLIN, 0}};
     (void)::poll(ready, 2, session.wait_ms());
@@ -170,7 +188,7 @@ void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
         pid, session::kPatienceNs / 1'000'000'000, pid);
 }
 
-void print_summary(const session::RecordOutcome& outcome) {
+void print_summary(const session::RecordOutcome& outcome, const session::RecordOptions& options) {
   const model::Quality& quality = outcome.quality;
   for (const std::string& obstacle : outcome.obstacles)
     say("fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine, obstacle);
@@ -181,6 +199,9 @@ void print_summary(const session::RecordOutcome& outcome) {
   say("fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
       quality.samples, outcome.duration_s, complete, lost, static_cast<double>(outcome.file_bytes) / 1024,
       outcome.path);
+  if (const auto idle = idleness(quality, options.cpu ? options.frequency_hz : 0, outcome.duration_s))
+    say("fathom: {}{}\n", *idle,
+        options.off_cpu ? fmt::format("; what it waits for: fathom report --waits {}", outcome.path) : "");
   if (outcome.heap && outcome.heap->waited_ns >= 1'000'000)
     say("fathom: heap: threads waited {:.3f} s for the recorder\n",
         static_cast<double>(outcome.heap->waited_ns) * 1e-9);
@@ -263,7 +284,7 @@ Result<int> run_record(RecordArguments& arguments) {
             ? fmt::format("the target ended during the delay of {} s: nothing was recorded", options.delay_s)
             : fmt::format("stopped during the delay of {} s: nothing was recorded", options.delay_s),
         "a shorter --delay");
-  if (!arguments.quiet) print_summary(*outcome);
+  if (!arguments.quiet) print_summary(*outcome, options);
   if (arguments.flamegraph) {
     auto drawn = draw_flamegraph(outcome->path, options.force);
     if (!drawn) return tl::unexpected<Error>(drawn.error());
@@ -354,7 +375,9 @@ Run add_record(CLI::App& app) {
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");
   app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
   app.add_flag("--no-children", arguments->no_children, "leave out processes that the target forks");
-  app.add_flag("--redact", options.redact, "keep command lines out of the file");
+  app.add_flag(
+      "--redact", options.redact,
+      "keep all arguments of the command out of the file; without it only what looks like a secret is");
   app.add_flag("--flamegraph", arguments->flamegraph,
                "draw the flame graph beside the recording when it ends");
   app.add_flag("--leaks", arguments->leaks,

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 #include <pwd.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -137,6 +139,14 @@ std::optional<std::uint64_t> parse_namespace(std::string_view link) {
   const std::size_t open = link.find(":[");
   if (open == std::string_view::npos || !link.ends_with(']')) return std::nullopt;
   return parse_number(link.substr(open + 2, link.size() - open - 3));
+}
+
+bool gives_rights(const std::string& program) {
+  struct stat status {};
+  if (::stat(program.c_str(), &status) != 0) return false;
+  const bool set_group = (status.st_mode & S_ISGID) != 0 && (status.st_mode & S_IXGRP) != 0;
+  return (status.st_mode & S_ISUID) != 0 || set_group ||
+         ::getxattr(program.c_str(), "security.capability", nullptr, 0) > 0;
 }
 
 Namespaces read_namespaces(int pid) {

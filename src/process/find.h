@@ -36,6 +36,10 @@ Result<std::vector<ProcessInfo>> find_by_name(std::string_view name);
 // "pid 12 (alice): /usr/bin/redis-server *:6379", for lists of candidates. At most `width` bytes.
 std::string describe(const ProcessInfo& process, std::size_t width = 100);
 
+// Whether executing this file gives rights that the caller may not have: set-user-ID, set-group-ID or file capabilities
+// (capabilities(7)). The kernel gives none where an ordinary user traces the process (execve(2)).
+bool gives_rights(const std::string& program);
+
 // The numbers in /proc/PID/ns; 0 if hidden.
 struct Namespaces {
   std::uint64_t pid = 0, mount = 0, user = 0, network = 0, cgroup = 0;

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "base/files.h"
 
 namespace fathom::process {
 namespace {
@@ -104,6 +107,22 @@ TEST(Namespaces, AChildSharesOurs) {
   const NamedChild child("fathom-ns");
   EXPECT_EQ(read_namespaces(child.pid()), read_namespaces(::getpid()));
   EXPECT_NE(read_namespaces(::getpid()).pid, 0u);
+}
+
+// File capabilities need root and a filesystem that keeps them: tests/privileges_test.cpp has them.
+TEST(Find, AFileThatChangesTheUserGivesRights) {
+  const std::string path = testing::TempDir() + "fathom-find-test-" + std::to_string(::getpid());
+  ASSERT_TRUE(write_file(path, ""));
+  ASSERT_EQ(::chmod(path.c_str(), 0755), 0);
+  EXPECT_FALSE(gives_rights(path));
+  ASSERT_EQ(::chmod(path.c_str(), 04755), 0);
+  EXPECT_TRUE(gives_rights(path));
+  ASSERT_EQ(::chmod(path.c_str(), 02755), 0);
+  EXPECT_TRUE(gives_rights(path));
+  ASSERT_EQ(::chmod(path.c_str(), 02644), 0);
+  EXPECT_FALSE(gives_rights(path)) << "without the right to execute it is a mark of mandatory locks";
+  ::unlink(path.c_str());
+  EXPECT_FALSE(gives_rights(path));
 }
 
 }  // namespace

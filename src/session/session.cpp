@@ -1,6 +1,7 @@
 #include "session/session.h"
 
 #include <fmt/format.h>
+#include <linux/capability.h>
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
@@ -9,9 +10,11 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "process/descendants.h"
+#include "process/find.h"
 #include "process/standstill.h"
 #include "session/recording.h"
 
@@ -27,6 +30,16 @@ RecordingPlan plan_of(const RecordOptions& options) {
   plan.delay_ns = static_cast<std::uint64_t>(options.delay_s * 1e9);
   if (options.duration_s) plan.duration_ns = static_cast<std::uint64_t>(*options.duration_s * 1e9);
   return plan;
+}
+
+// The heap tracer comes in by ptrace before the first instruction, and there the kernel gives a program its own rights
+// only if the tracer could trace everybody.
+Result<> keeps_its_rights(const RecordOptions& options, const std::string& program) {
+  if (options.heap == Heap::kNone || (own_capabilities() & capability(CAP_SYS_PTRACE)) != 0) return {};
+  if (!process::gives_rights(program)) return {};
+  return fail(ErrorKind::kPermission,
+              program + ": with its heap traced it would run without the rights that its file gives it",
+              "run as root, record without --heap, or start it and attach as root (-p)");
 }
 
 bool has_ended(const Fd& pidfd) {
@@ -67,6 +80,7 @@ Result<> Session::find_targets() {
     if (!launched) return tl::unexpected<Error>(launched.error());
     launched_.emplace(std::move(*launched));
     targets_ = {launched_->pid()};
+    if (auto kept = keeps_its_rights(options_, launched_->path()); !kept) return kept;
     recording_->expect_program(launched_->path());
   }
   for (const std::int32_t pid : targets_) {

@@ -13,7 +13,14 @@ namespace fathom::inject {
 Result<RemoteMemory> RemoteMemory::open(int pid) {
   const std::string path = fmt::format("/proc/{}/mem", pid);
   Fd fd(::open(path.c_str(), O_RDWR | O_CLOEXEC));
-  if (!fd) return system_error(path, errno);
+  if (!fd) {
+    Error error = system_error(path, errno).value();
+    if (error.kind == ErrorKind::kPermission)
+      error.remedy =
+          "run as root or with CAP_SYS_PTRACE (as root only, where the program has capabilities that you "
+          "lack); for own processes, kernel.yama.ptrace_scope = 0 will do";
+    return tl::unexpected<Error>(std::move(error));
+  }
   return RemoteMemory(pid, std::move(fd));
 }
 

@@ -78,13 +78,7 @@ Result<Target> Target::open(int pid) {
   if (auto done = check_traceable(pid); !done) return tl::unexpected<Error>(done.error());
   const Program program = program_of(pid);
   auto memory = RemoteMemory::open(pid);
-  if (!memory) {
-    Error error = memory.error();
-    if (error.kind == ErrorKind::kPermission)
-      error.remedy =
-          "run as root or with CAP_SYS_PTRACE; for own processes, kernel.yama.ptrace_scope = 0 will do";
-    return tl::unexpected<Error>(std::move(error));
-  }
+  if (!memory) return tl::unexpected<Error>(memory.error());
   const auto maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
   auto gadgets = find_gadgets(*maps, *memory);

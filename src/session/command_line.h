@@ -1,0 +1,16 @@
+// The command line of a launched program as a recording keeps it: a recording is shown to others, and command lines hold
+// secrets. Pure.
+#pragma once
+
+#include <span>
+#include <string>
+
+namespace fathom::session {
+
+// The words with a blank between them. In the place of what looks like a secret stands "***": the value of an option or a
+// variable whose name ends so (--password X, --api-key=X, TOKEN=X, ?token=X in an address), a password in an address
+// (scheme://user:password@host), an authorization (Bearer X), and 64 hexadecimal digits in a row, as private keys have
+// them. A secret that looks like none of these stays: --redact keeps all arguments out.
+std::string command_line(std::span<const std::string> words);
+
+}  // namespace fathom::session
