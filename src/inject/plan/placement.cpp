@@ -2,13 +2,16 @@
 
 #include <algorithm>
 
+#include "arch/code/entry_plan.h"
+#include "arch/facts.h"
+
 namespace fathom::inject {
 namespace {
 
-// Below, mmap_min_addr; above, the end of user addresses with four levels of page tables.
+// Below, mmap_min_addr.
 constexpr std::uint64_t kLowest = 0x100000;
-constexpr std::uint64_t kHighest = 0x7fff'ffff'0000;
-constexpr std::int64_t kReach = std::int64_t{1} << 31;
+constexpr std::uint64_t kHighest = arch::kUserEnd;
+constexpr std::int64_t kReach = arch::kPatchedJumpReach;
 
 }  // namespace
 

@@ -9,12 +9,13 @@
 #include <optional>
 #include <span>
 
+#include "arch/facts.h"
 #include "base/address.h"
 #include "process/maps.h"
 
 namespace fathom::inject {
 
-inline constexpr std::uint64_t kPage = 4096;
+inline constexpr std::uint64_t kPage = arch::kPageBytes;
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to = kPage) {
   return (value + to - 1) / to * to;
 }
@@ -32,7 +33,8 @@ struct AddressRange {
 std::optional<ProcessAddress> find_room(std::span<const process::MapEntry> maps, std::uint64_t bytes,
                                         AddressRange within);
 
-// Where code must stand so that rel32 reaches from there all of `module`, and back.
+// Where code must stand so that a patched jump (arch/code/entry_plan.h) reaches from there all of `module`, and
+// back.
 AddressRange in_reach(AddressRange module, std::uint64_t bytes);
 
 }  // namespace fathom::inject

@@ -4,21 +4,12 @@
 #include <array>
 #include <functional>
 
+#include "arch/call_instructions.h"
+
 namespace fathom::inject {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
-
-template <std::size_t n>
-constexpr std::array<std::byte, n> bytes_of(const std::uint8_t (&values)[n]) {
-  std::array<std::byte, n> bytes{};
-  for (std::size_t i = 0; i < n; ++i) bytes[i] = std::byte{values[i]};
-  return bytes;
-}
-constexpr auto kSyscall = bytes_of({0x0f, 0x05});
-constexpr auto kSyscallRet = bytes_of({0x0f, 0x05, 0xc3});
-constexpr auto kSigreturnLong = bytes_of({0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05});  // glibc, musl
-constexpr auto kSigreturnShort = bytes_of({0xb8, 0x0f, 0, 0, 0, 0x0f, 0x05});
 
 std::optional<std::size_t> find(std::span<const std::byte> text, std::span<const std::byte> pattern) {
   const auto at = std::search(text.begin(), text.end(), pattern.begin(), pattern.end());
@@ -55,10 +46,10 @@ Result<Gadgets> find_gadgets(std::span<const process::MapEntry> maps, const Remo
         if (found) return;
         if (const auto place = find(text, pattern)) found = ProcessAddress{at + *place};
       };
-      note(bare, kSyscall);
-      note(with_ret, kSyscallRet);
-      note(way_back, kSigreturnLong);
-      note(way_back, kSigreturnShort);
+      note(bare, arch::kCallInstruction);
+      note(with_ret, arch::kCallAndReturn);
+      note(way_back, arch::kWayBackLong);
+      note(way_back, arch::kWayBackShort);
       if (with_ret && way_back) return Gadgets{*with_ret, way_back};
     }
   }

@@ -4,16 +4,18 @@
 #include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
-#include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <utility>
 
+#include "arch/call_instructions.h"
+#include "arch/user_registers.h"
 #include "base/files.h"
 #include "inject/stop/remote_memory.h"
 #include "inject/stop/target.h"
@@ -21,8 +23,6 @@
 
 namespace fathom::inject {
 namespace {
-
-constexpr std::byte kBreakpoint{0xcc};
 
 Result<ProcessAddress> entry_of(int pid) {
   const std::string path = fmt::format("/proc/{}/auxv", pid);
@@ -77,20 +77,20 @@ Result<ProcessAddress> run_to_entry(int pid) {
   if (!entry) return entry;
   const auto memory = RemoteMemory::open(pid);
   if (!memory) return tl::unexpected<Error>(memory.error());
-  const auto first = memory->get<std::byte>(*entry);
+  const auto first = memory->get<std::array<std::byte, arch::kBreakpoint.size()>>(*entry);
   if (!first) return tl::unexpected<Error>(first.error());
-  if (auto done = memory->put(*entry, kBreakpoint); !done) return tl::unexpected<Error>(done.error());
+  if (auto done = memory->put(*entry, arch::kBreakpoint); !done) return tl::unexpected<Error>(done.error());
   if (auto status = run_until(pid, 0, SIGTRAP); !status) return tl::unexpected<Error>(status.error());
   if (auto done = memory->put(*entry, *first); !done) return tl::unexpected<Error>(done.error());
-  user_regs_struct registers{};
-  if (::ptrace(PTRACE_GETREGS, pid, nullptr, &registers) != 0)
-    return system_error(fmt::format("process {}: PTRACE_GETREGS", pid), errno);
-  if (registers.rip != entry->value + 1)
-    return fail(ErrorKind::kSystem,
-                fmt::format("process {}: it stopped at 0x{:x}, and not at its entry", pid, registers.rip));
-  registers.rip = entry->value;
-  if (::ptrace(PTRACE_SETREGS, pid, nullptr, &registers) != 0)
-    return system_error(fmt::format("process {}: PTRACE_SETREGS", pid), errno);
+  arch::UserRegisters registers{};
+  if (!arch::get_registers(pid, registers))
+    return system_error(fmt::format("process {}: its registers", pid), errno);
+  if (arch::pc(registers) != entry->value + arch::kStopsBehindBreakpoint)
+    return fail(ErrorKind::kSystem, fmt::format("process {}: it stopped at 0x{:x}, and not at its entry", pid,
+                                                arch::pc(registers)));
+  arch::set_pc(registers, entry->value);
+  if (!arch::set_registers(pid, registers))
+    return system_error(fmt::format("process {}: its registers", pid), errno);
   return entry;
 }
 

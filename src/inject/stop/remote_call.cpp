@@ -1,13 +1,10 @@
 #include "inject/stop/remote_call.h"
 
-#include <elf.h>
 #include <fmt/format.h>
 #include <sched.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <sys/wait.h>
-#include <ucontext.h>
 
 #include <algorithm>
 #include <array>
@@ -15,73 +12,20 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "arch/restart.h"
+#include "arch/signal_frame.h"
 #include "base/files.h"
-#include "inject/stop/restart_x86_64.h"
 #include "process/threads.h"
 
 namespace fathom::inject {
 namespace {
 
-constexpr std::uint64_t kRedZone = 128;  // System V ABI, x86-64: below rsp, not touched by signal handlers
 constexpr std::uint64_t kScratch = 64;
-constexpr std::size_t kSigsetBytes = 8;
+using arch::kSigsetBytes;
 constexpr std::uint64_t kAllBlocked = ~std::uint64_t{0};
 constexpr unsigned kLoweredPolicy = SCHED_OTHER | SCHED_RESET_ON_FORK;
 constexpr std::size_t kEnoughIdle = 256;  // threads that wait, to choose from
 constexpr int kParent = 4;                // rank of a thread that has children: behind the others
-
-// Linux arch/x86/include/uapi/asm/sigcontext.h and ucontext.h.
-constexpr std::uint32_t kFpMagic1 = 0x46505853, kFpMagic2 = 0x46505845;
-constexpr std::size_t kFpSoftwareBytes = 464;  // in the fxsave area
-constexpr std::size_t kLegacyBytes = 512, kXsaveHeader = 64;
-constexpr unsigned long kFlagXstate = 1, kFlagSs = 2, kFlagStrictSs = 4;
-
-struct FpSoftwareBytes {
-  std::uint32_t magic1, extended_size;
-  std::uint64_t xfeatures;
-  std::uint32_t xstate_size, padding[7];
-};
-static_assert(sizeof(FpSoftwareBytes) == 48);
-
-// The kernel's ucontext: glibc's without what follows the first word of the mask.
-constexpr std::size_t kContextBytes = offsetof(ucontext_t, uc_sigmask) + kSigsetBytes;
-
-std::vector<std::byte> vector_registers(int tid) {
-  std::vector<std::byte> state(16 * 1024);
-  iovec where{state.data(), state.size()};
-  if (::ptrace(PTRACE_GETREGSET, tid, NT_X86_XSTATE, &where) != 0 ||
-      where.iov_len < kLegacyBytes + kXsaveHeader)
-    return {};
-  state.resize(where.iov_len);
-  // The kernel leaves the mask of the features that it saves at the start of the software bytes.
-  FpSoftwareBytes software{};
-  std::memcpy(&software.xfeatures, state.data() + kFpSoftwareBytes, sizeof(software.xfeatures));
-  software.magic1 = kFpMagic1;
-  software.xstate_size = static_cast<std::uint32_t>(state.size());
-  software.extended_size = software.xstate_size + sizeof(kFpMagic2);
-  std::memcpy(state.data() + kFpSoftwareBytes, &software, sizeof(software));
-  state.resize(state.size() + sizeof(kFpMagic2));
-  std::memcpy(state.data() + state.size() - sizeof(kFpMagic2), &kFpMagic2, sizeof(kFpMagic2));
-  return state;
-}
-
-ucontext_t signal_context(const user_regs_struct& registers, std::uint64_t mask, std::uint64_t vectors) {
-  ucontext_t context{};
-  context.uc_flags = kFlagSs | kFlagStrictSs | (vectors != 0 ? kFlagXstate : 0);
-  context.uc_stack.ss_flags = 0x7f;  // no valid mode: the kernel then leaves the alternate stack as it is
-  auto& to = context.uc_mcontext.gregs;
-  const auto set = [&](int index, unsigned long long value) { to[index] = static_cast<greg_t>(value); };
-  set(REG_R8, registers.r8), set(REG_R9, registers.r9), set(REG_R10, registers.r10);
-  set(REG_R11, registers.r11), set(REG_R12, registers.r12), set(REG_R13, registers.r13);
-  set(REG_R14, registers.r14), set(REG_R15, registers.r15), set(REG_RDI, registers.rdi);
-  set(REG_RSI, registers.rsi), set(REG_RBP, registers.rbp), set(REG_RBX, registers.rbx);
-  set(REG_RDX, registers.rdx), set(REG_RAX, registers.rax), set(REG_RCX, registers.rcx);
-  set(REG_RSP, registers.rsp), set(REG_RIP, registers.rip), set(REG_EFL, registers.eflags);
-  set(REG_CSGSFS, (registers.cs & 0xffff) | (registers.ss & 0xffff) << 48);
-  context.uc_mcontext.fpregs = reinterpret_cast<fpregset_t>(vectors);
-  std::memcpy(&context.uc_sigmask, &mask, kSigsetBytes);
-  return context;
-}
 
 // `address` may be written by the target and lies in one mapping with its stack pointer. The first thread's
 // stack grows when it is written to, by us too.
@@ -116,35 +60,33 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
   };
   if (::ptrace(PTRACE_GETSIGMASK, thread.tid, kSigsetBytes, &caller.mask_) != 0)
     return system_error(fmt::format("thread {}: PTRACE_GETSIGMASK", thread.tid), errno);
-  if ((thread.registers.cs & 0xffff) != 0x33) return refuse("it runs 32-bit code");
+  if (!arch::runs_64_bit_code(thread.registers)) return refuse("it runs 32-bit code");
 
   // From above: red zone, vector registers, a zero for sched_setscheduler, scratch, context, and where to
   // return to. Below it the same for a raised thread: its way back leads through the call that makes it an
   // ordinary one again. A thread may lower itself, but not clear the flag, which means nothing then.
-  const auto vectors = vector_registers(thread.tid);
-  std::uint64_t top = thread.registers.rsp - kRedZone;
+  const auto vectors = arch::vector_registers(thread.tid);
+  const std::uint64_t stack_pointer = arch::sp(thread.registers);
+  const std::uint64_t top = stack_pointer - arch::kRedZone;
   const auto vectors_at = (top - vectors.size()) & ~std::uint64_t{63};
   const auto zero_at = vectors_at - 16;
   caller.scratch_ = zero_at - kScratch;
-  const auto own_frame = (caller.scratch_ - kContextBytes - 8) & ~std::uint64_t{15};
-  const auto lowering_frame = (own_frame - kContextBytes - 8) & ~std::uint64_t{15};
+  const auto own_frame = (caller.scratch_ - arch::kSignalFrameBytes) & ~std::uint64_t{15};
+  const auto lowering_frame = (own_frame - arch::kSignalFrameBytes) & ~std::uint64_t{15};
   caller.frame_ = thread.ordinary ? lowering_frame : own_frame;
-  if (!on_stack(maps, caller.frame_, thread.registers.rsp)) return refuse("its stack has no room");
+  if (!on_stack(maps, caller.frame_, stack_pointer)) return refuse("its stack has no room");
   std::vector<std::byte> frame(vectors_at + vectors.size() - caller.frame_);
-  const auto put_frame = [&](std::uint64_t at, const user_regs_struct& registers, std::uint64_t mask) {
+  const auto put_frame = [&](std::uint64_t at, const arch::UserRegisters& registers, std::uint64_t mask) {
     const std::uint64_t back = gadgets.way_back.value_or(ProcessAddress{}).value;
-    const auto context = signal_context(registers, mask, vectors.empty() ? 0 : vectors_at);
-    std::memcpy(frame.data() + (at - caller.frame_), &back, sizeof(back));
-    std::memcpy(frame.data() + (at - caller.frame_) + 8, &context, kContextBytes);
+    arch::put_signal_frame(std::span(frame).subspan(at - caller.frame_), back, registers, mask,
+                           vectors.empty() ? 0 : vectors_at);
   };
-  const user_regs_struct own = as_in_user_mode(thread.registers);
+  const arch::UserRegisters own = arch::as_in_user_mode(thread.registers);
   put_frame(own_frame, own, caller.mask_);
   if (thread.ordinary) {
-    user_regs_struct lowering = own;
-    lowering.rip = gadgets.call.value;
-    lowering.rsp = own_frame;
-    lowering.rax = SYS_sched_setscheduler;
-    lowering.rdi = 0, lowering.rsi = kLoweredPolicy, lowering.rdx = zero_at;
+    arch::UserRegisters lowering = own;
+    arch::prepare_call(lowering, gadgets.call.value, own_frame, SYS_sched_setscheduler,
+                       {0, kLoweredPolicy, zero_at});
     put_frame(lowering_frame, lowering, kAllBlocked);
   }
   std::copy(vectors.begin(), vectors.end(),
@@ -153,13 +95,10 @@ Result<RemoteCaller> RemoteCaller::borrow(StoppedThread& thread, const RemoteMem
 
   // The registers first: once they are these, the way back also restores the mask. getpid does no harm should
   // the thread go now.
-  user_regs_struct borrowed = caller.own_;
-  borrowed.rip = gadgets.call.value;
-  borrowed.rsp = caller.frame_;
-  borrowed.rax = SYS_getpid;
-  borrowed.orig_rax = static_cast<unsigned long long>(-1);
-  if (::ptrace(PTRACE_SETREGS, thread.tid, nullptr, &borrowed) != 0)
-    return system_error(fmt::format("thread {}: PTRACE_SETREGS", thread.tid), errno);
+  arch::UserRegisters borrowed = caller.own_;
+  arch::prepare_call(borrowed, gadgets.call.value, caller.frame_, SYS_getpid);
+  if (!arch::set_registers(thread.tid, borrowed))
+    return system_error(fmt::format("thread {}: its registers", thread.tid), errno);
   caller.gone_ = false;
   caller.raised_ = thread.ordinary && raise_priority(thread.tid);
   if (::ptrace(PTRACE_SETSIGMASK, thread.tid, kSigsetBytes, &kAllBlocked) != 0)
@@ -215,24 +154,19 @@ Result<std::uint64_t> RemoteCaller::call(std::string_view what, long number,
                                          std::initializer_list<std::uint64_t> arguments) {
   std::array<std::uint64_t, 6> values{};
   std::copy(arguments.begin(), arguments.end(), values.begin());
-  user_regs_struct registers = own_;
-  registers.rip = gadgets_->call.value;
-  registers.rsp = frame_;
-  registers.rax = static_cast<unsigned long long>(number);
-  registers.orig_rax = static_cast<unsigned long long>(-1);
-  registers.rdi = values[0], registers.rsi = values[1], registers.rdx = values[2];
-  registers.r10 = values[3], registers.r8 = values[4], registers.r9 = values[5];
-  if (::ptrace(PTRACE_SETREGS, thread_->tid, nullptr, &registers) != 0)
-    return system_error(fmt::format("thread {}: PTRACE_SETREGS", thread_->tid), errno);
+  arch::UserRegisters registers = own_;
+  arch::prepare_call(registers, gadgets_->call.value, frame_, number, values);
+  if (!arch::set_registers(thread_->tid, registers))
+    return system_error(fmt::format("thread {}: its registers", thread_->tid), errno);
   for (int entry_and_exit = 0; entry_and_exit < 2; ++entry_and_exit)
     if (auto done = run_to_stop(PTRACE_SYSCALL, SIGTRAP | 0x80, 0); !done)
       return tl::unexpected<Error>(done.error());
-  if (::ptrace(PTRACE_GETREGS, thread_->tid, nullptr, &registers) != 0)
-    return system_error(fmt::format("thread {}: PTRACE_GETREGS", thread_->tid), errno);
-  const auto result = static_cast<std::int64_t>(registers.rax);
+  if (!arch::get_registers(thread_->tid, registers))
+    return system_error(fmt::format("thread {}: its registers", thread_->tid), errno);
+  const auto result = static_cast<std::int64_t>(arch::call_result(registers));
   if (result < 0 && result >= -4095)
     return system_error(fmt::format("{} in the process", what), static_cast<int>(-result));
-  return registers.rax;
+  return arch::call_result(registers);
 }
 
 Result<std::uint64_t> RemoteCaller::text(std::string_view value) {
@@ -252,18 +186,19 @@ void RemoteCaller::give_back() {
   if (std::exchange(raised_, false)) put_back_priority(thread_->tid);
   if (std::exchange(gone_, true)) return;  // it has ended
   ::ptrace(PTRACE_SETSIGMASK, thread_->tid, kSigsetBytes, &mask_);
-  ::ptrace(PTRACE_SETREGS, thread_->tid, nullptr, &own_);
+  (void)arch::set_registers(thread_->tid, own_);
   thread_->borrowed = true;
 }
 
 bool is_borrowed(const StoppedThread& thread, const RemoteMemory& memory, const Gadgets& gadgets) {
   if (!gadgets.way_back) return false;
-  constexpr std::uint64_t kCallBytes = 3, kWayBackBytes = 9;
-  const std::uint64_t pc = thread.registers.rip, call = gadgets.call.value, back = gadgets.way_back->value;
+  constexpr std::uint64_t kCallBytes = arch::kCallAndReturn.size(), kWayBackBytes = arch::kWayBackLong.size();
+  const std::uint64_t pc = arch::pc(thread.registers), call = gadgets.call.value,
+                      back = gadgets.way_back->value;
   if (pc >= back && pc <= back + kWayBackBytes)
     return true;  // or from a signal handler of its own, for a moment
   if (pc < call || pc >= call + kCallBytes) return false;
-  const auto return_address = memory.get<std::uint64_t>({thread.registers.rsp});
+  const auto return_address = memory.get<std::uint64_t>({arch::sp(thread.registers)});
   return return_address && *return_address == back;
 }
 

@@ -50,7 +50,7 @@ class RemoteCaller {
   StoppedThread* thread_;
   const RemoteMemory* memory_;
   const Gadgets* gadgets_;
-  user_regs_struct own_{};  // as the thread goes on with
+  arch::UserRegisters own_{};  // as the thread goes on with
   std::uint64_t mask_ = 0;
   std::uint64_t frame_ = 0, scratch_ = 0;
   bool raised_ = false;

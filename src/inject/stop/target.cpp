@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "arch/facts.h"
 #include "base/files.h"
 #include "process/status.h"
 #include "process/threads.h"
@@ -20,14 +21,17 @@ constexpr std::uint64_t kMaySuspendSeccomp = std::uint64_t{1} << 21;  // CAP_SYS
 }  // namespace
 
 Result<> check_machine(int pid) {
+  if (!arch::kSupported)
+    return fail(ErrorKind::kUnsupported, "the heap cannot be traced on this processor",
+                "record without --heap");
   const std::string path = fmt::format("/proc/{}/exe", pid);
   const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return {};  // not ours to read; the kernel will say what else we may not do
   Elf64_Ehdr header{};
   if (::pread(file.get(), &header, sizeof(header), 0) != sizeof(header)) return {};
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != EM_X86_64)
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_machine != arch::kElfMachine)
     return fail(ErrorKind::kUnsupported,
-                fmt::format("process {}: its program is not for x86-64, and the tracer is", pid),
+                fmt::format("process {}: its program is not for {}, and the tracer is", pid, arch::kName),
                 "record without --heap");
   return {};
 }

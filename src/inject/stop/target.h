@@ -37,7 +37,7 @@ struct Target {
   Result<> borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls);
 };
 
-// Its program is for x86-64.
+// Its program is for the processor that the tracer is for.
 Result<> check_machine(int pid);
 // Everything that Target::open() refuses for, but for a tracer that is in already.
 Result<> check_traceable(int pid);

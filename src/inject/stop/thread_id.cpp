@@ -26,7 +26,7 @@ std::optional<std::int32_t> own_tid(int pid, int tid) {
 }
 
 std::uint32_t find_tid_offset(int pid, const StoppedThread& thread, const RemoteMemory& memory) {
-  const std::uint64_t base = thread.registers.fs_base;
+  const std::uint64_t base = arch::thread_pointer(thread.registers);
   const auto tid = own_tid(pid, thread.tid);
   if (base == 0 || !tid) return 0;
   std::array<std::int32_t, kBlock / sizeof(std::int32_t)> block{};

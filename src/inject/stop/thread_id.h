@@ -1,5 +1,5 @@
-// Where a thread of the target finds its own number without a system call: in its control block, at the base
-// of fs.
+// Where a thread of the target finds its own number without a system call: in its control block, where
+// the thread pointer points.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace fathom::inject {
 
-// The offset of the u32 thread id from fs base; 0: not found. Known offsets are believed if they hold the id
+// The offset of the u32 thread id from the thread pointer; 0: not found. Known offsets are believed if they hold the id
 // of `thread`, others only if no other word nearby does and the thread is not the first one, whose id is the
 // process's too.
 std::uint32_t find_tid_offset(int pid, const StoppedThread& thread, const RemoteMemory& memory);

@@ -11,9 +11,10 @@
 #include <csignal>
 #include <cstring>
 
+#include "arch/call_instructions.h"
+#include "arch/restart.h"
 #include "base/clock.h"
 #include "base/files.h"
-#include "inject/stop/restart_x86_64.h"
 #include "process/status.h"
 #include "process/threads.h"
 
@@ -55,7 +56,7 @@ bool handler_waits(int pid, int tid) {
   return (pending & ~mask_of(*status, "\nSigBlk") & mask_of(*status, "\nSigCgt")) != 0;
 }
 
-// rip and rsp of a thread that waits in the kernel: the last two words of /proc/PID/task/TID/syscall.
+// pc and sp of a thread that waits in the kernel: the last two words of /proc/PID/task/TID/syscall.
 void read_place(int pid, StoppedThread& thread) {
   const auto text = read_file(fmt::format("/proc/{}/task/{}/syscall", pid, thread.tid));
   if (!text) return;
@@ -63,8 +64,8 @@ void read_place(int pid, StoppedThread& thread) {
   const auto before =
       last == std::string::npos || last == 0 ? std::string::npos : text->rfind(" 0x", last - 1);
   if (before == std::string::npos) return;
-  thread.registers.rip = std::strtoull(text->c_str() + last + 1, nullptr, 16);
-  thread.registers.rsp = std::strtoull(text->c_str() + before + 1, nullptr, 16);
+  arch::set_pc(thread.registers, std::strtoull(text->c_str() + last + 1, nullptr, 16));
+  arch::set_sp(thread.registers, std::strtoull(text->c_str() + before + 1, nullptr, 16));
 }
 
 }  // namespace
@@ -199,7 +200,7 @@ void StoppedThreads::took_note(int tid, int status, std::vector<int>& waiting) {
   // Looked at again where children are made at all: from now on it makes no more.
   thread.parent = !parents_.empty() && process::has_children(pid_, tid);
   put_back(tid);
-  ::ptrace(PTRACE_GETREGS, tid, nullptr, &thread.registers);
+  (void)arch::get_registers(tid, thread.registers);
   threads_.push_back(thread);
 }
 
@@ -216,23 +217,24 @@ void StoppedThreads::look_for_absent(std::vector<int>& waiting) {
 }
 
 Result<> StoppedThreads::set_registers_now(const StoppedThread& thread) {
-  if (::ptrace(PTRACE_SETREGS, thread.tid, nullptr, &thread.registers) == 0 || errno == ESRCH) return {};
-  return system_error(fmt::format("thread {}: PTRACE_SETREGS", thread.tid), errno);
+  if (arch::set_registers(thread.tid, thread.registers) || errno == ESRCH) return {};
+  return system_error(fmt::format("thread {}: its registers", thread.tid), errno);
 }
 
 void StoppedThreads::let_go(StoppedThread& thread) {
   if (thread.away) return;  // by the kernel, when this thread ends
-  if (ended_by_stop(thread.registers)) {
-    std::array<std::byte, 2> code{};
-    const bool is_call = memory_->read_some({thread.registers.rip - code.size()}, code) == code.size() &&
-                         code == kSyscallInstruction;
+  if (arch::ended_by_stop(thread.registers)) {
+    auto code = arch::kCallInstruction;
+    const bool is_call =
+        memory_->read_some({arch::pc(thread.registers) - code.size()}, code) == code.size() &&
+        code == arch::kCallInstruction;
     if (is_call && (thread.borrowed || !handler_waits(pid_, thread.tid))) {
-      start_again(thread.registers, thread.registers.orig_rax);
+      arch::start_again(thread.registers);
       thread.changed = true;
       ++stops_->restarted_calls;
     }
   }
-  if (thread.changed) ::ptrace(PTRACE_SETREGS, thread.tid, nullptr, &thread.registers);
+  if (thread.changed) (void)arch::set_registers(thread.tid, thread.registers);
   ::ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);  // fails only if it is dead
 }
 

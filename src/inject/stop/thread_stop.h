@@ -3,7 +3,7 @@
 // not. No PTRACE_O_EXITKILL: the target outlives us.
 //
 // A stop is not seen by the program. System calls that the kernel restarts are restarted; those that it would
-// end with EINTR, although no signal came, are started again by us (restart_x86_64.h). Signals that come
+// end with EINTR, although no signal came, are started again by us (arch/restart.h). Signals that come
 // meanwhile stay with the kernel until the thread goes on.
 //
 // The kernel drops a signal that the program ignores, but not while the thread that it is for is traced (Linux
@@ -13,8 +13,6 @@
 // have that effect.
 #pragma once
 
-#include <sys/user.h>
-
 #include <cstdint>
 #include <functional>
 #include <future>
@@ -23,6 +21,7 @@
 #include <utility>
 #include <vector>
 
+#include "arch/user_registers.h"
 #include "base/address.h"
 #include "base/result.h"
 #include "inject/stop/raised_priority.h"
@@ -33,10 +32,10 @@ namespace fathom::inject {
 
 struct StoppedThread {
   int tid = 0;
-  user_regs_struct registers{};  // at the stop; what the thread goes on with if `changed`
+  arch::UserRegisters registers{};  // at the stop; what the thread goes on with if `changed`
   bool changed = false;
   // In an uninterruptible wait of the kernel: it cannot be asked to stop, and cannot reach user mode either
-  // without stopping first. Only rip and rsp are known.
+  // without stopping first. Only pc and sp are known.
   bool away = false;
   bool parent = false;    // of processes that are still there
   bool ordinary = false;  // to the scheduler: it may come in front of the others, and be put back exactly

@@ -45,12 +45,13 @@ std::optional<std::vector<Move>> plan_moves(std::span<const PlannedHook* const> 
                                             std::vector<StoppedThread>& threads) {
   std::vector<Move> moves;
   for (auto& thread : threads) {
+    const std::uint64_t pc = arch::pc(thread.registers);
     for (const auto* hook : hooks) {
-      const auto to = goes_on_at(*hook, thread.registers.rip);
-      if (!to || (*to != thread.registers.rip && thread.away)) return std::nullopt;
-      if (*to != thread.registers.rip) moves.push_back({&thread, *to});
+      const auto to = goes_on_at(*hook, pc);
+      if (!to || (*to != pc && thread.away)) return std::nullopt;
+      if (*to != pc) moves.push_back({&thread, *to});
     }
-    const auto stack = read_stack(memory, maps, thread.registers.rsp);
+    const auto stack = read_stack(memory, maps, arch::sp(thread.registers));
     if (returns_among(hooks, words_of(stack))) return std::nullopt;
   }
   return moves;
@@ -95,7 +96,7 @@ Result<> put_entries(Target& target, std::span<const PlannedHook* const> hooks) 
       if (!moves) return false;
       // Threads first: were we to end here, they would run the same instructions elsewhere, and that is all.
       for (const Move& move : *moves) {
-        move.thread->registers.rip = move.to;
+        arch::set_pc(move.thread->registers, move.to);
         move.thread->changed = true;
         if (auto done = stopped->set_registers_now(*move.thread); !done)
           return tl::unexpected<Error>(done.error());

@@ -36,13 +36,9 @@ Content look(const RemoteMemory& memory, const process::MapEntry& entry, const A
   if (entry.size() > kLargestIsland) return Content::kOther;
   std::vector<std::byte> bytes(entry.size());
   if (!memory.read(entry.start, bytes)) return Content::kOther;
-  const auto stub = arch::far_jump(0);  // ff 25 0, the address, int3
-  constexpr std::size_t kAddressAt = 6;
-  for (std::size_t at = 0; at + stub.size() <= bytes.size(); at += stub.size()) {
-    std::uint64_t to = 0;
-    std::memcpy(&to, bytes.data() + at + kAddressAt, sizeof(to));
-    if (std::memcmp(bytes.data() + at, stub.data(), kAddressAt) == 0 && contains(image, to))
-      return Content::kJumpsIntoImage;
+  for (std::size_t at = 0; at + arch::kStubRoom <= bytes.size(); at += arch::kStubRoom) {
+    const auto to = arch::far_jump_target(std::span(bytes).subspan(at, arch::kStubRoom));
+    if (to && contains(image, *to)) return Content::kJumpsIntoImage;
   }
   const bool zeros =
       std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{}; });

@@ -6,12 +6,13 @@
 #include <array>
 #include <cstring>
 
+#include "arch/code/entry_plan.h"
+
 namespace fathom::inject {
 namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
-constexpr std::size_t kJump = 5;  // e9 rel32
-constexpr std::byte kJumpCode{0xe9}, kBreakpoint{0xcc};
+constexpr std::size_t kJump = arch::kPatchedJumpBytes;
 constexpr std::size_t kMostChanged = sizeof(tracer_journal_entry::before);
 constexpr std::size_t kMostLeft = 8;  // a hostile target can make as many as it likes
 
@@ -39,11 +40,8 @@ bool Restorer::is_code_of_module(std::uint64_t address) const {
 }
 
 bool Restorer::is_jump_into_islands(std::uint64_t address, std::span<const std::byte> bytes) const {
-  if (bytes.size() < kJump || bytes[0] != kJumpCode) return false;
-  std::int32_t distance = 0;
-  std::memcpy(&distance, bytes.data() + 1, sizeof(distance));
-  return places_.in_islands(address + kJump +
-                            static_cast<std::uint64_t>(static_cast<std::int64_t>(distance)));
+  const auto target = arch::patched_jump_target(bytes, {address});
+  return target && places_.in_islands(target->value);
 }
 
 // Empty: it may be taken back.
@@ -116,7 +114,8 @@ void Restorer::compare_text(const process::MapEntry& entry, Restoration& found) 
         continue;
       }
       std::size_t length = kJump;  // and the breakpoints behind it
-      for (std::size_t i = kJump; i < kMostChanged && first + i < size && now[first + i] == kBreakpoint; ++i)
+      for (std::size_t i = kJump;
+           i < kMostChanged && first + i < size && now[first + i] == arch::kPatchFiller; ++i)
         if (stored[first + i] != now[first + i]) length = i + 1;
       found.changes.push_back(change(TRACER_HOOK_ENTRY, base + first,
                                      std::span(stored).subspan(first, length),

@@ -5,8 +5,8 @@
 
 #include <vector>
 
+#include "arch/testing_image.h"
 #include "inject/tracer/shared_layout.h"
-#include "inject/tracer/testing_image.h"
 #include "inject/tracer/testing_target.h"
 
 namespace fathom::inject::testing {

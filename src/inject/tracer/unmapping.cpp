@@ -54,21 +54,18 @@ std::span<const std::uint64_t> beyond(std::span<const FrameAddress> frames,
 bool walked_clean(const Checks& checks, const StoppedThread& thread, std::span<const std::byte> stack) {
   const auto& registers = thread.registers;
   unwind::RegisterValues values;
-  // DWARF numbers of x86-64, System V ABI figure 3.36.
-  values.values = {registers.rax, registers.rdx, registers.rcx, registers.rbx, registers.rsi, registers.rdi,
-                   registers.rbp, registers.rsp, registers.r8,  registers.r9,  registers.r10, registers.r11,
-                   registers.r12, registers.r13, registers.r14, registers.r15, registers.rip};
+  values.values = arch::by_dwarf_number(registers);
   values.known = (1U << values.values.size()) - 1;
   const unwind::Unwinder unwinder(*checks.space, [&](ProcessAddress address) -> std::optional<std::uint64_t> {
     const auto code = checks.memory.get<std::uint64_t>(address);
     return code ? std::optional(*code) : std::nullopt;
   });
   std::vector<FrameAddress> frames;
-  const auto end = unwinder.unwind({.pc = registers.rip,
-                                    .sp = registers.rsp,
-                                    .fp = registers.rbp,
+  const auto end = unwinder.unwind({.pc = arch::pc(registers),
+                                    .sp = arch::sp(registers),
+                                    .fp = arch::fp(registers),
                                     .registers = &values,
-                                    .stack_start = {registers.rsp},
+                                    .stack_start = {arch::sp(registers)},
                                     .stack = stack},
                                    frames);
   const auto is_inside = [&](const FrameAddress& frame) { return checks.inside(frame.address.value); };
@@ -87,11 +84,9 @@ struct Seen {
 bool is_clean(const Checks& checks, const Seen& seen) {
   const auto& [thread, stack] = seen;
   const auto& registers = thread.registers;
-  if (checks.inside(registers.rip)) return false;
+  if (checks.inside(arch::pc(registers))) return false;
   if (thread.away && !checks.entered.empty()) return false;  // its registers cannot be read
-  for (const auto value : {registers.rax, registers.rbx, registers.rcx, registers.rdx, registers.rsi,
-                           registers.rdi, registers.rbp, registers.r8, registers.r9, registers.r10,
-                           registers.r11, registers.r12, registers.r13, registers.r14, registers.r15})
+  for (const std::uint64_t value : arch::general_registers(registers))
     if (checks.is_hook(value)) return false;
   bool suspicious = false;  // a word that may be a return address into the tracer, or may once have been one
   for (const std::uint64_t word : words_of(stack)) {
@@ -145,7 +140,7 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
       if (!stopped) return tl::unexpected<Error>(stopped.error());
       std::vector<Seen> threads;
       for (const StoppedThread& thread : stopped->threads())
-        threads.push_back({thread, read_stack(target.memory, *maps, thread.registers.rsp)});
+        threads.push_back({thread, read_stack(target.memory, *maps, arch::sp(thread.registers))});
       return threads;
     });
     if (!seen && gone(seen.error())) return true;

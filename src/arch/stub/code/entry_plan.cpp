@@ -11,4 +11,12 @@ std::array<std::byte, kStubRoom> far_jump(std::uint64_t) {
   return {};
 }
 
+std::optional<std::uint64_t> far_jump_target(std::span<const std::byte>) {
+  return std::nullopt;
+}
+
+std::optional<ProcessAddress> patched_jump_target(std::span<const std::byte>, ProcessAddress) {
+  return std::nullopt;
+}
+
 }  // namespace fathom::arch

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -46,5 +47,15 @@ Result<EntryPlan> plan_entry(std::span<const std::byte> code, ProcessAddress fun
 
 // A stub: a jump to anywhere. 14 bytes and two that are never reached.
 std::array<std::byte, kStubRoom> far_jump(std::uint64_t target);
+// Where such a stub leads. nullopt: these bytes are none.
+std::optional<std::uint64_t> far_jump_target(std::span<const std::byte> stub);
+
+// The jump to a stub that a plan puts at the start of a function, and the bytes that fill what is left behind it.
+inline constexpr std::size_t kPatchedJumpBytes = 5;
+inline constexpr std::byte kPatchFiller{0xcc};
+// Where code that stands at `at` and begins with such a jump leads. nullopt: it does not.
+std::optional<ProcessAddress> patched_jump_target(std::span<const std::byte> code, ProcessAddress at);
+// How far away a stub may be.
+inline constexpr std::int64_t kPatchedJumpReach = std::int64_t{1} << 31;
 
 }  // namespace fathom::arch

@@ -5,19 +5,18 @@
 #pragma once
 
 #include <sys/syscall.h>
-#include <sys/user.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstddef>
 
-namespace fathom::inject {
+#include "arch/call_instructions.h"
+#include "arch/user_registers.h"
 
-inline constexpr std::array<std::byte, 2> kSyscallInstruction = {std::byte{0x0f}, std::byte{0x05}};
+namespace fathom::arch {
 
 // The registers are those of such a call that has just failed with EINTR.
-inline bool ended_by_stop(const user_regs_struct& registers) {
+inline bool ended_by_stop(const UserRegisters& registers) {
   static constexpr long kCalls[] = {SYS_epoll_wait,   SYS_epoll_pwait,   SYS_epoll_pwait2,
                                     SYS_io_getevents, SYS_io_pgetevents, SYS_io_uring_enter,
                                     SYS_semop,        SYS_semtimedop,    SYS_rt_sigtimedwait};
@@ -27,15 +26,15 @@ inline bool ended_by_stop(const user_regs_struct& registers) {
 }
 
 // Back to the instruction `syscall`, which stands before rip.
-inline void start_again(user_regs_struct& registers, unsigned long long number) {
-  registers.rax = number;
-  registers.rip -= kSyscallInstruction.size();
+inline void start_again(UserRegisters& registers) {
+  registers.rax = registers.orig_rax;
+  registers.rip -= kCallInstruction.size();
   registers.orig_rax = static_cast<unsigned long long>(-1);  // no longer in a system call
 }
 
 // What the registers would be in user mode if the kernel let the thread go on now: for a signal frame.
 // Interrupted calls are started again from their beginning, with their full timeout.
-inline user_regs_struct as_in_user_mode(user_regs_struct registers) {
+inline UserRegisters as_in_user_mode(UserRegisters registers) {
   // Linux include/linux/errno.h: never seen by a program.
   constexpr long kRestartSys = 512, kRestartNoIntr = 513, kRestartNoHand = 514, kRestartBlock = 516;
   const auto number = static_cast<long>(registers.orig_rax);
@@ -43,8 +42,8 @@ inline user_regs_struct as_in_user_mode(user_regs_struct registers) {
   if (number < 0) return registers;
   if (result == -kRestartSys || result == -kRestartNoIntr || result == -kRestartNoHand ||
       result == -kRestartBlock || ended_by_stop(registers))
-    start_again(registers, registers.orig_rax);
+    start_again(registers);
   return registers;
 }
 
-}  // namespace fathom::inject
+}  // namespace fathom::arch

@@ -1,9 +1,9 @@
 // What a stopped thread is given to go on with: rules without a process.
-#include "inject/stop/restart_x86_64.h"
+#include "arch/restart.h"
 
 #include <gtest/gtest.h>
 
-namespace fathom::inject {
+namespace fathom::arch {
 namespace {
 
 TEST(Restart, EpollWaitThatWasStoppedBeginsAgain) {
@@ -12,7 +12,7 @@ TEST(Restart, EpollWaitThatWasStoppedBeginsAgain) {
   registers.rax = static_cast<unsigned long long>(-EINTR);
   registers.rip = 0x1002;
   ASSERT_TRUE(ended_by_stop(registers));
-  start_again(registers, registers.orig_rax);
+  start_again(registers);
   EXPECT_EQ(registers.rip, 0x1000U);
   EXPECT_EQ(registers.rax, static_cast<unsigned long long>(SYS_epoll_wait));
   EXPECT_FALSE(ended_by_stop(registers));
@@ -40,4 +40,4 @@ TEST(Restart, AFrameShowsTheCallBeforeItBegan) {
 }
 
 }  // namespace
-}  // namespace fathom::inject
+}  // namespace fathom::arch
