@@ -234,8 +234,8 @@ class Finder {
     };
     const auto note = [&](std::string_view what) {
       found_.notes.push_back(
-          fmt::format("{} holds {} whose functions have no names here, so it is not traced; try: --symbols "
-                      "with an unstripped twin of the file, or its debug file",
+          fmt::format("{} holds {} whose functions have no names here (--symbols DIR with an unstripped "
+                      "twin of the file or its debug file would name them)",
                       file_.name(), what));
     };
     if (!has(Kind::kJemalloc) && holds_jemalloc_messages(file_)) note("a jemalloc");

@@ -97,6 +97,7 @@ class Progress {
   Progress(bool quiet, double frequency_hz) : quiet_(quiet), frequency_hz_(frequency_hz) {}
 
   void tell(const session::Session& session) {
+    tell_tracing(session);
     if (quiet_ || session.command_pid() || session.phase() != session::Phase::kRecording) return;
     const std::uint64_t now = monotonic_ns();
     if (now < next_ns_ || !somebody_looks()) return;
@@ -108,6 +109,15 @@ class Progress {
     notice_now(fmt::format("\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K",
                            session.seconds(), session.quality().samples,
                            static_cast<double>(session.bytes_written()) / 1024));
+  }
+  // Within the first second, as whoever waits for a heap wants to know that it is there.
+  void tell_tracing(const session::Session& session) {
+    constexpr double kAfterS = 0.5;
+    if (quiet_ || tracing_told_ || session.command_pid() || session.seconds() < kAfterS || !somebody_looks())
+      return;
+    tracing_told_ = true;
+    if (const std::string traced = session.traced_allocators(); !traced.empty())
+      notice_now(fmt::format("\rfathom: the heap is traced: {}\033[K\n", traced));
   }
   // Why it does not end at once.
   void tell_phase(const session::Session& session, int signal) {
@@ -133,7 +143,7 @@ class Progress {
 
   bool quiet_;
   double frequency_hz_;
-  bool shown_ = false, idle_told_ = false;
+  bool shown_ = false, idle_told_ = false, tracing_told_ = false;
   std::uint64_t next_ns_ = 0;
   session::Phase told_ = session::Phase::kHeld;
 };

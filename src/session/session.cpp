@@ -236,6 +236,10 @@ const model::Quality& Session::quality() const {
   return recording_->quality();
 }
 
+std::string Session::traced_allocators() const {
+  return recording_ && state_.recording() ? recording_->traced_allocators() : std::string();
+}
+
 std::uint64_t Session::bytes_written() const {
   return recording_->bytes_written();
 }

@@ -66,6 +66,8 @@ class Session {
   double seconds() const;  // since it began to record
   const model::Quality& quality() const;
   std::uint64_t bytes_written() const;
+  // Which allocators are traced, while the heap is recorded: "9 functions of glibc (libc.so.6)"; else "".
+  std::string traced_allocators() const;
 
  private:
   Result<> prepare();

@@ -180,6 +180,22 @@ std::string HeapRecordings::describe_stops() const {
       static_cast<double>(all.longest_ns) * 1e-6, all.one_thread);
 }
 
+std::string HeapRecordings::describe_tracing() const {
+  const model::Profile& profile = context_.profile;
+  std::map<std::pair<std::string, std::string>, std::size_t> functions;  // by allocator and module
+  for (const model::HeapHook& hook : profile.heap.hooks) {
+    if (hook.kind == model::HookKind::kNone) continue;
+    const model::HeapAllocator& allocator = profile.heap.allocators[hook.allocator.value];
+    const model::StringId module = profile.modules[allocator.module.value].name;
+    ++functions[{std::string(profile.strings[allocator.label]), std::string(profile.strings[module])}];
+  }
+  std::string text;
+  for (const auto& [allocator, count] : functions)
+    text += fmt::format("{}{} functions of {} ({})", text.empty() ? "" : ", ", count, allocator.first,
+                        allocator.second);
+  return text;
+}
+
 void HeapRecordings::account(model::Quality& quality) {
   quality.target_stops = quality.target_stop_ns = 0;
   for (const auto& heap : heaps_) {

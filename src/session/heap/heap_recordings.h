@@ -39,6 +39,8 @@ class HeapRecordings {
   // Notes, and for how long the targets were stopped.
   void account(model::Quality& quality);
   RecordOutcome::HeapOutcome outcome() const;
+  // What is traced so far: "9 functions of glibc malloc (libc.so.6)". "": nothing yet.
+  std::string describe_tracing() const;
 
  private:
   std::string describe_stops() const;

@@ -41,7 +41,9 @@ class Finder {
     std::optional<symbolize::DebugFile> twin;
     if (file.section(".symtab") == nullptr) twin = debug_files_.find(file, source_of(*mapping.module));
     allocators::Found found = allocators::find(file, twin ? &twin->file.elf() : nullptr);
-    for (std::string& note : found.notes) target_.notes.push_back(fmt::format("{}: {}", file.name(), note));
+    for (std::string& note : found.notes)
+      target_.notes.push_back(note.starts_with(file.name()) ? std::move(note)
+                                                            : fmt::format("{}: {}", file.name(), note));
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
     if (!target_.sized_deletes || found.sized_deletes.empty()) return;
     allocators::Allocator nobodys{allocators::Kind::kOther, {}, {}, std::move(found.sized_deletes), {}};

@@ -101,8 +101,9 @@ Result<> HeapTracing::place() {
   notes_ = std::exchange(target_.notes, {});
   if (target_.hooks.empty())
     return fail(ErrorKind::kNotFound,
-                fmt::format("heap: process {} has no allocator that is known by name", pid_),
-                notes_.empty() ? "--symbols DIR with an unstripped twin of the program" : notes_.front());
+                fmt::format("the heap of process {} cannot be traced: {}", pid_,
+                            notes_.empty() ? "it has no allocator that is known by name" : notes_.front()),
+                "--symbols DIR with an unstripped twin of the program or its debug file");
 
   const bool exact = options_.mode == Heap::kExact;
   const Moment before = read_clocks();
