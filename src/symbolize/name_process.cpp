@@ -113,6 +113,8 @@ bool NameProcess::start() {
   {
     const std::lock_guard lock(mutex_);
     pid_ = pid;
+    // Asked for while it was being started: it may have inherited another one.
+    apply_priority();
   }
   channel_.emplace(std::move(ours), NameChannel::Files::kRefused);
   theirs = Fd();
@@ -148,10 +150,15 @@ void NameProcess::interrupt() {
 
 void NameProcess::set_priority(int policy, int nice) {
   const std::lock_guard lock(mutex_);
-  if (pid_ < 0) return;
+  priority_ = {policy, nice};
+  apply_priority();
+}
+
+void NameProcess::apply_priority() const {
+  if (pid_ < 0 || !priority_) return;
   const sched_param parameter{};
-  ::sched_setscheduler(pid_, policy, &parameter);
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), nice);
+  ::sched_setscheduler(pid_, priority_->policy, &parameter);
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), priority_->nice);
 }
 
 std::optional<std::uint64_t> NameProcess::running_cpu_ns() const {
@@ -180,16 +187,18 @@ bool NameProcess::is_stuck() {
   const std::lock_guard lock(mutex_);
   const auto used = running_cpu_ns();
   if (!used) return false;  // it ended: the socket says so
-  if (*used - cpu_at_start_ns_ > options_.cpu_limit_ns) {
-    why_ = fmt::format("took more than {:g} s", static_cast<double>(options_.cpu_limit_ns) / kSecond);
+  const std::uint64_t cpu_limit_ns = limit(options_.cpu_limit_ns);
+  const std::uint64_t silence_limit_ns = limit(options_.silence_limit_ns);
+  if (*used - cpu_at_start_ns_ > cpu_limit_ns) {
+    why_ = fmt::format("took more than {:g} s", static_cast<double>(cpu_limit_ns) / kSecond);
     return true;
   }
   const auto now = std::chrono::steady_clock::now();
   const auto stat = process::read_stat(pid_);
   if (*used != cpu_seen_ns_ || (stat && stat->state == 'R')) alive_at_ = now;
   cpu_seen_ns_ = *used;
-  if (now - alive_at_ <= std::chrono::nanoseconds(options_.silence_limit_ns)) return false;
-  why_ = fmt::format("did not answer for {:g} s", static_cast<double>(options_.silence_limit_ns) / kSecond);
+  if (now - alive_at_ <= std::chrono::nanoseconds(silence_limit_ns)) return false;
+  why_ = fmt::format("did not answer for {:g} s", static_cast<double>(silence_limit_ns) / kSecond);
   return true;
 }
 
@@ -211,6 +220,7 @@ NameProcess::Reply NameProcess::ask(const NameRequest& request, std::span<const 
   const auto go_on = [this] { return !is_stuck(); };
   const auto ended = [&] {
     const std::string how = stop();
+    if (!why_.empty()) ++too_much_;
     return why_.empty() ? failed(Outcome::kDied, how) : failed(Outcome::kTooMuch, why_);
   };
   if (!channel_) return failed(Outcome::kDied, "could not be started");

@@ -9,6 +9,7 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -51,7 +52,7 @@ class NameProcess {
 
   // Ends it, now and for good: whoever waits for an answer goes on.
   void interrupt();
-  // As the kernel's calls of the same names.
+  // As the kernel's calls of the same names; also of a process that is just being started, or will be.
   void set_priority(int policy, int nice);
 
   std::uint64_t cpu_ns() const;  // of all that have run
@@ -67,8 +68,18 @@ class NameProcess {
   std::optional<NameChannel> channel_;
   std::uint32_t number_ = 0, started_ = 0;
   std::atomic<bool> interrupted_ = false;
-  mutable std::mutex mutex_;  // of pid_ and ended_cpu_ns_: the process is reaped under it
+  struct Priority {
+    int policy, nice;
+  };
+  void apply_priority() const;  // under mutex_
+  // What one answer may take: after each process that took too much half of what it was, down to an eighth. So files that
+  // are made to hold us up, or a machine that freezes every reader, do so for half a minute in all.
+  std::uint64_t limit(std::uint64_t ns) const { return ns >> std::min(too_much_, 3u); }
+
+  unsigned too_much_ = 0;
+  mutable std::mutex mutex_;  // of the next three: the process is reaped under it
   pid_t pid_ = -1;
+  std::optional<Priority> priority_;
   std::uint64_t ended_cpu_ns_ = 0;
   // While an answer is waited for:
   std::uint64_t cpu_at_start_ns_ = 0, cpu_seen_ns_ = 0;

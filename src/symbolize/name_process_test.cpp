@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -202,6 +204,33 @@ TEST(NameProcess, OneThatStandsStillIsGivenUp) {
   symbols->resolve(addresses_in(fixture("dwarf5")));
   EXPECT_THAT(symbols->lost(), HasSubstr("did not answer for 0.3 s"));
   EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
+}
+
+TEST(NameProcess, ManyThatStandStillHoldUpForABoundedTimeInAll) {
+  Options options = apart();
+  DebugFiles debug_files(options);
+  options.reader.silence_limit_ns = 800'000'000;
+  NameProcess process(options.reader);
+  const auto addresses = addresses_in(fixture("dwarf5"));
+  const auto before = std::chrono::steady_clock::now();
+  for (std::uint32_t module = 1; module <= 10; ++module) {
+    const auto symbols = open_remote(source_of(fixture("dwarf5")), options, debug_files, process, module);
+    if (const pid_t pid = process.pid(); pid > 1) send_signal(pid, SIGSTOP);
+    symbols->resolve(addresses);
+    EXPECT_THAT(symbols->lost(), HasSubstr("did not answer for"));
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(7)) << "10 times 0.8 s are 8";
+}
+
+TEST(NameProcess, HasThePriorityThatWasAskedForBeforeItWasStarted) {
+  Options options = apart();
+  DebugFiles debug_files(options);
+  NameProcess process(options.reader);
+  process.set_priority(SCHED_BATCH, 7);
+  const auto symbols = open_remote(source_of(fixture("dwarf5")), options, debug_files, process, 1);
+  ASSERT_GT(process.pid(), 1);
+  EXPECT_EQ(::sched_getscheduler(process.pid()), SCHED_BATCH);
+  EXPECT_EQ(::getpriority(PRIO_PROCESS, static_cast<id_t>(process.pid())), 7);
 }
 
 TEST(NameProcess, AProgramThatDoesNotExistCostsNamesOnly) {
