@@ -36,7 +36,7 @@ class Node : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-// With the word "waits": what recording waits adds; with "heap": what tracing the heap costs.
+// With a question: see compare_as_asked().
 int main(int argc, char** argv) {
   const auto program = fathom::support::find_anvil();
   if (!program) {
@@ -45,11 +45,5 @@ int main(int argc, char** argv) {
   }
   const fathom::support::TempDir folder;
   fathom::bench::Node workload(*program);
-  if (argc > 1 && std::string(argv[1]) == "waits")
-    fathom::bench::compare_waits(workload, folder.path());
-  else if (argc > 1 && std::string(argv[1]) == "heap")
-    fathom::bench::compare_heap(workload, folder.path());
-  else
-    fathom::bench::compare_profilers(workload, folder.path());
-  return 0;
+  return fathom::bench::compare_as_asked(workload, folder.path(), argc > 1 ? argv[1] : "");
 }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "bench/support/programs.h"
+#include "bench/support/rounds.h"
 #include "bench/support/statistics.h"
 #include "support/anvil.h"
 #include "support/environment.h"
@@ -96,20 +97,17 @@ Job serve_node(const std::string& program) {
 void compare(const std::vector<Job>& jobs, const std::vector<Recorder>& recorders) {
   std::vector<std::vector<std::string>> rows;
   for (const Job& job : jobs) {
-    std::vector<std::vector<double>> seconds(recorders.size()), ratios(recorders.size());
-    for (int round = 0; round < rounds(); ++round) {
-      for (std::size_t i = 0; i < recorders.size(); ++i) {
-        if (recorders[i].name.starts_with("heaptrack") && !job.heaptrack_sees) continue;
-        std::error_code missing;
-        for (const std::string& file : recorders[i].files) std::filesystem::remove(file, missing);
-        seconds[i].push_back(job.seconds(recorders[i].prefix));
-        ratios[i].push_back(seconds[i].back() / seconds[0].back());
-      }
-    }
+    Figure seconds(recorders.size());
+    run_rounds(rounds(), recorders.size(), [&](int round, std::size_t i) {
+      if (recorders[i].name.starts_with("heaptrack") && !job.heaptrack_sees) return;
+      std::error_code missing;
+      for (const std::string& file : recorders[i].files) std::filesystem::remove(file, missing);
+      seconds.add(round, i, job.seconds(recorders[i].prefix));
+    });
     for (std::size_t i = 0; i < recorders.size(); ++i) {
-      if (seconds[i].empty()) continue;
-      rows.push_back({i == 0 ? job.name : "", recorders[i].name, median_and_range(seconds[i], 2),
-                      median_and_range(ratios[i], 2)});
+      if (seconds.values(i).empty()) continue;
+      rows.push_back({i == 0 ? job.name : "", recorders[i].name, median_and_range(seconds.values(i), 2),
+                      median_and_range(seconds.ratios(i), 2)});
     }
   }
   print_table({"work", "recorder", "seconds", "times as long as without"}, rows);

@@ -3,10 +3,10 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "bench/support/rounds.h"
 #include "bench/support/statistics.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -25,40 +25,34 @@ struct Shape {
 };
 
 void compare(const Shape& shape, const std::vector<Recorder>& recorders) {
-  std::map<std::string, std::vector<double>> ns, added, ratios, bytes_per_call;
-  for (int round = 0; round < rounds(); ++round) {
-    double none = 0;
-    for (const Recorder& recorder : recorders) {
-      std::vector<std::string> command = recorder.prefix;
-      for (const std::string& word : {std::string(MALLOC_STORM), std::to_string(shape.threads),
-                                      std::to_string(shape.depth), fmt::format("{}", seconds_per_run())})
-        command.push_back(word);
-      const support::Outcome outcome = support::run(command);
-      // heaptrack writes lines of its own around the program's.
-      const std::size_t start = outcome.output.find("{\"ns_per_pair\"");
-      if (start == std::string::npos) throw std::runtime_error(recorder.name + ": " + outcome.describe());
-      support::Outcome answer;
-      answer.output = outcome.output.substr(start, outcome.output.find('}', start) + 1 - start);
-      const auto figures = support::answer_of(answer);
-      const double per_pair = figures.at("ns_per_pair");
-      if (recorder.prefix.empty()) none = per_pair;
-      ns[recorder.name].push_back(per_pair);
-      added[recorder.name].push_back(per_pair - none);
-      ratios[recorder.name].push_back(per_pair / none);
-      std::error_code missing;
-      const auto bytes = recorder.file.empty() ? 0 : std::filesystem::file_size(recorder.file, missing);
-      bytes_per_call[recorder.name].push_back(missing ? 0 : static_cast<double>(bytes) / figures.at("pairs"));
-      if (!recorder.file.empty()) std::filesystem::remove(recorder.file, missing);
-    }
-  }
+  Figure ns(recorders.size()), bytes_per_call(recorders.size());
+  run_rounds(rounds(), recorders.size(), [&](int round, std::size_t i) {
+    const Recorder& recorder = recorders[i];
+    std::vector<std::string> command = recorder.prefix;
+    for (const std::string& word : {std::string(MALLOC_STORM), std::to_string(shape.threads),
+                                    std::to_string(shape.depth), fmt::format("{}", seconds_per_run())})
+      command.push_back(word);
+    const support::Outcome outcome = support::run(command);
+    // heaptrack writes lines of its own around the program's.
+    const std::size_t start = outcome.output.find("{\"ns_per_pair\"");
+    if (start == std::string::npos) throw std::runtime_error(recorder.name + ": " + outcome.describe());
+    support::Outcome answer;
+    answer.output = outcome.output.substr(start, outcome.output.find('}', start) + 1 - start);
+    const auto figures = support::answer_of(answer);
+    ns.add(round, i, figures.at("ns_per_pair"));
+    std::error_code missing;
+    const auto bytes = recorder.file.empty() ? 0 : std::filesystem::file_size(recorder.file, missing);
+    bytes_per_call.add(round, i, missing ? 0 : static_cast<double>(bytes) / figures.at("pairs"));
+    if (!recorder.file.empty()) std::filesystem::remove(recorder.file, missing);
+  });
+  const std::size_t last = recorders.size() - 1;
+  const double heaptrack = recorders[last].name.starts_with("heaptrack") ? median(ns.values(last)) : 0;
   std::vector<std::vector<std::string>> rows;
-  for (const Recorder& recorder : recorders) {
-    const double heaptrack = median(ns["heaptrack -r"]);
-    rows.push_back({recorder.name, median_and_range(ns[recorder.name], 1),
-                    number(median(added[recorder.name]), 1), number(median(ratios[recorder.name]), 2),
-                    heaptrack > 0 ? number(heaptrack / median(ns[recorder.name]), 1) : "-",
-                    recorder.file.empty() ? "-" : number(median(bytes_per_call[recorder.name]), 3)});
-  }
+  for (std::size_t i = 0; i < recorders.size(); ++i)
+    rows.push_back({recorders[i].name, median_and_range(ns.values(i), 1),
+                    number(median(ns.differences(i)), 1), number(median(ns.ratios(i)), 2),
+                    heaptrack > 0 ? number(heaptrack / median(ns.values(i)), 1) : "-",
+                    recorders[i].file.empty() ? "-" : number(median(bytes_per_call.values(i)), 3)});
   fmt::print("{} thread{}, stacks of {} frames\n\n", shape.threads, shape.threads == 1 ? "" : "s",
              shape.depth);
   print_table(

@@ -37,6 +37,5 @@ class OneThread : public Workload {
 int main() {
   const fathom::support::TempDir folder;
   fathom::bench::OneThread workload;
-  fathom::bench::compare_profilers(workload, folder.path());
-  return 0;
+  return fathom::bench::compare_as_asked(workload, folder.path(), "");
 }

@@ -63,7 +63,7 @@ class Redis : public Workload {
 }  // namespace
 }  // namespace fathom::bench
 
-// With the word "waits": what recording waits adds; with "heap": what tracing the heap costs.
+// With a question: see compare_as_asked().
 int main(int argc, char** argv) {
   const fathom::support::TempDir folder;
   const auto program = fathom::support::find_redis_server(folder.path());
@@ -72,11 +72,5 @@ int main(int argc, char** argv) {
     return 0;
   }
   fathom::bench::Redis workload(*program, folder.path());
-  if (argc > 1 && std::string(argv[1]) == "waits")
-    fathom::bench::compare_waits(workload, folder.path());
-  else if (argc > 1 && std::string(argv[1]) == "heap")
-    fathom::bench::compare_heap(workload, folder.path());
-  else
-    fathom::bench::compare_profilers(workload, folder.path());
-  return 0;
+  return fathom::bench::compare_as_asked(workload, folder.path(), argc > 1 ? argv[1] : "");
 }

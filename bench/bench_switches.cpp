@@ -4,10 +4,10 @@
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <map>
 #include <string>
 #include <vector>
 
+#include "bench/support/rounds.h"
 #include "bench/support/statistics.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -41,30 +41,25 @@ void compare(const std::string& folder) {
         "--"}},
       {"perf trace -s", {"perf", "trace", "-s", "-o", folder + "/trace.txt", "--"}},
   };
-  std::map<std::string, std::vector<double>> ratios, added_us, megabytes;
-  std::vector<double> bare;
-  for (int round = 0; round < rounds(); ++round) {
-    double none = 0;
-    for (const Recorder& recorder : recorders) {
-      std::filesystem::remove(fathom_file);
-      std::filesystem::remove(perf_file);
-      const double trips = trips_per_second(recorder);
-      if (recorder.prefix.empty()) bare.push_back(none = trips);
-      ratios[recorder.name].push_back(trips / none);
-      added_us[recorder.name].push_back((1e6 / trips - 1e6 / none) / 2);  // two switches make a round trip
-      std::error_code missing;
-      const std::string& file = recorder.name.starts_with("fathom") ? fathom_file : perf_file;
-      const auto bytes = std::filesystem::file_size(file, missing);
-      megabytes[recorder.name].push_back(missing ? 0 : static_cast<double>(bytes) * 1e-6);
-    }
-  }
-  fmt::print("{} switches/s without a recorder\n\n", number(2 * median(bare), 0));
+  Figure trips(recorders.size()), us_per_trip(recorders.size()), megabytes(recorders.size());
+  run_rounds(rounds(), recorders.size(), [&](int round, std::size_t i) {
+    std::filesystem::remove(fathom_file);
+    std::filesystem::remove(perf_file);
+    const double per_second = trips_per_second(recorders[i]);
+    trips.add(round, i, per_second);
+    us_per_trip.add(round, i, 1e6 / per_second);
+    std::error_code missing;
+    const std::string& file = recorders[i].name.starts_with("fathom") ? fathom_file : perf_file;
+    const auto bytes = std::filesystem::file_size(file, missing);
+    megabytes.add(round, i, missing ? 0 : static_cast<double>(bytes) * 1e-6);
+  });
+  fmt::print("{} switches/s without a recorder; one run without to the other {}\n\n",
+             number(2 * median(trips.values(0)), 0), median_and_range(trips.ratios(0), 2));
   std::vector<std::vector<std::string>> rows;
-  for (const Recorder& recorder : recorders) {
-    if (recorder.prefix.empty()) continue;
-    rows.push_back({recorder.name, median_and_range(ratios[recorder.name], 2),
-                    number(median(added_us[recorder.name]), 2), number(median(megabytes[recorder.name]), 1)});
-  }
+  for (std::size_t i = 1; i < recorders.size(); ++i)
+    rows.push_back({recorders[i].name, median_and_range(trips.ratios(i), 2),
+                    number(median(us_per_trip.differences(i)) / 2, 2),  // two switches make a round trip
+                    number(median(megabytes.values(i)), 1)});
   print_table({"recorder", "throughput, ratio", "added per switch, us", "file, MB"}, rows);
 }
 

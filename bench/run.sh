@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Runs the benchmarks of BUILD_FOLDER and prints what docs/performance.md shows: bench/run.sh BUILD_FOLDER [QUESTION...].
-# ROUNDS (5) and SECONDS_PER_RUN (3) say how long; progress goes to standard error.
+# ROUNDS (5) and SECONDS_PER_RUN (3) say how long, SEED repeats an order; progress goes to standard error.
 set -euo pipefail
 build=$1
 shift
-questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer stop_to_svg unwind_table}")
+questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer start end stop_to_svg unwind_table}")
 # shellcheck disable=SC2206  # the default is a list of words
 questions=(${questions[*]})
 
@@ -17,6 +17,8 @@ declare -A titles=(
   [heap_jobs]="Real programs with every allocation recorded"
   [heap_answer]="From the end of the program to an answer about its heap"
   [threads]="300 threads: 270 parked, 20 that tick, five pairs that hand work to each other"
+  [start]="What it costs to begin and to end a recording"
+  [end]="From the end of the program to the end of the recorder"
   [stop_to_svg]="From the request to stop to the picture"
   [unwind_table]="Making unwind tables, beside libdw asked once for each function"
 )

@@ -1,10 +1,12 @@
-// What recording costs a program and what it delivers: every profiler in turn on the same work, round after
-// round, and every figure against the run without a profiler of the same round.
+// What recording costs a program and what it delivers: every profiler on the same work, in rounds.
 #pragma once
 
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
+
+#include "bench/support/profilers.h"
 
 namespace fathom::bench {
 
@@ -24,14 +26,12 @@ class Workload {
   virtual std::string unit() const = 0;  // of the throughput
 };
 
-// What waiting adds to the cost: nothing, CPU sampling, and both, by turns. A ratio is taken to the mean of
-// the two runs without a profiler beside it, so a machine that gets slower over the minutes does not count.
-// At least seven rounds.
-void compare_waits(Workload& workload, const std::string& folder);
-// What tracing the heap costs, sampled and exact, in the same way.
-void compare_heap(Workload& workload, const std::string& folder);
+// Records the workload with each of `profilers`, of which the first is nothing, and prints the table. `folder` is for
+// the recordings.
+void compare(Workload& workload, const std::string& folder, const std::vector<Profiler>& profilers);
 
-// Prints the table. `folder` is for the recordings.
-void compare_profilers(Workload& workload, const std::string& folder);
+// "": fathom beside perf. "default": what the default recording costs, and what each part of it. "heap": what tracing
+// the heap costs. The exit status of a benchmark.
+int compare_as_asked(Workload& workload, const std::string& folder, const std::string& question);
 
 }  // namespace fathom::bench

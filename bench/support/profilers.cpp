@@ -1,10 +1,11 @@
 #include "bench/support/profilers.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 #include <signal.h>
 
 #include <array>
 #include <filesystem>
+#include <limits>
 #include <sstream>
 #include <stdexcept>
 
@@ -45,6 +46,25 @@ void judge_perf_script(const std::string& text, Recorded& recorded) {
   recorded.complete_percent = recorded.samples == 0 ? 0 : 100.0 * complete / recorded.samples;
 }
 
+std::vector<std::string> sources_of(Kind kind) {
+  const bool cpu =
+      kind == Kind::kFathomDefault || kind == Kind::kFathomCpu || kind == Kind::kFathomCpuAndWaits;
+  const bool waits = kind == Kind::kFathomDefault || kind == Kind::kFathomWaits ||
+                     kind == Kind::kFathomCpuAndWaits || kind == Kind::kFathomWaitsAndMemory;
+  const bool memory =
+      kind == Kind::kFathomDefault || kind == Kind::kFathomMemory || kind == Kind::kFathomWaitsAndMemory;
+  std::vector<std::string> sources;
+  if (cpu) sources.emplace_back("--cpu");
+  if (waits) sources.emplace_back("--off-cpu");
+  if (memory) sources.emplace_back("--memory");
+  return sources;
+}
+
+bool samples_cpu(Kind kind) {
+  return kind == Kind::kFathom || kind == Kind::kFathomDefault || kind == Kind::kFathomCpu ||
+         kind == Kind::kFathomCpuAndWaits;
+}
+
 }  // namespace
 
 std::string Profiler::name() const {
@@ -53,8 +73,13 @@ std::string Profiler::name() const {
       return "nothing";
     case Kind::kFathom:
       return fmt::format("fathom, {} Hz", frequency_hz);
+    case Kind::kFathomDefault:
+    case Kind::kFathomCpu:
     case Kind::kFathomWaits:
-      return fmt::format("fathom with waits, {} Hz", frequency_hz);
+    case Kind::kFathomMemory:
+    case Kind::kFathomCpuAndWaits:
+    case Kind::kFathomWaitsAndMemory:
+      return fmt::format("fathom {}, {} Hz", fmt::join(sources_of(kind), " "), frequency_hz);
     case Kind::kFathomHeap:
       return "fathom --heap";
     case Kind::kFathomHeapExact:
@@ -76,8 +101,17 @@ std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) c
     case Kind::kFathom:
       return support::fathom_command(
           {"record", "--cpu", "--memory", "-F", frequency, "-o", file, "-p", target});
+    case Kind::kFathomDefault:
+    case Kind::kFathomCpu:
     case Kind::kFathomWaits:
-      return support::fathom_command({"record", "-F", frequency, "-o", file, "-p", target});
+    case Kind::kFathomMemory:
+    case Kind::kFathomCpuAndWaits:
+    case Kind::kFathomWaitsAndMemory: {
+      std::vector<std::string> command{"record", "-F", frequency, "-o", file, "-p", target};
+      const auto sources = sources_of(kind);
+      command.insert(command.end(), sources.begin(), sources.end());
+      return support::fathom_command(command);
+    }
     case Kind::kFathomHeap:
       return support::fathom_command({"record", "--memory", "--heap", "-o", file, "-p", target});
     case Kind::kFathomHeapExact:
@@ -96,6 +130,14 @@ std::vector<Profiler> all_profilers() {
   return {{Kind::kNone, 0},       {Kind::kFathom, 99},  {Kind::kPerfFramePointers, 99},
           {Kind::kPerfDwarf, 99}, {Kind::kFathom, 999}, {Kind::kPerfFramePointers, 999},
           {Kind::kPerfDwarf, 999}};
+}
+
+std::vector<Profiler> parts_of_the_default() {
+  std::vector<Profiler> parts{{Kind::kNone, 0}};
+  for (const Kind kind : {Kind::kFathomDefault, Kind::kFathomCpu, Kind::kFathomWaits, Kind::kFathomMemory,
+                          Kind::kFathomCpuAndWaits, Kind::kFathom, Kind::kFathomWaitsAndMemory})
+    parts.push_back({kind, 999});
+  return parts;
 }
 
 Recording::Recording(const Profiler& profiler, pid_t pid, std::string file)
@@ -127,7 +169,12 @@ Recorded Recording::stop() {
 
 void Recording::judge(Recorded& recorded) const {
   if (profiler_.kind == Kind::kNone) return;
-  if (profiler_.kind == Kind::kFathom || profiler_.kind == Kind::kFathomWaits) {
+  const bool is_perf = profiler_.kind == Kind::kPerfFramePointers || profiler_.kind == Kind::kPerfDwarf;
+  if (!is_perf && !samples_cpu(profiler_.kind)) {
+    recorded.complete_percent = std::numeric_limits<double>::quiet_NaN();
+    return;
+  }
+  if (!is_perf) {
     const support::Report report(file_);
     recorded.samples = static_cast<int>(report.samples());
     recorded.complete_percent = report.complete_percent();

@@ -14,8 +14,13 @@ namespace fathom::bench {
 
 enum class Kind {
   kNone,
-  kFathom,
+  kFathom,         // CPU and the memory series
+  kFathomDefault,  // and waits
+  kFathomCpu,
   kFathomWaits,
+  kFathomMemory,
+  kFathomCpuAndWaits,
+  kFathomWaitsAndMemory,
   kFathomHeap,
   kFathomHeapExact,
   kPerfFramePointers,
@@ -32,6 +37,8 @@ struct Profiler {
 
 // Nothing, and fathom beside perf at 99 and 999 Hz.
 std::vector<Profiler> all_profilers();
+// Nothing, the default recording, and what it is made of: each part alone, and each left out.
+std::vector<Profiler> parts_of_the_default();
 
 struct Recorded {
   double seconds = 0;           // from attaching to the request to stop
