@@ -159,7 +159,7 @@ TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
   Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", "sh", "-c", command});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   EXPECT_EQ(HeapAnswer(recording_).below("site_after").calls, 0);
-  const Outcome report = fathom({"report", recording_});
+  const Outcome report = fathom({"report", recording_, "--all"});
   EXPECT_THAT(report.output, HasSubstr("2 forked processes were not traced"));
   EXPECT_THAT(report.output, HasSubstr("interrupted_hea"));
 

@@ -195,7 +195,7 @@ TEST_F(OffCpuTruth, RecordingsOfWaitsAlonePromiseNoCpuSamples) {
                                    "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; sleep 0.1"});
   ASSERT_TRUE(recorded.ok()) << recorded.describe();
   EXPECT_TRUE(waiting_of(folder / "x.fathom").at("quality").at("expected_samples").is_null());
-  const Outcome said = fathom({"report", folder / "x.fathom"});
+  const Outcome said = fathom({"report", folder / "x.fathom", "--all"});
   ASSERT_TRUE(said.ok()) << said.describe();
   EXPECT_THAT(said.output, testing::Not(testing::HasSubstr("promised")));
   EXPECT_THAT(said.output, testing::Not(testing::HasSubstr("0 received")));

@@ -166,7 +166,7 @@ TEST_F(Privileges, WithoutAReaderTheRecordingIsWholeAndSaysWhatIsMissing) {
   const Report report(recording_);
   EXPECT_GT(report.samples(), 50);
   EXPECT_GT(report.complete_percent(), 99);
-  const auto text = fathom({"report", recording_});
+  const auto text = fathom({"report", recording_, "--all"});
   EXPECT_THAT(text.output + text.errors,
               HasSubstr("missing, as the process that reads them had to be ended"));
 }

@@ -83,25 +83,50 @@ class Cli : public testing::Test {
   std::string recording_;
 };
 
-TEST_F(Cli, ReportSaysSentencesFirst) {
+TEST_F(Cli, ReportIsTheAnswerInOneScreen) {
   const Outcome outcome = run({"report", recording_});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.error, "");
+  EXPECT_THAT(outcome.out, StartsWith("hand (pid 10) · 10.00 s · 2 threads, 0.91 of 2 CPUs · 900 samples"));
+  EXPECT_THAT(outcome.out, HasSubstr("of CPU time is below request::parse: nearly all of it in Vec::push"));
+  EXPECT_THAT(outcome.out, HasSubstr("next: fathom flamegraph " + recording_));
+  EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40);
+  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b"))) << "no colours in a file";
+}
+
+TEST_F(Cli, ReportSaysEverythingWhenAsked) {
+  const Outcome outcome = run({"report", recording_, "--all"});
+  EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.out, StartsWith("hand (pid 10): 900 CPU samples in 10.00 s"));
   EXPECT_THAT(outcome.out, HasSubstr("\nFunctions by self"));
-  EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b"))) << "no colours in a file";
+  EXPECT_THAT(outcome.out, HasSubstr("\nOver time"));
+}
+
+// The answer to a question does not begin behind two screens of other tables.
+TEST_F(Cli, ATableThatIsAskedForStandsFirst) {
+  for (const auto& [option, heading] :
+       std::vector<std::pair<std::string, std::string>>{{"--threads", "Threads"},
+                                                        {"--modules", "Modules"},
+                                                        {"--series", "Over time"},
+                                                        {"--top", "Functions by self"}}) {
+    std::vector<std::string> arguments{"report", recording_, option};
+    if (option == "--top") arguments.push_back("3");
+    const std::string out = run(arguments).out;
+    EXPECT_THAT(out, testing::MatchesRegex("hand \\(pid 10\\)[^\n]*\n\n" + heading + "(.|\n)*")) << option;
+    EXPECT_THAT(out, HasSubstr("\nQuality: 900 samples, 3 lost")) << option;
+  }
 }
 
 TEST_F(Cli, ReportTakesItsOptions) {
   EXPECT_THAT(
-      run({"report", recording_, "--threads", "--modules", "--sort", "total", "--top", "2"}).out,
+      run({"report", recording_, "--all", "--threads", "--modules", "--sort", "total", "--top", "2"}).out,
       testing::AllOf(HasSubstr("Threads"), HasSubstr("Modules"), HasSubstr("Functions by total, 2 of")));
   EXPECT_THAT(run({"report", recording_, "--callers", "ksys_write", "--callees", "main"}).out,
               testing::AllOf(HasSubstr("Callers of ksys_write"), HasSubstr("Callees of main")));
   EXPECT_THAT(run({"report", recording_, "--thread", "worker-1"}).out, HasSubstr("leaves out 700 samples"));
   EXPECT_THAT(run({"report", recording_, "--from", "7", "--to", "8"}).out,
-              HasSubstr("100 CPU samples in 1.00 s"));
-  EXPECT_THAT(run({"report", recording_, "--wide"}).out,
+              HasSubstr("1.00 s · 2 threads, 1.00 of 2 CPUs · 100 samples"));
+  EXPECT_THAT(run({"report", recording_, "--all", "--wide"}).out,
               HasSubstr("Worker::run(std::sync::Arc<server::pool::Queue>, bool)"));
 }
 
@@ -137,8 +162,7 @@ TEST_F(Cli, ExportWritesFoldedStacksThatReportReadsAgain) {
   const Outcome folded = run({"export", recording_, "--to", "folded"});
   EXPECT_EQ(folded.status, 0);
   EXPECT_THAT(folded.out, HasSubstr("server;__libc_start_main;main;write;ksys_write_[k] 100\n"));
-  EXPECT_THAT(run({"report", file("stacks", folded.out)}).out,
-              StartsWith("stacks: 6 CPU samples (imported)"));
+  EXPECT_THAT(run({"report", file("stacks", folded.out)}).out, StartsWith("stacks · "));
 }
 
 TEST_F(Cli, ExportChoosesTheFormatByTheEnding) {
@@ -149,7 +173,7 @@ TEST_F(Cli, ExportChoosesTheFormatByTheEnding) {
 }
 
 TEST_F(Cli, ADashIsStandardInput) {
-  EXPECT_THAT(run({"report", "-"}, file("in", "a;b 5\n")).out, StartsWith("standard input: "));
+  EXPECT_THAT(run({"report", "-"}, file("in", "a;b 5\n")).out, StartsWith("standard input · "));
   EXPECT_THAT(run({"report", "-"}, recording_).out, StartsWith("hand (pid 10)"));
 }
 

@@ -26,6 +26,7 @@ struct ReportArguments {
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
   bool timeline = false, memory = false;
+  bool all = false, series = false;
   bool show_idle = false, json = false, wide = false;
 };
 
@@ -48,6 +49,17 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
       write_output(present::heap_timeline_text(*timeline, style).substr(1), arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
+}
+
+// What is asked for by an option stands first and alone; a bare report is the answer in one screen.
+present::Layout layout_of(const ReportArguments& arguments) {
+  if (arguments.all) return present::Layout::kAll;
+  const bool asked = arguments.waits || arguments.locks || arguments.files || arguments.memory ||
+                     arguments.threads || arguments.modules || arguments.heap || arguments.blocks ||
+                     arguments.series || arguments.top || !arguments.sort.empty() || !arguments.by.empty() ||
+                     !arguments.selection.metric.empty() || !arguments.report.callers.empty() ||
+                     !arguments.report.callees.empty();
+  return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
 }
 
 Result<int> run_report(const ReportArguments& arguments) {
@@ -109,6 +121,14 @@ Result<int> run_report(const ReportArguments& arguments) {
     style.heap = arguments.heap;
     style.blocks = arguments.blocks;
     style.memory = arguments.memory;
+    style.series = arguments.series || arguments.all;
+    style.file = arguments.file;
+    style.layout = layout_of(arguments);
+    // A bare order, metric or number of rows asks for the functions.
+    style.functions = !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
+                      !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
+                      !arguments.series && arguments.report.callers.empty() &&
+                      arguments.report.callees.empty();
     text = present::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
@@ -156,6 +176,8 @@ Run add_report(CLI::App& app) {
                "live heap over time as a chart, and what the peak was made of");
   app.add_flag("--memory", arguments->memory,
                "from RSS to what it is made of, and how much of it the heap profile explains");
+  app.add_flag("--all", arguments->all, "everything: all sentences, the quality block, functions and series");
+  app.add_flag("--series", arguments->series, "what was read over time: memory, faults, the control group");
   app.add_flag("--show-idle", arguments->show_idle,
                "show the waits of idle workers, which are folded otherwise");
   app.add_flag("--fold-generics", arguments->report.fold_generics,

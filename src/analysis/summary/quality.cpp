@@ -12,6 +12,8 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
+constexpr double kShort_s = 10;  // in a shorter recording its start is most of what it costs
+
 void judge_loss(const model::Profile& profile, QualityView& view) {
   const model::Quality& quality = profile.quality;
   if (quality.truncated) view.findings.push_back({.kind = FindingKind::kTruncated});
@@ -64,7 +66,7 @@ void judge_cost(const model::Profile& profile, const CallTree& tree, QualityView
   if (target_s > 1 && own_s > 0.05 * target_s)
     view.findings.push_back({.kind = FindingKind::kProfilerCost,
                              .share = own_s / target_s,
-                             .count = profile.meta.frequency_hz,
+                             .count = profile.duration_s() < kShort_s ? 0 : profile.meta.frequency_hz,
                              .seconds = own_s});
 }
 

@@ -14,6 +14,8 @@
 #include "analysis/heap/heap_groups.h"
 #include "analysis/memory/rss_breakdown.h"
 #include "analysis/summary/heap_report.h"
+#include "analysis/summary/hot_spot.h"
+#include "analysis/summary/resident.h"
 #include "analysis/waits/wait_report.h"
 #include "base/result.h"
 
@@ -57,7 +59,7 @@ enum class FindingKind : std::uint8_t {
   kFewReceived,   // share of those expected, count: those
   kCutStacks,     // share of all; module and end: of most of them
   kUnnamed,       // share of all frames; module, module_kind, symbols: of most of them
-  kProfilerCost,  // share of what was measured; seconds; count: Hz
+  kProfilerCost,  // share of what was measured; seconds; count: Hz, 0: it is the start that costs
   kStolen,        // share of the busy time that the host of a virtual machine took away
 };
 struct Finding {
@@ -105,7 +107,9 @@ struct Report {
   std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
   std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
-  std::optional<RssBreakdown> memory;     // what memory was made of at the end of the selection
+  HotPath hot_path;                       // of CPU samples
+  std::optional<ResidentMemory> resident;
+  std::optional<RssBreakdown> memory;  // what memory was made of at the end of the selection
 };
 
 // Fails when a pattern matches nothing or too much, or when the selection leaves nothing of a recording that

@@ -193,7 +193,9 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   number(verdict, "live_bytes", level);
   const double longer = std::ceil(std::max(30.0, trend.duration_s * 3));
   std::vector<HeapShare> shares;
-  switch (trend.shape) {
+  // What an interval above zero says is growth, even where the last third alone does not show it.
+  const bool rises = trend.shape == TrendShape::kNoise && trend.slope.known && trend.slope.low > 0;
+  switch (rises ? TrendShape::kGrowing : trend.shape) {
     case TrendShape::kGrowing: {
       verdict.kind = HeapVerdictKind::kGrowing;
       verdict.bytes = trend.growth();
@@ -249,7 +251,11 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
         verdict.evidence.push_back({Evidence::kSamplingSwings});
         verdict.advice = {Advice::kSampleFiner};
       }
+      const double possible = std::max(0.0, trend.slope.high) * (trend.duration_s - trend.warm_up_s);
       number(verdict, "needed_s", needed);
+      number(verdict, "unseen_bytes_per_s", std::max(0.0, trend.slope.high));
+      verdict.doubts.push_back({Doubt::kHidesGrowth, possible});
+      if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
       break;
     }
     case TrendShape::kTooShort:

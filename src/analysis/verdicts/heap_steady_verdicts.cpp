@@ -277,7 +277,11 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       verdict.facts.level_s = level_s;
       verdict.facts.mean_life_s = mean_life;
       if (!level) verdict.doubts.push_back({Doubt::kNotLevel});
-      verdict.advice = {Advice::kChangeLimit};
+      // Below this a leak inside of it looks the same.
+      const double unseen = std::max(
+          {1.0, trend.slope.known ? trend.slope.high : live.bytes / level_s, 0.001 * live.bytes / level_s});
+      number(verdict, "unseen_bytes_per_s", unseen);
+      verdict.advice = {level ? Advice::kChangeLimit : Advice::kMayGrow, unseen, level_s};
     } else if (replaced < 0.1 && level) {
       verdict.kind = HeapVerdictKind::kBloat;
       const double mean = live.blocks > 0 ? live.bytes / live.blocks : 0;

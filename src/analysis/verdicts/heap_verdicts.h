@@ -29,7 +29,7 @@ enum class HeapVerdictKind : std::uint8_t {
   kTurnover,       // what was recorded grows, the process does not: blocks from before are replaced
   kLevel,          // the whole heap does not grow
   kFalling,        // the whole heap
-  kNoise,          // of the whole heap neither can be said
+  kNoise,          // of the whole heap neither can be said: its swing hides what may be growth
   kTooShort,
   kPeak,         // far above the usual level
   kChurn,        // many blocks that live for a moment
@@ -115,8 +115,9 @@ enum class HeapDoubtKind : std::uint8_t {
   kCostsNothing,
   kCpuUnknown,
   kNotLevel,
-  kLostEvents,  // HeapVerdict::losses
-  kOutages,     // likewise
+  kHidesGrowth,  // number: bytes that it may have grown by, unseen
+  kLostEvents,   // HeapVerdict::losses
+  kOutages,      // likewise
 };
 struct HeapDoubt {
   HeapDoubtKind kind;
@@ -140,7 +141,8 @@ enum class HeapAdviceKind : std::uint8_t {
   kListLeaked,       //
   kKeepBuffer,       //
   kShowCalls,        //
-  kChangeLimit,      //
+  kChangeLimit,      // number: a growth that would not be seen, bytes per second, in seconds_seen
+  kMayGrow,          // likewise
   kFewHuge,          //
   kManySmall,        //
   kOneAllocator,     //

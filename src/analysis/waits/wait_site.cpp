@@ -55,7 +55,7 @@ bool starts_with_any(std::string_view text, const auto& list) {
                      [&](std::string_view start) { return text.starts_with(start); });
 }
 
-// visit(name, frame, line) from the leaf on, user frames only, until it gives false.
+// visit(name, frame, number of its line) from the leaf on, user frames only, until it gives false.
 template <class Visit>
 void for_each_user_line(const model::Profile& profile, model::StackId stack, Visit visit) {
   for (; stack.value != 0; stack = profile.stacks[stack.value].parent) {
@@ -63,7 +63,7 @@ void for_each_user_line(const model::Profile& profile, model::StackId stack, Vis
     const model::Frame& frame = profile.frames[id.value];
     if (profile.modules[frame.module.value].kind == model::ModuleKind::kKernel) continue;
     for (std::uint32_t line = 0; line < std::max(frame.line_count, 1u); ++line) {
-      if (!visit(frame_name(profile, id, line), frame)) return;
+      if (!visit(frame_name(profile, id, line), frame, line)) return;
     }
   }
 }
@@ -87,16 +87,23 @@ std::string_view to_string(FutexKind kind) {
 const std::string& WaitSites::of(model::StackId stack) {
   std::optional<std::string>& known = known_[stack.value];
   if (known) return *known;
-  std::string innermost;
-  for_each_user_line(profile_, stack, [&](std::string name, const model::Frame& frame) {
+  std::string innermost, of_no_library;
+  for_each_user_line(profile_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
     const model::Module& module = profile_.modules[frame.module.value];
     const bool library = module.kind == model::ModuleKind::kVdso ||
                          starts_with_any(profile_.strings[module.name], kLibraryFiles) ||
                          starts_with_any(name, kLibraryNames);
-    if (!library) known = name;
+    const std::string_view file =
+        line < frame.line_count
+            ? std::string_view(profile_.strings[profile_.lines[frame.first_line + line].file])
+            : "";
+    const bool own = !library && own_code_.is_own(name, frame.module, file);
+    if (own) known = name;
+    if (!library && of_no_library.empty()) of_no_library = name;
     if (innermost.empty()) innermost = std::move(name);
-    return library;
+    return !own;
   });
+  if (!known && !of_no_library.empty()) known = std::move(of_no_library);
   if (!known && innermost.empty()) {  // a kernel thread, or nothing at all
     model::StackId root = stack;
     while (root.value != 0 && profile_.stacks[root.value].parent.value != 0)
@@ -110,7 +117,7 @@ const std::string& WaitSites::of(model::StackId stack) {
 FutexKind WaitSites::futex_kind(model::StackId stack) const {
   FutexKind kind = FutexKind::kLock;
   std::size_t seen = 0;
-  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&) {
+  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
     if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
         has("CondVar") || has("condition_variable")) {
@@ -128,7 +135,7 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
 std::string WaitSites::path(model::StackId stack, std::size_t most) const {
   std::string text;
   std::size_t shown = 0;
-  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&) {
+  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     if (shown == most) {
       text += " < ...";
       return false;

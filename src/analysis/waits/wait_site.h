@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/own_code.h"
 #include "model/profile.h"
 
 namespace fathom::analysis {
@@ -18,8 +19,9 @@ std::string_view to_string(FutexKind kind);  // "lock", "condition", "park", "jo
 // Remembers what it found. `profile` outlives it and does not change.
 class WaitSites {
  public:
-  explicit WaitSites(const model::Profile& profile) : profile_(profile), known_(profile.stacks.size()) {}
-  // "[no stack]" for stack 0; without a frame of its own, the innermost user frame, else the outermost frame.
+  explicit WaitSites(const model::Profile& profile)
+      : profile_(profile), own_code_(profile), known_(profile.stacks.size()) {}
+  // The nearest function of the own code (own_code.h), else of no known library. "[no stack]" for stack 0; without one, the innermost user frame, else the outermost frame.
   const std::string& of(model::StackId stack);
   FutexKind futex_kind(model::StackId stack) const;
   // The `most` innermost user frames, innermost first: "wait < commit < main".
@@ -27,6 +29,7 @@ class WaitSites {
 
  private:
   const model::Profile& profile_;
+  OwnCode own_code_;
   std::vector<std::optional<std::string>> known_;
 };
 

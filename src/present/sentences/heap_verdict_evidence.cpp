@@ -139,6 +139,8 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
       return "CPU was not recorded beside it: what it costs is not known";
     case Kind::kNotLevel:
       return "it swings too much to be called level";
+    case Kind::kHidesGrowth:
+      return fmt::format("it may have grown by up to {} in this time", bytes(doubt.number));
     case Kind::kLostEvents:
       return lost_events_text(verdict.losses);
     case Kind::kOutages:
@@ -219,7 +221,15 @@ std::string advice_of(const HeapVerdict& verdict) {
     case Kind::kShowCalls:
       return "fathom flamegraph FILE --metric heap-allocations -o calls.svg shows who calls so often";
     case Kind::kChangeLimit:
-      return "no leak; if it is too large, its limit is what to change";
+      return fmt::format(
+          "if it is too large, its limit is what to change; a leak in it below {} would not be seen in {}",
+          rate(verdict.advice.number), seconds(verdict.advice.seconds_seen));
+    case Kind::kMayGrow:
+      return fmt::format(
+          "whether it leaks as well is not known: a growth of up to {} would look the same in {}; record "
+          "longer, or "
+          "every call (--heap=exact)",
+          rate(verdict.advice.number), seconds(verdict.advice.seconds_seen));
     case Kind::kFewHuge:
       return "few huge blocks: does all of it have to be in memory, or can it be mapped, loaded on demand or "
              "freed after the start?";

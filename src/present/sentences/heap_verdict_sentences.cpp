@@ -176,9 +176,11 @@ std::string sentence_of(const HeapVerdict& verdict) {
       return fmt::format("Error: {} of {} were freed with a size that is not theirs.",
                          blocks_text(facts.blocks), place_of(verdict));
     case HeapVerdictKind::kGrowing:
-      return fmt::format("The heap grows by {}, {} an hour, and does not level off{}.",
-                         slope_text(verdict.trend->slope), bytes(verdict.trend->slope.per_s * 3600),
-                         of_that(verdict));
+      return fmt::format(
+          "The heap grows by {}, {} an hour{}{}.", slope_text(verdict.trend->slope),
+          bytes(verdict.trend->slope.per_s * 3600),
+          verdict.trend->shape == TrendShape::kGrowing ? ", and does not level off" : ", if it goes on so",
+          of_that(verdict));
     case HeapVerdictKind::kLeak:
       return sentence_of_leak(verdict);
     case HeapVerdictKind::kGrowsWithWork:
@@ -201,8 +203,10 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kNoise: {
       const Trend& trend = *verdict.trend;
       return fmt::format(
-          "Noise: live bytes swing by ±{} around {}, and no growth can be told from that (slope {} to {}).",
-          bytes(2 * trend.swing), bytes(facts.level_bytes), rate(trend.slope.low), rate(trend.slope.high));
+          "Not known whether the heap grows: live bytes swing by ±{} around {}, and a growth of up to {} "
+          "would "
+          "not be seen in that.",
+          bytes(2 * trend.swing), bytes(facts.level_bytes), rate(std::max(0.0, trend.slope.high)));
     }
     case HeapVerdictKind::kTooShort:
       return fmt::format("{} in {} are too short to say whether the heap grows.", seconds(facts.seconds),

@@ -11,28 +11,14 @@
 #include <vector>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/code_owner.h"
 #include "base/result.h"
 
 namespace fathom::present {
 
-enum class Owner : std::uint8_t {
-  kThread,  // rows of the picture that are no code: the whole, processes, threads
-  kKernel,
-  kRuntime,  // C and C++ libraries, Rust's std, core and alloc, the loader, the vdso
-  kAllocator,
-  kGenerated,  // code made at run time
-  kCause,      // what a thread waited for
-  kUnknown,    // addresses that belong to nothing that was mapped
-  kCode,       // the rest: group() tells whose
-};
-
-Owner owner_of(const analysis::TreeNode& node, std::string_view name, const analysis::TreeModule& module);
-
-// The crate or namespace that a name begins with: "reth_evm" for "<reth_evm::Executor as
-// core::ops::Fn>::call" and for "int* reth_evm::f<int>(char)". `<T as Trait>` belongs to the crate of T, or
-// to that of Trait when T is the standard library's (one of both must be local, says Rust's orphan rule). ""
-// without one: a C function, a class at top level.
-std::string_view namespace_of(std::string_view name);
+using analysis::namespace_of;
+using analysis::Owner;
+using analysis::owner_of;
 
 enum class Palette : std::uint8_t {
   kModule,

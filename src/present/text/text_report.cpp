@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
+#include "present/text/text_first_screen.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_heap_blocks.h"
 #include "present/text/text_heap_groups.h"
@@ -29,35 +31,58 @@ class TextReport {
       : report_(report), tree_(report.tree), options_(options) {}
 
   std::string text() {
-    for (const std::string& sentence : sentences_of(report_)) out_ += fill("", sentence, options_.width, 2);
-    if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
-    write_quality();
+    if (options_.layout == Layout::kFirstScreen) return first_screen_text(report_, options_);
+    const bool all = options_.layout == Layout::kAll;
+    if (all) {
+      for (const std::string& sentence : sentences_of(report_)) out_ += fill("", sentence, options_.width, 2);
+      if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
+      write_quality();
+    } else {
+      out_ += summary_line(report_, options_);
+      if (report_.tree.filtered != 0)
+        out_ += fmt::format("The selection leaves out {}.\n", counted(tree_.filtered, "sample"));
+    }
+    write_tables(all);
+    if (!all) out_ += "\n" + present::quality_line(report_, options_);
+    return std::move(out_);
+  }
+
+ private:
+  void write_tables(bool all) {
     if (report_.heap_groups) {
       out_ += heap_groups_text(*report_.heap_groups, options_);
-      return std::move(out_);
+      return;
     }
     const bool of_heap = report_.heap && model::is_heap(tree_.metric);
     if (report_.heap && (of_heap || options_.heap)) {
+      if (!all && options_.heap) {  // how it was traced, how much it allocated, and what that means
+        const std::vector<std::string> sentences = sentences_of(*report_.heap);
+        for (std::size_t i = 0; i < std::min<std::size_t>(2, sentences.size()); ++i)
+          out_ += fill("", sentences[i], options_.width, 2);
+        out_ += heap_verdicts_text(report_.heap->verdicts, options_);
+      }
       out_ += heap_functions_text(*report_.heap, options_);
-      if (options_.heap) out_ += heap_detail_text(*report_.heap, options_);
+      if (options_.heap) {
+        out_ += heap_detail_text(*report_.heap, options_);
+      }
     }
     if (report_.heap && options_.blocks) out_ += heap_blocks_text(report_.heap->blocks, options_);
-    if (report_.memory && options_.memory) out_ += memory_text(*report_.memory, options_, !report_.heap);
-    if (tree_.samples == 0) return std::move(out_);
+    if (report_.memory && options_.memory)
+      out_ += memory_text(*report_.memory, options_, !all || !report_.heap);
+    if (options_.series && !report_.series.empty()) write_series();
+    if (tree_.samples == 0) return;
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const analysis::NeighboursOf& of : report_.callers) write_neighbours(of, true);
     for (const analysis::NeighboursOf& of : report_.callees) write_neighbours(of, false);
     const bool asked_for_waits = options_.waits || options_.locks || options_.files;
     if (report_.waits) write_waits(!asked_for_one && (tree_.waits != 0 || options_.waits));
-    if (!asked_for_one && !asked_for_waits) write_functions();
+    if (all ? !asked_for_one && !asked_for_waits : options_.functions && !of_heap) write_functions();
     if (options_.threads) write_threads();
     if (options_.threads && report_.processes.size() > 1) write_processes();
     if (options_.modules) write_modules();
-    if (!asked_for_one && !report_.series.empty()) write_series();
-    return std::move(out_);
+    if (all && !asked_for_one && !report_.series.empty() && !options_.series) write_series();
   }
 
- private:
   void heading(const std::string& text) {
     out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
   }

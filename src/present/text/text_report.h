@@ -1,25 +1,36 @@
-// A report for a terminal: sentences first, then the quality block, then tables.
+// A report for a terminal: the answer in one screen, the tables that were asked for, or everything.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "analysis/summary/report.h"
 
 namespace fathom::present {
 
+enum class Layout : std::uint8_t {
+  kFirstScreen,  // the answer, at most 40 lines
+  kAsked,        // what was asked for, between a line of summary and one of quality
+  kAll,          // sentences, quality, then every table
+};
+
 struct TextOptions {
+  Layout layout = Layout::kAll;
+  std::string file = {};    // the recording's path, for commands that are named
   std::size_t width = 100;  // columns; 0: lines as long as they are (--wide)
   bool color = false;
-  std::size_t top = 20;  // rows per table; 0 for all. What is cut off is said
-  bool threads = false;  // the table of threads
-  bool modules = false;  // the table of modules with the health of their symbols
-  bool waits = false;    // who waits for what, and for whom
-  bool locks = false;    // futexes
-  bool heap = false;     // allocators, sizes and lifetimes
-  bool blocks = false;   // single blocks of the heap
-  bool memory = false;   // what memory was made of
-  bool files = false;    // files and peers that threads waited for
+  std::size_t top = 20;    // rows per table; 0 for all. What is cut off is said
+  bool functions = false;  // the table of functions, where no other one was asked for
+  bool series = false;     // what was read over time
+  bool threads = false;    // the table of threads
+  bool modules = false;    // the table of modules with the health of their symbols
+  bool waits = false;      // who waits for what, and for whom
+  bool locks = false;      // futexes
+  bool heap = false;       // allocators, sizes and lifetimes
+  bool blocks = false;     // single blocks of the heap
+  bool memory = false;     // what memory was made of
+  bool files = false;      // files and peers that threads waited for
 };
 
 std::string report_text(const analysis::Report& report, const TextOptions& options);

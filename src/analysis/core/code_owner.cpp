@@ -1,10 +1,9 @@
-// Whose code a frame is, by the look of its name and its module.
+#include "analysis/core/code_owner.h"
+
 #include <algorithm>
 #include <array>
 
-#include "present/svg/flame_graph_colors.h"
-
-namespace fathom::present {
+namespace fathom::analysis {
 namespace {
 
 template <std::size_t N>
@@ -150,19 +149,19 @@ std::string_view namespace_of(std::string_view name) {
   return first_segment(token);
 }
 
-Owner owner_of(const analysis::TreeNode& node, std::string_view name, const analysis::TreeModule& module) {
+Owner owner_of(const TreeNode& node, std::string_view name, const TreeModule& module) {
   switch (node.kind) {
-    case analysis::NodeKind::kRoot:
-    case analysis::NodeKind::kThread:
+    case NodeKind::kRoot:
+    case NodeKind::kThread:
       return Owner::kThread;
-    case analysis::NodeKind::kKernel:
+    case NodeKind::kKernel:
       return Owner::kKernel;
-    case analysis::NodeKind::kCause:
+    case NodeKind::kCause:
       return Owner::kCause;
-    case analysis::NodeKind::kOther:
+    case NodeKind::kOther:
       return Owner::kUnknown;
-    case analysis::NodeKind::kUser:
-    case analysis::NodeKind::kInlined:
+    case NodeKind::kUser:
+    case NodeKind::kInlined:
       break;
   }
   if (name == "[unknown]") return Owner::kUnknown;
@@ -186,4 +185,4 @@ Owner owner_of(const analysis::TreeNode& node, std::string_view name, const anal
   return Owner::kCode;
 }
 
-}  // namespace fathom::present
+}  // namespace fathom::analysis

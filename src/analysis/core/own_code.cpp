@@ -1,0 +1,102 @@
+#include "analysis/core/own_code.h"
+
+#include <algorithm>
+#include <array>
+
+#include "analysis/core/code_owner.h"
+
+namespace fathom::analysis {
+namespace {
+
+using namespace model;
+
+constexpr std::array<std::string_view, 13> kForeignFolders = {
+    "/rustc/",        "/.cargo/registry/", "/.cargo/git/", "/usr/include/", "/usr/lib/",
+    "/usr/src/",      "/usr/share/",       "/library/std", "/library/core", "/library/alloc",
+    "/node_modules/", "/third_party/",     "/bits/"};
+constexpr std::array<std::string_view, 7> kSystemFolders = {"/usr/lib", "/lib/",  "/lib64/", "/usr/lib64",
+                                                            "/nix/",    "/snap/", "/opt/"};
+// Crates and namespaces that run other people's code.
+constexpr std::array<std::string_view, 24> kRuntimes = {"tokio",
+                                                        "mio",
+                                                        "futures",
+                                                        "futures_util",
+                                                        "futures_core",
+                                                        "futures_executor",
+                                                        "async_std",
+                                                        "async_task",
+                                                        "async_executor",
+                                                        "rayon",
+                                                        "rayon_core",
+                                                        "crossbeam_channel",
+                                                        "crossbeam_deque",
+                                                        "crossbeam_epoch",
+                                                        "crossbeam_utils",
+                                                        "parking_lot",
+                                                        "parking_lot_core",
+                                                        "lock_api",
+                                                        "boost",
+                                                        "folly",
+                                                        "absl",
+                                                        "tracing",
+                                                        "tracing_core",
+                                                        "once_cell"};
+constexpr std::array<std::string_view, 8> kEngineNames = {
+    "Builtin:", "Stub:",   "BytecodeHandler:", "LoadIC:",
+    "CallIC:",  "RegExp:", "frame_dummy",      "register_tm_clones"};
+
+bool any_inside(const auto& parts, std::string_view text) {
+  return std::any_of(parts.begin(), parts.end(),
+                     [&](std::string_view part) { return text.find(part) != text.npos; });
+}
+bool any_start(const auto& starts, std::string_view text) {
+  return std::any_of(starts.begin(), starts.end(),
+                     [&](std::string_view start) { return text.starts_with(start); });
+}
+
+}  // namespace
+
+OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profile.modules.size()) {
+  std::set<std::string_view> executables;
+  for (const Process& process : profile.processes)
+    if (const std::string_view path = profile.strings[process.executable]; !path.empty())
+      executables.insert(path);
+  for (std::size_t i = 0; i < own_modules_.size(); ++i) {
+    const Module& module = profile.modules[i];
+    const std::string_view path = profile.strings[module.path];
+    if (profile.strings[module.name].starts_with("[fathom")) continue;  // the tracer
+    own_modules_[i] = module.kind == ModuleKind::kNames || module.kind == ModuleKind::kAnonymous ||
+                      (module.kind == ModuleKind::kFile &&
+                       (executables.contains(path) || !any_start(kSystemFolders, path)));
+  }
+  // "anvil::main" says that the crate anvil is the program's own, and so are "anvil_core" and the like.
+  for (const Function& function : profile.functions) {
+    const std::string_view name = profile.strings[function.name];
+    constexpr std::string_view kMain = "::main";
+    if (!name.ends_with(kMain)) continue;
+    const std::string_view crate = name.substr(0, name.size() - kMain.size());
+    if (!crate.empty() && crate.find_first_of(":<( ") == crate.npos) own_crates_.emplace(crate);
+  }
+}
+
+bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view file) const {
+  const Module& of = profile_.modules[module.value];
+  if (own_modules_[module.value] == 0) return false;
+  if (!file.empty() && any_inside(kForeignFolders, file)) return false;
+  TreeNode node;
+  node.kind = NodeKind::kUser;
+  TreeModule tree_module;
+  tree_module.name = profile_.strings[of.name];
+  tree_module.kind = of.kind;
+  const Owner owner = owner_of(node, name, tree_module);
+  if (owner == Owner::kGenerated) return !any_start(kEngineNames, name);
+  if (owner != Owner::kCode || any_start(kEngineNames, name) || name.empty() || name[0] == '[') return false;
+  const std::string_view crate = namespace_of(name);
+  if (std::find(kRuntimes.begin(), kRuntimes.end(), crate) != kRuntimes.end()) return false;
+  if (!file.empty() || own_crates_.empty() || crate.empty()) return true;
+  return std::any_of(own_crates_.begin(), own_crates_.end(), [&](const std::string& own) {
+    return crate.starts_with(own) && (crate.size() == own.size() || crate[own.size()] == '_');
+  });
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,30 @@
+// Which functions are the user's own code: not the C library, not the language's library, not a known runtime or a
+// package that was only linked in. A report names these first, as they are what its reader can change.
+#pragma once
+
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+// Answers for one profile, which outlives it. Told by the file of the source where lines are known ("/rustc/...",
+// ".cargo/registry", "/usr/include" are not own), else by the module (the executable is) and by the crate or namespace
+// of the name.
+class OwnCode {
+ public:
+  explicit OwnCode(const model::Profile& profile);
+  // `file`: of the source, empty if unknown.
+  bool is_own(std::string_view name, model::ModuleId module, std::string_view file) const;
+
+ private:
+  const model::Profile& profile_;
+  std::vector<char> own_modules_;
+  std::set<std::string, std::less<>>
+      own_crates_;  // of Rust programs that tell their own; else all may be own
+};
+
+}  // namespace fathom::analysis

@@ -1,0 +1,44 @@
+#include "analysis/core/own_code.h"
+
+#include <gtest/gtest.h>
+
+#include "analysis/core/hand_made_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+TEST(OwnCode, IsWhatTheUserCanChange) {
+  HandMade hand;
+  hand.process(1, "server");
+  const auto app = hand.module("server"), libc = hand.module("libc.so.6"), kernel = hand.module("[kernel]"),
+             tracer = hand.module("[fathom]");
+  hand.profile.modules[kernel.value].kind = model::ModuleKind::kKernel;
+  const OwnCode own(hand.profile);
+  EXPECT_TRUE(own.is_own("LogParser::parse_line(char const*)", app, "/home/me/slow.cpp"));
+  EXPECT_TRUE(own.is_own("LogParser::parse_line(char const*)", app, ""));
+  EXPECT_TRUE(own.is_own("main", app, ""));
+  EXPECT_FALSE(own.is_own("std::vector<int>::push_back(int)", app, "")) << "the language's library";
+  EXPECT_FALSE(own.is_own("helper", app, "/usr/include/c++/12/bits/regex.h"));
+  EXPECT_FALSE(own.is_own("serde::de::visit", app, "/home/me/.cargo/registry/src/serde-1.0/src/de.rs"));
+  EXPECT_FALSE(own.is_own("tokio::runtime::park", app, "")) << "a runtime";
+  EXPECT_FALSE(own.is_own("_start", app, ""));
+  EXPECT_FALSE(own.is_own("[server+0x12]", app, "")) << "nobody knows whose it is";
+  EXPECT_FALSE(own.is_own("memcpy", libc, ""));
+  EXPECT_FALSE(own.is_own("ksys_write", kernel, ""));
+  EXPECT_FALSE(own.is_own("(heap tracer)", tracer, ""));
+}
+
+// Of a Rust program without lines the crate of main says what is its own.
+TEST(OwnCode, OfARustProgramIsTheCrateOfItsMain) {
+  HandMade hand;
+  hand.process(1, "server");
+  const auto app = hand.module("server");
+  hand.frame(app, {"anvil::main"});
+  const OwnCode own(hand.profile);
+  EXPECT_TRUE(own.is_own("anvil::eth::api::execute", app, ""));
+  EXPECT_TRUE(own.is_own("anvil_core::types::parse", app, ""));
+  EXPECT_FALSE(own.is_own("k256::ecdsa::recover", app, ""));
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,287 @@
+#include "analysis/summary/hot_spot.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "analysis/core/own_code.h"
+
+namespace fathom::analysis {
+namespace {
+
+using namespace model;
+
+constexpr double kLeastShare = 0.1;  // of all: a narrower call is no part of the path
+
+using FunctionKey = std::pair<std::string, std::string>;  // name, module
+
+std::string_view base_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+class Finder {
+ public:
+  Finder(const Profile& profile, const Selection& selection, const CallTree& tree)
+      : profile_(profile),
+        tree_(tree),
+        own_code_(profile),
+        weights_(profile.stacks.size()),
+        leaves_(profile.stacks.size()),
+        frame_weights_(profile.frames.size()),
+        facts_(profile.frames.size()) {
+    const Filter filter(profile, selection);
+    ValueBudget budget;
+    for (const Sample& sample : profile.samples)
+      if (filter.concerns(sample) && filter.takes(sample))
+        leaves_[sample.stack.value] += budget.take(sample.value);
+    weights_ = leaves_;
+    for (std::size_t i = weights_.size(); i-- > 1;) weights_[profile.stacks[i].parent.value] += weights_[i];
+  }
+
+  HotPath find(std::size_t most) {
+    HotPath path;
+    walk_stacks(path);
+    path.frames = widest_chain(most);
+    return path;
+  }
+
+ private:
+  // Of a stack: the innermost own function, and what it calls on the way to the leaf.
+  struct Answer {
+    std::uint32_t spot = UINT32_MAX;  // row of spots_
+    std::uint32_t part = 0;           // row of parts_ names; 0: itself
+    std::uint32_t file = 0, line = 0;
+  };
+  struct Spot {
+    FunctionKey key;
+    std::int64_t explained = 0;
+    std::map<std::uint32_t, std::int64_t> parts;
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> lines;
+  };
+
+  // Of a frame: the innermost own function in it, and the call that is nearest to the caller.
+  struct FrameFact {
+    bool known = false;
+    Answer own;
+    std::uint32_t outermost = 0;  // row of part_rows_
+  };
+
+  const FrameFact& fact_of(FrameId id) {
+    FrameFact& fact = facts_[id.value];
+    if (fact.known) return fact;
+    fact.known = true;
+    const Frame& frame = profile_.frames[id.value];
+    const std::uint32_t count = std::max(frame.line_count, 1u);
+    fact.outermost = name_row(frame_name(profile_, id, count - 1));
+    if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return fact;
+    std::uint32_t at = 0;
+    while (at < count && !own(id, at)) ++at;
+    if (at == count) return fact;
+    fact.own.spot = spot_row({frame_name(profile_, id, at), module_name(frame)});
+    if (at > 0) fact.own.part = name_row(frame_name(profile_, id, at - 1));
+    if (at < frame.line_count) {
+      fact.own.file = profile_.lines[frame.first_line + at].file.value;
+      fact.own.line = profile_.lines[frame.first_line + at].line;
+    }
+    return fact;
+  }
+
+  std::uint32_t name_row(const std::string& name) {
+    return part_rows_.try_emplace(name, static_cast<std::uint32_t>(part_rows_.size() + 1)).first->second;
+  }
+
+  bool own(FrameId id, std::uint32_t line) {
+    const Frame& frame = profile_.frames[id.value];
+    if (line >= frame.line_count) return own_code_.is_own(frame_name(profile_, id), frame.module, "");
+    const Line& row = profile_.lines[frame.first_line + line];
+    const auto [known, is_new] = own_.try_emplace({row.function.value, row.file.value}, false);
+    if (is_new)
+      known->second = own_code_.is_own(profile_.strings[profile_.functions[row.function.value].name],
+                                       frame.module, profile_.strings[row.file]);
+    return known->second;
+  }
+
+  void walk_stacks(HotPath& path) {
+    std::vector<Answer> answers(profile_.stacks.size());
+    for (std::uint32_t i = 1; i < answers.size(); ++i) {
+      if (weights_[i] <= 0) continue;
+      const FrameId id = profile_.stacks[i].frame;
+      frame_weights_[id.value] += weights_[i];
+      const FrameFact& fact = fact_of(id);
+      if (fact.own.spot != UINT32_MAX) {
+        answers[i] = fact.own;
+      } else {
+        answers[i] = answers[profile_.stacks[i].parent.value];
+        if (answers[i].spot != UINT32_MAX && answers[i].part == 0) answers[i].part = fact.outermost;
+      }
+      if (leaves_[i] <= 0 || answers[i].spot == UINT32_MAX) continue;
+      Spot& spot = spots_[answers[i].spot];
+      spot.explained += leaves_[i];
+      spot.parts[answers[i].part] += leaves_[i];
+      spot.lines[{answers[i].file, answers[i].line}] += leaves_[i];
+      if (answers[i].part == 0) path.own_self += leaves_[i];
+    }
+    for (std::uint32_t i = 0; i < frame_weights_.size(); ++i)
+      if (frame_weights_[i] > 0) add_lines({i}, frame_weights_[i]);
+    const auto largest = std::max_element(
+        spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
+    if (largest == spots_.end() || largest->explained <= 0) return;
+    path.spot = finished(*largest);
+  }
+
+  HotSpot finished(const Spot& from) const {
+    HotSpot spot{from.key.first, from.key.second, {}, from.explained, {}};
+    const auto line = std::max_element(from.lines.begin(), from.lines.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (line != from.lines.end())
+      spot.place = {std::string(base_name(profile_.strings[StringId{line->first.first}])),
+                    line->first.second};
+    std::vector<const std::string*> names(part_rows_.size() + 1);
+    for (const auto& [name, row] : part_rows_) names[row] = &name;
+    for (const auto& [row, value] : from.parts) spot.parts.push_back({row == 0 ? "" : *names[row], value});
+    std::stable_sort(spot.parts.begin(), spot.parts.end(),
+                     [](const HotPart& a, const HotPart& b) { return a.value > b.value; });
+    return spot;
+  }
+
+  std::uint32_t spot_row(FunctionKey key) {
+    const auto [known, is_new] = spot_rows_.try_emplace(key, static_cast<std::uint32_t>(spots_.size()));
+    if (is_new) spots_.push_back({std::move(key), 0, {}, {}});
+    return known->second;
+  }
+
+  std::string module_name(const Frame& frame) const {
+    return std::string(profile_.strings[profile_.modules[frame.module.value].name]);
+  }
+
+  void add_lines(FrameId id, std::int64_t weight) {
+    const Frame& frame = profile_.frames[id.value];
+    if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return;
+    if (frame.line_count == 0 && own(id, 0)) own_names_.insert(frame_name(profile_, id));
+    for (std::uint32_t i = 0; i < frame.line_count; ++i) {
+      const Line& line = profile_.lines[frame.first_line + i];
+      const std::string_view name = profile_.strings[profile_.functions[line.function.value].name];
+      if (own(id, i)) own_names_.emplace(name);
+      if (line.line != 0) lines_[name][{line.file.value, line.line}] += weight;
+    }
+  }
+
+  // Where most of a function's samples are.
+  SourcePlace place_of(const std::string& name) const {
+    const auto found = lines_.find(name);
+    if (found == lines_.end()) return {};
+    const auto most = std::max_element(found->second.begin(), found->second.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return {std::string(base_name(profile_.strings[StringId{most->first.first}])), most->first.second};
+  }
+
+  bool is_own(const TreeNode& node) const {
+    if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined) return false;
+    return own_names_.contains(tree_.name(node));
+  }
+
+  HotFrame frame_of(const TreeNode& node) const {
+    return {tree_.name(node), tree_.modules[node.module].name,
+            node.kind,        place_of(tree_.name(node)),
+            node.self,        node.total,
+            is_own(node)};
+  }
+
+  std::vector<std::uint32_t> children_of(std::uint32_t node) const {
+    std::vector<std::uint32_t> children;
+    for (std::uint32_t child = tree_.nodes[node].first_child; child != kNoNode;
+         child = tree_.nodes[child].next_sibling)
+      children.push_back(child);
+    std::stable_sort(children.begin(), children.end(), [&](std::uint32_t a, std::uint32_t b) {
+      return tree_.nodes[a].total > tree_.nodes[b].total;
+    });
+    return children;
+  }
+
+  std::vector<HotFrame> widest_chain(std::size_t most) {
+    const auto least = static_cast<std::int64_t>(kLeastShare * static_cast<double>(tree_.total));
+    std::vector<HotFrame> chain;
+    for (std::uint32_t node = 0;;) {
+      const std::vector<std::uint32_t> children = children_of(node);
+      if (children.empty() || tree_.nodes[children[0]].total < std::max<std::int64_t>(1, least)) break;
+      node = children[0];
+      HotFrame frame = frame_of(tree_.nodes[node]);
+      const auto same = std::find_if(chain.begin(), chain.end(), [&](const HotFrame& other) {
+        return other.name == frame.name && other.module == frame.module && other.kind != NodeKind::kThread;
+      });
+      if (same != chain.end()) {
+        ++same->recursions;
+        same->self += frame.self;
+        continue;
+      }
+      if (frame.kind != NodeKind::kThread || children.size() > 1) chain.push_back(std::move(frame));
+    }
+    // How the program was started is no news.
+    const auto first =
+        std::find_if(chain.begin(), chain.end(), [](const HotFrame& frame) { return frame.own; });
+    if (first != chain.end())
+      chain.erase(std::remove_if(chain.begin(), first,
+                                 [](const HotFrame& frame) { return frame.kind != NodeKind::kThread; }),
+                  first);
+    return chosen(chain, most);
+  }
+
+  // The rows that tell most: own code, what it calls, and where the path grows narrower.
+  std::vector<HotFrame> chosen(const std::vector<HotFrame>& chain, std::size_t most) const {
+    std::vector<std::pair<double, std::size_t>> scores;
+    const double all = std::max(1.0, static_cast<double>(tree_.total));
+    bool after_own = false;
+    std::size_t own = 0;
+    for (std::size_t i = 0; i < chain.size(); ++i) {
+      const HotFrame& frame = chain[i];
+      const double next = i + 1 < chain.size() ? static_cast<double>(chain[i + 1].total) : 0;
+      double score =
+          (static_cast<double>(frame.total) - next) / all + 1e-6 * static_cast<double>(frame.recursions);
+      if (frame.own) score += 3 + (++own == 1 ? 1 : 0);
+      if (after_own && !frame.own) score += 2;
+      if (i + 1 == chain.size()) score += 1;
+      after_own = frame.own;
+      scores.emplace_back(-score, i);
+    }
+    std::stable_sort(scores.begin(), scores.end());
+    // Of own code the innermost calls tell more than the outermost ones.
+    if (own + 2 > most)
+      std::stable_sort(scores.begin(), scores.end(),
+                       [&](const auto& a, const auto& b) { return a.second > b.second; });
+    scores.resize(std::min(scores.size(), most));
+    std::vector<std::size_t> rows;
+    for (const auto& score : scores) rows.push_back(score.second);
+    std::sort(rows.begin(), rows.end());
+    std::vector<HotFrame> frames;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      frames.push_back(chain[rows[i]]);
+      frames.back().skipped = static_cast<std::uint32_t>(rows[i] - (i == 0 ? 0 : rows[i - 1] + 1));
+    }
+    return frames;
+  }
+
+  const Profile& profile_;
+  const CallTree& tree_;
+  OwnCode own_code_;
+  std::vector<std::int64_t> weights_, leaves_;  // by stack: with and without what is called from there
+  std::vector<std::int64_t> frame_weights_;
+  std::vector<FrameFact> facts_;                                 // by frame
+  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> own_;  // function and file
+  std::map<std::string, std::uint32_t> part_rows_;
+  std::map<FunctionKey, std::uint32_t> spot_rows_;
+  std::vector<Spot> spots_;
+  std::set<std::string, std::less<>> own_names_;
+  std::map<std::string_view, std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>>
+      lines_;  // by name
+};
+
+}  // namespace
+
+HotPath find_hot_path(const Profile& profile, const Selection& selection, const CallTree& tree,
+                      std::size_t most) {
+  if (tree.metric != Metric::kCpu || tree.total <= 0) return {};
+  return Finder(profile, selection, tree).find(most);
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,55 @@
+// Where the time goes, as a reader would ask: which function of the own code explains most, what is expensive inside of
+// it, and the widest chain of calls.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/core/call_tree.h"
+#include "analysis/core/selection.h"
+
+namespace fathom::analysis {
+
+struct SourcePlace {
+  std::string file;        // without folders; empty if unknown
+  std::uint32_t line = 0;  // of most samples; 0 if unknown
+};
+
+// What a function of the own code spends: in itself, or in what it calls that is not own.
+struct HotPart {
+  std::string name;  // empty: in its own instructions
+  std::int64_t value = 0;
+};
+
+// A sample is explained by the innermost own function of its stack: what runs below is its doing.
+struct HotSpot {
+  std::string name, module;
+  SourcePlace place;
+  std::int64_t explained = 0;  // samples of which it is the innermost own function
+  std::vector<HotPart> parts;  // of these; largest first
+};
+
+// One call of the widest chain.
+struct HotFrame {
+  std::string name, module;
+  NodeKind kind = NodeKind::kUser;
+  SourcePlace place;
+  std::int64_t self = 0, total = 0;
+  bool own = false;
+  std::uint32_t recursions = 0;  // further calls of it in the chain
+  std::uint32_t skipped = 0;     // calls between the one before and this that are left out
+};
+
+struct HotPath {
+  std::optional<HotSpot> spot;   // nullopt: no sample has a function of the own code
+  std::int64_t own_self = 0;     // of all, in instructions of the own code
+  std::vector<HotFrame> frames;  // outermost first, at most `most`
+};
+
+// Of CPU samples; empty where there are none. `tree` is of the same selection, by threads.
+HotPath find_hot_path(const model::Profile& profile, const Selection& selection, const CallTree& tree,
+                      std::size_t most = 12);
+
+}  // namespace fathom::analysis

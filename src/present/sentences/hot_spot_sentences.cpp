@@ -1,0 +1,300 @@
+#include "present/sentences/hot_spot_sentences.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "analysis/core/words.h"
+#include "present/sentences/heap_sentences.h"
+#include "present/sentences/heap_verdict_sentences.h"
+#include "present/sentences/prose_name.h"
+#include "present/sentences/quality_sentences.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+namespace {
+
+constexpr double kExplainsMuch = 0.15;  // of CPU time
+
+std::string number(std::uint64_t count) {
+  return with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX)));
+}
+
+// "./slow 20000" -> "slow 20000": where it lay is known to who started it.
+std::string target_of(const model::Meta& meta) {
+  std::string target = meta.target.empty() ? "This profile" : printable(meta.target);
+  const std::size_t end = std::min(target.find(' '), target.size());
+  const std::size_t slash = target.rfind('/', end);
+  if (slash != std::string::npos && slash + 1 < end) target.erase(0, slash + 1);
+  constexpr std::size_t kLongest = 44;
+  if (target.size() > kLongest) target = valid_utf8(target.substr(0, kLongest)) + "…";
+  return target;
+}
+
+struct Times {
+  double ran = 0, waited = 0, queued = 0, idle = 0;  // ns, of all threads
+  double busy() const { return ran + std::max(0.0, waited - idle) + queued; }
+};
+Times times_of(const WaitReport& waits) {
+  Times times;
+  for (const WaitThreadRow& row : waits.threads) {
+    times.ran += row.ran_ns;
+    times.waited += row.waited_ns;
+    times.queued += row.queued_ns;
+    times.idle += row.idle_ns;
+  }
+  return times;
+}
+
+// The class of problem, where the waits say it.
+std::string class_of(const Report& report) {
+  if (report.activity.idle()) return "idle";
+  if (!report.waits) return "";
+  const Times times = times_of(*report.waits);
+  if (times.busy() <= 0) return "";
+  if (times.queued > 0.25 * times.busy())
+    return times.ran > 0.25 * times.busy() ? "CPU-bound, and short of CPUs" : "short of CPUs";
+  if (times.ran > 0.7 * times.busy()) return "CPU-bound";
+  double most = 0;
+  Cause cause = Cause::kUnknown;
+  for (const CauseRow& row : report.waits->causes) {
+    const auto total = static_cast<double>(row.waits.sum().total_ns());
+    if (row.cause == Cause::kRunQueue || total <= most) continue;
+    most = total;
+    cause = row.cause;
+  }
+  if (most < 0.3 * times.busy()) return "";
+  switch (cause) {
+    case Cause::kFutex:
+      return "waits for locks and other threads";
+    case Cause::kFileRead:
+    case Cause::kFileWrite:
+    case Cause::kFileSync:
+    case Cause::kPageFault:
+      return "waits for the disk";
+    case Cause::kSocket:
+    case Cause::kPipe:
+      return "waits for others";
+    default:
+      return "";
+  }
+}
+
+// To follow a time: "for fsync of journal.dat".
+std::string reason_of(Cause cause, const std::string& what) {
+  const auto with = [&](std::string_view words, std::string_view joint, const std::string& name) {
+    return std::string(words) + (name.empty() ? "" : std::string(joint) + name);
+  };
+  const std::string object = printable(what), site = what.empty() ? "" : prose_name(what);
+  switch (cause) {
+    case Cause::kFutex:
+      return with("for a lock or another thread", " in ", site);
+    case Cause::kPoll:
+      return with("polling", " in ", site);
+    case Cause::kSleep:
+      return with("asleep", " in ", site);
+    case Cause::kPageFault:
+      return with("for page faults", " of ", object);
+    case Cause::kFileRead:
+      return with("reading files", ": ", object);
+    case Cause::kFileWrite:
+      return with("writing files", ": ", object);
+    case Cause::kFileSync:
+      return with("for fsync", " of ", object);
+    case Cause::kSocket:
+      return with("for sockets", ": ", object);
+    case Cause::kPipe:
+      return with("for pipes", ": ", object);
+    default:
+      return with(std::string("for ") + std::string(describe(cause)), " in ", object);
+  }
+}
+
+// "nearly all of it building std::basic_regex"
+std::string inside_of(const HotSpot& spot) {
+  const auto words = [&](const HotPart& part) {
+    return part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
+  };
+  if (spot.parts.empty() || spot.explained <= 0) return "";
+  const auto share_of = [&](std::size_t i) {
+    return static_cast<double>(spot.parts[i].value) / static_cast<double>(spot.explained);
+  };
+  const double first = share_of(0);
+  if (first >= 0.9) return ": nearly all of it " + words(spot.parts[0]);
+  if (first >= 0.66) return ": most of it " + words(spot.parts[0]);
+  std::string text;
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, spot.parts.size()); ++i)
+    if (share_of(i) >= 0.1)
+      text += fmt::format("{}{}{} {}", text.empty() ? ": " : ", ", rounded_percent(share_of(i)),
+                          text.empty() ? " of it" : "", words(spot.parts[i]));
+  return text;
+}
+
+}  // namespace
+
+std::string rounded_percent(double share) {
+  return share >= 0.0995 || share <= 0 ? fmt::format("{:.0f} %", share * 100) : percent(share);
+}
+
+std::string place_text(const SourcePlace& place) {
+  if (place.file.empty()) return "";
+  return place.line == 0 ? printable(place.file) : fmt::format("{}:{}", printable(place.file), place.line);
+}
+
+std::string headline_of(const Report& report) {
+  std::vector<std::string> parts{target_of(report.profile->meta)};
+  const Activity& activity = report.activity;
+  if (activity.duration_s > 0) parts.push_back(seconds(activity.duration_s));
+  std::string busy = report.threads.empty() ? "" : counted(report.threads.size(), "thread");
+  if (const auto used = activity.cpus_used())
+    busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,
+                        activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus));
+  if (!busy.empty()) parts.push_back(busy);
+  const std::uint64_t samples = report.tree.samples - report.tree.waits;
+  if (!model::is_heap(report.tree.metric)) parts.push_back(counted(samples, "sample"));
+  if (std::string kind = class_of(report); !kind.empty()) parts.push_back(kind);
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+std::string sentence_of_hot_spot(const Report& report) {
+  const CallTree& tree = report.tree;
+  if (tree.metric != model::Metric::kCpu) return "";
+  if (tree.total <= 0) return "Nothing was sampled: it used no CPU time.";
+  const auto& spot = report.hot_path.spot;
+  if (!spot) {
+    if (report.functions.empty()) return "No sample has a stack.";
+    const FunctionRow top =
+        *std::max_element(report.functions.begin(), report.functions.end(),
+                          [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
+    return fmt::format(
+        "No sample is below a function that is known to be the program's own; the largest cost is {} in {}, "
+        "{}.",
+        prose_name(tree.names[top.name]), short_module(tree.modules[top.module].name),
+        rounded_percent(share(tree, top.self)));
+  }
+  const double explained = share(tree, spot->explained);
+  const std::string place = place_text(spot->place);
+  const std::string name = prose_name(spot->name) + (place.empty() ? "" : " (" + place + ")");
+  const double error = share_interval(tree, spot->explained).half_width();
+  const std::string how_much =
+      rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
+  if (explained < kExplainsMuch)
+    return fmt::format("No function of its own code explains much: {} of CPU time is below {}{}.", how_much,
+                       name, inside_of(*spot));
+  return fmt::format("{} of CPU time is below {}{}.", how_much, name, inside_of(*spot));
+}
+
+std::string modules_line(const Report& report) {
+  const CallTree& tree = report.tree;
+  if (tree.total <= 0 || report.modules.empty()) return "";
+  std::vector<std::string> parts;
+  if (report.hot_path.spot)
+    parts.push_back("own code " + rounded_percent(share(tree, report.hot_path.own_self)));
+  for (const ModuleRow& row : report.modules) {
+    if (parts.size() == 5 || share(tree, row.self) < 0.01) break;
+    const TreeModule& module = tree.modules[row.module];
+    const bool of_own = report.hot_path.spot && module.name == report.hot_path.spot->module;
+    const std::int64_t value = row.self - (of_own ? report.hot_path.own_self : 0);
+    if (share(tree, value) < 0.01) continue;
+    const std::string name = of_own ? "other code in " + short_module(module.name)
+                             : module.kind == model::ModuleKind::kKernel ? "kernel"
+                             : module.name.empty()                       ? "no module"
+                                                                         : short_module(module.name);
+    parts.push_back(name + " " + rounded_percent(share(tree, value)));
+  }
+  return fmt::format("{}", fmt::join(parts, " · "));
+}
+
+std::string sentence_of_waiting(const Report& report) {
+  if (!report.waits) return "";
+  const Times times = times_of(*report.waits);
+  const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
+  if (times.busy() <= 0) return "";
+  if (waited < 0.01 * times.busy()) return "Its threads hardly waited.";
+  std::string text = fmt::format("Waited {} ({} of its threads' time)", seconds(waited * 1e-9),
+                                 rounded_percent(waited / times.busy()));
+  struct Part {
+    double ns;
+    std::string words;
+  };
+  std::vector<Part> reasons;
+  if (times.queued > 0) reasons.push_back({times.queued, "for a CPU (run queue)"});
+  std::map<std::pair<Cause, std::string>, double> by_what;
+  for (const BlockedRow& row : report.waits->blocked)
+    if (row.cause != Cause::kRunQueue)
+      by_what[{row.cause, row.what}] += static_cast<double>(row.sum.total_ns());
+  for (const auto& [key, ns] : by_what) {
+    const auto& [cause, what] = key;
+    reasons.push_back({ns, reason_of(cause, what)});
+  }
+  std::stable_sort(reasons.begin(), reasons.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, reasons.size()); ++i)
+    if (reasons[i].ns >= 0.05 * waited)
+      text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", seconds(reasons[i].ns * 1e-9), reasons[i].words);
+  return text + ".";
+}
+
+std::string sentence_of_resident(const Report& report) {
+  if (!report.resident) return "";
+  const ResidentMemory& memory = *report.resident;
+  std::string course;
+  switch (memory.trend.shape) {
+    case TrendShape::kGrowing:
+      course = fmt::format(", growing by {} a minute", bytes(memory.trend.slope.per_s * 60));
+      break;
+    case TrendShape::kPlateau:
+      course = ", level";
+      break;
+    case TrendShape::kFalling:
+      course = ", falling";
+      break;
+    default:
+      if (memory.most <= 1.02 * memory.first) course = ", level";
+      break;
+  }
+  return fmt::format("RSS {} at most, {} at the end{}.", bytes(memory.most), bytes(memory.last), course);
+}
+
+std::string sentence_of_heap(const Report& report) {
+  if (!report.heap) return "";
+  const HeapReport& heap = *report.heap;
+  const auto sure = std::find_if(heap.verdicts.begin(), heap.verdicts.end(), [](const HeapVerdict& verdict) {
+    return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;
+  });
+  if (heap.verdicts.empty()) return sentences_of(heap).back();
+  const HeapVerdict& first = sure != heap.verdicts.end() ? *sure : heap.verdicts.front();
+  std::string why;
+  if (const auto doubts = doubts_of(first); !doubts.empty()) why = ": " + doubts.front();
+  return fmt::format("{} (confidence {}{})", sentence_of(first), to_string(first.confidence), why);
+}
+
+std::string quality_sentence(const Report& report) {
+  const model::Quality& quality = report.profile->quality;
+  const QualityView& view = report.quality;
+  std::vector<std::string> parts;
+  if (quality.samples != 0) {
+    parts.push_back(counted(quality.samples, "sample"));
+    parts.push_back(number(view.lost) + " lost");
+  }
+  if (view.complete_share) parts.push_back(percent(*view.complete_share) + " of stacks complete");
+  if (view.unnamed_share > 0.005) parts.push_back(percent(view.unnamed_share) + " of frames without a name");
+  if (report.heap) {
+    const std::string missing = text_of(report.heap->losses);
+    parts.push_back(missing.empty() ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
+                                    : "of the heap " + missing);
+  }
+  std::string text = parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
+  const double own_s = static_cast<double>(quality.profiler_cpu_ns) * 1e-9,
+               length_s = report.profile->duration_s();
+  if (own_s > 0 && length_s > 0)
+    text += fmt::format("; fathom took {} of CPU ({} of a core)", seconds(own_s),
+                        rounded_percent(own_s / length_s));
+  return text + ".";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,28 @@
+// Where the time goes, in sentences of one line.
+#pragma once
+
+#include <string>
+
+#include "analysis/summary/report.h"
+
+namespace fathom::present {
+
+// "slow 20000 · 2.74 s · 1 thread, 0.41 of 2 CPUs · 1,138 samples"
+std::string headline_of(const analysis::Report& report);
+// "98 % of CPU time is below LogParser::parse_line (slow.cpp:24): nearly all of it building std::basic_regex."
+std::string sentence_of_hot_spot(const analysis::Report& report);
+// "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.
+std::string modules_line(const analysis::Report& report);
+// What threads waited for, idle pools left out; empty where nothing is known.
+std::string sentence_of_waiting(const analysis::Report& report);
+std::string sentence_of_resident(const analysis::Report& report);
+// The verdict that matters most, with how sure it is; empty where no heap was traced.
+std::string sentence_of_heap(const analysis::Report& report);
+std::string quality_sentence(const analysis::Report& report);
+
+// "slow.cpp:24"; empty if unknown.
+std::string place_text(const analysis::SourcePlace& place);
+// "98 %", "7.3 %": as many digits as mean something.
+std::string rounded_percent(double share);
+
+}  // namespace fathom::present

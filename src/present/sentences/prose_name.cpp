@@ -1,0 +1,191 @@
+#include "present/sentences/prose_name.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "analysis/core/fold_generics.h"
+#include "analysis/core/words.h"
+
+namespace fathom::present {
+namespace {
+
+bool opens(char c) {
+  return c == '<' || c == '(' || c == '[' || c == '{';
+}
+bool closes(std::string_view text, std::size_t at) {
+  const char c = text[at];
+  return c == ')' || c == ']' || c == '}' ||
+         (c == '>' && (at == 0 || (text[at - 1] != '-' && text[at - 1] != '=')));
+}
+
+// Where the function's own name begins with "operator", npos if it is no operator: its brackets and spaces are its name.
+std::size_t operator_at(std::string_view text) {
+  const std::size_t at = text.rfind("operator");
+  if (at == text.npos || (at != 0 && text[at - 1] != ':' && text[at - 1] != ' ')) return text.npos;
+  const std::size_t end = at + 8;
+  const bool word =
+      end < text.size() && (text[end] == '_' || std::isalnum(static_cast<unsigned char>(text[end])) != 0);
+  return word ? text.npos : at;
+}
+
+void drop_all(std::string& text, std::string_view part) {
+  for (std::size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
+}
+
+std::string without_arguments(std::string text) {
+  for (bool again = true; again;) {
+    again = false;
+    for (const std::string_view suffix : {" const", " &&", " &", " noexcept", " (inlined)"}) {
+      if (!text.ends_with(suffix)) continue;
+      text.resize(text.size() - suffix.size());
+      again = true;
+    }
+    const std::size_t clone = text.rfind(" [clone ");
+    if (clone != std::string::npos && text.ends_with(']')) {
+      text.resize(clone);
+      again = true;
+    }
+  }
+  if (!text.ends_with(')')) return text;
+  int depth = 0;
+  for (std::size_t i = text.size(); i-- > 0;) {
+    if (text[i] == ')') ++depth;
+    if (text[i] != '(' || --depth != 0) continue;
+    const std::string_view before = std::string_view(text).substr(0, i);
+    if (i == 0 || before.ends_with("::") || before.ends_with(' ') || before.ends_with("operator"))
+      return text;
+    return text.substr(0, i);
+  }
+  return text;
+}
+
+// "<&mut a::Pool as b::Api>::go" -> "a::Pool::go".
+std::string without_trait(const std::string& text) {
+  if (!text.starts_with('<')) return text;
+  int depth = 0;
+  std::size_t as = std::string::npos;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '<') ++depth;
+    if (depth == 1 && as == std::string::npos && text.compare(i, 4, " as ") == 0) as = i;
+    if (text[i] != '>' || text[i - 1] == '-' || --depth != 0) continue;
+    std::string type = text.substr(1, std::min(as, i) - 1);
+    for (const std::string_view sigil : {"&", "mut ", "dyn ", "*const ", "*mut "})
+      if (type.starts_with(sigil)) type.erase(0, sigil.size());
+    return type.empty() || i + 1 >= text.size() ? text : type + text.substr(i + 1);
+  }
+  return text;
+}
+
+std::string without_return_type(const std::string& text) {
+  const std::size_t end = std::min(operator_at(text), text.size());
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i < end; ++i) {
+    if (opens(text[i])) ++depth;
+    if (closes(text, i)) --depth;
+    if (depth == 0 && text[i] == ' ') start = i + 1;
+  }
+  while (start < text.size() && (text[start] == '*' || text[start] == '&')) ++start;
+  return text.substr(start);
+}
+
+std::vector<std::string> parts_of(const std::string& text) {
+  const std::size_t end = std::min(operator_at(text), text.size());
+  std::vector<std::string> parts;
+  int depth = 0;
+  std::size_t start = 0;
+  for (std::size_t i = 0; i + 1 < end; ++i) {
+    if (opens(text[i])) ++depth;
+    if (closes(text, i)) --depth;
+    if (depth != 0 || text[i] != ':' || text[i + 1] != ':') continue;
+    parts.push_back(text.substr(start, i - start));
+    start = ++i + 1;
+  }
+  parts.push_back(text.substr(start));
+  std::erase_if(parts, [](const std::string& part) {
+    return part.empty() || part == "__cxx11" || part == "__1" || part == "(anonymous namespace)" ||
+           part == "_V2";
+  });
+  return parts;
+}
+
+std::vector<std::string> short_parts(std::string_view name) {
+  std::string text = analysis::fold_generics(analysis::printable(name));
+  drop_all(text, "::<..>");
+  drop_all(text, "<..>");
+  // "f(bool) const::{lambda()#1}": what it is a closure of.
+  for (std::size_t at;
+       (at = text.find(")::")) != std::string::npos || (at = text.find(") const::")) != std::string::npos;) {
+    const std::size_t open = text.rfind('(', at);
+    const std::size_t end = text.find("::", at);
+    if (open == std::string::npos || open == 0 || text.compare(open, 21, "(anonymous namespace)") == 0) break;
+    text.erase(open, end - open);
+  }
+  text = without_return_type(without_trait(without_arguments(std::move(text))));
+  // "operator< <int>": the arguments of the template stand apart.
+  if (const std::size_t at = operator_at(text); at != text.npos && text.ends_with('>'))
+    if (const std::size_t open = text.find(" <", at); open != text.npos) text.resize(open);
+  return parts_of(text);
+}
+
+bool names_nothing(const std::string& part) {
+  return part.starts_with('{') || part.starts_with("operator()");
+}
+
+std::string joined(const std::vector<std::string>& parts, std::size_t first, std::size_t end) {
+  std::string text;
+  for (std::size_t i = first; i < end; ++i) text += (i == first ? "" : "::") + parts[i];
+  return text;
+}
+
+bool one_of(std::string_view name, const auto& list) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+}  // namespace
+
+std::string prose_name(std::string_view name) {
+  if (name.starts_with('[')) return analysis::printable(name);  // "[libx.so+0x12]"
+  const std::vector<std::string> parts = short_parts(name);
+  if (parts.empty()) return analysis::printable(name);
+  // A closure is nothing without the function that it stands in.
+  std::size_t named = parts.size();
+  while (named > 1 && names_nothing(parts[named - 1])) --named;
+  return joined(parts, named >= 2 ? named - 2 : 0, parts.size());
+}
+
+std::string activity_of(std::string_view name) {
+  constexpr std::array<std::string_view, 12> kAllocate = {
+      "malloc",        "calloc",         "realloc",      "__libc_malloc", "__GI___libc_malloc",
+      "operator new",  "operator new[]", "__rust_alloc", "__rdl_alloc",   "_int_malloc",
+      "__libc_calloc", "__rust_realloc"};
+  constexpr std::array<std::string_view, 8> kFree = {"free",
+                                                     "__libc_free",
+                                                     "__GI___libc_free",
+                                                     "operator delete",
+                                                     "operator delete[]",
+                                                     "__rust_dealloc",
+                                                     "_int_free",
+                                                     "cfree"};
+  const std::vector<std::string> parts = short_parts(name);
+  if (parts.empty() || name.starts_with('[')) return "in " + analysis::printable(name);
+  const std::string& last = parts.back();
+  if (one_of(last, kAllocate)) return "allocating memory";
+  if (one_of(last, kFree)) return "freeing memory";
+  if (parts.size() >= 2) {
+    const std::string& type = parts[parts.size() - 2];
+    const std::string whole = joined(parts, parts.size() >= 3 ? parts.size() - 3 : 0, parts.size() - 1);
+    if (last == type) return "building " + whole;
+    if (last == "~" + type) return "destroying " + whole;
+  }
+  return "in " + prose_name(name);
+}
+
+std::string short_module(std::string_view module) {
+  std::string text = analysis::printable(module.substr(module.rfind('/') + 1));
+  if (const std::size_t so = text.find(".so"); so != std::string::npos && so != 0) text.resize(so);
+  return text;
+}
+
+}  // namespace fathom::present

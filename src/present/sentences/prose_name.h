@@ -1,0 +1,20 @@
+// Names as prose and narrow columns have room for them.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fathom::present {
+
+// The function and what it belongs to: without return type, arguments, template arguments and outer namespaces.
+// "void std::__cxx11::basic_regex<char>::assign(char const*)" -> "basic_regex::assign"; "<reth::Pool as Api>::go" ->
+// "Pool::go"; "serve::{{closure}}" keeps its function. The last named part is never lost.
+std::string prose_name(std::string_view name);
+
+// What a call does, to follow "most of it": "building std::basic_regex", "allocating memory", "in Table::find".
+std::string activity_of(std::string_view name);
+
+// "libstdc++.so.6.0.30" -> "libstdc++".
+std::string short_module(std::string_view module);
+
+}  // namespace fathom::present

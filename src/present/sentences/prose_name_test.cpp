@@ -1,0 +1,60 @@
+#include "present/sentences/prose_name.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::present {
+namespace {
+
+TEST(ProseName, IsTheFunctionAndWhatItBelongsTo) {
+  EXPECT_EQ(prose_name("LogParser::parse_line(std::__cxx11::basic_string<char> const&)"),
+            "LogParser::parse_line");
+  EXPECT_EQ(
+      prose_name("void std::__cxx11::basic_regex<char, std::regex_traits<char> >::_M_compile(char const*, "
+                 "std::regex_constants::syntax_option_type) (inlined)"),
+      "basic_regex::_M_compile");
+  EXPECT_EQ(prose_name("a::b::c::d"), "c::d");
+  EXPECT_EQ(prose_name("main"), "main");
+  EXPECT_EQ(prose_name("(anonymous namespace)::go()"), "go");
+}
+
+TEST(ProseName, OfRustIsTheTypeAndItsMethod) {
+  EXPECT_EQ(prose_name("<reth_pool::Pool<T> as reth_api::Api>::go"), "Pool::go");
+  EXPECT_EQ(prose_name("<&mut reth_pool::Pool as reth_api::Api>::go"), "Pool::go");
+  EXPECT_EQ(prose_name("alloc::vec::Vec<T,A>::push"), "Vec::push");
+  EXPECT_EQ(prose_name("core::ptr::drop_in_place::<alloc::string::String>"), "ptr::drop_in_place");
+}
+
+TEST(ProseName, AClosureKeepsItsFunction) {
+  EXPECT_EQ(prose_name("anvil::eth::api::EthApi::execute::{{closure}}"), "EthApi::execute::{{closure}}");
+  EXPECT_EQ(prose_name("Pool::run(bool) const::{lambda(int)#1}::operator()(int) const"),
+            "Pool::run::{lambda(int)#1}::operator()");
+}
+
+TEST(ProseName, OperatorsAreNames) {
+  EXPECT_EQ(prose_name("operator new(unsigned long)"), "operator new");
+  EXPECT_EQ(prose_name("bool ns::operator< <int>(ns::X const&, ns::X const&)"), "ns::operator<");
+  EXPECT_EQ(prose_name("Table::operator()(int)"), "Table::operator()");
+  EXPECT_EQ(prose_name("Table::operator[](int)"), "Table::operator[]");
+}
+
+TEST(ProseName, APlaceWithoutANameStaysWhole) {
+  EXPECT_EQ(prose_name("[libsqlite3.so.0+0xa74f0]"), "[libsqlite3.so.0+0xa74f0]");
+}
+
+TEST(ProseName, AnyTextGivesSomeText) {
+  for (const char* odd : {"", "(", ")", "<", "<>", "::", "a::", "operator", "<<a as b>::c", "f(", "))((",
+                          "{{closure}}", ") const::"})
+    EXPECT_LE(prose_name(odd).size(), 64u) << odd;
+}
+
+TEST(ProseActivity, SaysWhatACallDoes) {
+  EXPECT_EQ(activity_of("std::__cxx11::basic_regex<char>::basic_regex(char const*)"),
+            "building std::basic_regex");
+  EXPECT_EQ(activity_of("std::vector<int>::~vector()"), "destroying std::vector");
+  EXPECT_EQ(activity_of("operator new(unsigned long)"), "allocating memory");
+  EXPECT_EQ(activity_of("__libc_free"), "freeing memory");
+  EXPECT_EQ(activity_of("Table::find(int)"), "in Table::find");
+}
+
+}  // namespace
+}  // namespace fathom::present

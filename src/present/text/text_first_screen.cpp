@@ -1,0 +1,123 @@
+#include "present/text/text_first_screen.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "analysis/core/words.h"
+#include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/prose_name.h"
+#include "present/sentences/quality_sentences.h"
+#include "present/text/text_heap.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::HotFrame;
+
+std::string bold(const std::string& text, const TextOptions& options) {
+  return options.color ? "\x1b[1m" + text + "\x1b[0m" : text;
+}
+
+std::string paragraph(const std::string& text, const TextOptions& options) {
+  return text.empty() ? "" : fill("", text, options.width, 2);
+}
+
+// The widest chain of calls, a line each, indented as they call each other.
+std::string hot_path_text(const analysis::Report& report, const TextOptions& options) {
+  const std::vector<HotFrame>& frames = report.hot_path.frames;
+  if (frames.empty()) return "";
+  TextTable table(
+      {{"total", Align::kRight}, {"self", Align::kRight}, {"hot path", Align::kLeft, true}, {"where"}});
+  const auto share = [&](std::int64_t value) { return rounded_percent(analysis::share(report.tree, value)); };
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    const HotFrame& frame = frames[i];
+    const std::size_t indent = std::min<std::size_t>(i, 7);
+    std::string name = i == 0 ? "" : std::string(indent - 1, ' ') + "└ ";
+    name += frame.kind == analysis::NodeKind::kThread ? "thread " + analysis::printable(frame.name)
+                                                      : prose_name(frame.name);
+    if (frame.kind == analysis::NodeKind::kInlined) name += " (inlined)";
+    std::string where = place_text(frame.place);
+    if (where.empty() && frame.kind != analysis::NodeKind::kThread)
+      where = frame.kind == analysis::NodeKind::kKernel ? "kernel" : short_module(frame.module);
+    if (frame.recursions > 0)
+      where += fmt::format("{}{} deep", where.empty() ? "" : ", ", frame.recursions + 1);
+    constexpr std::size_t kMostWhere = 40;
+    where = keep_tail(where, kMostWhere);
+    const double self = analysis::share(report.tree, frame.self);
+    table.add({share(frame.total), self >= 0.01 ? share(frame.self) : "", name, where}, !frame.own);
+  }
+  return "\n" + table.text(options.width, false);
+}
+
+std::string next_commands(const analysis::Report& report, const TextOptions& options) {
+  const std::string file = options.file.empty() ? "FILE" : options.file;
+  std::vector<std::string> commands;
+  if (report.tree.metric == model::Metric::kCpu && report.tree.total > 0)
+    commands.push_back("fathom flamegraph " + file);
+  if (report.waits && report.activity.cpus_used().value_or(1) < 0.7)
+    commands.push_back("fathom report " + file + " --waits");
+  if (report.heap) commands.push_back("fathom report " + file + " --heap");
+  commands.push_back("fathom report " + file + " --all");
+  std::string text = "next:";
+  std::size_t used = display_width(text);
+  for (const std::string& command : commands) {
+    used += 4 + display_width(command);
+    if (options.width != 0 && used > options.width && text != "next:") break;
+    text += (text == "next:" ? " " : "    ") + command;
+  }
+  return text + "\n";
+}
+
+}  // namespace
+
+std::string summary_line(const analysis::Report& report, const TextOptions& options) {
+  const std::string text = headline_of(report);
+  return options.width != 0 && display_width(text) > options.width ? fill("", text, options.width, 2)
+                                                                   : bold(text, options) + "\n";
+}
+
+std::string quality_line(const analysis::Report& report, const TextOptions& options) {
+  std::string out = fill("Quality: ", quality_sentence(report), options.width, 2);
+  const std::vector<Complaint> complaints = complaints_of(report);
+  constexpr std::size_t kMost = 2;
+  for (std::size_t i = 0; i < std::min(kMost, complaints.size()); ++i) {
+    out += fill("  ! ", complaints[i].text, options.width, 4);
+    if (!complaints[i].remedy.empty()) out += fill("    try: ", complaints[i].remedy, options.width, 9);
+  }
+  const std::size_t notes = report.profile->quality.notes.size();
+  if (complaints.size() <= kMost && notes > 0)
+    out += fmt::format("  {} about the recording: --all\n", analysis::counted(notes, "note"));
+  if (complaints.size() > kMost) out += fmt::format("  ! {} more: --all\n", complaints.size() - kMost);
+  return out;
+}
+
+std::string first_screen_text(const analysis::Report& report, const TextOptions& options) {
+  std::string out = summary_line(report, options);
+  if (report.tree.filtered != 0)
+    out += fmt::format("The selection leaves out {}.\n", analysis::counted(report.tree.filtered, "sample"));
+  std::string sentences = paragraph(sentence_of_hot_spot(report), options);
+  if (report.tree.total > 0 && report.tree.effective_samples < 200 &&
+      report.tree.metric == model::Metric::kCpu)
+    sentences += paragraph("That is few samples: record longer or under load.", options);
+  if (!sentences.empty()) out += "\n" + sentences;
+  if (std::string path = hot_path_text(report, options); !path.empty()) {
+    out += path;
+    out += "\n  " + keep_tail(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";
+  }
+  std::string rest;
+  for (const std::string& sentence :
+       {sentence_of_waiting(report), sentence_of_resident(report), sentence_of_heap(report)})
+    rest += paragraph(sentence, options);
+  if (report.heap && report.tree.metric != model::Metric::kCpu) {
+    TextOptions few = options;
+    few.top = 8;
+    rest += heap_functions_text(*report.heap, few);
+  }
+  if (!rest.empty()) out += "\n" + rest;
+  out += (rest.empty() ? "\n" : "") + quality_line(report, options);
+  return out + next_commands(report, options);
+}
+
+}  // namespace fathom::present

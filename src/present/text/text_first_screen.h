@@ -1,0 +1,18 @@
+// The first answer to "where does it go": at most one screen. What is behind it: report_text() with Layout::kAll.
+#pragma once
+
+#include <string>
+
+#include "analysis/summary/report.h"
+#include "present/text/text_report.h"
+
+namespace fathom::present {
+
+// At most 40 lines. `options.file`: for the commands that it ends with.
+std::string first_screen_text(const analysis::Report& report, const TextOptions& options);
+
+// One line for whoever asked for a table, and one for what stands below it.
+std::string summary_line(const analysis::Report& report, const TextOptions& options);
+std::string quality_line(const analysis::Report& report, const TextOptions& options);
+
+}  // namespace fathom::present

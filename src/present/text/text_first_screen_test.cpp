@@ -1,0 +1,81 @@
+#include "present/text/text_first_screen.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/core/hand_made_profile.h"
+#include "analysis/waits/hand_made_waits.h"
+#include "base/golden.h"
+#include "model/random_profile.h"
+#include "present/text/text_table.h"
+
+namespace fathom::present {
+namespace {
+
+using testing::HasSubstr;
+
+std::string screen_of(const model::Profile& profile, std::size_t width = 100) {
+  analysis::ReportOptions options;
+  options.selection.metric = analysis::default_metric(profile);
+  const auto report = make_report(profile, options);
+  return report ? report_text(*report, {.layout = Layout::kFirstScreen, .file = "x.fathom", .width = width})
+                : "";
+}
+
+TEST(FirstScreen, OfTheSmallServer) {
+  expect_golden("first_screen.txt", screen_of(analysis::small_server()));
+}
+
+TEST(FirstScreen, OfAWaitingServer) {
+  expect_golden("first_screen_waits.txt", screen_of(analysis::waiting_server()));
+}
+
+// 98 % below one function of the program, all of it in a library: the program's function is the answer.
+TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
+  analysis::HandMade hand;
+  const auto process = hand.process(1, "slow");
+  const auto thread = hand.thread(process, 1, "slow");
+  const auto app = hand.module("slow"), lib = hand.module("libstdc++.so.6");
+  const auto root = hand.frame(app, {"main"}),
+             parse = hand.frame(app, {"LogParser::parse_line(char const*)"});
+  const auto regex = hand.frame(lib, {"std::__cxx11::basic_regex<char>::basic_regex(char const*)"});
+  const auto cast = hand.frame(lib, {"__dynamic_cast"}),
+             compare = hand.frame(lib, {"std::locale::id::_M_id() const"});
+  hand.sample(thread, hand.stack({root, parse, regex, cast}), 600);
+  hand.sample(thread, hand.stack({root, parse, regex, compare}), 380);
+  hand.sample(thread, hand.stack({root}), 20);
+  EXPECT_THAT(screen_of(hand.profile),
+              HasSubstr("98 % of CPU time is below LogParser::parse_line: nearly all of it "
+                        "building std::basic_regex.\n"));
+}
+
+TEST(FirstScreen, SaysSoWhereNothingIsItsOwn) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("libc.so.6"), {"memcpy"})}), 500);
+  EXPECT_THAT(screen_of(hand.profile),
+              HasSubstr("No sample is below a function that is known to be the program's own"));
+}
+
+TEST(FirstScreen, FitsTheScreenWhateverIsInIt) {
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const std::string text = screen_of(model::random_profile(seed));
+    EXPECT_LE(std::count(text.begin(), text.end(), '\n'), 40) << seed << "\n" << text;
+    for (std::size_t at = 0; at < text.size();) {
+      const std::size_t end = text.find('\n', at);
+      const std::string_view line = std::string_view(text).substr(at, end - at);
+      // A word that is longer than the terminal cannot be filled into it, and numbers of random heaps are long.
+      const bool may_be_long =
+          line.find("iB  ") != line.npos || line.find("at peak") != line.npos || line.size() > 180;
+      if (line.find(' ', 8) != line.npos && !may_be_long) {
+        EXPECT_LE(display_width(line), 100u) << seed << line;
+      }
+      at = end + 1;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::present
