@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "store/column.h"
 #include "store/differences.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 
 namespace fathom::store {
 namespace {
@@ -42,21 +42,16 @@ Bytes encode_faults(std::span<const Fault> faults) {
 }
 
 Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading) {
-  const std::uint64_t count = in.read_uleb128();
-  if (!in.ok() || count != rows || count > kMaxRows)
-    return fail(ErrorKind::kMalformed, fmt::format("{} faults, or {}", count, rows));
-  std::vector<ColumnReader> columns;
-  for (int i = 0; i < kColumnCount; ++i) columns.emplace_back(in, count);
-  const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
-  if (!all_ok()) return fail(ErrorKind::kMalformed, "faults are cut short");
-  if (auto charged = loading.charge(count * sizeof(Fault)); !charged) return charged;
-  if (auto enough = loading.work(count); !enough) return enough;
+  const auto count = read_row_count(in, rows, "faults");
+  if (!count) return tl::make_unexpected(count.error());
+  RowColumns columns(in, *count, kColumnCount, "faults");
+  if (auto admitted = columns.admit(sizeof(Fault), loading); !admitted) return admitted;
 
   auto& faults = loading.profile.faults;
   const std::size_t there = faults.size();
   std::array<Differences, kColumnCount> before;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const auto next = [&](Column column) { return before[column].decode(columns[column].next()); };
+  for (std::uint64_t i = 0; i < *count; ++i) {
+    const auto next = [&](Column column) { return before[column].decode(columns.next(column)); };
     Fault fault;
     fault.time_ns = next(kTime);
     fault.thread = {row_id(next(kThread))};
@@ -73,11 +68,9 @@ Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading) {
     }
     if (loading.in_window(fault.time_ns)) faults.push_back(fault);
   }
-  if (!all_ok()) {
-    faults.resize(there);
-    return fail(ErrorKind::kMalformed, "faults are cut short");
-  }
-  return {};
+  auto whole = columns.whole();
+  if (!whole) faults.resize(there);
+  return whole;
 }
 
 }  // namespace fathom::store

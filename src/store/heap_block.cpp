@@ -8,6 +8,7 @@
 #include "store/column.h"
 #include "store/differences.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 #include "store/state_rows.h"
 
 namespace fathom::store {
@@ -328,8 +329,7 @@ class Blocks {
         for (std::size_t column = 0; column < kColumns; ++column) columns[column].push_back(codes[column]);
       }
       Bytes body;
-      put_varint(body, first);
-      put_varint(body, end - first);
+      put_row_range(body, first, end);
       for (const auto& column : columns) put_column(body, column);
       section(number, body);
       first = end;
@@ -350,37 +350,30 @@ enum class Place : std::uint8_t {
 
 template <class Row>
 Result<> decode_rows(Cursor& in, std::vector<Row>& table, Place place, Loading& loading) {
-  const std::uint64_t first = in.read_uleb128();
-  const std::uint64_t count = in.read_uleb128();
-  const auto refuse = [](std::string_view what) {
-    return fail(ErrorKind::kMalformed, fmt::format("{} {}", Layout<Row>::kName, what));
-  };
-  if (!in.ok() || count > kMaxRows || first >= kLostRow - kMaxRows) return refuse("are cut short");
-  if (place == Place::kAnew && first == 0) table.clear();
+  constexpr std::string_view kName = Layout<Row>::kName;
+  const auto range = read_row_range(in, kName);
+  if (!range) return tl::make_unexpected(range.error());
+  if (place == Place::kAnew && range->first == 0) table.clear();
   std::size_t lost = 0;
-  if (place != Place::kAppended && first != table.size()) {
-    if (first < table.size() || !loading.damaged)
-      return refuse(fmt::format("from {} on are misplaced", first));
-    lost = place == Place::kGrowing ? first - table.size() : 0;
+  if (place != Place::kAppended) {
+    if (auto continues = check_continues(*range, table.size(), kName, loading); !continues) return continues;
+    lost = place == Place::kGrowing ? range->first - table.size() : 0;
   }
-  if (auto charged = loading.charge((lost + count) * sizeof(Row)); !charged) return charged;
-  if (auto enough = loading.work(count); !enough) return enough;
+  constexpr unsigned kColumns = Layout<Row>::kColumns;
+  RowColumns columns(in, range->count, kColumns, kName);
+  if (auto charged = loading.charge(lost * sizeof(Row)); !charged) return charged;
+  if (auto admitted = columns.admit(sizeof(Row), loading); !admitted) return admitted;
   if constexpr (requires { Layout<Row>::lost(); }) table.resize(table.size() + lost, Layout<Row>::lost());
-  constexpr std::size_t kColumns = Layout<Row>::kColumns;
-  std::vector<ColumnReader> columns;
-  for (std::size_t i = 0; i < kColumns; ++i) columns.emplace_back(in, count);
-  const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
-  if (!all_ok()) return refuse("are cut short");
   const std::size_t there = table.size();
   Coder coder;
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < range->count; ++i) {
     std::array<std::uint64_t, kColumns> codes{};
-    for (std::size_t column = 0; column < kColumns; ++column) codes[column] = columns[column].next();
+    for (unsigned column = 0; column < kColumns; ++column) codes[column] = columns.next(column);
     table.push_back(Layout<Row>::decode(coder, codes.data()));
   }
-  if (all_ok()) return {};
-  table.erase(table.begin() + static_cast<std::ptrdiff_t>(there), table.end());
-  return refuse("are cut short");
+  auto whole = columns.whole();
+  if (!whole) table.erase(table.begin() + static_cast<std::ptrdiff_t>(there), table.end());
+  return whole;
 }
 
 Bytes encode_heaps(const std::vector<Heap>& heaps) {

@@ -15,6 +15,7 @@
 #include "store/column.h"
 #include "store/differences.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 
 namespace fathom::store {
 namespace {
@@ -111,9 +112,8 @@ Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, Liv
                       std::vector<HeapBlock>& out) {
   out.clear();
   const auto refuse = [] { return fail(ErrorKind::kMalformed, "lives of blocks are cut short"); };
-  const std::uint64_t count = in.read_uleb128();
-  if (!in.ok() || count != rows || count > kMaxRows)
-    return fail(ErrorKind::kMalformed, fmt::format("{} blocks, or {}", count, rows));
+  const auto count = read_row_count(in, rows, "lives of blocks");
+  if (!count) return tl::make_unexpected(count.error());
   std::vector<Cursor> bodies(kSections, Cursor({}));
   while (!in.at_end()) {
     const std::uint64_t number = in.read_uleb128();
@@ -122,17 +122,17 @@ Result<> decode_lives(Cursor in, std::uint32_t rows, const HeapTables& heap, Liv
   }
   if (!in.ok()) return refuse();
   std::vector<ColumnReader> columns;
-  for (Cursor& body : bodies) columns.emplace_back(body, count);
+  for (Cursor& body : bodies) columns.emplace_back(body, *count);
   for (unsigned section = kSites; section < kSections; ++section)
     if (!columns[section].ok()) return refuse();
 
-  out.reserve(count);
+  out.reserve(*count);
   for (const std::uint32_t site : known.used) known.sites[site] = {};
   known.used.clear();
   known.sites.resize(heap.sites.size());
   auto& sites = known.sites;
   Differences allocated, first_slice, last_slice, mean;
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = 0; i < *count; ++i) {
     HeapBlock block;
     block.site = {row_id(columns[kSites].next())};
     if (block.site.value >= sites.size())

@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
-#include "store/column.h"
 #include "store/differences.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 
 namespace fathom::store {
 namespace {
@@ -65,46 +65,39 @@ Bytes encode_memory(std::span<const MemoryRange> ranges) {
 }
 
 Result<> decode_memory(Cursor in, std::uint32_t rows, Loading& loading) {
-  const std::uint64_t count = in.read_uleb128();
-  if (!in.ok() || count != rows || count > kMaxRows)
-    return fail(ErrorKind::kMalformed, fmt::format("{} memory ranges, or {}", count, rows));
-  std::vector<ColumnReader> columns;
-  for (int i = 0; i < kColumnCount; ++i) columns.emplace_back(in, count);
-  const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
-  if (!all_ok()) return fail(ErrorKind::kMalformed, "memory ranges are cut short");
-  if (auto charged = loading.charge(count * sizeof(MemoryRange)); !charged) return charged;
-  if (auto enough = loading.work(count); !enough) return enough;
+  const auto count = read_row_count(in, rows, "memory ranges");
+  if (!count) return tl::make_unexpected(count.error());
+  RowColumns columns(in, *count, kColumnCount, "memory ranges");
+  if (auto admitted = columns.admit(sizeof(MemoryRange), loading); !admitted) return admitted;
 
   auto& ranges = loading.profile.memory_ranges;
   const std::size_t there = ranges.size();
   Differences times, processes, names;
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = 0; i < *count; ++i) {
     MemoryRange range;
-    range.time_ns = times.decode(columns[kTime].next());
-    range.process = {row_id(processes.decode(columns[kProcess].next()))};
-    range.kind = static_cast<MemoryKind>(std::min<std::uint64_t>(columns[kKind].next(), 255));
-    range.name = {row_id(names.decode(columns[kName].next()))};
-    range.allocator = {row_id(columns[kAllocator].next())};
-    range.ranges = columns[kRanges].next();
-    range.virtual_bytes = columns[kVirtual].next();
-    range.rss_bytes = columns[kRss].next();
-    range.anonymous_bytes = columns[kAnonymous].next();
-    range.swap_bytes = columns[kSwap].next();
-    range.huge_bytes = columns[kHuge].next();
-    range.live_blocks = sum_value(columns[kLiveBlocks].next());
-    range.live_bytes = sum_value(columns[kLiveBytes].next());
-    range.live_resident_bytes = sum_value(columns[kLiveResident].next());
-    range.live_resident_variance = sum_value(columns[kLiveVariance].next());
-    const std::uint64_t flags = columns[kFlags].next();
+    range.time_ns = times.decode(columns.next(kTime));
+    range.process = {row_id(processes.decode(columns.next(kProcess)))};
+    range.kind = static_cast<MemoryKind>(std::min<std::uint64_t>(columns.next(kKind), 255));
+    range.name = {row_id(names.decode(columns.next(kName)))};
+    range.allocator = {row_id(columns.next(kAllocator))};
+    range.ranges = columns.next(kRanges);
+    range.virtual_bytes = columns.next(kVirtual);
+    range.rss_bytes = columns.next(kRss);
+    range.anonymous_bytes = columns.next(kAnonymous);
+    range.swap_bytes = columns.next(kSwap);
+    range.huge_bytes = columns.next(kHuge);
+    range.live_blocks = sum_value(columns.next(kLiveBlocks));
+    range.live_bytes = sum_value(columns.next(kLiveBytes));
+    range.live_resident_bytes = sum_value(columns.next(kLiveResident));
+    range.live_resident_variance = sum_value(columns.next(kLiveVariance));
+    const std::uint64_t flags = columns.next(kFlags);
     range.live_is_bound = (flags & kLiveIsBound) != 0;
     range.shared_out = (flags & kSharedOut) != 0;
     ranges.push_back(range);
   }
-  if (!all_ok()) {
-    ranges.resize(there);
-    return fail(ErrorKind::kMalformed, "memory ranges are cut short");
-  }
-  return {};
+  auto whole = columns.whole();
+  if (!whole) ranges.resize(there);
+  return whole;
 }
 
 }  // namespace fathom::store

@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <cassert>
 
-#include "store/column.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 
 namespace fathom::store {
 namespace {
@@ -91,43 +91,35 @@ Bytes encode_samples(std::span<const Sample> samples, std::uint32_t frequency_hz
 }
 
 Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predictor, Loading& loading) {
-  const std::uint64_t count = in.read_uleb128();
+  const auto count = read_row_count(in, rows, "samples");
+  if (!count) return tl::make_unexpected(count.error());
   const std::uint64_t period = in.read_uleb128();
   const std::uint64_t base = in.read_uleb128();
-  if (!in.ok() || count != rows || count > kMaxRows)
-    return fail(ErrorKind::kMalformed, fmt::format("{} samples, or {}", count, rows));
-  ColumnReader metrics(in, count), cpus(in, count), ends(in, count), threads(in, count), stacks(in, count),
-      values(in, count), periods(in, count), rests(in, count);
-  const auto all_ok = [&] {
-    return metrics.ok() && cpus.ok() && ends.ok() && threads.ok() && stacks.ok() && values.ok() &&
-           periods.ok() && rests.ok();
-  };
-  if (!all_ok()) return fail(ErrorKind::kMalformed, "samples are cut short");
-  if (auto charged = loading.charge(count * sizeof(Sample)); !charged) return charged;
-  if (auto enough = loading.work(count); !enough) return enough;
+  RowColumns columns(in, *count, kColumnCount, "samples");
+  if (auto admitted = columns.admit(sizeof(Sample), loading); !admitted) return admitted;
 
   // All of the block or nothing: a block is counted as a whole when it is lost.
   auto& samples = loading.profile.samples;
   const std::size_t before = samples.size();
   std::uint64_t filtered = 0;
   predictor.start(base);
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = 0; i < *count; ++i) {
     Sample sample;
-    sample.metric = static_cast<Metric>(std::min<std::uint64_t>(metrics.next(), 255));
-    sample.cpu = static_cast<std::uint16_t>(cpus.next());
-    sample.end = static_cast<WalkEnd>(ends.next());
+    sample.metric = static_cast<Metric>(std::min<std::uint64_t>(columns.next(kMetric), 255));
+    sample.cpu = static_cast<std::uint16_t>(columns.next(kCpuColumn));
+    sample.end = static_cast<WalkEnd>(columns.next(kWalkEnd));
     auto& lane = predictor.lane(sample.metric, sample.cpu);
-    sample.thread = {repeat_value(threads.next(), lane.thread)};
+    sample.thread = {repeat_value(columns.next(kThread), lane.thread)};
     if (sample.thread.value >= SamplePredictor::kMaxThread ||
         (sample.thread.value >= loading.profile.threads.size() && !loading.damaged)) {
       samples.resize(before);
       return fail(ErrorKind::kMalformed, fmt::format("sample {}: no such thread", i));
     }
     std::uint32_t& stack = predictor.last_stack(sample.thread.value);
-    sample.stack = {repeat_value(stacks.next(), stack)};
-    sample.value = unzigzag(values.next());
-    const std::uint64_t whole = static_cast<std::uint64_t>(unzigzag(periods.next())) * period;
-    sample.time_ns = lane.time_ns + whole + static_cast<std::uint64_t>(unzigzag(rests.next()));
+    sample.stack = {repeat_value(columns.next(kStack), stack)};
+    sample.value = unzigzag(columns.next(kValue));
+    const std::uint64_t whole = static_cast<std::uint64_t>(unzigzag(columns.next(kPeriods))) * period;
+    sample.time_ns = lane.time_ns + whole + static_cast<std::uint64_t>(unzigzag(columns.next(kRest)));
     lane.time_ns = sample.time_ns;
     lane.thread = sample.thread.value;
     stack = sample.stack.value;
@@ -136,9 +128,9 @@ Result<> decode_samples(Cursor in, std::uint32_t rows, SamplePredictor& predicto
     else
       ++filtered;
   }
-  if (!all_ok()) {
+  if (auto whole = columns.whole(); !whole) {
     samples.resize(before);
-    return fail(ErrorKind::kMalformed, "samples are cut short");
+    return whole;
   }
   loading.filtered += filtered;
   return {};

@@ -8,6 +8,7 @@
 #include "store/column.h"
 #include "store/differences.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 
 namespace fathom::store {
 namespace {
@@ -36,28 +37,22 @@ struct Columns {
   }
 };
 
-Bytes rows_header(std::uint32_t first, std::uint32_t end) {
+Bytes begin_section(std::uint32_t first, std::uint32_t end) {
   Bytes body;
-  put_varint(body, first);
-  put_varint(body, end - first);
+  put_row_range(body, first, end);
   return body;
 }
 
-// What stands in front of a section's columns, checked against the rows that are there.
-struct RowRange {
-  std::uint32_t first = 0, count = 0;
-};
-Result<RowRange> read_rows_header(Cursor& in, std::size_t there, std::uint64_t row_cost, Loading& loading) {
-  const std::uint64_t first = in.read_uleb128();
-  const std::uint64_t count = in.read_uleb128();
-  if (!in.ok() || count > kMaxRows || first >= kLostRow - kMaxRows)
-    return fail(ErrorKind::kMalformed, fmt::format("{} rows from {} on", count, first));
-  if (first < there || (first > there && !loading.damaged))
-    return fail(ErrorKind::kMalformed, fmt::format("rows from {} on, where {} is next", first, there));
-  if (auto charged = loading.charge((first + count - there) * row_cost); !charged)
-    return tl::make_unexpected(charged.error());
-  if (auto enough = loading.work(first + count - there); !enough) return tl::make_unexpected(enough.error());
-  return RowRange{static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(count)};
+// What stands in front of a section's columns, checked against the rows that are there and paid for.
+Result<RowRange> next_rows(Cursor& in, std::size_t there, std::uint64_t row_cost, Loading& loading) {
+  const auto range = read_row_range(in, "rows");
+  if (!range) return range;
+  if (auto continues = check_continues(*range, there, "rows", loading); !continues)
+    return tl::make_unexpected(continues.error());
+  const std::uint64_t added = std::uint64_t{range->first} + range->count - there;
+  if (auto charged = loading.charge(added * row_cost); !charged) return tl::make_unexpected(charged.error());
+  if (auto enough = loading.work(added); !enough) return tl::make_unexpected(enough.error());
+  return range;
 }
 
 tl::unexpected<Error> cut_short(std::string_view table) {
@@ -66,7 +61,7 @@ tl::unexpected<Error> cut_short(std::string_view table) {
 
 // --- strings: lengths, then all bytes ---
 Bytes encode_strings(const StringTable& strings, std::uint32_t first, std::uint32_t end) {
-  Bytes body = rows_header(first, end);
+  Bytes body = begin_section(first, end);
   std::vector<std::uint64_t> lengths;
   for (std::uint32_t i = first; i < end; ++i) lengths.push_back(strings[{i}].size());
   put_column(body, lengths);
@@ -79,7 +74,7 @@ Bytes encode_strings(const StringTable& strings, std::uint32_t first, std::uint3
 
 Result<> decode_strings(Cursor& in, Loading& loading) {
   StringTable& strings = loading.profile.strings;
-  auto rows = read_rows_header(in, strings.size(), kStringCost, loading);
+  auto rows = next_rows(in, strings.size(), kStringCost, loading);
   if (!rows) return tl::make_unexpected(rows.error());
   while (strings.size() < rows->first) {
     const std::size_t there = strings.size();
@@ -106,14 +101,14 @@ Bytes encode_functions(const Profile& profile, std::uint32_t first, std::uint32_
     columns.values[0].push_back(names.encode(profile.functions[i].name.value));
     columns.values[1].push_back(profile.functions[i].module.value);
   }
-  Bytes body = rows_header(first, end);
+  Bytes body = begin_section(first, end);
   columns.put(body);
   return body;
 }
 
 Result<> decode_functions(Cursor& in, Loading& loading) {
   auto& table = loading.profile.functions;
-  auto rows = read_rows_header(in, table.size(), sizeof(Function), loading);
+  auto rows = next_rows(in, table.size(), sizeof(Function), loading);
   if (!rows) return tl::make_unexpected(rows.error());
   table.resize(rows->first, Function{{kLostRow}, {kLostRow}});
   ColumnReader names(in, rows->count), modules(in, rows->count);
@@ -129,7 +124,7 @@ Bytes encode_lines(const Profile& profile, std::uint32_t first, std::uint32_t en
   Columns<3> columns;
   Differences files;
   Newest functions(new_functions);
-  Bytes body = rows_header(first, end);
+  Bytes body = begin_section(first, end);
   put_varint(body, new_functions);
   for (std::uint32_t i = first; i < end; ++i) {
     columns.values[0].push_back(functions.encode(profile.lines[i].function.value));
@@ -142,7 +137,7 @@ Bytes encode_lines(const Profile& profile, std::uint32_t first, std::uint32_t en
 
 Result<> decode_lines(Cursor& in, Loading& loading) {
   auto& table = loading.profile.lines;
-  auto rows = read_rows_header(in, table.size(), sizeof(Line), loading);
+  auto rows = next_rows(in, table.size(), sizeof(Line), loading);
   if (!rows) return tl::make_unexpected(rows.error());
   table.resize(rows->first, Line{{kLostRow}, {kLostRow}, 0});
   Newest newest(row_id(in.read_uleb128()));
@@ -167,14 +162,14 @@ Bytes encode_frames(const Profile& profile, std::uint32_t first, std::uint32_t e
     columns.values[2].push_back(row.line_count);
     columns.values[3].push_back(ranges.encode(row.first_line, row.line_count));
   }
-  Bytes body = rows_header(first, end);
+  Bytes body = begin_section(first, end);
   columns.put(body);
   return body;
 }
 
 Result<> decode_frames(Cursor& in, Loading& loading) {
   auto& table = loading.profile.frames;
-  auto rows = read_rows_header(in, table.size(), sizeof(Frame), loading);
+  auto rows = next_rows(in, table.size(), sizeof(Frame), loading);
   if (!rows) return tl::make_unexpected(rows.error());
   table.resize(rows->first, Frame{{kLostRow}, {0}, 0, 0});
   ColumnReader modules(in, rows->count), addresses(in, rows->count), counts(in, rows->count),
@@ -203,7 +198,7 @@ Bytes encode_stacks(const Profile& profile, std::uint32_t first, std::uint32_t e
     columns.values[0].push_back(i - 1 - profile.stacks[i].parent.value);
     columns.values[1].push_back(frames.encode(profile.stacks[i].frame.value));
   }
-  Bytes body = rows_header(first, end);
+  Bytes body = begin_section(first, end);
   put_varint(body, new_frames);
   columns.put(body);
   return body;
@@ -211,7 +206,7 @@ Bytes encode_stacks(const Profile& profile, std::uint32_t first, std::uint32_t e
 
 Result<> decode_stacks(Cursor& in, Loading& loading) {
   auto& table = loading.profile.stacks;
-  auto rows = read_rows_header(in, table.size(), sizeof(Stack), loading);
+  auto rows = next_rows(in, table.size(), sizeof(Stack), loading);
   if (!rows) return tl::make_unexpected(rows.error());
   table.resize(rows->first, Stack{{0}, {kLostRow}});
   std::vector<std::uint16_t>& depths = loading.depths;
@@ -241,14 +236,14 @@ Bytes encode_objects(const Profile& profile, std::uint32_t first, std::uint32_t 
     columns.values[2].push_back(addresses.encode(row.address));
     columns.values[3].push_back(pids.encode(static_cast<std::uint32_t>(row.pid)));
   }
-  Bytes body = rows_header(first, end);
+  Bytes body = begin_section(first, end);
   columns.put(body);
   return body;
 }
 
 Result<> decode_objects(Cursor& in, Loading& loading) {
   auto& table = loading.profile.objects;
-  auto rows = read_rows_header(in, table.size(), sizeof(WaitObject), loading);
+  auto rows = next_rows(in, table.size(), sizeof(WaitObject), loading);
   if (!rows) return tl::make_unexpected(rows.error());
   table.resize(rows->first);
   ColumnReader kinds(in, rows->count), names(in, rows->count), addresses(in, rows->count),

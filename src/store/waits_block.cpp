@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "store/column.h"
 #include "store/differences.h"
 #include "store/payload.h"
+#include "store/row_heads.h"
 
 namespace fathom::store {
 namespace {
@@ -136,18 +136,13 @@ Bytes encode_waits(std::span<const Wait> waits) {
 }
 
 Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
-  const std::uint64_t count = in.read_uleb128();
+  const auto count = read_row_count(in, rows, "waits");
+  if (!count) return tl::make_unexpected(count.error());
   const std::uint64_t base = in.read_uleb128();
-  if (!in.ok() || count != rows || count > kMaxRows)
-    return fail(ErrorKind::kMalformed, fmt::format("{} waits, or {}", count, rows));
-  std::vector<ColumnReader> columns;
-  for (int i = 0; i < kColumnsOf11; ++i) columns.emplace_back(in, count);
+  RowColumns columns(in, *count, kColumnsOf11, "waits");
   const bool has_results = in.ok() && in.remaining() != 0;
-  if (has_results) columns.emplace_back(in, count);
-  const auto all_ok = [&] { return std::ranges::all_of(columns, &ColumnReader::ok); };
-  if (!all_ok()) return fail(ErrorKind::kMalformed, "waits are cut short");
-  if (auto charged = loading.charge(count * sizeof(Wait)); !charged) return charged;
-  if (auto enough = loading.work(count); !enough) return enough;
+  if (has_results) columns.add(in);
+  if (auto admitted = columns.admit(sizeof(Wait), loading); !admitted) return admitted;
 
   // All of the block or nothing: a block is counted as a whole when it is lost.
   auto& waits = loading.profile.waits;
@@ -158,32 +153,32 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
   };
   std::uint64_t filtered = 0;
   Before before(base);
-  for (std::uint64_t i = 0; i < count; ++i) {
+  for (std::uint64_t i = 0; i < *count; ++i) {
     Wait wait;
-    wait.thread = {row_id(columns[kThread].next())};
+    wait.thread = {row_id(columns.next(kThread))};
     OfThread& thread = before.of_thread(wait.thread.value);
-    const std::uint64_t stack_code = columns[kStack].next();
+    const std::uint64_t stack_code = columns.next(kStack);
     wait.stack = {stack_code == 0 ? thread.stack : row_id(stack_code - 1)};
     OfStack& stack = before.of_stack(wait.stack.value);
     OfBoth& both = before.of_both(wait.thread.value, wait.stack.value);
-    wait.start_ns = thread.end_ns + static_cast<std::uint64_t>(unzigzag(columns[kStart].next()));
-    wait.waited_ns = columns[kWaited].next();
-    wait.queued_ns = columns[kQueued].next();
+    wait.start_ns = thread.end_ns + static_cast<std::uint64_t>(unzigzag(columns.next(kStart)));
+    wait.waited_ns = columns.next(kWaited);
+    wait.queued_ns = columns.next(kQueued);
     wait.state =
-        static_cast<WaitState>(std::min<std::uint64_t>(stack.state.decode(columns[kTaskState].next()), 255));
-    wait.end = static_cast<WalkEnd>(stack.walk_end.decode(columns[kWalkEnd].next()));
-    wait.system_call = static_cast<std::int32_t>(stack.system_call.decode(columns[kSystemCall].next()));
-    wait.argument = both.argument.decode(columns[kArgument].next());
-    wait.object = {row_id(both.object.decode(columns[kObject].next()))};
-    const std::uint64_t waker = both.waker.decode(columns[kWaker].next());
+        static_cast<WaitState>(std::min<std::uint64_t>(stack.state.decode(columns.next(kTaskState)), 255));
+    wait.end = static_cast<WalkEnd>(stack.walk_end.decode(columns.next(kWalkEnd)));
+    wait.system_call = static_cast<std::int32_t>(stack.system_call.decode(columns.next(kSystemCall)));
+    wait.argument = both.argument.decode(columns.next(kArgument));
+    wait.object = {row_id(both.object.decode(columns.next(kObject)))};
+    const std::uint64_t waker = both.waker.decode(columns.next(kWaker));
     wait.waker = waker == 0 ? kNoThread : ThreadId{row_id(waker - 1)};
-    wait.waker_stack = {row_id(both.waker_stack.decode(columns[kWakerStack].next()))};
-    wait.weight = row_id(thread.weight.decode(columns[kWeight].next()));
-    const std::uint64_t flags = columns[kFlags].next();
+    wait.waker_stack = {row_id(both.waker_stack.decode(columns.next(kWakerStack)))};
+    wait.weight = row_id(thread.weight.decode(columns.next(kWeight)));
+    const std::uint64_t flags = columns.next(kFlags);
     wait.began_before = (flags & kBeganBefore) != 0;
     wait.unfinished = (flags & kUnfinished) != 0;
     wait.throttled = (flags & kThrottled) != 0;
-    if (const std::uint64_t code = has_results ? columns[kResult].next() : 0; code != 0)
+    if (const std::uint64_t code = has_results ? columns.next(kResult) : 0; code != 0)
       wait.result = unzigzag(code - 1);
     if (wait.thread.value >= loading.profile.threads.size() && !loading.damaged)
       return refuse(fmt::format("wait {}: no such thread", i));
@@ -195,7 +190,10 @@ Result<> decode_waits(Cursor in, std::uint32_t rows, Loading& loading) {
     else
       ++filtered;
   }
-  if (!all_ok()) return refuse("waits are cut short");
+  if (auto whole = columns.whole(); !whole) {
+    waits.resize(there);
+    return whole;
+  }
   loading.filtered_waits += filtered;
   return {};
 }
