@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "elf/module_file.h"
 #include "symbolize/named_ranges.h"
+#include "symbolize/testing_fixtures.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -22,10 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 using model::ModuleKind;
 using model::SymbolSource;
-
-std::string fixture(const std::string& name) {
-  return std::string(FATHOM_FIXTURES) + "/" + name;
-}
 
 // A folder of its own for each test, with fixtures copied where the test wants them.
 class Folder {
@@ -62,17 +59,11 @@ std::string outermost(ModuleSymbols& symbols, ElfAddress address) {
   return names[0].empty() ? "" : names[0].back().function;
 }
 
-Options nowhere() {
-  Options options;
-  options.debug_directories = {};
-  return options;
-}
-
 constexpr const char* kFill = "_ZN5store4fillERNS_6BucketEj";
 constexpr const char* kFillName = "store::fill(store::Bucket&, unsigned int)";
 
 TEST(FileSymbols, DwarfGivesTheChainOfInlinedCalls) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   EXPECT_EQ(symbols->source(), SymbolSource::kDwarf);
   EXPECT_EQ(symbols->source_path(), "");
   EXPECT_EQ(symbols->problem(), "");
@@ -86,7 +77,7 @@ TEST(FileSymbols, DwarfGivesTheChainOfInlinedCalls) {
 }
 
 TEST(FileSymbols, WithoutInlinesOnlyTheFunctionIsNamed) {
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.inlines = false;
   auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, options);
   const std::vector<ElfAddress> addresses = {address_of("main")};
@@ -94,12 +85,12 @@ TEST(FileSymbols, WithoutInlinesOnlyTheFunctionIsNamed) {
 }
 
 TEST(FileSymbols, AFunctionOfCIsCalledByItsBestSymbol) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   EXPECT_EQ(outermost(*symbols, address_of("__plain_mix")), "plain_mix");
 }
 
 TEST(FileSymbols, AddressesInAnyOrderGiveTheSameNames) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   const auto main = address_of("main"), fill = address_of(kFill);
   const std::vector<ElfAddress> addresses = {main, fill, main};
   const auto names = symbols->resolve(addresses);
@@ -110,13 +101,13 @@ TEST(FileSymbols, AddressesInAnyOrderGiveTheSameNames) {
 
 // Where the cache knows all names nobody is to wait until the DWARF of libc has been unpacked.
 TEST(FileSymbols, NothingIsOpenedForNoAddress) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   EXPECT_TRUE(symbols->resolve({}).empty());
   EXPECT_EQ(symbols->releasable_bytes(), 0u);
 }
 
 TEST(FileSymbols, ReleasedMemoryIsReadAgain) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   EXPECT_EQ(symbols->releasable_bytes(), 0u);
   const std::vector<ElfAddress> addresses = {address_of("main")};
   const auto names = symbols->resolve(addresses);
@@ -127,7 +118,7 @@ TEST(FileSymbols, ReleasedMemoryIsReadAgain) {
 }
 
 TEST(FileSymbols, StrippedCodeIsNamedByTheBoundsOfItsFunctions) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, no_debug_directories());
   const auto fill = address_of(kFill);
   char expected[64];
   std::snprintf(expected, sizeof expected, "dwarf5.stripped@fde+0x%llx",
@@ -137,14 +128,14 @@ TEST(FileSymbols, StrippedCodeIsNamedByTheBoundsOfItsFunctions) {
 }
 
 TEST(FileSymbols, NothingIsKnownOutsideOfCode) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5")}, no_debug_directories());
   for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{0x10}, ~std::uint64_t{0}})
     EXPECT_EQ(outermost(*symbols, {address}), "");
 }
 
 TEST(FileSymbols, AFileThatIsGoneOrNoFileCostsItsNamesOnly) {
   for (const char* path : {"/nonexistent", "/dev/null", "/", "/etc/passwd", ""}) {
-    auto symbols = ModuleSymbols::open({.path = path}, nowhere());
+    auto symbols = ModuleSymbols::open({.path = path}, no_debug_directories());
     EXPECT_EQ(symbols->source(), SymbolSource::kNone) << path;
     EXPECT_NE(symbols->problem(), "") << path;
     EXPECT_EQ(outermost(*symbols, {0x1000}), "") << path;
@@ -152,7 +143,8 @@ TEST(FileSymbols, AFileThatIsGoneOrNoFileCostsItsNamesOnly) {
 }
 
 TEST(FileSymbols, AFileThatWasReplacedMeanwhileIsNotBelieved) {
-  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5"), .identity = "0123456789abcdef"}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture("dwarf5"), .identity = "0123456789abcdef"},
+                                     no_debug_directories());
   EXPECT_EQ(symbols->source(), SymbolSource::kNone);
   EXPECT_THAT(symbols->problem(), ::testing::HasSubstr("no longer the file"));
 }
@@ -161,7 +153,7 @@ TEST(FileSymbols, AFileThatWasReplacedMeanwhileIsNotBelieved) {
 class Plt : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(Plt, EntriesHaveTheNameOfTheFunctionTheyGoTo) {
-  auto symbols = ModuleSymbols::open({.path = fixture(GetParam())}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = fixture(GetParam())}, no_debug_directories());
   const auto file = elf::ModuleFile::open(fixture(GetParam()));
   std::vector<std::string> found;
   for (const char* name : {".plt", ".plt.sec", ".plt.got"})
@@ -180,7 +172,7 @@ TEST(DebugFiles, ByDebugLinkBesideTheFile) {
   const Folder folder;
   const auto path = folder.copy("no_build_id.linked", "program");
   const auto debug = folder.copy("no_build_id.debug", "no_build_id.debug");
-  auto symbols = ModuleSymbols::open({.path = path}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = path}, no_debug_directories());
   EXPECT_EQ(symbols->source(), SymbolSource::kDwarf);
   EXPECT_EQ(symbols->source_path(), debug);
   EXPECT_EQ(outermost(*symbols, address_of(kFill, "no_build_id")), kFillName);
@@ -192,7 +184,7 @@ TEST(DebugFiles, ByDebugLinkInTheDebugFolderAndUnderTheRootOfTheTarget) {
   const auto path = folder.copy("no_build_id.linked", "root/srv/program");
   folder.copy("no_build_id.debug", "root/srv/.debug/no_build_id.debug");
   auto symbols = ModuleSymbols::open(
-      {.path = "/srv/program", .open_path = path, .root = folder.path() + "/root"}, nowhere());
+      {.path = "/srv/program", .open_path = path, .root = folder.path() + "/root"}, no_debug_directories());
   EXPECT_EQ(symbols->source_path(), folder.path() + "/root/srv/.debug/no_build_id.debug");
 }
 
@@ -201,7 +193,7 @@ TEST(DebugFiles, ADebugLinkToAFileWithAnotherChecksumIsNotFollowed) {
   const auto path = folder.copy("no_build_id.linked", "program");
   const auto debug = folder.copy("no_build_id.debug", "no_build_id.debug");
   std::ofstream(debug, std::ios::app) << "x";
-  auto symbols = ModuleSymbols::open({.path = path}, nowhere());
+  auto symbols = ModuleSymbols::open({.path = path}, no_debug_directories());
   EXPECT_EQ(symbols->source_path(), "");
   EXPECT_NE(symbols->source(), SymbolSource::kDwarf);
 }
@@ -213,7 +205,7 @@ TEST(DebugFiles, ByBuildIdInTheDebugDirectoryOfTheTargetsRoot) {
   ASSERT_EQ(id.size(), 40u);
   const auto debug =
       folder.copy("dwarf5.debug", "root/debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.debug_directories = {"/debug"};
   auto symbols =
       ModuleSymbols::open({.path = fixture("dwarf5.stripped"), .root = folder.path() + "/root"}, options);
@@ -227,7 +219,7 @@ TEST(DebugFiles, AFileWithAnotherBuildIdUnderTheRightNameIsNotBelieved) {
   const auto elf = elf::ModuleFile::open(fixture("dwarf5"));
   const std::string id = elf->elf().build_id();
   folder.copy("dwarf4", "debug/.build-id/" + id.substr(0, 2) + "/" + id.substr(2) + ".debug");
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.debug_directories = {folder.path() + "/debug"};
   EXPECT_EQ(ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options)->source_path(), "");
 }
@@ -236,7 +228,7 @@ TEST(DebugFiles, TheSymbolDirectoryGivesTheTwinByBuildIdWhateverItsName) {
   const Folder folder;
   folder.copy("dwarf4", "some/where/aaa");
   const auto twin = folder.copy("dwarf5", "some/where/else/release-build");
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.symbol_directory = folder.path();
   auto symbols = ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options);
   EXPECT_EQ(symbols->source_path(), twin);
@@ -246,7 +238,7 @@ TEST(DebugFiles, TheSymbolDirectoryGivesTheTwinByBuildIdWhateverItsName) {
 TEST(DebugFiles, WithoutBuildIdTheTwinIsFoundByTheSameCode) {
   const Folder folder;
   const auto twin = folder.copy("no_build_id", "unstripped");
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.symbol_directory = folder.path();
   auto symbols = ModuleSymbols::open({.path = fixture("no_build_id.stripped")}, options);
   EXPECT_EQ(symbols->source_path(), twin);
@@ -259,7 +251,7 @@ TEST(DebugFiles, OneChangedByteOfCodeIsNoTwin) {
   const auto file = elf::ModuleFile::open(twin);
   const auto text = file->elf().section(".text")->offset.value;
   std::fstream(twin, std::ios::in | std::ios::out).seekp(static_cast<std::streamoff>(text)).put('\x01');
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.symbol_directory = folder.path();
   EXPECT_EQ(ModuleSymbols::open({.path = fixture("no_build_id.stripped")}, options)->source_path(), "");
 }
@@ -270,14 +262,14 @@ TEST(DebugFiles, FilesThatAreNoElfAndLinksThatLoopAreSteppedOver) {
   fs::create_symlink(folder.path(), folder.path() + "/loop");
   ASSERT_EQ(::mkfifo((folder.path() + "/fifo").c_str(), 0600), 0);
   const auto twin = folder.copy("dwarf5", "twin");
-  auto options = nowhere();
+  auto options = no_debug_directories();
   options.symbol_directory = folder.path();
   EXPECT_EQ(ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options)->source_path(), twin);
 }
 
 TEST(Vdso, HasTheClock) {
   if (::getauxval(AT_SYSINFO_EHDR) == 0) GTEST_SKIP() << "this kernel gives no vdso";
-  auto symbols = ModuleSymbols::open({.kind = ModuleKind::kVdso, .path = "[vdso]"}, nowhere());
+  auto symbols = ModuleSymbols::open({.kind = ModuleKind::kVdso, .path = "[vdso]"}, no_debug_directories());
   ASSERT_NE(symbols->source(), SymbolSource::kNone) << symbols->problem();
   bool clock = false;
   for (std::uint64_t address = 0; address < 0x4000 && !clock; address += 16)
@@ -307,7 +299,8 @@ TEST(KernelSymbols, HiddenAddressesAreNoSymbols) {
 TEST(PerfMap, IsReadAgainWhenItHasGrown) {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
   std::ofstream(path) << "7f0000001000 100 jit_loop\n";
-  auto symbols = ModuleSymbols::open({.kind = ModuleKind::kAnonymous, .pid = ::getpid()}, nowhere());
+  auto symbols =
+      ModuleSymbols::open({.kind = ModuleKind::kAnonymous, .pid = ::getpid()}, no_debug_directories());
   EXPECT_EQ(symbols->source(), SymbolSource::kPerfMap);
   EXPECT_EQ(outermost(*symbols, {0x7f0000001080}), "jit_loop");
   EXPECT_EQ(outermost(*symbols, {0x7f0000001100}), "");
@@ -319,7 +312,7 @@ TEST(PerfMap, IsReadAgainWhenItHasGrown) {
 }
 
 TEST(PerfMap, AProcessWithoutOneHasNoNames) {
-  auto symbols = ModuleSymbols::open({.kind = ModuleKind::kAnonymous, .pid = 1}, nowhere());
+  auto symbols = ModuleSymbols::open({.kind = ModuleKind::kAnonymous, .pid = 1}, no_debug_directories());
   EXPECT_EQ(symbols->source(), SymbolSource::kNone);
   EXPECT_EQ(outermost(*symbols, {0x1000}), "");
 }
@@ -331,7 +324,7 @@ TEST(HostileFile, EveryTruncationCostsNamesOnly) {
   const auto main = address_of("main");
   for (std::size_t size = 0; size < whole->size(); size += whole->size() / 200) {
     ASSERT_TRUE(write_file(path, whole->substr(0, size)));
-    auto symbols = ModuleSymbols::open({.path = path}, nowhere());
+    auto symbols = ModuleSymbols::open({.path = path}, no_debug_directories());
     const auto name = outermost(*symbols, main);
     EXPECT_TRUE(name.empty() || name == "main" || name.starts_with("cut@fde+0x") || name.ends_with("@plt"))
         << name;

@@ -23,6 +23,7 @@
 #include "process/status.h"
 #include "symbolize/opened_files.h"
 #include "symbolize/remote_symbols.h"
+#include "symbolize/testing_fixtures.h"
 #include "symbolize/worker.h"
 
 namespace fathom::symbolize {
@@ -34,20 +35,10 @@ using model::ModuleId;
 using model::ModuleKind;
 using testing::HasSubstr;
 
-std::string fixture(const std::string& name) {
-  return std::string(FATHOM_FIXTURES) + "/" + name;
-}
-
 Options apart() {
-  Options options;
-  options.debug_directories = {};
+  Options options = no_debug_directories();
   options.reader.program = FATHOM_NAME_READER;
   return options;
-}
-
-ModuleSource source_of(const std::string& path) {
-  const auto elf = elf::ModuleFile::open(path);
-  return {.path = path, .identity = elf ? elf->elf().identity() : ""};
 }
 
 // All of the code, in steps that hit the middle of functions too.

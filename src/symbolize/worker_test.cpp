@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "elf/module_file.h"
+#include "symbolize/testing_fixtures.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -24,10 +25,6 @@ using model::ModuleId;
 using model::ModuleKind;
 using model::SymbolSource;
 
-std::string fixture(const std::string& name) {
-  return std::string(FATHOM_FIXTURES) + "/" + name;
-}
-
 std::vector<ElfAddress> functions_of(const std::string& name) {
   const auto elf = elf::ModuleFile::open(fixture(name));
   std::vector<ElfAddress> addresses;
@@ -37,22 +34,11 @@ std::vector<ElfAddress> functions_of(const std::string& name) {
   return addresses;
 }
 
-ModuleSource source_of(const std::string& name) {
-  const auto elf = elf::ModuleFile::open(fixture(name));
-  return {.path = fixture(name), .identity = elf->elf().identity()};
-}
-
-Options offline() {
-  Options options;
-  options.debug_directories = {};
-  return options;
-}
-
 TEST(Worker, AfterDrainEveryFrameThatHasANameIsNamed) {
   const auto addresses = functions_of("dwarf5");
-  Worker worker(offline());
-  worker.submit(ModuleId{1}, source_of("dwarf5"));
-  worker.submit(ModuleId{2}, source_of("dwarf4"));
+  Worker worker(no_debug_directories());
+  worker.submit(ModuleId{1}, source_of(fixture("dwarf5")));
+  worker.submit(ModuleId{2}, source_of(fixture("dwarf4")));
   std::uint32_t next = 0;
   for (int round = 0; round < 50; ++round) {
     for (const auto address : addresses) {
@@ -73,18 +59,18 @@ TEST(Worker, AfterDrainEveryFrameThatHasANameIsNamed) {
 }
 
 TEST(Worker, FramesMayComeBeforeTheirModule) {
-  Worker worker(offline());
+  Worker worker(no_debug_directories());
   worker.submit(ModuleId{1}, FrameId{5}, functions_of("dwarf5").front());
   worker.drain();
   EXPECT_TRUE(worker.poll().frames.empty());
-  worker.submit(ModuleId{1}, source_of("dwarf5"));
+  worker.submit(ModuleId{1}, source_of(fixture("dwarf5")));
   worker.drain();
   EXPECT_EQ(worker.poll().frames.size(), 1u);
 }
 
 TEST(Worker, NamesAppearByThemselvesWhileRecording) {
-  Worker worker(offline());
-  worker.submit(ModuleId{1}, source_of("dwarf5"));
+  Worker worker(no_debug_directories());
+  worker.submit(ModuleId{1}, source_of(fixture("dwarf5")));
   worker.submit(ModuleId{1}, FrameId{1}, functions_of("dwarf5").front());
   std::size_t named = 0;
   for (int i = 0; i < 2000 && named == 0; ++i) {
@@ -95,10 +81,10 @@ TEST(Worker, NamesAppearByThemselvesWhileRecording) {
 }
 
 TEST(Worker, AModuleThatCannotBeReadIsReportedAndHoldsUpNobody) {
-  Worker worker(offline());
+  Worker worker(no_debug_directories());
   worker.submit(ModuleId{1}, {.path = "/nonexistent"});
   worker.submit(ModuleId{1}, FrameId{1}, {0x1000});
-  worker.submit(ModuleId{2}, source_of("dwarf5"));
+  worker.submit(ModuleId{2}, source_of(fixture("dwarf5")));
   worker.submit(ModuleId{2}, FrameId{2}, functions_of("dwarf5").front());
   worker.drain();
   const auto output = worker.poll();
@@ -112,20 +98,20 @@ TEST(Worker, AModuleThatCannotBeReadIsReportedAndHoldsUpNobody) {
 }
 
 TEST(Worker, LeavingWithoutDrainDoesNotWait) {
-  Worker worker(offline());
-  worker.submit(ModuleId{1}, source_of("dwarf5"));
+  Worker worker(no_debug_directories());
+  worker.submit(ModuleId{1}, source_of(fixture("dwarf5")));
   for (std::uint32_t i = 0; i < 100'000; ++i) worker.submit(ModuleId{1}, FrameId{i}, {0x1000 + i});
 }
 
 TEST(Worker, ManyThreadsMaySubmitAndPoll) {
   const auto addresses = functions_of("dwarf5");
-  Worker worker(offline());
+  Worker worker(no_debug_directories());
   std::vector<std::thread> threads;
   std::vector<std::size_t> named(3);
   for (std::uint32_t t = 0; t < 3; ++t)
     threads.emplace_back([&, t] {
       for (std::uint32_t i = 0; i < 300; ++i) {
-        worker.submit(ModuleId{1 + i % 20}, source_of("dwarf5"));
+        worker.submit(ModuleId{1 + i % 20}, source_of(fixture("dwarf5")));
         worker.submit(ModuleId{1 + i % 20}, FrameId{t * 1000 + i}, addresses[i % addresses.size()]);
         named[t] += worker.poll().frames.size();
       }
@@ -138,7 +124,7 @@ TEST(Worker, ManyThreadsMaySubmitAndPoll) {
 TEST(Worker, AFrameOfAPerfMapIsAskedAgainUntilItHasAName) {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
   ::unlink(path.c_str());
-  Worker worker(offline());
+  Worker worker(no_debug_directories());
   worker.submit(ModuleId{1}, {.kind = ModuleKind::kAnonymous, .pid = ::getpid()});
   worker.submit(ModuleId{1}, FrameId{1}, {0x7f0000001010});
   worker.drain();
@@ -156,13 +142,13 @@ TEST(Worker, AFrameOfAPerfMapIsAskedAgainUntilItHasAName) {
 TEST(WorkerCache, TheSecondRecordingFindsTheNamesOfTheFirst) {
   std::string root = ::testing::TempDir() + "fathom-worker-XXXXXX";
   ASSERT_NE(::mkdtemp(root.data()), nullptr);
-  auto options = offline();
+  auto options = no_debug_directories();
   options.cache_directory = root + "/cache";
   const auto addresses = functions_of("dwarf5");
   std::map<std::uint32_t, std::vector<Name>> first, second;
   for (auto* names : {&first, &second}) {
     Worker worker(options);
-    worker.submit(ModuleId{1}, source_of("dwarf5"));
+    worker.submit(ModuleId{1}, source_of(fixture("dwarf5")));
     for (std::uint32_t i = 0; i < addresses.size(); ++i) worker.submit(ModuleId{1}, FrameId{i}, addresses[i]);
     worker.drain();
     for (auto& frame : worker.poll().frames) (*names)[frame.frame.value] = frame.names;

@@ -3,23 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "abi/walk.h"
+#include "session/tracking/testing_source.h"
 
 namespace fathom::session {
 namespace {
-
-struct SilentSource : Source {
-  std::string_view name() const override { return "test"; }
-  ModuleCatalog::PlaceTable place_table() override { return {}; }
-  Result<> start(const std::vector<std::int32_t>&) override { return {}; }
-  Result<> expect_exec(std::int32_t) override { return {}; }
-  void stop() override {}
-  std::vector<int> fds() const override { return {}; }
-  Result<> drain(Batch&) override { return {}; }
-  void count(model::Quality&) const override {}
-  void set_mappings(std::int32_t, std::span<const unwind_mapping>, std::uint32_t) override {}
-  void forget(std::int32_t) override {}
-  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override { return known + 1; }
-};
 
 struct EventSinkTest : testing::Test {
   EventSinkTest() {

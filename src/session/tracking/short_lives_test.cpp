@@ -16,6 +16,7 @@
 #include "base/files.h"
 #include "session/tracking/cpu_times.h"
 #include "session/tracking/event_sink.h"
+#include "session/tracking/testing_source.h"
 #include "store/reader.h"
 #include "store/writer.h"
 
@@ -25,23 +26,6 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::int32_t kServer = 300, kMake = 301;
 constexpr std::uint32_t kProcessesPerSecond = 500, kThreadsPerSecond = 1000;
-
-struct SilentSource : Source {
-  std::string_view name() const override { return "test"; }
-  ModuleCatalog::PlaceTable place_table() override { return {}; }
-  Result<> start(const std::vector<std::int32_t>&) override { return {}; }
-  Result<> expect_exec(std::int32_t) override { return {}; }
-  void stop() override {}
-  std::vector<int> fds() const override { return {}; }
-  Result<> drain(Batch&) override { return {}; }
-  void count(model::Quality&) const override {}
-  void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t) override {
-    known.insert(pid);
-  }
-  void forget(std::int32_t pid) override { known.erase(pid); }
-  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t epoch) override { return epoch + 1; }
-  std::set<std::int32_t> known;  // what the kernel's tables hold
-};
 
 std::uint64_t resident_bytes() {
   const auto text = read_file("/proc/self/statm");

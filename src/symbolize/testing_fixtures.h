@@ -1,0 +1,28 @@
+// What the tests of this folder share: the modules that testing/fixtures.cmake builds.
+#pragma once
+
+#include <string>
+
+#include "elf/module_file.h"
+#include "symbolize/module_symbols.h"
+
+namespace fathom::symbolize {
+
+inline std::string fixture(const std::string& name) {
+  return std::string(FATHOM_FIXTURES) + "/" + name;
+}
+
+// What a recording knows of a module.
+inline ModuleSource source_of(const std::string& path) {
+  const auto elf = elf::ModuleFile::open(path);
+  return {.path = path, .identity = elf ? elf->elf().identity() : ""};
+}
+
+// Only what the modules themselves hold: nothing that is installed on this machine changes an answer.
+inline Options no_debug_directories() {
+  Options options;
+  options.debug_directories = {};
+  return options;
+}
+
+}  // namespace fathom::symbolize
