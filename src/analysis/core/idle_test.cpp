@@ -122,6 +122,11 @@ TEST(Glob, StarsStandForAnyText) {
   EXPECT_FALSE(matches_glob("a*b", "abac"));
   EXPECT_TRUE(matches_glob("*", ""));
   EXPECT_FALSE(matches_glob("", "x"));
+  // Signs that the shell's patterns know stand for themselves: names have them.
+  EXPECT_TRUE(matches_glob("<[u8] as *", "<[u8] as core::fmt::Debug>::fmt"));
+  EXPECT_TRUE(matches_glob("*[inlined]", "call [inlined]"));
+  EXPECT_FALSE(matches_glob("*[inlined]", "called"));
+  EXPECT_FALSE(matches_glob("v?", "v1"));
 }
 
 }  // namespace
