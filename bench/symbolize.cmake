@@ -2,4 +2,7 @@
 if(FATHOM_BENCH AND TARGET fathom_symbolize)
   add_executable(symbolize_bench symbolize_bench.cpp)
   target_link_libraries(symbolize_bench PRIVATE fathom_symbolize)
+  pkg_check_modules(LIBDW REQUIRED IMPORTED_TARGET libdw libelf)
+  add_executable(line_program_bench line_program_bench.cpp)
+  target_link_libraries(line_program_bench PRIVATE fathom_symbolize PkgConfig::LIBDW)
 endif()
