@@ -24,7 +24,7 @@ void put_run(Bytes& out, std::uint64_t value, std::uint64_t rows) {
 }
 
 // Rows from `first` on, whose columns are runs of these values.
-Bytes run_rows(std::uint64_t first, std::uint64_t count, std::initializer_list<std::uint64_t> values,
+Bytes run_rows(std::uint64_t first, std::uint64_t count, const std::vector<std::uint64_t>& values,
                std::optional<std::uint64_t> newest = {}) {
   Bytes body;
   put_varint(body, first);
@@ -42,7 +42,7 @@ Bytes section(unsigned number, const Bytes& body) {
 
 // Numbers of the format, docs/format.md.
 constexpr unsigned kLineSection = 3, kFrameSection = 4, kStackSection = 5, kLateNameSection = 6,
-                   kHeapSites = 5;
+                   kHeapSlices = 4, kHeapSites = 5;
 
 // A section that nobody knows, of noise: what compresses better than 1024 : 1 is stored as it is.
 Bytes noise(std::size_t size) {
@@ -109,6 +109,9 @@ TEST(Hostile, LostRowsTakeNoMoreMemoryThanTheFileIsWorth) {
     expect_bounded(file_header() + block(kTables, 1, 0, section(table, rows)));
   }
   expect_bounded(file_header() + block(kTables, 1, 0, section(1, run_rows(40'000'000, 1, {0}))));
+  for (const auto& [table, columns] : {std::pair(kHeapSlices, std::vector<std::uint64_t>(7)),
+                                       std::pair(kHeapSites, std::vector<std::uint64_t>(5))})
+    expect_bounded(file_header() + block(kHeap, 1, 0, section(table, run_rows(150'000'000, 1, columns))));
 }
 
 TEST(Hostile, RunsOfRowsTakeNoMoreMemoryThanTheFileIsWorth) {
