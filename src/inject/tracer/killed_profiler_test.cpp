@@ -140,6 +140,8 @@ pid_t start_guarded_profiler(const TestTarget& target, const CountingOptions& co
   ::setpgid(0, 0);
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
+  // A sanitizer catches some of those that are to end this process.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::signal(signal, SIG_DFL);
   auto guardian = DetachGuardian::start();
   const pid_t pid = guardian ? guardian->pid() : -1;
   if (::write(pids, &pid, sizeof(pid)) != sizeof(pid) || !guardian) ::_exit(5);
