@@ -1,18 +1,19 @@
-# cmake -DREADELF=.. -DOBJECTS=a.o,b.o -DIMAGE=image.elf -P check_image.cmake
+# cmake -DREADELF=.. -DOBJECTS=a.o,b.o -DDISTANCES=TYPE,TYPE -DIMAGE=image.elf -P check_image.cmake
 #
 # The image is right wherever it stands only if nothing in it was fixed up with an address: among the objects' relocations
 # only distances are allowed, which the linker settles for good, and the linked image has none left and needs nobody.
 function(relocations_of file result)
   execute_process(COMMAND ${READELF} -rW ${file} OUTPUT_VARIABLE text COMMAND_ERROR_IS_FATAL ANY)
-  string(REGEX MATCHALL "R_X86_64_[A-Z0-9_]+" types "${text}")
+  string(REGEX MATCHALL "R_[A-Z0-9]+_[A-Z0-9_]+" types "${text}")
   list(REMOVE_DUPLICATES types)
   set(${result} ${types} PARENT_SCOPE)
 endfunction()
 
 string(REPLACE "," ";" OBJECTS "${OBJECTS}")
+string(REPLACE "," ";" DISTANCES "${DISTANCES}")
 foreach(object ${OBJECTS})
   relocations_of(${object} types)
-  list(REMOVE_ITEM types R_X86_64_PC32 R_X86_64_PLT32)
+  list(REMOVE_ITEM types ${DISTANCES})
   if(types)
     message(FATAL_ERROR "${object}: not position independent: ${types}")
   endif()

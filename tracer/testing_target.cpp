@@ -4,7 +4,6 @@
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
-#include <x86intrin.h>
 
 #include <algorithm>
 #include <cstring>
@@ -14,6 +13,7 @@
 #include <string>
 #include <thread>
 
+#include "arch/ticks.h"
 #include "base/fd.h"
 #include "elf/module_file.h"
 #include "process/maps.h"
@@ -190,7 +190,7 @@ const unwind::AddressSpace& own_address_space() {
 }
 
 std::uint64_t now_ticks() {
-  return __rdtsc();
+  return arch::read_ticks();
 }
 
 std::uint64_t ticks_per_ms() {

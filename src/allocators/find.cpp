@@ -11,6 +11,8 @@
 #include "allocators/own_code.h"
 #include "allocators/symbols.h"
 #include "allocators/versions.h"
+#include "arch/branches.h"
+#include "arch/facts.h"
 
 namespace fathom::allocators {
 namespace {
@@ -254,14 +256,14 @@ class Finder {
 }  // namespace
 
 Found find(const elf::ElfFile& file, const elf::ElfFile* twin) {
-  if (file.machine() != EM_X86_64) return {};
+  if (file.machine() != arch::kElfMachine) return {};
   return Finder(file, twin).run();
 }
 
 std::span<const std::byte> code_of(const elf::ElfFile& file, const Function& function) {
-  constexpr std::uint64_t kAlignment = 16, kShort = 9;  // an endbr64 and the five bytes of a jump
   std::uint64_t size = function.size;
-  if (size < kShort && function.address.value % kAlignment == 0) size = kAlignment;
+  if (size < arch::kPatchRoom && function.address.value % arch::kFunctionAlignment == 0)
+    size = arch::kFunctionAlignment;
   const auto bytes = file.bytes_from(function.address);
   if (bytes.size() < function.size) return {};
   return bytes.first(std::min<std::uint64_t>(bytes.size(), size));

@@ -1,5 +1,6 @@
 // Which allocators one ELF file holds: their functions, and the shape of each. Pure; sources are the file's
-// symbol tables and those of its unstripped twin or separate debug file. x86-64 only.
+// symbol tables and those of its unstripped twin or separate debug file. Nothing for
+// another processor than arch/facts.h names.
 //
 // Names decide, with any prefix that a build may have given them, and never one name alone: a program's own
 // `xmalloc` is none. Several names of one address are one function under the name that is best known. What

@@ -1,7 +1,5 @@
-// The pass looks at every byte position of the code as if a rel32 field stood there: nothing is decoded, so
-// nothing is missed where a decoder would lose its step. Such a field is the end of a call or a branch, or
-// the displacement of a rip-relative operand, which an immediate of 1, 2 or 4 bytes may follow; the byte
-// before it tells both from chance, mostly.
+// The pass looks at all code for whatever names a function or a word that holds one: nothing is decoded, so nothing is
+// missed where a decoder would lose its step (arch/branches.h).
 #include "allocators/hook_points.h"
 
 #include <elf.h>
@@ -11,13 +9,10 @@
 #include <cstring>
 
 #include "allocators/relocations.h"
+#include "arch/branches.h"
 
 namespace fathom::allocators {
 namespace {
-
-constexpr std::uint64_t kLongestImmediate = 4;
-// As much of a function's start as is ever changed: an endbr64 that stays, and 16 bytes.
-constexpr std::uint64_t kStart = 20;
 
 // The addresses that references are looked for, with a quick way to say no.
 class Targets {
@@ -56,14 +51,6 @@ class Targets {
   std::uint64_t first_ = 0, reach_ = 0;
   std::array<std::uint64_t, kBits / 64> filter_{};
 };
-
-// Whether a rel32 field can follow this byte: e8 and e9 call and jump, 0f 80..8f branch, c7 f8 starts a
-// transaction, and a rip-relative operand has a ModRM byte with mod 0 and rm 5 before its displacement.
-bool can_precede(std::byte before, bool with_immediate) {
-  const auto byte = std::to_integer<unsigned>(before);
-  if ((byte & 0xc7) == 0x05) return true;
-  return !with_immediate && ((byte & 0xfe) == 0xe8 || (byte & 0xf0) == 0x80 || byte == 0xf8);
-}
 
 template <class T>
 T load(const std::byte* at) {
@@ -127,42 +114,30 @@ class Search {
     return behind != allocator_.own_code.begin() && address < std::prev(behind)->end.value;
   }
 
-  // A field at `at` in the code, whose value added to the address behind it gives `behind`.
-  void consider(std::span<const std::byte> code, std::size_t at, std::uint64_t address,
-                std::uint64_t behind) {
-    const std::byte before = at == 0 ? std::byte{0} : code[at - 1];
-    for (const std::uint64_t immediate : {0, 1, 2, 4}) {
-      if (!can_precede(before, immediate != 0)) continue;
-      const std::uint64_t target = behind + immediate;
-      if (const auto function = functions_.find(target); function < functions_.size()) {
-        if (!is_own(address)) ++points_[function].direct_references;
-      } else if (const auto slot = slots_.find(target); slot < slots_.size()) {
-        is_named_[slot] = true;
-        if (is_own(address)) continue;
-        HookPoints& points = points_[functions_.find(words_[slot].holds.value)];
-        // ff /2 and ff /4 with a rip-relative operand.
-        const bool goes_there = immediate == 0 && at >= 2 && code[at - 2] == std::byte{0xff} &&
-                                (before == std::byte{0x15} || before == std::byte{0x25});
-        ++(goes_there ? points.slot_calls : points.slot_loads);
-      } else if (immediate == 0) {
-        consider_inside(code, at, address, target);
-      }
+  void consider(const arch::Reference& reference) {
+    if (const auto function = functions_.find(reference.target); function < functions_.size()) {
+      if (!is_own(reference.at)) ++points_[function].direct_references;
+    } else if (const auto slot = slots_.find(reference.target); slot < slots_.size()) {
+      is_named_[slot] = true;
+      if (is_own(reference.at)) return;
+      HookPoints& points = points_[functions_.find(words_[slot].holds.value)];
+      ++(reference.through_word ? points.slot_calls : points.slot_loads);
+    } else if (reference.branches) {
+      consider_inside(reference.at, reference.target);
     }
   }
   // Whether it is a branch into a function's start, from outside: who plans to change the start knows the
   // function's own branches, and no others.
-  void consider_inside(std::span<const std::byte> code, std::size_t at, std::uint64_t address,
-                       std::uint64_t target) {
-    const std::size_t function = functions_.find_before(target, kStart);
+  void consider_inside(std::uint64_t address, std::uint64_t target) {
+    const std::size_t function = functions_.find_before(target, arch::kChangedStart);
     if (function == functions_.size()) return;
-    const bool jumps = at >= 1 && (code[at - 1] == std::byte{0xe8} || code[at - 1] == std::byte{0xe9});
-    const bool branches = at >= 2 && code[at - 2] == std::byte{0x0f} && (code[at - 1] >> 4) == std::byte{8};
     const std::uint64_t start = functions_.address(function);
     if (target - start >= sizes_[function]) return;  // a neighbour
-    if ((!jumps && !branches) || (address >= start && address - start < sizes_[function])) return;
+    if (address >= start && address - start < sizes_[function]) return;
     const auto offset = static_cast<std::uint8_t>(target - start);
-    // Behind an endbr64 the function begins just as well.
-    if (offset == 4 && begins_with_endbr(start)) {
+    // Behind a mark for branches the function begins just as well.
+    const auto head = file_.bytes_from({start});
+    if (offset == arch::landing_pad_bytes(head)) {
       if (!is_own(address)) ++points_[function].direct_references;
       return;
     }
@@ -170,27 +145,21 @@ class Search {
     const auto place = std::lower_bound(all.begin(), all.end(), offset);
     if (place == all.end() || *place != offset) all.insert(place, offset);
   }
-  bool begins_with_endbr(std::uint64_t address) const {
-    constexpr std::array<std::uint8_t, 4> kEndbr = {0xf3, 0x0f, 0x1e, 0xfa};
-    const auto bytes = file_.bytes_at({address}, kEndbr.size());
-    return bytes && std::memcmp(bytes->data(), kEndbr.data(), kEndbr.size()) == 0;
-  }
 
-  // Written for speed: this loop reads all code of a file, 30 MB and more.
   void search_code(std::span<const std::byte> code, std::uint64_t start) {
-    if (code.size() < 4) return;
-    const std::uint64_t functions_first = functions_.first() - kLongestImmediate,
-                        functions_reach = functions_.reach() + kLongestImmediate + kStart;
+    const std::uint64_t functions_first = functions_.first() - arch::kReferenceReach,
+                        functions_reach = functions_.reach() + arch::kReferenceReach + arch::kChangedStart;
     // Without slots a range that nothing is in: behind the functions' last one nothing is looked for.
-    const std::uint64_t slots_first = slots_.empty() ? functions_first : slots_.first() - kLongestImmediate,
-                        slots_reach = slots_.empty() ? functions_reach : slots_.reach() + kLongestImmediate;
-    const std::size_t last = code.size() - 4;
-    for (std::size_t i = 0; i <= last; ++i) {
-      const std::uint64_t behind =
-          start + i + 4 + static_cast<std::uint64_t>(std::int64_t{load<std::int32_t>(code.data() + i)});
-      if (behind - functions_first <= functions_reach || behind - slots_first <= slots_reach) [[unlikely]]
-        consider(code, i, start + i, behind);
-    }
+    const std::uint64_t slots_first =
+                            slots_.empty() ? functions_first : slots_.first() - arch::kReferenceReach,
+                        slots_reach =
+                            slots_.empty() ? functions_reach : slots_.reach() + arch::kReferenceReach;
+    arch::for_each_reference(
+        code, start,
+        [=](std::uint64_t address) {
+          return address - functions_first <= functions_reach || address - slots_first <= slots_reach;
+        },
+        [&](const arch::Reference& reference) { consider(reference); });
   }
 
   // In a file that is loaded where it was linked, addresses need no relocation: 32 bits of an instruction, 64

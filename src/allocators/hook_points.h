@@ -22,7 +22,7 @@ struct HookPoints {
   // Places in code that name the function itself, calls and others; those in the allocator's own code left
   // out. In files that are not position-independent, words of data that equal its address too.
   std::uint64_t direct_references = 0;
-  // Places in code that name one of the slots: `call *slot(%rip)` and `jmp *slot(%rip)`, and all others,
+  // Places in code that name one of the slots: calls and jumps through it, and all others,
   // which take the address out of the slot (a loop may keep it in a register) or do something unknown with
   // it.
   std::uint64_t slot_calls = 0, slot_loads = 0;

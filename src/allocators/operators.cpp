@@ -1,27 +1,17 @@
 #include "allocators/operators.h"
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 
 #include "allocators/relocations.h"
+#include "arch/branches.h"
 
 namespace fathom::allocators {
 namespace {
 
-constexpr std::byte kThreadLocal{0x64}, kCall{0xe8}, kJump{0xe9}, kIndirect{0xff}, kCallSlot{0x15},
-    kReturn{0xc3}, kJumpSlot{0x25};
 constexpr std::uint64_t kLongest = 128;  // bytes of a function that only hands on
 
 bool frees(const Function& function) {
   return function.shape == TRACER_FREE || function.shape == TRACER_FREE_SIZED;
-}
-
-// Where a field of 32 bits behind an instruction's first bytes leads to.
-ElfAddress target_of(std::span<const std::byte> code, std::size_t field, ElfAddress start) {
-  std::int32_t distance = 0;
-  std::memcpy(&distance, code.data() + field, sizeof distance);
-  return {start.value + field + 4 + static_cast<std::uint64_t>(std::int64_t{distance})};
 }
 
 // Where the calls and jumps of a short function lead to, words of data through which they go looked up.
@@ -39,7 +29,7 @@ class Ways {
   std::vector<ElfAddress> out_of(const Function& function) const {
     const auto code = file_.bytes_at(function.address, function.size);
     // One that looks into a thread's cache by itself does more than hand on.
-    if (code && std::find(code->begin(), code->end(), kThreadLocal) != code->end()) return {};
+    if (code && arch::may_use_thread_memory(*code)) return {};
     std::vector<ElfAddress> ways = jumps_of(function);
     for (const ElfAddress called : calls_of(function)) ways.push_back(called);
     return ways;
@@ -55,32 +45,22 @@ class Ways {
     std::vector<ElfAddress> ways;
     const auto code = file_.bytes_at(function.address, function.size);
     if (!code || code->size() > longest) return ways;
-    for (std::size_t i = 0; i + 5 <= code->size(); ++i) {
-      if ((*code)[i] == (calls ? kCall : kJump))
-        ways.push_back(behind_table(target_of(*code, i + 1, function.address)));
-      else if (is_slot_jump(*code, i) && ((*code)[i + 1] == kCallSlot) == calls)
-        ways.push_back(held_by(target_of(*code, i + 2, function.address)));
-    }
+    arch::for_each_way(*code, function.address.value, [&](const arch::Way& way) {
+      if (way.calls == calls) ways.push_back(way.through_word ? held_by({way.to}) : behind_table({way.to}));
+    });
     return ways;
-  }
-  static bool is_slot_jump(std::span<const std::byte> code, std::size_t at) {
-    return at + 6 <= code.size() && code[at] == kIndirect &&
-           (code[at + 1] == kCallSlot || code[at + 1] == kJumpSlot);
   }
   ElfAddress held_by(ElfAddress word) const {
     const auto found = std::lower_bound(words_.begin(), words_.end(), FilledWord{word, {0}});
     return found != words_.end() && found->word == word ? found->holds : ElfAddress{0};
   }
-  // An entry of the procedure linkage table: endbr64 or none, bnd or none, jmp *word(%rip).
+  // Through an entry of the procedure linkage table.
   ElfAddress behind_table(ElfAddress target) const {
-    const auto code = file_.bytes_at(target, 11);
+    constexpr std::uint64_t kLongestEntry = 11;
+    const auto code = file_.bytes_at(target, kLongestEntry);
     if (!code) return target;
-    constexpr std::array<std::byte, 4> kEndbr = {std::byte{0xf3}, std::byte{0x0f}, std::byte{0x1e},
-                                                 std::byte{0xfa}};
-    std::size_t at = std::equal(kEndbr.begin(), kEndbr.end(), code->begin()) ? kEndbr.size() : 0;
-    if ((*code)[at] == std::byte{0xf2}) ++at;
-    if (!is_slot_jump(*code, at) || (*code)[at + 1] != kJumpSlot) return target;
-    return held_by(target_of(*code, at + 2, target));
+    const auto word = arch::linkage_entry(*code, target.value).word;
+    return word ? held_by({*word}) : target;
   }
 
   const elf::ElfFile& file_;
@@ -90,22 +70,19 @@ class Ways {
 }  // namespace
 
 // A direct call or jump to one of them, and nothing thread-local: an operator with a fast path of its own
-// looks into a thread's cache (an fs prefix), and calls malloc at most when that failed.
+// looks into a thread's cache, and calls malloc at most when that failed.
 bool ends_in(const elf::ElfFile& file, const NamedFunction& function,
              const std::vector<Function>& functions) {
   const auto code = file.bytes_at(function.address, function.size);
   if (!code) return false;
+  if (arch::may_use_thread_memory(*code)) return false;
   bool calls = false;
-  for (std::size_t i = 0; i < code->size(); ++i) {
-    if ((*code)[i] == kThreadLocal) return false;
-    if (((*code)[i] != kCall && (*code)[i] != kJump) || code->size() - i < 5) continue;
-    std::int32_t distance = 0;
-    std::memcpy(&distance, code->data() + i + 1, sizeof distance);
-    const ElfAddress target{function.address.value + i + 5 +
-                            static_cast<std::uint64_t>(std::int64_t{distance})};
-    calls = calls || std::any_of(functions.begin(), functions.end(),
-                                 [&](const Function& each) { return each.address == target; });
-  }
+  arch::for_each_way(*code, function.address.value, [&](const arch::Way& way) {
+    calls = calls ||
+            (!way.through_word && std::any_of(functions.begin(), functions.end(), [&](const Function& each) {
+              return each.address.value == way.to;
+            }));
+  });
   return calls;
 }
 
@@ -126,14 +103,11 @@ void find_wrappers(const elf::ElfFile& file, Allocator& allocator) {
     if (frees(function) || function.shape == TRACER_XALLOCX) continue;
     const auto code = file.bytes_at(function.address, function.size);
     if (!code) continue;
-    const auto has = [&](std::byte byte) {
-      return std::find(code->begin(), code->end(), byte) != code->end();
-    };
     const bool array = function.shape == TRACER_REALLOCARRAY || function.shape == TRACER_REALLOCARRAY_IN;
     // The heap of the thread may be looked up for the other function, as long as nothing is returned from
     // here. One that multiplies looks for errno; musl's calloc is its malloc and a memset.
     const bool clears = musl && function.shape == TRACER_CALLOC;
-    if (!array && !clears && has(kThreadLocal) && has(kReturn)) continue;
+    if (!array && !clears && arch::may_use_thread_memory(*code) && arch::may_return(*code)) continue;
     std::vector<ElfAddress> targets = ways.jumps_of(function);
     // What is called gives a block that could be changed before it is returned: aligned within a larger one.
     // What these return is the other's block.

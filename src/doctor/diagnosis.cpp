@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "arch/facts.h"
+
 namespace fathom::doctor {
 namespace {
 
@@ -53,7 +55,7 @@ Remedy container_rights() {
 }
 
 bool is_supported(const MachineFacts& machine) {
-  return machine.architecture == "x86_64";
+  return machine.architecture == arch::kMachine;
 }
 
 EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) {
@@ -66,7 +68,8 @@ EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) 
   const auto reject = [&](const Trial& trial) {
     if (!trial.works && verdict.problem.empty()) verdict.problem = trial.problem;
   };
-  if (!is_supported(machine)) verdict.problem = machine.architecture + " is not supported, only x86_64";
+  if (!is_supported(machine))
+    verdict.problem = fmt::format("{} is not supported, only {}", machine.architecture, arch::kMachine);
   reject(machine.bpf_program);
   reject(machine.bpf_engine);
   reject(machine.cpu_clock_all);
@@ -93,7 +96,7 @@ EngineVerdict judge_perf(const MachineFacts& machine, const TargetFacts* target)
                   kernel.works ? "" : ", without the time in the kernel", waits_by_looks(target)),
       {}};
   if (!is_supported(machine))
-    verdict.problem = machine.architecture + " is not supported, only x86_64";
+    verdict.problem = fmt::format("{} is not supported, only {}", machine.architecture, arch::kMachine);
   else if (!user.works)
     verdict.problem = user.problem;
   else if (target != nullptr && !target->maps.works)
@@ -112,7 +115,9 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
                        (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon));
   if (!is_supported(machine)) {
     findings.push_back(
-        {Severity::kObstacle, machine.architecture + " machines cannot be profiled yet: only x86_64", {}});
+        {Severity::kObstacle,
+         fmt::format("{} machines cannot be profiled yet: only {}", machine.architecture, arch::kMachine),
+         {}});
     return;
   }
   if (target != nullptr && !target->maps.works)

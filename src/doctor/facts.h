@@ -33,7 +33,7 @@ enum class Capability : unsigned {
 };
 
 struct MachineFacts {
-  std::string kernel, architecture;  // "6.1.0-18-amd64", "x86_64"
+  std::string kernel, architecture;  // "6.1.0-18-amd64", arch::kMachine
   unsigned cpus = 0;
   std::string own_path;  // of the fathom that runs
   std::uint32_t uid = 0;

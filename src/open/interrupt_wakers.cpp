@@ -8,8 +8,8 @@
 namespace fathom::open {
 namespace {
 
-// Entries of interrupts on x86-64 (arch/x86/entry) and arm64, and the timer's own function where the entry is
-// not named.
+// Entries of interrupts in the kernels of all processors that a recording may come from, and the timer's own
+// function where the entry is not named.
 constexpr std::array kEntries = {"asm_sysvec_",      "sysvec_",           "asm_common_interrupt",
                                  "common_interrupt", "hrtimer_interrupt", "el1h_64_irq",
                                  "el0t_64_irq",      "gic_handle_irq"};

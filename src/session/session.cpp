@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "arch/facts.h"
 #include "base/capabilities.h"
 #include "base/clock.h"
 #include "base/files.h"
@@ -62,6 +63,9 @@ Result<> Session::start() {
 
 // All that can fail before the target is touched comes first.
 Result<> Session::prepare() {
+  if (!arch::kSupported)
+    return fail(ErrorKind::kUnsupported, "fathom knows too little of this processor to record on it",
+                "record on x86-64; recordings can be read anywhere");
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return system_error("epoll", errno);
   recording_ = std::make_unique<Recording>(options_);

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -10,7 +9,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
-#include <ucontext.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,6 +17,7 @@
 #include <cstring>
 #include <vector>
 
+#include "arch/trapped_call.h"
 #include "base/capabilities.h"
 
 namespace fathom::symbolize {
@@ -71,7 +70,7 @@ sock_filter skip_unless_equal(std::uint32_t value, std::uint8_t skipped) {
 std::vector<sock_filter> filter() {
   constexpr std::uint32_t kRefused = SECCOMP_RET_ERRNO | EPERM;
   std::vector<sock_filter> code = {load(kArchitectureAt),
-                                   skip_unless_equal(AUDIT_ARCH_X86_64, 1),
+                                   skip_unless_equal(arch::kAuditArch, 1),
                                    {BPF_JMP | BPF_JA, 0, 0, 1},  // over the end
                                    answer(SECCOMP_RET_KILL_PROCESS),
                                    load(kNumberAt)};
@@ -108,25 +107,24 @@ std::vector<sock_filter> filter() {
 }
 
 // errno of the interrupted code is not touched: the C library sets it from what the system call returned.
-long in_place_of(long number, const greg_t* registers) {
-  const auto argument = [&](int which) { return static_cast<std::uint64_t>(registers[which]); };
+long in_place_of(const arch::TrappedCall& call) {
   const auto open_for_reading = [](const char* path, std::uint64_t flags) -> long {
     if ((flags & (O_ACCMODE | O_CREAT | O_TRUNC)) != O_RDONLY) return -EPERM;
     const int fd = g_open_file(path);
     return fd >= 0 ? fd : -EACCES;
   };
-  switch (number) {
+  switch (call.number()) {
     case SYS_open:
-      return open_for_reading(reinterpret_cast<const char*>(argument(REG_RDI)), argument(REG_RSI));
+      return open_for_reading(reinterpret_cast<const char*>(call.argument(0)), call.argument(1));
     case SYS_openat:
-      return open_for_reading(reinterpret_cast<const char*>(argument(REG_RSI)), argument(REG_RDX));
+      return open_for_reading(reinterpret_cast<const char*>(call.argument(1)), call.argument(2));
     case SYS_readlink: {
       const char* path = g_path_of();
       if (path == nullptr ||
-          !std::string_view(reinterpret_cast<const char*>(argument(REG_RDI))).starts_with("/proc/self/fd/"))
+          !std::string_view(reinterpret_cast<const char*>(call.argument(0))).starts_with("/proc/self/fd/"))
         return -EACCES;
-      const std::size_t length = std::min<std::size_t>(std::strlen(path), argument(REG_RDX));
-      std::memcpy(reinterpret_cast<void*>(argument(REG_RSI)), path, length);
+      const std::size_t length = std::min<std::size_t>(std::strlen(path), call.argument(2));
+      std::memcpy(reinterpret_cast<void*>(call.argument(1)), path, length);
       return static_cast<long>(length);
     }
     default:
@@ -136,8 +134,8 @@ long in_place_of(long number, const greg_t* registers) {
 
 void on_trap(int, siginfo_t*, void* context) {
   const int saved_errno = errno;
-  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
-  registers[REG_RAX] = in_place_of(registers[REG_RAX], registers);
+  arch::TrappedCall call(context);
+  call.answer(in_place_of(call));
   errno = saved_errno;
 }
 
@@ -170,6 +168,7 @@ bool filter_system_calls(OpenFile open_file, PathOf path_of) {
 #if defined(__SANITIZE_ADDRESS__)
   return false;  // the sanitizer reads /proc and maps code of its own
 #endif
+  if (arch::kAuditArch == 0) return false;
   g_open_file = open_file;
   g_path_of = path_of;
   struct sigaction action {};

@@ -6,6 +6,9 @@
 #include <cstring>
 #include <unordered_map>
 
+#include "arch/branches.h"
+#include "arch/facts.h"
+#include "arch/relocations.h"
 #include "base/cursor.h"
 
 namespace fathom::symbolize {
@@ -46,11 +49,11 @@ Relocations read_relocations(const elf::ElfFile& file, const SymbolTable& symbol
       const auto slot = in.read<std::uint64_t>();
       const auto info = in.read<std::uint64_t>();
       const auto addend = in.read<std::uint64_t>();
-      const auto type = static_cast<std::uint32_t>(info);
+      const auto kind = arch::relocation_kind(static_cast<std::uint32_t>(info));
       std::string name;
-      if (type == R_X86_64_JUMP_SLOT || type == R_X86_64_GLOB_DAT) {
+      if (kind == arch::RelocationKind::kSlot) {
         name = symbol_name(info >> 32);
-      } else if (type == R_X86_64_IRELATIVE) {
+      } else if (kind == arch::RelocationKind::kResolver) {
         if (const auto resolver = symbols.ifunc_at({addend})) name = *resolver;
       }
       if (const auto version = name.find('@'); version != std::string::npos && version != 0)
@@ -65,33 +68,21 @@ Relocations read_relocations(const elf::ElfFile& file, const SymbolTable& symbol
 // What one entry jumps to, "" if nothing is known.
 std::string name_of_entry(std::span<const std::byte> code, std::uint64_t address,
                           const Relocations& relocations) {
-  const auto at = [&](std::size_t i) { return i < code.size() ? std::to_integer<unsigned>(code[i]) : 0u; };
-  const auto read32 = [&](std::size_t i) {
-    std::int32_t value = 0;
-    if (i + 4 <= code.size()) std::memcpy(&value, code.data() + i, sizeof value);
-    return value;
-  };
-  std::size_t i = 0;
-  if (at(0) == 0xf3 && at(1) == 0x0f && at(2) == 0x1e && at(3) == 0xfa) i = 4;  // endbr64
-  if (at(i) == 0xf2) ++i;                                                       // bnd
-  if (at(i) == 0xff && at(i + 1) == 0x25) {                                     // jmp *displacement(%rip)
-    const auto slot = address + i + 6 + static_cast<std::uint64_t>(static_cast<std::int64_t>(read32(i + 2)));
-    const auto found = relocations.name_of_slot.find(slot);
+  const arch::LinkageEntry entry = arch::linkage_entry(code, address);
+  if (entry.word) {
+    const auto found = relocations.name_of_slot.find(*entry.word);
     return found == relocations.name_of_slot.end() ? std::string() : found->second;
   }
-  if (at(i) ==
-      0x68) {  // push $number; jmp to the first entry: the lazy half when the other half is in .plt.sec
-    const auto number = static_cast<std::uint32_t>(read32(i + 1));
-    return number < relocations.jumps.size() ? relocations.jumps[number] : std::string();
-  }
-  return {};
+  if (entry.number)
+    return *entry.number < relocations.jumps.size() ? relocations.jumps[*entry.number] : std::string();
+  return entry.resolver ? "_dl_runtime_resolve" : "";
 }
 
 }  // namespace
 
 std::vector<PltEntry> plt_entries(const elf::ElfFile& file, const SymbolTable& symbols) {
   std::vector<PltEntry> entries;
-  if (file.machine() != EM_X86_64) return entries;
+  if (file.machine() != arch::kElfMachine) return entries;
   const Relocations relocations = read_relocations(file, symbols);
   for (const char* name : {".plt", ".plt.sec", ".plt.got", ".iplt"}) {
     const auto* section = file.section(name);
@@ -105,9 +96,6 @@ std::vector<PltEntry> plt_entries(const elf::ElfFile& file, const SymbolTable& s
       const auto code = bytes.subspan(offset, std::min<std::uint64_t>(step, bytes.size() - offset));
       const std::uint64_t address = section->address.value + offset;
       auto target = name_of_entry(code, address, relocations);
-      // The first entry of a lazy table pushes the link map (ff 35) and goes on to the dynamic linker.
-      if (target.empty() && code.size() > 1 && code[0] == std::byte{0xff} && code[1] == std::byte{0x35})
-        target = "_dl_runtime_resolve";
       if (!target.empty()) entries.push_back({{address}, code.size(), std::move(target)});
     }
   }

@@ -1,4 +1,4 @@
-// Names for the procedure linkage table: small jumps through the GOT that have no symbols. Source: x86-64
+// Names for the procedure linkage table: small jumps through the GOT that have no symbols. Source: the
 // psABI, and the layouts of ld, gold, lld and mold. Instead of knowing the layouts, each entry's jump is
 // decoded: the GOT slot that it goes through is in a relocation, and the relocation knows the function.
 #pragma once
@@ -19,7 +19,8 @@ struct PltEntry {
   std::string name;        // still mangled, without "@plt"
 };
 
-// Sorted. `symbols` names the resolvers of a static binary's IFUNCs. Empty for other machines than x86-64,
+// Sorted. `symbols` names the resolvers of a static binary's IFUNCs. Empty for other processors than that of
+// arch/facts.h,
 // and for files without section headers.
 std::vector<PltEntry> plt_entries(const elf::ElfFile& file, const SymbolTable& symbols);
 

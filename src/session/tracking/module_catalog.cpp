@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <array>
 
+#include "arch/facts.h"
 #include "process/status.h"
 
 namespace fathom::session {
@@ -28,9 +29,12 @@ std::string root_of(std::int32_t pid) {
 // what is not found is compiled when it is mapped.
 constexpr std::size_t kMostMadeCode = 256;
 
-constexpr std::array kLibraryFolders = {
-    "/lib/x86_64-linux-gnu/", "/usr/lib/x86_64-linux-gnu/", "/lib64/", "/usr/lib64/", "/lib/", "/usr/lib/",
-    "/usr/local/lib/"};
+// The processor's own folders come first.
+std::vector<std::string> library_folders() {
+  const std::string own(arch::kLibraryFolder);
+  return {"/lib/" + own + "/", "/usr/lib/" + own + "/", "/lib64/", "/usr/lib64/", "/lib/",
+          "/usr/lib/",         "/usr/local/lib/"};
+}
 
 }  // namespace
 
@@ -235,8 +239,9 @@ void ModuleCatalog::prepare_file(const std::string& path, int depth) {
   if (!module.file) return;
   if (const std::string& loader = module.file->elf().interpreter(); !loader.empty())
     prepare_file(loader, depth + 1);
+  const auto folders = library_folders();
   for (const std::string& library : module.file->elf().needed()) {
-    for (const char* folder : kLibraryFolders) {
+    for (const std::string& folder : folders) {
       const std::string candidate = folder + library;
       if (::access(candidate.c_str(), R_OK) != 0) continue;
       prepare_file(candidate, depth + 1);

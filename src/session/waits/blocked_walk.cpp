@@ -9,6 +9,7 @@
 #include <array>
 #include <cstring>
 
+#include "arch/branches.h"
 #include "model/system_call.h"
 #include "session/tracking/stack_number.h"
 
@@ -31,14 +32,6 @@ std::optional<T> read_memory(std::int32_t pid, std::uint64_t address) {
   if (::process_vm_readv(pid, &local, 1, &remote, 1, 0) != static_cast<ssize_t>(sizeof(value)))
     return std::nullopt;
   return value;
-}
-
-// A stub of the procedure linkage table: a jump through memory, behind an optional endbr64.
-bool is_linkage_stub(std::array<std::uint8_t, 8> code) {
-  constexpr std::array<std::uint8_t, 4> kEndBranch = {0xf3, 0x0f, 0x1e, 0xfa};
-  std::size_t at = std::equal(kEndBranch.begin(), kEndBranch.end(), code.begin()) ? 4 : 0;
-  if (code[at] == 0xf2) ++at;  // bnd
-  return code[at] == 0xff && code[at + 1] == 0x25;
 }
 
 // The file behind the first argument, without making a network file system ask its server.
@@ -83,22 +76,14 @@ std::optional<std::uint64_t> BlockedWalker::function_start(std::int32_t pid, std
 BlockedWalker::Caller BlockedWalker::calls(std::int32_t pid, std::uint64_t return_address,
                                            std::uint64_t inside) {
   if (processes_.find(pid, return_address) == nullptr) return Caller::kNone;
-  const auto before = read_memory<std::array<std::uint8_t, 8>>(pid, return_address - 8);
+  const auto before = read_memory<std::array<std::byte, 8>>(pid, return_address - 8);
   if (!before) return Caller::kNone;
-  if ((*before)[3] == 0xe8) {
-    std::int32_t distance;
-    std::memcpy(&distance, before->data() + 4, sizeof(distance));
-    const std::uint64_t target =
-        return_address + static_cast<std::uint64_t>(static_cast<std::int64_t>(distance));
-    if (target == function_start(pid, inside)) return Caller::kCertain;
-    const auto code = read_memory<std::array<std::uint8_t, 8>>(pid, target);
-    return code && is_linkage_stub(*code) ? Caller::kPossible : Caller::kNone;
-  }
-  // call through a register or memory, of 2 to 7 bytes: FF /2
-  for (const std::size_t length : {2u, 3u, 4u, 6u, 7u}) {
-    if ((*before)[8 - length] == 0xff && ((*before)[9 - length] & 0x38) == 0x10) return Caller::kPossible;
-  }
-  return Caller::kNone;
+  const arch::CallBefore call = arch::call_before(*before, return_address);
+  if (call.kind == arch::CallBefore::Kind::kNone) return Caller::kNone;
+  if (call.kind == arch::CallBefore::Kind::kIndirect) return Caller::kPossible;
+  if (call.target == function_start(pid, inside)) return Caller::kCertain;
+  const auto code = read_memory<std::array<std::byte, 8>>(pid, call.target);
+  return code && arch::linkage_entry(*code, call.target).word ? Caller::kPossible : Caller::kNone;
 }
 
 walk_end BlockedWalker::walk_stack(std::int32_t pid, const unwind::AddressSpace& space,
