@@ -14,7 +14,7 @@ COMPILE := cmake --build
 RUN_TESTS := scripts/run-tests.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench soak fuzz install clean format tidy asan tsan mutants check-all
+.PHONY: help demo test build bench soak fuzz install clean format tidy asan tsan mutants stub-arch check-all
 
 help: ## this list
 	@echo "fathom: where a native Linux process spends its time"
@@ -91,6 +91,13 @@ tsan: ## run the tests of what has threads under the thread sanitizer
 mutants: ## break the code in the ways of tests/mutants.txt and see that a test fails each time
 	$(SETUP_DEBIAN) build test
 	scripts/mutants.sh tests/mutants.txt build/mutants $(JOBS)
+
+stub-arch: ## compile everything but what is known of one processor, and see that it says so
+	$(SETUP_DEBIAN) build
+	scripts/check-arch.sh
+	cmake --preset stub
+	$(COMPILE) build/stub --parallel $(JOBS) --target fathom
+	scripts/check-stub.sh build/stub/src/cli/fathom
 
 check-all: ## all of it, before a release: tests, sanitizers, fuzz targets, mutants, soak; writes docs/checks.md; takes hours
 	SETUP=$(SETUP) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_CYCLES=$(SOAK_CYCLES) SOAK_KILLS=$(SOAK_KILLS) scripts/check-all.sh

@@ -6,8 +6,8 @@
 #include <memory>
 #include <span>
 
+#include "arch/code/prologue.h"
 #include "dwarf/compile.h"
-#include "unwind/synthesize.h"
 #include "unwind/unwinder.h"
 
 namespace {
@@ -64,7 +64,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   compile_as(bytes, fathom::dwarf::FrameKind::kEhFrame, false);
   compile_as(bytes, fathom::dwarf::FrameKind::kEhFrame, true);
   compile_as(bytes, fathom::dwarf::FrameKind::kDebugFrame, false);
-  if (const auto rows = fathom::unwind::rows_from_code(bytes)) {
+  if (const auto rows = fathom::arch::rows_from_code(bytes)) {
     check(!rows->empty() && rows->front().offset == 0);
     for (std::size_t i = 1; i < rows->size(); ++i) check((*rows)[i].offset > (*rows)[i - 1].offset);
     check(rows->back().offset < bytes.size());

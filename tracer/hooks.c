@@ -30,25 +30,25 @@ INLINE u64 saturated_product(u64 a, u64 b) {
 INLINE u64 asked_size(const struct call* call, u32 shape) {
   switch (shape) {
     case TRACER_CALLOC:
-      return saturated_product(call->rdi, call->rsi);
+      return saturated_product(call->argument_0, call->argument_1);
     case TRACER_ALIGNED:
     case TRACER_REALLOC:
     case TRACER_XALLOCX:
     case TRACER_NEW_IN:
-      return call->rsi;
+      return call->argument_1;
     case TRACER_POSIX:
     case TRACER_REALLOC_IN:
-      return call->rdx;
+      return call->argument_2;
     case TRACER_REALLOCARRAY:
     case TRACER_CALLOC_IN:
     case TRACER_NEW_ARRAY_IN:
-      return saturated_product(call->rsi, call->rdx);
+      return saturated_product(call->argument_1, call->argument_2);
     case TRACER_REALLOCARRAY_IN:
-      return saturated_product(call->rdx, call->rcx);
+      return saturated_product(call->argument_2, call->argument_3);
     case TRACER_NEW_ARRAY:
-      return saturated_product(call->rdi, call->rsi);
+      return saturated_product(call->argument_0, call->argument_1);
     default:
-      return call->rdi;
+      return call->argument_0;
   }
 }
 
@@ -66,7 +66,7 @@ INLINE int nests(u32 shape) {
 /* What a realloc is given. */
 INLINE u64 old_block(const struct call* call) {
   u64 in_heap = call->hook >= TRACER_REALLOC_IN << HOOKS_LOG2; /* only reallocs are asked */
-  return in_heap ? call->rsi : call->rdi;
+  return in_heap ? call->argument_1 : call->argument_0;
 }
 
 INLINE u32 shape_of(const struct call* call) {
@@ -322,16 +322,17 @@ pass:
 }
 
 INLINE u64 block_of(const struct call* call, u32 shape) {
-  if (shape == TRACER_POSIX) return (u32)call->after[0] == 0 ? *(const volatile u64*)call->rdi : 0;
+  if (shape == TRACER_POSIX) return (u32)call->after[0] == 0 ? *(const volatile u64*)call->argument_0 : 0;
   return call->after[0];
 }
 
 INLINE void record_exactly(const struct here* here, const struct call* call, u32 shape, u64 block,
                            int failed) {
   if (shape == TRACER_XALLOCX) {
-    u64 most = call->rsi + call->rdx < call->rsi ? ~0ull : call->rsi + call->rdx;
-    if (block >= call->rsi)
-      send_alloc(here, call, TRACER_EVENT_RESIZE, call->rdi, block < most ? block : most);
+    u64 most =
+        call->argument_1 + call->argument_2 < call->argument_1 ? ~0ull : call->argument_1 + call->argument_2;
+    if (block >= call->argument_1)
+      send_alloc(here, call, TRACER_EVENT_RESIZE, call->argument_0, block < most ? block : most);
   } else if (!failed && is_realloc(shape)) {
     send_realloc(here, call, block);
   } else if (!failed) {
@@ -434,13 +435,13 @@ HIDDEN void tracer_after_exact(struct call* call, u64 block) {
 /* Before a function that frees. */
 HIDDEN void tracer_free(struct call* call) {
   struct here here;
-  u64 block = call->rdi, ticks;
+  u64 block = call->argument_0, ticks;
   if (!block || !enter(&here, stack_pointer_of(call))) return;
   ticks = now_ticks(here.shared);
   if (here.mode == TRACER_EXACT || remove_block(here.state, block)) {
     block = TRACER_BLOCK(block, allocator_of(call));
     if (shape_of(call) == TRACER_FREE_SIZED)
-      send_free_sized(&here, block, call->rsi, ticks);
+      send_free_sized(&here, block, call->argument_1, ticks);
     else
       send_free(&here, block, ticks);
   }

@@ -173,8 +173,8 @@ struct state {
 
 /* A call of a hook on its way through the slow path, on the stack of the caller. Made by hooks.S. */
 struct call {
-  u64 after[9]; /* rax rdx rcx rsi rdi r8 r9 as the original left them */
-  u64 rdi, rsi, rdx, rcx, r8, r9;
+  u64 after[9]; /* what the original left in the registers that a caller may look at (arch/tracer/hooks.S) */
+  u64 argument_0, argument_1, argument_2, argument_3, argument_4, argument_5;
   u64 hook;   /* shape << HOOKS_LOG2 | index */
   u64 target; /* what to call */
   u64 slot;
@@ -211,7 +211,7 @@ STATE_OFFSET(struct tracer_config, allocator, CONFIG_ALLOCATOR);
 STATE_OFFSET(struct tracer_ring, head, RING_HEAD);
 STATE_OFFSET(struct call, slot, CALL_SLOT);
 STATE_OFFSET(struct call, size, CALL_SIZE);
-STATE_OFFSET(struct call, rdi, CALL_ARGUMENTS);
+STATE_OFFSET(struct call, argument_0, CALL_ARGUMENTS);
 STATE_OFFSET(struct call, hook, CALL_HOOK);
 STATE_OFFSET(struct call, target, CALL_TARGET);
 STATE_OFFSET(struct call, fp, CALL_FRAME);

@@ -9,7 +9,7 @@
  *            passes through. struct tracer_state_head at its start; the rest is the tracer's own.
  *   shared   a memfd, MADV_DONTFORK: struct tracer_shared, tables, rings. The profiler maps the same pages.
  *
- * Times are time-stamp counter ticks (rdtsc) since tracer_shared::tsc_base. Words that both sides touch are
+ * Times are ticks (arch/ticks.h) since tracer_shared::tsc_base. Words that both sides touch are
  * read and written with atomic loads and stores. */
 #ifndef FATHOM_ABI_HEAP_TRACER_H
 #define FATHOM_ABI_HEAP_TRACER_H
@@ -74,7 +74,7 @@ struct tracer_image_header {
   u32 text_bytes;    /* to be mapped read + execute, page-aligned; config lies inside, on pages of its own */
   u32 config_offset; /* struct tracer_config */
   u32 state_bytes;   /* of the state mapping, virtual; touched as far as needed */
-  u32 hook_offset[TRACER_SHAPES][TRACER_HOOKS]; /* entries; each starts with endbr64 */
+  u32 hook_offset[TRACER_SHAPES][TRACER_HOOKS]; /* entries, which may be reached by a jump */
 };
 
 /* In the image, written from outside while no hook is in. */

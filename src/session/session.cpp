@@ -65,7 +65,7 @@ Result<> Session::start() {
 Result<> Session::prepare() {
   if (!arch::kSupported)
     return fail(ErrorKind::kUnsupported, "fathom knows too little of this processor to record on it",
-                "record on x86-64; recordings can be read anywhere");
+                "record on one that it knows; recordings can be read anywhere");
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return system_error("epoll", errno);
   recording_ = std::make_unique<Recording>(options_);

@@ -7,6 +7,9 @@
 
 STEP_FN int step_leaf(struct step_walk* w) {
   (void)w;
+  (void)step_read_u64; /* every includer has these */
+  (void)step_read_code;
+  (void)step_read_register;
   return WALK_NO_RULE;
 }
 

@@ -13,8 +13,8 @@ namespace fathom::inject {
 
 // Instructions of the target that a borrowed thread runs on.
 struct Gadgets {
-  ProcessAddress call;                     // `syscall`, followed by `ret` if `way_back` is set
-  std::optional<ProcessAddress> way_back;  // mov $15,%eax; syscall: rt_sigreturn
+  ProcessAddress call;                     // makes a system call, and returns if `way_back` is set
+  std::optional<ProcessAddress> way_back;  // calls rt_sigreturn
 };
 // kUnsupported if the target holds no `syscall` instruction.
 Result<Gadgets> find_gadgets(std::span<const process::MapEntry> maps, const RemoteMemory& memory);

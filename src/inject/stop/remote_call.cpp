@@ -12,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "arch/call_instructions.h"
 #include "arch/restart.h"
 #include "arch/signal_frame.h"
 #include "base/files.h"
