@@ -284,6 +284,9 @@ TEST(CommandLine, RunsAlone) {
   outcome = alone({"report", "x.fathom"});
   EXPECT_TRUE(outcome.ok()) << outcome.describe();
   EXPECT_THAT(outcome.output, HasSubstr("work_beta"));
+  const Outcome newest = alone({"report"});  // of the only one that is here
+  EXPECT_EQ(newest.output, outcome.output);
+  EXPECT_THAT(newest.errors, HasSubstr("x.fathom"));
   outcome = alone({"flamegraph", "x.fathom", "-o", "x.svg"});
   EXPECT_TRUE(outcome.ok()) << outcome.describe();
   EXPECT_GT(std::filesystem::file_size(folder / "x.svg"), 2000u);

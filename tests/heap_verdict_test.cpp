@@ -159,7 +159,7 @@ TEST_F(HeapVerdictTruth, AContainerThatGrowsForEverIsALeakCandidate) {
   const json leak = about_pattern("leak");
   ASSERT_FALSE(leak.is_null()) << all();
   EXPECT_SLOPE(leak, bytes() / seconds());
-  EXPECT_THAT(leak.at("evidence").dump(), testing::HasSubstr("1 block hold"));
+  EXPECT_THAT(leak.at("evidence").dump(), testing::HasSubstr("1 block holds"));
   expect_complete();
 }
 

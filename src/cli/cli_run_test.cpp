@@ -194,7 +194,10 @@ TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
 TEST_F(Cli, WrongUsageIsStatusTwo) {
   EXPECT_EQ(run({}).status, 2);
   EXPECT_EQ(run({"nonsense"}).status, 2);
-  EXPECT_EQ(run({"report"}).status, 2);
+  EXPECT_EQ(run({"report"}).status, 3) << "there is no recording in this folder";
+  EXPECT_EQ(run({"recrod", "--", "x"}).error, "fathom: there is no command 'recrod'\ntry: fathom record\n");
+  EXPECT_EQ(run({"statistics"}).error,
+            "fathom: there is no command 'statistics'\ntry: fathom --help, which lists them\n");
   EXPECT_EQ(run({"report", recording_, "--sort", "name"}).status, 2);
   EXPECT_EQ(run({"report", recording_, "--metric", "joules"}).status, 2);
   EXPECT_EQ(run({"report", recording_, "--from", "5", "--to", "4"}).status, 2);

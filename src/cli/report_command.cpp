@@ -1,10 +1,12 @@
 // fathom report: what a recording says, as text or JSON.
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include "analysis/summary/report.h"
 #include "cli/command.h"
+#include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "open/open_profile.h"
@@ -62,7 +64,42 @@ present::Layout layout_of(const ReportArguments& arguments) {
   return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
 }
 
-Result<int> run_report(const ReportArguments& arguments) {
+// The recording that was written last, here or where record puts those that have no name.
+Result<std::string> newest_recording() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path newest;
+  fs::file_time_type at;
+  const auto look = [&](const fs::path& folder) {
+    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+      std::error_code problem;
+      if (entry->path().extension() != ".fathom" || !entry->is_regular_file(problem)) continue;
+      const fs::file_time_type written = entry->last_write_time(problem);
+      if (problem || (!newest.empty() && written <= at)) continue;
+      newest = entry->path();
+      at = written;
+    }
+  };
+  look(".");
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator entry("fathom-profiles", ignored), end; !ignored && entry != end;
+       entry.increment(ignored))
+    folders.push_back(entry->path());
+  for (const fs::path& folder : folders) look(folder);
+  if (newest.empty())
+    return fail(ErrorKind::kNotFound, "there is no recording in this folder", "fathom record -- COMMAND");
+  return newest.lexically_normal().string();
+}
+
+Result<int> run_report(const ReportArguments& given) {
+  ReportArguments arguments = given;
+  if (arguments.file.empty()) {
+    Result<std::string> newest = newest_recording();
+    if (!newest) return tl::unexpected(newest.error());
+    arguments.file = std::move(*newest);
+    say("fathom: of {}, the newest here\n", arguments.file);
+  }
   constexpr std::size_t kMostBlocks = 1'000'000;
   const std::size_t top_blocks = arguments.top.value_or(20);
   const std::size_t keep =
@@ -141,8 +178,8 @@ Result<int> run_report(const ReportArguments& arguments) {
 Run add_report(CLI::App& app) {
   auto arguments = std::make_shared<ReportArguments>();
   app.add_option("file", arguments->file,
-                 "recording, folded stacks or perf script text; - for standard input")
-      ->required()
+                 "recording, folded stacks or perf script text; - for standard input; without one the newest "
+                 "recording here")
       ->type_name("FILE");
   add_selection_options(app, arguments->selection);
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");

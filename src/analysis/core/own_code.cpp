@@ -93,7 +93,8 @@ bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view fi
   if (owner != Owner::kCode || any_start(kEngineNames, name) || name.empty() || name[0] == '[') return false;
   const std::string_view crate = namespace_of(name);
   if (std::find(kRuntimes.begin(), kRuntimes.end(), crate) != kRuntimes.end()) return false;
-  if (!file.empty() || own_crates_.empty() || crate.empty()) return true;
+  if (!file.empty() || own_crates_.empty() || name == "main") return true;
+  // C code that a Rust program links in has no crate.
   return std::any_of(own_crates_.begin(), own_crates_.end(), [&](const std::string& own) {
     return crate.starts_with(own) && (crate.size() == own.size() || crate[own.size()] == '_');
   });

@@ -38,6 +38,7 @@ TEST(OwnCode, OfARustProgramIsTheCrateOfItsMain) {
   EXPECT_TRUE(own.is_own("anvil::eth::api::execute", app, ""));
   EXPECT_TRUE(own.is_own("anvil_core::types::parse", app, ""));
   EXPECT_FALSE(own.is_own("k256::ecdsa::recover", app, ""));
+  EXPECT_FALSE(own.is_own("__KeccakF1600", app, "")) << "C code that was linked in";
 }
 
 }  // namespace

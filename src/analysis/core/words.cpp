@@ -72,10 +72,11 @@ std::string with_commas(std::int64_t value) {
 
 std::string seconds(double value) {
   const double size = std::fabs(value);
-  if (size >= 100) return fmt::format("{:.0f} s", value);
-  if (size >= 1) return fmt::format("{:.2f} s", value);
-  if (size >= 1e-3) return fmt::format("{:.3g} ms", value * 1e3);
-  if (size >= 1e-6) return fmt::format("{:.3g} us", value * 1e6);
+  // Three digits of 999.6 ms would be "1e+03 ms".
+  if (size >= 99.995) return fmt::format("{:.0f} s", value);
+  if (size >= 0.9995) return fmt::format("{:.2f} s", value);
+  if (size >= 0.9995e-3) return fmt::format("{:.3g} ms", value * 1e3);
+  if (size >= 0.9995e-6) return fmt::format("{:.3g} us", value * 1e6);
   return size == 0 ? "0 s" : fmt::format("{:.3g} ns", value * 1e9);
 }
 
@@ -86,6 +87,7 @@ std::string bytes(double value) {
     value /= 1024;
     ++unit;
   }
+  if (unit == 0 && std::llround(std::fabs(value)) == 1) return value < 0 ? "-1 byte" : "1 byte";
   return unit == 0 ? fmt::format("{:.0f} bytes", value) : fmt::format("{:.1f} {}", value, kUnits[unit]);
 }
 

@@ -20,6 +20,20 @@ TEST(Words, AmountsFollowTheirUnit) {
   EXPECT_EQ(amount(1e18, "cycles"), "1.000e+18 cycles");
 }
 
+TEST(Words, TimesAreNeverPowersOfTen) {
+  EXPECT_EQ(seconds(0.9996), "1.00 s");
+  EXPECT_EQ(seconds(0.0009996), "1 ms");
+  EXPECT_EQ(seconds(0.0000009996), "1 us");
+  EXPECT_EQ(seconds(0.9994), "999 ms");
+  EXPECT_EQ(seconds(99.999), "100 s");
+}
+
+TEST(Words, OneByteIsOne) {
+  EXPECT_EQ(bytes(1), "1 byte");
+  EXPECT_EQ(bytes(0), "0 bytes");
+  EXPECT_EQ(bytes(2), "2 bytes");
+}
+
 TEST(Words, SmallPercentagesKeepTwoDigits) {
   EXPECT_EQ(percent(0.5), "50.0 %");
   EXPECT_EQ(percent(0.0042), "0.42 %");

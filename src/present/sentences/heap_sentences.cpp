@@ -24,6 +24,12 @@ std::string number(std::uint64_t count) {
 std::string blocks_of(double count) {
   return with_commas(std::llround(std::min(count, 9e15)));
 }
+// An estimate has no more digits than its error leaves it.
+std::string blocks_of(const HeapAmount& amount) {
+  if (amount.variance <= 0 || amount.error() < 1) return blocks_of(amount.value);
+  const double digit = std::pow(10, std::floor(std::log10(amount.error())));
+  return blocks_of(std::round(amount.value / digit) * digit);
+}
 std::string bytes_of(const HeapAmount& amount) {
   if (amount.variance <= 0) return bytes(amount.value);
   return fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
@@ -156,9 +162,10 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   std::string rate;
   if (report.window_s > 0)
     rate = fmt::format(": {}/s and {} calls/s", bytes(total.allocated.bytes.value / report.window_s),
-                       blocks_of(total.allocated.blocks.value / report.window_s));
+                       blocks_of({total.allocated.blocks.value / report.window_s,
+                                  total.allocated.blocks.variance / report.window_s / report.window_s}));
   add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
-                  blocks_of(total.allocated.blocks.value),
+                  blocks_of(total.allocated.blocks),
                   report.window_s > 0 ? " in " + seconds(report.window_s) : "", rate));
   if (const std::string top = top_of(report, [](const auto& row) { return row.allocated.bytes; });
       !top.empty())
@@ -169,7 +176,7 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
     const double growth = total.growth.bytes.value;
     add(fmt::format(
         "At the end {} are live in {} blocks, {} {} than at the start of this time; most of it by {}.",
-        bytes_of(total.live.bytes), blocks_of(total.live.blocks.value),
+        bytes_of(total.live.bytes), blocks_of(total.live.blocks),
         bytes_of({std::fabs(growth), total.growth.bytes.variance}), growth < 0 ? "less" : "more",
         top_of(report, [](const auto& row) { return row.live.bytes; })));
   } else {
@@ -181,7 +188,7 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
                     report.peak_exact          ? ""
                     : report.peak_to_slice_end ? " (to the end of a slice)"
                                                : " (as far as it was recorded)",
-                    bytes_of(report.peak.bytes), blocks_of(report.peak.blocks.value),
+                    bytes_of(report.peak.bytes), blocks_of(report.peak.blocks),
                     top_of(report, [](const auto& row) { return row.peak.bytes; })));
   }
   const model::HeapSum& temporary = report.temporary_is_short_lived ? total.short_lived : total.temporary;

@@ -55,8 +55,8 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
     case Kind::kSomeFreed:
       return fmt::format("of the {} that it allocated {} were freed", blocks_text(of.a), percent(of.b));
     case Kind::kFewHoldAll:
-      return fmt::format("{} hold all of it: a container that is made larger again and again",
-                         blocks_text(of.a));
+      return fmt::format("{} {} all of it: a container that is made larger again and again",
+                         blocks_text(of.a), std::llround(of.a) == 1 ? "holds" : "hold");
     case Kind::kOld:
       return fmt::format("{} of its live blocks are older than {}", percent(of.a), seconds(of.b));
     case Kind::kFreedAtExit:

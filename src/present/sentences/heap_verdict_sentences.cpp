@@ -95,6 +95,14 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
       level, seconds(*verdict.facts.since_s));
 }
 
+// "10.0 times the usual 976.6 KiB".
+std::string usual_of(const HeapFacts& facts) {
+  if (facts.level_bytes <= 0) return "where nothing is usual";
+  const double times = facts.height_bytes / facts.level_bytes;
+  return times < 1000 ? fmt::format("{:.1f} times the usual {}", times, bytes(facts.level_bytes))
+                      : fmt::format("where {} are usual", bytes(facts.level_bytes));
+}
+
 std::string sentence_of_peak(const HeapVerdict& verdict) {
   const HeapFacts& facts = verdict.facts;
   const std::string by = largest_shares(verdict);
@@ -102,11 +110,7 @@ std::string sentence_of_peak(const HeapVerdict& verdict) {
                      facts.late    ? ", shortly before the end"
                      : facts.early ? ", at the start"
                                    : "",
-                     facts.level_bytes > 0
-                         ? fmt::format("{:.1f} times the usual {}", facts.height_bytes / facts.level_bytes,
-                                       bytes(facts.level_bytes))
-                         : "where nothing is usual",
-                     by.empty() ? "" : "; what is more than usual: " + by);
+                     usual_of(facts), by.empty() ? "" : "; what is more than usual: " + by);
 }
 
 std::string sentence_of_churn(const HeapVerdict& verdict) {

@@ -19,6 +19,7 @@ using namespace analysis;  // this folder puts into words what lies there
 
 namespace {
 
+constexpr double kLongEnough_s = 30;    // below that a start looks like growth
 constexpr double kExplainsMuch = 0.15;  // of CPU time
 
 std::string number(std::uint64_t count) {
@@ -245,7 +246,9 @@ std::string sentence_of_resident(const Report& report) {
   std::string course;
   switch (memory.trend.shape) {
     case TrendShape::kGrowing:
-      course = fmt::format(", growing by {} a minute", bytes(memory.trend.slope.per_s * 60));
+      course = memory.trend.duration_s < kLongEnough_s
+                   ? ", rising"
+                   : fmt::format(", growing by {} a minute", bytes(memory.trend.slope.per_s * 60));
       break;
     case TrendShape::kPlateau:
       course = ", level";

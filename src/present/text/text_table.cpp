@@ -106,19 +106,44 @@ std::string keep_tail(const std::string& text, std::size_t width) {
   return std::string(kEllipsis) + text.substr(at);
 }
 
+// The start and the end of what has no parts any more.
+std::string keep_both_ends(const std::string& text, std::size_t width) {
+  if (width < 8 || display_width(text) <= width) return keep_tail(text, width);
+  const std::size_t tail = (width - 1) / 3;
+  std::size_t head = width - 1 - tail;
+  while (head > 0 && (display_width(std::string_view(text).substr(0, head)) > width - 1 - tail ||
+                      !starts_character(text[head])))
+    --head;
+  const std::string end = keep_tail(text, tail + 1);  // with an ellipsis of its own
+  return text.substr(0, head) + end;
+}
+
 std::string shorten_name(const std::string& name, std::size_t width) {
   if (display_width(name) <= width) return name;
+  // What was inlined is said behind the name; where there is no room for both the name stays.
+  constexpr std::string_view kInlined = " (inlined)";
+  if (name.ends_with(kInlined)) {
+    const std::string bare = name.substr(0, name.size() - kInlined.size());
+    constexpr std::size_t kRoomy = 24;
+    return width >= kRoomy ? shorten_name(bare, width - kInlined.size()) + std::string(kInlined)
+                           : shorten_name(bare, width);
+  }
   std::string shorter = without_arguments(name);
   if (display_width(shorter) <= width) return shorter;
   shorter = analysis::fold_generics(shorter);
   if (display_width(shorter) <= width) return shorter;
   shorter = with_bare_bracket(shorter);
   if (display_width(shorter) <= width) return shorter;
+  // "f::{{closure}}" without f names nothing.
+  std::string last = shorter;
   for (const std::size_t start : part_starts(shorter)) {
-    std::string tail = std::string(kEllipsis) + "::" + shorter.substr(start);
+    if (shorter.compare(start, 1, "{") == 0) continue;
+    last = shorter.substr(start);
+    std::string tail = std::string(kEllipsis) + "::" + last;
     if (display_width(tail) <= width) return tail;
   }
-  return keep_tail(shorter, width);
+  if (last.ends_with("(…)")) last.resize(last.size() - std::string_view("(…)").size());
+  return keep_both_ends(last, width);
 }
 
 void TextTable::add(std::vector<std::string> cells, bool faint) {

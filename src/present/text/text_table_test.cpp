@@ -15,6 +15,20 @@ TEST(ShortenName, KeepsWhatTellsFunctionsApart) {
   EXPECT_EQ(shorten_name("a::very::long::path::to::function", 20), "…::to::function");
 }
 
+TEST(ShortenName, NeverLosesTheFunction) {
+  const std::string regex =
+      "void std::__cxx11::basic_regex<char, std::regex_traits<char> >::_M_compile(char const*, char const*, "
+      "std::regex_constants::syntax_option_type) (inlined)";
+  for (std::size_t width = 16; width < 120; ++width) {
+    EXPECT_NE(shorten_name(regex, width).find("_M_compile"), std::string::npos)
+        << width << shorten_name(regex, width);
+    EXPECT_NE(shorten_name("anvil::eth::api::EthApi::execute::{{closure}}", width).find("execute"),
+              std::string::npos)
+        << width;
+  }
+  EXPECT_EQ(shorten_name("a_very_long_function_name_without_any_parts(int)", 20), "a_very_long_f…_parts");
+}
+
 TEST(ShortenName, NeverExceedsTheWidthAndNeverSplitsACharacter) {
   for (std::size_t width = 0; width < 30; ++width) {
     for (const char* name :

@@ -217,15 +217,16 @@ class WaitText {
   void contention(const std::string& title, const std::vector<analysis::ContentionRow>& rows, bool objects) {
     if (rows.empty()) return;
     heading(title + cut_off(rows.size()));
-    TextTable table({{"time", Align::kRight},
-                     {"waits", Align::kRight},
-                     {"mean", Align::kRight},
-                     {"p50", Align::kRight},
-                     {"p99", Align::kRight},
-                     {"max", Align::kRight},
-                     {"kind"},
-                     {objects ? "futex" : "waits in", Align::kLeft, true},
-                     {objects ? "mostly in" : "mostly woken by"}});
+    TextTable table(
+        {{"time", Align::kRight},
+         {"waits", Align::kRight},
+         {"mean", Align::kRight},
+         {"p50", Align::kRight},
+         {"p99", Align::kRight},
+         {"max", Align::kRight},
+         {"kind"},
+         {objects ? "futex" : "waits in", Align::kLeft, !objects},  // an address that is cut is none
+         {objects ? "mostly in" : "mostly woken by", Align::kLeft, objects}});
     for (std::size_t i = 0; i < shown(rows.size()); ++i) {
       const analysis::ContentionRow& row = rows[i];
       table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.sum().mean_ns()),
