@@ -33,11 +33,12 @@ struct BpfOptions {
   bool cpu = true;        // sample CPUs
   bool off_cpu = true;    // book every switch, and walk the stacks of waits
   bool mappings = false;  // system calls that take and give back address space
-  // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked. Whoever asks
-  // for few samples wants to pay for few walks, too: at 99 Hz a loaded node paid 1.5 % of a CPU for walking
-  // ten times as many waits as there were samples.
+  // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked, and on a CPU with
+  // four times as many waits or more a quarter of it (bpf/off_cpu.h, few_on_a_full_cpu). Whoever asks for few
+  // samples wants to pay for few walks, too: at 99 Hz a loaded node paid 1.5 % of a CPU for walking ten times
+  // as many waits as there were samples.
   std::uint32_t thread_walks_per_second() const { return std::clamp(frequency_hz, 100u, 500u); }
-  std::uint32_t cpu_walks_per_second() const { return std::clamp(2 * frequency_hz, 200u, 4000u); }
+  std::uint32_t cpu_walks_per_second() const { return std::clamp(2 * frequency_hz, 400u, 4000u); }
   std::uint64_t waker_threshold_ns = 1'000'000;  // waits at least so long have their waker's stack walked
   std::uint32_t row_capacity = 4u << 20;         // 4 bytes each, locked kernel memory
   std::uint32_t ring_bytes = 0;                  // of each ring, a power of two; 0: as the two below say
