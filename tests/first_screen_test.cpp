@@ -18,7 +18,7 @@ class FirstScreen : public testing::Test {
   // The report on one of the programs; empty if something went wrong, which is a failure.
   std::string screen_of(const std::string& program) {
     const std::string recording = folder_ / "x.fathom";
-    const Outcome recorded = fathom({"record", "-o", recording, "--", FIRST_SCREENS, program, "1"});
+    const Outcome recorded = fathom({"record", "-o", recording, "--", FIRST_SCREENS, program, "0.6"});
     EXPECT_TRUE(recorded.ok()) << recorded.describe();
     const Outcome outcome = fathom({"report", recording});
     EXPECT_TRUE(outcome.ok()) << outcome.describe();

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "arch/facts.h"
+#include "present/sentences/symbol_words.h"
 
 namespace fathom::doctor {
 namespace {
@@ -257,17 +258,6 @@ bool has_all_names(const ModuleHealth& module) {
   return module.symbols == SymbolSource::kSymtab || module.symbols == SymbolSource::kDwarf;
 }
 
-std::string_view names_of(SymbolSource source) {
-  switch (source) {
-    case SymbolSource::kDynsym:
-      return "has exported names only";
-    case SymbolSource::kPseudo:
-      return "is stripped: functions are told apart, and named by their address";
-    default:
-      return "has no names";
-  }
-}
-
 Remedy debug_packages(const TargetFacts& target) {
   return {fmt::format("find-dbgsym-packages {} (in debian-goodies) names the packages to install",
                       target.process.pid),
@@ -292,8 +282,8 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
     }
     Finding finding{
         Severity::kLimit,
-        fmt::format("{} {}{}{}.", module.path, names_of(module.symbols), module.problem.empty() ? "" : ": ",
-                    module.problem),
+        fmt::format("{} {}{}{}.", module.path, present::lack_of(module.symbols),
+                    module.problem.empty() ? "" : ": ", module.problem),
         {{"build it with -g and without strip (Rust: debug = 1, strip = false in [profile.release]); or "
           "keep the unstripped file and give its folder: fathom record --symbols DIR",
           "a larger file; the code stays the same"}}};

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "present/sentences/symbol_words.h"
+
 namespace fathom::doctor {
 namespace {
 
@@ -19,26 +21,6 @@ std::string_view word_of(Finding::Severity severity) {
       return "note";
   }
   return "note";
-}
-
-std::string_view word_of(model::SymbolSource source) {
-  switch (source) {
-    case model::SymbolSource::kNone:
-      return "none";
-    case model::SymbolSource::kDynsym:
-      return "dynsym";
-    case model::SymbolSource::kSymtab:
-      return "symtab";
-    case model::SymbolSource::kDwarf:
-      return "dwarf";
-    case model::SymbolSource::kKallsyms:
-      return "kallsyms";
-    case model::SymbolSource::kPerfMap:
-      return "perf map";
-    case model::SymbolSource::kPseudo:
-      return "pseudo";
-  }
-  return "none";
 }
 
 std::string cgroup_word(const MachineFacts& machine) {
@@ -99,7 +81,7 @@ void append_target(std::string& out, const TargetFacts& target) {
   out += "\n  names     code KiB  module\n";
   for (std::size_t i = 0; i < std::min(kMostListed, target.modules.size()); ++i) {
     const ModuleHealth& module = target.modules[i];
-    out += fmt::format("  {:<10}{:>8}  {}{}{}\n", word_of(module.symbols), module.code_bytes >> 10,
+    out += fmt::format("  {:<10}{:>8}  {}{}{}\n", present::to_string(module.symbols), module.code_bytes >> 10,
                        module.path, module.deleted ? " (replaced or removed)" : "",
                        module.symbols_path.empty() ? "" : ", names from " + module.symbols_path);
   }
@@ -172,7 +154,7 @@ Json json_of(const TargetFacts& target) {
     json["modules"].push_back({{"path", module.path},
                                {"code_bytes", module.code_bytes},
                                {"replaced", module.deleted},
-                               {"symbols", word_of(module.symbols)},
+                               {"symbols", present::to_string(module.symbols)},
                                {"symbols_path", module.symbols_path},
                                {"problem", module.problem}});
   }

@@ -84,26 +84,6 @@ void judge_machine(const model::Profile& profile, QualityView& view) {
 
 }  // namespace
 
-std::string_view to_string(model::SymbolSource source) {
-  switch (source) {
-    case model::SymbolSource::kNone:
-      return "none";
-    case model::SymbolSource::kDynsym:
-      return "dynsym";
-    case model::SymbolSource::kSymtab:
-      return "symtab";
-    case model::SymbolSource::kDwarf:
-      return "dwarf";
-    case model::SymbolSource::kKallsyms:
-      return "kallsyms";
-    case model::SymbolSource::kPerfMap:
-      return "perf-map";
-    case model::SymbolSource::kPseudo:
-      return "pseudo";
-  }
-  return "unknown";
-}
-
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
                           const std::vector<ModuleRow>& modules) {
   const model::Quality& quality = profile.quality;

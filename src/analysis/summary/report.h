@@ -122,9 +122,6 @@ model::Metric default_metric(const model::Profile& profile);
 // The same of the heap alone, which must not be empty.
 model::Metric default_heap_metric(const model::Profile& profile);
 
-// "none", "dynsym", "symtab", "dwarf", "kallsyms", "perf-map", "pseudo": for JSON.
-std::string_view to_string(model::SymbolSource source);
-
 // Parts of make_report.
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree);
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,

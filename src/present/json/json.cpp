@@ -8,6 +8,7 @@
 #include "present/json/wait_json.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
+#include "present/sentences/symbol_words.h"
 
 namespace fathom::present {
 

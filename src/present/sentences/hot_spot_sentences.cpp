@@ -54,10 +54,10 @@ Times times_of(const WaitReport& waits) {
 
 // The class of problem, where the waits say it.
 std::string class_of(const Report& report) {
-  if (report.activity.idle()) return "idle";
-  if (!report.waits) return "";
-  const Times times = times_of(*report.waits);
-  if (times.busy() <= 0) return "";
+  // A program that stands in the run queue uses little CPU, too.
+  const Times times = report.waits ? times_of(*report.waits) : Times{};
+  if (report.activity.idle() && times.queued <= 0.25 * times.busy()) return "idle";
+  if (!report.waits || times.busy() <= 0) return "";
   if (times.queued > 0.25 * times.busy())
     return times.ran > 0.25 * times.busy() ? "CPU-bound, and short of CPUs" : "short of CPUs";
   if (times.ran > 0.7 * times.busy()) return "CPU-bound";

@@ -7,6 +7,7 @@
 #include "abi/walk.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/sentences/symbol_words.h"
 
 namespace fathom::present {
 
@@ -105,26 +106,6 @@ std::vector<Complaint> complaints_of(const Report& report) {
 
 std::string_view describe_walk_end(model::WalkEnd end) {
   return end < kWalkEnds.size() ? kWalkEnds[end] : std::string_view("an end that this version does not know");
-}
-
-std::string_view describe(model::SymbolSource source) {
-  switch (source) {
-    case model::SymbolSource::kNone:
-      return "stripped: no names";
-    case model::SymbolSource::kDynsym:
-      return "exported names only";
-    case model::SymbolSource::kSymtab:
-      return "all functions";
-    case model::SymbolSource::kDwarf:
-      return "functions, inlined calls, lines";
-    case model::SymbolSource::kKallsyms:
-      return "kernel symbols";
-    case model::SymbolSource::kPerfMap:
-      return "perf map";
-    case model::SymbolSource::kPseudo:
-      return "function bounds only";
-  }
-  return "unknown";
 }
 
 }  // namespace fathom::present

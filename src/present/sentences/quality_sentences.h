@@ -18,8 +18,6 @@ Complaint complaint_of(const analysis::Finding& finding);
 // Of the recording and of its heap; worst first. Empty: there is nothing to complain about.
 std::vector<Complaint> complaints_of(const analysis::Report& report);
 
-// "stripped: no names" ...: what a module's names are worth.
-std::string_view describe(model::SymbolSource source);
 // Why a walk ended (abi/walk.h).
 std::string_view describe_walk_end(model::WalkEnd end);
 

@@ -35,8 +35,11 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
     const HotFrame& frame = frames[i];
     const std::size_t indent = std::min<std::size_t>(i, 7);
     std::string name = i == 0 ? "" : std::string(indent - 1, ' ') + "└ ";
+    // The numbers and the place take 56 columns at most.
+    const std::size_t room =
+        options.width == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - 66 - indent;
     name += frame.kind == analysis::NodeKind::kThread ? "thread " + analysis::printable(frame.name)
-                                                      : prose_name(frame.name);
+                                                      : shorten_name(prose_name(frame.name), room);
     if (frame.kind == analysis::NodeKind::kInlined) name += " (inlined)";
     std::string where = place_text(frame.place);
     if (where.empty() && frame.kind != analysis::NodeKind::kThread)

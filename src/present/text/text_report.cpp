@@ -6,6 +6,7 @@
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
+#include "present/sentences/symbol_words.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_heap_blocks.h"

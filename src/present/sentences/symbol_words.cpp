@@ -1,0 +1,56 @@
+#include "present/sentences/symbol_words.h"
+
+namespace fathom::present {
+
+std::string_view to_string(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kNone:
+      return "none";
+    case model::SymbolSource::kDynsym:
+      return "dynsym";
+    case model::SymbolSource::kSymtab:
+      return "symtab";
+    case model::SymbolSource::kDwarf:
+      return "dwarf";
+    case model::SymbolSource::kKallsyms:
+      return "kallsyms";
+    case model::SymbolSource::kPerfMap:
+      return "perf-map";
+    case model::SymbolSource::kPseudo:
+      return "pseudo";
+  }
+  return "unknown";
+}
+
+std::string_view describe(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kNone:
+      return "stripped: no names";
+    case model::SymbolSource::kDynsym:
+      return "exported names only";
+    case model::SymbolSource::kSymtab:
+      return "all functions";
+    case model::SymbolSource::kDwarf:
+      return "functions, inlined calls, lines";
+    case model::SymbolSource::kKallsyms:
+      return "kernel symbols";
+    case model::SymbolSource::kPerfMap:
+      return "perf map";
+    case model::SymbolSource::kPseudo:
+      return "function bounds only";
+  }
+  return "unknown";
+}
+
+std::string_view lack_of(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kDynsym:
+      return "has exported names only";
+    case model::SymbolSource::kPseudo:
+      return "is stripped: functions are told apart, and named by their address";
+    default:
+      return "has no names";
+  }
+}
+
+}  // namespace fathom::present
