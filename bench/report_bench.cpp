@@ -87,7 +87,7 @@ BENCHMARK(text_of)->Arg(10'000)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 void json_of(benchmark::State& state) {
   const model::Profile profile = big_profile(static_cast<int>(state.range(0)));
   for (auto _ : state)
-    benchmark::DoNotOptimize(analysis::to_json(analysis::make_report(profile, {}).value(), 0));
+    benchmark::DoNotOptimize(present::to_json(analysis::make_report(profile, {}).value(), 0));
 }
 BENCHMARK(json_of)->Arg(1'000'000)->Unit(benchmark::kMillisecond);
 
