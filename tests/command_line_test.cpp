@@ -281,10 +281,10 @@ TEST(CommandLine, RunsAlone) {
   };
   Outcome outcome = alone({"record", "-o", "x.fathom", "--", "./target", "1"});
   EXPECT_TRUE(outcome.ok()) << outcome.describe();
-  outcome = alone({"report", "x.fathom"});
+  outcome = alone({"report", "x.fathom", "--top", "10"});
   EXPECT_TRUE(outcome.ok()) << outcome.describe();
   EXPECT_THAT(outcome.output, HasSubstr("work_beta"));
-  const Outcome newest = alone({"report"});  // of the only one that is here
+  const Outcome newest = alone({"report", "--top", "10"});  // of the only one that is here
   EXPECT_EQ(newest.output, outcome.output);
   EXPECT_THAT(newest.errors, HasSubstr("x.fathom"));
   outcome = alone({"flamegraph", "x.fathom", "-o", "x.svg"});
