@@ -26,7 +26,7 @@ if ! "${record[@]}" -o "$folder/demo.fathom" -- g++ -std=c++20 -O2 $no_collectio
 fi
 [ -r "$folder/demo.fathom" ] || sudo -n chown "$(id -u):$(id -g)" "$folder/demo.fathom"
 
-"$fathom" report "$folder/demo.fathom" --top 12
+"$fathom" report "$folder/demo.fathom"
 "$fathom" flamegraph "$folder/demo.fathom" -o "$folder/demo.svg" --title "g++ compiles 40 lines"
 
 cat <<END

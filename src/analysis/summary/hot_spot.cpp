@@ -128,6 +128,12 @@ class Finder {
         spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
     if (largest == spots_.end() || largest->explained <= 0) return;
     path.spot = finished(*largest);
+    for (const Spot& spot : spots_)
+      if (&spot != &*largest &&
+          static_cast<double>(spot.explained) >= kLeastShare * static_cast<double>(tree_.total))
+        path.others.push_back({spot.key.first, spot.explained});
+    std::stable_sort(path.others.begin(), path.others.end(),
+                     [](const HotPart& a, const HotPart& b) { return a.value > b.value; });
   }
 
   HotSpot finished(const Spot& from) const {

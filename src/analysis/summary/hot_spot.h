@@ -43,6 +43,7 @@ struct HotFrame {
 };
 
 struct HotPath {
+  std::vector<HotPart> others;   // further functions of the own code that explain much; largest first
   std::optional<HotSpot> spot;   // nullopt: no sample has a function of the own code
   std::int64_t own_self = 0;     // of all, in instructions of the own code
   std::vector<HotFrame> frames;  // outermost first, at most `most`

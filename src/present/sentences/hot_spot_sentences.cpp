@@ -184,10 +184,16 @@ std::string sentence_of_hot_spot(const Report& report) {
   const double error = share_interval(tree, spot->explained).half_width();
   const std::string how_much =
       rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
+  std::string others;
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, report.hot_path.others.size()); ++i)
+    others += fmt::format("{}{} below {}", i == 0 ? " Then " : ", ",
+                          rounded_percent(share(tree, report.hot_path.others[i].value)),
+                          prose_name(report.hot_path.others[i].name));
+  if (!others.empty()) others += ".";
   if (explained < kExplainsMuch)
-    return fmt::format("No function of its own code explains much: {} of CPU time is below {}{}.", how_much,
-                       name, inside_of(*spot));
-  return fmt::format("{} of CPU time is below {}{}.", how_much, name, inside_of(*spot));
+    return fmt::format("No function of its own code explains much: {} of CPU time is below {}{}.{}", how_much,
+                       name, inside_of(*spot), others);
+  return fmt::format("{} of CPU time is below {}{}.{}", how_much, name, inside_of(*spot), others);
 }
 
 std::string modules_line(const Report& report) {

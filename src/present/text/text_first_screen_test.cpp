@@ -51,6 +51,18 @@ TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
                         "building std::basic_regex.\n"));
 }
 
+TEST(FirstScreen, NamesTheNextOnesToo) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
+  const auto app = hand.module("x");
+  hand.sample(thread, hand.stack({hand.frame(app, {"alpha"})}), 600);
+  hand.sample(thread, hand.stack({hand.frame(app, {"beta"})}), 350);
+  hand.sample(thread, hand.stack({hand.frame(app, {"gamma"})}), 50);
+  EXPECT_THAT(screen_of(hand.profile),
+              HasSubstr("below alpha: nearly all of it in its own instructions. Then 35 % "));
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("below beta.\n"));
+}
+
 TEST(FirstScreen, SaysSoWhereNothingIsItsOwn) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
