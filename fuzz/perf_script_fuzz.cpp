@@ -21,7 +21,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!model::check(*profile)) std::abort();
   const Result<analysis::Report> report = analysis::make_report(*profile, {});
   if (!report) std::abort();
-  (void)analysis::to_json(*report, 0);
+  (void)present::to_json(*report, 0);
   (void)present::report_text(*report, {.threads = true, .modules = true});
   return 0;
 }
