@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -163,8 +165,15 @@ TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
   EXPECT_THAT(report.output, HasSubstr("2 forked processes were not traced"));
   EXPECT_THAT(report.output, HasSubstr("interrupted_hea"));
 
+  // A forked process is attached to while it runs: it goes on when that has had its time, also on a full machine.
+  std::filesystem::remove(folder_ / "continued");
+  std::thread go_on([this] {
+    std::this_thread::sleep_for(std::chrono::seconds(5));
+    touch("continued");
+  });
   outcome =
       fathom({"record", "--heap=exact", "--heap-children", "-o", recording_, "--", "sh", "-c", command});
+  go_on.join();
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   EXPECT_EQ(answer.below("site_after").calls, 1000);

@@ -9,7 +9,7 @@ namespace {
 
 using Words = std::vector<std::string>;
 
-TEST(CommandLine, OrdinaryArgumentsStay) {
+TEST(KeptCommandLine, OrdinaryArgumentsStay) {
   EXPECT_EQ(command_line(Words{"neard", "--home", "/data/near", "run", "--boot-nodes=a@b:1", "-j4"}),
             "neard --home /data/near run --boot-nodes=a@b:1 -j4");
   EXPECT_EQ(command_line(Words{"sort", "-t", "=", "--key=2", "--passes", "3", "--bypass=x"}),
@@ -17,7 +17,7 @@ TEST(CommandLine, OrdinaryArgumentsStay) {
   EXPECT_EQ(command_line(Words{}), "");
 }
 
-TEST(CommandLine, ValuesOfOptionsThatNameASecretAreHidden) {
+TEST(KeptCommandLine, ValuesOfOptionsThatNameASecretAreHidden) {
   EXPECT_EQ(command_line(Words{"node", "--password", "hunter2", "--db-pass=x"}),
             "node --password *** --db-pass=***");
   EXPECT_EQ(command_line(Words{"node", "--api-key=abc", "--etherscan_api_key", "abc", "-v"}),
@@ -28,7 +28,7 @@ TEST(CommandLine, ValuesOfOptionsThatNameASecretAreHidden) {
       << "an option that takes its value from elsewhere";
 }
 
-TEST(CommandLine, VariablesAndLinesOfAShellAreLookedInto) {
+TEST(KeptCommandLine, VariablesAndLinesOfAShellAreLookedInto) {
   EXPECT_EQ(command_line(Words{"env", "AWS_SECRET_ACCESS_KEY=abc", "HOME=/", "prog"}),
             "env AWS_SECRET_ACCESS_KEY=*** HOME=/ prog");
   EXPECT_EQ(command_line(Words{"sh", "-c", "TOKEN=abc ./run --db-password=x; ls"}),
@@ -37,14 +37,14 @@ TEST(CommandLine, VariablesAndLinesOfAShellAreLookedInto) {
             "curl -H Authorization: Bearer ***");
 }
 
-TEST(CommandLine, AddressesLoseTheirPasswordsAndTokens) {
+TEST(KeptCommandLine, AddressesLoseTheirPasswordsAndTokens) {
   EXPECT_EQ(command_line(Words{"reth", "--rpc", "https://me:secret@host:8545/path?token=abc&x=1"}),
             "reth --rpc https://me:***@host:8545/path?token=***&x=1");
   EXPECT_EQ(command_line(Words{"a", "https://host:80/@x"}), "a https://host:80/@x");
   EXPECT_EQ(command_line(Words{"a", "://", "http://", "x://@", "y://:@"}), "a :// http:// x://@ y://:***@");
 }
 
-TEST(CommandLine, PrivateKeysAreHiddenWhereverTheyStand) {
+TEST(KeptCommandLine, PrivateKeysAreHiddenWhereverTheyStand) {
   const std::string key(64, 'a');
   EXPECT_EQ(command_line(Words{"cast", "send", "0x" + key, "k=" + key}), "cast send 0x*** k=***");
   EXPECT_EQ(command_line(Words{"a", key + "a", key.substr(1)}), "a " + key + "a " + key.substr(1))
