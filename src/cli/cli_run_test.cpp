@@ -199,7 +199,10 @@ TEST_F(Cli, WrongUsageIsStatusTwo) {
   EXPECT_EQ(run({"statistics"}).error,
             "fathom: there is no command 'statistics'\ntry: fathom --help, which lists them\n");
   EXPECT_EQ(run({"report", recording_, "--sort", "name"}).status, 2);
-  EXPECT_EQ(run({"report", recording_, "--metric", "joules"}).status, 2);
+  const Outcome metric = run({"report", recording_, "--metric", "joules"});
+  EXPECT_EQ(metric.status, 2);
+  EXPECT_THAT(metric.error, HasSubstr("heap-temporary, heap-short-lived\n"))
+      << "all of them, and nothing after them";
   EXPECT_EQ(run({"report", recording_, "--from", "5", "--to", "4"}).status, 2);
   EXPECT_EQ(run({"export", recording_, "--to", "tea"}).status, 2);
   EXPECT_THAT(run({"report", recording_, "--top", "x"}).error, HasSubstr("\ntry: fathom report --help\n"));
