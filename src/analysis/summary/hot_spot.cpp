@@ -107,7 +107,7 @@ class Finder {
     for (std::uint32_t i = 1; i < answers.size(); ++i) {
       if (weights_[i] <= 0) continue;
       const FrameId id = profile_.stacks[i].frame;
-      frame_weights_[id.value] += weights_[i];
+      add_weight(frame_weights_[id.value], weights_[i]);
       const FrameFact& fact = fact_of(id);
       if (fact.own.spot != UINT32_MAX) {
         answers[i] = fact.own;
@@ -161,6 +161,12 @@ class Finder {
     return std::string(profile_.strings[profile_.modules[frame.module.value].name]);
   }
 
+  // A frame that stands on a stack several times is counted as often: such sums are not bounded by the total, and broken
+  // files have values of any size.
+  static void add_weight(std::int64_t& sum, std::int64_t weight) {
+    if (__builtin_add_overflow(sum, weight, &sum)) sum = INT64_MAX;
+  }
+
   void add_lines(FrameId id, std::int64_t weight) {
     const Frame& frame = profile_.frames[id.value];
     if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return;
@@ -169,7 +175,7 @@ class Finder {
       const Line& line = profile_.lines[frame.first_line + i];
       const std::string_view name = profile_.strings[profile_.functions[line.function.value].name];
       if (own(id, i)) own_names_.emplace(name);
-      if (line.line != 0) lines_[name][{line.file.value, line.line}] += weight;
+      if (line.line != 0) add_weight(lines_[name][{line.file.value, line.line}], weight);
     }
   }
 
