@@ -345,11 +345,12 @@ Result<> Tracer::State::map_islands(std::span<const PlannedHook* const> entries)
                              PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, ~std::uint64_t{0});
           !done)
         return done;
-    for (const auto* hook : entries) {
-      if (auto done = target.memory.write(hook->trampoline, hook->entry.trampoline); !done) return done;
+    // The jumps into the image come first: by them, or by zeros, whoever comes after a kill knows an island for ours.
+    for (const auto* hook : entries)
       if (auto done = target.memory.write(hook->stub, arch::far_jump(hook->entered.value)); !done)
         return done;
-    }
+    for (const auto* hook : entries)
+      if (auto done = target.memory.write(hook->trampoline, hook->entry.trampoline); !done) return done;
     return {};
   });
 }
