@@ -252,7 +252,7 @@ TEST_F(HeapSoak, AProfilerKilledAtAnyMomentLeavesNothingInTheTarget) {
     ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(40'000)));
     ASSERT_FALSE(target.program->finished());
     if (with_guardian) {
-      ASSERT_TRUE(wait_until([&] { return !guardian || !is_running(*guardian); }, milliseconds(20'000)));
+      ASSERT_TRUE(wait_until([&] { return !guardian || !is_running(*guardian); }, milliseconds(60'000)));
       guarded += guardian ? 1 : 0;
     } else {
       pause_ms(20);
