@@ -6,7 +6,7 @@
 #include <memory>
 #include <span>
 
-#include "arch/code/prologue.h"
+#include "arch/common/prologue.h"
 #include "dwarf/compile.h"
 #include "unwind/unwinder.h"
 

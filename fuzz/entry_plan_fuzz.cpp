@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "arch/call_numbers.h"
-#include "arch/system_calls.h"
+#include "arch/common/system_calls.h"
 
 namespace fathom::model {
 namespace {

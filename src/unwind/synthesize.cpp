@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "arch/code/prologue.h"
+#include "arch/common/prologue.h"
 #include "base/cursor.h"
 
 namespace fathom::unwind {

@@ -1,5 +1,5 @@
 // Rows for functions without call frame information (panic=abort builds, hand-written assembly), from their
-// instructions (arch/code/prologue.h). Much dearer than reading call frame information (about 100 ns per
+// instructions (arch/common/prologue.h). Much dearer than reading call frame information (about 100 ns per
 // instruction), so only for functions that have none.
 #pragma once
 

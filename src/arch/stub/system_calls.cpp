@@ -1,4 +1,4 @@
-#include "arch/system_calls.h"
+#include "arch/common/system_calls.h"
 
 namespace fathom::arch {
 

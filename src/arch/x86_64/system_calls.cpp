@@ -1,5 +1,5 @@
 // The system calls of x86-64 Linux, by number. Source: asm/unistd_64.h.
-#include "arch/system_calls.h"
+#include "arch/common/system_calls.h"
 
 #include <array>
 

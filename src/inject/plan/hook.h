@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "abi/heap_tracer.h"
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 #include "base/address.h"
 
 namespace fathom::inject {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 #include "arch/facts.h"
 
 namespace fathom::inject {

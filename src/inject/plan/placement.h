@@ -33,7 +33,7 @@ struct AddressRange {
 std::optional<ProcessAddress> find_room(std::span<const process::MapEntry> maps, std::uint64_t bytes,
                                         AddressRange within);
 
-// Where code must stand so that a patched jump (arch/code/entry_plan.h) reaches from there all of `module`, and
+// Where code must stand so that a patched jump (arch/common/entry_plan.h) reaches from there all of `module`, and
 // back.
 AddressRange in_reach(AddressRange module, std::uint64_t bytes);
 

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 
 namespace fathom::inject {
 namespace {

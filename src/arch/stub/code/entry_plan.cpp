@@ -1,4 +1,4 @@
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 
 namespace fathom::arch {
 

@@ -1,4 +1,4 @@
-#include "arch/code/prologue.h"
+#include "arch/common/prologue.h"
 
 namespace fathom::arch {
 

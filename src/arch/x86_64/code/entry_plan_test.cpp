@@ -1,5 +1,5 @@
 // Each rule of the planner on bytes made by hand.
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

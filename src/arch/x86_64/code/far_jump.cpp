@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 
 namespace fathom::arch {
 namespace {

@@ -1,7 +1,7 @@
 // The jumps that a patch is made of, and what they are recognised by later.
 #include <gtest/gtest.h>
 
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 
 namespace fathom::arch {
 namespace {

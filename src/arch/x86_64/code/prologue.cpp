@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "arch/code/prologue.h"
+#include "arch/common/prologue.h"
 
 namespace fathom::arch {
 namespace {

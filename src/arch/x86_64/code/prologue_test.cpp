@@ -1,5 +1,5 @@
 // Rows made from code, against the call frame information that the compiler wrote for the same code.
-#include "arch/code/prologue.h"
+#include "arch/common/prologue.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "allocators/find.h"
-#include "arch/code/entry_plan.h"
+#include "arch/common/entry_plan.h"
 #include "elf/module_file.h"
 
 namespace fathom::arch::testing {

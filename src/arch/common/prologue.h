@@ -17,8 +17,8 @@ namespace fathom::arch {
 struct PrologueRow {
   std::uint32_t offset;  // bytes from the function's start
   unwind_rule rule;      // CFA_NONE where no path leads
-  bool
-      fp_intact;  // the frame pointer: the register itself still holds the caller's, wherever else it is saved
+  // The frame pointer's register itself still holds the caller's, wherever else it is saved.
+  bool fp_intact;
 };
 
 // `code` is one whole function, entered by a call at its first byte. nullopt: it could not be followed.
