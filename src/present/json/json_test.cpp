@@ -18,7 +18,10 @@ namespace {
 
 TEST(ReportJson, OfTheSmallServer) {
   const model::Profile profile = small_server();
-  const Report report = make_report(profile, {.callers = {"ksys_write"}, .callees = {"main"}}).value();
+  ReportOptions options;
+  options.callers = {"ksys_write"};
+  options.callees = {"main"};
+  const Report report = make_report(profile, options).value();
   expect_golden("small_server.json", to_json(report, 0));
 }
 

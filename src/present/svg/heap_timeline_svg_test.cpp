@@ -105,8 +105,10 @@ TEST(HeapTimelineSvg, OfAnyProfileIsWellFormed) {
     for (const double width : {300.0, 1200.0}) {
       HeapTimelineOptions options;
       options.width = width;
-      const std::string svg = heap_timeline_svg(
-          timeline_of(profile, {.groups = 20, .columns = timeline_columns(options)}), options);
+      analysis::TimelineOptions shown;
+      shown.groups = 20;
+      shown.columns = timeline_columns(options);
+      const std::string svg = heap_timeline_svg(timeline_of(profile, shown), options);
       EXPECT_EQ(xml_mistake(svg), std::nullopt) << "seed " << seed;
     }
   }

@@ -22,7 +22,10 @@ TEST(TextReport, OfTheSmallServer) {
 
 TEST(TextReport, OfCallersAndCallees) {
   const model::Profile profile = analysis::small_server();
-  const auto report = make_report(profile, {.callers = {"/walk/"}, .callees = {"main"}}).value();
+  ReportOptions options;
+  options.callers = {"/walk/"};
+  options.callees = {"main"};
+  const auto report = make_report(profile, options).value();
   expect_golden("callers.txt", report_text(report, {.width = 80}));
 }
 
