@@ -4,51 +4,19 @@
 #include <array>
 
 #include "analysis/core/code_owner.h"
+#include "analysis/core/runtimes.h"
 
 namespace fathom::analysis {
 namespace {
 
 using namespace model;
 
-constexpr std::array<std::string_view, 13> kForeignFolders = {
-    "/rustc/",        "/.cargo/registry/", "/.cargo/git/", "/usr/include/", "/usr/lib/",
-    "/usr/src/",      "/usr/share/",       "/library/std", "/library/core", "/library/alloc",
-    "/node_modules/", "/third_party/",     "/bits/"};
 constexpr std::array<std::string_view, 7> kSystemFolders = {"/usr/lib", "/lib/",  "/lib64/", "/usr/lib64",
                                                             "/nix/",    "/snap/", "/opt/"};
-// Crates and namespaces that run other people's code.
-constexpr std::array<std::string_view, 24> kRuntimes = {"tokio",
-                                                        "mio",
-                                                        "futures",
-                                                        "futures_util",
-                                                        "futures_core",
-                                                        "futures_executor",
-                                                        "async_std",
-                                                        "async_task",
-                                                        "async_executor",
-                                                        "rayon",
-                                                        "rayon_core",
-                                                        "crossbeam_channel",
-                                                        "crossbeam_deque",
-                                                        "crossbeam_epoch",
-                                                        "crossbeam_utils",
-                                                        "parking_lot",
-                                                        "parking_lot_core",
-                                                        "lock_api",
-                                                        "boost",
-                                                        "folly",
-                                                        "absl",
-                                                        "tracing",
-                                                        "tracing_core",
-                                                        "once_cell"};
 constexpr std::array<std::string_view, 8> kEngineNames = {
     "Builtin:", "Stub:",   "BytecodeHandler:", "LoadIC:",
     "CallIC:",  "RegExp:", "frame_dummy",      "register_tm_clones"};
 
-bool any_inside(const auto& parts, std::string_view text) {
-  return std::any_of(parts.begin(), parts.end(),
-                     [&](std::string_view part) { return text.find(part) != text.npos; });
-}
 bool any_start(const auto& starts, std::string_view text) {
   return std::any_of(starts.begin(), starts.end(),
                      [&](std::string_view start) { return text.starts_with(start); });
@@ -82,7 +50,8 @@ OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profi
 bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view file) const {
   const Module& of = profile_.modules[module.value];
   if (own_modules_[module.value] == 0) return false;
-  if (!file.empty() && any_inside(kForeignFolders, file)) return false;
+  const RuntimeRules& runtimes = built_in_runtime_rules();
+  if (!file.empty() && runtimes.has_source(file)) return false;
   TreeNode node;
   node.kind = NodeKind::kUser;
   TreeModule tree_module;
@@ -92,12 +61,20 @@ bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view fi
   if (owner == Owner::kGenerated) return !any_start(kEngineNames, name);
   if (owner != Owner::kCode || any_start(kEngineNames, name) || name.empty() || name[0] == '[') return false;
   const std::string_view crate = namespace_of(name);
-  if (std::find(kRuntimes.begin(), kRuntimes.end(), crate) != kRuntimes.end()) return false;
-  if (!file.empty() || own_crates_.empty() || name == "main") return true;
   // C code that a Rust program links in has no crate.
-  return std::any_of(own_crates_.begin(), own_crates_.end(), [&](const std::string& own) {
+  const bool of_own_crate = std::any_of(own_crates_.begin(), own_crates_.end(), [&](const std::string& own) {
     return crate.starts_with(own) && (crate.size() == own.size() || crate[own.size()] == '_');
   });
+  if (of_own_crate) return true;
+  if (is_runtime(name, module)) return false;
+  return !file.empty() || own_crates_.empty() || name == "main";
+}
+
+bool OwnCode::is_runtime(std::string_view name, ModuleId module) const {
+  const Module& of = profile_.modules[module.value];
+  const RuntimeRules& runtimes = built_in_runtime_rules();
+  return of.kind == ModuleKind::kVdso || runtimes.has_module(profile_.strings[of.name]) ||
+         runtimes.has_function(name);
 }
 
 }  // namespace fathom::analysis

@@ -1,5 +1,5 @@
 // Which functions are the user's own code: not the C library, not the language's library, not a known runtime or a
-// package that was only linked in. A report names these first, as they are what its reader can change.
+// package that was only linked in (runtimes.h). A report names these first, as they are what its reader can change.
 #pragma once
 
 #include <set>
@@ -19,6 +19,9 @@ class OwnCode {
   explicit OwnCode(const model::Profile& profile);
   // `file`: of the source, empty if unknown.
   bool is_own(std::string_view name, model::ModuleId module, std::string_view file) const;
+  // Of a library or runtime that the rules know: never worth a name. Code that is neither own nor this is a package that
+  // was linked in.
+  bool is_runtime(std::string_view name, model::ModuleId module) const;
 
  private:
   const model::Profile& profile_;

@@ -29,6 +29,7 @@ constexpr std::array<Words, kCauseCount> kWords{{
     {Cause::kFileLock, "file-lock", "file lock", "[wait: file lock]"},
     {Cause::kFileOther, "file-other", "other file work", "[wait: other file work]"},
     {Cause::kIoUring, "io-uring", "io_uring", "[wait: io_uring]"},
+    {Cause::kAsyncIo, "async-io", "asynchronous I/O", "[wait: asynchronous I/O]"},
     {Cause::kPageFault, "page-fault", "page fault", "[wait: page fault]"},
     {Cause::kMemoryMap, "memory-map", "change of the address space", "[wait: memory map]"},
     {Cause::kChild, "child", "wait for a child", "[wait: child]"},
@@ -218,8 +219,8 @@ constexpr std::array<CallName, 92> kCalls{{
     {"mkdirat", Cause::kFileOther},
     {"rmdir", Cause::kFileOther},
     {"io_uring_enter", Cause::kIoUring},
-    {"io_getevents", Cause::kIoUring},  // the older way to wait for completions
-    {"io_pgetevents", Cause::kIoUring},
+    {"io_getevents", Cause::kAsyncIo},
+    {"io_pgetevents", Cause::kAsyncIo},
     {"mmap", Cause::kMemoryMap},
     {"munmap", Cause::kMemoryMap},
     {"mremap", Cause::kMemoryMap},

@@ -25,6 +25,7 @@ enum class Cause : std::uint8_t {
   kFileLock,   // flock, fcntl
   kFileOther,  // opening, renaming, deleting, listing ...
   kIoUring,
+  kAsyncIo,  // io_getevents: the older way to wait for completions
   kPageFault,
   kMemoryMap,  // changing the address space, or waiting for its lock
   kChild,

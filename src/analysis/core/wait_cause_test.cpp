@@ -48,6 +48,7 @@ TEST(WaitCause, IsWhatTheSystemCallSays) {
   EXPECT_EQ(waiting.cause("clock_nanosleep", {}), Cause::kSleep);
   EXPECT_EQ(waiting.cause("wait4", {}), Cause::kChild);
   EXPECT_EQ(waiting.cause("io_uring_enter", {}), Cause::kIoUring);
+  EXPECT_EQ(waiting.cause("io_getevents", {}), Cause::kAsyncIo) << "is not io_uring";
   EXPECT_EQ(waiting.cause("accept4", {}), Cause::kSocket);
   EXPECT_EQ(waiting.cause("fdatasync", {}), Cause::kFileSync);
   EXPECT_EQ(waiting.cause("rt_sigtimedwait", {}), Cause::kSignal);

@@ -62,7 +62,7 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
     if (selected.cause != Cause::kFutex || selected.idle || selected.waited_ns == 0) continue;
     const model::Wait& wait = waits.wait(selected);
     const std::string thread = thread_name(profile, wait.thread);
-    const std::string& site = sites.of(wait.stack);
+    const std::string site = sites.of_wait(wait).text();
     const FutexUse use = futex_use(wait);
     const auto fill = [&](Draft& draft, bool is_new) {
       if (is_new) {

@@ -49,10 +49,12 @@ class Finder {
     while (true) {
       const model::Wait& wait = waits_.wait(*row);
       seen.insert(wait.thread.value);
-      chain.hops.push_back({thread_name(waits_.profile(), wait.thread), row->cause,
-                            waits_.causes().label(wait), sites_.of(wait.stack), to - from});
+      const model::Profile& profile = waits_.profile();
+      chain.hops.push_back({thread_name(profile, wait.thread), profile.threads[wait.thread.value].tid,
+                            row->cause, waits_.causes().label(wait), sites_.of(wait.stack), to - from});
       const bool known = wait.waker != model::kNoThread && is_ended_by_a_thread(row->cause);
-      chain.waker = !known ? "" : thread_name(waits_.profile(), wait.waker);
+      chain.waker = !known ? "" : thread_name(profile, wait.waker);
+      chain.waker_tid = !known ? 0 : profile.threads[wait.waker.value].tid;
       if (!known || chain.hops.size() == kMostHops || seen.contains(wait.waker.value)) break;
       const SelectedWait* next = longest_within(wait.waker, from, to);
       if (next == nullptr) break;

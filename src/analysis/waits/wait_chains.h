@@ -14,6 +14,7 @@ namespace fathom::analysis {
 
 struct ChainHop {
   std::string thread;
+  std::int32_t tid = 0;  // of the longest wait of its row
   Cause cause = Cause::kUnknown;
   std::string label;     // "fsync of /data/x"
   std::string site;      // where in its own code
@@ -24,7 +25,8 @@ struct ChainHop {
 struct ChainRow {
   std::vector<ChainHop> hops;  // the first is the wait to explain; at least two
   std::string waker;           // who ended the last hop, if it is known and did not wait itself
-  WaitSum sum;                 // of the first hops
+  std::int32_t waker_tid = 0;
+  WaitSum sum;  // of the first hops
 };
 
 // Most time first; of the longest waits of the selection, idle ones left out.

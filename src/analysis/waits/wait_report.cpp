@@ -46,7 +46,7 @@ class Collector {
     WaitSum sum;
     std::set<std::uint32_t> threads;
   };
-  using BlockedKey = std::tuple<std::string, Cause, std::string>;
+  using BlockedKey = std::tuple<std::string, Cause, std::string, bool>;
 
   const std::string& name_of(model::ThreadId thread) {
     if (names_.empty()) names_.resize(profile_.threads.size());
@@ -71,7 +71,8 @@ class Collector {
       return;
     }
     cause.waits.add(row.waited_ns, row.weight);
-    blocked_[{thread, row.cause, what(row.cause, wait)}].add(row.waited_ns, row.weight);
+    WaitSites::Place place = what(row.cause, wait);
+    blocked_[{thread, row.cause, std::move(place.name), place.released}].add(row.waited_ns, row.weight);
   }
 
   void add_queued(const SelectedWait& row, WaitReport& report) {
@@ -79,15 +80,16 @@ class Collector {
     report.queued.add(row.queued_ns, row.weight);
     queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, row.weight));
     causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, row.weight);
-    blocked_[{thread, row.queue_cause, ""}].add(row.queued_ns, row.weight);
+    blocked_[{thread, row.queue_cause, "", false}].add(row.queued_ns, row.weight);
   }
 
   // Files and peers have names; locks are told apart by who waits for them.
-  std::string what(Cause cause, const model::Wait& wait) {
+  WaitSites::Place what(Cause cause, const model::Wait& wait) {
     const std::string_view object = profile_.strings[profile_.objects[wait.object.value].name];
-    if (cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kSleep || cause == Cause::kUnknown)
-      return sites_.of(wait.stack);
-    return std::string(cause == Cause::kSocket || cause == Cause::kPipe ? object : base_name(object));
+    if (cause == Cause::kFutex || cause == Cause::kPoll) return sites_.of_wait(wait);
+    if (cause == Cause::kSleep || cause == Cause::kUnknown) return {sites_.of(wait.stack), false};
+    return {std::string(cause == Cause::kSocket || cause == Cause::kPipe ? object : base_name(object)),
+            false};
   }
 
   std::vector<CauseRow> sorted_causes() {
@@ -158,12 +160,12 @@ class Collector {
     for (const WaitThreadRow& row : threads) wall[row.name] = row.wall_ns();
     std::vector<BlockedRow> rows;
     for (const auto& [key, sum] : blocked_) {
-      const auto& [thread, cause, object] = key;
+      const auto& [thread, cause, object, released] = key;
       const auto whole = wall.find(thread);
       const double share = whole == wall.end() || whole->second <= 0
                                ? 0
                                : std::min(1.0, static_cast<double>(sum.total_ns()) / whole->second);
-      rows.push_back({thread, cause, object, sum, share});
+      rows.push_back({thread, cause, object, released, sum, share});
     }
     std::stable_sort(rows.begin(), rows.end(), [](const BlockedRow& a, const BlockedRow& b) {
       return a.sum.total_ns() > b.sum.total_ns();

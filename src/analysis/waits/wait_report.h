@@ -41,7 +41,8 @@ struct WaitThreadRow {
 struct BlockedRow {
   std::string thread;
   Cause cause = Cause::kUnknown;
-  std::string what;  // object or place: "mdbx.dat"; may be empty
+  std::string what;       // object or place: "mdbx.dat"; may be empty
+  bool released = false;  // `what` is the own code that ended the waits: the stack that waits has none
   WaitSum sum;
   double share = 0;  // of the wall time of these threads
 };

@@ -148,6 +148,64 @@ TEST(WaitSites, AreInTheProgramsOwnCode) {
   EXPECT_EQ(sites.path(hand.in_main, 9), "pthread_mutex_lock < get < main");
 }
 
+// A node's worker: executor, channel and parker above a task of which nothing is on the stack.
+struct AsyncNode : HandMade {
+  AsyncNode() {
+    const auto process = HandMade::process(10, "node");
+    worker = thread(process, 11, "tokio-rt");
+    miner = thread(process, 12, "tokio-rt");
+    const auto node = module("node"), libc = module("libc.so.6");
+    frame(node, {"node::main"});
+    waiting = stack(
+        {frame(libc, {"start_thread"}), frame(node, {"std::sys::backtrace::__rust_begin_short_backtrace"}),
+         frame(node, {"tokio::runtime::task::raw::poll"}), frame(node, {"hyper::proto::h1::read"}),
+         frame(node, {"futures_util::lock::mutex::Mutex<T>::lock"}),
+         frame(node, {"parking_lot_core::parking_lot::park"}), frame(libc, {"syscall"})});
+    ending = stack({frame(libc, {"start_thread"}), frame(node, {"tokio::runtime::task::raw::poll"}),
+                    frame(node, {"node::miner::do_mine_block"}),
+                    frame(node, {"lock_api::mutex::MutexGuard<T>::drop"}), frame(libc, {"syscall"})});
+    parker = object(ObjectKind::kFutex, "", 0x7000);
+  }
+  model::ThreadId worker, miner;
+  model::StackId waiting, ending;
+  model::WaitObjectId parker;
+};
+
+TEST(WaitSites, AreNamedByWhoEndedTheWaitWhereTheStackHasNoOwnCode) {
+  AsyncNode hand;
+  model::Wait& wait = hand.wait(hand.worker, hand.waiting, "futex", 1, 2000, 0, hand.parker);
+  wait.waker = hand.miner;
+  wait.waker_stack = hand.ending;
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.blocked, SizeIs(1));
+  EXPECT_EQ(report.blocked[0].what, "node::miner::do_mine_block");
+  EXPECT_TRUE(report.blocked[0].released);
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("waiting for what `node::miner::do_mine_block` lets go."));
+  EXPECT_EQ(report.locks.by_site.at(0).name, "(what node::miner::do_mine_block lets go)");
+}
+
+TEST(WaitSites, AreAPackageOnlyWhereNobodyIsKnownToHaveEndedTheWait) {
+  AsyncNode hand;
+  hand.wait(hand.worker, hand.waiting, "futex", 1, 2000, 0, hand.parker);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.blocked, SizeIs(1));
+  EXPECT_EQ(report.blocked[0].what, "hyper::proto::h1::read");
+  EXPECT_FALSE(report.blocked[0].released);
+}
+
+TEST(Chains, TellThreadsOfOneNameApartByTheirNumbers) {
+  TwoThreads hand;
+  const auto other = hand.thread({0}, 14, "worker");
+  hand.wait(hand.worker, hand.in_worker, "futex", 1, 40, 0, hand.a).waker = other;
+  hand.wait(other, hand.syncing, "fsync", 1.001, 38, 0, hand.log);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.chains, SizeIs(1));
+  EXPECT_EQ(
+      present::in_words(report.chains[0]),
+      "worker (11) waited 40 ms for worker (14) (futex wait in work) <- worker (14) waited 38 ms (fsync of "
+      "/data/x.log in flush)");
+}
+
 TEST(Chains, FollowTheWakerThroughItsOwnWaits) {
   TwoThreads hand;
   model::Wait& first = hand.wait(hand.main, hand.in_main, "futex", 1, 40, 0, hand.a);

@@ -1,59 +1,11 @@
 #include "analysis/waits/wait_site.h"
 
 #include <algorithm>
-#include <array>
 
 #include "analysis/core/call_tree.h"
 
 namespace fathom::analysis {
 namespace {
-
-constexpr std::array<std::string_view, 12> kLibraryFiles = {
-    "libc.so",  "libc-",     "libpthread", "libm.so",    "ld-linux", "ld-musl",
-    "libgcc_s", "libstdc++", "libc++",     "linux-vdso", "[vdso]",   "liburing"};
-constexpr std::array<std::string_view, 38> kLibraryNames = {"std::",
-                                                            "<std::",
-                                                            "core::",
-                                                            "<core::",
-                                                            "alloc::",
-                                                            "<alloc::",
-                                                            "parking_lot",
-                                                            "<parking_lot",
-                                                            "lock_api::",
-                                                            "<lock_api::",
-                                                            "crossbeam_",
-                                                            "<crossbeam_",
-                                                            "once_cell::",
-                                                            "futures_",
-                                                            "tokio::sync::",
-                                                            "tokio::park::",
-                                                            "tokio::runtime::park::",
-                                                            "mio::",
-                                                            "rustix::",
-                                                            "nix::",
-                                                            "absl::",
-                                                            "folly::",
-                                                            "boost::",
-                                                            "rocksdb::port::",
-                                                            "rocksdb::InstrumentedMutex",
-                                                            "rocksdb::InstrumentedCondVar",
-                                                            "pthread_",
-                                                            "__pthread_",
-                                                            "___pthread_",
-                                                            "__lll_",
-                                                            "__futex_",
-                                                            "syscall",
-                                                            "__GI_",
-                                                            "__libc_",
-                                                            "clone3",
-                                                            "__clone",
-                                                            "start_thread",
-                                                            "_start"};
-
-bool starts_with_any(std::string_view text, const auto& list) {
-  return std::any_of(list.begin(), list.end(),
-                     [&](std::string_view start) { return text.starts_with(start); });
-}
 
 // visit(name, frame, number of its line) from the leaf on, user frames only, until it gives false.
 template <class Visit>
@@ -84,34 +36,51 @@ std::string_view to_string(FutexKind kind) {
   return "lock";
 }
 
-const std::string& WaitSites::of(model::StackId stack) {
-  std::optional<std::string>& known = known_[stack.value];
+WaitSites::Whose WaitSites::whose(std::string_view name, const model::Frame& frame, std::uint32_t line) {
+  const auto ask = [&](std::string_view file) {
+    return own_code_.is_own(name, frame.module, file) ? Whose::kOwn
+           : own_code_.is_runtime(name, frame.module) ? Whose::kRuntime
+                                                      : Whose::kPackage;
+  };
+  if (line >= frame.line_count) return ask("");
+  Whose& known = of_line_[frame.first_line + line];
+  if (known == Whose::kNotAsked) known = ask(profile_.strings[profile_.lines[frame.first_line + line].file]);
+  return known;
+}
+
+const WaitSites::Site& WaitSites::find(model::StackId stack) {
+  std::optional<Site>& known = known_[stack.value];
   if (known) return *known;
-  std::string innermost, of_no_library;
+  known.emplace();
+  std::string innermost, of_package;
   for_each_user_line(profile_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
-    const model::Module& module = profile_.modules[frame.module.value];
-    const bool library = module.kind == model::ModuleKind::kVdso ||
-                         starts_with_any(profile_.strings[module.name], kLibraryFiles) ||
-                         starts_with_any(name, kLibraryNames);
-    const std::string_view file =
-        line < frame.line_count
-            ? std::string_view(profile_.strings[profile_.lines[frame.first_line + line].file])
-            : "";
-    const bool own = !library && own_code_.is_own(name, frame.module, file);
-    if (own) known = name;
-    if (!library && of_no_library.empty()) of_no_library = name;
+    const Whose owner = whose(name, frame, line);
+    known->own = owner == Whose::kOwn;
+    if (known->own) known->name = name;
+    if (owner == Whose::kPackage && of_package.empty()) of_package = name;
     if (innermost.empty()) innermost = std::move(name);
-    return !own;
+    return !known->own;
   });
-  if (!known && !of_no_library.empty()) known = std::move(of_no_library);
-  if (!known && innermost.empty()) {  // a kernel thread, or nothing at all
+  if (known->own) return *known;
+  known->name = !of_package.empty() ? std::move(of_package) : std::move(innermost);
+  if (known->name.empty()) {  // a kernel thread, or nothing at all
     model::StackId root = stack;
     while (root.value != 0 && profile_.stacks[root.value].parent.value != 0)
       root = profile_.stacks[root.value].parent;
-    innermost = root.value == 0 ? "[no stack]" : frame_name(profile_, profile_.stacks[root.value].frame);
+    known->name = root.value == 0 ? "[no stack]" : frame_name(profile_, profile_.stacks[root.value].frame);
   }
-  if (!known) known = innermost;
   return *known;
+}
+
+const std::string& WaitSites::of(model::StackId stack) {
+  return find(stack).name;
+}
+
+WaitSites::Place WaitSites::of_wait(const model::Wait& wait) {
+  const Site& site = find(wait.stack);
+  if (site.own || wait.waker_stack.value == 0) return {site.name, false};
+  const Site& ended = find(wait.waker_stack);
+  return ended.own ? Place{ended.name, true} : Place{site.name, false};
 }
 
 FutexKind WaitSites::futex_kind(model::StackId stack) const {

@@ -20,17 +20,40 @@ std::string_view to_string(FutexKind kind);  // "lock", "condition", "park", "jo
 class WaitSites {
  public:
   explicit WaitSites(const model::Profile& profile)
-      : profile_(profile), own_code_(profile), known_(profile.stacks.size()) {}
-  // The nearest function of the own code (own_code.h), else of no known library. "[no stack]" for stack 0; without one, the innermost user frame, else the outermost frame.
+      : profile_(profile),
+        own_code_(profile),
+        known_(profile.stacks.size()),
+        of_line_(profile.lines.size(), Whose::kNotAsked) {}
+  // The nearest function of the own code (own_code.h), else of a package that was linked in, else the innermost user
+  // frame, else the outermost frame. "[no stack]" for stack 0.
   const std::string& of(model::StackId stack);
+
+  // What a wait is named by: the place that waits, or, where its stack has no own code (a task that an executor runs, a
+  // pool), the own code of the thread that ended it.
+  struct Place {
+    std::string name;
+    bool released = false;  // `name` is who let go of what was waited for
+    std::string text() const { return released ? "(what " + name + " lets go)" : name; }
+  };
+  Place of_wait(const model::Wait& wait);
+
   FutexKind futex_kind(model::StackId stack) const;
   // The `most` innermost user frames, innermost first: "wait < commit < main".
   std::string path(model::StackId stack, std::size_t most) const;
 
  private:
+  enum class Whose : std::uint8_t { kNotAsked, kOwn, kPackage, kRuntime };
+  struct Site {
+    std::string name;
+    bool own = false;
+  };
+  const Site& find(model::StackId stack);
+  Whose whose(std::string_view name, const model::Frame& frame, std::uint32_t line);
+
   const model::Profile& profile_;
   OwnCode own_code_;
-  std::vector<std::optional<std::string>> known_;
+  std::vector<std::optional<Site>> known_;
+  std::vector<Whose> of_line_;  // by row of Profile::lines
 };
 
 }  // namespace fathom::analysis

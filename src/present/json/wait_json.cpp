@@ -114,13 +114,11 @@ Json chain_json(const ChainRow& row) {
   Json json = {{"text", in_words(row)}};
   json.update(sum_json(row.sum));
   json["hops"] = rows_json(row.hops, 0, [](const ChainHop& hop) {
-    return Json{{"thread", hop.thread},
-                {"cause", to_string(hop.cause)},
-                {"label", hop.label},
-                {"site", hop.site},
-                {"s", in_seconds(static_cast<double>(hop.ns))}};
+    return Json{{"thread", hop.thread}, {"tid", hop.tid},   {"cause", to_string(hop.cause)},
+                {"label", hop.label},   {"site", hop.site}, {"s", in_seconds(static_cast<double>(hop.ns))}};
   });
   json["waker"] = row.waker;
+  json["waker_tid"] = row.waker_tid;
   return json;
 }
 
@@ -145,6 +143,7 @@ Json overview_json(const WaitReport& waits, std::size_t top) {
     return joined({{"thread", row.thread},
                    {"cause", to_string(row.cause)},
                    {"what", row.what},
+                   {"released", row.released},
                    {"wall_percent", row.share * 100}},
                   sum_json(row.sum));
   });

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <set>
 
 #include "analysis/core/words.h"
 
@@ -23,9 +25,13 @@ std::string blocked_in(const BlockedRow& row) {
   };
   switch (row.cause) {
     case Cause::kFutex:
-      return with("is spent waiting at futexes", " in ");
+      return row.released ? "is spent waiting for what " + quoted(row.what) + " lets go"
+                          : with("is spent waiting at futexes", " in ");
     case Cause::kPoll:
-      return with("is spent polling", " in ");
+      return row.released ? "is spent polling for what " + quoted(row.what) + " does"
+                          : with("is spent polling", " in ");
+    case Cause::kAsyncIo:
+      return with("is spent waiting for asynchronous I/O", " of ");
     case Cause::kSleep:
       return with("is slept away", " in ");
     case Cause::kPageFault:
@@ -106,15 +112,23 @@ std::vector<std::string> sentences_of(const WaitReport& report) {
 }
 
 std::string in_words(const ChainRow& chain) {
+  // Threads of one name are told apart by their numbers.
+  std::map<std::string_view, std::set<std::int32_t>> of_name;
+  for (const ChainHop& hop : chain.hops) of_name[hop.thread].insert(hop.tid);
+  if (!chain.waker.empty()) of_name[chain.waker].insert(chain.waker_tid);
+  const auto name = [&](const std::string& thread, std::int32_t tid) {
+    return printable(thread) + (of_name[thread].size() > 1 ? fmt::format(" ({})", tid) : "");
+  };
   std::string text;
   for (std::size_t i = 0; i < chain.hops.size(); ++i) {
     const ChainHop& hop = chain.hops[i];
     const bool last = i + 1 == chain.hops.size();
-    const std::string who = last ? chain.waker : chain.hops[i + 1].thread;
-    text +=
-        fmt::format("{}{} waited {}{} ({} in {})", i == 0 ? "" : " <- ", printable(hop.thread),
-                    seconds(static_cast<double>(hop.ns) * 1e-9), who.empty() ? "" : " for " + printable(who),
-                    printable(hop.label), printable(hop.site));
+    const std::string who = !last                 ? name(chain.hops[i + 1].thread, chain.hops[i + 1].tid)
+                            : chain.waker.empty() ? ""
+                                                  : name(chain.waker, chain.waker_tid);
+    text += fmt::format("{}{} waited {}{} ({} in {})", i == 0 ? "" : " <- ", name(hop.thread, hop.tid),
+                        seconds(static_cast<double>(hop.ns) * 1e-9), who.empty() ? "" : " for " + who,
+                        printable(hop.label), printable(hop.site));
   }
   return text;
 }

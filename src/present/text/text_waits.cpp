@@ -77,7 +77,8 @@ class WaitText {
       for (std::size_t i = 0; i < shown(waits_.blocked.size()); ++i) {
         const analysis::BlockedRow& row = waits_.blocked[i];
         table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
-                   printable(row.thread), std::string(analysis::describe(row.cause)), printable(row.what)});
+                   printable(row.thread), std::string(analysis::describe(row.cause)),
+                   printable(row.released ? "what " + row.what + " lets go" : row.what)});
       }
       write(table);
     }
@@ -110,6 +111,11 @@ class WaitText {
       return std::move(out_);
     }
     heading("Files and peers" + cut_off(waits_.files.size()));
+    out_ += fill("  ",
+                 "Only calls that waited, and what these asked for and moved: calls that were answered at "
+                 "once are not "
+                 "counted.",
+                 options_.width, 2);
     TextTable table({{"time", Align::kRight},
                      {"waits", Align::kRight},
                      {"p50", Align::kRight},

@@ -1,0 +1,57 @@
+#include "analysis/core/runtimes.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fathom::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+TEST(RuntimeRules, OfTheFileAreWellFormed) {
+  const Result<RuntimeRules> rules = RuntimeRules::parse(kRuntimeRulesText, "runtime_rules.txt");
+  ASSERT_TRUE(rules) << rules.error().message;
+}
+
+TEST(RuntimeRules, KnowRuntimesExecutorsParkersAndLocks) {
+  const RuntimeRules& rules = built_in_runtime_rules();
+  for (const char* name :
+       {"tokio::runtime::park::CachedParkThread::park", "async_std::task::block_on",
+        "<futures_util::future::Map<F, G> as core::future::future::Future>::poll",
+        "rayon_core::sleep::Sleep::sleep", "crossbeam_channel::flavors::array::Channel<T>::recv",
+        "crossbeam_utils::sync::parker::Inner::park", "parking_lot::raw_mutex::RawMutex::lock_slow",
+        "parking_lot_core::parking_lot::park", "std::sys::pal::unix::futex::futex_wait",
+        "core::ops::function::FnOnce::call_once",
+        "std::condition_variable::wait(std::unique_lock<std::mutex>&)", "pthread_cond_wait",
+        "___pthread_mutex_lock", "folly::Baton<true>::wait()",
+        "boost::asio::detail::scheduler::run(boost::system::error_code&)", "runtime.gopark",
+        "sync.(*Mutex).lockSlow", "internal/poll.(*FD).Read", "rocksdb::port::Mutex::Lock()"})
+    EXPECT_TRUE(rules.has_function(name)) << name;
+}
+
+TEST(RuntimeRules, LeaveTheUsersCodeAlone) {
+  const RuntimeRules& rules = built_in_runtime_rules();
+  for (const char* name :
+       {"main", "do_mine_block", "anvil::eth::backend::mem::Backend::do_mine_block",
+        "<anvil::service::NodeService as core::future::future::Future>::poll", "Db::commit()",
+        "main.(*Server).handle", "poll", "select", "runtime_init", "tokiosk::sell"})
+    EXPECT_FALSE(rules.has_function(name)) << name;
+}
+
+TEST(RuntimeRules, KnowLibrariesAndWhereTheirSourcesLie) {
+  const RuntimeRules& rules = built_in_runtime_rules();
+  EXPECT_TRUE(rules.has_module("libc.so.6"));
+  EXPECT_TRUE(rules.has_module("/usr/lib/x86_64-linux-gnu/libstdc++.so.6"));
+  EXPECT_FALSE(rules.has_module("libcodec.so"));
+  EXPECT_TRUE(rules.has_source("/home/me/.cargo/registry/src/serde-1.0/src/de.rs"));
+  EXPECT_FALSE(rules.has_source("/home/me/server/src/main.rs"));
+}
+
+TEST(RuntimeRules, SayWhichLineIsWrong) {
+  const auto error = [](std::string_view text) { return RuntimeRules::parse(text, "x").error().message; };
+  EXPECT_THAT(error("# fine\ncrate tokio\n"), HasSubstr("x:2: 'crate' is no kind of rule"));
+  EXPECT_THAT(error("namespace\n"), HasSubstr("x:1: nothing after 'namespace'"));
+}
+
+}  // namespace
+}  // namespace fathom::analysis
