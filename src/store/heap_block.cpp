@@ -353,7 +353,10 @@ Result<> decode_rows(Cursor& in, std::vector<Row>& table, Place place, Loading& 
   constexpr std::string_view kName = Layout<Row>::kName;
   const auto range = read_row_range(in, kName);
   if (!range) return tl::make_unexpected(range.error());
-  if (place == Place::kAnew && range->first == 0) table.clear();
+  if (place == Place::kAnew && range->first == 0) {
+    loading.give_back(table.size() * sizeof(Row));
+    table = {};
+  }
   std::size_t lost = 0;
   if (place != Place::kAppended) {
     if (auto continues = check_continues(*range, table.size(), kName, loading); !continues) return continues;

@@ -35,6 +35,22 @@ TEST(HeapBlock, RowsAddUpAndWhatIsOfTheWholeRecordingIsReplaced) {
   }
 }
 
+// A long recording replaces such tables very often, and only the last of them is in memory when it is opened.
+TEST(HeapBlock, TablesThatAreReplacedGiveTheirMemoryBack) {
+  TemporaryFile file;
+  Profile profile = heap_of_one_site();
+  auto writer = Writer::create(file.path());
+  ReadOptions options;
+  options.memory_limit_bytes = 1 << 20;
+  for (std::uint64_t second = 1; second <= 50; ++second) {
+    profile.heap.summaries.assign(1000, {{0}, {static_cast<double>(second), 64}, {}, second});
+    ASSERT_TRUE(writer->append(profile));
+  }
+  const auto read_back = read(file.path(), options);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(read_back->heap.summaries, profile.heap.summaries);
+}
+
 TEST(HeapBlock, TableThatBecomesEmptyIsEmptyInTheFile) {
   TemporaryFile file;
   Profile profile = heap_of_one_site();

@@ -42,7 +42,7 @@ Bytes section(unsigned number, const Bytes& body) {
 
 // Numbers of the format, docs/format.md.
 constexpr unsigned kLineSection = 3, kFrameSection = 4, kStackSection = 5, kLateNameSection = 6,
-                   kHeapSlices = 4, kHeapSites = 5;
+                   kHeapSlices = 4, kHeapSites = 5, kHeapReturns = 10;
 
 // A section that nobody knows, of noise: what compresses better than 1024 : 1 is stored as it is.
 Bytes noise(std::size_t size) {
@@ -104,9 +104,15 @@ Outcome expect_bounded(const std::string& content, bool blocks = false) {
   return outcome;
 }
 
+// The limit that refuses a recording: each one has to be enough by itself, so a test says which it is about.
+constexpr const char* kMemoryLimit = "MiB of memory";
+constexpr const char* kRowLimit = "million rows";
+
 // What it asks for is beyond what its size allows: a fast machine that could read it all the same must not.
-void expect_refused(const std::string& content, bool blocks = false) {
-  EXPECT_FALSE(expect_bounded(content, blocks).read) << content.size() << " bytes";
+void expect_refused(const std::string& content, const char* limit, bool blocks = false) {
+  const Outcome outcome = expect_bounded(content, blocks);
+  EXPECT_FALSE(outcome.read) << content.size() << " bytes";
+  EXPECT_THAT(outcome.error, HasSubstr(limit));
 }
 
 TEST(Hostile, LostRowsTakeNoMoreMemoryThanTheFileIsWorth) {
@@ -114,12 +120,14 @@ TEST(Hostile, LostRowsTakeNoMoreMemoryThanTheFileIsWorth) {
     // Block 0 is missing, so a gap before the rows of block 1 is expected.
     const Bytes rows =
         run_rows(150'000'000, 1, {0, 0, 0, 0}, table == kFrameSection ? std::nullopt : std::optional(0));
-    expect_refused(file_header() + block(kTables, 1, 0, section(table, rows)));
+    expect_refused(file_header() + block(kTables, 1, 0, section(table, rows)), kMemoryLimit);
   }
-  expect_refused(file_header() + block(kTables, 1, 0, section(1, run_rows(40'000'000, 1, {0}))));
+  expect_refused(file_header() + block(kTables, 1, 0, section(1, run_rows(40'000'000, 1, {0}))),
+                 kMemoryLimit);
   for (const auto& [table, columns] : {std::pair(kHeapSlices, std::vector<std::uint64_t>(7)),
                                        std::pair(kHeapSites, std::vector<std::uint64_t>(5))})
-    expect_refused(file_header() + block(kHeap, 1, 0, section(table, run_rows(150'000'000, 1, columns))));
+    expect_refused(file_header() + block(kHeap, 1, 0, section(table, run_rows(150'000'000, 1, columns))),
+                   kMemoryLimit);
 }
 
 TEST(Hostile, RunsOfRowsTakeNoMoreMemoryThanTheFileIsWorth) {
@@ -132,14 +140,25 @@ TEST(Hostile, RunsOfRowsTakeNoMoreMemoryThanTheFileIsWorth) {
   ASSERT_TRUE(Writer::create(one_thread.path())->append(one_thread_profile()));
   file = one_thread.content();
   for (std::uint32_t i = 100; file.size() < 66'000; ++i) file += block(kSamples, i, kMaxRows, samples);
-  expect_refused(file);
-  // Heap tables that are written anew each time take no memory, but time.
-  Bytes anew = noise(kMaxPayload / 800);
-  while (anew.size() < kMaxPayload - 1000) {
-    const Bytes row = section(10, run_rows(0, kMaxRows, {0, 0, 0}));
-    anew.insert(anew.end(), row.begin(), row.end());
-  }
-  expect_refused(one_thread.content() + block(kHeap, 100, 0, anew));
+  expect_refused(file, kMemoryLimit);
+}
+
+TEST(Hostile, TablesThatAreWrittenAnewTakeNoMoreTimeThanTheFileIsWorth) {
+  TemporaryFile one_thread;
+  ASSERT_TRUE(Writer::create(one_thread.path())->append(one_thread_profile()));
+  // A section stands for 65,536 rows that replace those of the section before, so memory does not grow.
+  const auto written_anew = [&](std::size_t sections) {
+    Bytes payload = noise(kMaxPayload / 800);
+    for (std::size_t i = 0; i < sections; ++i) {
+      const Bytes rows = section(kHeapReturns, run_rows(0, kMaxRows, {0, 0, 0}));
+      payload.insert(payload.end(), rows.begin(), rows.end());
+    }
+    return one_thread.content() + block(kHeap, 100, 0, payload);
+  };
+  const std::string few = written_anew(64);
+  const std::size_t most = (kLeastSteps + kStepsPerByte * few.size()) / kMaxRows;
+  EXPECT_TRUE(expect_bounded(few).read);
+  expect_refused(written_anew(most + most / 2), kRowLimit);
 }
 
 TEST(Hostile, RowsThatAreNotKeptTakeNoMoreTimeThanTheFileIsWorth) {
@@ -152,20 +171,18 @@ TEST(Hostile, RowsThatAreNotKeptTakeNoMoreTimeThanTheFileIsWorth) {
     const Bytes again = section(kLateNameSection, body);
     names.insert(names.end(), again.begin(), again.end());
   }
-  expect_refused(one_thread.content() + block(kTables, 100, 0, names));
+  expect_refused(one_thread.content() + block(kTables, 100, 0, names), kRowLimit);
 }
 
-TEST(Hostile, LivesOfBlocksOfManySitesTakeNoMoreTimeThanTheFileIsWorth) {
-  const auto small = std::make_shared<model::Profile>(one_thread_profile());
-  model::Heap heap;
-  heap.each_block = true;
-  small->heap.heaps.push_back(heap);
-  TemporaryFile file;
-  ASSERT_TRUE(Writer::create(file.path())->append(*small));
-  std::string content = file.content();
-  std::uint32_t sequence = 100;
-  for (std::uint64_t first = 0; first < 5'000'000; first += kMaxRows)
-    content += block(kHeap, sequence++, 0, section(kHeapSites, run_rows(first, kMaxRows, {0, 0, 0, 0, 0})));
+// A profile with a heap whose blocks have lives, and no site yet.
+model::Profile profile_with_lives() {
+  model::Profile profile = one_thread_profile();
+  profile.heap.heaps.emplace_back().each_block = true;
+  return profile;
+}
+
+// Lives of as many blocks as one block of the file may have, all of the first site.
+Bytes many_lives() {
   Bytes lives;
   put_varint(lives, kMaxRows);
   for (unsigned number = 1; number <= 10; ++number) {
@@ -173,8 +190,37 @@ TEST(Hostile, LivesOfBlocksOfManySitesTakeNoMoreTimeThanTheFileIsWorth) {
     put_run(column, 0, kMaxRows);
     put_section(lives, number, column);
   }
-  while (content.size() < 66'000) content += block(kLives, sequence++, kMaxRows, lives);
-  expect_refused(content, true);
+  return lives;
+}
+
+TEST(Hostile, SelectingBlocksOfManySitesTakesNoMoreMemoryThanTheFileIsWorth) {
+  TemporaryFile file;
+  ASSERT_TRUE(Writer::create(file.path())->append(profile_with_lives()));
+  std::string content = file.content();
+  std::uint32_t sequence = 100;
+  for (std::uint64_t first = 0; first < 2'000'000; first += kMaxRows)
+    content += block(kHeap, sequence++, 0, section(kHeapSites, run_rows(first, kMaxRows, {0, 0, 0, 0, 0})));
+  // The rows of the sites are few enough. The sums that each site has while blocks are selected are not.
+  EXPECT_TRUE(expect_bounded(content).read);
+  expect_refused(content, kMemoryLimit, true);
+}
+
+TEST(Hostile, LivesOfBlocksTakeNoMoreTimeThanTheFileIsWorth) {
+  model::Profile profile = profile_with_lives();
+  profile.heap.sites.push_back({{0}, {1}, {0}, {0}, 1});
+  TemporaryFile file;
+  ASSERT_TRUE(Writer::create(file.path())->append(profile));
+  // They add up to sums of one site, which take no memory.
+  const auto with_lives = [&](std::size_t blocks) {
+    std::string content = file.content();
+    for (std::uint32_t i = 0; i < blocks; ++i) content += block(kLives, 100 + i, kMaxRows, many_lives());
+    return content;
+  };
+  EXPECT_TRUE(expect_bounded(with_lives(4), true).read);
+  const std::size_t each = with_lives(2).size() - with_lives(1).size();
+  const std::size_t most =
+      (kLeastSteps + kStepsPerByte * file.content().size()) / (kMaxRows - kStepsPerByte * each);
+  expect_refused(with_lives(2 * most), kRowLimit, true);
 }
 
 TEST(Hostile, StacksAreNoDeeperThanAnyThatIsRecorded) {
@@ -203,7 +249,7 @@ TEST(Hostile, FramesDoNotShareLinesWithoutEnd) {
   const auto add = [&](const Bytes& more) { tables.insert(tables.end(), more.begin(), more.end()); };
   add(section(kLineSection, run_rows(0, kMaxRows, {1, 0, 0}, 1)));
   add(section(kFrameSection, run_rows(0, kMaxRows, {0, 0, 4096, 0})));
-  expect_refused(file_header() + block(kTables, 0, 0, tables));
+  expect_refused(file_header() + block(kTables, 0, 0, tables), kRowLimit);
 }
 
 }  // namespace

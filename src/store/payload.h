@@ -43,6 +43,8 @@ struct Loading {
       : options(read_options), file_bytes(file_size) {}
   // Before anything is allocated on the word of the file.
   Result<> charge(std::uint64_t bytes);
+  // Once rows that were charged are gone again, as others stand in their place.
+  void give_back(std::uint64_t bytes) { memory -= std::min(memory, bytes); }
   // Before rows are decoded, also those that are not kept.
   Result<> work(std::uint64_t steps);
   bool in_window(std::uint64_t time_ns) const {
@@ -52,7 +54,7 @@ struct Loading {
   ReadOptions options;
   std::uint64_t file_bytes;
   model::Profile profile;
-  std::uint64_t memory = 0, steps = 0;  // charged so far
+  std::uint64_t memory = 0, steps = 0;  // charged so far and not given back; done so far
   std::vector<std::uint16_t> depths;    // by stack: frames down to the root
   bool damaged = false;                 // blocks are missing: gaps between rows are expected from here on
   std::uint64_t filtered = 0;           // samples outside of the window
