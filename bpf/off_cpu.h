@@ -6,6 +6,7 @@
 #define FATHOM_BPF_OFF_CPU_H
 
 #include "abi/off_cpu_events.h"
+#include "abi/walk_budget.h"
 #include "arch/call_numbers.h"
 
 /* A ring, buffers and table of stacks of their own: the timer of the CPU sampler may interrupt these
@@ -68,7 +69,6 @@ volatile u32 results_wanted = 0;
 
 #define TASK_DEAD 0x80
 #define SELDOM 10 /* switches of a thread in a window */
-#define WINDOW_NS 100000000ull
 
 const volatile u64 off_cpu_ring_wakeup_bytes = 1 << 20;
 
@@ -170,29 +170,6 @@ static __always_inline void take_kernel_stack(void* context, struct stack_buffer
   long bytes = bpf_get_stack(context, buffer->frames, MAX_KERNEL_FRAMES * 8, skip);
   buffer->header.kernel_count = bytes > 0 ? (u32)bytes / 8 : 0;
   buffer->header.kernel_truncated = bytes == MAX_KERNEL_FRAMES * 8;
-}
-
-/* One wait in how many is walked, from the switches in the last window; twice as few at once when this window
- * runs over. */
-__attribute__((noinline)) u32 adapt(struct walk_rate* rate, u32 budget, u64 now) {
-  if (!rate) return 1;
-  if (rate->one_in == 0) rate->one_in = 1;
-  if (now - rate->window_ns > WINDOW_NS) {
-    u32 switches = now - rate->window_ns > 2 * WINDOW_NS ? 0 : rate->switches;
-    rate->one_in = switches > budget ? switches / budget : 1;
-    rate->window_ns = now;
-    rate->switches = 0;
-  }
-  rate->switches++;
-  if (rate->switches > 2 * budget * rate->one_in) rate->one_in *= 2;
-  return rate->one_in;
-}
-
-/* A CPU with far more waits than its budget is full, and a walk holds the lock of its run queue for some 10 us: all of
- * the budget was the dearest part of recording a loaded node, 2 % of a CPU. So from four times the budget on a
- * quarter of it is walked; up to twice the budget nothing changes, and in between the walks become fewer. */
-static __always_inline u32 few_on_a_full_cpu(u32 one_in) {
-  return one_in * (one_in < 4 ? one_in : 4);
 }
 
 /* What the thread waits for, as far as its registers and files tell. */
@@ -374,12 +351,12 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   account->pid = pid;
 
   if (state) {
-    one_in = adapt(&account->waits_rate, thread_budget, now);
-    on_cpu = few_on_a_full_cpu(adapt(&counters->waits_rate, cpu_budget, now));
+    one_in = adapt_walks(&account->waits_rate, thread_budget, now);
+    on_cpu = adapt_walks_on_cpu(&counters->waits_rate, cpu_budget, now);
     seldom = account->waits_rate.switches <= SELDOM;
   } else { /* all alike, so fewer of them tell as much */
-    one_in = adapt(&account->preemptions_rate, thread_budget / 4 + 1, now);
-    on_cpu = few_on_a_full_cpu(adapt(&counters->preemptions_rate, cpu_budget / 4 + 1, now));
+    one_in = adapt_walks(&account->preemptions_rate, thread_budget / 4 + 1, now);
+    on_cpu = adapt_walks_on_cpu(&counters->preemptions_rate, cpu_budget / 4 + 1, now);
     seldom = account->preemptions_rate.switches <= SELDOM || account->throttled;
   }
   one_in *= on_cpu;

@@ -34,7 +34,7 @@ struct BpfOptions {
   bool off_cpu = true;    // book every switch, and walk the stacks of waits
   bool mappings = false;  // system calls that take and give back address space
   // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked, and on a CPU with
-  // four times as many waits or more a quarter of it (bpf/off_cpu.h, few_on_a_full_cpu). Whoever asks for few
+  // four times as many waits or more a quarter of it (abi/walk_budget.h). Whoever asks for few
   // samples wants to pay for few walks, too: at 99 Hz a loaded node paid 1.5 % of a CPU for walking ten times
   // as many waits as there were samples.
   std::uint32_t thread_walks_per_second() const { return std::clamp(frequency_hz, 100u, 500u); }
