@@ -8,10 +8,6 @@ namespace fathom::session {
 namespace {
 
 constexpr std::size_t kMaxOrphans = 100'000;
-// Every process has stacks of its own, so most are of processes that have ended. Those that were not met
-// while so many others were are forgotten; the kernel remembers 131,072 by hash, so it will send nearly all
-// of them again if they come again.
-constexpr std::size_t kKnownStacks = 250'000;
 
 // A walk that ended because there was nothing more to walk.
 bool is_complete(std::uint8_t end) {
@@ -47,8 +43,14 @@ model::WaitState wait_state(std::uint32_t state) {
 
 }  // namespace
 
-EventSink::EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source)
-    : profile_(profile), processes_(processes), resolver_(stacks), source_(source), objects_(profile) {}
+EventSink::EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source,
+                     std::size_t known_stacks)
+    : profile_(profile),
+      processes_(processes),
+      resolver_(stacks),
+      source_(source),
+      objects_(profile),
+      known_stacks_(known_stacks) {}
 
 void EventSink::take(Batch& batch) {
   std::size_t next = 0;
@@ -101,7 +103,7 @@ void EventSink::take(Batch& batch) {
 }
 
 void EventSink::know_stack(std::uint64_t id, const ResolvedStack& stack) {
-  if (stacks_.size() >= kKnownStacks) older_stacks_ = std::exchange(stacks_, {});
+  if (stacks_.size() >= known_stacks_) older_stacks_ = std::exchange(stacks_, {});
   stacks_[id] = stack;
 }
 

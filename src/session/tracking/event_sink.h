@@ -20,7 +20,13 @@ namespace fathom::session {
 
 class EventSink {
  public:
-  EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source);
+  // Every process has stacks of its own, so most are of processes that have ended. Those that were not met
+  // while so many others were are forgotten; the kernel remembers 131,072 by hash, so it will send nearly all
+  // of them again if they come again.
+  static constexpr std::size_t kKnownStacks = 250'000;
+
+  EventSink(model::Profile& profile, ProcessTable& processes, StackResolver& stacks, Source& source,
+            std::size_t known_stacks = kKnownStacks);
 
   void take(Batch& batch);
   // A wait that user space has found by itself: in progress when the recording began or ended.
@@ -67,6 +73,7 @@ class EventSink {
   StackResolver& resolver_;
   Source& source_;
   WaitObjects objects_;
+  std::size_t known_stacks_;
   std::unordered_map<std::uint64_t, ResolvedStack> stacks_, older_stacks_;  // by stack id
   std::unordered_map<std::uint64_t, std::vector<sources::StackSample>>
       orphans_;  // their stack is still to come

@@ -36,8 +36,11 @@ std::uint64_t resident_bytes() {
 
 class Machine {
  public:
-  explicit Machine(const std::string& path, const RowLimits& limits = {})
-      : limits_(limits), writer_(*store::Writer::create(path, {.overwrite = true})) {
+  explicit Machine(const std::string& path, const RowLimits& limits = {},
+                   std::size_t known_stacks = EventSink::kKnownStacks)
+      : limits_(limits),
+        known_stacks_(known_stacks),
+        writer_(*store::Writer::create(path, {.overwrite = true})) {
     profile_.meta.start_ns = kSecond;
     profile_.meta.frequency_hz = 99;
     struct stat status {};
@@ -170,6 +173,7 @@ class Machine {
   }
 
   RowLimits limits_;
+  std::size_t known_stacks_;
   model::Profile profile_;
   model::Builder builder_{profile_};
   symbolize::Worker symbols_{symbolize::Options{}};
@@ -177,7 +181,7 @@ class Machine {
   ModuleCatalog modules_{builder_, symbols_, {}};
   ProcessTable processes_{profile_, modules_, source_, true, limits_};
   StackResolver stacks_{profile_, builder_, processes_, modules_, symbols_, 4'000'000};
-  EventSink sink_{profile_, processes_, stacks_, source_};
+  EventSink sink_{profile_, processes_, stacks_, source_, known_stacks_};
   CpuTimes cpu_times_{processes_};
   store::Writer writer_;
   Batch batch_;
@@ -197,8 +201,10 @@ struct ShortLives : testing::Test {
 
 TEST_F(ShortLives, NeitherMemoryNorASecondsWorkGrowsWithWhatHasBeen) {
   const char* text = std::getenv("FATHOM_SIMULATED_MINUTES");
-  const int minutes = text != nullptr ? std::atoi(text) : 12;
-  auto machine = std::make_unique<Machine>(path);
+  const int minutes = text != nullptr ? std::atoi(text) : 4;
+  // Two tables of the stacks that were met last would be full after 333 s; a tenth of them is full after 34 s.
+  auto machine = std::make_unique<Machine>(
+      path, RowLimits{}, text != nullptr ? EventSink::kKnownStacks : EventSink::kKnownStacks / 10);
   // By then each program and each name of threads has had its rows, and every table of what was lately is
   // full.
   const int settled_after = minutes / 2;
