@@ -167,8 +167,19 @@ TEST(HeapLeaks, FromBeforeTimeThatWasNotRecordedMayBeGone) {
   EXPECT_THAT(summary_of(report), HasSubstr("nothing was recorded from 1.00 s to 2.73 s"));
   profile.heap.outages[0].end_ns = end - (1ull << 28) + 1;
   EXPECT_EQ(leaks_of(profile).answer, LeakAnswer::kNotKnown);
-  profile.heap.heaps[0].switched_off = true;
-  EXPECT_EQ(leaks_of(profile).sure_blocks, 0);
+}
+
+// What was lost has no number then, so that none of the blocks that look left is one for sure.
+TEST(HeapLeaks, AreNotSureWhereNobodyKnowsHowMuchWasLost) {
+  model::Profile damaged = server(), ended_unheard = server();
+  damaged.heap.heaps[0].lost_damaged = 1;
+  ended_unheard.heap.heaps[0].switched_off = true;
+  for (const model::Profile& profile : {damaged, ended_unheard}) {
+    const LeakReport report = leaks_of(profile);
+    EXPECT_EQ(report.sure_blocks, 0);
+    EXPECT_EQ(report.answer, LeakAnswer::kNotKnown);
+    EXPECT_THAT(summary_of(report), HasSubstr("not known whether anything is left"));
+  }
 }
 
 TEST(HeapLeaks, OfASampledHeapOneSampleIsOneBlockForSure) {
