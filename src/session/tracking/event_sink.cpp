@@ -94,6 +94,7 @@ void EventSink::take(Batch& batch) {
       on(*times);
     } else if (const auto* ended = std::get_if<sources::ThreadCpuTime>(&event)) {
       ended_threads_.push_back(*ended);
+      processes_.walked_thread_ended(ended->pid, ended->tid, ended->time_ns);
     }
   }
   catch_up(UINT64_MAX);

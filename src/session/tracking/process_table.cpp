@@ -486,6 +486,10 @@ std::optional<std::int32_t> ProcessTable::pid_of(std::int32_t tid) const {
   return thread->second.pid;
 }
 
+void ProcessTable::walked_thread_ended(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns) {
+  if (pid == tid && !processes_.contains(pid)) ended_unannounced_.emplace_back(time_ns, pid);
+}
+
 void ProcessTable::forget_ended(std::uint64_t before_ns) {
   for (; !ended_threads_.empty() && ended_threads_.front().first < before_ns; ended_threads_.pop_front()) {
     const auto thread = threads_.find(ended_threads_.front().second);
@@ -506,12 +510,18 @@ void ProcessTable::forget_ended(std::uint64_t before_ns) {
     forget_process(pid, process->second);
     processes_.erase(process);
   }
+  for (; !ended_unannounced_.empty() && ended_unannounced_.front().first < before_ns;
+       ended_unannounced_.pop_front()) {
+    const std::int32_t pid = ended_unannounced_.front().second;
+    if (!processes_.contains(pid))
+      walker_.forget(pid);  // otherwise it was found, or its number is used again
+  }
 }
 
 std::size_t ProcessTable::remembered() const {
   return processes_.size() + threads_.size() + foreign_.size() + foreign_threads_.size() +
          tracer_code_.size() + ended_threads_.size() + ended_processes_.size() + ended_foreign_.size() +
-         forgotten_.size() + rows_.remembered();
+         ended_unannounced_.size() + forgotten_.size() + rows_.remembered();
 }
 
 }  // namespace fathom::session

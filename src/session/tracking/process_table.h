@@ -88,6 +88,10 @@ class ProcessTable {
   void book_cpu(std::int32_t tid, std::uint64_t cpu_ns);
   std::optional<std::int32_t> pid_of(std::int32_t tid) const;
 
+  // A thread ended whose process the walker knew. Where the announcement of that process was lost, nobody else tells
+  // the walker to let go of it.
+  void walked_thread_ended(std::int32_t pid, std::int32_t tid, std::uint64_t time_ns);
+
   // Processes and threads that ended are kept for late events; the caller lets go of them when none can come
   // any more. Work is in what has ended since.
   void forget_ended(std::uint64_t before_ns);
@@ -175,6 +179,8 @@ class ProcessTable {
   std::deque<std::pair<std::uint64_t, std::int32_t>> ended_threads_;    // when, tid
   std::deque<std::pair<std::uint64_t, std::int32_t>> ended_processes_;  // when, pid
   std::deque<std::pair<std::uint64_t, std::int32_t>> ended_foreign_;    // when, tid
+  std::deque<std::pair<std::uint64_t, std::int32_t>>
+      ended_unannounced_;  // when, pid: the walker alone knows it
   std::vector<std::int32_t> forgotten_;
   std::uint64_t now_ns_ = 0;  // of the newest event
 };

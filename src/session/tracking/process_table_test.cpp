@@ -127,6 +127,22 @@ TEST_F(ProcessTableTest, ProcessEndsWithItsLastThreadAndIsKeptForLateEvents) {
   EXPECT_EQ(walker.forgotten, std::vector<std::int32_t>{9});
 }
 
+TEST_F(ProcessTableTest, WalkerLetsGoOfAProcessWhoseForkWasLost) {
+  table.walked_thread_ended(7, 8, 5);  // a thread of it is not the process
+  table.walked_thread_ended(7, 7, 6);
+  table.forget_ended(6);
+  EXPECT_TRUE(walker.forgotten.empty());
+  table.forget_ended(7);
+  EXPECT_EQ(walker.forgotten, std::vector<std::int32_t>{7});
+}
+
+TEST_F(ProcessTableTest, ProcessThatIsFoundAfterItsForkWasLostStays) {
+  table.walked_thread_ended(9, 9, 5);
+  table.expect_exec(9, 6);
+  table.forget_ended(7);
+  EXPECT_TRUE(walker.forgotten.empty());
+}
+
 TEST_F(ProcessTableTest, ThreadThatHasANumberAgainHasAnotherRow) {
   table.expect_exec(9, 1);
   table.apply(sources::ThreadStarted{2, 9, 10});
