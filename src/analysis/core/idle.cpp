@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "model/system_call.h"
@@ -37,7 +38,7 @@ std::optional<Cause> cause_from(std::string_view word) {
 
 class Parser {
  public:
-  Result<IdleRules> parse(std::string_view text, const std::string& name) {
+  Result<WaitRules> parse(std::string_view text, const std::string& name) {
     std::size_t number = 0;
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
@@ -46,7 +47,7 @@ class Parser {
         return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, problem));
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
-    for (const IdleRule& rule : result_.rules) {
+    for (const WaitRule& rule : result_.rules) {
       if (rule.causes.none())
         return fail(ErrorKind::kMalformed, fmt::format("{}: '{}' has no line 'wait'", name, rule.name));
     }
@@ -61,14 +62,14 @@ class Parser {
     const std::string_view word = line.substr(0, space);
     const std::string_view rest = space == std::string_view::npos ? "" : trimmed(line.substr(space));
     if (rest.empty()) return fmt::format("nothing after '{}'", word);
-    if (word == "idle") {
+    if (word == "idle" || word == "reason") {
       if (result_.rules.size() == kMostRules) return "too many rules";
       result_.rules.push_back({});
       result_.rules.back().name = rest;
       return "";
     }
-    if (result_.rules.empty()) return "the first line of a rule is 'idle NAME'";
-    IdleRule& rule = result_.rules.back();
+    if (result_.rules.empty()) return "the first line of a rule is 'idle NAME' or 'reason NAME'";
+    WaitRule& rule = result_.rules.back();
     if (word == "wait") {
       for (const std::string_view cause_word : split(rest, " ")) {
         const std::optional<Cause> cause = cause_from(cause_word);
@@ -80,6 +81,12 @@ class Parser {
     if (word == "call") {
       for (const std::string_view call : split(rest, " ")) rule.calls.emplace_back(call);
       return "";
+    }
+    if (word == "crowd") {
+      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), rule.crowd);
+      return error == std::errc{} && end == rest.data() + rest.size() && rule.crowd != 0
+                 ? ""
+                 : fmt::format("'{}' is no number of threads", rest);
     }
     const std::optional<PatternSet> patterns = pattern_set(rest);
     if (!patterns) return "too many patterns";
@@ -107,7 +114,7 @@ class Parser {
     return set;
   }
 
-  IdleRules result_;
+  WaitRules result_;
   std::map<std::string, std::size_t> rows_;
 };
 
@@ -135,21 +142,27 @@ bool matches_glob(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-Result<IdleRules> parse_idle_rules(std::string_view text, const std::string& name) {
+Result<WaitRules> parse_wait_rules(std::string_view text, const std::string& name) {
   return Parser().parse(text, name);
 }
 
-const IdleRules& built_in_idle_rules() {
+const WaitRules& built_in_idle_rules() {
   // A test reads them too, so they are well formed.
-  static const IdleRules kRules = parse_idle_rules(kIdleRulesText, "idle_rules.txt").value_or(IdleRules{});
+  static const WaitRules kRules = parse_wait_rules(kIdleRulesText, "idle_rules.txt").value_or(WaitRules{});
   return kRules;
 }
 
-IdleWaits::IdleWaits(const model::Profile& profile, const IdleRules& rules)
+const WaitRules& built_in_wait_reasons() {
+  static const WaitRules kRules =
+      parse_wait_rules(kWaitReasonsText, "wait_reasons.txt").value_or(WaitRules{});
+  return kRules;
+}
+
+RuledWaits::RuledWaits(const model::Profile& profile, const WaitRules& rules)
     : profile_(profile), rules_(rules), sets_(1) {
   if (profile.waits.empty()) return;
   PatternSet thread_patterns;
-  for (const IdleRule& rule : rules.rules) {
+  for (const WaitRule& rule : rules.rules) {
     frame_patterns_ |= rule.absent;
     for (const PatternSet& frame : rule.frames) frame_patterns_ |= frame;
     if (rule.threads) thread_patterns |= *rule.threads;
@@ -164,7 +177,7 @@ IdleWaits::IdleWaits(const model::Profile& profile, const IdleRules& rules)
   match_stacks();
 }
 
-PatternSet IdleWaits::match_frame(const model::Frame& frame) {
+PatternSet RuledWaits::match_frame(const model::Frame& frame) {
   PatternSet set;
   for (std::uint32_t line = 0; line < frame.line_count; ++line) {
     const std::uint32_t function = profile_.lines[frame.first_line + line].function.value;
@@ -181,7 +194,7 @@ PatternSet IdleWaits::match_frame(const model::Frame& frame) {
   return set;
 }
 
-void IdleWaits::match_stacks() {
+void RuledWaits::match_stacks() {
   // Only functions below which somebody waited: a recording has many others.
   const std::size_t count = profile_.stacks.size();
   std::vector<char> waited(count, 0);
@@ -209,11 +222,11 @@ void IdleWaits::match_stacks() {
   of_function_.clear();
 }
 
-std::optional<std::uint8_t> IdleWaits::rule_of(const model::Wait& wait, Cause cause) const {
+std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause cause) const {
   if (wait.state == model::WaitState::kPreempted || cause == Cause::kRunQueue) return std::nullopt;
   const PatternSet& frames = sets_[of_stack_[wait.stack.value]];
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
-    const IdleRule& rule = rules_.rules[i];
+    const WaitRule& rule = rules_.rules[i];
     if (!rule.causes[static_cast<std::size_t>(cause)] || (frames & rule.absent).any()) continue;
     if (rule.threads && (of_thread_[wait.thread.value] & *rule.threads).none()) continue;
     const auto holds = [&](const PatternSet& alternatives) { return (frames & alternatives).any(); };
@@ -225,6 +238,21 @@ std::optional<std::uint8_t> IdleWaits::rule_of(const model::Wait& wait, Cause ca
     return static_cast<std::uint8_t>(i);
   }
   return std::nullopt;
+}
+
+std::string RuledWaits::evidence(std::uint8_t rule, model::StackId stack) const {
+  PatternSet named;
+  for (const PatternSet& frame : rules_.rules[rule].frames) named |= frame;
+  for (; stack.value != 0; stack = profile_.stacks[stack.value].parent) {
+    const model::Frame& frame = profile_.frames[profile_.stacks[stack.value].frame.value];
+    for (std::uint32_t line = 0; line < frame.line_count; ++line) {
+      const model::FunctionId function = profile_.lines[frame.first_line + line].function;
+      const std::string_view name = profile_.strings[profile_.functions[function.value].name];
+      for (std::size_t p = 0; p < rules_.patterns.size(); ++p)
+        if (named[p] && matches_glob(rules_.patterns[p], name)) return std::string(name);
+    }
+  }
+  return "";
 }
 
 }  // namespace fathom::analysis

@@ -1,5 +1,6 @@
-// Which waits are no problem: a parked worker, an event loop without events. The rules stand in
-// idle_rules.txt, which says what they look like, and are part of the program.
+// Rules about waits: which of them are no problem (idle_rules.txt: a parked worker, an event loop without events), and
+// what others are for (wait_reasons.txt: a full channel, the lock of a database). Both files are part of the program; the
+// first says what rules look like.
 #pragma once
 
 #include <bitset>
@@ -16,48 +17,55 @@
 namespace fathom::analysis {
 
 extern const std::string_view kIdleRulesText;
+extern const std::string_view kWaitReasonsText;
 
-// Alternatives by their numbers in IdleRules.
+// Alternatives by their numbers in WaitRules.
 using PatternSet = std::bitset<384>;
 
-struct IdleRule {
+struct WaitRule {
   std::string name;
   std::bitset<kCauseCount> causes;
   std::vector<std::string> calls;  // empty: any
   std::optional<PatternSet> threads;
   std::vector<PatternSet> frames;  // of each one must be there
   PatternSet absent;
+  std::uint32_t crowd = 0;  // not 0: so many threads must have done nothing else, at one futex
 };
 
-struct IdleRules {
-  std::vector<IdleRule> rules;        // at most 128
+struct WaitRules {
+  std::vector<WaitRule> rules;        // at most 128
   std::vector<std::string> patterns;  // each text once
 };
 
-// kMalformed with the number of the line. `name` is the file's.
-Result<IdleRules> parse_idle_rules(std::string_view text, const std::string& name);
+// kMalformed with the number of the line. `name` is the file's; a rule begins with the word "idle" or "reason".
+Result<WaitRules> parse_wait_rules(std::string_view text, const std::string& name);
 // Those of idle_rules.txt.
-const IdleRules& built_in_idle_rules();
+const WaitRules& built_in_idle_rules();
+// Those of wait_reasons.txt.
+const WaitRules& built_in_wait_reasons();
 
 // `pattern` with * for any text.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
 // Asks the rules about the waits of one profile; names are matched once per function. Both outlive it.
-class IdleWaits {
+class RuledWaits {
  public:
-  IdleWaits(const model::Profile& profile, const IdleRules& rules);
-  // The row of the rule that calls this wait, of this cause, idle.
+  RuledWaits(const model::Profile& profile, const WaitRules& rules);
+  // The row of the rule that holds for this wait, of this cause; a crowd is not asked for here.
   std::optional<std::uint8_t> rule_of(const model::Wait& wait, Cause cause) const;
+  std::uint32_t crowd(std::uint8_t rule) const { return rules_.rules[rule].crowd; }
   const std::string& name(std::uint8_t rule) const { return rules_.rules[rule].name; }
   // "(idle: tokio worker)": the frame that stands for all of them.
   std::string frame(std::uint8_t rule) const { return "(idle: " + name(rule) + ")"; }
+  // The innermost function on the stack that a `frame` line of the rule names: why it holds. "" without such a line.
+  std::string evidence(std::uint8_t rule, model::StackId stack) const;
 
  private:
   void match_stacks();
   PatternSet match_frame(const model::Frame& frame);
 
   const model::Profile& profile_;
-  const IdleRules& rules_;
+  const WaitRules& rules_;
   std::vector<PatternSet> sets_;         // the different ones; row 0 is empty
   std::vector<std::uint32_t> of_stack_;  // rows of sets_: what matches anywhere on the stack
   std::vector<PatternSet> of_thread_;

@@ -19,13 +19,71 @@ std::string rule_for(std::string_view call, const std::vector<std::string>& func
   std::vector<model::FrameId> frames;
   for (const std::string& function : functions) frames.push_back(hand.frame(app, {function}));
   const model::Wait& wait = hand.wait(row, hand.stack(frames), call, 0, waited_ms);
-  const IdleWaits idle(hand.profile, built_in_idle_rules());
+  const RuledWaits idle(hand.profile, built_in_idle_rules());
   const auto rule = idle.rule_of(wait, WaitCauses(hand.profile).of(wait));
-  return rule ? idle.name(*rule) : "";
+  return rule && idle.crowd(*rule) == 0 ? idle.name(*rule) : "";  // this is one thread
+}
+
+// The reason of a wait below these functions, and the function that is the evidence; "" if none is known.
+std::pair<std::string, std::string> reason_for(std::string_view call,
+                                               const std::vector<std::string>& functions,
+                                               bool in_kernel = false) {
+  HandMade hand;
+  const auto row = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app"), kernel = hand.module("[kernel]", model::ModuleKind::kKernel);
+  std::vector<model::FrameId> frames;
+  for (const std::string& function : functions)
+    frames.push_back(hand.frame(in_kernel && &function == &functions.back() ? kernel : app, {function}));
+  const model::Wait& wait = hand.wait(row, hand.stack(frames), call, 0, 1);
+  const RuledWaits reasons(hand.profile, built_in_wait_reasons());
+  const auto rule = reasons.rule_of(wait, WaitCauses(hand.profile).of(wait));
+  if (!rule) return {};
+  return {reasons.name(*rule), reasons.evidence(*rule, wait.stack)};
+}
+
+TEST(WaitReasons, OfTheFileAreWellFormed) {
+  const Result<WaitRules> rules = parse_wait_rules(kWaitReasonsText, "wait_reasons.txt");
+  ASSERT_TRUE(rules) << rules.error().message;
+  EXPECT_GE(rules->rules.size(), 10u);
+}
+
+TEST(WaitReasons, AreToldByAFunctionOnTheStack) {
+  using Known = std::pair<std::string, std::string>;
+  EXPECT_EQ(reason_for("clock_nanosleep", {"main", "save", "sqlite3_step", "usleep", "clock_nanosleep"}),
+            Known("the lock of a database (SQLite)", "sqlite3_step"));
+  EXPECT_EQ(reason_for("epoll_wait", {"PostgresMain", "LockAcquireExtended", "ProcSleep", "WaitLatch"}),
+            Known("a lock of the database (PostgreSQL)", "ProcSleep"));
+  EXPECT_EQ(
+      reason_for("futex", {"main", "reth_libmdbx::begin_rw", "mdbx_txn_begin_ex", "pthread_mutex_lock"}),
+      Known("the writers' lock of a database (LMDB, MDBX)", "mdbx_txn_begin_ex"));
+  EXPECT_EQ(reason_for("poll", {"main", "connect_to", "getaddrinfo", "__res_context_send", "poll"}),
+            Known("an answer of the DNS", "__res_context_send"));
+  EXPECT_EQ(
+      reason_for("futex", {"main", "app::find", "r2d2::Pool<app::Manager>::get", "std::sync::Condvar::wait"}),
+      Known("a connection of a pool", "r2d2::Pool<app::Manager>::get"));
+  EXPECT_EQ(reason_for("futex", {"main", "std::sync::mpmc::array::Channel<T>::send", "std::thread::park"}),
+            Known("room in a full channel", "std::sync::mpmc::array::Channel<T>::send"));
+  EXPECT_EQ(reason_for("futex", {"main", "crossbeam_channel::flavors::list::Channel<T>::recv", "syscall"}),
+            Known("something in an empty channel", "crossbeam_channel::flavors::list::Channel<T>::recv"));
+  EXPECT_EQ(reason_for("futex", {"main", "get", "pthread_rwlock_rdlock"}),
+            Known("a reader-writer lock", "pthread_rwlock_rdlock"));
+  EXPECT_EQ(reason_for("futex", {"main", "parking_lot::raw_rwlock::RawRwLock::lock_shared_slow", "syscall"}),
+            Known("a reader-writer lock", "parking_lot::raw_rwlock::RawRwLock::lock_shared_slow"));
+  EXPECT_EQ(reason_for("pwrite64", {"main", "write_log", "blk_mq_get_tag"}, true),
+            Known("room in the queue of the block device", "blk_mq_get_tag"));
+}
+
+TEST(WaitReasons, AreNotGuessed) {
+  using Known = std::pair<std::string, std::string>;
+  EXPECT_EQ(reason_for("futex", {"main", "get", "pthread_mutex_lock"}), Known());
+  EXPECT_EQ(reason_for("clock_nanosleep", {"main", "retry"}), Known());
+  EXPECT_EQ(reason_for("pread64", {"main", "sqlite3_step", "pread64"}), Known()) << "a read is no lock";
+  EXPECT_EQ(reason_for("epoll_wait", {"main", "sqlx_core::pool::PoolInner::acquire"}).first,
+            "a connection of a pool");
 }
 
 TEST(IdleRules, OfTheFileAreWellFormed) {
-  const Result<IdleRules> rules = parse_idle_rules(kIdleRulesText, "idle_rules.txt");
+  const Result<WaitRules> rules = parse_wait_rules(kIdleRulesText, "idle_rules.txt");
   ASSERT_TRUE(rules) << rules.error().message;
   EXPECT_GT(rules->rules.size(), 20u);
 }
@@ -106,12 +164,13 @@ TEST(IdleRules, NeverCallARunQueueIdle) {
 }
 
 TEST(IdleRules, SayWhichLineIsWrong) {
-  const auto error = [](std::string_view text) { return parse_idle_rules(text, "x").error().message; };
+  const auto error = [](std::string_view text) { return parse_wait_rules(text, "x").error().message; };
   EXPECT_THAT(error("# fine\nwait futex\n"), HasSubstr("x:2: the first line"));
   EXPECT_THAT(error("idle a\nwait tea\n"), HasSubstr("x:2: there is no cause 'tea'"));
   EXPECT_THAT(error("idle a\nwhen futex\n"), HasSubstr("x:2: 'when' is no word"));
   EXPECT_THAT(error("idle a\nwait\n"), HasSubstr("x:2: nothing after 'wait'"));
   EXPECT_THAT(error("idle a\nframe f\n"), HasSubstr("'a' has no line 'wait'"));
+  EXPECT_THAT(error("idle a\nwait futex\ncrowd many\n"), HasSubstr("x:3: 'many' is no number of threads"));
 }
 
 TEST(Glob, StarsStandForAnyText) {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <tuple>
 
 namespace fathom::analysis {
 
@@ -58,6 +60,32 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     row.queue_cause = causes_.of_queue(wait);
     row.idle = idle_.rule_of(wait, row.cause);
     rows_.push_back(row);
+  }
+  keep_crowds();
+}
+
+// A rule that asks for a crowd was believed so far.
+void Waits::keep_crowds() {
+  constexpr double kNearlyAll = 0.9;  // of the recording
+  const auto asks = [&](const SelectedWait& row) { return row.idle && idle_.crowd(*row.idle) != 0; };
+  // glibc's condition variable has two words to wait at, which take turns, 4 bytes apart.
+  const auto place = [&](const SelectedWait& row) {
+    const model::WaitObject& object = profile_.objects[wait(row).object.value];
+    return std::tuple(*row.idle, object.pid, object.address & ~std::uint64_t{7});
+  };
+  std::map<std::tuple<std::uint8_t, std::int32_t, std::uint64_t>, std::map<std::uint32_t, double>> parked;
+  for (const SelectedWait& row : rows_)
+    if (asks(row) && wait(row).object.value != 0)
+      parked[place(row)][wait(row).thread.value] += static_cast<double>(wait(row).waited_ns) * row.weight;
+  const double least = kNearlyAll * profile_.duration_s() * 1e9;
+  for (auto& [key, threads] : parked)
+    std::erase_if(threads, [&](const auto& thread) { return least <= 0 || thread.second < least; });
+  for (SelectedWait& row : rows_) {
+    if (!asks(row)) continue;
+    const auto found = parked.find(place(row));
+    const bool is_crowd = found != parked.end() && found->second.size() >= idle_.crowd(*row.idle) &&
+                          found->second.contains(wait(row).thread.value);
+    if (!is_crowd) row.idle.reset();
   }
 }
 

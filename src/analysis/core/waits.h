@@ -34,13 +34,14 @@ class Waits {
   std::uint64_t filtered() const { return filtered_; }  // rows that the selection leaves out
   const model::Wait& wait(const SelectedWait& row) const { return profile_.waits[row.row]; }
   const WaitCauses& causes() const { return causes_; }
-  const IdleWaits& idle() const { return idle_; }
+  const RuledWaits& idle() const { return idle_; }
   const model::Profile& profile() const { return profile_; }
 
  private:
+  void keep_crowds();
   const model::Profile& profile_;
   WaitCauses causes_;
-  IdleWaits idle_;
+  RuledWaits idle_;
   std::vector<SelectedWait> rows_;
   std::uint64_t filtered_ = 0;
 };

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "analysis/core/call_tree.h"
@@ -146,6 +147,38 @@ TEST(WaitProperties, OffCpuIsTheSumOfAllWaitsTimesTheirWeights) {
       EXPECT_EQ(tree.total, sum);
     }
   });
+}
+
+// Of a recording of 10 s: as many threads as there are numbers wait at one condition variable for so long.
+std::size_t idle_of_crowd(const std::vector<double>& waited_s, std::uint64_t step = 4) {
+  HandMade hand;
+  const auto process = hand.process(10, "app");
+  const auto app = hand.module("app"), libc = hand.module("libc.so.6");
+  const auto parked = hand.stack({hand.frame(app, {"Pool::run"}), hand.frame(libc, {"pthread_cond_wait"})});
+  for (std::size_t i = 0; i < waited_s.size(); ++i) {
+    const auto futex = hand.object(model::ObjectKind::kFutex, "", 0x1000 + step * (i % 2));
+    const auto thread = hand.thread(process, static_cast<std::int32_t>(11 + i), "w" + std::to_string(i));
+    hand.wait(thread, parked, "futex", 0, 1000 * waited_s[i], 0, futex);
+  }
+  const Waits waits(hand.profile, {});
+  return static_cast<std::size_t>(
+      std::count_if(waits.rows().begin(), waits.rows().end(),
+                    [](const SelectedWait& row) { return row.idle.has_value(); }));
+}
+
+TEST(Waits, OfManyThreadsAtOneConditionVariableAreOneIdlePool) {
+  EXPECT_EQ(idle_of_crowd(std::vector<double>(1000, 10)), 1000u);
+  EXPECT_EQ(idle_of_crowd(std::vector<double>(8, 9.5)), 8u);
+}
+
+TEST(Waits, OfFewThreadsOrOfThreadsThatGetWorkAreNoIdlePool) {
+  EXPECT_EQ(idle_of_crowd(std::vector<double>(7, 10)), 0u) << "too few to be told from a lock";
+  EXPECT_EQ(idle_of_crowd(std::vector<double>(100, 5)), 0u) << "served half of the time";
+  EXPECT_EQ(idle_of_crowd(std::vector<double>(14, 10), 64), 0u)
+      << "two condition variables of seven threads each";
+  std::vector<double> mixed(10, 10);
+  mixed[3] = 4;
+  EXPECT_EQ(idle_of_crowd(mixed), 9u) << "the one that worked is not idle";
 }
 
 TEST(WaitProperties, FoldingIdleWaitsChangesNoTotal) {

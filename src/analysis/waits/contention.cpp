@@ -20,13 +20,30 @@ class Draft {
   void add_releaser(std::string thread, std::string site, const SelectedWait& wait) {
     add(releasers_, std::move(thread), std::move(site), wait);
   }
+  void add_turn(const model::Wait& wait) { turns_.push_back(&wait); }
   ContentionRow finish() {
     row.waiters = sorted(waiters_);
     row.releasers = sorted(releasers_);
+    find_holds();
     return std::move(row);
   }
 
  private:
+  // A thread has the lock from the end of its wait until it ends somebody else's.
+  void find_holds() {
+    const auto end = [](const model::Wait& wait) { return wait.start_ns + wait.waited_ns; };
+    std::stable_sort(turns_.begin(), turns_.end(),
+                     [&](const model::Wait* a, const model::Wait* b) { return end(*a) < end(*b); });
+    std::map<std::uint32_t, std::uint64_t> since;  // by thread
+    for (const model::Wait* wait : turns_) {
+      if (const auto holder = since.find(wait->waker.value); holder != since.end()) {
+        row.holds.add(end(*wait) - holder->second, wait->weight);
+        since.erase(holder);
+      }
+      since[wait->thread.value] = end(*wait);
+    }
+  }
+
   using Parties = std::map<std::pair<std::string, std::string>, WaitSum>;
   static void add(Parties& parties, std::string thread, std::string site, const SelectedWait& wait) {
     parties[{std::move(thread), std::move(site)}].add(wait.waited_ns, wait.weight);
@@ -40,6 +57,7 @@ class Draft {
     return rows;
   }
   Parties waiters_, releasers_;
+  std::vector<const model::Wait*> turns_;
 };
 
 template <class Drafts>
@@ -56,7 +74,7 @@ std::vector<ContentionRow> finish(Drafts& drafts) {
 
 Contention find_contention(const Waits& waits, WaitSites& sites) {
   const model::Profile& profile = waits.profile();
-  std::map<std::uint32_t, Draft> by_object;
+  std::map<std::pair<std::uint32_t, std::string>, Draft> by_object;  // of parkers: 0 and the place
   std::map<std::string, Draft> by_site;
   for (const SelectedWait& selected : waits.rows()) {
     if (selected.cause != Cause::kFutex || selected.idle || selected.waited_ns == 0) continue;
@@ -80,14 +98,21 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
     if (new_site) at_site->second.row.name = site;
     fill(at_site->second, new_site);
     if (wait.object.value == 0) continue;
-    const auto [at_object, new_object] = by_object.try_emplace(wait.object.value);
+    const bool parker = sites.is_parker(wait.stack);
+    const auto [at_object, new_object] =
+        by_object.try_emplace({parker ? 0 : wait.object.value, parker ? site : ""});
     if (new_object) {
-      const model::WaitObject& object = profile.objects[wait.object.value];
       ContentionRow& row = at_object->second.row;
-      row.address = object.address;
-      row.pid = object.pid;
-      row.name = fmt::format("{:#x} of pid {}", object.address, object.pid);
+      if (parker) {
+        row.name = "parked in " + site;
+      } else {
+        const model::WaitObject& object = profile.objects[wait.object.value];
+        row.address = object.address;
+        row.pid = object.pid;
+        row.name = fmt::format("{:#x} of pid {}", object.address, object.pid);
+      }
     }
+    if (!parker && sites.futex_kind(wait.stack) == FutexKind::kLock) at_object->second.add_turn(wait);
     fill(at_object->second, new_object);
   }
   return {finish(by_object), finish(by_site)};

@@ -1,6 +1,7 @@
-// Futexes that threads waited for: by object, and by the place that waits. Who ended the waits is told from
-// the stacks of the wakers, which are recorded for waits above a threshold. Waits that the idle rules know (a
-// parked pool) are no contention and are left out here; they are in WaitReport::idle.
+// Locks that threads waited for: by lock, and by the place that waits. A lock is the address of its futex word; where
+// threads wait at parkers of their own (parking_lot, crossbeam), the address is the thread's and the lock is told by the
+// place. Who ended the waits is told from the stacks of the wakers, which are recorded for waits above a threshold.
+// Waits that the idle rules know (a parked pool) are no contention and are left out here; they are in WaitReport::idle.
 #pragma once
 
 #include <cstdint>
@@ -21,13 +22,16 @@ struct PartyRow {
 };
 
 struct ContentionRow {
-  std::string name;           // "0x7f12:pid 10", or the waiting place
-  std::uint64_t address = 0;  // of an object
+  std::string name;           // "0x7f12 of pid 10", "parked in Db::get", or the waiting place
+  std::uint64_t address = 0;  // of an object that has one
   std::int32_t pid = 0;
   bool is_private = false;
   std::string_view operation;  // of most waits seen first: "wait-bitset" ...
   FutexKind kind = FutexKind::kLock;
   Distribution waits;
+  // Of an object with an address: from the end of a thread's wait to the moment at which it ended the next thread's. Of
+  // holders that had not waited themselves nothing is known.
+  Distribution holds;
   std::vector<PartyRow> waiters;    // most time first
   std::vector<PartyRow> releasers;  // as far as known; thread "" is unknown
 };

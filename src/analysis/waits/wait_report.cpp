@@ -23,7 +23,11 @@ std::string_view base_name(std::string_view path) {
 class Collector {
  public:
   Collector(const model::Profile& profile, const Selection& selection)
-      : profile_(profile), selection_(selection), waits_(profile, selection), sites_(profile) {}
+      : profile_(profile),
+        selection_(selection),
+        waits_(profile, selection),
+        reasons_(profile, built_in_wait_reasons()),
+        sites_(profile) {}
 
   WaitReport collect() {
     WaitReport report;
@@ -35,6 +39,7 @@ class Collector {
     report.idle = sorted_idle();
     report.threads = sorted_threads();
     report.blocked = sorted_blocked(report.threads);
+    report.reasons = sorted_reasons();
     report.locks = find_contention(waits_, sites_);
     report.files = find_files(waits_, selection_, sites_);
     report.chains = find_chains(waits_, sites_);
@@ -46,7 +51,13 @@ class Collector {
     WaitSum sum;
     std::set<std::uint32_t> threads;
   };
-  using BlockedKey = std::tuple<std::string, Cause, std::string, bool>;
+  struct ReasonDraft {
+    WaitSum sum;
+    std::set<std::uint32_t> threads;
+    model::StackId longest;
+  };
+  // Thread, cause, what, released, and 1 + the rule of the reason.
+  using BlockedKey = std::tuple<std::string, Cause, std::string, bool, std::uint32_t>;
 
   const std::string& name_of(model::ThreadId thread) {
     if (names_.empty()) names_.resize(profile_.threads.size());
@@ -72,7 +83,22 @@ class Collector {
     }
     cause.waits.add(row.waited_ns, row.weight);
     WaitSites::Place place = what(row.cause, wait);
-    blocked_[{thread, row.cause, std::move(place.name), place.released}].add(row.waited_ns, row.weight);
+    if (row.cause == Cause::kFileSync) {
+      ReasonDraft& syncs = syncs_[{sites_.of(wait.stack), wait.object.value}];
+      syncs.sum.add(row.waited_ns, row.weight);
+      syncs.threads.insert(wait.thread.value);
+    }
+    const std::optional<std::uint8_t> reason = reasons_.rule_of(wait, row.cause);
+    if (reason) add_reason(*reason, row, wait);
+    blocked_[{thread, row.cause, std::move(place.name), place.released, reason ? 1u + *reason : 0u}].add(
+        row.waited_ns, row.weight);
+  }
+
+  void add_reason(std::uint8_t reason, const SelectedWait& row, const model::Wait& wait) {
+    ReasonDraft& draft = by_reason_[{reason, sites_.of_wait(wait).text()}];
+    if (row.waited_ns >= draft.sum.max_ns()) draft.longest = wait.stack;
+    draft.sum.add(row.waited_ns, row.weight);
+    draft.threads.insert(wait.thread.value);
   }
 
   void add_queued(const SelectedWait& row, WaitReport& report) {
@@ -80,7 +106,7 @@ class Collector {
     report.queued.add(row.queued_ns, row.weight);
     queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, row.weight));
     causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, row.weight);
-    blocked_[{thread, row.queue_cause, "", false}].add(row.queued_ns, row.weight);
+    blocked_[{thread, row.queue_cause, "", false, 0u}].add(row.queued_ns, row.weight);
   }
 
   // Files and peers have names; locks are told apart by who waits for them.
@@ -112,6 +138,27 @@ class Collector {
       rows.push_back({waits_.idle().name(rule), draft.threads.size(), draft.sum});
     std::stable_sort(rows.begin(), rows.end(),
                      [](const IdleRow& a, const IdleRow& b) { return a.sum.total_ns() > b.sum.total_ns(); });
+    return rows;
+  }
+
+  std::vector<ReasonRow> sorted_reasons() const {
+    std::vector<ReasonRow> rows;
+    for (const auto& [key, draft] : by_reason_)
+      rows.push_back({reasons_.name(key.first), key.second, reasons_.evidence(key.first, draft.longest),
+                      draft.threads.size(), draft.sum});
+    // A program that syncs so often does it for each of its writes or commits, and not for each batch of them.
+    constexpr double kFrequent = 10;  // a second
+    const double length_s = profile_.duration_s();
+    for (const auto& [key, draft] : syncs_) {
+      const double rate = length_s > 0 ? draft.sum.waits() / length_s : 0;
+      if (rate >= kFrequent)
+        rows.push_back({fmt::format("frequent syncs: {:.0f} a second", rate), key.first,
+                        std::string(profile_.strings[profile_.objects[key.second].name]),
+                        draft.threads.size(), draft.sum});
+    }
+    std::stable_sort(rows.begin(), rows.end(), [](const ReasonRow& a, const ReasonRow& b) {
+      return a.sum.total_ns() > b.sum.total_ns();
+    });
     return rows;
   }
 
@@ -160,12 +207,13 @@ class Collector {
     for (const WaitThreadRow& row : threads) wall[row.name] = row.wall_ns();
     std::vector<BlockedRow> rows;
     for (const auto& [key, sum] : blocked_) {
-      const auto& [thread, cause, object, released] = key;
+      const auto& [thread, cause, object, released, reason] = key;
       const auto whole = wall.find(thread);
       const double share = whole == wall.end() || whole->second <= 0
                                ? 0
                                : std::min(1.0, static_cast<double>(sum.total_ns()) / whole->second);
-      rows.push_back({thread, cause, object, released, sum, share});
+      rows.push_back({thread, cause, object, released,
+                      reason == 0 ? "" : reasons_.name(static_cast<std::uint8_t>(reason - 1)), sum, share});
     }
     std::stable_sort(rows.begin(), rows.end(), [](const BlockedRow& a, const BlockedRow& b) {
       return a.sum.total_ns() > b.sum.total_ns();
@@ -181,12 +229,15 @@ class Collector {
   const model::Profile& profile_;
   const Selection& selection_;
   const Waits waits_;
+  const RuledWaits reasons_;
   WaitSites sites_;
   std::vector<std::string> names_;
   std::array<CauseRow, kCauseCount> causes_;
   std::map<std::uint8_t, IdleDraft> idle_;
   std::map<std::string, double> waited_, queued_, idle_of_;  // by thread name
   std::map<BlockedKey, WaitSum> blocked_;
+  std::map<std::pair<std::uint8_t, std::string>, ReasonDraft> by_reason_;  // and place
+  std::map<std::pair<std::string, std::uint32_t>, ReasonDraft> syncs_;     // by place and file
 };
 
 }  // namespace

@@ -43,8 +43,18 @@ struct BlockedRow {
   Cause cause = Cause::kUnknown;
   std::string what;       // object or place: "mdbx.dat"; may be empty
   bool released = false;  // `what` is the own code that ended the waits: the stack that waits has none
+  std::string reason;     // name of a rule of wait_reasons.txt: "a reader-writer lock"; "" where none holds
   WaitSum sum;
   double share = 0;  // of the wall time of these threads
+};
+
+// Waits that a rule of wait_reasons.txt knows, in one place of the own code.
+struct ReasonRow {
+  std::string reason;  // "room in a full channel"
+  std::string site;
+  std::string evidence;  // the function on the stack that says so, of the longest wait
+  std::uint64_t threads = 0;
+  WaitSum sum;
 };
 
 struct WaitReport {
@@ -55,6 +65,7 @@ struct WaitReport {
   std::vector<IdleRow> idle;           // most time first
   std::vector<WaitThreadRow> threads;  // most time that is no idleness first
   std::vector<BlockedRow> blocked;     // most time first
+  std::vector<ReasonRow> reasons;      // most time first
   Contention locks;
   std::vector<FileRow> files;
   std::vector<ChainRow> chains;

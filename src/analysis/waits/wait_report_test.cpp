@@ -106,6 +106,73 @@ TEST(Contention, IsTheSameByObjectAndByPlace) {
   EXPECT_EQ(locks.by_site[1].waits.sum().total_ns(), 9'000'000);
 }
 
+// parking_lot: two threads that wait for one lock wait at two futexes, their own.
+TEST(Contention, IsOfTheLockAndNotOfTheThreadsParker) {
+  HandMade hand;
+  const auto process = hand.process(10, "app");
+  const auto first = hand.thread(process, 11, "a"), second = hand.thread(process, 12, "b");
+  const auto app = hand.module("app");
+  const auto parked = hand.stack({hand.frame(app, {"app::main"}), hand.frame(app, {"app::Table::get"}),
+                                  hand.frame(app, {"parking_lot::raw_mutex::RawMutex::lock_slow"})});
+  hand.wait(first, parked, "futex", 1, 10, 0, hand.object(ObjectKind::kFutex, "", 0x1000));
+  hand.wait(second, parked, "futex", 1, 30, 0, hand.object(ObjectKind::kFutex, "", 0x2000));
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.locks.by_object, SizeIs(1));
+  EXPECT_EQ(report.locks.by_object[0].name, "parked in app::Table::get");
+  EXPECT_EQ(report.locks.by_object[0].address, 0u);
+  EXPECT_EQ(report.locks.by_object[0].waits.sum().total_ns(), 40'000'000);
+}
+
+// main gets the lock at 1.010, and lets worker have it at 1.025; worker lets main have it at 1.055.
+TEST(Contention, TellsHowLongTheLockWasHeld) {
+  TwoThreads hand;
+  const auto wait = [&](model::ThreadId thread, model::StackId stack, double at_s, double ms,
+                        model::ThreadId waker) {
+    hand.wait(thread, stack, "futex", at_s, ms, 0, hand.a).waker = waker;
+  };
+  wait(hand.main, hand.in_main, 1.0, 10, hand.writer);
+  wait(hand.worker, hand.in_worker, 1.005, 20, hand.main);
+  wait(hand.main, hand.in_main, 1.030, 25, hand.worker);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.locks.by_object, SizeIs(1));
+  const Distribution& holds = report.locks.by_object[0].holds;
+  EXPECT_EQ(holds.sum().walked(), 2u) << "of the writer, who had not waited, nothing is known";
+  EXPECT_NEAR(static_cast<double>(holds.quantile_ns(0.5)), 15e6, 1e3);
+  EXPECT_NEAR(static_cast<double>(holds.sum().max_ns()), 30e6, 1e3);
+}
+
+TEST(WaitReasons, StandBesideTheirPlaceAndTheirEvidence) {
+  TwoThreads hand;
+  const auto app = hand.module("app");
+  const auto reading = hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"Table::get"}),
+                                   hand.frame(hand.module("libc.so.6"), {"pthread_rwlock_rdlock"})});
+  hand.wait(hand.main, reading, "futex", 1, 40, 0, hand.a);
+  hand.wait(hand.worker, reading, "futex", 1, 60, 0, hand.a);
+  hand.wait(hand.worker, hand.in_worker, "futex", 2, 500, 0, hand.b);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.reasons, SizeIs(1));
+  EXPECT_EQ(report.reasons[0].reason, "a reader-writer lock");
+  EXPECT_EQ(report.reasons[0].site, "Table::get");
+  EXPECT_EQ(report.reasons[0].evidence, "pthread_rwlock_rdlock");
+  EXPECT_EQ(report.reasons[0].threads, 2u);
+  EXPECT_EQ(report.reasons[0].sum.total_ns(), 100'000'000);
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("waiting for a reader-writer lock in `Table::get`."));
+}
+
+// The recording lasts 10 s.
+TEST(WaitReasons, CallSyncsFrequentFromTenASecondOn) {
+  TwoThreads hand;
+  for (int i = 0; i < 99; ++i) hand.wait(hand.writer, hand.syncing, "fsync", 0.05 * i, 2, 0, hand.log);
+  EXPECT_THAT(make_wait_report(hand.profile, {}).reasons, SizeIs(0));
+  for (int i = 0; i < 111; ++i)
+    hand.wait(hand.writer, hand.syncing, "fdatasync", 5 + 0.03 * i, 2, 0, hand.log);
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.reasons, SizeIs(1));
+  EXPECT_EQ(report.reasons[0].reason, "frequent syncs: 21 a second");
+  EXPECT_EQ(report.reasons[0].site, "flush");
+  EXPECT_EQ(report.reasons[0].evidence, "/data/x.log");
+}
+
 TEST(Contention, LeavesAnIdlePoolApart) {
   const WaitReport report = make_wait_report(waiting_server(), {});
   ASSERT_THAT(report.locks.by_object, SizeIs(1));
@@ -133,6 +200,8 @@ TEST(Contention, TellsLocksFromConditions) {
   EXPECT_EQ(kind({"main", "pthread_cond_timedwait"}), FutexKind::kCondition);
   EXPECT_EQ(kind({"main", "std::sync::condvar::Condvar::wait", "syscall"}), FutexKind::kCondition);
   EXPECT_EQ(kind({"main", "pthread_join"}), FutexKind::kJoin);
+  EXPECT_EQ(kind({"main", "pthread_rwlock_rdlock"}), FutexKind::kReaderWriter);
+  EXPECT_EQ(kind({"main", "std::shared_mutex::lock()"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::thread::park"}), FutexKind::kPark);
   (void)thread;
 }

@@ -24,6 +24,8 @@ void for_each_user_line(const model::Profile& profile, model::StackId stack, Vis
 
 std::string_view to_string(FutexKind kind) {
   switch (kind) {
+    case FutexKind::kReaderWriter:
+      return "rwlock";
     case FutexKind::kCondition:
       return "condition";
     case FutexKind::kPark:
@@ -91,6 +93,8 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
     if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
         has("CondVar") || has("condition_variable")) {
       kind = FutexKind::kCondition;
+    } else if (has("rwlock") || has("RwLock") || has("shared_mutex") || has("SharedMutex")) {
+      kind = FutexKind::kReaderWriter;
     } else if (has("join")) {
       kind = FutexKind::kJoin;
     } else if (has("park") && !has("parking_lot")) {
@@ -99,6 +103,18 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
     return kind == FutexKind::kLock && ++seen < 6;  // farther out it is about something else
   });
   return kind;
+}
+
+bool WaitSites::is_parker(model::StackId stack) const {
+  bool found = false;
+  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
+    const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
+    found = has("parking_lot::") || has("parking_lot_core::") || has("thread_parking") ||
+            has("std::thread::park") || has("std::thread::Thread::park") || has("::parker::") ||
+            has("Parker::park") || has("::park::");
+    return !found;
+  });
+  return found;
 }
 
 std::string WaitSites::path(model::StackId stack, std::size_t most) const {

@@ -13,8 +13,8 @@
 namespace fathom::analysis {
 
 // What a thread waits for at a futex, by the functions around it.
-enum class FutexKind : std::uint8_t { kLock, kCondition, kPark, kJoin };
-std::string_view to_string(FutexKind kind);  // "lock", "condition", "park", "join"
+enum class FutexKind : std::uint8_t { kLock, kReaderWriter, kCondition, kPark, kJoin };
+std::string_view to_string(FutexKind kind);  // "lock", "rwlock", "condition", "park", "join"
 
 // Remembers what it found. `profile` outlives it and does not change.
 class WaitSites {
@@ -38,6 +38,9 @@ class WaitSites {
   Place of_wait(const model::Wait& wait);
 
   FutexKind futex_kind(model::StackId stack) const;
+  // The futex of a wait on this stack is its thread's own parker, and no lock: parking_lot, std::thread::park and crossbeam
+  // keep the lock's own queue elsewhere, so the address says nothing about it.
+  bool is_parker(model::StackId stack) const;
   // The `most` innermost user frames, innermost first: "wait < commit < main".
   std::string path(model::StackId stack, std::size_t most) const;
 

@@ -65,6 +65,7 @@ Json contention_json(const ContentionRow& row) {
     json["operation"] = row.operation;
   }
   json.update(spread_json(row.waits, true));
+  if (row.holds.sum().walked() != 0) json["holds"] = spread_json(row.holds, false);
   json["waiters"] = rows_json(row.waiters, kMostParties, party_json);
   json["releasers"] = rows_json(row.releasers, kMostParties, party_json);
   return json;
@@ -144,8 +145,14 @@ Json overview_json(const WaitReport& waits, std::size_t top) {
                    {"cause", to_string(row.cause)},
                    {"what", row.what},
                    {"released", row.released},
+                   {"reason", row.reason},
                    {"wall_percent", row.share * 100}},
                   sum_json(row.sum));
+  });
+  json["reasons"] = rows_json(waits.reasons, top, [](const ReasonRow& row) {
+    return joined(
+        {{"reason", row.reason}, {"site", row.site}, {"evidence", row.evidence}, {"threads", row.threads}},
+        sum_json(row.sum));
   });
   json["chains"] = rows_json(waits.chains, top, chain_json);
   return json;

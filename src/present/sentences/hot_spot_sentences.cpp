@@ -88,11 +88,15 @@ std::string class_of(const Report& report) {
 }
 
 // To follow a time: "for fsync of journal.dat".
-std::string reason_of(Cause cause, const std::string& what, bool released) {
+std::string reason_of(Cause cause, const std::string& what, bool released, const std::string& reason) {
   const auto with = [&](std::string_view words, std::string_view joint, const std::string& name) {
     return std::string(words) + (name.empty() ? "" : std::string(joint) + name);
   };
   const std::string object = printable(what), site = what.empty() ? "" : prose_name(what);
+  if (!reason.empty() && !released) {
+    const bool is_place = cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kSleep;
+    return with("for " + printable(reason), is_place ? " in " : " of ", is_place ? site : object);
+  }
   if (released) return fmt::format("for what {} {}", site, cause == Cause::kPoll ? "does" : "lets go");
   switch (cause) {
     case Cause::kFutex:
@@ -233,13 +237,13 @@ std::string sentence_of_waiting(const Report& report) {
   };
   std::vector<Part> reasons;
   if (times.queued > 0) reasons.push_back({times.queued, "for a CPU (run queue)"});
-  std::map<std::tuple<Cause, std::string, bool>, double> by_what;
+  std::map<std::tuple<Cause, std::string, bool, std::string>, double> by_what;
   for (const BlockedRow& row : report.waits->blocked)
     if (row.cause != Cause::kRunQueue)
-      by_what[{row.cause, row.what, row.released}] += static_cast<double>(row.sum.total_ns());
+      by_what[{row.cause, row.what, row.released, row.reason}] += static_cast<double>(row.sum.total_ns());
   for (const auto& [key, ns] : by_what) {
-    const auto& [cause, what, released] = key;
-    reasons.push_back({ns, reason_of(cause, what, released)});
+    const auto& [cause, what, released, reason] = key;
+    reasons.push_back({ns, reason_of(cause, what, released, reason)});
   }
   std::stable_sort(reasons.begin(), reasons.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
   for (std::size_t i = 0; i < std::min<std::size_t>(3, reasons.size()); ++i)

@@ -23,6 +23,9 @@ std::string blocked_in(const BlockedRow& row) {
   const auto with = [&](std::string_view words, std::string_view joint) {
     return std::string(words) + (row.what.empty() ? "" : std::string(joint) + quoted(row.what));
   };
+  if (!row.reason.empty() && !row.released)
+    return with("is spent waiting for " + printable(row.reason),
+                row.cause == Cause::kPageFault ? " of " : " in ");
   switch (row.cause) {
     case Cause::kFutex:
       return row.released ? "is spent waiting for what " + quoted(row.what) + " lets go"

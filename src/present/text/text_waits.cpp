@@ -82,6 +82,7 @@ class WaitText {
       }
       write(table);
     }
+    reasons();
     threads();
     chains();
     return std::move(out_);
@@ -93,7 +94,7 @@ class WaitText {
       return std::move(out_);
     }
     contention("Futexes by the place that waits", waits_.locks.by_site, false);
-    contention("Futexes by object", waits_.locks.by_object, true);
+    contention("Locks and other futexes", waits_.locks.by_object, true);
     histogram(waits_.locks.by_site.front().waits, printable(waits_.locks.by_site.front().name));
     double parked = 0;
     for (const analysis::CauseRow& row : waits_.causes) {
@@ -187,6 +188,24 @@ class WaitText {
             std::move(name)};
   }
 
+  void reasons() {
+    if (waits_.reasons.empty()) return;
+    heading("Recognised waits" + cut_off(waits_.reasons.size()));
+    TextTable table({{"time", Align::kRight},
+                     {"waits", Align::kRight},
+                     {"max", Align::kRight},
+                     {"threads", Align::kRight},
+                     {"for"},
+                     {"in", Align::kLeft, true},
+                     {"as it stands in", Align::kLeft}});
+    for (std::size_t i = 0; i < shown(waits_.reasons.size()); ++i) {
+      const analysis::ReasonRow& row = waits_.reasons[i];
+      table.add({total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()), std::to_string(row.threads),
+                 printable(row.reason), printable(row.site), shorten_name(printable(row.evidence), 36)});
+    }
+    write(table);
+  }
+
   void threads() {
     if (waits_.threads.empty()) return;
     heading("Where the time of threads goes" + cut_off(waits_.threads.size()));
@@ -223,22 +242,37 @@ class WaitText {
   void contention(const std::string& title, const std::vector<analysis::ContentionRow>& rows, bool objects) {
     if (rows.empty()) return;
     heading(title + cut_off(rows.size()));
-    TextTable table(
-        {{"time", Align::kRight},
-         {"waits", Align::kRight},
-         {"mean", Align::kRight},
-         {"p50", Align::kRight},
-         {"p99", Align::kRight},
-         {"max", Align::kRight},
-         {"kind"},
-         {objects ? "futex" : "waits in", Align::kLeft, !objects},  // an address that is cut is none
-         {objects ? "mostly in" : "mostly woken by", Align::kLeft, objects}});
+    std::vector<TextTable::Column> columns = {{"time", Align::kRight},
+                                              {"waits", Align::kRight},
+                                              {"mean", Align::kRight},
+                                              {"p50", Align::kRight},
+                                              {"p99", Align::kRight},
+                                              {"max", Align::kRight},
+                                              {"kind"}};
+    const bool holds =
+        objects && std::any_of(rows.begin(), rows.end(), [](const analysis::ContentionRow& row) {
+          return row.holds.sum().walked() != 0;
+        });
+    if (holds) columns.push_back({"held p50", Align::kRight});
+    columns.push_back(
+        {objects ? "lock" : "waits in", Align::kLeft, !objects});  // an address that is cut is none
+    columns.push_back({objects ? "mostly in" : "mostly woken by", Align::kLeft, objects});
+    if (objects) columns.push_back({"let go by", Align::kLeft});
+    TextTable table(columns);
     for (std::size_t i = 0; i < shown(rows.size()); ++i) {
       const analysis::ContentionRow& row = rows[i];
-      table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.sum().mean_ns()),
-                 time_of(row.waits.quantile_ns(0.5)), time_of(row.waits.quantile_ns(0.99)),
-                 time_of(row.waits.sum().max_ns()), std::string(analysis::to_string(row.kind)),
-                 printable(row.name), party(objects ? row.waiters : row.releasers)});
+      std::vector<std::string> cells = {total_of(row.waits.sum()),
+                                        count_of(row.waits.sum()),
+                                        time_of(row.waits.sum().mean_ns()),
+                                        time_of(row.waits.quantile_ns(0.5)),
+                                        time_of(row.waits.quantile_ns(0.99)),
+                                        time_of(row.waits.sum().max_ns()),
+                                        std::string(analysis::to_string(row.kind))};
+      if (holds) cells.push_back(row.holds.sum().walked() == 0 ? "" : time_of(row.holds.quantile_ns(0.5)));
+      cells.push_back(printable(row.name));
+      cells.push_back(party(objects ? row.waiters : row.releasers));
+      if (objects) cells.push_back(party(row.releasers));
+      table.add(cells);
     }
     write(table);
   }
