@@ -133,6 +133,7 @@ TEST(Contention, TellsHowLongTheLockWasHeld) {
   wait(hand.main, hand.in_main, 1.0, 10, hand.writer);
   wait(hand.worker, hand.in_worker, 1.005, 20, hand.main);
   wait(hand.main, hand.in_main, 1.030, 25, hand.worker);
+  wait(hand.writer, hand.in_worker, 3.0, 5, hand.worker);  // which took it again without waiting
   const WaitReport report = make_wait_report(hand.profile, {});
   ASSERT_THAT(report.locks.by_object, SizeIs(1));
   const Distribution& holds = report.locks.by_object[0].holds;

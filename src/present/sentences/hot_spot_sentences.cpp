@@ -11,6 +11,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
+#include "present/sentences/problem_sentences.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 
@@ -51,40 +52,6 @@ Times times_of(const WaitReport& waits) {
     times.idle += row.idle_ns;
   }
   return times;
-}
-
-// The class of problem, where the waits say it.
-std::string class_of(const Report& report) {
-  // A program that stands in the run queue uses little CPU, too.
-  const Times times = report.waits ? times_of(*report.waits) : Times{};
-  if (report.activity.idle() && times.queued <= 0.25 * times.busy()) return "idle";
-  if (!report.waits || times.busy() <= 0) return "";
-  if (times.queued > 0.25 * times.busy())
-    return times.ran > 0.25 * times.busy() ? "CPU-bound, and short of CPUs" : "short of CPUs";
-  if (times.ran > 0.7 * times.busy()) return "CPU-bound";
-  double most = 0;
-  Cause cause = Cause::kUnknown;
-  for (const CauseRow& row : report.waits->causes) {
-    const auto total = static_cast<double>(row.waits.sum().total_ns());
-    if (row.cause == Cause::kRunQueue || total <= most) continue;
-    most = total;
-    cause = row.cause;
-  }
-  if (most < 0.3 * times.busy()) return "";
-  switch (cause) {
-    case Cause::kFutex:
-      return "waits for locks and other threads";
-    case Cause::kFileRead:
-    case Cause::kFileWrite:
-    case Cause::kFileSync:
-    case Cause::kPageFault:
-      return "waits for the disk";
-    case Cause::kSocket:
-    case Cause::kPipe:
-      return "waits for others";
-    default:
-      return "";
-  }
 }
 
 // To follow a time: "for fsync of journal.dat".
@@ -164,7 +131,7 @@ std::string headline_of(const Report& report) {
   if (!busy.empty()) parts.push_back(busy);
   const std::uint64_t samples = report.tree.samples - report.tree.waits;
   if (!model::is_heap(report.tree.metric)) parts.push_back(counted(samples, "sample"));
-  if (std::string kind = class_of(report); !kind.empty()) parts.push_back(kind);
+  if (std::string kind = short_words(classify(report).kind); !kind.empty()) parts.push_back(kind);
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 

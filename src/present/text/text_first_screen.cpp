@@ -6,6 +6,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/problem_sentences.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/text/text_heap.h"
@@ -54,25 +55,6 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
   return "\n" + table.text(options.width, false);
 }
 
-std::string next_commands(const analysis::Report& report, const TextOptions& options) {
-  const std::string file = options.file.empty() ? "FILE" : options.file;
-  std::vector<std::string> commands;
-  if (report.tree.metric == model::Metric::kCpu && report.tree.total > 0)
-    commands.push_back("fathom flamegraph " + file);
-  if (report.waits && report.activity.cpus_used().value_or(1) < 0.7)
-    commands.push_back("fathom report " + file + " --waits");
-  if (report.heap) commands.push_back("fathom report " + file + " --heap");
-  commands.push_back("fathom report " + file + " --all");
-  std::string text = "next:";
-  std::size_t used = display_width(text);
-  for (const std::string& command : commands) {
-    used += 4 + display_width(command);
-    if (options.width != 0 && used > options.width && text != "next:") break;
-    text += (text == "next:" ? " " : "    ") + command;
-  }
-  return text + "\n";
-}
-
 }  // namespace
 
 std::string summary_line(const analysis::Report& report, const TextOptions& options) {
@@ -94,6 +76,22 @@ std::string quality_line(const analysis::Report& report, const TextOptions& opti
     out += fmt::format("  {} about the recording: --all\n", analysis::counted(notes, "note"));
   if (complaints.size() > kMost) out += fmt::format("  ! {} more: --all\n", complaints.size() - kMost);
   return out;
+}
+
+std::string closing_text(const analysis::Report& report, const TextOptions& options) {
+  const analysis::ProblemClass problem = analysis::classify(report);
+  const std::string sentence = sentence_of(problem);
+  std::string out = sentence.empty() ? "" : fill("Class: ", sentence + ".", options.width, 2);
+  std::string text = "next:";
+  std::size_t used = display_width(text);
+  for (const std::string& command :
+       next_commands(report, problem, options.file.empty() ? "FILE" : options.file)) {
+    if (options.layout == Layout::kAll && command.ends_with(" --all")) continue;  // this is it
+    used += 4 + display_width(command);
+    if (options.width != 0 && used > options.width && text != "next:") break;
+    text += (text == "next:" ? " " : "    ") + command;
+  }
+  return out + (text == "next:" ? "" : text + "\n");
 }
 
 std::string first_screen_text(const analysis::Report& report, const TextOptions& options) {
@@ -120,7 +118,7 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   }
   if (!rest.empty()) out += "\n" + rest;
   out += (rest.empty() ? "\n" : "") + quality_line(report, options);
-  return out + next_commands(report, options);
+  return out + closing_text(report, options);
 }
 
 }  // namespace fathom::present

@@ -13,6 +13,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
 
 // One line for whoever asked for a table, and one for what stands below it.
 std::string summary_line(const analysis::Report& report, const TextOptions& options);
+// The last lines: the class of problem, and the commands that show more.
+std::string closing_text(const analysis::Report& report, const TextOptions& options);
 std::string quality_line(const analysis::Report& report, const TextOptions& options);
 
 }  // namespace fathom::present

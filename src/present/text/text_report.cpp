@@ -44,7 +44,8 @@ class TextReport {
         out_ += fmt::format("The selection leaves out {}.\n", counted(tree_.filtered, "sample"));
     }
     write_tables(all);
-    if (!all) out_ += "\n" + present::quality_line(report_, options_);
+    const std::string last = all ? closing_text(report_, options_) : present::quality_line(report_, options_);
+    if (!last.empty()) out_ += "\n" + last;
     return std::move(out_);
   }
 

@@ -1,0 +1,110 @@
+#include "analysis/summary/problem_class.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "analysis/core/hand_made_profile.h"
+#include "analysis/waits/hand_made_waits.h"
+#include "present/sentences/problem_sentences.h"
+
+namespace fathom::analysis {
+namespace {
+
+using testing::HasSubstr;
+
+// A thread that lives for the 10 s of the recording: it ran, stood in the queue, and the rest it waited so.
+struct Life {
+  double ran_s = 0, queued_s = 0;
+  std::string_view call = {};
+  std::vector<std::string> functions = {"main"};
+  model::ObjectKind object = model::ObjectKind::kNone;
+};
+
+struct Judged {
+  ProblemKind kind;
+  std::string sentence;
+};
+Judged judge(const Life& life, const std::vector<std::string>& kernel = {}) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app"), system = hand.module("[kernel]", model::ModuleKind::kKernel);
+  std::vector<model::FrameId> frames, running{hand.frame(app, {"main"})};
+  for (const std::string& function : life.functions) frames.push_back(hand.frame(app, {function}));
+  for (const std::string& function : kernel) running.push_back(hand.frame(system, {function}));
+  const double waited_s = 10 - life.ran_s - life.queued_s;
+  model::Thread& row = hand.profile.threads[thread.value];
+  row.cpu_ns = row.ran_ns = static_cast<std::uint64_t>(life.ran_s * 1e9);
+  row.queued_ns = static_cast<std::uint64_t>(life.queued_s * 1e9);
+  row.waited_ns = static_cast<std::uint64_t>(waited_s * 1e9);
+  hand.sample(thread, hand.stack(running), static_cast<int>(100 * life.ran_s));
+  const auto object =
+      life.object == model::ObjectKind::kNone ? model::WaitObjectId{} : hand.object(life.object, "x");
+  hand.wait(thread, hand.stack(frames), life.call, 0, 1000 * waited_s, 0, object);
+  const auto report = make_report(hand.profile, {}).value();
+  const ProblemClass problem = classify(report);
+  return {problem.kind, present::sentence_of(problem)};
+}
+
+TEST(ProblemClass, IsWhatTakesTheActiveTime) {
+  EXPECT_EQ(judge({.ran_s = 9, .call = "futex"}).kind, ProblemKind::kCpu);
+  EXPECT_EQ(judge({.ran_s = 1, .call = "futex"}).kind, ProblemKind::kLocks);
+  EXPECT_EQ(judge({.ran_s = 1, .call = "fsync"}).kind, ProblemKind::kDisk);
+  EXPECT_EQ(judge({.ran_s = 1, .call = "recvfrom"}).kind, ProblemKind::kPeers);
+  EXPECT_EQ(judge({.ran_s = 1, .call = "nanosleep"}).kind, ProblemKind::kSleep);
+  EXPECT_EQ(judge({.ran_s = 2, .queued_s = 7, .call = "futex"}).kind, ProblemKind::kRunQueue);
+  EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
+}
+
+TEST(ProblemClass, LeavesIdleWaitsOut) {
+  EXPECT_EQ(judge({.ran_s = 0.2, .call = "epoll_wait"}).kind, ProblemKind::kIdle);
+  EXPECT_EQ(judge({.ran_s = 2, .call = "epoll_wait"}).kind, ProblemKind::kCpu) << "all of its active time";
+}
+
+TEST(ProblemClass, TellsMemoryFromFiles) {
+  EXPECT_EQ(judge({.ran_s = 1, .object = model::ObjectKind::kMappedFile}).kind, ProblemKind::kDisk);
+  EXPECT_EQ(judge({.ran_s = 1, .object = model::ObjectKind::kMemory}).kind, ProblemKind::kMemory);
+  EXPECT_EQ(
+      judge({.ran_s = 9, .call = "futex"}, {"asm_exc_page_fault", "exc_page_fault", "clear_page_erms"}).kind,
+      ProblemKind::kCpuAndMemory);
+}
+
+TEST(ProblemClass, CallsTheBusyHandlerOfSqliteALock) {
+  EXPECT_EQ(
+      judge({.ran_s = 1, .call = "clock_nanosleep", .functions = {"main", "sqlite3_step", "usleep"}}).kind,
+      ProblemKind::kLocks);
+}
+
+TEST(ProblemClass, SaysWhatDecidedItAndFromWhereOn) {
+  EXPECT_EQ(judge({.ran_s = 9, .call = "futex"}).sentence,
+            "CPU-bound: 90 % of its threads' active time was spent running (from 70 % on); cache misses are "
+            "not measured");
+  EXPECT_EQ(
+      judge({.ran_s = 1, .call = "futex"}).sentence,
+      "locks: 90 % of its threads' active time was spent waiting for locks and other threads (from 30 % on)");
+  EXPECT_THAT(judge({.ran_s = 0.2, .call = "epoll_wait"}).sentence,
+              HasSubstr("idle: 0.02 threads were active"));
+  EXPECT_THAT(judge({.ran_s = 5.5, .queued_s = 2, .call = "futex"}).sentence, HasSubstr("mixed: "));
+}
+
+TEST(ProblemClass, IsToldFromTheCpusAloneWhereWaitsWereNotRecorded) {
+  const model::Profile profile = small_server();
+  const ProblemClass problem = classify(make_report(profile, {}).value());
+  EXPECT_EQ(problem.kind, ProblemKind::kCpu);
+  EXPECT_EQ(present::sentence_of(problem),
+            "CPU-bound: 0.91 CPUs were used on average (from 0.7 on); waits were not recorded");
+}
+
+TEST(ProblemClass, LeadsToTheTableOfWhatItIs) {
+  const model::Profile profile = waiting_server();
+  const auto report = make_report(profile, {}).value();
+  const auto first = [&](ProblemKind kind) {
+    return present::next_commands(report, {.kind = kind}, "x.fathom").front();
+  };
+  EXPECT_EQ(first(ProblemKind::kLocks), "fathom report x.fathom --locks");
+  EXPECT_EQ(first(ProblemKind::kDisk), "fathom report x.fathom --files");
+  EXPECT_EQ(first(ProblemKind::kCpu), "fathom flamegraph x.fathom");
+  EXPECT_EQ(first(ProblemKind::kIdle), "fathom report x.fathom --waits");
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,119 @@
+#include "present/sentences/problem_sentences.h"
+
+#include <fmt/format.h>
+
+#include "present/sentences/hot_spot_sentences.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+std::string short_words(ProblemKind kind) {
+  switch (kind) {
+    case ProblemKind::kIdle:
+      return "idle";
+    case ProblemKind::kCpu:
+      return "CPU-bound";
+    case ProblemKind::kMemory:
+      return "memory-bound";
+    case ProblemKind::kCpuAndMemory:
+      return "CPU-bound and memory-bound";
+    case ProblemKind::kDisk:
+      return "waits for the disk";
+    case ProblemKind::kPeers:
+      return "waits for others";
+    case ProblemKind::kLocks:
+      return "waits for locks and other threads";
+    case ProblemKind::kRunQueue:
+      return "short of CPUs";
+    case ProblemKind::kCpuAndRunQueue:
+      return "CPU-bound, and short of CPUs";
+    case ProblemKind::kSleep:
+      return "sleeps";
+    case ProblemKind::kUnknown:
+    case ProblemKind::kMixed:
+      break;
+  }
+  return "";
+}
+
+std::string sentence_of(const ProblemClass& problem) {
+  const ProblemThresholds& from = kProblemThresholds;
+  const auto spent = [&](std::string_view where, double threshold) {
+    return fmt::format("{} of its threads' active time was spent {} (from {} on)",
+                       rounded_percent(problem.share()), where, rounded_percent(threshold));
+  };
+  switch (problem.kind) {
+    case ProblemKind::kUnknown:
+      return "";
+    case ProblemKind::kIdle:
+      return fmt::format("idle: {:.2f} threads were active on average (below {:g})", problem.threads_active,
+                         from.idle_below);
+    case ProblemKind::kMixed:
+      return fmt::format(
+          "mixed: nothing takes its share of the active time, {} at most (CPU from {} on, run queue {}, "
+          "others {})",
+          rounded_percent(problem.share()), rounded_percent(from.ran), rounded_percent(from.queued),
+          rounded_percent(from.waited));
+    case ProblemKind::kCpu:
+      if (!problem.waits_known)
+        return fmt::format(
+            "CPU-bound: {:.2f} CPUs were used on average (from {:g} on); waits were not recorded",
+            problem.threads_active, from.ran);
+      return "CPU-bound: " + spent("running", from.ran) + "; cache misses are not measured";
+    case ProblemKind::kCpuAndMemory:
+      return "CPU-bound and memory-bound: " + spent("running", from.ran) +
+             fmt::format(", {} went to page faults and reclaim (from {} on)", rounded_percent(problem.memory),
+                         rounded_percent(from.waited));
+    case ProblemKind::kMemory:
+      return "memory-bound: " + spent("on page faults, swap and reclaim", from.waited);
+    case ProblemKind::kDisk:
+      return "I/O: " + spent("waiting for files", from.waited);
+    case ProblemKind::kPeers:
+      return "I/O: " + spent("waiting for sockets, pipes and polls", from.waited);
+    case ProblemKind::kLocks:
+      return "locks: " + spent("waiting for locks and other threads", from.waited);
+    case ProblemKind::kRunQueue:
+      return "run queue: " + spent("in it, able to run, without a CPU", from.queued);
+    case ProblemKind::kCpuAndRunQueue:
+      return "CPU-bound and run queue: " + spent("in the queue", from.queued) +
+             fmt::format(", {} ran", rounded_percent(problem.ran));
+    case ProblemKind::kSleep:
+      return "sleeps: " + spent("waiting for a time to come", from.waited);
+  }
+  return "";
+}
+
+std::vector<std::string> next_commands(const Report& report, const ProblemClass& problem,
+                                       const std::string& file) {
+  std::vector<std::string> commands;
+  const std::string tables = "fathom report " + file;
+  switch (problem.kind) {
+    case ProblemKind::kDisk:
+    case ProblemKind::kPeers:
+      commands.push_back(tables + " --files");
+      break;
+    case ProblemKind::kLocks:
+      commands.push_back(tables + " --locks");
+      break;
+    case ProblemKind::kMemory:
+      if (report.memory) commands.push_back(tables + " --memory");
+      break;
+    case ProblemKind::kIdle:
+    case ProblemKind::kSleep:
+    case ProblemKind::kRunQueue:
+      if (report.waits) commands.push_back(tables + " --waits");
+      break;
+    default:
+      break;
+  }
+  if (report.tree.metric == model::Metric::kCpu && report.tree.total > 0)
+    commands.push_back("fathom flamegraph " + file);
+  if (problem.kind == ProblemKind::kCpuAndMemory && report.memory) commands.push_back(tables + " --memory");
+  if (problem.kind == ProblemKind::kMixed && report.waits) commands.push_back(tables + " --waits");
+  if (report.heap) commands.push_back(tables + " --heap");
+  commands.push_back(tables + " --all");
+  return commands;
+}
+
+}  // namespace fathom::present

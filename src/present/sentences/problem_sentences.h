@@ -1,0 +1,19 @@
+// The class of problem in words, and what to do next.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/summary/problem_class.h"
+
+namespace fathom::present {
+
+// For a headline: "CPU-bound", "waits for locks and other threads", "idle"; "" where it is not known.
+std::string short_words(analysis::ProblemKind kind);
+// "CPU-bound: 93 % of its threads' active time was spent running (from 70 % on)", without the stop; "" where it is not known.
+std::string sentence_of(const analysis::ProblemClass& problem);
+// Commands that show more, the most telling first; `file` is the recording.
+std::vector<std::string> next_commands(const analysis::Report& report, const analysis::ProblemClass& problem,
+                                       const std::string& file);
+
+}  // namespace fathom::present
