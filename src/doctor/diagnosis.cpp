@@ -229,6 +229,12 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
                kUntilBoot}};
     findings.push_back(std::move(finding));
   }
+  if (!machine.name_cache.works)
+    findings.push_back({Severity::kLimit,
+                        "Names that are expensive to find are sought anew for each recording: " +
+                            machine.name_cache.problem + ".",
+                        {{"XDG_CACHE_HOME=FOLDER fathom record ...",
+                          "names are kept in FOLDER, which has to be your own"}}});
   if (constexpr int kDefaultRate = 999;
       machine.perf_event_max_sample_rate.value_or(kDefaultRate) < kDefaultRate)
     findings.push_back(

@@ -32,7 +32,7 @@ MachineFacts root() {
   machine.ring_bytes = 4 << 20;
   machine.bpf_program = machine.bpf_engine = machine.btf = machine.side_band = kYes;
   machine.cpu_clock_all = machine.cpu_clock_own = machine.cpu_clock_own_kernel = kYes;
-  machine.cycles = machine.kernel_symbols = kYes;
+  machine.cycles = machine.kernel_symbols = machine.name_cache = kYes;
   return machine;
 }
 
@@ -199,6 +199,17 @@ TEST(Diagnosis, SmallRingsMatterOnlyToTheEngineThatCopies) {
   MachineFacts privileged = root();
   privileged.ring_bytes = 512 << 10;
   EXPECT_EQ(find(diagnose(privileged, nullptr), Severity::kLimit, "lose samples"), nullptr);
+}
+
+TEST(Diagnosis, ACacheThatIsRefusedIsALimitWithTheReason) {
+  MachineFacts machine = root();
+  EXPECT_EQ(find(diagnose(machine, nullptr), Severity::kLimit, "sought anew"), nullptr);
+  machine.name_cache = no("/tmp/c: the folder is a symbolic link to /tmp/d");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  const Finding* finding =
+      find(diagnosis, Severity::kLimit, "sought anew for each recording: /tmp/c: the folder is");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_EQ(finding->remedies[0].command, "XDG_CACHE_HOME=FOLDER fathom record ...");
 }
 
 TEST(Diagnosis, OtherArchitecturesAreRefusedByName) {

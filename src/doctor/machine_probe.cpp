@@ -18,6 +18,7 @@
 #include "sources/perf/event.h"
 #include "sources/perf/ring_set.h"
 #include "sources/perf/side_band.h"
+#include "symbolize/symbol_cache.h"
 
 namespace fathom::doctor {
 namespace {
@@ -97,6 +98,14 @@ void probe_events(MachineFacts& facts) {
   if (rings) facts.ring_bytes = rings->memory_bytes() / sources::online_cpus().size();
 }
 
+// A folder that is made for this is removed again.
+Trial try_name_cache() {
+  const std::string path = symbolize::default_cache_directory();
+  if (path.empty()) return {false, "neither XDG_CACHE_HOME nor HOME names a folder"};
+  const symbolize::CacheDirectory cache(path, 0);
+  return {cache.refusal().empty(), cache.refusal()};
+}
+
 void probe_identity(MachineFacts& facts) {
   utsname name{};
   if (::uname(&name) == 0) {
@@ -160,6 +169,7 @@ MachineFacts probe_machine() {
   }
   probe_events(facts);
   facts.kernel_symbols = trial_of(process::read_kallsyms());
+  facts.name_cache = try_name_cache();
   return facts;
 }
 

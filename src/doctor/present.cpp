@@ -49,7 +49,8 @@ std::vector<NamedTrial> trials_of(const MachineFacts& machine) {
           {"cpu_clock_own", "sample own processes", machine.cpu_clock_own},
           {"cpu_clock_own_kernel", "... and their kernel side", machine.cpu_clock_own_kernel},
           {"cycles", "hardware cycle counter", machine.cycles},
-          {"kernel_symbols", "names of kernel functions", machine.kernel_symbols}};
+          {"kernel_symbols", "names of kernel functions", machine.kernel_symbols},
+          {"name_cache", "keep names for next time", machine.name_cache}};
 }
 
 std::vector<NamedTrial> trials_of(const TargetFacts& target) {

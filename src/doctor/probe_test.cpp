@@ -31,8 +31,9 @@ TEST(Probe, TellsAboutThisMachineAndChangesNothing) {
   EXPECT_GT(machine.cpus, 0u);
   EXPECT_EQ(machine.uid, ::geteuid());
   EXPECT_TRUE(machine.own_path.ends_with("doctor_test"));
-  for (const Trial* trial : {&machine.bpf_program, &machine.bpf_engine, &machine.btf, &machine.side_band,
-                             &machine.cpu_clock_own, &machine.cycles, &machine.kernel_symbols})
+  for (const Trial* trial :
+       {&machine.bpf_program, &machine.bpf_engine, &machine.btf, &machine.side_band, &machine.cpu_clock_own,
+        &machine.cycles, &machine.kernel_symbols, &machine.name_cache})
     EXPECT_EQ(trial->works, trial->problem.empty());
 }
 
