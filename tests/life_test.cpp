@@ -144,9 +144,9 @@ TEST_F(Life, ASecondRequestEndsTheRecordingAtOnceAndLeavesTheCommand) {
   pause_ms(1000);
   EXPECT_FALSE(recorder.finished()) << "the first asks the command only";
   recorder.send(SIGINT);
-  ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(5000)));
+  ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(30'000)));
   EXPECT_TRUE(runs(command));
-  const Outcome outcome = recorder.wait(milliseconds(5000));
+  const Outcome outcome = recorder.wait(milliseconds(30'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("the command (pid " + std::to_string(command) +
                                         ") still runs, and was left running"));
@@ -221,7 +221,7 @@ TEST_F(Life, WhenTheTimeIsOverTheFileComesBeforeACommandThatDoesNotEnd) {
   const Outcome outcome = recorder.wait(milliseconds(1000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("did not end within 10 s of SIGTERM, and was left running"));
-  EXPECT_NEAR(Report(recording_).duration_s(), 1, 0.5);
+  EXPECT_LT(Report(recording_).duration_s(), 5) << "and not until the command has ended, or the patience";
 }
 
 TEST_F(Life, ARequestEndsTheWaitForACommandThatDoesNotEnd) {
@@ -231,8 +231,10 @@ TEST_F(Life, ARequestEndsTheWaitForACommandThatDoesNotEnd) {
   pause_ms(3000);
   EXPECT_FALSE(recorder.finished());
   recorder.send(SIGTERM);
-  EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(2000)));
-  EXPECT_EQ(recorder.wait(milliseconds(1000)).exit_status, 0);
+  EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(30'000)));
+  const Outcome outcome = recorder.wait(milliseconds(1000));
+  EXPECT_EQ(outcome.exit_status, 0);
+  EXPECT_THAT(outcome.errors, HasSubstr("still runs, and was left running"));
 }
 
 TEST_F(Life, ADelayHoldsForALaunchedCommandToo) {
@@ -251,7 +253,7 @@ TEST_F(Life, ADelayCanBeInterrupted) {
   Running recorder(record({"-D", "60", "-p", std::to_string(target.pid())}));
   pause_ms(1500);
   recorder.send(SIGINT);
-  ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(2000)));
+  ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(30'000)));
   const Outcome outcome = recorder.wait(milliseconds(1000));
   EXPECT_EQ(outcome.exit_status, 1) << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("fathom: stopped during the delay of 60 s: nothing was recorded\n"));
@@ -352,7 +354,7 @@ TEST_F(Life, ATerminalThatIsHeldDoesNotHoldTheRecording) {
   ASSERT_TRUE(terminal.wait_for("Ctrl-C ends the recording")) << terminal.screen();
   terminal.type("\x13");
   EXPECT_EQ(terminal.wait(milliseconds(40'000)), 0);
-  EXPECT_NEAR(Report(recording_).duration_s(), 3, 0.5);
+  EXPECT_LT(Report(recording_).duration_s(), 10);
 }
 
 TEST_F(Life, ACommandThatIsStoppedIsNotWaitedForWithoutEnd) {
@@ -361,7 +363,7 @@ TEST_F(Life, ACommandThatIsStoppedIsNotWaitedForWithoutEnd) {
   ASSERT_TRUE(wait_for_ready(recorder));
   const pid_t command = number_after(recorder.output_so_far(), "ready ");
   kill(command, SIGSTOP);
-  ASSERT_TRUE(wait_until([&] { return state_of(command) == 'T'; }, milliseconds(5000)));
+  ASSERT_TRUE(wait_until([&] { return state_of(command) == 'T'; }, milliseconds(30'000)));
   recorder.send(SIGTERM);
   ASSERT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(20'000)));
   EXPECT_TRUE(runs(command));
@@ -387,7 +389,7 @@ TEST_F(Life, AStoppedTargetLetsTheHeapTracerOut) {
   ASSERT_TRUE(wait_until([&] { return mappings_of_the_tracer(target.pid()) > 0; }, milliseconds(20'000)));
   pause_ms(1000);
   target.send(SIGSTOP);
-  ASSERT_TRUE(wait_until([&] { return state_of(target.pid()) == 'T'; }, milliseconds(5000)));
+  ASSERT_TRUE(wait_until([&] { return state_of(target.pid()) == 'T'; }, milliseconds(30'000)));
   recorder.send(SIGINT);
   const Outcome outcome = recorder.wait(milliseconds(20'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();

@@ -189,7 +189,7 @@ void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
   }
   if (!outcome.left_running || !outcome.standing_still.empty()) return;
   const std::int32_t pid = *outcome.left_running;
-  if (outcome.stopped_by == session::StopReason::kInterrupted)
+  if (outcome.left_at_request || outcome.stopped_by == session::StopReason::kInterrupted)
     say("fathom: the command (pid {}) still runs, and was left running\n", pid);
   else
     say("fathom: the command (pid {}) did not end within {} s of SIGTERM, and was left running; kill -KILL "

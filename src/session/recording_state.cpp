@@ -85,6 +85,7 @@ void RecordingState::stop_requested(std::uint64_t now_ns, bool at_once) {
       do_not_wait_ = true;
       break;
     case Phase::kWaiting:
+      do_not_wait_ = true;
       end(Phase::kDone);
       break;
     case Phase::kDone:

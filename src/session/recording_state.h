@@ -74,6 +74,8 @@ class RecordingState {
   bool ever_recorded() const { return begun_ns_.has_value(); }
   std::uint64_t begun_ns() const { return begun_ns_.value_or(0); }
   std::optional<StopReason> stopped_by() const { return stopped_by_; }
+  // A request, and not the patience, was the end of the time that a command had left to end in.
+  bool wait_was_ended_by_request() const { return do_not_wait_; }
 
  private:
   Task limit_reached(std::uint64_t now_ns, StopReason reason);

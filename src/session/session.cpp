@@ -211,6 +211,7 @@ void Session::conclude() {
   outcome_.target_status = launched_->poll_status();
   if (outcome_.target_status) return;
   outcome_.left_running = launched_->pid();
+  outcome_.left_at_request = state_.wait_was_ended_by_request();
   note_standstill();  // it may have been stopped while we waited
 }
 

@@ -1,0 +1,39 @@
+// What --help, the manual pages and the completions of a shell say of a command: one table, read from the options as
+// they are declared, so that the three cannot differ.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace fathom::cli {
+
+struct OptionRow {
+  std::vector<std::string> names;    // "-F", "--freq"; of a positional argument: what it is called, "FILE"
+  std::string value;                 // "N", "FILE", "auto|bpf|perf"; empty: takes none
+  bool value_may_be_left_out = false;  // then the value follows "=": --heap=exact
+  bool repeats = false;
+  std::vector<std::string> choices;  // every value there is, where they are few
+  std::string initial;               // what holds when nothing is said; empty: nothing to tell
+  std::string text;
+  bool positional = false;
+};
+
+struct OptionGroup {
+  std::string title;
+  std::vector<OptionRow> rows;
+};
+
+// In the order of their declaration, positional arguments first; hidden options are left out.
+std::vector<OptionGroup> options_of(const CLI::App& command);
+
+// "-F, --freq N", "--heap[=sampled|exact]".
+std::string names_and_value(const OptionRow& row);
+// The text, with what holds when nothing is said.
+std::string description(const OptionRow& row);
+
+// How --help looks: a column of names and one of texts, wrapped at `width` columns. For all commands of `app`, which are
+// declared afterwards.
+void use_help_format(CLI::App& app, std::size_t width);
+
+}  // namespace fathom::cli
