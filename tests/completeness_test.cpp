@@ -69,7 +69,7 @@ TEST(Completeness, RedisUnderLoad) {
   const Running server(
       {*server_path, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"},
       {.folder = folder.path()});
-  ASSERT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(5000)));
+  ASSERT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(30'000)));
   const Running load({"redis-benchmark", "-s", socket, "-t", "set,get", "-n", "100000000", "-c", "20", "-q"});
   pause_ms(500);
   const Outcome outcome =

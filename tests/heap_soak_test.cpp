@@ -93,7 +93,7 @@ class HeapSoak : public testing::Test {
       made.program =
           start({*redis, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"},
                 {.folder = folder_.path()});
-      EXPECT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(5000)));
+      EXPECT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(30'000)));
       made.load = start({"redis-benchmark", "-s", socket, "-t", "set,get,lpush,lpop", "-n", "1000000000",
                          "-c", "20", "-q"});
     } else {
@@ -136,7 +136,7 @@ TEST_F(HeapSoak, RedisUnderLoadFailsNoRequest) {
   const Running server(
       {*server_path, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"},
       {.folder = folder_.path()});
-  ASSERT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(5000)));
+  ASSERT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(30'000)));
   const Running load(
       {"redis-benchmark", "-s", socket, "-t", "set,get,lpush,lpop", "-n", "1000000000", "-c", "20", "-q"});
   pause_ms(300);
@@ -264,7 +264,7 @@ TEST_F(HeapSoak, AProfilerKilledAtAnyMomentLeavesNothingInTheTarget) {
     ASSERT_TRUE(code_of(target.pid()) == before);
     ASSERT_EQ(tracer_mappings_of(target.pid()), 0);
     const double cpu = cpu_seconds_of(target.pid());
-    ASSERT_TRUE(wait_until([&] { return cpu_seconds_of(target.pid()) > cpu + 0.01; }, milliseconds(3000)))
+    ASSERT_TRUE(wait_until([&] { return cpu_seconds_of(target.pid()) > cpu + 0.01; }, milliseconds(30'000)))
         << "the target does not run";
     if (target.load) {
       ASSERT_FALSE(target.load->finished()) << "a request failed";

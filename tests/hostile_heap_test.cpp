@@ -61,7 +61,7 @@ class HostileHeap : public testing::Test {
       const std::string now = code_of(pid);
       return now == before || now.empty();
     };
-    EXPECT_TRUE(wait_until(restored_or_gone, milliseconds(5000))) << what << ": " << detached.describe();
+    EXPECT_TRUE(wait_until(restored_or_gone, milliseconds(30'000))) << what << ": " << detached.describe();
     EXPECT_EQ(tracer_mappings_of(pid), 0) << what << ": " << detached.describe();
   }
 

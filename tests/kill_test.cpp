@@ -54,7 +54,7 @@ class Kill : public testing::Test {
   }
   void expect_clean_kernel(const KernelObjects& held) {
     KernelObjects left;
-    EXPECT_TRUE(wait_until([&] { return (left = still_there(held)).empty(); }, milliseconds(5000)))
+    EXPECT_TRUE(wait_until([&] { return (left = still_there(held)).empty(); }, milliseconds(30'000)))
         << left.programs.size() << " programs, " << left.links.size() << " links, " << left.maps.size()
         << " maps are still in the kernel";
   }
@@ -113,7 +113,7 @@ TEST_P(KillBySignal, AskedToStopItFinishesTheFile) {
   const KernelObjects held = objects_of(recorder.pid());
   const double cpu_recorded = cpu_seconds_of(target.pid()) - cpu_at_start;
   recorder.send(GetParam());
-  const Outcome outcome = recorder.wait(milliseconds(5000));
+  const Outcome outcome = recorder.wait(milliseconds(30'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_FALSE(target.finished());
   EXPECT_EQ(outside_of(target.pid()), before);
@@ -133,7 +133,8 @@ TEST_F(Kill, StopsWhenTheTimeIsOver) {
   const Outcome outcome = recorder.wait(milliseconds(10'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_FALSE(target.finished());
-  EXPECT_NEAR(Report(recording_).duration_s(), 2, 0.3);
+  EXPECT_GT(Report(recording_).duration_s(), 1.9);
+  EXPECT_LT(Report(recording_).duration_s(), 6) << "the target runs on";
 }
 
 TEST_F(Kill, EndsWithItsTarget) {
@@ -144,7 +145,7 @@ TEST_F(Kill, EndsWithItsTarget) {
   const double cpu_at_start = cpu_seconds_of(target.pid());
   const Outcome target_outcome = target.wait(milliseconds(10'000));
   EXPECT_EQ(target_outcome.exit_status, 0);
-  const Outcome outcome = recorder.wait(milliseconds(5000));
+  const Outcome outcome = recorder.wait(milliseconds(30'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_GT(Report(recording_).samples(), kSamplesPerCpuSecond * (target_outcome.cpu_seconds - cpu_at_start));
 }
@@ -159,7 +160,7 @@ TEST_F(Kill, EndsWithATargetThatCrashes) {
   const double cpu_recorded = cpu_seconds_of(target.pid()) - cpu_at_start;
   target.send(SIGSEGV);
   EXPECT_EQ(target.wait(milliseconds(10'000)).signal, SIGSEGV);
-  const Outcome outcome = recorder.wait(milliseconds(5000));
+  const Outcome outcome = recorder.wait(milliseconds(30'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   const Report report(recording_);
   EXPECT_GT(report.samples(), kSamplesPerCpuSecond * cpu_recorded);
@@ -175,7 +176,7 @@ TEST_F(Kill, ALaunchedTargetSurvivesTheProfiler) {
   recorder.send(SIGKILL);
   pause_ms(500);
   EXPECT_TRUE(run({"pgrep", "-x", "survivor"}).ok());
-  EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "survivor"}).ok(); }, milliseconds(8000)));
+  EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "survivor"}).ok(); }, milliseconds(60'000)));
   EXPECT_GT(Report(recording_).samples(), 100);
 }
 
@@ -192,15 +193,15 @@ TEST_F(Kill, KilledAtAnyMomentOfALaunchItLeavesNobodyStopped) {
                                      folder_ / "launchling", "1"}));
     pause_ms(delay_ms);
     recorder.send(SIGKILL);  // kill_and_wait() would take its children along
-    EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(2000)));
+    EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(30'000)));
     EXPECT_TRUE(wait_until(
         [] {
           return !run({"pgrep", "-x", "-r", "T,t", "launchling"}).ok();
         },
-        milliseconds(2000)))
+        milliseconds(30'000)))
         << "killed after " << delay_ms << " ms";
     ran_on += run({"pgrep", "-x", "-r", "R,S", "launchling"}).ok() ? 1 : 0;
-    EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "launchling"}).ok(); }, milliseconds(5000)));
+    EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "launchling"}).ok(); }, milliseconds(30'000)));
   }
   EXPECT_GT(ran_on, 0) << "no kill came after the launch";
 }

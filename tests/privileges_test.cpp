@@ -137,7 +137,7 @@ TEST_F(Privileges, AKilledReaderIsReplacedAndCostsNothing) {
   Running recorder = attach(target);
   for (int i = 0; i < 3; ++i) {
     pid_t reader = -1;
-    if (!wait_until([&] { return (reader = reader_of(recorder.pid())) > 0; }, milliseconds(3000))) break;
+    if (!wait_until([&] { return (reader = reader_of(recorder.pid())) > 0; }, milliseconds(30'000))) break;
     send(reader, SIGKILL);
     pause_ms(300);
   }

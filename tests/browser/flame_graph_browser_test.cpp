@@ -153,7 +153,8 @@ TEST_F(FlameGraphInBrowser, AClickZoomsAndTheHistoryGoesBackAndForward) {
   ask("history.back()");
   wait_for("document.querySelectorAll('.f text').length === " + std::to_string(static_cast<int>(before)));
   ask("history.forward()");
-  wait_for("location.hash === '" + zoomed + "'");
+  wait_for("location.hash === '" + zoomed +
+           "' && document.querySelector('.details').textContent.includes('find_all')");
   press("Escape");
   wait_for("location.hash.replace('#', '') === '' && document.querySelectorAll('.f text').length === " +
            std::to_string(static_cast<int>(before)));
