@@ -178,6 +178,14 @@ constexpr OperatorName kOperatorNames[] = {
     {"_ZdaPvSt11align_val_tRKSt9nothrow_t", TRACER_FREE, {}},
 };
 
+constexpr std::string_view kJemallocExports[] = {"malloc",  "calloc",  "realloc", "free",    "posix_memalign",
+                                                 "mallocx", "rallocx", "xallocx", "dallocx", "sdallocx"};
+constexpr std::string_view kMimallocExports[] = {"mi_malloc", "mi_calloc",        "mi_realloc",
+                                                 "mi_free",   "mi_free_size",     "mi_free_aligned",
+                                                 "mi_zalloc", "mi_malloc_aligned"};
+constexpr std::string_view kTcmallocExports[] = {"tc_malloc", "tc_calloc", "tc_realloc", "tc_free",
+                                                 "tc_cfree",  "tc_new",    "tc_delete"};
+
 // Names that say whose file this is, without being functions to trace.
 constexpr std::string_view kSigns[] = {
     "__libc_start_main", "gnu_get_libc_version", "__libc_malloc_impl",     "_int_malloc", "__libc_mallopt",
@@ -201,6 +209,15 @@ std::span<const FunctionName> mimalloc_names() {
 }
 std::span<const FunctionName> tcmalloc_names() {
   return kTcmallocNames;
+}
+std::span<const std::string_view> jemalloc_exports() {
+  return kJemallocExports;
+}
+std::span<const std::string_view> mimalloc_exports() {
+  return kMimallocExports;
+}
+std::span<const std::string_view> tcmalloc_exports() {
+  return kTcmallocExports;
 }
 std::span<const OperatorName> operator_names() {
   return kOperatorNames;

@@ -20,6 +20,12 @@ std::span<const FunctionName> jemalloc_names();  // mallocx, sdallocx, ...
 std::span<const FunctionName> mimalloc_names();  // full names: mi_malloc, ...
 std::span<const FunctionName> tcmalloc_names();  // full names: tc_malloc, ...
 
+// What a library of the family exports in every version: if one of these is missing among exported names, it may
+// be there without a name. jemalloc's without the prefix.
+std::span<const std::string_view> jemalloc_exports();
+std::span<const std::string_view> mimalloc_exports();
+std::span<const std::string_view> tcmalloc_exports();
+
 // C++ operators new and delete, mangled.
 struct OperatorName {
   std::string_view name;

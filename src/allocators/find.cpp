@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "allocators/families.h"
 #include "allocators/operators.h"
@@ -16,6 +17,9 @@
 
 namespace fathom::allocators {
 namespace {
+
+constexpr std::string_view kNames =
+    "--symbols DIR with an unstripped twin of the file or its debug file names them";
 
 class Finder {
  public:
@@ -31,7 +35,7 @@ class Finder {
     find_other();
     find_sized_deletes();
     note_ends_of_heaps();
-    note_nameless();
+    find_nameless();
     return std::move(found_);
   }
 
@@ -42,8 +46,11 @@ class Finder {
     if (function == nullptr || (function->local && !local_too) || claimed_.contains(function->address))
       return;
     if (function->indirect) {
-      found_.notes.push_back(
-          fmt::format("{}: {} is chosen at load time (IFUNC) and is not traced", file_.name(), name));
+      if (ends_blocks(shape))
+        lost_ = fmt::format("{} is chosen at load time (IFUNC)", name);
+      else
+        found_.notes.push_back(
+            fmt::format("{}: {} is chosen at load time (IFUNC) and is not traced", file_.name(), name));
       return;
     }
     Function added{name, shape, function->address, function->size, std::nullopt};
@@ -89,10 +96,35 @@ class Finder {
       return false;
     });
   }
-  void keep(Allocator allocator) {
+  // Why not all functions that give, free or resize its blocks are known; empty: they are.
+  std::string missing_of(const Allocator& allocator, std::span<const std::string_view> exports) const {
+    if (symbols_.exported_only()) {
+      const std::string prefix = allocator.kind == Kind::kJemalloc ? allocator.prefix : std::string();
+      for (const std::string_view each : exports)
+        if (symbols_.find(prefix + std::string(each)) == nullptr)
+          return fmt::format("the file is stripped, and {}{} has no name here if it is there", prefix, each);
+      // What a library does not export nobody else can call.
+      if (allocator.kind == Kind::kOther && is_program())
+        return "the file is stripped, and what else frees its blocks has no name here";
+    }
+    const auto& functions = allocator.functions;
+    if (std::none_of(functions.begin(), functions.end(), [](const Function& each) {
+          return each.shape == TRACER_FREE || each.shape == TRACER_FREE_SIZED;
+        }))
+      return "no function that frees its blocks is known";
+    return {};
+  }
+  void keep(Allocator allocator, std::span<const std::string_view> exports = {}) {
     leave_out_forwarding(file_, allocator.functions);
     find_wrappers(file_, allocator);
-    if (allocator.functions.empty()) return;
+    std::string missing = std::exchange(lost_, {});
+    if (allocator.functions.empty() && missing.empty()) return;
+    if (missing.empty()) missing = missing_of(allocator, exports);
+    if (!missing.empty()) {
+      found_.unseen.push_back({allocator.kind, std::move(allocator.label), std::move(missing),
+                               symbols_.exported_only() ? std::string(kNames) : std::string()});
+      return;
+    }
     std::sort(allocator.functions.begin(), allocator.functions.end(),
               [](const Function& a, const Function& b) { return a.address < b.address; });
     allocator.own_code = own_code(allocator, symbols_);
@@ -120,7 +152,7 @@ class Finder {
     else
       allocator.prefix = "mi_";
     add_partners(allocator);
-    keep(std::move(allocator));
+    keep(std::move(allocator), mimalloc_exports());
   }
 
   void find_tcmalloc() {
@@ -138,7 +170,7 @@ class Finder {
     else
       allocator.prefix = "tc_";
     add_partners(allocator);
-    keep(std::move(allocator));
+    keep(std::move(allocator), tcmalloc_exports());
   }
 
   // No other allocator has sized or flagged frees under jemalloc's names together with mallocx or mallctl.
@@ -164,7 +196,7 @@ class Finder {
       add_all(allocator, jemalloc_names());
       if (prefix.empty()) add_all(allocator, libc_aliases());
       add_partners(allocator);
-      keep(std::move(allocator));
+      keep(std::move(allocator), jemalloc_exports());
     }
   }
 
@@ -194,13 +226,21 @@ class Finder {
     if (allocate == nullptr || release == nullptr || allocate->local || release->local ||
         symbols_.has("_rtld_global") || claimed_.contains(allocate->address))
       return;
-    const std::string path = file_.name();
-    Allocator allocator{
-        Kind::kOther, fmt::format("malloc of {}", path.substr(path.rfind('/') + 1)), {}, {}, {}};
+    Allocator allocator{Kind::kOther, fmt::format("malloc of {}", base_name()), {}, {}, {}};
+    std::span<const std::string_view> exports;
+    if (symbols_.exported_only() && holds_jemalloc_messages(file_)) {
+      allocator.kind = Kind::kJemalloc;
+      allocator.label = label("jemalloc", jemalloc_version(file_));
+      exports = jemalloc_exports();
+    } else if (symbols_.exported_only() && holds_mimalloc_messages(file_)) {
+      allocator.kind = Kind::kMimalloc;
+      allocator.label = "mimalloc";
+      exports = mimalloc_exports();
+    }
     add_all(allocator, c_names(), false);
     add_operators(allocator);
     add_partners(allocator);
-    keep(std::move(allocator));
+    keep(std::move(allocator), exports);
   }
 
   void find_sized_deletes() {
@@ -229,28 +269,38 @@ class Finder {
                       file_.name()));
   }
 
-  void note_nameless() {
-    const auto has = [&](Kind kind) {
-      return std::any_of(found_.allocators.begin(), found_.allocators.end(),
-                         [&](const Allocator& each) { return each.kind == kind; });
+  // Known by its messages, or by what every program needs, and by no name.
+  void find_nameless() {
+    const auto is_known = [&](Kind kind) {
+      const auto is_it = [&](const auto& each) { return each.kind == kind; };
+      return std::ranges::any_of(found_.allocators, is_it) || std::ranges::any_of(found_.unseen, is_it);
     };
-    const auto note = [&](std::string_view what) {
-      found_.notes.push_back(
-          fmt::format("{} holds {} whose functions have no names here (--symbols DIR with an unstripped "
-                      "twin of the file or its debug file would name them)",
-                      file_.name(), what));
+    const auto add_nameless = [&](Kind kind, std::string label, std::string why) {
+      found_.unseen.push_back({kind, std::move(label), std::move(why), std::string(kNames)});
     };
-    if (!has(Kind::kJemalloc) && holds_jemalloc_messages(file_)) note("a jemalloc");
-    if (!has(Kind::kMimalloc) && holds_mimalloc_messages(file_)) note("a mimalloc");
+    const std::string no_names = "its functions have no names here";
+    if (!is_known(Kind::kJemalloc) && holds_jemalloc_messages(file_))
+      add_nameless(Kind::kJemalloc, label("jemalloc", jemalloc_version(file_)), no_names);
+    if (!is_known(Kind::kMimalloc) && holds_mimalloc_messages(file_))
+      add_nameless(Kind::kMimalloc, "mimalloc", no_names);
     // A static program has a libc inside, and whatever its allocator is, it is in there too.
     const bool is_static = file_.interpreter().empty() && file_.needed().empty() && file_.entry().value != 0;
-    if (found_.allocators.empty() && is_static && !symbols_.any_function()) note("an allocator of its own");
+    if (found_.allocators.empty() && found_.unseen.empty() && is_static && !symbols_.any_function())
+      add_nameless(Kind::kOther, fmt::format("the allocator of {}", base_name()),
+                   "the program is static and stripped");
+  }
+
+  bool is_program() const { return file_.type() == ET_EXEC || !file_.interpreter().empty(); }
+  std::string base_name() const {
+    const std::string path = file_.name();
+    return path.substr(path.rfind('/') + 1);
   }
 
   const elf::ElfFile& file_;
   Found found_;
   Symbols symbols_;
   std::set<ElfAddress> claimed_;
+  std::string lost_;  // why a function of the allocator that is looked for cannot be traced and must be
 };
 
 }  // namespace
@@ -258,6 +308,26 @@ class Finder {
 Found find(const elf::ElfFile& file, const elf::ElfFile* twin) {
   if (file.machine() != arch::kElfMachine) return {};
   return Finder(file, twin).run();
+}
+
+bool ends_blocks(tracer_shape shape) {
+  switch (shape) {
+    case TRACER_FREE:
+    case TRACER_FREE_SIZED:
+    case TRACER_REALLOC:
+    case TRACER_REALLOC_IN:
+    case TRACER_REALLOCARRAY:
+    case TRACER_REALLOCARRAY_IN:
+    case TRACER_XALLOCX:
+      return true;
+    default:
+      return false;
+  }
+}
+
+std::string text_of(const Unseen& unseen) {
+  return fmt::format("{} is not traced: {}{}", unseen.label, unseen.why,
+                     unseen.remedy.empty() ? std::string() : fmt::format(" ({})", unseen.remedy));
 }
 
 std::span<const std::byte> code_of(const elf::ElfFile& file, const Function& function) {

@@ -11,6 +11,10 @@
 // functions that free both would be recorded, so only one is listed, or one with a size and the one without
 // that it ends in.
 //
+// No allocator is traced by halves. Where only the exported names are left, an allocator counts as known if
+// it is a library of its own, or if all of its family's functions are among them; and one of which no function
+// that frees is known, or of which one that frees or resizes is chosen at load time, is not traced either.
+//
 // What ends all blocks of a heap at once (mi_heap_destroy) is no function of these shapes: who imports it
 // gets a note.
 #pragma once
@@ -36,6 +40,7 @@ struct Function {
   std::uint64_t size = 0;             // bytes; up to the next symbol where the symbol table does not say
   std::optional<ElfAddress> partner;  // of shapes that throw: the same arguments, does not throw
   std::vector<ElfAddress> ends_in{};  // functions of this allocator that it gets all its blocks from
+  bool hands_on = false;              // frees through another one of them, which sees the block as well
 };
 
 struct CodeRange {
@@ -53,13 +58,30 @@ struct Allocator {
   std::vector<CodeRange> own_code;
 };
 
+// An allocator that is there and must not be traced, as a function that gives, frees or resizes its blocks
+// is not known here: blocks that are freed through it would look live for ever.
+struct Unseen {
+  Kind kind;
+  std::string label;   // "jemalloc 5.3.0", "malloc of server"
+  std::string why;     // "it is stripped, and what frees its blocks may have no name here"
+  std::string remedy;  // what would help; empty: nothing is known to
+};
+
 struct Found {
   std::vector<Allocator> allocators;
+  std::vector<Unseen> unseen;
   // Operators delete with a size that belong to no allocator: they hand the block on and forget the size.
   std::vector<Function> sized_deletes;
-  // One line each, for the user: an allocator without names and the remedy, functions left out and why.
+  // One line each, for the user: functions left out and why.
   std::vector<std::string> notes;
 };
+
+// "jemalloc 5.3.0 is not traced: WHY (REMEDY)".
+std::string text_of(const Unseen& unseen);
+
+// Whether a function of that shape frees or resizes: where its calls are not seen, blocks look live, or of
+// another size.
+bool ends_blocks(tracer_shape shape);
 
 // `twin` may be null: the separate debug file or an unstripped copy of the same build, asked where the file
 // itself has no .symtab. One of another build is not used, and noted.

@@ -293,6 +293,34 @@ TEST(FindAllocators, AStrippedProgramIsReadWithItsTwinOrDebugFile) {
   EXPECT_THAT(found.notes, ElementsAre(HasSubstr("is not of the same build and was not used")));
 }
 
+// The library's functions are exported where shared libraries could want them. Another one that frees may be there.
+TEST(FindAllocators, AStrippedProgramWithAnAllocatorOfItsOwnIsNotTracedByHalves) {
+  const Found whole = find_in(EXPORTING_PROGRAM);
+  ASSERT_THAT(whole.allocators, SizeIs(1));
+  EXPECT_THAT(names(whole.allocators[0]), IsSupersetOf({"malloc", "free"}));
+  EXPECT_THAT(whole.unseen, IsEmpty());
+
+  const Found stripped = find_in(STRIPPED_EXPORTING_PROGRAM);
+  EXPECT_THAT(stripped.allocators, IsEmpty());
+  ASSERT_THAT(stripped.unseen, SizeIs(1));
+  EXPECT_THAT(text_of(stripped.unseen[0]),
+              HasSubstr("malloc of allocators_stripped_exporting is not traced: the file is stripped"));
+  EXPECT_THAT(stripped.unseen[0].remedy, HasSubstr("--symbols DIR"));
+
+  const auto file = open(STRIPPED_EXPORTING_PROGRAM), twin = open(EXPORTING_PROGRAM);
+  const Found named = find(file.elf(), &twin.elf());
+  EXPECT_THAT(named.allocators, SizeIs(1)) << "with the names that were stripped off it is known";
+  EXPECT_THAT(named.unseen, IsEmpty());
+}
+
+TEST(FindAllocators, AStrippedJemallocLacksTheFunctionsThatNobodyElseWants) {
+  const Found found = find_in(STRIPPED_JEMALLOC_PROGRAM);
+  EXPECT_THAT(found.allocators, IsEmpty());
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_EQ(found.unseen[0].kind, Kind::kJemalloc);
+  EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("has no name here if it is there"));
+}
+
 // A file with two segments, code and constants, and no symbols but those given.
 class HandMade {
  public:
@@ -347,9 +375,10 @@ TEST(FindAllocators, AnUnnamedJemallocIsNotedWithTheRemedy) {
   file.constants(std::string("<jem") + "alloc>: %s: %.*s:%.*s\n");
   const Found found = file.find({}, "/opt/node");
   EXPECT_THAT(found.allocators, IsEmpty());
-  ASSERT_THAT(found.notes, SizeIs(1));
-  EXPECT_THAT(found.notes[0], HasSubstr("/opt/node holds a jemalloc"));
-  EXPECT_THAT(found.notes[0], HasSubstr("--symbols"));
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_THAT(text_of(found.unseen[0]),
+              HasSubstr("jemalloc is not traced: its functions have no names here"));
+  EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("--symbols"));
 }
 
 TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocBesideItIsStillFound) {
@@ -359,7 +388,8 @@ TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocBesideItIsStillFound) {
   const Found found = file.find({{"je_malloc", 0x1000}, {"je_mallocx", 0x1010}, {"je_dallocx", 0x1020}});
   ASSERT_THAT(found.allocators, SizeIs(1));
   EXPECT_EQ(found.allocators[0].label, "jemalloc (je_)");
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("holds a mimalloc")));
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_THAT(found.unseen[0].label, HasSubstr("mimalloc"));
 }
 
 TEST(FindAllocators, FunctionsOfOthersThatEndInOneAnotherSayIn) {
@@ -424,6 +454,25 @@ TEST(FindAllocators, ALocalNameOfTwoFunctionsNamesNone) {
   EXPECT_THAT(names(found.allocators[0]), ElementsAre("malloc", "free"));
 }
 
+TEST(FindAllocators, OfWhichNoFunctionThatFreesIsKnownIsNotTraced) {
+  HandMade file;
+  const Found found = file.find({{"je_malloc", 0x1000}, {"je_mallocx", 0x1010}, {"je_mallctl", 0x1020}});
+  EXPECT_THAT(found.allocators, IsEmpty());
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("jemalloc (je_) is not traced: no function that frees"));
+}
+
+TEST(FindAllocators, OfWhichAFunctionThatFreesIsChosenAtLoadTimeIsNotTraced) {
+  HandMade file;
+  const Found found = file.find({{"je_malloc", 0x1000},
+                                 {"je_mallocx", 0x1010},
+                                 {"je_dallocx", 0x1020, 16, STT_GNU_IFUNC},
+                                 {"je_free", 0x1030}});
+  EXPECT_THAT(found.allocators, IsEmpty());
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_THAT(text_of(found.unseen[0]), HasSubstr("je_dallocx is chosen at load time (IFUNC)"));
+}
+
 TEST(FindAllocators, OneNameFewerIsBetterThanAThrowThroughTheTracer) {
   HandMade file;
   const Found found =
@@ -466,7 +515,8 @@ TEST(FindAllocators, AStrippedStaticProgramIsNoted) {
   const auto stripped = open(STRIPPED_STATIC_PROGRAM);
   const Found found = find(stripped.elf(), nullptr);
   EXPECT_THAT(found.allocators, IsEmpty());
-  EXPECT_THAT(found.notes, ElementsAre(HasSubstr("holds an allocator of its own")));
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_THAT(found.unseen[0].why, HasSubstr("the program is static and stripped"));
 }
 
 }  // namespace

@@ -124,15 +124,20 @@ void find_wrappers(const elf::ElfFile& file, Allocator& allocator) {
 
 void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions) {
   const Ways ways(file, functions);
-  const auto is_told_again = [&](const Function& function) {
-    if (!frees(function)) return false;
+  const auto ends_in_other = [&](const Function& function, auto&& counts) {
     const auto targets = ways.out_of(function);
     return std::any_of(functions.begin(), functions.end(), [&](const Function& other) {
-      return frees(other) && other.address != function.address &&
-             (function.shape == TRACER_FREE || other.shape == TRACER_FREE_SIZED) &&
+      return frees(other) && other.address != function.address && counts(other) &&
              std::find(targets.begin(), targets.end(), other.address) != targets.end();
     });
   };
+  const auto is_told_again = [&](const Function& function) {
+    return frees(function) && ends_in_other(function, [&](const Function& other) {
+             return function.shape == TRACER_FREE || other.shape == TRACER_FREE_SIZED;
+           });
+  };
+  for (Function& function : functions)
+    function.hands_on = frees(function) && ends_in_other(function, [](const Function&) { return true; });
   std::vector<ElfAddress> out;
   for (const Function& function : functions)
     if (is_told_again(function)) out.push_back(function.address);

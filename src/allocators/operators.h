@@ -17,7 +17,7 @@ bool hands_on(const elf::ElfFile& file, const Function& function);
 
 // Takes those out that free by handing the block on to another one of them, also through the procedure
 // linkage table: recorded twice, a block would look as if it were freed twice. One that is told a size stays
-// where the other is not.
+// where the other is not; Function::hands_on says so.
 void leave_out_forwarding(const elf::ElfFile& file, std::vector<Function>& functions);
 
 // Fills Function::ends_in: for functions that allocate and are little more than a jump or call to others of

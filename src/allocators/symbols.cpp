@@ -46,6 +46,7 @@ Symbols::Symbols(const elf::ElfFile& file, const elf::ElfFile* twin, std::vector
   }
   dynsym_ = file.symbols(elf::SymbolTable::kDynsym);
   collect(file, symtab_);
+  names_inner_ = any_function_;
   collect(file, dynsym_);
 }
 

@@ -31,6 +31,8 @@ class Symbols {
   bool has(std::string_view name) const { return by_name_.contains(name); }
   const std::unordered_map<std::string_view, NamedFunction>& interesting() const { return by_name_; }
 
+  // Exported names are all there is: what others of the file are called is not known.
+  bool exported_only() const { return !names_inner_; }
   // Whether there is any function symbol but imports.
   bool any_function() const { return any_function_; }
   // To the next symbol in the same code, for functions whose size nobody says; 0 if there is none.
@@ -51,7 +53,7 @@ class Symbols {
 
   std::vector<elf::Symbol> symtab_, dynsym_;
   std::unordered_map<std::string_view, NamedFunction> by_name_;
-  bool any_function_ = false;
+  bool any_function_ = false, names_inner_ = false;
 };
 
 // Whether `twin` is of the same build: by build id where both have one, else by the segments.

@@ -128,7 +128,8 @@ Run add_leaks(CLI::App& app) {
   app.footer(
       "Exit status: 0 when nothing is left, 5 when something is, 1 when events were lost that may have "
       "freed\n"
-      "all that looks left. The recording for it: fathom record "
+      "all that looks left, or when an allocator of the program could not be seen. The recording for it: "
+      "fathom record "
       "--heap=exact -- COMMAND.");
   return [arguments] { return run_leaks(*arguments); };
 }

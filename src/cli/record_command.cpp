@@ -97,6 +97,7 @@ class Progress {
   Progress(bool quiet, double frequency_hz) : quiet_(quiet), frequency_hz_(frequency_hz) {}
 
   void tell(const session::Session& session) {
+    tell_unseen(session);
     tell_tracing(session);
     if (quiet_ || session.command_pid() || session.phase() != session::Phase::kRecording) return;
     const std::uint64_t now = monotonic_ns();
@@ -109,6 +110,14 @@ class Progress {
     notice_now(fmt::format("\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K",
                            session.seconds(), session.quality().samples,
                            static_cast<double>(session.bytes_written()) / 1024));
+  }
+  // At once and wherever it is written to: what is asked for is not done in full.
+  void tell_unseen(const session::Session& session) {
+    constexpr std::size_t kMost = 8;
+    if (quiet_ || unseen_told_ == kMost) return;
+    const auto unseen = session.unseen_allocators();
+    for (; unseen_told_ < std::min(unseen.size(), kMost); ++unseen_told_)
+      notice_now(fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "", unseen[unseen_told_]));
   }
   // Within the first second, as whoever waits for a heap wants to know that it is there.
   void tell_tracing(const session::Session& session) {
@@ -145,6 +154,7 @@ class Progress {
   double frequency_hz_;
   bool shown_ = false, idle_told_ = false, tracing_told_ = false;
   std::uint64_t next_ns_ = 0;
+  std::size_t unseen_told_ = 0;
   session::Phase told_ = session::Phase::kHeld;
 };
 
@@ -168,6 +178,7 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
     progress.tell_phase(session, signal);
   }
   progress.clear();
+  progress.tell_unseen(session);  // of a program that ended before the first step did
   return session.outcome();
 }
 

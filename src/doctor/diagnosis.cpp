@@ -319,6 +319,14 @@ void find_about_heap(const TargetFacts& target, std::vector<Finding>& findings) 
     if (!target.heap_remedy.empty()) finding.remedies.push_back({target.heap_remedy, "none in the target"});
     findings.push_back(std::move(finding));
   }
+  for (const UnseenFact& unseen : target.unseen_allocators) {
+    Finding finding{
+        Severity::kLimit,
+        fmt::format("{}: {} is not traced by --heap: {}.", unseen.module, unseen.label, unseen.why),
+        {}};
+    if (!unseen.remedy.empty()) finding.remedies.push_back({unseen.remedy, "none in the target"});
+    findings.push_back(std::move(finding));
+  }
   for (const std::string& note : target.allocator_notes)
     findings.push_back({Severity::kLimit, fmt::format("{}.", note), {}});
 }

@@ -82,6 +82,14 @@ struct AllocatorFact {
   std::vector<std::string> functions;
 };
 
+// Memory is handed out by this, too, and it must not be traced: not all that frees its blocks is known.
+struct UnseenFact {
+  std::string label;
+  std::string module;
+  std::string why;
+  std::string remedy;  // empty: none is known
+};
+
 struct TargetFacts {
   process::ProcessInfo process;
   process::Status status;
@@ -96,7 +104,8 @@ struct TargetFacts {
   Trial perf_map;                          // only tried if there is such code
   std::vector<ModuleHealth> modules;       // by size of code, largest first
   std::vector<AllocatorFact> allocators{};
-  std::vector<std::string> allocator_notes{};  // what hands memory out and cannot be traced, and why
+  std::vector<UnseenFact> unseen_allocators{};
+  std::vector<std::string> allocator_notes{};  // functions that cannot be traced, and why
   Trial heap;                                  // whether the heap tracer may go in
   std::string heap_remedy{};
   std::optional<int> heap_tracer_of{};  // a tracer is in: the pid of its profiler, 0 if that is gone

@@ -164,6 +164,11 @@ Json json_of(const TargetFacts& target) {
     json["allocators"].push_back(
         {{"label", allocator.label}, {"module", allocator.module}, {"functions", allocator.functions}});
   }
+  json["unseen_allocators"] = Json::array();
+  for (const UnseenFact& unseen : target.unseen_allocators) {
+    json["unseen_allocators"].push_back(
+        {{"label", unseen.label}, {"module", unseen.module}, {"why", unseen.why}, {"remedy", unseen.remedy}});
+  }
   json["heap"] = {{"works", target.heap.works},
                   {"problem", target.heap.problem},
                   {"notes", target.allocator_notes},

@@ -78,6 +78,8 @@ void probe_allocators(int pid, const MappedFile& file, TargetFacts& facts) {
   const allocators::Found found = allocators::find(module->elf(), nullptr);
   for (const std::string& note : found.notes)
     facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, note));
+  for (const allocators::Unseen& unseen : found.unseen)
+    facts.unseen_allocators.push_back({unseen.label, file.first.path, unseen.why, unseen.remedy});
   for (const allocators::Allocator& allocator : found.allocators) {
     AllocatorFact fact{allocator.label, file.first.path, {}};
     for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);

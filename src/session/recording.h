@@ -69,6 +69,9 @@ class Recording {
   void note_once(std::string note);
   const model::Quality& quality() const { return profile_.quality; }
   std::string traced_allocators() const { return heaps_ ? heaps_->describe_tracing() : std::string(); }
+  std::vector<std::string> unseen_allocators() const {
+    return heaps_ ? heaps_->describe_unseen() : std::vector<std::string>();
+  }
   std::uint64_t bytes_written() const { return writer_ ? writer_->bytes_written() : 0; }
 
  private:

@@ -241,6 +241,10 @@ const model::Quality& Session::quality() const {
   return recording_->quality();
 }
 
+std::vector<std::string> Session::unseen_allocators() const {
+  return recording_ ? recording_->unseen_allocators() : std::vector<std::string>();
+}
+
 std::string Session::traced_allocators() const {
   return recording_ && state_.recording() ? recording_->traced_allocators() : std::string();
 }

@@ -68,6 +68,8 @@ class Session {
   std::uint64_t bytes_written() const;
   // Which allocators are traced, while the heap is recorded: "9 functions of glibc (libc.so.6)"; else "".
   std::string traced_allocators() const;
+  // Which are there and are not, why, and what would help; a line each. Also when the recording has ended.
+  std::vector<std::string> unseen_allocators() const;
 
  private:
   Result<> prepare();

@@ -141,6 +141,8 @@ class Finder {
     report_.asked_older_s = options_.older_s;
     report_.truncated = profile_.quality.truncated;
     report_.dropped = heap_dropped(profile_, options_.selection.pid);
+    report_.traced = traced_allocators(profile_);
+    report_.unseen = unseen_allocators(profile_);
     report_.ended = report_.from_start = true;
     std::vector<char> used(profile_.heap.heaps.size(), 0);
     for (const HeapSite& site : profile_.heap.sites) used[site.heap.value] = 1;
@@ -206,7 +208,10 @@ class Finder {
 
   // A lost event may have freed one of the blocks that look left, in whatever group it is.
   void answer() {
-    if (report_.groups.empty()) return;
+    if (report_.groups.empty()) {
+      if (!report_.unseen.empty()) report_.answer = LeakAnswer::kNotKnown;
+      return;
+    }
     std::map<std::uint32_t, double> left;  // by heap
     for (const std::size_t group : kept_)
       for (const auto& [heap, blocks] : seen_left_[group]) left[heap] += blocks;

@@ -10,6 +10,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/core/heap_losses.h"
+#include "analysis/core/unseen_allocators.h"
 #include "analysis/heap/suppressions.h"
 
 namespace fathom::analysis {
@@ -47,11 +48,12 @@ struct SuppressionUse {
   std::uint64_t sites = 0;
 };
 
-// What may be said of the groups. Events that were lost may have been frees of what looks left.
+// What may be said of the groups. Events that were lost may have been frees of what looks left, and of an
+// allocator that nobody traced nothing is known.
 enum class LeakAnswer : std::uint8_t {
-  kNothing,   // there is no group
+  kNothing,   // there is no group, and no allocator that was not traced
   kLeft,      // something is left, whatever was lost
-  kNotKnown,  // something looks left, and lost events may have freed all of it
+  kNotKnown,  // lost events may have freed all that looks left, or what is left was not seen
 };
 // "nothing", "left", "not known": for JSON.
 std::string_view to_string(LeakAnswer answer);
@@ -77,8 +79,10 @@ struct LeakReport {
   std::vector<Suppression> suppressions;
   std::vector<SuppressionUse> uses;  // those that took something, most bytes first
   HeapDropped dropped;
-  std::optional<int> ended_by_signal;  // then it had no chance to free what it had
-  bool truncated = false;              // the recorder was killed
+  std::vector<std::string> traced;      // allocators
+  std::vector<UnseenAllocator> unseen;  // of whose blocks nothing is known
+  std::optional<int> ended_by_signal;   // then it had no chance to free what it had
+  bool truncated = false;               // the recorder was killed
   bool empty() const { return groups.empty(); }
 };
 

@@ -46,6 +46,29 @@ std::vector<std::string> names_of(const LeakReport& report) {
   return names;
 }
 
+TEST(HeapLeaks, OfAnAllocatorThatNobodySeesNothingIsCalledClean) {
+  HandMadeHeap hand;
+  const auto module = hand.module("server", model::ModuleKind::kFile, model::SymbolSource::kNone);
+  hand.process(10, "server");
+  hand.profile.processes[0].end_ns = hand.profile.meta.end_ns;
+  hand.hook(hand.allocator("jemalloc 5.3.0", module), "every function", model::HookKind::kNone,
+            "it is stripped");
+  const LeakReport report = leaks_of(hand.profile);
+  EXPECT_EQ(report.answer, LeakAnswer::kNotKnown);
+  EXPECT_THAT(summary_of(report), HasSubstr("not known whether anything is left"));
+  EXPECT_THAT(summary_of(report), HasSubstr("jemalloc 5.3.0 in server"));
+  // What is left of an allocator that is seen is left for sure.
+  model::Profile with_leak = server();
+  const auto label = with_leak.strings.intern("mimalloc"), why = with_leak.strings.intern("it is stripped");
+  with_leak.heap.allocators.push_back({label, {1}});
+  with_leak.heap.hooks.push_back({{static_cast<std::uint32_t>(with_leak.heap.allocators.size() - 1)},
+                                  with_leak.strings.intern("every function"),
+                                  why,
+                                  model::HookKind::kNone});
+  EXPECT_EQ(leaks_of(with_leak).answer, LeakAnswer::kLeft);
+  EXPECT_THAT(summary_of(leaks_of(with_leak)), HasSubstr("mimalloc in server"));
+}
+
 TEST(HeapLeaks, AreGroupedByStackMostBytesFirst) {
   const LeakReport report = leaks_of(server());
   EXPECT_THAT(names_of(report), ElementsAre("server::Cache::put(int)", "strdup"));

@@ -5,6 +5,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/core/unseen_allocators.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -205,6 +207,10 @@ class Maker {
     part("tracer-shared", beside(MemoryKind::kTracer), false);
     part("kernel", beside(MemoryKind::kKernel), false);
 
+    // No known block lies in it; where nothing is traced that is true of the traced ones' memory, too.
+    if (!unseen_allocators(profile_).empty())
+      breakdown_.unseen_at_most = breakdown_.part("unknown") + breakdown_.part("not-split") +
+                                  (traced_allocators(profile_).empty() ? breakdown_.part("slack") : 0);
     breakdown_.explained = live_;
     breakdown_.explained.add(mapped);
     const auto anonymous = static_cast<double>(breakdown_.anonymous);

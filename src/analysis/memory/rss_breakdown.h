@@ -39,9 +39,11 @@ struct RssBreakdown {
   std::uint64_t processes = 0;
   bool traced = false;           // its heap was
   bool mappings_traced = false;  // and what the program maps by itself
-  bool split = true;             // else its mappings could not be read
-  bool live_is_bound = false;    // whether blocks are resident was not looked at: at most so many
-  bool shared_out = false;       // two allocators have blocks in the same memory
+  // Resident memory that may be of allocators which are there and not traced; nullopt: there are none.
+  std::optional<double> unseen_at_most;
+  bool split = true;           // else its mappings could not be read
+  bool live_is_bound = false;  // whether blocks are resident was not looked at: at most so many
+  bool shared_out = false;     // two allocators have blocks in the same memory
   std::uint64_t rss = 0, anonymous = 0, file = 0, shared = 0, swap = 0, virtual_bytes = 0;
   std::uint64_t huge = 0;                     // of anonymous, on transparent huge pages
   std::uint64_t huge_file = 0;                // explicit huge pages, beside RSS

@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "analysis/heap/heap_history.h"
+#include "analysis/memory/rss_breakdown.h"
 
 namespace fathom::analysis {
 namespace {
@@ -165,7 +166,7 @@ void judge(HeapReport& report) {
   if (static_cast<double>(counters.unseen_frees) > 0.001 * events)
     find(HeapFindingKind::kUnseenFrees, static_cast<double>(counters.unseen_frees));
   for (const HeapAllocatorRow& row : report.allocators)
-    if (!row.missed.empty()) find(HeapFindingKind::kNotHooked, 0, &row);
+    if (!row.missed.empty() && !row.is_unseen()) find(HeapFindingKind::kNotHooked, 0, &row);
 }
 
 }  // namespace
@@ -194,6 +195,11 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.peak_to_slice_end = sums.peak().to_slice_end;
   report.losses = heap_losses(profile, selection.pid);
   report.dropped = heap_dropped(profile, selection.pid);
+  report.traced = traced_allocators(profile);
+  report.unseen = unseen_allocators(profile);
+  if (!report.unseen.empty())
+    if (const auto memory = make_rss_breakdown(profile, selection))
+      report.unseen_at_most = memory->unseen_at_most;
   report.functions = functions_of(profile, selection, sums);
   report.allocators = allocators_of(profile, sums);
   report.slices = slices_of(profile, selection);

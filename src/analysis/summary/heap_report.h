@@ -9,6 +9,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/core/heap_losses.h"
+#include "analysis/core/unseen_allocators.h"
 #include "analysis/heap/heap_blocks.h"
 #include "analysis/heap/heap_returns.h"
 #include "analysis/verdicts/heap_verdicts.h"
@@ -31,6 +32,7 @@ struct HeapAllocatorRow {
   HeapAmounts allocated, live;
   // Functions by the way in which they were hooked. `missed`: those that were not, each with the reason.
   std::vector<std::string> by_slot, by_entry, missed;
+  bool is_unseen() const { return by_slot.empty() && by_entry.empty() && !missed.empty(); }
 };
 
 struct HeapSliceRow {
@@ -81,9 +83,13 @@ struct HeapReport {
   model::Heap counters;                                   // of all heaps together
   double freed_blocks = 0;                                // of the whole recording
   HeapDropped dropped;
-  HeapLosses losses;                  // what is missing of them
-  std::vector<HeapVerdict> verdicts;  // the most important first
-  std::vector<HeapFinding> findings;  // what makes the numbers worth less
+  std::vector<std::string> traced;       // allocators, each label once
+  std::vector<UnseenAllocator> unseen;   // of whose blocks nothing is known
+  std::optional<double> unseen_at_most;  // bytes that are resident at the end and may be theirs
+  bool is_blind() const { return traced.empty() && !unseen.empty(); }  // nothing was traced at all
+  HeapLosses losses;                                                   // what is missing of them
+  std::vector<HeapVerdict> verdicts;                                   // the most important first
+  std::vector<HeapFinding> findings;                                   // what makes the numbers worth less
 };
 
 // Of recordings whose heap was traced; `profile` has passed check().

@@ -49,6 +49,49 @@ TEST(HeapReport, SaysWhatWasAllocatedWhatIsLiveAndWhatThePeakWasMadeOf) {
                         "since, 2.0 % of all frees"));
 }
 
+// jemalloc beside glibc, and nobody knows how it frees.
+model::Profile with_unseen() {
+  HandMadeHeap hand = small_heap();
+  hand.hook(hand.allocator("mimalloc", {1}), "every function", model::HookKind::kNone,
+            "its functions have no names here (--symbols DIR names them)");
+  return hand.profile;
+}
+
+TEST(HeapReport, OfAnAllocatorThatNobodySeesSaysThatNothingIsKnown) {
+  const model::Profile profile = with_unseen();
+  const std::string text = summary_of(profile);
+  EXPECT_THAT(text,
+              testing::StartsWith("There is an allocator that fathom cannot see: mimalloc in server, as "
+                                  "its functions have no names here (--symbols DIR names them)."));
+  EXPECT_THAT(text,
+              HasSubstr("What follows is of glibc 2.36 and jemalloc 5.3.0 (_rjem_) alone, of which every "
+                        "call was recorded."));
+  EXPECT_THAT(text, Not(HasSubstr("Every call of the allocators")));
+  EXPECT_EQ(findings_of(profile), "") << "it is said once";
+  const auto report = make_heap_report(profile, {});
+  for (const HeapVerdict& verdict : report->verdicts)
+    EXPECT_THAT(present::sentence_of(verdict), Not(testing::StartsWith("The heap")))
+        << "not all of it is seen";
+}
+
+TEST(HeapReport, WhereNoAllocatorIsSeenSaysNothingElse) {
+  HandMade server;
+  model::Heap row;
+  row.start_ns = row.end_ns = server.profile.meta.start_ns;
+  const auto module = server.module("server", model::ModuleKind::kFile, model::SymbolSource::kNone);
+  server.process(10, "server");
+  server.profile.heap.heaps.push_back(row);
+  server.profile.heap.allocators.push_back({server.builder.string("mimalloc"), module});
+  server.profile.heap.hooks.push_back({{1},
+                                       server.builder.string("every function"),
+                                       server.builder.string("it is stripped"),
+                                       model::HookKind::kNone});
+  EXPECT_EQ(
+      summary_of(server.profile),
+      "There is an allocator that fathom cannot see: mimalloc in server, as it is stripped. Of its blocks "
+      "nothing is known: neither that they leak nor that they do not.");
+}
+
 TEST(HeapReport, OfSamplesSaysHowCertainItIs) {
   const std::string text = summary_of(small_heap(model::HeapMode::kSampled).profile);
   EXPECT_THAT(text, HasSubstr("The heap was sampled, one byte in 512.0 KiB; ± is the 95 % interval."));

@@ -31,6 +31,7 @@ struct HeapJudge {
   double growth = 0;                        // of the whole heap, by its line; 0 where it does not grow
   WorkMeasure calls, cpu_use;
   bool rss_known = false;
+  bool traced_part = false;  // there are allocators that nobody traced
   mutable HeapLeaves leaves;
   HeapLosses losses;
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds

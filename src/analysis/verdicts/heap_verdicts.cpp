@@ -6,6 +6,7 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/core/unseen_allocators.h"
 #include "analysis/verdicts/heap_judge.h"
 
 namespace fathom::analysis {
@@ -71,6 +72,7 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       cpu(of_cpu),
       leaves(of_profile, fold_containers),
       losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
+  traced_part = !unseen_allocators(profile).empty();
   whole = find_trend(history.live(history.whole, history.end_of_work));
   if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
   // One of many functions looks like growing by chance sooner than one alone.
@@ -121,6 +123,7 @@ HeapVerdict HeapJudge::verdict(HeapVerdictKind kind, const HeapTrack* track) con
   made.kind = kind;
   made.pid = profile.processes[history.process.value].pid;
   made.ended = history.ended;
+  made.facts.traced_part = traced_part;
   if (track == nullptr) return made;
   made.of_whole = false;
   made.function = track->name;

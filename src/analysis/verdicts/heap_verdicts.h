@@ -156,9 +156,10 @@ struct HeapAdvice {
 
 // What the sentence says beside kind, function and trend; of each kind those that are named there.
 struct HeapFacts {
-  HeapPlace place;         // of a function or one of its stacks
-  double blocks = 0;       // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize
-  double level_bytes = 0;  // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
+  bool traced_part = false;  // of all kinds: the whole heap is the part that was traced
+  HeapPlace place;           // of a function or one of its stacks
+  double blocks = 0;         // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize
+  double level_bytes = 0;    // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
   std::optional<double> growth_share;  // kLeak, kGrowsWithWork: of the growth of the heap
   std::optional<double> work_ratio;    // kLeak, kGrowsWithWork: second half of the time against the first
   double height_bytes = 0, at_s = 0;   // kPeak

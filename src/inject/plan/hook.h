@@ -23,6 +23,7 @@ struct Hook {
   std::vector<std::uint8_t> entered_at;     // offsets near the start that other functions jump to
   std::vector<ProcessAddress> slots;        // not empty: hooked through these, and its text stays as it is
   ProcessAddress module_start, module_end;  // of the module that holds it, first to last mapping
+  bool essential = false;  // without it what is live would be wrong: its allocator is not traced then
 };
 
 // What will become of one Hook.
@@ -30,6 +31,7 @@ struct PlannedHook {
   Hook hook;
   tracer_hook_kind kind = TRACER_HOOK_NONE;  // TRACER_HOOK_NONE: it cannot go in, `text` says why
   std::string text;                          // one line, for --dry-run
+  bool same_as_another = false;              // it cannot go in as another hook of this function does
   std::uint32_t index = 0;                   // of its shape, below TRACER_HOOKS
   ProcessAddress entered;                    // the tracer's entry that stands in for it
   arch::EntryPlan entry;                     // TRACER_HOOK_ENTRY only

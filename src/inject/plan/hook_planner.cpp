@@ -36,8 +36,10 @@ Result<> HookPlanner::plan_one(PlannedHook& planned) {
     return refuse(fmt::format("there are {} of its kind already", TRACER_HOOKS));
   if (tracer_throws(hook.shape) && !hook.partner)
     return refuse("it throws, and there is no function that does the same without");
-  if (const auto other = taken_.find(hook.function); other != taken_.end())
+  if (const auto other = taken_.find(hook.function); other != taken_.end()) {
+    planned.same_as_another = true;
     return refuse(fmt::format("the same function as {}", other->second));
+  }
 
   planned.index = used_[shape];
   planned.entered = {image_.value + header_.hook_offset[shape][planned.index]};

@@ -5,6 +5,8 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/core/heap_losses.h"
+#include "analysis/core/unseen_allocators.h"
+#include "analysis/core/words.h"
 
 namespace fathom::present {
 
@@ -37,6 +39,15 @@ inline nlohmann::ordered_json losses_json(const analysis::HeapLosses& losses) {
   json["outages"] = Json::array();
   for (const analysis::OutageRow& outage : losses.outages)
     json["outages"].push_back({{"from_s", outage.from_s}, {"to_s", outage.to_s}});
+  return json;
+}
+
+inline nlohmann::ordered_json unseen_json(const std::vector<analysis::UnseenAllocator>& unseen) {
+  auto json = nlohmann::ordered_json::array();
+  for (const analysis::UnseenAllocator& one : unseen)
+    json.push_back({{"label", analysis::valid_utf8(one.label)},
+                    {"module", analysis::valid_utf8(one.module)},
+                    {"why", analysis::valid_utf8(one.why)}});
   return json;
 }
 

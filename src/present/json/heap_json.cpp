@@ -181,6 +181,8 @@ void add_heap(nlohmann::ordered_json& json, const HeapReport& heap, std::size_t 
                                {"allocations", row.allocations},
                                {"freed_bytes", row.freed_bytes}});
   if (!heap.blocks.empty()) all["blocks"] = blocks_json(heap.blocks);
+  all["unseen_allocators"] = unseen_json(heap.unseen);
+  all["unseen_bytes_at_most"] = heap.unseen_at_most ? Json(*heap.unseen_at_most) : Json();
   all["quality"] = quality_json(heap);
   json["heap"] = std::move(all);
 }

@@ -66,6 +66,7 @@ std::string leaks_json(const LeakReport& report, std::size_t top) {
     row["line"] = use.suppression->line;
     json["suppressions"].push_back(std::move(row));
   }
+  json["unseen_allocators"] = unseen_json(report.unseen);
   json["quality"] = losses_json(report.losses);
   return json.dump(2) + "\n";
 }

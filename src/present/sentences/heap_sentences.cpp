@@ -8,6 +8,7 @@
 #include <functional>
 
 #include "analysis/core/words.h"
+#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 
@@ -69,9 +70,20 @@ std::string consequence_of(const model::HeapExactness& exactness) {
   return fmt::format("So what is live may be wrong by up to {}.", counted(exactness.lost(), "block"));
 }
 
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + printable(names[i]);
+  return text;
+}
+
 std::string sentence_of_method(const HeapReport& report) {
   const std::string_view start = report.from_start ? " from the start of the program" : "";
   const std::string missing = text_of(report.losses);
+  if (!report.unseen.empty())
+    return fmt::format("What follows is of {} alone, {}{}{}.", list_of(report.traced),
+                       report.sampled ? "sampled" : "of which every call was recorded", start,
+                       missing.empty() ? "" : ", but for this: " + missing);
   if (!report.sampled && missing.empty())
     return fmt::format("Every call of the allocators was recorded{}.", start);
   if (!report.sampled)
@@ -138,6 +150,21 @@ std::string outages_text(const HeapLosses& losses) {
   return text + ", as fathom did not answer";
 }
 
+std::string unseen_text(const std::vector<UnseenAllocator>& unseen, std::optional<double> at_most) {
+  constexpr std::size_t kMost = 3;
+  if (unseen.empty()) return "";
+  const bool one = unseen.size() == 1;
+  std::string text =
+      at_most ? fmt::format("Up to {} belong to {} that fathom cannot see:", bytes(*at_most),
+                            one ? "an allocator" : "allocators")
+              : fmt::format("There {} that fathom cannot see:", one ? "is an allocator" : "are allocators");
+  for (std::size_t i = 0; i < std::min(unseen.size(), kMost); ++i)
+    text += fmt::format("{} {} in {}, as {}", i == 0 ? "" : ";", printable(unseen[i].label),
+                        printable(short_module(unseen[i].module)), printable(unseen[i].why));
+  if (unseen.size() > kMost) text += fmt::format("; and {} more", unseen.size() - kMost);
+  return text + ". Of its blocks nothing is known: neither that they leak nor that they do not.";
+}
+
 std::string text_of(const HeapLosses& losses) {
   const std::string events = lost_events_text(losses), outages = outages_text(losses);
   return events + (events.empty() || outages.empty() ? "" : "; ") + outages;
@@ -153,10 +180,14 @@ std::string text_of(const HeapDropped& dropped) {
 std::vector<std::string> sentences_of(const HeapReport& report) {
   std::vector<std::string> sentences;
   const auto add = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
+  if (!report.unseen.empty()) add(unseen_text(report.unseen, report.unseen_at_most));
+  if (report.is_blind()) return sentences;
   add(sentence_of_method(report));
   const HeapSiteSums& total = report.total;
   if (total.allocated.blocks.value <= 0 && total.live.blocks.value <= 0) {
-    add("Nothing was allocated in this time.");
+    add(report.unseen.empty()
+            ? "Nothing was allocated in this time."
+            : fmt::format("Nothing was allocated through {} in this time.", list_of(report.traced)));
     return sentences;
   }
   std::string rate;

@@ -1,6 +1,7 @@
 // What a traced heap says, what is missing of it and what makes it worth less, in sentences.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ std::string lost_events_text(const analysis::HeapLosses& losses);
 std::string outages_text(const analysis::HeapLosses& losses);
 // Both, and empty where nothing is missing.
 std::string text_of(const analysis::HeapLosses& losses);
+// "Up to 61.2 MiB belong to an allocator that fathom cannot see: jemalloc 5.3.0 in node, as ...; of its blocks
+// nothing is known."; empty where there is none. `at_most`: bytes, where they are known.
+std::string unseen_text(const std::vector<analysis::UnseenAllocator>& unseen, std::optional<double> at_most);
 // "12 blocks (3.0 KiB) went with 1 program that executed another one (exec)."; empty where there were none.
 std::string text_of(const analysis::HeapDropped& dropped);
 

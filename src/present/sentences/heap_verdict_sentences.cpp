@@ -24,6 +24,14 @@ std::string place_of(const HeapVerdict& verdict) {
   return text + (place.callers.empty() ? "" : ")");
 }
 
+// What a verdict of the whole heap is about: no more than what was traced of it.
+std::string the_heap(const HeapVerdict& verdict) {
+  return verdict.facts.traced_part ? "what is traced of the heap" : "the heap";
+}
+std::string heap_first(const HeapVerdict& verdict) {
+  return verdict.facts.traced_part ? "What is traced of the heap" : "The heap";
+}
+
 std::string slope_text(const Slope& slope) {
   return fmt::format("{} (95 %: {} to {})", rate(slope.per_s), rate(slope.low), rate(slope.high));
 }
@@ -79,8 +87,8 @@ std::string sentence_of_turnover(const HeapVerdict& verdict) {
 std::string sentence_of_steps(const HeapVerdict& verdict) {
   const std::string steps = counted(verdict.trend->steps, "step"), last = seconds(verdict.trend->last_step_s);
   if (verdict.of_whole)
-    return fmt::format("The heap rose by {} in {}, the last at {}: too few to call it growing.",
-                       bytes(verdict.bytes), steps, last);
+    return fmt::format("{} rose by {} in {}, the last at {}: too few to call it growing.",
+                       heap_first(verdict), bytes(verdict.bytes), steps, last);
   return fmt::format(
       "The memory of {} rose by {} in {}, the last after {}: one container that makes room looks like this, "
       "and so does a leak of few large blocks.",
@@ -89,10 +97,11 @@ std::string sentence_of_steps(const HeapVerdict& verdict) {
 
 std::string sentence_of_level(const HeapVerdict& verdict) {
   const std::string level = bytes(verdict.facts.level_bytes);
-  if (!verdict.facts.since_s) return fmt::format("The heap does not grow: it is level at {}.", level);
+  if (!verdict.facts.since_s)
+    return fmt::format("{} does not grow: it is level at {}.", heap_first(verdict), level);
   return fmt::format(
-      "The heap does not grow: it has been level at {} since the end of its warm-up, {} after the start.",
-      level, seconds(*verdict.facts.since_s));
+      "{} does not grow: it has been level at {} since the end of its warm-up, {} after the start.",
+      heap_first(verdict), level, seconds(*verdict.facts.since_s));
 }
 
 // "10.0 times the usual 976.6 KiB".
@@ -181,7 +190,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
                          blocks_text(facts.blocks), place_of(verdict));
     case HeapVerdictKind::kGrowing:
       return fmt::format(
-          "The heap grows by {}, {} an hour{}{}.", slope_text(verdict.trend->slope),
+          "{} grows by {}, {} an hour{}{}.", heap_first(verdict), slope_text(verdict.trend->slope),
           bytes(verdict.trend->slope.per_s * 3600),
           verdict.trend->shape == TrendShape::kGrowing ? ", and does not level off" : ", if it goes on so",
           of_that(verdict));
@@ -201,20 +210,21 @@ std::string sentence_of(const HeapVerdict& verdict) {
       return sentence_of_level(verdict);
     case HeapVerdictKind::kFalling: {
       const Slope& slope = verdict.trend->slope;
-      return fmt::format("The heap shrinks by {}.",
+      return fmt::format("{} shrinks by {}.", heap_first(verdict),
                          slope_text({-slope.per_s, -slope.high, -slope.low, slope.r2}));
     }
     case HeapVerdictKind::kNoise: {
       const Trend& trend = *verdict.trend;
       return fmt::format(
-          "Not known whether the heap grows: live bytes swing by ±{} around {}, and a growth of up to {} "
+          "Not known whether {} grows: live bytes swing by ±{} around {}, and a growth of up to {} "
           "would "
           "not be seen in that.",
-          bytes(2 * trend.swing), bytes(facts.level_bytes), rate(std::max(0.0, trend.slope.high)));
+          the_heap(verdict), bytes(2 * trend.swing), bytes(facts.level_bytes),
+          rate(std::max(0.0, trend.slope.high)));
     }
     case HeapVerdictKind::kTooShort:
-      return fmt::format("{} in {} are too short to say whether the heap grows.", seconds(facts.seconds),
-                         counted(facts.slices, "slice of time", "slices of time"));
+      return fmt::format("{} in {} are too short to say whether {} grows.", seconds(facts.seconds),
+                         counted(facts.slices, "slice of time", "slices of time"), the_heap(verdict));
     case HeapVerdictKind::kPeak:
       return sentence_of_peak(verdict);
     case HeapVerdictKind::kChurn:

@@ -248,11 +248,13 @@ std::string sentence_of_heap(const Report& report) {
   const auto sure = std::find_if(heap.verdicts.begin(), heap.verdicts.end(), [](const HeapVerdict& verdict) {
     return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;
   });
-  if (heap.verdicts.empty()) return sentences_of(heap).back();
+  const std::string unseen = heap.unseen.empty() ? "" : unseen_text(heap.unseen, heap.unseen_at_most) + " ";
+  if (heap.is_blind()) return unseen_text(heap.unseen, heap.unseen_at_most);
+  if (heap.verdicts.empty()) return unseen + sentences_of(heap).back();
   const HeapVerdict& first = sure != heap.verdicts.end() ? *sure : heap.verdicts.front();
   std::string why;
   if (const auto doubts = doubts_of(first); !doubts.empty()) why = ": " + doubts.front();
-  return fmt::format("{} (confidence {}{})", sentence_of(first), to_string(first.confidence), why);
+  return fmt::format("{}{} (confidence {}{})", unseen, sentence_of(first), to_string(first.confidence), why);
 }
 
 std::string quality_sentence(const Report& report) {
@@ -267,8 +269,10 @@ std::string quality_sentence(const Report& report) {
   if (view.unnamed_share > 0.005) parts.push_back(percent(view.unnamed_share) + " of frames without a name");
   if (report.heap) {
     const std::string missing = text_of(report.heap->losses);
-    parts.push_back(missing.empty() ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
-                                    : "of the heap " + missing);
+    if (!report.heap->is_blind())
+      parts.push_back(missing.empty()
+                          ? counted(report.heap->counters.events, "event") + " of the heap, 0 lost"
+                          : "of the heap " + missing);
   }
   std::string text = parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
   const double own_s = static_cast<double>(quality.profiler_cpu_ns) * 1e-9,

@@ -37,7 +37,9 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   const model::HeapExactness& lost = losses.exactness;
   const std::string missing = text_of(losses);
   const std::string places = counted(report.groups.size(), "place that allocates", "places that allocate");
-  if (report.groups.empty() && missing.empty()) {
+  if (report.groups.empty() && !report.unseen.empty()) {
+    add(fmt::format("{}: not known whether anything is left.", target));
+  } else if (report.groups.empty() && missing.empty()) {
     add(fmt::format("{}: nothing is left that {}.", target,
                     report.ended ? "was never freed" : "is live at the end of the recording"));
   } else if (report.groups.empty()) {
@@ -62,6 +64,7 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   } else {
     add(fmt::format("{}: {} {} from {}.", target, sum_of(report.shown), left, places));
   }
+  if (!report.unseen.empty()) add(unseen_text(report.unseen, std::nullopt));
   if (!report.ended)
     add("The program ran on when the recording ended, so this is what was live at that moment: caches and "
         "buffers in use as well as leaks. Blocks that are old, and groups that grow between two recordings, "

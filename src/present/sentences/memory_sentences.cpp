@@ -48,7 +48,8 @@ std::string sentence_of_coverage(const RssBreakdown& breakdown) {
   add("file-data", "of data segments of files");
   add("tracer", "of fathom's own tracer");
   add("not-split", "that could not be told apart");
-  add("unknown", "of nobody that is known");
+  add("unknown", breakdown.unseen_at_most ? "that may be of an allocator that fathom cannot see"
+                                          : "of nobody that is known");
   if (rest.empty()) return text + ".";
   text += "; the rest is ";
   for (std::size_t i = 0; i < rest.size(); ++i)

@@ -105,8 +105,11 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
                      {"allocator"},
                      {"module", Align::kLeft, true}});
     for (const analysis::HeapAllocatorRow& row : heap.allocators)
-      table.add({bytes(row.live.bytes.value), bytes(row.allocated.bytes.value),
-                 count(row.allocated.blocks.value), printable(row.label), printable(row.module)});
+      if (row.is_unseen())
+        table.add({"not seen", "not seen", "not seen", printable(row.label), printable(row.module)});
+      else
+        table.add({bytes(row.live.bytes.value), bytes(row.allocated.bytes.value),
+                   count(row.allocated.blocks.value), printable(row.label), printable(row.module)});
     out += table.text(options.width, options.color);
     for (const analysis::HeapAllocatorRow& row : heap.allocators) {
       std::string text;

@@ -110,7 +110,9 @@ std::string last_line(const LeakReport& report) {
   if (report.suppressed.blocks.value > 0)
     text += fmt::format("; suppressed {} bytes in {}", with_error(report.suppressed.bytes, &number),
                         blocks_of(report.suppressed.blocks));
-  if (report.answer == analysis::LeakAnswer::kNotKnown) text += "; not known, as events were lost";
+  if (report.answer == analysis::LeakAnswer::kNotKnown)
+    text += report.groups.empty() ? "; not known, as an allocator was not seen"
+                                  : "; not known, as events were lost";
   return text + "\n";
 }
 

@@ -67,6 +67,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
       if (hook.allocator == i) text += describe_hook(hook, target);
     }
   }
+  for (const HeapTarget::UnseenOfModule& unseen : target.unseen) text += text_of(unseen) + "\n";
   for (const std::string& note : target.notes) text += "not traced: " + note + "\n";
   const auto threads = inject::thread_places(pid);
   if (!threads) return tl::unexpected<Error>(threads.error());

@@ -82,7 +82,7 @@ void HeapRecordings::follow_executed() {
   for (std::size_t i = 0; i < heaps_.size(); ++i) {
     HeapTracing& heap = *heaps_[i];
     const std::int32_t pid = heap.pid();
-    if (heap.ended() || pid == held_pid_) continue;
+    if ((heap.ended() && !heap.is_blind()) || pid == held_pid_) continue;
     if (!roots_.contains(pid) && children_ && ::kill(pid, 0) != 0) {
       heap.end();  // a child that is gone needs no thread of ours
       continue;
@@ -194,6 +194,16 @@ std::string HeapRecordings::describe_tracing() const {
     text += fmt::format("{}{} functions of {} ({})", text.empty() ? "" : ", ", count, allocator.first,
                         allocator.second);
   return text;
+}
+
+std::vector<std::string> HeapRecordings::describe_unseen() const {
+  std::vector<std::string> texts;
+  for (const auto& heap : heaps_)
+    for (const HeapTarget::UnseenOfModule& unseen : heap->target().unseen) {
+      std::string text = text_of(unseen);
+      if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+    }
+  return texts;
 }
 
 void HeapRecordings::account(model::Quality& quality) {

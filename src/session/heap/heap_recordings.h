@@ -41,6 +41,8 @@ class HeapRecordings {
   RecordOutcome::HeapOutcome outcome() const;
   // What is traced so far: "9 functions of glibc malloc (libc.so.6)". "": nothing yet.
   std::string describe_tracing() const;
+  // Allocators that are there and not traced, why, and what would help: a line each.
+  std::vector<std::string> describe_unseen() const;
 
  private:
   std::string describe_stops() const;

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "allocators/find.h"
@@ -44,6 +45,8 @@ class Finder {
     for (std::string& note : found.notes)
       target_.notes.push_back(note.starts_with(file.name()) ? std::move(note)
                                                             : fmt::format("{}: {}", file.name(), note));
+    for (allocators::Unseen& unseen : found.unseen)
+      target_.unseen.push_back({std::move(unseen), file.name(), mapping.module->id});
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
     if (!target_.sized_deletes || found.sized_deletes.empty()) return;
     allocators::Allocator nobodys{allocators::Kind::kOther, {}, {}, std::move(found.sized_deletes), {}};
@@ -71,8 +74,12 @@ class Finder {
         return add_hooks(mapping, allocator, static_cast<std::uint8_t>(number));
     }
     if (target_.allocators.size() == TRACER_ALLOCATORS) {
-      target_.notes.push_back(fmt::format("{}: {} is not traced: {} allocators are traced already",
-                                          file.name(), allocator.label, TRACER_ALLOCATORS));
+      target_.unseen.push_back({{allocator.kind,
+                                 allocator.label,
+                                 fmt::format("{} allocators are traced already", TRACER_ALLOCATORS),
+                                 {}},
+                                file.name(),
+                                mapping.module->id});
       return;
     }
     const auto number = static_cast<std::uint8_t>(target_.allocators.size());
@@ -107,6 +114,8 @@ class Finder {
       if (slots_are_complete(points[i])) {
         for (const ElfAddress slot : points[i].slots) hook.slots.push_back({mapping.bias + slot.value});
       }
+      hook.essential =
+          number != TRACER_NO_ALLOCATOR && allocators::ends_blocks(function.shape) && !function.hands_on;
       hook.module_start = start;
       hook.module_end = end;
       target_.hooks.push_back(std::move(hook));
@@ -132,6 +141,24 @@ bool find_more(HeapTarget& target, std::int32_t pid, std::span<const CodeMapping
     found = true;
   }
   return found;
+}
+
+std::string text_of(const HeapTarget::UnseenOfModule& unseen) {
+  return fmt::format("{}: {}", unseen.module_name, allocators::text_of(unseen.what));
+}
+
+void leave_out_halves(HeapTarget& target, std::vector<inject::PlannedHook>& planned) {
+  std::map<std::uint8_t, std::string> halves;  // by allocator: why
+  for (const inject::PlannedHook& hook : planned)
+    if (hook.kind == TRACER_HOOK_NONE && hook.hook.essential && !hook.same_as_another)
+      halves.try_emplace(hook.hook.allocator, hook.text);
+  for (const auto& [number, why] : halves) {
+    const HeapTarget::AllocatorOfModule& allocator = target.allocators[number];
+    target.unseen.push_back(
+        {{allocator.kind, allocator.label, why, {}}, allocator.module_name, allocator.module});
+  }
+  std::erase_if(planned,
+                [&](const inject::PlannedHook& hook) { return halves.contains(hook.hook.allocator); });
 }
 
 }  // namespace fathom::session

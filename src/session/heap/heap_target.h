@@ -25,9 +25,15 @@ struct HeapTarget {
     model::ModuleId module;
     std::vector<allocators::CodeRange> own_code;  // ELF addresses
   };
+  struct UnseenOfModule {
+    allocators::Unseen what;
+    std::string module_name;
+    model::ModuleId module;
+  };
   std::vector<AllocatorOfModule> allocators;  // Hook::allocator is the place in here
+  std::vector<UnseenOfModule> unseen;         // that are there and must not be traced
   std::vector<inject::Hook> hooks;
-  std::vector<std::string> notes;  // what is there and cannot be traced, and why
+  std::vector<std::string> notes;  // functions that are there and cannot be traced, and why
   // That were looked into, and where they lie: a library that is loaded again lies elsewhere.
   std::set<std::pair<const CodeModule*, std::uint64_t>> modules;
   // Operators delete that only know a size are hooked, too: another event for each of them.
@@ -38,5 +44,12 @@ struct HeapTarget {
 // all at first, later those that the program has loaded since. True if there was such a module.
 bool find_more(HeapTarget& target, std::int32_t pid, std::span<const CodeMapping> mappings,
                symbolize::DebugFiles& debug_files);
+
+// "/usr/bin/server: jemalloc 5.3.0 is not traced: WHY (REMEDY)".
+std::string text_of(const HeapTarget::UnseenOfModule& unseen);
+
+// Takes out of `planned` all functions of allocators of which one that is essential cannot be hooked, and adds
+// these allocators to `target`.unseen. One of which hooks stand already stays as it is.
+void leave_out_halves(HeapTarget& target, std::vector<inject::PlannedHook>& planned);
 
 }  // namespace fathom::session

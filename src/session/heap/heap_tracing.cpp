@@ -86,6 +86,7 @@ Result<std::unique_ptr<HeapTracing>> HeapTracing::start(std::int32_t pid, const 
                                                         const HeapContext& context) {
   std::unique_ptr<HeapTracing> tracing(new HeapTracing(pid, options, context));
   if (auto placed = tracing->place(); !placed) return tl::unexpected<Error>(placed.error());
+  if (tracing->blind_) return tracing;
   if (auto hooked = tracing->hook(); !hooked) return tl::unexpected<Error>(hooked.error());
   tracing->thread_ = std::thread([&self = *tracing] { self.collect(); });
   return tracing;
@@ -96,14 +97,14 @@ Result<> HeapTracing::place() {
     return fail(ErrorKind::kUnsupported, "heap: this machine's time-stamp counter is not constant",
                 "a machine whose /proc/cpuinfo has constant_tsc and nonstop_tsc");
   if (auto possible = inject::Tracer::check(pid_); !possible) return possible;
-  target_.sized_deletes = options_.mode == Heap::kExact;
-  find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_);
-  notes_ = std::exchange(target_.notes, {});
-  if (target_.hooks.empty())
-    return fail(ErrorKind::kNotFound,
-                fmt::format("the heap of process {} cannot be traced: {}", pid_,
-                            notes_.empty() ? "it has no allocator that is known by name" : notes_.front()),
-                "--symbols DIR with an unstripped twin of the program or its debug file");
+  find_allocators();
+  if (target_.hooks.empty()) {
+    blind_ = ended_ = true;
+    start_ns_ = monotonic_ns();
+    add_heap();
+    add_unseen_rows();
+    return {};
+  }
 
   const bool exact = options_.mode == Heap::kExact;
   const Moment before = read_clocks();
@@ -135,6 +136,22 @@ Result<> HeapTracing::place() {
   collector_.emplace(std::move(*collector));
   tell_allocators();
   return {};
+}
+
+void HeapTracing::find_allocators() {
+  target_.sized_deletes = options_.mode == Heap::kExact;
+  const auto mappings = context_.processes.mappings(pid_);
+  find_more(target_, pid_, mappings, debug_files_);
+  notes_ = std::exchange(target_.notes, {});
+  if (!target_.hooks.empty() || !target_.unseen.empty()) return;
+  const auto first = std::ranges::find_if(
+      mappings, [](const CodeMapping& each) { return each.module != nullptr && each.module->file; });
+  if (first == mappings.end()) return;
+  target_.unseen.push_back(
+      {{allocators::Kind::kOther, "an allocator of its own", "no allocator of the process is known by name",
+        "--symbols DIR with an unstripped twin of the program or its debug file"},
+       first->module->file->elf().name(),
+       first->module->id});
 }
 
 // Before any of their hooks goes in.
@@ -177,6 +194,24 @@ void HeapTracing::add_rows(const std::vector<inject::PlannedHook>& planned) {
     }
     profile.heap.hooks.push_back(row);
   }
+  add_unseen_rows();
+}
+
+// An allocator none of whose functions is hooked: readers tell it by that.
+void HeapTracing::add_unseen_rows() {
+  model::Profile& profile = context_.profile;
+  for (; unseen_told_ < target_.unseen.size(); ++unseen_told_) {
+    const HeapTarget::UnseenOfModule& unseen = target_.unseen[unseen_told_];
+    model::HeapHook row;
+    row.allocator = {static_cast<std::uint32_t>(profile.heap.allocators.size())};
+    row.function = context_.builder.string("every function");
+    row.note = context_.builder.string(unseen.what.remedy.empty()
+                                           ? unseen.what.why
+                                           : fmt::format("{} ({})", unseen.what.why, unseen.what.remedy));
+    profile.heap.allocators.push_back({context_.builder.string(unseen.what.label), unseen.module});
+    profile.heap.hooks.push_back(row);
+    notes_.push_back("heap: " + text_of(unseen));
+  }
 }
 
 void HeapTracing::expect_tracer_code() {
@@ -208,10 +243,15 @@ void HeapTracing::hook_new_modules() {
   const std::size_t known = target_.hooks.size();
   if (!find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_)) return;
   for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
-  if (target_.hooks.size() == known) return;
+  if (target_.hooks.size() == known) {
+    add_unseen_rows();
+    if (mapped_) mapped_->know(target_, allocator_rows_);
+    return;
+  }
   tell_allocators();
-  const auto planned =
+  auto planned =
       tracer_->plan({target_.hooks.begin() + static_cast<std::ptrdiff_t>(known), target_.hooks.end()});
+  leave_out_halves(target_, planned);
   if (auto hooked = tracer_->hook(planned); !hooked) {
     notes_.push_back(
         fmt::format("heap: what was loaded during the recording is not traced: {}", hooked.error().message));
@@ -223,25 +263,32 @@ void HeapTracing::hook_new_modules() {
   if (mapped_) mapped_->know(target_, allocator_rows_);
 }
 
-Result<> HeapTracing::hook() {
-  const auto planned = tracer_->plan(target_.hooks);
-  const bool exact = options_.mode == Heap::kExact;
+model::Heap HeapTracing::add_heap() {
   model::Heap heap;
   const model::ThreadId main_thread = context_.processes.thread_row(pid_, pid_);
   heap.process = context_.profile.threads[main_thread.value].process;
-  heap.mode = exact ? model::HeapMode::kExact : model::HeapMode::kSampled;
+  heap.mode = options_.mode == Heap::kExact ? model::HeapMode::kExact : model::HeapMode::kSampled;
   heap.from_start = options_.from_start;
   heap.each_block = options_.each_block;
   if (const auto memory = process::read_memory(pid_); memory && !options_.from_start)
     heap.earlier_rss_bytes = memory->rss_anon;
+  heap.start_ns = heap.end_ns = start_ns_;
+  rows_.emplace(context_.profile, heap);
+  return heap;
+}
+
+Result<> HeapTracing::hook() {
+  auto planned = tracer_->plan(target_.hooks);
+  leave_out_halves(target_, planned);
   // Hooks go in one after the other, and words of data before entries: a block that was recorded while the
   // function that frees it had no hook yet would live for ever. So all of them begin at once.
   if (auto hooked = tracer_->hook(planned); !hooked) return hooked;
+  const bool exact = options_.mode == Heap::kExact;
   __atomic_store_n(&tracer_->shared().mode, exact ? TRACER_EXACT : TRACER_SAMPLED, __ATOMIC_RELEASE);
   stops_ = tracer_->stops();
   expect_tracer_code();
-  heap.start_ns = heap.end_ns = last_publish_ns_ = start_ns_ = monotonic_ns();
-  rows_.emplace(context_.profile, heap);
+  last_publish_ns_ = start_ns_ = monotonic_ns();
+  const model::Heap heap = add_heap();
   add_rows(planned);
   if (options_.mappings) mapped_.emplace(context_.profile, context_.builder, context_.processes, pid_, heap);
   if (mapped_) mapped_->know(target_, allocator_rows_);
@@ -449,6 +496,7 @@ void HeapTracing::finish_collecting(bool image_ended) {
 }
 
 void HeapTracing::end_image() {
+  blind_ = false;
   if (ended_) return;
   ended_ = true;
   tracer_->abandon();

@@ -49,7 +49,8 @@ struct HeapContext {
 
 class HeapTracing {
  public:
-  // All in `context` outlives the tracing. An error: the process is as it was.
+  // All in `context` outlives the tracing. An error: the process is as it was. That no allocator can be traced
+  // is none: is_blind().
   static Result<std::unique_ptr<HeapTracing>> start(std::int32_t pid, const HeapTracingOptions& options,
                                                     const HeapContext& context);
   ~HeapTracing();  // end()
@@ -58,6 +59,8 @@ class HeapTracing {
 
   std::int32_t pid() const { return pid_; }
   bool ended() const { return ended_; }
+  // Nothing in it can be traced: it has a row that says so, no tracer was placed, and it has ended.
+  bool is_blind() const { return blind_; }
   // As ProcessTable counts them, when the tracer was placed.
   std::uint32_t programs_executed() const { return programs_executed_; }
   // Some twenty times a second: shows the tracer new mappings, gives addresses of new stacks their names.
@@ -97,7 +100,10 @@ class HeapTracing {
   HeapTracing(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context);
   Result<> place();
   Result<> hook();
+  void find_allocators();
+  model::Heap add_heap();
   void add_rows(const std::vector<inject::PlannedHook>& planned);
+  void add_unseen_rows();
   void tell_allocators();
   void expect_tracer_code();
   model::HeapAllocatorId allocator_row(std::uint64_t block) const {
@@ -140,7 +146,8 @@ class HeapTracing {
   std::optional<HeapTables> rows_;
   std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
-  bool ended_ = false;
+  bool ended_ = false, blind_ = false;
+  std::size_t unseen_told_ = 0;  // of target_.unseen
   std::uint32_t programs_executed_;
 
   // Shared with the collecting thread, under `lock_`.

@@ -46,6 +46,7 @@ void MappedMemory::know(const HeapTarget& target, std::span<const model::HeapAll
     allocator_code_[allocator.module].push_back({number, allocator.own_code});
     if (allocator.kind == allocators::Kind::kLibc) libc_.insert(allocator.module);
   }
+  for (const auto& unseen : target.unseen) unseen_.insert(unseen.module);
 }
 
 std::optional<std::uint32_t> MappedMemory::allocator_of(model::StackId stack) const {
@@ -67,6 +68,12 @@ std::optional<std::uint32_t> MappedMemory::allocator_of(model::StackId stack) co
   return std::nullopt;
 }
 
+bool MappedMemory::may_be_unseen(model::StackId stack) const {
+  const model::StackId caller = caller_of(stack);
+  if (unseen_.empty() || caller.value == 0) return false;
+  return unseen_.contains(profile_.frames[profile_.stacks[caller.value].frame.value].module);
+}
+
 model::StackId MappedMemory::caller_of(model::StackId stack) const {
   if (stack.value == 0) return stack;
   const model::Stack& leaf = profile_.stacks[stack.value];
@@ -78,7 +85,8 @@ void MappedMemory::take(const EventSink::MemoryCall& event, std::span<const trac
   if (event.call.pid != pid_ || is_inside(event.call.result, own) || is_inside(event.call.address, own))
     return;
   sources::MemoryCall call = event.call;
-  const std::optional<std::uint32_t> allocator = allocator_of(event.stack.stack);
+  std::optional<std::uint32_t> allocator = allocator_of(event.stack.stack);
+  if (!allocator && may_be_unseen(event.stack.stack)) allocator = kOtherAllocator;
   if (allocator) {
     if (call.anonymous) allocators_bytes_ += call.length;
     // What it gives back may be the program's: it was taken then, and the book knows.

@@ -45,6 +45,9 @@ class MappedMemory {
  private:
   // Which allocator makes the call, by its number in rows_; nothing: the program does.
   std::optional<std::uint32_t> allocator_of(model::StackId stack) const;
+  // It is made by code of a module that holds an allocator which is not traced: nobody can tell whether that
+  // maps for itself or the code around it for the program.
+  bool may_be_unseen(model::StackId stack) const;
   // Without the function of libc that makes the system call: its caller is who takes the memory.
   model::StackId caller_of(model::StackId stack) const;
 
@@ -58,8 +61,8 @@ class MappedMemory {
     std::vector<allocators::CodeRange> ranges;
   };
   std::map<model::ModuleId, std::vector<Code>> allocator_code_;
-  std::size_t known_ = 0;  // allocators of the target
-  std::set<model::ModuleId> libc_;
+  std::size_t known_ = 0;                    // allocators of the target
+  std::set<model::ModuleId> libc_, unseen_;  // that hold libc; an allocator that is not traced
   std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
   std::unordered_map<std::uint32_t, model::ThreadId> threads_;
   std::uint64_t allocators_bytes_ = 0;

@@ -1,0 +1,26 @@
+// Allocators of a recorded process that nobody traced: there, and known, but not every function that frees or
+// resizes their blocks is. Whatever says "nothing", "all" or "leak" of a heap asks here what it may not speak of.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+struct UnseenAllocator {
+  std::string label;   // "jemalloc 5.3.0"
+  std::string module;  // path of the file that holds it
+  std::string why;     // with what would help, in parentheses
+  bool operator==(const UnseenAllocator&) const = default;
+};
+
+// Each once, in the order in which they were met.
+std::vector<UnseenAllocator> unseen_allocators(const model::Profile& profile);
+
+// Of which at least one function was hooked: "glibc 2.36", each label once.
+std::vector<std::string> traced_allocators(const model::Profile& profile);
+
+}  // namespace fathom::analysis
