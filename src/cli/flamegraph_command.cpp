@@ -32,7 +32,8 @@ struct FlamegraphArguments {
   std::string colors;  // empty: by metric
   std::string min_width = "0.5";
   std::string background;
-  bool no_threads = false, fold_generics = false, show_idle = false, hash = false;
+  bool no_threads = false, fold_generics = false, fold_recursion = false, show_idle = false,
+       show_kernel = false, hash = false;
 };
 
 // "a/b.fathom" -> "a/b.svg"; a name without ending gets one.
@@ -126,9 +127,18 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
   if (!parts.empty()) picture.notes.push_back(fmt::format("Quality: {}.", fmt::join(parts, "; ")));
 }
 
+// "Idle time is left out: 20.0 s of 2 threads"
+std::string idle_in_words(const analysis::CallTree& tree) {
+  if (tree.idle_ns == 0) return "";
+  return fmt::format("Idle time is left out: {} of {}",
+                     analysis::seconds(static_cast<double>(tree.idle_ns) * 1e-9),
+                     analysis::counted(tree.idle_threads, "thread"));
+}
+
 struct Drawn {
   std::string svg;
   bool empty = false;
+  std::string idle;  // what was left out; empty: nothing
   model::Metric metric = model::Metric::kCpu;
 };
 
@@ -141,8 +151,10 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
   if (model::is_heap(tree.metric)) heap = analysis::make_heap_report(profile, options.selection);
   describe(profile, tree, heap, picture);
   judge(profile, tree, heap, picture);
+  if (const std::string idle = idle_in_words(tree); !idle.empty())
+    picture.notes.push_back(idle + ". --show-idle draws it.");
   if (options.reverse) tree = analysis::build_call_tree(profile, options);
-  return {present::flame_graph_svg(tree, picture), tree.total <= 0, tree.metric};
+  return {present::flame_graph_svg(tree, picture), tree.total <= 0, idle_in_words(tree), tree.metric};
 }
 
 Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
@@ -170,16 +182,22 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
   if (!profile) return tl::unexpected(profile.error());
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
-  if (arguments.colors.empty() && selection->metric == model::Metric::kWall)
+  if (arguments.colors.empty() &&
+      (selection->metric == model::Metric::kWall || selection->metric == model::Metric::kOffCpu))
     picture.colors = present::Palette::kWall;
   analysis::TreeOptions tree;
   tree.selection = *selection;
   tree.thread_roots = !arguments.no_threads;
   tree.reverse = picture.reverse;
   tree.fold_generics = arguments.fold_generics;
-  tree.selection.fold_idle = !arguments.show_idle;
+  tree.drop_idle = !arguments.show_idle;
+  tree.fold_kernel = !arguments.show_kernel;
+  tree.fold_recursion = arguments.fold_recursion;
 
   const Drawn drawn = draw(*profile, tree, std::move(picture));
+  if (drawn.empty && !drawn.idle.empty())
+    return fail(ErrorKind::kNotFound, fmt::format("{}: {}", arguments.file, drawn.idle),
+                "--show-idle draws it");
   if (drawn.empty) {
     return fail(ErrorKind::kNotFound,
                 fmt::format("{}: no samples of metric {} in this selection", arguments.file,
@@ -218,13 +236,16 @@ Run add_flamegraph(CLI::App& app) {
   app.add_option("--title", picture.title, "heading (default: metric and target)");
   app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");
   app.add_option("--colors,--color", arguments->colors,
-                 present::palette_names() + " (default: module, or wall for --metric wall)")
+                 present::palette_names() + " (default: module, or wall for --metric wall and off-cpu)")
       ->type_name("PALETTE");
   app.add_flag("--inverted,--icicle,-i", picture.inverted, "the root on top, callees hanging down");
   app.add_flag("--reverse", picture.reverse, "merge from the leaves: what ran, and above it who called it");
   app.add_flag("--no-threads", arguments->no_threads, "merge all threads");
   app.add_flag("--show-idle", arguments->show_idle,
-               "show the waits of idle workers, which are folded otherwise");
+               "show the waits of idle workers, which are left out and counted otherwise");
+  app.add_flag("--show-kernel", arguments->show_kernel,
+               "show what the kernel does to wait; otherwise one box says what was waited for");
+  app.add_flag("--fold-recursion", arguments->fold_recursion, "a function that calls itself as one frame");
   app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
   app.add_option("--width", picture.width, "pixels (default: 1200, and the window's width in a browser)")
       ->check(CLI::Range(200.0, 100000.0));

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "analysis/core/flat_map.h"
 #include "analysis/core/fold_generics.h"
@@ -202,11 +203,19 @@ class Adder {
   void add_waits() {
     const Waits waits(profile_, options_.selection);
     tree_.filtered += waits.filtered();
+    std::unordered_set<std::uint32_t> idle_threads;
     for (const SelectedWait& row : waits.rows()) {
       const model::Wait& wait = waits.wait(row);
+      const bool dropped = row.idle && options_.drop_idle;
+      if (dropped) {
+        idle_threads.insert(wait.thread.value);
+        if (__builtin_add_overflow(tree_.idle_ns, weighted_ns(row.waited_ns, row.weight), &tree_.idle_ns))
+          tree_.idle_ns = INT64_MAX;
+        if (row.queued_ns == 0) continue;
+      }
       ++tree_.samples;
       ++tree_.waits;
-      if (row.waited_ns != 0) {
+      if (row.waited_ns != 0 && !dropped) {
         const bool folded = row.idle && options_.selection.fold_idle;
         const std::uint8_t cause =
             folded ? cause_row(128u + *row.idle, [&] { return waits.idle().frame(*row.idle); })
@@ -216,6 +225,16 @@ class Adder {
       if (row.queued_ns != 0)
         add_wait(wait.thread, wait.stack.value, cause_row(row.queue_cause), row.queued_ns, row.weight);
     }
+    tree_.idle_threads = idle_threads.size();
+  }
+
+  // Without the kernel's frames at the leaf; of a kernel's thread, which has no others, all.
+  std::uint32_t user_part(std::uint32_t stack) const {
+    for (std::uint32_t at = stack; at != 0; at = profile_.stacks[at].parent.value) {
+      const model::Frame& frame = profile_.frames[profile_.stacks[at].frame.value];
+      if (profile_.modules[frame.module.value].kind != model::ModuleKind::kKernel) return at;
+    }
+    return stack;
   }
 
   void add_heap() {
@@ -281,7 +300,7 @@ class Adder {
     const auto duration = static_cast<double>(ns);
     weights_ += static_cast<double>(value);
     variance_ += duration * duration * static_cast<double>(weight) * (static_cast<double>(weight) - 1);
-    add(thread, stack, cause, value);
+    add(thread, options_.fold_kernel ? user_part(stack) : stack, cause, value);
   }
 
   std::uint8_t cause_row(Cause cause) {
@@ -320,8 +339,14 @@ constexpr std::uint64_t kMostSteps = 1'000'000'000;
 // The tree in order of discovery.
 class Draft {
  public:
-  Draft() { nodes_.push_back({0, kNoPlace, NodeKind::kRoot}); }
+  explicit Draft(bool fold_recursion) : fold_recursion_(fold_recursion) {
+    nodes_.push_back({0, kNoPlace, NodeKind::kRoot});
+  }
   std::uint32_t child(std::uint32_t parent, Places::Line line) {
+    if (fold_recursion_ && nodes_[parent].place == line.place) {
+      if (line.kind == NodeKind::kUser) nodes_[parent].kind = NodeKind::kUser;
+      return parent;
+    }
     if (++steps_ > kMostSteps || nodes_.size() > kMostNodes)
       throw std::length_error(
           "the call tree is too large: more than 16 million nodes, or a billion frames to place");
@@ -338,6 +363,7 @@ class Draft {
   const std::vector<DraftNode>& nodes() const { return nodes_; }
 
  private:
+  bool fold_recursion_;
   std::vector<DraftNode> nodes_;
   std::uint64_t steps_ = 0;
   FlatMap<std::uint32_t> children_;  // never 0: the root is nobody's child
@@ -515,7 +541,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   tree.unit = unit_of(profile, options.selection);
   const Sums sums = Adder(profile, options, tree).add_up();
   Places places(profile, options.fold_generics);
-  Draft draft;
+  Draft draft(options.fold_recursion);
   if (options.reverse) {
     draw_from_leaf(profile, options, sums, places, draft);
   } else {

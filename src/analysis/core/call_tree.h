@@ -71,6 +71,8 @@ struct CallTree {
   std::uint64_t waits = 0;    // of these, waits: rows, each of which may stand for several
   // heap-growth: what the sites that shrank have lost, not negative. They are not in the tree.
   std::int64_t shrunk = 0;
+  std::int64_t idle_ns = 0;  // left out by drop_idle, in so many threads
+  std::uint64_t idle_threads = 0;
   std::uint64_t filtered = 0;  // samples and waits of this metric that the selection left out
   // How many equal, independent samples would be as certain as these: total^2 / variance, which for samples
   // is (sum of weights)^2 / sum of squares. For sampling errors. kExact when every wait was seen.
@@ -85,6 +87,9 @@ struct TreeOptions {
   bool thread_roots = true;    // the first frame is the thread's name
   bool reverse = false;        // from the leaf to the root: what is merged is who called it
   bool fold_generics = false;  // "Vec<..>::push"; see fold_generics.h
+  bool drop_idle = false;      // idle waits (idle.h) are left out and counted: CallTree::idle_ns
+  bool fold_kernel = false;  // of a wait's stack, what the kernel did to wait is left out: its cause says it
+  bool fold_recursion = false;  // a function that calls itself is one frame
 };
 
 // Time: a few ns per sample and one hash lookup per different (stack, thread). `profile` has passed check().

@@ -233,5 +233,61 @@ TEST(CallTree, TheOrderOfTheSamplesDoesNotMatter) {
   }
 }
 
+// A wait of 40 ms for a lock, 10 ms in the run queue after it, and an idle worker.
+struct Waiting : HandMade {
+  Waiting() {
+    const auto app = module("app"), libc = module("libc.so.6"),
+               kernel = module("[kernel]", model::ModuleKind::kKernel);
+    const auto process = HandMade::process(10, "app");
+    const auto main = thread(process, 10, "main"), worker = thread(process, 11, "worker");
+    const auto system = frame(kernel, {"entry_SYSCALL_64"}), futex = frame(kernel, {"futex_wait"});
+    const auto locking = stack({frame(app, {"main"}), frame(libc, {"pthread_mutex_lock"}), system, futex});
+    const auto parked =
+        stack({frame(app, {"tokio::runtime::scheduler::multi_thread::worker::Context::park"}), system});
+    wait(main, locking, "futex", 1, 40, 10);
+    wait(worker, parked, "futex", 1, 1000, 5);
+    wait(worker, parked, "futex", 3, 500);
+  }
+  CallTree off_cpu(TreeOptions options) const {
+    options.selection.metric = model::Metric::kOffCpu;
+    return build_call_tree(profile, options);
+  }
+};
+bool has_node(const CallTree& tree, std::string_view name) {
+  return std::any_of(tree.nodes.begin(), tree.nodes.end(),
+                     [&](const TreeNode& node) { return tree.name(node) == name; });
+}
+
+TEST(CallTree, LeavesIdleWaitsOutAndCountsThem) {
+  const CallTree tree = Waiting().off_cpu({.drop_idle = true});
+  EXPECT_EQ(tree.idle_ns, 1'500'000'000);
+  EXPECT_EQ(tree.idle_threads, 1u);
+  EXPECT_EQ(tree.total, 55'000'000) << "the time in the run queue is never idle";
+  EXPECT_EQ(Waiting().off_cpu({}).total, 1'555'000'000);
+}
+
+TEST(CallTree, LeavesTheKernelsSideOfAWaitToItsCause) {
+  const CallTree tree = Waiting().off_cpu({.fold_kernel = true});
+  EXPECT_FALSE(has_node(tree, "futex_wait"));
+  EXPECT_TRUE(has_node(tree, "pthread_mutex_lock"));
+  EXPECT_TRUE(has_node(tree, "[wait: futex]"));
+  EXPECT_EQ(tree.total, Waiting().off_cpu({}).total);
+  EXPECT_TRUE(has_node(Waiting().off_cpu({}), "futex_wait"));
+}
+
+TEST(CallTree, FoldsRecursionWhereThatIsAskedFor) {
+  HandMade hand;
+  const auto app = hand.module("app");
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto walk = hand.frame(app, {"walk"}), leaf = hand.frame(app, {"leaf"});
+  hand.sample(thread, hand.stack({walk, walk, walk, leaf}), 3);
+  hand.sample(thread, hand.stack({walk, walk}), 2);
+  const CallTree tree = build_call_tree(hand.profile, {.fold_recursion = true});
+  ASSERT_EQ(tree.nodes.size(), 4u);  // all, the thread, walk, leaf
+  EXPECT_EQ(tree.name(tree.nodes[2]), "walk");
+  EXPECT_EQ(tree.nodes[2].self, 2);
+  EXPECT_EQ(tree.nodes[2].total, 5);
+}
+
 }  // namespace
 }  // namespace fathom::analysis

@@ -274,6 +274,12 @@ std::string_view frame_of(Cause cause) {
   return words(cause).frame;
 }
 
+std::optional<Cause> cause_of_frame(std::string_view frame) {
+  const auto known =
+      std::find_if(kWords.begin(), kWords.end(), [&](const Words& row) { return row.frame == frame; });
+  return known == kWords.end() ? std::nullopt : std::optional(known->cause);
+}
+
 Cause cause_of_call(std::int32_t system_call) {
   static const std::array<Cause, kMostCalls> kCauses = causes_by_number();
   return system_call < 0 || system_call >= kMostCalls ? Cause::kUnknown

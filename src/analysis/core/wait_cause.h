@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -47,6 +48,7 @@ std::string_view to_string(Cause cause);
 std::string_view describe(Cause cause);
 // "[wait: futex]", "[run queue]": the frame above the leaf of a stack that waited.
 std::string_view frame_of(Cause cause);
+std::optional<Cause> cause_of_frame(std::string_view frame);
 
 // How a futex was waited for: "wait", "wait-bitset", "lock-pi", "wait-requeue-pi", "waitv", or "".
 struct FutexUse {

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "analysis/core/wait_cause.h"
 #include "present/svg/flame_graph_text.h"
 
 namespace fathom::present {
@@ -119,19 +120,21 @@ class Painter {
     painted.self += running_[node];
     ++painted.nodes;
   }
+  // What the legend says of the family, where that is not what its nodes ran; below 0: nothing.
+  void set_share(std::size_t family, std::int64_t value) { families_[family].self = value; }
   // Families that painted nothing leave no trace.
   Coloring finish(std::string meaning, bool say_shares) {
     std::vector<std::uint16_t> moved(result_.classes.size(), 0);
     std::vector<ColorClass> kept;
     for (const Family& family : families_) {
-      if (family.nodes == 0) continue;
+      if (family.nodes == 0 && family.self <= 0) continue;
       LegendItem item{family.label, {}, -1};
       for (std::uint16_t i = 0; i < family.count; ++i) {
         moved[family.first + i] = static_cast<std::uint16_t>(kept.size());
         item.classes.push_back(static_cast<std::uint16_t>(kept.size()));
         kept.push_back(result_.classes[family.first + i]);
       }
-      if (say_shares && tree_.total > 0) {
+      if (say_shares && tree_.total > 0 && family.self >= 0) {
         item.self_share = static_cast<double>(family.self) / static_cast<double>(tree_.total);
       }
       if (!family.label.empty()) result_.legend.push_back(std::move(item));
@@ -245,33 +248,110 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
                         true);
 }
 
-// A frame is coloured by where most of its time goes; a cause is waiting, and so is all that leads to it
-// alone. Grey for rows that are no code, as their time is nearly always mixed.
-Coloring color_by_time(const CallTree& tree, bool reverse) {
-  std::vector<std::int64_t> waiting(tree.nodes.size(), 0);
-  for (std::size_t i = tree.nodes.size(); i-- > 1;) {  // children before their parents
-    const TreeNode& node = tree.nodes[i];
-    if (node.kind == NodeKind::kCause) waiting[i] = node.total;
-    waiting[node.parent] += waiting[i];
+// What time can go to: running, and the kinds of waits.
+enum TimeKind : std::size_t {
+  kOnCpu,
+  kInQueue,
+  kAtLocks,
+  kAtFiles,
+  kAtPeers,
+  kAsleep,
+  kForMemory,
+  kOtherwise,
+  kIdle,
+  kTimeKinds
+};
+
+struct TimeWords {
+  std::string_view label;
+  Hue hue;
+};
+const std::array<TimeWords, kTimeKinds> kTimeWords = {{{"on a CPU", kKernelHue},
+                                                       {"run queue", kAllocatorHue},
+                                                       {"locks and other threads", kGroupHues[0]},
+                                                       {"files", kGroupHues[2]},
+                                                       {"sockets, pipes and polls", kGroupHues[3]},
+                                                       {"sleep", kGroupHues[6]},
+                                                       {"memory", kGroupHues[5]},
+                                                       {"other waits", kGroupHues[7]},
+                                                       {"idle", kOtherHue}}};
+
+TimeKind kind_of_cause(std::string_view frame) {
+  using analysis::Cause;
+  if (frame.starts_with("(idle: ")) return kIdle;
+  switch (analysis::cause_of_frame(frame).value_or(Cause::kUnknown)) {
+    case Cause::kRunQueue:
+    case Cause::kThrottled:
+      return kInQueue;
+    case Cause::kFutex:
+    case Cause::kFileLock:
+    case Cause::kIpc:
+      return kAtLocks;
+    case Cause::kFileRead:
+    case Cause::kFileWrite:
+    case Cause::kFileSync:
+    case Cause::kFileOther:
+    case Cause::kIoUring:
+    case Cause::kAsyncIo:
+    case Cause::kWriteback:
+      return kAtFiles;
+    case Cause::kSocket:
+    case Cause::kPipe:
+    case Cause::kPoll:
+      return kAtPeers;
+    case Cause::kSleep:
+    case Cause::kSignal:
+      return kAsleep;
+    case Cause::kPageFault:
+    case Cause::kReclaim:
+    case Cause::kMemoryMap:
+      return kForMemory;
+    default:
+      return kOtherwise;
   }
+}
+
+// A frame is coloured by where most of its time goes: to running, or to one kind of waits. The legend adds up what ran and
+// what waited itself, and not what is in frames of a colour. Grey for rows that are no code, as their time is nearly always
+// mixed.
+Coloring color_by_time(const CallTree& tree, bool reverse) {
+  using Times = std::array<std::int64_t, kTimeKinds>;
+  std::vector<Times> times(tree.nodes.size());
+  // In a reversed tree, what led to a cause stands on it, and is of its kind.
+  std::vector<TimeKind> own(tree.nodes.size(), kOnCpu);
+  const std::vector<std::int64_t> values = running(tree, reverse);
+  Times all{};
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
+    const TreeNode& node = tree.nodes[i];
+    own[i] = node.kind == NodeKind::kCause ? kind_of_cause(tree.name(node))
+             : reverse                     ? own[node.parent]
+                                           : kOnCpu;
+    times[i][own[i]] = tree.nodes[i].self;
+    all[own[i]] += values[i];
+  }
+  for (std::size_t i = tree.nodes.size(); i-- > 1;)  // children before their parents
+    for (std::size_t kind = 0; kind < kTimeKinds; ++kind) times[tree.nodes[i].parent][kind] += times[i][kind];
   Painter painter(tree, reverse);
-  const auto family = [&](const std::string& label, const Hue& hue) {
-    return painter.family(label, [&](std::vector<ColorClass>& classes) { add_shades(hue, classes); });
-  };
-  const std::size_t on_cpu = family("on a CPU", kKernelHue), off_cpu = family("waiting", kGroupHues[0]);
-  const std::size_t no_code = family("threads", kThreadHue);
-  std::vector<bool> below_cause(tree.nodes.size(), false);  // in a reversed tree, what led to it
+  std::array<std::size_t, kTimeKinds> families{};
+  for (std::size_t kind = 0; kind < kTimeKinds; ++kind)
+    families[kind] =
+        painter.family(std::string(kTimeWords[kind].label),
+                       [&](std::vector<ColorClass>& classes) { add_shades(kTimeWords[kind].hue, classes); });
+  const std::size_t no_code =
+      painter.family("threads", [&](std::vector<ColorClass>& classes) { add_shades(kThreadHue, classes); });
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
-    below_cause[i] = i != 0 && (node.kind == NodeKind::kCause || below_cause[node.parent]);
-    const bool mostly =
-        below_cause[i] || 2 * static_cast<double>(waiting[i]) > static_cast<double>(node.total);
     const bool code = node.kind != NodeKind::kRoot && node.kind != NodeKind::kThread;
-    painter.paint(i, !code ? no_code : mostly ? off_cpu : on_cpu, tree.name(node));
+    const auto most =
+        static_cast<std::size_t>(std::max_element(times[i].begin(), times[i].end()) - times[i].begin());
+    painter.paint(i, !code ? no_code : families[most], tree.name(node));
   }
+  for (std::size_t kind = 0; kind < kTimeKinds; ++kind) painter.set_share(families[kind], all[kind]);
+  painter.set_share(no_code, -1);
   return painter.finish(
-      "Colour: where most of a frame's time goes, to running on a CPU or to waiting. Per cent: of all time. "
-      "Shades only tell neighbours apart.",
+      "Colour: where most of a frame's time goes, to running on a CPU or to one kind of waits. Per cent: of "
+      "all time, "
+      "whatever the colour of the frames that it is spent in. Shades only tell neighbours apart.",
       true);
 }
 

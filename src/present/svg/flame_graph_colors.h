@@ -22,7 +22,7 @@ using analysis::owner_of;
 
 enum class Palette : std::uint8_t {
   kModule,
-  kWall,  // two hues: on a CPU, and waiting; for --metric wall the one that is taken by itself
+  kWall,  // by where time goes: on a CPU, the run queue, kinds of waits; what --metric wall and off-cpu take by themselves
   kHot,
   kMem,
   kIo,
