@@ -213,7 +213,45 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(help.status, 0);
   EXPECT_THAT(help.out, HasSubstr("--callers"));
   EXPECT_EQ(run({"--help"}).status, 0);
-  EXPECT_THAT(run({"--version"}).out, StartsWith("fathom "));
+  const std::string version = run({"--version"}).out;
+  EXPECT_THAT(version, StartsWith("fathom "));
+  for (const char* line : {"\nengines: ", "\nrecordings: writes format "})
+    EXPECT_THAT(version, HasSubstr(line));
+  EXPECT_EQ(run({"help", "report"}).out, help.out);
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  const Outcome mistyped = run({"help", "reprot"});
+  EXPECT_EQ(mistyped.status, 2);
+  EXPECT_THAT(mistyped.error, StartsWith("fathom: there is no command 'reprot'\ntry: one of record, report"));
+}
+
+// What bash itself completes: `words` are those of the line so far, the last of them in the midst.
+std::string completed_by_bash(const std::string& completion, const std::string& words) {
+  const std::string script = "source " + completion + "; COMP_WORDS=(" + words +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _fathom; echo \"${COMPREPLY[*]}\"";
+  FILE* pipe = ::popen(("bash -c '" + script + "' 2>&1").c_str(), "r");
+  std::string text;
+  for (char buffer[512]; pipe != nullptr && std::fgets(buffer, sizeof(buffer), pipe) != nullptr;)
+    text += buffer;
+  if (pipe != nullptr) ::pclose(pipe);
+  return text;
+}
+
+TEST_F(Cli, BashCompletesCommandsOptionsAndValues) {
+  const std::string completion = folder_ + "/completion";
+  ASSERT_TRUE(write_file(completion, run({"completion", "bash"}).out).has_value());
+  EXPECT_EQ(completed_by_bash(completion, "fathom rep"), "report\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom report --call"), "--callers --callees\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom report --sort s"), "self\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom help fla"), "flamegraph\n");
+  EXPECT_THAT(completed_by_bash(completion, "fathom report " + folder_ + "/serv"),
+              HasSubstr("/server.fathom"));
+}
+
+TEST_F(Cli, ManualPagesAreOfEveryCommand) {
+  EXPECT_THAT(run({"man"}).out, StartsWith(".TH fathom 1\n"));
+  for (const char* command : {"report", "leaks", "export", "timeline"})
+    EXPECT_THAT(run({"man", command}).out, StartsWith(".TH fathom\\-" + std::string(command) + " 1\n"));
+  EXPECT_EQ(run({"man", "fly"}).status, 2);
 }
 
 TEST_F(Cli, AReaderThatHasSeenEnoughIsNoError) {

@@ -13,7 +13,11 @@
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/cut_files.h"
+#include "cli/manual.h"
 #include "cli/notices.h"
+#include "cli/option_table.h"
+#include "cli/output.h"
+#include "cli/version.h"
 #include "symbolize/name_process.h"
 
 namespace {
@@ -104,7 +108,8 @@ Error no_such_command(std::string_view word) {
 int run(int argc, char** argv) {
   CLI::App app("fathom: where a native Linux process spends its time and memory");
   app.name("fathom");
-  app.set_version_flag("--version", std::string("fathom " FATHOM_VERSION));
+  app.set_version_flag("--version", fathom::cli::version_text());
+  fathom::cli::use_help_format(app, std::min<std::size_t>(fathom::cli::output_width(), 110));
   app.require_subcommand(1);
   app.footer(
       "fathom COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not found or gone,\n"
@@ -114,6 +119,7 @@ int run(int argc, char** argv) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);
     runs.emplace_back(sub, command.add(*sub));
   }
+  for (const auto& [sub, command] : fathom::cli::add_about_commands(app)) runs.emplace_back(sub, command);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

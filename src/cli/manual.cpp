@@ -6,6 +6,7 @@
 #include <memory>
 #include <string_view>
 
+#include "analysis/core/words.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
 
@@ -22,10 +23,16 @@ const CLI::App* command_named(const CLI::App& app, const std::string& name) {
   return nullptr;
 }
 
-Error no_such_page(const CLI::App& app, const std::string& name) {
+std::string names_of_commands(const CLI::App& app, std::string_view between = " ") {
   std::string all;
-  for (const CLI::App* command : commands_of(app)) all += (all.empty() ? "" : ", ") + command->get_name();
-  return {ErrorKind::kUsage, fmt::format("there is no command '{}'", name), "one of " + all};
+  for (const CLI::App* command : commands_of(app))
+    all += (all.empty() ? "" : std::string(between)) + command->get_name();
+  return all;
+}
+
+Error no_such_page(const CLI::App& app, const std::string& name) {
+  return {ErrorKind::kUsage, fmt::format("there is no command '{}'", analysis::printable(name)),
+          "one of " + names_of_commands(app, ", ")};
 }
 
 // Not CLI11's help(), which goes on to the command that was asked for: that is `help` here.
@@ -47,6 +54,14 @@ std::string roff(std::string_view text) {
       out += c;
   }
   return out;
+}
+
+// Without the program's own name, which stands before it.
+std::string said_of(const CLI::App& command) {
+  std::string text = command.get_description();
+  if (const std::string prefix = command.get_name() + ": "; text.starts_with(prefix))
+    text.erase(0, prefix.size());
+  return text;
 }
 
 void append_options(std::string& page, const CLI::App& command) {
@@ -140,7 +155,8 @@ std::string zsh_text(std::string_view text) {
 std::string zsh_completion(const CLI::App& app) {
   std::string commands, cases;
   for (const CLI::App* command : commands_of(app)) {
-    commands += fmt::format("    {}\n", in_quotes(command->get_name() + ":" + zsh_text(command->get_description())));
+    commands +=
+        fmt::format("    {}\n", in_quotes(command->get_name() + ":" + zsh_text(command->get_description())));
     cases += fmt::format("    {}) _arguments", command->get_name());
     for (const OptionRow& row : rows_of(*command)) {
       for (const std::string& name : row.names) {
@@ -179,7 +195,8 @@ _fathom "$@"
 }
 
 std::string fish_completion(const CLI::App& app) {
-  std::string out = "# Completion of fathom for fish: fathom completion fish > ~/.config/fish/completions/fathom.fish\n";
+  std::string out =
+      "# Completion of fathom for fish: fathom completion fish > ~/.config/fish/completions/fathom.fish\n";
   for (const CLI::App* command : commands_of(app)) {
     const std::string& name = command->get_name();
     out += fmt::format("complete -c fathom -n __fish_use_subcommand -f -a {} -d {}\n", name,
@@ -207,13 +224,13 @@ Result<std::string> manual_page(const CLI::App& app, const std::string& command)
   if (!command.empty()) about = command_named(app, command);
   if (about == nullptr) return tl::unexpected<Error>(no_such_page(app, command));
   const std::string name = command.empty() ? "fathom" : "fathom-" + command;
-  std::string page = fmt::format(".TH {} 1\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B fathom{}\n", roff(name), roff(name),
-                                 roff(about->get_description()), command.empty() ? "" : " " + command);
+  std::string page = fmt::format(".TH {} 1\n.SH NAME\n{} \\- {}\n.SH SYNOPSIS\n.B fathom{}\n", roff(name),
+                                 roff(name), roff(said_of(*about)), command.empty() ? "" : " " + command);
   if (command.empty()) {
     page += ".I COMMAND\n[\\fIOPTIONS\\fP]\n.SH COMMANDS\n";
     for (const CLI::App* each : commands_of(app))
-      page += fmt::format(".TP\n.B {}\n{}; see\n.BR fathom\\-{} (1)\n", each->get_name(), roff(each->get_description()),
-                          each->get_name());
+      page += fmt::format(".TP\n.B {}\n{}; see\n.BR fathom\\-{} (1)\n", each->get_name(),
+                          roff(each->get_description()), each->get_name());
   } else {
     page += "[\\fIOPTIONS\\fP]";
     for (const OptionGroup& group : options_of(*about))
@@ -222,7 +239,8 @@ Result<std::string> manual_page(const CLI::App& app, const std::string& command)
     page += "\n";
   }
   append_options(page, *about);
-  if (const std::string footer = about->get_footer(); !footer.empty()) page += ".SH NOTES\n" + roff(footer) + "\n";
+  if (const std::string footer = about->get_footer(); !footer.empty())
+    page += ".SH NOTES\n" + roff(footer) + "\n";
   if (!command.empty()) page += ".SH SEE ALSO\n.BR fathom (1)\n";
   return page;
 }
@@ -231,16 +249,19 @@ Result<std::string> completion_for(const CLI::App& app, const std::string& shell
   if (shell == "bash") return bash_completion(app);
   if (shell == "zsh") return zsh_completion(app);
   if (shell == "fish") return fish_completion(app);
+  if (shell == "names") return names_of_commands(app) + "\n";
   return fail(ErrorKind::kUsage, fmt::format("there is no completion for '{}'", shell), "bash, zsh or fish");
 }
 
 std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   const auto print = [](const Result<std::string>& text) -> Result<int> {
     if (!text) return tl::unexpected<Error>(text.error());
-    if (auto written = write_output(*text, OutputPath{}); !written) return tl::unexpected<Error>(written.error());
+    if (auto written = write_output(*text, OutputPath{}); !written)
+      return tl::unexpected<Error>(written.error());
     return 0;
   };
-  const auto add = [&app](const char* name, const char* text, const char* option, const char* option_text, bool needed) {
+  const auto add = [&app](const char* name, const char* text, const char* option, const char* option_text,
+                          bool needed) {
     CLI::App* command = app.add_subcommand(name, text);
     auto word = std::make_shared<std::string>();
     command->add_option(option, *word, option_text)->required(needed);
@@ -249,13 +270,13 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   std::vector<AboutCommand> all;
   const auto [help, helped] = add("help", "what a command does, and its options", "command", "which", false);
   all.push_back({help, [&app, print, word = helped]() -> Result<int> {
-                   if (word->empty()) return print(help_of(app, app, ""));
+                   if (word->empty()) return print(help_of(app, app, "fathom"));
                    const CLI::App* command = command_named(app, *word);
                    if (command == nullptr) return tl::unexpected<Error>(no_such_page(app, *word));
                    return print(help_of(app, *command, "fathom " + *word));
                  }});
-  const auto [man, paged] =
-      add("man", "a manual page: fathom man record | man -l -", "command", "which; none: of fathom itself", false);
+  const auto [man, paged] = add("man", "a manual page: fathom man record | man -l -", "command",
+                                "which; none: of fathom itself", false);
   all.push_back({man, [&app, print, word = paged] { return print(manual_page(app, *word)); }});
   const auto [completion, shell] =
       add("completion", "what a shell reads to complete options", "shell", "bash, zsh or fish", true);

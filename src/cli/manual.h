@@ -12,7 +12,8 @@ namespace fathom::cli {
 // there is not.
 Result<std::string> manual_page(const CLI::App& app, const std::string& command);
 
-// What a shell reads to complete commands, options, and the values of options that have few. `shell`: bash, zsh or fish.
+// What a shell reads to complete commands, options, and the values of options that have few. `shell`: bash, zsh or fish; "names":
+// the commands alone, for whoever installs their pages.
 Result<std::string> completion_for(const CLI::App& app, const std::string& shell);
 
 // The subcommands `help`, `man` and `completion`, which are about all others; `app` outlives what is returned.

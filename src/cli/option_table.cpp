@@ -125,7 +125,9 @@ std::string names_and_value(const OptionRow& row) {
 }
 
 std::string description(const OptionRow& row) {
-  return row.initial.empty() || row.initial == "\"\"" ? row.text : fmt::format("{} (default: {})", row.text, row.initial);
+  return row.initial.empty() || row.initial == "\"\""
+             ? row.text
+             : fmt::format("{} (default: {})", row.text, row.initial);
 }
 
 void use_help_format(CLI::App& app, std::size_t width) {

@@ -9,8 +9,8 @@
 namespace fathom::cli {
 
 struct OptionRow {
-  std::vector<std::string> names;    // "-F", "--freq"; of a positional argument: what it is called, "FILE"
-  std::string value;                 // "N", "FILE", "auto|bpf|perf"; empty: takes none
+  std::vector<std::string> names;      // "-F", "--freq"; of a positional argument: what it is called, "FILE"
+  std::string value;                   // "N", "FILE", "auto|bpf|perf"; empty: takes none
   bool value_may_be_left_out = false;  // then the value follows "=": --heap=exact
   bool repeats = false;
   std::vector<std::string> choices;  // every value there is, where they are few
