@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <memory>
@@ -15,9 +16,11 @@
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "cli/progress.h"
 #include "cli/stop_requests.h"
 #include "inject/tracer/detach_guardian.h"
 #include "process/find.h"
+#include "process/status.h"
 #include "session/command_line.h"
 #include "session/heap/heap_dry_run.h"
 #include "session/session.h"
@@ -26,7 +29,15 @@
 namespace fathom::cli {
 namespace {
 
+// What perf and samply call things, for those who have it in their fingers.
+struct Habits {
+  bool stacks = false, whole_machine = false;
+  std::string call_graph;
+  std::vector<std::int32_t> tids;
+};
+
 struct RecordArguments {
+  Habits habits;
   session::RecordOptions options;
   std::vector<std::int32_t> pids;
   std::string name;
@@ -38,6 +49,27 @@ struct RecordArguments {
   bool flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
   std::vector<std::string> suppressions;
 };
+
+// Stacks are always recorded and walked in one way, and whole processes are.
+Result<> follow_habits(RecordArguments& arguments) {
+  const Habits& habits = arguments.habits;
+  if (habits.whole_machine)
+    return fail(ErrorKind::kUsage, "fathom records programs and not the whole machine",
+                "fathom record -p PID, fathom record -n NAME, or fathom record -- COMMAND ARGUMENTS");
+  for (const std::int32_t tid : habits.tids) {
+    const auto status = process::read_status(tid);
+    if (!status)
+      return fail(ErrorKind::kNotFound, fmt::format("thread {}: there is none", tid), "ps -eLf lists them");
+    arguments.pids.push_back(status->pid);
+    if (!arguments.quiet)
+      say("fathom: thread {} is one of process {}, which is recorded whole; fathom report --thread {} shows "
+          "it alone\n",
+          tid, status->pid, tid);
+  }
+  std::ranges::sort(arguments.pids);
+  arguments.pids.erase(std::ranges::unique(arguments.pids).begin(), arguments.pids.end());
+  return {};
+}
 
 // The processes to attach to, and what to call them.
 Result<> choose_target(RecordArguments& arguments) {
@@ -79,91 +111,12 @@ Result<> choose_target(RecordArguments& arguments) {
   return {};
 }
 
-// Below this share of one CPU a program is called idle: what it waits for explains it, and not where it computes.
-constexpr double kIdleShare = 0.05;
-
-// "3.0 % of one CPU" where that is little for a time that says something; else nothing.
-std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds) {
-  if (seconds < 1 || frequency_hz <= 0) return std::nullopt;
-  const double share = quality.expected_samples / frequency_hz / seconds;
-  if (share >= kIdleShare) return std::nullopt;
-  return fmt::format("the target is idle: it uses {:.1f} % of one CPU", 100 * share);
-}
-
-// What is told on a terminal while a recording runs. Never waits: see notice_now().
-class Progress {
- public:
-  // `frequency_hz`: 0 where CPU time is not recorded.
-  Progress(bool quiet, double frequency_hz) : quiet_(quiet), frequency_hz_(frequency_hz) {}
-
-  void tell(const session::Session& session) {
-    tell_unseen(session);
-    tell_tracing(session);
-    if (quiet_ || session.command_pid() || session.phase() != session::Phase::kRecording) return;
-    const std::uint64_t now = monotonic_ns();
-    if (now < next_ns_ || !somebody_looks()) return;
-    next_ns_ = now + 1'000'000'000;
-    shown_ = true;
-    if (const auto idle = idleness(session.quality(), frequency_hz_, session.seconds());
-        idle && session.seconds() > kIdleAfterS && !std::exchange(idle_told_, true))
-      notice_now(fmt::format("\rfathom: {} so far\033[K\n", *idle));
-    notice_now(fmt::format("\r{:.0f} s, {} samples, {:.1f} KB  (Ctrl-C ends the recording)\033[K",
-                           session.seconds(), session.quality().samples,
-                           static_cast<double>(session.bytes_written()) / 1024));
-  }
-  // At once and wherever it is written to: what is asked for is not done in full.
-  void tell_unseen(const session::Session& session) {
-    constexpr std::size_t kMost = 8;
-    if (quiet_ || unseen_told_ == kMost) return;
-    const auto unseen = session.unseen_allocators();
-    for (; unseen_told_ < std::min(unseen.size(), kMost); ++unseen_told_)
-      notice_now(fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "", unseen[unseen_told_]));
-  }
-  // Within the first second, as whoever waits for a heap wants to know that it is there.
-  void tell_tracing(const session::Session& session) {
-    constexpr double kAfterS = 0.5;
-    if (quiet_ || tracing_told_ || session.command_pid() || session.seconds() < kAfterS || !somebody_looks())
-      return;
-    tracing_told_ = true;
-    if (const std::string traced = session.traced_allocators(); !traced.empty())
-      notice_now(fmt::format("\rfathom: the heap is traced: {}\033[K\n", traced));
-  }
-  // Why it does not end at once.
-  void tell_phase(const session::Session& session, int signal) {
-    if (session.phase() == told_) return;
-    told_ = session.phase();
-    if (quiet_ || !somebody_looks()) return;
-    if (told_ == session::Phase::kTargetAsked)
-      notice_now(
-          fmt::format("fathom: the command got {}, and is recorded until it ends; once more ends the "
-                      "recording now\n",
-                      signal == 0 ? "SIGTERM" : fmt::format("SIG{}", ::sigabbrev_np(signal))));
-    if (told_ == session::Phase::kWaiting)
-      notice_now(
-          fmt::format("fathom: waiting for the command (pid {}) to end, for {} s at most; Ctrl-C leaves it\n",
-                      session.command_pid().value_or(0), session::kPatienceNs / 1'000'000'000));
-  }
-  void clear() {
-    if (shown_) notice_now("\r\033[K");
-  }
-
- private:
-  static constexpr double kIdleAfterS = 2;
-
-  bool quiet_;
-  double frequency_hz_;
-  bool shown_ = false, idle_told_ = false, tracing_told_ = false;
-  std::uint64_t next_ns_ = 0;
-  std::size_t unseen_told_ = 0;
-  session::Phase told_ = session::Phase::kHeld;
-};
-
 // Runs a session to its end, with the signals and the terminal of this process as its inputs.
 Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet) {
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
-  Progress progress(quiet, options.cpu ? options.frequency_hz : 0);
+  Progress progress(quiet, options);
   session::Session session(std::move(options));
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
   for (session.step(); !session.ended(); session.step()) {
@@ -214,12 +167,13 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
   for (const std::string& obstacle : outcome.obstacles)
     say("fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine, obstacle);
   const std::uint64_t lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
-  const double complete = quality.samples == 0 ? 100
-                                               : 100.0 * static_cast<double>(quality.complete) /
-                                                     static_cast<double>(quality.samples);
-  say("fathom: {} samples in {:.1f} s, {:.2f} % with complete stacks, {} lost; {:.1f} KB in {}\n",
-      quality.samples, outcome.duration_s, complete, lost, static_cast<double>(outcome.file_bytes) / 1024,
-      outcome.path);
+  const std::string complete =
+      quality.samples == 0
+          ? ""
+          : fmt::format(", {:.2f} % with complete stacks",
+                        100.0 * static_cast<double>(quality.complete) / static_cast<double>(quality.samples));
+  say("fathom: {} samples in {:.1f} s{}, {} lost; {:.1f} KB in {}\n", quality.samples, outcome.duration_s,
+      complete, lost, static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
   if (const auto idle = idleness(quality, options.cpu ? options.frequency_hz : 0, outcome.duration_s))
     say("fathom: {}{}\n", *idle,
         options.off_cpu ? fmt::format("; what it waits for: fathom report --waits {}", outcome.path) : "");
@@ -257,6 +211,7 @@ Result<int> run_record(RecordArguments& arguments) {
                 "fathom record --heap --heap-children");
   if (!arguments.suppressions.empty() && !arguments.leaks)
     return fail(ErrorKind::kUsage, "--suppressions are those of --leaks", "fathom record --leaks -- COMMAND");
+  if (auto followed = follow_habits(arguments); !followed) return tl::unexpected<Error>(followed.error());
   if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
   if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
   if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
@@ -336,7 +291,7 @@ Run add_record(CLI::App& app) {
   session::RecordOptions& options = arguments->options;
   app.add_option("-p,--pid", arguments->pids, "attach to this process (several: -p 12,34)")->delimiter(',');
   app.add_option("-n,--name", arguments->name, "attach to the process of exactly this name");
-  app.add_option("-F,--freq,--frequency", options.frequency_hz, "samples per second and CPU")
+  app.add_option("-F,-r,--freq,--frequency,--rate", options.frequency_hz, "samples per second and CPU")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
   app.add_option("-d,--duration", arguments->duration_s, "stop after so many seconds")
@@ -409,6 +364,20 @@ Run add_record(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
+  constexpr const char* kHabits = "As perf and samply have it";
+  app.add_flag("-g", arguments->habits.stacks, "nothing: stacks are always recorded")->group(kHabits);
+  app.add_option("--call-graph", arguments->habits.call_graph,
+                 "nothing: stacks are walked by the unwind tables of the program, without frame pointers and "
+                 "without copies")
+      ->type_name("HOW")
+      ->group(kHabits);
+  app.add_option("-t,--tid", arguments->habits.tids,
+                 "the process of this thread; report --thread shows the thread alone")
+      ->delimiter(',')
+      ->group(kHabits);
+  app.add_flag("-a,--all-cpus", arguments->habits.whole_machine,
+               "refused: programs are recorded, not the whole machine")
+      ->group(kHabits);
   app.add_option("command", options.command, "-- COMMAND ARGUMENTS: launch and record this")->type_name("");
   app.positionals_at_end();
   app.footer(

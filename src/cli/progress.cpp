@@ -1,0 +1,206 @@
+#include "cli/progress.h"
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "analysis/core/words.h"
+#include "base/clock.h"
+#include "cli/notices.h"
+#include "process/status.h"
+
+namespace fathom::cli {
+namespace {
+
+// Below this share of one CPU a program is called idle: what it waits for explains it, and not where it computes.
+constexpr double kIdleShare = 0.05;
+constexpr double kIdleAfterS = 2, kTracingAfterS = 0.5;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
+// Lines between those of a command that writes to the same terminal.
+constexpr std::uint64_t kLineNs = 10 * kSecondNs;
+
+std::uint64_t resident_bytes(std::int32_t pid) {
+  const auto status = process::read_status(pid);
+  return status ? status->rss_anon + status->rss_file + status->rss_shmem : 0;
+}
+
+std::uint64_t own_cpu_ns() {
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) != 0) return 0;
+  const auto ns = [](const timeval& time) {
+    return static_cast<std::uint64_t>(time.tv_sec) * kSecondNs +
+           static_cast<std::uint64_t>(time.tv_usec) * 1000;
+  };
+  return ns(usage.ru_utime) + ns(usage.ru_stime);
+}
+
+// Of standard error; a line that is wider would leave a row behind each time.
+std::size_t columns_there() {
+  winsize size{};
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return 80;
+  return size.ws_col;
+}
+
+// An editor, a pager: whoever takes the keys one by one draws the screen, too.
+bool somebody_draws() {
+  termios mode{};
+  return ::tcgetattr(STDERR_FILENO, &mode) == 0 && (mode.c_lflag & ICANON) == 0;
+}
+
+// All of its characters are one column wide.
+std::string cut(const std::string& line, std::size_t columns) {
+  std::size_t at = 0, width = 0;
+  for (; at < line.size(); ++at) {
+    const bool begins = (static_cast<unsigned char>(line[at]) & 0xc0) != 0x80;
+    if (begins && ++width == columns) break;
+  }
+  return line.substr(0, at);
+}
+
+}  // namespace
+
+std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds) {
+  if (seconds < 1 || frequency_hz <= 0) return std::nullopt;
+  const double share = quality.expected_samples / frequency_hz / seconds;
+  if (share >= kIdleShare) return std::nullopt;
+  return fmt::format("the target is idle: it uses {:.1f} % of one CPU", 100 * share);
+}
+
+std::string progress_line(const ProgressFigures& figures) {
+  std::string line = figures.of_seconds
+                         ? fmt::format("{:.0f} of {:g} s", figures.seconds, *figures.of_seconds)
+                         : fmt::format("{:.0f} s", figures.seconds);
+  line +=
+      fmt::format(" · {} samples, {} lost", analysis::with_commas(static_cast<std::int64_t>(figures.samples)),
+                  analysis::with_commas(static_cast<std::int64_t>(figures.lost)));
+  if (figures.target_bytes != 0)
+    line += " · target " + analysis::bytes(static_cast<double>(figures.target_bytes));
+  line += fmt::format(" · fathom {:.1f} % of a CPU, {}", 100 * figures.own_cpu,
+                      analysis::bytes(static_cast<double>(figures.own_bytes)));
+  return line + fmt::format(" · {} written", analysis::bytes(static_cast<double>(figures.file_bytes)));
+}
+
+std::string opening_line(const session::RecordOptions& options, std::optional<std::int32_t> command_pid) {
+  std::string what;
+  const auto add = [&](const std::string& part) { what += (what.empty() ? "" : ", ") + part; };
+  if (options.cpu) add(fmt::format("CPU at {} Hz", options.frequency_hz));
+  if (options.off_cpu) add("waits");
+  if (options.memory) add("memory");
+  if (options.heap == session::Heap::kSampled) add("heap sampled");
+  if (options.heap == session::Heap::kExact) add("each call of the heap");
+  const std::string who =
+      command_pid ? fmt::format("{} (pid {})", analysis::printable(options.command.front()), *command_pid)
+                  : analysis::printable(options.target);
+  return fmt::format("recording {}: {}", who, what);
+}
+
+Progress::Progress(bool quiet, const session::RecordOptions& options)
+    : quiet_(quiet),
+      launched_(!options.command.empty()),
+      frequency_hz_(options.cpu ? options.frequency_hz : 0),
+      of_seconds_(options.duration_s),
+      pids_(options.pids) {
+  options_.command = options.command;
+  options_.target = options.target;
+  options_.frequency_hz = options.frequency_hz;
+  options_.cpu = options.cpu;
+  options_.off_cpu = options.off_cpu;
+  options_.memory = options.memory;
+  options_.heap = options.heap;
+}
+
+bool Progress::may_draw(const session::Session& session) const {
+  return !quiet_ && session.phase() == session::Phase::kRecording && somebody_looks() &&
+         !(launched_ && somebody_draws());
+}
+
+void Progress::tell(const session::Session& session) {
+  tell_unseen(session);
+  if (!may_draw(session)) return;
+  tell_opening(session);
+  tell_tracing(session);
+  const std::uint64_t now = monotonic_ns();
+  if (now < next_ns_) return;
+  const bool shares_screen = launched_ && ::isatty(STDOUT_FILENO) == 1;
+  const bool first = next_ns_ == 0;
+  next_ns_ = now + (shares_screen ? kLineNs : kSecondNs);
+  const ProgressFigures figures = figures_of(session);
+  if (first) return;  // nothing is known yet
+  if (const auto idle = idleness(session.quality(), frequency_hz_, session.seconds());
+      idle && session.seconds() > kIdleAfterS && !std::exchange(idle_told_, true))
+    notice_now(fmt::format("\rfathom: {} so far\033[K\n", *idle));
+  if (shares_screen) {
+    notice_now("fathom: " + progress_line(figures) + "\n");
+    return;
+  }
+  shown_ = true;
+  notice_now("\r" + cut(progress_line(figures), columns_there()) + "\033[K");
+}
+
+void Progress::tell_opening(const session::Session& session) {
+  if (std::exchange(opening_told_, true)) return;
+  notice_now(
+      fmt::format("fathom: {} (Ctrl-C ends the recording)\n", opening_line(options_, session.command_pid())));
+}
+
+void Progress::tell_unseen(const session::Session& session) {
+  constexpr std::size_t kMost = 8;
+  if (quiet_ || unseen_told_ == kMost) return;
+  const auto unseen = session.unseen_allocators();
+  for (; unseen_told_ < std::min(unseen.size(), kMost); ++unseen_told_)
+    notice_now(fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "", unseen[unseen_told_]));
+}
+
+// Within the first second, as whoever waits for a heap wants to know that it is there.
+void Progress::tell_tracing(const session::Session& session) {
+  if (tracing_told_ || session.seconds() < kTracingAfterS) return;
+  tracing_told_ = true;
+  if (const std::string traced = session.traced_allocators(); !traced.empty())
+    notice_now(fmt::format("\rfathom: the heap is traced: {}\033[K\n", traced));
+}
+
+ProgressFigures Progress::figures_of(const session::Session& session) {
+  const model::Quality& quality = session.quality();
+  ProgressFigures figures;
+  figures.seconds = session.seconds();
+  figures.of_seconds = of_seconds_;
+  figures.samples = quality.samples;
+  figures.lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
+  for (const std::int32_t pid : pids_) figures.target_bytes += resident_bytes(pid);
+  if (const auto command = session.command_pid()) figures.target_bytes += resident_bytes(*command);
+  const std::uint64_t now = monotonic_ns(), cpu = own_cpu_ns();
+  if (before_ns_ != 0 && now > before_ns_)
+    figures.own_cpu = static_cast<double>(cpu - cpu_before_ns_) / static_cast<double>(now - before_ns_);
+  before_ns_ = now;
+  cpu_before_ns_ = cpu;
+  figures.own_bytes = resident_bytes(::getpid());
+  figures.file_bytes = session.bytes_written();
+  return figures;
+}
+
+void Progress::tell_phase(const session::Session& session, int signal) {
+  if (session.phase() == told_) return;
+  told_ = session.phase();
+  if (quiet_ || !somebody_looks()) return;
+  clear();
+  if (told_ == session::Phase::kTargetAsked)
+    notice_now(fmt::format(
+        "fathom: the command got {}, and is recorded until it ends; once more ends the recording now\n",
+        signal == 0 ? "SIGTERM" : fmt::format("SIG{}", ::sigabbrev_np(signal))));
+  if (told_ == session::Phase::kWaiting)
+    notice_now(
+        fmt::format("fathom: waiting for the command (pid {}) to end, for {} s at most; Ctrl-C leaves it\n",
+                    session.command_pid().value_or(0), session::kPatienceNs / kSecondNs));
+}
+
+void Progress::clear() {
+  if (shown_) notice_now("\r\033[K");
+}
+
+}  // namespace fathom::cli

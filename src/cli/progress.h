@@ -1,0 +1,64 @@
+// What is told on a terminal while a recording runs: what is recorded, a line of figures that is renewed each second, and
+// why it does not end at once. Launched commands and attached processes alike. Nothing here waits for the terminal
+// (notice_now()), and nothing is written where nobody looks, or where the command draws a screen of its own.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/session.h"
+
+namespace fathom::cli {
+
+// "the target is idle: it uses 3.0 % of one CPU" where that is little for a time that says something; else nothing.
+// `frequency_hz`: of the samples; 0 where CPU time is not recorded.
+std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds);
+
+// What the line of figures shows.
+struct ProgressFigures {
+  double seconds = 0;
+  std::optional<double> of_seconds;  // the limit that was asked for
+  std::uint64_t samples = 0, lost = 0;
+  std::uint64_t target_bytes = 0;  // resident, all processes that are recorded; 0: not known
+  double own_cpu = 0;              // of one CPU, since the line before
+  std::uint64_t own_bytes = 0;     // resident
+  std::uint64_t file_bytes = 0;
+};
+// "7 of 15 s · 4,386 samples, 0 lost · target 512.0 MiB · fathom 1.2 % of a CPU, 38.0 MiB · 14.0 KiB written".
+std::string progress_line(const ProgressFigures& figures);
+
+// "recording ./server (pid 812): CPU at 999 Hz, waits, memory, heap sampled".
+std::string opening_line(const session::RecordOptions& options, std::optional<std::int32_t> command_pid);
+
+class Progress {
+ public:
+  Progress(bool quiet, const session::RecordOptions& options);
+
+  void tell(const session::Session& session);
+  // Which allocators are not traced, and why: at once, and wherever it is written to.
+  void tell_unseen(const session::Session& session);
+  // Why it does not end at once, once for each phase. `signal`: what the user sent, 0: none.
+  void tell_phase(const session::Session& session, int signal);
+  void clear();
+
+ private:
+  void tell_opening(const session::Session& session);
+  void tell_tracing(const session::Session& session);
+  ProgressFigures figures_of(const session::Session& session);
+  bool may_draw(const session::Session& session) const;
+
+  const bool quiet_;
+  const bool launched_;
+  const double frequency_hz_;
+  const std::optional<double> of_seconds_;
+  const std::vector<std::int32_t> pids_;
+  session::RecordOptions options_;
+  bool shown_ = false, idle_told_ = false, tracing_told_ = false, opening_told_ = false;
+  std::size_t unseen_told_ = 0;
+  std::uint64_t next_ns_ = 0, before_ns_ = 0, cpu_before_ns_ = 0;
+  session::Phase told_ = session::Phase::kHeld;
+};
+
+}  // namespace fathom::cli

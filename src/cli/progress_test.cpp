@@ -1,0 +1,50 @@
+#include "cli/progress.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::cli {
+namespace {
+
+TEST(Progress, TheLineHasTheLimitWhereThereIsOne) {
+  ProgressFigures figures;
+  figures.seconds = 7.2;
+  figures.of_seconds = 15;
+  figures.samples = 4386;
+  figures.target_bytes = 512 << 20;
+  figures.own_cpu = 0.012;
+  figures.own_bytes = 38 << 20;
+  figures.file_bytes = 14 << 10;
+  EXPECT_EQ(progress_line(figures),
+            "7 of 15 s · 4,386 samples, 0 lost · target 512.0 MiB · fathom 1.2 % of a CPU, 38.0 MiB · 14.0 "
+            "KiB written");
+  figures.of_seconds.reset();
+  figures.lost = 1200;
+  figures.target_bytes = 0;  // not known: nothing is said
+  EXPECT_EQ(progress_line(figures),
+            "7 s · 4,386 samples, 1,200 lost · fathom 1.2 % of a CPU, 38.0 MiB · 14.0 KiB written");
+}
+
+TEST(Progress, TheOpeningNamesWhatIsRecorded) {
+  session::RecordOptions options;
+  options.target = "redis-server (pid 12)";
+  EXPECT_EQ(opening_line(options, std::nullopt),
+            "recording redis-server (pid 12): CPU at 999 Hz, waits, memory");
+  options.command = {"./server", "--key", "secret"};
+  options.cpu = options.off_cpu = false;
+  options.heap = session::Heap::kExact;
+  EXPECT_EQ(opening_line(options, 812), "recording ./server (pid 812): memory, each call of the heap");
+}
+
+TEST(Progress, IdleIsWhatUsesLessThanATwentiethOfACpu) {
+  model::Quality quality;
+  quality.expected_samples = 40;
+  EXPECT_EQ(idleness(quality, 999, 2), "the target is idle: it uses 2.0 % of one CPU");
+  quality.expected_samples = 200;
+  EXPECT_EQ(idleness(quality, 999, 2), std::nullopt);
+  quality.expected_samples = 0;
+  EXPECT_EQ(idleness(quality, 999, 0.5), std::nullopt) << "too short to say anything";
+  EXPECT_EQ(idleness(quality, 0, 10), std::nullopt) << "CPU time is not recorded";
+}
+
+}  // namespace
+}  // namespace fathom::cli
