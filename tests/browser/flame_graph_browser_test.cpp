@@ -134,6 +134,23 @@ TEST_F(FlameGraphInBrowser, PointingAtAFrameSaysItsNumbers) {
             "[app]");
 }
 
+// A name of three hundred characters was cut at the end of the line, and its end tells functions apart.
+TEST_F(FlameGraphInBrowser, ALongNameStandsWholeInTwoLines) {
+  std::string type = "std::pair<int, long>";
+  for (int i = 0; i < 9; ++i) type = "store::Table<" + type + ", store::Key>";
+  const std::string name = "store::Index<" + type + ">::find_exact_match(int)";
+  ASSERT_GT(name.size(), 250u);
+  show(present::flame_graph_svg(present::tree_of({{"server;main;" + name, 10}}), {}));
+  const auto [x, y] = place_of("store::Index");
+  ASSERT_TRUE(browser_->point_at(x, y).has_value());
+  EXPECT_THAT(text(".details"), HasSubstr("Function: " + name + " [app]"));
+  EXPECT_EQ(ask("document.querySelectorAll('.details tspan').length"), 2);
+  EXPECT_EQ(
+      ask("[...document.querySelectorAll('.details tspan')].every((line) => line.getComputedTextLength() <= "
+          "document.documentElement.clientWidth - 24)"),
+      true);
+}
+
 TEST_F(FlameGraphInBrowser, AClickZoomsAndTheHistoryGoesBackAndForward) {
   show_stacks();
   const double before = ask("document.querySelectorAll('.f text').length");

@@ -322,14 +322,36 @@
     return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
         (inlined[node] ? " (inlined)" : "");
   };
-  const details = element(head, SVG, "text", {class: "details", x: data.pad, y: data.top - 14, role: "status", "aria-live": "polite"});
-  const found = element(head, SVG, "text", {class: "found", "text-anchor": "end", y: data.top - 14, role: "status"});
+  // Two lines, as the names of templates and futures are long.
+  const detailsLine = 15;
+  const details = element(head, SVG, "text", {class: "details", x: data.pad, y: data.top - 14 - detailsLine, role: "status", "aria-live": "polite"});
+  const found = element(head, SVG, "text", {class: "found", "text-anchor": "end", y: data.top - 14 - detailsLine, role: "status"});
   const fit = (node, text, room) => {
     node.textContent = text;
     const length = node.getComputedTextLength();
     if (length <= room || !length) return;
     const characters = [...text];
     node.textContent = characters.slice(0, Math.max(0, Math.floor((characters.length * room) / length) - 2)).join("") + "…";
+  };
+  // The text in two lines, of which the first is `room` wide and the second `wide`; broken where a word or a part of a name ends.
+  const fitTwo = (node, text, room, wide) => {
+    node.textContent = text;
+    const length = node.getComputedTextLength();
+    if (length <= room || !length) return;
+    const characters = [...text];
+    let low = 0, high = characters.length;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      node.textContent = characters.slice(0, middle).join("");
+      if (node.getComputedTextLength() <= room) low = middle;
+      else high = middle - 1;
+    }
+    let end = low;
+    while (end > low - 30 && end > 0 && !" ,:<(".includes(characters[end - 1])) end--;
+    if (end <= low - 30 || end === 0) end = low;
+    node.textContent = "";
+    element(node, SVG, "tspan", {x: data.pad}, characters.slice(0, end).join(""));
+    fit(element(node, SVG, "tspan", {x: data.pad, dy: detailsLine}, ""), characters.slice(end).join(""), wide);
   };
   const boxOf = (node) => boxes.find((box) => !box.hidden && box.node === node);
   const say = () => {
@@ -343,7 +365,8 @@
     found.textContent = result;
     const box = hovered || (keyboard ? boxOf(current) : null);
     const idle = state.zoom ? describe(boxOf(state.zoom)) : "Point at a frame for its numbers, click to zoom, press ? for the keys";
-    fit(details, box ? describe(box) : idle, width - 2 * data.pad - (result ? found.getComputedTextLength() + 24 : 0));
+    fitTwo(details, box ? describe(box) : idle, width - 2 * data.pad - (result ? found.getComputedTextLength() + 24 : 0),
+        width - 2 * data.pad);
     tip.textContent = hovered ? describe(hovered).split(" — ").reverse().join("\n") : "";
   };
 

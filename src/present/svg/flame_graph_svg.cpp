@@ -55,7 +55,8 @@ class Picture {
                                          : options.title);
     subtitle_ = clean_text(options.subtitle.empty() ? measured() : options.subtitle);
     add_warnings();
-    top_ = 58 + kLineHeight * static_cast<double>(warnings_.size()) + 24;
+    top_ = 58 + kLineHeight * static_cast<double>(warnings_.size()) +
+           39;  // two lines for the details of a frame
   }
 
   std::string draw() {
