@@ -11,6 +11,7 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "model/heap_exactness.h"
 #include "present/svg/heap_timeline_svg.h"
 
 namespace fathom::cli {
@@ -30,6 +31,22 @@ std::string picture_beside(const std::string& input) {
   const std::size_t name = input.rfind('/') + 1;  // 0 without a slash
   const std::size_t dot = input.rfind('.');
   return (dot == std::string::npos || dot <= name ? input : input.substr(0, dot)) + "-timeline.svg";
+}
+
+// Of the whole recording.
+std::string quality_of(const model::Profile& profile) {
+  std::uint64_t unwalked = 0, incomplete = 0;
+  for (const model::Heap& heap : profile.heap.heaps) {
+    unwalked += heap.unwalked;
+    incomplete += heap.incomplete;
+  }
+  const model::HeapExactness exactness = model::exactness_of(profile);
+  const auto number = [](std::uint64_t value) {
+    return analysis::with_commas(static_cast<std::int64_t>(value));
+  };
+  return fmt::format("Quality: {} of the heap; {} lost; {} without a stack, {} with one that is cut short.",
+                     analysis::counted(exactness.events, "event"), number(exactness.lost()), number(unwalked),
+                     number(incomplete));
 }
 
 Result<int> run_timeline(const TimelineArguments& arguments) {
@@ -54,6 +71,7 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (picture.title.empty())
     picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
                                 profile->meta.target.empty() ? "all" : profile->meta.target);
+  picture.notes.push_back(quality_of(*profile));
   if (timeline->points.empty())
     return fail(ErrorKind::kNotFound, arguments.file + ": nothing was live in this selection",
                 "fathom report FILE says what the file holds");

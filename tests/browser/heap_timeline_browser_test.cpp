@@ -18,7 +18,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 // Three seconds of a server whose peak of 6.7 MiB is at 1.5 s, with resident memory beside it.
-std::string picture() {
+std::string picture(double width) {
   analysis::HandMadeHeap hand = analysis::small_heap();
   model::Series row;
   row.name = hand.builder.string("memory.rss_anon");
@@ -29,7 +29,7 @@ std::string picture() {
                           8e6 * (i < 6 ? 0.3 + 0.1 * i : 1)});
   hand.profile.series.push_back(std::move(row));
   present::HeapTimelineOptions options;
-  options.width = 1000;
+  options.width = width;
   return present::heap_timeline_svg(analysis::make_heap_timeline(hand.profile, {}).value(), options);
 }
 
@@ -37,7 +37,7 @@ class HeapTimelineInBrowser : public testing::Test {
  protected:
   void SetUp() override {
     if (find_chromium().empty()) GTEST_SKIP() << "no Chromium on this machine (apt-get install chromium)";
-    auto started = Chromium::start(1100, 700);
+    auto started = Chromium::start(1000, 900);
     ASSERT_TRUE(started.has_value()) << started.error().message;
     browser_ = std::move(*started);
     std::string pattern = (std::filesystem::temp_directory_path() / "fathom-timeline-XXXXXX").string();
@@ -53,9 +53,10 @@ class HeapTimelineInBrowser : public testing::Test {
     }
     std::filesystem::remove_all(folder_);
   }
-  void show() {
+  // A picture as wide as the window has the same coordinates as it.
+  void show(double width = 1000) {
     const std::string path = folder_ + "/timeline.svg";
-    ASSERT_TRUE(write_file(path, picture()).has_value());
+    ASSERT_TRUE(write_file(path, picture(width)).has_value());
     const auto opened = browser_->open("file://" + path);
     ASSERT_TRUE(opened.has_value()) << opened.error().message;
   }
@@ -78,6 +79,15 @@ class HeapTimelineInBrowser : public testing::Test {
   std::unique_ptr<Chromium> browser_;
   std::string folder_;
 };
+
+TEST_F(HeapTimelineInBrowser, IsAsWideAsTheWindow) {
+  for (const double width : {700, 1000, 1600}) {
+    show(width);
+    EXPECT_EQ(ask("document.documentElement.getBoundingClientRect().width === window.innerWidth"), true)
+        << width;
+    EXPECT_EQ(ask("document.documentElement.scrollWidth <= window.innerWidth"), true) << width;
+  }
+}
 
 TEST_F(HeapTimelineInBrowser, PanelShowsTheMomentUnderThePointer) {
   show();

@@ -6,6 +6,12 @@
   const svg = document.currentScript.closest("svg");
   const data = JSON.parse(svg.querySelector("metadata").textContent);
   const SVG = "http://www.w3.org/2000/svg";
+  // Opened by itself, the picture is as wide as the window.
+  if (document.documentElement === svg) {
+    svg.setAttribute("width", "100%");
+    svg.removeAttribute("height");
+    svg.style.minWidth = "640px";
+  }
   const chart = svg.querySelector(".chart"), cursor = svg.querySelector(".cursor"), panel = svg.querySelector(".panel");
   const make = (parent, name, attributes, text) => {
     const element = document.createElementNS(SVG, name);

@@ -1,5 +1,5 @@
-// From top to bottom: title, subtitle, the chart, the legend (bands to the left in their order, lines to the
-// right), notes. A band is one path; its values are in <metadata> for the script.
+// From top to bottom: title, subtitle, the chart of the heap, a strip with the memory of the process on a scale of its own
+// (on the heap's it would press the bands flat), the legend (bands to the left in their order, lines to the right), notes. A band is one path; its values are in <metadata> for the script.
 #include "present/svg/heap_timeline_svg.h"
 
 #include <fmt/format.h>
@@ -29,8 +29,10 @@ constexpr double kPad = 12;
 constexpr double kLeft = 66, kRight = 16;  // of the chart: numbers, and half of the last time
 constexpr double kTop = 74;
 constexpr double kLineHeight = 18;
-constexpr double kTextColumn = 6.3;   // mean width of a character of 12 px text
-constexpr double kLabelColumn = 7.4;  // of bold text
+constexpr double kStrip = 56, kStripGap = 12;  // the strip of the process's memory, and above it
+constexpr double kLeastOfStrip = 0.05;         // of the largest line: less is not drawn
+constexpr double kTextColumn = 6.3;            // mean width of a character of 12 px text
+constexpr double kLabelColumn = 7.4;           // of bold text
 
 // Hues that people with any kind of colour blindness tell apart (Okabe and Ito, 2008), in an order in which
 // neighbours differ in brightness, too.
@@ -46,10 +48,10 @@ class Picture {
   Picture(const HeapTimeline& timeline, const HeapTimelineOptions& options)
       : timeline_(timeline),
         options_(options),
-        axis_(byte_axis(most_drawn(timeline), static_cast<std::size_t>(std::max(3.0, options.height / 45)),
-                        true)),
-        full_(most_drawn(timeline) * 1.04),
+        axis_(byte_axis(timeline.most(), static_cast<std::size_t>(std::max(3.0, options.height / 45)), true)),
+        full_(timeline.most() * 1.04),
         width_(options.width - kLeft - kRight) {
+    for (const TimelineLine& line : timeline.lines) most_of_lines_ = std::max(most_of_lines_, line.most());
     title_ = clean_text(options.title.empty()
                             ? fmt::format("Live heap over time, by {}", analysis::to_string(timeline.by))
                             : options.title);
@@ -62,7 +64,7 @@ class Picture {
 
   std::string draw() {
     if (timeline_.points.empty() || timeline_.peak.bytes <= 0) return draw_empty();
-    const std::string foot = draw_foot(kTop + options_.height + 30);
+    const std::string foot = draw_foot(bottom() + 30);
     std::string out = open(foot_end_) + draw_head();
     out += "<g class=\"chart\">\n";
     out += fmt::format("<rect class=\"bg\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", number(kLeft),
@@ -71,7 +73,7 @@ class Picture {
     out += fmt::format(
         "<path class=\"cursor\" style=\"display:none\" d=\"M0 {}v{}\"/>\n</g>\n"
         "<g class=\"panel\" style=\"display:none\"></g>\n",
-        number(kTop), number(options_.height));
+        number(kTop), number(bottom() - kTop));
     out += foot;
     return out + "<metadata>" + escape_xml(data()) + "</metadata>\n<script><![CDATA[" +
            std::string(kHeapTimelineScript) + "]]></script>\n</svg>\n";
@@ -81,6 +83,16 @@ class Picture {
   double x_of(double time_s) const {
     const double length = timeline_.to_s - timeline_.from_s;
     return kLeft + (length > 0 ? (time_s - timeline_.from_s) / length : 0) * width_;
+  }
+  // Lines that would hug the bottom of the strip tell nothing but their label.
+  bool in_strip(const TimelineLine& line) const {
+    return line.most() > 0 && line.most() >= kLeastOfStrip * most_of_lines_;
+  }
+  double strip_top() const { return kTop + options_.height + kStripGap; }
+  // Of everything that has time for its x.
+  double bottom() const { return kTop + options_.height + (most_of_lines_ > 0 ? kStripGap + kStrip : 0); }
+  double y_in_strip(double value) const {
+    return strip_top() + kStrip - (kStrip - 4) * value / most_of_lines_;
   }
   double y_of(double value) const { return kTop + options_.height * (1 - value / full_); }
 
@@ -136,28 +148,36 @@ class Picture {
     std::string marks;
     for (const TimeTick& tick : ticks) {
       const double x = x_of(tick.time_s);
-      marks += fmt::format("M{} {}v5", number(x), number(kTop + options_.height));
+      marks += fmt::format("M{} {}v5", number(x), number(bottom()));
       texts += fmt::format("<text class=\"muted middle\" x=\"{}\" y=\"{}\">{}</text>\n", number(x),
-                           number(kTop + options_.height + 19), tick.label);
+                           number(bottom() + 19), tick.label);
     }
     return "<path class=\"grid\" d=\"" + lines + "\"/>\n<path class=\"axis\" d=\"" + marks + "M" +
-           number(kLeft) + " " + number(kTop + options_.height) + "h" + number(width_) + "\"/>\n" + texts;
+           number(kLeft) + " " + number(bottom()) + "h" + number(width_) +
+           (bottom() > kTop + options_.height
+                ? "M" + number(kLeft) + " " + number(kTop + options_.height) + "h" + number(width_)
+                : "") +
+           "\"/>\n" + texts;
   }
 
   std::string draw_lines() const {
-    std::string out;
+    if (most_of_lines_ <= 0) return "";
+    std::string out = fmt::format(
+        "<rect class=\"bg\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n"
+        "<text class=\"muted end\" x=\"{}\" y=\"{}\">{}</text>\n",
+        number(kLeft), number(strip_top()), number(width_), number(kStrip), number(kLeft - 8),
+        number(strip_top() + 12), bytes(most_of_lines_));
     for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
       const TimelineLine& line = timeline_.lines[i];
-      if (!is_drawn(timeline_, line)) continue;
+      if (!in_strip(line)) continue;
       std::string path;
       for (const TimelineLine::Value& value : line.values)
-        path += (path.empty() ? "M" : "L") + number(x_of(value.time_s)) + " " + number(y_of(value.bytes));
+        path +=
+            (path.empty() ? "M" : "L") + number(x_of(value.time_s)) + " " + number(y_in_strip(value.bytes));
       if (line.values.size() == 1) path += "h4";
-      out += fmt::format(
-          "<path class=\"halo\" d=\"{0}\"/><path class=\"line k{1} {2}\" "
-          "d=\"{0}\"><title>{3}</title></path>\n",
-          path, i % kDashes.size(), id_of_line(i),
-          escape_xml(fmt::format("{}: up to {}", line.label, bytes(line.most()))));
+      out += fmt::format("<path class=\"line k{} {}\" d=\"{}\"><title>{}</title></path>\n",
+                         i % kDashes.size(), id_of_line(i), path,
+                         escape_xml(fmt::format("{}: up to {}", line.label, bytes(line.most()))));
     }
     return out;
   }
@@ -171,7 +191,7 @@ class Picture {
       if (right <= left) continue;
       out += fmt::format(
           "<rect class=\"outage\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"><title>{}</title></rect>\n",
-          number(left), number(kTop), number(right - left), number(options_.height),
+          number(left), number(kTop), number(right - left), number(bottom() - kTop),
           escape_xml(fmt::format("not recorded from {} to {}", analysis::seconds(outage.from_s),
                                  analysis::seconds(outage.to_s))));
     }
@@ -308,7 +328,7 @@ class Picture {
       heading(x, options_.width - kPad, "the process, as the kernel counts it", "most");
       for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
         const TimelineLine& line = timeline_.lines[i];
-        const bool drawn = is_drawn(timeline_, line);
+        const bool drawn = in_strip(line);
         y += kLineHeight;
         const std::string swatch = drawn ? fmt::format("<path class=\"line k{}\" d=\"M{} {}h18\"/>",
                                                        i % kDashes.size(), number(x), number(y - 4))
@@ -331,10 +351,12 @@ class Picture {
       if (clean_text(note) != subtitle_) add(note);
     add(std::string("Where moments share a pixel the largest of them is drawn") +
         (timeline_.is_bound() ? ": nothing was live above it." : "."));
+    std::string small;
     for (const TimelineLine& line : timeline_.lines)
-      if (is_beyond(timeline_, line))
-        add(fmt::format("Not drawn, as it is far beyond what was traced: {}, up to {}.", line.label,
-                        bytes(line.most())));
+      if (!in_strip(line) && line.most() > 0) small += (small.empty() ? "" : ", ") + line.label;
+    if (!small.empty())
+      add(fmt::format("Not drawn, as below {} of the largest line of the process: {}.",
+                      analysis::percent(kLeastOfStrip), small));
     for (const std::string& note : options_.notes) add(note);
     foot_end_ = y + 14;
     return out + "</g>\n";
@@ -445,7 +467,8 @@ class Picture {
   const HeapTimeline& timeline_;
   const HeapTimelineOptions& options_;
   ByteAxis axis_;
-  double full_;                   // bytes at the upper edge
+  double full_;                   // bytes at the upper edge of the heap's chart
+  double most_of_lines_ = 0;      // bytes at the upper edge of the strip
   double width_;                  // of the chart
   std::string title_, subtitle_;  // clean
   double foot_end_ = 0;

@@ -1,5 +1,5 @@
-// The heap over time as a picture: stacked areas by who asked for the memory, resident memory as lines on the
-// same axis, the peak marked. One self-contained SVG; its small script shows the values of the moment under
+// The heap over time as a picture: stacked areas by who asked for the memory, the peak marked, and below them resident
+// memory in a strip with a scale of its own. One self-contained SVG; its small script shows the values of the moment under
 // the pointer. Without the script the picture is the same.
 #pragma once
 

@@ -59,10 +59,28 @@ TEST(HeapTimelineSvg, SaysThePeakAndWhatItWasMadeOf) {
   EXPECT_THAT(svg, HasSubstr("nothing was live above it"));
 }
 
-TEST(HeapTimelineSvg, LeavesOutLinesThatWouldMakeTheHeapAStroke) {
+// The y of the peak's dot: how far the heap reaches up.
+std::string peak_of(const std::string& svg) {
+  const std::size_t at = svg.find(" cy=\"", svg.find("class=\"dot\""));
+  return svg.substr(at, svg.find('"', at + 5) - at);
+}
+
+TEST(HeapTimelineSvg, GivesTheHeapItsHeightHoweverLargeTheProcessIs) {
   const std::string svg = heap_timeline_svg(timeline_of(server_with_resident_memory(4e9)), {});
-  EXPECT_THAT(svg, HasSubstr("resident, anonymous (not drawn)"));
-  EXPECT_THAT(svg, HasSubstr("Not drawn, as it is far beyond what was traced"));
+  EXPECT_EQ(peak_of(svg), peak_of(heap_timeline_svg(timeline_of(server_with_resident_memory()), {})));
+  EXPECT_THAT(svg, HasSubstr("resident, anonymous: up to 3.7 GiB"));
+  EXPECT_THAT(svg, Not(HasSubstr("not drawn")));
+}
+
+TEST(HeapTimelineSvg, LeavesLinesOutThatWouldHugTheBottom) {
+  model::Profile profile = server_with_resident_memory();
+  for (model::Series& row : profile.series)
+    if (profile.strings[row.name] == "memory.rss_file")
+      for (auto& point : row.points) point.value = 0.04 * 8e6;
+  const std::string svg = heap_timeline_svg(timeline_of(profile), {});
+  EXPECT_THAT(svg, HasSubstr("resident, of files (not drawn)"));
+  EXPECT_THAT(svg,
+              HasSubstr("Not drawn, as below 5.0 % of the largest line of the process: resident, of files."));
 }
 
 TEST(HeapTimelineSvg, OfNothingSaysSo) {
