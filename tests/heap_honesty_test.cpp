@@ -14,6 +14,7 @@
 #include "support/environment.h"
 #include "support/fathom_program.h"
 #include "support/heap_answer.h"
+#include "support/process_code.h"
 
 namespace fathom::support {
 namespace {
@@ -126,11 +127,13 @@ TEST_F(HeapHonesty, LosslessNothingIsLostOfARecorderThatComesLate) {
 TEST_F(HeapHonesty, HeapsOfProgramsThatExecuteOthersEndWithThem) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome alone = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "300", "2"});
+  const Outcome alone =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_HEAP, "300", "2"});
   ASSERT_TRUE(alone.ok()) << alone.describe();
   const json expected = leaks(5);
   const std::string chain = std::string("exec env A=1 sh -c 'exec ") + KNOWN_HEAP + " 300 2'";
-  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", "sh", "-c", chain});
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", "sh", "-c", chain});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   const auto calls = answer_of(outcome, "calls"), live = answer_of(outcome, "live_bytes");
@@ -150,6 +153,15 @@ TEST_F(HeapHonesty, HeapsOfProgramsThatExecuteOthersEndWithThem) {
   EXPECT_THAT(found.at("summary").dump(), HasSubstr("went with 3 programs that executed another one"));
 }
 
+// The tracer is mapped into the process of this name, and its code is no longer being changed.
+bool is_traced(const std::string& name) {
+  const pid_t pid = std::atoi(run({"pgrep", "-n", "-x", name}).output.c_str());
+  if (pid <= 0 || tracer_mappings_of(pid) == 0) return false;
+  const std::string code = code_of(pid);
+  std::this_thread::sleep_for(std::chrono::seconds(2));
+  return code_of(pid) == code;
+}
+
 TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
@@ -158,21 +170,22 @@ TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
       std::string("sleep 1; ") + INTERRUPTED_HEAP + " " + folder_.path() + " 0.1; true";
   touch("stopped");
   touch("continued");
-  Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", "sh", "-c", command});
+  Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", "sh", "-c", command});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   EXPECT_EQ(HeapAnswer(recording_).below("site_after").calls, 0);
   const Outcome report = fathom({"report", recording_, "--all"});
   EXPECT_THAT(report.output, HasSubstr("2 forked processes were not traced"));
   EXPECT_THAT(report.output, HasSubstr("interrupted_hea"));
 
-  // A forked process is attached to while it runs: it goes on when that has had its time, also on a full machine.
+  // A forked process is attached to while it runs, and goes on when that is done.
   std::filesystem::remove(folder_ / "continued");
   std::thread go_on([this] {
-    std::this_thread::sleep_for(std::chrono::seconds(5));
+    wait_until([] { return is_traced("interrupted_hea"); }, std::chrono::milliseconds(60'000));
     touch("continued");
   });
-  outcome =
-      fathom({"record", "--heap=exact", "--heap-children", "-o", recording_, "--", "sh", "-c", command});
+  outcome = fathom({"record", "--heap=exact", "--lossless", "--heap-children", "-o", recording_, "--", "sh",
+                    "-c", command});
   go_on.join();
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
@@ -183,8 +196,8 @@ TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
 TEST_F(HeapHonesty, ALibraryThatIsLoadedAgainIsTracedAgain) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome =
-      fathom({"record", "--heap=exact", "-o", recording_, "--", LOADED_AGAIN, CARELESS_ALLOCATOR});
+  const Outcome outcome = fathom(
+      {"record", "--heap=exact", "--lossless", "-o", recording_, "--", LOADED_AGAIN, CARELESS_ALLOCATOR});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   EXPECT_EQ(answer.below("site_first").calls, 500) << answer.losses();

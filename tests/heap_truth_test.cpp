@@ -72,7 +72,8 @@ class HeapTruth : public testing::Test {
 TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "2000", "1"});
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_HEAP, "2000", "1"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   expect_equal(answer, Truth(outcome));
@@ -83,7 +84,8 @@ TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
 TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "4000", "4"});
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_HEAP, "4000", "4"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_equal(HeapAnswer(recording_), Truth(outcome));
 }
@@ -92,7 +94,7 @@ TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
 TEST_F(HeapTruth, ThreadsBornAndDyingByTheTenThousandToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome = attach({THREAD_STORM, "10000", "2"}, {"--heap=exact"});
+  const Outcome outcome = attach({THREAD_STORM, "10000", "2"}, {"--heap=exact", "--lossless"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_equal(HeapAnswer(recording_), Truth(outcome));
 }
@@ -100,8 +102,8 @@ TEST_F(HeapTruth, ThreadsBornAndDyingByTheTenThousandToTheByte) {
 TEST_F(HeapTruth, AStaticProgramToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome =
-      fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP_STATIC, "1000", "2"});
+  const Outcome outcome = fathom(
+      {"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_HEAP_STATIC, "1000", "2"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_equal(HeapAnswer(recording_), Truth(outcome));
 }
@@ -109,7 +111,7 @@ TEST_F(HeapTruth, AStaticProgramToTheByte) {
 TEST_F(HeapTruth, ARunningProgramToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome = attach({KNOWN_HEAP, "3000", "4"}, {"--heap=exact"});
+  const Outcome outcome = attach({KNOWN_HEAP, "3000", "4"}, {"--heap=exact", "--lossless"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   expect_equal(answer, Truth(outcome), {"site_constructor"});
@@ -119,10 +121,10 @@ TEST_F(HeapTruth, ARunningProgramToTheByte) {
 TEST_F(HeapTruth, AnAllocatorThatIsLoadedLaterIsTracedToo) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome =
-      fathom({"record", "--heap=exact", "-o", recording_, "--", LATE_ALLOCATOR, "libjemalloc.so.2"},
-             // Its thread-local memory wants room that programs do not keep for late libraries.
-             {.environment = {"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000"}});
+  const Outcome outcome = fathom(
+      {"record", "--heap=exact", "--lossless", "-o", recording_, "--", LATE_ALLOCATOR, "libjemalloc.so.2"},
+      // Its thread-local memory wants room that programs do not keep for late libraries.
+      {.environment = {"GLIBC_TUNABLES=glibc.rtld.optional_static_tls=20000"}});
   if (outcome.exit_status == 77) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
@@ -150,7 +152,8 @@ void expect_mappings(const HeapAnswer& answer, const Outcome& outcome) {
 TEST_F(HeapTruth, MappingsAndWhatMadviseGivesBackToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_MAPPINGS, "50"});
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_MAPPINGS, "50"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_mappings(HeapAnswer(recording_), outcome);
 }
@@ -169,7 +172,7 @@ TEST_F(HeapTruth, MimallocsOwnFunctionsAndItsHeapsToTheByte) {
   FATHOM_NEEDS_HEAP_TRACING();
   const auto library = find_mimalloc();
   if (!library) GTEST_SKIP() << "needs libmimalloc2.0, which is not installed";
-  const Outcome outcome = attach({MIMALLOC_HEAPS, *library, "2000"}, {"--heap=exact"});
+  const Outcome outcome = attach({MIMALLOC_HEAPS, *library, "2000"}, {"--heap=exact", "--lossless"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   expect_equal(answer, Truth(outcome));
@@ -204,7 +207,7 @@ TEST_F(HeapTruth, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
-      fathom({"record", "--heap=exact", "-o", recording_, "--", BAD_FREES, CARELESS_ALLOCATOR});
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", BAD_FREES, CARELESS_ALLOCATOR});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   const auto wrong_size = [&](const char* site) { return answer.use_below(site).wrong_size; };
@@ -271,7 +274,7 @@ TEST_F(HeapTruth, HeaptrackAgrees) {
   if (!tracked.ok() || !std::filesystem::exists(file)) GTEST_SKIP() << "heaptrack: " << tracked.describe();
   const Outcome printed = run({"heaptrack_print", "-f", file});
   ASSERT_TRUE(printed.ok()) << printed.describe();
-  std::vector<std::string> ours{"record", "--heap=exact", "-o", recording_, "--"};
+  std::vector<std::string> ours{"record", "--heap=exact", "--lossless", "-o", recording_, "--"};
   ours.insert(ours.end(), program.begin(), program.end());
   ASSERT_TRUE(fathom(ours).ok());
 

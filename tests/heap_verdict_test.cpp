@@ -18,7 +18,8 @@ constexpr const char* kSeconds = "4";
 class HeapVerdictTruth : public testing::Test {
  protected:
   // Runs the pattern under `record` and keeps what the report says.
-  void record(const std::string& pattern, const std::vector<std::string>& options = {"--heap=exact"}) {
+  void record(const std::string& pattern,
+              const std::vector<std::string>& options = {"--heap=exact", "--lossless"}) {
     std::vector<std::string> arguments{"record", "-o", recording_};
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.insert(arguments.end(), {"--", HEAP_PATTERNS, pattern, kSeconds});

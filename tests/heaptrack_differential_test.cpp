@@ -55,7 +55,8 @@ TEST_F(Heaptrack, ReadsOurFileAndShowsTheSameNumbers) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   FATHOM_NEEDS_PROGRAM("heaptrack_print");
-  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_HEAP, "800", "3"});
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_HEAP, "800", "3"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
   const HeapNumbers numbers = answer.of_allocators();
@@ -97,7 +98,7 @@ TEST_F(Heaptrack, AgreesOnEveryStackWhereItSeesTheCalls) {
   std::string file = folder_ / "heaptrack.zst";
   if (!std::filesystem::exists(file)) file = folder_ / "heaptrack.gz";  // where zstd is not installed
   if (!tracked.ok() || !std::filesystem::exists(file)) GTEST_SKIP() << "heaptrack: " << tracked.describe();
-  std::vector<std::string> ours{"record", "--heap=exact", "-o", recording_, "--"};
+  std::vector<std::string> ours{"record", "--heap=exact", "--lossless", "-o", recording_, "--"};
   ours.insert(ours.end(), program.begin(), program.end());
   const Outcome outcome = fathom(ours);
   ASSERT_TRUE(outcome.ok()) << outcome.describe();

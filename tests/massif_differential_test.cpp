@@ -68,7 +68,7 @@ TEST_F(MassifDifferential, PeakAndItsPlacesAreThoseOfMassif) {
 
   const std::string recording = folder_ / "x.fathom";
   const Outcome recorded =
-      fathom({"record", "--heap=exact", "-o", recording, "--", HEAP_PATTERNS, "peak", "2"});
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording, "--", HEAP_PATTERNS, "peak", "2"});
   ASSERT_TRUE(recorded.ok()) << recorded.describe();
   const Outcome exported = fathom({"export", recording, "--to", "massif", "-o", ours});
   ASSERT_TRUE(exported.ok()) << exported.describe();
@@ -95,7 +95,8 @@ TEST_F(MassifDifferential, MsPrintPrintsWhatWeWrite) {
   FATHOM_NEEDS_HEAP_TRACING();
   if (!find_program("ms_print")) GTEST_SKIP() << "ms_print is not installed (apt-get install valgrind)";
   const std::string recording = folder_ / "x.fathom", ours = folder_ / "massif.out";
-  const Outcome recorded = fathom({"record", "--heap=exact", "-o", recording, "--", KNOWN_HEAP, "2000", "2"});
+  const Outcome recorded =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording, "--", KNOWN_HEAP, "2000", "2"});
   ASSERT_TRUE(recorded.ok()) << recorded.describe();
   // The ending of the name says the format.
   ASSERT_TRUE(fathom({"export", recording, "-o", ours}).ok());

@@ -88,7 +88,8 @@ class MemoryTruth : public testing::Test {
 TEST_F(MemoryTruth, OfAProgramFromItsStartEveryPartIsRight) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
-  const Outcome outcome = fathom({"record", "--heap=exact", "-o", recording_, "--", KNOWN_MEMORY, "3"});
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", KNOWN_MEMORY, "3"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const auto truth = answer_of(outcome);
   const Memory memory(recording_);
