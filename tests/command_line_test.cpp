@@ -106,6 +106,8 @@ TEST(CommandLine, ALaunchedProgramThatCrashesLeavesACompleteRecording) {
                                   "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; kill -SEGV $$"});
   EXPECT_EQ(outcome.exit_status, 128 + SIGSEGV) << outcome.describe();
   EXPECT_GT(Report(folder / "x.fathom").samples(), 20);
+  const std::string report = fathom({"report", folder / "x.fathom"}).output;
+  EXPECT_THAT(report.substr(0, report.find("\n\n")), testing::HasSubstr("crashed: SIGSEGV"));
 }
 
 TEST(CommandLine, WithoutAnOutputFileTheRecordingGoesToItsOwnFolder) {

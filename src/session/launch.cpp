@@ -91,7 +91,8 @@ LaunchedProcess::LaunchedProcess(LaunchedProcess&& other) noexcept
       go_(std::move(other.go_)),
       failed_(std::move(other.failed_)),
       released_(other.released_),
-      status_(other.status_) {}
+      status_(other.status_),
+      signal_(other.signal_) {}
 
 LaunchedProcess::~LaunchedProcess() {
   if (pid_ < 0 || status_) return;
@@ -120,9 +121,14 @@ Result<> LaunchedProcess::release() {
   return {};
 }
 
+void LaunchedProcess::take(int status) {
+  status_ = shell_status(status);
+  signal_ = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
 std::optional<int> LaunchedProcess::poll_status() {
   int status = 0;
-  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) status_ = shell_status(status);
+  if (!status_ && ::waitpid(pid_, &status, WNOHANG) == pid_) take(status);
   return status_;
 }
 
@@ -134,7 +140,7 @@ int LaunchedProcess::wait_status() {
   int status = 0;
   while (!status_) {
     if (::waitpid(pid_, &status, 0) == pid_)
-      status_ = shell_status(status);
+      take(status);
     else if (errno != EINTR)
       status_ = 127;
   }

@@ -30,17 +30,21 @@ class LaunchedProcess {
   Result<> release();
   // The exit status as a shell has it (128 + signal), once the child has ended; does not wait.
   std::optional<int> poll_status();
+  // That ended it, once poll_status() knows; 0: none did.
+  int signal() const { return signal_; }
   // A signal for it, unless it has been waited for: its pid may be another process by now.
   void send(int signal) const;
 
  private:
   LaunchedProcess() = default;
   int wait_status();
+  void take(int status);
   std::int32_t pid_ = -1;
   std::string path_;
   Fd go_, failed_;  // our ends
   bool released_ = false;
   std::optional<int> status_;
+  int signal_ = 0;
 };
 
 // Looks the command up in PATH as execvp does.

@@ -115,6 +115,7 @@ void Recording::describe() {
 
 Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& heaps) {
   urgency_.begin();
+  for (const std::int32_t pid : pids) oom_watch_.look(pid);
   describe();
   // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
   for (const std::int32_t pid : pids) {
@@ -136,8 +137,16 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
   return save();  // the file is there from now on
 }
 
+// Those that it watches already cost nothing to keep: a command may go into a cgroup of its own.
+void Recording::watch_memory_limits() {
+  constexpr std::size_t kMost = 8;
+  const auto pids = processes_->pids_with_own_row();
+  for (std::size_t i = 0; i < std::min(pids.size(), kMost); ++i) oom_watch_.look(pids[i]);
+}
+
 Result<> Recording::begin(LaunchedProcess& held) {
   urgency_.begin();
+  oom_watch_.look(held.pid());
   describe();
   processes_->expect_exec(held.pid(), profile_.meta.start_ns);
   if (auto expected = source_->expect_exec(held.pid()); !expected) return expected;
@@ -317,6 +326,7 @@ Result<> Recording::step(std::uint64_t now) {
     last_rescan_ns_ = now;
   }
   cpu_times_->refresh();
+  watch_memory_limits();
   if (options_.off_cpu) {
     source_->sum_threads(now, batch_);
     sink_->take(batch_);
@@ -346,8 +356,13 @@ void Recording::end() {
   if (options_.memory) sample_memory(profile_.meta.end_ns);
 }
 
-Result<> Recording::finish(std::optional<int> exit_status, RecordOutcome& outcome) {
+Result<> Recording::finish(std::optional<int> exit_status, int signal, RecordOutcome& outcome) {
   if (exit_status) profile_.meta.facts["exit"] = std::to_string(*exit_status);
+  if (signal != 0) profile_.meta.facts["signal"] = std::to_string(signal);
+  if (const auto kill = oom_watch_.kill()) {
+    profile_.meta.facts["oom_cgroup"] = kill->cgroup;
+    if (kill->limit_bytes) profile_.meta.facts["oom_limit_bytes"] = std::to_string(*kill->limit_bytes);
+  }
   symbols_.drain();
   take_names();
   is_ending_ = true;

@@ -19,6 +19,7 @@
 #include "session/launch.h"
 #include "session/memory/memory_series.h"
 #include "session/memory/memory_snapshots.h"
+#include "session/memory/oom_watch.h"
 #include "session/record_options.h"
 #include "session/tracking/cpu_times.h"
 #include "session/tracking/event_sink.h"
@@ -63,8 +64,8 @@ class Recording {
   bool memory_reached() const;
   // Nothing is recorded from here on, and nothing of ours is in the target any more.
   void end();
-  // Completes the file. `exit_status`: of a launched command that has ended.
-  Result<> finish(std::optional<int> exit_status, RecordOutcome& outcome);
+  // Completes the file. `exit_status`: of a launched command that has ended; `signal`: that ended it, or 0.
+  Result<> finish(std::optional<int> exit_status, int signal, RecordOutcome& outcome);
 
   void note_once(std::string note);
   const model::Quality& quality() const { return profile_.quality; }
@@ -87,6 +88,7 @@ class Recording {
   void account();
   void sample_memory(std::uint64_t now_ns);
   void note_shared_rows();
+  void watch_memory_limits();
   Result<> save();
   HeapRecordings* heaps() { return heaps_ ? &*heaps_ : nullptr; }
 
@@ -104,6 +106,7 @@ class Recording {
   std::unique_ptr<CpuTimes> cpu_times_;
   std::unique_ptr<MemorySeries> memory_;
   std::unique_ptr<MemorySnapshots> snapshots_;
+  OomWatch oom_watch_;
   std::optional<HeapRecordings> heaps_;
   Urgency urgency_;
   Batch batch_;

@@ -188,7 +188,8 @@ void Session::finish() {
   look_at_targets();
   // Only now: until it is waited for, its number belongs to nobody else.
   const auto status = launched_ ? launched_->poll_status() : std::nullopt;
-  if (auto finished = recording_->finish(status, outcome_); !finished) fail_with(finished.error());
+  if (auto finished = recording_->finish(status, launched_ ? launched_->signal() : 0, outcome_); !finished)
+    fail_with(finished.error());
   act_or_fail(state_.written(monotonic_ns()));
 }
 

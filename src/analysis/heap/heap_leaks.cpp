@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 
 namespace fathom::analysis {
@@ -158,8 +159,10 @@ class Finder {
       report_.mean_bytes = std::max(report_.mean_bytes, heap.mean_bytes);
     }
     const auto exit = profile_.meta.facts.find("exit");
-    if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
-        exit->second >= "129" && exit->second <= "192")
+    if (const int signal = ending_of(profile_).signal; report_.ended && signal != 0)
+      report_.ended_by_signal = signal;
+    else if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
+             exit->second >= "129" && exit->second <= "192")
       report_.ended_by_signal = std::stoi(exit->second) - 128;
   }
 

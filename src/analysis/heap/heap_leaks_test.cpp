@@ -144,7 +144,10 @@ TEST(HeapLeaks, SaysWhatAnAttachedASampledAndAKilledOneLacks) {
   EXPECT_THAT(sampled, HasSubstr("small leaks can be missed"));
   model::Profile killed = server();
   killed.meta.facts["exit"] = "143";
-  EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("ended by signal 15"));
+  EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("SIGTERM ended it"));
+  killed.meta.facts["signal"] = "9";
+  EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("live when SIGKILL ended it"));
+  EXPECT_THAT(summary_of(leaks_of(killed)), Not(HasSubstr("never freed")));
 }
 
 TEST(HeapLeaks, AreSureOnlyBeyondWhatLostEventsMayHaveFreed) {

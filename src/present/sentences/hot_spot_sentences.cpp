@@ -2,12 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <tuple>
 
+#include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
@@ -120,9 +122,36 @@ std::string place_text(const SourcePlace& place) {
   return place.line == 0 ? printable(place.file) : fmt::format("{}:{}", printable(place.file), place.line);
 }
 
+// "killed by SIGKILL: out of memory, limit 64.0 MiB of cgroup /x, 61.2 MiB resident at last"; empty where it ended by
+// itself or runs on.
+static std::string end_of(const Report& report) {
+  const Ending ending = ending_of(*report.profile);
+  if (ending.signal == 0 && !ending.out_of_memory) return "";
+  const bool crashed = ending.signal == SIGSEGV || ending.signal == SIGBUS || ending.signal == SIGILL ||
+                       ending.signal == SIGFPE || ending.signal == SIGABRT || ending.signal == SIGSYS ||
+                       ending.signal == SIGTRAP;
+  std::string text = ending.signal == 0         ? "a process was killed"
+                     : crashed                  ? "crashed: " + signal_name(ending.signal)
+                     : ending.signal == SIGKILL ? "killed by SIGKILL"
+                                                : "ended by " + signal_name(ending.signal);
+  // Whatever the kernel killed meanwhile, a program that a user ended was not it.
+  if (ending.out_of_memory && (ending.signal == 0 || ending.signal == SIGKILL)) {
+    text += ": out of memory";
+    text += ending.limit_bytes
+                ? fmt::format(", limit {} of cgroup {}", bytes(static_cast<double>(*ending.limit_bytes)),
+                              printable(ending.cgroup))
+                : std::string(", of the machine");
+  }
+  if (report.resident)
+    text += fmt::format("{}{} resident at last", ending.out_of_memory ? ", " : ": ",
+                        bytes(report.resident->last));
+  return text;
+}
+
 std::string headline_of(const Report& report) {
   std::vector<std::string> parts{target_of(report.profile->meta)};
   const Activity& activity = report.activity;
+  if (std::string end = end_of(report); !end.empty()) parts.push_back(std::move(end));
   if (activity.duration_s > 0) parts.push_back(seconds(activity.duration_s));
   std::string busy = report.threads.empty() ? "" : counted(report.threads.size(), "thread");
   if (const auto used = activity.cpus_used())

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 
@@ -32,7 +33,10 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   std::vector<std::string> sentences;
   const auto add = [&](std::string sentence) { sentences.push_back(std::move(sentence)); };
   const std::string target = report.target.empty() ? "The program" : printable(report.target);
-  const std::string_view left = report.ended ? "never freed" : "live at the end of the recording";
+  const std::string left = report.ended_by_signal
+                               ? fmt::format("live when {} ended it", signal_name(*report.ended_by_signal))
+                           : report.ended ? "never freed"
+                                          : "live at the end of the recording";
   const HeapLosses& losses = report.losses;
   const model::HeapExactness& lost = losses.exactness;
   const std::string missing = text_of(losses);
@@ -70,8 +74,8 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
         "buffers in use as well as leaks. Blocks that are old, and groups that grow between two recordings, "
         "are the ones to look at (--older SECONDS; fathom report says what grows).");
   if (report.ended_by_signal)
-    add(fmt::format("It was ended by signal {} and so had no chance to free what it had.",
-                    *report.ended_by_signal));
+    add(fmt::format("{} ended it, so it had no chance to free what it had.",
+                    signal_name(*report.ended_by_signal)));
   if (std::string dropped = text_of(report.dropped); !dropped.empty()) add(std::move(dropped));
   if (!report.from_start) add("It was attached to: blocks from before the recording are not in it.");
   if (report.sampled) {

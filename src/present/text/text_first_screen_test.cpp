@@ -51,6 +51,27 @@ TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
                         "building std::basic_regex.\n"));
 }
 
+TEST(FirstScreen, SaysInItsFirstLineHowTheProgramDied) {
+  model::Profile profile = analysis::small_server();
+  const auto first_line = [&] {
+    const std::string text = screen_of(profile, 0);
+    return text.substr(0, text.find('\n'));
+  };
+  EXPECT_THAT(first_line(), testing::Not(HasSubstr("SIG")));
+  profile.meta.facts["signal"] = "11";
+  EXPECT_THAT(first_line(), HasSubstr(" · crashed: SIGSEGV"));
+  profile.meta.facts["signal"] = "15";
+  EXPECT_THAT(first_line(), HasSubstr(" · ended by SIGTERM"));
+  profile.meta.facts["signal"] = "9";
+  profile.meta.facts["oom_cgroup"] = "/nodes/a";
+  profile.meta.facts["oom_limit_bytes"] = "67108864";
+  EXPECT_THAT(first_line(), HasSubstr("killed by SIGKILL: out of memory, limit 64.0 MiB of cgroup /nodes/a"));
+  profile.meta.facts.erase("oom_limit_bytes");
+  EXPECT_THAT(first_line(), HasSubstr("killed by SIGKILL: out of memory, of the machine"));
+  profile.meta.facts["signal"] = "many";
+  EXPECT_THAT(first_line(), HasSubstr("a process was killed: out of memory"));
+}
+
 TEST(FirstScreen, NamesTheNextOnesToo) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
