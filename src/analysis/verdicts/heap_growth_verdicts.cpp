@@ -12,9 +12,10 @@ namespace {
 using namespace model;
 
 constexpr double kLeastGrowthBytes = 1024, kLeastGrowthBlocks = 8;
-constexpr double kLeastShare = 0.005;      // of the growth of the whole heap
-constexpr double kLongEnough_s = 60;       // for servers, whose work comes in waves of seconds
-constexpr double kVisibleInRss = 1 << 20;  // allocators hold more than that back
+constexpr double kLeastShare = 0.005;            // of the growth of the whole heap
+constexpr double kLongEnough_s = 60;             // for servers, whose work comes in waves of seconds
+constexpr double kVisibleInRss = 1 << 20;        // allocators hold more than that back
+constexpr double kVisibleFromOutside = 8 << 20;  // more than stacks, libraries and allocators take in passing
 
 using Evidence = HeapEvidenceKind;
 using Doubt = HeapDoubtKind;
@@ -222,9 +223,13 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       if (trend.slope.known)
         verdict.evidence.push_back(
             {Evidence::kSlopeAndSwing, trend.slope.low, trend.slope.high, 2 * trend.swing});
-      verdict.advice = {Advice::kShowLive,
-                        std::max({1.0, trend.slope.high, 0.001 * level / trend.duration_s}),
-                        trend.duration_s};
+      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(trend, level);
+      verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
+      number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
+      verdict.advice = {Advice::kShowLive};
+      // What the allocators hold beyond live blocks, or what nobody traced.
+      if (judge.rss_known && judge.rss_per_s * judge.rss_seconds > std::max(kVisibleFromOutside, 0.1 * level))
+        verdict.doubts.push_back({Doubt::kRssGrew, judge.rss_per_s});
       if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
       break;
     case TrendShape::kFalling:
@@ -251,9 +256,11 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
         verdict.evidence.push_back({Evidence::kSamplingSwings});
         verdict.advice = {Advice::kSampleFiner};
       }
-      const double possible = std::max(0.0, trend.slope.high) * (trend.duration_s - trend.warm_up_s);
+      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(trend, level);
+      verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
+      const double possible = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
       number(verdict, "needed_s", needed);
-      number(verdict, "unseen_bytes_per_s", std::max(0.0, trend.slope.high));
+      number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
       verdict.doubts.push_back({Doubt::kHidesGrowth, possible});
       if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
       break;
@@ -270,10 +277,29 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   out.push_back(std::move(verdict));
 }
 
+// A part that grows for sure grows within what the whole can hide: then the whole is not known to be level.
+void reconcile(std::vector<HeapVerdict>& out, std::size_t whole_at) {
+  double most = 0;
+  for (std::size_t i = whole_at + 1; i < out.size(); ++i)
+    if (out[i].kind == HeapVerdictKind::kLeak && out[i].confidence != Confidence::kLow)
+      most = std::max(most, out[i].trend->slope.high);
+  HeapVerdict& whole = out[whole_at];
+  if (most <= 0 || whole.kind != HeapVerdictKind::kLevel) return;
+  whole.kind = HeapVerdictKind::kNoise;
+  whole.facts.unseen_bytes_per_s = std::max(whole.facts.unseen_bytes_per_s, most);
+  for (auto& [name, value] : whole.numbers)
+    if (name == "unseen_bytes_per_s") value = whole.facts.unseen_bytes_per_s;
+  whole.doubts.insert(whole.doubts.begin(),
+                      {Doubt::kHidesGrowth, whole.facts.unseen_bytes_per_s * whole.facts.unseen_in_s});
+  whole.advice = {Advice::kJudgeFunctions};
+  settle(whole);
+}
+
 }  // namespace
 
 void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   const HeapHistory& history = judge.history;
+  const std::size_t whole = out.size();
   judge_whole(judge, out);
   std::set<std::pair<std::string, std::string>> judged;
   for (std::size_t i = 0; i < history.functions.size(); ++i) {
@@ -287,6 +313,7 @@ void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     if (!judged.contains({track.name, track.module}) && judge.stack_trends[i].shape == TrendShape::kGrowing)
       judge_track(judge, track, judge.stack_trends[i], true, out);
   }
+  reconcile(out, whole);
 }
 
 }  // namespace fathom::analysis

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 
+#include "analysis/core/ending.h"
 #include "analysis/verdicts/heap_judge.h"
 
 namespace fathom::analysis {
@@ -48,6 +49,20 @@ Sizes sizes_of(const HeapJudge& judge, const HeapTrack& track) {
     sizes.largest_from = bucket == 0 ? 0 : std::ldexp(1.0, bucket - 1);
   }
   return sizes;
+}
+
+// Bytes and blocks that were live all through the later half of the work: what a flush frees now and then is not
+// kept to the end.
+HeapSum kept(const HeapHistory& history, const HeapTrack& track) {
+  HeapSum least = track.live_before(history.end_of_work);
+  HeapSum live = track.live_before(history.end_of_work / 2 + 1);
+  for (std::size_t cell = history.end_of_work / 2 + 1; cell < history.end_of_work; ++cell) {
+    least.bytes = std::min(least.bytes, live.bytes);
+    least.blocks = std::min(least.blocks, live.blocks);
+    live.bytes += track.cells[cell].allocated.bytes - track.cells[cell].freed.bytes;
+    live.blocks += track.cells[cell].allocated.blocks - track.cells[cell].freed.blocks;
+  }
+  return least;
 }
 
 }  // namespace
@@ -142,19 +157,23 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     settle(verdict);
     out.push_back(std::move(verdict));
   };
-  const double freed = before.bytes - left.bytes;
-  if (freed >= 16 * 1024 && freed >= 0.05 * before.bytes)
+  // What was live when a signal ended it was in use: the shutdown that would have freed it never ran.
+  const int signal =
+      judge.profile.processes[history.process.value].parent_pid == 0 ? ending_of(judge.profile).signal : 0;
+  const HeapSum steady = kept(history, history.whole);
+  const double freed = steady.bytes - left.bytes;
+  if (signal == 0 && freed >= 16 * 1024 && freed >= 0.05 * before.bytes)
     add(
         HeapVerdictKind::kFreedAtExit,
-        [&](const HeapTrack& track) {
-          return track.live_before(history.end_of_work).bytes - track.live_before(cells).bytes;
-        },
-        {before.blocks - left.blocks, freed}, {Evidence::kNeverFreed, left.bytes, left.blocks},
+        [&](const HeapTrack& track) { return kept(history, track).bytes - track.live_before(cells).bytes; },
+        {std::max(0.0, steady.blocks - left.blocks), freed}, {Evidence::kNeverFreed, left.bytes, left.blocks},
         Advice::kWasItNeeded);
   if (left.bytes >= 16 * 1024)
     add(
         HeapVerdictKind::kUnfreed, [&](const HeapTrack& track) { return track.live_before(cells).bytes; },
         left, {Evidence::kNotALeakAlone}, Advice::kListLeaked);
+  if (signal != 0 && !out.empty() && out.back().kind == HeapVerdictKind::kUnfreed)
+    out.back().facts.ended_by_signal = signal;
 }
 
 void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
@@ -278,8 +297,8 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       verdict.facts.mean_life_s = mean_life;
       if (!level) verdict.doubts.push_back({Doubt::kNotLevel});
       // Below this a leak inside of it looks the same.
-      const double unseen = std::max(
-          {1.0, trend.slope.known ? trend.slope.high : live.bytes / level_s, 0.001 * live.bytes / level_s});
+      const double unseen =
+          std::max(judge.unseen_growth(trend, live.bytes), trend.slope.known ? 0 : live.bytes / level_s);
       number(verdict, "unseen_bytes_per_s", unseen);
       verdict.advice = {level ? Advice::kChangeLimit : Advice::kMayGrow, unseen, level_s};
     } else if (replaced < 0.1 && level) {

@@ -116,6 +116,7 @@ enum class HeapDoubtKind : std::uint8_t {
   kCpuUnknown,
   kNotLevel,
   kHidesGrowth,  // number: bytes that it may have grown by, unseen
+  kRssGrew,      // number: bytes per second of the anonymous memory, where the blocks do not grow
   kLostEvents,   // HeapVerdict::losses
   kOutages,      // likewise
 };
@@ -131,7 +132,7 @@ enum class HeapAdviceKind : std::uint8_t {
   kSteadyLoad,       //
   kShowCallers,      // of HeapVerdict::function
   kShowGrowth,       //
-  kShowLive,         // number: a growth that would not be seen, bytes per second, in seconds_seen
+  kShowLive,         //
   kShowPeakMakeUp,   //
   kGrowthTenth,      // number: seconds that would show a growth of a tenth of the heap
   kJudgeFunctions,   //
@@ -156,10 +157,13 @@ struct HeapAdvice {
 
 // What the sentence says beside kind, function and trend; of each kind those that are named there.
 struct HeapFacts {
+  int ended_by_signal = 0;   // kUnfreed: it had no chance to free what it had; 0: it ended by itself
   bool traced_part = false;  // of all kinds: the whole heap is the part that was traced
   HeapPlace place;           // of a function or one of its stacks
   double blocks = 0;         // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize
   double level_bytes = 0;    // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
+  // kLevel, kNoise: a growth below this, over so long, would not be seen.
+  double unseen_bytes_per_s = 0, unseen_in_s = 0;
   std::optional<double> growth_share;  // kLeak, kGrowsWithWork: of the growth of the heap
   std::optional<double> work_ratio;    // kLeak, kGrowsWithWork: second half of the time against the first
   double height_bytes = 0, at_s = 0;   // kPeak

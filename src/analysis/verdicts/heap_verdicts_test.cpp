@@ -340,6 +340,105 @@ TEST(HeapVerdicts, WhatIsFreedOnlyAtTheEndIsToldFromWhatIsNot) {
   EXPECT_EQ(unfreed->function, "lose");
 }
 
+TEST(HeapVerdicts, WhatIsFlushedNowAndThenIsNotKeptToTheEnd) {
+  Server server;
+  const auto batch = server.function("collect_batch"), tables = server.function("load_tables");
+  double held = 0;
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    if (i == 0) server.row(tables, {10, 1e5});
+    const bool flushes = i % 10 == 4;
+    server.row(batch, {100, 1e6}, flushes ? model::HeapSum{held / 1e4, held} : model::HeapSum{});
+    held = flushes ? 1e6 : held + 1e6;
+    if (i == 89) server.row(batch, {}, {held / 1e4, held});
+    if (i == 89) server.row(tables, {}, {10, 1e5});
+  }
+  server.end_program();
+  const auto verdicts = server.verdicts();
+  const HeapVerdict* freed = find(verdicts, HeapVerdictKind::kFreedAtExit);
+  ASSERT_TRUE(freed);
+  EXPECT_EQ(freed->function, "collect_batch") << "one batch is always there";
+  EXPECT_NEAR(freed->bytes, 1.1e6, 1e4) << "and not the nine that were collected when it ended";
+}
+
+TEST(HeapVerdicts, WhatASignalEndedHadNoChanceToFree) {
+  Server server;
+  const auto sessions = server.function("keep_session");
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    if (i == 0) server.row(sessions, {100, 1e6});
+  }
+  server.end_program();
+  server.profile.meta.facts["signal"] = "9";
+  const auto verdicts = server.verdicts();
+  EXPECT_FALSE(find(verdicts, HeapVerdictKind::kFreedAtExit));
+  const HeapVerdict* live = find(verdicts, HeapVerdictKind::kUnfreed);
+  ASSERT_TRUE(live);
+  EXPECT_THAT(present::sentence_of(*live), HasSubstr("Live when SIGKILL ended the program: 976.6 KiB"));
+}
+
+TEST(HeapVerdicts, LevelSaysWhichGrowthItWouldNotShow) {
+  Server server(HeapMode::kSampled);
+  server.profile.heap.heaps[0].mean_bytes = 512 << 10;
+  const auto cache = server.function("fill_cache");
+  for (int i = 0; i < 61; ++i) {
+    server.second();
+    if (i == 0) server.row(cache, {100, 1e6});
+  }
+  const auto verdicts = server.verdicts();
+  const HeapVerdict* level = find(verdicts, HeapVerdictKind::kLevel);
+  ASSERT_TRUE(level);
+  // Three mean distances of 512 KiB in 60 s.
+  EXPECT_THAT(present::sentence_of(*level),
+              HasSubstr("a growth below 25.6 KiB/s would not be seen in 60.00 s"))
+      << all_text(*level);
+}
+
+TEST(HeapVerdicts, ALevelHeapInAProcessThatGrowsIsDoubted) {
+  for (const bool grows : {false, true}) {
+    Server server;
+    const auto cache = server.function("fill_cache");
+    for (int i = 0; i < 90; ++i) {
+      server.second();
+      if (i == 0) server.row(cache, {100, 1e7});
+    }
+    server.rss([&](int second) { return 2e7 + (grows ? 1e6 * second : 0); }, 90);
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* level = find(verdicts, HeapVerdictKind::kLevel);
+    ASSERT_TRUE(level);
+    EXPECT_EQ(all_text(*level).find("allocators hold more beyond live blocks") != std::string::npos, grows)
+        << all_text(*level);
+  }
+}
+
+// 20 KB/s beside a map of 200 MB that swings by 10 MB: the whole could hide it, the function cannot.
+TEST(HeapVerdicts, WhatTheWholeCanHideIsNotCalledLevelBesideALeak) {
+  for (const bool leaks : {false, true}) {
+    Server server;
+    const auto leak = server.function("keep_session"), table = server.function("load_tables"),
+               map = server.function("fill_map");
+    unsigned seed = 3;
+    double held = 0;
+    for (int i = 0; i < 90; ++i) {
+      server.second();
+      if (i == 0) server.row(table, {1000, 2e8});
+      if (leaks) server.row(leak, {20, 20'480});
+      seed = seed * 1664525 + 1013904223;
+      const double now = 1e4 * (1 + (seed >> 16) % 1000);
+      server.row(map, {now / 1e3, now}, {held / 1e3, held});
+      held = now;
+    }
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak, "keep_session");
+    ASSERT_EQ(found != nullptr, leaks);
+    if (leaks) {
+      EXPECT_NE(found->confidence, Confidence::kLow) << all_text(*found);
+    }
+    EXPECT_EQ(find(verdicts, HeapVerdictKind::kLevel) == nullptr, leaks) << all_text(verdicts[0]);
+    EXPECT_EQ(find(verdicts, HeapVerdictKind::kNoise) != nullptr, leaks) << all_text(verdicts[0]);
+  }
+}
+
 TEST(HeapVerdicts, AttachedRecordingsMayOnlySeeOldBlocksBeingReplaced) {
   for (const bool grows : {false, true}) {
     Server server(HeapMode::kExact, false);

@@ -141,6 +141,11 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
       return "it swings too much to be called level";
     case Kind::kHidesGrowth:
       return fmt::format("it may have grown by up to {} in this time", bytes(doubt.number));
+    case Kind::kRssGrew:
+      return fmt::format(
+          "the process's anonymous memory grew by {} meanwhile: allocators hold more beyond live blocks, or "
+          "something else maps",
+          rate(doubt.number));
     case Kind::kLostEvents:
       return lost_events_text(verdict.losses);
     case Kind::kOutages:
@@ -194,10 +199,7 @@ std::string advice_of(const HeapVerdict& verdict) {
     case Kind::kShowGrowth:
       return "fathom flamegraph FILE --metric heap-growth -o growth.svg shows the stacks";
     case Kind::kShowLive:
-      return fmt::format(
-          "fathom report FILE --metric heap-live says what it holds; a growth below {} would not be seen in "
-          "{}",
-          rate(verdict.advice.number), seconds(verdict.advice.seconds_seen));
+      return "fathom report FILE --metric heap-live says what it holds";
     case Kind::kShowPeakMakeUp:
       return "nothing to do for its size; fathom report FILE --metric heap-peak says what it was made of";
     case Kind::kGrowthTenth:

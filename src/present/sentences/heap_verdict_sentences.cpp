@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/core/ending.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_verdict_words.h"
 
@@ -97,11 +98,16 @@ std::string sentence_of_steps(const HeapVerdict& verdict) {
 
 std::string sentence_of_level(const HeapVerdict& verdict) {
   const std::string level = bytes(verdict.facts.level_bytes);
+  const std::string unseen =
+      verdict.facts.unseen_bytes_per_s > 0
+          ? fmt::format("; a growth below {} would not be seen in {}", rate(verdict.facts.unseen_bytes_per_s),
+                        seconds(verdict.facts.unseen_in_s))
+          : "";
   if (!verdict.facts.since_s)
-    return fmt::format("{} does not grow: it is level at {}.", heap_first(verdict), level);
+    return fmt::format("{} does not grow: it is level at {}{}.", heap_first(verdict), level, unseen);
   return fmt::format(
-      "{} does not grow: it has been level at {} since the end of its warm-up, {} after the start.",
-      heap_first(verdict), level, seconds(*verdict.facts.since_s));
+      "{} does not grow: it has been level at {} since the end of its warm-up, {} after the start{}.",
+      heap_first(verdict), level, seconds(*verdict.facts.since_s), unseen);
 }
 
 // "10.0 times the usual 976.6 KiB".
@@ -220,7 +226,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
           "would "
           "not be seen in that.",
           the_heap(verdict), bytes(2 * trend.swing), bytes(facts.level_bytes),
-          rate(std::max(0.0, trend.slope.high)));
+          rate(facts.unseen_bytes_per_s));
     }
     case HeapVerdictKind::kTooShort:
       return fmt::format("{} in {} are too short to say whether {} grows.", seconds(facts.seconds),
@@ -233,6 +239,9 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kFreedAtExit: {
       std::string by = largest_shares(verdict);
       if (!by.empty()) by = "; " + by;
+      if (verdict.kind == HeapVerdictKind::kUnfreed && facts.ended_by_signal != 0)
+        return fmt::format("Live when {} ended the program: {} in {}{}.", signal_name(facts.ended_by_signal),
+                           bytes(verdict.bytes), blocks_text(facts.blocks), by);
       if (verdict.kind == HeapVerdictKind::kUnfreed)
         return fmt::format("Not freed when the program ended: {} in {}{}.", bytes(verdict.bytes),
                            blocks_text(facts.blocks), by);
