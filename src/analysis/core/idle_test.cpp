@@ -141,6 +141,8 @@ TEST(IdleRules, KnowPoolsAndBackgroundThreads) {
       "RocksDB background thread");
   EXPECT_EQ(rule_for("futex", {"background_thread_entry", "pthread_cond_timedwait"}),
             "jemalloc background thread");
+  EXPECT_EQ(rule_for("futex", {"start_thread", "libjemalloc.so.2@fde+0x39940"}, "jemalloc_bg_thd"),
+            "jemalloc background thread");
   EXPECT_EQ(rule_for("futex", {"app::pool", "std::thread::park"}, "app-worker-3"), "parked pool thread");
   EXPECT_EQ(rule_for("futex", {"app::main", "std::thread::park"}, "main"), "");
 }

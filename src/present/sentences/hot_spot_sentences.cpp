@@ -61,7 +61,7 @@ std::string reason_of(Cause cause, const std::string& what, bool released, const
   const auto with = [&](std::string_view words, std::string_view joint, const std::string& name) {
     return std::string(words) + (name.empty() ? "" : std::string(joint) + name);
   };
-  const std::string object = printable(what), site = what.empty() ? "" : prose_name(what);
+  const std::string object = printable(what), site = what.empty() ? "" : spoken_name(what);
   if (!reason.empty() && !released) {
     const bool is_place = cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kSleep;
     return with("for " + printable(reason), is_place ? " in " : " of ", is_place ? site : object);
@@ -177,12 +177,12 @@ std::string sentence_of_hot_spot(const Report& report) {
     return fmt::format(
         "No sample is below a function that is known to be the program's own; the largest cost is {} in {}, "
         "{}.",
-        prose_name(tree.names[top.name]), short_module(tree.modules[top.module].name),
+        spoken_name(tree.names[top.name]), short_module(tree.modules[top.module].name),
         rounded_percent(share(tree, top.self)));
   }
   const double explained = share(tree, spot->explained);
   const std::string place = place_text(spot->place);
-  const std::string name = prose_name(spot->name) + (place.empty() ? "" : " (" + place + ")");
+  const std::string name = spoken_name(spot->name) + (place.empty() ? "" : " (" + place + ")");
   const double error = share_interval(tree, spot->explained).half_width();
   const std::string how_much =
       rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
@@ -190,7 +190,7 @@ std::string sentence_of_hot_spot(const Report& report) {
   for (std::size_t i = 0; i < std::min<std::size_t>(2, report.hot_path.others.size()); ++i)
     others += fmt::format("{}{} below {}", i == 0 ? " Then " : ", ",
                           rounded_percent(share(tree, report.hot_path.others[i].value)),
-                          prose_name(report.hot_path.others[i].name));
+                          spoken_name(report.hot_path.others[i].name));
   if (!others.empty()) others += ".";
   if (explained < kExplainsMuch)
     return fmt::format("No function of its own code explains much: {} of CPU time is below {}{}.{}", how_much,

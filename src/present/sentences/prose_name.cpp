@@ -155,6 +155,21 @@ std::string prose_name(std::string_view name) {
   return joined(parts, named >= 2 ? named - 2 : 0, parts.size());
 }
 
+// symbolize gives "MODULE@fde+0xADDRESS" to what the unwind table knows and no symbol does.
+std::string spoken_name(std::string_view name) {
+  // glibc's names for what it calls itself.
+  for (const std::string_view internal : {"__GI___libc_", "__GI_"})
+    if (name.starts_with(internal) && name.size() > internal.size())
+      return spoken_name(name.substr(internal.size()));
+  constexpr std::string_view kMark = "@fde+0x";
+  const std::size_t at = name.find(kMark);
+  if (at == name.npos || at == 0) return prose_name(name);
+  const std::string_view address = name.substr(at + kMark.size());
+  if (address.empty() || address.find_first_not_of("0123456789abcdef") != address.npos)
+    return prose_name(name);
+  return "an unnamed function of " + short_module(name.substr(0, at)) + " (0x" + std::string(address) + ")";
+}
+
 std::string activity_of(std::string_view name) {
   constexpr std::array<std::string_view, 12> kAllocate = {
       "malloc",        "calloc",         "realloc",      "__libc_malloc", "__GI___libc_malloc",
@@ -179,7 +194,7 @@ std::string activity_of(std::string_view name) {
     if (last == type) return "building " + whole;
     if (last == "~" + type) return "destroying " + whole;
   }
-  return "in " + prose_name(name);
+  return "in " + spoken_name(name);
 }
 
 std::string short_module(std::string_view module) {

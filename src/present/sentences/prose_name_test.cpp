@@ -41,6 +41,17 @@ TEST(ProseName, APlaceWithoutANameStaysWhole) {
   EXPECT_EQ(prose_name("[libsqlite3.so.0+0xa74f0]"), "[libsqlite3.so.0+0xa74f0]");
 }
 
+TEST(SpokenName, OfAStrippedFunctionIsItsModuleAndAddress) {
+  EXPECT_EQ(spoken_name("libsqlite3.so.0.8.6@fde+0xa74f0"), "an unnamed function of libsqlite3 (0xa74f0)");
+  EXPECT_EQ(spoken_name("redis-server@fde+0x13bf40"), "an unnamed function of redis-server (0x13bf40)");
+  EXPECT_EQ(activity_of("redis-server@fde+0x13bf40"), "in an unnamed function of redis-server (0x13bf40)");
+  EXPECT_EQ(spoken_name("a::b::c::d"), "c::d");
+  EXPECT_EQ(spoken_name("__GI___libc_read"), "read");
+  EXPECT_EQ(spoken_name("__GI_memcpy"), "memcpy");
+  for (const char* other : {"@fde+0x12", "x@fde+0x", "x@fde+0xyz"})
+    EXPECT_EQ(spoken_name(other), prose_name(other));
+}
+
 TEST(ProseName, AnyTextGivesSomeText) {
   for (const char* odd : {"", "(", ")", "<", "<>", "::", "a::", "operator", "<<a as b>::c", "f(", "))((",
                           "{{closure}}", ") const::"})
