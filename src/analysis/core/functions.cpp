@@ -1,12 +1,12 @@
 #include "analysis/core/functions.h"
 
 #include <fmt/format.h>
-#include <regex.h>
 
 #include <algorithm>
 #include <tuple>
 
 #include "analysis/core/flat_map.h"
+#include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
 
 namespace fathom::analysis {
@@ -15,34 +15,6 @@ namespace {
 bool is_function(const TreeNode& node) {
   return node.kind != NodeKind::kRoot && node.kind != NodeKind::kThread;
 }
-
-// Owns a compiled POSIX expression. std::regex recurses once per character and dies on long names.
-class Expression {
- public:
-  static Result<Expression> compile(const std::string& text) {
-    Expression expression;
-    expression.state_ = new regex_t;
-    if (const int error = regcomp(expression.state_, text.c_str(), REG_EXTENDED | REG_NOSUB); error != 0) {
-      char reason[128];
-      regerror(error, expression.state_, reason, sizeof reason);
-      delete std::exchange(expression.state_, nullptr);
-      return fail(ErrorKind::kUsage, fmt::format("'{}' is no regular expression: {}", text, reason));
-    }
-    return expression;
-  }
-  Expression(Expression&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
-  Expression& operator=(Expression&&) = delete;
-  ~Expression() {
-    if (state_ == nullptr) return;
-    regfree(state_);
-    delete state_;
-  }
-  bool matches(const std::string& text) const { return regexec(state_, text.c_str(), 0, nullptr, 0) == 0; }
-
- private:
-  Expression() = default;
-  regex_t* state_ = nullptr;
-};
 
 std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 8;
@@ -55,8 +27,9 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-// Which names of the tree the pattern means.
-Result<std::vector<char>> match(const CallTree& tree, const std::string& pattern) {
+}  // namespace
+
+Result<std::vector<char>> matching_names(const CallTree& tree, const std::string& pattern) {
   std::vector<char> is_name(tree.names.size(), 0);  // used by a function, and not only by a thread
   for (const TreeNode& node : tree.nodes) is_name[node.name] |= is_function(node) ? 1 : 0;
 
@@ -69,14 +42,14 @@ Result<std::vector<char>> match(const CallTree& tree, const std::string& pattern
       names.push_back(tree.names[i]);
     }
   };
-  if (pattern.size() > 2 && pattern.front() == '/' && pattern.back() == '/') {
-    const Result<Expression> expression = Expression::compile(pattern.substr(1, pattern.size() - 2));
-    if (!expression) return tl::unexpected(expression.error());
-    take_if([&](const std::string& name) { return expression->matches(name); });
+  const Result<NamePattern> parsed = NamePattern::parse(pattern);
+  if (!parsed) return tl::unexpected(parsed.error());
+  if (parsed->is_expression()) {
+    take_if([&](const std::string& name) { return parsed->matches(name); });
   } else {
     take_if([&](const std::string& name) { return name == pattern; });
-    if (names.empty() && !pattern.empty()) {
-      take_if([&](const std::string& name) { return name.find(pattern) != std::string::npos; });
+    if (names.empty()) {
+      take_if([&](const std::string& name) { return parsed->matches(name); });
       if (names.size() > 1) {
         return fail(ErrorKind::kUsage,
                     fmt::format("'{}' fits {} functions: {}", pattern, names.size(), listed(names)),
@@ -90,6 +63,8 @@ Result<std::vector<char>> match(const CallTree& tree, const std::string& pattern
   }
   return matched;
 }
+
+namespace {
 
 class RowSums {
  public:
@@ -167,7 +142,7 @@ bool is_unnamed(std::string_view name) {
 }
 
 Result<Neighbours> find_neighbours(const CallTree& tree, const std::string& pattern) {
-  const Result<std::vector<char>> matched = match(tree, pattern);
+  const Result<std::vector<char>> matched = matching_names(tree, pattern);
   if (!matched) return tl::unexpected(matched.error());
   const auto is_match = [&](const TreeNode& node) { return is_function(node) && (*matched)[node.name] != 0; };
 

@@ -54,6 +54,9 @@ struct Neighbours {
   std::vector<NeighbourRow> callees;
 };
 
+// By row of the tree's names: 1 for those that a pattern of find_neighbours means, with its errors.
+Result<std::vector<char>> matching_names(const CallTree& tree, const std::string& pattern);
+
 // `pattern` is a name, a part of exactly one name, or a POSIX extended regular expression between slashes,
 // whose matches are taken as one. kNotFound without a match; kUsage with the candidates when a part fits
 // several names.

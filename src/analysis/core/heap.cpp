@@ -55,7 +55,7 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
     const bool of_process = !selection.pid || process.pid == *selection.pid;
     const bool of_thread =
         !selection.thread || (site.thread != kNoThread && filter.takes_thread(site.thread));
-    taken_[i] = of_process && of_thread ? 1 : 0;
+    taken_[i] = of_process && of_thread && filter.takes_stack(site.stack) ? 1 : 0;
   }
   std::vector<double> inside_s(heap.heaps.size());
   for (const HeapSlice& slice : heap.slices) {

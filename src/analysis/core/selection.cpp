@@ -14,7 +14,8 @@ std::uint64_t after(std::uint64_t start, std::uint64_t offset) {
 
 }  // namespace
 
-Filter::Filter(const model::Profile& profile, const Selection& selection) : metric_(selection.metric) {
+Filter::Filter(const model::Profile& profile, const Selection& selection)
+    : metric_(selection.metric), stacks_(selection.stacks) {
   if (selection.from_ns) from_ns_ = after(profile.meta.start_ns, *selection.from_ns);
   if (selection.to_ns) to_ns_ = after(profile.meta.start_ns, *selection.to_ns);
   threads_.reserve(profile.threads.size());

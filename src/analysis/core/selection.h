@@ -3,10 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "analysis/core/stack_choice.h"
 #include "model/profile.h"
 
 namespace fathom::analysis {
@@ -28,6 +30,7 @@ struct Selection {
   // Heap: whether containers at the leaf (container_frames.h) are taken away as the allocator's own
   // frames always are. Not said: in tables of who wanted the memory, but not in stacks.
   std::optional<bool> fold_containers = {};
+  std::shared_ptr<const StackChoice> stacks = {};  // of the same profile; nullptr: all
   bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread
 };
 
@@ -37,7 +40,7 @@ class Filter {
   Filter(const model::Profile& profile, const Selection& selection);
   bool takes(const model::Sample& sample) const {
     return concerns(sample) && sample.time_ns >= from_ns_ && sample.time_ns < to_ns_ &&
-           threads_[sample.thread.value] != 0;
+           threads_[sample.thread.value] != 0 && takes_stack(sample.stack);
   }
   // Of the same metric, whether taken or not.
   bool concerns(const model::Sample& sample) const {
@@ -46,6 +49,9 @@ class Filter {
             (sample.metric == model::Metric::kCpu || sample.metric == model::Metric::kOffCpu));
   }
   bool takes_thread(model::ThreadId thread) const { return threads_[thread.value] != 0; }
+  bool takes_stack(model::StackId stack) const {
+    return stacks_ == nullptr || stacks_->taken[stack.value] != 0;
+  }
   bool takes_time(std::uint64_t time_ns) const { return time_ns >= from_ns_ && time_ns < to_ns_; }
   bool is_before(std::uint64_t time_ns) const { return time_ns < from_ns_; }
   // How much of [start, start + length) lies in the window. The end must fit into 64 bits.
@@ -60,6 +66,7 @@ class Filter {
   std::uint64_t from_ns_ = 0;
   std::uint64_t to_ns_ = UINT64_MAX;
   std::vector<char> threads_;
+  std::shared_ptr<const StackChoice> stacks_;
 };
 
 // Lets values through as long as all of them together fit into 64 bits, and cuts what does not: sums over any

@@ -52,7 +52,7 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     row.queued_ns = filter.inside(wait.start_ns + wait.waited_ns, wait.queued_ns);
     const bool seen = whole || row.waited_ns + row.queued_ns > 0 ||
                       (wait.waited_ns + wait.queued_ns == 0 && filter.takes_time(wait.start_ns));
-    if (!seen || !filter.takes_thread(wait.thread)) {
+    if (!seen || !filter.takes_thread(wait.thread) || !filter.takes_stack(wait.stack)) {
       ++filtered_;
       continue;
     }

@@ -87,7 +87,9 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
   };
   const Filter filter(profile, selection);
   for (const model::Fault& fault : profile.faults) {
-    if (!filter.takes_time(fault.time_ns) || !filter.takes_thread(fault.thread)) continue;
+    if (!filter.takes_time(fault.time_ns) || !filter.takes_thread(fault.thread) ||
+        !filter.takes_stack(fault.stack))
+      continue;
     Draft& draft = draft_of(fault.object, Cause::kPageFault);
     draft.row.faults.add(fault);
     draft.stacks[fault.stack.value].faults.add(fault);

@@ -180,7 +180,7 @@ class Collector {
     if (const double period = sample_period_ns(profile_); period != 0) {
       for (const model::Sample& sample : profile_.samples) {
         if (sample.metric != model::Metric::kCpu || !filter.takes_time(sample.time_ns)) continue;
-        if (!filter.takes_thread(sample.thread)) continue;
+        if (!filter.takes_thread(sample.thread) || !filter.takes_stack(sample.stack)) continue;
         WaitThreadRow& row = rows[name_of(sample.thread)];
         if (!row.exact) row.ran_ns += static_cast<double>(sample.value) * period;
       }
