@@ -108,6 +108,8 @@ TEST_F(Cli, ATableThatIsAskedForStandsFirst) {
        std::vector<std::pair<std::string, std::string>>{{"--threads", "Threads"},
                                                         {"--modules", "Modules"},
                                                         {"--series", "Over time"},
+                                                        {"--tree", "Call tree"},
+                                                        {"--tree=callers", "Calls bottom up"},
                                                         {"--top", "Functions by self"}}) {
     std::vector<std::string> arguments{"report", recording_, option};
     if (option == "--top") arguments.push_back("3");
@@ -128,6 +130,28 @@ TEST_F(Cli, ReportTakesItsOptions) {
               HasSubstr("1.00 s · 2 threads, 1.00 of 2 CPUs · 100 samples"));
   EXPECT_THAT(run({"report", recording_, "--all", "--wide"}).out,
               HasSubstr("Worker::run(std::sync::Arc<server::pool::Queue>, bool)"));
+}
+
+TEST_F(Cli, FocusAndIgnoreTakeStacksEverywhere) {
+  const std::string report = run({"report", recording_, "--focus", "main", "--ignore", "/walk|write/"}).out;
+  EXPECT_THAT(report, HasSubstr("Stacks with main, without /walk|write/: 33 % of 900\n  samples.\n"));
+  EXPECT_THAT(run({"export", recording_, "--to", "folded", "--focus", "ksys_write"}).out,
+              testing::Eq("server;__libc_start_main;main;write;ksys_write_[k] 100\n"));
+  EXPECT_THAT(run({"flamegraph", recording_, "-o", "-", "--focus", "ksys_write"}).out,
+              HasSubstr("Stacks with ksys_write: 11 % of 900 samples."));
+  const Outcome nowhere = run({"report", recording_, "--focus", "nobody"});
+  EXPECT_EQ(nowhere.status, 3);
+  EXPECT_THAT(nowhere.error, HasSubstr("no function is called 'nobody'\ntry: "));
+}
+
+// Names in a pipe are searched by programs and by people: none is cut, unless COLUMNS says how wide the reader is.
+TEST_F(Cli, ATreeInAPipeHasWholeNames) {
+  EXPECT_THAT(run({"report", recording_, "--tree", "--wide"}).out,
+              HasSubstr("server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool)"));
+  EXPECT_THAT(run({"report", recording_, "--tree"}).out, HasSubstr("└ Worker::run "));
+  EXPECT_THAT(run({"report", recording_, "--top", "20", "-o", folder_ + "/x.txt"}).status, 0);
+  EXPECT_THAT(read_file(folder_ + "/x.txt").value(),
+              HasSubstr("server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool)"));
 }
 
 TEST_F(Cli, ReportWritesJsonToAFile) {

@@ -18,6 +18,7 @@
 #include "cli/selection_options.h"
 #include "open/open_profile.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/svg/flame_graph.h"
 
@@ -150,6 +151,9 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
   std::optional<analysis::HeapReport> heap;
   if (model::is_heap(tree.metric)) heap = analysis::make_heap_report(profile, options.selection);
   describe(profile, tree, heap, picture);
+  if (options.selection.stacks)
+    picture.notes.push_back(present::sentence_of_selection(
+        options.selection, tree, analysis::total_without_choice(profile, options.selection)));
   judge(profile, tree, heap, picture);
   if (const std::string idle = idle_in_words(tree); !idle.empty())
     picture.notes.push_back(idle + ". --show-idle draws it.");

@@ -76,6 +76,7 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
 Result<int> run_leaks(const LeaksArguments& arguments) {
   present::LeakTextOptions style;
   style.width = arguments.wide ? 0 : output_width();
+  style.cut_names = arguments.output.path.empty() && output_is_narrow();
   style.color = arguments.output.path.empty() && output_has_color();
   const Result<LeaksFound> found = find(arguments, style);
   if (!found) return tl::unexpected<Error>(found.error());

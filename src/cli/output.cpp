@@ -95,6 +95,11 @@ std::size_t output_width() {
   return width < kLeast ? kLeast : width;
 }
 
+bool output_is_narrow() {
+  const char* columns = std::getenv("COLUMNS");
+  return (columns != nullptr && *columns != '\0') || ::isatty(STDOUT_FILENO) == 1;
+}
+
 bool output_has_color() {
   const char* no_color = std::getenv("NO_COLOR");
   const char* term = std::getenv("TERM");

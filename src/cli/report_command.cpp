@@ -24,6 +24,8 @@ struct ReportArguments {
   std::optional<std::size_t> top;
   std::string sort;
   std::string by;
+  std::string tree;  // callees or callers; empty: not asked for
+  std::optional<double> percent_limit;
   OutputPath output;
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
@@ -36,6 +38,7 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
                             const ReportArguments& arguments) {
   present::TextOptions style;
   style.width = arguments.wide ? 0 : output_width();
+  style.cut_names = arguments.output.path.empty() && output_is_narrow();
   style.color = arguments.output.path.empty() && output_has_color();
   analysis::TimelineOptions options;
   options.selection = selection;
@@ -58,7 +61,8 @@ present::Layout layout_of(const ReportArguments& arguments) {
   if (arguments.all) return present::Layout::kAll;
   const bool asked = arguments.waits || arguments.locks || arguments.files || arguments.memory ||
                      arguments.threads || arguments.modules || arguments.heap || arguments.blocks ||
-                     arguments.series || arguments.top || !arguments.sort.empty() || !arguments.by.empty() ||
+                     arguments.series || arguments.top || !arguments.tree.empty() ||
+                     !arguments.sort.empty() || !arguments.by.empty() ||
                      !arguments.selection.metric.empty() || !arguments.report.callers.empty() ||
                      !arguments.report.callees.empty();
   return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
@@ -128,6 +132,10 @@ Result<int> run_report(const ReportArguments& given) {
   }
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
   options.sort = by_total ? analysis::SortBy::kTotal : analysis::SortBy::kSelf;
+  if (!arguments.tree.empty())
+    options.tree =
+        arguments.tree == "callers" ? analysis::TreeDirection::kCallers : analysis::TreeDirection::kCallees;
+  if (arguments.percent_limit) options.least_share = *arguments.percent_limit / 100;
   const Result<analysis::Report> report = analysis::make_report(*profile, options);
   if (!report) return within(arguments.file, report.error());
 
@@ -148,6 +156,7 @@ Result<int> run_report(const ReportArguments& given) {
   } else {
     present::TextOptions style;
     style.width = arguments.wide ? 0 : output_width();
+    style.cut_names = arguments.output.path.empty() && output_is_narrow();
     style.color = arguments.output.path.empty() && output_has_color();
     style.top = arguments.top.value_or(style.top);
     style.threads = arguments.threads;
@@ -158,13 +167,14 @@ Result<int> run_report(const ReportArguments& given) {
     style.heap = arguments.heap;
     style.blocks = arguments.blocks;
     style.memory = arguments.memory;
+    style.tree = !arguments.tree.empty();
     style.series = arguments.series || arguments.all;
     style.file = arguments.file;
     style.layout = layout_of(arguments);
     // A bare order, metric or number of rows asks for the functions.
     style.functions = !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
                       !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
-                      !arguments.series && arguments.report.callers.empty() &&
+                      !arguments.series && arguments.tree.empty() && arguments.report.callers.empty() &&
                       arguments.report.callees.empty();
     text = present::report_text(*report, style);
   }
@@ -192,6 +202,12 @@ Run add_report(CLI::App& app) {
          "the heap by stack, function, module, crate (or outermost namespace), thread, size, allocator; "
          "--timeline by function, module, thread, allocator")
       ->check(CLI::IsMember({"stack", "function", "module", "crate", "thread", "size", "allocator"}));
+  app.add_flag("--tree{callees}", arguments->tree,
+               "the call tree from the root on; --tree=callers: from what costs by itself up to its callers")
+      ->check(CLI::IsMember({"callees", "callers"}));
+  app.add_option("--percent-limit", arguments->percent_limit,
+                 "least share of a row of call trees (default: 1; 0 shows every call and folds nothing)")
+      ->check(CLI::Range(0.0, 100.0));
   app.add_option("--callers", arguments->report.callers,
                  "who called FN: a name, a part of one, or /expression/")
       ->type_name("FN")

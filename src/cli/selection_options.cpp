@@ -35,6 +35,16 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->check(CLI::Range(0.0, kMostSeconds));
   app.add_option("--until", options.until_s, "only samples before this many seconds after the start")
       ->check(CLI::Range(0.0, kMostSeconds));
+  app.add_option(
+         "--focus", options.focus,
+         "only stacks with a function like PATTERN: a part of its name, or /expression/; of several, any")
+      ->type_name("PATTERN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--ignore", options.ignore, "only stacks without one")
+      ->type_name("PATTERN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   // What is live at a time is what is live at the end of a window up to then.
   app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
@@ -69,6 +79,10 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {
     return fail(ErrorKind::kUsage, "--from must be before --until");
   }
+  Result<std::shared_ptr<const analysis::StackChoice>> stacks =
+      analysis::choose_stacks(profile, options.focus, options.ignore);
+  if (!stacks) return tl::unexpected(stacks.error());
+  selection.stacks = std::move(*stacks);
   return selection;
 }
 

@@ -1,9 +1,11 @@
-// The options with which every reading command chooses samples: --metric, --thread, --pid, --from, --until.
+// The options with which every reading command chooses samples: --metric, --thread, --pid, --from, --until,
+// --focus, --ignore.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "analysis/core/selection.h"
 #include "base/result.h"
@@ -19,6 +21,7 @@ struct SelectionOptions {
   std::optional<double> from_s;
   std::optional<double> until_s;
   std::optional<bool> fold_containers;
+  std::vector<std::string> focus, ignore;
   std::string heap_unit;  // bytes, blocks; empty: as the metric
   BlockOptions blocks;
 };
@@ -32,7 +35,8 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
 // --fold-containers, --no-fold-containers; `fold` outlives `app`.
 void add_containers_option(CLI::App& app, std::optional<bool>& fold);
 
-// kUsage for a metric that does not exist and for times that make no sense.
+// kUsage for a metric that does not exist, for times that make no sense and for a broken pattern; kNotFound for a function
+// that is nowhere.
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile);
 
 }  // namespace fathom::cli

@@ -566,6 +566,17 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   return tree;
 }
 
+std::vector<StackValue> stack_values(const Profile& profile, const Selection& selection) {
+  CallTree tree;
+  tree.metric = selection.metric;
+  tree.unit = unit_of(profile, selection);
+  const TreeOptions options{.selection = selection, .thread_roots = false};
+  std::vector<StackValue> values;
+  for (const Sums::Row& row : Adder(profile, options, tree).add_up().rows)
+    values.push_back({{row.stack}, row.skip, row.value});
+  return values;
+}
+
 std::string frame_name(const Profile& profile, FrameId id, std::uint32_t line) {
   const model::Frame& frame = profile.frames[id.value];
   if (line >= frame.line_count) return profile.pseudo_name(frame);

@@ -95,6 +95,15 @@ struct TreeOptions {
 // Time: a few ns per sample and one hash lookup per different (stack, thread). `profile` has passed check().
 CallTree build_call_tree(const model::Profile& profile, const TreeOptions& options);
 
+// What the tree is made of, by stack: what each is worth without what is called from there. Row 0 of the stacks: idle
+// waits that were folded. The values of one stack add up, those of all to the tree's total.
+struct StackValue {
+  model::StackId stack;
+  std::uint32_t skip = 0;  // lines of its leaf frame, innermost first, that are left out
+  std::int64_t value = 0;
+};
+std::vector<StackValue> stack_values(const model::Profile& profile, const Selection& selection);
+
 // The name of line `line` (0: innermost) of a frame; "[module+0xADDR]" when the frame has none.
 std::string frame_name(const model::Profile& profile, model::FrameId frame, std::uint32_t line = 0);
 

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -107,6 +108,12 @@ std::string percent_number(double share) {
 
 std::string percent(double share) {
   return percent_number(share) + " %";
+}
+
+std::string percent_with_error(double share, double error) {
+  const int known = error >= 0.005 ? 0 : error >= 0.0005 ? 1 : 2;
+  if (known == 0 && share > 0 && share < 0.005) return "<1";
+  return fmt::format("{:.{}f}", share * 100, std::min(known, std::fabs(share) >= 0.01 ? 1 : 2));
 }
 
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural) {

@@ -14,6 +14,9 @@ std::string seconds(double value);          // "1.25 s", "350 ms", "12 us"
 std::string bytes(double value);            // "3.4 MiB"
 std::string percent(double share);          // 0.1234 -> "12.3 %", 0.00123 -> "0.12 %"
 std::string percent_number(double share);   // "12.3", "0.12"
+// No more digits than are known, and no more than three: 0.1234 with an error of 0.02 -> "12", of 0.002 -> "12.3".
+// `error`: half an interval.
+std::string percent_with_error(double share, double error);
 // "1 thread", "2 threads"
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 

@@ -20,6 +20,16 @@ TEST(Words, AmountsFollowTheirUnit) {
   EXPECT_EQ(amount(1e18, "cycles"), "1.000e+18 cycles");
 }
 
+TEST(Words, SharesHaveTheDigitsThatAreKnown) {
+  EXPECT_EQ(percent_with_error(0.1234, 0.02), "12");
+  EXPECT_EQ(percent_with_error(0.1234, 0.002), "12.3");
+  EXPECT_EQ(percent_with_error(0.1234, 0), "12.3");
+  EXPECT_EQ(percent_with_error(0.001234, 0.0001), "0.12");
+  EXPECT_EQ(percent_with_error(0.0072, 0.009), "1");
+  EXPECT_EQ(percent_with_error(0.0042, 0.009), "<1");
+  EXPECT_EQ(percent_with_error(1, 0), "100.0");
+}
+
 TEST(Words, TimesAreNeverPowersOfTen) {
   EXPECT_EQ(seconds(0.9996), "1.00 s");
   EXPECT_EQ(seconds(0.0009996), "1 ms");

@@ -2,10 +2,7 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
-
-#include "analysis/core/own_code.h"
 
 namespace fathom::analysis {
 namespace {
@@ -16,26 +13,15 @@ constexpr double kLeastShare = 0.1;  // of all: a narrower call is no part of th
 
 using FunctionKey = std::pair<std::string, std::string>;  // name, module
 
-std::string_view base_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
-
 class Finder {
  public:
   Finder(const Profile& profile, const Selection& selection, const CallTree& tree)
       : profile_(profile),
         tree_(tree),
-        own_code_(profile),
-        weights_(profile.stacks.size()),
-        leaves_(profile.stacks.size()),
-        frame_weights_(profile.frames.size()),
+        leaves_(leaves_of(profile, selection)),
+        weights_(leaves_),
+        sources_(profile, frame_weights_of(profile, leaves_)),
         facts_(profile.frames.size()) {
-    const Filter filter(profile, selection);
-    ValueBudget budget;
-    for (const Sample& sample : profile.samples)
-      if (filter.concerns(sample) && filter.takes(sample))
-        leaves_[sample.stack.value] += budget.take(sample.value);
-    weights_ = leaves_;
     for (std::size_t i = weights_.size(); i-- > 1;) weights_[profile.stacks[i].parent.value] += weights_[i];
   }
 
@@ -47,6 +33,16 @@ class Finder {
   }
 
  private:
+  static std::vector<std::int64_t> leaves_of(const Profile& profile, const Selection& selection) {
+    std::vector<std::int64_t> leaves(profile.stacks.size());
+    const Filter filter(profile, selection);
+    ValueBudget budget;
+    for (const Sample& sample : profile.samples)
+      if (filter.concerns(sample) && filter.takes(sample))
+        leaves[sample.stack.value] += budget.take(sample.value);
+    return leaves;
+  }
+
   // Of a stack: the innermost own function, and what it calls on the way to the leaf.
   struct Answer {
     std::uint32_t spot = UINT32_MAX;  // row of spots_
@@ -76,7 +72,7 @@ class Finder {
     fact.outermost = name_row(frame_name(profile_, id, count - 1));
     if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return fact;
     std::uint32_t at = 0;
-    while (at < count && !own(id, at)) ++at;
+    while (at < count && !sources_.is_own(id, at)) ++at;
     if (at == count) return fact;
     fact.own.spot = spot_row({frame_name(profile_, id, at), module_name(frame)});
     if (at > 0) fact.own.part = name_row(frame_name(profile_, id, at - 1));
@@ -91,23 +87,11 @@ class Finder {
     return part_rows_.try_emplace(name, static_cast<std::uint32_t>(part_rows_.size() + 1)).first->second;
   }
 
-  bool own(FrameId id, std::uint32_t line) {
-    const Frame& frame = profile_.frames[id.value];
-    if (line >= frame.line_count) return own_code_.is_own(frame_name(profile_, id), frame.module, "");
-    const Line& row = profile_.lines[frame.first_line + line];
-    const auto [known, is_new] = own_.try_emplace({row.function.value, row.file.value}, false);
-    if (is_new)
-      known->second = own_code_.is_own(profile_.strings[profile_.functions[row.function.value].name],
-                                       frame.module, profile_.strings[row.file]);
-    return known->second;
-  }
-
   void walk_stacks(HotPath& path) {
     std::vector<Answer> answers(profile_.stacks.size());
     for (std::uint32_t i = 1; i < answers.size(); ++i) {
       if (weights_[i] <= 0) continue;
       const FrameId id = profile_.stacks[i].frame;
-      add_weight(frame_weights_[id.value], weights_[i]);
       const FrameFact& fact = fact_of(id);
       if (fact.own.spot != UINT32_MAX) {
         answers[i] = fact.own;
@@ -122,8 +106,6 @@ class Finder {
       spot.lines[{answers[i].file, answers[i].line}] += leaves_[i];
       if (answers[i].part == 0) path.own_self += leaves_[i];
     }
-    for (std::uint32_t i = 0; i < frame_weights_.size(); ++i)
-      if (frame_weights_[i] > 0) add_lines({i}, frame_weights_[i]);
     const auto largest = std::max_element(
         spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
     if (largest == spots_.end() || largest->explained <= 0) return;
@@ -161,41 +143,14 @@ class Finder {
     return std::string(profile_.strings[profile_.modules[frame.module.value].name]);
   }
 
-  // A frame that stands on a stack several times is counted as often: such sums are not bounded by the total, and broken
-  // files have values of any size.
-  static void add_weight(std::int64_t& sum, std::int64_t weight) {
-    if (__builtin_add_overflow(sum, weight, &sum)) sum = INT64_MAX;
-  }
-
-  void add_lines(FrameId id, std::int64_t weight) {
-    const Frame& frame = profile_.frames[id.value];
-    if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return;
-    if (frame.line_count == 0 && own(id, 0)) own_names_.insert(frame_name(profile_, id));
-    for (std::uint32_t i = 0; i < frame.line_count; ++i) {
-      const Line& line = profile_.lines[frame.first_line + i];
-      const std::string_view name = profile_.strings[profile_.functions[line.function.value].name];
-      if (own(id, i)) own_names_.emplace(name);
-      if (line.line != 0) add_weight(lines_[name][{line.file.value, line.line}], weight);
-    }
-  }
-
-  // Where most of a function's samples are.
-  SourcePlace place_of(const std::string& name) const {
-    const auto found = lines_.find(name);
-    if (found == lines_.end()) return {};
-    const auto most = std::max_element(found->second.begin(), found->second.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    return {std::string(base_name(profile_.strings[StringId{most->first.first}])), most->first.second};
-  }
-
   bool is_own(const TreeNode& node) const {
     if (node.kind != NodeKind::kUser && node.kind != NodeKind::kInlined) return false;
-    return own_names_.contains(tree_.name(node));
+    return sources_.is_own(tree_.name(node));
   }
 
   HotFrame frame_of(const TreeNode& node) const {
     return {tree_.name(node), tree_.modules[node.module].name,
-            node.kind,        place_of(tree_.name(node)),
+            node.kind,        sources_.place_of(tree_.name(node)),
             node.self,        node.total,
             is_own(node)};
   }
@@ -275,17 +230,12 @@ class Finder {
 
   const Profile& profile_;
   const CallTree& tree_;
-  OwnCode own_code_;
-  std::vector<std::int64_t> weights_, leaves_;  // by stack: with and without what is called from there
-  std::vector<std::int64_t> frame_weights_;
-  std::vector<FrameFact> facts_;                                 // by frame
-  std::map<std::pair<std::uint32_t, std::uint32_t>, bool> own_;  // function and file
+  std::vector<std::int64_t> leaves_, weights_;  // by stack: without and with what is called from there
+  SourceFacts sources_;
+  std::vector<FrameFact> facts_;  // by frame
   std::map<std::string, std::uint32_t> part_rows_;
   std::map<FunctionKey, std::uint32_t> spot_rows_;
   std::vector<Spot> spots_;
-  std::set<std::string, std::less<>> own_names_;
-  std::map<std::string_view, std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t>>
-      lines_;  // by name
 };
 
 }  // namespace

@@ -9,13 +9,9 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/selection.h"
+#include "analysis/core/source_facts.h"
 
 namespace fathom::analysis {
-
-struct SourcePlace {
-  std::string file;        // without folders; empty if unknown
-  std::uint32_t line = 0;  // of most samples; 0 if unknown
-};
 
 // What a function of the own code spends: in itself, or in what it calls that is not own.
 struct HotPart {

@@ -33,6 +33,9 @@ Error nothing_selected(const model::Profile& profile, const Selection& selection
             fmt::format("no samples of thread '{}' in this selection", *selection.thread),
             "--threads lists the threads"};
   }
+  if (selection.stacks)
+    return {ErrorKind::kNotFound, "no sample has a stack that --focus and --ignore take",
+            "report without them; of waits and the heap: --metric off-cpu, --metric heap-live"};
   return {ErrorKind::kNotFound, "the selection leaves no samples",
           fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
 }
@@ -76,6 +79,12 @@ model::Metric default_heap_metric(const model::Profile& profile) {
   return profile.heap.heaps.front().from_start ? model::Metric::kHeapPeak : model::Metric::kHeapLive;
 }
 
+std::int64_t total_without_choice(const model::Profile& profile, const Selection& selection) {
+  Selection all = selection;
+  all.stacks = nullptr;
+  return build_call_tree(profile, {.selection = all, .thread_roots = false}).total;
+}
+
 Result<Report> make_report(const model::Profile& profile, const ReportOptions& options) {
   Report report;
   report.profile = &profile;
@@ -93,15 +102,21 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   if (report.tree.samples == 0 && !of_heap && (!profile.samples.empty() || !profile.waits.empty())) {
     return tl::unexpected(nothing_selected(profile, options.selection));
   }
-  for (const std::string& pattern : options.callers) {
-    Result<Neighbours> around = find_neighbours(report.tree, pattern);
-    if (!around) return tl::unexpected(around.error());
-    report.callers.push_back({pattern, std::move(*around)});
-  }
-  for (const std::string& pattern : options.callees) {
-    Result<Neighbours> around = find_neighbours(report.tree, pattern);
-    if (!around) return tl::unexpected(around.error());
-    report.callees.push_back({pattern, std::move(*around)});
+  if (options.selection.stacks) report.whole = total_without_choice(profile, options.selection);
+  report.least_share = options.least_share;
+  std::optional<CallRowsMaker> maker;
+  if (options.tree || !options.callers.empty() || !options.callees.empty())
+    maker.emplace(profile, tree_options.selection, report.tree, options.least_share);
+  report.direction = options.tree;
+  if (options.tree) report.call_rows = maker->of_tree(*options.tree);
+  for (const bool callers : {true, false}) {
+    for (const std::string& pattern : callers ? options.callers : options.callees) {
+      Result<Neighbours> around = find_neighbours(report.tree, pattern);
+      if (!around) return tl::unexpected(around.error());
+      const std::vector<char> names = matching_names(report.tree, pattern).value();
+      (callers ? report.callers : report.callees)
+          .push_back({pattern, std::move(*around), callers ? maker->callers(names) : maker->callees(names)});
+    }
   }
   report.functions = function_table(report.tree, options.sort);
   report.threads = thread_table(profile, options.selection);

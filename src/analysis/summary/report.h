@@ -13,6 +13,7 @@
 #include "analysis/core/functions.h"
 #include "analysis/heap/heap_groups.h"
 #include "analysis/memory/rss_breakdown.h"
+#include "analysis/summary/call_rows.h"
 #include "analysis/summary/heap_report.h"
 #include "analysis/summary/hot_spot.h"
 #include "analysis/summary/resident.h"
@@ -28,6 +29,9 @@ struct ReportOptions {
   std::vector<std::string> callers = {};  // patterns: who called these functions
   std::vector<std::string> callees = {};  // patterns: what these functions called
   std::optional<HeapGrouping> heap_by = {};
+  std::optional<TreeDirection> tree = {};  // the call tree, too
+  // Of the call tree and of the chains of callers and callees: calls of less are left out. 0: every call, nothing folded.
+  double least_share = 0.01;
 };
 
 // How busy the target was.
@@ -88,6 +92,7 @@ struct QualityView {
 struct NeighboursOf {
   std::string pattern;
   Neighbours around;
+  CallRows chains;  // of callers or callees; shares are those of the function's total
 };
 
 struct Report {
@@ -104,6 +109,11 @@ struct Report {
   std::vector<SeriesRow> series;
   std::vector<NeighboursOf> callers;
   std::vector<NeighboursOf> callees;
+  std::optional<TreeDirection> direction;  // of call_rows, which are there where asked for
+  CallRows call_rows;
+  double least_share = 0;
+  // Where the selection takes stacks by their functions: the tree's total if it took all.
+  std::optional<std::int64_t> whole;
   std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
   std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
@@ -121,6 +131,9 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
 model::Metric default_metric(const model::Profile& profile);
 // The same of the heap alone, which must not be empty.
 model::Metric default_heap_metric(const model::Profile& profile);
+
+// The total of a tree of `selection` if it took all stacks.
+std::int64_t total_without_choice(const model::Profile& profile, const Selection& selection);
 
 // Parts of make_report.
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree);

@@ -147,6 +147,38 @@ Json neighbour_rows(const CallTree& tree, const std::vector<NeighbourRow>& rows,
   return json;
 }
 
+std::string_view row_kind(TreeRowKind kind) {
+  return kind == TreeRowKind::kCall ? "call" : kind == TreeRowKind::kChain ? "chain" : "rest";
+}
+
+// Of call trees: depth first, each below its caller. Shares are those of the root's total.
+Json call_rows_json(const CallTree& tree, const CallRows& rows) {
+  Json json = Json::array();
+  for (const CallRow& row : rows.rows) {
+    Json one;
+    one["depth"] = row.row.depth;
+    one["row"] = row_kind(row.row.kind);
+    if (row.row.kind == TreeRowKind::kCall) {
+      one["name"] = tree.names[row.call.name];
+      one["module"] = tree.modules[row.call.module].name;
+      one["kind"] = kind_word(row.call.kind);
+      one["own"] = row.own;
+      one["file"] = row.place.file;
+      one["line"] = row.place.line;
+      one["recursions"] = row.call.deep - 1;
+    } else {
+      one["calls"] = row.row.count;
+    }
+    one["self"] = row.row.self;
+    one["total"] = row.row.total;
+    one["percent"] = rows.total == 0
+                         ? 0.0
+                         : percent_of(static_cast<double>(row.row.total) / static_cast<double>(rows.total));
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 Json neighbours_json(const CallTree& tree, const NeighboursOf& of, bool callers, std::size_t top) {
   const std::vector<NeighbourRow>& rows = callers ? of.around.callers : of.around.callees;
   Json json;
@@ -156,6 +188,7 @@ Json neighbours_json(const CallTree& tree, const NeighboursOf& of, bool callers,
   json["total"] = of.around.total;
   json["rows_total"] = rows.size();
   json[callers ? "callers" : "callees"] = neighbour_rows(tree, rows, of.around.total, top);
+  json["chains"] = call_rows_json(tree, of.chains);
   return json;
 }
 
@@ -237,6 +270,10 @@ Json selection_json(const Selection& selection) {
   if (selection.thread) json["thread"] = *selection.thread;
   if (selection.pid) json["pid"] = *selection.pid;
   if (selection.from_ns) json["from_s"] = static_cast<double>(*selection.from_ns) * 1e-9;
+  if (selection.stacks) {
+    json["focus"] = selection.stacks->focus;
+    json["ignore"] = selection.stacks->ignore;
+  }
   if (selection.to_ns) json["to_s"] = static_cast<double>(*selection.to_ns) * 1e-9;
   return json;
 }
@@ -262,6 +299,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["samples_filtered"] = tree.filtered;
   json["effective_samples"] = tree.effective_samples;
   json["total"] = tree.total;
+  if (report.whole) json["total_of_all_stacks"] = *report.whole;
   json["cpu_s"] = report.activity.cpu_s ? Json(*report.activity.cpu_s) : Json();
   json["cpu_s_exact"] = report.activity.exact;
   json["cpus_used"] = report.activity.cpus_used() ? Json(*report.activity.cpus_used()) : Json();
@@ -289,6 +327,10 @@ std::string to_json(const Report& report, std::size_t top) {
   json["callees"] = Json::array();
   for (const NeighboursOf& of : report.callees)
     json["callees"].push_back(neighbours_json(tree, of, false, top));
+  if (report.direction) {
+    json["call_tree_direction"] = *report.direction == TreeDirection::kCallees ? "callees" : "callers";
+    json["call_tree"] = call_rows_json(tree, report.call_rows);
+  }
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -25,6 +25,21 @@ TEST(ReportJson, OfTheSmallServer) {
   expect_golden("small_server.json", to_json(report, 0));
 }
 
+TEST(ReportJson, HasTheCallTreeWhereItIsAskedFor) {
+  const model::Profile profile = small_server();
+  ReportOptions options;
+  options.tree = TreeDirection::kCallees;
+  const auto json = nlohmann::json::parse(to_json(make_report(profile, options).value(), 0));
+  EXPECT_EQ(json.at("call_tree_direction"), "callees");
+  const auto& rows = json.at("call_tree");
+  EXPECT_EQ(rows.at(0).at("name"), "server");
+  EXPECT_EQ(rows.at(0).at("kind"), "thread");
+  EXPECT_EQ(rows.at(2).at("name"), "main");
+  EXPECT_EQ(rows.at(2).at("depth"), 2);
+  EXPECT_EQ(rows.at(2).at("total"), 700);
+  EXPECT_FALSE(nlohmann::json::parse(to_json(make_report(profile, {}).value(), 0)).contains("call_tree"));
+}
+
 TEST(ReportJson, OfAServerThatWaits) {
   const model::Profile profile = waiting_server();
   const ReportOptions options{.selection = {.metric = model::Metric::kOffCpu, .fold_idle = true}};

@@ -219,6 +219,25 @@ std::string modules_line(const Report& report) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
+std::string sentence_of_selection(const Selection& selection, const CallTree& tree,
+                                  std::optional<std::int64_t> whole) {
+  std::string text;
+  if (tree.filtered != 0)
+    text = fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample"));
+  if (!selection.stacks || !whole) return text;
+  const auto listed = [](const std::vector<std::string>& patterns) {
+    std::string list;
+    for (const std::string& pattern : patterns) list += (list.empty() ? "" : " or ") + printable(pattern);
+    return list;
+  };
+  std::string which = selection.stacks->focus.empty() ? "" : " with " + listed(selection.stacks->focus);
+  if (!selection.stacks->ignore.empty())
+    which += (which.empty() ? "" : ",") + (" without " + listed(selection.stacks->ignore));
+  const double part = *whole == 0 ? 0 : static_cast<double>(tree.total) / static_cast<double>(*whole);
+  return fmt::format("{}{}Stacks{}: {} of {}.", text, text.empty() ? "" : " ", which, rounded_percent(part),
+                     amount(static_cast<double>(*whole), tree.unit));
+}
+
 std::string sentence_of_waiting(const Report& report) {
   if (!report.waits) return "";
   const Times times = times_of(*report.waits);

@@ -1,6 +1,7 @@
 // Where the time goes, in sentences of one line.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "analysis/summary/report.h"
@@ -9,6 +10,10 @@ namespace fathom::present {
 
 // "slow 20000 · 2.74 s · 1 thread, 0.41 of 2 CPUs · 1,138 samples"
 std::string headline_of(const analysis::Report& report);
+// "The selection leaves out 700 samples. Stacks with parse, without malloc: 23 % of 900 samples."; empty where nothing
+// is left out. `whole`: the tree's total if all stacks were taken.
+std::string sentence_of_selection(const analysis::Selection& selection, const analysis::CallTree& tree,
+                                  std::optional<std::int64_t> whole);
 // "98 % of CPU time is below LogParser::parse_line (slow.cpp:24): nearly all of it building std::basic_regex."
 std::string sentence_of_hot_spot(const analysis::Report& report);
 // "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.

@@ -38,7 +38,7 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
     std::string name = i == 0 ? "" : std::string(indent - 1, ' ') + "└ ";
     // The numbers and the place take 56 columns at most.
     const std::size_t room =
-        options.width == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - 66 - indent;
+        table_width(options) == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - 66 - indent;
     name += frame.kind == analysis::NodeKind::kThread ? "thread " + analysis::printable(frame.name)
                                                       : shorten_name(prose_name(frame.name), room);
     if (frame.kind == analysis::NodeKind::kInlined) name += " (inlined)";
@@ -52,7 +52,7 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
     const double self = analysis::share(report.tree, frame.self);
     table.add({share(frame.total), self >= 0.01 ? share(frame.self) : "", name, where}, !frame.own);
   }
-  return "\n" + table.text(options.width, false);
+  return "\n" + table.text(table_width(options), false);
 }
 
 }  // namespace
@@ -96,8 +96,7 @@ std::string closing_text(const analysis::Report& report, const TextOptions& opti
 
 std::string first_screen_text(const analysis::Report& report, const TextOptions& options) {
   std::string out = summary_line(report, options);
-  if (report.tree.filtered != 0)
-    out += fmt::format("The selection leaves out {}.\n", analysis::counted(report.tree.filtered, "sample"));
+  out += paragraph(sentence_of_selection(report.selection, report.tree, report.whole), options);
   std::string sentences = paragraph(sentence_of_hot_spot(report), options);
   if (report.tree.total > 0 && report.tree.effective_samples < 200 &&
       report.tree.metric == model::Metric::kCpu)

@@ -58,7 +58,7 @@ std::string histogram_text(const std::string& title, const std::vector<analysis:
                analysis::percent_number(blocks > 0 ? row.sum.blocks / blocks : 0), bytes(row.sum.bytes),
                std::string(length, '#')});
   }
-  return heading(title, options) + table.text(options.width, options.color);
+  return heading(title, options) + table.text(table_width(options), options.color);
 }
 
 }  // namespace
@@ -91,7 +91,7 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
                                printable(row.name), keep_tail(printable(row.module), 28)});
     table.add(std::move(cells), faint);
   }
-  out += table.text(options.width, options.color);
+  out += table.text(table_width(options), options.color);
   return out;
 }
 
@@ -110,7 +110,7 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
       else
         table.add({bytes(row.live.bytes.value), bytes(row.allocated.bytes.value),
                    count(row.allocated.blocks.value), printable(row.label), printable(row.module)});
-    out += table.text(options.width, options.color);
+    out += table.text(table_width(options), options.color);
     for (const analysis::HeapAllocatorRow& row : heap.allocators) {
       std::string text;
       if (!row.by_slot.empty()) text += "; by slot: " + joined(row.by_slot);
@@ -126,7 +126,7 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
     for (const analysis::HeapReturnRow& row : heap.returns)
       table.add({bytes(row.bytes), count(row.calls),
                  row.allocator.empty() ? "the program" : printable(row.allocator), path_of(row.path)});
-    out += table.text(options.width, options.color);
+    out += table.text(table_width(options), options.color);
   }
   out += histogram_text("Sizes, of all that was allocated", heap.sizes, &bytes, options);
   out += histogram_text("Lifetimes, of all that was freed", heap.lifetimes_s, &analysis::seconds, options);

@@ -36,7 +36,7 @@ std::string table_text(const std::string& title, const std::vector<HeapBlockRow>
     table.add(std::move(cells));
   }
   const std::string heading = options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
-  return heading + table.text(options.width, options.color);
+  return heading + table.text(table_width(options), options.color);
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ std::string heap_groups_text(const HeapGroups& groups, const TextOptions& option
     if (of_functions && roomy) cells.push_back(keep_tail(printable(row.module), 28));
     table.add(std::move(cells), faint);
   }
-  out += table.text(options.width, options.color);
+  out += table.text(table_width(options), options.color);
   const auto note = [&](std::string_view start, std::string_view text) {
     out += fill(start, text, options.width, 4);
   };

@@ -81,7 +81,8 @@ std::string group_text(std::size_t index, const LeakGroup& group, double whole,
   if (group.frames.empty()) return out + "    no stack was taken\n";
   const std::size_t shown =
       options.frames == 0 ? group.frames.size() : std::min(group.frames.size(), options.frames);
-  for (std::size_t i = 0; i < shown; ++i) out += frame_line(i, group.frames[i], options.width);
+  for (std::size_t i = 0; i < shown; ++i)
+    out += frame_line(i, group.frames[i], options.cut_names ? options.width : 0);
   if (shown < group.frames.size())
     out += fmt::format("    ... {} more (--frames 0 shows all)\n",
                        counted(group.frames.size() - shown, "frame"));
@@ -99,7 +100,7 @@ std::string suppressions_text(const LeakReport& report, const LeakTextOptions& o
                use.suppression->built_in
                    ? "built in"
                    : fmt::format("{}:{}", printable(use.suppression->file), use.suppression->line)});
-  return out + table.text(options.width, options.color);
+  return out + table.text(options.cut_names ? options.width : 0, options.color);
 }
 
 std::string last_line(const LeakReport& report) {

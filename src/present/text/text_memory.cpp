@@ -55,7 +55,7 @@ std::string parts_text(const analysis::RssBreakdown& breakdown, const TextOption
   for (const analysis::MemoryPart& part : breakdown.parts)
     if (!part.anonymous)
       add(part.bytes.value, &part.bytes, false, "  " + std::string(label_of(part, breakdown.traced)));
-  std::string out = table.text(options.width, options.color);
+  std::string out = table.text(table_width(options), options.color);
   std::string beside;
   const auto say = [&](double value, std::string_view words) {
     if (value > 0) beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", bytes(value), words);
@@ -93,7 +93,7 @@ std::string ranges_text(const analysis::RssBreakdown& breakdown, const TextOptio
                analysis::with_commas(static_cast<std::int64_t>(row.ranges)), std::string(row.kind),
                options.width == 0 ? printable(row.name) : short_name(row), printable(row.allocator)});
   }
-  return out + table.text(options.width, options.color);
+  return out + table.text(table_width(options), options.color);
 }
 
 }  // namespace

@@ -4,9 +4,11 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/symbol_words.h"
+#include "present/text/text_calls.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_heap_blocks.h"
@@ -35,13 +37,17 @@ class TextReport {
     if (options_.layout == Layout::kFirstScreen) return first_screen_text(report_, options_);
     const bool all = options_.layout == Layout::kAll;
     if (all) {
+      if (const std::string text = sentence_of_selection(report_.selection, tree_, report_.whole);
+          report_.whole && !text.empty())
+        out_ += fill("", text, options_.width, 2);
       for (const std::string& sentence : sentences_of(report_)) out_ += fill("", sentence, options_.width, 2);
       if (report_.heap) out_ += heap_verdicts_text(report_.heap->verdicts, options_);
       write_quality();
     } else {
       out_ += summary_line(report_, options_);
-      if (report_.tree.filtered != 0)
-        out_ += fmt::format("The selection leaves out {}.\n", counted(tree_.filtered, "sample"));
+      if (const std::string text = sentence_of_selection(report_.selection, tree_, report_.whole);
+          !text.empty())
+        out_ += fill("", text, options_.width, 2);
     }
     write_tables(all);
     const std::string last = all ? closing_text(report_, options_) : present::quality_line(report_, options_);
@@ -73,6 +79,7 @@ class TextReport {
       out_ += memory_text(*report_.memory, options_, !all || !report_.heap);
     if (options_.series && !report_.series.empty()) write_series();
     if (tree_.samples == 0) return;
+    if (options_.tree) out_ += call_tree_text(report_, options_);
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const analysis::NeighboursOf& of : report_.callers) write_neighbours(of, true);
     for (const analysis::NeighboursOf& of : report_.callees) write_neighbours(of, false);
@@ -96,7 +103,7 @@ class TextReport {
                ? ""
                : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
   }
-  void write(const TextTable& table) { out_ += table.text(options_.width, options_.color); }
+  void write(const TextTable& table) { out_ += table.text(table_width(options_), options_.color); }
   std::string module_name(std::uint32_t module) const {
     return keep_tail(printable(tree_.modules[module].name), 28);
   }
@@ -267,26 +274,10 @@ class TextReport {
         around.matched.size() == 1
             ? printable(around.matched.front())
             : fmt::format("{} functions that match {}", around.matched.size(), printable(of.pattern));
-    const std::vector<analysis::NeighbourRow>& rows = callers ? around.callers : around.callees;
-    heading(fmt::format("{} {}{}", callers ? "Callers of" : "Callees of", what, cut_off(rows.size())));
-    out_ += fmt::format("  self {} % {}, total {} % {}; the rows add up to its total\n", share(around.self),
+    heading(fmt::format("{} {}", callers ? "Callers of" : "Callees of", what));
+    out_ += fmt::format("  self {} % {}, total {} % {}; the shares of its total add up\n", share(around.self),
                         error(around.self), share(around.total), error(around.total));
-    TextTable table({{"% of it", Align::kRight},
-                     {"% of all", Align::kRight},
-                     {tree_.unit == "samples" ? "samples" : "value", Align::kRight},
-                     {callers ? "caller" : "callee", Align::kLeft, true},
-                     {"module"}});
-    const auto of_it = [&](std::int64_t number) {
-      return percent_number(
-          around.total == 0 ? 0 : static_cast<double>(number) / static_cast<double>(around.total));
-    };
-    if (!callers) table.add({of_it(around.self), share(around.self), value(around.self), "(self)", ""});
-    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
-      const analysis::NeighbourRow& row = rows[i];
-      table.add({of_it(row.value), share(row.value), value(row.value),
-                 marked(tree_.names[row.name], row.kind), module_name(row.module)});
-    }
-    write(table);
+    out_ += call_chains_text(report_, of, options_, callers);
   }
 
   void write_waits(bool causes) {

@@ -20,8 +20,10 @@ struct TextOptions {
   std::string file = {};    // the recording's path, for commands that are named
   std::size_t width = 100;  // columns; 0: lines as long as they are (--wide)
   bool color = false;
+  bool cut_names = true;   // names in tables to the width; false in pipes
   std::size_t top = 20;    // rows per table; 0 for all. What is cut off is said
   bool functions = false;  // the table of functions, where no other one was asked for
+  bool tree = false;       // the call tree
   bool series = false;     // what was read over time
   bool threads = false;    // the table of threads
   bool modules = false;    // the table of modules with the health of their symbols
@@ -32,6 +34,11 @@ struct TextOptions {
   bool memory = false;     // what memory was made of
   bool files = false;      // files and peers that threads waited for
 };
+
+// Of tables: 0 where names stay whole.
+inline std::size_t table_width(const TextOptions& options) {
+  return options.cut_names ? options.width : 0;
+}
 
 std::string report_text(const analysis::Report& report, const TextOptions& options);
 

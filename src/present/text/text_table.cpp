@@ -106,7 +106,6 @@ std::string keep_tail(const std::string& text, std::size_t width) {
   return std::string(kEllipsis) + text.substr(at);
 }
 
-// The start and the end of what has no parts any more.
 std::string keep_both_ends(const std::string& text, std::size_t width) {
   if (width < 8 || display_width(text) <= width) return keep_tail(text, width);
   const std::size_t tail = (width - 1) / 3;
@@ -166,6 +165,11 @@ std::string TextTable::text(std::size_t width, bool color) const {
     const std::size_t left = width > others ? width - others : 0;
     widths[column] = std::min(widths[column], std::max(left, kLeastName));
   }
+  // Of names that stay whole a few are very long: these push what follows aside, and no other line.
+  constexpr std::size_t kWidestPadding = 100;
+  if (width == 0)
+    for (std::size_t column = 0; column < columns_.size(); ++column)
+      if (columns_[column].is_name) widths[column] = std::min(widths[column], kWidestPadding);
   const auto line = [&](const auto& cell_of, bool faint) {
     std::string text;
     for (std::size_t column = 0; column < columns_.size(); ++column) {

@@ -18,6 +18,8 @@ std::size_t display_width(std::string_view text);
 std::string shorten_name(const std::string& name, std::size_t width);
 // At most `width` columns; the end is what is kept of a longer text.
 std::string keep_tail(const std::string& text, std::size_t width);
+// At most `width` columns: of a longer text the start and the end.
+std::string keep_both_ends(const std::string& text, std::size_t width);
 
 enum class Align { kLeft, kRight };
 

@@ -216,7 +216,7 @@ std::string groups_table(const HeapTimeline& timeline, const TextOptions& option
                bytes(group.at_end), analysis::percent_number(group.share), printable(group.name),
                keep_tail(printable(group.module), 28)});
   }
-  return table.text(options.width, options.color);
+  return table.text(table_width(options), options.color);
 }
 
 std::string lines_table(const HeapTimeline& timeline, const TextOptions& options) {
@@ -235,7 +235,8 @@ std::string lines_table(const HeapTimeline& timeline, const TextOptions& options
     table.add({drawn ? std::string(1, kResidentMark) : "", bytes(nearest->bytes), bytes(line.most()),
                bytes(line.values.back().bytes), line.label});
   }
-  return heading("Beside it, as the kernel counts it", options) + table.text(options.width, options.color);
+  return heading("Beside it, as the kernel counts it", options) +
+         table.text(table_width(options), options.color);
 }
 
 }  // namespace

@@ -175,7 +175,7 @@ class WaitText {
                ? ""
                : fmt::format(", {} of {}", shown(rows), with_commas(static_cast<std::int64_t>(rows)));
   }
-  void write(const TextTable& table) { out_ += table.text(options_.width, options_.color); }
+  void write(const TextTable& table) { out_ += table.text(table_width(options_), options_.color); }
 
   static std::vector<std::string> with_spread(const analysis::Distribution& waits, double share,
                                               std::string name) {
