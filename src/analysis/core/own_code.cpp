@@ -70,11 +70,13 @@ bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view fi
   return !file.empty() || own_crates_.empty() || name == "main";
 }
 
-bool OwnCode::is_runtime(std::string_view name, ModuleId module) const {
+bool OwnCode::is_library(ModuleId module) const {
   const Module& of = profile_.modules[module.value];
-  const RuntimeRules& runtimes = built_in_runtime_rules();
-  return of.kind == ModuleKind::kVdso || runtimes.has_module(profile_.strings[of.name]) ||
-         runtimes.has_function(name);
+  return of.kind == ModuleKind::kVdso || built_in_runtime_rules().has_module(profile_.strings[of.name]);
+}
+
+bool OwnCode::is_runtime(std::string_view name, ModuleId module) const {
+  return is_library(module) || built_in_runtime_rules().has_function(name);
 }
 
 }  // namespace fathom::analysis

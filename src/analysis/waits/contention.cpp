@@ -75,12 +75,13 @@ std::vector<ContentionRow> finish(Drafts& drafts) {
 Contention find_contention(const Waits& waits, WaitSites& sites) {
   const model::Profile& profile = waits.profile();
   std::map<std::pair<std::uint32_t, std::string>, Draft> by_object;  // of parkers: 0 and the place
-  std::map<std::string, Draft> by_site;
+  std::map<std::pair<std::string, bool>, Draft> by_site;
   for (const SelectedWait& selected : waits.rows()) {
     if (selected.cause != Cause::kFutex || selected.idle || selected.waited_ns == 0) continue;
     const model::Wait& wait = waits.wait(selected);
     const std::string thread = thread_name(profile, wait.thread);
-    const std::string site = sites.of_wait(wait).text();
+    const WaitSites::Place place = sites.of_wait(wait);
+    const std::string site = place.text();
     const FutexUse use = futex_use(wait);
     const auto fill = [&](Draft& draft, bool is_new) {
       if (is_new) {
@@ -94,8 +95,11 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
       draft.add_releaser(known ? thread_name(profile, wait.waker) : "",
                          wait.waker_stack.value == 0 ? "" : sites.of(wait.waker_stack), selected);
     };
-    const auto [at_site, new_site] = by_site.try_emplace(site);
-    if (new_site) at_site->second.row.name = site;
+    const auto [at_site, new_site] = by_site.try_emplace({place.name, place.released});
+    if (new_site) {
+      at_site->second.row.name = place.name;
+      at_site->second.row.released = place.released;
+    }
     fill(at_site->second, new_site);
     if (wait.object.value == 0) continue;
     const bool parker = sites.is_parker(wait.stack);

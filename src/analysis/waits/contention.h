@@ -23,6 +23,7 @@ struct PartyRow {
 
 struct ContentionRow {
   std::string name;           // "0x7f12 of pid 10", "parked in Db::get", or the waiting place
+  bool released = false;      // of a place: `name` is the own code that ended the waits
   std::uint64_t address = 0;  // of an object that has one
   std::int32_t pid = 0;
   bool is_private = false;

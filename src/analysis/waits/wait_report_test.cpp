@@ -251,7 +251,8 @@ TEST(WaitSites, AreNamedByWhoEndedTheWaitWhereTheStackHasNoOwnCode) {
   EXPECT_EQ(report.blocked[0].what, "node::miner::do_mine_block");
   EXPECT_TRUE(report.blocked[0].released);
   EXPECT_THAT(summary_of(hand.profile), HasSubstr("waiting for what `node::miner::do_mine_block` lets go."));
-  EXPECT_EQ(report.locks.by_site.at(0).name, "(what node::miner::do_mine_block lets go)");
+  EXPECT_EQ(report.locks.by_site.at(0).name, "node::miner::do_mine_block");
+  EXPECT_TRUE(report.locks.by_site.at(0).released);
 }
 
 TEST(WaitSites, AreAPackageOnlyWhereNobodyIsKnownToHaveEndedTheWait) {
@@ -261,6 +262,17 @@ TEST(WaitSites, AreAPackageOnlyWhereNobodyIsKnownToHaveEndedTheWait) {
   ASSERT_THAT(report.blocked, SizeIs(1));
   EXPECT_EQ(report.blocked[0].what, "hyper::proto::h1::read");
   EXPECT_FALSE(report.blocked[0].released);
+}
+
+// "syscall" is where every futex is waited for.
+TEST(WaitSites, AreOfTheRuntimeWhereTheStackHasNothingElse) {
+  HandMade hand;
+  hand.process(1, "node");
+  const auto node = hand.module("node"), libc = hand.module("libc.so.6");
+  const auto stack = hand.stack(
+      {hand.frame(libc, {"start_thread"}), hand.frame(node, {"tokio::runtime::blocking::pool::Inner::run"}),
+       hand.frame(node, {"parking_lot::condvar::Condvar::wait"}), hand.frame(libc, {"syscall"})});
+  EXPECT_EQ(WaitSites(hand.profile).of(stack), "parking_lot::condvar::Condvar::wait");
 }
 
 TEST(Chains, TellThreadsOfOneNameApartByTheirNumbers) {

@@ -54,17 +54,21 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
   std::optional<Site>& known = known_[stack.value];
   if (known) return *known;
   known.emplace();
-  std::string innermost, of_package;
+  std::string innermost, of_package, of_program;
   for_each_user_line(profile_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
     const Whose owner = whose(name, frame, line);
     known->own = owner == Whose::kOwn;
     if (known->own) known->name = name;
     if (owner == Whose::kPackage && of_package.empty()) of_package = name;
+    if (of_program.empty() && !own_code_.is_library(frame.module)) of_program = name;
     if (innermost.empty()) innermost = std::move(name);
     return !known->own;
   });
   if (known->own) return *known;
-  known->name = !of_package.empty() ? std::move(of_package) : std::move(innermost);
+  // A runtime's function inside of the program says more than the C library's way into the kernel.
+  known->name = !of_package.empty()   ? std::move(of_package)
+                : !of_program.empty() ? std::move(of_program)
+                                      : std::move(innermost);
   if (known->name.empty()) {  // a kernel thread, or nothing at all
     model::StackId root = stack;
     while (root.value != 0 && profile_.stacks[root.value].parent.value != 0)

@@ -24,8 +24,8 @@ class WaitSites {
         own_code_(profile),
         known_(profile.stacks.size()),
         of_line_(profile.lines.size(), Whose::kNotAsked) {}
-  // The nearest function of the own code (own_code.h), else of a package that was linked in, else the innermost user
-  // frame, else the outermost frame. "[no stack]" for stack 0.
+  // The nearest function of the own code (own_code.h), else of a package that was linked in, else of a runtime in
+  // the program, else the innermost user frame, else the outermost frame. "[no stack]" for stack 0.
   const std::string& of(model::StackId stack);
 
   // What a wait is named by: the place that waits, or, where its stack has no own code (a task that an executor runs, a

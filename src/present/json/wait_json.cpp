@@ -58,6 +58,7 @@ Json party_json(const PartyRow& row) {
 Json contention_json(const ContentionRow& row) {
   constexpr std::size_t kMostParties = 20;
   Json json = {{"name", row.name}, {"kind", to_string(row.kind)}};
+  if (row.released) json["released"] = true;
   if (row.address != 0) {
     json["address"] = row.address;
     json["pid"] = row.pid;

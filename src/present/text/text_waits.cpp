@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "present/sentences/prose_name.h"
 #include "present/sentences/wait_sentences.h"
 #include "present/text/text_table.h"
 
@@ -78,7 +79,7 @@ class WaitText {
         const analysis::BlockedRow& row = waits_.blocked[i];
         table.add({percent_number(row.share), total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()),
                    printable(row.thread), std::string(analysis::describe(row.cause)),
-                   printable(row.released ? "what " + row.what + " lets go" : row.what)});
+                   row.released ? "what " + prose_name(row.what) + " lets go" : printable(row.what)});
       }
       write(table);
     }
@@ -269,7 +270,7 @@ class WaitText {
                                         time_of(row.waits.sum().max_ns()),
                                         std::string(analysis::to_string(row.kind))};
       if (holds) cells.push_back(row.holds.sum().walked() == 0 ? "" : time_of(row.holds.quantile_ns(0.5)));
-      cells.push_back(printable(row.name));
+      cells.push_back(row.released ? "what " + prose_name(row.name) + " lets go" : printable(row.name));
       cells.push_back(party(objects ? row.waiters : row.releasers));
       if (objects) cells.push_back(party(row.releasers));
       table.add(cells);
