@@ -621,6 +621,28 @@ TEST(HeapVerdicts, LostEventsMakeThemLessCertain) {
   EXPECT_EQ(found->confidence, Confidence::kMedium);
 }
 
+TEST(HeapVerdicts, FewLostEventsAreToldAndADamagedRingIsNoFew) {
+  Server server;
+  const auto leak = server.function("keep_session");
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    server.row(leak, {10, 10'240});
+  }
+  model::Heap& heap = server.profile.heap.heaps[0];
+  heap.events = 1'000'000;
+  const auto confidence = [&] {
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
+    return found == nullptr ? std::nullopt : std::optional(found->confidence);
+  };
+  const auto of_a_whole_one = confidence();
+  heap.lost_ring_full = 1;
+  EXPECT_EQ(confidence(), of_a_whole_one);
+  heap.lost_damaged = 1;  // nobody knows how many events it held
+  EXPECT_EQ(confidence(), Confidence::kMedium);
+  EXPECT_NE(of_a_whole_one, Confidence::kMedium);
+}
+
 TEST(HeapVerdicts, OfAWindowAreAboutTheWindow) {
   Server server;
   const auto leak = server.function("keep_session");
