@@ -11,7 +11,8 @@
 
 namespace {
 
-constexpr std::size_t kPool = 64u << 20, kBlock = 4096, kBlocks = 2048;
+// Not of 64 MiB: where such a mapping happens to be aligned to its size, it has the shape of an arena of glibc.
+constexpr std::size_t kPool = 24u << 20, kBlock = 4096, kBlocks = 2048;
 char* g_pool = nullptr;
 std::size_t g_used = 0;
 void* g_free[2 * kBlocks];
