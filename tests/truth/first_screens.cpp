@@ -185,7 +185,7 @@ int main(int argc, char** argv) {
   if (is("idle")) {
     const int queue = epoll_create1(EPOLL_CLOEXEC);
     epoll_event event{};
-    go_on([&] { epoll_wait(queue, &event, 1, 500); });
+    go_on([&] { epoll_wait(queue, &event, 1, 5000); });
   }
   if (is("sync")) {
     Journal journal(argc > 3 ? argv[3] : "journal");
