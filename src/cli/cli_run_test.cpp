@@ -109,6 +109,8 @@ TEST_F(Cli, ATableThatIsAskedForStandsFirst) {
                                                         {"--modules", "Modules"},
                                                         {"--series", "Over time"},
                                                         {"--tree", "Call tree"},
+                                                        {"--by=module", "Modules by self"},
+                                                        {"--lines", "Lines by self"},
                                                         {"--tree=callers", "Calls bottom up"},
                                                         {"--top", "Functions by self"}}) {
     std::vector<std::string> arguments{"report", recording_, option};

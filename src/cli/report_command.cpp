@@ -11,6 +11,7 @@
 #include "cli/selection_options.h"
 #include "open/open_profile.h"
 #include "present/json/json.h"
+#include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
 #include "present/text/text_timeline.h"
 
@@ -30,7 +31,7 @@ struct ReportArguments {
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
   bool timeline = false, memory = false;
-  bool all = false, series = false;
+  bool all = false, series = false, lines = false;
   bool show_idle = false, json = false, wide = false;
 };
 
@@ -50,8 +51,16 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
   const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(profile, options);
   if (!timeline)
     return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded", "fathom record --heap");
-  const Result<> written =
-      write_output(present::heap_timeline_text(*timeline, style).substr(1), arguments.output);
+  std::string text = present::heap_timeline_text(*timeline, style);
+  analysis::ReportOptions report_options;
+  report_options.selection = selection;
+  // Nothing but the heap may have been recorded, or selected.
+  if (const Result<analysis::Report> report = analysis::make_report(profile, report_options)) {
+    text = present::summary_line(*report, style) + text + "\n" + present::quality_line(*report, style);
+  } else {
+    text.erase(0, 1);
+  }
+  const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
 }
@@ -61,7 +70,7 @@ present::Layout layout_of(const ReportArguments& arguments) {
   if (arguments.all) return present::Layout::kAll;
   const bool asked = arguments.waits || arguments.locks || arguments.files || arguments.memory ||
                      arguments.threads || arguments.modules || arguments.heap || arguments.blocks ||
-                     arguments.series || arguments.top || !arguments.tree.empty() ||
+                     arguments.series || arguments.lines || arguments.top || !arguments.tree.empty() ||
                      !arguments.sort.empty() || !arguments.by.empty() ||
                      !arguments.selection.metric.empty() || !arguments.report.callers.empty() ||
                      !arguments.report.callees.empty();
@@ -120,14 +129,23 @@ Result<int> run_report(const ReportArguments& given) {
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
   const bool waiting =
       options.selection.metric == model::Metric::kOffCpu || options.selection.metric == model::Metric::kWall;
-  if (!arguments.by.empty()) {
+  // Who groups a recording of the heap means the heap, unless it is said otherwise.
+  const bool grouping_heap = model::is_heap(options.selection.metric) ||
+                             (arguments.selection.metric.empty() && !profile->heap.empty());
+  if (const auto by = analysis::group_by_from(arguments.by);
+      by && (!grouping_heap || arguments.by == "file")) {
+    options.group_by = by;
+  } else if (arguments.lines) {
+    options.group_by = analysis::GroupBy::kLine;
+  } else if (!arguments.by.empty() && (grouping_heap || arguments.by != "function")) {
     if (profile->heap.empty())
       return fail(ErrorKind::kNotFound, arguments.file + ": the heap was not recorded",
                   "fathom record --heap");
     if (arguments.selection.metric.empty())
       options.selection.metric = analysis::default_heap_metric(*profile);
     if (!model::is_heap(options.selection.metric))
-      return fail(ErrorKind::kUsage, "--by groups the heap", "--metric heap-live, heap-allocated, ...");
+      return fail(ErrorKind::kUsage, fmt::format("--by {} groups the heap", arguments.by),
+                  "--metric heap-live, heap-allocated, ...; other metrics: --by crate, module, thread, file");
     options.heap_by = analysis::heap_grouping_from(arguments.by);
   }
   const bool by_total = arguments.sort.empty() ? waiting : arguments.sort == "total";
@@ -168,14 +186,15 @@ Result<int> run_report(const ReportArguments& given) {
     style.blocks = arguments.blocks;
     style.memory = arguments.memory;
     style.tree = !arguments.tree.empty();
+    style.least_share = arguments.percent_limit.value_or(0) / 100;
     style.series = arguments.series || arguments.all;
     style.file = arguments.file;
     style.layout = layout_of(arguments);
     // A bare order, metric or number of rows asks for the functions.
     style.functions = !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
                       !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
-                      !arguments.series && arguments.tree.empty() && arguments.report.callers.empty() &&
-                      arguments.report.callees.empty();
+                      !arguments.series && !options.group_by && arguments.tree.empty() &&
+                      arguments.report.callers.empty() && arguments.report.callees.empty();
     text = present::report_text(*report, style);
   }
   const Result<> written = write_output(text, arguments.output);
@@ -195,18 +214,22 @@ Run add_report(CLI::App& app) {
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
   app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
   app.add_option("--top", arguments->top, "rows per table, 0 for all (default: 20, with --json all)");
-  app.add_option("--sort", arguments->sort, "order of the functions (default: self; of waits total)")
+  app.add_option("--sort", arguments->sort,
+                 "order of functions, lines and groups (default: self; of waits total)")
       ->check(CLI::IsMember({"self", "total"}));
-  app.add_option(
-         "--by", arguments->by,
-         "the heap by stack, function, module, crate (or outermost namespace), thread, size, allocator; "
-         "--timeline by function, module, thread, allocator")
-      ->check(CLI::IsMember({"stack", "function", "module", "crate", "thread", "size", "allocator"}));
+  app.add_option("--by", arguments->by,
+                 "by crate (or outermost namespace), module, thread, file; the heap, where it was recorded "
+                 "and no other "
+                 "--metric is named, also by stack, function, size, allocator; "
+                 "--timeline by function, module, thread, allocator")
+      ->check(CLI::IsMember({"stack", "function", "module", "crate", "thread", "file", "size", "allocator"}));
   app.add_flag("--tree{callees}", arguments->tree,
                "the call tree from the root on; --tree=callers: from what costs by itself up to its callers")
       ->check(CLI::IsMember({"callees", "callers"}));
   app.add_option("--percent-limit", arguments->percent_limit,
-                 "least share of a row of call trees (default: 1; 0 shows every call and folds nothing)")
+                 "least share of a row of functions, lines and groups, and of call trees (default there: 1; "
+                 "0 shows every "
+                 "call and folds nothing)")
       ->check(CLI::Range(0.0, 100.0));
   app.add_option("--callers", arguments->report.callers,
                  "who called FN: a name, a part of one, or /expression/")
@@ -217,6 +240,7 @@ Run add_report(CLI::App& app) {
       ->type_name("FN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--lines", arguments->lines, "source lines by what they cost, with what they called in total");
   app.add_flag("--threads", arguments->threads, "also the tables of threads and processes");
   app.add_flag("--modules", arguments->modules, "also the table of modules and what their symbols are worth");
   app.add_flag("--waits", arguments->waits, "who waits for what and for whom");

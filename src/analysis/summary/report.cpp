@@ -132,6 +132,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
                                               .by = *options.heap_by,
                                               .by_total = options.sort == SortBy::kTotal,
                                               .fold_generics = options.fold_generics});
+  if (options.group_by)
+    report.groups = group_stacks(profile, tree_options.selection, *options.group_by, options.sort);
   report.hot_path = find_hot_path(profile, options.selection, report.tree);
   report.resident = find_resident(profile, options.selection);
   report.memory = make_rss_breakdown(profile, options.selection);

@@ -11,6 +11,7 @@
 #include "analysis/core/breakdown.h"
 #include "analysis/core/call_tree.h"
 #include "analysis/core/functions.h"
+#include "analysis/core/stack_groups.h"
 #include "analysis/heap/heap_groups.h"
 #include "analysis/memory/rss_breakdown.h"
 #include "analysis/summary/call_rows.h"
@@ -29,6 +30,7 @@ struct ReportOptions {
   std::vector<std::string> callers = {};  // patterns: who called these functions
   std::vector<std::string> callees = {};  // patterns: what these functions called
   std::optional<HeapGrouping> heap_by = {};
+  std::optional<GroupBy> group_by = {};
   std::optional<TreeDirection> tree = {};  // the call tree, too
   // Of the call tree and of the chains of callers and callees: calls of less are left out. 0: every call, nothing folded.
   double least_share = 0.01;
@@ -117,6 +119,7 @@ struct Report {
   std::optional<WaitReport> waits;        // where waiting was recorded, whatever the metric
   std::optional<HeapReport> heap;         // where the heap was traced, whatever the metric
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
+  std::optional<StackGroups> groups;      // where asked for
   HotPath hot_path;                       // of CPU samples
   std::optional<ResidentMemory> resident;
   std::optional<RssBreakdown> memory;  // what memory was made of at the end of the selection

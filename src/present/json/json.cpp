@@ -179,6 +179,28 @@ Json call_rows_json(const CallTree& tree, const CallRows& rows) {
   return json;
 }
 
+Json groups_json(const StackGroups& groups, std::size_t top) {
+  Json json;
+  json["by"] = to_string(groups.by);
+  json["rows_total"] = groups.rows.size();
+  json["rows"] = Json::array();
+  const auto percent = [&](std::int64_t value) {
+    return groups.whole == 0 ? 0.0
+                             : percent_of(static_cast<double>(value) / static_cast<double>(groups.whole));
+  };
+  for (const GroupRow& row : groups.rows) {
+    if (top != 0 && json["rows"].size() == top) break;
+    Json one{{"name", row.name}};
+    if (groups.by == GroupBy::kLine) one["function"] = row.function;
+    one["self"] = row.self;
+    one["total"] = row.total;
+    one["self_percent"] = percent(row.self);
+    one["total_percent"] = percent(row.total);
+    json["rows"].push_back(std::move(one));
+  }
+  return json;
+}
+
 Json neighbours_json(const CallTree& tree, const NeighboursOf& of, bool callers, std::size_t top) {
   const std::vector<NeighbourRow>& rows = callers ? of.around.callers : of.around.callees;
   Json json;
@@ -327,6 +349,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["callees"] = Json::array();
   for (const NeighboursOf& of : report.callees)
     json["callees"].push_back(neighbours_json(tree, of, false, top));
+  if (report.groups) json["groups"] = groups_json(*report.groups, top);
   if (report.direction) {
     json["call_tree_direction"] = *report.direction == TreeDirection::kCallees ? "callees" : "callers";
     json["call_tree"] = call_rows_json(tree, report.call_rows);

@@ -7,13 +7,13 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
 namespace {
 
 using analysis::bytes;
-using analysis::HeapAmount;
 using analysis::percent;
 using analysis::printable;
 using analysis::with_commas;
@@ -23,9 +23,6 @@ std::string heading(const std::string& text, const TextOptions& options) {
 }
 std::string count(double value) {
   return with_commas(std::llround(std::min(value, 9e15)));
-}
-std::string error(const HeapAmount& amount) {
-  return amount.variance <= 0 ? "" : "±" + bytes(amount.error());
 }
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
@@ -84,9 +81,11 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
     const double calls = row.allocated.blocks.value;
     const double temporary = heap.temporary_is_short_lived ? row.short_lived.blocks : row.temporary.blocks;
     const bool faint = row.live.bytes.value > 0 && row.live.bytes.error() > row.live.bytes.value / 2;
-    std::vector<std::string> cells{bytes(row.live.bytes.value)};
-    if (heap.sampled) cells.push_back(error(row.live.bytes) + (faint ? " ~" : "  "));
-    cells.insert(cells.end(), {bytes(row.peak.bytes.value), bytes(row.allocated.bytes.value), count(calls),
+    const EstimateCells live = bytes_cells(row.live.bytes);
+    std::vector<std::string> cells{live.value};
+    if (heap.sampled) cells.push_back(live.error + (faint ? " ~" : "  "));
+    cells.insert(cells.end(), {bytes(row.peak.bytes.value), bytes_cells(row.allocated.bytes).value,
+                               count_cell(row.allocated.blocks),
                                calls > 0 ? analysis::percent_number(std::min(1.0, temporary / calls)) : "",
                                printable(row.name), keep_tail(printable(row.module), 28)});
     table.add(std::move(cells), faint);
@@ -108,8 +107,8 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
       if (row.is_unseen())
         table.add({"not seen", "not seen", "not seen", printable(row.label), printable(row.module)});
       else
-        table.add({bytes(row.live.bytes.value), bytes(row.allocated.bytes.value),
-                   count(row.allocated.blocks.value), printable(row.label), printable(row.module)});
+        table.add({bytes_cells(row.live.bytes).value, bytes_cells(row.allocated.bytes).value,
+                   count_cell(row.allocated.blocks), printable(row.label), printable(row.module)});
     out += table.text(table_width(options), options.color);
     for (const analysis::HeapAllocatorRow& row : heap.allocators) {
       std::string text;

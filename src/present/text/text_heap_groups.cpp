@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "analysis/core/words.h"
+#include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -97,19 +98,20 @@ std::string heap_groups_text(const HeapGroups& groups, const TextOptions& option
     const auto of_calls = [&](double part) {
       return calls > 0 ? percent_number(std::min(1.0, part / calls)) : "";
     };
-    const auto rate = [&](double value, bool as_count) -> std::string {
-      if (groups.window_s <= 0) return "";
-      return as_count ? count(value / groups.window_s) : analysis::bytes(value / groups.window_s);
+    const auto rate = [&](const analysis::HeapAmount& amount, bool as_count) -> std::string {
+      const double window = groups.window_s;
+      if (window <= 0) return "";
+      const analysis::HeapAmount of_second{amount.value / window, amount.variance / (window * window)};
+      return as_count ? count_cell(of_second) : bytes_cells(of_second).value;
     };
-    std::vector<std::string> cells{unit_text(groups, row.flat.value)};
-    if (groups.sampled)
-      cells.push_back((row.flat.variance <= 0 ? "" : "±" + unit_text(groups, row.flat.error())) +
-                      (faint ? " ~" : "  "));
+    const EstimateCells flat = groups.blocks ? count_cells(row.flat) : bytes_cells(row.flat);
+    std::vector<std::string> cells{flat.value};
+    if (groups.sampled) cells.push_back(flat.error + (faint ? " ~" : "  "));
     cells.push_back(share(row.flat.value));
     if (roomy) cells.push_back(share(sum));
     if (groups.has_cumulative)
       cells.insert(cells.end(), {unit_text(groups, row.cumulative.value), share(row.cumulative.value)});
-    cells.insert(cells.end(), {rate(calls, true), rate(row.allocated.bytes.value, false)});
+    cells.insert(cells.end(), {rate(row.allocated.blocks, true), rate(row.allocated.bytes, false)});
     if (!groups.sampled) cells.push_back(of_calls(row.temporary.blocks));
     if (both) cells.push_back(of_calls(row.short_lived.blocks));
     cells.push_back(name_of(row, options));

@@ -17,7 +17,10 @@ std::string heap_verdicts_text(const std::vector<analysis::HeapVerdict>& verdict
   std::string out = options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
   constexpr std::size_t kMost = 8;
   const std::size_t most = options.top == 0 ? verdicts.size() : kMost;
-  const auto shown = analysis::first_verdicts(verdicts, most);
+  std::vector<std::size_t> shown = analysis::first_verdicts(verdicts, most);
+  // What is of low confidence stands last: it is counted, unless there is nothing else.
+  const auto is_low = [&](std::size_t i) { return verdicts[i].confidence == analysis::Confidence::kLow; };
+  if (options.top != 0 && !shown.empty() && !is_low(shown.front())) std::erase_if(shown, is_low);
   std::set<std::string> said;
   for (std::size_t i = 0; i < shown.size(); ++i) {
     const analysis::HeapVerdict& verdict = verdicts[shown[i]];
@@ -35,7 +38,8 @@ std::string heap_verdicts_text(const std::vector<analysis::HeapVerdict>& verdict
     if (said.insert(advice).second) out += fill("     next: ", advice, options.width, 7);
   }
   if (shown.size() < verdicts.size())
-    out += fmt::format("     {} more in --json\n", verdicts.size() - shown.size());
+    out += fmt::format("     {} more{}: --top 0\n", verdicts.size() - shown.size(),
+                       is_low(verdicts.size() - 1) ? ", the last of low confidence" : "");
   return out;
 }
 

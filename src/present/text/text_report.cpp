@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
@@ -10,6 +12,7 @@
 #include "present/sentences/symbol_words.h"
 #include "present/text/text_calls.h"
 #include "present/text/text_first_screen.h"
+#include "present/text/text_groups.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_heap_blocks.h"
 #include "present/text/text_heap_groups.h"
@@ -79,6 +82,7 @@ class TextReport {
       out_ += memory_text(*report_.memory, options_, !all || !report_.heap);
     if (options_.series && !report_.series.empty()) write_series();
     if (tree_.samples == 0) return;
+    if (report_.groups) out_ += groups_text(report_, options_);
     if (options_.tree) out_ += call_tree_text(report_, options_);
     const bool asked_for_one = !report_.callers.empty() || !report_.callees.empty();
     for (const analysis::NeighboursOf& of : report_.callers) write_neighbours(of, true);
@@ -238,8 +242,17 @@ class TextReport {
 
   void write_functions() {
     const bool by_self = report_.sort == analysis::SortBy::kSelf;
+    const auto rank = [&](const analysis::FunctionRow& row) { return by_self ? row.self : row.total; };
+    const auto narrow = std::find_if(
+        report_.functions.begin(), report_.functions.end(),
+        [&](const auto& row) { return analysis::share(tree_, rank(row)) < options_.least_share; });
+    const std::size_t all = report_.functions.size();
+    const std::size_t rows =
+        std::min(shown(all), static_cast<std::size_t>(narrow - report_.functions.begin()));
+    const std::string cut =
+        rows == all ? "" : fmt::format(", {} of {}", rows, with_commas(static_cast<std::int64_t>(all)));
     heading(fmt::format("Functions by {}{} (% of {}, ± is the 95 % sampling error)",
-                        by_self ? "self" : "total", cut_off(report_.functions.size()),
+                        by_self ? "self" : "total", cut,
                         amount(static_cast<double>(tree_.total), tree_.unit)));
     TextTable table({{"self %", Align::kRight},
                      {"±", Align::kRight},
@@ -249,10 +262,9 @@ class TextReport {
                      {"function", Align::kLeft, true},
                      {"module"}});
     bool noise = false;
-    for (std::size_t i = 0; i < shown(report_.functions.size()); ++i) {
+    for (std::size_t i = 0; i < rows; ++i) {
       const analysis::FunctionRow& row = report_.functions[i];
-      const std::int64_t rank = by_self ? row.self : row.total;
-      const bool faint = rank != 0 && analysis::is_noise(tree_, rank);
+      const bool faint = rank(row) != 0 && analysis::is_noise(tree_, rank(row));
       noise = noise || faint;
       table.add({share(row.self), error(row.self), share(row.total), error(row.total) + (faint ? " ~" : "  "),
                  value(row.self), marked(tree_.names[row.name], row.kind), module_name(row.module)},
@@ -356,8 +368,19 @@ class TextReport {
     write(table);
   }
 
+  // What concerns the program, and what concerns all of its control group.
   void write_series() {
-    heading("Over time");
+    std::size_t zero = 0;
+    for (const bool of_group : {false, true}) {
+      const std::string text = series_text(of_group, zero);
+      if (text.empty()) continue;
+      heading(of_group ? "Over time, of the whole control group" : "Over time");
+      out_ += text;
+    }
+    if (zero != 0) out_ += fmt::format("  {} stayed at 0\n", counted(zero, "series", "series"));
+  }
+
+  std::string series_text(bool of_group, std::size_t& zero) const {
     TextTable table({{"first", Align::kRight},
                      {"last", Align::kRight},
                      {"least", Align::kRight},
@@ -365,10 +388,15 @@ class TextReport {
                      {"pid", Align::kRight},
                      {"series", Align::kLeft, true}});
     for (const analysis::SeriesRow& row : report_.series) {
+      if (row.name.starts_with("cgroup.") != of_group) continue;
+      if (row.least == 0 && row.most == 0) {
+        ++zero;
+        continue;
+      }
       table.add({amount(row.first, row.unit), amount(row.last, row.unit), amount(row.least, row.unit),
-                 amount(row.most, row.unit), std::to_string(row.pid), printable(row.name)});
+                 amount(row.most, row.unit), of_group ? "" : std::to_string(row.pid), printable(row.name)});
     }
-    write(table);
+    return table.empty() ? "" : table.text(table_width(options_), options_.color);
   }
 
   const analysis::Report& report_;

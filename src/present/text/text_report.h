@@ -20,6 +20,7 @@ struct TextOptions {
   std::string file = {};    // the recording's path, for commands that are named
   std::size_t width = 100;  // columns; 0: lines as long as they are (--wide)
   bool color = false;
+  double least_share = 0;  // of a row of functions, lines and groups
   bool cut_names = true;   // names in tables to the width; false in pipes
   std::size_t top = 20;    // rows per table; 0 for all. What is cut off is said
   bool functions = false;  // the table of functions, where no other one was asked for

@@ -1,0 +1,43 @@
+// What the values of a selection are made of: by crate, module, thread, source file or source line, each with what it cost
+// by itself and with all that it called.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "analysis/core/functions.h"
+#include "analysis/core/selection.h"
+
+namespace fathom::analysis {
+
+enum class GroupBy : std::uint8_t {
+  kModule,
+  kCrate,   // crate of Rust, outermost namespace of C++ (code_name.h); the module for functions in none
+  kThread,  // by name
+  kFile,    // with the folder that it lies in
+  kLine,
+};
+std::string_view to_string(GroupBy by);
+std::optional<GroupBy> group_by_from(std::string_view name);  // of what users type: not of lines
+
+struct GroupRow {
+  std::string name;
+  std::string function;  // of lines: the one that most of the weight is in
+  std::int64_t self = 0;
+  std::int64_t total = 0;  // of the stacks that have it anywhere, each once; of threads the same as self
+};
+
+struct StackGroups {
+  GroupBy by = GroupBy::kModule;
+  SortBy sort = SortBy::kSelf;
+  std::int64_t whole = 0;  // sum of self
+  std::vector<GroupRow> rows;
+};
+
+// Places without a source line are one row for each module. Time: a visit for each stack that has a value.
+StackGroups group_stacks(const model::Profile& profile, const Selection& selection, GroupBy by, SortBy sort);
+
+}  // namespace fathom::analysis
