@@ -17,8 +17,10 @@ namespace fathom::elf::testing {
 using Bytes = std::vector<std::byte>;
 
 inline void append(Bytes& out, const void* data, std::size_t size) {
-  const auto* first = static_cast<const std::byte*>(data);
-  out.insert(out.end(), first, first + size);
+  // One by one: of insert() g++ 12 says that it writes past the end.
+  const auto* bytes = static_cast<const std::byte*>(data);
+  out.reserve(out.size() + size);
+  for (std::size_t i = 0; i < size; ++i) out.push_back(bytes[i]);
 }
 template <class T>
 void put(Bytes& out, T value) {
