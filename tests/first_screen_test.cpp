@@ -24,7 +24,7 @@ class FirstScreen : public testing::Test {
     return screen();
   }
   std::string screen() {
-    const Outcome outcome = fathom({"report", recording_});
+    const Outcome outcome = fathom({"report", recording_}, {.environment = {"COLUMNS=100"}});
     EXPECT_TRUE(outcome.ok()) << outcome.describe();
     EXPECT_LE(std::count(outcome.output.begin(), outcome.output.end(), '\n'), 40) << outcome.output;
     std::istringstream lines(outcome.output);
