@@ -31,6 +31,11 @@ std::string blocks_of(const HeapAmount& amount) {
   const double digit = std::pow(10, std::floor(std::log10(amount.error())));
   return blocks_of(std::round(amount.value / digit) * digit);
 }
+// "1 block", "12,000 blocks".
+std::string blocks_in_words(const HeapAmount& amount) {
+  const std::string count = blocks_of(amount);
+  return count + (count == "1" ? " block" : " blocks");
+}
 std::string bytes_of(const HeapAmount& amount) {
   if (amount.variance <= 0) return bytes(amount.value);
   return fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
@@ -206,20 +211,20 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   if (live > 0) {
     const double growth = total.growth.bytes.value;
     add(fmt::format(
-        "At the end {} are live in {} blocks, {} {} than at the start of this time; most of it by {}.",
-        bytes_of(total.live.bytes), blocks_of(total.live.blocks),
+        "At the end {} are live in {}, {} {} than at the start of this time; most of it by {}.",
+        bytes_of(total.live.bytes), blocks_in_words(total.live.blocks),
         bytes_of({std::fabs(growth), total.growth.bytes.variance}), growth < 0 ? "less" : "more",
         top_of(report, [](const auto& row) { return row.live.bytes; })));
   } else {
     add("At the end nothing of it is live.");
   }
   if (report.peak.bytes.value > 0) {
-    add(fmt::format("Most was live {} after the start{}: {} in {} blocks, of which {}.",
+    add(fmt::format("Most was live {} after the start{}: {} in {}, of which {}.",
                     seconds(std::max(0.0, report.peak_at_s)),
                     report.peak_exact          ? ""
                     : report.peak_to_slice_end ? " (to the end of a slice)"
                                                : " (as far as it was recorded)",
-                    bytes_of(report.peak.bytes), blocks_of(report.peak.blocks),
+                    bytes_of(report.peak.bytes), blocks_in_words(report.peak.blocks),
                     top_of(report, [](const auto& row) { return row.peak.bytes; })));
   }
   const model::HeapSum& temporary = report.temporary_is_short_lived ? total.short_lived : total.temporary;
