@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <stdexcept>
 #include <tuple>
 #include <utility>
 
@@ -88,6 +89,8 @@ void MergedCalls::add_above(const CallTree& tree, std::uint32_t from, std::int64
   for (std::uint32_t node = from; node != 0; node = tree.nodes[node].parent) {
     const TreeNode& call = tree.nodes[node];
     if (!is_call(call.kind) && has_one_thread(tree)) break;
+    if (++steps_ > limits_.steps || nodes_.size() > limits_.nodes)
+      throw std::length_error("the tree of callers is too large; --focus or a shorter time makes it smaller");
     const bool again = fold_recursion && at != 0 && is_call(call.kind) && nodes_[at].name == call.name &&
                        nodes_[at].module == call.module;
     deep = again ? deep + 1 : 1;
@@ -99,8 +102,8 @@ void MergedCalls::add_above(const CallTree& tree, std::uint32_t from, std::int64
   }
 }
 
-MergedCalls MergedCalls::bottom_up(const CallTree& tree, bool fold_recursion) {
-  MergedCalls calls;
+MergedCalls MergedCalls::bottom_up(const CallTree& tree, bool fold_recursion, const MergeLimits& limits) {
+  MergedCalls calls(limits);
   calls.nodes_[0].total = tree.total;
   for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
     if (tree.nodes[i].self != 0) calls.add_above(tree, i, tree.nodes[i].self, fold_recursion);
@@ -108,8 +111,9 @@ MergedCalls MergedCalls::bottom_up(const CallTree& tree, bool fold_recursion) {
   return calls;
 }
 
-MergedCalls MergedCalls::callers(const CallTree& tree, const std::vector<char>& names, bool fold_recursion) {
-  MergedCalls calls;
+MergedCalls MergedCalls::callers(const CallTree& tree, const std::vector<char>& names, bool fold_recursion,
+                                 const MergeLimits& limits) {
+  MergedCalls calls(limits);
   for_each_outermost(tree, names, [&](std::uint32_t match) {
     calls.nodes_[0].total += tree.nodes[match].total;
     calls.add_above(tree, tree.nodes[match].parent, tree.nodes[match].total, fold_recursion);

@@ -12,7 +12,15 @@
 
 namespace fathom::analysis {
 
-// Calls merged by name and module, in no order. Node 0 is the root.
+// From the leaf up, each node that weighs something has a chain of its own: a recording made to harm asks for chains
+// without end in a few bytes.
+struct MergeLimits {
+  std::size_t nodes = 16'000'000;
+  std::uint64_t steps = 1'000'000'000;
+};
+
+// Calls merged by name and module, in no order. Node 0 is the root. std::length_error beyond the limits, as of a call
+// tree that is too large.
 class MergedCalls {
  public:
   struct Node {
@@ -25,20 +33,23 @@ class MergedCalls {
   // Of the whole tree. `fold_recursion`: a function that calls itself is one node.
   static MergedCalls of(const CallTree& tree, bool fold_recursion);
   // From where the weight is to who called: the children of the root are functions by what they cost themselves.
-  static MergedCalls bottom_up(const CallTree& tree, bool fold_recursion);
+  static MergedCalls bottom_up(const CallTree& tree, bool fold_recursion, const MergeLimits& limits = {});
   // Who called, outermost last, or what was called, of the functions whose rows of `names` are not 0. Under recursion
   // that of the outermost call; the root stands for the function, its total being what Neighbours has as total.
-  static MergedCalls callers(const CallTree& tree, const std::vector<char>& names, bool fold_recursion);
+  static MergedCalls callers(const CallTree& tree, const std::vector<char>& names, bool fold_recursion,
+                             const MergeLimits& limits = {});
   static MergedCalls callees(const CallTree& tree, const std::vector<char>& names, bool fold_recursion);
 
   const std::vector<Node>& nodes() const { return nodes_; }
 
  private:
-  MergedCalls() { nodes_.push_back({}); }
+  explicit MergedCalls(const MergeLimits& limits = {}) : limits_(limits) { nodes_.push_back({}); }
   std::uint32_t child(std::uint32_t parent, const TreeNode& like);
   void add_below(const CallTree& tree, std::uint32_t top, bool fold_recursion);
   void add_above(const CallTree& tree, std::uint32_t from, std::int64_t value, bool fold_recursion);
 
+  MergeLimits limits_;
+  std::uint64_t steps_ = 0;
   std::vector<Node> nodes_;
   FlatMap<std::uint32_t> places_;    // by name and module; number + 1
   FlatMap<std::uint32_t> children_;  // by parent and place; never 0

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
 #include "analysis/core/functions.h"
 #include "analysis/core/hand_made_profile.h"
 #include "model/random_profile.h"
@@ -54,6 +56,24 @@ TEST(TreeView, LargestCallsFirstAndSmallOnesAsOne) {
   const CallTree tree = program.tree();
   EXPECT_THAT(written(tree, MergedCalls::of(tree, true), {.least = 10}),
               ElementsAre("main 100", " large 60", " small 30", " rest of 2 10"));
+}
+
+// A long stack, each part of which has a sample: told in a few bytes, half a million frames from the leaf up.
+TEST(TreeView, CallersWithoutEndAreAnErrorAndNoOutage) {
+  Program program;
+  std::vector<std::string> names;
+  for (int i = 0; i < 1000; ++i) {
+    names.push_back("f" + std::to_string(i));
+    program.run(names, 1);
+  }
+  const CallTree tree = program.tree();
+  EXPECT_EQ(MergedCalls::bottom_up(tree, true).nodes().size(), 1 + 1000 * 1001 / 2);
+  EXPECT_THROW(MergedCalls::bottom_up(tree, true, {.nodes = 100'000}), std::length_error);
+  EXPECT_THROW(MergedCalls::bottom_up(tree, true, {.steps = 100'000}), std::length_error);
+  std::vector<char> all(tree.names.size(), 0);
+  all.back() = 1;
+  EXPECT_NO_THROW(MergedCalls::callers(tree, all, true, {.steps = 100'000}));
+  EXPECT_THROW(MergedCalls::callers(tree, all, true, {.steps = 500}), std::length_error);
 }
 
 TEST(TreeView, ACallThatOnlyHandsOnIsFoldedIntoItsChain) {
