@@ -39,12 +39,15 @@ std::string total_of_all(const analysis::CallTree& tree, const analysis::CallRow
 std::string total_of_it(const analysis::CallTree& tree, const analysis::CallRows& rows, const CallRow& row) {
   return part(tree, row.row.total, rows.total);
 }
-// What is too little for a digit is left out: most calls only hand on.
+// Too little for a digit: most calls only hand on. A recording may have any weights: their product may not.
+bool is_little(std::int64_t part, std::int64_t whole) {
+  return static_cast<double>(part) * 200 < static_cast<double>(whole);
+}
 std::string self_of_all(const analysis::CallTree& tree, const analysis::CallRows&, const CallRow& row) {
-  return row.row.self * 200 < tree.total ? "" : part(tree, row.row.self, tree.total);
+  return is_little(row.row.self, tree.total) ? "" : part(tree, row.row.self, tree.total);
 }
 std::string self_of_it(const analysis::CallTree& tree, const analysis::CallRows& rows, const CallRow& row) {
-  return row.row.self * 200 < rows.total ? "" : part(tree, row.row.self, rows.total);
+  return is_little(row.row.self, rows.total) ? "" : part(tree, row.row.self, rows.total);
 }
 
 class CallText {
