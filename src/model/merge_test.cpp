@@ -218,5 +218,14 @@ TEST(Merge, SpanOfTimeCoversBothAndFactsAreJoined) {
   EXPECT_EQ(a.meta.facts, (std::map<std::string, std::string>{{"host", "x"}, {"cpus", "2"}}));
 }
 
+TEST(Merge, WhatTheRecordingsCostIsAddedUpAndUnknownWhereOneDoesNotTell) {
+  Profile a, b;
+  a.meta.start_ns = b.meta.start_ns = 1;
+  a.meta.facts = {{"own_start_us", "5"}, {"own_recording_us", "10"}};
+  b.meta.facts = {{"own_start_us", "7"}};
+  merge(a, b);
+  EXPECT_EQ(a.meta.facts, (std::map<std::string, std::string>{{"own_start_us", "12"}}));
+}
+
 }  // namespace
 }  // namespace fathom::model

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -23,6 +24,12 @@ constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
 constexpr std::uint64_t kSaveEvery = kSecond;         // what a kill of the profiler can cost
 constexpr std::size_t kBlocksPerSave = 1 << 16;       // of the heap: one block of the file
 constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
+
+std::uint64_t process_cpu_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<std::uint64_t>(time.tv_sec) * kSecond + static_cast<std::uint64_t>(time.tv_nsec);
+}
 
 symbolize::Options symbol_options(const RecordOptions& options) {
   symbolize::Options symbols;
@@ -134,6 +141,7 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
     if (!heaps_) break;
     if (auto traced = heaps_->trace(pid, false); !traced) return traced;
   }
+  own_cost_.begun(own_cpu());
   return save();  // the file is there from now on
 }
 
@@ -152,6 +160,7 @@ Result<> Recording::begin(LaunchedProcess& held) {
   if (auto expected = source_->expect_exec(held.pid()); !expected) return expected;
   if (auto started = source_->start({held.pid()}); !started) return started;
   if (auto launched = heaps_ ? launch_with_heap(held) : held.release(); !launched) return launched;
+  own_cost_.begun(own_cpu());
   return save();
 }
 
@@ -247,14 +256,21 @@ void Recording::account() {
   for (std::string& note : source_->notes()) note_once(std::move(note));
   if (options_.cpu)  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
+  account_own_cost();
+}
+
+OwnCpu Recording::own_cpu() const {
+  const std::uint64_t naming_ns = symbols_.cpu_ns();
+  return {process_cpu_ns() + symbols_.reader_cpu_ns(), naming_ns};
+}
+
+void Recording::account_own_cost() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
-  const auto ns = [](const timeval& time) {
-    return static_cast<std::uint64_t>(time.tv_sec) * kSecond +
-           static_cast<std::uint64_t>(time.tv_usec) * 1000;
-  };
-  quality.profiler_cpu_ns = ns(usage.ru_utime) + ns(usage.ru_stime) + symbols_.reader_cpu_ns();
-  quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  const OwnCpu now = own_cpu();
+  profile_.quality.profiler_cpu_ns = now.all_ns;
+  profile_.quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  tell(own_cost_.parts(now), profile_.meta.facts);
 }
 
 // All notes are written when one of them changes: not every second, but each time that the number has doubled.
@@ -354,6 +370,7 @@ void Recording::end() {
   }
   sink_->finish();
   if (options_.memory) sample_memory(profile_.meta.end_ns);
+  own_cost_.ended(own_cpu());
 }
 
 Result<> Recording::finish(std::optional<int> exit_status, int signal, RecordOutcome& outcome) {

@@ -20,6 +20,7 @@
 #include "session/memory/memory_series.h"
 #include "session/memory/memory_snapshots.h"
 #include "session/memory/oom_watch.h"
+#include "session/own_cost.h"
 #include "session/record_options.h"
 #include "session/tracking/cpu_times.h"
 #include "session/tracking/event_sink.h"
@@ -86,6 +87,8 @@ class Recording {
   void drain();
   void take_names();
   void account();
+  OwnCpu own_cpu() const;
+  void account_own_cost();
   void sample_memory(std::uint64_t now_ns);
   void note_shared_rows();
   void watch_memory_limits();
@@ -109,6 +112,7 @@ class Recording {
   OomWatch oom_watch_;
   std::optional<HeapRecordings> heaps_;
   Urgency urgency_;
+  OwnCost own_cost_;
   Batch batch_;
   std::uint64_t next_memory_ns_ = 0, next_save_ns_ = 0, last_rescan_ns_ = 0;
   Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it began

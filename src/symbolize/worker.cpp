@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -49,6 +50,12 @@ void make_idle_priority(pid_t tid, bool can_be_undone, NameProcess* reader = nul
   const int policy = can_be_undone ? SCHED_IDLE : SCHED_BATCH, nice = can_be_undone ? 19 : 10;
   set_priority(tid, policy, nice);
   if (reader != nullptr) reader->set_priority(policy, nice);
+}
+
+std::uint64_t cpu_ns_of(clockid_t clock) {
+  timespec time{};
+  if (::clock_gettime(clock, &time) != 0) return 0;
+  return static_cast<std::uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(time.tv_nsec);
 }
 
 }  // namespace
@@ -112,12 +119,21 @@ void Worker::drain() {
       module.unnamed.clear();
     }
   }
+  const std::uint64_t before_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
   for (;;) {
     const std::lock_guard work(work_mutex_);
     if (!step()) break;
   }
+  drain_cpu_ns_ += cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - before_ns;
   const std::lock_guard lock(mutex_);
   if (may_raise_priority_ && tid_ != 0) make_idle_priority(tid_, true, reader_.get());
+}
+
+std::uint64_t Worker::cpu_ns() const {
+  clockid_t clock{};
+  // The thread is joined by the destructor only, so its handle is good.
+  if (::pthread_getcpuclockid(const_cast<std::thread&>(thread_).native_handle(), &clock) != 0) return 0;
+  return cpu_ns_of(clock) + drain_cpu_ns_ + reader_cpu_ns();
 }
 
 void Worker::run() {

@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -66,6 +67,8 @@ class Worker {
   // on a busy machine; frames of a perf map that had no name before are asked again.
   void drain();
 
+  // CPU time of naming: of the thread, of the process that reads the files, and of drain().
+  std::uint64_t cpu_ns() const;
   // CPU time of the process that reads the files; 0 if they are read in this one.
   std::uint64_t reader_cpu_ns() const { return reader_ ? reader_->cpu_ns() : 0; }
   pid_t reader_pid() const { return reader_ ? reader_->pid() : -1; }  // -1: none runs
@@ -119,6 +122,7 @@ class Worker {
   bool stop_ = false;
   std::map<model::ModuleId, Module> modules_;  // rows never move
   Output output_;
+  std::atomic<std::uint64_t> drain_cpu_ns_{0};
   pid_t tid_ = 0;
   bool may_raise_priority_ = false;
   std::thread thread_;  // last: it uses all of the above

@@ -12,7 +12,14 @@ double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-constexpr double kShort_s = 10;  // in a shorter recording its start is most of what it costs
+std::optional<double> number_in(const model::Profile& profile, const std::string& key) {
+  const auto fact = profile.meta.facts.find(key);
+  if (fact == profile.meta.facts.end()) return std::nullopt;
+  const std::string& text = fact->second;
+  double number = 0;
+  if (std::from_chars(text.data(), text.data() + text.size(), number).ec != std::errc{}) return std::nullopt;
+  return number >= 0 && number <= 1e18 ? std::optional(number) : std::nullopt;  // else a damaged file
+}
 
 void judge_loss(const model::Profile& profile, QualityView& view) {
   const model::Quality& quality = profile.quality;
@@ -58,26 +65,42 @@ void judge_names(const CallTree& tree, const std::vector<ModuleRow>& modules, Qu
                            .symbols = module.symbols});
 }
 
+// Of a recording that has none of these no remedy is known, and nothing to warn of.
+std::optional<std::pair<CostCause, std::uint64_t>> dear_part(const model::Profile& profile) {
+  constexpr std::uint32_t kUsualHz = 999;
+  constexpr std::size_t kManyProcesses = 100;
+  const auto exact = [](const model::Heap& heap) { return heap.mode == model::HeapMode::kExact; };
+  if (std::ranges::any_of(profile.heap.heaps, exact)) return {{CostCause::kExactHeap, 0}};
+  if (profile.meta.frequency_hz > kUsualHz) return {{CostCause::kRate, profile.meta.frequency_hz}};
+  if (profile.processes.size() > kManyProcesses)
+    return {{CostCause::kManyProcesses, profile.processes.size()}};
+  return std::nullopt;
+}
+
+// Only what it costs while it records disturbs what is measured, and grows with the rate.
 void judge_cost(const model::Profile& profile, const CallTree& tree, QualityView& view) {
+  const auto start_us = number_in(profile, "own_start_us"),
+             recording_us = number_in(profile, "own_recording_us"),
+             naming_us = number_in(profile, "own_naming_us");
+  if (!start_us || !recording_us || !naming_us) return;
+  view.own_cost = {*start_us * 1e-6, *recording_us * 1e-6, *naming_us * 1e-6};
   const double target_s = tree.metric == model::Metric::kCpu && profile.meta.frequency_hz != 0
                               ? static_cast<double>(tree.total) / profile.meta.frequency_hz
                               : 0;
-  const double own_s = static_cast<double>(profile.quality.profiler_cpu_ns) * 1e-9;
-  if (target_s > 1 && own_s > 0.05 * target_s)
+  const double own_s = view.own_cost->recording_s;
+  const auto cause = dear_part(profile);
+  if (target_s > 1 && own_s > 0.05 * target_s && cause)
     view.findings.push_back({.kind = FindingKind::kProfilerCost,
                              .share = own_s / target_s,
-                             .count = profile.duration_s() < kShort_s ? 0 : profile.meta.frequency_hz,
-                             .seconds = own_s});
+                             .count = cause->second,
+                             .seconds = own_s,
+                             .cost = cause->first});
 }
 
 void judge_machine(const model::Profile& profile, QualityView& view) {
-  const auto fact = profile.meta.facts.find("stolen_percent");
-  if (fact == profile.meta.facts.end()) return;
-  const std::string& text = fact->second;
-  double stolen = 0;
-  if (std::from_chars(text.data(), text.data() + text.size(), stolen).ec != std::errc{}) return;
-  if (!(stolen >= 0 && stolen <= 100)) return;  // a damaged file
-  view.stolen_share = stolen / 100;
+  const auto stolen = number_in(profile, "stolen_percent");
+  if (!stolen || *stolen > 100) return;
+  view.stolen_share = *stolen / 100;
   if (*view.stolen_share > 0.1)
     view.findings.push_back({.kind = FindingKind::kStolen, .share = *view.stolen_share});
 }

@@ -65,8 +65,14 @@ enum class FindingKind : std::uint8_t {
   kFewReceived,   // share of those expected, count: those
   kCutStacks,     // share of all; module and end: of most of them
   kUnnamed,       // share of all frames; module, module_kind, symbols: of most of them
-  kProfilerCost,  // share of what was measured; seconds; count: Hz, 0: it is the start that costs
+  kProfilerCost,  // while it recorded: share of what was measured; seconds; cost: what it is for
   kStolen,        // share of the busy time that the host of a virtual machine took away
+};
+// What is dear in a recording, each with a remedy that helps.
+enum class CostCause : std::uint8_t {
+  kExactHeap,
+  kRate,           // count: Hz
+  kManyProcesses,  // count: of them
 };
 struct Finding {
   FindingKind kind{};
@@ -77,6 +83,15 @@ struct Finding {
   model::WalkEnd end = {};
   model::ModuleKind module_kind = {};
   model::SymbolSource symbols = {};
+  CostCause cost = {};
+};
+
+// The profiler's own CPU time by what it was for, where the recording tells; the rest of it completed the file.
+struct OwnCostView {
+  double start_s = 0;      // until the first moment that is recorded
+  double recording_s = 0;  // from then to the end
+  double naming_s = 0;     // looking up names, with idle priority, whenever
+  bool operator==(const OwnCostView&) const = default;
 };
 
 // The quality of the whole recording; the shares of names are those of the selected samples.
@@ -88,7 +103,8 @@ struct QualityView {
   std::vector<EarlyEndRow> early_ends;   // most frequent first
   double unnamed_share = 0;              // of all frames in all selected samples
   std::optional<double> stolen_share;    // of the busy time of a virtual machine: its host took it away
-  std::vector<Finding> findings;         // worst first; empty: nothing to complain about
+  std::optional<OwnCostView> own_cost;
+  std::vector<Finding> findings;  // worst first; empty: nothing to complain about
 };
 
 struct NeighboursOf {

@@ -139,6 +139,41 @@ TEST(Quality, AThrottledKilledOrUndersampledRecordingSaysSo) {
   EXPECT_THAT(text, HasSubstr("Only 45.0 % of the 2,000 samples arrived"));
 }
 
+// 5 s of CPU time at 999 Hz, in a recording of 10 s.
+model::Profile busy_with_cost(const char* start_us, const char* recording_us, const char* naming_us) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), 4995);
+  model::Profile profile = std::move(hand.profile);
+  profile.meta.frequency_hz = 999;
+  profile.quality.profiler_cpu_ns = 3'000'000'000;
+  profile.meta.facts["own_start_us"] = start_us;
+  profile.meta.facts["own_recording_us"] = recording_us;
+  profile.meta.facts["own_naming_us"] = naming_us;
+  return profile;
+}
+
+TEST(Quality, StartAndNamesAreNoCostOfRecording) {
+  EXPECT_EQ(findings_of(busy_with_cost("1000000", "20000", "1900000")), "");
+}
+
+TEST(Quality, WhatRecordingCostsIsWarnedOfWithWhatHelps) {
+  model::Profile profile = busy_with_cost("50000", "2500000", "100000");
+  EXPECT_EQ(findings_of(profile), "") << "no remedy is known, so it is a figure and no warning";
+  profile.meta.frequency_hz = 9990;
+  EXPECT_EQ(findings_of(profile), "") << "half a second of the target is too short to judge by";
+  profile = busy_with_cost("50000", "2500000", "100000");
+  profile.heap.heaps.emplace_back().mode = model::HeapMode::kExact;
+  EXPECT_THAT(findings_of(profile), HasSubstr("the profiler itself used 2.50 s of CPU time, 50.0 % of what "
+                                              "it measured. try: --heap, which samples"));
+}
+
+TEST(Quality, ADamagedFactOfTheCostIsNoCost) {
+  for (const char* damaged : {"", "much", "-1", "nan", "inf", "1e300"})
+    EXPECT_EQ(make_report(busy_with_cost("50000", damaged, "1"), {}).value().quality.own_cost, std::nullopt)
+        << damaged;
+}
+
 TEST(Quality, AWalkEndOfALaterVersionIsNoError) {
   model::Profile profile = small_server();
   profile.quality.early_ends.push_back({250, {0}, 5});

@@ -93,6 +93,11 @@ Json quality_json(const Report& report) {
   json["unnamed_percent"] = percent_of(view.unnamed_share);
   json["stolen_percent"] = optional_percent(view.stolen_share);
   json["profiler_cpu_s"] = static_cast<double>(quality.profiler_cpu_ns) / 1e9;
+  if (const auto& cost = view.own_cost)
+    json["profiler_cpu_by_use_s"] = {
+        {"start", cost->start_s}, {"recording", cost->recording_s}, {"naming", cost->naming_s}};
+  else
+    json["profiler_cpu_by_use_s"] = Json();
   json["profiler_rss_bytes"] = quality.profiler_rss_bytes;
   json["kernel_memory_bytes"] = quality.kernel_memory_bytes;
   json["bpf_s"] = static_cast<double>(quality.bpf_ns) / 1e9;

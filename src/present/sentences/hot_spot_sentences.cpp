@@ -323,11 +323,7 @@ std::string quality_sentence(const Report& report) {
                           : "of the heap " + missing);
   }
   std::string text = parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
-  const double own_s = static_cast<double>(quality.profiler_cpu_ns) * 1e-9,
-               length_s = report.profile->duration_s();
-  if (own_s > 0 && length_s > 0)
-    text += fmt::format("; fathom took {} of CPU ({} of a core)", seconds(own_s),
-                        rounded_percent(own_s / length_s));
+  if (const std::string cost = own_cost_sentence(report); !cost.empty()) text += "; " + cost;
   return text + ".";
 }
 

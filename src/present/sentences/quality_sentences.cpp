@@ -7,6 +7,7 @@
 #include "abi/walk.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/symbol_words.h"
 
 namespace fathom::present {
@@ -49,6 +50,19 @@ std::string remedy_for_names(const Finding& finding) {
   }
 }
 
+std::string remedy_for_cost(const Finding& finding) {
+  switch (finding.cost) {
+    case CostCause::kExactHeap:
+      return "--heap, which samples: --heap=exact takes every call";
+    case CostCause::kRate:
+      return fmt::format("a lower rate than {} Hz (-F 999)",
+                         with_commas(static_cast<std::int64_t>(finding.count)));
+    case CostCause::kManyProcesses:
+      return "--cpu alone, which takes less for each new process; --no-children if they do not matter";
+  }
+  return "";
+}
+
 }  // namespace
 
 Complaint complaint_of(const Finding& finding) {
@@ -81,10 +95,10 @@ Complaint complaint_of(const Finding& finding) {
                           name_of(finding.module), describe(finding.symbols)),
               remedy_for_names(finding)};
     case FindingKind::kProfilerCost:
-      return {fmt::format("The profiler itself used {} of CPU time, {} of what it measured.",
-                          seconds(finding.seconds), share),
-              finding.count > 99 ? "a lower rate (-F 99)"
-                                 : "a longer recording: its start costs the same however long it lasts"};
+      return {
+          fmt::format("While it recorded, the profiler itself used {} of CPU time, {} of what it measured.",
+                      seconds(finding.seconds), share),
+          remedy_for_cost(finding)};
     case FindingKind::kStolen:
       return {
           fmt::format("The host of this virtual machine took {} of its CPUs' busy time away: threads that "
@@ -102,6 +116,32 @@ std::vector<Complaint> complaints_of(const Report& report) {
     for (const HeapFinding& finding : report.heap->findings)
       complaints.push_back({text_of(finding, *report.heap), ""});
   return complaints;
+}
+
+std::string own_cost_sentence(const Report& report) {
+  const double all_s = static_cast<double>(report.profile->quality.profiler_cpu_ns) * 1e-9,
+               length_s = report.profile->duration_s();
+  if (!(all_s > 0) || !(length_s > 0)) return "";
+  const auto& cost = report.quality.own_cost;
+  if (!cost)
+    return fmt::format("fathom took {} of CPU ({} of a core)", seconds(all_s),
+                       rounded_percent(all_s / length_s));
+  return fmt::format("fathom took {} of a core while it recorded, and {} to start and for names",
+                     rounded_percent(cost->recording_s / length_s), seconds(cost->start_s + cost->naming_s));
+}
+
+std::string own_cost_parts(const Report& report) {
+  const double all_s = static_cast<double>(report.profile->quality.profiler_cpu_ns) * 1e-9;
+  const double length_s = report.profile->duration_s();
+  const auto of_one = [&](double used_s) {
+    return length_s > 0 ? fmt::format(" ({} of one)", percent(used_s / length_s)) : std::string();
+  };
+  const auto& cost = report.quality.own_cost;
+  if (!cost) return all_s > 0 ? seconds(all_s) + " CPU" + of_one(all_s) : "";
+  const double rest_s = all_s - cost->recording_s - cost->start_s - cost->naming_s;
+  return fmt::format("{} CPU while it recorded{}, {} to start, {} for names{}", seconds(cost->recording_s),
+                     of_one(cost->recording_s), seconds(cost->start_s), seconds(cost->naming_s),
+                     rest_s >= 0.001 ? fmt::format(", {} to complete the file", seconds(rest_s)) : "");
 }
 
 std::string_view describe_walk_end(model::WalkEnd end) {

@@ -218,12 +218,9 @@ class TextReport {
 
   std::string profiler_line() const {
     const model::Quality& quality = report_.profile->quality;
-    const double cpu_s = static_cast<double>(quality.profiler_cpu_ns) * 1e-9;
-    std::string text = analysis::seconds(cpu_s) + " CPU";
-    const model::Meta& meta = report_.profile->meta;
-    if (meta.end_ns > meta.start_ns)
-      text += fmt::format(" ({} of one)", percent(cpu_s / report_.profile->duration_s()));
-    text += fmt::format(", {} memory", analysis::bytes(static_cast<double>(quality.profiler_rss_bytes)));
+    std::string text = own_cost_parts(report_);
+    if (!text.empty()) text += "; ";
+    text += fmt::format("{} memory", analysis::bytes(static_cast<double>(quality.profiler_rss_bytes)));
     if (quality.kernel_memory_bytes != 0) {
       text += fmt::format(", {} in the kernel",
                           analysis::bytes(static_cast<double>(quality.kernel_memory_bytes)));

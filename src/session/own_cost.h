@@ -1,0 +1,39 @@
+// The profiler's own CPU time, told apart by what it was for. Pure: it is told the times and reads no clock.
+//
+// What a recording costs while it runs is the same each second; making ready and naming are paid once, so they
+// would make a short recording look dear. Naming runs with idle priority, mostly beside the recording.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace fathom::session {
+
+struct OwnCpu {
+  std::uint64_t all_ns = 0;     // of the profiler's processes, since they began
+  std::uint64_t naming_ns = 0;  // of that: looking up names
+};
+
+class OwnCost {
+ public:
+  void begun(OwnCpu now);  // all is ready: from here on it is recorded
+  void ended(OwnCpu now);  // nothing is recorded any more; what follows completes the file
+
+  struct Parts {
+    std::uint64_t start_ns = 0, recording_ns = 0, naming_ns = 0;
+    bool operator==(const Parts&) const = default;
+  };
+  // What is missing to `now.all_ns` was used after the end.
+  Parts parts(OwnCpu now) const;
+
+ private:
+  enum class Phase : std::uint8_t { kStart, kRecording, kAfter };
+  Phase phase_ = Phase::kStart;
+  std::uint64_t before_ns_ = 0, until_ns_ = 0;  // without naming
+};
+
+// The facts of a recording that say so (docs/format.md).
+void tell(const OwnCost::Parts& parts, std::map<std::string, std::string>& facts);
+
+}  // namespace fathom::session
