@@ -42,9 +42,22 @@ Result<> restore(const RemoteMemory& memory, tracer_journal_entry& entry, TakenB
   return {};
 }
 
+Result<> move_back(StoppedThreads& stopped, std::span<const WayBack> ways_back, Stops& stops) {
+  for (StoppedThread& thread : stopped.threads()) {
+    const auto way = std::ranges::find(ways_back, arch::pc(thread.registers), &WayBack::from);
+    if (thread.away || way == ways_back.end()) continue;
+    arch::set_pc(thread.registers, way->to);
+    thread.changed = true;
+    if (auto done = stopped.set_registers_now(thread); !done) return done;
+    ++stops.moved_threads;
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal) {
+Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal,
+                            std::span<const WayBack> ways_back) {
   TakenBack done;
   const auto is_in = [](const tracer_journal_entry& entry, tracer_hook_kind kind) {
     return entry.in != 0 && entry.kind == kind;
@@ -58,7 +71,7 @@ Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> jour
     return done;
 
   // A thread cannot stand between the bytes of a jump, and one in a trampoline ends in the function, which is
-  // whole again: nobody has to be moved.
+  // whole again: nobody has to be moved for the program's sake, and were we to end here nothing would be wrong.
   auto restored = in_tracing_thread([&]() -> Result<> {
     const InFront front;
     auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);
@@ -66,7 +79,8 @@ Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> jour
     for (auto& entry : journal)
       if (is_in(entry, TRACER_HOOK_ENTRY))
         if (auto one = restore(target.memory, entry, done); !one) return one;
-    return {};
+    if (!done.foreign.empty()) return {};
+    return move_back(*stopped, ways_back, target.stops);
   });
   if (!restored) return tl::unexpected<Error>(restored.error());
   return done;

@@ -16,8 +16,15 @@ struct TakenBack {
   std::vector<std::string> foreign;  // places that hold neither what was nor what we put there: left alone
 };
 
+// An instruction that a jump covers, where it stands in the trampoline and in the function.
+struct WayBack {
+  std::uint64_t from = 0, to = 0;
+};
+
 // Slots first, with nobody stopped, then entries, with all threads stopped once. Entries of the journal that
-// are done get in = 0; foreign ones keep it.
-Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal);
+// are done get in = 0; foreign ones keep it. A thread at the beginning of one of `ways_back` goes on in the function,
+// unless a foreign entry was met: in a process that is stopped it would not leave the trampoline by itself.
+Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal,
+                            std::span<const WayBack> ways_back = {});
 
 }  // namespace fathom::inject

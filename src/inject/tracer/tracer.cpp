@@ -109,6 +109,7 @@ struct Tracer::State {
   Places places;
   std::array<std::uint32_t, TRACER_SHAPES> used{};
   std::vector<std::uint64_t> entered;  // addresses of the tracer that slots hold or held
+  std::vector<WayBack> ways_back;      // out of the trampolines
   bool unmapped = false;
 
   State(Target&& where, const tracer_shared& planned, const tracer_image_header& image, const Places& chosen)
@@ -389,6 +390,9 @@ Result<> Tracer::State::put_in(std::span<const PlannedHook> hooks) {
                                      hook->entry.after, hook->hook.module_start);
         !done)
       return done;
+  for (const auto* hook : entries)
+    for (const auto& moved : hook->entry.moved)
+      ways_back.push_back({hook->trampoline.value + moved.to, hook->hook.function.value + moved.from});
   return put_entries(target, entries);
 }
 
@@ -408,7 +412,7 @@ Result<> Tracer::unhook() {
   State& state = *state_;
   if (state.unmapped) return {};
   __atomic_store_n(&state.shared().mode, TRACER_OFF, __ATOMIC_SEQ_CST);
-  auto done = take_back(state.target, state.head.journal());
+  auto done = take_back(state.target, state.head.journal(), state.ways_back);
   state.head.publish_what_is_in();
   if (!done && done.error().kind == ErrorKind::kNotFound) return {};  // the process is gone, with all of it
   if (!done) return tl::unexpected<Error>(done.error());
