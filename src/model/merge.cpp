@@ -62,7 +62,8 @@ class Merger {
   // Facts that are amounts of one recording; unknown where one does not tell.
   std::map<std::string, std::optional<std::uint64_t>> summed_facts() const {
     std::map<std::string, std::optional<std::uint64_t>> sums;
-    for (const char* key : {"own_start_us", "own_recording_us", "own_naming_us"}) {
+    for (const char* key :
+         {"own_start_us", "own_recording_us", "own_naming_us", "cpu_runs", "ended_threads"}) {
       const auto sum = fact(into_, key), more = fact(from_, key);
       sums[key] = sum && more && *more <= UINT64_MAX - *sum ? std::optional(*sum + *more) : std::nullopt;
     }

@@ -133,6 +133,7 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
   }
   if (auto started = source_->start(pids); !started) return started;
   const std::uint64_t now = profile_.meta.start_ns = monotonic_ns();
+  for (const std::int32_t pid : pids) cpu_times_->begin(pid);
   if (options_.off_cpu) {
     for (const std::int32_t pid : pids) source_->enter_threads(pid, now, batch_);
     sink_->take(batch_);
@@ -254,8 +255,11 @@ void Recording::account() {
                     "stacks and names of their code may be missing or wrong",
                     pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
-  if (options_.cpu)  // else the CPU time promises nothing
+  if (options_.cpu) {  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
+    profile_.meta.facts["cpu_runs"] = std::to_string(cpu_times_->runs());
+    profile_.meta.facts["ended_threads"] = std::to_string(cpu_times_->ended_threads());
+  }
   account_own_cost();
 }
 
@@ -362,6 +366,7 @@ void Recording::end() {
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
   if (heaps_) heaps_->end();
   source_->stop();
+  cpu_times_->refresh();  // what was sampled meanwhile is promised, too
   profile_.meta.end_ns = monotonic_ns();
   drain();
   if (options_.off_cpu) {

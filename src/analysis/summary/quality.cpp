@@ -21,6 +21,11 @@ std::optional<double> number_in(const model::Profile& profile, const std::string
   return number >= 0 && number <= 1e18 ? std::optional(number) : std::nullopt;  // else a damaged file
 }
 
+std::optional<std::uint64_t> count_in(const model::Profile& profile, const std::string& key) {
+  const auto number = number_in(profile, key);
+  return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
+}
+
 void judge_loss(const model::Profile& profile, QualityView& view) {
   const model::Quality& quality = profile.quality;
   if (quality.truncated) view.findings.push_back({.kind = FindingKind::kTruncated});
@@ -31,10 +36,26 @@ void judge_loss(const model::Profile& profile, QualityView& view) {
   }
   if (quality.lost_throttled > 0)
     view.findings.push_back({.kind = FindingKind::kThrottled, .count = quality.lost_throttled});
-  if (view.received_share && *view.received_share < 0.9 && quality.expected_samples >= 100)
+  view.sample_check = check({.taken = static_cast<double>(quality.samples + view.lost),
+                             .expected = quality.expected_samples,
+                             .frequency_hz = static_cast<double>(profile.meta.frequency_hz),
+                             .runs = count_in(profile, "cpu_runs"),
+                             .ended_threads = count_in(profile, "ended_threads").value_or(0),
+                             .cpus = static_cast<std::uint32_t>(number_in(profile, "cpus").value_or(1)),
+                             .stolen_share = number_in(profile, "stolen_percent").value_or(0) / 100});
+  if (view.received_share && view.sample_check.verdict == SampleCheck::Verdict::kTooFew)
     view.findings.push_back({.kind = FindingKind::kFewReceived,
                              .share = *view.received_share,
                              .count = static_cast<std::uint64_t>(quality.expected_samples)});
+}
+
+// Imported rows have counts, where they do not have times.
+std::uint64_t received(const model::Profile& profile) {
+  if (profile.meta.engine != "import" || profile.meta.facts.contains("unit")) return profile.quality.samples;
+  std::uint64_t sum = 0;
+  for (const model::Sample& sample : profile.samples)
+    if (sample.value > 0) sum = sum + std::min(static_cast<std::uint64_t>(sample.value), UINT64_MAX - sum);
+  return sum;
 }
 
 void judge_stacks(QualityView& view) {
@@ -111,6 +132,7 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
                           const std::vector<ModuleRow>& modules) {
   const model::Quality& quality = profile.quality;
   QualityView view;
+  view.samples = received(profile);
   view.lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
   view.lost_share = ratio(view.lost, quality.samples + view.lost);
   if (quality.expected_samples > 0) {

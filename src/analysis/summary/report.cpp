@@ -67,6 +67,11 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
   return activity;
 }
 
+std::uint64_t samples_in(const CallTree& tree) {
+  if (tree.unit == "samples" && tree.total > 0) return static_cast<std::uint64_t>(tree.total);
+  return tree.samples - tree.waits;
+}
+
 model::Metric default_metric(const model::Profile& profile) {
   const std::vector<model::Metric> metrics = metrics_in(profile);
   if (metrics.empty()) return model::Metric::kCpu;

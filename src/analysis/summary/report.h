@@ -18,6 +18,7 @@
 #include "analysis/summary/heap_report.h"
 #include "analysis/summary/hot_spot.h"
 #include "analysis/summary/resident.h"
+#include "analysis/summary/sample_count.h"
 #include "analysis/waits/wait_report.h"
 #include "base/result.h"
 
@@ -96,9 +97,11 @@ struct OwnCostView {
 
 // The quality of the whole recording; the shares of names are those of the selected samples.
 struct QualityView {
+  std::uint64_t samples = 0;             // received; a row of an imported file may stand for many
   std::uint64_t lost = 0;                // samples: ring full, stack missing, disk
   double lost_share = 0;                 // of what should have arrived
   std::optional<double> received_share;  // of the samples expected from CPU time and rate
+  SampleCheck sample_check;  // of that share: how much of it is chance, and what explains the rest
   std::optional<double> complete_share;  // walks that reached the start of their thread
   std::vector<EarlyEndRow> early_ends;   // most frequent first
   double unnamed_share = 0;              // of all frames in all selected samples
@@ -153,6 +156,9 @@ model::Metric default_heap_metric(const model::Profile& profile);
 
 // The total of a tree of `selection` if it took all stacks.
 std::int64_t total_without_choice(const model::Profile& profile, const Selection& selection);
+
+// How many samples there are in a tree: a row of an imported file may stand for many.
+std::uint64_t samples_in(const CallTree& tree);
 
 // Parts of make_report.
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree);

@@ -67,7 +67,7 @@ TEST(Summary, WithoutExactTimesTheSamplesGiveTheCpuTime) {
 TEST(Summary, AnEmptyRecordingIsNoError) {
   HandMade hand;
   hand.thread(hand.process(1, "app"), 1, "app");
-  EXPECT_THAT(summary_of(hand.profile), HasSubstr("Nothing was sampled: the process used no CPU time."));
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("Nothing was sampled: it used no CPU time."));
 }
 
 TEST(Selection, ThatLeavesNothingIsAnErrorThatSaysWhy) {
@@ -172,6 +172,43 @@ TEST(Quality, ADamagedFactOfTheCostIsNoCost) {
   for (const char* damaged : {"", "much", "-1", "nan", "inf", "1e300"})
     EXPECT_EQ(make_report(busy_with_cost("50000", damaged, "1"), {}).value().quality.own_cost, std::nullopt)
         << damaged;
+}
+
+TEST(Quality, AnIdleProgramIsNotToldThatSamplesAreMissing) {
+  model::Profile profile = small_server();
+  profile.meta.frequency_hz = 999;
+  profile.quality.expected_samples = 1280;  // 900 came: a program that runs for 9 us at a time
+  EXPECT_THAT(findings_of(profile), HasSubstr("Only 70.3 % of the 1,280 samples arrived"));
+  profile.meta.facts["cpu_runs"] = "140000";
+  EXPECT_THAT(findings_of(profile), Not(HasSubstr("samples arrived")));
+  EXPECT_THAT(fathom::present::expected_samples_text(make_report(profile, {}).value()),
+              HasSubstr("1,280 ±72 expected (70.3 %): it had a CPU for 9.15 us at a time"));
+}
+
+TEST(Quality, WhatWasLostOnTheWayIsNotMissingTwice) {
+  model::Profile profile = small_server();
+  profile.quality.expected_samples = 2000;
+  profile.quality.lost_ring_full = 1100;
+  EXPECT_THAT(findings_of(profile), Not(HasSubstr("samples arrived")));
+  EXPECT_THAT(findings_of(profile), HasSubstr("because the ring to user space was full"));
+}
+
+TEST(Quality, AnImportedRowIsAsManySamplesAsItsCountSays) {
+  HandMade hand;
+  hand.sample(hand.thread(hand.process(1, "app"), 1, "app"),
+              hand.stack({hand.frame(hand.module("app"), {"f"})}), 1);
+  model::Profile profile = std::move(hand.profile);
+  profile.samples.front().value = 700;
+  profile.meta.engine = "import";
+  EXPECT_EQ(make_report(profile, {}).value().quality.samples, 700u);
+  profile.meta.facts["unit"] = "ns";
+  EXPECT_EQ(make_report(profile, {}).value().quality.samples, 1u);
+}
+
+TEST(Summary, OfTooLittleCpuTimeForASampleSaysHowLittle) {
+  HandMade hand;
+  hand.thread(hand.process(1, "app"), 1, "app", 2'100'000);
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("Nothing was sampled, of 2.1 ms of CPU time at 100 Hz."));
 }
 
 TEST(Quality, AWalkEndOfALaterVersionIsNoError) {

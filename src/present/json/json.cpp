@@ -73,7 +73,7 @@ Json quality_json(const Report& report) {
   const model::Quality& quality = report.profile->quality;
   const QualityView& view = report.quality;
   Json json;
-  json["samples"] = quality.samples;
+  json["samples"] = view.samples;
   json["expected_samples"] = quality.expected_samples > 0 ? Json(quality.expected_samples) : Json();
   json["received_percent"] = optional_percent(view.received_share);
   json["lost"] = view.lost;

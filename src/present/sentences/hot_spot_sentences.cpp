@@ -16,6 +16,7 @@
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
+#include "present/sentences/report_sentences.h"
 
 namespace fathom::present {
 
@@ -158,7 +159,7 @@ std::string headline_of(const Report& report) {
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,
                         activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus));
   if (!busy.empty()) parts.push_back(busy);
-  const std::uint64_t samples = report.tree.samples - report.tree.waits;
+  const std::uint64_t samples = samples_in(report.tree);
   if (!model::is_heap(report.tree.metric)) parts.push_back(counted(samples, "sample"));
   if (std::string kind = short_words(classify(report).kind); !kind.empty()) parts.push_back(kind);
   return fmt::format("{}", fmt::join(parts, " · "));
@@ -167,7 +168,7 @@ std::string headline_of(const Report& report) {
 std::string sentence_of_hot_spot(const Report& report) {
   const CallTree& tree = report.tree;
   if (tree.metric != model::Metric::kCpu) return "";
-  if (tree.total <= 0) return "Nothing was sampled: it used no CPU time.";
+  if (tree.total <= 0) return sentence_of_nothing(report);
   const auto& spot = report.hot_path.spot;
   if (!spot) {
     if (report.functions.empty()) return "No sample has a stack.";
@@ -309,8 +310,9 @@ std::string quality_sentence(const Report& report) {
   const model::Quality& quality = report.profile->quality;
   const QualityView& view = report.quality;
   std::vector<std::string> parts;
-  if (quality.samples != 0) {
-    parts.push_back(counted(quality.samples, "sample"));
+  const bool sampled = quality.expected_samples > 0;
+  if (view.samples != 0 || sampled) {
+    parts.push_back(counted(view.samples, "sample"));
     parts.push_back(number(view.lost) + " lost");
   }
   if (view.complete_share) parts.push_back(percent(*view.complete_share) + " of stacks complete");

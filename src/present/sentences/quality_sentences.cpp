@@ -118,6 +118,28 @@ std::vector<Complaint> complaints_of(const Report& report) {
   return complaints;
 }
 
+std::string expected_samples_text(const Report& report) {
+  const SampleCheck& check = report.quality.sample_check;
+  const bool more = check.verdict == SampleCheck::Verdict::kMore;
+  std::string text = with_commas(static_cast<std::int64_t>(report.profile->quality.expected_samples + 0.5));
+  if (!more && check.error >= 1)
+    text += fmt::format(" ±{}", with_commas(static_cast<std::int64_t>(check.error + 0.5)));
+  text += more ? " or more expected" : " expected";
+  if (!more && report.quality.received_share)
+    text += fmt::format(" ({})", percent(*report.quality.received_share));
+  switch (check.verdict) {
+    case SampleCheck::Verdict::kMore:
+      return text + ": of threads that ended, the kernel had not booked the last milliseconds";
+    case SampleCheck::Verdict::kShortRuns:
+      return text + fmt::format(": it had a CPU for {} at a time, and the timer comes some microseconds late",
+                                seconds(check.run_s));
+    case SampleCheck::Verdict::kStolen:
+      return text + ": the machine stood still meanwhile";
+    default:
+      return text;
+  }
+}
+
 std::string own_cost_sentence(const Report& report) {
   const double all_s = static_cast<double>(report.profile->quality.profiler_cpu_ns) * 1e-9,
                length_s = report.profile->duration_s();

@@ -18,6 +18,9 @@ Complaint complaint_of(const analysis::Finding& finding);
 // Of the recording and of its heap; worst first. Empty: there is nothing to complain about.
 std::vector<Complaint> complaints_of(const analysis::Report& report);
 
+// What the CPU time promised, with its error, and why it may differ: "88 ±19 expected (75.0 %): ...".
+std::string expected_samples_text(const analysis::Report& report);
+
 // The profiler's own CPU time: "fathom took 0.5 % of a core while it recorded, and 187 ms to start and for names";
 // "" if the recording does not tell.
 std::string own_cost_sentence(const analysis::Report& report);

@@ -21,7 +21,7 @@ std::string sentence_of_origin(const Report& report) {
   const model::Meta& meta = report.profile->meta;
   const CallTree& tree = report.tree;
   std::string text = meta.target.empty() ? std::string("This profile") : printable(meta.target);
-  const std::uint64_t samples = tree.samples - tree.waits;
+  const std::uint64_t samples = samples_in(tree);
   text += ": ";
   if (model::is_heap(tree.metric) && report.heap) {
     text += fmt::format("{} of {}", model::info_of(tree.metric).sentence,
@@ -94,6 +94,15 @@ std::string sentence_of_threads(const Report& report) {
 
 }  // namespace
 
+std::string sentence_of_nothing(const Report& report) {
+  if (report.tree.metric != model::Metric::kCpu) return "Nothing was sampled.";
+  const Activity& activity = report.activity;
+  if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
+    return "Nothing was sampled: it used no CPU time.";
+  return fmt::format("Nothing was sampled, of {} of CPU time at {} Hz.", seconds(*activity.cpu_s),
+                     report.profile->meta.frequency_hz);
+}
+
 std::vector<std::string> sentences_of(const Report& report) {
   std::vector<std::string> sentences{sentence_of_origin(report)};
   const auto add = [&](std::string sentence) {
@@ -115,8 +124,7 @@ std::vector<std::string> sentences_of(const Report& report) {
   }
   if (model::is_heap(tree.metric) && report.heap) return sentences;  // that says more than what follows
   if (tree.samples == 0) {
-    add(tree.metric == model::Metric::kCpu ? "Nothing was sampled: the process used no CPU time."
-                                           : "Nothing was sampled.");
+    add(sentence_of_nothing(report));
     return sentences;
   }
   if (tree.effective_samples < 1000) {

@@ -8,6 +8,9 @@
 
 namespace fathom::present {
 
+// Why there is no sample: "Nothing was sampled, of 2.1 ms of CPU time at 99 Hz."
+std::string sentence_of_nothing(const analysis::Report& report);
+
 std::vector<std::string> sentences_of(const analysis::Report& report);
 
 }  // namespace fathom::present

@@ -139,18 +139,18 @@ class TextReport {
     // Foreign files do not say what was lost or cut short.
     const bool imported = report_.profile->meta.engine == "import";
     const std::vector<Complaint> complaints = complaints_of(report_);
+    const bool nothing = quality.samples == 0 && quality.waits == 0 && !report_.heap;
     heading(!complaints.empty() ? "Quality: read these first"
             : imported          ? "Quality: as far as an imported file tells"
+            : nothing           ? "Quality: nothing was sampled"
                                 : "Quality: good");
     for (const Complaint& finding : complaints) {
       out_ += fill("  ! ", finding.text, options_.width, 4);
       if (!finding.remedy.empty()) out_ += fill("    try: ", finding.remedy, options_.width, 9);
     }
-    std::string samples = with_commas(static_cast<std::int64_t>(quality.samples)) + " received";
+    std::string samples = with_commas(static_cast<std::int64_t>(view.samples)) + " received";
     if (view.received_share) {
-      samples += fmt::format(" of {} expected ({})",
-                             with_commas(static_cast<std::int64_t>(quality.expected_samples + 0.5)),
-                             percent(*view.received_share));
+      samples += " of " + expected_samples_text(report_);
     }
     samples += fmt::format("; {} lost", with_commas(static_cast<std::int64_t>(view.lost)));
     if (view.lost != 0) {

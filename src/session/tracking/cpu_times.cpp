@@ -7,32 +7,38 @@ namespace fathom::session {
 void CpuTimes::begin(std::int32_t pid) {
   for (const std::int32_t tid : processes_.threads(pid)) {
     if (const auto times = process::read_schedstat(pid, tid))
-      live_[tid] = {times->ran_ns, times->ran_ns, round_};
+      live_[tid] = {times->ran_ns, times->ran_ns, times->slices, round_};
   }
 }
 
-void CpuTimes::note(std::int32_t tid, std::uint64_t cpu_ns) {
+CpuTimes::Account& CpuTimes::note(std::int32_t tid, std::uint64_t cpu_ns) {
   Account& account = live_[tid];
   if (cpu_ns < account.now_ns) account = {};  // the number was used again
   total_ns_ += cpu_ns - account.now_ns;
   account.now_ns = cpu_ns;
   account.round = round_;
   processes_.book_cpu(tid, account.now_ns - account.before_ns);
+  return account;
 }
 
 void CpuTimes::refresh() {
   ++round_;
   for (const std::int32_t pid : processes_.pids()) {
     for (const std::int32_t tid : processes_.threads(pid)) {
-      if (const auto times = process::read_schedstat(pid, tid)) note(tid, times->ran_ns);
+      if (const auto times = process::read_schedstat(pid, tid)) {
+        Account& account = note(tid, times->ran_ns);
+        if (times->slices > account.runs) runs_ += times->slices - account.runs;
+        account.runs = times->slices;
+      }
     }
   }
   // The end of some may have been lost.
-  std::erase_if(live_, [&](const auto& entry) { return entry.second.round + 2 < round_; });
+  ended_threads_ += std::erase_if(live_, [&](const auto& entry) { return entry.second.round + 2 < round_; });
 }
 
 void CpuTimes::ended(const sources::ThreadCpuTime& event) {
-  note(event.tid, event.cpu_ns);
+  if (note(event.tid, event.cpu_ns).runs == 0) ++runs_;
+  ++ended_threads_;
   live_.erase(event.tid);
 }
 

@@ -16,24 +16,30 @@ class CpuTimes {
  public:
   explicit CpuTimes(ProcessTable& processes) : processes_(processes) {}
 
-  // Threads that run already: what they have used so far is not of this recording.
+  // Threads that run already: what they have used so far is not of this recording. Once more when the source runs, as its
+  // start takes a while.
   void begin(std::int32_t pid);
   // Reads the live threads; a thread not seen before counts from 0.
   void refresh();
   void ended(const sources::ThreadCpuTime& event);
 
   std::uint64_t total_ns() const { return total_ns_; }
+  // How often threads were put on a CPU, as far as was seen: at least once each.
+  std::uint64_t runs() const { return runs_; }
+  // Threads that ended: of each, the kernel had not booked the time since its last tick or switch.
+  std::uint64_t ended_threads() const { return ended_threads_; }
 
  private:
   struct Account {
     std::uint64_t before_ns = 0, now_ns = 0;
+    std::uint64_t runs = 0;
     std::uint64_t round = 0;  // in which it was read last
   };
-  void note(std::int32_t tid, std::uint64_t cpu_ns);
+  Account& note(std::int32_t tid, std::uint64_t cpu_ns);
 
   ProcessTable& processes_;
   std::unordered_map<std::int32_t, Account> live_;  // by tid
-  std::uint64_t total_ns_ = 0, round_ = 0;
+  std::uint64_t total_ns_ = 0, runs_ = 0, ended_threads_ = 0, round_ = 0;
 };
 
 }  // namespace fathom::session
