@@ -193,7 +193,10 @@ int main(int argc, char** argv) {
   }
   if (is("leak")) {
     Sessions sessions;
-    for (int i = 0; i < 2000; ++i) sessions.remember();
+    for (int i = 0; i < 2000; ++i) {
+      sessions.remember();
+      std::this_thread::sleep_until(end - std::chrono::duration<double>(seconds * (1999 - i) / 2000));
+    }
   }
   std::printf("%ld\n", static_cast<long>(result));
 }

@@ -191,6 +191,15 @@ class Finder {
       chain.erase(std::remove_if(chain.begin(), first,
                                  [](const HotFrame& frame) { return frame.kind != NodeKind::kThread; }),
                   first);
+    // Nor how one own function came to call the next: std::function, an executor, a parser's table.
+    const auto last =
+        std::find_if(chain.rbegin(), chain.rend(), [](const HotFrame& frame) { return frame.own; });
+    if (last != chain.rend())
+      chain.erase(std::remove_if(chain.begin(), last.base(),
+                                 [&](const HotFrame& frame) {
+                                   return !frame.own && frame.kind != NodeKind::kThread && frame.self < least;
+                                 }),
+                  last.base());
     return chosen(chain, most);
   }
 

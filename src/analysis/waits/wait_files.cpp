@@ -11,23 +11,6 @@ namespace {
 
 constexpr std::size_t kPathFrames = 6;
 
-bool concerns_files(Cause cause) {
-  switch (cause) {
-    case Cause::kPipe:
-    case Cause::kSocket:
-    case Cause::kFileRead:
-    case Cause::kFileWrite:
-    case Cause::kFileSync:
-    case Cause::kFileLock:
-    case Cause::kFileOther:
-    case Cause::kPageFault:
-    case Cause::kWriteback:
-      return true;
-    default:
-      return false;
-  }
-}
-
 // The third argument is a number of bytes.
 bool asks_for_bytes(std::int32_t system_call) {
   const std::string_view call = model::system_call_name(system_call);
@@ -56,7 +39,34 @@ auto order(const Row& row, const WaitSum& sum) {
   return std::tuple(-sum.total_ns(), -row.faults.major, -row.faults.minor);
 }
 
+// The innermost user frame: how the kernel went about it makes no other caller.
+std::uint32_t user_stack(const model::Profile& profile, model::StackId stack) {
+  const auto is_kernel = [&](const model::Stack& row) {
+    return profile.modules[profile.frames[row.frame.value].module.value].kind == model::ModuleKind::kKernel;
+  };
+  while (stack.value != 0 && is_kernel(profile.stacks[stack.value]))
+    stack = profile.stacks[stack.value].parent;
+  return stack.value;
+}
+
 }  // namespace
+
+bool concerns_files(Cause cause) {
+  switch (cause) {
+    case Cause::kPipe:
+    case Cause::kSocket:
+    case Cause::kFileRead:
+    case Cause::kFileWrite:
+    case Cause::kFileSync:
+    case Cause::kFileLock:
+    case Cause::kFileOther:
+    case Cause::kPageFault:
+    case Cause::kWriteback:
+      return true;
+    default:
+      return false;
+  }
+}
 
 void FaultCount::add(const model::Fault& fault) {
   (fault.major ? major : minor) += fault.weight;
@@ -92,7 +102,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
       continue;
     Draft& draft = draft_of(fault.object, Cause::kPageFault);
     draft.row.faults.add(fault);
-    draft.stacks[fault.stack.value].faults.add(fault);
+    draft.stacks[user_stack(profile, fault.stack)].faults.add(fault);
   }
   for (const SelectedWait& selected : waits.rows()) {
     if (!concerns_files(selected.cause) || selected.idle || selected.waited_ns == 0) continue;
@@ -102,7 +112,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     if (selected.cause != Cause::kPageFault && asks_for_bytes(wait.system_call))
       draft.row.bytes_asked += static_cast<double>(wait.argument) * selected.weight;
     draft.row.returned.add(wait);
-    Draft::OfStack& stack = draft.stacks[wait.stack.value];
+    Draft::OfStack& stack = draft.stacks[user_stack(profile, wait.stack)];
     stack.sum.add(selected.waited_ns, selected.weight);
     stack.returned.add(wait);
   }

@@ -44,6 +44,9 @@ struct FileRow {
   std::vector<StackRow> stacks;  // most time first
 };
 
+// What is waited for has the name of a file or of a peer.
+bool concerns_files(Cause cause);
+
 // Most time first, then most faults. Idle waits (an accept loop) are left out.
 std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, WaitSites& sites);
 

@@ -56,6 +56,10 @@ class Collector {
     std::set<std::uint32_t> threads;
     model::StackId longest;
   };
+  struct BlockedDraft {
+    WaitSum sum;
+    std::map<std::string, double> sites;  // ns, where what is waited for is a file
+  };
   // Thread, cause, what, released, and 1 + the rule of the reason.
   using BlockedKey = std::tuple<std::string, Cause, std::string, bool, std::uint32_t>;
 
@@ -90,8 +94,11 @@ class Collector {
     }
     const std::optional<std::uint8_t> reason = reasons_.rule_of(wait, row.cause);
     if (reason) add_reason(*reason, row, wait);
-    blocked_[{thread, row.cause, std::move(place.name), place.released, reason ? 1u + *reason : 0u}].add(
-        row.waited_ns, row.weight);
+    BlockedDraft& blocked =
+        blocked_[{thread, row.cause, std::move(place.name), place.released, reason ? 1u + *reason : 0u}];
+    blocked.sum.add(row.waited_ns, row.weight);
+    if (concerns_files(row.cause))
+      blocked.sites[sites_.of(wait.stack)] += static_cast<double>(weighted_ns(row.waited_ns, row.weight));
   }
 
   void add_reason(std::uint8_t reason, const SelectedWait& row, const model::Wait& wait) {
@@ -106,7 +113,7 @@ class Collector {
     report.queued.add(row.queued_ns, row.weight);
     queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, row.weight));
     causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, row.weight);
-    blocked_[{thread, row.queue_cause, "", false, 0u}].add(row.queued_ns, row.weight);
+    blocked_[{thread, row.queue_cause, "", false, 0u}].sum.add(row.queued_ns, row.weight);
   }
 
   // Files and peers have names; locks are told apart by who waits for them.
@@ -206,14 +213,18 @@ class Collector {
     std::map<std::string_view, double> wall;
     for (const WaitThreadRow& row : threads) wall[row.name] = row.wall_ns();
     std::vector<BlockedRow> rows;
-    for (const auto& [key, sum] : blocked_) {
+    for (const auto& [key, draft] : blocked_) {
       const auto& [thread, cause, object, released, reason] = key;
+      const WaitSum& sum = draft.sum;
+      const auto longest = std::max_element(draft.sites.begin(), draft.sites.end(),
+                                            [](const auto& a, const auto& b) { return a.second < b.second; });
       const auto whole = wall.find(thread);
       const double share = whole == wall.end() || whole->second <= 0
                                ? 0
                                : std::min(1.0, static_cast<double>(sum.total_ns()) / whole->second);
       rows.push_back({thread, cause, object, released,
-                      reason == 0 ? "" : reasons_.name(static_cast<std::uint8_t>(reason - 1)), sum, share});
+                      reason == 0 ? "" : reasons_.name(static_cast<std::uint8_t>(reason - 1)),
+                      longest == draft.sites.end() ? "" : longest->first, sum, share});
     }
     std::stable_sort(rows.begin(), rows.end(), [](const BlockedRow& a, const BlockedRow& b) {
       return a.sum.total_ns() > b.sum.total_ns();
@@ -235,7 +246,7 @@ class Collector {
   std::array<CauseRow, kCauseCount> causes_;
   std::map<std::uint8_t, IdleDraft> idle_;
   std::map<std::string, double> waited_, queued_, idle_of_;  // by thread name
-  std::map<BlockedKey, WaitSum> blocked_;
+  std::map<BlockedKey, BlockedDraft> blocked_;
   std::map<std::pair<std::uint8_t, std::string>, ReasonDraft> by_reason_;  // and place
   std::map<std::pair<std::string, std::uint32_t>, ReasonDraft> syncs_;     // by place and file
 };

@@ -44,6 +44,7 @@ struct BlockedRow {
   std::string what;       // object or place: "mdbx.dat"; may be empty
   bool released = false;  // `what` is the own code that ended the waits: the stack that waits has none
   std::string reason;     // name of a rule of wait_reasons.txt: "a reader-writer lock"; "" where none holds
+  std::string site;  // where `what` is a file or a peer: the place in the program that waited longest for it
   WaitSum sum;
   double share = 0;  // of the wall time of these threads
 };

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <tuple>
 
 #include "analysis/core/ending.h"
 #include "analysis/core/words.h"
@@ -40,56 +38,6 @@ std::string target_of(const model::Meta& meta) {
   constexpr std::size_t kLongest = 44;
   if (target.size() > kLongest) target = valid_utf8(target.substr(0, kLongest)) + "…";
   return target;
-}
-
-struct Times {
-  double ran = 0, waited = 0, queued = 0, idle = 0;  // ns, of all threads
-  double busy() const { return ran + std::max(0.0, waited - idle) + queued; }
-};
-Times times_of(const WaitReport& waits) {
-  Times times;
-  for (const WaitThreadRow& row : waits.threads) {
-    times.ran += row.ran_ns;
-    times.waited += row.waited_ns;
-    times.queued += row.queued_ns;
-    times.idle += row.idle_ns;
-  }
-  return times;
-}
-
-// To follow a time: "for fsync of journal.dat".
-std::string reason_of(Cause cause, const std::string& what, bool released, const std::string& reason) {
-  const auto with = [&](std::string_view words, std::string_view joint, const std::string& name) {
-    return std::string(words) + (name.empty() ? "" : std::string(joint) + name);
-  };
-  const std::string object = printable(what), site = what.empty() ? "" : spoken_name(what);
-  if (!reason.empty() && !released) {
-    const bool is_place = cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kSleep;
-    return with("for " + printable(reason), is_place ? " in " : " of ", is_place ? site : object);
-  }
-  if (released) return fmt::format("for what {} {}", site, cause == Cause::kPoll ? "does" : "lets go");
-  switch (cause) {
-    case Cause::kFutex:
-      return with("for a lock or another thread", " in ", site);
-    case Cause::kPoll:
-      return with("polling", " in ", site);
-    case Cause::kSleep:
-      return with("asleep", " in ", site);
-    case Cause::kPageFault:
-      return with("for page faults", " of ", object);
-    case Cause::kFileRead:
-      return with("reading files", ": ", object);
-    case Cause::kFileWrite:
-      return with("writing files", ": ", object);
-    case Cause::kFileSync:
-      return with("for fsync", " of ", object);
-    case Cause::kSocket:
-      return with("for sockets", ": ", object);
-    case Cause::kPipe:
-      return with("for pipes", ": ", object);
-    default:
-      return with(std::string("for ") + std::string(describe(cause)), " in ", object);
-  }
 }
 
 // "nearly all of it building std::basic_regex"
@@ -237,35 +185,6 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
   const double part = *whole == 0 ? 0 : static_cast<double>(tree.total) / static_cast<double>(*whole);
   return fmt::format("{}{}Stacks{}: {} of {}.", text, text.empty() ? "" : " ", which, rounded_percent(part),
                      amount(static_cast<double>(*whole), tree.unit));
-}
-
-std::string sentence_of_waiting(const Report& report) {
-  if (!report.waits) return "";
-  const Times times = times_of(*report.waits);
-  const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
-  if (times.busy() <= 0) return "";
-  if (waited < 0.01 * times.busy()) return "Its threads hardly waited.";
-  std::string text = fmt::format("Waited {} ({} of its threads' time)", seconds(waited * 1e-9),
-                                 rounded_percent(waited / times.busy()));
-  struct Part {
-    double ns;
-    std::string words;
-  };
-  std::vector<Part> reasons;
-  if (times.queued > 0) reasons.push_back({times.queued, "for a CPU (run queue)"});
-  std::map<std::tuple<Cause, std::string, bool, std::string>, double> by_what;
-  for (const BlockedRow& row : report.waits->blocked)
-    if (row.cause != Cause::kRunQueue)
-      by_what[{row.cause, row.what, row.released, row.reason}] += static_cast<double>(row.sum.total_ns());
-  for (const auto& [key, ns] : by_what) {
-    const auto& [cause, what, released, reason] = key;
-    reasons.push_back({ns, reason_of(cause, what, released, reason)});
-  }
-  std::stable_sort(reasons.begin(), reasons.end(), [](const Part& a, const Part& b) { return a.ns > b.ns; });
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, reasons.size()); ++i)
-    if (reasons[i].ns >= 0.05 * waited)
-      text += fmt::format("{}{} {}", i == 0 ? ": " : ", ", seconds(reasons[i].ns * 1e-9), reasons[i].words);
-  return text + ".";
 }
 
 std::string sentence_of_resident(const Report& report) {

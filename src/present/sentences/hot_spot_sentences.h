@@ -18,8 +18,6 @@ std::string sentence_of_selection(const analysis::Selection& selection, const an
 std::string sentence_of_hot_spot(const analysis::Report& report);
 // "own code 1.3 % · libstdc++ 71 % · libc 22 % · kernel 5.6 %": whose instructions ran.
 std::string modules_line(const analysis::Report& report);
-// What threads waited for, idle pools left out; empty where nothing is known.
-std::string sentence_of_waiting(const analysis::Report& report);
 std::string sentence_of_resident(const analysis::Report& report);
 // The verdict that matters most, with how sure it is; empty where no heap was traced.
 std::string sentence_of_heap(const analysis::Report& report);

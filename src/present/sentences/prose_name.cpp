@@ -183,6 +183,7 @@ std::string activity_of(std::string_view name) {
                                                      "__rust_dealloc",
                                                      "_int_free",
                                                      "cfree"};
+  if (name == "asm_exc_page_fault" || name == "exc_page_fault") return "in page faults";
   const std::vector<std::string> parts = short_parts(name);
   if (parts.empty() || name.starts_with('[')) return "in " + analysis::printable(name);
   const std::string& last = parts.back();

@@ -64,6 +64,7 @@ TEST(ProseActivity, SaysWhatACallDoes) {
   EXPECT_EQ(activity_of("std::vector<int>::~vector()"), "destroying std::vector");
   EXPECT_EQ(activity_of("operator new(unsigned long)"), "allocating memory");
   EXPECT_EQ(activity_of("__libc_free"), "freeing memory");
+  EXPECT_EQ(activity_of("asm_exc_page_fault"), "in page faults");
   EXPECT_EQ(activity_of("Table::find(int)"), "in Table::find");
 }
 

@@ -9,6 +9,7 @@
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
+#include "present/sentences/waiting_sentence.h"
 #include "present/text/text_heap.h"
 #include "present/text/text_table.h"
 
@@ -25,6 +26,22 @@ std::string paragraph(const std::string& text, const TextOptions& options) {
   return text.empty() ? "" : fill("", text, options.width, 2);
 }
 
+bool is_waiting(analysis::ProblemKind kind) {
+  using analysis::ProblemKind;
+  return kind == ProblemKind::kIdle || kind == ProblemKind::kLocks || kind == ProblemKind::kDisk ||
+         kind == ProblemKind::kPeers || kind == ProblemKind::kSleep;
+}
+
+std::string where_text(const HotFrame& frame) {
+  std::string where = place_text(frame.place);
+  if (where.empty() && frame.kind != analysis::NodeKind::kThread)
+    where = frame.kind == analysis::NodeKind::kKernel ? "kernel" : short_module(frame.module);
+  if (frame.recursions > 0)
+    where += fmt::format("{}{} deep", where.empty() ? "" : ", ", frame.recursions + 1);
+  constexpr std::size_t kMostWhere = 40;
+  return keep_tail(where, kMostWhere);
+}
+
 // The widest chain of calls, a line each, indented as they call each other.
 std::string hot_path_text(const analysis::Report& report, const TextOptions& options) {
   const std::vector<HotFrame>& frames = report.hot_path.frames;
@@ -32,25 +49,24 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
   TextTable table(
       {{"total", Align::kRight}, {"self", Align::kRight}, {"hot path", Align::kLeft, true}, {"where"}});
   const auto share = [&](std::int64_t value) { return rounded_percent(analysis::share(report.tree, value)); };
+  std::size_t widest_where = 0;
+  for (const HotFrame& frame : frames)
+    widest_where = std::max(widest_where, display_width(where_text(frame)));
+  constexpr std::size_t kNumbers = 18;  // columns of both of them, and all gaps
   for (std::size_t i = 0; i < frames.size(); ++i) {
     const HotFrame& frame = frames[i];
+    const bool is_inlined = frame.kind == analysis::NodeKind::kInlined;
     const std::size_t indent = std::min<std::size_t>(i, 7);
     std::string name = i == 0 ? "" : std::string(indent - 1, ' ') + "└ ";
-    // The numbers and the place take 56 columns at most.
+    const std::size_t taken = kNumbers + widest_where + indent + 1 + (is_inlined ? 10 : 0);
     const std::size_t room =
-        table_width(options) == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - 66 - indent;
+        table_width(options) == 0 ? SIZE_MAX : std::max<std::size_t>(options.width, 80) - taken;
     name += frame.kind == analysis::NodeKind::kThread ? "thread " + analysis::printable(frame.name)
                                                       : shorten_name(prose_name(frame.name), room);
-    if (frame.kind == analysis::NodeKind::kInlined) name += " (inlined)";
-    std::string where = place_text(frame.place);
-    if (where.empty() && frame.kind != analysis::NodeKind::kThread)
-      where = frame.kind == analysis::NodeKind::kKernel ? "kernel" : short_module(frame.module);
-    if (frame.recursions > 0)
-      where += fmt::format("{}{} deep", where.empty() ? "" : ", ", frame.recursions + 1);
-    constexpr std::size_t kMostWhere = 40;
-    where = keep_tail(where, kMostWhere);
+    if (is_inlined) name += " (inlined)";
     const double self = analysis::share(report.tree, frame.self);
-    table.add({share(frame.total), self >= 0.01 ? share(frame.self) : "", name, where}, !frame.own);
+    table.add({share(frame.total), self >= 0.01 ? share(frame.self) : "", name, where_text(frame)},
+              !frame.own);
   }
   return "\n" + table.text(table_width(options), false);
 }
@@ -97,7 +113,16 @@ std::string closing_text(const analysis::Report& report, const TextOptions& opti
 std::string first_screen_text(const analysis::Report& report, const TextOptions& options) {
   std::string out = summary_line(report, options);
   out += paragraph(sentence_of_selection(report.selection, report.tree, report.whole), options);
-  std::string sentences = paragraph(sentence_of_hot_spot(report), options);
+  // Of a program that waits, the little that it computes is no answer.
+  const bool mostly_waits = is_waiting(analysis::classify(report).kind);
+  std::string sentences = mostly_waits ? paragraph(sentence_of_waiting(report), options) : "";
+  // Nor is it where a leak was found.
+  const bool leaks = report.heap && std::ranges::any_of(report.heap->verdicts, [](const auto& verdict) {
+                       return verdict.kind == analysis::HeapVerdictKind::kLeak &&
+                              verdict.confidence != analysis::Confidence::kLow;
+                     });
+  if (leaks) sentences = paragraph(sentence_of_heap(report), options) + sentences;
+  sentences += paragraph(sentence_of_hot_spot(report), options);
   if (report.tree.total > 0 && report.tree.effective_samples < 200 &&
       report.tree.metric == model::Metric::kCpu)
     sentences += paragraph("That is few samples: record longer or under load.", options);
@@ -107,8 +132,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
     out += "\n  " + keep_tail(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";
   }
   std::string rest;
-  for (const std::string& sentence :
-       {sentence_of_waiting(report), sentence_of_resident(report), sentence_of_heap(report)})
+  for (const std::string& sentence : {mostly_waits ? "" : sentence_of_waiting(report),
+                                      sentence_of_resident(report), leaks ? "" : sentence_of_heap(report)})
     rest += paragraph(sentence, options);
   if (report.heap && report.tree.metric != model::Metric::kCpu) {
     TextOptions few = options;

@@ -51,6 +51,84 @@ TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
                         "building std::basic_regex.\n"));
 }
 
+// How one own function came to call the next is the library's business.
+TEST(FirstScreen, LeavesOutWhatLiesBetweenOwnFunctions) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app"), lib = hand.module("libstdc++.so.6");
+  const auto main = hand.frame(app, {"main"}), work = hand.frame(app, {"Shop::serve()"});
+  const auto invoke = hand.frame(app, {"std::function<void ()>::operator()() const"});
+  const auto copy = hand.frame(lib, {"std::string::_M_assign(std::string const&)"});
+  hand.sample(thread, hand.stack({main, invoke, work, copy}), 1000);
+  const std::string screen = screen_of(hand.profile);
+  EXPECT_THAT(screen, testing::Not(HasSubstr("function::operator()"))) << screen;
+  EXPECT_THAT(screen, HasSubstr("└ Shop::serve")) << screen;
+  EXPECT_THAT(screen, HasSubstr("└ string::_M_assign")) << screen;
+}
+
+TEST(FirstScreen, CutsNoNameThatHasRoom) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto kernel = hand.module("[kernel]", model::ModuleKind::kKernel, model::SymbolSource::kKallsyms);
+  const auto main = hand.frame(hand.module("app"), {"main"});
+  const auto entry = hand.frame(kernel, {"generic_buffers_fsync_noflush_entry_after_hwframe"});
+  hand.sample(thread, hand.stack({main, entry}), 1000);
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("└ generic_buffers_fsync_noflush_entry_after_hwframe"));
+}
+
+// One thread that waits for 9.9 s of 10, on one stack.
+struct WaitingProgram {
+  analysis::HandMade hand;
+  model::ThreadId thread = hand.thread(hand.process(1, "app"), 1, "app", 100'000'000);
+  model::ModuleId app = hand.module("app");
+  WaitingProgram() {
+    model::Thread& row = hand.profile.threads[thread.value];
+    row.ran_ns = 100'000'000;
+    row.waited_ns = 9'900'000'000;
+    row.waits = 1;
+    hand.sample(thread, hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"compute()"})}), 100);
+  }
+  model::Wait& wait(std::vector<std::string> functions, const char* call, model::WaitObjectId object = {}) {
+    std::vector<model::FrameId> frames;
+    const auto libc = hand.module("libc.so.6");
+    for (std::size_t i = 0; i < functions.size(); ++i)
+      frames.push_back(hand.frame(i < 2 ? app : libc, {std::move(functions[i])}));
+    return hand.wait(thread, hand.stack(frames), call, 0, 9'900, 0, object);
+  }
+};
+
+TEST(FirstScreen, OfAProgramThatWaitsSaysFirstForWhat) {
+  WaitingProgram program;
+  program.wait({"main", "Ledger::post()", "pthread_mutex_lock"}, "futex").argument = 128;
+  EXPECT_THAT(
+      screen_of(program.hand.profile),
+      HasSubstr("\n\nWaited 9.90 s (99 % of its threads' time): 9.90 s for a lock or another thread in "
+                "Ledger::post.\n100 %"));
+}
+
+TEST(FirstScreen, TellsThatAThreadWaitsForTheEndOfAnother) {
+  WaitingProgram program;
+  program.wait({"main", "run_all()", "__pthread_clockjoin_ex"}, "futex").argument = 128;
+  EXPECT_THAT(screen_of(program.hand.profile), HasSubstr("9.90 s for the end of a thread in run_all."));
+}
+
+TEST(FirstScreen, SaysWhoAsksForASyncAndWhatAStopIs) {
+  WaitingProgram program;
+  program.wait({"main", "Journal::append()", "fsync"}, "fsync",
+               program.hand.object(model::ObjectKind::kFile, "/data/journal"));
+  EXPECT_THAT(screen_of(program.hand.profile), HasSubstr("9.90 s for fsync of journal in Journal::append."));
+  WaitingProgram stopped;
+  stopped.wait({"main"}, "").state = model::WaitState::kStopped;
+  EXPECT_THAT(screen_of(stopped.hand.profile), HasSubstr(": 9.90 s stopped."));
+}
+
+TEST(FirstScreen, OfAnIdleServerSaysThatItHadNothingToDo) {
+  WaitingProgram program;
+  program.wait({"main", "serve()", "epoll_wait"}, "epoll_wait");
+  EXPECT_THAT(screen_of(program.hand.profile),
+              HasSubstr("Nothing to do for 99 % of its threads' time (idle: event loop, 1 thread)."));
+}
+
 TEST(FirstScreen, SaysInItsFirstLineHowTheProgramDied) {
   model::Profile profile = analysis::small_server();
   const auto first_line = [&] {

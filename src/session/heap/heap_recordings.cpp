@@ -172,12 +172,14 @@ std::string HeapRecordings::describe_stops() const {
     all.all_threads += stops.all_threads;
     all.all_threads_ns = std::max(all.all_threads_ns, stops.all_threads_ns);
   }
+  const auto stops = [](std::uint64_t count) {
+    return fmt::format("{} stop{}", count, count == 1 ? "" : "s");
+  };
   return fmt::format(
-      "all threads stood still for at most {:.1f} ms in {} stops; one thread was borrowed for at most {:.1f} "
-      "ms "
-      "in {} stops",
-      static_cast<double>(all.all_threads_ns) * 1e-6, all.all_threads,
-      static_cast<double>(all.longest_ns) * 1e-6, all.one_thread);
+      "all threads stood still for at most {:.1f} ms in {}; one thread was borrowed for at most {:.1f} ms in "
+      "{}",
+      static_cast<double>(all.all_threads_ns) * 1e-6, stops(all.all_threads),
+      static_cast<double>(all.longest_ns) * 1e-6, stops(all.one_thread));
 }
 
 std::string HeapRecordings::describe_tracing() const {

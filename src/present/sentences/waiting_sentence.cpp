@@ -1,0 +1,162 @@
+#include "present/sentences/waiting_sentence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "analysis/core/words.h"
+#include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/prose_name.h"
+
+namespace fathom::present {
+
+using namespace analysis;  // this folder puts into words what lies there
+
+namespace {
+
+struct Times {
+  double ran = 0, waited = 0, queued = 0, idle = 0;  // ns, of all threads
+  double wall() const { return ran + waited + queued; }
+  double busy() const { return ran + std::max(0.0, waited - idle) + queued; }
+};
+Times times_of(const WaitReport& waits) {
+  Times times;
+  for (const WaitThreadRow& row : waits.threads) {
+    times.ran += row.ran_ns;
+    times.waited += row.waited_ns;
+    times.queued += row.queued_ns;
+    times.idle += row.idle_ns;
+  }
+  return times;
+}
+
+// What was waited for by threads of any name.
+struct Reason {
+  Cause cause = Cause::kUnknown;
+  std::string what;
+  bool released = false;
+  std::string rule;
+  auto operator<=>(const Reason&) const = default;
+};
+struct ReasonSum {
+  double ns = 0, variance = 0;
+  std::map<std::string, double> sites;  // ns, by place
+};
+
+// To follow a time: "for fsync of journal.dat".
+std::string words_of(const Reason& reason) {
+  const auto with = [&](std::string_view words, std::string_view joint, const std::string& name) {
+    return std::string(words) + (name.empty() ? "" : std::string(joint) + name);
+  };
+  const std::string object = printable(reason.what),
+                    site = reason.what.empty() ? "" : spoken_name(reason.what);
+  if (!reason.rule.empty() && !reason.released) {
+    const bool is_place =
+        reason.cause == Cause::kFutex || reason.cause == Cause::kPoll || reason.cause == Cause::kSleep;
+    return with("for " + printable(reason.rule), is_place ? " in " : " of ", is_place ? site : object);
+  }
+  if (reason.released)
+    return fmt::format("for what {} {}", site, reason.cause == Cause::kPoll ? "does" : "lets go");
+  switch (reason.cause) {
+    case Cause::kFutex:
+      return with("for a lock or another thread", " in ", site);
+    case Cause::kPoll:
+      return with("polling", " in ", site);
+    case Cause::kSleep:
+      return with("asleep", " in ", site);
+    case Cause::kPageFault:
+      return with("for page faults", " of ", object);
+    case Cause::kFileRead:
+      return with("reading files", ": ", object);
+    case Cause::kFileWrite:
+      return with("writing files", ": ", object);
+    case Cause::kFileSync:
+      return with("for fsync", " of ", object);
+    case Cause::kSocket:
+      return with("for sockets", ": ", object);
+    case Cause::kPipe:
+      return with("for pipes", ": ", object);
+    case Cause::kStopped:
+    case Cause::kTraced:
+      return with(describe(reason.cause), " in ", object);
+    case Cause::kChild:
+      return "for a child to end";
+    case Cause::kSignal:
+      return "for a signal";
+    case Cause::kUnknown:
+      return with("for an unknown cause", " in ", site);
+    default:
+      return with(std::string("for ") + std::string(describe(reason.cause)), " in ", object);
+  }
+}
+
+// "1.2 s ±0.5" as "1.21 s ±498 ms" where the error is worth a word.
+std::string time_of(const ReasonSum& sum) {
+  const double error_ns = 1.96 * std::sqrt(sum.variance);
+  return seconds(sum.ns * 1e-9) + (error_ns >= 0.05 * sum.ns ? " ±" + seconds(error_ns * 1e-9) : "");
+}
+
+// " in Journal::append": who asked for what a file was waited for, if it is one place.
+std::string place_of(const ReasonSum& sum) {
+  const auto most = std::max_element(sum.sites.begin(), sum.sites.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  if (most == sum.sites.end() || most->second < 0.8 * sum.ns) return "";
+  return " in " + spoken_name(most->first);
+}
+
+std::string idle_words(const WaitReport& waits) {
+  std::string text;
+  constexpr std::size_t kMost = 2;
+  for (std::size_t i = 0; i < std::min(kMost, waits.idle.size()); ++i)
+    text += fmt::format("{}{}, {}", i == 0 ? "" : "; ", printable(waits.idle[i].name),
+                        counted(waits.idle[i].threads, "thread"));
+  return text;
+}
+
+}  // namespace
+
+std::string sentence_of_waiting(const Report& report) {
+  if (!report.waits) return "";
+  const Times times = times_of(*report.waits);
+  const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
+  if (times.wall() <= 0) return "";
+  constexpr double kMostlyIdle = 0.9;
+  std::string idle;
+  if (times.idle >= kMostlyIdle * times.wall() && !report.waits->idle.empty()) {
+    idle =
+        fmt::format("Nothing to do for {} of its threads' time (idle: {}).",
+                    rounded_percent(std::min(0.9999, times.idle / times.wall())), idle_words(*report.waits));
+    if (waited < 0.01 * times.wall()) return idle;
+    idle += " ";
+  }
+  if (waited < 0.01 * times.busy()) return idle + "Its threads hardly waited.";
+  std::string text = fmt::format(
+      "{}Waited {} ({} of {})", idle, seconds(waited * 1e-9), rounded_percent(waited / times.busy()),
+      times.idle < 0.01 * times.wall() ? "its threads' time" : "the time that threads had work");
+  std::map<Reason, ReasonSum> by_reason;
+  for (const BlockedRow& row : report.waits->blocked) {
+    if (row.cause == Cause::kRunQueue) continue;
+    ReasonSum& sum = by_reason[{row.cause, row.what, row.released, row.reason}];
+    sum.ns += static_cast<double>(row.sum.total_ns());
+    sum.variance += row.sum.variance();
+    if (!row.site.empty()) sum.sites[row.site] += static_cast<double>(row.sum.total_ns());
+  }
+  std::vector<std::pair<double, std::string>> parts;  // ns
+  if (times.queued > 0)
+    parts.emplace_back(times.queued, seconds(times.queued * 1e-9) + " for a CPU (run queue)");
+  for (const auto& [reason, sum] : by_reason)
+    parts.emplace_back(sum.ns, time_of(sum) + " " + words_of(reason) + place_of(sum));
+  std::stable_sort(parts.begin(), parts.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  constexpr std::size_t kMost = 3;
+  constexpr double kLeastShare = 0.05;
+  for (std::size_t i = 0; i < std::min(kMost, parts.size()); ++i)
+    if (parts[i].first >= kLeastShare * waited) text += (i == 0 ? ": " : ", ") + parts[i].second;
+  return text + ".";
+}
+
+}  // namespace fathom::present
