@@ -5,6 +5,7 @@
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
+#include <tuple>
 #include <vector>
 
 namespace fathom::analysis {
@@ -167,8 +168,11 @@ Part look_at(const Grid& grid, std::size_t from, std::size_t to) {
   if (values.size() < kLeastCells) return part;
   const Uncertainty uncertainty = uncertainty_of(values);
   part.slope.independent_values = uncertainty.independent;
-  part.freedom = uncertainty.freedom;
-  part.deviation = std::sqrt(uncertainty.variance + sampling_variance(grid, from, to)) / grid.step_s;
+  const double sampling = sampling_variance(grid, from, to), both = uncertainty.variance + sampling;
+  part.deviation = std::sqrt(both) / grid.step_s;
+  // Of the sum of a variance that was estimated and one that is known (Welch 1947; Satterthwaite 1946).
+  const double share = both > 0 ? uncertainty.variance / both : 1;
+  part.freedom = uncertainty.freedom / std::max(share * share, 1e-6);
   part.slope.low = part.slope.per_s - part.half(0.05);
   part.slope.high = part.slope.per_s + part.half(0.05);
   part.slope.known = true;
@@ -261,6 +265,30 @@ void find_steps(const Grid& grid, Trend& trend) {
   }
 }
 
+// A line that goes on and one that bends are told apart by what comes late. Where the end of a warm-up was chosen,
+// much of the bend lies before it, and less of it is left to be seen.
+void find_bend(const Grid& grid, std::size_t from, Trend& trend) {
+  constexpr double kSlower = 1.3, kSure = 1.645;  // standard deviations
+  const std::size_t n = grid.values.size(), length = n - from;
+  if (length < 2 * kLeastCells) return;
+  const auto compare = [&](std::size_t at, double slow, double enough) {
+    const Part early = look_at(grid, from, at), late = look_at(grid, at, n);
+    const auto above = [&](double part, double deviations) {
+      return late.slope.per_s - part * early.slope.per_s >
+             deviations * std::hypot(late.deviation, part * early.deviation);
+    };
+    const bool slowing = !above(slow, -kSlower), goes_on = above(enough, kSure);
+    return std::tuple(slowing, goes_on, early.slope.per_s, late.slope.per_s);
+  };
+  const auto [half_slows, half_goes_on, early, late] =
+      compare(from + length / 2, 0.75, from == 0 ? 0.6 : 0.75);
+  const auto [end_slows, end_goes_on, before, end] = compare(n - std::max(length / 4, kLeastCells), 0.5, 0.5);
+  trend.early_per_s = early;
+  trend.late_per_s = late;
+  trend.slowing = half_slows || end_slows;
+  trend.goes_on = !trend.slowing && half_goes_on && end_goes_on;
+}
+
 // A curve that bends towards a level is no line with noise, and has no slope of its own: it has stopped where
 // the last third rises by less than a tenth of what an even rise would have, and moves little.
 bool is_level_at_last(const Grid& grid) {
@@ -333,6 +361,7 @@ Trend find_trend(std::span<const TrendPoint> points, double false_alarms) {
   trend.swing = rest.swing;
   test_plateau(grid, from, trend);
   find_steps(grid, trend);
+  find_bend(grid, from, trend);
   trend.shape = shape_of(grid, trend, rest, false_alarms);
   if (trend.shape != TrendShape::kSteps) trend.steps = 0;
   const double length_s = trend.duration_s - trend.warm_up_s;

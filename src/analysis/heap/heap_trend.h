@@ -60,7 +60,12 @@ struct Trend {
   bool new_maximum = false;
   double warm_up_s = 0;  // the values rose until then, much faster than later; 0: no such time
   double swing = 0;      // standard deviation around the line
-  unsigned steps = 0;    // kSteps: jumps that make four fifths of the rise
+  // Of what follows the warm-up: its later half rises by a quarter less than the first at least, or its last
+  // quarter by half less than what is before; or it is sure that they rise by more than half as much. Neither
+  // where too little is known.
+  bool slowing = false, goes_on = false;
+  double early_per_s = 0, late_per_s = 0;  // of both halves
+  unsigned steps = 0;                      // kSteps: jumps that make four fifths of the rise
   double last_step_s = 0;
   // Where no slope can be told from none: so long would a recording have to be to tell one that adds a tenth
   // to the level in the time of this one; 0 if unknown.

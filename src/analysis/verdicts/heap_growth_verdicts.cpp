@@ -112,6 +112,19 @@ void numbers_of(HeapVerdict& verdict, const Trend& trend) {
   number(verdict, "growth_bytes", trend.growth());
 }
 
+// What is not seen to go on may fill up to a limit. That the work slows as well is no answer: a cache that has what
+// it is asked for allocates less.
+void make_may_level(HeapVerdict& verdict, const Trend& trend) {
+  verdict.kind = HeapVerdictKind::kMayLevel;
+  verdict.facts.slowing = trend.slowing;
+  verdict.facts.early_per_s = trend.early_per_s;
+  verdict.facts.late_per_s = std::max(0.0, trend.late_per_s);
+  number(verdict, "early_bytes_per_s", verdict.facts.early_per_s);
+  number(verdict, "late_bytes_per_s", verdict.facts.late_per_s);
+  verdict.doubts.push_back({Doubt::kMayGoOn});
+  verdict.advice = {Advice::kRecordLonger, std::ceil(3 * trend.duration_s)};
+}
+
 // Of a function, or of one of its stacks.
 void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& trend, bool is_stack,
                  std::vector<HeapVerdict>& out) {
@@ -170,6 +183,8 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
   } else if (with_work) {
     verdict.kind = HeapVerdictKind::kGrowsWithWork;
     verdict.advice = {Advice::kSteadyLoad};
+  } else if (!trend.goes_on) {
+    make_may_level(verdict, trend);
   } else {
     if (history.ended) {
       const double left = track.live_before(history.ends_s.size()).bytes;
@@ -211,6 +226,8 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       if (is_turnover(verdict, judge, trend)) {
         verdict.kind = HeapVerdictKind::kTurnover;
         verdict.advice = {Advice::kFromBefore};
+      } else if (!trend.goes_on) {
+        make_may_level(verdict, trend);
       } else {
         verdict.advice = {Advice::kShowGrowth};
       }
@@ -223,7 +240,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       if (trend.slope.known)
         verdict.evidence.push_back(
             {Evidence::kSlopeAndSwing, trend.slope.low, trend.slope.high, 2 * trend.swing});
-      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(trend, level);
+      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
       verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
       number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
       verdict.advice = {Advice::kShowLive};
@@ -256,7 +273,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
         verdict.evidence.push_back({Evidence::kSamplingSwings});
         verdict.advice = {Advice::kSampleFiner};
       }
-      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(trend, level);
+      verdict.facts.unseen_bytes_per_s = judge.unseen_growth(history.whole, trend, level);
       verdict.facts.unseen_in_s = trend.duration_s - trend.warm_up_s;
       const double possible = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
       number(verdict, "needed_s", needed);

@@ -43,8 +43,8 @@ struct HeapJudge {
   HeapShare share_of(const HeapTrack& track, double bytes, double all) const;
   // The stacks that make most of the track's growth, each with its share of `all`.
   std::vector<HeapShare> stacks_of(const HeapTrack& track, double all) const;
-  // Bytes per second: a growth below this would look like none. `level`: what is live.
-  double unseen_growth(const Trend& trend, double level) const;
+  // Bytes per second: a growth of the track below this would look like none. `level`: what is live.
+  double unseen_growth(const HeapTrack& track, const Trend& trend, double level) const;
   // Live bytes in the middle of all moments, half above and half below.
   double usual_level(const HeapTrack& track) const;
   // What every verdict says of what is missing: a doubt, or if it is very little a part of the evidence.

@@ -290,22 +290,25 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     verdict.facts.live_share = std::min(1.0, share);
     if (trend.warm_up_s > 0) verdict.facts.since_s = level_from;
     if (trend.slope.known) verdict.evidence.push_back({Evidence::kSlope, trend.slope.low, trend.slope.high});
+    // Below this a leak inside of it looks the same.
+    const double unseen =
+        std::max(judge.unseen_growth(track, trend, live.bytes), trend.slope.known ? 0 : live.bytes / level_s);
     if (replaced >= 0.25 && short_lived < 0.5 && mean_life > 0.01) {
       number(verdict, "mean_life_s", mean_life);
       verdict.facts.replaced = replaced;
       verdict.facts.level_s = level_s;
       verdict.facts.mean_life_s = mean_life;
       if (!level) verdict.doubts.push_back({Doubt::kNotLevel});
-      // Below this a leak inside of it looks the same.
-      const double unseen =
-          std::max(judge.unseen_growth(trend, live.bytes), trend.slope.known ? 0 : live.bytes / level_s);
       number(verdict, "unseen_bytes_per_s", unseen);
       verdict.advice = {level ? Advice::kChangeLimit : Advice::kMayGrow, unseen, level_s};
-    } else if (replaced < 0.1 && level) {
+    } else if (replaced < 0.1 && level && unseen * level_s < 0.5 * live.bytes) {
       verdict.kind = HeapVerdictKind::kBloat;
       const double mean = live.blocks > 0 ? live.bytes / live.blocks : 0;
       const Sizes sizes = sizes_of(judge, track);
       number(verdict, "mean_bytes", mean);
+      number(verdict, "unseen_bytes_per_s", unseen);
+      verdict.facts.unseen_bytes_per_s = unseen;
+      verdict.facts.unseen_in_s = level_s;
       const bool few = mean >= 32 * 1024;
       verdict.facts.blocks = live.blocks;
       verdict.facts.mean_bytes = mean;

@@ -26,6 +26,7 @@ enum class HeapVerdictKind : std::uint8_t {
   kLeak,           // a function's blocks grow and the work does not
   kGrowsWithWork,  // ... and the work does
   kSteps,          // rose in a few jumps
+  kMayLevel,       // rises, but less and less, or nothing is sure to go on: what fills up looks like that
   kTurnover,       // what was recorded grows, the process does not: blocks from before are replaced
   kLevel,          // the whole heap does not grow
   kFalling,        // the whole heap
@@ -115,6 +116,7 @@ enum class HeapDoubtKind : std::uint8_t {
   kCostsNothing,
   kCpuUnknown,
   kNotLevel,
+  kMayGoOn,
   kHidesGrowth,  // number: bytes that it may have grown by, unseen
   kRssGrew,      // number: bytes per second of the anonymous memory, where the blocks do not grow
   kLostEvents,   // HeapVerdict::losses
@@ -162,17 +164,19 @@ struct HeapFacts {
   HeapPlace place;           // of a function or one of its stacks
   double blocks = 0;         // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize
   double level_bytes = 0;    // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
-  // kLevel, kNoise: a growth below this, over so long, would not be seen.
+  // kLevel, kNoise, kBloat: a growth below this, over so long, would not be seen.
   double unseen_bytes_per_s = 0, unseen_in_s = 0;
-  std::optional<double> growth_share;  // kLeak, kGrowsWithWork: of the growth of the heap
-  std::optional<double> work_ratio;    // kLeak, kGrowsWithWork: second half of the time against the first
-  double height_bytes = 0, at_s = 0;   // kPeak
-  bool early = false, late = false;    // kPeak
-  double seconds = 0;                  // kTooShort: recorded; kFreedAtExit: of the shutdown
-  std::uint64_t slices = 0;            // kTooShort
-  bool level = false;                  // kCache: else it swings
-  std::optional<double> since_s;       // kLevel, kCache, kBloat: level since then; else all the time
-  double live_share = 0;               // kCache, kBloat
+  std::optional<double> growth_share;      // kLeak, kGrowsWithWork: of the growth of the heap
+  std::optional<double> work_ratio;        // kLeak, kGrowsWithWork: second half of the time against the first
+  double height_bytes = 0, at_s = 0;       // kPeak
+  bool early = false, late = false;        // kPeak
+  double seconds = 0;                      // kTooShort: recorded; kFreedAtExit: of the shutdown
+  std::uint64_t slices = 0;                // kTooShort
+  bool level = false;                      // kCache: else it swings
+  bool slowing = false;                    // kMayLevel: less and less, else it is not known
+  double early_per_s = 0, late_per_s = 0;  // kMayLevel: growth of the first half, and of the later one
+  std::optional<double> since_s;           // kLevel, kCache, kBloat: level since then; else all the time
+  double live_share = 0;                   // kCache, kBloat
   double replaced = 0, level_s = 0, mean_life_s = 0;    // kCache: times, in so long, after so long
   double mean_bytes = 0;                                // kBloat
   double calls_per_s = 0, bytes_per_s = 0;              // kChurn

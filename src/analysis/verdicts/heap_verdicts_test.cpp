@@ -388,9 +388,9 @@ TEST(HeapVerdicts, LevelSaysWhichGrowthItWouldNotShow) {
   const auto verdicts = server.verdicts();
   const HeapVerdict* level = find(verdicts, HeapVerdictKind::kLevel);
   ASSERT_TRUE(level);
-  // Three mean distances of 512 KiB in 60 s.
+  // Five mean distances of 512 KiB in 60 s.
   EXPECT_THAT(present::sentence_of(*level),
-              HasSubstr("a growth below 25.6 KiB/s would not be seen in 60.00 s"))
+              HasSubstr("a growth below 42.7 KiB/s would not be seen in 60.00 s"))
       << all_text(*level);
 }
 

@@ -139,6 +139,8 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
       return "CPU was not recorded beside it: what it costs is not known";
     case Kind::kNotLevel:
       return "it swings too much to be called level";
+    case Kind::kMayGoOn:
+      return "where it ends is not known";
     case Kind::kHidesGrowth:
       return fmt::format("it may have grown by up to {} in this time", bytes(doubt.number));
     case Kind::kRssGrew:

@@ -75,13 +75,13 @@ std::string sentence_of_turnover(const HeapVerdict& verdict) {
   const std::string slope = slope_text(verdict.trend->slope);
   if (verdict.of_whole)
     return fmt::format(
-        "What was recorded of the heap grows by {}, but the process does not: new blocks take the place of "
-        "those from before the recording{}.",
+        "What was recorded of the heap grows by {}, but the process does not: new blocks may only take the "
+        "place "
+        "of those from before the recording{}. Whether it leaks as well is not known.",
         slope, of_that(verdict));
   return fmt::format(
-      "What was recorded of {} grows by {}, but its process does not: new blocks take the place of those "
-      "from "
-      "before the recording.",
+      "What was recorded of {} grows by {}, but its process does not: new blocks may only take the place of "
+      "those from before the recording. Whether it leaks as well is not known.",
       place_of(verdict), slope);
 }
 
@@ -94,6 +94,20 @@ std::string sentence_of_steps(const HeapVerdict& verdict) {
       "The memory of {} rose by {} in {}, the last after {}: one container that makes room looks like this, "
       "and so does a leak of few large blocks.",
       place_of(verdict), bytes(verdict.bytes), steps, last);
+}
+
+std::string sentence_of_may_level(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  const std::string who = verdict.of_whole ? heap_first(verdict) : "The memory of " + place_of(verdict);
+  const std::string of = verdict.of_whole ? of_that(verdict) : growth_share_of(verdict);
+  if (facts.slowing)
+    return fmt::format(
+        "{} grows, but less and less: by {} in the first half of the time, by {} in the second{}. What fills "
+        "up to "
+        "a limit looks like this.",
+        who, rate(facts.early_per_s), rate(facts.late_per_s), of);
+  return fmt::format("{} grows by {}{}. Whether it goes on, or fills up to a limit, is not known yet.", who,
+                     slope_text(verdict.trend->slope), of);
 }
 
 std::string sentence_of_level(const HeapVerdict& verdict) {
@@ -160,9 +174,10 @@ std::string sentence_of_cache(const HeapVerdict& verdict) {
 std::string sentence_of_bloat(const HeapVerdict& verdict) {
   const HeapFacts& facts = verdict.facts;
   return fmt::format(
-      "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, level {}.",
+      "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, level {}; a "
+      "growth below {} would not be seen.",
       place_of(verdict), bytes(verdict.bytes), percent(facts.live_share), blocks_text(facts.blocks),
-      bytes(facts.mean_bytes), since_of(verdict));
+      bytes(facts.mean_bytes), since_of(verdict), rate(facts.unseen_bytes_per_s));
 }
 
 std::string sentence_of_foreign_free(const HeapVerdict& verdict) {
@@ -210,6 +225,8 @@ std::string sentence_of(const HeapVerdict& verdict) {
           facts.work_ratio.value_or(1));
     case HeapVerdictKind::kSteps:
       return sentence_of_steps(verdict);
+    case HeapVerdictKind::kMayLevel:
+      return sentence_of_may_level(verdict);
     case HeapVerdictKind::kTurnover:
       return sentence_of_turnover(verdict);
     case HeapVerdictKind::kLevel:
