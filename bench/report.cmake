@@ -2,5 +2,5 @@
 if(FATHOM_BENCH AND TARGET fathom_present_svg)
   find_package(benchmark REQUIRED)
   add_executable(report_bench report_bench.cpp)
-  target_link_libraries(report_bench PRIVATE fathom_present_svg benchmark::benchmark)
+  target_link_libraries(report_bench PRIVATE fathom_present_svg fathom_present_json benchmark::benchmark)
 endif()
