@@ -106,7 +106,7 @@ TEST(NameProcess, AFileThatCannotBeReadHasAProblemAndNoNames) {
 }
 
 TEST(NameProcess, HasNoRightsNoFilesAndFewSystemCalls) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer needs system calls that the reader refuses";
 #endif
   const Options options = apart();
@@ -149,7 +149,7 @@ TEST(NameProcess, KilledWhileNobodyAsksItCostsNothing) {
 }
 
 TEST(NameProcess, AModuleThatNeedsTooMuchMemoryIsGivenUpAndTheOthersAreNot) {
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "the sanitizer's own memory is more than the reader may have";
 #endif
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
