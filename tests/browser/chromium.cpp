@@ -246,6 +246,13 @@ Result<> Chromium::prefer_dark(bool dark) {
   return {};
 }
 
+Result<> Chromium::resize(int width, int height) {
+  auto done = call("Emulation.setDeviceMetricsOverride",
+                   {{"width", width}, {"height", height}, {"deviceScaleFactor", 1}, {"mobile", false}});
+  if (!done) return tl::unexpected(done.error());
+  return {};
+}
+
 Result<> Chromium::run_scripts(bool run) {
   auto done = call("Emulation.setScriptExecutionDisabled", {{"value", !run}});
   if (!done) return tl::unexpected(done.error());

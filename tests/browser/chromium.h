@@ -39,6 +39,7 @@ class Chromium {
   Result<> press(const Key& key);
   Result<> type(const std::string& text);
   Result<> prefer_dark(bool dark);
+  Result<> resize(int width, int height);  // the window, from the next page on; 390 pixels are a phone's
   Result<> run_scripts(bool run);
   Result<> screenshot(const std::string& path);
   // Exceptions, console messages and failed requests since the last call, one line each.

@@ -49,6 +49,7 @@ class FlameGraphInBrowser : public testing::Test {
     ASSERT_NE(browser_, nullptr);
     ASSERT_TRUE(browser_->run_scripts(true).has_value());
     ASSERT_TRUE(browser_->prefer_dark(false).has_value());
+    ASSERT_TRUE(browser_->resize(1200, 500).has_value());
   }
   void TearDown() override {
     if (!browser_) return;
@@ -179,7 +180,7 @@ TEST_F(FlameGraphInBrowser, AClickZoomsAndTheHistoryGoesBackAndForward) {
 
 TEST_F(FlameGraphInBrowser, ZoomingShowsWhatWasTooNarrow) {
   show_stacks();
-  EXPECT_THAT(text(".narrow"), StartsWith("Grey: 4 frames narrower than 3 pixels, joined in 1 box"));
+  EXPECT_THAT(text(".narrow"), StartsWith("Striped: 4 frames narrower than 3 pixels, joined in 1 box"));
   EXPECT_EQ(ask("document.querySelectorAll('.f path.z').length"), 1);
   search("rare_two");
   press("Enter");
@@ -270,6 +271,56 @@ TEST_F(FlameGraphInBrowser, DarkReadersGetADarkPicture) {
   show_stacks();
   EXPECT_EQ(ask("getComputedStyle(document.querySelector('.bg')).fill"), "rgb(21, 24, 28)");
   EXPECT_EQ(ask("getComputedStyle(document.querySelector('.f text')).fill"), "rgb(244, 245, 247)");
+}
+
+// It was 640 pixels wide at least, with the search over the title, and notes as long as those of a desk's window.
+TEST_F(FlameGraphInBrowser, FitsAPhone) {
+  ASSERT_TRUE(browser_->resize(390, 800).has_value());
+  FlameGraphOptions options;
+  options.title = "CPU: a-server-with-a-long-name --and=options (pid 4711)";
+  options.warnings = {
+      "A warning that is longer than a phone is wide, so that it stands in lines of its own there."};
+  options.notes = {"Quality: 1,000 of 1,000 expected samples; 0 samples lost; 100.0 % of stacks complete."};
+  const std::string name =
+      "store::Index<store::Table<std::pair<int, long>, store::Key>>::find_exact_match(int)";
+  show(present::flame_graph_svg(present::tree_of({{"server;main;" + name, 600}, {"server;main;other", 400}}),
+                                options));
+  EXPECT_EQ(ask("document.documentElement.scrollWidth <= 390"), true);
+  EXPECT_EQ(ask("[...document.querySelectorAll('text, .bar')].filter((text) => "
+                "text.getBoundingClientRect().right > 390).map((text) => text.textContent).join('|')"),
+            "");
+  EXPECT_EQ(
+      ask("(() => { const bar = document.querySelector('.bar').getBoundingClientRect(); return "
+          "[...document.querySelectorAll('.head text')].filter((text) => { const at = "
+          "text.getBoundingClientRect(); return at.width && at.bottom > bar.top + 4 && at.top < bar.bottom; "
+          "}).map((text) => text.textContent).join('|'); })()"),
+      "");
+  click("store::Index");
+  wait_for("location.hash.startsWith('#z=')");
+  EXPECT_THAT(text(".details"), HasSubstr(name));
+}
+
+// Greys alone were told from each other by nobody.
+TEST_F(FlameGraphInBrowser, WhatHasNoNameIsHatchedAndWhatIsTooNarrowStriped) {
+  FlameGraphOptions options;
+  options.min_width.value = 3;
+  for (const bool dark : {false, true}) {
+    ASSERT_TRUE(browser_->prefer_dark(dark).has_value());
+    show(present::flame_graph_svg(present::tree_of({{"t;main;app@fde+0x1c20", 900},
+                                                    {"t;main;memcpy[libc.so.6]", 98},
+                                                    {"t;main;rare_one", 1},
+                                                    {"t;main;rare_two", 1}}),
+                                  options));
+    const auto style_of = [&](const std::string& kind, const std::string& key) {
+      return ask("getComputedStyle(document.querySelector('.f path." + kind + "'))." + key)
+          .get<std::string>();
+    };
+    EXPECT_THAT(style_of("u0", "stroke"), HasSubstr("#fathom-hatch"));
+    EXPECT_EQ(style_of("z", "strokeDasharray"), "2px, 1px");
+    EXPECT_EQ(ask("document.querySelector('.f path.z, .f path.u0') !== null"), true);
+    EXPECT_THAT(text(".foot"), HasSubstr("no name: stripped or unknown 90.0 %"));
+    EXPECT_EQ(ask("getComputedStyle(document.querySelector('[class^=r]')).strokeDasharray"), "none");
+  }
 }
 
 TEST_F(FlameGraphInBrowser, ThePictureIsCompleteWithoutScripts) {

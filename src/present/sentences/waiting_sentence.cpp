@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/core/words.h"
+#include "analysis/summary/problem_class.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/prose_name.h"
 
@@ -124,9 +125,9 @@ std::string sentence_of_waiting(const Report& report) {
   const Times times = times_of(*report.waits);
   const double waited = std::max(0.0, times.waited - times.idle) + times.queued;
   if (times.wall() <= 0) return "";
-  constexpr double kMostlyIdle = 0.9;
   std::string idle;
-  if (times.idle >= kMostlyIdle * times.wall() && !report.waits->idle.empty()) {
+  // The idle workers of a pool are no news beside those that work.
+  if (classify(report).kind == ProblemKind::kIdle && times.idle > 0 && !report.waits->idle.empty()) {
     idle =
         fmt::format("Nothing to do for {} of its threads' time (idle: {}).",
                     rounded_percent(std::min(0.9999, times.idle / times.wall())), idle_words(*report.waits));

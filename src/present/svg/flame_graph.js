@@ -193,6 +193,8 @@
   let held = null;
   let boxes = [], rows = [];  // of the drawing: all, and per row from left to right
   let width = data.width, height = 0, rowCount = data.rows;
+  let top = data.top;         // of the frames
+  let compact = false;        // a phone: the bar has a line of its own, and details have four
   let pattern = null, patternError = "";
   let matches = [], matched = 0, matchedZoom = 0;
 
@@ -205,7 +207,6 @@
   };
   const frames = svg.querySelector(".f"), head = svg.querySelector(".head"), foot = svg.querySelector(".foot");
   const footTop = data.top + data.rows * data.frame;
-  const footHeight = svg.viewBox.baseVal.height - footTop;
   const tip = element(null, SVG, "title", {});
 
   // The frames in the zoom from `zoom`'s ancestors upwards; what gets less than the least width is joined per parent.
@@ -244,7 +245,7 @@
     rowCount = Math.max(data.rows, rows.length);
   };
 
-  const yOf = (row) => data.top + (data.inverted ? row : rowCount - 1 - row) * data.frame;
+  const yOf = (row) => top + (data.inverted ? row : rowCount - 1 - row) * data.frame;
 
   const isHit = (box) => {
     if (!pattern) return false;
@@ -265,6 +266,7 @@
   const draw = () => {
     measure();
     layOut();
+    countNarrow();
     resize();
     const paths = new Map();
     const texts = [];
@@ -297,7 +299,6 @@
       made.setAttribute("aria-label", describe(box));
     }
     frames.replaceChildren(shapes);
-    countNarrow();
     ring();
     say();
   };
@@ -322,10 +323,11 @@
     return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
         (inlined[node] ? " (inlined)" : "");
   };
-  // Two lines, as the names of templates and futures are long.
-  const detailsLine = 15;
-  const details = element(head, SVG, "text", {class: "details", x: data.pad, y: data.top - 14 - detailsLine, role: "status", "aria-live": "polite"});
-  const found = element(head, SVG, "text", {class: "found", "text-anchor": "end", y: data.top - 14 - detailsLine, role: "status"});
+  // Two lines, as the names of templates and futures are long; on a phone four.
+  const detailsLine = 15, barLine = 34;
+  const detailsLines = () => (compact ? 4 : 2);
+  const details = element(head, SVG, "text", {class: "details", x: data.pad, role: "status", "aria-live": "polite"});
+  const found = element(head, SVG, "text", {class: "found", "text-anchor": "end", role: "status"});
   const fit = (node, text, room) => {
     node.textContent = text;
     const length = node.getComputedTextLength();
@@ -333,25 +335,36 @@
     const characters = [...text];
     node.textContent = characters.slice(0, Math.max(0, Math.floor((characters.length * room) / length) - 2)).join("") + "…";
   };
-  // The text in two lines, of which the first is `room` wide and the second `wide`; broken where a word or a part of a name ends.
-  const fitTwo = (node, text, room, wide) => {
+  // The text in `most` lines, of which the first is `room` wide and the others `wide`; broken where a word or a part of a name
+  // ends.
+  const fitLines = (node, text, room, wide, most) => {
     node.textContent = text;
     const length = node.getComputedTextLength();
     if (length <= room || !length) return;
-    const characters = [...text];
-    let low = 0, high = characters.length;
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      node.textContent = characters.slice(0, middle).join("");
-      if (node.getComputedTextLength() <= room) low = middle;
-      else high = middle - 1;
-    }
-    let end = low;
-    while (end > low - 30 && end > 0 && !" ,:<(".includes(characters[end - 1])) end--;
-    if (end <= low - 30 || end === 0) end = low;
     node.textContent = "";
-    element(node, SVG, "tspan", {x: data.pad}, characters.slice(0, end).join(""));
-    fit(element(node, SVG, "tspan", {x: data.pad, dy: detailsLine}, ""), characters.slice(end).join(""), wide);
+    let rest = [...text];
+    for (let line = 0; rest.length; line++) {
+      const made = element(node, SVG, "tspan", line ? {x: data.pad, dy: detailsLine} : {x: data.pad});
+      const allowed = line ? wide : room;
+      if (line + 1 === most) {
+        fit(made, rest.join(""), allowed);
+        return;
+      }
+      let low = 1, high = rest.length;
+      while (low < high) {
+        const middle = (low + high + 1) >> 1;
+        made.textContent = rest.slice(0, middle).join("");
+        if (made.getComputedTextLength() <= allowed) low = middle;
+        else high = middle - 1;
+      }
+      let end = low;
+      if (low < rest.length) {
+        while (end > low - 30 && end > 0 && !" ,:<(".includes(rest[end - 1])) end--;
+        if (end <= low - 30 || end === 0) end = low;
+      }
+      made.textContent = rest.slice(0, end).join("");
+      rest = rest.slice(end);
+    }
   };
   const boxOf = (node) => boxes.find((box) => !box.hidden && box.node === node);
   const say = () => {
@@ -364,9 +377,10 @@
     }
     found.textContent = result;
     const box = hovered || (keyboard ? boxOf(current) : null);
-    const idle = state.zoom ? describe(boxOf(state.zoom)) : "Point at a frame for its numbers, click to zoom, press ? for the keys";
-    fitTwo(details, box ? describe(box) : idle, width - 2 * data.pad - (result ? found.getComputedTextLength() + 24 : 0),
-        width - 2 * data.pad);
+    const idle = state.zoom ? describe(boxOf(state.zoom)) : compact ? "Tap a frame for its numbers and to zoom"
+        : "Point at a frame for its numbers, click to zoom, press ? for the keys";
+    fitLines(details, box ? describe(box) : idle, width - 2 * data.pad - (result ? found.getComputedTextLength() + 24 : 0),
+        width - 2 * data.pad, detailsLines());
     tip.textContent = hovered ? describe(hovered).split(" — ").reverse().join("\n") : "";
   };
 
@@ -385,10 +399,10 @@
   // Brings a row into the window, clear of the head.
   const reveal = (row) => {
     if (!standalone) return;
-    const top = yOf(row), covered = data.top;
-    if (top < window.scrollY + covered) window.scrollTo(window.scrollX, top - covered - 4 * data.frame);
-    else if (top + data.frame > window.scrollY + window.innerHeight) {
-      window.scrollTo(window.scrollX, top + 5 * data.frame - window.innerHeight);
+    const at = yOf(row), covered = top;
+    if (at < window.scrollY + covered) window.scrollTo(window.scrollX, at - covered - 4 * data.frame);
+    else if (at + data.frame > window.scrollY + window.innerHeight) {
+      window.scrollTo(window.scrollX, at + 5 * data.frame - window.innerHeight);
     }
   };
 
@@ -469,7 +483,7 @@
 .fathom .item{cursor:pointer}.fathom .item.held text{font-weight:600;text-decoration:underline}
 .fathom .bar{display:flex;gap:4px;justify-content:flex-end;font:12px system-ui,sans-serif}
 .fathom .bar *,.fathom .help{box-sizing:border-box;font:inherit;color:#1b1f24;background:#fff;border:1px solid #b8c0cc;border-radius:5px}
-.fathom .bar input{width:210px;padding:3px 7px}.fathom .bar button{padding:3px 8px;cursor:pointer}
+.fathom .bar input{flex:0 1 210px;min-width:60px;padding:3px 7px}.fathom .bar button{padding:3px 8px;cursor:pointer}
 .fathom .bar button:disabled{opacity:.45;cursor:default}
 .fathom .bar [aria-pressed=true]{background:#dbe7ff;border-color:#0b57d0}
 .fathom .bar :focus-visible,.fathom .help:focus-visible,.fathom .item:focus-visible{outline:2px solid #0b57d0;outline-offset:1px}
@@ -502,7 +516,8 @@
       helpBox = null;
       return;
     }
-    helpBox = element(svg, SVG, "foreignObject", {x: Math.max(width - 470, 8), y: (standalone ? window.scrollY : 0) + 46, width: 460, height: 330});
+    helpBox = element(svg, SVG, "foreignObject", {x: Math.max(width - 470, 8), y: (standalone ? window.scrollY : 0) + 46,
+      width: Math.min(460, width - 16), height: compact ? 460 : 330});
     const help = element(helpBox, HTML, "div", {class: "help", tabindex: "-1", role: "dialog", "aria-label": "Keys"});
     const lines = [["click, Enter", "zoom to the frame; a grey box: to its parent"], ["arrows", "to the frame beside, below or above"],
       ["Backspace", "zoom out by one frame"], ["Esc", "reset zoom and search"], ["Alt ←, Alt →", "back and forward through zooms"],
@@ -516,11 +531,42 @@
     help.focus();
   };
 
-  // The picture has the legend in lines for its own width; a wider window needs fewer, which leaves the lines below in place.
+  // Warnings, the legend and the notes are in lines for the picture's own width; in a window they are set anew.
+  const paragraphsOf = (lines) => {
+    const all = [];
+    for (const line of lines) {
+      if (line.classList.contains("more")) all[all.length - 1].text += " " + line.textContent;
+      else all.push({kind: line.getAttribute("class"), text: line.textContent});
+      line.remove();
+    }
+    return all;
+  };
+  const firstWarning = head.querySelector("text.warn");
+  const warningTop = firstWarning ? Number(firstWarning.getAttribute("y")) : 0;
+  const oldWarnings = head.querySelectorAll("text.warn");
+  const warnings = paragraphsOf(oldWarnings);
+  const notes = paragraphsOf(foot.querySelectorAll(":scope > text"));
+  // The lines of the paragraphs from `y` on; returns how many.
+  const setParagraphs = (group, paragraphs, y) => {
+    for (const line of group.querySelectorAll(":scope > text.set")) line.remove();
+    const columns = Math.floor((width - 2 * data.pad) / 6.3);
+    let count = 0;
+    const add = (kind, text) => element(group, SVG, "text", {class: kind + " set", x: data.pad, y: y + 18 * count++}, text);
+    for (const {kind, text} of paragraphs) {
+      let line = "";
+      for (const word of text.split(" ")) {
+        if (line && columnsOf(line) + 1 + columnsOf(word) > columns) {
+          add(kind, line);
+          line = word;
+        } else line += (line ? " " : "") + word;
+      }
+      add(kind, line);
+    }
+    return count;
+  };
   const items = [...svg.querySelectorAll(".item")];
-  const legendTop = items.length ? items[0].transform.baseVal[0].matrix.f : 0;
-  const placeLegend = () => {
-    if (width < data.width) return;
+  const legendTop = items.length ? items[0].transform.baseVal[0].matrix.f : footTop + 4;
+  const placeFoot = () => {
     let x = data.pad, y = legendTop;
     for (const item of items) {
       const room = item.getBBox().width + 18;
@@ -531,30 +577,51 @@
       item.setAttribute("transform", "translate(" + x + " " + y + ")");
       x += room;
     }
+    return y + 4 + 18 * setParagraphs(foot, notes, y + 22) + 14 - footTop;
+  };
+  const placeHead = () => {
+    const cut = (line, room) => {
+      line.dataset.whole = line.dataset.whole || line.textContent;
+      fit(line, line.dataset.whole, room);
+    };
+    const room = width - 2 * data.pad;
+    cut(head.querySelector("text.title"), compact ? room : room - 390);
+    cut(head.querySelector("text.muted"), room);
+    top = data.top + 18 * (setParagraphs(head, warnings, warningTop) - oldWarnings.length) +
+        (detailsLines() - 2) * detailsLine + (compact ? barLine : 0);
+    head.querySelector(".bg").setAttribute("height", top - 4);
+    const y = top - 14 - (detailsLines() - 1) * detailsLine - (compact ? barLine : 0);
+    details.setAttribute("y", y);
+    found.setAttribute("y", y);
+    found.setAttribute("x", width - data.pad);
+    const wide = Math.min(430, width - 2 * data.pad);
+    barBox.setAttribute("x", width - data.pad - wide);
+    barBox.setAttribute("width", wide);
+    barBox.setAttribute("y", compact ? top - barLine - 2 : 8);
   };
   // How much is joined depends on the width and on the zoom.
-  const narrow = svg.querySelector(".narrow");
+  const narrow = notes.find(({kind}) => kind.includes("narrow"));
   const countNarrow = () => {
     if (!narrow) return;
     const joined = boxes.filter((box) => box.hidden);
     const sum = (key) => joined.reduce((all, box) => all + box[key], 0);
-    narrow.textContent = !joined.length ? state.zoom ? "Every frame of this zoom is drawn." : "Every frame is drawn."
-        : "Grey: " + grouped(sum("hidden")) + " frames narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
-          grouped(joined.length) + " boxes; " + percent(sum("value") / total[state.zoom]) +
+    narrow.text = !joined.length ? state.zoom ? "Every frame of this zoom is drawn." : "Every frame is drawn."
+        : "Striped: " + grouped(sum("hidden")) + (sum("hidden") === 1 ? " frame" : " frames") + " narrower than " + +data.min.toFixed(2) + " pixels, joined in " +
+          grouped(joined.length) + (joined.length === 1 ? " box; " : " boxes; ") + percent(sum("value") / total[state.zoom]) +
           (state.zoom ? " of the zoom" : " of all") + " ends in them. Zoom in to see them.";
   };
   const measure = () => {
-    if (standalone && data.fluid) width = Math.max(640, document.documentElement.clientWidth || window.innerWidth);
+    if (!standalone || !data.fluid) return;
+    width = Math.max(320, document.documentElement.clientWidth || window.innerWidth);
+    compact = width < 640;
   };
   const resize = () => {
-    height = data.top + rowCount * data.frame + footHeight;
+    placeHead();
+    height = top + rowCount * data.frame + placeFoot();
     svg.setAttribute("width", width);
     svg.setAttribute("height", height);
     svg.setAttribute("viewBox", "0 0 " + width + " " + height);
-    foot.setAttribute("transform", "translate(0 " + (rowCount - data.rows) * data.frame + ")");
-    placeLegend();
-    barBox.setAttribute("x", width - data.pad - 430);
-    found.setAttribute("x", width - data.pad);
+    foot.setAttribute("transform", "translate(0 " + ((rowCount - data.rows) * data.frame + top - data.top) + ")");
   };
   const stick = () => {
     if (standalone) head.setAttribute("transform", "translate(0 " + Math.max(0, window.scrollY) + ")");
@@ -571,7 +638,7 @@
     const matrix = svg.getScreenCTM();
     if (!matrix) return null;
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(matrix.inverse());
-    const line = Math.floor((point.y - data.top) / data.frame);
+    const line = Math.floor((point.y - top) / data.frame);
     const row = rows[data.inverted ? line : rowCount - 1 - line] || [];
     const x = point.x - data.pad;
     let low = 0, high = row.length;

@@ -52,7 +52,7 @@ constexpr Hue kRuntimeHue = {'r', {0xC2, 0xC6, 0xCC}, {0x5B, 0x5F, 0x63}};
 constexpr Hue kAllocatorHue = {'m', {0xD7, 0x7E, 0x86}, {0x77, 0x31, 0x3A}};
 constexpr Hue kGeneratedHue = {'j', {0x99, 0xEC, 0xB1}, {0x30, 0x75, 0x49}};
 constexpr Hue kCauseHue = {'w', {0xF6, 0xD9, 0xC9}, {0x5A, 0x48, 0x40}};
-constexpr Hue kUnknownHue = {'u', {0xF4, 0xF4, 0xF4}, {0x4A, 0x4A, 0x4A}};
+constexpr Hue kUnnamedHue = {'u', {0xF4, 0xF4, 0xF4}, {0x3A, 0x3D, 0x42}};  // hatched
 constexpr Hue kOtherHue = {'o', {0xE9, 0xE7, 0xDF}, {0x6E, 0x6D, 0x67}};
 constexpr std::array<Hue, 8> kGroupHues = {{{'a', {0x79, 0xBE, 0xF4}, {0x21, 0x5C, 0x86}},
                                             {'b', {0xF3, 0xE4, 0x84}, {0x79, 0x6B, 0x11}},
@@ -168,6 +168,11 @@ std::string_view group_of(std::string_view name, std::string_view module) {
   return space.empty() ? file_name(module) : space;
 }
 
+// What symbolize calls a function that the unwind table knows and no symbol does: "app@fde+0x1c20".
+bool is_unnamed(std::string_view name) {
+  return name.find("@fde+0x") != std::string_view::npos;
+}
+
 Coloring color_by_owner(const CallTree& tree, bool reverse) {
   // Per node once, as both passes below need it.
   std::vector<Owner> owners(tree.nodes.size());
@@ -178,6 +183,7 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
     owners[i] = owner_of(node, tree.name(node), tree.modules[node.module]);
+    if (is_unnamed(tree.name(node))) owners[i] = Owner::kUnknown;
     if (owners[i] != Owner::kCode) continue;
     covered_by_code += node.total;
     groups[i] = group_of(tree.name(node), tree.modules[node.module].name);
@@ -211,7 +217,10 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   const std::size_t generated = add(kGeneratedHue, "generated code (JIT)");
   const std::size_t kernel = add(kKernelHue, "kernel");
   const std::size_t cause = add(kCauseHue, "reason of a wait");
-  const std::size_t unknown = add(kUnknownHue, "unknown address");
+  const std::size_t unnamed =
+      painter.family("no name: stripped or unknown", [](std::vector<ColorClass>& classes) {
+        classes.push_back({"u0", kUnnamedHue.light, kUnnamedHue.dark, false, true});
+      });
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     std::size_t family = other;
     switch (owners[i]) {
@@ -234,7 +243,7 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
         family = cause;
         break;
       case Owner::kUnknown:
-        family = unknown;
+        family = unnamed;
         break;
       case Owner::kCode:
         if (const auto found = of_group.find(groups[i]); found != of_group.end()) family = found->second;

@@ -54,6 +54,7 @@ struct ColorClass {
   std::string name;                // short, a letter and a digit
   Color light, dark;               // the fill in the light and in the dark scheme
   bool dark_text_in_dark = false;  // the classic palettes keep their bright colours in the dark scheme
+  bool hatched = false;            // on these colours
 };
 
 struct LegendItem {

@@ -8,6 +8,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "analysis/core/interval.h"
 #include "analysis/core/words.h"
@@ -87,7 +88,9 @@ class Picture {
   void add_warnings() {
     const auto columns = static_cast<std::size_t>((width_ - 2 * kPad - 20) / kTextColumn);
     const auto add = [&](const std::string& text) {
-      for (std::string& line : wrap(clean_text(text), columns)) warnings_.push_back(std::move(line));
+      bool more = false;
+      for (std::string& line : wrap(clean_text(text), columns))
+        warnings_.push_back({std::move(line), std::exchange(more, true)});
     };
     constexpr double kFew = 100;
     if (tree_.total > 0 && tree_.effective_samples > 0 && tree_.effective_samples < kFew) {
@@ -231,7 +234,7 @@ class Picture {
     line("title", 26, cut_end(title_, static_cast<std::size_t>((width_ - 2 * kPad) / 9)));
     line("muted", 46, cut_end(subtitle_, static_cast<std::size_t>((width_ - 2 * kPad) / kTextColumn)));
     double y = 46;
-    for (const std::string& warning : warnings_) line("warn", y += kLineHeight, warning);
+    for (const auto& [text, more] : warnings_) line(more ? "warn more" : "warn", y += kLineHeight, text);
     return out + "</g>\n";
   }
 
@@ -259,21 +262,22 @@ class Picture {
     }
     const auto columns = static_cast<std::size_t>((width_ - 2 * kPad) / kTextColumn);
     const auto add = [&](const std::string& text, std::string_view kind = "muted") {
+      bool more = false;
       for (const std::string& line : wrap(clean_text(text), columns)) {
         y += kLineHeight;
-        out += "<text class=\"" + std::string(kind) + "\" x=\"" + number(kPad) + "\" y=\"" + number(y) +
-               "\">" + escape_xml(line) + "</text>\n";
+        out += "<text class=\"" + std::string(kind) + (std::exchange(more, true) ? " more" : "") + "\" x=\"" +
+               number(kPad) + "\" y=\"" + number(y) + "\">" + escape_xml(line) + "</text>\n";
       }
     };
     if (coloring_.legend.empty()) y -= kLineHeight;
     y += 4;
     add(orientation());
     add(coloring_.meaning);
-    const std::string grey = "Grey: " + analysis::counted(layout_.hidden_frames, "frame") +
-                             " narrower than " + min_width_text() + ", joined in " +
-                             analysis::counted(layout_.hidden_boxes, "box", "boxes") + "; " +
-                             percent(share(layout_.hidden_value)) + " of all ends in them.";
-    add(layout_.hidden_frames > 0 ? grey : "Every frame is drawn.", "muted narrow");
+    const std::string joined = "Striped: " + analysis::counted(layout_.hidden_frames, "frame") +
+                               " narrower than " + min_width_text() + ", joined in " +
+                               analysis::counted(layout_.hidden_boxes, "box", "boxes") + "; " +
+                               percent(share(layout_.hidden_value)) + " of all ends in them.";
+    add(layout_.hidden_frames > 0 ? joined : "Every frame is drawn.", "muted narrow");
     for (const std::string& note : options_.notes) add(note);
     foot_end_ = y + 14;
     return out + "</g>\n";
@@ -339,25 +343,35 @@ class Picture {
   std::string style() const {
     std::string css =
         ".fathom{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
-        ".fathom text{fill:#1b1f24}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}.fathom "
+        ".fathom{background:#fff}.fathom text{fill:#1b1f24}.fathom .bg{fill:#fff}.fathom "
+        ".muted{fill:#5a6472}.fathom "
         ".warn{fill:#9a3412}"
         ".fathom .title{font-size:17px;font-weight:600}.fathom .f "
         "text{fill:#14171b;pointer-events:none;white-space:pre;"
         "font:" +
-        number(options_.font_size) + "px " + font() + "}.fathom .z{stroke:#b0b5bc}";
+        number(options_.font_size) + "px " + font() +
+        "}.fathom .z{stroke:#b0b5bc;stroke-dasharray:2 1}.fathom .hb{stroke:#f4f4f4}.fathom "
+        ".hl{stroke:#c3c8d0}";
     std::string dark =
-        ".fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}.fathom .muted{fill:#9aa4b2}.fathom "
+        ".fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}.fathom "
+        ".muted{fill:#9aa4b2}.fathom "
         ".warn{fill:#fdba74}"
-        ".fathom .z{stroke:#565c64}";
+        ".fathom .z{stroke:#6a717b}.fathom .hb{stroke:#3a3d42}.fathom .hl{stroke:#5b5f66}";
     const bool bright = !coloring_.classes.empty() && coloring_.classes.front().dark_text_in_dark;
     if (!bright) dark += ".fathom .f text{fill:#f4f5f7}";
     for (const ColorClass& color : coloring_.classes) {
+      if (color.hatched) {
+        css += ".fathom ." + color.name + "{stroke:url(#fathom-hatch)}";
+        continue;
+      }
       css += ".fathom ." + color.name + "{stroke:" + to_string(color.light) + "}";
       if (color.dark != color.light)
         dark += ".fathom ." + color.name + "{stroke:" + to_string(color.dark) + "}";
     }
     // The reader's choice of a background is meant for the colours of the light scheme.
-    if (!options_.background.empty()) return css + ".fathom .bg{fill:" + options_.background + "}";
+    if (!options_.background.empty())
+      return css + ".fathom{background:" + options_.background + "}.fathom .bg{fill:" + options_.background +
+             "}";
     return css + "@media(prefers-color-scheme:dark){" + dark + "}";
   }
 
@@ -373,6 +387,17 @@ class Picture {
            "ui-monospace,'SF Mono',Menlo,Consolas,'DejaVu Sans Mono',monospace";
   }
 
+  // What has no name is hatched: greys alone would be told from each other by nobody. For strokes a pattern needs user space.
+  std::string hatch() const {
+    const bool used = std::any_of(coloring_.classes.begin(), coloring_.classes.end(),
+                                  [](const ColorClass& color) { return color.hatched; });
+    return used ? "<pattern id=\"fathom-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
+                  "patternTransform=\"rotate(45)\"><path class=\"hb\" stroke-width=\"5\" d=\"M0 "
+                  "2.5h5\"/><path "
+                  "class=\"hl\" stroke-width=\"2\" d=\"M0 0v5\"/></pattern>\n"
+                : "";
+  }
+
   std::string open(double height) const {
     return svg_prologue("flame graph", kFlameGraphScriptSha256) +
            fmt::format(
@@ -382,7 +407,7 @@ class Picture {
                number(width_), number(height)) +
            "<title>" + escape_xml(title_) + "</title>\n<desc>" +
            escape_xml(tree_.total > 0 ? describe() : "Nothing was measured.") + "</desc>\n<style>" + style() +
-           "</style>\n<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
+           "</style>\n" + hatch() + "<rect class=\"bg\" width=\"100%\" height=\"100%\"/>\n";
   }
 
   std::string draw_empty() const {
@@ -406,7 +431,7 @@ class Picture {
   double min_width_ = 0;
   FlameLayout layout_;
   std::string title_, subtitle_;
-  std::vector<std::string> warnings_;
+  std::vector<std::pair<std::string, bool>> warnings_;  // a line, and whether it goes on with the one before
   double top_ = 0;
   double foot_end_ = 0;
 };

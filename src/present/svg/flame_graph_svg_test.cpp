@@ -96,8 +96,8 @@ TEST(FlameGraphSvg, SmallFramesAreCountedNotDropped) {
   FlameGraphOptions options;
   options.min_width = min_width_from("0.5%").value();
   const std::string svg = flame_graph_svg(tree_of(kServer), options);
-  EXPECT_THAT(svg,
-              HasSubstr("Grey: 4 frames narrower than 0.5 %, joined in 1 box; 0.50 % of all ends in them."));
+  EXPECT_THAT(
+      svg, HasSubstr("Striped: 4 frames narrower than 0.5 %, joined in 1 box; 0.50 % of all ends in them."));
   EXPECT_THAT(svg, HasSubstr("<title>4 narrow frames (5 samples, 0.50 %"));
 }
 
