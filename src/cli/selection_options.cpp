@@ -45,6 +45,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_flag("--tracer", options.tracer, "keep the CPU time of fathom's own heap tracer in the target");
   // What is live at a time is what is live at the end of a window up to then.
   app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
@@ -71,6 +72,7 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   }
   selection.thread = options.thread;
   selection.pid = options.pid;
+  selection.tracer = options.tracer;
   selection.fold_containers = options.fold_containers;
   if (options.heap_unit == "bytes") selection.heap_unit = analysis::HeapUnit::kBytes;
   if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;

@@ -22,6 +22,7 @@ struct SelectionOptions {
   std::optional<double> until_s;
   std::optional<bool> fold_containers;
   std::vector<std::string> focus, ignore;
+  bool tracer = false;
   std::string heap_unit;  // bytes, blocks; empty: as the metric
   BlockOptions blocks;
 };

@@ -13,6 +13,7 @@
 #include "analysis/core/flat_map.h"
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/heap.h"
+#include "analysis/core/tracer_frames.h"
 #include "analysis/core/waits.h"
 
 namespace fathom::analysis {
@@ -40,9 +41,10 @@ constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
 // Places of one profile, found by frame. Names are folded and joined once per function, not once per node.
 class Places {
  public:
-  Places(const Profile& profile, bool fold)
+  Places(const Profile& profile, bool fold, bool tracer)
       : profile_(profile),
         fold_(fold),
+        left_out_(tracer ? std::nullopt : tracer_module(profile)),
         first_(profile.frames.size(), kNoPlace),
         functions_(profile.functions.size(), kNoPlace) {}
 
@@ -50,9 +52,11 @@ class Places {
     std::uint32_t place;
     NodeKind kind;
   };
-  // The lines of a frame, innermost first; at least one. Valid until the next call.
+  // The lines of a frame, innermost first; at least one, but of the heap tracer's frames. Valid until the next call.
   const Line* lines(FrameId id, std::uint32_t& count) {
     const model::Frame& frame = profile_.frames[id.value];
+    count = 0;
+    if (left_out_ && frame.module == *left_out_) return nullptr;
     count = frame.line_count == 0 ? 1 : frame.line_count;
     std::uint32_t& first = first_[id.value];
     if (first == kNoPlace) {
@@ -113,6 +117,7 @@ class Places {
 
   const Profile& profile_;
   bool fold_;
+  std::optional<model::ModuleId> left_out_;
   std::vector<std::uint32_t> first_;      // per frame: row of lines_
   std::vector<std::uint32_t> functions_;  // per function: its place
   std::vector<Line> lines_;
@@ -188,7 +193,10 @@ class Adder {
     const double period = wall ? sample_period_ns(profile_) : 1;
     for (const model::Sample& sample : profile_.samples) {
       if (!filter.takes(sample) || period == 0) {
-        if (filter.concerns(sample)) ++tree_.filtered;
+        if (period != 0 && filter.is_left_to_tracer(sample))
+          add_up(tree_.tracer, value_of(sample, tree_.metric, period));
+        else if (filter.concerns(sample))
+          ++tree_.filtered;
         continue;
       }
       ++tree_.samples;
@@ -198,6 +206,10 @@ class Adder {
       variance_ += counts ? weight : weight * weight;
       add(sample.thread, sample.stack.value, 0, value);
     }
+  }
+
+  static void add_up(std::int64_t& sum, std::int64_t value) {
+    if (value > 0 && __builtin_add_overflow(sum, value, &sum)) sum = INT64_MAX;
   }
 
   void add_waits() {
@@ -540,7 +552,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   tree.metric = options.selection.metric;
   tree.unit = unit_of(profile, options.selection);
   const Sums sums = Adder(profile, options, tree).add_up();
-  Places places(profile, options.fold_generics);
+  Places places(profile, options.fold_generics, options.selection.tracer);
   Draft draft(options.fold_recursion);
   if (options.reverse) {
     draw_from_leaf(profile, options, sums, places, draft);

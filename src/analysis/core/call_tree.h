@@ -73,6 +73,7 @@ struct CallTree {
   std::int64_t shrunk = 0;
   std::int64_t idle_ns = 0;  // left out by drop_idle, in so many threads
   std::uint64_t idle_threads = 0;
+  std::int64_t tracer = 0;     // left out: what fathom's own heap tracer took in the target, in `unit`
   std::uint64_t filtered = 0;  // samples and waits of this metric that the selection left out
   // How many equal, independent samples would be as certain as these: total^2 / variance, which for samples
   // is (sum of weights)^2 / sum of squares. For sampling errors. kExact when every wait was seen.

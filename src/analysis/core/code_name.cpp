@@ -46,6 +46,20 @@ std::size_t find_word(std::string_view text, std::string_view word) {
   return kNone;
 }
 
+// A lone class is no namespace, and a type without a path no crate: "Cache::put", "Node<T>::walk", "parser::parser". By their
+// look: a capital letter with a function's name behind it, or the name of a constructor or destructor.
+bool is_lone_class(std::string_view first, std::string_view rest) {
+  if (rest.starts_with('~')) rest.remove_prefix(1);
+  std::size_t end = 0;
+  while (end < rest.size() && is_word(rest[end])) ++end;
+  const std::string_view second = rest.substr(0, end);
+  const bool capital = first.front() >= 'A' && first.front() <= 'Z';
+  if (end < rest.size() && rest[end] == '<') end = behind(rest, end);
+  const bool more = rest.substr(end).starts_with("::");
+  if (rest.starts_with("{lambda")) return true;  // it stands in a function
+  return !more && (capital || second == first);
+}
+
 // The first segment of a path that has a second one.
 std::string_view first_of_path(std::string_view path) {
   std::size_t end = 0;
@@ -58,7 +72,9 @@ std::string_view first_of_path(std::string_view path) {
   std::size_t next = end;
   if (next < path.size() && path[next] == '<') next = behind(path, next);
   if (path.substr(next).starts_with("[abi:")) next = behind(path, next);
-  return path.substr(next).starts_with("::") ? path.substr(0, end) : std::string_view{};
+  if (!path.substr(next).starts_with("::") || path.starts_with(kNameless)) return {};
+  const std::string_view first = path.substr(0, end);
+  return is_lone_class(first, path.substr(next + 2)) ? std::string_view{} : first;
 }
 
 // Of a Rust type: "&mut foo::Bar" -> foo, "dyn foo::Trait" -> foo; nothing for T, u8, [T] and (A, B).

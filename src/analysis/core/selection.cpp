@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "analysis/core/tracer_frames.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -18,6 +20,8 @@ Filter::Filter(const model::Profile& profile, const Selection& selection)
     : metric_(selection.metric), stacks_(selection.stacks) {
   if (selection.from_ns) from_ns_ = after(profile.meta.start_ns, *selection.from_ns);
   if (selection.to_ns) to_ns_ = after(profile.meta.start_ns, *selection.to_ns);
+  if (!selection.tracer && (metric_ == model::Metric::kCpu || metric_ == model::Metric::kWall))
+    tracers_ = stacks_of_tracer(profile);
   threads_.reserve(profile.threads.size());
   for (const model::Thread& thread : profile.threads) {
     bool taken = true;

@@ -31,6 +31,7 @@ struct Selection {
   // frames always are. Not said: in tables of who wanted the memory, but not in stacks.
   std::optional<bool> fold_containers = {};
   std::shared_ptr<const StackChoice> stacks = {};  // of the same profile; nullptr: all
+  bool tracer = false;     // CPU samples in fathom's own heap tracer (tracer_frames.h) are taken, too
   bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread
 };
 
@@ -38,7 +39,13 @@ struct Selection {
 class Filter {
  public:
   Filter(const model::Profile& profile, const Selection& selection);
-  bool takes(const model::Sample& sample) const {
+  bool takes(const model::Sample& sample) const { return takes_all(sample) && !is_tracers(sample.stack); }
+  // Would be taken, if it were not time of fathom's heap tracer.
+  bool is_left_to_tracer(const model::Sample& sample) const {
+    return is_tracers(sample.stack) && takes_all(sample);
+  }
+  // Those of the tracer, too.
+  bool takes_all(const model::Sample& sample) const {
     return concerns(sample) && sample.time_ns >= from_ns_ && sample.time_ns < to_ns_ &&
            threads_[sample.thread.value] != 0 && takes_stack(sample.stack);
   }
@@ -62,10 +69,13 @@ class Filter {
   }
 
  private:
+  bool is_tracers(model::StackId stack) const { return !tracers_.empty() && tracers_[stack.value] != 0; }
+
   model::Metric metric_;
   std::uint64_t from_ns_ = 0;
   std::uint64_t to_ns_ = UINT64_MAX;
   std::vector<char> threads_;
+  std::vector<char> tracers_;  // by stack; empty: none is left out
   std::shared_ptr<const StackChoice> stacks_;
 };
 

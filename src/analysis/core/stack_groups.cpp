@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -12,6 +13,7 @@
 #include "analysis/core/code_name.h"
 #include "analysis/core/flat_map.h"
 #include "analysis/core/source_facts.h"
+#include "analysis/core/tracer_frames.h"
 #include "analysis/core/waits.h"
 
 namespace fathom::analysis {
@@ -31,7 +33,8 @@ std::string_view short_path(std::string_view path) {
 
 class Grouper {
  public:
-  Grouper(const Profile& profile, GroupBy by) : profile_(profile), by_(by) {}
+  Grouper(const Profile& profile, const Selection& selection, GroupBy by)
+      : profile_(profile), by_(by), tracer_(selection.tracer ? std::nullopt : tracer_module(profile)) {}
 
   std::vector<GroupRow> group(const std::vector<StackValue>& values) {
     std::vector<std::int64_t> leaves(profile_.stacks.size());
@@ -50,14 +53,16 @@ class Grouper {
  private:
   static constexpr std::string_view kNoStack = "(no stack, or idle)";
 
+  // None of the heap tracer: it stands between the program and its allocator.
   std::uint32_t lines_of(FrameId frame) const {
+    if (tracer_ && profile_.frames[frame.value].module == *tracer_) return 0;
     return std::max<std::uint32_t>(1, profile_.frames[frame.value].line_count);
   }
 
   std::uint32_t self_row(const StackValue& row) {
     if (row.stack.value == 0) return row_named(kNoStack);
     const FrameId frame = profile_.stacks[row.stack.value].frame;
-    return row_of(frame, std::min(row.skip, lines_of(frame) - 1));
+    return row_of(frame, std::min(row.skip, std::max(lines_of(frame), 1u) - 1));
   }
 
   // Depth first, counting how often each row stands on the way to the present stack: only the outermost adds.
@@ -157,6 +162,7 @@ class Grouper {
 
   const Profile& profile_;
   GroupBy by_;
+  std::optional<model::ModuleId> tracer_;
   std::vector<GroupRow> rows_;
   std::vector<std::int64_t> weights_;  // by stack, with what is called from there
   std::unordered_map<std::string, std::uint32_t> by_name_;
@@ -191,8 +197,9 @@ StackGroups group_stacks(const Profile& profile, const Selection& selection, Gro
   StackGroups groups;
   groups.by = by;
   groups.sort = sort;
-  groups.rows = by == GroupBy::kThread ? group_threads(profile, selection)
-                                       : Grouper(profile, by).group(stack_values(profile, selection));
+  groups.rows = by == GroupBy::kThread
+                    ? group_threads(profile, selection)
+                    : Grouper(profile, selection, by).group(stack_values(profile, selection));
   std::erase_if(groups.rows, [](const GroupRow& row) { return row.self == 0 && row.total == 0; });
   for (const GroupRow& row : groups.rows) groups.whole += row.self;
   const auto key = [sort](const GroupRow& row) {

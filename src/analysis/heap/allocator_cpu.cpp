@@ -7,6 +7,7 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/heap.h"
+#include "analysis/core/tracer_frames.h"
 
 namespace fathom::analysis {
 namespace {
@@ -43,11 +44,11 @@ bool is_inside_allocator(std::string_view name) {
                                 "__rdl_dealloc", "__rg_dealloc", "__libc_memalign"});
 }
 
-enum class FrameKind : std::uint8_t { kUnknown, kAllocator, kNeutral, kKernel, kTracer, kOther };
+enum class FrameKind : std::uint8_t { kUnknown, kAllocator, kNeutral, kKernel, kOther };
 
 // What stands at the leaf of a stack.
 struct LeafKind {
-  bool known = false, allocator = false, kernel = false, page_fault = false, tracer = false;
+  bool known = false, allocator = false, kernel = false, page_fault = false;
   StackId asked;           // the frame of the function that called the allocator
   std::uint32_t line = 0;  // of that frame
 };
@@ -55,7 +56,10 @@ struct LeafKind {
 class Classes {
  public:
   explicit Classes(const Profile& profile)
-      : profile_(profile), functions_(profile.functions.size()), leaves_(profile.stacks.size()) {
+      : profile_(profile),
+        tracer_(tracer_module(profile)),
+        functions_(profile.functions.size()),
+        leaves_(profile.stacks.size()) {
     for (const HeapHook& hook : profile.heap.hooks)
       if (hook.kind != HookKind::kNone) hooked_.insert(profile.strings[hook.function]);
     for (const HeapAllocator& allocator : profile.heap.allocators)
@@ -83,10 +87,7 @@ class Classes {
         continue;
       }
       user = true;
-      if (module.kind == ModuleKind::kNames && profile_.strings[module.name] == "[fathom]") {
-        leaf.tracer = true;
-        continue;
-      }
+      if (tracer_ && frame.module == *tracer_) continue;  // it calls the program's allocator
       if (frame.line_count == 0) {  // inside of an allocator's module below its functions, or a stranger
         if (!is_library_with_allocator(frame.module)) break;
         continue;
@@ -146,6 +147,7 @@ class Classes {
   }
 
   const Profile& profile_;
+  std::optional<ModuleId> tracer_;
   std::set<std::string_view> hooked_;
   std::set<std::uint32_t> modules_;
   std::vector<FrameKind> functions_;
@@ -166,13 +168,13 @@ std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selectio
   for (const Sample& sample : profile.samples) {
     if (sample.metric != Metric::kCpu) continue;
     any = true;
-    if (!filter.takes(sample)) continue;
+    if (!filter.takes_all(sample)) continue;
     const std::int64_t value = std::max<std::int64_t>(0, budget.take(sample.value));
-    const LeafKind& leaf = classes.of(sample.stack);
-    if (leaf.tracer) {
+    if (!filter.takes(sample)) {
       result.tracer += value;
       continue;
     }
+    const LeafKind& leaf = classes.of(sample.stack);
     result.total += value;
     if (leaf.page_fault) result.page_faults += value;
     if (!leaf.allocator) continue;

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
+
+#include "analysis/core/tracer_frames.h"
 
 namespace fathom::analysis {
 namespace {
@@ -21,7 +24,8 @@ class Finder {
         leaves_(leaves_of(profile, selection)),
         weights_(leaves_),
         sources_(profile, frame_weights_of(profile, leaves_)),
-        facts_(profile.frames.size()) {
+        facts_(profile.frames.size()),
+        tracer_(selection.tracer ? std::nullopt : tracer_module(profile)) {
     for (std::size_t i = weights_.size(); i-- > 1;) weights_[profile.stacks[i].parent.value] += weights_[i];
   }
 
@@ -92,6 +96,10 @@ class Finder {
     for (std::uint32_t i = 1; i < answers.size(); ++i) {
       if (weights_[i] <= 0) continue;
       const FrameId id = profile_.stacks[i].frame;
+      if (tracer_ && profile_.frames[id.value].module == *tracer_) {
+        answers[i] = answers[profile_.stacks[i].parent.value];
+        continue;  // nothing ends in it
+      }
       const FrameFact& fact = fact_of(id);
       if (fact.own.spot != UINT32_MAX) {
         answers[i] = fact.own;
@@ -242,6 +250,7 @@ class Finder {
   std::vector<std::int64_t> leaves_, weights_;  // by stack: without and with what is called from there
   SourceFacts sources_;
   std::vector<FrameFact> facts_;  // by frame
+  std::optional<model::ModuleId> tracer_;
   std::map<std::string, std::uint32_t> part_rows_;
   std::map<FunctionKey, std::uint32_t> spot_rows_;
   std::vector<Spot> spots_;

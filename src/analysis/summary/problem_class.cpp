@@ -31,6 +31,14 @@ double share_of_pages(const CallTree& tree) {
   return static_cast<double>(sum) / static_cast<double>(tree.total);
 }
 
+// Who waits for a thread to end waits for no lock: what that thread does is its own time.
+double joins_of(const WaitReport& waits) {
+  double sum = 0;
+  for (const ContentionRow& row : waits.locks.by_object)
+    if (row.kind == FutexKind::kJoin) sum += static_cast<double>(row.waits.sum().total_ns());
+  return sum;
+}
+
 // Waits, in ns, by kind.
 void add_waits(const WaitReport& waits, ProblemClass& problem) {
   for (const CauseRow& row : waits.causes) {
@@ -72,6 +80,7 @@ void add_waits(const WaitReport& waits, ProblemClass& problem) {
     problem.disk -= ns;
     problem.memory += ns;
   }
+  problem.locks -= joins_of(waits);
   for (const ReasonRow& row : waits.reasons) {
     if (!row.reason.starts_with("the lock of a database (SQLite)")) continue;  // its busy handler sleeps
     const auto ns = static_cast<double>(row.sum.total_ns());
@@ -149,6 +158,7 @@ ProblemClass classify(const Report& report) {
     queued += row.queued_ns;
     problem.active_ns += row.ran_ns + row.queued_ns + std::max(0.0, row.waited_ns - row.idle_ns);
   }
+  problem.active_ns = std::max(ran + queued, problem.active_ns - joins_of(*report.waits));
   problem.threads_active = problem.active_ns / length_ns;
   if (problem.threads_active < kProblemThresholds.idle_below) {
     problem.kind = ProblemKind::kIdle;

@@ -74,6 +74,16 @@ TEST(ProblemClass, CallsTheBusyHandlerOfSqliteALock) {
       ProblemKind::kLocks);
 }
 
+TEST(ProblemClass, DoesNotCallTheEndOfAThreadALock) {
+  EXPECT_EQ(judge({.ran_s = 1,
+                   .call = "futex",
+                   .functions = {"main", "std::thread::join()", "pthread_join"},
+                   .object = model::ObjectKind::kFutex})
+                .kind,
+            ProblemKind::kCpu)
+      << "of its active time";
+}
+
 TEST(ProblemClass, SaysWhatDecidedItAndFromWhereOn) {
   EXPECT_EQ(judge({.ran_s = 9, .call = "futex"}).sentence,
             "CPU-bound: 90 % of its threads' active time was spent running (from 70 % on); cache misses are "

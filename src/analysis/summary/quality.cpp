@@ -3,6 +3,7 @@
 #include <charconv>
 #include <tuple>
 
+#include "analysis/core/tracer_frames.h"
 #include "analysis/summary/report.h"
 
 namespace fathom::analysis {
@@ -139,7 +140,9 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
     view.received_share = static_cast<double>(quality.samples) / quality.expected_samples;
   }
   std::uint64_t early = 0;
+  const auto tracer = tracer_module(profile);
   for (const model::EarlyEnd& end : quality.early_ends) {
+    if (tracer && end.module == *tracer) continue;  // its samples are left out, and told apart
     early += end.count;
     view.early_ends.push_back(
         {end.reason, std::string(profile.strings[profile.modules[end.module.value].name]), end.count});

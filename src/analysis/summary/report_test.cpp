@@ -205,6 +205,18 @@ TEST(Quality, AnImportedRowIsAsManySamplesAsItsCountSays) {
   EXPECT_EQ(make_report(profile, {}).value().quality.samples, 1u);
 }
 
+TEST(Summary, ARowThatManyThreadsShareIsNotOneThread) {
+  HandMade hand;
+  const auto process = hand.process(1, "app");
+  const auto stack = hand.stack({hand.frame(hand.module("app"), {"f"})});
+  hand.sample(hand.thread(process, 1, "app"), stack, 600);
+  hand.sample(hand.thread(process, 2, "worker"), stack, 300);
+  EXPECT_THAT(summary_of(hand.profile), HasSubstr("The busiest of 2 threads is app (tid 1), 66.7 %"));
+  hand.sample(hand.thread(process, 0, "job"), stack, 100);
+  EXPECT_THAT(summary_of(hand.profile),
+              HasSubstr("The busiest of 2 threads and more is app (tid 1), 60.0 %"));
+}
+
 TEST(Summary, OfTooLittleCpuTimeForASampleSaysHowLittle) {
   HandMade hand;
   hand.thread(hand.process(1, "app"), 1, "app", 2'100'000);

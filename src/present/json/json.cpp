@@ -324,6 +324,7 @@ std::string to_json(const Report& report, std::size_t top) {
   json["selection"] = selection_json(report.selection);
   json["samples"] = tree.samples;
   json["samples_filtered"] = tree.filtered;
+  if (tree.tracer != 0) json["heap_tracer"] = tree.tracer;
   json["effective_samples"] = tree.effective_samples;
   json["total"] = tree.total;
   if (report.whole) json["total_of_all_stacks"] = *report.whole;

@@ -102,7 +102,7 @@ std::string headline_of(const Report& report) {
   const Activity& activity = report.activity;
   if (std::string end = end_of(report); !end.empty()) parts.push_back(std::move(end));
   if (activity.duration_s > 0) parts.push_back(seconds(activity.duration_s));
-  std::string busy = report.threads.empty() ? "" : counted(report.threads.size(), "thread");
+  std::string busy = threads_in_words(report);
   if (const auto used = activity.cpus_used())
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,
                         activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus));
@@ -244,6 +244,8 @@ std::string quality_sentence(const Report& report) {
                           : "of the heap " + missing);
   }
   std::string text = parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
+  if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
+    text += "; the heap tracer took " + tracer + ", left out";
   if (const std::string cost = own_cost_sentence(report); !cost.empty()) text += "; " + cost;
   return text + ".";
 }

@@ -1,5 +1,7 @@
 #include "present/sentences/prose_name.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -110,6 +112,20 @@ std::vector<std::string> parts_of(const std::string& text) {
   return parts;
 }
 
+// "{lambda(int)#1}" and the operator() that it is called by: "{lambda}"; the second of a function is "{lambda#2}".
+void shorten_lambdas(std::vector<std::string>& parts) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    std::string& part = parts[i];
+    if (!part.starts_with("{lambda(") || !part.ends_with('}')) continue;
+    const std::size_t number = part.rfind('#');
+    const std::string_view which =
+        number == part.npos ? "" : std::string_view(part).substr(number, part.size() - number - 1);
+    part = which.empty() || which == "#1" ? "{lambda}" : fmt::format("{{lambda{}}}", which);
+    if (i + 1 < parts.size() && (parts[i + 1].starts_with("operator()") || parts[i + 1] == "_FUN"))
+      parts.erase(parts.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+  }
+}
+
 std::vector<std::string> short_parts(std::string_view name) {
   std::string text = analysis::fold_generics(analysis::printable(name));
   drop_all(text, "::<..>");
@@ -126,7 +142,9 @@ std::vector<std::string> short_parts(std::string_view name) {
   // "operator< <int>": the arguments of the template stand apart.
   if (const std::size_t at = operator_at(text); at != text.npos && text.ends_with('>'))
     if (const std::size_t open = text.find(" <", at); open != text.npos) text.resize(open);
-  return parts_of(text);
+  std::vector<std::string> parts = parts_of(text);
+  shorten_lambdas(parts);
+  return parts;
 }
 
 bool names_nothing(const std::string& part) {

@@ -27,7 +27,15 @@ TEST(ProseName, OfRustIsTheTypeAndItsMethod) {
 TEST(ProseName, AClosureKeepsItsFunction) {
   EXPECT_EQ(prose_name("anvil::eth::api::EthApi::execute::{{closure}}"), "EthApi::execute::{{closure}}");
   EXPECT_EQ(prose_name("Pool::run(bool) const::{lambda(int)#1}::operator()(int) const"),
-            "Pool::run::{lambda(int)#1}::operator()");
+            "Pool::run::{lambda}");
+  EXPECT_EQ(
+      prose_name(
+          "main::{lambda(std::function<void ()> const&)#2}::operator()(std::function<void ()> const&) const"),
+      "main::{lambda#2}");
+  EXPECT_EQ(prose_name("Pool::run(bool)::{lambda(auto:1)#1}::operator()<int>(int) "
+                       "const::{lambda()#3}::operator()() const"),
+            "Pool::run::{lambda}::{lambda#3}");
+  EXPECT_EQ(prose_name("main::{lambda()#1}::_FUN()"), "main::{lambda}");
 }
 
 TEST(ProseName, OperatorsAreNames) {

@@ -140,6 +140,14 @@ std::string expected_samples_text(const Report& report) {
   }
 }
 
+std::string tracer_share_text(const CallTree& tree) {
+  if (tree.tracer <= 0) return "";
+  const double all = static_cast<double>(tree.tracer) + static_cast<double>(tree.total);
+  return fmt::format("{} of its {}, {}", rounded_percent(static_cast<double>(tree.tracer) / all),
+                     tree.metric == model::Metric::kWall ? "time" : "CPU time",
+                     amount(static_cast<double>(tree.tracer), tree.unit));
+}
+
 std::string own_cost_sentence(const Report& report) {
   const double all_s = static_cast<double>(report.profile->quality.profiler_cpu_ns) * 1e-9,
                length_s = report.profile->duration_s();

@@ -21,6 +21,10 @@ std::vector<Complaint> complaints_of(const analysis::Report& report);
 // What the CPU time promised, with its error, and why it may differ: "88 ±19 expected (75.0 %): ...".
 std::string expected_samples_text(const analysis::Report& report);
 
+// What the heap tracer took in the target, which tables and pictures leave out: "77 % of its CPU time, 647 samples"; "" if
+// that is nothing.
+std::string tracer_share_text(const analysis::CallTree& tree);
+
 // The profiler's own CPU time: "fathom took 0.5 % of a core while it recorded, and 187 ms to start and for names";
 // "" if the recording does not tell.
 std::string own_cost_sentence(const analysis::Report& report);

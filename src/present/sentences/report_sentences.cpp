@@ -86,13 +86,22 @@ std::string sentence_of_cost(const Report& report) {
 std::string sentence_of_threads(const Report& report) {
   if (report.threads.size() < 2 || report.tree.waits != 0) return "";  // who waits most is not busy
   const ThreadRow& top = report.threads.front();
-  return fmt::format("The busiest of {} threads is {}{}, {}.",
-                     with_commas(static_cast<std::int64_t>(report.threads.size())), printable(top.name),
+  return fmt::format("The busiest of {} is {}{}, {}.", threads_in_words(report), printable(top.name),
                      top.tid == 0 ? "" : fmt::format(" (tid {})", top.tid),
                      percent(share(report.tree, top.value)));
 }
 
 }  // namespace
+
+std::string threads_in_words(const Report& report) {
+  // Imported threads have no numbers.
+  const bool imported = report.profile->meta.engine == "import";
+  const auto stands_for_many = [&](const ThreadRow& row) { return row.tid == 0 && !imported; };
+  const auto many = std::ranges::count_if(report.threads, stands_for_many);
+  const std::size_t own = report.threads.size() - static_cast<std::size_t>(many);
+  if (own == 0 && many == 0) return "";
+  return counted(own, "thread") + (many > 0 ? " and more" : "");
+}
 
 std::string sentence_of_nothing(const Report& report) {
   if (report.tree.metric != model::Metric::kCpu) return "Nothing was sampled.";

@@ -8,6 +8,9 @@
 
 namespace fathom::present {
 
+// "12 threads"; "1,000 threads and more" where a row stands for many short-lived ones; "" where none is known.
+std::string threads_in_words(const analysis::Report& report);
+
 // Why there is no sample: "Nothing was sampled, of 2.1 ms of CPU time at 99 Hz."
 std::string sentence_of_nothing(const analysis::Report& report);
 

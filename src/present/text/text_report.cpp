@@ -165,6 +165,10 @@ class TextReport {
     if (quality.waits != 0) quality_line("waits", waits_line());
     if (report_.heap) out_ += heap_quality_text(*report_.heap, options_);
     quality_line("names", fmt::format("{} of all frames have none", percent(view.unnamed_share)));
+    if (const std::string tracer = tracer_share_text(tree_); !tracer.empty())
+      quality_line(
+          "tracer",
+          fmt::format("the heap tracer took {}, left out of all that follows; --tracer keeps it", tracer));
     if (quality.profiler_cpu_ns != 0 || quality.profiler_rss_bytes != 0)
       quality_line("profiler", profiler_line());
     if (view.stolen_share.value_or(0) >= 0.01) {
