@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "present/sentences/hot_spot_sentences.h"
 
 namespace fathom::present {
@@ -88,6 +90,11 @@ std::vector<std::string> next_commands(const Report& report, const ProblemClass&
                                        const std::string& file) {
   std::vector<std::string> commands;
   const std::string tables = "fathom report " + file;
+  const bool leaks =
+      report.heap && std::ranges::any_of(report.heap->verdicts, [](const HeapVerdict& verdict) {
+        return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;
+      });
+  if (leaks) commands.push_back("fathom leaks " + file);
   switch (problem.kind) {
     case ProblemKind::kDisk:
     case ProblemKind::kPeers:

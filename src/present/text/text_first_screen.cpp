@@ -26,6 +26,13 @@ std::string paragraph(const std::string& text, const TextOptions& options) {
   return text.empty() ? "" : fill("", text, options.width, 2);
 }
 
+// The first parts of "own code 3 % · kernel 86 % · libc 5 %", as many as there is room for.
+std::string without_the_last(std::string parts, std::size_t width) {
+  constexpr std::string_view kJoint = " · ";
+  while (display_width(parts) > width && parts.rfind(kJoint) != parts.npos) parts.resize(parts.rfind(kJoint));
+  return keep_tail(parts, width);
+}
+
 bool is_waiting(analysis::ProblemKind kind) {
   using analysis::ProblemKind;
   return kind == ProblemKind::kIdle || kind == ProblemKind::kLocks || kind == ProblemKind::kDisk ||
@@ -129,7 +136,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   if (!sentences.empty()) out += "\n" + sentences;
   if (std::string path = hot_path_text(report, options); !path.empty()) {
     out += path;
-    out += "\n  " + keep_tail(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";
+    out += "\n  " +
+           without_the_last(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";
   }
   std::string rest;
   for (const std::string& sentence : {mostly_waits ? "" : sentence_of_waiting(report),

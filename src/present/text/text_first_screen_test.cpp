@@ -76,6 +76,19 @@ TEST(FirstScreen, CutsNoNameThatHasRoom) {
   EXPECT_THAT(screen_of(hand.profile), HasSubstr("└ generic_buffers_fsync_noflush_entry_after_hwframe"));
 }
 
+// The own code stands first, and is not what gives way.
+TEST(FirstScreen, LeavesOutTheLastModulesWhereThereIsNoRoom) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto main = hand.frame(hand.module("app"), {"main"});
+  hand.sample(thread, hand.stack({main}), 200);
+  for (const char* name : {"a", "b", "c", "d"})
+    hand.sample(thread, hand.stack({main, hand.frame(hand.module("lib" + std::string(30, *name)), {name})}),
+                200);
+  const std::string screen = screen_of(hand.profile);
+  EXPECT_THAT(screen, HasSubstr("\n  own code 100 % · lib")) << screen;
+}
+
 // One thread that waits for 9.9 s of 10, on one stack.
 struct WaitingProgram {
   analysis::HandMade hand;
