@@ -89,6 +89,26 @@ TEST_F(HeapTimelineInBrowser, IsAsWideAsTheWindow) {
   }
 }
 
+// It was 640 pixels wide at least, of which a phone shows the left half.
+TEST_F(HeapTimelineInBrowser, FitsAPhone) {
+  ASSERT_TRUE(browser_->resize(390, 800).has_value());
+  show(1200);
+  EXPECT_EQ(ask("document.documentElement.scrollWidth <= 390"), true);
+  const char* const kOutside =
+      "[...document.querySelectorAll('svg text, .band, .flag')].filter((part) => { const at = "
+      "part.getBoundingClientRect(); return at.width && (at.right > 390.5 || at.left < 0); }).map((part) => "
+      "part.textContent).join('|')";
+  EXPECT_EQ(ask(kOutside), "");
+  EXPECT_EQ(ask("getComputedStyle(document.querySelector('.foot text')).fontSize"), "12px");
+  EXPECT_EQ(ask("(() => { const y = [...document.querySelectorAll('.foot text:not(.end)')].map((text) => "
+                "text.getBoundingClientRect().top); return new Set(y).size === y.length; })()"),
+            true)
+      << "lines lie upon each other";
+  ASSERT_TRUE(browser_->click(66 + 312 * 0.51, 200).has_value());
+  EXPECT_THAT(panel(), HasSubstr("1.500 s|6.7 MiB"));
+  EXPECT_EQ(ask(kOutside), "");
+}
+
 TEST_F(HeapTimelineInBrowser, PanelShowsTheMomentUnderThePointer) {
   show();
   EXPECT_EQ(panel(), "hidden");

@@ -6,11 +6,12 @@
   const svg = document.currentScript.closest("svg");
   const data = JSON.parse(svg.querySelector("metadata").textContent);
   const SVG = "http://www.w3.org/2000/svg";
-  // Opened by itself, the picture is as wide as the window.
-  if (document.documentElement === svg) {
+  // Opened by itself, the picture is as wide as the window; on a phone it is set anew, see below.
+  const window_width = document.documentElement === svg ? document.documentElement.clientWidth || window.innerWidth : 0;
+  const compact = window_width > 0 && window_width < 640;
+  if (window_width && !compact) {
     svg.setAttribute("width", "100%");
     svg.removeAttribute("height");
-    svg.style.minWidth = "640px";
   }
   const chart = svg.querySelector(".chart"), cursor = svg.querySelector(".cursor"), panel = svg.querySelector(".panel");
   const make = (parent, name, attributes, text) => {
@@ -32,7 +33,88 @@
   const seconds = (value) =>
     value >= 100 ? value.toFixed(1) + " s" : value >= 1 ? value.toFixed(3) + " s" : (value * 1e3).toFixed(2) + " ms";
 
-  const xOf = (time) => data.left + ((time - data.from) / (data.to - data.from || 1)) * data.width;
+  const fit = (text, room) => {
+    const whole = text.textContent;
+    for (let kept = whole.length; text.getComputedTextLength() > room && kept > 1; kept--)
+      text.textContent = whole.slice(0, kept - 1) + "…";
+  };
+  // For a window of a phone: the chart is narrower, with letters as large as before, and everything else stands in one column.
+  const setNarrow = (width) => {
+    const pad = 12, oldLeft = data.left, scale = (width - pad - oldLeft) / data.width;
+    const moved = (x) => oldLeft + (x - oldLeft) * scale;
+    const chartWidth = data.width * scale;
+    const seen = [];
+    for (const part of chart.querySelectorAll("path, rect, circle, text")) {
+      if (part.matches(".cursor")) continue;
+      if (part.localName === "path") {
+        part.setAttribute("transform", `translate(${oldLeft * (1 - scale)} 0) scale(${scale} 1)`);
+        part.setAttribute("vector-effect", "non-scaling-stroke");
+      } else if (part.localName === "circle") part.setAttribute("cx", moved(Number(part.getAttribute("cx"))));
+      else if (part.matches("rect:not(.flag)")) {
+        part.setAttribute("x", moved(Number(part.getAttribute("x"))));
+        part.setAttribute("width", Number(part.getAttribute("width")) * scale);
+      } else if (part.matches(".inside")) part.remove();
+      else if (part.matches("text.middle.muted")) {  // the hours of the axis, as far as there is room
+        part.setAttribute("x", moved(Number(part.getAttribute("x"))));
+        const box = part.getBBox();
+        if (box.x + box.width > width || seen.some((x) => box.x < x + 8)) part.remove();
+        else seen.push(box.x + box.width);
+      } else if (part.matches("text.muted:not(.end)")) part.setAttribute("x", Math.min(moved(Number(part.getAttribute("x"))), width - 90));
+    }
+    const flag = chart.querySelector(".flag"), peak = chart.querySelector("text.strong");
+    if (flag && peak) {
+      const room = Number(flag.getAttribute("width"));
+      const x = Math.max(pad, Math.min(xOf(data.peak, scale) - room / 2, width - pad - room));
+      flag.setAttribute("x", x);
+      peak.setAttribute("x", x + room / 2);
+    }
+    data.width = chartWidth;
+    for (const line of svg.querySelectorAll(":scope > text")) fit(line, width - 2 * pad);
+    // The columns of the legend, one below the other, then the notes, broken anew.
+    const foot = svg.querySelector(".foot");
+    let y = Math.min(...[...foot.querySelectorAll("text")].map((text) => Number(text.getAttribute("y")))) - 18;
+    const rows = [...foot.children].filter((part) => part.localName !== "title");
+    const paragraphs = [];
+    for (let i = 0; i < rows.length; i++) {
+      const part = rows[i];
+      if (part.matches(".item")) {
+        y += 18;
+        const [name, value] = part.querySelectorAll("text"), swatch = part.querySelector("path");
+        if (swatch) swatch.setAttribute("d", `M${pad} ${y - 4}h14`);
+        name.setAttribute("x", pad + 24);
+        for (const text of [name, value]) text.setAttribute("y", y);
+        value.setAttribute("x", width - pad);
+        fit(name, width - 2 * pad - 24 - value.getComputedTextLength() - 8);
+      } else if (rows[i + 1] && rows[i + 1].matches("text.end")) {  // a heading and its value
+        y += 24;
+        part.setAttribute("x", pad);
+        part.setAttribute("y", y);
+        rows[++i].setAttribute("x", width - pad);
+        rows[i].setAttribute("y", y);
+      } else {
+        if (part.matches(".more") && paragraphs.length) paragraphs[paragraphs.length - 1] += " " + part.textContent;
+        else paragraphs.push(part.textContent);
+        part.remove();
+      }
+    }
+    y += 8;
+    for (const paragraph of paragraphs) {
+      let line = null;
+      for (const word of paragraph.split(" ")) {
+        const before = line ? line.textContent : "";
+        if (line) line.textContent = before + " " + word;
+        if (!line || line.getComputedTextLength() > width - 2 * pad) {
+          if (line) line.textContent = before;
+          line = make(foot, "text", {class: "muted", x: pad, y: (y += 18)}, word);
+        }
+      }
+    }
+    svg.setAttribute("width", width);
+    svg.setAttribute("height", y + 14);
+    svg.setAttribute("viewBox", `0 0 ${width} ${y + 14}`);
+  };
+
+  const xOf = (time, scale = 1) => data.left + ((time - data.from) / (data.to - data.from || 1)) * data.width * scale;
   const nearest = (times, time) => {
     let low = 0, high = times.length - 1;
     while (low < high) {
@@ -77,6 +159,7 @@
     }
     let names = 0, numbers = 0;
     for (const [name, value] of rows) {
+      if (compact) fit(name, window_width - value.getComputedTextLength() - 70);
       names = Math.max(names, name.getComputedTextLength() + Number(name.getAttribute("x")));
       numbers = Math.max(numbers, value.getComputedTextLength());
     }
@@ -86,9 +169,11 @@
     box.setAttribute("height", height);
     const right = x + 14 + width < data.left + data.width + 10 || x < width + 14;
     const top = Math.max(4, Math.min(data.top + 8, data.top + data.height - height));
-    panel.setAttribute("transform", `translate(${Math.max(2, right ? x + 14 : x - 14 - width)} ${top})`);
+    const left = Math.max(2, right ? x + 14 : x - 14 - width);
+    panel.setAttribute("transform", `translate(${compact ? Math.max(2, Math.min(left, window_width - width - 2)) : left} ${top})`);
   };
 
+  if (compact) setNarrow(Math.max(320, window_width));
   const place = (event) => {
     const point = new DOMPoint(event.clientX, event.clientY).matrixTransform(svg.getScreenCTM().inverse());
     if (point.x < data.left - 6 || point.x > data.left + data.width + 6) return hide();

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "analysis/core/words.h"
 #include "present/sentences/timeline_sentences.h"
@@ -341,10 +342,12 @@ class Picture {
     y = bottom + 8;
     const auto columns = static_cast<std::size_t>((options_.width - 2 * kPad) / kTextColumn);
     const auto add = [&](const std::string& text) {
+      bool more = false;
       for (const std::string& line : wrap(clean_text(text), columns)) {
         y += kLineHeight;
-        out += fmt::format("<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text>\n", number(kPad), number(y),
-                           escape_xml(line));
+        out +=
+            fmt::format("<text class=\"muted{}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                        std::exchange(more, true) ? " more" : "", number(kPad), number(y), escape_xml(line));
       }
     };
     for (const std::string& note : sentences_of(timeline_))

@@ -1,0 +1,79 @@
+#!/usr/bin/env bash
+# Makes the pictures of README.md anew: scripts/readme-pictures.sh build/release [ANVIL]
+#
+# docs/images/flamegraph.png: anvil (the npm package @foundry-rs/anvil-linux-amd64 holds it) under JSON-RPC load; without a
+# path to it the picture stays. docs/images/timeline.png: the heap of redis-server (package redis-tools) under load. Both
+# talk to 127.0.0.1 only. Needs root, curl, chromium, imagemagick, and a machine that does little else; takes a minute.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+fathom=$(realpath "${1:?usage: scripts/readme-pictures.sh BUILD_FOLDER [ANVIL]}")/src/cli/fathom
+anvil=${2:-}
+images=$PWD/docs/images
+echo -20 2>/dev/null >/proc/self/autogroup || true # what else runs should not show
+folder=$(mktemp -d)
+started=()
+cleanup() {
+  for process in "${started[@]}"; do kill "$process" 2>/dev/null || true; done
+  wait
+  rm -rf "$folder"
+}
+trap cleanup EXIT
+cd "$folder"
+
+# picture SVG PNG: as a reader sees it in a window 1200 pixels wide. In a frame of its own height it neither scrolls nor
+# stands in the middle of a window.
+picture() {
+  local height
+  height=$(sed -n 's/^<svg .* height="\([0-9]*\).*/\1/p' "$1" | head -1)
+  printf '<body style="margin:0"><iframe src="%s" width="1200" height="%s" style="border:0"></iframe>' "$1" "$height" >page.html
+  chromium --headless=new --no-sandbox --disable-gpu --hide-scrollbars --user-data-dir="$folder/chromium" \
+    --window-size="1200,$((height + 200))" --screenshot="$folder/shot.png" "file://$folder/page.html" >/dev/null 2>&1
+  /usr/bin/convert "$folder/shot.png" -crop "1200x$height+0+0" +repage -strip "$2"
+  echo "$2"
+}
+
+port=$((20000 + RANDOM % 10000))
+(exec -a redis-server redis-check-rdb --bind 127.0.0.1 --port "$port" --save '' >/dev/null) &
+started+=($!)
+sleep 1
+redis() { redis-benchmark -h 127.0.0.1 -p "$port" -q "$@" >/dev/null; }
+(
+  sleep 2 # after the tracing has begun
+  redis -n 60000 -r 60000 -d 300 SET key:__rand_int__ value
+  redis -n 60000 -r 3000 -d 100 -t lpush
+  redis-cli -h 127.0.0.1 -p "$port" flushall >/dev/null
+  redis -n 60000 -r 60000 -d 100 -t hset,sadd
+  redis -n 40000 -r 40000 -d 300 SET key:__rand_int__ value
+) &
+"$fathom" record --heap=exact -p "${started[0]}" -d 8 -o redis.fathom
+"$fathom" timeline redis.fathom --title "redis-server under load: live heap over time, by function" -o timeline.svg
+picture timeline.svg "$images/timeline.png"
+
+[ -n "$anvil" ] || exit 0
+port=$((port + 1))
+"$anvil" --host 127.0.0.1 --port "$port" --silent &
+started+=($!)
+sleep 3
+from=0xf39Fd6e51aad88F6F4ce6aB8827279cffFb92266 to=0x70997970C51812dc3A010C7d01b50e0d17dc79C8
+call() { printf '%s{"jsonrpc":"2.0","id":%d,"method":"%s","params":%s}' "$comma" "$id" "$1" "$2"; comma=, id=$((id + 1)); }
+comma= id=1
+{
+  printf '['
+  for i in {1..20}; do
+    call eth_sendTransaction "[{\"from\":\"$from\",\"to\":\"$to\",\"value\":\"0x$i\"}]"
+    call eth_getBlockByNumber '["latest",true]'
+    call eth_call "[{\"from\":\"$from\",\"to\":\"$to\",\"data\":\"0x$(printf 'ab%.0s' {1..200})\"},\"latest\"]"
+    call eth_getBalance "[\"$to\",\"latest\"]"
+    call eth_blockNumber '[]'
+  done
+  printf ']'
+} >calls.json
+(
+  end=$((SECONDS + 26))
+  while [ $SECONDS -lt $end ]; do
+    curl -s -m 5 -o /dev/null -H 'content-type: application/json' --data @calls.json "http://127.0.0.1:$port" || break
+  done
+) &
+"$fathom" record --cpu -p "${started[1]}" -d 22 -o anvil.fathom
+"$fathom" flamegraph anvil.fathom --title "anvil, an Ethereum node in Rust, under JSON-RPC load" -o flamegraph.svg
+picture flamegraph.svg "$images/flamegraph.png"
