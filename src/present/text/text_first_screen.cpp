@@ -129,12 +129,19 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
                               verdict.confidence != analysis::Confidence::kLow;
                      });
   if (leaks) sentences = paragraph(sentence_of_heap(report), options) + sentences;
-  sentences += paragraph(sentence_of_hot_spot(report), options);
-  if (report.tree.total > 0 && report.tree.effective_samples < 200 &&
-      report.tree.metric == model::Metric::kCpu)
+  constexpr double kTooFew = 10, kFew = 200;
+  const bool of_cpu = report.tree.metric == model::Metric::kCpu && report.tree.total > 0;
+  const bool too_few = of_cpu && report.tree.effective_samples < kTooFew;
+  sentences += paragraph(
+      too_few ? fmt::format("{} of CPU time {} too few to say whose it is: record longer or under load.",
+                            analysis::counted(report.tree.samples, "sample"),
+                            report.tree.samples == 1 ? "is" : "are")
+              : sentence_of_hot_spot(report),
+      options);
+  if (of_cpu && !too_few && report.tree.effective_samples < kFew)
     sentences += paragraph("That is few samples: record longer or under load.", options);
   if (!sentences.empty()) out += "\n" + sentences;
-  if (std::string path = hot_path_text(report, options); !path.empty()) {
+  if (std::string path = too_few ? "" : hot_path_text(report, options); !path.empty()) {
     out += path;
     out += "\n  " +
            without_the_last(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";

@@ -51,6 +51,19 @@ TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
                         "building std::basic_regex.\n"));
 }
 
+// It said "20 % ±29 of CPU time is below main", of five samples, and had a path of them.
+TEST(FirstScreen, OfAHandfulOfSamplesDoesNotSayWhoseTheyAre) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto stack = hand.stack({hand.frame(hand.module("app"), {"main"})});
+  hand.sample(thread, stack, 5);
+  EXPECT_THAT(screen_of(hand.profile),
+              HasSubstr("\n5 samples of CPU time are too few to say whose it is: record "));
+  EXPECT_THAT(screen_of(hand.profile), testing::Not(HasSubstr("main")));
+  hand.sample(thread, stack, 15);
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("of CPU time is below main"));
+}
+
 // How one own function came to call the next is the library's business.
 TEST(FirstScreen, LeavesOutWhatLiesBetweenOwnFunctions) {
   analysis::HandMade hand;
