@@ -17,15 +17,19 @@ constexpr const char* kSeconds = "4";
 
 class HeapVerdictTruth : public testing::Test {
  protected:
-  // Runs the pattern under `record` and keeps what the report says.
+  // Runs the pattern under `record` and keeps what the report says. A program that did not come to its work in time
+  // had another course than the one that is known: then it runs again, three times at most.
   void record(const std::string& pattern,
               const std::vector<std::string>& options = {"--heap=exact", "--lossless"}) {
     std::vector<std::string> arguments{"record", "-o", recording_};
     arguments.insert(arguments.end(), options.begin(), options.end());
     arguments.insert(arguments.end(), {"--", HEAP_PATTERNS, pattern, kSeconds});
-    const Outcome outcome = fathom(arguments);
-    ASSERT_TRUE(outcome.ok()) << outcome.describe();
-    truth_ = json::parse(outcome.output);
+    constexpr double kInTime_s = 0.1;
+    for (int runs = 1; runs == 1 || (runs <= 3 && truth_.at("late_s").get<double>() > kInTime_s); ++runs) {
+      const Outcome outcome = fathom(arguments);
+      ASSERT_TRUE(outcome.ok()) << outcome.describe();
+      truth_ = json::parse(outcome.output);
+    }
     const Outcome report = fathom({"report", recording_, "--json"});
     ASSERT_TRUE(report.ok()) << report.describe();
     heap_ = json::parse(report.output).at("heap");

@@ -1,12 +1,13 @@
 // Memory over time, one pattern per argument: what a verdict about the heap must say is known beforehand.
 // Usage:
 //   heap_patterns PATTERN SECONDS
-// Prints its answer as JSON: the function that the pattern is about, and what it did. Every pattern also does
+// Prints its answer as JSON: the function that the pattern is about, what it did, and how late it was with it at most. Every pattern also does
 // some work that leaves nothing behind, evenly over time. The program sleeps most of the time: two of them do
 // not disturb each other.
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <cstdint>
@@ -67,6 +68,7 @@ void serve(int count) {
   for (int i = 0; i < count; ++i) std::free(site_request(100 + random_number() % 400));
 }
 
+double g_late_s = 0;        // the longest by which a tick came too late
 std::uint64_t g_bytes = 0;  // of the pattern, live at the end of its work
 std::vector<void*> g_kept;
 
@@ -81,6 +83,7 @@ void every_tick(double seconds, Step step) {
     serve(20);
     const double left = start + (tick + 1) * kTick - now_s();
     if (left > 0) usleep(static_cast<useconds_t>(left * 1e6));
+    g_late_s = std::max(g_late_s, -left);
   }
 }
 
@@ -263,9 +266,9 @@ int main(int argc, char** argv) {
     if (std::strcmp(argv[1], pattern.name) != 0) continue;
     const double start = now_s();
     pattern.run(std::atof(argv[2]));
-    std::printf(R"({"function": "%s", "bytes": %llu, "seconds": %.3f})"
+    std::printf(R"({"function": "%s", "bytes": %llu, "seconds": %.3f, "late_s": %.3f})"
                 "\n",
-                pattern.function, static_cast<unsigned long long>(g_bytes), now_s() - start);
+                pattern.function, static_cast<unsigned long long>(g_bytes), now_s() - start, g_late_s);
     std::fflush(stdout);
     // Not through the destructors: what they free would be live to the end as well.
     _exit(0);
