@@ -91,6 +91,13 @@ TEST(HeapCoursesAnswers, WhatIsLevelIsSaidToBeWhereEveryCallIsSeen) {
     EXPECT_EQ(seeds_with(course, "level", "", 0, false), static_cast<int>(kSeeds)) << course;
 }
 
+// A vector that is made larger gives its old room back.
+TEST(HeapCoursesAnswers, AContainerThatIsMadeLargerIsNoCacheWhoseBlocksAreReplaced) {
+  for (const bool attached : {false, true})
+    for (const std::uint64_t mean : {std::uint64_t{0}, kFine, kUsual})
+      EXPECT_EQ(seeds_with("vector", "cache", "site_table", mean, attached), 0) << attached << " " << mean;
+}
+
 TEST(HeapCoursesAnswers, WhatFillsIsSaidToGrowLessAndLess) {
   EXPECT_GE(seeds_with("filling", "may-level", "", 0, false), static_cast<int>(kSeeds / 2));
 }

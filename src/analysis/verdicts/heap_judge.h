@@ -45,6 +45,9 @@ struct HeapJudge {
   std::vector<HeapShare> stacks_of(const HeapTrack& track, double all) const;
   // Bytes per second: a growth of the track below this would look like none. `level`: what is live.
   double unseen_growth(const HeapTrack& track, const Trend& trend, double level) const;
+  // A container that was made larger has room: until that is full, its growth asks for nothing. Bytes per second by
+  // which it may have grown since, unseen; 0: the track has no such container.
+  double growth_in_room(const HeapTrack& track) const;
   // Live bytes in the middle of all moments, half above and half below.
   double usual_level(const HeapTrack& track) const;
   // What every verdict says of what is missing: a doubt, or if it is very little a part of the evidence.

@@ -293,7 +293,9 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     // Below this a leak inside of it looks the same.
     const double unseen =
         std::max(judge.unseen_growth(track, trend, live.bytes), trend.slope.known ? 0 : live.bytes / level_s);
-    if (replaced >= 0.25 && short_lived < 0.5 && mean_life > 0.01) {
+    // A container that is made larger gives back what it had: that is no replacement of blocks by others.
+    const bool is_container = live.blocks < 8 && judge.growth_in_room(track) > 0;
+    if (!is_container && replaced >= 0.25 && short_lived < 0.5 && mean_life > 0.01) {
       number(verdict, "mean_life_s", mean_life);
       verdict.facts.replaced = replaced;
       verdict.facts.level_s = level_s;

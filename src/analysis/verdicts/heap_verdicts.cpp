@@ -44,27 +44,6 @@ std::size_t cell_at(const HeapHistory& history, double at_s) {
   return std::min(history.ends_s.size() - 1, static_cast<std::size_t>(end - history.ends_s.begin()));
 }
 
-// A container that was made larger has room: until that is full, its growth asks for nothing. Bytes per second by
-// which it may have grown since, unseen; 0: there is no such container. It is few large blocks, and is seen to
-// give back what it had, unless that is from before the recording.
-double growth_in_room(const HeapHistory& history, const HeapTrack& track) {
-  constexpr double kLargeBlock = 32 * 1024, kLeastPart = 0.2;
-  double room = 0, live_bytes = track.before.bytes.value, live_blocks = track.before.blocks.value;
-  for (std::size_t i = 0; i < history.end_of_work; ++i) {
-    const HeapSum &made = track.cells[i].allocated, &freed = track.cells[i].freed;
-    const double more = made.bytes - freed.bytes;
-    live_bytes += more;
-    live_blocks += made.blocks - freed.blocks;
-    if (more < kLeastPart * live_bytes || more < kLargeBlock || made.bytes < kLargeBlock * made.blocks ||
-        live_bytes < kLargeBlock * live_blocks ||
-        (history.from_start && freed.bytes < kLeastPart * made.bytes))
-      continue;
-    const double since_s = history.start_s + history.work_seconds() - history.ends_s[i];
-    room = more / std::max(since_s, 1.0);
-  }
-  return room;
-}
-
 }  // namespace
 
 std::string_view to_string(HeapVerdictKind kind) {
@@ -204,14 +183,33 @@ double HeapJudge::unseen_growth(const HeapTrack& track, const Trend& trend, doub
       mean = std::max(mean, static_cast<double>(heap.mean_bytes));
   double room = 0;
   if (track.name.empty())
-    for (const HeapTrack& part : history.functions) room += growth_in_room(history, part);
+    for (const HeapTrack& part : history.functions) room += growth_in_room(part);
   else
-    room = growth_in_room(history, track);
+    room = growth_in_room(track);
   const double by_samples = mean / length_s;
   const double high = !trend.slope.known ? 0
                       : mean == 0        ? trend.slope.high
                                          : 1.5 * trend.slope.high - 0.5 * trend.slope.per_s + 3 * by_samples;
   return std::max({1.0, high, 0.001 * level / length_s, (trend.warm_up_s > 0 ? 8 : 5) * by_samples, room});
+}
+
+// It is few large blocks, and is seen to give back what it had, unless that is from before the recording.
+double HeapJudge::growth_in_room(const HeapTrack& track) const {
+  constexpr double kLargeBlock = 32 * 1024, kLeastPart = 0.2;
+  double room = 0, live_bytes = track.before.bytes.value, live_blocks = track.before.blocks.value;
+  for (std::size_t i = 0; i < history.end_of_work; ++i) {
+    const HeapSum &made = track.cells[i].allocated, &freed = track.cells[i].freed;
+    const double more = made.bytes - freed.bytes;
+    live_bytes += more;
+    live_blocks += made.blocks - freed.blocks;
+    if (more < kLeastPart * live_bytes || more < kLargeBlock || made.bytes < kLargeBlock * made.blocks ||
+        live_bytes < kLargeBlock * live_blocks ||
+        (history.from_start && freed.bytes < kLeastPart * made.bytes))
+      continue;
+    const double since_s = history.start_s + history.work_seconds() - history.ends_s[i];
+    room = more / std::max(since_s, 1.0);
+  }
+  return room;
 }
 
 double HeapJudge::usual_level(const HeapTrack& track) const {
