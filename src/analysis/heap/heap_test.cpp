@@ -139,7 +139,10 @@ TEST(HeapMetrics, OfSamplesCarryTheirError) {
   const model::Profile profile = small_heap(model::HeapMode::kSampled).profile;
   const HeapSums sums(profile, {});
   const HeapAmount allocated = sums.total().allocated.bytes;
-  EXPECT_DOUBLE_EQ(allocated.error(), 1.959963984540054 * std::sqrt(allocated.value * (512u << 10)));
+  // As of so many samples of the mean distance, and four more for their being few.
+  const double mean = 512u << 10;
+  EXPECT_DOUBLE_EQ(allocated.error(),
+                   1.959963984540054 * std::sqrt(allocated.value * mean + 4 * mean * mean));
   // What came and went within a slice adds nothing to the error of what stayed.
   const HeapAmount growth = sums.total().growth.bytes;
   EXPECT_LT(growth.error(), allocated.error() / 2);

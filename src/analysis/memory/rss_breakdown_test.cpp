@@ -65,10 +65,10 @@ TEST(RssBreakdown, SaysHowMuchOfIt) {
 
 TEST(RssBreakdown, OfSamplesHasAnInterval) {
   const auto breakdown = make_rss_breakdown(memory_of_small_heap(HeapMode::kSampled).profile, {});
-  EXPECT_NEAR(breakdown->explained.error(), 1.96e5, 100);
-  EXPECT_NEAR(breakdown->coverage_low, (1300 - 191.4) / 2624, 1e-3);
-  EXPECT_NEAR(breakdown->coverage_high, (1300 + 191.4) / 2624, 1e-3);
-  EXPECT_THAT(summary_of(*breakdown), HasSubstr("explains 1.3 MiB ±191.4 KiB (49.5 %, 42.2 to 56.8 %)"));
+  EXPECT_NEAR(breakdown->explained.error(), 1.982e5, 100);
+  EXPECT_NEAR(breakdown->coverage_low, (1300 - 193.6) / 2624, 1e-3);
+  EXPECT_NEAR(breakdown->coverage_high, (1300 + 193.6) / 2624, 1e-3);
+  EXPECT_THAT(summary_of(*breakdown), HasSubstr("explains 1.3 MiB ±193.6 KiB (49.5 %, 42.2 to 56.9 %)"));
 }
 
 // Blocks that no sample fell on lie in mappings that look like nobody's.

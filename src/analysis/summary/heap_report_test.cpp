@@ -95,7 +95,7 @@ TEST(HeapReport, WhereNoAllocatorIsSeenSaysNothingElse) {
 TEST(HeapReport, OfSamplesSaysHowCertainItIs) {
   const std::string text = summary_of(small_heap(model::HeapMode::kSampled).profile);
   EXPECT_THAT(text, HasSubstr("The heap was sampled, one byte in 512.0 KiB; ± is the 95 % interval."));
-  EXPECT_THAT(text, HasSubstr("It allocated 14.4 MiB ±5.3 MiB in 61,200 calls"));
+  EXPECT_THAT(text, HasSubstr("It allocated 14.4 MiB ±5.6 MiB in 61,200 calls"));
   EXPECT_THAT(text, HasSubstr("freed within 1 ms"));
   EXPECT_THAT(text, HasSubstr("which may be chance"));
 }
@@ -133,6 +133,16 @@ TEST(HeapReport, WindowWithoutAnythingSaysSo) {
   HandMadeHeap empty;
   empty.process(1, "app");
   EXPECT_THAT(summary_of(empty.profile), HasSubstr("Nothing was allocated in this time."));
+}
+
+// None of the samples says nothing of less than they are apart.
+TEST(HeapReport, OfSamplesNothingSeenIsABoundAndNotNothing) {
+  HandMadeHeap empty(model::HeapMode::kSampled);
+  empty.process(1, "app");
+  empty.profile.heap.heaps[0].mean_bytes = 512 << 10;
+  EXPECT_THAT(summary_of(empty.profile),
+              HasSubstr("No block was sampled in this time: at most 1.5 MiB were allocated."));
+  EXPECT_THAT(summary_of(empty.profile), Not(HasSubstr("Nothing was allocated")));
 }
 
 TEST(HeapReport, FindsWhatMakesItWorthLess) {

@@ -111,7 +111,11 @@ std::string sentence_of_may_level(const HeapVerdict& verdict) {
 }
 
 std::string sentence_of_level(const HeapVerdict& verdict) {
-  const std::string level = bytes(verdict.facts.level_bytes);
+  // Where nothing was seen it is not nothing: it is what would not be seen.
+  const double unsampled = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
+  const std::string level = verdict.facts.level_bytes > 0 || unsampled < 1024
+                                ? bytes(verdict.facts.level_bytes)
+                                : fmt::format("no more than {}", bytes(unsampled));
   const std::string unseen =
       verdict.facts.unseen_bytes_per_s > 0
           ? fmt::format("; a growth below {} would not be seen in {}", rate(verdict.facts.unseen_bytes_per_s),
