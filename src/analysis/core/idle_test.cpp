@@ -65,6 +65,8 @@ TEST(WaitReasons, AreToldByAFunctionOnTheStack) {
             Known("room in a full channel", "std::sync::mpmc::array::Channel<T>::send"));
   EXPECT_EQ(reason_for("futex", {"main", "crossbeam_channel::flavors::list::Channel<T>::recv", "syscall"}),
             Known("something in an empty channel", "crossbeam_channel::flavors::list::Channel<T>::recv"));
+  EXPECT_EQ(reason_for("futex", {"main", "run_all", "__pthread_clockjoin_ex", "___pthread_join"}),
+            Known("the end of a thread", "__pthread_clockjoin_ex"));
   EXPECT_EQ(reason_for("futex", {"main", "get", "pthread_rwlock_rdlock"}),
             Known("a reader-writer lock", "pthread_rwlock_rdlock"));
   EXPECT_EQ(reason_for("futex", {"main", "parking_lot::raw_rwlock::RawRwLock::lock_shared_slow", "syscall"}),
@@ -159,6 +161,10 @@ TEST(IdleRules, KnowEventLoops) {
 TEST(IdleRules, TellALatchFromALock) {
   EXPECT_EQ(rule_for("poll", {"BackgroundWriterMain", "WaitLatch", "WaitEventSetWait"}), "PostgreSQL latch");
   EXPECT_EQ(rule_for("poll", {"LockAcquire", "ProcSleep", "WaitLatch", "WaitEventSetWait"}), "");
+  // The call that it really is: the lock of a row was called an idle event loop.
+  EXPECT_EQ(rule_for("epoll_wait", {"heap_lock_tuple", "LockAcquireExtended", "ProcSleep", "WaitLatch"}), "");
+  EXPECT_EQ(rule_for("epoll_wait", {"PostgresMain", "pg_sleep", "WaitLatch", "WaitEventSetWait"}), "");
+  EXPECT_EQ(rule_for("epoll_wait", {"PostgresMain", "secure_read", "WaitEventSetWait"}), "PostgreSQL latch");
 }
 
 TEST(IdleRules, NeverCallARunQueueIdle) {

@@ -87,6 +87,12 @@ void add_waits(const WaitReport& waits, ProblemClass& problem) {
     problem.slept -= ns;
     problem.locks += ns;
   }
+  for (const BlockedRow& row : waits.blocked) {
+    if (row.cause != Cause::kPoll || !row.reason.starts_with("a lock of the database (PostgreSQL)")) continue;
+    const auto ns = static_cast<double>(row.sum.total_ns());  // backends wait for locks in epoll
+    problem.peers -= ns;
+    problem.locks += ns;
+  }
 }
 
 ProblemKind kind_of(const ProblemClass& problem) {

@@ -74,6 +74,12 @@ TEST(ProblemClass, CallsTheBusyHandlerOfSqliteALock) {
       ProblemKind::kLocks);
 }
 
+TEST(ProblemClass, CallsTheRowsOfPostgresLocks) {
+  EXPECT_EQ(
+      judge({.ran_s = 1, .call = "epoll_wait", .functions = {"PostgresMain", "ProcSleep", "WaitLatch"}}).kind,
+      ProblemKind::kLocks);
+}
+
 TEST(ProblemClass, DoesNotCallTheEndOfAThreadALock) {
   EXPECT_EQ(judge({.ran_s = 1,
                    .call = "futex",
