@@ -29,6 +29,11 @@ double seconds_into(const model::Profile& profile, std::uint64_t time_ns) {
   return time_ns <= start ? 0 : static_cast<double>(time_ns - start) * 1e-9;
 }
 
+// Rows of threads that were announced and never seen are no threads to anybody.
+bool did_anything(const model::Thread& thread, std::uint64_t samples) {
+  return samples != 0 || (thread.cpu_ns | thread.ran_ns | thread.waited_ns) != 0;
+}
+
 }  // namespace
 
 std::vector<ThreadRow> thread_table(const model::Profile& profile, const Selection& selection) {
@@ -37,9 +42,7 @@ std::vector<ThreadRow> thread_table(const model::Profile& profile, const Selecti
   std::vector<ThreadRow> rows;
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     const model::Thread& thread = profile.threads[i];
-    if (!filter.takes_thread({i}) ||
-        (sums.samples[i] == 0 && thread.cpu_ns + thread.ran_ns + thread.waited_ns == 0))
-      continue;
+    if (!filter.takes_thread({i}) || !did_anything(thread, sums.samples[i])) continue;
     ThreadRow row;
     row.tid = thread.tid;
     row.pid = profile.processes[thread.process.value].pid;
@@ -76,7 +79,7 @@ std::vector<ProcessRow> process_table(const model::Profile& profile, const Selec
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     if (!filter.takes_thread({i})) continue;
     ProcessRow& row = rows[profile.threads[i].process.value];
-    ++row.threads;
+    if (did_anything(profile.threads[i], sums.samples[i])) ++row.threads;
     row.samples += sums.samples[i];
     row.value += sums.values[i];
     row.cpu_ns += profile.threads[i].cpu_ns;

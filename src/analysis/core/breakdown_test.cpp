@@ -79,5 +79,13 @@ TEST(Processes, AddUpTheirThreads) {
   EXPECT_EQ(rows[0].cpu_ns, 9'100'000'000u);
 }
 
+TEST(Processes, DoNotCountThreadsThatDidNothing) {
+  model::Profile profile = small_server();
+  profile.threads.push_back(profile.threads.front());
+  profile.threads.back().cpu_ns = 0;
+  EXPECT_EQ(process_table(profile, {}).at(0).threads, 2u);
+  EXPECT_EQ(thread_table(profile, {}).size(), 2u) << "the same number as the table of threads";
+}
+
 }  // namespace
 }  // namespace fathom::analysis

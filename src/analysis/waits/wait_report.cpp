@@ -173,11 +173,13 @@ class Collector {
     const Filter filter(profile_, selection_);
     const bool whole = !selection_.from_ns && !selection_.to_ns;
     std::map<std::string, WaitThreadRow> rows;
+    std::vector<char> seen(profile_.threads.size(), 0);
+    for (const SelectedWait& row : waits_.rows()) seen[waits_.wait(row).thread.value] = 1;
     for (std::uint32_t i = 0; i < profile_.threads.size(); ++i) {
       const model::Thread& thread = profile_.threads[i];
       if (!filter.takes_thread({i})) continue;
       WaitThreadRow& row = rows[name_of({i})];
-      ++row.threads;
+      if ((thread.cpu_ns | thread.ran_ns | thread.waited_ns) != 0) seen[i] = 1;
       if (!whole || thread.ran_ns + thread.waited_ns + thread.queued_ns == 0) continue;
       row.exact = true;
       row.ran_ns += static_cast<double>(thread.ran_ns);
@@ -189,9 +191,12 @@ class Collector {
         if (sample.metric != model::Metric::kCpu || !filter.takes_time(sample.time_ns)) continue;
         if (!filter.takes_thread(sample.thread) || !filter.takes_stack(sample.stack)) continue;
         WaitThreadRow& row = rows[name_of(sample.thread)];
+        seen[sample.thread.value] = 1;
         if (!row.exact) row.ran_ns += static_cast<double>(sample.value) * period;
       }
     }
+    for (std::uint32_t i = 0; i < seen.size(); ++i)
+      if (seen[i] != 0) ++rows[name_of({i})].threads;
     std::vector<WaitThreadRow> sorted;
     for (auto& [name, row] : rows) {
       row.name = name;

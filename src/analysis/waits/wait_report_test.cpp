@@ -53,6 +53,14 @@ TEST(WaitSummary, SaysWhereTheWallTimeOfAThreadGoes) {
   EXPECT_THAT(text, HasSubstr("50.0 % was idle, workers without work, and is folded."));
 }
 
+TEST(WaitThreads, ThatDidNothingAreNotCounted) {
+  model::Profile profile = waiting_server();
+  model::Thread announced = profile.threads.front();
+  announced.cpu_ns = announced.ran_ns = announced.waited_ns = announced.queued_ns = 0;
+  profile.threads.push_back(announced);
+  EXPECT_THAT(summary_of(profile), HasSubstr("of thread time (4 threads)"));
+}
+
 TEST(WaitThreads, AddUpToTheirLife) {
   const WaitReport report = make_wait_report(waiting_server(), {});
   ASSERT_THAT(report.threads, SizeIs(3));
