@@ -549,7 +549,7 @@
   // The lines of the paragraphs from `y` on; returns how many.
   const setParagraphs = (group, paragraphs, y) => {
     for (const line of group.querySelectorAll(":scope > text.set")) line.remove();
-    const columns = Math.floor((width - 2 * data.pad) / 6.3);
+    const columns = Math.floor((width - 2 * data.pad) / (compact ? 7 : 6.3));  // short lines differ more from the mean
     let count = 0;
     const add = (kind, text) => element(group, SVG, "text", {class: kind + " set", x: data.pad, y: y + 18 * count++}, text);
     for (const {kind, text} of paragraphs) {
