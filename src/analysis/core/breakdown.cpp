@@ -69,6 +69,9 @@ std::vector<ProcessRow> process_table(const model::Profile& profile, const Selec
   const Filter filter(profile, selection);
   const ThreadSums sums = sum_by_thread(profile, selection);
   std::vector<ProcessRow> rows(profile.processes.size());
+  std::vector<char> allocated(profile.threads.size(), 0);
+  for (const model::HeapSite& site : profile.heap.sites)
+    if (site.thread != model::kNoThread) allocated[site.thread.value] = 1;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const model::Process& process = profile.processes[i];
     rows[i].pid = process.pid;
@@ -79,7 +82,7 @@ std::vector<ProcessRow> process_table(const model::Profile& profile, const Selec
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     if (!filter.takes_thread({i})) continue;
     ProcessRow& row = rows[profile.threads[i].process.value];
-    if (did_anything(profile.threads[i], sums.samples[i])) ++row.threads;
+    if (did_anything(profile.threads[i], sums.samples[i]) || allocated[i] != 0) ++row.threads;
     row.samples += sums.samples[i];
     row.value += sums.values[i];
     row.cpu_ns += profile.threads[i].cpu_ns;
