@@ -166,6 +166,24 @@ TEST_F(HeapTruth, MappingsOfARunningProgramBesideASampledHeap) {
   expect_mappings(HeapAnswer(recording_), outcome);
 }
 
+// The recorder stands still until the program has ended: what it had not read by then is in the kernel's ring.
+TEST_F(HeapTruth, MappingsThatAreReadAfterTheProgramHasEnded) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  Running target({KNOWN_MAPPINGS, "50", folder_ / "go"});
+  pause_ms(200);
+  Running recorder = start_recording(recording_, {"-p", std::to_string(target.pid()), "--heap=exact"});
+  recorder.send(SIGSTOP);
+  std::ofstream(folder_ / "go") << "go";
+  const Outcome outcome = target.wait(milliseconds(60'000));
+  recorder.send(SIGCONT);
+  ASSERT_TRUE(recorder.wait(milliseconds(20'000)).ok());
+  const HeapAnswer answer(recording_);
+  const Truth truth(outcome);
+  for (const char* site : {"site_kept", "site_shared", "site_growing"})
+    EXPECT_EQ(answer.below(site).calls, truth.calls.at(site)) << site;
+}
+
 // The last blocks of a heap outlive it: nothing is freed that was not freed by its address.
 TEST_F(HeapTruth, MimallocsOwnFunctionsAndItsHeapsToTheByte) {
   FATHOM_NEEDS_BPF();

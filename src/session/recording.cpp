@@ -364,6 +364,7 @@ void Recording::end() {
   urgency_.end();
   cpu_times_->refresh();
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
+  drain();  // calls that map memory are taken by heaps that have not ended
   if (heaps_) heaps_->end();
   source_->stop();
   cpu_times_->refresh();  // what was sampled meanwhile is promised, too
