@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
@@ -299,6 +301,14 @@ TEST(WorkerWithReader, NamesEveryFrameAndSavesWhatWasLostByNobody) {
   fs::remove_all(root);
 }
 
+// The number of a process that has ended.
+int nobody_now() {
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  return child;
+}
+
 TEST(WorkerWithReader, APerfMapIsAskedAgainUntilItHasANameAndGrows) {
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";
   ::unlink(path.c_str());
@@ -320,6 +330,20 @@ TEST(WorkerWithReader, APerfMapIsAskedAgainUntilItHasANameAndGrows) {
   EXPECT_EQ(output.modules.at(0).symbols, model::SymbolSource::kPerfMap);
   ASSERT_EQ(second.frames.size(), 1u);
   EXPECT_EQ(second.frames[0].names[0].function, "compiled_last");
+}
+
+TEST(WorkerWithReader, APerfMapThatIsGoneWithItsProcessWasOpenedBefore) {
+  const std::string path = ::testing::TempDir() + "fathom-map-" + std::to_string(::getpid());
+  std::ofstream(path) << "7f0000001000 100 compiled\n";
+  const auto map = std::make_shared<const Fd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  ::unlink(path.c_str());
+  Worker worker(apart());
+  worker.submit(ModuleId{1}, {.kind = ModuleKind::kAnonymous, .pid = nobody_now(), .perf_map = map});
+  worker.submit(ModuleId{1}, FrameId{1}, {0x7f0000001010});
+  worker.drain();
+  const auto output = worker.poll();
+  ASSERT_EQ(output.frames.size(), 1u);
+  EXPECT_EQ(output.frames[0].names[0].function, "compiled");
 }
 
 // What a file of debug information points to is text that the owner of the file chose.

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "model/profile.h"
 
 namespace fathom::symbolize {
@@ -23,6 +25,9 @@ struct ModuleSource {
   std::string identity = {};
   // Whose perf map names anonymous code.
   int pid = 0;
+  // That map, opened while the process certainly ran: on a busy machine names are asked for when it may have ended.
+  // Null: it was not there yet, and is looked for by then.
+  std::shared_ptr<const Fd> perf_map = {};
 };
 
 // The process that reads the files of modules, apart from the one that records.

@@ -1,7 +1,9 @@
 #include "symbolize/remote_symbols.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -130,7 +132,10 @@ class RemoteFile final : public RemoteSymbols {
 class RemotePerfMap final : public RemoteSymbols {
  public:
   RemotePerfMap(const ModuleSource& source, NameProcess& process, std::uint32_t number)
-      : RemoteSymbols(process, number), pid_(source.pid), path_(process::perf_map_path(source.pid)) {
+      : RemoteSymbols(process, number),
+        pid_(source.pid),
+        path_(process::perf_map_path(source.pid)),
+        early_(source.perf_map) {
     prepare();
   }
   std::string source_path() const override {
@@ -141,7 +146,12 @@ class RemotePerfMap final : public RemoteSymbols {
   // Gone with its process: what was read stays true.
   void prepare() override {
     struct stat status {};
-    if (::stat(path_.c_str(), &status) != 0) return;
+    if (::stat(path_.c_str(), &status) != 0) {
+      if (file_ || !early_) return;
+      file_ = Fd(::fcntl(early_->get(), F_DUPFD_CLOEXEC, 0));
+      if (file_) (void)send_files();
+      return;
+    }
     const bool same = status.st_size == size_ && status.st_mtim.tv_sec == changed_.tv_sec &&
                       status.st_mtim.tv_nsec == changed_.tv_nsec;
     if (same) return;
@@ -162,6 +172,7 @@ class RemotePerfMap final : public RemoteSymbols {
 
   int pid_;
   std::string path_;
+  std::shared_ptr<const Fd> early_;
   std::int64_t size_ = -1;
   timespec changed_{};
   Fd file_;

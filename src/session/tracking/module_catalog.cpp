@@ -9,8 +9,10 @@
 
 #include <algorithm>
 #include <array>
+#include <memory>
 
 #include "arch/facts.h"
+#include "process/perf_map.h"
 #include "process/status.h"
 
 namespace fathom::session {
@@ -183,6 +185,7 @@ CodeModule& ModuleCatalog::of_made_code(std::int32_t pid, const process::MapEntr
   source.path = row.path.value != 0 ? fmt::format("[jit of process {}]", pid) : "";
   source.root = root_of(pid);
   source.pid = pid;
+  if (auto map = process::open_perf_map(pid)) source.perf_map = std::make_shared<const Fd>(std::move(*map));
   symbols_.submit(module->id, source);
   return *module;
 }
