@@ -139,11 +139,12 @@ TEST_F(Kill, StopsWhenTheTimeIsOver) {
 
 TEST_F(Kill, EndsWithItsTarget) {
   FATHOM_NEEDS_PERF_EVENT();
-  Running target = start_target("2.5");
+  // Long enough that the recording has begun before it ends, also where other programs take the CPUs.
+  Running target = start_target("10");
   Running recorder = attach(target);
   pause_ms(300);
   const double cpu_at_start = cpu_seconds_of(target.pid());
-  const Outcome target_outcome = target.wait(milliseconds(10'000));
+  const Outcome target_outcome = target.wait(milliseconds(40'000));
   EXPECT_EQ(target_outcome.exit_status, 0);
   const Outcome outcome = recorder.wait(milliseconds(30'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
