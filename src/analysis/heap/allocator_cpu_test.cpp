@@ -92,5 +92,14 @@ TEST(AllocatorCpu, LeavesTheTracersOwnTimeOut) {
   EXPECT_EQ(cpu.inside, 3);
 }
 
+TEST(AllocatorCpu, OfAnAllocatorThatAHookCallsIsTheAllocators) {
+  Places places;
+  const auto tracer = places.frame(places.module("[fathom]", ModuleKind::kNames), {"(heap tracer)"});
+  places.at({places.app("grow"), tracer, places.libc("malloc")}, 5);
+  const AllocatorCpu cpu = places.cpu();
+  EXPECT_EQ(cpu.tracer, 0);
+  EXPECT_EQ(cpu.inside, 5);
+}
+
 }  // namespace
 }  // namespace fathom::analysis
