@@ -181,7 +181,7 @@ TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
   // A forked process is attached to while it runs, and goes on when that is done.
   std::filesystem::remove(folder_ / "continued");
   std::thread go_on([this] {
-    wait_until([] { return is_traced("interrupted_hea"); }, std::chrono::milliseconds(60'000));
+    wait_until([] { return is_traced("interrupted_hea"); }, std::chrono::milliseconds(30'000));
     touch("continued");
   });
   outcome = fathom({"record", "--heap=exact", "--lossless", "--heap-children", "-o", recording_, "--", "sh",
@@ -189,7 +189,7 @@ TEST_F(HeapHonesty, ForkedProcessesAreNamedOrTracedOnRequest) {
   go_on.join();
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const HeapAnswer answer(recording_);
-  EXPECT_EQ(answer.below("site_after").calls, 1000);
+  EXPECT_EQ(answer.below("site_after").calls, 1000) << fathom({"report", recording_, "--all"}).output;
   EXPECT_EQ(answer.below("site_after").live_calls, 600);
 }
 

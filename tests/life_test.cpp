@@ -242,7 +242,8 @@ TEST_F(Life, ADelayHoldsForALaunchedCommandToo) {
   const Outcome outcome = run(record({"-D", "1.5", "--", "sh", "-c", CPU_SHARES " 4; exit 0"}));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   const Report report(recording_);
-  EXPECT_LT(report.duration_s(), 3.5) << "the first 1.5 s are not recorded";
+  // The command works for 4 s, and for longer where other programs take the CPUs.
+  EXPECT_LT(report.duration_s(), outcome.seconds - 1.4) << "the first 1.5 s are not recorded";
   EXPECT_GT(report.duration_s(), 1.0);
   EXPECT_TRUE(report.has_function("work_beta")) << "of what the command had started in the meantime";
 }

@@ -9,6 +9,7 @@
 
 #include "inject/stop/launch.h"
 #include "inject/tracer/detach_guardian.h"
+#include "session/heap/program_loading.h"
 
 namespace fathom::session {
 
@@ -89,15 +90,35 @@ void HeapRecordings::follow_executed() {
     }
     if (context_.processes.programs_executed(pid) == heap.programs_executed()) continue;
     heap.end_image();
-    if (!context_.processes.read_from_proc(pid)) continue;
-    auto& notes = context_.profile.quality.notes;
-    if (auto traced = trace(pid, false); traced)
-      notes.push_back(fmt::format(
-          "heap: process {} executed another program: its first milliseconds are not traced", pid));
-    else
-      notes.push_back(fmt::format("heap: process {} executed another program, which is not traced: {}", pid,
-                                  traced.error().message));
+    executed_.insert(pid);
   }
+  std::erase_if(executed_, [this](std::int32_t pid) { return trace_executed(pid); });
+}
+
+// true: that is done.
+bool HeapRecordings::trace_executed(std::int32_t pid) {
+  if (!context_.processes.read_from_proc(pid)) return true;
+  if (is_still_loading(pid)) return false;
+  auto& notes = context_.profile.quality.notes;
+  if (auto traced = trace(pid, false); traced)
+    notes.push_back(
+        fmt::format("heap: process {} executed another program: its first milliseconds are not traced", pid));
+  else
+    notes.push_back(fmt::format("heap: process {} executed another program, which is not traced: {}", pid,
+                                traced.error().message));
+  return true;
+}
+
+bool HeapRecordings::is_still_loading(std::int32_t pid) {
+  std::set<std::string_view> names;
+  for (const CodeMapping& mapping : context_.processes.mappings(pid))
+    if (mapping.module->kind == model::ModuleKind::kFile)
+      names.insert(context_.profile.strings[context_.profile.modules[mapping.module->id.value].name]);
+  const std::vector<std::string_view> all(names.begin(), names.end());
+  const std::uint64_t now = monotonic_ns();
+  if (now - loading_since_ns_.try_emplace(pid, now).first->second < loading_limit_ns(all)) return true;
+  loading_since_ns_.erase(pid);
+  return false;
 }
 
 // Forked processes are traced from the first program on that they execute: before, they run with the hooks
@@ -105,7 +126,7 @@ void HeapRecordings::follow_executed() {
 void HeapRecordings::trace_children() {
   for (const std::int32_t pid : context_.processes.pids()) {
     if (tried_.contains(pid) || context_.processes.programs_executed(pid) == 0) continue;
-    if (!context_.processes.read_from_proc(pid)) continue;
+    if (!context_.processes.read_from_proc(pid) || is_still_loading(pid)) continue;
     if (auto traced = trace(pid, false); !traced)
       context_.profile.quality.notes.push_back(
           fmt::format("heap: process {} is not traced: {}", pid, traced.error().message));

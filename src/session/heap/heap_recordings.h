@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -48,7 +49,10 @@ class HeapRecordings {
   std::string describe_stops() const;
   void follow_held();
   void follow_executed();
+  bool trace_executed(std::int32_t pid);
   void trace_children();
+  // What nobody holds may be met before its libraries are mapped: it is looked at again soon.
+  bool is_still_loading(std::int32_t pid);
   void name_untraced();
 
   HeapTracingOptions options_;
@@ -57,6 +61,8 @@ class HeapRecordings {
   bool stops_told_ = false;
   bool children_;
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
+  std::map<std::int32_t, std::uint64_t> loading_since_ns_;  // when that was first seen
+  std::set<std::int32_t> executed_;                         // those that are to be traced anew
   std::set<std::int32_t> roots_, tried_;  // targets; processes that were traced or could not be
   // Whose programs are held, and how many of them were seen to.
   Source* source_ = nullptr;
