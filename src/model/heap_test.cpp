@@ -86,6 +86,17 @@ double allocated(const Profile& profile) {
   return sum;
 }
 
+// A block of `size` is met with the chance of 1 - exp(-size / mean), and stands for as many as that takes.
+TEST(HeapWeight, OfASampledBlockIsWhatItsChanceLeavesOut) {
+  for (const double size : {16.0, 4096.0, 65536.0, 1e6}) {
+    const HeapWeight weight = weight_of(static_cast<std::uint64_t>(size), 65536);
+    const double chance = 1 - std::exp(-size / 65536);
+    EXPECT_NEAR(weight.sum.blocks * chance, 1, 1e-9) << size;
+    EXPECT_NEAR(weight.sum.bytes * chance, size, 1e-6 * size) << size;
+  }
+  EXPECT_EQ(weight_of(100, 0).sum, (HeapSum{1, 100})) << "not sampled";
+}
+
 TEST(HeapMerge, OfTwoRecordingsKeepsBothHeapsAndAllTheirRows) {
   for_each_profile(60, [](const Profile& one) {
     const Profile two = random_profile(one.strings.size() + 1000);

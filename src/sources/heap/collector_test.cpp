@@ -25,6 +25,21 @@ TEST(Collector, BlocksBelongToTheirSiteUntilTheyAreFreed) {
   EXPECT_EQ(recording.sites[slice.rows[0].site], (SiteKey{1, 100, 0}));
 }
 
+TEST(Collector, ABlockBeyondTheLimitIsNeverLive) {
+  CollectorOptions options;
+  options.max_live_blocks = 1;
+  Recording recording(options);
+  recording.tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
+  recording.tracer.alloc(0, 4 * kMs, 0x2000, 50, 2);
+  recording.drain(10 * kMs);
+  EXPECT_EQ(recording.collector.counters().not_followed, 1u);
+  const Slice slice = recording.slice();
+  EXPECT_EQ(slice.live, (Sum{1, 100}));
+  ASSERT_EQ(slice.rows.size(), 2u);
+  EXPECT_EQ(slice.rows[1].sums.allocated, (Sum{1, 50}));
+  EXPECT_EQ(slice.rows[1].sums.freed, (Sum{1, 50}));
+}
+
 TEST(Collector, StackIsToldOnceHoweverManyNumbersItHas) {
   Recording recording;
   recording.tracer.stack(1, 3 * kMs, 3, {0x10, 0x100});  // the content of number 1

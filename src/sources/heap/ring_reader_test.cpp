@@ -182,6 +182,18 @@ TEST(RingReader, StackOfMoreFramesThanATracerWalksIsRefusedThoughAllAreThere) {
   EXPECT_EQ(reader.rings_given_up(), 1u);
 }
 
+// One record more than there is room for would be one that was read before, and looks as good as the others.
+TEST(RingReader, HeadThatIsFurtherAheadThanTheRingIsLongIsRefused) {
+  FakeTracer tracer;
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
+  const std::uint64_t records = tracer.layout().ring_bytes / sizeof(tracer_event_free);
+  for (std::uint64_t i = 0; i < records; ++i) tracer.free(0, 5, 0x10);
+  ASSERT_EQ(tracer.ring(0).head, tracer.layout().ring_bytes);
+  tracer.ring(0).head += sizeof(tracer_event_free);
+  EXPECT_TRUE(drain(reader, 10).empty());
+  EXPECT_EQ(reader.rings_given_up(), 1u);
+}
+
 // Behind the records that wait for the next round a head may go back without coming before the tail.
 TEST(RingReader, HeadThatGoesBackBehindWhatIsNotTakenYetIsRefused) {
   FakeTracer tracer;
