@@ -27,7 +27,7 @@ class RingSet {
                               const OpenEvent& open_event);
 
   // Appends what has arrived since the last call. In time order, also across calls: what one CPU wrote after
-  // we had looked at another is held back until all have been looked at once more, in the same call.
+  // we had looked at another is held back until all have been looked at once more, in the same call (eight times at most).
   // Exception: a record whose writer was interrupted between taking the time and writing, which comes late.
   void drain(std::vector<Event>& out);
 
