@@ -3,7 +3,8 @@
 #
 # docs/images/flamegraph.png: anvil (the npm package @foundry-rs/anvil-linux-amd64 holds it) under JSON-RPC load; without a
 # path to it the picture stays. docs/images/timeline.png: the heap of redis-server (package redis-tools) under load. Both
-# talk to 127.0.0.1 only. Needs root, curl, chromium, imagemagick, and a machine that does little else; takes a minute.
+# talk to 127.0.0.1 only. Needs root, the packages of `scripts/setup-debian.sh pictures`, and a machine that does little
+# else; takes a minute.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 fathom=$(realpath "${1:?usage: scripts/readme-pictures.sh BUILD_FOLDER [ANVIL]}")/src/cli/fathom

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing for the named sets, and says which. Does nothing, and needs no network
 # and no rights, when all of them are there.
 #
-#   scripts/setup-debian.sh [--list] SET...        sets: build test bench fuzz tidy
+#   scripts/setup-debian.sh [--list] SET...        sets: build test bench fuzz tidy pictures
 #
 # A package that ends in `?` is left out, with a line about it, where the distribution does not have it.
 set -euo pipefail
@@ -18,6 +18,7 @@ declare -A packages=(
   [bench]="redis-tools procps libbenchmark-dev heaptrack? jq linux-perf?"
   [fuzz]="clang libclang-rt-14-dev"
   [tidy]="clang-tidy clang-format"
+  [pictures]="redis-tools curl chromium imagemagick"  # scripts/readme-pictures.sh
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }
