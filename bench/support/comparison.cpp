@@ -75,8 +75,10 @@ int compare_as_asked(Workload& workload, const std::string& folder, const std::s
     compare(workload, folder, parts_of_the_default());
   } else if (question == "heap") {
     compare(workload, folder, {{Kind::kNone, 0}, {Kind::kFathomHeap, 0}, {Kind::kFathomHeapExact, 0}});
+  } else if (question == "before") {
+    compare(workload, folder, engines_beside_before());
   } else {
-    std::fprintf(stderr, "questions: none, \"default\", \"heap\"\n");
+    std::fprintf(stderr, "questions: none, \"default\", \"heap\", \"before\"\n");
     return 2;
   }
   return 0;

@@ -31,7 +31,7 @@ class Workload {
 void compare(Workload& workload, const std::string& folder, const std::vector<Profiler>& profilers);
 
 // "": fathom beside perf. "default": what the default recording costs, and what each part of it. "heap": what tracing
-// the heap costs. The exit status of a benchmark.
+// the heap costs. "before": each engine beside that of the build that BEFORE names. The exit status of a benchmark.
 int compare_as_asked(Workload& workload, const std::string& folder, const std::string& question);
 
 }  // namespace fathom::bench

@@ -4,6 +4,7 @@
 #include <signal.h>
 
 #include <array>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <sstream>
@@ -65,9 +66,12 @@ bool samples_cpu(Kind kind) {
          kind == Kind::kFathomCpuAndWaits;
 }
 
-}  // namespace
+const char* program_before() {
+  return std::getenv("BEFORE");
+}
 
-std::string Profiler::name() const {
+std::string name_of_engine(const Profiler& profiler) {
+  const auto& [kind, frequency_hz, before] = profiler;
   switch (kind) {
     case Kind::kNone:
       return "nothing";
@@ -92,7 +96,8 @@ std::string Profiler::name() const {
   return "";
 }
 
-std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) const {
+std::vector<std::string> command_of_engine(const Profiler& profiler, pid_t pid, const std::string& file) {
+  const auto& [kind, frequency_hz, before] = profiler;
   const std::string target = std::to_string(pid);
   const std::string frequency = std::to_string(frequency_hz);
   switch (kind) {
@@ -126,6 +131,18 @@ std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) c
   return {};
 }
 
+}  // namespace
+
+std::string Profiler::name() const {
+  return name_of_engine(*this) + (before ? ", the build before" : "");
+}
+
+std::vector<std::string> Profiler::command(pid_t pid, const std::string& file) const {
+  std::vector<std::string> command = command_of_engine(*this, pid, file);
+  if (before) command.front() = program_before();
+  return command;
+}
+
 std::vector<Profiler> all_profilers() {
   return {{Kind::kNone, 0},       {Kind::kFathom, 99},  {Kind::kPerfFramePointers, 99},
           {Kind::kPerfDwarf, 99}, {Kind::kFathom, 999}, {Kind::kPerfFramePointers, 999},
@@ -138,6 +155,14 @@ std::vector<Profiler> parts_of_the_default() {
                           Kind::kFathomCpuAndWaits, Kind::kFathom, Kind::kFathomWaitsAndMemory})
     parts.push_back({kind, 999});
   return parts;
+}
+
+std::vector<Profiler> engines_beside_before() {
+  if (program_before() == nullptr) throw std::runtime_error("BEFORE names no program");
+  std::vector<Profiler> engines{{}};
+  for (const Kind kind : {Kind::kFathomCpu, Kind::kFathomWaits, Kind::kFathomHeap, Kind::kFathomHeapExact})
+    for (const bool before : {false, true}) engines.push_back({kind, 999, before});
+  return engines;
 }
 
 Recording::Recording(const Profiler& profiler, pid_t pid, std::string file)

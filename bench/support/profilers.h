@@ -30,6 +30,7 @@ enum class Kind {
 struct Profiler {
   Kind kind = Kind::kNone;
   int frequency_hz = 0;
+  bool before = false;  // the program that BEFORE of the environment names, instead of this build
   std::string name() const;
   // Records process `pid` into `file` until it is stopped.
   std::vector<std::string> command(pid_t pid, const std::string& file) const;
@@ -39,6 +40,9 @@ struct Profiler {
 std::vector<Profiler> all_profilers();
 // Nothing, the default recording, and what it is made of: each part alone, and each left out.
 std::vector<Profiler> parts_of_the_default();
+// Nothing, and each engine of this build beside that of another, whose program BEFORE of the environment names.
+// Throws std::runtime_error when it names none.
+std::vector<Profiler> engines_beside_before();
 
 struct Recorded {
   double seconds = 0;           // from attaching to the request to stop
