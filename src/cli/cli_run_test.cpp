@@ -203,6 +203,23 @@ TEST_F(Cli, ADashIsStandardInput) {
   EXPECT_THAT(run({"report", "-"}, recording_).out, StartsWith("hand (pid 10)"));
 }
 
+TEST_F(Cli, OomReadsALogOfTheKernel) {
+  const std::string log = file("log",
+                               "[ 7.5] Out of memory: Killed process 46653 (reth) total-vm:8000kB, "
+                               "anon-rss:4096kB, file-rss:0kB, shmem-rss:0kB\n");
+  const Outcome text = run({"oom", log});
+  EXPECT_EQ(text.status, 0) << text.error;
+  EXPECT_THAT(text.out, StartsWith("reth (pid 46653) was killed: 7.5 s after boot"));
+  EXPECT_EQ(run({"oom", "-"}, log).out, text.out);
+  EXPECT_THAT(run({"oom", "--json", log}).out, HasSubstr("\"anon_bytes\": 4194304"));
+  EXPECT_EQ(run({"oom", "--record", "2", log}).status, 3);
+
+  const Outcome none = run({"oom", file("empty", "[ 1.0] all is well\n")});
+  EXPECT_EQ(none.status, 3);
+  EXPECT_THAT(none.error, HasSubstr("no record of a process killed for want of memory"));
+  EXPECT_THAT(none.error, HasSubstr("try: journalctl -k -b -1"));
+}
+
 TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
   const Outcome missing = run({"report", folder_ + "/nothing"});
   EXPECT_EQ(missing.status, 3);

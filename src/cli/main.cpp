@@ -44,6 +44,9 @@ constexpr Command kCommands[] = {
     {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
     {"timeline", "draw the heap over time as one SVG", fathom::cli::add_timeline},
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
+#ifdef FATHOM_HAS_OOM
+    {"oom", "what the kernel killed for want of memory, and why", fathom::cli::add_oom},
+#endif
 #ifdef FATHOM_HAS_DOCTOR
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
 #endif

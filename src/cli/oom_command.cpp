@@ -1,0 +1,93 @@
+// fathom oom: what the kernel killed for want of memory, and why, from its records.
+#include <unistd.h>
+
+#include <memory>
+#include <optional>
+
+#include "base/files.h"
+#include "cli/command.h"
+#include "cli/output.h"
+#include "oom/evidence.h"
+#include "oom/kernel_log.h"
+#include "oom/present.h"
+#include "oom/records.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr const char* kMoreLogs =
+    "journalctl -k -b -1 | fathom oom -  (the boot before; -b 0 is this one), or a file of /var/log. Not "
+    "only the kernel "
+    "kills: systemd-oomd and earlyoom say so in the journal";
+
+struct OomArguments {
+  std::string file;
+  std::string profiles = "fathom-profiles";
+  std::optional<std::size_t> record;
+  bool all = false, json = false;
+  OutputPath output;
+};
+
+Result<std::string> read_log(const OomArguments& arguments) {
+  if (arguments.file.empty()) return oom::read_kernel_log();
+  if (arguments.file != "-") return read_file(arguments.file);
+  const Fd input(::dup(STDIN_FILENO));
+  return read_file(input, "standard input", std::size_t{1} << 30);
+}
+
+Result<int> run_oom(const OomArguments& arguments) {
+  const Result<std::string> log = read_log(arguments);
+  if (!log) return tl::unexpected<Error>(log.error());
+  const std::vector<oom::Record> records = oom::read_records(*log);
+  if (records.empty() && !arguments.json)
+    return fail(ErrorKind::kNotFound,
+                (arguments.file.empty()  ? std::string("the kernel log")
+                 : arguments.file == "-" ? std::string("standard input")
+                                         : arguments.file) +
+                    ": no record of a process killed for want of memory",
+                kMoreLogs);
+  if (arguments.record && (*arguments.record == 0 || *arguments.record > records.size()))
+    return fail(
+        ErrorKind::kNotFound,
+        "record " + std::to_string(*arguments.record) + ": there are " + std::to_string(records.size()),
+        "fathom oom lists them");
+  std::vector<oom::Shown> shown;
+  for (std::size_t number = 1; number <= records.size(); ++number) {
+    if (!arguments.all && number != arguments.record.value_or(records.size())) continue;
+    std::vector<oom::Evidence> evidence;
+    if (const auto& kills = records[number - 1].kills; !kills.empty())
+      evidence = oom::find_evidence(arguments.profiles, kills.front().pid, kills.front().name);
+    shown.push_back({number, std::move(evidence)});
+  }
+  const std::string text =
+      arguments.json ? oom::to_json(records, shown)
+                     : oom::to_text(records, shown, arguments.output.path.empty() ? output_width() : 0);
+  if (auto written = write_output(text, arguments.output); !written)
+    return tl::unexpected<Error>(written.error());
+  return records.empty() ? kTargetGone : kDone;
+}
+
+}  // namespace
+
+Run add_oom(CLI::App& app) {
+  auto arguments = std::make_shared<OomArguments>();
+  app.add_option("file", arguments->file,
+                 "kernel log: of dmesg (also -T), journalctl -k, syslog, a console; - for standard input; "
+                 "without one the "
+                 "log of the running kernel")
+      ->type_name("FILE");
+  auto* record =
+      app.add_option("--record", arguments->record, "show this one, and not the last")->type_name("N");
+  app.add_flag("--all", arguments->all, "show each")->excludes(record);
+  app.add_option("--profiles", arguments->profiles, "folder of recordings, to find those of the dead")
+      ->type_name("FOLDER")
+      ->capture_default_str();
+  app.add_flag("--json", arguments->json, "all records, for scripts, as docs/oom.md describes");
+  add_output_options(app, arguments->output, "file to write instead of standard output");
+  app.footer(
+      "Exit status: 0 when there is a record, 3 when there is none, 4 when this user may not read the kernel "
+      "log.");
+  return [arguments] { return run_oom(*arguments); };
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,136 @@
+#include "oom/log_line.h"
+
+#include <algorithm>
+
+#include "process/fields.h"
+
+namespace fathom::oom {
+namespace {
+
+using process::is_blank;
+using process::next_field;
+using process::skip_blanks;
+
+// What stands before a message is short; a bracket further on belongs to the message.
+constexpr std::size_t kLongestPrefix = 200;
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+std::string_view trimmed(std::string_view text) {
+  const auto blank = [](char c) { return is_blank(c) || c == '\r' || c == '\0'; };
+  while (!text.empty() && blank(text.front())) text.remove_prefix(1);
+  while (!text.empty() && blank(text.back())) text.remove_suffix(1);
+  return text;
+}
+
+// "  93.216000": what stands in the brackets of seconds since boot.
+bool is_uptime(std::string_view text) {
+  if (text.starts_with('+')) text.remove_prefix(1);  // dmesg -d: since the line before
+  const std::size_t dot = text.find('.');
+  return dot != std::string_view::npos && dot > 0 && dot + 1 < text.size() &&
+         std::ranges::all_of(text.substr(0, dot), is_digit) &&
+         std::ranges::all_of(text.substr(dot + 1), is_digit);
+}
+
+// "T1234", "C1": the thread or the processor that printed it, where the kernel is set to say so.
+bool is_caller(std::string_view text) {
+  return text.size() >= 2 && (text[0] == 'T' || text[0] == 'C') &&
+         std::ranges::all_of(text.substr(1), is_digit);
+}
+
+std::string_view inside_bracket(std::string_view text) {
+  const std::size_t end = text.find(']');
+  return end == std::string_view::npos ? std::string_view() : trimmed(text.substr(1, end - 1));
+}
+
+void drop_bracket(std::string_view& text) {
+  text.remove_prefix(text.find(']') + 1);
+  skip_blanks(text);
+}
+
+// "6,1234,93216000,-;message" of /dev/kmsg.
+bool take_kmsg_head(std::string_view& text, LogLine& line) {
+  const std::size_t end = text.find(';');
+  if (end == std::string_view::npos || end > kLongestPrefix) return false;
+  std::string_view head = text.substr(0, end);
+  std::string_view fields[3];
+  for (std::string_view& field : fields) {
+    const std::size_t comma = head.find(',');
+    if (comma == 0 || comma == std::string_view::npos) return false;
+    field = head.substr(0, comma);
+    if (!std::ranges::all_of(field, is_digit)) return false;
+    head.remove_prefix(comma + 1);
+  }
+  // Microseconds.
+  const std::string padded =
+      std::string(fields[2].size() < 7 ? 7 - fields[2].size() : 0, '0') + std::string(fields[2]);
+  line.uptime = padded.substr(0, padded.size() - 6) + "." + padded.substr(padded.size() - 6);
+  text.remove_prefix(end + 1);
+  return true;
+}
+
+// "Dec  7 00:05:14 " or the first word, where that is a date.
+std::string_view time_of(std::string_view& prefix) {
+  constexpr std::size_t kSyslogTime = 15;
+  if (prefix.size() >= kSyslogTime && is_letter(prefix[0]) && prefix[9] == ':' && prefix[12] == ':') {
+    const std::size_t end =
+        std::min(prefix.find(' ', kSyslogTime), prefix.size());  // parts of a second may follow
+    const std::string_view time = prefix.substr(0, end);
+    prefix.remove_prefix(end);
+    return time;
+  }
+  if (!prefix.empty() && is_digit(prefix[0])) return next_field(prefix);
+  return {};
+}
+
+}  // namespace
+
+LogLine read_log_line(std::string_view text) {
+  LogLine line;
+  text = trimmed(text);
+  while (text.starts_with('>')) text = trimmed(text.substr(1));  // quoted in a thread
+  if (!take_kmsg_head(text, line)) {
+    constexpr std::string_view kKernel = "kernel: ";
+    const std::size_t kernel = text.substr(0, kLongestPrefix).find(kKernel);
+    if (text.starts_with('[') && text.size() > 1 && is_letter(text[1]) &&
+        inside_bracket(text).find(':') != std::string_view::npos) {  // dmesg -T
+      line.time = inside_bracket(text);
+      drop_bracket(text);
+    } else if (kernel != std::string_view::npos &&
+               text.substr(0, kernel).find(": ") == std::string_view::npos) {
+      std::string_view prefix = text.substr(0, kernel);
+      if (prefix.starts_with('[')) {  // journalctl -o short-monotonic
+        line.uptime = inside_bracket(prefix);
+        drop_bracket(prefix);
+      } else {
+        line.time = time_of(prefix);
+      }
+      line.host = next_field(prefix);
+      text.remove_prefix(kernel + kKernel.size());
+    }
+    // The last thing before the message, whatever stands in front of it.
+    for (std::size_t at = 0; at < std::min(text.size(), kLongestPrefix); ++at) {
+      if (text[at] != '[') continue;
+      const std::string_view inside = inside_bracket(text.substr(at));
+      if (!is_uptime(inside)) continue;
+      if (line.time.empty() && at > 0) {
+        std::string_view prefix = text.substr(0, at);
+        line.time = time_of(prefix);
+      }
+      if (!inside.starts_with('+')) line.uptime = inside;
+      text.remove_prefix(at);
+      drop_bracket(text);
+      break;
+    }
+  }
+  if (text.starts_with('[') && is_caller(inside_bracket(text))) drop_bracket(text);
+  line.message = trimmed(text);
+  return line;
+}
+
+}  // namespace fathom::oom

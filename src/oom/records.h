@@ -1,0 +1,96 @@
+// Text of a kernel log -> what the kernel killed for want of memory. Sources: the kernel's mm/oom_kill.c and
+// mm/memcontrol.c from 3.2 to 6.18; the logs in testdata. Pure. Untrusted input: any bytes give records, of which each
+// holds what its lines said; nothing that is cut off or missing is guessed.
+//
+// A log may hold many records, lines of other subsystems in their midst, and lines of several machines. The kernel
+// prints one record after the other, so a line belongs to the record that is under way on its machine.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace fathom::oom {
+
+// What there was not enough of.
+enum class Scope : std::uint8_t {
+  kUnknown,       // the line that says so is missing
+  kGroup,         // a control group met its limit
+  kMachine,       // the machine
+  kCpuset,        // the memory of the NUMA nodes that a cpuset allows
+  kMemoryPolicy,  // the same of a memory policy (numactl --membind)
+};
+
+struct Usage {
+  std::uint64_t usage_bytes = 0;
+  std::optional<std::uint64_t> limit_bytes;  // nullopt: none
+  std::uint64_t failures = 0;                // how often the limit was met
+  bool operator==(const Usage&) const = default;
+};
+
+// A row of the kernel's table of candidates.
+struct Task {
+  std::int64_t pid = 0, tgid = 0;
+  std::uint32_t uid = 0;
+  std::uint64_t total_vm_bytes = 0, rss_bytes = 0, page_table_bytes = 0, swap_bytes = 0;
+  std::optional<std::uint64_t> anon_bytes = {}, file_bytes = {}, shmem_bytes = {};  // kernels from 6.8 on
+  int oom_score_adj = 0;
+  std::string name;  // at most 15 bytes of it
+  bool operator==(const Task&) const = default;
+};
+
+struct Kill {
+  std::int64_t pid = 0;
+  std::string name;
+  bool measured = false;  // the sizes below were said
+  std::uint64_t total_vm_bytes = 0, anon_bytes = 0, file_bytes = 0, shmem_bytes = 0;
+  std::optional<std::uint64_t> page_table_bytes = {};
+  std::optional<std::uint32_t> uid = {};
+  std::optional<int> oom_score_adj = {};
+  bool reaped = false;  // its memory was taken before it ended by itself
+  bool operator==(const Kill&) const = default;
+};
+
+struct Record {
+  std::string host, time, uptime;  // of its first line; empty: not said
+  Scope scope = Scope::kUnknown;
+  bool asked_for = false;  // by the magic SysRq key, and not for want of memory
+
+  // Whose request for memory met the wall: not always who is killed.
+  std::string invoked_by;
+  std::optional<int> order;  // it asked for 2^order pages in a row
+  std::string request;       // "GFP_KERNEL", or the number where the kernel does not name it
+
+  std::string limited_group;                                   // whose limit was met, if scope is kGroup
+  std::string victim_group;                                    // of the killed process
+  std::string allowed_nodes;                                   // "0-1"
+  std::optional<Usage> memory, memory_and_swap, swap, kernel;  // of the limited group
+  std::vector<std::pair<std::string, std::uint64_t>>
+      group_bytes;  // of its memory.stat: "anon", "file", "rss" ...
+
+  std::vector<std::pair<std::string, std::uint64_t>>
+      machine_bytes;  // "active_anon", "slab_unreclaimable", "free" ...
+  std::optional<std::uint64_t> ram_bytes, total_swap_bytes, free_swap_bytes;
+
+  std::vector<Task> tasks;
+  std::vector<Kill> kills;   // the first is the one that was chosen, the others went with it
+  bool whole_group = false;  // memory.oom.group: all of the group are killed
+  bool nobody_left = false;  // there was nobody who may be killed
+  bool panicked = false;     // the machine is set to panic instead
+
+  bool operator==(const Record&) const = default;
+};
+
+// In the order of the log. At most kMostRecords, the last ones; of each at most kMostTasks.
+inline constexpr std::size_t kMostRecords = 4096;
+inline constexpr std::size_t kMostTasks = 65536;
+std::vector<Record> read_records(std::string_view log);
+
+// The value of that name in one of the lists above.
+std::optional<std::uint64_t> value_of(const std::vector<std::pair<std::string, std::uint64_t>>& list,
+                                      std::string_view name);
+
+}  // namespace fathom::oom
