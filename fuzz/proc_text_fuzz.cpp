@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "process/cgroup.h"
+#include "process/ending.h"
 #include "process/find.h"
 #include "process/kallsyms.h"
 #include "process/machine_time.h"
@@ -12,7 +13,9 @@
 #include "process/perf_map.h"
 #include "process/status.h"
 #include "process/threads.h"
+#include "sources/memory/memory_limits.h"
 #include "sources/memory/memory_map.h"
+#include "sources/memory/memory_reading.h"
 
 namespace {
 
@@ -28,6 +31,19 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   if (const auto entries = parse_maps(text)) {
     for (const MapEntry& entry : *entries) require(entry.start <= entry.end);
+    // Pages over all of them: each is counted once, in a mapping or elsewhere.
+    bool ascending = true;
+    for (std::size_t i = 1; i < entries->size(); ++i)
+      ascending = ascending && (*entries)[i - 1].end <= (*entries)[i].start;
+    if (ascending) {
+      fathom::sources::PageSums sums(*entries, {});
+      sums.add({.start = 0, .end = std::uint64_t{1} << 47, .resident = true});
+      fathom::sources::MemoryReading reading;
+      sums.finish(0, reading);
+      std::uint64_t sum = reading.elsewhere;
+      for (const auto& mapping : reading.mappings) sum += mapping.rss;
+      require(sum == std::uint64_t{1} << 47);
+    }
   }
   // In two pieces it is the same as in one, and every mapping is judged.
   const auto whole = fathom::sources::parse_smaps(text);
@@ -59,6 +75,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_schedstat(text).has_value();
   (void)parse_machine_time(text).has_value();
   (void)parse_namespace(text);
+  if (const auto code = parse_exit_code(text)) require(!ending_in_words(*code).empty());
+  (void)fathom::sources::parse_process_limits(text);
+  const auto machine = fathom::sources::parse_meminfo(text);
+  for (const int version : {1, 2}) {
+    const auto group = fathom::sources::parse_group_memory(text, version);
+    const fathom::sources::MemoryLimit limit{fathom::sources::LimitKind::kControlGroup, "", machine.total,
+                                             machine.available, group.page_cache};
+    require(limit.room() <= limit.limit);
+  }
   ProcessInfo process;
   process.arguments = parse_command_line(text);
   require(describe(process, 50).size() <= 50);

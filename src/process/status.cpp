@@ -64,6 +64,7 @@ Result<Status> parse_status(std::string_view text) {
     if (key == "VmPTE") status.page_tables = bytes();
     if (key == "VmHWM") status.rss_peak = bytes();
     if (key == "VmSize") status.virtual_size = bytes();
+    if (key == "HugetlbPages") status.huge_files = bytes();
   }
   if (!has_pid) return fail(ErrorKind::kMalformed, "status has no line Tgid");
   return status;

@@ -25,6 +25,7 @@ struct Status {
   // now and then: they may be wrong by some pages for each thread.
   std::uint64_t rss_anon = 0, rss_file = 0, rss_shmem = 0, swap = 0, page_tables = 0, rss_peak = 0,
                 virtual_size = 0;
+  std::uint64_t huge_files = 0;  // resident on explicit huge pages (hugetlbfs), beside the resident set
   bool operator==(const Status&) const = default;
 };
 Result<Status> parse_status(std::string_view text);

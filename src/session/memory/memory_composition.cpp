@@ -223,6 +223,23 @@ void MemoryComposition::add_block(std::uint64_t address, std::uint64_t size, Hea
   live.variance += resident * resident * weight.variance.blocks;
 }
 
+void MemoryComposition::add_held(std::uint64_t start, std::uint64_t end, HeapAllocatorId allocator,
+                                 std::string_view state) {
+  auto segment = std::partition_point(segments_.begin(), segments_.end(),
+                                      [&](const Segment& before) { return before.end <= start; });
+  for (; segment != segments_.end() && segment->start < end; ++segment) {
+    const std::uint64_t from = std::max(start, segment->start), to = std::min(end, segment->end);
+    if (to <= from) continue;
+    Held& held = segment->held[{allocator, std::string(state)}];
+    held.ranges += 1;
+    held.bytes += to - from;
+    held.resident += segment->pages_known && pages_.knows(from)
+                         ? pages_.resident(from, to - from)
+                         : portion(segment->rss, static_cast<double>(to - from),
+                                   static_cast<double>(segment->end - segment->start));
+  }
+}
+
 std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::ProcessId process,
                                                  HeapAllocatorId libc, model::Builder& builder) const {
   Rows rows;
@@ -237,7 +254,9 @@ std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::P
     // A private mapping of a file is two things: pages of the file, and pages that are the process's own.
     const bool is_data = is_file && mapping.entry.writable && !mapping.entry.shared;
     const std::uint64_t huge = std::min(mapping.huge, changed);
-    MemoryRange& row = rows.row(is_file && !is_data ? MemoryKind::kFile : kind, name);
+    const bool is_code = is_file && !is_data && mapping.entry.executable;
+    MemoryRange& row =
+        rows.row(is_file && !is_data ? MemoryKind::kFile : kind, is_code ? name + " (code)" : name);
     row.ranges += 1;
     row.virtual_bytes += mapping.entry.size();
     row.huge_bytes += mapping.huge_file;
@@ -248,7 +267,7 @@ std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::P
       data.anonymous_bytes += changed;
       data.huge_bytes += huge;
     }
-    MemoryRange& rest = rows.row(is_file ? MemoryKind::kFile : kind, name);
+    MemoryRange& rest = rows.row(is_file ? MemoryKind::kFile : kind, is_code ? name + " (code)" : name);
     rest.rss_bytes += mapping.rss - changed;
     rest.anonymous_bytes += mapping.anonymous - changed;
     rest.huge_bytes += mapping.huge - huge;
@@ -258,10 +277,30 @@ std::vector<MemoryRange> MemoryComposition::rows(std::uint64_t time_ns, model::P
     const sources::MemoryMapping& mapping = judged.mapping;
     double bytes = 0;
     for (const auto& [allocator, live] : segment.live) bytes += live.resident;
+    // What allocators say of themselves comes first; the rest of the segment is told as it would be without.
+    std::uint64_t segment_size = segment.end - segment.start, segment_rss = segment.rss;
+    if (segment.live.empty()) {
+      for (const auto& [whose, held] : segment.held) {
+        MemoryRange& row = rows.row(MemoryKind::kAllocator, whose.second, whose.first);
+        const std::uint64_t rss = std::min(held.resident, segment_rss),
+                            size = std::min(held.bytes, segment_size);
+        row.ranges += held.ranges;
+        row.virtual_bytes += size;
+        row.rss_bytes += rss;
+        row.anonymous_bytes += rss;
+        row.swap_bytes +=
+            portion(mapping.swap, static_cast<double>(size), static_cast<double>(mapping.entry.size()));
+        row.huge_bytes +=
+            portion(mapping.huge, static_cast<double>(rss), static_cast<double>(mapping.anonymous));
+        segment_size -= size;
+        segment_rss -= rss;
+      }
+    }
     const auto add = [&](MemoryKind kind, HeapAllocatorId allocator, double share, const Live* live) {
+      if (segment_size == 0 && segment_rss == 0) return;
       MemoryRange& row = rows.row(kind, name_of(judged, kind), allocator);
-      const auto size = static_cast<double>(segment.end - segment.start) * share;
-      const auto rss = static_cast<std::uint64_t>(std::llround(static_cast<double>(segment.rss) * share));
+      const auto size = static_cast<double>(segment_size) * share;
+      const auto rss = static_cast<std::uint64_t>(std::llround(static_cast<double>(segment_rss) * share));
       row.ranges += 1;
       row.virtual_bytes += static_cast<std::uint64_t>(size);
       row.rss_bytes += rss;

@@ -2,13 +2,16 @@
 // profile. Pure: it is told what was read.
 //
 // Who owns anonymous memory, the first that applies: the tracer where it lies in what that mapped; an
-// allocator of which a known block is live in it (of two: in proportion to these blocks' bytes); the program,
-// where it mapped it; and else what the map itself says (MappingUse).
+// allocator of which a known block is live in it (of two: in proportion to these blocks' bytes); an allocator that
+// says itself that it holds it; the program, where it mapped it; and else what the map itself says (MappingUse).
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "abi/heap_tracer.h"
@@ -34,6 +37,11 @@ class MemoryComposition {
   std::vector<AddressRange> wanted_pages(std::uint64_t most_pages) const;
   void set_pages(sources::ResidentPages pages);  // before the first block
 
+  // What an allocator says of its own memory, where none of its blocks is known: "dirty", "in use". Ranges do not
+  // overlap; after set_pages(). `state` becomes the name of the row.
+  void add_held(std::uint64_t start, std::uint64_t end, model::HeapAllocatorId allocator,
+                std::string_view state);
+
   void add_block(std::uint64_t address, std::uint64_t size, model::HeapAllocatorId allocator,
                  const sources::heap::Weight& weight);
 
@@ -48,6 +56,9 @@ class MemoryComposition {
     double blocks = 0, bytes = 0, resident = 0, variance = 0;
     bool sampled = false;
   };
+  struct Held {
+    std::uint64_t bytes = 0, resident = 0, ranges = 0;
+  };
   // A mapping, or the part of one that was mapped by one call.
   struct Segment {
     std::uint64_t start, end;
@@ -56,6 +67,7 @@ class MemoryComposition {
     std::uint64_t rss = 0;  // anonymous
     bool pages_known = false;
     std::map<model::HeapAllocatorId, Live> live = {};
+    std::map<std::pair<model::HeapAllocatorId, std::string>, Held> held = {};
   };
   Segment* segment_of(std::uint64_t address);
   void share_out_rss();

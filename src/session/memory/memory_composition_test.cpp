@@ -133,6 +133,42 @@ TEST(MemoryComposition, APoolThatAnAllocatorHandsOutIsTheAllocators) {
   EXPECT_EQ(Composed(composition).row(MemoryKind::kAllocator, "", kJemalloc).rss_bytes, 4 * kPage);
 }
 
+TEST(MemoryComposition, WhatAnAllocatorSaysItHoldsIsTakenFromItsMapping) {
+  MemoryComposition composition({anonymous(0x10000, 8, 6), anonymous(0x18000, 2, 2)}, {}, {});
+  sources::ResidentPages pages;
+  pages.add(0x10000, {true, true, true, true, false, false, true, true, true, true});
+  composition.set_pages(std::move(pages));
+  composition.add_held(0x10000, 0x13000, kJemalloc, "in use");
+  composition.add_held(0x13000, 0x16000, kJemalloc, "dirty");
+  composition.add_held(0x17000, 0x19000, kJemalloc, "in use");  // over the border of two mappings
+  composition.add_held(0x90000, 0x91000, kJemalloc, "in use");  // where nothing is mapped
+  const Composed composed(composition);
+  EXPECT_EQ(composed.row(MemoryKind::kAllocator, "in use", kJemalloc).rss_bytes, 5 * kPage);
+  EXPECT_EQ(composed.row(MemoryKind::kAllocator, "in use", kJemalloc).ranges, 3u);
+  EXPECT_EQ(composed.row(MemoryKind::kAllocator, "dirty", kJemalloc).rss_bytes, kPage);
+  EXPECT_EQ(composed.row(MemoryKind::kAllocator, "dirty", kJemalloc).virtual_bytes, 3 * kPage);
+  EXPECT_EQ(composed.row(MemoryKind::kUnknown).rss_bytes, 2 * kPage);
+  EXPECT_EQ(composed.row(MemoryKind::kUnknown).virtual_bytes, 2 * kPage);
+  EXPECT_EQ(composed.rss(), 8 * kPage);
+}
+
+TEST(MemoryComposition, KnownBlocksSayMoreThanTheAllocator) {
+  MemoryComposition composition({anonymous(0x10000, 4, 4)}, {}, {});
+  composition.add_held(0x10000, 0x14000, kJemalloc, "in use");
+  composition.add_block(0x10000, 3000, kGlibc, sources::heap::exact_weight(3000));
+  const Composed composed(composition);
+  EXPECT_EQ(composed.row(MemoryKind::kAllocator, "", kGlibc).rss_bytes, 4 * kPage);
+  EXPECT_EQ(composed.rss(), 4 * kPage);
+}
+
+TEST(MemoryComposition, CodeIsApartFromTheOtherPagesOfItsFile) {
+  JudgedMapping code = file(0x10000, 4, 3, 0, false);
+  code.mapping.entry.executable = true;
+  const Composed composed(MemoryComposition({code, file(0x20000, 4, 2, 0, false)}, {}, {}));
+  EXPECT_EQ(composed.row(MemoryKind::kFile, "/bin/x (code)").rss_bytes, 3 * kPage);
+  EXPECT_EQ(composed.row(MemoryKind::kFile, "/bin/x").rss_bytes, 2 * kPage);
+}
+
 TEST(MemoryComposition, StacksFilesAndTheTracerAreToldApart) {
   const tracer_own_mapping own{0x50000, 2 * kPage};
   const std::vector<AddressRange> mapped{{0x40000, 0x44000}};  // the library maps stacks for threads

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "process/status.h"
 #include "session/memory/memory_composition.h"
+#include "sources/memory/memory_reading.h"
 
 namespace fathom::session {
 namespace {
@@ -14,16 +15,29 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kBudgetNs = 200'000'000;  // of one reading
 constexpr std::uint64_t kShare = 200;             // a reading is paid for with so much time without any
-constexpr double kDearestPageNs = 60;             // until it was measured for this process
+// Until it was measured for this process; of a scan with its pauses, and of smaps.
+constexpr double kDearestPageNs = 30, kDearestSmapsPageNs = 107;
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 22;  // looked at one by one: 16 GiB, 20 ms
 constexpr std::uint32_t kStoredPerDistance = 60;
+// Growth by which a composition is worth keeping, whatever the time.
+constexpr std::uint64_t kLeastGrowth = 4 << 20, kMostGrowth = 256 << 20;
 
 // What it costs is CPU time: on a full machine the clock on the wall tells who else was there.
 std::uint64_t own_cpu_ns() {
   return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+std::uint64_t rss_of(const std::vector<model::MemoryRange>& rows) {
+  std::uint64_t sum = 0;
+  for (const model::MemoryRange& row : rows) sum += row.rss_bytes;
+  return sum;
+}
+
 }  // namespace
+
+bool has_grown(std::uint64_t largest, std::uint64_t rss) {
+  return rss > largest && rss - largest >= std::max(kLeastGrowth, std::min(largest / 50, kMostGrowth));
+}
 
 std::vector<model::MemoryRange> MemorySnapshots::as_a_whole(std::uint64_t now_ns, std::int32_t pid,
                                                             model::ProcessId process) {
@@ -48,7 +62,7 @@ std::vector<model::MemoryRange> MemorySnapshots::as_a_whole(std::uint64_t now_ns
 }
 
 std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std::int32_t pid, State& state,
-                                                      HeapTracing* heap) {
+                                                      HeapTracing* heap, bool last) {
   const auto use = process::read_memory(pid);
   if (!use) return {};
   const std::uint64_t rss = use->rss_anon + use->rss_file + use->rss_shmem;
@@ -60,13 +74,23 @@ std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std:
       notes_.push_back(fmt::format("memory: the mappings of process {} are not told apart: {}", pid, why));
     return as_a_whole(now_ns, pid, process);
   };
-  if (pages * (state.ns_per_page > 0 ? state.ns_per_page : kDearestPageNs) > static_cast<double>(kBudgetNs))
-    return give_up(fmt::format("{} GiB are resident, and reading them would hold up the process", rss >> 30));
+  const bool scan = sources::has_page_scan();
+  // smaps holds up the process, so it is for one look and for the last one.
+  if (!scan && !last && std::exchange(state.looked_with_smaps, true)) return as_a_whole(now_ns, pid, process);
+  const double dearest_ns = scan ? kDearestPageNs : kDearestSmapsPageNs;
+  if (pages * (state.ns_per_page > 0 ? state.ns_per_page : dearest_ns) > static_cast<double>(kBudgetNs))
+    return give_up(fmt::format("{} GiB are resident, and reading them would hold up the {}", rss >> 30,
+                               scan ? "recording" : "process"));
 
-  auto reading = sources::read_smaps(pid, kBudgetNs);
+  auto reading = sources::read_mappings(pid, kBudgetNs, !scan);
   if (!reading)
     return reading.error().kind == ErrorKind::kNotFound ? std::vector<model::MemoryRange>{}
                                                         : give_up(reading.error().message);
+  if (!scan && !std::exchange(state.noted_smaps, true))
+    notes_.push_back(fmt::format(
+        "memory: this kernel has no PAGEMAP_SCAN (Linux 6.7): what the memory of process {} is made of was "
+        "read with smaps at the start and at the end only",
+        pid));
   ++readings_;
   longest_ns_ = std::max(longest_ns_, reading->longest_ns);
   // Small processes are all fixed cost, which says nothing about larger ones.
@@ -88,12 +112,14 @@ std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std:
   }
   const auto stacks = sources::read_stack_pointers(pid);
   MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), own, mapped);
+  if (reading->way == sources::ReadingWay::kPageScan) {
+    composition.set_pages(std::move(reading->pages));
+  } else if (auto resident = sources::ResidentPages::open(pid); heap != nullptr && resident) {
+    for (const AddressRange& range : composition.wanted_pages(kMostPages))
+      (void)resident->read(range.start, range.end);  // refused: counted by their size
+    composition.set_pages(std::move(*resident));
+  }
   if (heap != nullptr) {
-    if (auto resident = sources::ResidentPages::open(pid)) {
-      for (const AddressRange& range : composition.wanted_pages(kMostPages))
-        (void)resident->read(range.start, range.end);  // refused: counted by their size
-      composition.set_pages(std::move(*resident));
-    }
     heap->for_each_live([&](std::uint64_t address, std::uint64_t size, model::HeapAllocatorId allocator,
                             const sources::heap::Weight& weight) {
       composition.add_block(address, size, allocator, weight);
@@ -103,10 +129,15 @@ std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std:
                           heap != nullptr ? heap->libc_allocator() : model::HeapAllocatorId{}, builder_);
 }
 
-void MemorySnapshots::store(State& state, std::vector<model::MemoryRange> rows) {
-  if (rows.empty()) return;
+void MemorySnapshots::append(State& state, const std::vector<model::MemoryRange>& rows) {
   state.kept.clear();
+  state.largest_rss = std::max(state.largest_rss, rss_of(rows));
   profile_.memory_ranges.insert(profile_.memory_ranges.end(), rows.begin(), rows.end());
+}
+
+void MemorySnapshots::store(State& state, const std::vector<model::MemoryRange>& rows) {
+  if (rows.empty()) return;
+  append(state, rows);
   if (++state.stored == kStoredPerDistance) {
     state.stored = 0;
     state.store_every_ns *= 2;
@@ -121,7 +152,7 @@ void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_
       ++state;
       continue;
     }
-    store(state->second, std::move(state->second.kept));
+    store(state->second, std::exchange(state->second.kept, {}));
     state = states_.erase(state);
   }
   for (const std::int32_t pid : pids) {
@@ -129,7 +160,7 @@ void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_
     if (now_ns < state.due_ns) continue;
     if (state.store_every_ns == 0) state.store_every_ns = kSecond;
     const std::uint64_t start = own_cpu_ns();
-    auto rows = take(monotonic_ns(), pid, state, heaps != nullptr ? heaps->find(pid) : nullptr);
+    auto rows = take(monotonic_ns(), pid, state, heaps != nullptr ? heaps->find(pid) : nullptr, false);
     const std::uint64_t took = own_cpu_ns() - start;
     took_ns_ += took;
     state.due_ns = now_ns + std::max(kSecond, took * kShare * pids.size());
@@ -138,8 +169,10 @@ void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_
       state.due_ns = now_ns + std::max(kSecond / 5, took * kShare * pids.size());
     if (rows.empty()) continue;
     if (now_ns >= state.store_ns) {
-      store(state, std::move(rows));
+      store(state, rows);
       state.store_ns = now_ns + (state.stored < 3 ? kSecond / 5 : state.store_every_ns);
+    } else if (has_grown(state.largest_rss, rss_of(rows))) {
+      append(state, rows);
     } else {
       state.kept = std::move(rows);
     }
@@ -152,11 +185,12 @@ void MemorySnapshots::finish(std::uint64_t now_ns, const std::vector<std::int32_
     State& state = states_[pid];
     if (state.store_every_ns == 0) state.store_every_ns = kSecond;
     const std::uint64_t start = own_cpu_ns();
-    if (auto rows = take(now_ns, pid, state, heaps != nullptr ? heaps->find(pid) : nullptr); !rows.empty())
-      store(state, std::move(rows));
+    if (auto rows = take(now_ns, pid, state, heaps != nullptr ? heaps->find(pid) : nullptr, true);
+        !rows.empty())
+      store(state, rows);
     took_ns_ += own_cpu_ns() - start;
   }
-  for (auto& entry : states_) store(entry.second, std::move(entry.second.kept));
+  for (auto& entry : states_) store(entry.second, std::exchange(entry.second.kept, {}));
 }
 
 std::string MemorySnapshots::cost() const {

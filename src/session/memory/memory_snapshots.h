@@ -1,6 +1,7 @@
 // What the memory of the recorded processes is made of, taken now and then while they live: a program that
-// exits leaves nothing to look at. All of it together takes at most half a per cent of one CPU, and a process
-// whose mappings alone would take more than 200 ms to read is told only as a whole.
+// exits leaves nothing to look at. One more is kept whenever the process has grown. All of it together takes at most
+// half a per cent of one CPU, and a process whose mappings alone would take more than 200 ms to read is told only as a
+// whole.
 #pragma once
 
 #include <cstdint>
@@ -13,6 +14,10 @@
 #include "session/tracking/process_table.h"
 
 namespace fathom::session {
+
+// Whether a process has grown since its memory was largest by so much that what it is made of is kept: by 2 % or by
+// 256 MiB, and by 4 MiB at least.
+bool has_grown(std::uint64_t largest, std::uint64_t rss);
 
 class MemorySnapshots {
  public:
@@ -38,14 +43,16 @@ class MemorySnapshots {
     std::uint32_t stored = 0;  // at this distance
     double ns_per_page = 0;    // of RSS, measured; 0: not yet
     std::vector<model::MemoryRange> kept;
-    bool noted = false;
+    std::uint64_t largest_rss = 0;  // of those that were appended
+    bool noted = false, noted_smaps = false, looked_with_smaps = false;
   };
   // Empty: the process is gone, or may not be looked at.
   std::vector<model::MemoryRange> take(std::uint64_t now_ns, std::int32_t pid, State& state,
-                                       HeapTracing* heap);
+                                       HeapTracing* heap, bool last);
   std::vector<model::MemoryRange> as_a_whole(std::uint64_t now_ns, std::int32_t pid,
                                              model::ProcessId process);
-  void store(State& state, std::vector<model::MemoryRange> rows);
+  void append(State& state, const std::vector<model::MemoryRange>& rows);
+  void store(State& state, const std::vector<model::MemoryRange>& rows);
 
   model::Profile& profile_;
   model::Builder& builder_;

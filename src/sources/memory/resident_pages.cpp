@@ -39,8 +39,27 @@ bool ResidentPages::read(std::uint64_t start, std::uint64_t end) {
 }
 
 void ResidentPages::add(std::uint64_t start, const std::vector<bool>& resident) {
-  pages_ += resident.size();
-  ranges_.push_back({start, start + resident.size() * kPage, resident});
+  add_range(start, start + resident.size() * kPage);
+  for (std::size_t i = 0; i < resident.size(); ++i)
+    if (resident[i]) add_run(start + i * kPage, start + (i + 1) * kPage);
+}
+
+void ResidentPages::add_range(std::uint64_t start, std::uint64_t end) {
+  pages_ += (end - start) / kPage;
+  if (!ranges_.empty() && ranges_.back().end == start)
+    ranges_.back().end = end;
+  else
+    ranges_.push_back({start, end});
+}
+
+void ResidentPages::add_run(std::uint64_t start, std::uint64_t end) {
+  if (!runs_.empty() && runs_.back().end == start) {
+    runs_.back().end = end;
+    return;
+  }
+  const std::uint64_t before =
+      runs_.empty() ? 0 : runs_.back().before + (runs_.back().end - runs_.back().start);
+  runs_.push_back({start, end, before});
 }
 
 const ResidentPages::Range* ResidentPages::find(std::uint64_t address) const {
@@ -51,15 +70,19 @@ const ResidentPages::Range* ResidentPages::find(std::uint64_t address) const {
   return &*std::prev(after);
 }
 
+std::uint64_t ResidentPages::resident_below(std::uint64_t address) const {
+  const auto after = std::upper_bound(runs_.begin(), runs_.end(), address,
+                                      [](std::uint64_t value, const Run& run) { return value < run.start; });
+  if (after == runs_.begin()) return 0;
+  const Run& run = *std::prev(after);
+  return run.before + std::min(address, run.end) - run.start;
+}
+
 std::uint64_t ResidentPages::resident(std::uint64_t start, std::uint64_t size) const {
   const Range* range = find(start);
   if (range == nullptr) return 0;
   const std::uint64_t end = size < range->end - start ? start + size : range->end;
-  std::uint64_t bytes = 0;
-  for (std::uint64_t page = start / kPage * kPage; page < end; page += kPage)
-    if (range->resident[(page - range->start) / kPage])
-      bytes += std::min(page + kPage, end) - std::max(page, start);
-  return bytes;
+  return resident_below(end) - resident_below(start);
 }
 
 }  // namespace fathom::sources

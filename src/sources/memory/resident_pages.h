@@ -1,5 +1,6 @@
-// Which pages of a process are in memory. Source: proc(5), /proc/PID/pagemap; needs ptrace access. Costs
-// about 5 ns a page of address space, in pieces of 2 MiB for which the kernel holds the mmap_lock.
+// Which pages of a process are in memory: ranges that were looked at, and the resident runs in them. Source: a scan
+// (page_scan.h), or, on kernels without it, proc(5), /proc/PID/pagemap, which needs ptrace access and costs about 5 ns
+// a page of address space, in pieces of 2 MiB for which the kernel holds the mmap_lock.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +11,20 @@
 
 namespace fathom::sources {
 
-// Ranges in ascending order that do not overlap; each read as a whole.
 class ResidentPages {
  public:
   static constexpr std::uint64_t kPage = 4096;
 
   static Result<ResidentPages> open(std::int32_t pid);
 
-  // Reads [start, end), which lies after all that was read before. Addresses are multiples of a page.
+  // Reads [start, end), which lies after all that was looked at before. Addresses are multiples of a page.
   // False: it could not be read; nothing is known of it then.
   bool read(std::uint64_t start, std::uint64_t end);
-  // For tests: the same from what is known already, a flag a page.
+  // The same from what is known already, a flag a page.
   void add(std::uint64_t start, const std::vector<bool>& resident);
+  // A range was looked at, and then, in it, what is resident. Each after all that was told before.
+  void add_range(std::uint64_t start, std::uint64_t end);
+  void add_run(std::uint64_t start, std::uint64_t end);
 
   bool knows(std::uint64_t address) const { return find(address) != nullptr; }
   // Bytes of [start, start + size) that are in memory, as far as known.
@@ -33,11 +36,16 @@ class ResidentPages {
  private:
   struct Range {
     std::uint64_t start, end;
-    std::vector<bool> resident;
+  };
+  struct Run {
+    std::uint64_t start, end;
+    std::uint64_t before;  // bytes of the runs before it
   };
   const Range* find(std::uint64_t address) const;
+  std::uint64_t resident_below(std::uint64_t address) const;
   Fd fd_;
   std::vector<Range> ranges_;
+  std::vector<Run> runs_;
   std::uint64_t pages_ = 0;
 };
 

@@ -1,0 +1,34 @@
+// How a process ended that is not ours to wait for. Sources: the kernel's include/uapi/linux/pidfd.h (PIDFD_GET_INFO,
+// exit codes since Linux 6.15); before that only a process that nobody has waited for yet tells, in /proc/PID/stat.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+
+namespace fathom::process {
+
+// "exited with status 1", "killed by signal 9 (SIGKILL)". `wait_status`: as wait(2) has it.
+std::string ending_in_words(int wait_status);
+
+// Field 52 of /proc/PID/stat. nullopt: it is not there, or the process still lives.
+std::optional<int> parse_exit_code(std::string_view stat);
+
+// Holds on to one process, so that a later one with its number is never taken for it.
+class Ending {
+ public:
+  explicit Ending(std::int32_t pid);
+  bool has_ended() const;
+  // Once it has ended; "ended" where the kernel does not say how.
+  std::string words() const;
+
+ private:
+  std::optional<int> wait_status() const;
+  std::int32_t pid_;
+  Fd fd_;
+};
+
+}  // namespace fathom::process

@@ -1,0 +1,70 @@
+// The mappings of a process with what of each is resident, and which pages that are: one look, by the cheapest way that
+// the kernel has. With PAGEMAP_SCAN (page_scan.h) the process is hardly held up, and a look may be repeated; without it
+// smaps (memory_map.h) is left, which is for one look and not for a timer.
+//
+// The pages of a process that runs move while they are read; of one that stands still the sum over its mappings is its
+// RSS to the kilobyte.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "base/result.h"
+#include "sources/memory/memory_map.h"
+#include "sources/memory/page_scan.h"
+#include "sources/memory/resident_pages.h"
+
+namespace fathom::sources {
+
+enum class ReadingWay : std::uint8_t { kPageScan, kSmaps };
+
+struct MemoryReading {
+  ReadingWay way = ReadingWay::kPageScan;
+  std::vector<MemoryMapping> mappings;
+  ResidentPages pages;           // of a scan: of all mappings, as long as the runs are not too many
+  bool whole = false;            // else the budget was used up, and nothing can be said of the sum
+  std::uint64_t zero_bytes = 0;  // mapped to the page of zeros, and no part of RSS; of a scan
+  std::uint64_t elsewhere = 0;   // resident bytes that came into no mapping: mapped since the map was read
+  std::uint64_t took_ns = 0;     // all of it
+  std::uint64_t longest_ns = 0;  // one call: for so long at most was the lock held
+};
+
+// Runs of pages -> mappings. Pure.
+class PageSums {
+ public:
+  // What is asked of the kernel for one mapping: only in private mappings of files may a page be the file's or the
+  // process's own.
+  static bool asks_of_file(const process::MapEntry& entry);
+
+  // `entries`: ascending, not overlapping. Those of `huge_files` (same size, or empty) are of hugetlbfs, whose pages
+  // are no part of RSS.
+  PageSums(std::vector<process::MapEntry> entries, const std::vector<bool>& huge_files);
+  // In any order. A run may reach over several mappings, and over the gaps between.
+  void add(const PageRun& run);
+  // `swap_bytes`: of the whole process, as status has it; the entries that the scan calls swapped out hold other
+  // things as well (guard pages, pages that are being moved).
+  void finish(std::uint64_t swap_bytes, MemoryReading& reading);
+
+ private:
+  // More runs than this are not kept: 24 MiB, and enough for 4 GiB of which every other page is resident.
+  static constexpr std::size_t kMostRuns = std::size_t{1} << 20;
+  std::vector<MemoryMapping> mappings_;
+  std::vector<bool> huge_files_;
+  struct Run {
+    std::uint64_t start, end;
+  };
+  std::vector<Run> runs_;
+  bool too_many_ = false;
+  std::size_t hint_ = 0;
+  std::uint64_t zero_bytes_ = 0, elsewhere_ = 0;
+};
+
+// `budget_ns`: no further call is begun after it. kNotFound: no such process, or one without memory. kPermission: no
+// ptrace access. `by_smaps`: as on a kernel without PAGEMAP_SCAN.
+Result<MemoryReading> read_mappings(std::int32_t pid, std::uint64_t budget_ns, bool by_smaps = false);
+
+// Whether this kernel has the scan: tried once on ourselves.
+bool has_page_scan();
+
+}  // namespace fathom::sources
