@@ -47,6 +47,10 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_OOM
     {"oom", "what the kernel killed for want of memory, and why", fathom::cli::add_oom},
 #endif
+#ifdef FATHOM_HAS_WATCH
+    {"watch", "what the memory of living processes consists of, and when the limit is met",
+     fathom::cli::add_watch},
+#endif
 #ifdef FATHOM_HAS_DOCTOR
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
 #endif

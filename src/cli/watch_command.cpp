@@ -1,0 +1,321 @@
+// fathom watch: what the memory of living processes consists of, now and over time.
+#include <fmt/format.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "cli/command.h"
+#include "cli/notices.h"
+#include "cli/output.h"
+#include "process/ending.h"
+#include "process/fields.h"
+#include "process/find.h"
+#include "process/status.h"
+#include "session/memory/oom_watch.h"
+#include "watch/history.h"
+#include "watch/json.h"
+#include "watch/log.h"
+#include "watch/text.h"
+
+namespace fathom::cli {
+namespace {
+
+struct WatchArguments {
+  std::vector<std::string> targets;
+  std::vector<int> pids;
+  std::vector<std::string> names;
+  bool once = false, json = false, maps = false;
+  double interval_s = 1;
+  std::string log;
+};
+
+Result<std::vector<std::int32_t>> find_targets(const WatchArguments& arguments) {
+  std::vector<std::int32_t> pids(arguments.pids.begin(), arguments.pids.end());
+  std::vector<std::string> names = arguments.names;
+  for (const std::string& target : arguments.targets) {
+    if (const auto pid = process::parse_number<std::int32_t>(target); pid && *pid > 0)
+      pids.push_back(*pid);
+    else
+      names.push_back(target);
+  }
+  for (const std::string& name : names) {
+    const auto found = process::find_by_name(name);
+    if (!found) return tl::unexpected<Error>(found.error());
+    if (found->empty())
+      return fail(ErrorKind::kNotFound, fmt::format("no process is named '{}'", name),
+                  "the exact name, as ps -C NAME has it, or its number");
+    for (const process::ProcessInfo& process : *found) pids.push_back(process.pid);
+  }
+  std::vector<std::int32_t> once;
+  for (const std::int32_t pid : pids)
+    if (std::find(once.begin(), once.end(), pid) == once.end()) once.push_back(pid);
+  if (once.empty())
+    return fail(ErrorKind::kUsage, "watch: no process is named", "fathom watch NAME, or fathom watch PID");
+  return once;
+}
+
+// SIGINT and its like end the watch, SIGWINCH draws anew; all are read, so that none interrupts a line.
+class Signals {
+ public:
+  Signals() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH}) ::sigaddset(&set, signal);
+    ::pthread_sigmask(SIG_BLOCK, &set, &before_);
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &pipe_before_);
+    fd_ = Fd(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  ~Signals() {
+    ::sigaction(SIGPIPE, &pipe_before_, nullptr);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+
+  enum class Wake : std::uint8_t { kTime, kResize, kEnd };
+  Wake wait_until(std::uint64_t until_ns) {
+    for (;;) {
+      const std::uint64_t now = monotonic_ns();
+      if (now >= until_ns) return Wake::kTime;
+      pollfd poll{fd_.get(), POLLIN, 0};
+      const std::uint64_t left_ms = (until_ns - now + 999'999) / 1'000'000;
+      if (::poll(&poll, 1, static_cast<int>(std::min<std::uint64_t>(left_ms, 3'600'000))) <= 0) continue;
+      signalfd_siginfo info;
+      Wake wake = Wake::kTime;
+      while (::read(fd_.get(), &info, sizeof(info)) == sizeof(info)) {
+        if (info.ssi_signo != SIGWINCH) return Wake::kEnd;
+        wake = Wake::kResize;
+      }
+      if (wake == Wake::kResize) return wake;
+    }
+  }
+
+ private:
+  sigset_t before_;
+  struct sigaction pipe_before_ {};
+  Fd fd_;
+};
+
+std::uint64_t own_cpu_ns() {
+  return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+std::uint64_t own_rss() {
+  const auto status = process::read_status(::getpid());
+  return status ? status->rss_anon + status->rss_file + status->rss_shmem : 0;
+}
+
+// Standard output, a line or a screen at a time. False: nobody reads it any more.
+bool print(std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::write(STDOUT_FILENO, text.data(), text.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+bool is_screen() {
+  const char* terminal = std::getenv("TERM");
+  return ::isatty(STDOUT_FILENO) == 1 && terminal != nullptr && std::string_view(terminal) != "dumb";
+}
+
+std::size_t screen_rows() {
+  winsize size{};
+  return ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 3 ? size.ws_row : 24;
+}
+
+class Watch {
+ public:
+  Watch(const WatchArguments& arguments, bool screen) : arguments_(arguments), screen_(screen) {}
+
+  Result<> open(const std::vector<std::int32_t>& pids) {
+    for (const std::int32_t pid : pids) {
+      auto watched = watch::Watched::open(pid);
+      if (!watched) return tl::unexpected<Error>(watched.error());
+      Target target{std::move(*watched), process::Ending(pid), watch::History(pid, ""), {}, {}};
+      target.history = watch::History(pid, target.watched.process().name);
+      target.oom.look(pid);
+      targets_.push_back(std::move(target));
+    }
+    if (!arguments_.log.empty()) {
+      auto log =
+          watch::Log::open(arguments_.log, watch::Log::is_csv(arguments_.log) ? watch::csv_head() : "");
+      if (!log) return tl::unexpected<Error>(log.error());
+      log_ = std::move(*log);
+    }
+    return {};
+  }
+
+  // All of them once. False: nobody reads, or no process is left.
+  Result<bool> look() {
+    for (auto target = targets_.begin(); target != targets_.end();) {
+      auto look = target->watched.look(arguments_.once);
+      if (!look && look.error().kind != ErrorKind::kNotFound) return tl::unexpected<Error>(look.error());
+      if (!look || target->ending.has_ended()) {
+        if (auto told = tell_ending(*target); !told || !*told) return told;
+        target = targets_.erase(target);
+        continue;
+      }
+      target->view =
+          target->history.add(std::move(*look), own_cpu_ns(), own_rss(), target->watched.missing());
+      if (auto logged = log_look(*target->view); !logged) return tl::unexpected<Error>(logged.error());
+      if (!screen_ && !print(text_of(*target->view))) return false;
+      ++target;
+    }
+    return (!screen_ || draw()) && !targets_.empty();
+  }
+
+  bool draw() {
+    if (targets_.empty()) return true;
+    const std::size_t rows = screen_rows();
+    std::string all;
+    for (const Target& target : targets_) {
+      if (!target.view) continue;
+      all += watch::screen_text(*target.view, {.width = output_width(),
+                                               .height = std::max<std::size_t>(rows / targets_.size(), 8),
+                                               .color = output_has_color()});
+    }
+    for (const std::string& ended : ended_) all += ended + "\n";
+    // Each line to its end, and what is below; no scrolling.
+    std::string out = std::exchange(drawn_, true) ? "\x1b[H" : "\x1b[2J\x1b[H";
+    std::size_t line = 0, start = 0;
+    while (start < all.size() && line + 1 < rows) {
+      const std::size_t end = all.find('\n', start);
+      out += all.substr(start, end - start) + "\x1b[K\n";
+      start = end == std::string::npos ? all.size() : end + 1;
+      ++line;
+    }
+    return print(out + "\x1b[J");
+  }
+
+  Result<int> print_mappings() {
+    for (const Target& target : targets_) {
+      const auto mappings = target.watched.mappings();
+      if (!mappings) return tl::unexpected<Error>(mappings.error());
+      const process::ProcessInfo& process = target.watched.process();
+      const std::string text =
+          arguments_.json
+              ? watch::mappings_json(process.pid, process.name, *mappings) + "\n"
+              : fmt::format("{}\n", process::describe(process)) +
+                    watch::mappings_text(*mappings, {.width = output_is_narrow() ? output_width() : 0,
+                                                     .color = output_has_color()});
+      if (!print(text)) break;
+    }
+    return kDone;
+  }
+
+ private:
+  struct Target {
+    watch::Watched watched;
+    process::Ending ending;
+    watch::History history;
+    session::OomWatch oom;
+    std::optional<watch::View> view;
+  };
+
+  std::string text_of(const watch::View& view) const {
+    if (arguments_.json) return watch::look_json(view) + "\n";
+    if (!arguments_.once) return watch::line_text(view) + "\n";
+    return watch::screen_text(
+        view, {.width = output_is_narrow() ? output_width() : 0, .color = output_has_color()});
+  }
+
+  Result<> log_look(const watch::View& view) {
+    if (!log_) return {};
+    return log_->add(watch::Log::is_csv(arguments_.log) ? watch::csv_row(view) : watch::look_json(view));
+  }
+
+  Result<bool> tell_ending(const Target& target) {
+    std::string how = target.ending.words();
+    if (const auto kill = target.oom.kill())
+      how += fmt::format(", and the kernel killed for want of memory in control group {}", kill->cgroup);
+    const process::ProcessInfo& process = target.watched.process();
+    const std::uint64_t rss = target.history.last_rss();
+    const std::string json = watch::ending_json(process.pid, process.name, how, rss, wall_clock_ns());
+    const std::string text = watch::ending_text(process.pid, process.name, how, rss);
+    ended_.push_back(text);
+    if (log_ && !watch::Log::is_csv(arguments_.log))
+      if (auto logged = log_->add(json); !logged) return tl::unexpected<Error>(logged.error());
+    // What was on the screen stays above it.
+    if (screen_ && targets_.size() > 1) return true;
+    return print((arguments_.json ? json : text) + "\n");
+  }
+
+  const WatchArguments& arguments_;
+  const bool screen_;
+  bool drawn_ = false;
+  std::vector<Target> targets_;
+  std::vector<std::string> ended_;
+  std::optional<watch::Log> log_;
+};
+
+Result<int> run_watch(const WatchArguments& arguments) {
+  const auto pids = find_targets(arguments);
+  if (!pids) return tl::unexpected<Error>(pids.error());
+  Signals signals;
+  Watch watch(arguments, is_screen() && !arguments.json && !arguments.once && !arguments.maps);
+  if (auto opened = watch.open(*pids); !opened) return tl::unexpected<Error>(opened.error());
+  if (arguments.maps) return watch.print_mappings();
+  const auto interval_ns = static_cast<std::uint64_t>(std::llround(arguments.interval_s * 1e9));
+  for (std::uint64_t next = monotonic_ns();;) {
+    const auto goes_on = watch.look();
+    if (!goes_on) return tl::unexpected<Error>(goes_on.error());
+    if (!*goes_on || arguments.once) return kDone;
+    next = std::max(next + interval_ns, monotonic_ns());  // a look that took longer is not caught up with
+    for (;;) {
+      const Signals::Wake wake = signals.wait_until(next);
+      if (wake == Signals::Wake::kEnd) return kDone;
+      if (wake == Signals::Wake::kTime) break;
+      if (!watch.draw()) return kDone;
+    }
+  }
+}
+
+}  // namespace
+
+Run add_watch(CLI::App& app) {
+  auto arguments = std::make_shared<WatchArguments>();
+  app.add_option("target", arguments->targets, "processes: numbers, or exact names")->type_name("TARGET");
+  app.add_option("-p,--pid", arguments->pids, "a process by its number")
+      ->check(CLI::PositiveNumber)
+      ->allow_extra_args(false);
+  app.add_option("-n,--name", arguments->names, "all processes of exactly this name")
+      ->allow_extra_args(false);
+  app.add_flag("--once", arguments->once, "look once, print, and end");
+  app.add_flag("--json", arguments->json, "one object on a line for each look, for scripts");
+  app.add_option("--interval", arguments->interval_s, "seconds from look to look; at least 0.1")
+      ->check(CLI::Range(0.1, 86400.0))
+      ->type_name("S")
+      ->capture_default_str();
+  app.add_option(
+         "--log", arguments->log,
+         "append each look to this file: a table if its name ends in .csv, else JSON lines. At 16 MiB it "
+         "becomes FILE.1; four old ones are kept")
+      ->type_name("FILE");
+  app.add_flag("--maps", arguments->maps, "print every mapping, most resident first, and end");
+  app.footer(
+      "The process is not stopped and nothing is put into it. On a terminal one screen is drawn again and "
+      "again, else\n"
+      "one line is written for each look; Ctrl-C ends it. Without root it shows processes of the same user.");
+  return [arguments] { return run_watch(*arguments); };
+}
+
+}  // namespace fathom::cli

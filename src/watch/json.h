@@ -1,0 +1,22 @@
+// What a look showed, for scripts: one object on one line. docs/watch.md names the fields.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "watch/history.h"
+
+namespace fathom::watch {
+
+std::string look_json(const View& view);
+std::string ending_json(std::int32_t pid, const std::string& name, const std::string& how,
+                        std::uint64_t last_rss, std::uint64_t wall_ns);
+std::string mappings_json(std::int32_t pid, const std::string& name,
+                          std::span<const sources::JudgedMapping> mappings);
+
+// One row of a look, the columns of which stay the same: parts are told by kind.
+std::string csv_head();
+std::string csv_row(const View& view);
+
+}  // namespace fathom::watch

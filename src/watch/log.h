@@ -1,0 +1,41 @@
+// A file that lines are appended to and that stays small: full, it becomes FILE.1, the one before FILE.2, and so on;
+// the oldest goes. Each line is in the file when add() returns, so a killed watch has lost nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/fd.h"
+#include "base/result.h"
+
+namespace fathom::watch {
+
+struct LogBounds {
+  std::uint64_t bytes = std::uint64_t{16} << 20;  // of one file
+  int files = 4;                                  // old ones that are kept
+};
+
+class Log {
+ public:
+  // Appends to what is there. `head`: the first line of each file; empty: none. A link, a device or a folder is
+  // refused, and a new file is for its owner alone (mode 0600).
+  static Result<Log> open(std::string path, std::string head, LogBounds bounds = {});
+  Result<> add(std::string_view line);
+
+  // By the ending of its name: CSV, else JSON lines.
+  static bool is_csv(std::string_view path) { return path.ends_with(".csv"); }
+
+ private:
+  Log() = default;
+  Result<> begin_file();
+  Result<> rotate();
+  Result<> write(std::string_view text);
+
+  std::string path_, head_;
+  LogBounds bounds_;
+  Fd fd_;
+  std::uint64_t size_ = 0;
+};
+
+}  // namespace fathom::watch

@@ -1,0 +1,222 @@
+#include "watch/look.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "base/clock.h"
+#include "base/files.h"
+#include "process/cgroup.h"
+#include "process/status.h"
+#include "session/memory/memory_composition.h"
+#include "session/memory/memory_snapshots.h"
+#include "sources/memory/memory_reading.h"
+
+namespace fathom::watch {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kBudgetNs = 60 * kSecond;
+// A composition is paid for with so much time without any: half a per cent of a CPU, and two while it grows.
+constexpr std::uint64_t kShare = 200, kShareGrown = 50;
+
+Result<std::string> read_again(const Fd& fd, const std::string& what) {
+  constexpr std::size_t kMost = 16 * 1024;
+  std::string text(kMost, '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return system_error(what, errno);
+    if (n == 0) break;
+    done += static_cast<std::size_t>(n);
+  }
+  text.resize(done);
+  return text;
+}
+
+}  // namespace
+
+std::string_view to_string(Way way) {
+  switch (way) {
+    case Way::kPageScan:
+      return "pagemap_scan";
+    case Way::kSmaps:
+      return "smaps";
+    case Way::kStatus:
+      break;
+  }
+  return "status";
+}
+
+analysis::MemoryLines lines_of_status(const Figures& figures) {
+  analysis::MemoryLines made;
+  made.rss_bytes = figures.rss;
+  made.huge_file_bytes = figures.huge_files;
+  const auto add = [&](std::string_view kind, std::string name, std::uint64_t bytes, std::uint64_t swap,
+                       bool reclaimable) {
+    if (bytes == 0 && swap == 0) return;
+    analysis::MemoryLine line;
+    line.kind = kind;
+    line.name = std::move(name);
+    line.bytes = bytes;
+    line.swap_bytes = swap;
+    line.reclaimable = reclaimable;
+    made.lines.push_back(std::move(line));
+  };
+  add("not-split", "anonymous, not split", figures.anonymous, figures.swap, false);
+  add("file", "files", figures.file, 0, true);
+  add("shared-anonymous", "shared memory", figures.shared, 0, false);
+  std::stable_sort(made.lines.begin(), made.lines.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  made.unexplained_bytes =
+      static_cast<std::int64_t>(figures.rss - figures.anonymous - figures.file - figures.shared);
+  return made;
+}
+
+Result<Watched> Watched::open(std::int32_t pid) {
+  auto process = process::read_process(pid);
+  if (!process) return tl::unexpected<Error>(process.error());
+  Watched watched;
+  watched.process_ = std::move(*process);
+  const auto file = [&](const char* name) {
+    return Fd(::open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
+  };
+  watched.status_ = file("status");
+  if (!watched.status_) return system_error(fmt::format("/proc/{}/status", pid), errno);
+  watched.stat_ = file("stat");
+  if (!watched.stat_) return system_error(fmt::format("/proc/{}/stat", pid), errno);
+  // A group has pressure of its own in version 2 only, also where its memory is accounted for by version 1.
+  if (const auto memberships = process::read_cgroup(pid)) {
+    if (const auto mountinfo = read_file("/proc/self/mountinfo"))
+      if (const auto folder =
+              process::cgroup_directory(*memberships, process::parse_cgroup_mounts(*mountinfo), ""))
+        watched.pressure_ = Fd(::open((*folder + "/memory.pressure").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  watched.pressure_of_group_ = static_cast<bool>(watched.pressure_);
+  if (!watched.pressure_) watched.pressure_ = Fd(::open("/proc/pressure/memory", O_RDONLY | O_CLOEXEC));
+  if (!watched.pressure_) watched.miss("pressure: this kernel does not tell it (CONFIG_PSI, psi=1)");
+  return watched;
+}
+
+void Watched::miss(std::string what) {
+  if (std::find(missing_.begin(), missing_.end(), what) == missing_.end())
+    missing_.push_back(std::move(what));
+}
+
+Result<Figures> Watched::read_figures() {
+  const auto gone = [&] {
+    return fail(ErrorKind::kNotFound, fmt::format("process {} has ended", process_.pid));
+  };
+  auto text = read_again(status_, "reading status");
+  if (!text) return tl::unexpected<Error>(text.error());
+  const auto status = process::parse_status(*text);
+  if (!status) return tl::unexpected<Error>(status.error());
+  text = read_again(stat_, "reading stat");
+  if (!text) return tl::unexpected<Error>(text.error());
+  const auto stat = process::parse_stat(*text);
+  if (!stat) return tl::unexpected<Error>(stat.error());
+  if (stat->state == 'Z' || stat->state == 'X') return gone();
+  Figures figures;
+  figures.anonymous = status->rss_anon;
+  figures.file = status->rss_file;
+  figures.shared = status->rss_shmem;
+  figures.rss = figures.anonymous + figures.file + figures.shared;
+  figures.swap = status->swap;
+  figures.page_tables = status->page_tables;
+  figures.rss_peak = std::max(status->rss_peak, figures.rss);
+  figures.virtual_size = status->virtual_size;
+  figures.huge_files = status->huge_files;
+  figures.minor_faults = stat->minor_faults;
+  figures.major_faults = stat->major_faults;
+  figures.threads = status->threads;
+  return figures;
+}
+
+Composition Watched::compose(const Figures& before) {
+  Composition made;
+  made.time_ns = monotonic_ns();
+  const std::uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+  Figures figures = before;
+  const bool scan = sources::has_page_scan();
+  // smaps holds the process up for as long as it takes, so it is for one look.
+  const bool may_read = scan || composition_ == nullptr;
+  auto reading = may_read ? sources::read_mappings(process_.pid, kBudgetNs, !scan)
+                          : Result<sources::MemoryReading>(fail(ErrorKind::kUnsupported, ""));
+  if (!scan)
+    miss(
+        "what the memory consists of, over time: this kernel has no PAGEMAP_SCAN (Linux 6.7), and smaps, "
+        "which holds "
+        "the process up, was read once");
+  if (!reading && reading.error().kind == ErrorKind::kPermission)
+    miss(
+        "what the memory consists of: the pages of this process may be seen by root, and by its user where "
+        "the "
+        "process has no rights of its own");
+  if (!reading || !reading->whole) {
+    made.lines = lines_of_status(figures);
+    return made;
+  }
+  made.way = scan ? Way::kPageScan : Way::kSmaps;
+  made.zero_bytes = reading->zero_bytes;
+  made.longest_call_ns = reading->longest_ns;
+  const auto after = read_figures();
+  if (after) figures = *after;
+  made.moved = figures.rss != before.rss;
+  const auto stacks = sources::read_stack_pointers(process_.pid);
+  model::Profile names;
+  model::Builder builder(names);
+  names.processes.emplace_back().pid = process_.pid;
+  session::MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), {},
+                                         {});
+  if (reading->way == sources::ReadingWay::kPageScan) composition.set_pages(std::move(reading->pages));
+  const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
+  made.lines = analysis::make_memory_lines(rows, names, figures.rss);
+  made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  return made;
+}
+
+Result<Look> Watched::look(bool compose_now) {
+  Look look;
+  look.time_ns = monotonic_ns();
+  look.wall_ns = wall_clock_ns();
+  const auto figures = read_figures();
+  if (!figures) return tl::unexpected<Error>(figures.error());
+  look.figures = *figures;
+  const bool grown =
+      composition_ != nullptr && session::has_grown(composition_->lines.rss_bytes, look.figures.rss);
+  if (compose_now || composition_ == nullptr || look.time_ns >= due_ns_ ||
+      (grown && look.time_ns >= grown_due_ns_)) {
+    auto made = compose(look.figures);
+    due_ns_ = look.time_ns + made.took_ns * kShare;
+    grown_due_ns_ = look.time_ns + made.took_ns * kShareGrown;
+    // On an older kernel the one reading stays, with its time.
+    if (composition_ == nullptr || made.way != Way::kStatus || composition_->way == Way::kStatus)
+      composition_ = std::make_shared<const Composition>(std::move(made));
+  }
+  look.composition = composition_;
+  look.limits = sources::read_limits(process_.pid, look.figures.virtual_size);
+  if (pressure_) {
+    if (const auto text = read_again(pressure_, "reading pressure"))
+      look.pressure = sources::parse_pressure(*text);
+    look.pressure_of_group = pressure_of_group_;
+  }
+  return look;
+}
+
+Result<std::vector<sources::JudgedMapping>> Watched::mappings() const {
+  auto reading = sources::read_mappings(process_.pid, kBudgetNs, !sources::has_page_scan());
+  if (!reading) return tl::unexpected<Error>(reading.error());
+  auto judged =
+      sources::judge_mappings(std::move(reading->mappings), sources::read_stack_pointers(process_.pid));
+  std::stable_sort(judged.begin(), judged.end(), [](const auto& a, const auto& b) {
+    return a.mapping.rss != b.mapping.rss ? a.mapping.rss > b.mapping.rss
+                                          : a.mapping.entry.size() > b.mapping.entry.size();
+  });
+  return judged;
+}
+
+}  // namespace fathom::watch

@@ -1,0 +1,83 @@
+// One look at the memory of a process: what is cheap to read at each, and what its memory consists of, which is read
+// when it is due. Nothing is stopped and nothing is written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/memory/memory_lines.h"
+#include "base/result.h"
+#include "process/find.h"
+#include "sources/memory/memory_limits.h"
+#include "sources/memory/memory_map.h"
+#include "sources/memory/memory_sampler.h"
+
+namespace fathom::watch {
+
+// Bytes, where nothing else is said.
+struct Figures {
+  std::uint64_t rss = 0, anonymous = 0, file = 0, shared = 0, swap = 0, page_tables = 0, rss_peak = 0,
+                virtual_size = 0;
+  std::uint64_t huge_files = 0;
+  std::uint64_t minor_faults = 0, major_faults = 0;  // since the process started
+  std::uint32_t threads = 0;
+};
+
+enum class Way : std::uint8_t { kPageScan, kSmaps, kStatus };
+std::string_view to_string(Way way);  // "pagemap_scan", "smaps", "status"
+
+// What the memory consists of, at one moment.
+struct Composition {
+  Way way = Way::kStatus;  // kStatus: the mappings could not be read, and the lines are three
+  std::uint64_t time_ns = 0;
+  analysis::MemoryLines lines;
+  bool moved = false;            // RSS was another one after the reading than before
+  std::uint64_t zero_bytes = 0;  // mapped to the page of zeros: no memory, yet page tables
+  std::uint64_t took_ns = 0, longest_call_ns = 0;
+};
+
+struct Look {
+  std::uint64_t time_ns = 0, wall_ns = 0;  // CLOCK_MONOTONIC, CLOCK_REALTIME
+  Figures figures;
+  std::shared_ptr<const Composition> composition;  // the newest; null: there was none yet
+  sources::Limits limits;
+  std::optional<sources::Pressure> pressure;  // since boot
+  bool pressure_of_group = false;
+};
+
+class Watched {
+ public:
+  // kNotFound: no such process. What this user may not read is in missing().
+  static Result<Watched> open(std::int32_t pid);
+
+  // kNotFound: it has ended. `compose`: read what the memory consists of, if it was due or not; else only when it is
+  // due: so rarely that it takes half a per cent of a CPU, and more often while it grows.
+  Result<Look> look(bool compose);
+
+  // Every mapping, most resident first. For --maps.
+  Result<std::vector<sources::JudgedMapping>> mappings() const;
+
+  const process::ProcessInfo& process() const { return process_; }
+  const std::vector<std::string>& missing() const { return missing_; }
+
+ private:
+  Watched() = default;
+  Result<Figures> read_figures();
+  Composition compose(const Figures& before);
+  void miss(std::string what);
+
+  process::ProcessInfo process_;
+  Fd status_, stat_, pressure_;
+  bool pressure_of_group_ = false;
+  std::shared_ptr<const Composition> composition_;
+  std::uint64_t due_ns_ = 0, grown_due_ns_ = 0;
+  std::vector<std::string> missing_;
+};
+
+// Three lines, as status tells them: for whoever may not see more. Pure.
+analysis::MemoryLines lines_of_status(const Figures& figures);
+
+}  // namespace fathom::watch
