@@ -1,0 +1,93 @@
+// The memory of another process as the readers of allocators see it: pages that are present, copied once. Pure over
+// MemoryReader.
+//
+// A page that is not in memory is never asked for: reading it would map it (a page of zeros, and the page tables above
+// it) or swap it in, and so change what is to be measured. Which pages are present was found out before; one that the
+// process gave back since is read once more as zeros, and that is all that reading can do to it.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+namespace fathom::allocators {
+
+inline constexpr std::uint64_t kPageBytes = 4096;
+// No address of a process lies above.
+inline constexpr std::uint64_t kAddressLimit = std::uint64_t{1} << 47;
+
+struct AddressRange {
+  std::uint64_t start = 0, end = 0;
+  std::uint64_t size() const { return end - start; }
+  bool operator==(const AddressRange&) const = default;
+};
+
+// Ranges in ascending order that neither overlap nor touch.
+class AddressRanges {
+ public:
+  AddressRanges() = default;
+  explicit AddressRanges(std::vector<AddressRange> ranges);  // in any order; empty ones are dropped
+
+  bool covers(std::uint64_t address, std::uint64_t size) const;
+  std::uint64_t bytes_in(std::uint64_t start, std::uint64_t end) const;
+  // Those that lie in [start, end), cut to it.
+  std::vector<AddressRange> within(std::uint64_t start, std::uint64_t end) const;
+  std::span<const AddressRange> all() const { return ranges_; }
+
+ private:
+  std::size_t first_after(std::uint64_t address) const;  // of those that end after it
+  std::vector<AddressRange> ranges_;
+  mutable std::size_t hint_ = 0;  // questions come in ascending order, mostly
+};
+
+// Copies bytes of the process; false: not all of them could be copied.
+class MemoryReader {
+ public:
+  virtual ~MemoryReader() = default;
+  virtual bool read(std::uint64_t address, std::span<std::byte> into) = 0;
+};
+
+class PresentMemory {
+ public:
+  // Both outlive it. `most_bytes`: what may be copied in all, so that no list and no table of the process can keep
+  // us for ever.
+  PresentMemory(MemoryReader& reader, const AddressRanges& present,
+                std::uint64_t most_bytes = std::uint64_t{16} << 30)
+      : reader_(reader), present_(present), bytes_left_(most_bytes) {}
+
+  // All of it or nothing; `into` is unspecified where it fails.
+  bool read(std::uint64_t address, std::span<std::byte> into);
+  // Through a cache of pages: for lists, whose next place is known only from the last.
+  bool read_cached(std::uint64_t address, std::span<std::byte> into);
+  template <class T>
+  std::optional<T> value(std::uint64_t address) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::array<std::byte, sizeof(T)> bytes;
+    if (!read_cached(address, bytes)) return std::nullopt;
+    T value;
+    std::memcpy(&value, bytes.data(), sizeof(T));
+    return value;
+  }
+  void forget() { cache_.clear(); }  // what was cached may be old
+
+  const AddressRanges& present() const { return present_; }
+  bool used_up() const { return bytes_left_ == 0; }
+
+ private:
+  struct CachedPage {
+    std::uint64_t address = 1;  // none
+    std::array<std::byte, kPageBytes> bytes;
+  };
+  static constexpr std::size_t kCachedPages = 2048;
+  MemoryReader& reader_;
+  const AddressRanges& present_;
+  std::uint64_t bytes_left_;
+  std::vector<CachedPage> cache_;
+};
+
+}  // namespace fathom::allocators

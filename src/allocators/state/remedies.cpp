@@ -1,0 +1,65 @@
+#include "allocators/state/remedies.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace fathom::allocators {
+namespace {
+
+void add_jemalloc(const AllocatorState& state, std::vector<Remedy>& out) {
+  const std::uint64_t free_pages = state.returnable;
+  out.push_back({"mallctl(\"arena.4096.purge\")", false, free_pages,
+                 "gives back the free pages of all arenas at once",
+                 "pages that are needed again are faulted in again"});
+  out.push_back({"MALLOC_CONF=background_thread:true", true, free_pages,
+                 "gives free pages back after their decay time (10 s) also while the program is idle",
+                 "up to one thread per CPU, which sleeps mostly"});
+  out.push_back({"MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0", true, free_pages,
+                 "gives each free page back at once",
+                 "a system call for each run of pages that becomes free, and a page fault for each that is "
+                 "used again"});
+  if (state.arenas.size() > 1) {
+    std::uint64_t in_slabs = state.resident(HeldKind::kFreeInSlabs);
+    out.push_back({"MALLOC_CONF=narenas:1", true, in_slabs,
+                   "lets all threads share slabs that are partly free",
+                   "threads wait for each other where they allocate at the same time"});
+  }
+}
+
+void add_glibc(const AllocatorState& state, std::vector<Remedy>& out) {
+  out.push_back(
+      {"malloc_trim(0)", false, state.returnable,
+       "gives back the free pages inside of all arenas, and the end of the main one",
+       "each arena is locked while it is gone through; pages that are needed again are faulted in again"});
+  if (state.trim_threshold && *state.trim_threshold > 128 * 1024)
+    out.push_back(
+        {"MALLOC_TRIM_THRESHOLD_=131072", true, state.returnable_top,
+         fmt::format("gives back the end of the main arena when 128 KiB of it are free; the threshold has "
+                     "grown to {} KiB by itself",
+                     *state.trim_threshold / 1024),
+         "a system call whenever the end becomes free, and page faults when it grows again"});
+  std::uint64_t of_threads = 0;
+  for (const HeldArena& arena : state.arenas)
+    if (arena.index != 0) of_threads += arena.free;
+  if (state.arenas.size() > 1)
+    out.push_back({"MALLOC_ARENA_MAX=1", true,
+                   std::min(of_threads, state.resident(HeldKind::kBins) + state.resident(HeldKind::kTop)),
+                   "lets all threads share what is free in the main arena",
+                   "threads wait for each other where they allocate at the same time"});
+}
+
+}  // namespace
+
+std::vector<Remedy> remedies_of(const AllocatorState& state, std::uint64_t least) {
+  std::vector<Remedy> all;
+  if (state.certainty == Certainty::kUnknown) return all;
+  if (state.name == "jemalloc") add_jemalloc(state, all);
+  if (state.name == "glibc") add_glibc(state, all);
+  std::erase_if(all, [&](const Remedy& each) { return each.gives_back < std::max<std::uint64_t>(least, 1); });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Remedy& a, const Remedy& b) { return a.gives_back > b.gives_back; });
+  return all;
+}
+
+}  // namespace fathom::allocators
