@@ -1,5 +1,7 @@
 #include "doctor/diagnosis.h"
 
+#include "doctor/allocator_words.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -333,6 +335,7 @@ void find_about_heap(const TargetFacts& target, std::vector<Finding>& findings) 
 
 void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
   find_about_heap(target, findings);
+  find_about_held(target, findings);
   find_missing_names(target, findings);
   const bool any_deleted = std::any_of(target.modules.begin(), target.modules.end(),
                                        [](const ModuleHealth& m) { return m.deleted; });

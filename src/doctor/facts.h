@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "allocators/state/state.h"
 #include "model/profile.h"
 #include "process/cgroup.h"
 #include "process/find.h"
@@ -105,8 +106,9 @@ struct TargetFacts {
   std::vector<ModuleHealth> modules;       // by size of code, largest first
   std::vector<AllocatorFact> allocators{};
   std::vector<UnseenFact> unseen_allocators{};
-  std::vector<std::string> allocator_notes{};  // functions that cannot be traced, and why
-  Trial heap;                                  // whether the heap tracer may go in
+  std::vector<std::string> allocator_notes{};         // functions that cannot be traced, and why
+  std::optional<allocators::AllocatorStates> held{};  // what the allocators hold; nullopt: not read
+  Trial heap;                                         // whether the heap tracer may go in
   std::string heap_remedy{};
   std::optional<int> heap_tracer_of{};  // a tracer is in: the pid of its profiler, 0 if that is gone
 };

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "doctor/allocator_words.h"
 #include "present/sentences/symbol_words.h"
 
 namespace fathom::doctor {
@@ -88,10 +89,10 @@ void append_target(std::string& out, const TargetFacts& target) {
   }
   if (target.modules.size() > kMostListed)
     out += fmt::format("  ... and {} more, in --json\n", target.modules.size() - kMostListed);
-  if (target.allocators.empty()) return;
-  out += "\n  allocator                 functions  module\n";
+  if (!target.allocators.empty()) out += "\n  allocator                 functions  module\n";
   for (const AllocatorFact& allocator : target.allocators)
     out += fmt::format("  {:<26}{:>9}  {}\n", allocator.label, allocator.functions.size(), allocator.module);
+  out += held_table(target);
 }
 
 Json json_of(const std::vector<NamedTrial>& trials) {
@@ -169,6 +170,7 @@ Json json_of(const TargetFacts& target) {
     json["unseen_allocators"].push_back(
         {{"label", unseen.label}, {"module", unseen.module}, {"why", unseen.why}, {"remedy", unseen.remedy}});
   }
+  json["allocators_hold"] = held_json(target);
   json["heap"] = {{"works", target.heap.works},
                   {"problem", target.heap.problem},
                   {"notes", target.allocator_notes},

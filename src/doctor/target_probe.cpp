@@ -10,6 +10,7 @@
 #include <map>
 
 #include "allocators/find.h"
+#include "allocators/state/process_reader.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "elf/module_file.h"
@@ -147,6 +148,7 @@ Result<TargetFacts> probe_target(int pid, const symbolize::Options& options) {
   facts.maps = maps ? Trial{true, {}} : Trial{false, maps.error().message};
   facts.map_files = {false, "none is known"};
   if (maps) probe_modules(pid, *maps, options, facts);
+  if (auto held = allocators::read_allocator_states(pid)) facts.held = std::move(*held);
   probe_heap(pid, facts);
   return facts;
 }
