@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "allocators/state/process_reader.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "process/cgroup.h"
@@ -14,6 +15,7 @@
 #include "session/memory/memory_composition.h"
 #include "session/memory/memory_snapshots.h"
 #include "sources/memory/memory_reading.h"
+#include "watch/held.h"
 
 namespace fathom::watch {
 namespace {
@@ -136,6 +138,23 @@ Result<Figures> Watched::read_figures() {
   return figures;
 }
 
+allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& reading) {
+  // smaps tells how many pages are in memory, and not which: reading others would map them.
+  if (reading.way != sources::ReadingWay::kPageScan) return {};
+  std::vector<process::MapEntry> maps;
+  maps.reserve(reading.mappings.size());
+  for (const sources::MemoryMapping& mapping : reading.mappings) maps.push_back(mapping.entry);
+  allocators::ProcessReader reader(process_.pid);
+  auto states = allocators::read_allocator_states(maps, present_of(reading.pages), reader);
+  for (std::size_t i = 0; i < states.allocators.size(); ++i) {
+    const allocators::AllocatorState& state = states.allocators[i];
+    // A program with another allocator does not use libc's.
+    if (state.certainty == allocators::Certainty::kUnknown && state.name != "glibc")
+      miss(fmt::format("what {} holds: {}", held_label(states, i), state.reason));
+  }
+  return states;
+}
+
 Composition Watched::compose(const Figures& before) {
   Composition made;
   made.time_ns = monotonic_ns();
@@ -170,11 +189,14 @@ Composition Watched::compose(const Figures& before) {
   model::Profile names;
   model::Builder builder(names);
   names.processes.emplace_back().pid = process_.pid;
+  const auto held = read_held(*reading);
   session::MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), {},
                                          {});
   if (reading->way == sources::ReadingWay::kPageScan) composition.set_pages(std::move(reading->pages));
+  add_held(held, composition, names, builder);
   const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
+  divide_live(held, made.lines);
   made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
   return made;
 }

@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "allocators/state/state.h"
 #include "analysis/memory/memory_lines.h"
 #include "base/result.h"
 #include "process/find.h"
 #include "sources/memory/memory_limits.h"
 #include "sources/memory/memory_map.h"
+#include "sources/memory/memory_reading.h"
 #include "sources/memory/memory_sampler.h"
 
 namespace fathom::watch {
@@ -66,6 +68,7 @@ class Watched {
  private:
   Watched() = default;
   Result<Figures> read_figures();
+  allocators::AllocatorStates read_held(const sources::MemoryReading& reading);
   Composition compose(const Figures& before);
   void miss(std::string what);
 

@@ -14,11 +14,12 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/files.h"
+#include "sources/memory/page_scan.h"
 
 namespace fathom::allocators {
 namespace {
 
-// The kernel tells eight bytes for each page of address space: 64 GiB of it are read, the smallest
+// Without PAGEMAP_SCAN the kernel tells eight bytes for each page of address space: 64 GiB of it are read, the smallest
 // mappings first, so that what was only reserved does not stand in the way.
 constexpr std::uint64_t kMostOfPagemap = std::uint64_t{64} << 30;
 
@@ -55,6 +56,21 @@ bool ProcessReader::read(std::uint64_t address, std::span<std::byte> into) {
 
 Result<AddressRanges> read_present_pages(std::int32_t pid, const std::vector<process::MapEntry>& maps) {
   std::vector<AddressRange> runs;
+  if (auto scan = sources::PageScan::open(pid)) {
+    constexpr std::uint64_t kLongestNs = 10'000'000'000;
+    const std::uint64_t until = monotonic_ns() + kLongestNs;
+    for (const process::MapEntry& entry : maps) {
+      if (!is_asked(entry)) continue;
+      const auto whole =
+          scan->scan(entry.start.value, entry.end.value, false, until, [&](const sources::PageRun& run) {
+            if (run.resident) runs.push_back({run.start, run.end});
+          });
+      if (!whole) return tl::unexpected<Error>(whole.error());
+    }
+    return AddressRanges(std::move(runs));
+  } else if (scan.error().kind != ErrorKind::kUnsupported) {
+    return tl::unexpected<Error>(scan.error());
+  }
   const std::string path = fmt::format("/proc/{}/pagemap", pid);
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return system_error(path, errno);

@@ -29,6 +29,11 @@ class ResidentPages {
   bool knows(std::uint64_t address) const { return find(address) != nullptr; }
   // Bytes of [start, start + size) that are in memory, as far as known.
   std::uint64_t resident(std::uint64_t start, std::uint64_t size) const;
+  // visit(start, end) for each resident run, ascending.
+  template <class Visit>
+  void for_each_run(Visit&& visit) const {
+    for (const Run& run : runs_) visit(run.start, run.end);
+  }
   std::uint64_t pages() const { return pages_; }  // looked at
 
   ResidentPages() = default;

@@ -1,0 +1,26 @@
+// What the allocators of a process hold, as parts of what its memory consists of. Pure.
+#pragma once
+
+#include "allocators/state/present_memory.h"
+#include "allocators/state/state.h"
+#include "analysis/memory/memory_lines.h"
+#include "model/profile.h"
+#include "session/memory/memory_composition.h"
+#include "sources/memory/memory_reading.h"
+
+namespace fathom::watch {
+
+allocators::AddressRanges present_of(const sources::ResidentPages& pages);
+
+// Tells the composition which ranges are what to which allocator; these become rows of `names`. After set_pages().
+void add_held(const allocators::AllocatorStates& states, session::MemoryComposition& composition,
+              model::Profile& names, model::Builder& builder);
+
+// Live blocks and what is free among them lie in the same pages, so the composition has one line for both: it is
+// divided as the allocator's records divide it. All lines still add up to the same.
+void divide_live(const allocators::AllocatorStates& states, analysis::MemoryLines& lines);
+
+// "jemalloc"; of two of the same name "jemalloc of librocksdb.so".
+std::string held_label(const allocators::AllocatorStates& states, std::size_t index);
+
+}  // namespace fathom::watch
