@@ -44,6 +44,11 @@ const WaitRules& built_in_idle_rules();
 // Those of wait_reasons.txt.
 const WaitRules& built_in_wait_reasons();
 
+// "(idle: tokio worker)", of the name of a rule.
+inline std::string idle_frame(const std::string& name) {
+  return "(idle: " + name + ")";
+}
+
 // `pattern` with * for any text.
 bool matches_glob(std::string_view pattern, std::string_view text);
 
@@ -56,7 +61,7 @@ class RuledWaits {
   std::uint32_t crowd(std::uint8_t rule) const { return rules_.rules[rule].crowd; }
   const std::string& name(std::uint8_t rule) const { return rules_.rules[rule].name; }
   // "(idle: tokio worker)": the frame that stands for all of them.
-  std::string frame(std::uint8_t rule) const { return "(idle: " + name(rule) + ")"; }
+  std::string frame(std::uint8_t rule) const { return idle_frame(name(rule)); }
   // The innermost function on the stack that a `frame` line of the rule names: why it holds. "" without such a line.
   std::string evidence(std::uint8_t rule, model::StackId stack) const;
 

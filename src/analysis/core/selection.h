@@ -57,7 +57,7 @@ class Filter {
   }
   bool takes_thread(model::ThreadId thread) const { return threads_[thread.value] != 0; }
   bool takes_stack(model::StackId stack) const {
-    return stacks_ == nullptr || stacks_->taken[stack.value] != 0;
+    return stacks_ == nullptr || stacks_->takes(stacks_->marks[stack.value]);
   }
   bool takes_time(std::uint64_t time_ns) const { return time_ns >= from_ns_ && time_ns < to_ns_; }
   bool is_before(std::uint64_t time_ns) const { return time_ns < from_ns_; }

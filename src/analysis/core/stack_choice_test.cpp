@@ -63,5 +63,50 @@ TEST(StackChoice, HoldsForWaitsToo) {
   EXPECT_EQ(tree.filtered, 1u);
 }
 
+// Two waits of 30 and 10 ms, of which the first also stood in the run queue for 5 ms, and an event loop without events.
+struct Waiting {
+  Waiting() {
+    const auto process = hand.process(1, "app");
+    const auto app = hand.module("app");
+    const auto thread = hand.thread(process, 1, "app");
+    hand.wait(thread, hand.stack({hand.frame(app, {"read_page"})}), "read", 1, 30, 5,
+              hand.object(model::ObjectKind::kFile, "/data/pages"));
+    hand.wait(thread, hand.stack({hand.frame(app, {"pause_a_bit"})}), "clock_nanosleep", 2, 10);
+    hand.wait(hand.thread(process, 2, "loop"), hand.stack({hand.frame(app, {"uv__io_poll"})}), "epoll_wait",
+              1, 500);
+  }
+  std::int64_t total(const std::vector<std::string>& focus, const std::vector<std::string>& ignore,
+                     bool fold_idle) const {
+    TreeOptions options;
+    options.selection.metric = model::Metric::kOffCpu;
+    options.selection.fold_idle = fold_idle;
+    options.selection.stacks = choose_stacks(hand.profile, focus, ignore).value();
+    return build_call_tree(hand.profile, options).total / 1'000'000;
+  }
+  HandMade hand;
+};
+
+TEST(StackChoice, WhatWasWaitedForIsAFrameOfTheStack) {
+  const Waiting waiting;
+  EXPECT_EQ(waiting.total({}, {}, true), 545);
+  EXPECT_EQ(waiting.total({"[wait: file read]"}, {}, true), 30);
+  EXPECT_EQ(waiting.total({}, {"[wait: file read]"}, true), 515) << "the run queue is another frame";
+  EXPECT_EQ(waiting.total({"[run queue]"}, {}, true), 5);
+  EXPECT_EQ(waiting.total({"/^.wait: (sleep|file)/"}, {}, true), 40);
+  EXPECT_EQ(waiting.total({"file read"}, {}, true), 30) << "as tables call it";
+}
+
+TEST(StackChoice, IdleWaitsFitByWhatIsShownOfThem) {
+  const Waiting waiting;
+  EXPECT_EQ(waiting.total({}, {"(idle:"}, true), 45);
+  EXPECT_EQ(waiting.total({"(idle:"}, {}, true), 500);
+  EXPECT_EQ(waiting.total({}, {"[wait: poll]"}, true), 545) << "folded, the cause is not shown";
+  EXPECT_EQ(waiting.total({}, {"[wait: poll]"}, false), 45);
+}
+
+TEST(StackChoice, CausesAreNoFramesOfARecordingWithoutWaits) {
+  EXPECT_EQ(choose_stacks(small_server(), {"[wait: futex]"}, {}).error().kind, ErrorKind::kNotFound);
+}
+
 }  // namespace
 }  // namespace fathom::analysis

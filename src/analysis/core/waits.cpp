@@ -31,11 +31,17 @@ void WaitSum::add(std::uint64_t ns, std::uint32_t weight) {
   if (__builtin_add_overflow(total_ns_, weighted_ns(ns, weight), &total_ns_))
     total_ns_ = std::numeric_limits<std::int64_t>::max();
   const auto duration = static_cast<double>(ns);
-  variance_ += duration * duration * static_cast<double>(weight) * (static_cast<double>(weight) - 1);
+  const double spread = static_cast<double>(weight) * (static_cast<double>(weight) - 1);
+  variance_ += duration * duration * spread;
+  count_variance_ += spread;
 }
 
 double WaitSum::error_ns() const {
   return 1.959964 * std::sqrt(variance_);
+}
+
+double WaitSum::waits_error() const {
+  return 1.959964 * std::sqrt(count_variance_);
 }
 
 Waits::Waits(const model::Profile& profile, const Selection& selection)
@@ -52,7 +58,7 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     row.queued_ns = filter.inside(wait.start_ns + wait.waited_ns, wait.queued_ns);
     const bool seen = whole || row.waited_ns + row.queued_ns > 0 ||
                       (wait.waited_ns + wait.queued_ns == 0 && filter.takes_time(wait.start_ns));
-    if (!seen || !filter.takes_thread(wait.thread) || !filter.takes_stack(wait.stack)) {
+    if (!seen || !filter.takes_thread(wait.thread)) {
       ++filtered_;
       continue;
     }
@@ -62,6 +68,37 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     rows_.push_back(row);
   }
   keep_crowds();
+  keep_chosen(selection);
+}
+
+// The two parts of a wait are two frames above its stack: each is taken by itself.
+void Waits::keep_chosen(const Selection& selection) {
+  if (!selection.stacks) return;
+  const StackChoice& choice = *selection.stacks;
+  std::vector<SelectedWait> kept;
+  for (SelectedWait& row : rows_) {
+    const char stack = choice.marks[wait(row).stack.value];
+    char waited = stack;
+    // Folded, an idle wait shows the rule in the place of its cause.
+    if (row.idle) waited = static_cast<char>(waited | choice.of_idle[*row.idle]);
+    if (!row.idle || !selection.fold_idle)
+      waited = static_cast<char>(waited | choice.of_cause[static_cast<std::size_t>(row.cause)]);
+    const char queued = static_cast<char>(stack | choice.of_cause[static_cast<std::size_t>(row.queue_cause)]);
+    const bool takes_waited = choice.takes(waited), takes_queued = choice.takes(queued);
+    const bool takes_any =
+        (takes_waited && (row.waited_ns != 0 || row.queued_ns == 0)) || (takes_queued && row.queued_ns != 0);
+    if (!takes_any) {
+      ++filtered_;
+      continue;
+    }
+    if (!takes_waited) {
+      row.waited_ns = 0;
+      row.idle.reset();
+    }
+    if (!takes_queued) row.queued_ns = 0;
+    kept.push_back(row);
+  }
+  rows_ = std::move(kept);
 }
 
 // A rule that asks for a crowd was believed so far.

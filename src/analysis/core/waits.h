@@ -39,6 +39,7 @@ class Waits {
 
  private:
   void keep_crowds();
+  void keep_chosen(const Selection& selection);
   const model::Profile& profile_;
   WaitCauses causes_;
   RuledWaits idle_;
@@ -59,9 +60,10 @@ class WaitSum {
   // Half of the 95 % interval of total_ns. Horvitz and Thompson 1952: a wait that was walked with probability
   // 1/w adds d^2 w (w - 1).
   double error_ns() const;
+  double waits_error() const;  // the same of waits()
 
  private:
-  double waits_ = 0, variance_ = 0;
+  double waits_ = 0, variance_ = 0, count_variance_ = 0;
   std::uint64_t walked_ = 0, max_ns_ = 0;
   std::int64_t total_ns_ = 0;
 };
