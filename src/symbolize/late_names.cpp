@@ -1,18 +1,49 @@
 #include "symbolize/late_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "elf/module_file.h"
+#include "model/nameless_function.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/module_symbols.h"
+#include "symbolize/name_process.h"
+#include "symbolize/remote_symbols.h"
+#include "symbolize/symbol_folder.h"
 
 namespace fathom::symbolize {
 namespace {
 
+using model::ModuleId;
+using model::Profile;
+
+// By module; only of files.
+using FramesByModule = std::map<ModuleId, std::vector<std::uint32_t>>;
+
+// Reads files as a recorder does: apart from this process, where there is a program for it.
+class LateReader {
+ public:
+  explicit LateReader(const Options& options) : options_(options), debug_files_(options_) {
+    if (!options_.reader.program.empty()) process_.emplace(options_.reader);
+  }
+  std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, ModuleId module) {
+    return process_ ? open_remote(source, options_, debug_files_, *process_, module.value)
+                    : ModuleSymbols::open(source, options_, debug_files_);
+  }
+
+ private:
+  Options options_;
+  DebugFiles debug_files_;
+  std::optional<NameProcess> process_;
+};
+
 // The file of the module on this machine, if it is the one that was recorded.
-std::optional<ModuleSource> source_of(const model::Profile& profile, const model::Module& module) {
+std::optional<ModuleSource> source_of(const Profile& profile, const model::Module& module) {
   if (module.kind != model::ModuleKind::kFile || module.build_id.value == 0) return std::nullopt;
   ModuleSource source;
   source.kind = module.kind;
@@ -23,38 +54,111 @@ std::optional<ModuleSource> source_of(const model::Profile& profile, const model
   return source;
 }
 
+bool is_name(const std::vector<Name>& names) {
+  return !names.empty() && !model::nameless_function(names.back().function);
+}
+
+// Returns how many of the frames got names. Frames that have some get others only where `renames`, and only real ones.
+std::size_t name_frames(Profile& profile, model::Builder& builder, std::vector<std::uint32_t> frames,
+                        ModuleSymbols& symbols, bool renames) {
+  std::ranges::sort(frames, {}, [&](std::uint32_t frame) { return profile.frames[frame].address; });
+  std::vector<ElfAddress> addresses;
+  for (const std::uint32_t frame : frames) addresses.push_back(profile.frames[frame].address);
+  const auto names = symbols.resolve(addresses);
+  std::size_t named = 0;
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (names[i].empty()) continue;
+    model::Frame& frame = profile.frames[frames[i]];
+    if (frame.line_count != 0) {
+      if (!renames || !is_name(names[i])) continue;
+      frame.line_count = 0;  // the builder names what has no name
+    }
+    std::vector<model::Builder::NamedLine> lines;
+    for (const Name& name : names[i]) lines.push_back({name.function, name.file, name.line});
+    builder.name_frame(model::FrameId{frames[i]}, lines);
+    ++named;
+  }
+  return named;
+}
+
+// How much a source of names knows.
+int rank_of(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kPseudo:
+      return 1;
+    case model::SymbolSource::kDynsym:
+      return 2;
+    case model::SymbolSource::kSymtab:
+      return 3;
+    case model::SymbolSource::kDwarf:
+      return 4;
+    default:
+      return 0;
+  }
+}
+
+std::string_view file_name(std::string_view path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
 }  // namespace
 
-std::size_t name_unnamed_frames(model::Profile& profile, const Options& options) {
-  std::map<model::ModuleId, std::vector<std::uint32_t>> unnamed;
+std::size_t name_unnamed_frames(Profile& profile, const Options& options) {
+  FramesByModule unnamed;
   for (std::uint32_t i = 0; i < profile.frames.size(); ++i) {
     if (profile.frames[i].line_count == 0) unnamed[profile.frames[i].module].push_back(i);
   }
   if (unnamed.empty()) return 0;
   model::Builder builder(profile);
-  DebugFiles debug_files(options);
+  LateReader reader(options);
   std::size_t named = 0;
   for (auto& [module, frames] : unnamed) {
     const auto source = source_of(profile, profile.modules[module.value]);
     if (!source) continue;
-    const auto symbols = ModuleSymbols::open(*source, options, debug_files);
-    std::ranges::sort(frames, {}, [&](std::uint32_t frame) { return profile.frames[frame].address; });
-    std::vector<ElfAddress> addresses;
-    for (const std::uint32_t frame : frames) addresses.push_back(profile.frames[frame].address);
-    const auto names = symbols->resolve(addresses);
-    for (std::size_t i = 0; i < frames.size(); ++i) {
-      if (names[i].empty()) continue;
-      std::vector<model::Builder::NamedLine> lines;
-      for (const Name& name : names[i]) lines.push_back({name.function, name.file, name.line});
-      builder.name_frame(model::FrameId{frames[i]}, lines);
-      ++named;
-    }
+    const auto symbols = reader.open(*source, module);
+    named += name_frames(profile, builder, std::move(frames), *symbols, false);
     model::Module& row = profile.modules[module.value];
     row.symbols = std::max(row.symbols, symbols->source());
     if (const std::string path = symbols->source_path(); !path.empty())
       row.symbols_path = builder.string(path);
   }
   return named;
+}
+
+Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
+  const Result<SymbolFolder> folder = SymbolFolder::scan(options.symbol_directory);
+  if (!folder) return tl::unexpected(folder.error());
+  FramesByModule frames;
+  for (std::uint32_t i = 0; i < profile.frames.size(); ++i)
+    if (profile.modules[profile.frames[i].module.value].kind == model::ModuleKind::kFile)
+      frames[profile.frames[i].module].push_back(i);
+  Options of_files = options;
+  of_files.symbol_directory.clear();  // by build id alone, which is found below
+  model::Builder builder(profile);
+  LateReader reader(of_files);
+  FolderNames found;
+  for (auto& [module, rows] : frames) {
+    model::Module& row = profile.modules[module.value];
+    const std::string path(profile.strings[row.path]), build_id(profile.strings[row.build_id]);
+    const std::vector<const SymbolFile*> files = folder->of(build_id);
+    if (files.empty()) {
+      for (const SymbolFile* file : folder->called(file_name(path)))
+        found.refused.push_back(
+            fmt::format("{} is not used: {}, and that of {} in the recording is {}", file->path,
+                        file->build_id.empty() ? "it has no build id" : "its build id is " + file->build_id,
+                        file_name(path), build_id.empty() || build_id.starts_with("x-") ? "none" : build_id));
+      continue;
+    }
+    for (const SymbolFile* file : files) {
+      const auto symbols = reader.open({.path = path, .open_path = file->path, .identity = build_id}, module);
+      if (rank_of(symbols->source()) <= rank_of(row.symbols)) continue;
+      if (name_frames(profile, builder, rows, *symbols, true) == 0) continue;
+      row.symbols = symbols->source();
+      row.symbols_path = builder.string(file->path);
+      found.used.push_back(file->path);
+    }
+  }
+  return found;
 }
 
 }  // namespace fathom::symbolize

@@ -1,8 +1,13 @@
 #include "symbolize/late_names.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
 
 #include "elf/module_file.h"
+#include "symbolize/testing_fixtures.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -51,6 +56,99 @@ TEST(LateNames, AnotherVersionOfTheFileIsNotBelieved) {
   Unresolved recording("0123456789abcdef");
   EXPECT_EQ(name_unnamed_frames(recording.profile, {}), 0u);
   EXPECT_EQ(recording.profile.frames[recording.frame.value].line_count, 0u);
+}
+
+// A recording of dwarf5.stripped, of which `store::fill` was named by its bounds as it was recorded.
+class Stripped : public testing::Test {
+ protected:
+  Stripped() {
+    const auto whole = elf::ModuleFile::open(fixture("dwarf5"));
+    model::Builder builder(profile);
+    model::Module row;
+    row.kind = model::ModuleKind::kFile;
+    row.name = builder.string("dwarf5.stripped");
+    row.path = builder.string("/elsewhere/dwarf5.stripped");
+    row.build_id = builder.string(whole->elf().identity());
+    row.symbols = model::SymbolSource::kPseudo;
+    module = builder.module(row);
+    for (const auto& symbol : whole->elf().symbols(elf::SymbolTable::kSymtab))
+      if (symbol.name == "_ZN5store4fillERNS_6BucketEj") frame = builder.frame(module, symbol.address);
+    builder.name_frame(frame, {{"dwarf5.stripped@fde+0x1000", "", 0}});
+    folder = ::testing::TempDir() + "late_names_" + std::to_string(::getpid());
+    std::filesystem::create_directories(folder + "/deep/er");
+    options = no_debug_directories();
+    options.symbol_directory = folder;
+  }
+  ~Stripped() override { std::filesystem::remove_all(folder); }
+  void put(const std::string& from, const std::string& to) {
+    std::filesystem::copy_file(fixture(from), folder + "/" + to);
+  }
+  const model::Line& outermost() const {
+    const model::Frame& row = profile.frames[frame.value];
+    return profile.lines[row.first_line + row.line_count - 1];
+  }
+  std::string name() const {
+    return std::string(profile.strings[profile.functions[outermost().function.value].name]);
+  }
+
+  model::Profile profile;
+  model::ModuleId module;
+  model::FrameId frame;
+  std::string folder;
+  Options options;
+};
+
+TEST_F(Stripped, GetsNamesAndLinesFromADebugFileOrATwinOfItsBuildId) {
+  for (const char* file : {"dwarf5.debug", "dwarf5"}) {
+    model::Profile before = profile;
+    put(file, "deep/er/any name");
+    const auto found = name_from_folder(profile, options);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->used, std::vector<std::string>{folder + "/deep/er/any name"});
+    EXPECT_EQ(name(), "store::fill(store::Bucket&, unsigned int)") << file;
+    EXPECT_NE(outermost().line, 0u);
+    EXPECT_EQ(profile.modules[module.value].symbols, model::SymbolSource::kDwarf);
+    EXPECT_TRUE(model::check(profile));
+    profile = std::move(before);
+    std::filesystem::remove(folder + "/deep/er/any name");
+  }
+}
+
+TEST_F(Stripped, GetsTheSameNamesFromAnotherProcess) {
+  put("dwarf5.debug", "dwarf5.debug");
+  options.reader.program = FATHOM_NAME_READER;
+  ASSERT_TRUE(name_from_folder(profile, options));
+  EXPECT_EQ(name(), "store::fill(store::Bucket&, unsigned int)");
+}
+
+TEST_F(Stripped, RefusesAFileOfAnotherBuildIdInWords) {
+  put("dwarf4", "dwarf5.stripped");
+  put("no_build_id", "dwarf5.stripped.debug");
+  put("dwarf5.stripped", "it has no names");
+  const auto found = name_from_folder(profile, options);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->used.empty());
+  ASSERT_EQ(found->refused.size(), 2u);
+  EXPECT_THAT(found->refused[0],
+              testing::StartsWith(folder + "/dwarf5.stripped is not used: its build id is "));
+  EXPECT_THAT(
+      found->refused[1],
+      testing::StartsWith(folder + "/dwarf5.stripped.debug is not used: it has no build id, and that of "));
+  EXPECT_EQ(name(), "dwarf5.stripped@fde+0x1000");
+}
+
+TEST_F(Stripped, KeepsBetterNamesThanAFolderHas) {
+  put("dwarf5.debug", "dwarf5.debug");
+  profile.modules[module.value].symbols = model::SymbolSource::kDwarf;
+  const auto found = name_from_folder(profile, options);
+  ASSERT_TRUE(found);
+  EXPECT_TRUE(found->used.empty());
+  EXPECT_EQ(name(), "dwarf5.stripped@fde+0x1000");
+}
+
+TEST_F(Stripped, AFolderThatIsNotThereIsAnError) {
+  options.symbol_directory = folder + "/nowhere";
+  EXPECT_EQ(name_from_folder(profile, options).error().kind, ErrorKind::kNotFound);
 }
 
 }  // namespace
