@@ -112,7 +112,7 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
   }
   const analysis::QualityView quality = analysis::judge_quality(profile, tree, analysis::module_table(tree));
   for (const analysis::Finding& finding : quality.findings)
-    picture.warnings.push_back(present::complaint_of(finding).text);
+    if (finding.is_certain) picture.warnings.push_back(present::complaint_of(finding).text);
   std::vector<std::string> parts;
   if (quality.received_share) {
     parts.push_back(fmt::format("{} of {} expected samples",

@@ -23,6 +23,7 @@ struct LeaksArguments {
   std::optional<std::size_t> top;
   std::size_t frames = 16;
   OutputPath output;
+  std::string symbols;
   bool no_defaults = false, no_fail = false, json = false, wide = false;
 };
 
@@ -62,7 +63,7 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
   options.suppressions = std::move(*suppressions);
   const Result<store::ReadOptions> reading = read_options_from(arguments.blocks);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  const Result<model::Profile> profile = open::open_profile(arguments.file, *reading);
+  const Result<model::Profile> profile = open_with_names(arguments.file, *reading, arguments.symbols);
   if (!profile) return tl::unexpected<Error>(profile.error());
   const Result<analysis::LeakReport> leaks = analysis::find_leaks(*profile, options);
   if (!leaks) return within(arguments.file, leaks.error());
@@ -120,6 +121,7 @@ Run add_leaks(CLI::App& app) {
   app.add_option("--pid", options.selection.pid, "only this process");
   add_block_options(app, arguments->blocks);
   add_containers_option(app, options.selection.fold_containers);
+  add_symbols_option(app, arguments->symbols);
   app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
   app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");

@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "analysis/summary/report.h"
+#include "cli/notices.h"
 #include "open/open_profile.h"
 
 namespace fathom::cli {
@@ -15,6 +18,13 @@ std::string known_metrics() {
   for (int i = 0; i <= static_cast<int>(model::kLastMetric); ++i)
     names += (names.empty() ? "" : ", ") + std::string(model::to_string(static_cast<model::Metric>(i)));
   return names;
+}
+
+bool takes_any_sample(const model::Profile& profile, const analysis::Selection& selection) {
+  const analysis::Filter filter(profile, selection);
+  return std::any_of(profile.samples.begin(), profile.samples.end(), [&](const model::Sample& sample) {
+    return filter.concerns(sample) && filter.takes_all(sample);
+  });
 }
 
 }  // namespace
@@ -37,7 +47,8 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->check(CLI::Range(0.0, kMostSeconds));
   app.add_option(
          "--focus", options.focus,
-         "only stacks with a function like PATTERN: a part of its name, or /expression/; of several, any")
+         "only stacks with a function like PATTERN: a part of its name, or /expression/; of several, any; "
+         "also what is waited for, as it is shown: '[wait: futex]', '[run queue]', '(idle:'")
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -50,15 +61,33 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
+  add_symbols_option(app, options.symbols);
   add_containers_option(app, options.fold_containers);
   add_block_options(app, options.blocks);
+}
+
+void add_symbols_option(CLI::App& app, std::string& folder) {
+  app.add_option(
+         "--symbols", folder,
+         "folder with unstripped twins and debug files: functions get the names of those that have the "
+         "build ids of what was recorded")
+      ->type_name("DIR");
+}
+
+Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
+                                       const std::string& symbols) {
+  open::NameOptions names;
+  names.symbol_directory = symbols;
+  names.reader = "/proc/self/exe";  // main() knows what it is then
+  names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
+  return open::open_profile(path, read, names);
 }
 
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks) {
   const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
-  return open::open_profile(path, *read);
+  return open_with_names(path, *read, options.symbols);
 }
 
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {
@@ -85,6 +114,10 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
       analysis::choose_stacks(profile, options.focus, options.ignore);
   if (!stacks) return tl::unexpected(stacks.error());
   selection.stacks = std::move(*stacks);
+  // Who focuses on what was waited for means the waits: nothing that ran has it on its stack.
+  if (options.metric.empty() && selection.metric == model::Metric::kCpu && !options.focus.empty() &&
+      !profile.waits.empty() && !takes_any_sample(profile, selection))
+    selection.metric = model::Metric::kOffCpu;
   return selection;
 }
 

@@ -23,6 +23,7 @@ struct SelectionOptions {
   std::optional<bool> fold_containers;
   std::vector<std::string> focus, ignore;
   bool tracer = false;
+  std::string symbols;    // folder with names; empty: none
   std::string heap_unit;  // bytes, blocks; empty: as the metric
   BlockOptions blocks;
 };
@@ -33,6 +34,11 @@ void add_selection_options(CLI::App& app, SelectionOptions& options);
 // open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep.
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks = 0);
+// open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.
+Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
+                                       const std::string& symbols);
+// --symbols; `folder` outlives `app`.
+void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers; `fold` outlives `app`.
 void add_containers_option(CLI::App& app, std::optional<bool>& fold);
 

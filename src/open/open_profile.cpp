@@ -15,6 +15,7 @@
 #include "base/files.h"
 #include "formats/readers.h"
 #include "open/interrupt_wakers.h"
+#include "open/short_names.h"
 #include "symbolize/late_names.h"
 #include "symbolize/symbol_cache.h"
 
@@ -87,18 +88,38 @@ Result<model::Profile> read_text(std::string_view text, const std::string& path,
   return profile;
 }
 
-Result<model::Profile> completed(Result<model::Profile> recording) {
+Result<> take_names_from_folder(model::Profile& recording, const symbolize::Options& options,
+                                const NameOptions& names) {
+  const auto found = symbolize::name_from_folder(recording, options);
+  if (!found) return tl::unexpected(found.error());
+  if (!names.tell) return {};
+  for (const std::string& refused : found->refused) names.tell(refused);
+  if (found->used.empty())
+    names.tell(
+        fmt::format("no file in {} has the build id of a module that lacks names", options.symbol_directory));
+  return {};
+}
+
+Result<model::Profile> completed(Result<model::Profile> recording, const NameOptions& names) {
   if (!recording) return recording;
   symbolize::Options options;
   options.cache_directory = symbolize::default_cache_directory();
+  options.reader.program = names.reader;
+  options.symbol_directory = names.symbol_directory;
+  if (!names.symbol_directory.empty())
+    if (const Result<> taken = take_names_from_folder(*recording, options, names); !taken)
+      return tl::unexpected(taken.error());
+  options.symbol_directory.clear();
   symbolize::name_unnamed_frames(*recording, options);
+  shorten_nameless_functions(*recording);
   drop_interrupt_wakers(*recording);
   return recording;
 }
 
 }  // namespace
 
-Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options) {
+Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options,
+                                    const NameOptions& names) {
   const bool is_stdin = path == "-";
   const std::string name = is_stdin ? "standard input" : path;
   const Fd fd(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -116,15 +137,18 @@ Result<model::Profile> open_profile(const std::string& path, const store::ReadOp
     std::array<std::byte, 8> first{};
     const ssize_t count = ::pread(fd.get(), first.data(), first.size(), 0);
     if (count > 0 && store::is_recording(std::span(first.data(), static_cast<std::size_t>(count))))
-      return completed(store::read(path, options));
+      return completed(store::read(path, options), names);
   }
   const Result<std::string> content = read_all(fd.get(), name);
   if (!content) return tl::unexpected(content.error());
   if (store::is_recording(bytes_of(*content)))
-    return completed(store::read_bytes(bytes_of(*content), name, options));
+    return completed(store::read_bytes(bytes_of(*content), name, options), names);
   if (options.blocks)
     return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
                 "fathom record --heap=exact --events");
+  if (!names.symbol_directory.empty())
+    return fail(ErrorKind::kUsage, name + ": --symbols needs a recording: this text has no build ids",
+                "without --symbols");
   return read_text(*content, path, name);
 }
 

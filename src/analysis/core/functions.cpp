@@ -8,6 +8,7 @@
 #include "analysis/core/flat_map.h"
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
+#include "model/nameless_function.h"
 
 namespace fathom::analysis {
 namespace {
@@ -138,7 +139,7 @@ bool is_noise(const CallTree& tree, std::int64_t value) {
 }
 
 bool is_unnamed(std::string_view name) {
-  return name.size() > 2 && name.front() == '[' && name.back() == ']';
+  return (name.size() > 2 && name.front() == '[' && name.back() == ']') || model::nameless_function(name);
 }
 
 Result<Neighbours> find_neighbours(const CallTree& tree, const std::string& pattern) {

@@ -34,7 +34,7 @@ Interval share_interval(const CallTree& tree, std::int64_t value);
 // The error is more than half of the value: its place in a table is chance.
 bool is_noise(const CallTree& tree, std::int64_t value);
 
-// "[libc.so.6+0x1234]", "[unknown]": a place without a name.
+// "[libc.so.6+0x1234]", "[unknown]", "redis-server@0x13bf40": a place without a name.
 bool is_unnamed(std::string_view name);
 
 struct NeighbourRow {

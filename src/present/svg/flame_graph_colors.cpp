@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/core/wait_cause.h"
+#include "model/nameless_function.h"
 #include "present/svg/flame_graph_text.h"
 
 namespace fathom::present {
@@ -168,11 +169,6 @@ std::string_view group_of(std::string_view name, std::string_view module) {
   return space.empty() ? file_name(module) : space;
 }
 
-// What symbolize calls a function that the unwind table knows and no symbol does: "app@fde+0x1c20".
-bool is_unnamed(std::string_view name) {
-  return name.find("@fde+0x") != std::string_view::npos;
-}
-
 Coloring color_by_owner(const CallTree& tree, bool reverse) {
   // Per node once, as both passes below need it.
   std::vector<Owner> owners(tree.nodes.size());
@@ -183,7 +179,7 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
     owners[i] = owner_of(node, tree.name(node), tree.modules[node.module]);
-    if (is_unnamed(tree.name(node))) owners[i] = Owner::kUnknown;
+    if (model::nameless_function(tree.name(node))) owners[i] = Owner::kUnknown;
     if (owners[i] != Owner::kCode) continue;
     covered_by_code += node.total;
     groups[i] = group_of(tree.name(node), tree.modules[node.module].name);
