@@ -26,17 +26,17 @@ std::uint64_t Distribution::quantile_ns(double share) const {
 }
 
 std::vector<Distribution::Bucket> Distribution::histogram() const {
-  std::array<double, 65> counts{};
-  std::size_t first = counts.size(), last = 0;
+  std::array<WaitSum, 65> sums{};
+  std::size_t first = sums.size(), last = 0;
   for (const auto& [ns, weight] : waits_) {
     const auto bucket = static_cast<std::size_t>(std::bit_width(std::max<std::uint64_t>(ns, 1)));
-    counts[bucket] += weight;
+    sums[bucket].add(ns, weight);
     first = std::min(first, bucket);
     last = std::max(last, bucket);
   }
   std::vector<Bucket> buckets;
-  for (std::size_t i = first; i <= last && i < counts.size(); ++i)
-    buckets.push_back({std::uint64_t{1} << (i - 1), counts[i]});
+  for (std::size_t i = first; i <= last && i < sums.size(); ++i)
+    buckets.push_back({std::uint64_t{1} << (i - 1), sums[i].waits(), sums[i].waits_error()});
   return buckets;
 }
 

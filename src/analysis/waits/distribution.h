@@ -21,6 +21,7 @@ class Distribution {
   struct Bucket {
     std::uint64_t from_ns;
     double waits;
+    double error = 0;  // half of the 95 % interval; 0 where each wait stands for itself
     bool operator==(const Bucket&) const = default;
   };
   std::vector<Bucket> histogram() const;

@@ -1,6 +1,7 @@
 #include "analysis/waits/wait_files.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -70,6 +71,11 @@ bool concerns_files(Cause cause) {
 
 void FaultCount::add(const model::Fault& fault) {
   (fault.major ? major : minor) += fault.weight;
+  if (!fault.major) minor_variance += static_cast<double>(fault.weight) * (fault.weight - 1.0);
+}
+
+double FaultCount::minor_error() const {
+  return 1.959964 * std::sqrt(minor_variance);
 }
 
 void Returned::add(const model::Wait& wait) {

@@ -24,7 +24,9 @@ struct Returned {
 struct FaultCount {
   double major = 0;  // each of them was counted
   double minor = 0;  // estimated from one in so many
+  double minor_variance = 0;
   void add(const model::Fault& fault);
+  double minor_error() const;  // half of the 95 % interval
 };
 
 struct FileRow {

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "analysis/core/ending.h"
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 
@@ -16,8 +17,8 @@ using namespace analysis;  // this folder puts into words what lies there
 namespace {
 
 std::string blocks_of(const HeapAmount& amount) {
-  const std::int64_t blocks = std::llround(std::min(amount.value, 9e15));
-  return with_commas(blocks) + (blocks == 1 ? " block" : " blocks");
+  const std::string blocks = count_with_error(amount.value, amount.variance <= 0 ? 0 : amount.error());
+  return blocks + (blocks == "1" ? " block" : " blocks");
 }
 std::string bytes_of(const HeapAmount& amount) {
   return amount.variance <= 0 ? bytes(amount.value)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
@@ -40,7 +41,7 @@ std::string sentence_of_origin(const Report& report) {
   }
   if (!meta.engine.empty())
     parts.push_back(meta.engine == "import" ? "imported" : "engine " + printable(meta.engine));
-  if (tree.unit != "samples") parts.push_back(amount(static_cast<double>(tree.total), tree.unit) + " in all");
+  if (tree.unit != "samples") parts.push_back(amount_of(tree, tree.total) + " in all");
   return text + (parts.empty() ? "." : fmt::format(" ({}).", fmt::join(parts, ", ")));
 }
 

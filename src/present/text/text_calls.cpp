@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/prose_name.h"
@@ -206,10 +207,9 @@ std::string call_tree_text(const analysis::Report& report, const TextOptions& op
     error =
         fmt::format(", ±{} at most",
                     analysis::percent_number(analysis::share_interval(tree, tree.total / 2).half_width()));
-  std::string out =
-      bold(fmt::format("{} (% of {}{}{})", bottom_up ? "Calls bottom up" : "Call tree",
-                       analysis::amount(static_cast<double>(tree.total), tree.unit), error, left_out),
-           options);
+  std::string out = bold(fmt::format("{} (% of {}{}{})", bottom_up ? "Calls bottom up" : "Call tree",
+                                     analysis::amount_of(tree, tree.total), error, left_out),
+                         options);
   std::vector<Column> columns{{bottom_up ? "self" : "total", total_of_all}};
   if (!bottom_up) columns.push_back({"self", self_of_all});
   return out + CallText(report, report.call_rows, options, std::move(columns),

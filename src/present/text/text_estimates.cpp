@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 
 namespace fathom::present {
@@ -13,12 +14,8 @@ using analysis::HeapAmount;
 std::string count(double value) {
   return analysis::with_commas(std::llround(std::clamp(value, -9e15, 9e15)));
 }
-std::string signed_bytes(double value) {
-  return value < 0 ? "-" + analysis::bytes(-value) : analysis::bytes(value);
-}
-// The place of the error's first digit: those behind it are not known.
-double digit_of(double error) {
-  return error < 1 ? 1 : std::pow(10, std::floor(std::log10(error)));
+std::string signed_bytes(double value, double error = 0) {
+  return (value < 0 ? "-" : "") + analysis::bytes_with_error(std::fabs(value), error);
 }
 // The interval reaches zero: what is known is how much it may be at most.
 bool is_bound(const HeapAmount& amount) {
@@ -33,16 +30,16 @@ std::string count_cell(const HeapAmount& amount) {
 
 EstimateCells count_cells(const HeapAmount& amount) {
   if (amount.variance <= 0) return {count(amount.value), ""};
-  const double digit = digit_of(amount.error());
+  const double digit = analysis::last_known_digit(amount.error());
   if (is_bound(amount)) return {"≤ " + count(std::ceil((amount.value + amount.error()) / digit) * digit), ""};
-  return {count(std::round(amount.value / digit) * digit),
+  return {analysis::count_with_error(amount.value, amount.error()),
           "±" + count(std::ceil(amount.error() / digit) * digit)};
 }
 
 EstimateCells bytes_cells(const HeapAmount& amount) {
   if (amount.variance <= 0) return {signed_bytes(amount.value), ""};
   if (is_bound(amount)) return {"≤ " + analysis::bytes(amount.value + amount.error()), ""};
-  return {signed_bytes(amount.value), "±" + analysis::bytes(amount.error())};
+  return {signed_bytes(amount.value, amount.error()), "±" + analysis::bytes(amount.error())};
 }
 
 }  // namespace fathom::present

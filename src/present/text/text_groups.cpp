@@ -6,6 +6,7 @@
 #include <array>
 #include <string_view>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/prose_name.h"
 #include "present/text/text_table.h"
@@ -32,7 +33,7 @@ std::string groups_text(const analysis::Report& report, const TextOptions& optio
                                                        "Lines"};
   const std::string title = fmt::format(
       "{} by {}{} (% of {}, ± is the 95 % sampling error)", kTitles[static_cast<std::size_t>(groups.by)],
-      by_self ? "self" : "total", cut, analysis::amount(static_cast<double>(tree.total), tree.unit));
+      by_self ? "self" : "total", cut, analysis::amount_of(tree, tree.total));
   std::string out = options.color ? "\n\x1b[1m" + title + "\x1b[0m\n" : "\n" + title + "\n";
   std::vector<TextTable::Column> columns{{"self %", Align::kRight}, {"±", Align::kRight}};
   if (has_total) columns.insert(columns.end(), {{"total %", Align::kRight}, {"±", Align::kRight}});

@@ -36,8 +36,15 @@ std::string path_of(const std::vector<std::string>& path) {
   return all;
 }
 
+// Of blocks of one size nearly: each is sampled with the same probability. `mean_bytes`: of the sampling, 0 for none.
+analysis::HeapAmount sampled_blocks(const model::HeapSum& sum, double mean_bytes) {
+  if (mean_bytes <= 0 || sum.blocks <= 0) return {sum.blocks, 0};
+  const double probability = -std::expm1(-sum.bytes / sum.blocks / mean_bytes);
+  return {sum.blocks, probability > 0 ? sum.blocks * (1 - probability) / probability : 0};
+}
+
 std::string histogram_text(const std::string& title, const std::vector<analysis::HeapBucketRow>& rows,
-                           std::string (*name)(double), const TextOptions& options) {
+                           std::string (*name)(double), double mean_bytes, const TextOptions& options) {
   if (rows.empty()) return "";
   double most = 0, blocks = 0;
   for (const analysis::HeapBucketRow& row : rows) {
@@ -51,7 +58,8 @@ std::string histogram_text(const std::string& title, const std::vector<analysis:
                    {""}});
   for (const analysis::HeapBucketRow& row : rows) {
     const auto length = static_cast<std::size_t>(most > 0 ? std::ceil(row.sum.blocks / most * 24) : 0);
-    table.add({name(row.from), count(row.sum.blocks),
+    const analysis::HeapAmount counted = sampled_blocks(row.sum, mean_bytes);
+    table.add({name(row.from), count_cell(counted),
                analysis::percent_number(blocks > 0 ? row.sum.blocks / blocks : 0), bytes(row.sum.bytes),
                std::string(length, '#')});
   }
@@ -84,7 +92,7 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
     const EstimateCells live = bytes_cells(row.live.bytes);
     std::vector<std::string> cells{live.value};
     if (heap.sampled) cells.push_back(live.error + (faint ? " ~" : "  "));
-    cells.insert(cells.end(), {bytes(row.peak.bytes.value), bytes_cells(row.allocated.bytes).value,
+    cells.insert(cells.end(), {bytes_cells(row.peak.bytes).value, bytes_cells(row.allocated.bytes).value,
                                count_cell(row.allocated.blocks),
                                calls > 0 ? analysis::percent_number(std::min(1.0, temporary / calls)) : "",
                                printable(row.name), keep_tail(printable(row.module), 28)});
@@ -127,9 +135,11 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
                  row.allocator.empty() ? "the program" : printable(row.allocator), path_of(row.path)});
     out += table.text(table_width(options), options.color);
   }
-  out += histogram_text("Sizes, of all that was allocated", heap.sizes, &bytes, options);
-  out += histogram_text("Lifetimes, of all that was freed", heap.lifetimes_s, &analysis::seconds, options);
-  out += histogram_text("Ages, of what is live at the end", heap.ages_s, &analysis::seconds, options);
+  const double mean = heap.sampled ? static_cast<double>(heap.mean_bytes) : 0;
+  out += histogram_text("Sizes, of all that was allocated", heap.sizes, &bytes, mean, options);
+  out +=
+      histogram_text("Lifetimes, of all that was freed", heap.lifetimes_s, &analysis::seconds, mean, options);
+  out += histogram_text("Ages, of what is live at the end", heap.ages_s, &analysis::seconds, mean, options);
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
@@ -22,13 +23,10 @@ constexpr std::size_t kFrameWidth = 40;  // of a function in a stack
 constexpr std::size_t kNumbers = 56;     // columns before it, and " < 10 more" behind
 constexpr std::size_t kRoomy = 132;      // columns of a terminal
 
-std::string count(double value) {
-  return analysis::with_commas(std::llround(std::clamp(value, -9e15, 9e15)));
-}
-
-std::string unit_text(const HeapGroups& groups, double value) {
-  if (groups.blocks) return count(value);
-  return value < 0 ? "-" + analysis::bytes(-value) : analysis::bytes(value);
+std::string whole_text(const HeapGroups& groups) {
+  const double error = groups.sampled ? groups.total.error() : 0;
+  return groups.blocks ? analysis::count_with_error(groups.whole, error)
+                       : analysis::bytes_with_error(groups.whole, error);
 }
 
 std::string heading(const HeapGroups& groups, const TextOptions& options, std::size_t shown) {
@@ -36,7 +34,7 @@ std::string heading(const HeapGroups& groups, const TextOptions& options, std::s
   if (shown < groups.rows.size()) cut = fmt::format(", {} of {}", shown, groups.rows.size());
   const std::string text =
       fmt::format("{} by {}{} (% of {}{}{})", model::to_string(groups.metric), to_string(groups.by), cut,
-                  unit_text(groups, groups.whole), groups.blocks ? " blocks" : "",
+                  whole_text(groups), groups.blocks ? " blocks" : "",
                   groups.metric == model::Metric::kHeapGrowth ? " that grew" : "");
   return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
 }
@@ -110,7 +108,9 @@ std::string heap_groups_text(const HeapGroups& groups, const TextOptions& option
     cells.push_back(share(row.flat.value));
     if (roomy) cells.push_back(share(sum));
     if (groups.has_cumulative)
-      cells.insert(cells.end(), {unit_text(groups, row.cumulative.value), share(row.cumulative.value)});
+      cells.insert(cells.end(),
+                   {(groups.blocks ? count_cells(row.cumulative) : bytes_cells(row.cumulative)).value,
+                    share(row.cumulative.value)});
     cells.insert(cells.end(), {rate(row.allocated.blocks, true), rate(row.allocated.bytes, false)});
     if (!groups.sampled) cells.push_back(of_calls(row.temporary.blocks));
     if (both) cells.push_back(of_calls(row.short_lived.blocks));

@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/leak_sentences.h"
+#include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -27,12 +28,11 @@ using analysis::with_commas;
 std::string number(double value) {
   return with_commas(std::llround(std::min(value, 9e15)));
 }
-std::string with_error(const HeapAmount& amount, std::string (*text)(double)) {
-  return amount.variance <= 0 ? text(amount.value)
-                              : fmt::format("{} ±{}", text(amount.value), text(amount.error()));
+std::string with_error(const EstimateCells& cells) {
+  return cells.value + (cells.error.empty() ? "" : " " + cells.error);
 }
 std::string blocks_of(const HeapAmount& amount) {
-  return with_error(amount, &number) + (std::llround(amount.value) == 1 ? " block" : " blocks");
+  return with_error(count_cells(amount)) + (std::llround(amount.value) == 1 ? " block" : " blocks");
 }
 
 // "older than 1.05 ms and younger than 33.6 ms"
@@ -69,9 +69,9 @@ std::string frame_line(std::size_t index, const LeakFrame& frame, std::size_t wi
 std::string group_text(std::size_t index, const LeakGroup& group, double whole,
                        const LeakTextOptions& options) {
   const double blocks = group.amounts.blocks.value;
-  std::string head =
-      fmt::format("{} in {} ({}", with_error(group.amounts.bytes, &bytes), blocks_of(group.amounts.blocks),
-                  analysis::percent(whole > 0 ? group.amounts.bytes.value / whole : 0));
+  std::string head = fmt::format("{} in {} ({}", with_error(bytes_cells(group.amounts.bytes)),
+                                 blocks_of(group.amounts.blocks),
+                                 analysis::percent(whole > 0 ? group.amounts.bytes.value / whole : 0));
   if (blocks > 1) head += fmt::format(", {} each on average", bytes(group.amounts.bytes.value / blocks));
   head += ")" + ages_of(group) + threads_of(group);
   std::string out = "\n";
@@ -104,14 +104,14 @@ std::string suppressions_text(const LeakReport& report, const LeakTextOptions& o
 }
 
 std::string last_line(const LeakReport& report) {
-  std::string text = fmt::format("SUMMARY: {} bytes in {} {}, {}", with_error(report.shown.bytes, &number),
-                                 blocks_of(report.shown.blocks),
+  std::string text = fmt::format("SUMMARY: {} bytes in {} {}, {}",
+                                 with_error(count_cells(report.shown.bytes)), blocks_of(report.shown.blocks),
                                  report.ended_by_signal ? "live when a signal ended it"
                                  : report.ended         ? "never freed"
                                                         : "live at the end",
                                  counted(report.groups.size(), "place", "places"));
   if (report.suppressed.blocks.value > 0)
-    text += fmt::format("; suppressed {} bytes in {}", with_error(report.suppressed.bytes, &number),
+    text += fmt::format("; suppressed {} bytes in {}", with_error(count_cells(report.suppressed.bytes)),
                         blocks_of(report.suppressed.blocks));
   if (report.answer == analysis::LeakAnswer::kNotKnown)
     text += report.groups.empty() ? "; not known, as an allocator was not seen"

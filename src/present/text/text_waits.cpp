@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/wait_sentences.h"
@@ -28,7 +29,7 @@ std::string total_of(const analysis::WaitSum& sum) {
   return text;
 }
 std::string count_of(const analysis::WaitSum& sum) {
-  return with_commas(static_cast<std::int64_t>(std::min(sum.waits(), 9e18)));
+  return analysis::count_with_error(sum.waits(), sum.waits_error());
 }
 
 class WaitText {
@@ -137,7 +138,8 @@ class WaitText {
                  row.bytes_asked > 0 ? analysis::bytes(row.bytes_asked) : "",
                  row.returned.bytes > 0 ? analysis::bytes(row.returned.bytes) : "",
                  row.returned.failed > 0 ? with_commas(static_cast<std::int64_t>(row.returned.failed)) : "",
-                 faults_of(row.faults.major, ""), faults_of(row.faults.minor, "~"),
+                 faults_of(row.faults.major, 0, ""),
+                 faults_of(row.faults.minor, row.faults.minor_error(), "~"),
                  std::string(analysis::describe(row.cause)), printable(row.name)});
     }
     write(table);
@@ -150,8 +152,8 @@ class WaitText {
         const analysis::FileRow::StackRow& stack = row.stacks[s];
         const std::string moved =
             stack.returned.bytes > 0 ? ", " + analysis::bytes(stack.returned.bytes) : std::string();
-        std::string faults = faults_of(stack.faults.major, ", ", " major faults");
-        faults += faults_of(stack.faults.minor, ", ~", " minor faults");
+        std::string faults = faults_of(stack.faults.major, 0, ", ", " major faults");
+        faults += faults_of(stack.faults.minor, stack.faults.minor_error(), ", ~", " minor faults");
         out_ += fill("    ", total_of(stack.sum) + moved + faults + "  " + printable(stack.path),
                      options_.width, 6);
       }
@@ -162,8 +164,9 @@ class WaitText {
 
  private:
   // Nothing for none.
-  static std::string faults_of(double count, const std::string& before, const std::string& after = "") {
-    return count > 0 ? before + with_commas(static_cast<std::int64_t>(count)) + after : "";
+  static std::string faults_of(double count, double error, const std::string& before,
+                               const std::string& after = "") {
+    return count > 0 ? before + analysis::count_with_error(count, error) + after : "";
   }
   void heading(const std::string& text) {
     out_ += options_.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
@@ -297,7 +300,7 @@ class WaitText {
     for (const auto& bucket : buckets) {
       const auto length = static_cast<std::size_t>(bucket.waits / most * kBar + 0.5);
       std::string line = fmt::format("  {:>8}  {:<40} {}", time_of(bucket.from_ns), std::string(length, '#'),
-                                     with_commas(static_cast<std::int64_t>(std::min(bucket.waits, 9e18))));
+                                     analysis::count_with_error(bucket.waits, bucket.error));
       out_ += line + "\n";
     }
   }

@@ -49,6 +49,18 @@ TEST(TextWaits, SayThatNobodyWaited) {
   EXPECT_THAT(text, HasSubstr("Files: nobody waited for one"));
 }
 
+// 40 waits that were walked stand for 1,747 each: "69,880 waits" are known to 70,000 ±20,000.
+TEST(TextWaits, HaveNoMoreDigitsThanTheirError) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto stack = hand.stack({hand.frame(hand.module("app"), {"serve"})});
+  for (int i = 0; i < 40; ++i) hand.wait(thread, stack, "nanosleep", 0.2 * i, 1 + 0.01 * i).weight = 1747;
+  const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
+  const std::string text = report_text(report, {.waits = true});
+  EXPECT_THAT(text, HasSubstr("70,000")) << text;
+  EXPECT_THAT(text, Not(HasSubstr("69,880"))) << text;
+}
+
 TEST(TextWaits, OfAnyProfileHoldNoControlCharacters) {
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     const model::Profile profile = model::random_profile(seed);
