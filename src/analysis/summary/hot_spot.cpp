@@ -5,6 +5,8 @@
 #include <optional>
 #include <utility>
 
+#include "analysis/core/functions.h"
+#include "analysis/core/runtimes.h"
 #include "analysis/core/tracer_frames.h"
 
 namespace fathom::analysis {
@@ -50,6 +52,7 @@ class Finder {
   // Of a stack: the innermost own function, and what it calls on the way to the leaf.
   struct Answer {
     std::uint32_t spot = UINT32_MAX;  // row of spots_
+    std::uint32_t stack = 0;          // whose leaf it is
     std::uint32_t part = 0;           // row of parts_ names; 0: itself
     std::uint32_t file = 0, line = 0;
   };
@@ -57,6 +60,7 @@ class Finder {
     FunctionKey key;
     std::int64_t explained = 0;
     std::map<std::uint32_t, std::int64_t> parts;
+    std::map<std::uint32_t, std::int64_t> stacks;  // those whose leaf it is
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> lines;
   };
 
@@ -103,6 +107,7 @@ class Finder {
       const FrameFact& fact = fact_of(id);
       if (fact.own.spot != UINT32_MAX) {
         answers[i] = fact.own;
+        answers[i].stack = i;
       } else {
         answers[i] = answers[profile_.stacks[i].parent.value];
         if (answers[i].spot != UINT32_MAX && answers[i].part == 0) answers[i].part = fact.outermost;
@@ -110,9 +115,13 @@ class Finder {
       if (leaves_[i] <= 0 || answers[i].spot == UINT32_MAX) continue;
       Spot& spot = spots_[answers[i].spot];
       spot.explained += leaves_[i];
+      spot.stacks[answers[i].stack] += leaves_[i];
       spot.parts[answers[i].part] += leaves_[i];
       spot.lines[{answers[i].file, answers[i].line}] += leaves_[i];
-      if (answers[i].part == 0) path.own_self += leaves_[i];
+      if (answers[i].part == 0) {
+        path.own_self += leaves_[i];
+        path.own_self_of[spot.key.second] += leaves_[i];
+      }
     }
     const auto largest = std::max_element(
         spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
@@ -127,7 +136,7 @@ class Finder {
   }
 
   HotSpot finished(const Spot& from) const {
-    HotSpot spot{from.key.first, from.key.second, {}, from.explained, {}};
+    HotSpot spot{from.key.first, from.key.second, caller_of(from), {}, from.explained, {}};
     const auto line = std::max_element(from.lines.begin(), from.lines.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (line != from.lines.end())
@@ -141,9 +150,26 @@ class Finder {
     return spot;
   }
 
+  // What has no name is told by who calls it: the nearest function with one, on most of its samples.
+  std::string caller_of(const Spot& spot) const {
+    if (!is_unnamed(spot.key.first)) return "";
+    std::map<std::string, std::int64_t> callers;
+    for (const auto& [stack, value] : spot.stacks)
+      for (StackId at = profile_.stacks[stack].parent; at.value != 0; at = profile_.stacks[at.value].parent) {
+        std::string name = frame_name(profile_, profile_.stacks[at.value].frame);
+        if (is_unnamed(name)) continue;
+        if (built_in_runtime_rules().has_function(name)) break;  // how a thread starts says nothing
+        callers[std::move(name)] += value;
+        break;
+      }
+    const auto most = std::max_element(callers.begin(), callers.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    return most == callers.end() ? "" : most->first;
+  }
+
   std::uint32_t spot_row(FunctionKey key) {
     const auto [known, is_new] = spot_rows_.try_emplace(key, static_cast<std::uint32_t>(spots_.size()));
-    if (is_new) spots_.push_back({std::move(key), 0, {}, {}});
+    if (is_new) spots_.push_back({std::move(key), 0, {}, {}, {}});
     return known->second;
   }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -22,6 +23,7 @@ struct HotPart {
 // A sample is explained by the innermost own function of its stack: what runs below is its doing.
 struct HotSpot {
   std::string name, module;
+  std::string caller;  // of a function without a name: the nearest one with a name that calls it; else empty
   SourcePlace place;
   std::int64_t explained = 0;  // samples of which it is the innermost own function
   std::vector<HotPart> parts;  // of these; largest first
@@ -39,10 +41,11 @@ struct HotFrame {
 };
 
 struct HotPath {
-  std::vector<HotPart> others;   // further functions of the own code that explain much; largest first
-  std::optional<HotSpot> spot;   // nullopt: no sample has a function of the own code
-  std::int64_t own_self = 0;     // of all, in instructions of the own code
-  std::vector<HotFrame> frames;  // outermost first, at most `most`
+  std::vector<HotPart> others;  // further functions of the own code that explain much; largest first
+  std::optional<HotSpot> spot;  // nullopt: no sample has a function of the own code
+  std::int64_t own_self = 0;    // of all, in instructions of the own code
+  std::map<std::string, std::int64_t> own_self_of;  // the same by module
+  std::vector<HotFrame> frames;                     // outermost first, at most `most`
 };
 
 // Of CPU samples; empty where there are none. `tree` is of the same selection, by threads.

@@ -3,11 +3,14 @@
 #include <charconv>
 #include <tuple>
 
+#include "analysis/core/interval.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/summary/report.h"
 
 namespace fathom::analysis {
 namespace {
+
+constexpr double kCutFrom = 0.01, kUnnamedFrom = 0.05;  // of the stacks, of the frames: less is no finding
 
 double ratio(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -60,7 +63,7 @@ std::uint64_t received(const model::Profile& profile) {
 }
 
 void judge_stacks(QualityView& view) {
-  if (!view.complete_share || *view.complete_share >= 0.99 || view.early_ends.empty()) return;
+  if (!view.complete_share || 1 - *view.complete_share <= kCutFrom || view.early_ends.empty()) return;
   const EarlyEndRow& worst = view.early_ends.front();
   view.findings.push_back({.kind = FindingKind::kCutStacks,
                            .share = 1 - *view.complete_share,
@@ -78,7 +81,7 @@ void judge_names(const CallTree& tree, const std::vector<ModuleRow>& modules, Qu
     if (row.unnamed_frames > (worst == nullptr ? 0 : worst->unnamed_frames)) worst = &row;
   }
   view.unnamed_share = frames <= 0 ? 0 : unnamed / frames;
-  if (view.unnamed_share <= 0.05 || worst == nullptr) return;
+  if (view.unnamed_share <= kUnnamedFrom || worst == nullptr) return;
   const TreeModule& module = tree.modules[worst->module];
   view.findings.push_back({.kind = FindingKind::kUnnamed,
                            .share = view.unnamed_share,
@@ -127,6 +130,35 @@ void judge_machine(const model::Profile& profile, QualityView& view) {
     view.findings.push_back({.kind = FindingKind::kStolen, .share = *view.stolen_share});
 }
 
+// Which part of the numbers a finding makes worth less.
+double importance_of(const Finding& finding, const model::Profile& profile) {
+  switch (finding.kind) {
+    case FindingKind::kTruncated:
+      return 1;
+    case FindingKind::kFewReceived:
+      return 1 - finding.share;
+    case FindingKind::kThrottled: {
+      constexpr double kStill_s = 0.004;  // the event rests until the next tick
+      const double length_s = profile.duration_s();
+      return length_s > 0 ? static_cast<double>(finding.count) * kStill_s / length_s : 0;
+    }
+    case FindingKind::kUnnamed:
+      return finding.share / 2;  // it is shown, if not by name
+    default:
+      return finding.share;
+  }
+}
+
+// A share that was found in few samples may be none worth a word.
+bool is_certain(const Finding& finding, const model::Quality& quality, const CallTree& tree,
+                std::uint64_t early) {
+  if (finding.kind == FindingKind::kCutStacks)
+    return wilson_interval(finding.share, static_cast<double>(quality.complete + early)).low > kCutFrom;
+  if (finding.kind == FindingKind::kUnnamed)
+    return wilson_interval(finding.share, tree.effective_samples).low > kUnnamedFrom;
+  return true;
+}
+
 }  // namespace
 
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
@@ -156,6 +188,13 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
   judge_names(tree, modules, view);
   judge_cost(profile, tree, view);
   judge_machine(profile, view);
+  for (Finding& finding : view.findings) {
+    finding.importance = std::clamp(importance_of(finding, profile), 0.0, 1.0);
+    finding.is_certain = is_certain(finding, quality, tree, early);
+  }
+  std::stable_sort(view.findings.begin(), view.findings.end(), [](const Finding& a, const Finding& b) {
+    return std::tuple(b.is_certain, b.importance) < std::tuple(a.is_certain, a.importance);
+  });
   return view;
 }
 

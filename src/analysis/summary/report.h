@@ -85,6 +85,8 @@ struct Finding {
   model::ModuleKind module_kind = {};
   model::SymbolSource symbols = {};
   CostCause cost = {};
+  double importance = 0;   // 0 to 1: the part of the numbers that it makes worth less
+  bool is_certain = true;  // false: so few were seen that it may be chance
 };
 
 // The profiler's own CPU time by what it was for, where the recording tells; the rest of it completed the file.
@@ -107,7 +109,8 @@ struct QualityView {
   double unnamed_share = 0;              // of all frames in all selected samples
   std::optional<double> stolen_share;    // of the busy time of a virtual machine: its host took it away
   std::optional<OwnCostView> own_cost;
-  std::vector<Finding> findings;  // worst first; empty: nothing to complain about
+  std::vector<Finding>
+      findings;  // most important first, what may be chance last; empty: nothing to complain about
 };
 
 struct NeighboursOf {

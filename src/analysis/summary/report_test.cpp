@@ -11,6 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -114,6 +115,23 @@ TEST(Quality, SaysWhatTheHostOfAVirtualMachineTookAway) {
     profile.meta.facts["stolen_percent"] = damaged;
     EXPECT_EQ(stolen(), std::nullopt) << damaged;
   }
+}
+
+TEST(Quality, StandsInTheOrderOfWhatItConcerns) {
+  model::Profile profile = small_server();
+  profile.meta.facts["stolen_percent"] = "18.3";
+  profile.quality.lost_ring_full = 100;
+  profile.quality.early_ends[0].count = 10;  // of 900 stacks: as likely as not less than 1 in 100
+  std::vector<FindingKind> kinds;
+  std::vector<bool> certain;
+  const Report report = make_report(profile, {}).value();
+  for (const Finding& finding : report.quality.findings) {
+    kinds.push_back(finding.kind);
+    certain.push_back(finding.is_certain);
+  }
+  EXPECT_THAT(kinds, ElementsAre(FindingKind::kStolen, FindingKind::kLostToRing, FindingKind::kUnnamed,
+                                 FindingKind::kCutStacks));
+  EXPECT_THAT(certain, ElementsAre(true, true, false, false)) << "5.8 % of 900 may be less than 5 in truth";
 }
 
 TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {

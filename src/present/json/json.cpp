@@ -116,7 +116,8 @@ Json quality_json(const Report& report) {
   json["truncated"] = quality.truncated;
   json["findings"] = Json::array();
   for (const Complaint& finding : complaints_of(report)) {
-    json["findings"].push_back({{"text", finding.text}, {"remedy", finding.remedy}});
+    json["findings"].push_back(
+        {{"text", finding.text}, {"remedy", finding.remedy}, {"certain", finding.is_certain}});
   }
   json["notes"] = quality.notes;
   return json;

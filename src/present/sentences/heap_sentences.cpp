@@ -7,6 +7,7 @@
 #include <cmath>
 #include <functional>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/prose_name.h"
 
@@ -27,9 +28,7 @@ std::string blocks_of(double count) {
 }
 // An estimate has no more digits than its error leaves it.
 std::string blocks_of(const HeapAmount& amount) {
-  if (amount.variance <= 0 || amount.error() < 1) return blocks_of(amount.value);
-  const double digit = std::pow(10, std::floor(std::log10(amount.error())));
-  return blocks_of(std::round(amount.value / digit) * digit);
+  return amount.variance <= 0 ? blocks_of(amount.value) : count_with_error(amount.value, amount.error());
 }
 // "1 block", "12,000 blocks".
 std::string blocks_in_words(const HeapAmount& amount) {
@@ -62,7 +61,7 @@ std::string top_of(const HeapReport& report, const std::function<HeapAmount(cons
     // Less than a twentieth, or no more than its error: not worth a place in a sentence.
     if (i > 0 && amount.value < 0.05 * whole) break;
     text +=
-        fmt::format("{}{}{} ({}{})", i == 0 ? "" : ", ", printable(row->name),
+        fmt::format("{}{}{} ({}{})", i == 0 ? "" : ", ", spoken_name(row->name),
                     row->module.empty() ? "" : " in " + printable(row->module), share_of(amount.value, whole),
                     amount.error() > amount.value / 2 ? ", which may be chance" : "");
   }

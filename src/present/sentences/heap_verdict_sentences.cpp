@@ -7,8 +7,10 @@
 #include <cmath>
 
 #include "analysis/core/ending.h"
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_verdict_words.h"
+#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 
@@ -19,9 +21,9 @@ namespace {
 std::string place_of(const HeapVerdict& verdict) {
   const HeapPlace& place = verdict.facts.place;
   std::string text = place.one_stack ? "one stack of " : "";
-  text += printable(place.name) + (place.module.empty() ? "" : " in " + printable(place.module));
+  text += spoken_name(place.name) + (place.module.empty() ? "" : " in " + printable(place.module));
   for (std::size_t i = 0; i < place.callers.size(); ++i)
-    text += (i == 0 ? " (called by " : " < ") + printable(place.callers[i]);
+    text += (i == 0 ? " (called by " : " < ") + spoken_name(place.callers[i]);
   return text + (place.callers.empty() ? "" : ")");
 }
 
@@ -42,8 +44,9 @@ std::string largest_shares(const HeapVerdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, verdict.shares.size()); ++i) {
     const HeapShare& share = verdict.shares[i];
-    text += fmt::format("{}{} by {}{}", i == 0 ? "" : ", ", percent(std::min(1.0, share.share)),
-                        printable(share.name), share.module.empty() ? "" : " in " + printable(share.module));
+    text +=
+        fmt::format("{}{} by {}{}", i == 0 ? "" : ", ", percent(std::min(1.0, share.share)),
+                    spoken_name(share.name), share.module.empty() ? "" : " in " + printable(share.module));
   }
   return text;
 }
@@ -53,7 +56,7 @@ std::string of_that(const HeapVerdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
     text += fmt::format("{}{} by {}", i == 0 ? "; of that " : ", ",
-                        percent(std::min(1.0, verdict.shares[i].share)), printable(verdict.shares[i].name));
+                        percent(std::min(1.0, verdict.shares[i].share)), spoken_name(verdict.shares[i].name));
   return text;
 }
 
@@ -148,7 +151,8 @@ std::string sentence_of_peak(const HeapVerdict& verdict) {
 
 std::string sentence_of_churn(const HeapVerdict& verdict) {
   const HeapFacts& facts = verdict.facts;
-  const std::string calls = with_commas(std::llround(std::min(facts.calls_per_s, 9e15)));
+  // No rate is known to more than three digits, sampled or not.
+  const std::string calls = count_with_error(facts.calls_per_s, 0.02 * facts.calls_per_s);
   if (!verdict.of_whole)
     return fmt::format(
         "Churn: {} allocates {} times and {} a second, {} of all calls; {} of its blocks are freed {}.",
@@ -156,7 +160,7 @@ std::string sentence_of_churn(const HeapVerdict& verdict) {
         percent(facts.passing_share), facts.by_order ? "before its thread allocates again" : "within 1 ms");
   std::string by;
   for (const auto& [name, share] : facts.cpu_for)
-    by += fmt::format("{}{} of it for {}", by.empty() ? "; " : ", ", percent(share), printable(name));
+    by += fmt::format("{}{} of it for {}", by.empty() ? "; " : ", ", percent(share), spoken_name(name));
   return fmt::format("The allocators take {} ±{} of all CPU time for {} calls a second{}.",
                      percent(facts.cpu_share), percent(facts.cpu_error), calls, by);
 }
@@ -197,7 +201,7 @@ std::string sentence_of_slack(const HeapVerdict& verdict) {
   std::string by;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
     by += fmt::format("{}{} of that for {}", i == 0 ? "; " : ", ", percent(verdict.shares[i].share),
-                      printable(verdict.shares[i].name));
+                      spoken_name(verdict.shares[i].name));
   return fmt::format(
       "Of {} that the allocators set aside for what is live at the end, {} ({}) were not asked for{}.",
       bytes(usable), bytes(verdict.bytes), percent(verdict.bytes / usable), by);

@@ -113,6 +113,14 @@ std::string headline_of(const Report& report) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
+std::string sentence_of_little_cpu(const Report& report) {
+  constexpr double kLittle = 0.03;  // of one core
+  const Activity& activity = report.activity;
+  const auto used = activity.cpus_used();
+  if (!used || *used >= kLittle) return "";
+  return fmt::format("It ran for {} only, {} of one core.", seconds(*activity.cpu_s), percent(*used));
+}
+
 std::string sentence_of_hot_spot(const Report& report) {
   const CallTree& tree = report.tree;
   if (tree.metric != model::Metric::kCpu) return "";
@@ -131,7 +139,8 @@ std::string sentence_of_hot_spot(const Report& report) {
   }
   const double explained = share(tree, spot->explained);
   const std::string place = place_text(spot->place);
-  const std::string name = spoken_name(spot->name) + (place.empty() ? "" : " (" + place + ")");
+  const std::string name = spoken_name(spot->name) + (place.empty() ? "" : " (" + place + ")") +
+                           (spot->caller.empty() ? "" : ", called by " + spoken_name(spot->caller));
   const double error = share_interval(tree, spot->explained).half_width();
   const std::string how_much =
       rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
@@ -156,8 +165,10 @@ std::string modules_line(const Report& report) {
   for (const ModuleRow& row : report.modules) {
     if (parts.size() == 5 || share(tree, row.self) < 0.01) break;
     const TreeModule& module = tree.modules[row.module];
-    const bool of_own = report.hot_path.spot && module.name == report.hot_path.spot->module;
-    const std::int64_t value = row.self - (of_own ? report.hot_path.own_self : 0);
+    // What is own is told above, whichever module it lies in.
+    const auto own = report.hot_path.own_self_of.find(module.name);
+    const bool of_own = report.hot_path.spot && own != report.hot_path.own_self_of.end() && own->second > 0;
+    const std::int64_t value = row.self - (of_own ? own->second : 0);
     if (share(tree, value) < 0.01) continue;
     const std::string name = of_own ? "other code in " + short_module(module.name)
                              : module.kind == model::ModuleKind::kKernel ? "kernel"

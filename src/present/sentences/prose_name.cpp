@@ -8,6 +8,7 @@
 
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/words.h"
+#include "model/nameless_function.h"
 
 namespace fathom::present {
 namespace {
@@ -116,7 +117,8 @@ std::vector<std::string> parts_of(const std::string& text) {
 void shorten_lambdas(std::vector<std::string>& parts) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     std::string& part = parts[i];
-    if (!part.starts_with("{lambda(") || !part.ends_with('}')) continue;
+    const bool bare = part == "{lambda}";  // as DWARF names it that has no linkage name
+    if (!bare && (!part.starts_with("{lambda(") || !part.ends_with('}'))) continue;
     const std::size_t number = part.rfind('#');
     const std::string_view which =
         number == part.npos ? "" : std::string_view(part).substr(number, part.size() - number - 1);
@@ -128,6 +130,7 @@ void shorten_lambdas(std::vector<std::string>& parts) {
 
 std::vector<std::string> short_parts(std::string_view name) {
   std::string text = analysis::fold_generics(analysis::printable(name));
+  drop_all(text, "(anonymous namespace)::");
   drop_all(text, "::<..>");
   drop_all(text, "<..>");
   // "f(bool) const::{lambda()#1}": what it is a closure of.
@@ -173,19 +176,20 @@ std::string prose_name(std::string_view name) {
   return joined(parts, named >= 2 ? named - 2 : 0, parts.size());
 }
 
-// symbolize gives "MODULE@fde+0xADDRESS" to what the unwind table knows and no symbol does.
 std::string spoken_name(std::string_view name) {
   // glibc's names for what it calls itself.
   for (const std::string_view internal : {"__GI___libc_", "__GI_"})
     if (name.starts_with(internal) && name.size() > internal.size())
       return spoken_name(name.substr(internal.size()));
-  constexpr std::string_view kMark = "@fde+0x";
-  const std::size_t at = name.find(kMark);
-  if (at == name.npos || at == 0) return prose_name(name);
-  const std::string_view address = name.substr(at + kMark.size());
-  if (address.empty() || address.find_first_not_of("0123456789abcdef") != address.npos)
-    return prose_name(name);
-  return "an unnamed function of " + short_module(name.substr(0, at)) + " (0x" + std::string(address) + ")";
+  if (const auto nameless = model::nameless_function(name))
+    return "an unnamed function of " + short_module(nameless->module) + " (0x" +
+           std::string(nameless->address) + ")";
+  if (name.find("{lambda") == name.npos) return prose_name(name);
+  std::vector<std::string> parts = short_parts(name);
+  const std::size_t all = parts.size();
+  while (!parts.empty() && parts.back().starts_with("{lambda")) parts.pop_back();
+  if (parts.empty() || parts.size() == all) return prose_name(name);
+  return "a lambda in " + joined(parts, parts.size() >= 2 ? parts.size() - 2 : 0, parts.size());
 }
 
 std::string activity_of(std::string_view name) {
@@ -201,6 +205,8 @@ std::string activity_of(std::string_view name) {
                                                      "__rust_dealloc",
                                                      "_int_free",
                                                      "cfree"};
+  constexpr std::array<std::string_view, 4> kGuards = {"lock_guard", "unique_lock", "scoped_lock",
+                                                       "shared_lock"};
   if (name == "asm_exc_page_fault" || name == "exc_page_fault") return "in page faults";
   const std::vector<std::string> parts = short_parts(name);
   if (parts.empty() || name.starts_with('[')) return "in " + analysis::printable(name);
@@ -209,6 +215,8 @@ std::string activity_of(std::string_view name) {
   if (one_of(last, kFree)) return "freeing memory";
   if (parts.size() >= 2) {
     const std::string& type = parts[parts.size() - 2];
+    if (one_of(type, kGuards) && last == type) return "taking a lock";
+    if (one_of(type, kGuards) && last == "~" + type) return "letting a lock go";
     const std::string whole = joined(parts, parts.size() >= 3 ? parts.size() - 3 : 0, parts.size() - 1);
     if (last == type) return "building " + whole;
     if (last == "~" + type) return "destroying " + whole;

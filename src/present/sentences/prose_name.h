@@ -11,7 +11,8 @@ namespace fathom::present {
 // "Pool::go"; "serve::{{closure}}" keeps its function. The last named part is never lost.
 std::string prose_name(std::string_view name);
 
-// The same for a sentence: a function of which only the bounds are known is "an unnamed function of libsqlite3 (0xa74f0)".
+// The same for a sentence: a function of which only the bounds are known is "an unnamed function of libsqlite3 (0xa74f0)",
+// and a lambda of C++ "a lambda in Shop::serve".
 std::string spoken_name(std::string_view name);
 
 // What a call does, to follow "most of it": "building std::basic_regex", "allocating memory", "in Table::find".

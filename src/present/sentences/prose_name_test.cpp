@@ -36,6 +36,7 @@ TEST(ProseName, AClosureKeepsItsFunction) {
                        "const::{lambda()#3}::operator()() const"),
             "Pool::run::{lambda}::{lambda#3}");
   EXPECT_EQ(prose_name("main::{lambda()#1}::_FUN()"), "main::{lambda}");
+  EXPECT_EQ(prose_name("main::{lambda}::operator()"), "main::{lambda}");
 }
 
 TEST(ProseName, OperatorsAreNames) {
@@ -56,8 +57,23 @@ TEST(SpokenName, OfAStrippedFunctionIsItsModuleAndAddress) {
   EXPECT_EQ(spoken_name("a::b::c::d"), "c::d");
   EXPECT_EQ(spoken_name("__GI___libc_read"), "read");
   EXPECT_EQ(spoken_name("__GI_memcpy"), "memcpy");
+  EXPECT_EQ(spoken_name("libsqlite3@0xa74f0"), "an unnamed function of libsqlite3 (0xa74f0)");
   for (const char* other : {"@fde+0x12", "x@fde+0x", "x@fde+0xyz"})
     EXPECT_EQ(spoken_name(other), prose_name(other));
+}
+
+TEST(SpokenName, OfALambdaIsTheFunctionThatItStandsIn) {
+  EXPECT_EQ(spoken_name("Pool::run(bool) const::{lambda(int)#1}::operator()(int) const"),
+            "a lambda in Pool::run");
+  EXPECT_EQ(spoken_name("main::{lambda()#2}::_FUN()"), "a lambda in main");
+  EXPECT_EQ(spoken_name(
+                "Pool::run(bool)::{lambda(auto:1)#1}::operator()<int>(int) const::{lambda()#3}::operator()() "
+                "const"),
+            "a lambda in Pool::run");
+  EXPECT_EQ(spoken_name("(anonymous namespace)::grow(int)::{lambda()#1}::operator()() const"),
+            "a lambda in grow");
+  EXPECT_EQ(spoken_name("std::function<void ()>::function<main::{lambda()#1}>(main::{lambda()#1})"),
+            prose_name("std::function<void ()>::function<main::{lambda()#1}>(main::{lambda()#1})"));
 }
 
 TEST(ProseName, AnyTextGivesSomeText) {
@@ -70,6 +86,8 @@ TEST(ProseActivity, SaysWhatACallDoes) {
   EXPECT_EQ(activity_of("std::__cxx11::basic_regex<char>::basic_regex(char const*)"),
             "building std::basic_regex");
   EXPECT_EQ(activity_of("std::vector<int>::~vector()"), "destroying std::vector");
+  EXPECT_EQ(activity_of("std::lock_guard<std::mutex>::lock_guard(std::mutex&)"), "taking a lock");
+  EXPECT_EQ(activity_of("std::unique_lock<std::mutex>::~unique_lock()"), "letting a lock go");
   EXPECT_EQ(activity_of("operator new(unsigned long)"), "allocating memory");
   EXPECT_EQ(activity_of("__libc_free"), "freeing memory");
   EXPECT_EQ(activity_of("asm_exc_page_fault"), "in page faults");

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "abi/walk.h"
 #include "analysis/core/words.h"
@@ -45,7 +47,9 @@ std::string remedy_for_names(const Finding& finding) {
       return "";
     default:
       return fmt::format(
-          "names for {}: its unstripped twin or debug file through --symbols DIR, or its -dbgsym package",
+          "names for {}: its unstripped twin or debug file through --symbols DIR, of this report too (the "
+          "-dbgsym package "
+          "and debuginfod-find have it)",
           printable(finding.module));
   }
 }
@@ -61,6 +65,25 @@ std::string remedy_for_cost(const Finding& finding) {
       return "--cpu alone, which takes less for each new process; --no-children if they do not matter";
   }
   return "";
+}
+
+// The part of the heap's events that it concerns, as far as that is known.
+double importance_of(const HeapFinding& finding, const HeapReport& heap) {
+  const auto events = static_cast<double>(std::max<std::uint64_t>(heap.counters.events, 1));
+  const auto lost = static_cast<double>(heap.losses.exactness.lost());
+  switch (finding.kind) {
+    case HeapFindingKind::kLostEvents:
+      return lost / (events + lost);
+    case HeapFindingKind::kWithoutStack:
+      return finding.number;
+    case HeapFindingKind::kMergedSites:
+    case HeapFindingKind::kUnseenFrees:
+      return std::min(1.0, finding.number / events);
+    case HeapFindingKind::kOutages:
+    case HeapFindingKind::kNotHooked:
+      break;
+  }
+  return 0.5;  // how much passed unseen is not known
 }
 
 }  // namespace
@@ -111,10 +134,17 @@ Complaint complaint_of(const Finding& finding) {
 
 std::vector<Complaint> complaints_of(const Report& report) {
   std::vector<Complaint> complaints;
-  for (const Finding& finding : report.quality.findings) complaints.push_back(complaint_of(finding));
+  for (const Finding& finding : report.quality.findings) {
+    complaints.push_back(complaint_of(finding));
+    complaints.back().importance = finding.importance;
+    complaints.back().is_certain = finding.is_certain;
+  }
   if (report.heap)
     for (const HeapFinding& finding : report.heap->findings)
-      complaints.push_back({text_of(finding, *report.heap), ""});
+      complaints.push_back({text_of(finding, *report.heap), "", importance_of(finding, *report.heap)});
+  std::stable_sort(complaints.begin(), complaints.end(), [](const Complaint& a, const Complaint& b) {
+    return std::tuple(b.is_certain, b.importance) < std::tuple(a.is_certain, a.importance);
+  });
   return complaints;
 }
 

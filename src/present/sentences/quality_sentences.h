@@ -11,11 +11,14 @@ namespace fathom::present {
 
 struct Complaint {
   std::string text;
-  std::string remedy;  // may be empty
+  std::string remedy;      // may be empty
+  double importance = 0;   // 0 to 1: the part of the numbers that it concerns
+  bool is_certain = true;  // false: found in so few samples that it may be chance; worth a count
 };
 
 Complaint complaint_of(const analysis::Finding& finding);
-// Of the recording and of its heap; worst first. Empty: there is nothing to complain about.
+// Of the recording and of its heap: the most important first, what may be chance last. Empty: there is nothing to
+// complain about.
 std::vector<Complaint> complaints_of(const analysis::Report& report);
 
 // What the CPU time promised, with its error, and why it may differ: "88 ±19 expected (75.0 %): ...".

@@ -88,7 +88,9 @@ std::string summary_line(const analysis::Report& report, const TextOptions& opti
 
 std::string quality_line(const analysis::Report& report, const TextOptions& options) {
   std::string out = fill("Quality: ", quality_sentence(report), options.width, 2);
-  const std::vector<Complaint> complaints = complaints_of(report);
+  std::vector<Complaint> complaints = complaints_of(report);
+  const std::size_t doubtful =
+      std::erase_if(complaints, [](const Complaint& complaint) { return !complaint.is_certain; });
   constexpr std::size_t kMost = 2;
   for (std::size_t i = 0; i < std::min(kMost, complaints.size()); ++i) {
     out += fill("  ! ", complaints[i].text, options.width, 4);
@@ -97,6 +99,9 @@ std::string quality_line(const analysis::Report& report, const TextOptions& opti
   const std::size_t notes = report.profile->quality.notes.size();
   if (complaints.size() <= kMost && notes > 0)
     out += fmt::format("  {} about the recording: --all\n", analysis::counted(notes, "note"));
+  if (doubtful > 0)
+    out += fmt::format("  {} of few samples, which may be chance: --all\n",
+                       analysis::counted(doubtful, "finding"));
   if (complaints.size() > kMost) out += fmt::format("  ! {} more: --all\n", complaints.size() - kMost);
   return out;
 }
@@ -117,6 +122,27 @@ std::string closing_text(const analysis::Report& report, const TextOptions& opti
   return out + (text == "next:" ? "" : text + "\n");
 }
 
+namespace {
+
+constexpr double kTooFew = 10, kFew = 200, kEnough = 1000;  // samples
+
+std::string sentence_of_cpu(const analysis::Report& report, const std::string& little, bool too_few) {
+  if (!little.empty()) return little + (too_few ? "" : " " + sentence_of_hot_spot(report));
+  if (!too_few) return sentence_of_hot_spot(report);
+  return fmt::format("{} of CPU time {} too few to say whose it is: record longer or under load.",
+                     analysis::counted(report.tree.samples, "sample"),
+                     report.tree.samples == 1 ? "is" : "are");
+}
+
+std::string sentence_of_few(const analysis::CallTree& tree) {
+  if (tree.effective_samples >= kEnough) return "";
+  const double error = analysis::wilson_interval(0.5, tree.effective_samples).half_width();
+  return fmt::format("With so few samples a share is uncertain by up to ±{:.0f} points{}.", error * 100,
+                     tree.effective_samples < kFew ? ": record longer or under load" : "");
+}
+
+}  // namespace
+
 std::string first_screen_text(const analysis::Report& report, const TextOptions& options) {
   std::string out = summary_line(report, options);
   out += paragraph(sentence_of_selection(report.selection, report.tree, report.whole), options);
@@ -129,19 +155,14 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
                               verdict.confidence != analysis::Confidence::kLow;
                      });
   if (leaks) sentences = paragraph(sentence_of_heap(report), options) + sentences;
-  constexpr double kTooFew = 10, kFew = 200;
   const bool of_cpu = report.tree.metric == model::Metric::kCpu && report.tree.total > 0;
   const bool too_few = of_cpu && report.tree.effective_samples < kTooFew;
-  sentences += paragraph(
-      too_few ? fmt::format("{} of CPU time {} too few to say whose it is: record longer or under load.",
-                            analysis::counted(report.tree.samples, "sample"),
-                            report.tree.samples == 1 ? "is" : "are")
-              : sentence_of_hot_spot(report),
-      options);
-  if (of_cpu && !too_few && report.tree.effective_samples < kFew)
-    sentences += paragraph("That is few samples: record longer or under load.", options);
+  const std::string little = of_cpu && report.waits ? sentence_of_little_cpu(report) : "";
+  sentences += paragraph(sentence_of_cpu(report, little, too_few), options);
+  if (of_cpu && !too_few && little.empty()) sentences += paragraph(sentence_of_few(report.tree), options);
   if (!sentences.empty()) out += "\n" + sentences;
-  if (std::string path = too_few ? "" : hot_path_text(report, options); !path.empty()) {
+  // The chain of calls of what hardly ran would stand there as if it were what to look at.
+  if (std::string path = too_few || !little.empty() ? "" : hot_path_text(report, options); !path.empty()) {
     out += path;
     out += "\n  " +
            without_the_last(modules_line(report), options.width == 0 ? SIZE_MAX : options.width - 2) + "\n";

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
@@ -140,12 +141,15 @@ class TextReport {
     const bool imported = report_.profile->meta.engine == "import";
     const std::vector<Complaint> complaints = complaints_of(report_);
     const bool nothing = quality.samples == 0 && quality.waits == 0 && !report_.heap;
-    heading(!complaints.empty() ? "Quality: read these first"
-            : imported          ? "Quality: as far as an imported file tells"
-            : nothing           ? "Quality: nothing was sampled"
-                                : "Quality: good");
+    const bool certain = std::ranges::any_of(complaints, &Complaint::is_certain);
+    heading(certain    ? "Quality: read these first"
+            : imported ? "Quality: as far as an imported file tells"
+            : nothing  ? "Quality: nothing was sampled"
+                       : "Quality: good");
     for (const Complaint& finding : complaints) {
-      out_ += fill("  ! ", finding.text, options_.width, 4);
+      out_ += fill("  ! ",
+                   finding.text + (finding.is_certain ? "" : " That is of few samples: it may be chance."),
+                   options_.width, 4);
       if (!finding.remedy.empty()) out_ += fill("    try: ", finding.remedy, options_.width, 9);
     }
     std::string samples = with_commas(static_cast<std::int64_t>(view.samples)) + " received";
@@ -253,8 +257,7 @@ class TextReport {
     const std::string cut =
         rows == all ? "" : fmt::format(", {} of {}", rows, with_commas(static_cast<std::int64_t>(all)));
     heading(fmt::format("Functions by {}{} (% of {}, ± is the 95 % sampling error)",
-                        by_self ? "self" : "total", cut,
-                        amount(static_cast<double>(tree_.total), tree_.unit)));
+                        by_self ? "self" : "total", cut, analysis::amount_of(tree_, tree_.total)));
     TextTable table({{"self %", Align::kRight},
                      {"±", Align::kRight},
                      {"total %", Align::kRight},
@@ -278,7 +281,7 @@ class TextReport {
   }
 
   std::string value(std::int64_t number) const {
-    return tree_.unit == "samples" ? with_commas(number) : amount(static_cast<double>(number), tree_.unit);
+    return tree_.unit == "samples" ? with_commas(number) : analysis::amount_of(tree_, number);
   }
 
   void write_neighbours(const analysis::NeighboursOf& of, bool callers) {

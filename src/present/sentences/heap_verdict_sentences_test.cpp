@@ -1,0 +1,41 @@
+#include "present/sentences/heap_verdict_sentences.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fathom::present {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+analysis::HeapVerdict bloat_of(std::string function) {
+  analysis::HeapVerdict verdict;
+  verdict.kind = analysis::HeapVerdictKind::kBloat;
+  verdict.of_whole = false;
+  verdict.bytes = 8 << 20;
+  verdict.facts.place.name = std::move(function);
+  verdict.facts.place.callers = {"(anonymous namespace)::load(std::basic_string<char> const&)"};
+  return verdict;
+}
+
+// Names of tables, with arguments and namespaces, filled two of three lines of such a sentence.
+TEST(HeapVerdictSentences, NamesAreThoseOfProse) {
+  const std::string text = sentence_of(bloat_of("(anonymous namespace)::grow_table(unsigned long)"));
+  EXPECT_THAT(text, HasSubstr("grow_table (called by load) holds 8.0 MiB"));
+  EXPECT_THAT(text, Not(HasSubstr("anonymous")));
+  EXPECT_THAT(sentence_of(bloat_of("Shop::fill(int)::{lambda()#1}::operator()() const")),
+              HasSubstr("a lambda in Shop::fill (called by load) holds"));
+}
+
+TEST(HeapVerdictSentences, RatesHaveThreeDigitsAtMost) {
+  analysis::HeapVerdict churn;
+  churn.kind = analysis::HeapVerdictKind::kChurn;
+  churn.of_whole = false;
+  churn.facts.place.name = "parse";
+  churn.facts.calls_per_s = 1'750'453;
+  EXPECT_THAT(sentence_of(churn), HasSubstr("parse allocates 1,750,000 times and "));
+}
+
+}  // namespace
+}  // namespace fathom::present
