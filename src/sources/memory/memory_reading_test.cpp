@@ -5,13 +5,11 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <cstdio>
-
 #include "process/status.h"
+#include "sources/memory/testing_kernel.h"
 
 namespace fathom::sources {
 namespace {
@@ -142,16 +140,8 @@ class Stopped {
   pid_t pid_ = -1;
 };
 
-// The kernel adds these counters up exactly since 6.16; before it may be off by a batch for each CPU.
-bool status_is_exact() {
-  utsname name{};
-  int major = 0, minor = 0;
-  return ::uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
-         (major > 6 || (major == 6 && minor >= 16));
-}
-
 TEST(MemoryReading, OfAStoppedProcessIsSmapsAndItsRssToTheKilobyte) {
-  if (!has_page_scan()) GTEST_SKIP() << "this kernel has no PAGEMAP_SCAN";
+  FATHOM_NEEDS_PAGE_SCAN();
   Stopped target;
   // The kernel itself may move pages of a process that stands still (reclaim, huge pages that it builds): what two
   // scans agree on must be what smaps said between them.
@@ -180,7 +170,7 @@ TEST(MemoryReading, OfAStoppedProcessIsSmapsAndItsRssToTheKilobyte) {
     }
     EXPECT_EQ(first->elsewhere, 0u);
     EXPECT_GE(first->zero_bytes, std::uint64_t{8} << 20);
-    if (status_is_exact()) {
+    if (kernel_tells_rss_exactly()) {
       EXPECT_EQ(rss, status->rss_anon + status->rss_file + status->rss_shmem);
       EXPECT_EQ(anonymous, status->rss_anon);
     }
@@ -189,8 +179,12 @@ TEST(MemoryReading, OfAStoppedProcessIsSmapsAndItsRssToTheKilobyte) {
   FAIL() << "no two scans agreed";
 }
 
+TEST(MemoryReading, TheKernelIsAskedForTheScan) {
+  EXPECT_EQ(has_page_scan(), kernel_scans_pages());
+}
+
 TEST(MemoryReading, KnowsWhichAnonymousPagesAreThere) {
-  if (!has_page_scan()) GTEST_SKIP() << "this kernel has no PAGEMAP_SCAN";
+  FATHOM_NEEDS_PAGE_SCAN();
   Stopped target;
   const auto reading = read_mappings(target.pid(), kNever);
   ASSERT_TRUE(reading) << reading.error().message;

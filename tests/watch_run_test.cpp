@@ -1,0 +1,168 @@
+// fathom watch, as a user runs it: beside programs that hold known amounts of memory, and beside the kernel's own sums.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/files.h"
+#include "sources/memory/testing_kernel.h"
+#include "support/environment.h"
+#include "support/fathom_program.h"
+#include "support/terminal.h"
+
+namespace fathom::support {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr double kKiB = 1024, kMiB = 1024 * kKiB;
+
+class WatchRun : public testing::Test {
+ protected:
+  void start_known_memory() {
+    target_.emplace(std::vector<std::string>{KNOWN_MEMORY, "600"});
+    ASSERT_TRUE(wait_until([&] { return target_->output_so_far().find('}') != std::string::npos; },
+                           milliseconds(60'000)));
+  }
+  std::map<std::string, double> stop_and_ask() {
+    const Outcome outcome = target_->kill_and_wait();
+    return answer_of(outcome);
+  }
+  std::string pid() const { return std::to_string(target_->pid()); }
+  json look() const {
+    const Outcome outcome = fathom({"watch", pid(), "--once", "--json"});
+    if (!outcome.ok()) throw std::runtime_error(outcome.describe());
+    return json::parse(outcome.output);
+  }
+  // Of one kind, with this in its name.
+  static double part(const json& look, std::string_view kind, std::string_view name = "") {
+    double sum = 0;
+    for (const json& part : look.at("parts"))
+      if (part.at("kind") == kind && part.at("name").get<std::string>().find(name) != std::string::npos)
+        sum += part.at("bytes").get<double>();
+    return sum;
+  }
+  static double sum_of_parts(const json& look) {
+    double sum = 0;
+    for (const json& part : look.at("parts")) sum += part.at("bytes").get<double>();
+    return sum;
+  }
+  TempDir folder_;
+  std::optional<Running> target_;
+};
+
+TEST_F(WatchRun, OfAStoppedProgramTheLinesAreWhatItTookAndNothingIsUnexplained) {
+  if (!sources::kernel_tells_rss_exactly()) GTEST_SKIP() << "RSS is exact since Linux 6.16";
+  start_known_memory();
+  target_->send(SIGSTOP);
+  json seen;
+  // The kernel may take back pages of files meanwhile; then it is looked at again.
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    seen = look();
+    if (!seen.at("moved_during_reading").get<bool>()) break;
+  }
+  ASSERT_FALSE(seen.at("moved_during_reading").get<bool>());
+  EXPECT_EQ(seen.at("unexplained_bytes"), 0) << seen.dump(1);
+  EXPECT_EQ(sum_of_parts(seen), seen.at("rss_bytes").get<double>());
+  EXPECT_EQ(seen.at("parts_source"), "pagemap_scan");
+  const auto truth = stop_and_ask();
+  EXPECT_NEAR(part(seen, "thread-stacks"), truth.at("thread_stacks"), 128 * kKiB);
+  EXPECT_NEAR(part(seen, "copied-pages", "known_memory"), truth.at("bss") + truth.at("file_changed"),
+              512 * kKiB);
+  EXPECT_NEAR(part(seen, "file", "known_memory_"), truth.at("file"), 2.2 * kMiB);
+  EXPECT_NEAR(
+      part(seen, "memfd") + part(seen, "shared-anonymous") + part(seen, "system-v") + part(seen, "shm"),
+      truth.at("shared"), 64 * kKiB);
+}
+
+TEST_F(WatchRun, OfOneThatRunsTheRestIsSmall) {
+  FATHOM_NEEDS_PAGE_SCAN();
+  start_known_memory();
+  const json seen = look();
+  EXPECT_LE(std::fabs(seen.at("unexplained_bytes").get<double>()), 0.005 * seen.at("rss_bytes").get<double>())
+      << seen.dump(1);
+}
+
+TEST_F(WatchRun, IntoAPipeThereIsALineForEachLookAndSigintEndsIt) {
+  start_known_memory();
+  auto command = fathom_command({"watch", pid(), "--interval", "0.1", "--log", folder_ / "x.csv"});
+  Running watch(command);
+  ASSERT_TRUE(wait_until(
+      [&] {
+        const std::string text = watch.output_so_far();
+        return std::count(text.begin(), text.end(), '\n') >= 5;
+      },
+      milliseconds(30'000)));
+  watch.send(SIGINT);
+  const Outcome outcome = watch.wait(milliseconds(20'000));
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.output, HasSubstr("known_memory (pid " + pid() + "): RSS "));
+  EXPECT_THAT(outcome.output, Not(HasSubstr("\x1b"))) << "no terminal, no codes";
+  const std::string table = read_file(folder_ / "x.csv").value();
+  EXPECT_TRUE(table.starts_with("time,pid,name,rss_bytes,")) << table.substr(0, 100);
+  EXPECT_GE(std::count(table.begin(), table.end(), '\n'), 6);
+}
+
+TEST_F(WatchRun, TheDeathOfTheTargetIsToldWithItsLastRss) {
+  start_known_memory();
+  Running watch(fathom_command({"watch", pid(), "--json", "--interval", "0.1"}));
+  ASSERT_TRUE(wait_until([&] { return watch.output_so_far().find('\n') != std::string::npos; },
+                         milliseconds(30'000)));
+  target_->send(SIGKILL);
+  const Outcome outcome = watch.wait(milliseconds(20'000));
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  const std::size_t last = outcome.output.rfind('\n', outcome.output.size() - 2);
+  const json ended = json::parse(outcome.output.substr(last + 1));
+  EXPECT_THAT(ended.at("ended").get<std::string>(), HasSubstr("signal 9 (SIGKILL)"));
+  EXPECT_GT(ended.at("last_rss_bytes").get<double>(), 10 * kMiB);
+}
+
+TEST_F(WatchRun, OnATerminalTheScreenIsDrawnAgainWhenItsSizeChanges) {
+  start_known_memory();
+  std::vector<std::string> command{"env", "TERM=xterm"};
+  for (std::string& word : fathom_command({"watch", pid(), "--interval", "3600"}))
+    command.push_back(std::move(word));
+  Terminal terminal(command);
+  ASSERT_TRUE(terminal.wait_for("fathom: ")) << terminal.screen();
+  ::kill(terminal.pid(), SIGWINCH);
+  ASSERT_TRUE(terminal.wait_for("fathom: ")) << "drawn again long before the next look";
+  EXPECT_THAT(terminal.screen(), HasSubstr("stacks of threads"));
+  terminal.type(Terminal::kCtrlC);
+  EXPECT_EQ(terminal.wait(milliseconds(20'000)), 0);
+}
+
+TEST_F(WatchRun, TheMappingsAddUpToRss) {
+  start_known_memory();
+  target_->send(SIGSTOP);
+  const Outcome outcome = fathom({"watch", pid(), "--maps", "--json"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  double sum = 0, before = INFINITY;
+  const json all = json::parse(outcome.output);
+  for (const json& mapping : all.at("mappings")) {
+    const double rss = mapping.at("rss_bytes").get<double>();
+    EXPECT_LE(rss, before) << "most resident first";
+    before = rss;
+    sum += rss;
+    EXPECT_FALSE(mapping.at("name").get<std::string>().empty());
+  }
+  EXPECT_NEAR(sum, look().at("rss_bytes").get<double>(), 0.01 * sum);
+  const Outcome table = fathom({"watch", pid(), "--maps"});
+  EXPECT_THAT(table.output, HasSubstr("resident"));
+}
+
+TEST_F(WatchRun, WhatIsNotThereIsAnError) {
+  EXPECT_EQ(fathom({"watch", "99999999", "--once"}).exit_status, 3);
+  EXPECT_EQ(fathom({"watch", "no-such-program-at-all", "--once"}).exit_status, 3);
+  EXPECT_EQ(fathom({"watch"}).exit_status, 2);
+  EXPECT_EQ(fathom({"watch", "1", "--interval", "0.01"}).exit_status, 2) << "ten looks a second at most";
+}
+
+}  // namespace
+}  // namespace fathom::support
