@@ -81,6 +81,9 @@ analysis::MemoryLines lines_of_status(const Figures& figures) {
 
 Result<Watched> Watched::open(std::int32_t pid) {
   auto process = process::read_process(pid);
+  if (!process && process.error().kind == ErrorKind::kNotFound)
+    return fail(ErrorKind::kNotFound, fmt::format("there is no process {}", pid),
+                "ps -e lists them; fathom watch NAME finds one by name");
   if (!process) return tl::unexpected<Error>(process.error());
   Watched watched;
   watched.process_ = std::move(*process);
@@ -220,7 +223,12 @@ Result<Look> Watched::look(bool compose_now) {
       composition_ = std::make_shared<const Composition>(std::move(made));
   }
   look.composition = composition_;
-  look.limits = sources::read_limits(process_.pid, look.figures.virtual_size);
+  // A dozen files, found through the mounts: more than all the rest together, and slow to change.
+  if (limits_ns_ == 0 || look.time_ns >= limits_ns_ + kSecond) {
+    limits_ = sources::read_limits(process_.pid, look.figures.virtual_size);
+    limits_ns_ = look.time_ns;
+  }
+  look.limits = limits_;
   if (pressure_) {
     if (const auto text = read_again(pressure_, "reading pressure"))
       look.pressure = sources::parse_pressure(*text);

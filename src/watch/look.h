@@ -45,8 +45,8 @@ struct Look {
   std::uint64_t time_ns = 0, wall_ns = 0;  // CLOCK_MONOTONIC, CLOCK_REALTIME
   Figures figures;
   std::shared_ptr<const Composition> composition;  // the newest; null: there was none yet
-  sources::Limits limits;
-  std::optional<sources::Pressure> pressure;  // since boot
+  sources::Limits limits;                          // at most a second old
+  std::optional<sources::Pressure> pressure;       // since boot
   bool pressure_of_group = false;
 };
 
@@ -77,6 +77,8 @@ class Watched {
   bool pressure_of_group_ = false;
   std::shared_ptr<const Composition> composition_;
   std::uint64_t due_ns_ = 0, grown_due_ns_ = 0;
+  sources::Limits limits_;
+  std::uint64_t limits_ns_ = 0;
   std::vector<std::string> missing_;
 };
 

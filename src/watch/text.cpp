@@ -130,6 +130,13 @@ std::string beside_text(const View& view) {
   return text;
 }
 
+// A line has no room for folders.
+std::string short_name(const std::string& name) {
+  const std::size_t slash = name.rfind('/'), path = name.find('/');
+  if (slash == std::string::npos) return printable(name);
+  return printable(name.substr(0, path) + name.substr(slash + 1));
+}
+
 std::string bold(const std::string& text, bool color) {
   return color ? "\x1b[1m" + text + "\x1b[0m" : text;
 }
@@ -208,12 +215,11 @@ std::string screen_text(const View& view, const TextOptions& options) {
   if (const std::string beside = beside_text(view); !beside.empty())
     tail += present::fill("  beside it: ", beside, options.width, 13);
   for (const std::string& what : view.missing) tail += present::fill("  missing: ", what, options.width, 11);
-  const std::string own = fmt::format(
-      "fathom: {:.2f} % of a CPU, {}; the target waited for no reading longer than {}",
-      100 * view.own_cpu_share, size_of(view.own_rss),
-      view.look.composition == nullptr
-          ? "0 us"
-          : analysis::seconds(static_cast<double>(view.look.composition->longest_call_ns) * 1e-9));
+  std::string own =
+      fmt::format("fathom: {:.2f} % of a CPU, {}", 100 * view.own_cpu_share, size_of(view.own_rss));
+  if (view.look.composition != nullptr && view.look.composition->longest_call_ns != 0)
+    own += fmt::format("; the target waited for no reading longer than {}",
+                       analysis::seconds(static_cast<double>(view.look.composition->longest_call_ns) * 1e-9));
   tail += present::fill("  ", own, options.width, 4);
 
   std::size_t most = 1000;
@@ -243,7 +249,7 @@ std::string line_text(const View& view) {
   std::size_t shown = 0;
   for (const LineView& line : view.lines)
     if (line.line.bytes != 0 && ++shown <= 4)
-      out += fmt::format(", {} {}", printable(line.line.name), size_of(line.line.bytes));
+      out += fmt::format(", {} {}", short_name(line.line.name), size_of(line.line.bytes));
   if (view.look.composition != nullptr)
     if (const std::string text = unexplained_text(*view.look.composition); !text.empty()) out += ", " + text;
   if (view.major_faults_per_s && *view.major_faults_per_s >= 1)
