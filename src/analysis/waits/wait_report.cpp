@@ -171,7 +171,7 @@ class Collector {
 
   std::vector<WaitThreadRow> sorted_threads() {
     const Filter filter(profile_, selection_);
-    const bool whole = !selection_.from_ns && !selection_.to_ns;
+    const bool whole = !selection_.from_ns && !selection_.to_ns && !selection_.stacks;
     std::map<std::string, WaitThreadRow> rows;
     std::vector<char> seen(profile_.threads.size(), 0);
     for (const SelectedWait& row : waits_.rows()) seen[waits_.wait(row).thread.value] = 1;

@@ -226,6 +226,23 @@ TEST(WaitSites, AreInTheProgramsOwnCode) {
   EXPECT_EQ(sites.path(hand.in_main, 9), "pthread_mutex_lock < get < main");
 }
 
+// What --focus leaves: the time of threads is that of the stacks that are taken.
+TEST(WaitReport, OfChosenStacksIsAboutTheseAlone) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.profile.threads[thread.value].waited_ns = 40'000'000;
+  hand.profile.threads[thread.value].ran_ns = 100'000'000;
+  const auto app = hand.module("app");
+  hand.wait(thread, hand.stack({hand.frame(app, {"read_page"})}), "nanosleep", 1, 30);
+  hand.wait(thread, hand.stack({hand.frame(app, {"other"})}), "nanosleep", 2, 10);
+  Selection selection;
+  selection.stacks = choose_stacks(hand.profile, {"read_page"}, {}).value();
+  const WaitReport report = make_wait_report(hand.profile, selection);
+  ASSERT_EQ(report.threads.size(), 1u);
+  EXPECT_EQ(report.threads[0].waited_ns, 30e6);
+  EXPECT_EQ(report.threads[0].ran_ns, 0);
+}
+
 // A node's worker: executor, channel and parker above a task of which nothing is on the stack.
 struct AsyncNode : HandMade {
   AsyncNode() {

@@ -109,6 +109,8 @@ std::string place_of(const ReasonSum& sum) {
   return " in " + spoken_name(most->first);
 }
 
+constexpr double kMuch = 0.2;  // of what was waited
+
 std::string idle_words(const WaitReport& waits) {
   std::string text;
   constexpr std::size_t kMost = 2;
@@ -146,11 +148,19 @@ std::string sentence_of_waiting(const Report& report) {
     sum.variance += row.sum.variance();
     if (!row.site.empty()) sum.sites[row.site] += static_cast<double>(row.sum.total_ns());
   }
+  double told = times.queued, variance = 0;
   std::vector<std::pair<double, std::string>> parts;  // ns
   if (times.queued > 0)
     parts.emplace_back(times.queued, seconds(times.queued * 1e-9) + " for a CPU (run queue)");
-  for (const auto& [reason, sum] : by_reason)
+  for (const auto& [reason, sum] : by_reason) {
     parts.emplace_back(sum.ns, time_of(sum) + " " + words_of(reason) + place_of(sum));
+    told += sum.ns;
+    variance += sum.variance;
+  }
+  // Times are exact, and what was waited for is known of the waits that were walked: a long one may be among the others.
+  const double rest = waited - told;
+  if (!report.selection.stacks && rest >= kMuch * waited && rest > 2 * 1.96 * std::sqrt(variance))
+    parts.emplace_back(rest, seconds(rest * 1e-9) + " for what is not known");
   std::stable_sort(parts.begin(), parts.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   constexpr std::size_t kMost = 3;

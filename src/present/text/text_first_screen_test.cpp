@@ -165,6 +165,17 @@ TEST(FirstScreen, OfAProgramThatWaitsSaysFirstForWhat) {
       << "what hardly ran is not worth a path";
 }
 
+// The scheduler booked 9.9 s, and of the waits that were walked there are 2.
+TEST(FirstScreen, SaysHowMuchOfTheWaitingIsNotExplained) {
+  WaitingProgram program;
+  program.wait({"main", "Ledger::post()", "pthread_mutex_lock"}, "futex").argument = 128;
+  program.hand.profile.waits.back().waited_ns = 2'000'000'000;
+  EXPECT_THAT(
+      screen_of(program.hand.profile),
+      HasSubstr(
+          "Waited 9.90 s (99 % of its threads' time): 7.90 s for what is not known, 2.00 s for a lock "));
+}
+
 TEST(FirstScreen, TellsThatAThreadWaitsForTheEndOfAnother) {
   WaitingProgram program;
   program.wait({"main", "run_all()", "__pthread_clockjoin_ex"}, "futex").argument = 128;
