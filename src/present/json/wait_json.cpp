@@ -26,6 +26,7 @@ Json sum_json(const WaitSum& sum) {
 
 Json spread_json(const Distribution& waits, bool with_histogram) {
   Json json = sum_json(waits.sum());
+  json["min_s"] = in_seconds(static_cast<double>(waits.quantile_ns(0)));
   json["p50_s"] = in_seconds(static_cast<double>(waits.quantile_ns(0.5)));
   json["p99_s"] = in_seconds(static_cast<double>(waits.quantile_ns(0.99)));
   if (!with_histogram) return json;

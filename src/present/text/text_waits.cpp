@@ -253,6 +253,10 @@ class WaitText {
                                               {"p99", Align::kRight},
                                               {"max", Align::kRight},
                                               {"kind"}};
+    constexpr std::size_t kRoomy = 120;  // columns of a terminal
+    const bool roomy = options_.width == 0 || options_.width >= kRoomy;
+    constexpr std::ptrdiff_t kBehindMean = 3;
+    if (roomy) columns.insert(columns.begin() + kBehindMean, {"min", Align::kRight});
     const bool holds =
         objects && std::any_of(rows.begin(), rows.end(), [](const analysis::ContentionRow& row) {
           return row.holds.sum().walked() != 0;
@@ -272,6 +276,7 @@ class WaitText {
                                         time_of(row.waits.quantile_ns(0.99)),
                                         time_of(row.waits.sum().max_ns()),
                                         std::string(analysis::to_string(row.kind))};
+      if (roomy) cells.insert(cells.begin() + kBehindMean, time_of(row.waits.quantile_ns(0)));
       if (holds) cells.push_back(row.holds.sum().walked() == 0 ? "" : time_of(row.holds.quantile_ns(0.5)));
       cells.push_back(row.released ? "what " + prose_name(row.name) + " lets go" : printable(row.name));
       cells.push_back(party(objects ? row.waiters : row.releasers));
