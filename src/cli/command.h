@@ -33,6 +33,7 @@ Run add_doctor(CLI::App& app);
 Run add_detach(CLI::App& app);
 Run add_oom(CLI::App& app);
 Run add_watch(CLI::App& app);
+Run add_limit(CLI::App& app);
 
 // Draws the CPU flame graph of a recording beside it (`force`: over whatever file is there), and gives its
 // path (flamegraph_command.cpp).

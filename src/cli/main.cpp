@@ -51,6 +51,9 @@ constexpr Command kCommands[] = {
     {"watch", "what the memory of living processes consists of, and when the limit is met",
      fathom::cli::add_watch},
 #endif
+#ifdef FATHOM_HAS_LIMIT
+    {"limit", "run a command under a memory limit that holds, and say how it ended", fathom::cli::add_limit},
+#endif
 #ifdef FATHOM_HAS_DOCTOR
     {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
 #endif

@@ -70,7 +70,8 @@ Result<LaunchedProcess> LaunchedProcess::prepare(std::vector<std::string> comman
     // Only async-signal-safe calls from here on.
     if (in_child) in_child();
     ::close(go[1]);
-    char byte;
+    char byte = 1;
+    if (::send(go[0], &byte, 1, MSG_NOSIGNAL) != 1) ::_exit(127);
     if (::read(go[0], &byte, 1) != 1) ::_exit(127);  // the recorder is gone
     ::execv(path->c_str(), arguments.data());
     const int error_number = errno;
@@ -82,6 +83,15 @@ Result<LaunchedProcess> LaunchedProcess::prepare(std::vector<std::string> comman
   process.path_ = *path;
   process.go_ = std::move(go_write);
   process.failed_ = std::move(failed_read);
+  go_read = Fd();
+  // What the caller does in the child is done: which control group it is in, for one, is asked next.
+  char byte = 0;
+  ssize_t got;
+  while ((got = ::read(process.go_.get(), &byte, 1)) < 0 && errno == EINTR) {
+  }
+  if (got != 1)
+    return fail(ErrorKind::kSystem,
+                fmt::format("{}: it ended before it began, with {}", *path, process.wait_status()));
   return process;
 }
 

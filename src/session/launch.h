@@ -15,8 +15,8 @@ namespace fathom::session {
 
 class LaunchedProcess {
  public:
-  // Forks; the child waits. `in_child` is called in it before exec: async-signal-safe calls only. kNotFound
-  // or kPermission if the command cannot be found.
+  // Forks; the child waits. `in_child` is called in it before exec, and has returned when this does:
+  // async-signal-safe calls only. kNotFound or kPermission if the command cannot be found.
   static Result<LaunchedProcess> prepare(std::vector<std::string> command,
                                          const std::function<void()>& in_child = {});
   LaunchedProcess(LaunchedProcess&& other) noexcept;
