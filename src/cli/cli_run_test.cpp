@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/diff/hand_made_sides.h"
 #include "analysis/heap/hand_made_heap.h"
 #include "base/fd.h"
 #include "base/files.h"
@@ -406,6 +407,71 @@ TEST_F(Cli, DevicesAndPipesAreWrittenIntoAndLinksAreRefused) {
   for (const char* force : {"--wide", "--force"})
     EXPECT_THAT(run({"report", recording_, "-o", folder_ + "/link", force}).error,
                 HasSubstr(": this is a symbolic link, which is not followed\ntry: "));
+}
+
+TEST_F(Cli, DiffSaysWhatChangedAndFailsWhereItIsTold) {
+  const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
+  ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
+  ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));
+  const Outcome text = run({"diff", base, fresh, "--wide"});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_EQ(text.error, "");
+  EXPECT_THAT(text.out, HasSubstr("Trie::root (trie.rs:311) went from 10.0 % to 30.0 %"));
+  EXPECT_THAT(run({"diff", base, base}).out, HasSubstr("Nothing differs by more than noise"));
+
+  const Outcome failed = run({"diff", base, fresh, "--fail-if", "self > +50% : Trie::root"});
+  EXPECT_EQ(failed.status, 5);
+  EXPECT_THAT(failed.error,
+              StartsWith("fathom: self > +50% : Trie::root holds: Trie::root: 10.0 % → 30.0 %"));
+  EXPECT_EQ(run({"diff", base, fresh, "--fail-if", "self > +500% : Trie::root"}).status, 0);
+  EXPECT_EQ(run({"diff", base, base, "--fail-if", "total > +1%"}).status, 0);
+
+  EXPECT_THAT(run({"diff", base, fresh, "--json"}).out, StartsWith("{\n  \"format_version\": 1,"));
+  EXPECT_THAT(run({"diff", base, fresh, "--markdown"}).out, StartsWith("### CPU"));
+  EXPECT_THAT(run({"diff", base, fresh, "--folded"}).out,
+              HasSubstr("worker-#;main;Server::serve<alloc::string::String>;Trie::root 200 600\n"));
+  EXPECT_THAT(run({"diff", base, fresh, "--power", "1%"}).out, HasSubstr("four times out of five"));
+  const std::string picture = folder_ + "/diff.svg";
+  EXPECT_EQ(run({"diff", base, fresh, "--flamegraph", picture}).status, 0);
+  EXPECT_THAT(read_file(picture).value(), HasSubstr("Trie::copy"));
+}
+
+TEST_F(Cli, DiffTakesRangesRunsAndFoldedStacks) {
+  const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
+  ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
+  ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));
+  EXPECT_THAT(run({"diff", base, "--base", ":10", "--new", "10:"}).out,
+              HasSubstr("Nothing differs by more than noise"));
+  const Outcome runs = run({"diff", "--base", base, base, "--new", fresh, fresh});
+  EXPECT_EQ(runs.status, 0);
+  EXPECT_THAT(runs.out, HasSubstr("base  2 runs ("));
+  const std::string a = file("a.folded", "app;main;parse 300\napp;main;write 700\n");
+  const std::string b = file("b.folded", "app;main;parse 500\napp;main;write 500\n");
+  const Outcome folded = run({"diff", a, b, "--wide"});
+  EXPECT_EQ(folded.status, 0);
+  EXPECT_THAT(folded.out, HasSubstr("--normalize share"));
+  EXPECT_THAT(folded.out, HasSubstr("parse went from 30.0 % to 50.0 %"));
+}
+
+TEST_F(Cli, DiffRefusesWhatAreNoTwoSides) {
+  const std::vector<std::vector<std::string>> wrong = {{recording_},
+                                                       {recording_, recording_, recording_},
+                                                       {recording_, "--base", "0:5"},
+                                                       {recording_, "--base", "0:5", "--new", "5:x"},
+                                                       {recording_, "--base", "5:0", "--new", "5:9"},
+                                                       {"-", "-"},
+                                                       {recording_, recording_, "--fail-if", "everything"},
+                                                       {recording_, recording_, "--normalize", "work"},
+                                                       {recording_, recording_, "--work-base", "1", "2"},
+                                                       {recording_, recording_, "--power", "none"}};
+  for (std::vector<std::string> arguments : wrong) {
+    arguments.insert(arguments.begin(), "diff");
+    const Outcome outcome = run(arguments);
+    EXPECT_EQ(outcome.status, 2) << arguments.back();
+    EXPECT_THAT(outcome.error, HasSubstr("\ntry: ")) << arguments.back();
+  }
+  EXPECT_EQ(run({"diff", recording_, folder_ + "/nothing"}).status, 3);
+  EXPECT_EQ(run({"diff", recording_, recording_, "--metric", "off-cpu"}).status, 3);
 }
 
 TEST_F(Cli, ACommandThatFailsLeavesNoFile) {

@@ -26,6 +26,7 @@ using Run = std::function<Result<int>()>;
 Run add_record(CLI::App& app);
 Run add_report(CLI::App& app);
 Run add_flamegraph(CLI::App& app);
+Run add_diff(CLI::App& app);
 Run add_timeline(CLI::App& app);
 Run add_leaks(CLI::App& app);
 Run add_export(CLI::App& app);

@@ -41,6 +41,8 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_FLAMEGRAPH
     {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
 #endif
+    {"diff", "what changed between two recordings, and whether that is more than noise",
+     fathom::cli::add_diff},
     {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
     {"timeline", "draw the heap over time as one SVG", fathom::cli::add_timeline},
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
@@ -123,7 +125,7 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "fathom COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not found or gone,\n"
-      "4 not permitted, 5 a condition held (leaks: something is left).");
+      "4 not permitted, 5 a condition held (leaks: something is left; diff: --fail-if).");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);

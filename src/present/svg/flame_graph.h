@@ -25,6 +25,14 @@ Result<MinWidth> min_width_from(std::string_view text);  // "0.5", "0.5px", "0.1
 // "yellow", "blue", "green", "grey" or "#rrggbb": a background for the light and the dark scheme alike.
 Result<std::string> background_from(std::string_view text);  // as CSS
 
+// What each frame is worth by itself on both sides of a comparison, by node of the tree, whose own values are widths only.
+struct FlameComparison {
+  std::vector<std::int64_t> base, fresh;
+  double scale = 1;      // times a value: a figure to be shown
+  bool percent = false;  // as per cent, 1 being a hundred of them; else in `unit`
+  std::string unit;      // "ns", "bytes", "samples"
+};
+
 struct FlameGraphOptions {
   std::string title;     // "": named by the metric
   std::string subtitle;  // "": how much was measured
@@ -39,10 +47,15 @@ struct FlameGraphOptions {
   bool inverted = false;  // the root on top ("icicle")
   bool reverse = false;   // the tree was merged from the leaves: callers stand on callees
   MinWidth min_width;
-  std::string count_name;              // instead of the tree's unit
-  std::string name_type = "Function";  // what a frame is called in its details
-  std::string background;              // CSS; "": white, or nearly black where the reader prefers dark
+  std::string count_name;                 // instead of the tree's unit
+  std::string name_type = "Function";     // what a frame is called in its details
+  std::string background;                 // CSS; "": white, or nearly black where the reader prefers dark
+  std::optional<Coloring> coloring = {};  // of this tree, instead of `colors`
+  std::optional<FlameComparison> comparison = {};  // details and tooltips tell both sides
 };
+
+// "base 11.0 % → new 16.2 % (+5.20 points, +47.3 %)", of a frame with all that it calls.
+std::string compared(const FlameComparison& comparison, std::int64_t base, std::int64_t fresh);
 
 // A tree without anything in it gives a picture that says so.
 std::string flame_graph_svg(const analysis::CallTree& tree, const FlameGraphOptions& options);

@@ -70,6 +70,9 @@
     total[parent[node]] += total[node];
     end[parent[node]] = Math.max(end[parent[node]], end[node]);
   }
+  // Of a comparison: what each frame is worth on both sides, with what it calls.
+  const sides = data.compare ? [data.compare.base, data.compare.new].map((text) => [...numbers(text)]) : null;
+  if (sides) for (const side of sides) for (let node = count - 1; node > 0; node--) side[parent[node]] += side[node];
   const nameOf = (node) => (node === 0 ? data.root : symbols[symbolOf[node]].name);
   const kindOf = (node) => (node === 0 ? "" : data.threads && depth[node] === 1 ? "Thread: " : data.type + ": ");
   const children = (node) => {
@@ -83,16 +86,16 @@
   const grouped = (number) => String(Math.round(number)).replace(/\B(?=(\d{3})+$)/g, ",");
   const percentNumber = (share) => (share * 100).toFixed(share !== 0 && share * 100 < 0.995 ? 2 : 1);
   const percent = (share) => percentNumber(share) + " %";
-  const quantity = (value) => {
+  const quantity = (value, unit = data.unit) => {
     const scaled = (steps) => {
       const [size, unit, digits] = steps.find(([size]) => value >= size) || steps[steps.length - 1];
       return (digits < 0 ? Number((value / size).toPrecision(3)) : (value / size).toFixed(digits)) + " " + unit;
     };
-    if (data.count) return grouped(value) + " " + data.count;
-    if (data.unit === "ns") return scaled([[1e11, "s", 0, 1e9], [1e9, "s", 2], [1e6, "ms", -1], [1e3, "us", -1], [1, "ns", 0]]
+    if (data.count && unit === data.unit) return grouped(value) + " " + data.count;
+    if (unit === "ns") return scaled([[1e11, "s", 0, 1e9], [1e9, "s", 2], [1e6, "ms", -1], [1e3, "us", -1], [1, "ns", 0]]
         .map(([from, unit, digits, size]) => (value >= from && size ? [size, unit, digits] : [from, unit, digits])));
-    if (data.unit === "bytes") return scaled([[2 ** 40, "TiB", 1], [2 ** 30, "GiB", 1], [2 ** 20, "MiB", 1], [1024, "KiB", 1], [1, "bytes", 0]]);
-    return grouped(value) + " " + (data.unit === "samples" && value === 1 ? "sample" : data.unit);
+    if (unit === "bytes") return scaled([[2 ** 40, "TiB", 1], [2 ** 30, "GiB", 1], [2 ** 20, "MiB", 1], [1024, "KiB", 1], [1, "bytes", 0]]);
+    return grouped(value) + " " + (unit === "samples" && value === 1 ? "sample" : unit);
   };
   // Half the Wilson interval at 95 %.
   const error = (share, samples) => {
@@ -305,20 +308,27 @@
 
   // ---- Details ----
 
+  const compared = (node) => {
+    const [before, after] = sides.map((side) => side[node] * data.compare.scale);
+    const text = (value) => (data.compare.percent ? percent(value) : quantity(value, data.compare.unit));
+    const change = after === before ? "no change" : before === 0 ? "new" : after === 0 ? "gone"
+        : (after > before ? "+" : "") + percent((after - before) / before);
+    return "base " + text(before) + ", new " + text(after) + ": " + change;
+  };
   const describe = (box) => {
     const node = box.node;
     const all = box.value / total[0];
     const uncertain = data.effective > 0 && box.value < total[0]
         ? " ±" + percentNumber(error(all, data.effective)) : "";
-    const parts = [percent(all) + uncertain + " of all"];
-    if (state.zoom !== 0 && !box.above) parts.push(percent(box.value / total[state.zoom]) + " of zoom");
-    parts.push("total " + quantity(box.value));
+    const parts = sides ? (box.hidden ? [] : [compared(node)]) : [percent(all) + uncertain + " of all"];
+    if (state.zoom !== 0 && !box.above && !sides) parts.push(percent(box.value / total[state.zoom]) + " of zoom");
+    if (!sides) parts.push("total " + quantity(box.value));
     if (box.hidden) {
       const hits = pattern ? hiddenHits(box) : 0;
-      return parts.join(" · ") + " — " + grouped(box.hidden) + (box.hidden === 1 ? " frame" : " frames") +
+      return parts.join(" · ") + (parts.length ? " — " : "") + grouped(box.hidden) + (box.hidden === 1 ? " frame" : " frames") +
           " too narrow to draw, above " + nameOf(node) + (hits ? " (" + hits + " match)" : "") + "; click to zoom";
     }
-    if (!data.reverse) parts.push("self " + quantity(self[node]) + " (" + percent(self[node] / total[0]) + ")");
+    if (!data.reverse && !sides) parts.push("self " + quantity(self[node]) + " (" + percent(self[node] / total[0]) + ")");
     const module = symbols[symbolOf[node]].module;
     return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
         (inlined[node] ? " (inlined)" : "");

@@ -55,6 +55,7 @@ struct ColorClass {
   Color light, dark;               // the fill in the light and in the dark scheme
   bool dark_text_in_dark = false;  // the classic palettes keep their bright colours in the dark scheme
   bool hatched = false;            // on these colours
+  bool striped = false;            // its fill with bright stripes
 };
 
 struct LegendItem {

@@ -85,7 +85,20 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
   for (std::size_t i = 0; i < tree.modules.size(); ++i) {
     out += (i == 0 ? "" : ",") + json_string(clean_text(tree.modules[i].name));
   }
-  out += "]}\n";
+  out += "]";
+  if (options.comparison) {
+    const FlameComparison& comparison = *options.comparison;
+    const auto numbers = [](const std::vector<std::int64_t>& values) {
+      std::string text;
+      for (const std::int64_t value : values)
+        append_number(text, static_cast<std::uint64_t>(std::max<std::int64_t>(value, 0)));
+      return text;
+    };
+    out += fmt::format(R"(,"compare":{{"base":"{}","new":"{}","scale":{:g},"percent":{},"unit":{}}})",
+                       numbers(comparison.base), numbers(comparison.fresh), comparison.scale,
+                       comparison.percent, json_string(clean_text(comparison.unit)));
+  }
+  out += "}\n";
   std::uint32_t name = 0;
   for (const Symbol& symbol : symbols) {
     append_number(out, symbol.name - name);

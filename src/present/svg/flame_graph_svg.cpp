@@ -45,12 +45,13 @@ class Picture {
         count_name_(clean_text(options.count_name)),
         width_(options.width.value_or(kDefaultWidth)),
         column_(options.font_size * 0.605),
-        coloring_(color_tree(tree, options.colors, options.reverse)),
+        coloring_(options.coloring ? *options.coloring : color_tree(tree, options.colors, options.reverse)),
         names_(tree.names.size()) {
     for (std::size_t i = 0; i < names_.size(); ++i) names_[i] = clean_text(tree.names[i]);
     const double inner = width_ - 2 * kPad;
     min_width_ = options.min_width.percent ? inner * options.min_width.value / 100 : options.min_width.value;
     layout_ = lay_out(tree, inner, min_width_);
+    if (options.comparison) add_up_sides(*options.comparison);
     title_ =
         clean_text(options.title.empty() ? fmt::format("{} flame graph", model::info_of(tree.metric).title)
                                          : options.title);
@@ -111,6 +112,17 @@ class Picture {
     return node == 0 ? clean_text(options_.root_name) : names_[tree_.nodes[node].name];
   }
 
+  void add_up_sides(const FlameComparison& comparison) {
+    base_total_ = comparison.base;
+    fresh_total_ = comparison.fresh;
+    base_total_.resize(tree_.nodes.size());
+    fresh_total_.resize(tree_.nodes.size());
+    for (std::size_t i = tree_.nodes.size(); i-- > 1;) {
+      base_total_[tree_.nodes[i].parent] += base_total_[i];
+      fresh_total_[tree_.nodes[i].parent] += fresh_total_[i];
+    }
+  }
+
   std::string share_of(std::int64_t value) const {
     const double share = static_cast<double>(value) / static_cast<double>(tree_.total);
     std::string text = percent(share);
@@ -122,7 +134,11 @@ class Picture {
   }
 
   std::string tooltip(const FlameBox& box) const {
-    const std::string much = quantity(box.value, tree_.unit, count_name_) + ", " + share_of(box.value);
+    std::string much = options_.comparison
+                           ? share_of(box.value) + " of the width"
+                           : quantity(box.value, tree_.unit, count_name_) + ", " + share_of(box.value);
+    if (options_.comparison && box.hidden == 0)
+      much = compared(*options_.comparison, base_total_[box.node], fresh_total_[box.node]);
     if (box.hidden > 0) return analysis::counted(box.hidden, "narrow frame") + " (" + much + ")";
     const analysis::TreeNode& node = tree_.nodes[box.node];
     const std::string module = clean_text(tree_.modules[node.module].name);
@@ -332,6 +348,7 @@ class Picture {
           options_.reverse ? (tree_.nodes[i].depth == 1 ? tree_.nodes[i].total : 0) : tree_.nodes[i].self;
     }
     std::sort(self.begin(), self.end());
+    if (options_.comparison) return title_ + ". " + subtitle_ + ". " + orientation();
     std::string text = "Flame graph of " + measured() + ". " + orientation();
     std::string most;
     for (std::size_t i = 0; i < self.size() && i < 5 && self[i].first < 0; ++i) {
@@ -364,6 +381,13 @@ class Picture {
         css += ".fathom ." + color.name + "{stroke:url(#fathom-hatch)}";
         continue;
       }
+      if (color.striped) {
+        css += ".fathom ." + color.name + "{stroke:url(#fathom-" + color.name + ")}.fathom ." + color.name +
+               "b{stroke:" + to_string(color.light) + "}";
+        if (color.dark != color.light)
+          dark += ".fathom ." + color.name + "b{stroke:" + to_string(color.dark) + "}";
+        continue;
+      }
       css += ".fathom ." + color.name + "{stroke:" + to_string(color.light) + "}";
       if (color.dark != color.light)
         dark += ".fathom ." + color.name + "{stroke:" + to_string(color.dark) + "}";
@@ -391,6 +415,17 @@ class Picture {
   std::string hatch() const {
     const bool used = std::any_of(coloring_.classes.begin(), coloring_.classes.end(),
                                   [](const ColorClass& color) { return color.hatched; });
+    std::string stripes;
+    for (const ColorClass& color : coloring_.classes) {
+      if (!color.striped) continue;
+      stripes += "<pattern id=\"fathom-" + color.name +
+                 "\" width=\"7\" height=\"7\" patternUnits=\"userSpaceOnUse\" "
+                 "patternTransform=\"rotate(45)\"><path class=\"" +
+                 color.name +
+                 "b\" stroke-width=\"7\" d=\"M0 3.5h7\"/><path stroke=\"#fff\" stroke-opacity=\".55\" "
+                 "stroke-width=\"3\" d=\"M0 0v7\"/></pattern>\n";
+    }
+    if (!stripes.empty()) return stripes;
     return used ? "<pattern id=\"fathom-hatch\" width=\"5\" height=\"5\" patternUnits=\"userSpaceOnUse\" "
                   "patternTransform=\"rotate(45)\"><path class=\"hb\" stroke-width=\"5\" d=\"M0 "
                   "2.5h5\"/><path "
@@ -430,6 +465,7 @@ class Picture {
   std::vector<std::string> names_;  // clean
   double min_width_ = 0;
   FlameLayout layout_;
+  std::vector<std::int64_t> base_total_, fresh_total_;  // by node, of a comparison
   std::string title_, subtitle_;
   std::vector<std::pair<std::string, bool>> warnings_;  // a line, and whether it goes on with the one before
   double top_ = 0;
@@ -471,6 +507,19 @@ Result<std::string> background_from(std::string_view text) {
   if (hex) return std::string(text);
   return fail(ErrorKind::kUsage, "no background is called \"" + clean_text(text) + "\"",
               "--bg-colors with yellow, blue, green, grey or #rrggbb");
+}
+
+std::string compared(const FlameComparison& comparison, std::int64_t base, std::int64_t fresh) {
+  const double before = static_cast<double>(base) * comparison.scale;
+  const double after = static_cast<double>(fresh) * comparison.scale;
+  const auto text = [&](double value) {
+    return comparison.percent ? percent(value) : analysis::amount(value, comparison.unit);
+  };
+  std::string change = after == before ? "no change"
+                       : before == 0   ? "new"
+                       : after == 0    ? "gone"
+                                       : (after > before ? "+" : "") + percent((after - before) / before);
+  return "base " + text(before) + ", new " + text(after) + ": " + change;
 }
 
 std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& options) {

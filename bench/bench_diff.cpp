@@ -1,0 +1,219 @@
+// Does fathom diff keep its promise? Pairs of equal runs of real programs, of which at most 5 in 100 may raise an alarm; and
+// pairs of which one has a function of 5 % that does a fifth more, which is to be found and to stand first in 95 of 100. Also
+// how long a comparison takes.
+//
+// PAIRS (10) of each, SECONDS_PER_RUN (20). The order within a pair is chance, as a machine gets slower and faster.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bench/support/programs.h"
+#include "bench/support/statistics.h"
+#include "support/anvil.h"
+#include "support/command.h"
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::bench {
+namespace {
+
+int pairs() {
+  const char* text = std::getenv("PAIRS");
+  return text != nullptr ? std::atoi(text) : 10;
+}
+
+double seconds() {
+  return std::getenv("SECONDS_PER_RUN") != nullptr ? seconds_per_run() : 20;
+}
+
+void check(const support::Outcome& outcome, const std::string& what) {
+  if (!outcome.ok()) throw std::runtime_error(what + ": " + outcome.describe());
+}
+
+void record_command(const std::string& file, const std::vector<std::string>& command) {
+  std::vector<std::string> words{"record", "-q", "--cpu", "-o", file, "--"};
+  words.insert(words.end(), command.begin(), command.end());
+  check(support::run(support::fathom_command(words), {.limit = std::chrono::minutes(5)}), "record");
+}
+
+void record_process(const std::string& file, pid_t pid, const std::function<void()>& load) {
+  support::Running recorder = support::start_recording(
+      file, {"-q", "--cpu", "-p", std::to_string(pid), "-d", fmt::format("{}", seconds())});
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds());
+  while (std::chrono::steady_clock::now() < end) load();
+  check(recorder.wait(std::chrono::minutes(1)), "record");
+}
+
+nlohmann::json compare(const std::string& base, const std::string& fresh) {
+  const support::Outcome outcome = support::fathom({"diff", base, fresh, "--json"});
+  check(outcome, "diff");
+  return nlohmann::json::parse(outcome.output);
+}
+
+// The first that is called changed; nothing where all is noise.
+std::optional<std::string> alarm_of(const nlohmann::json& diff) {
+  const auto& metric = diff.at("metrics").at(0);
+  if (metric.at("whole").at("beyond_noise")) return "the whole";
+  for (const auto& row : metric.at("functions")) {
+    if (row.at("self").at("beyond_noise") || row.at("total").at("beyond_noise")) return row.at("name");
+  }
+  for (const char* groups : {"threads", "modules", "causes"}) {
+    for (const auto& row : metric.at(groups)) {
+      if (row.at("self").at("beyond_noise")) return row.at("name");
+    }
+  }
+  return std::nullopt;
+}
+
+std::vector<std::vector<std::string>> g_rows;
+
+// `record(file)` makes one run.
+void null_pairs(const std::string& name, const std::string& folder,
+                const std::function<void(const std::string&)>& record) {
+  int alarms = 0;
+  std::string which;
+  for (int pair = 0; pair < pairs(); ++pair) {
+    record(folder + "/a.fathom");
+    record(folder + "/b.fathom");
+    if (const auto alarm = alarm_of(compare(folder + "/a.fathom", folder + "/b.fathom"))) {
+      ++alarms;
+      which += (which.empty() ? "" : ", ") + *alarm;
+    }
+    fmt::print(stderr, "{}: pair {} of {}, {} alarms\n", name, pair + 1, pairs(), alarms);
+  }
+  g_rows.push_back({name, "equal", std::to_string(pairs()), std::to_string(alarms),
+                    which.empty() ? "-" : which.substr(0, 200)});
+}
+
+void planted_pairs(const std::string& folder, int threads) {
+  std::mt19937 random(std::random_device{}());
+  int first = 0, found = 0;
+  for (int pair = 0; pair < pairs(); ++pair) {
+    const std::string base = folder + "/a.fathom", fresh = folder + "/b.fathom";
+    const auto run = [&](const std::string& file, const char* percent) {
+      record_command(file, {DIFF_TARGET, fmt::format("{}", seconds()), std::to_string(threads), percent});
+    };
+    const bool fresh_first = random() % 2 == 0;
+    if (fresh_first) run(fresh, "120");
+    run(base, "100");
+    if (!fresh_first) run(fresh, "120");
+    const nlohmann::json diff = compare(base, fresh);
+    bool is_first = true;
+    for (const auto& row : diff.at("metrics").at(0).at("functions")) {
+      if (!row.at("self").at("beyond_noise") || row.at("self").at("change") <= 0) continue;
+      const bool is_planted = row.at("name").get<std::string>().find("planted") != std::string::npos;
+      found += is_planted ? 1 : 0;
+      first += is_planted && is_first ? 1 : 0;
+      is_first = false;
+    }
+    fmt::print(stderr, "planted, {} threads: pair {} of {}, {} found, {} first\n", threads, pair + 1, pairs(),
+               found, first);
+  }
+  g_rows.push_back({fmt::format("C++ program, {} thread{}", threads, threads == 1 ? "" : "s"),
+                    "5 % made 20 % slower", std::to_string(pairs()), fmt::format("{} found", found),
+                    fmt::format("{} first", first)});
+}
+
+void redis(const std::string& folder) {
+  const auto program = support::find_redis_server(folder);
+  if (!program) return;
+  const std::string socket = folder + "/redis.sock";
+  null_pairs("redis-server", folder, [&](const std::string& file) {
+    support::Running server(
+        {*program, "--port", "0", "--unixsocket", socket, "--save", "", "--appendonly", "no"},
+        support::CommandOptions{.folder = folder});
+    if (!support::wait_until([&] { return access(socket.c_str(), F_OK) == 0; },
+                             std::chrono::milliseconds(5000)))
+      throw std::runtime_error("redis-server did not start");
+    record_process(file, server.pid(), [&] {
+      check(support::run({"redis-benchmark", "-s", socket, "-t", "get,set,lpush", "-n", "20000", "-c", "20",
+                          "-r", "10000", "-q"}),
+            "redis-benchmark");
+    });
+    server.kill_and_wait();
+    unlink(socket.c_str());
+  });
+}
+
+void anvil(const std::string& folder) {
+  const auto program = support::find_anvil();
+  if (!program) return;
+  null_pairs("anvil", folder, [&](const std::string& file) {
+    support::Anvil node(*program, 18547);
+    node.load(1);
+    record_process(file, node.pid(), [&] { node.load(1); });
+  });
+}
+
+void jq(const std::string& folder) {
+  if (!support::find_program("jq")) return;
+  const std::string input = folder + "/input.json";
+  {
+    std::ofstream file(input);
+    file << "[";
+    for (int i = 0; i < 200'000; ++i)
+      file << (i == 0 ? "" : ",")
+           << fmt::format(R"({{"id":{},"name":"item {}","tags":["a","b{}"],"price":{}.5}})", i, i, i % 17,
+                          i % 97);
+    file << "]";
+  }
+  null_pairs("jq", folder, [&](const std::string& file) {
+    record_command(
+        file, {"jq", "-c", "group_by(.tags[1]) | map({tag: .[0].tags[1], sum: (map(.price) | add)})", input});
+  });
+}
+
+void compiler(const std::string& folder) {
+  const std::string program = cc1plus();
+  if (program.empty()) return;
+  const std::string source = folder + "/input.cpp";
+  std::ofstream(source)
+      << "#include <algorithm>\n#include <functional>\n#include <iostream>\n#include <map>\n#include "
+         "<regex>\n"
+         "#include <string>\n#include <vector>\nint main() { std::map<std::string, std::vector<int>> m; "
+         "std::regex r(\"a+b\"); std::function<int(int)> f = [](int x) { return x + 1; }; "
+         "std::vector<int> v{3, 1, 2}; std::sort(v.begin(), v.end()); m[\"x\"] = v; "
+         "std::cout << f(1) << std::regex_match(\"aab\", r) << m.size(); }\n";
+  null_pairs("cc1plus", folder, [&](const std::string& file) {
+    record_command(file, {program, "-quiet", "-O2", "-std=c++17", source, "-o", "/dev/null"});
+  });
+}
+
+}  // namespace
+}  // namespace fathom::bench
+
+// bench_diff [QUESTION...]: planted, server, redis, anvil, jq, compiler; all of them without one.
+int main(int argc, char** argv) {
+  using namespace fathom::bench;
+  const fathom::support::TempDir folder;
+  const std::vector<std::string> asked(argv + 1, argv + argc);
+  const auto wants = [&](const std::string& question) {
+    return asked.empty() || std::find(asked.begin(), asked.end(), question) != asked.end();
+  };
+  if (wants("planted")) {
+    planted_pairs(folder.path(), 1);
+    planted_pairs(folder.path(), 2);
+  }
+  if (wants("server"))
+    null_pairs("C++ program", folder.path(), [&](const std::string& file) {
+      record_command(file, {DIFF_TARGET, fmt::format("{}", seconds()), "2", "100"});
+    });
+  if (wants("redis")) redis(folder.path());
+  if (wants("anvil")) anvil(folder.path());
+  if (wants("jq")) jq(folder.path());
+  if (wants("compiler")) compiler(folder.path());
+  print_table({"program", "pairs are", "pairs", "alarms, or found", "which"}, g_rows);
+  return 0;
+}

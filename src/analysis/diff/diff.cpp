@@ -1,0 +1,444 @@
+#include "analysis/diff/diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <set>
+#include <tuple>
+
+#include "analysis/core/source_facts.h"
+#include "analysis/core/waits.h"
+
+namespace fathom::analysis {
+namespace {
+
+using model::Metric;
+
+constexpr std::array<std::pair<Normalization, std::string_view>, 5> kNormalizations = {
+    {{Normalization::kPerSecond, "per-second"},
+     {Normalization::kAbsolute, "absolute"},
+     {Normalization::kShare, "share"},
+     {Normalization::kCpuSecond, "cpu-second"},
+     {Normalization::kWork, "work"}}};
+
+constexpr std::size_t kPieces = 20;
+constexpr double kLeastForPieces_s = 2;
+constexpr double kLeastSamples = 10;   // of both sides, to be looked at
+constexpr double kLeastShare = 0.001;  // of both sides' wholes
+
+bool is_time(Metric metric) {
+  return model::info_of(metric).kind == model::MetricKind::kTime;
+}
+
+// The part of the recording that is compared, in ns from its start.
+struct Window {
+  std::uint64_t from = 0, to = 0;
+  double seconds() const { return to > from ? static_cast<double>(to - from) * 1e-9 : 0; }
+};
+Window window_of(const DiffRun& run) {
+  const model::Meta& meta = run.profile->meta;
+  const std::uint64_t length = meta.end_ns > meta.start_ns ? meta.end_ns - meta.start_ns : 0;
+  Window window;
+  window.from = std::min(run.selection.from_ns.value_or(0), length);
+  window.to = std::min(run.selection.to_ns.value_or(length), length);
+  return window;
+}
+
+bool is_whole_run(const DiffRun& run) {
+  const auto& facts = run.profile->meta.facts;
+  return facts.contains("command") && (facts.contains("exit") || facts.contains("signal")) &&
+         !run.selection.from_ns && !run.selection.to_ns;
+}
+
+// ns of a value, 1 for what is no time, 0 where a sample's time is not known.
+double base_unit(const model::Profile& profile, Metric metric) {
+  return metric == Metric::kCpu ? sample_period_ns(profile) : 1;
+}
+
+double cpu_seconds(const DiffRun& run) {
+  Selection selection = run.selection;
+  selection.metric = Metric::kCpu;
+  const Filter filter(*run.profile, selection);
+  double values = 0;
+  for (const model::Sample& sample : run.profile->samples) {
+    if (filter.takes(sample)) values += static_cast<double>(sample.value);
+  }
+  return values * sample_period_ns(*run.profile) * 1e-9;
+}
+
+Normalization choose(const std::vector<const DiffRun*>& runs, const DiffOptions& options) {
+  if (options.normalization) return *options.normalization;
+  const auto all = [&](const auto& holds) {
+    return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) { return holds(*run); });
+  };
+  if (all([](const DiffRun& run) { return run.work > 0; })) return Normalization::kWork;
+  const bool flows = is_time(options.metric) || options.metric == Metric::kHeapAllocated ||
+                     options.metric == Metric::kHeapAllocations;
+  if (!flows || all(is_whole_run)) return Normalization::kAbsolute;
+  const bool timed = all([&](const DiffRun& run) {
+    return window_of(run).seconds() > 0 && base_unit(*run.profile, options.metric) > 0;
+  });
+  return timed ? Normalization::kPerSecond : Normalization::kShare;
+}
+
+class Comparison {
+ public:
+  Comparison(const std::vector<DiffRun>& base, const std::vector<DiffRun>& fresh, const DiffOptions& options)
+      : options_(options) {
+    for (const DiffRun& run : base) runs_.push_back(&run);
+    for (const DiffRun& run : fresh) runs_.push_back(&run);
+    report_.base_runs = base.size();
+    report_.metric = options.metric;
+  }
+
+  Result<DiffReport> make() {
+    report_.normalization = choose(runs_, options_);
+    report_.whole_runs =
+        std::all_of(runs_.begin(), runs_.end(), [](const DiffRun* run) { return is_whole_run(*run); });
+    cut_into_pieces();
+    if (report_.tree.whole.empty() || std::all_of(report_.tree.whole.begin(), report_.tree.whole.end(),
+                                                  [](std::int64_t v) { return v == 0; }))
+      return fail(ErrorKind::kNotFound,
+                  fmt::format("neither side has anything of metric {} in this selection",
+                              model::to_string(options_.metric)),
+                  "fathom report FILE says what a file holds");
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      const Result<RunScale> scale = scale_of(run);
+      if (!scale) return tl::unexpected(scale.error());
+      scales_.push_back(*scale);
+    }
+    report_.unit = unit();
+    describe_sides();
+    compare_all();
+    doubt();
+    sort_rows();
+    return std::move(report_);
+  }
+
+ private:
+  bool is_base(std::size_t run) const { return run < report_.base_runs; }
+
+  void cut_into_pieces() {
+    std::vector<UnionRun> joined;
+    for (const DiffRun* run : runs_) {
+      TreeOptions options;
+      options.selection = run->selection;
+      options.selection.metric = options_.metric;
+      options.fold_generics = options_.fold_generics;
+      options.fold_kernel = true;
+      options.drop_idle = true;
+      UnionRun row{run->profile, {}};
+      const Window window = window_of(*run);
+      // The heap's windows are made of slices, and what is live is no sum over them.
+      const bool cut = is_time(options_.metric) && window.seconds() >= kLeastForPieces_s;
+      const std::uint64_t count = cut ? kPieces : 1;
+      for (std::uint64_t i = 0; i < count; ++i) {
+        TreeOptions piece = options;
+        const std::uint64_t length = window.to - window.from;
+        // The first and the last have the selection's own edges: nothing falls between two pieces, or beside them.
+        if (i != 0) piece.selection.from_ns = window.from + length / count * i;
+        if (i + 1 != count) piece.selection.to_ns = window.from + length / count * (i + 1);
+        row.pieces.push_back(std::move(piece));
+      }
+      pieces_.push_back(count);
+      joined.push_back(std::move(row));
+    }
+    report_.tree = build_union_tree(joined);
+  }
+
+  double whole_of(std::size_t run) const {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < run; ++i) at += pieces_[i];
+    double whole = 0;
+    for (std::size_t i = 0; i < pieces_[run]; ++i) whole += static_cast<double>(report_.tree.whole[at + i]);
+    return whole;
+  }
+
+  Result<RunScale> scale_of(std::size_t index) const {
+    const DiffRun& run = *runs_[index];
+    const double seconds = window_of(run).seconds();
+    const double unit = base_unit(*run.profile, options_.metric);
+    const double whole = whole_of(index);
+    const double effective = report_.tree.effective[index];
+    RunScale scale;
+    scale.pieces = pieces_[index];
+    scale.whole_run = report_.whole_runs;
+    scale.weight = effective >= kExact ? 0 : effective > 0 ? whole / effective : 1;
+    const bool one_process = std::all_of(runs_.begin(), runs_.end(),
+                                         [&](const DiffRun* other) { return other->profile == run.profile; });
+    const bool waits = options_.metric == Metric::kOffCpu || options_.metric == Metric::kWall;
+    // Of waits every one was seen, so their spread over time is all that tells how they vary.
+    if (waits) scale.whole_run = false;
+    scale.own_spread = one_process ? 0 : waits ? kRunToRunOfWaits : kRunToRun;
+    const double base = unit > 0 ? unit : 1;
+    // A rate of time is a part of a core, or of a thread.
+    const double rate = is_time(options_.metric) && unit > 0 ? base * 1e-9 : base;
+    const auto needs = [&](std::string what, std::string remedy) {
+      return fail(ErrorKind::kUsage, fmt::format("{}: {}", run.label, std::move(what)), std::move(remedy));
+    };
+    switch (report_.normalization) {
+      case Normalization::kShare:
+        scale.of_whole = true;
+        break;
+      case Normalization::kAbsolute:
+        scale.factor = base;
+        break;
+      case Normalization::kPerSecond:
+        if (!(seconds > 0)) return needs("its times are not known", "--normalize share");
+        scale.factor = rate / seconds;
+        if (options_.metric == Metric::kCpu && unit > 0 && scale.weight > 0) {
+          const double ticks = seconds * 1e9 / unit;
+          scale.most = ticks * std::max(1.0, std::ceil(whole / ticks));
+        }
+        break;
+      case Normalization::kCpuSecond: {
+        const double cpu = cpu_seconds(run);
+        if (!(cpu > 0)) return needs("it has no CPU time", "--normalize per-second");
+        scale.factor = rate / cpu;
+        break;
+      }
+      case Normalization::kWork:
+        if (!(run.work > 0))
+          return needs("how much work was done is not known", "--work-base N --work-new M");
+        scale.factor = base / run.work;
+        break;
+    }
+    return scale;
+  }
+
+  DiffUnit unit() {
+    if (report_.normalization == Normalization::kShare) return DiffUnit::kShare;
+    const bool timed = std::all_of(runs_.begin(), runs_.end(), [&](const DiffRun* run) {
+      return base_unit(*run->profile, options_.metric) > 0;
+    });
+    if (is_time(options_.metric) && timed) {
+      const bool rate = report_.normalization == Normalization::kPerSecond ||
+                        report_.normalization == Normalization::kCpuSecond;
+      return rate ? DiffUnit::kOfCore : DiffUnit::kNs;
+    }
+    Selection selection = runs_.front()->selection;
+    selection.metric = options_.metric;
+    report_.count_unit = unit_of(*runs_.front()->profile, selection);
+    return report_.count_unit == "bytes" ? DiffUnit::kBytes : DiffUnit::kCount;
+  }
+
+  void describe_sides() {
+    report_.own_spread = runs_.size() == 2 ? scales_.front().own_spread : 0;
+    report_.exact =
+        std::all_of(scales_.begin(), scales_.end(), [](const RunScale& scale) { return scale.weight <= 0; });
+    std::size_t piece = 0;
+    std::array<double, 2> all{}, unmatched{};
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      DiffSide& side = is_base(run) ? report_.base : report_.fresh;
+      const auto count =
+          static_cast<double>(is_base(run) ? report_.base_runs : runs_.size() - report_.base_runs);
+      side.labels.push_back(runs_[run]->label);
+      side.seconds += window_of(*runs_[run]).seconds() / count;
+      side.samples += report_.tree.samples[run];
+      const double whole = whole_of(run);
+      report_.run_factors.push_back(
+          (scales_[run].of_whole ? (whole > 0 ? 1 / whole : 0) : scales_[run].factor) / count);
+      const std::size_t which = is_base(run) ? 0 : 1;
+      all[which] += whole;
+      for (std::size_t place = 0; place < report_.tree.places.size(); ++place) {
+        if (!report_.tree.places[place].unmatched) continue;
+        for (std::size_t i = 0; i < pieces_[run]; ++i)
+          unmatched[which] +=
+              static_cast<double>(report_.tree.place_self[place * report_.tree.pieces + piece + i]);
+      }
+      piece += pieces_[run];
+    }
+    report_.base.unmatched = all[0] > 0 ? unmatched[0] / all[0] : 0;
+    report_.fresh.unmatched = all[1] > 0 ? unmatched[1] / all[1] : 0;
+  }
+
+  Change change_of(std::span<const std::int64_t> values) const {
+    std::size_t first = 0;
+    for (std::size_t run = 0; run < report_.base_runs; ++run) first += pieces_[run];
+    const std::span<const std::int64_t> wholes = report_.tree.whole;
+    const std::vector<RunScale> base(scales_.begin(),
+                                     scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs));
+    const std::vector<RunScale> fresh(scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs),
+                                      scales_.end());
+    return change_between(figure_of(values.first(first), wholes.first(first), base),
+                          figure_of(values.subspan(first), wholes.subspan(first), fresh));
+  }
+
+  bool is_looked_at(std::span<const std::int64_t> values, const Change& change) const {
+    double samples = 0;
+    std::size_t at = 0;
+    bool sampled = false;
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      for (std::size_t i = 0; i < pieces_[run]; ++i, ++at) {
+        if (scales_[run].weight <= 0) continue;
+        sampled = true;
+        samples += static_cast<double>(values[at]) / scales_[run].weight;
+      }
+    }
+    return (!sampled || samples >= kLeastSamples) &&
+           change.base + change.fresh >= kLeastShare * (report_.whole.base + report_.whole.fresh);
+  }
+
+  // Figures that are the same everywhere are one test.
+  void test(std::span<const std::int64_t> values, Change& change) {
+    change = change_of(values);
+    change.looked_at = is_looked_at(values, change);
+    if (change.looked_at && tested_.emplace(values.begin(), values.end()).second)
+      chances_.push_back(change.p);
+  }
+
+  void compare_all() {
+    const UnionTree& tree = report_.tree;
+    report_.whole = change_of(tree.whole);
+    report_.whole_is_judged = report_.normalization != Normalization::kShare;
+    if (report_.whole_is_judged) test(tree.whole, report_.whole);
+    const auto row = [&](const std::vector<std::int64_t>& values, std::size_t at) {
+      return std::span<const std::int64_t>(values).subspan(at * tree.pieces, tree.pieces);
+    };
+    for (std::size_t at = 0; at < tree.places.size(); ++at) {
+      const UnionPlace& place = tree.places[at];
+      if (place.kind == NodeKind::kThread || place.kind == NodeKind::kCause) {
+        DiffGroup group{tree.names[place.name], {}};
+        test(place.kind == NodeKind::kThread ? row(tree.place_total, at) : row(tree.place_self, at),
+             group.self);
+        (place.kind == NodeKind::kThread ? report_.threads : report_.causes).push_back(std::move(group));
+        continue;
+      }
+      DiffRow function;
+      function.name = tree.names[place.name];
+      function.module = tree.modules[place.module];
+      function.kind = place.kind;
+      test(row(tree.place_self, at), function.self);
+      test(row(tree.place_total, at), function.total);
+      report_.rows.push_back(std::move(function));
+    }
+    for (std::size_t at = 0; at < tree.modules.size(); ++at) {
+      DiffGroup group{tree.modules[at], {}};
+      test(row(tree.module_self, at), group.self);
+      if (group.self.base != 0 || group.self.fresh != 0) report_.modules.push_back(std::move(group));
+    }
+    report_.looked_at = chances_.size();
+    report_.level = holm_level(std::move(chances_));
+    judge(report_.whole, report_.level);
+    for (DiffRow& function : report_.rows) {
+      judge(function.self, report_.level);
+      judge(function.total, report_.level);
+    }
+    for (std::vector<DiffGroup>* groups : {&report_.threads, &report_.causes, &report_.modules}) {
+      for (DiffGroup& group : *groups) judge(group.self, report_.level);
+    }
+  }
+
+  // The part of their values that both sides have in the same functions.
+  double in_common() const {
+    double common = 0;
+    for (const DiffRow& row : report_.rows) {
+      if (report_.whole.base > 0 && report_.whole.fresh > 0)
+        common += std::min(row.self.base / report_.whole.base, row.self.fresh / report_.whole.fresh);
+    }
+    return common;
+  }
+
+  // Every run against the first: what they do not share is a doubt once.
+  void doubt() {
+    constexpr double kSameProgram = 0.5;  // a file may be renamed
+    std::set<DoubtKind> seen;
+    for (std::size_t run = 1; run < runs_.size(); ++run) {
+      const Selection& selection = runs_[run]->selection;
+      for (Doubt& doubt : doubts_between(*runs_.front()->profile, *runs_[run]->profile)) {
+        if (doubt.kind == DoubtKind::kDuration && (selection.to_ns || selection.from_ns))
+          continue;  // by choice
+        if (doubt.kind == DoubtKind::kProgram && in_common() >= kSameProgram) continue;
+        if (seen.insert(doubt.kind).second) report_.doubts.push_back(std::move(doubt));
+      }
+    }
+  }
+
+  void sort_rows() {
+    std::sort(report_.rows.begin(), report_.rows.end(), [](const DiffRow& a, const DiffRow& b) {
+      const auto key = [](const DiffRow& row) {
+        return std::tuple(-std::fabs(row.self.change), -std::fabs(row.total.change),
+                          std::string_view(row.name), std::string_view(row.module));
+      };
+      return key(a) < key(b);
+    });
+    for (std::vector<DiffGroup>* groups : {&report_.threads, &report_.causes, &report_.modules}) {
+      std::sort(groups->begin(), groups->end(), [](const DiffGroup& a, const DiffGroup& b) {
+        return std::pair(-std::fabs(a.self.change), std::string_view(a.name)) <
+               std::pair(-std::fabs(b.self.change), std::string_view(b.name));
+      });
+    }
+    find_places();
+  }
+
+  // Where the functions stand that have changed. Names that were made stable are not found again, and go without.
+  void find_places() {
+    const bool any = std::any_of(report_.rows.begin(), report_.rows.end(), [](const DiffRow& row) {
+      return row.self.beyond_noise || row.total.beyond_noise;
+    });
+    if (!any || options_.fold_generics) return;
+    for (const std::size_t run : {runs_.size() - 1, std::size_t{0}}) {
+      Selection selection = runs_[run]->selection;
+      selection.metric = options_.metric;
+      const model::Profile& profile = *runs_[run]->profile;
+      std::vector<std::int64_t> leaves(profile.stacks.size(), 0);
+      for (const StackValue& value : stack_values(profile, selection))
+        leaves[value.stack.value] = value.value;
+      const SourceFacts facts(profile, frame_weights_of(profile, std::move(leaves)));
+      for (DiffRow& row : report_.rows) {
+        if (row.line != 0 || !(row.self.beyond_noise || row.total.beyond_noise)) continue;
+        const SourcePlace place = facts.place_of(row.name);
+        row.file = place.file;
+        row.line = place.line;
+      }
+    }
+  }
+
+  const DiffOptions& options_;
+  std::vector<const DiffRun*> runs_;
+  std::vector<std::size_t> pieces_;
+  std::vector<RunScale> scales_;
+  std::vector<double> chances_;
+  std::set<std::vector<std::int64_t>> tested_;
+  DiffReport report_;
+};
+
+}  // namespace
+
+std::string_view to_string(Normalization normalization) {
+  for (const auto& [value, name] : kNormalizations) {
+    if (value == normalization) return name;
+  }
+  return "";
+}
+
+std::optional<Normalization> normalization_from(std::string_view name) {
+  for (const auto& [value, known] : kNormalizations) {
+    if (known == name) return value;
+  }
+  return std::nullopt;
+}
+
+Result<DiffReport> make_diff(const std::vector<DiffRun>& base, const std::vector<DiffRun>& fresh,
+                             const DiffOptions& options) {
+  return Comparison(base, fresh, options).make();
+}
+
+NodeFigures node_figures(const DiffReport& report) {
+  const UnionTree& tree = report.tree;
+  NodeFigures figures;
+  figures.base.assign(tree.nodes.size(), 0);
+  figures.fresh.assign(tree.nodes.size(), 0);
+  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
+    for (std::size_t run = 0; run < tree.runs; ++run) {
+      (run < report.base_runs ? figures.base : figures.fresh)[node] +=
+          static_cast<double>(tree.node_self[node * tree.runs + run]) * report.run_factors[run];
+    }
+  }
+  return figures;
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,90 @@
+#include "analysis/diff/doubts.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <cmath>
+#include <optional>
+
+#include "analysis/core/source_facts.h"
+#include "analysis/diff/stable_name.h"
+
+namespace fathom::analysis {
+namespace {
+
+std::string fact(const model::Profile& profile, const std::string& key) {
+  const auto found = profile.meta.facts.find(key);
+  return found == profile.meta.facts.end() ? "" : found->second;
+}
+
+double number_of(const std::string& text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return std::isfinite(value) ? value : 0;
+}
+
+std::string executable(const model::Profile& profile) {
+  if (profile.processes.empty()) return "";
+  return std::string(base_name(profile.strings[profile.processes.front().executable]));
+}
+
+double lost_share(const model::Profile& profile) {
+  const model::Quality& quality = profile.quality;
+  const double lost = static_cast<double>(quality.lost_ring_full) + static_cast<double>(quality.lost_stack) +
+                      static_cast<double>(quality.lost_disk) + static_cast<double>(quality.lost_waits);
+  const double all = lost + static_cast<double>(quality.samples) + static_cast<double>(quality.waits);
+  return all > 0 ? lost / all : 0;
+}
+
+std::string ending(const model::Profile& profile) {
+  if (const std::string signal = fact(profile, "signal"); !signal.empty()) return "signal " + signal;
+  const std::string status = fact(profile, "exit");
+  return status.empty() ? "" : "status " + status;
+}
+
+std::string percent_text(double share) {
+  return fmt::format("{:.1f} %", 100 * share);
+}
+
+}  // namespace
+
+std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
+  std::vector<Doubt> doubts;
+  // Of both sides something must be known to say that it differs.
+  const auto differs = [&](DoubtKind kind, const std::string& a, const std::string& b) {
+    if (!a.empty() && !b.empty() && a != b) doubts.push_back({kind, a, b});
+  };
+  differs(DoubtKind::kProgram, executable(base), executable(fresh));
+  const auto rate = [](const model::Profile& profile) {
+    return profile.meta.frequency_hz == 0 ? "" : fmt::format("{} Hz", profile.meta.frequency_hz);
+  };
+  differs(DoubtKind::kRate, rate(base), rate(fresh));
+  differs(DoubtKind::kEngine, base.meta.engine, fresh.meta.engine);
+  differs(DoubtKind::kEvent, base.meta.event, fresh.meta.event);
+  const auto host = [](const model::Profile& profile) {
+    const std::string name = fact(profile, "host"), cpus = fact(profile, "cpus");
+    return cpus.empty() ? name : name + (name.empty() ? "" : ", ") + cpus + " CPUs";
+  };
+  differs(DoubtKind::kHost, host(base), host(fresh));
+
+  constexpr double kManyLost = 0.01, kMuchStolen = 0.05, kMuchLonger = 2;
+  const double lost_base = lost_share(base), lost_fresh = lost_share(fresh);
+  if (lost_base > kManyLost || lost_fresh > kManyLost)
+    doubts.push_back({DoubtKind::kLosses, percent_text(lost_base), percent_text(lost_fresh)});
+  const double stolen_base = number_of(fact(base, "stolen_percent")) / 100;
+  const double stolen_fresh = number_of(fact(fresh, "stolen_percent")) / 100;
+  if (stolen_base > kMuchStolen || stolen_fresh > kMuchStolen)
+    doubts.push_back({DoubtKind::kStolen, percent_text(stolen_base), percent_text(stolen_fresh)});
+  const double time_base = base.duration_s(), time_fresh = fresh.duration_s();
+  if (time_base > 0 && time_fresh > 0 &&
+      (time_base > kMuchLonger * time_fresh || time_fresh > kMuchLonger * time_base))
+    doubts.push_back(
+        {DoubtKind::kDuration, fmt::format("{:.1f} s", time_base), fmt::format("{:.1f} s", time_fresh)});
+  if (base.quality.truncated || fresh.quality.truncated)
+    doubts.push_back({DoubtKind::kTruncated, base.quality.truncated ? "cut short" : "whole",
+                      fresh.quality.truncated ? "cut short" : "whole"});
+  differs(DoubtKind::kFailed, ending(base), ending(fresh));
+  return doubts;
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,65 @@
+// One figure on both sides of a comparison, and whether its change is more than noise.
+//
+// Where the error comes from, the largest of what is known:
+//  * sampling: n samples vary by sqrt(n); by less where a function takes nearly all of the samples that there can be;
+//  * time: samples of one thread are not independent when a program has phases, so a run is cut into pieces of equal length,
+//    and the spread of a function's values over them counts, also what neighbours have in common (Newey and West 1987);
+//  * runs: where each side has several, their spread, with Student's t.
+// A single run cannot tell how far another one of the same program would be from it (addresses, neighbours on the machine,
+// data that came in another order): kRunToRun of each value, of waits more, is added, which was measured (docs/performance.md).
+//
+// Many functions are looked at, so many have a chance to look changed. Holm's procedure (1979) keeps the chance that any
+// that did not change is called changed at 5 %.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace fathom::analysis {
+
+inline constexpr double kRunToRun = 0.01;
+inline constexpr double kRunToRunOfWaits = 0.05;
+
+// How values of one run become comparable ones.
+struct RunScale {
+  std::size_t pieces = 1;  // of equal length, in time order
+  double factor = 1;       // from the value to the comparable figure: of a second, of a unit of work ...
+  double weight = 1;       // what one independent sample is worth; 0: every event was counted
+  double most = 0;  // the largest value there could be: one hit at every tick of the CPUs in use; 0: no limit
+  bool of_whole = false;   // the figure is a share of the run's whole
+  bool whole_run = false;  // from start to end of a program: its pieces are its phases and not repetitions
+  double own_spread = kRunToRun;  // of a single run of this side; 0 where both sides are of one process
+};
+
+struct Figure {
+  double mean = 0;
+  double variance = 0;  // of the mean
+  double freedom = 0;   // degrees of freedom of the variance
+};
+
+// `values`: of each piece of each run in turn; `wholes`: what all functions together have there.
+Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int64_t> wholes,
+                 const std::vector<RunScale>& runs);
+
+struct Change {
+  double base = 0, fresh = 0;  // comparable figures
+  double change = 0;           // fresh - base
+  double sd = 0, freedom = 0;
+  double p = 1;            // of a change at least as large where nothing has changed
+  double error = 0;        // half of the interval at the level that Holm's procedure came to
+  bool looked_at = false;  // enough samples to say anything
+  bool beyond_noise = false;
+};
+
+Change change_between(const Figure& base, const Figure& fresh);
+
+// Holm's procedure for the chances (Change::p) of all that is looked at together. `level`: the chance that any is called
+// changed by mistake. Returns the level of a single one: what has a smaller p is beyond noise.
+double holm_level(std::vector<double> chances, double level = 0.05);
+
+// What `single` makes of a change: its error, and whether it is more than noise.
+void judge(Change& change, double single);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,112 @@
+#include "analysis/diff/estimate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace fathom::analysis {
+namespace {
+
+using Values = std::vector<std::int64_t>;
+
+RunScale scale(std::size_t pieces, double most = 0) {
+  RunScale run;
+  run.pieces = pieces;
+  run.most = most;
+  run.own_spread = 0;
+  return run;
+}
+
+TEST(Estimate, ACountVariesByItsRoot) {
+  const Values one{400}, whole{10'000};
+  const Figure figure = figure_of(one, whole, {scale(1)});
+  EXPECT_EQ(figure.mean, 400);
+  EXPECT_EQ(figure.variance, 400);
+}
+
+TEST(Estimate, WhatTakesEveryTickVariesByNothing) {
+  const Values one{10'000}, whole{10'000};
+  EXPECT_LE(figure_of(one, whole, {scale(1, 10'000)}).variance, 1);
+}
+
+TEST(Estimate, AShareIsOfItsOwnRun) {
+  RunScale run = scale(1);
+  run.of_whole = true;
+  const Values half{50}, whole{100};
+  const Figure figure = figure_of(half, whole, {run});
+  EXPECT_EQ(figure.mean, 0.5);
+  EXPECT_NEAR(figure.variance, 0.25 / 100, 1e-12);
+}
+
+TEST(Estimate, PhasesMakeItUncertain) {
+  const Values even(20, 100), whole(20, 1000);
+  Values phases(20, 0);
+  for (std::size_t i = 0; i < 10; ++i) phases[i] = 200;
+  EXPECT_EQ(figure_of(even, whole, {scale(20)}).variance, 2000);
+  // One phase per run: 2000 is known no better than within a few hundred, and not within 45.
+  EXPECT_GT(figure_of(phases, whole, {scale(20)}).variance, 400.0 * 400);
+}
+
+TEST(Estimate, TheSpreadOfRunsCountsWhereItIsLarger) {
+  const std::vector<RunScale> three(3, scale(1));
+  const Values whole(3, 10'000);
+  const Figure wide = figure_of(Values{100, 400, 700}, whole, three);
+  EXPECT_EQ(wide.mean, 400);
+  EXPECT_NEAR(wide.variance, 90'000.0 / 3, 1);
+  EXPECT_EQ(wide.freedom, 2);
+  const Figure narrow = figure_of(Values{400, 400, 400}, whole, three);
+  EXPECT_NEAR(narrow.variance, 400.0 / 3, 1e-9);
+}
+
+TEST(Estimate, ExchangingTheSidesTurnsTheSign) {
+  const Values a{400}, b{500}, whole{1000};
+  const Figure one = figure_of(a, whole, {scale(1)}), other = figure_of(b, whole, {scale(1)});
+  const Change there = change_between(one, other), back = change_between(other, one);
+  EXPECT_EQ(there.change, -back.change);
+  EXPECT_EQ(there.p, back.p);
+  EXPECT_EQ(there.sd, back.sd);
+}
+
+TEST(Estimate, NoChangeIsNeverBeyondNoise) {
+  const Values a{400}, whole{1000};
+  const Figure figure = figure_of(a, whole, {scale(1)});
+  Change same = change_between(figure, figure);
+  same.looked_at = true;
+  judge(same, holm_level({same.p}));
+  EXPECT_FALSE(same.beyond_noise);
+  EXPECT_EQ(same.p, 1);
+}
+
+TEST(Holm, GoesOnWithTheRestAfterEachFind) {
+  // 0.001 <= 0.05/4, 0.012 <= 0.05/3, 0.02 <= 0.05/2, 0.2 > 0.05.
+  EXPECT_DOUBLE_EQ(holm_level({0.2, 0.001, 0.02, 0.012}), 0.05);
+  EXPECT_DOUBLE_EQ(holm_level({0.2, 0.02, 0.02, 0.012}), 0.05 / 3);  // 0.012 <= 0.05/4, 0.02 > 0.05/3
+  EXPECT_DOUBLE_EQ(holm_level({}), 0.05);
+}
+
+TEST(Judge, TheIntervalReachesZeroJustWhereTheChangeIsNoise) {
+  for (const double of_sd : {0.5, 1.9, 2.0, 3.0}) {
+    Figure base, fresh;
+    base.mean = 100;
+    base.variance = fresh.variance = 8;
+    base.freedom = fresh.freedom = 30;
+    fresh.mean = 100 + of_sd * 4;
+    Change change = change_between(base, fresh);
+    change.looked_at = true;
+    judge(change, 0.05);
+    EXPECT_EQ(change.beyond_noise, std::fabs(change.change) > change.error) << of_sd;
+    EXPECT_NEAR(change.error, 2.0003 * 4, 0.001);  // 97.5 % of Student's t with 60 degrees
+  }
+}
+
+TEST(Judge, WhatIsNotLookedAtIsNeverFound) {
+  Change few;
+  few.p = 1e-9;
+  few.change = 1;
+  judge(few, 0.05);
+  EXPECT_FALSE(few.beyond_noise);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

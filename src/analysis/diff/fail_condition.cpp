@@ -1,0 +1,135 @@
+#include "analysis/diff/fail_condition.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+#include "analysis/core/name_pattern.h"
+#include "analysis/core/words.h"
+
+namespace fathom::analysis {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
+
+std::optional<model::Metric> metric_of(std::string_view word) {
+  if (const std::optional<model::Metric> metric = model::metric_from(word)) return metric;
+  return model::metric_from("heap-" + std::string(word));  // "peak"
+}
+
+// A part of a name, or an expression: one that only looks like one is taken as one.
+std::string as_pattern(std::string_view text) {
+  if (text.size() > 1 && text.front() == '/' && text.back() == '/') return std::string(text);
+  const bool plain = text.find_first_of("^$*+?|[](){}\\.") == std::string_view::npos;
+  return plain ? std::string(text) : "/" + std::string(text) + "/";
+}
+
+}  // namespace
+
+Result<FailCondition> parse_fail_condition(const std::string& text) {
+  const auto refuse = [&](const std::string& what) {
+    return fail(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
+                "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, thread, cause or "
+                "a metric");
+  };
+  FailCondition condition;
+  condition.text = text;
+  std::string_view rest = text;
+  const std::size_t sign = rest.find_first_of("<>");
+  if (sign == std::string_view::npos) return refuse("there is no > or <");
+  const std::string_view word = trimmed(rest.substr(0, sign));
+  condition.above = rest[sign] == '>';
+  rest = rest.substr(sign + 1);
+
+  using About = FailCondition::About;
+  constexpr std::array<std::pair<std::string_view, About>, 5> kFigures = {{{"total", About::kTotal},
+                                                                           {"self", About::kSelf},
+                                                                           {"module", About::kModule},
+                                                                           {"thread", About::kThread},
+                                                                           {"cause", About::kCause}}};
+  const auto figure =
+      std::find_if(kFigures.begin(), kFigures.end(), [&](const auto& row) { return row.first == word; });
+  if (figure != kFigures.end()) {
+    condition.about = figure->second;
+  } else if (const std::optional<model::Metric> metric = metric_of(word)) {
+    condition.metric = metric;
+  } else {
+    return refuse(fmt::format("nothing is called '{}'", printable(word)));
+  }
+
+  std::string_view number = rest;
+  if (const std::size_t colon = rest.find(':'); colon != std::string_view::npos) {
+    number = rest.substr(0, colon);
+    const std::string_view pattern = trimmed(rest.substr(colon + 1));
+    if (pattern.empty()) return refuse("no name follows the colon");
+    condition.pattern = as_pattern(pattern);
+    const Result<NamePattern> parsed = NamePattern::parse(condition.pattern);
+    if (!parsed) return refuse(parsed.error().message);
+  } else if (condition.about != About::kTotal) {
+    return refuse("a name must follow, as in 'self > +5% : NAME'");
+  }
+  number = trimmed(number);
+  if (number.ends_with('%')) {
+    number.remove_suffix(1);
+  } else if (number.ends_with("pt")) {
+    number.remove_suffix(2);
+    condition.points = true;
+  } else {
+    return refuse("the limit has no unit: 5% (of base) or 5pt (points of the figure)");
+  }
+  number = trimmed(number);
+  if (number.starts_with('+')) number.remove_prefix(1);
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, condition.limit);
+  if (error != std::errc{} || stop != end || !std::isfinite(condition.limit))
+    return refuse(fmt::format("'{}' is no number", printable(number)));
+  condition.limit /= 100;
+  return condition;
+}
+
+std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition) {
+  std::vector<Failure> failures;
+  if (condition.metric && *condition.metric != report.metric) return failures;
+  const auto exceeds = [&](const Change& change) {
+    if (!change.beyond_noise) return false;
+    // What was not there before has grown beyond every limit.
+    const double limit = condition.points ? condition.limit : condition.limit * change.base;
+    return condition.above ? change.change > limit : change.change < limit;
+  };
+  const auto add = [&](const std::string& name, const Change& change) {
+    if (exceeds(change)) failures.push_back({name, change});
+  };
+  if (condition.pattern.empty()) {
+    add("", report.whole);
+    return failures;
+  }
+  const Result<NamePattern> pattern = NamePattern::parse(condition.pattern);
+  if (!pattern) return failures;
+  using About = FailCondition::About;
+  if (condition.about == About::kTotal || condition.about == About::kSelf) {
+    for (const DiffRow& row : report.rows) {
+      if (pattern->matches(row.name)) add(row.name, condition.about == About::kSelf ? row.self : row.total);
+    }
+  } else {
+    const std::vector<DiffGroup>& groups = condition.about == About::kModule   ? report.modules
+                                           : condition.about == About::kThread ? report.threads
+                                                                               : report.causes;
+    for (const DiffGroup& group : groups) {
+      if (pattern->matches(group.name)) add(group.name, group.self);
+    }
+  }
+  std::stable_sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) {
+    return std::fabs(a.change.change) > std::fabs(b.change.change);
+  });
+  return failures;
+}
+
+}  // namespace fathom::analysis

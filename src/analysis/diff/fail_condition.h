@@ -1,0 +1,41 @@
+// What `--fail-if` says: a limit for what may change. It holds when a change is beyond the limit and more than noise, so that
+// a check does not fail by chance.
+//
+//   total > +5%                  the whole, in per cent of base
+//   total > +5% : parse          any function like this, with all that it calls: a part of a name or /expression/
+//   self > +2pt : ^Trie::        without what it calls; in points of the figure shown (100 of them are 1)
+//   peak > +10%                  another metric: cpu, off-cpu, wall, peak, live, leaked, allocated, allocations, growth
+//   module > +5% : libssl        any module like this; thread and cause likewise
+//   total < -5%                  also what became less can fail
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "analysis/diff/diff.h"
+#include "base/result.h"
+
+namespace fathom::analysis {
+
+struct FailCondition {
+  enum class About : std::uint8_t { kTotal, kSelf, kModule, kThread, kCause };
+  About about = About::kTotal;
+  std::optional<model::Metric> metric;  // none: the one that is compared
+  bool above = true;                    // ">"
+  double limit = 0;                     // a part of base: 0.05; or with `points` of the figure itself
+  bool points = false;
+  std::string pattern;  // empty: the whole
+  std::string text;     // as it was typed
+};
+
+// kUsage for what is none, also for a broken pattern.
+Result<FailCondition> parse_fail_condition(const std::string& text);
+
+struct Failure {
+  std::string name;  // "" for the whole
+  Change change;
+};
+// All figures of the report that the condition is about and that exceed it, largest change first.
+std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition);
+
+}  // namespace fathom::analysis

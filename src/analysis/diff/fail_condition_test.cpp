@@ -1,0 +1,94 @@
+#include "analysis/diff/fail_condition.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::analysis {
+namespace {
+
+using About = FailCondition::About;
+
+Change changed(double base, double fresh, bool beyond_noise) {
+  Change change;
+  change.base = base;
+  change.fresh = fresh;
+  change.change = fresh - base;
+  change.beyond_noise = beyond_noise;
+  return change;
+}
+
+DiffReport report() {
+  DiffReport report;
+  report.whole = changed(1.0, 1.06, true);
+  const auto row = [&](const std::string& name, double base, double fresh, bool beyond_noise) {
+    DiffRow function;
+    function.name = name;
+    function.self = function.total = changed(base, fresh, beyond_noise);
+    report.rows.push_back(function);
+  };
+  row("parse", 0.10, 0.12, true);
+  row("parse_line", 0.20, 0.30, false);
+  row("write", 0.20, 0.10, true);
+  row("rehash", 0, 0.02, true);
+  report.modules.push_back({"libssl.so", changed(0.1, 0.2, true)});
+  return report;
+}
+
+std::vector<std::string> names(const std::string& text) {
+  const Result<FailCondition> condition = parse_fail_condition(text);
+  EXPECT_TRUE(condition) << text;
+  std::vector<std::string> names;
+  if (condition) {
+    for (const Failure& failure : failures_of(report(), *condition)) names.push_back(failure.name);
+  }
+  return names;
+}
+
+using Names = std::vector<std::string>;
+
+TEST(FailCondition, OfTheWhole) {
+  EXPECT_EQ(names("total > +5%"), Names{""});
+  EXPECT_EQ(names("total>5%"), Names{""});
+  EXPECT_EQ(names("total > +7%"), Names{});
+  EXPECT_EQ(names("total > +5pt"), Names{""});
+  EXPECT_EQ(names("total > +7pt"), Names{});
+}
+
+TEST(FailCondition, HoldsOnlyForWhatIsMoreThanNoise) {
+  EXPECT_EQ(names("total > +5% : parse"), Names{"parse"});  // parse_line grew by half, which may be chance
+}
+
+TEST(FailCondition, OfWhatIsNewAndOfWhatBecameLess) {
+  EXPECT_EQ(names("self > +1000% : rehash"), Names{"rehash"});
+  EXPECT_EQ(names("total < -5% : ."), Names{"write"});
+  EXPECT_EQ(names("total > +1% : ^(parse|rehash)$"), (Names{"rehash", "parse"}));
+}
+
+TEST(FailCondition, OfModulesAndOtherMetrics) {
+  EXPECT_EQ(names("module > +50% : ssl"), Names{"libssl.so"});
+  EXPECT_EQ(names("peak > +1%"), Names{});  // another metric than the report's
+  EXPECT_EQ(parse_fail_condition("peak > +1%")->metric, model::Metric::kHeapPeak);
+  EXPECT_EQ(parse_fail_condition("off-cpu > +1%")->metric, model::Metric::kOffCpu);
+}
+
+TEST(FailCondition, NamesWithColonsArePatterns) {
+  const Result<FailCondition> condition = parse_fail_condition("self > +2pt : ^Trie::root");
+  ASSERT_TRUE(condition);
+  EXPECT_EQ(condition->about, About::kSelf);
+  EXPECT_EQ(condition->pattern, "/^Trie::root/");
+  EXPECT_TRUE(condition->points);
+  EXPECT_DOUBLE_EQ(condition->limit, 0.02);
+}
+
+TEST(FailCondition, WhatIsNoneIsRefused) {
+  for (const std::string text :
+       {"", "total", "total > ", "total > 5", "total > x%", "total > 5% :", "what > 5%", "self > 5%",
+        "total > 5% : /(/", "total > nan%", "> 5%", "total > 5%%"}) {
+    const Result<FailCondition> condition = parse_fail_condition(text);
+    ASSERT_FALSE(condition) << text;
+    EXPECT_EQ(condition.error().kind, ErrorKind::kUsage);
+    EXPECT_FALSE(condition.error().remedy.empty());
+  }
+}
+
+}  // namespace
+}  // namespace fathom::analysis

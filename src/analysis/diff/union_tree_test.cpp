@@ -1,0 +1,160 @@
+#include "analysis/diff/union_tree.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "analysis/core/hand_made_profile.h"
+#include "model/random_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+UnionRun one(const model::Profile& profile) {
+  return {&profile, {TreeOptions{}}};
+}
+
+// The values of all places of this name, without what they call, by run of one piece.
+std::vector<std::int64_t> self_of(const UnionTree& tree, const std::string& name) {
+  std::vector<std::int64_t> sums(tree.pieces, 0);
+  for (std::size_t place = 0; place < tree.places.size(); ++place) {
+    if (tree.names[tree.places[place].name] != name) continue;
+    for (std::size_t i = 0; i < tree.pieces; ++i) sums[i] += tree.place_self[place * tree.pieces + i];
+  }
+  return sums;
+}
+std::size_t places_called(const UnionTree& tree, const std::string& name) {
+  return static_cast<std::size_t>(
+      std::count_if(tree.places.begin(), tree.places.end(),
+                    [&](const UnionPlace& place) { return tree.names[place.name] == name; }));
+}
+
+struct OneFunction {
+  HandMade hand;
+  model::ModuleId app;
+  model::ThreadId thread;
+  explicit OneFunction(const std::string& thread_name = "main", const std::string& program = "app") {
+    app = hand.module(program);
+    const auto process = hand.process(10, program);
+    hand.profile.processes[0].executable = hand.builder.string("/usr/bin/" + program);
+    thread = hand.thread(process, 10, thread_name);
+  }
+  void run(const std::vector<model::FrameId>& frames, int samples) {
+    hand.sample(thread, hand.stack(frames), samples);
+  }
+};
+
+TEST(UnionTree, ARenamedProgramAndNumberedThreadsAreTheSame) {
+  OneFunction old_one("worker-1", "server-old"), new_one("worker-7", "server-new");
+  old_one.run({old_one.hand.frame(old_one.app, {"serve"})}, 3);
+  new_one.run({new_one.hand.frame(new_one.app, {"serve"})}, 5);
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  EXPECT_EQ(tree.nodes.size(), 3u);  // root, thread, function
+  EXPECT_EQ(self_of(tree, "serve"), (std::vector<std::int64_t>{3, 5}));
+  EXPECT_EQ(places_called(tree, "worker-#"), 1u);
+}
+
+TEST(UnionTree, AFunctionInlinedOnOneSideIsOneFunction) {
+  OneFunction old_one, new_one;
+  old_one.run({old_one.hand.frame(old_one.app, {"main"}), old_one.hand.frame(old_one.app, {"hash"})}, 3);
+  new_one.run({new_one.hand.frame(new_one.app, {"hash", "main"})}, 5);
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  EXPECT_EQ(self_of(tree, "hash"), (std::vector<std::int64_t>{3, 5}));
+  EXPECT_EQ(places_called(tree, "hash"), 1u);
+}
+
+TEST(UnionTree, SplitAndNumberedCopiesAreOneFunctionAndGenericsAreNot) {
+  OneFunction old_one, new_one;
+  old_one.run({old_one.hand.frame(old_one.app, {"f.llvm.1"})}, 1);
+  old_one.run({old_one.hand.frame(old_one.app, {"f.part.0"})}, 1);
+  new_one.run({new_one.hand.frame(new_one.app, {"f.cold"})}, 5);
+  new_one.run({new_one.hand.frame(new_one.app, {"g<int>"})}, 1);
+  new_one.run({new_one.hand.frame(new_one.app, {"g<long>"})}, 1);
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  EXPECT_EQ(self_of(tree, "f"), (std::vector<std::int64_t>{2, 5}));
+  EXPECT_EQ(places_called(tree, "g<int>") + places_called(tree, "g<long>"), 2u);
+}
+
+TEST(UnionTree, AddressesAreMatchedInOneBuildOnly) {
+  for (const bool same : {true, false}) {
+    OneFunction old_one, new_one;
+    old_one.hand.profile.modules[old_one.app.value].build_id = old_one.hand.builder.string("aa");
+    new_one.hand.profile.modules[new_one.app.value].build_id =
+        new_one.hand.builder.string(same ? "aa" : "bb");
+    old_one.run({old_one.hand.unnamed(old_one.app, 0x100)}, 3);
+    new_one.run({new_one.hand.unnamed(new_one.app, 0x100)}, 5);
+    const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+    const std::string name = same ? "[app+0x100]" : "[unnamed in app]";
+    EXPECT_EQ(self_of(tree, name), (std::vector<std::int64_t>{3, 5})) << name;
+    for (const UnionPlace& place : tree.places) {
+      if (tree.names[place.name] == name) {
+        EXPECT_EQ(place.unmatched, !same);
+      }
+    }
+  }
+}
+
+TEST(UnionTree, WhatIsGoneStays) {
+  OneFunction old_one, new_one;
+  old_one.run({old_one.hand.frame(old_one.app, {"gone"})}, 3);
+  new_one.run({new_one.hand.frame(new_one.app, {"added"})}, 5);
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  EXPECT_EQ(self_of(tree, "gone"), (std::vector<std::int64_t>{3, 0}));
+  EXPECT_EQ(self_of(tree, "added"), (std::vector<std::int64_t>{0, 5}));
+}
+
+TEST(UnionTree, RecursionCountsOnce) {
+  OneFunction side;
+  const auto walk = side.hand.frame(side.app, {"walk"});
+  side.run({walk, walk, walk}, 4);
+  const UnionTree tree = build_union_tree({one(side.hand.profile)});
+  for (std::size_t place = 0; place < tree.places.size(); ++place) {
+    if (tree.names[tree.places[place].name] == "walk") {
+      EXPECT_EQ(tree.place_total[place], 4);
+    }
+  }
+}
+
+// Whatever the recordings: every value is somewhere, and the sums by node, function and module are those of the trees.
+TEST(UnionTree, SumsAreThoseOfTheRecordings) {
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 1000);
+    const UnionTree tree = build_union_tree({one(a), one(b)});
+    const std::int64_t totals[] = {build_call_tree(a, {}).total, build_call_tree(b, {}).total};
+    for (std::size_t run = 0; run < 2; ++run) {
+      std::int64_t nodes = 0, places = 0, modules = 0;
+      for (std::size_t node = 0; node < tree.nodes.size(); ++node) nodes += tree.node_self[node * 2 + run];
+      for (std::size_t place = 0; place < tree.places.size(); ++place) {
+        if (tree.places[place].kind != NodeKind::kCause) places += tree.place_self[place * 2 + run];
+      }
+      for (std::size_t module = 0; module < tree.modules.size(); ++module)
+        modules += tree.module_self[module * 2 + run];
+      EXPECT_EQ(tree.whole[run], totals[run]) << seed;
+      EXPECT_EQ(nodes, totals[run]) << seed;
+      EXPECT_EQ(modules, places) << seed;
+      EXPECT_EQ(places + tree.node_self[run], totals[run]) << seed;  // the root's own have no place
+    }
+  }
+}
+
+TEST(UnionTree, ADrawingHoldsEveryFrameThatIsWorthSomething) {
+  OneFunction old_one, new_one;
+  old_one.run({old_one.hand.frame(old_one.app, {"main"}), old_one.hand.frame(old_one.app, {"gone"})}, 3);
+  new_one.run({new_one.hand.frame(new_one.app, {"main"}), new_one.hand.frame(new_one.app, {"added"})}, 5);
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  std::vector<std::int64_t> both(tree.nodes.size());
+  for (std::size_t node = 0; node < both.size(); ++node)
+    both[node] = tree.node_self[2 * node] + tree.node_self[2 * node + 1];
+  std::vector<std::uint32_t> origin;
+  const CallTree drawn = as_call_tree(tree, both, origin);
+  ASSERT_EQ(origin.size(), drawn.nodes.size());
+  EXPECT_EQ(drawn.total, 8);
+  std::vector<std::string> names;
+  for (const TreeNode& node : drawn.nodes) names.push_back(drawn.name(node));
+  EXPECT_EQ(names, (std::vector<std::string>{"all", "main", "main", "added", "gone"}));
+  EXPECT_EQ(drawn.nodes[2].total, 8);
+  EXPECT_EQ(drawn.nodes[3].next_sibling, 4u);
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,386 @@
+// fathom diff: two recordings, two parts of one, or several runs on either side: what changed, and whether that is more than
+// noise.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "analysis/core/words.h"
+#include "analysis/diff/diff.h"
+#include "analysis/diff/fail_condition.h"
+#include "analysis/diff/power.h"
+#include "cli/command.h"
+#include "cli/notices.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "present/exports/diff_folded_writer.h"
+#include "present/json/diff_json.h"
+#include "present/sentences/diff_sentences.h"
+#include "present/svg/diff_flame_graph.h"
+#include "present/text/text_diff.h"
+
+namespace fathom::cli {
+namespace {
+
+struct DiffArguments {
+  std::vector<std::string> files;
+  std::vector<std::string> base, fresh;  // more runs, or ranges of one file
+  SelectionOptions selection;
+  std::string normalization;
+  std::vector<double> work_base, work_fresh;
+  std::string work_name;
+  std::vector<std::string> fail_if;
+  std::optional<std::string> power;
+  std::string flamegraph, width = "both";
+  present::FlameGraphOptions picture;
+  OutputPath output;
+  std::size_t top = 10;
+  bool json = false, markdown = false, folded = false;
+  bool noise = false, fold_generics = false, wide = false;
+};
+
+struct Range {
+  std::optional<double> from_s, to_s;
+};
+
+// "10:40", "10:", ":40": seconds after the start.
+std::optional<Range> range_from(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string::npos || text.size() < 2) return std::nullopt;
+  Range range;
+  const auto number = [](std::string_view digits, std::optional<double>& value) {
+    if (digits.empty()) return true;
+    double read = 0;
+    const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), read);
+    if (error != std::errc{} || stop != digits.data() + digits.size() || !(read >= 0) || read > 1e9)
+      return false;
+    value = read;
+    return true;
+  };
+  const std::string_view view = text;
+  if (!number(view.substr(0, colon), range.from_s) || !number(view.substr(colon + 1), range.to_s))
+    return std::nullopt;
+  return range;
+}
+
+// Files, each read once, and what is compared of them.
+struct Inputs {
+  std::map<std::string, std::unique_ptr<model::Profile>> profiles;
+  std::vector<analysis::DiffRun> base, fresh;
+};
+
+class Opener {
+ public:
+  Opener(const DiffArguments& arguments, Inputs& inputs) : arguments_(arguments), inputs_(inputs) {}
+
+  Result<> open() {
+    const std::vector<std::string>& files = arguments_.files;
+    const bool ranges = files.size() == 1 && (!arguments_.base.empty() || !arguments_.fresh.empty());
+    if (ranges) return open_ranges(files.front());
+    if (files.size() == 2 && arguments_.base.empty() && arguments_.fresh.empty()) {
+      if (files[0] == "-" && files[1] == "-")
+        return fail(ErrorKind::kUsage, "both sides are standard input", "a file for one of them");
+      if (const Result<> read = add(files[0], {}, inputs_.base); !read) return read;
+      return add(files[1], {}, inputs_.fresh);
+    }
+    if (!files.empty() || arguments_.base.empty() || arguments_.fresh.empty())
+      return fail(ErrorKind::kUsage, "two sides are compared",
+                  "fathom diff BASE NEW, or fathom diff --base RUN... --new RUN..., or fathom diff FILE "
+                  "--base 0:30 --new 30:60");
+    for (const std::string& file : arguments_.base) {
+      if (const Result<> read = add(file, {}, inputs_.base); !read) return read;
+    }
+    for (const std::string& file : arguments_.fresh) {
+      if (const Result<> read = add(file, {}, inputs_.fresh); !read) return read;
+    }
+    return {};
+  }
+
+ private:
+  Result<> open_ranges(const std::string& file) {
+    for (const auto* side : {&arguments_.base, &arguments_.fresh}) {
+      if (side->empty())
+        return fail(ErrorKind::kUsage, "of one file two ranges are compared", "--base 0:30 --new 30:60");
+      for (const std::string& text : *side) {
+        const std::optional<Range> range = range_from(text);
+        if (!range || (range->from_s && range->to_s && *range->from_s >= *range->to_s))
+          return fail(ErrorKind::kUsage,
+                      fmt::format("'{}' is no range of seconds", analysis::printable(text)),
+                      "--base 10:40, --new 60: or two files");
+        if (const Result<> read = add(file, *range, side == &arguments_.base ? inputs_.base : inputs_.fresh);
+            !read)
+          return read;
+      }
+    }
+    return {};
+  }
+
+  Result<> add(const std::string& file, const Range& range, std::vector<analysis::DiffRun>& side) {
+    std::unique_ptr<model::Profile>& profile = inputs_.profiles[file];
+    if (!profile) {
+      Result<model::Profile> read = open_selected(file, arguments_.selection);
+      if (!read) return tl::unexpected(read.error());
+      profile = std::make_unique<model::Profile>(std::move(*read));
+    }
+    SelectionOptions options = arguments_.selection;
+    if (range.from_s) options.from_s = range.from_s;
+    if (range.to_s) options.until_s = range.to_s;
+    Result<analysis::Selection> selection = selection_from(options, *profile);
+    if (!selection) return within(file, selection.error());
+    analysis::DiffRun run;
+    run.profile = profile.get();
+    run.selection = std::move(*selection);
+    run.label = file;
+    if (range.from_s || range.to_s)
+      run.label += fmt::format(" {:g}:{}", range.from_s.value_or(0),
+                               range.to_s ? fmt::format("{:g}", *range.to_s) : "");
+    side.push_back(std::move(run));
+    return {};
+  }
+
+  const DiffArguments& arguments_;
+  Inputs& inputs_;
+};
+
+// One number for all runs of a side, or one for each.
+Result<> add_work(const std::vector<double>& work, const char* option, std::vector<analysis::DiffRun>& side) {
+  if (work.empty()) return {};
+  if (work.size() != 1 && work.size() != side.size())
+    return fail(
+        ErrorKind::kUsage,
+        fmt::format("{}: {} numbers for {}", option, work.size(), analysis::counted(side.size(), "run")),
+        "one, or one for each run");
+  for (std::size_t i = 0; i < side.size(); ++i) side[i].work = work.size() == 1 ? work[0] : work[i];
+  return {};
+}
+
+bool has_metric(const std::vector<analysis::DiffRun>& side, model::Metric metric) {
+  return std::all_of(side.begin(), side.end(), [&](const analysis::DiffRun& run) {
+    const std::vector<model::Metric> metrics = analysis::metrics_in(*run.profile);
+    return std::find(metrics.begin(), metrics.end(), metric) != metrics.end();
+  });
+}
+
+// The metric that was asked for; else CPU time, then waiting, then the heap, as far as both sides have them.
+std::vector<model::Metric> metrics_of(const DiffArguments& arguments, const Inputs& inputs) {
+  using model::Metric;
+  if (!arguments.selection.metric.empty()) return {inputs.base.front().selection.metric};
+  std::vector<Metric> metrics;
+  for (const Metric metric :
+       {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive, Metric::kHeapAllocated,
+        Metric::kHeapAllocations, Metric::kHeapLeaked, Metric::kHeapTemporary}) {
+    if (has_metric(inputs.base, metric) && has_metric(inputs.fresh, metric)) metrics.push_back(metric);
+  }
+  if (metrics.empty()) metrics.push_back(inputs.base.front().selection.metric);
+  return metrics;
+}
+
+Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments, Inputs& inputs,
+                                                  const std::vector<analysis::FailCondition>& conditions) {
+  analysis::DiffOptions options;
+  options.fold_generics = arguments.fold_generics;
+  if (!arguments.normalization.empty())
+    options.normalization = analysis::normalization_from(arguments.normalization);
+  std::vector<model::Metric> metrics = metrics_of(arguments, inputs);
+  const std::size_t asked = metrics.size();
+  for (const analysis::FailCondition& condition : conditions) {
+    if (condition.metric && std::find(metrics.begin(), metrics.end(), *condition.metric) == metrics.end())
+      metrics.push_back(*condition.metric);
+  }
+  std::vector<analysis::DiffReport> reports;
+  for (std::size_t i = 0; i < metrics.size(); ++i) {
+    options.metric = metrics[i];
+    Result<analysis::DiffReport> report = analysis::make_diff(inputs.base, inputs.fresh, options);
+    if (!report) {
+      // What nobody asked for by name may have nothing in it: no leak on either side.
+      const bool optional = i > 0 && i < asked;
+      if (optional && report.error().kind == ErrorKind::kNotFound) continue;
+      if (optional && report.error().kind == ErrorKind::kUsage) continue;
+      return tl::unexpected(report.error());
+    }
+    report->work = arguments.work_name;
+    reports.push_back(std::move(*report));
+  }
+  return reports;
+}
+
+Result<double> power_from(const std::string& text) {
+  std::string_view digits = text;
+  if (digits.ends_with('%')) digits.remove_suffix(1);
+  double value = 0;
+  const auto [stop, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || stop != digits.data() + digits.size() || !(value > 0) || value > 1000)
+    return fail(ErrorKind::kUsage,
+                fmt::format("--power: '{}' is no change in per cent", analysis::printable(text)),
+                "--power 1%");
+  return value / 100;
+}
+
+// Of the whole, and of the functions that cost most.
+std::string power_text(const analysis::DiffReport& report, double change) {
+  std::string text;
+  if (report.whole_is_judged)
+    text += present::power_sentence(analysis::power_of(report, report.whole, change),
+                                    present::diff_figure_name(report)) +
+            "\n";
+  std::vector<const analysis::DiffRow*> rows;
+  for (const analysis::DiffRow& row : report.rows) {
+    if (row.self.looked_at) rows.push_back(&row);
+  }
+  std::stable_sort(rows.begin(), rows.end(), [](const analysis::DiffRow* a, const analysis::DiffRow* b) {
+    return a->self.base + a->self.fresh > b->self.base + b->self.fresh;
+  });
+  constexpr std::size_t kMost = 5;
+  for (std::size_t i = 0; i < std::min(rows.size(), kMost); ++i)
+    text += present::power_sentence(
+                analysis::power_of(report, rows[i]->self, change),
+                fmt::format("{} ({})", rows[i]->name,
+                            present::diff_value(report, std::max(rows[i]->self.base, rows[i]->self.fresh)))) +
+            "\n";
+  return text.empty() ? "nothing was measured\n" : text;
+}
+
+std::vector<present::FailedCondition> failed_of(const std::vector<analysis::DiffReport>& reports,
+                                                const std::vector<analysis::FailCondition>& conditions) {
+  std::vector<present::FailedCondition> failed;
+  for (const analysis::FailCondition& condition : conditions) {
+    const model::Metric metric = condition.metric.value_or(reports.front().metric);
+    for (const analysis::DiffReport& report : reports) {
+      if (report.metric != metric) continue;
+      std::vector<analysis::Failure> failures = analysis::failures_of(report, condition);
+      if (!failures.empty()) failed.push_back({condition, metric, std::move(failures)});
+    }
+  }
+  return failed;
+}
+
+void say_failed(const std::vector<analysis::DiffReport>& reports,
+                const std::vector<present::FailedCondition>& failed) {
+  for (const present::FailedCondition& row : failed) {
+    for (const analysis::DiffReport& report : reports) {
+      if (report.metric != row.metric) continue;
+      const analysis::Failure& first = row.failures.front();
+      say("fathom: {} holds: {}{}: {} → {} ({})\n", analysis::printable(row.condition.text),
+          first.name.empty() ? present::diff_figure_name(report) : analysis::printable(first.name),
+          row.failures.size() > 1 ? fmt::format(" and {} more", row.failures.size() - 1) : "",
+          present::diff_value(report, first.change.base), present::diff_value(report, first.change.fresh),
+          present::relative_change(first.change));
+    }
+  }
+}
+
+Result<> draw(const DiffArguments& arguments, const analysis::DiffReport& report) {
+  const std::optional<present::DiffWidth> width = present::diff_width_from(arguments.width);
+  if (!width) return fail(ErrorKind::kUsage, "--widths is both, base or new");
+  const std::string svg = present::diff_flame_graph_svg(report, *width, arguments.picture);
+  return write_output(svg, {arguments.flamegraph, arguments.output.force});
+}
+
+Result<int> run_diff(const DiffArguments& arguments) {
+  std::vector<analysis::FailCondition> conditions;
+  for (const std::string& text : arguments.fail_if) {
+    Result<analysis::FailCondition> condition = analysis::parse_fail_condition(text);
+    if (!condition) return tl::unexpected(condition.error());
+    conditions.push_back(std::move(*condition));
+  }
+  double power = 0;
+  if (arguments.power) {
+    const Result<double> read = power_from(*arguments.power);
+    if (!read) return tl::unexpected(read.error());
+    power = *read;
+  }
+  Inputs inputs;
+  if (const Result<> opened = Opener(arguments, inputs).open(); !opened)
+    return tl::unexpected(opened.error());
+  if (const Result<> work = add_work(arguments.work_base, "--work-base", inputs.base); !work)
+    return tl::unexpected(work.error());
+  if (const Result<> work = add_work(arguments.work_fresh, "--work-new", inputs.fresh); !work)
+    return tl::unexpected(work.error());
+  const Result<std::vector<analysis::DiffReport>> reports = compare(arguments, inputs, conditions);
+  if (!reports) return tl::unexpected(reports.error());
+
+  const std::vector<present::FailedCondition> failed = failed_of(*reports, conditions);
+  present::DiffTextOptions style;
+  style.style.width = arguments.wide ? 0 : output_width();
+  style.style.cut_names = arguments.output.path.empty() && output_is_narrow();
+  style.style.color = arguments.output.path.empty() && output_has_color();
+  style.style.top = arguments.top;
+  style.noise = arguments.noise;
+  const std::string text = arguments.power      ? power_text(reports->front(), power)
+                           : arguments.json     ? present::diff_json(*reports, failed)
+                           : arguments.markdown ? present::diff_markdown(*reports, style)
+                           : arguments.folded   ? present::write_diff_folded(reports->front())
+                                                : present::diff_text(*reports, style);
+  if (const Result<> written = write_output(text, arguments.output); !written)
+    return tl::unexpected(written.error());
+  if (!arguments.flamegraph.empty()) {
+    if (const Result<> drawn = draw(arguments, reports->front()); !drawn)
+      return tl::unexpected(drawn.error());
+  }
+  say_failed(*reports, failed);
+  return failed.empty() ? kDone : kConditionHeld;
+}
+
+}  // namespace
+
+Run add_diff(CLI::App& app) {
+  auto arguments = std::make_shared<DiffArguments>();
+  app.add_option("files", arguments->files,
+                 "BASE and NEW: recordings, or any other readable input; one FILE with --base and --new")
+      ->type_name("FILE");
+  app.add_option("--base", arguments->base, "several runs as base; of one FILE, a range of seconds: 10:40")
+      ->type_name("RUN");
+  app.add_option("--new", arguments->fresh, "several runs as new; of one FILE, a range of seconds: 60:90")
+      ->type_name("RUN");
+  app.add_option("--normalize", arguments->normalization,
+                 "how the sides are made comparable (default: per-second for CPU time and waiting; absolute "
+                 "for programs "
+                 "recorded from start to end and for what is live; share where times are not known)")
+      ->check(CLI::IsMember({"per-second", "absolute", "share", "cpu-second", "work"}));
+  app.add_option("--work-base", arguments->work_base,
+                 "units of work done in base (requests, blocks), one number or one for each run")
+      ->type_name("N");
+  app.add_option("--work-new", arguments->work_fresh, "units of work done in new")->type_name("N");
+  app.add_option("--work", arguments->work_name, "what a unit of work is called: request")->type_name("NAME");
+  app.add_option("--fail-if", arguments->fail_if,
+                 "exit status 5 if this changed by more than that and by more than noise: 'total > +5%', "
+                 "'self > +5% : NAME', "
+                 "'module > 2pt : NAME', 'peak > +10%'")
+      ->type_name("EXPR")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--power", arguments->power,
+                 "instead: how long or how often to record to see a change of so many per cent")
+      ->type_name("N%");
+  app.add_option("--flamegraph", arguments->flamegraph, "also draw the differences, as one SVG")
+      ->type_name("FILE");
+  app.add_option("--widths", arguments->width,
+                 "of the frames in the picture: base and new together, or one of them")
+      ->check(CLI::IsMember({"both", "base", "new"}))
+      ->capture_default_str();
+  app.add_option("--title", arguments->picture.title, "heading of the picture");
+  app.add_flag("--inverted,--icicle", arguments->picture.inverted, "the picture's root on top");
+  app.add_option("--top", arguments->top, "rows per table, 0 for all")->capture_default_str();
+  app.add_flag("--noise", arguments->noise, "also what changed by no more than noise, by name");
+  app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
+  app.add_flag("--wide", arguments->wide, "whole names");
+  auto* json = app.add_flag("--json", arguments->json, "for scripts");
+  auto* markdown = app.add_flag("--markdown", arguments->markdown, "for a pull request");
+  auto* folded = app.add_flag("--folded", arguments->folded,
+                              "folded stacks with two columns, as difffolded.pl writes them");
+  json->excludes(markdown)->excludes(folded);
+  markdown->excludes(folded);
+  add_output_options(app, arguments->output, "write there instead of to standard output");
+  add_selection_options(app, arguments->selection);
+  return [arguments] { return run_diff(*arguments); };
+}
+
+}  // namespace fathom::cli

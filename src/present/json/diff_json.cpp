@@ -1,0 +1,117 @@
+#include "present/json/diff_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "analysis/core/words.h"
+#include "present/sentences/diff_sentences.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::Change;
+using analysis::DiffReport;
+using analysis::DiffUnit;
+using Json = nlohmann::ordered_json;  // keys in the order of the documentation
+
+std::string_view unit_word(const DiffReport& report) {
+  switch (report.unit) {
+    case DiffUnit::kOfCore:
+      return "seconds per second";
+    case DiffUnit::kShare:
+      return "share";
+    case DiffUnit::kNs:
+      return "ns";
+    case DiffUnit::kBytes:
+      return "bytes";
+    case DiffUnit::kCount:
+      break;
+  }
+  return report.count_unit;
+}
+
+Json change_json(const Change& change) {
+  return {{"base", change.base},
+          {"new", change.fresh},
+          {"change", change.change},
+          {"error", change.error},
+          {"p", change.p},
+          {"looked_at", change.looked_at},
+          {"beyond_noise", change.beyond_noise}};
+}
+
+Json side_json(const analysis::DiffSide& side) {
+  Json json;
+  json["files"] = Json::array();
+  for (const std::string& label : side.labels) json["files"].push_back(analysis::valid_utf8(label));
+  json["seconds"] = side.seconds;
+  json["samples"] = side.samples;
+  json["unmatched"] = side.unmatched;
+  return json;
+}
+
+Json groups_json(const std::vector<analysis::DiffGroup>& groups) {
+  Json json = Json::array();
+  for (const analysis::DiffGroup& group : groups) {
+    if (group.self.looked_at)
+      json.push_back({{"name", analysis::valid_utf8(group.name)}, {"self", change_json(group.self)}});
+  }
+  return json;
+}
+
+Json report_json(const DiffReport& report) {
+  Json json;
+  json["metric"] = model::to_string(report.metric);
+  json["normalization"] = analysis::to_string(report.normalization);
+  json["unit"] = unit_word(report);
+  json["work"] = report.work.empty() ? Json() : Json(analysis::valid_utf8(report.work));
+  json["summary"] = diff_headline(report);
+  json["exact"] = report.exact;
+  json["whole_runs"] = report.whole_runs;
+  json["looked_at"] = report.looked_at;
+  json["level"] = report.level;
+  json["base"] = side_json(report.base);
+  json["new"] = side_json(report.fresh);
+  json["whole"] = change_json(report.whole);
+  json["functions"] = Json::array();
+  for (const analysis::DiffRow& row : report.rows) {
+    if (!row.self.looked_at && !row.total.looked_at) continue;
+    Json function;
+    function["name"] = analysis::valid_utf8(row.name);
+    function["module"] = analysis::valid_utf8(row.module);
+    function["file"] = row.file.empty() ? Json() : Json(analysis::valid_utf8(row.file));
+    function["line"] = row.line == 0 ? Json() : Json(row.line);
+    function["only"] = row.is_new() ? Json("new") : row.is_gone() ? Json("base") : Json();
+    function["self"] = change_json(row.self);
+    function["total"] = change_json(row.total);
+    json["functions"].push_back(std::move(function));
+  }
+  json["causes"] = groups_json(report.causes);
+  json["threads"] = groups_json(report.threads);
+  json["modules"] = groups_json(report.modules);
+  return json;
+}
+
+}  // namespace
+
+std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<FailedCondition>& failed) {
+  Json json;
+  json["format_version"] = kDiffJsonVersion;
+  json["doubts"] = Json::array();
+  if (!reports.empty()) {
+    for (const std::string& doubt : doubt_sentences(reports.front())) json["doubts"].push_back(doubt);
+  }
+  json["failed"] = Json::array();
+  for (const FailedCondition& row : failed) {
+    for (const analysis::Failure& failure : row.failures) {
+      json["failed"].push_back({{"condition", analysis::valid_utf8(row.condition.text)},
+                                {"metric", model::to_string(row.metric)},
+                                {"name", analysis::valid_utf8(failure.name)},
+                                {"change", change_json(failure.change)}});
+    }
+  }
+  json["metrics"] = Json::array();
+  for (const DiffReport& report : reports) json["metrics"].push_back(report_json(report));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace fathom::present

@@ -1,0 +1,292 @@
+#include "present/sentences/diff_sentences.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/core/words.h"
+#include "present/sentences/prose_name.h"
+
+namespace fathom::present {
+namespace {
+
+using analysis::Change;
+using analysis::DiffReport;
+using analysis::DiffRow;
+using analysis::DiffUnit;
+using analysis::Doubt;
+using analysis::DoubtKind;
+using analysis::Normalization;
+
+bool in_points(const DiffReport& report) {
+  return report.unit == DiffUnit::kOfCore || report.unit == DiffUnit::kShare;
+}
+
+std::string count_text(double value) {
+  if (value == std::floor(value) || std::fabs(value) >= 1000)
+    return std::fabs(value) > 9e15 ? fmt::format("{:.3e}", value)
+                                   : analysis::with_commas(std::llround(value));
+  return fmt::format("{:.3g}", value);
+}
+
+// No more digits than the error leaves: two of it at most.
+std::string points(double value, double error) {
+  const double known = error > 0 ? 100 * error : 100 * std::fabs(value);
+  return fmt::format("{:.{}f}", 100 * value, known >= 0.995 ? 1 : known >= 0.0995 ? 2 : 3);
+}
+
+std::string per_text(const DiffReport& report) {
+  switch (report.normalization) {
+    case Normalization::kPerSecond:
+      return " per second";
+    case Normalization::kCpuSecond:
+      return " per second of CPU time";
+    case Normalization::kWork:
+      return report.work.empty() ? " per unit of work" : " per " + analysis::printable(report.work);
+    case Normalization::kAbsolute:
+    case Normalization::kShare:
+      break;
+  }
+  return "";
+}
+
+std::string metric_text(model::Metric metric) {
+  if (metric == model::Metric::kCpu) return "CPU time";
+  if (metric == model::Metric::kOffCpu) return "time waited with work to do";
+  if (metric == model::Metric::kWall) return "time on a CPU or waiting";
+  return std::string(model::info_of(metric).sentence);
+}
+
+// The row that explains most of the change, in its direction; nullptr without one.
+const DiffRow* culprit(const DiffReport& report, bool grew) {
+  for (const DiffRow& row : report.rows) {
+    if (row.self.beyond_noise && (row.self.change > 0) == grew) return &row;
+  }
+  return nullptr;
+}
+
+std::string function_text(const DiffRow& row) {
+  std::string text = analysis::printable(spoken_name(row.name));
+  if (row.line != 0) text += fmt::format(" ({}:{})", analysis::printable(row.file), row.line);
+  return text;
+}
+
+std::string from_to(const DiffReport& report, const Change& change) {
+  if (!in_points(report)) return diff_value(report, change.base) + " → " + diff_value(report, change.fresh);
+  std::string base = diff_value(report, change.base);
+  base.erase(base.size() - 2);  // the sign stands once
+  return base + " → " + diff_value(report, change.fresh);
+}
+
+std::string culprit_text(const DiffReport& report, const DiffRow& row) {
+  const Change& change = row.self;
+  if (row.is_new())
+    return fmt::format("{} is new, with {}", function_text(row), diff_value(report, change.fresh));
+  if (row.is_gone())
+    return fmt::format("{} is gone, which had {}", function_text(row), diff_value(report, change.base));
+  return fmt::format("{} went from {} to {} ({})", function_text(row), diff_value(report, change.base),
+                     diff_value(report, change.fresh), relative_change(change));
+}
+
+// "new takes 6.1 % ± 1.4 more CPU time per second than base: 102 → 108 %."
+std::string whole_text(const DiffReport& report) {
+  const Change& whole = report.whole;
+  const double size = whole.base != 0 ? whole.base : whole.fresh;
+  std::string much =
+      whole.base == 0 ? diff_value(report, whole.fresh) : analysis::percent(std::fabs(whole.change) / size);
+  if (whole.base != 0 && whole.error > 0) much += " ± " + analysis::percent_number(whole.error / size);
+  const bool heap = model::is_heap(report.metric);
+  return fmt::format("new {} {} {} {}{} than base: {}.", heap ? "has" : "takes", much,
+                     whole.change > 0 ? "more" : "less", metric_text(report.metric), per_text(report),
+                     from_to(report, whole));
+}
+
+std::size_t found(const DiffReport& report) {
+  return static_cast<std::size_t>(std::count_if(report.rows.begin(), report.rows.end(),
+                                                [](const DiffRow& row) { return row.self.beyond_noise; }));
+}
+
+bool any_total(const DiffReport& report) {
+  return std::any_of(report.rows.begin(), report.rows.end(),
+                     [](const DiffRow& row) { return row.total.beyond_noise; });
+}
+
+}  // namespace
+
+std::string diff_value(const DiffReport& report, double value) {
+  switch (report.unit) {
+    case DiffUnit::kOfCore:
+    case DiffUnit::kShare:
+      return analysis::percent(value);
+    case DiffUnit::kNs:
+      return analysis::amount(value, "ns");
+    case DiffUnit::kBytes:
+      return analysis::bytes(value) + (report.normalization == Normalization::kPerSecond ? "/s" : "");
+    case DiffUnit::kCount:
+      break;
+  }
+  return count_text(value);
+}
+
+std::string diff_change(const DiffReport& report, const Change& change) {
+  const std::string sign = change.change > 0 ? "+" : "";
+  if (in_points(report)) {
+    std::string text = sign + points(change.change, change.error);
+    if (change.error > 0) text += " ± " + points(change.error, change.error);
+    return text;
+  }
+  std::string text = sign + diff_value(report, change.change);
+  if (change.error > 0) text += " ± " + diff_value(report, change.error);
+  return text;
+}
+
+std::string relative_change(const Change& change) {
+  if (change.base == 0) return change.fresh == 0 ? "" : "new";
+  if (change.fresh == 0) return "gone";
+  const double part = change.change / change.base;
+  if (std::fabs(part) >= 10) return fmt::format("{:.0f} times", change.fresh / change.base);
+  return (part > 0 ? "+" : "") + analysis::percent(part);
+}
+
+std::string diff_figure_name(const DiffReport& report) {
+  const std::string metric = metric_text(report.metric);
+  return report.normalization == Normalization::kShare ? "share of " + metric : metric + per_text(report);
+}
+
+std::string side_name(const analysis::DiffSide& side) {
+  if (side.labels.size() == 1) return analysis::printable(side.labels.front());
+  return analysis::counted(side.labels.size(), "run") + " (" + analysis::printable(side.labels.front()) +
+         " ...)";
+}
+
+std::string diff_headline(const DiffReport& report) {
+  const std::size_t changed = found(report);
+  std::string text;
+  if (report.whole_is_judged && report.whole.beyond_noise) text = whole_text(report);
+  // What moved with the whole is named first; without a change of the whole, what grew.
+  const bool grew = !report.whole.beyond_noise || report.whole.change > 0;
+  const DiffRow* first = culprit(report, grew);
+  const DiffRow* other = culprit(report, !grew);
+  if (text.empty() && (first != nullptr || other != nullptr))
+    text = report.whole_is_judged
+               ? fmt::format("{} is the same within noise ({}, {}), but its parts are not.",
+                             diff_figure_name(report), from_to(report, report.whole),
+                             diff_change(report, report.whole))
+               : "The parts have changed.";
+  if (text.empty() && any_total(report))
+    text = "No function by itself, but calls with all that they call have changed.";
+  if (text.empty())
+    return fmt::format("Nothing differs by more than noise: {}{}.", diff_figure_name(report),
+                       report.whole_is_judged ? fmt::format(" {} ({})", from_to(report, report.whole),
+                                                            diff_change(report, report.whole))
+                                              : "");
+  if (first != nullptr) text += " " + culprit_text(report, *first);
+  if (other != nullptr) text += (first != nullptr ? "; " : " ") + culprit_text(report, *other);
+  if (first != nullptr || other != nullptr) text += ".";
+  const std::size_t named = (first != nullptr ? 1u : 0u) + (other != nullptr ? 1u : 0u);
+  if (changed > named)
+    text += fmt::format(" {} more {} changed by more than noise.", changed - named,
+                        changed - named == 1 ? "function" : "functions");
+  else if (changed > 0)
+    text += " No other function changed by more than noise.";
+  text[0] = static_cast<char>(
+      text[0] >= 'a' && text[0] <= 'z' && !text.starts_with("new ") ? text[0] - 'a' + 'A' : text[0]);
+  return text;
+}
+
+std::string diff_legend(const DiffReport& report) {
+  std::string figures = diff_figure_name(report);
+  if (report.unit == DiffUnit::kOfCore)
+    figures += report.metric == model::Metric::kCpu ? ", where 100 % is one core all the time"
+                                                    : ", where 100 % is one thread all the time";
+  if (report.normalization == Normalization::kAbsolute)
+    figures += report.whole_runs ? ", of the whole run" : ", as recorded";
+  std::string text =
+      fmt::format("Figures: {} (--normalize {}).", figures, analysis::to_string(report.normalization));
+  const bool several = report.base_runs > 1 || report.tree.runs - report.base_runs > 1;
+  if (report.exact && !several && model::is_heap(report.metric)) {
+    text += " Every event was counted, so ± says only how far runs of one program lie apart.";
+  } else {
+    text += fmt::format(
+        " ± is the error of the change, from {}, wide enough for all {} figures that were looked at: with 95 "
+        "% certainty none "
+        "is called changed that is not.",
+        several ? "the spread of the runs" : "sampling and from how the program varied over time",
+        analysis::with_commas(static_cast<std::int64_t>(report.looked_at)));
+  }
+  if (report.own_spread > 0)
+    text += fmt::format(" How far runs lie apart is not known from one of each; {} is assumed.",
+                        analysis::percent(report.own_spread));
+  return text;
+}
+
+std::vector<std::string> doubt_sentences(const DiffReport& report) {
+  std::vector<std::string> sentences;
+  for (const Doubt& doubt : report.doubts) {
+    const std::string base = analysis::printable(doubt.base), fresh = analysis::printable(doubt.fresh);
+    switch (doubt.kind) {
+      case DoubtKind::kProgram:
+        sentences.push_back(fmt::format("base is of {}, new of {}: other programs", base, fresh));
+        break;
+      case DoubtKind::kRate:
+        sentences.push_back(fmt::format("base was sampled at {}, new at {}", base, fresh));
+        break;
+      case DoubtKind::kEngine:
+        sentences.push_back(fmt::format("base was recorded by {}, new by {}", base, fresh));
+        break;
+      case DoubtKind::kEvent:
+        sentences.push_back(fmt::format("base counts {}, new {}", base, fresh));
+        break;
+      case DoubtKind::kHost:
+        sentences.push_back(fmt::format("base is from {}, new from {}", base, fresh));
+        break;
+      case DoubtKind::kLosses:
+        sentences.push_back(fmt::format("base lost {} of its events, new {}", base, fresh));
+        break;
+      case DoubtKind::kStolen:
+        sentences.push_back(
+            fmt::format("the host took {} of the CPUs' time from base, {} from new", base, fresh));
+        break;
+      case DoubtKind::kDuration:
+        sentences.push_back(fmt::format("base took {}, new {}", base, fresh));
+        break;
+      case DoubtKind::kTruncated:
+        sentences.push_back(fmt::format("base is {}, new is {}", base, fresh));
+        break;
+      case DoubtKind::kFailed:
+        sentences.push_back(fmt::format("base ended with {}, new with {}", base, fresh));
+        break;
+    }
+  }
+  return sentences;
+}
+
+std::string unmatched_sentence(const DiffReport& report) {
+  if (report.base.unmatched <= 0 && report.fresh.unmatched <= 0) return "";
+  return fmt::format(
+      "Code without names could not be matched, as the builds differ: {} of base, {} of new; it is one row "
+      "per module. "
+      "--symbols with an unstripped twin names it.",
+      analysis::percent(report.base.unmatched), analysis::percent(report.fresh.unmatched));
+}
+
+std::string power_sentence(const analysis::Power& power, const std::string& figure) {
+  if (!(power.detected > 0)) return fmt::format("{}: nothing was measured", figure);
+  std::string text = fmt::format("{}: these recordings show a change of {} or more, four times out of five",
+                                 analysis::printable(figure), analysis::percent(power.detected));
+  if (power.detected <= power.change) return text + ", so " + analysis::percent(power.change) + " is seen";
+  text += fmt::format(". For {}: ", analysis::percent(power.change));
+  std::string ways;
+  if (power.times_longer > 0 && power.seconds > 0)
+    ways = fmt::format("{} on each side ({:.3g} times as long)", analysis::seconds(power.seconds),
+                       power.times_longer);
+  else if (power.times_longer > 0)
+    ways = fmt::format("{:.3g} times as many samples on each side", power.times_longer);
+  else
+    ways = "no longer recording is enough, as runs lie further apart";
+  if (power.runs > 0) ways += fmt::format("; or {} runs of this length on each side", power.runs);
+  return text + ways;
+}
+
+}  // namespace fathom::present

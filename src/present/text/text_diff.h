@@ -1,0 +1,23 @@
+// A comparison for a terminal: the answer, the tables of what changed by more than noise, and how to read them. The same as
+// Markdown, for a pull request.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "analysis/diff/diff.h"
+#include "present/text/text_report.h"
+
+namespace fathom::present {
+
+struct DiffTextOptions {
+  TextOptions style = {};  // `top`: rows per table, 0 for all; what is cut off is said
+  bool noise = false;      // rows that are no more than noise, too: grey, by name, below the others
+};
+
+// The reports are of one comparison, a metric each; the first is the one that was asked for.
+std::string diff_text(const std::vector<analysis::DiffReport>& reports, const DiffTextOptions& options);
+std::string diff_markdown(const std::vector<analysis::DiffReport>& reports, const DiffTextOptions& options);
+
+}  // namespace fathom::present
