@@ -68,6 +68,16 @@ std::string label_of(const TargetFacts& target, const AllocatorState& state) {
   return state.layout.empty() ? state.name : fmt::format("{} ({})", state.name, state.layout);
 }
 
+// "_rjem_" of "jemalloc 5.3.0 (_rjem_)"; "" of the library as it is distributed; nullopt: not known.
+std::optional<std::string> prefix_of(const TargetFacts& target, const AllocatorState& state) {
+  for (const AllocatorFact& fact : target.allocators) {
+    if (fact.module != state.module || !fact.label.starts_with(state.name)) continue;
+    const auto open = fact.label.find('(');
+    return open == std::string::npos ? "" : fact.label.substr(open + 1, fact.label.find(')') - open - 1);
+  }
+  return std::nullopt;
+}
+
 std::uint64_t resident_of(const AllocatorState& state) {
   std::uint64_t bytes = 0;
   for (const HeldLine& line : state.lines) bytes += line.resident;
@@ -156,7 +166,7 @@ void find_about_held(const TargetFacts& target, std::vector<Finding>& findings) 
   if (!target.held) return;
   for (const AllocatorState& state : target.held->allocators) {
     const std::uint64_t least = std::max(kLeast, resident_of(state) / 10);
-    const auto remedies = allocators::remedies_of(state, least);
+    const auto remedies = allocators::remedies_of(state, prefix_of(target, state), least);
     if (remedies.empty()) continue;
     Finding finding{Finding::Severity::kNote,
                     fmt::format("{} keeps {} MiB of resident memory that is free and could be given back.",

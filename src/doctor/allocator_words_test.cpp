@@ -82,8 +82,9 @@ TEST(AllocatorWords, FindingHasTheRemediesWithTheirPrice) {
     commands.push_back(remedy.command);
     EXPECT_THAT(remedy.side_effects, HasSubstr("(up to 62.0 MiB); "));
   }
-  EXPECT_THAT(commands, ElementsAre("mallctl(\"arena.4096.purge\")", "MALLOC_CONF=background_thread:true",
-                                    "MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"));
+  EXPECT_THAT(commands, ElementsAre("_rjem_mallctl(\"arena.4096.purge\", NULL, NULL, NULL, 0)",
+                                    "_RJEM_MALLOC_CONF=background_thread:true",
+                                    "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"));
 }
 
 TEST(AllocatorWords, LittleIsNoFinding) {

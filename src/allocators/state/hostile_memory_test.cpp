@@ -210,7 +210,7 @@ TEST(HostileMemory, NothingThatAProcessWritesIsTrusted) {
   const std::uint64_t bases[] = {HandMadeJemalloc::kRoot,   HandMadeJemalloc::kBlock, HandMadeJemalloc::kLeaf,
                                  HandMadeJemalloc::kHeap,   HandMadeGlibc::kArena,    HandMadeGlibc::kHeap,
                                  HandMadeJemalloc::kRecords};
-  for (int round = 0; round < 300; ++round) {
+  for (int round = 0; round < 120; ++round) {
     HandMadeMemory memory;
     HandMadeJemalloc jemalloc(memory);
     HandMadeGlibc glibc(memory);

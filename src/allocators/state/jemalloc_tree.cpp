@@ -51,7 +51,6 @@ std::optional<std::uint64_t> slot_of_leaf(PresentMemory& memory, const ProcessMa
                                           std::uint64_t address) {
   constexpr int kMostPages = 16, kMostMisses = 8;
   int pages = 0, misses = 0;
-  std::optional<std::uint64_t> slot;
   std::array<std::uint64_t, kPageBytes / 8> words;
   for (const AddressRange& range : memory.present().within(address, address + kTableBytes))
     for (std::uint64_t at = range.start; at < range.end;) {

@@ -83,7 +83,7 @@ class PresentMemory {
     std::uint64_t address = 1;  // none
     std::array<std::byte, kPageBytes> bytes;
   };
-  static constexpr std::size_t kCachedPages = 2048;
+  static constexpr std::size_t kCachedPages = 512;
   MemoryReader& reader_;
   const AddressRanges& present_;
   std::uint64_t bytes_left_;

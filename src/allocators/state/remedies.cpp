@@ -7,24 +7,30 @@
 namespace fathom::allocators {
 namespace {
 
-void add_jemalloc(const AllocatorState& state, std::vector<Remedy>& out) {
+void add_jemalloc(const AllocatorState& state, const std::optional<std::string>& prefix,
+                  std::vector<Remedy>& out) {
+  std::string variable;
+  for (const char letter : prefix.value_or(""))
+    variable += static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
+  variable += "MALLOC_CONF=";
+  const std::string hint =
+      prefix ? "" : " (in most Rust programs the variable is _RJEM_MALLOC_CONF: its prefix is not known)";
   const std::uint64_t free_pages = state.returnable;
-  out.push_back({"mallctl(\"arena.4096.purge\")", false, free_pages,
-                 "gives back the free pages of all arenas at once",
+  out.push_back({prefix.value_or("") + "mallctl(\"arena.4096.purge\", NULL, NULL, NULL, 0)", false,
+                 free_pages, "gives back the free pages of all arenas at once",
                  "pages that are needed again are faulted in again"});
-  out.push_back({"MALLOC_CONF=background_thread:true", true, free_pages,
-                 "gives free pages back after their decay time (10 s) also while the program is idle",
+  out.push_back({variable + "background_thread:true", true, free_pages,
+                 "gives free pages back after their decay time (10 s) also while the program is idle" + hint,
                  "up to one thread per CPU, which sleeps mostly"});
-  out.push_back({"MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0", true, free_pages,
-                 "gives each free page back at once",
-                 "a system call for each run of pages that becomes free, and a page fault for each that is "
-                 "used again"});
-  if (state.arenas.size() > 1) {
-    std::uint64_t in_slabs = state.resident(HeldKind::kFreeInSlabs);
-    out.push_back({"MALLOC_CONF=narenas:1", true, in_slabs,
-                   "lets all threads share slabs that are partly free",
+  out.push_back(
+      {variable + "dirty_decay_ms:0,muzzy_decay_ms:0", true, free_pages,
+       "gives each free page back at once" + hint,
+       "a system call for each run of pages that becomes free, and a page fault for each page that is "
+       "used again"});
+  if (state.arenas.size() > 1)
+    out.push_back({variable + "narenas:1", true, state.resident(HeldKind::kFreeInSlabs),
+                   "lets all threads share slabs that are partly free" + hint,
                    "threads wait for each other where they allocate at the same time"});
-  }
 }
 
 void add_glibc(const AllocatorState& state, std::vector<Remedy>& out) {
@@ -51,10 +57,11 @@ void add_glibc(const AllocatorState& state, std::vector<Remedy>& out) {
 
 }  // namespace
 
-std::vector<Remedy> remedies_of(const AllocatorState& state, std::uint64_t least) {
+std::vector<Remedy> remedies_of(const AllocatorState& state, std::optional<std::string> prefix,
+                                std::uint64_t least) {
   std::vector<Remedy> all;
   if (state.certainty == Certainty::kUnknown) return all;
-  if (state.name == "jemalloc") add_jemalloc(state, all);
+  if (state.name == "jemalloc") add_jemalloc(state, prefix, all);
   if (state.name == "glibc") add_glibc(state, all);
   std::erase_if(all, [&](const Remedy& each) { return each.gives_back < std::max<std::uint64_t>(least, 1); });
   std::stable_sort(all.begin(), all.end(),

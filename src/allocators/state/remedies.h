@@ -1,8 +1,8 @@
 // What would make a process smaller, from what its allocators hold: how much, by which call or setting, and what that
-// costs. Pure. Nothing is listed that was not tried with a program (remedies_test.cpp, which also says which are not
-// offered because they did not hold).
+// costs. Pure. Nothing is listed that was not tried with a program (remedies_test.cpp, truth_test.cpp).
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,7 +18,9 @@ struct Remedy {
   std::string price;
 };
 
-// The largest first; none that gives back less than `least` bytes.
-std::vector<Remedy> remedies_of(const AllocatorState& state, std::uint64_t least = std::uint64_t{1} << 20);
+// The largest first; none that gives back less than `least` bytes. `prefix`: of the names of a jemalloc ("_rjem_"), whose
+// variable is named after it; nullopt where it is not known.
+std::vector<Remedy> remedies_of(const AllocatorState& state, std::optional<std::string> prefix = "",
+                                std::uint64_t least = std::uint64_t{1} << 20);
 
 }  // namespace fathom::allocators

@@ -128,6 +128,15 @@ int main(void) {
         release(&main_blocks, 0);
         done();
         break;
+      case 'b': {  // a large block raises the thresholds; then 4.5 MB at the end of the heap are freed
+        enum { kEnd = 1500 };
+        static void* end[kEnd];
+        free(malloc(3 << 20));
+        for (int i = 0; i < kEnd; ++i) memset(end[i] = malloc(3000), 1, 3000);
+        for (int i = kEnd; i-- > 0;) free(end[i]);
+        done();
+        break;
+      }
       case 't':
         start_threads(parked_thread);
         pthread_barrier_wait(&filled);
