@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "session/memory/held_memory.h"
+
 namespace fathom::watch {
 namespace {
 
@@ -12,51 +14,7 @@ using allocators::AllocatorStates;
 using allocators::Certainty;
 using allocators::HeldKind;
 
-constexpr std::string_view kLive = "live blocks";
-constexpr std::string_view kFreeAmongLive = "free among live blocks";
-
-std::string_view name_of(HeldKind kind) {
-  switch (kind) {
-    case HeldKind::kDirty:
-      return "free, not given back (dirty)";
-    case HeldKind::kMuzzy:
-      return "free, the kernel may take it (muzzy)";
-    case HeldKind::kRetained:
-      return "address space that is kept (retained)";
-    case HeldKind::kMetadata:
-      return "its own records";
-    case HeldKind::kBins:
-      return "free chunks";
-    case HeldKind::kTop:
-      return "free ends of heaps";
-    case HeldKind::kMapped:
-      return "live blocks with a mapping of their own";
-    case HeldKind::kFreeInSlabs:
-    case HeldKind::kPadding:
-      return kFreeAmongLive;
-    case HeldKind::kLive:
-    case HeldKind::kFastBins:
-    case HeldKind::kThreadCache:
-      break;
-  }
-  return kLive;
-}
-
 }  // namespace
-
-allocators::AddressRanges present_of(const sources::ResidentPages& pages) {
-  std::vector<allocators::AddressRange> runs;
-  pages.for_each_run([&](std::uint64_t start, std::uint64_t end) { runs.push_back({start, end}); });
-  return allocators::AddressRanges(std::move(runs));
-}
-
-std::string held_label(const AllocatorStates& states, std::size_t index) {
-  const AllocatorState& state = states.allocators[index];
-  const auto same = std::count_if(states.allocators.begin(), states.allocators.end(),
-                                  [&](const AllocatorState& each) { return each.name == state.name; });
-  if (same < 2) return state.name;
-  return fmt::format("{} of {}", state.name, state.module.substr(state.module.rfind('/') + 1));
-}
 
 void add_held(const AllocatorStates& states, session::MemoryComposition& composition, model::Profile& names,
               model::Builder& builder) {
@@ -64,9 +22,9 @@ void add_held(const AllocatorStates& states, session::MemoryComposition& composi
     const AllocatorState& state = states.allocators[i];
     if (state.certainty == Certainty::kUnknown) continue;
     const model::HeapAllocatorId id{static_cast<std::uint32_t>(names.heap.allocators.size())};
-    names.heap.allocators.push_back({builder.string(held_label(states, i)), {}});
+    names.heap.allocators.push_back({builder.string(session::held_label(states, i)), {}});
     for (const allocators::HeldRange& range : state.ranges)
-      composition.add_held(range.start, range.end, id, name_of(range.kind));
+      composition.add_held(range.start, range.end, id, session::held_words(range.kind));
   }
 }
 
@@ -76,15 +34,15 @@ void divide_live(const AllocatorStates& states, analysis::MemoryLines& lines) {
     const std::uint64_t free = state.resident(HeldKind::kFreeInSlabs) + state.resident(HeldKind::kPadding),
                         all = free + state.resident(HeldKind::kLive);
     if (state.certainty == Certainty::kUnknown || free == 0) continue;
-    const std::string who = fmt::format("heap, {}: ", held_label(states, i));
+    const std::string who = fmt::format("heap, {}: ", session::held_label(states, i));
     const auto live =
         std::find_if(lines.lines.begin(), lines.lines.end(), [&](const analysis::MemoryLine& line) {
-          return line.kind == "heap" && line.name == who + std::string(kLive);
+          return line.kind == "heap" && line.name == who + std::string(session::held_words(HeldKind::kLive));
         });
     if (live == lines.lines.end()) continue;
     analysis::MemoryLine rest;
     rest.kind = live->kind;
-    rest.name = who + std::string(kFreeAmongLive);
+    rest.name = who + std::string(session::held_words(HeldKind::kFreeInSlabs));
     rest.bytes = static_cast<std::uint64_t>(static_cast<double>(live->bytes) * static_cast<double>(free) /
                                             static_cast<double>(all));
     rest.bytes = std::min(rest.bytes, live->bytes);

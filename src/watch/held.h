@@ -10,8 +10,6 @@
 
 namespace fathom::watch {
 
-allocators::AddressRanges present_of(const sources::ResidentPages& pages);
-
 // Tells the composition which ranges are what to which allocator; these become rows of `names`. After set_pages().
 void add_held(const allocators::AllocatorStates& states, session::MemoryComposition& composition,
               model::Profile& names, model::Builder& builder);
@@ -19,8 +17,5 @@ void add_held(const allocators::AllocatorStates& states, session::MemoryComposit
 // Live blocks and what is free among them lie in the same pages, so the composition has one line for both: it is
 // divided as the allocator's records divide it. All lines still add up to the same.
 void divide_live(const allocators::AllocatorStates& states, analysis::MemoryLines& lines);
-
-// "jemalloc"; of two of the same name "jemalloc of librocksdb.so".
-std::string held_label(const allocators::AllocatorStates& states, std::size_t index);
 
 }  // namespace fathom::watch

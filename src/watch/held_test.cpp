@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "session/memory/held_memory.h"
+
 namespace fathom::watch {
 namespace {
 
@@ -72,6 +74,31 @@ TEST(Held, EachStateOfAnAllocatorIsALineAndTheyAddUp) {
     EXPECT_GE(lines.lines[i - 1].bytes, lines.lines[i].bytes) << "most first";
 }
 
+// A recording has no row of an allocator whose calls are not traced.
+TEST(Held, WithoutARowOfItsOwnAnAllocatorIsNamed) {
+  Process process;
+  sources::JudgedMapping judged;
+  judged.mapping.entry.start = {kStart};
+  judged.mapping.entry.end = {kStart + 100 * kPage};
+  judged.mapping.entry.readable = judged.mapping.entry.writable = true;
+  judged.mapping.rss = judged.mapping.anonymous = 100 * kPage;
+  session::MemoryComposition composition({judged}, {}, {});
+  sources::ResidentPages pages;
+  pages.add_range(kStart, kStart + 100 * kPage);
+  pages.add_run(kStart, kStart + 100 * kPage);
+  composition.set_pages(std::move(pages));
+  session::add_held_by_name(process.states, composition);
+  model::Profile names;
+  model::Builder builder(names);
+  std::uint64_t dirty = 0, unknown = 0;
+  for (const model::MemoryRange& row : composition.rows(0, {}, {}, builder)) {
+    if (names.strings[row.name] == "jemalloc: free, not given back (dirty)") dirty += row.rss_bytes;
+    if (row.kind == model::MemoryKind::kUnknown) unknown += row.rss_bytes;
+  }
+  EXPECT_EQ(dirty, 40 * kPage);
+  EXPECT_EQ(unknown, 20 * kPage);
+}
+
 TEST(Held, AllocatorThatIsNotKnownLeavesTheMemoryAsItWas) {
   Process process;
   process.states.allocators[0] = {};
@@ -85,13 +112,13 @@ TEST(Held, AllocatorThatIsNotKnownLeavesTheMemoryAsItWas) {
 
 TEST(Held, TwoOfTheSameNameSayWhoseTheyAre) {
   Process process;
-  EXPECT_EQ(held_label(process.states, 0), "jemalloc");
+  EXPECT_EQ(session::held_label(process.states, 0), "jemalloc");
   AllocatorState second;
   second.name = "jemalloc";
   second.module = "/usr/lib/librocksdb.so";
   process.states.allocators.push_back(second);
-  EXPECT_EQ(held_label(process.states, 0), "jemalloc of node");
-  EXPECT_EQ(held_label(process.states, 1), "jemalloc of librocksdb.so");
+  EXPECT_EQ(session::held_label(process.states, 0), "jemalloc of node");
+  EXPECT_EQ(session::held_label(process.states, 1), "jemalloc of librocksdb.so");
   EXPECT_EQ(pages_of(process.lines(), "heap, jemalloc of node: live blocks"), 20u);
 }
 

@@ -12,6 +12,7 @@
 #include "base/files.h"
 #include "process/cgroup.h"
 #include "process/status.h"
+#include "session/memory/held_memory.h"
 #include "session/memory/memory_composition.h"
 #include "session/memory/memory_snapshots.h"
 #include "sources/memory/memory_reading.h"
@@ -148,12 +149,12 @@ allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& rea
   maps.reserve(reading.mappings.size());
   for (const sources::MemoryMapping& mapping : reading.mappings) maps.push_back(mapping.entry);
   allocators::ProcessReader reader(process_.pid);
-  auto states = allocators::read_allocator_states(maps, present_of(reading.pages), reader);
+  auto states = allocators::read_allocator_states(maps, session::present_of(reading.pages), reader);
   for (std::size_t i = 0; i < states.allocators.size(); ++i) {
     const allocators::AllocatorState& state = states.allocators[i];
     // A program with another allocator does not use libc's.
     if (state.certainty == allocators::Certainty::kUnknown && state.name != "glibc")
-      miss(fmt::format("what {} holds: {}", held_label(states, i), state.reason));
+      miss(fmt::format("what {} holds: {}", session::held_label(states, i), state.reason));
   }
   return states;
 }

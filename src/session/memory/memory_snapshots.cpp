@@ -4,8 +4,10 @@
 
 #include <algorithm>
 
+#include "allocators/state/process_reader.h"
 #include "base/clock.h"
 #include "process/status.h"
+#include "session/memory/held_memory.h"
 #include "session/memory/memory_composition.h"
 #include "sources/memory/memory_reading.h"
 
@@ -19,6 +21,9 @@ constexpr std::uint64_t kShare = 200;             // a reading is paid for with 
 constexpr double kDearestPageNs = 30, kDearestSmapsPageNs = 107;
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 22;  // looked at one by one: 16 GiB, 20 ms
 constexpr std::uint32_t kStoredPerDistance = 60;
+// RSS up to which the records of allocators are read: half a microsecond for each of some hundred of them in a MiB,
+// during which the recording stands still.
+constexpr std::uint64_t kMostHeld = std::uint64_t{256} << 20, kMostHeldAtEnd = std::uint64_t{4} << 30;
 // Growth by which a composition is worth keeping, whatever the time.
 constexpr std::uint64_t kLeastGrowth = 4 << 20, kMostGrowth = 256 << 20;
 
@@ -110,10 +115,20 @@ std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std:
         mapped.push_back({start, end});
       });
   }
+  // Where blocks are not known, the allocators' own records say what is theirs.
+  allocators::AllocatorStates held;
+  if (heap == nullptr && reading->way == sources::ReadingWay::kPageScan &&
+      rss <= (last ? kMostHeldAtEnd : kMostHeld)) {
+    std::vector<process::MapEntry> maps;
+    for (const sources::MemoryMapping& mapping : reading->mappings) maps.push_back(mapping.entry);
+    allocators::ProcessReader reader(pid);
+    held = allocators::read_allocator_states(maps, present_of(reading->pages), reader);
+  }
   const auto stacks = sources::read_stack_pointers(pid);
   MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), own, mapped);
   if (reading->way == sources::ReadingWay::kPageScan) {
     composition.set_pages(std::move(reading->pages));
+    add_held_by_name(held, composition);
   } else if (auto resident = sources::ResidentPages::open(pid); heap != nullptr && resident) {
     for (const AddressRange& range : composition.wanted_pages(kMostPages))
       (void)resident->read(range.start, range.end);  // refused: counted by their size
