@@ -104,6 +104,13 @@ TEST_F(Cli, ReportSaysEverythingWhenAsked) {
   EXPECT_THAT(outcome.out, HasSubstr("\nOver time"));
 }
 
+// Whoever looks at a picture wants to know what taking it cost the machine.
+TEST_F(Cli, EveryOutputSaysWhatRecordingCost) {
+  const std::string cost = "fathom took 120 ms of CPU (1.2 % of a core)";
+  EXPECT_THAT(run({"report", recording_}).out, HasSubstr(cost));
+  EXPECT_THAT(run({"flamegraph", recording_, "-o", "-"}).out, HasSubstr(cost));
+}
+
 // A program that was stripped and recorded elsewhere: its function was named by its bounds.
 class CliNames : public Cli {
  protected:

@@ -96,6 +96,7 @@ void describe(const model::Profile& profile, const analysis::CallTree& tree,
 // How much of the truth the picture holds: findings stand above the frames, figures below them.
 void judge(const model::Profile& profile, const analysis::CallTree& tree,
            const std::optional<analysis::HeapReport>& heap, present::FlameGraphOptions& picture) {
+  const std::string cost = present::own_cost_sentence(profile);
   if (heap) {  // samples of the CPU are another matter
     const model::Heap& counters = heap->counters;
     for (const analysis::HeapFinding& finding : heap->findings)
@@ -108,6 +109,7 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
                     "one that is cut short.",
                     number(counters.events), number(heap->losses.exactness.lost()), number(counters.unwalked),
                     number(counters.incomplete)));
+    if (!cost.empty()) picture.notes.push_back(cost + ".");
     return;
   }
   const analysis::QualityView quality = analysis::judge_quality(profile, tree, analysis::module_table(tree));
@@ -127,6 +129,7 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
     parts.push_back("the heap tracer took " + tracer + ", left out");
   if (tree.filtered > 0)
     parts.push_back(analysis::counted(tree.filtered, "sample") + " left out by the selection");
+  if (!cost.empty()) parts.push_back(cost);
   if (!parts.empty()) picture.notes.push_back(fmt::format("Quality: {}.", fmt::join(parts, "; ")));
 }
 

@@ -10,6 +10,7 @@
 #include "cli/selection_options.h"
 #include "open/open_profile.h"
 #include "present/json/heap_leaks_json.h"
+#include "present/sentences/quality_sentences.h"
 #include "present/text/text_leaks.h"
 
 namespace fathom::cli {
@@ -69,6 +70,7 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
   if (!leaks) return within(arguments.file, leaks.error());
   style.top = arguments.top.value_or(style.top);
   style.frames = arguments.frames;
+  style.own_cost = present::own_cost_sentence(*profile);
   return LeaksFound{arguments.json ? present::leaks_json(*leaks, arguments.top.value_or(0))
                                    : present::leaks_text(*leaks, style),
                     arguments.no_fail ? static_cast<int>(kDone) : status_of(*leaks)};

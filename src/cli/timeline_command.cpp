@@ -12,6 +12,7 @@
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "model/heap_exactness.h"
+#include "present/sentences/quality_sentences.h"
 #include "present/svg/heap_timeline_svg.h"
 
 namespace fathom::cli {
@@ -72,6 +73,8 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
     picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
                                 profile->meta.target.empty() ? "all" : profile->meta.target);
   picture.notes.push_back(quality_of(*profile));
+  if (const std::string cost = present::own_cost_sentence(*profile); !cost.empty())
+    picture.notes.push_back(cost + ".");
   if (timeline->points.empty())
     return fail(ErrorKind::kNotFound, arguments.file + ": nothing was live in this selection",
                 "fathom report FILE says what the file holds");

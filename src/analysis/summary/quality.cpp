@@ -104,11 +104,8 @@ std::optional<std::pair<CostCause, std::uint64_t>> dear_part(const model::Profil
 
 // Only what it costs while it records disturbs what is measured, and grows with the rate.
 void judge_cost(const model::Profile& profile, const CallTree& tree, QualityView& view) {
-  const auto start_us = number_in(profile, "own_start_us"),
-             recording_us = number_in(profile, "own_recording_us"),
-             naming_us = number_in(profile, "own_naming_us");
-  if (!start_us || !recording_us || !naming_us) return;
-  view.own_cost = {*start_us * 1e-6, *recording_us * 1e-6, *naming_us * 1e-6};
+  view.own_cost = own_cost_of(profile);
+  if (!view.own_cost) return;
   const double target_s = tree.metric == model::Metric::kCpu && profile.meta.frequency_hz != 0
                               ? static_cast<double>(tree.total) / profile.meta.frequency_hz
                               : 0;
@@ -160,6 +157,14 @@ bool is_certain(const Finding& finding, const model::Quality& quality, const Cal
 }
 
 }  // namespace
+
+std::optional<OwnCostView> own_cost_of(const model::Profile& profile) {
+  const auto start_us = number_in(profile, "own_start_us"),
+             recording_us = number_in(profile, "own_recording_us"),
+             naming_us = number_in(profile, "own_naming_us");
+  if (!start_us || !recording_us || !naming_us) return std::nullopt;
+  return OwnCostView{*start_us * 1e-6, *recording_us * 1e-6, *naming_us * 1e-6};
+}
 
 QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
                           const std::vector<ModuleRow>& modules) {

@@ -113,6 +113,9 @@ struct QualityView {
       findings;  // most important first, what may be chance last; empty: nothing to complain about
 };
 
+// Nothing where the recording does not tell.
+std::optional<OwnCostView> own_cost_of(const model::Profile& profile);
+
 struct NeighboursOf {
   std::string pattern;
   Neighbours around;

@@ -257,7 +257,7 @@ std::string quality_sentence(const Report& report) {
   std::string text = parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
   if (const std::string tracer = tracer_share_text(report.tree); !tracer.empty())
     text += "; the heap tracer took " + tracer + ", left out";
-  if (const std::string cost = own_cost_sentence(report); !cost.empty()) text += "; " + cost;
+  if (const std::string cost = own_cost_sentence(*report.profile); !cost.empty()) text += "; " + cost;
   return text + ".";
 }
 

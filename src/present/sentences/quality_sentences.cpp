@@ -178,11 +178,11 @@ std::string tracer_share_text(const CallTree& tree) {
                      amount(static_cast<double>(tree.tracer), tree.unit));
 }
 
-std::string own_cost_sentence(const Report& report) {
-  const double all_s = static_cast<double>(report.profile->quality.profiler_cpu_ns) * 1e-9,
-               length_s = report.profile->duration_s();
+std::string own_cost_sentence(const model::Profile& profile) {
+  const double all_s = static_cast<double>(profile.quality.profiler_cpu_ns) * 1e-9,
+               length_s = profile.duration_s();
   if (!(all_s > 0) || !(length_s > 0)) return "";
-  const auto& cost = report.quality.own_cost;
+  const auto cost = own_cost_of(profile);
   if (!cost)
     return fmt::format("fathom took {} of CPU ({} of a core)", seconds(all_s),
                        rounded_percent(all_s / length_s));

@@ -30,7 +30,7 @@ std::string tracer_share_text(const analysis::CallTree& tree);
 
 // The profiler's own CPU time: "fathom took 0.5 % of a core while it recorded, and 187 ms to start and for names";
 // "" if the recording does not tell.
-std::string own_cost_sentence(const analysis::Report& report);
+std::string own_cost_sentence(const model::Profile& profile);
 // The same in parts, for the block: "22.7 ms CPU while recording (0.8 % of one), 50.3 ms to start, 137 ms for names".
 std::string own_cost_parts(const analysis::Report& report);
 

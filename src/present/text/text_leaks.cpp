@@ -122,11 +122,11 @@ std::string last_line(const LeakReport& report) {
 // Every output of a recording says how much of it there is.
 std::string quality_text(const LeakReport& report, const LeakTextOptions& options) {
   const std::string missing = text_of(report.losses);
-  return fill("Quality: ",
-              missing.empty()
-                  ? counted(report.losses.exactness.events, "event") + " of the heap; none was lost"
-                  : missing,
-              options.width, 2);
+  std::string text = missing.empty()
+                         ? counted(report.losses.exactness.events, "event") + " of the heap; none was lost"
+                         : missing;
+  if (!options.own_cost.empty()) text += "; " + options.own_cost;
+  return fill("Quality: ", text, options.width, 2);
 }
 
 }  // namespace

@@ -39,6 +39,12 @@ TEST(TextLeaks, OfAServerThatWasSampledForAWhile) {
   expect_golden("leaks_sampled.txt", leaks_text(leaks_of(model::HeapMode::kSampled), {.width = 120}));
 }
 
+TEST(TextLeaks, SaysWhatRecordingCost) {
+  const std::string text =
+      leaks_text(leaks_of(model::HeapMode::kExact), {.width = 0, .own_cost = "fathom took 1.2 % of a core"});
+  EXPECT_THAT(text, testing::ContainsRegex("\nQuality: [^\n]*; fathom took 1.2 % of a core\n"));
+}
+
 TEST(TextLeaks, SaysWhatWasCutOff) {
   const auto report = leaks_of(model::HeapMode::kExact);
   const std::string text = leaks_text(report, {.width = 0, .top = 1, .frames = 2});
