@@ -78,6 +78,23 @@ TEST(JemallocState, StrippedProgramIsReadToTheByte) {
   EXPECT_EQ(memory.faults, 0u);
 }
 
+TEST(JemallocState, VersionIsTriedAndNotLookedUp) {
+  for (const jemalloc::Layout& layout : jemalloc::layouts()) {
+    HandMadeMemory memory;
+    HandMadeJemalloc jemalloc(memory, layout);
+    for (std::uint64_t i = 0; i < 20; ++i) {
+      jemalloc.add(5 * 4096, 0, 17, true, i);
+      jemalloc.add(16384 + 4096, 0, 36);
+      jemalloc.add(4096 * (i + 1), 1 + i % 3, 232);
+    }
+    const AllocatorStates states = memory.states();
+    ASSERT_EQ(states.allocators.size(), 1u);
+    EXPECT_EQ(states.allocators[0].certainty, Certainty::kVerified) << states.allocators[0].reason;
+    EXPECT_EQ(states.allocators[0].layout, layout.versions);
+    EXPECT_EQ(states.allocators[0].bytes(HeldKind::kLive), 20u * 16384 + (20 * 32 - 190) * 640);
+  }
+}
+
 TEST(JemallocState, EntryThatWasClearedLeadsToNoRecord) {
   HandMadeMemory memory;
   HandMadeJemalloc jemalloc(memory);

@@ -78,7 +78,7 @@ class HandMadeMemory : public MemoryReader {
   std::vector<process::MapEntry> maps_;
 };
 
-// A jemalloc 5.3 in a stripped program.
+// A jemalloc in a stripped program; 5.3 where nothing else is said.
 class HandMadeJemalloc {
  public:
   static constexpr std::uint64_t kData = 0x5555'0000'0000, kRoot = kData + 0x2078;
@@ -86,7 +86,8 @@ class HandMadeJemalloc {
                                  kRecords = kLeaf + (1 << 21);
   static constexpr std::uint64_t kHeap = 0x7f00'4000'0000, kHeapBytes = 64 << 20;
 
-  explicit HandMadeJemalloc(HandMadeMemory& memory) : memory_(memory) {
+  explicit HandMadeJemalloc(HandMadeMemory& memory, const jemalloc::Layout& layout = jemalloc::layouts()[0])
+      : memory_(memory), layout_(layout) {
     memory.map(kData, 0x2000, "/usr/bin/node");
     memory.map(kData + 0x2000, 4 << 20);
     memory.map(kBlock, 4 << 20);
@@ -101,7 +102,8 @@ class HandMadeJemalloc {
                     std::uint64_t free = 0, std::uint64_t arena = 0) {
     const std::uint64_t record = next_record_;
     next_record_ += 128;
-    memory_.write(record, arena | std::uint64_t{slab} << 12 | state << 17 | size_class << 20 | free << 28);
+    memory_.write(record, arena | std::uint64_t{slab} << 12 | state << layout_.state_shift |
+                              size_class << layout_.class_shift | free << layout_.free_shift);
     memory_.write(record + 8, next_);
     memory_.write(record + 16, size);
     enter(next_, record, size_class, slab);
@@ -118,6 +120,7 @@ class HandMadeJemalloc {
     memory_.write(entry_of(page), record | size_class << 48 | std::uint64_t{slab});
   }
   HandMadeMemory& memory_;
+  const jemalloc::Layout& layout_;
   std::uint64_t next_ = kHeap, next_record_ = kRecords;
 };
 
