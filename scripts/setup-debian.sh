@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing for the named sets, and says which. Does nothing, and needs no network
 # and no rights, when all of them are there.
 #
-#   scripts/setup-debian.sh [--list] SET...        sets: build test bench fuzz tidy pictures
+#   scripts/setup-debian.sh [--list] SET...        sets: build test bench fuzz uml tidy pictures
 #
 # A package that ends in `?` is left out, with a line about it, where the distribution does not have it.
 set -euo pipefail
@@ -17,6 +17,7 @@ declare -A packages=(
           libjemalloc2 libmimalloc2.0? libtcmalloc-minimal4? musl-tools heaptrack? valgrind? bpftrace? jq"
   [bench]="redis-tools procps libbenchmark-dev heaptrack? jq linux-perf?"
   [fuzz]="clang libclang-rt-14-dev"
+  [uml]="user-mode-linux"  # scripts/limit-version-2.sh
   [tidy]="clang-tidy clang-format"
   [pictures]="redis-tools curl chromium imagemagick"  # scripts/readme-pictures.sh
 )

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "support/environment.h"
@@ -42,15 +43,15 @@ class Limit : public testing::Test {
     return read;
   }
   // Where fathom makes groups: below our own, and of version 2 beside it.
-  static std::vector<std::string> own_folders() {
-    std::vector<std::string> folders;
+  static std::set<std::string> own_folders() {
+    std::set<std::string> folders;
     std::ifstream groups("/proc/self/cgroup");
     for (std::string line; std::getline(groups, line);) {
       const std::string path = line.substr(line.rfind(':') + 1);
-      if (line.find(":memory:") != std::string::npos) folders.push_back("/sys/fs/cgroup/memory" + path);
+      if (line.find(":memory:") != std::string::npos) folders.insert("/sys/fs/cgroup/memory" + path);
       if (line.starts_with("0::")) {
-        folders.push_back("/sys/fs/cgroup" + path);
-        folders.push_back("/sys/fs/cgroup" + path.substr(0, path.rfind('/')));
+        folders.insert("/sys/fs/cgroup" + (path == "/" ? "" : path));
+        folders.insert("/sys/fs/cgroup" + path.substr(0, path.rfind('/')));
       }
     }
     return folders;
@@ -236,6 +237,12 @@ TEST_F(Limit, HeapThatIsRecordedAlongNamesWhatHeldTheMemory) {
       result({"--memory", "100m", "--heap=exact", "-o", recording, "--", MEMORY_EATER, "300"}, status);
   EXPECT_EQ(status, 5);
   EXPECT_EQ(died["recording"], recording);
+  ASSERT_FALSE(died["held_by"].empty());
+  EXPECT_THAT(died["held_by"][0]["name"].get<std::string>(), HasSubstr("insert_into_index"));
+  // Exact to the event, and all but what the kernel and the C library took of the limit.
+  EXPECT_EQ(died["held_by"][0]["error_bytes"], 0);
+  EXPECT_GT(died["held_by"][0]["bytes"].get<double>(), 90 * kMiB);
+  EXPECT_LT(died["held_by"][0]["bytes"].get<double>(), 100 * kMiB);
   const Outcome report = fathom({"report", recording, "--heap", "--json"});
   ASSERT_EQ(report.exit_status, 0) << report.describe();
   EXPECT_THAT(report.output, HasSubstr("insert_into_index"));

@@ -17,6 +17,7 @@
 #include "cli/stop_requests.h"
 #include "inject/tracer/detach_guardian.h"
 #include "limit/bisection.h"
+#include "limit/holders.h"
 #include "limit/limited_run.h"
 #include "session/command_line.h"
 #include "store/default_path.h"
@@ -166,8 +167,11 @@ Result<int> run_single(const LimitArguments& arguments, const limit::Place& plac
   if (arguments.hold) options.hold = hold_of(arguments);
   if (heap_guardian != nullptr) options.recording = recording_of(arguments, *heap_guardian);
   bool interrupted = false;
-  const auto outcome = run_once(std::move(options), place, guardian, stops, interrupted);
+  auto outcome = run_once(std::move(options), place, guardian, stops, interrupted);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
+  // A recording that cannot be read is said by the report that is named below.
+  if (!outcome->recording.empty())
+    if (auto holders = limit::read_holders(outcome->recording)) outcome->holders = std::move(*holders);
   if (!arguments.quiet) notice(limit::to_text(*outcome, output_width()));
   if (auto written = write_json(arguments, limit::to_json(*outcome)); !written)
     return tl::unexpected<Error>(written.error());

@@ -59,17 +59,17 @@ LimitedRun::~LimitedRun() {
   session_.reset();
   if (!group_) return;
   if (remove_group(group_->version(), group_->directory(), kRemovalMs)) guardian_.forget();
-  leave_place(place_);
+  leave_place(place_, std::move(in_use_));
 }
 
 Result<> LimitedRun::make() {
   const std::string directory = place_.parent + "/" + options_.group_name;
   // First: from the moment the group exists on, somebody removes it.
   if (auto watched = guardian_.watch(place_.version, directory); !watched) return watched;
-  auto group = make_group(place_, options_.group_name);
+  auto group = make_group(place_, options_.group_name, in_use_);
   if (!group) {
     guardian_.forget();
-    leave_place(place_);
+    leave_place(place_, std::move(in_use_));
     return tl::unexpected<Error>(group.error());
   }
   group_ = std::move(*group);
@@ -94,7 +94,7 @@ Result<> LimitedRun::start() {
     session_.reset();
     launched_.reset();
     if (remove_group(group_->version(), group_->directory(), kRemovalMs)) guardian_.forget();
-    leave_place(place_);
+    leave_place(place_, std::move(in_use_));
     group_.reset();
   }
   return started;
@@ -296,7 +296,7 @@ Result<Outcome> LimitedRun::finish() {
   const bool gone = remove_group(group_->version(), group_->directory(), kRemovalMs);
   const std::string directory = group_->directory();
   if (gone) guardian_.forget();
-  leave_place(place_);
+  leave_place(place_, std::move(in_use_));
   group_.reset();
   if (!gone)
     return fail(ErrorKind::kSystem, directory + ": the group could not be removed", "rmdir " + directory);

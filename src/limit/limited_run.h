@@ -92,7 +92,8 @@ class LimitedRun {
   std::optional<session::LaunchedProcess> launched_;
   std::optional<session::Session> session_;
   Fd pidfd_;
-  Fd procs_;  // of the group, open for the child
+  Fd in_use_;  // of the place
+  Fd procs_;   // of the group, open for the child
   Outcome outcome_;
   std::optional<Pressure> pressure_before_;
   std::uint64_t started_ns_ = 0, held_until_ns_ = 0;

@@ -25,9 +25,11 @@ class RealGroup : public testing::Test {
     bool needs_scope = false;
     auto place = find_place(look_around(false), needs_scope);
     if (!place) GTEST_SKIP() << "no control group with the controller memory can be made here";
-    const auto probe = make_group(*place, name() + "-probe");
+    Fd in_use;
+    const auto probe = make_group(*place, name() + "-probe", in_use);
     if (!probe) GTEST_SKIP() << "no control group with the controller memory can be made here";
     remove_group(place->version, probe->directory(), 1000);
+    leave_place(*place, std::move(in_use));
     place_ = *place;
   }
   static std::string name() { return "fathom-test-" + std::to_string(::getpid()); }

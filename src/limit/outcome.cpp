@@ -197,6 +197,13 @@ std::string to_text(const Outcome& outcome, std::size_t width) {
         outcome.log_unreadable
             ? "who it was is in the kernel log, which this user may not read"
             : "the kernel's record of it did not arrive: of many in a few seconds it prints some alone");
+  for (std::size_t i = 0; i < outcome.holders.size(); ++i) {
+    const Holder& holder = outcome.holders[i];
+    add(i == 0 ? "held by" : "",
+        fmt::format("{} in {}: {}{} live", analysis::printable(holder.name),
+                    analysis::printable(holder.module), analysis::bytes(holder.bytes),
+                    holder.error_bytes > 0 ? fmt::format(" ±{}", analysis::bytes(holder.error_bytes)) : ""));
+  }
   if (!outcome.recording.empty()) add("heap", fmt::format("fathom report --heap {}", outcome.recording));
   return text;
 }
@@ -229,7 +236,13 @@ std::string to_json(const Outcome& outcome) {
             {"held", outcome.held},
             {"recording",
              outcome.recording.empty() ? Json(nullptr) : Json(analysis::valid_utf8(outcome.recording))},
+            {"held_by", Json::array()},
             {"killed", Json::array()}};
+  for (const Holder& holder : outcome.holders)
+    json["held_by"].push_back({{"name", analysis::valid_utf8(holder.name)},
+                               {"module", analysis::valid_utf8(holder.module)},
+                               {"bytes", holder.bytes},
+                               {"error_bytes", holder.error_bytes}});
   const auto pressure = state.pressure ? state.pressure : outcome.machine_pressure;
   json["stalled_us"] = pressure ? Json(pressure->some_us) : Json(nullptr);
   json["all_stalled_us"] = pressure ? Json(pressure->full_us) : Json(nullptr);

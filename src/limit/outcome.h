@@ -21,6 +21,13 @@ enum class Verdict : std::uint8_t {
   kInterrupted,  // the user ended it
 };
 
+// A function that asked for memory which was live at the end.
+struct Holder {
+  std::string name, module;
+  double bytes = 0;
+  double error_bytes = 0;  // half of the 95 % interval; 0 where every call was seen
+};
+
 struct Outcome {
   Limits limits;
   int version = 0;
@@ -38,8 +45,9 @@ struct Outcome {
   std::size_t left_behind = 0;       // processes that still ran when the command had ended
   std::vector<oom::Record> records;  // of the kernel, about this group
   bool log_unreadable = false;
-  std::uint64_t held = 0;                    // times that it stood at the wall
-  std::string recording;                     // of its heap; empty: none
+  std::uint64_t held = 0;  // times that it stood at the wall
+  std::string recording;   // of its heap; empty: none
+  std::vector<Holder> holders;
   std::optional<std::uint64_t> limit_above;  // a lower limit of a group above
 };
 

@@ -116,12 +116,14 @@ TEST(LimitText, SaysWhoDiedOfWhatAndWhatItConsistedOf) {
   outcome.records.push_back(record_of(700, outcome.group));
   outcome.machine_pressure = Pressure{2000, 1000};
   outcome.recording = "x.fathom";
+  outcome.holders = {{"insert_into_index", "db", 150e6, 12e6}};
   const std::string text = to_text(outcome, 0);
   EXPECT_THAT(text, HasSubstr("peak 150.0 MiB"));
   EXPECT_THAT(text, HasSubstr("met 36 times, 1 process killed; 51,004 faults, 4 of them from disk"));
   EXPECT_THAT(text, HasSubstr("db (pid 700) was killed: anonymous 190.0 MiB"));
   EXPECT_THAT(text, HasSubstr("of the whole machine"));
   EXPECT_THAT(text, HasSubstr("ended by SIGKILL"));
+  EXPECT_THAT(text, HasSubstr("held by insert_into_index in db: 143.1 MiB ±11.4 MiB live"));
   EXPECT_THAT(text, HasSubstr("fathom report --heap x.fathom"));
 }
 

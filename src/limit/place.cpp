@@ -1,6 +1,8 @@
 #include "limit/place.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -30,6 +32,15 @@ bool lists_memory(const std::string& path) {
 std::string parent_of(const std::string& path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string::npos || slash == 0 ? std::string() : path.substr(0, slash);
+}
+
+// All processes of one group into another.
+Result<> move_all(const std::string& from, const std::string& to) {
+  const auto text = read_file(from + "/cgroup.procs");
+  std::string_view rest = text ? std::string_view(*text) : std::string_view(), line;
+  while (process::next_line(rest, line))
+    if (auto moved = write_control(to + "/cgroup.procs", std::string(line)); !moved) return moved;
+  return {};
 }
 
 Result<Place> place_version_2(const Surroundings& around, bool& needs_scope) {
@@ -86,15 +97,14 @@ Result<Place> find_place(const Surroundings& around, bool& needs_scope) {
   return Place{1, around.own->directory, around.own->path == "/" ? "" : around.own->path, "", false};
 }
 
-Result<MemoryGroup> make_group(const Place& place, const std::string& name) {
+Result<MemoryGroup> make_group(const Place& place, const std::string& name, Fd& in_use) {
+  in_use = Fd(::open(place.parent.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!in_use || ::flock(in_use.get(), LOCK_SH) != 0) return system_error(place.parent, errno);
   if (!place.keep_self.empty()) {
     if (::mkdir(place.keep_self.c_str(), 0755) != 0 && errno != EEXIST)
       return system_error(place.keep_self, errno);
-    const auto text = read_file(place.parent + "/cgroup.procs");
-    std::string_view rest = text ? std::string_view(*text) : std::string_view(), line;
-    while (process::next_line(rest, line))
-      if (auto moved = write_control(place.keep_self + "/cgroup.procs", std::string(line)); !moved)
-        return tl::unexpected<Error>(moved.error());
+    if (auto moved = move_all(place.parent, place.keep_self); !moved)
+      return tl::unexpected<Error>(moved.error());
   }
   if (place.enable)
     if (auto enabled = write_control(place.parent + "/cgroup.subtree_control", "+memory"); !enabled)
@@ -110,11 +120,11 @@ Result<MemoryGroup> make_group(const Place& place, const std::string& name) {
   return group;
 }
 
-void leave_place(const Place& place) {
-  if (place.enable) (void)write_control(place.parent + "/cgroup.subtree_control", "-memory").has_value();
+void leave_place(const Place& place, Fd in_use) {
+  if (place.enable && in_use && ::flock(in_use.get(), LOCK_EX | LOCK_NB) == 0)
+    (void)write_control(place.parent + "/cgroup.subtree_control", "-memory").has_value();
   if (place.keep_self.empty()) return;
-  // The scope goes when its last process does; nothing is left behind in it before.
-  (void)write_control(place.parent + "/cgroup.procs", std::to_string(::getpid())).has_value();
+  (void)move_all(place.keep_self, place.parent).has_value();
   ::rmdir(place.keep_self.c_str());
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/fd.h"
 #include "base/result.h"
 #include "limit/memory_group.h"
 #include "process/cgroup.h"
@@ -32,10 +33,11 @@ Surroundings look_around(bool in_scope);
 // kUnsupported, with the remedy: there is no place. `needs_scope` is set where a scope of systemd would be one.
 Result<Place> find_place(const Surroundings& surroundings, bool& needs_scope);
 
-// Makes the group: moves us out of the way where that is needed. `name` is one part of a path.
-Result<MemoryGroup> make_group(const Place& place, const std::string& name);
-// What make_group() changed beside the group itself.
-void leave_place(const Place& place);
+// Makes the group: moves us out of the way where that is needed. `name` is one part of a path. `in_use` is kept for as long as
+// the group is: who leaves last switches the controller off again, as it would take the limits of the others' groups with it.
+Result<MemoryGroup> make_group(const Place& place, const std::string& name, Fd& in_use);
+// Takes back what make_group() changed beside the group itself.
+void leave_place(const Place& place, Fd in_use);
 
 // The lowest limit of a group above this folder, if it is lower than `bytes`: then `bytes` means nothing.
 std::optional<std::uint64_t> lower_limit_above(int version, const std::string& directory,

@@ -103,11 +103,25 @@ TEST_F(Tree, InADelegatedScopeWeMoveAside) {
   ASSERT_TRUE(place) << place.error().message;
   EXPECT_FALSE(needs_scope_);
   EXPECT_EQ(place->keep_self, folder + "/fathom-self");
-  const auto made = make_group(*place, "fathom-limit-1");
+  Fd in_use;
+  const auto made = make_group(*place, "fathom-limit-1", in_use);
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_EQ(made->directory(), folder + "/fathom-limit-1");
   EXPECT_TRUE(std::filesystem::is_directory(place->keep_self));
   EXPECT_THAT(read_file(folder + "/cgroup.subtree_control").value(), HasSubstr("+memory"));
+}
+
+TEST_F(Tree, ControllerIsSwitchedOffByWhoLeavesLast) {
+  group("", "memory", "");
+  const Place place = *find_place(in(2, "/"), needs_scope_);
+  Fd first, second;
+  ASSERT_TRUE(make_group(place, "one", first));
+  ASSERT_TRUE(make_group(place, "two", second));
+  file("/cgroup.subtree_control", "");
+  leave_place(place, std::move(first));
+  EXPECT_EQ(read_file(root_ + "/cgroup.subtree_control").value(), "") << "the other still needs it";
+  leave_place(place, std::move(second));
+  EXPECT_EQ(read_file(root_ + "/cgroup.subtree_control").value(), "-memory");
 }
 
 TEST_F(Tree, InAScopeWithoutTheControllerIsRefused) {

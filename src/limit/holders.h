@@ -1,0 +1,15 @@
+// Which functions held the heap's memory when the command died, from the recording that ran along.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "limit/outcome.h"
+
+namespace fathom::limit {
+
+// The `count` functions that asked for most of what was live at the end; the largest first.
+Result<std::vector<Holder>> read_holders(const std::string& recording, std::size_t count = 3);
+
+}  // namespace fathom::limit
