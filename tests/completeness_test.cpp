@@ -71,9 +71,12 @@ TEST(Completeness, RedisUnderLoad) {
       {.folder = folder.path()});
   ASSERT_TRUE(wait_until([&] { return access(socket.c_str(), F_OK) == 0; }, milliseconds(30'000)));
   const Running load({"redis-benchmark", "-s", socket, "-t", "set,get", "-n", "100000000", "-c", "20", "-q"});
-  pause_ms(500);
-  const Outcome outcome =
-      fathom({"record", "-d", "5", "-o", folder / "x.fathom", "-p", std::to_string(server.pid())});
+  Running recorder = start_recording(folder / "x.fathom", {"-p", std::to_string(server.pid())});
+  // By its own time: on a busy machine five seconds of the clock may hold a tenth of that.
+  const double begin_s = cpu_seconds_of(server.pid());
+  EXPECT_TRUE(wait_until([&] { return cpu_seconds_of(server.pid()) - begin_s >= 1; }, milliseconds(60'000)));
+  recorder.send(SIGINT);
+  const Outcome outcome = recorder.wait(milliseconds(60'000));
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_complete(folder / "x.fathom", 200);
 }
@@ -137,7 +140,7 @@ TEST(Completeness, ARustNodeUnderLoad) {
   Running recorder = start_recording(folder / "x.fathom", {"-p", std::to_string(node.pid())});
   node.load(4);
   recorder.send(SIGINT);
-  const Outcome outcome = recorder.wait(milliseconds(10'000));
+  const Outcome outcome = recorder.wait(milliseconds(60'000));
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_complete(folder / "x.fathom", 200);
 }
@@ -149,8 +152,8 @@ TEST(Completeness, Node) {
   const TempDir folder;
   const Outcome outcome =
       fathom({"record", "-o", folder / "x.fathom", "--", "node", "-e",
-              "const seen = new Map(); const end = Date.now() + 4000; let i = 0;"
-              "while (Date.now() < end) { const s = JSON.stringify({a: i++ % 5000, b: [1, 2, 3]});"
+              "const seen = new Map(); const used = () => process.cpuUsage().user; let i = 0;"
+              "while (used() < 2e6) { const s = JSON.stringify({a: i++ % 5000, b: [1, 2, 3]});"
               "seen.set(s, (seen.get(s) || 0) + JSON.parse(s).b.length); }"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   expect_complete(folder / "x.fathom", 200);
