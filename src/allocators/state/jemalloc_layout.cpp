@@ -8,9 +8,9 @@ namespace {
 // The fields from the lowest bit: 12 arena, slab, committed, [dumpable or whose pages,] zeroed, [guarded,] state, 8 size
 // class, 10 free blocks.
 constexpr Layout kLayouts[] = {
-    {"5.3", 17, 3, 20, 28},
-    {"5.1 or 5.2", 16, 2, 18, 26},
-    {"5.0", 15, 2, 17, 25},
+    {"5.3", 17, 3, 20, 28, 14},
+    {"5.1 or 5.2", 16, 2, 18, 26, 0},
+    {"5.0", 15, 2, 17, 25, 0},
 };
 constexpr std::uint32_t kNoArena = 4095, kMostBlocks = 512;
 
@@ -29,6 +29,7 @@ std::optional<Extent> decode(const Layout& layout, const ExtentWords& words) {
       extent.size > kAddressLimit - extent.start)
     return std::nullopt;
   extent.arena = static_cast<std::uint32_t>(bits & 0xfff);
+  extent.of_huge_pages = layout.owner_shift != 0 && (bits >> layout.owner_shift & 1) != 0;
   extent.slab = (bits >> 12 & 1) != 0;
   const std::uint64_t state = bits >> layout.state_shift & ((1u << layout.state_bits) - 1);
   extent.size_class = static_cast<std::uint32_t>(bits >> layout.class_shift & 0xff);

@@ -30,6 +30,7 @@ static_assert(class_size(kSmallClasses - 1) == 14336 && class_size(kSmallClasses
 struct Layout {
   std::string_view versions;
   unsigned state_shift, state_bits, class_shift, free_shift;
+  unsigned owner_shift;  // of the bit that says who handed the pages out; 0: it has none
 };
 std::span<const Layout> layouts();
 
@@ -39,6 +40,8 @@ struct Extent {
   std::uint64_t start = 0, size = 0;  // of its pages
   ExtentState state = ExtentState::kActive;
   bool slab = false;
+  bool of_huge_pages =
+      false;  // handed out by the huge page allocator (opt.hpa), whose free pages have no record
   std::uint32_t arena = 0;
   std::uint32_t size_class = 0;        // of an active one
   std::uint32_t blocks = 0, free = 0;  // of a slab

@@ -59,6 +59,13 @@ TEST(JemallocLayout, SerialNumberBelowThePageIsNoPartOfTheSize) {
   EXPECT_EQ(extent->state, ExtentState::kDirty);
 }
 
+TEST(JemallocLayout, BlockOfTheHugePageAllocatorIsToldApart) {
+  ExtentWords words = Record53{.size_class = 36, .size = 16384}.words();
+  EXPECT_FALSE(decode(version_5_3(), words)->of_huge_pages);
+  words[0] |= std::uint64_t{1} << 14;
+  EXPECT_TRUE(decode(version_5_3(), words)->of_huge_pages);
+}
+
 TEST(JemallocLayout, FreePagesThatWereASlabAreNone) {
   const auto extent =
       decode(version_5_3(), Record53{.slab = 1, .state = 1, .size_class = 232, .free = 8}.words());

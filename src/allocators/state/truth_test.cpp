@@ -133,6 +133,17 @@ TEST(JemallocTruth, EqualsWhatMallctlSays) {
   EXPECT_GT(read(holder, "jemalloc").arenas.size(), 1u);
 }
 
+TEST(JemallocTruth, HugePageAllocatorIsSaidWhereItIsUsed) {
+  const auto library = testing::libjemalloc();
+  FATHOM_NEEDS(library, "libjemalloc2");
+  Holder with({in_front(*library), "MALLOC_CONF=hpa:true"}), without({in_front(*library)});
+  for (Holder* holder : {&with, &without}) ASSERT_EQ(holder->tell('f'), "done");
+  EXPECT_NE(read(with, "jemalloc").reason.find("opt.hpa"), std::string::npos);
+  EXPECT_EQ(read(without, "jemalloc").reason, "");
+  const auto said = with.statistics();
+  expect_near(read(with, "jemalloc").bytes(HeldKind::kLive), said[0], "allocated");
+}
+
 TEST(JemallocTruth, PurgeGivesBackWhatWasForetold) {
   const auto library = testing::libjemalloc();
   FATHOM_NEEDS(library, "libjemalloc2");
