@@ -226,10 +226,12 @@ Result<int> run_bisection(const LimitArguments& arguments, const limit::Place& p
     return limit::exit_status(limit::Verdict::kDied);
   }
   if (!arguments.quiet)
-    say("fathom: the smallest limit that works is {} ({} bytes){}; it worked {} more\n", size(*smallest),
-        *smallest,
+    say("fathom: the smallest limit that works is {} ({} bytes){}{}\n", size(*smallest), *smallest,
         search.largest_failure() == 0 ? "" : fmt::format(", {} does not", size(search.largest_failure())),
-        analysis::counted(static_cast<std::uint64_t>(arguments.repeats), "time"));
+        arguments.repeats == 0
+            ? ""
+            : fmt::format("; it worked {} more",
+                          analysis::counted(static_cast<std::uint64_t>(arguments.repeats), "time")));
   return kDone;
 }
 

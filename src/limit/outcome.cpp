@@ -86,6 +86,9 @@ const char* word_of(Verdict verdict) {
 std::string describe(const Outcome& outcome) {
   switch (judge(outcome)) {
     case Verdict::kPassed:
+      if (outcome.limits.swap_bytes != 0)
+        return fmt::format("passed with {}; of {} of swap none was used", size(outcome.limits.memory_bytes),
+                           size(outcome.limits.swap_bytes));
       return fmt::format("passed with {}", limit_text(outcome.limits));
     case Verdict::kSwapped:
       return fmt::format("passed, but swapped {}: with {} of memory alone it is not known to",

@@ -39,6 +39,13 @@ TEST(Verdict, EndWithZeroAndWithoutSwapIsAPass) {
   EXPECT_EQ(describe(outcome), "passed with 200.0 MiB without swap");
 }
 
+TEST(Verdict, SwapThatWasAllowedAndNotUsedIsSaid) {
+  Outcome outcome = ended_with(0);
+  outcome.limits.swap_bytes = 100 << 20;
+  EXPECT_EQ(judge(outcome), Verdict::kPassed);
+  EXPECT_EQ(describe(outcome), "passed with 200.0 MiB; of 100.0 MiB of swap none was used");
+}
+
 TEST(Verdict, SwapIsNoPass) {
   Outcome outcome = ended_with(0);
   outcome.swapped_bytes = 103 << 20;
