@@ -99,7 +99,9 @@ Result<Watched> Watched::open(std::int32_t pid) {
   if (const auto memberships = process::read_cgroup(pid)) {
     if (const auto mountinfo = read_file("/proc/self/mountinfo"))
       if (const auto folder =
-              process::cgroup_directory(*memberships, process::parse_cgroup_mounts(*mountinfo), ""))
+              process::cgroup_directory(*memberships, process::parse_cgroup_mounts(*mountinfo), "");
+          // The root of all groups is the machine; only it has no type.
+          folder && ::access((*folder + "/cgroup.type").c_str(), F_OK) == 0)
         watched.pressure_ = Fd(::open((*folder + "/memory.pressure").c_str(), O_RDONLY | O_CLOEXEC));
   }
   watched.pressure_of_group_ = static_cast<bool>(watched.pressure_);
