@@ -8,6 +8,7 @@
 #include <map>
 #include <numeric>
 #include <tuple>
+#include <utility>
 
 #include "analysis/core/words.h"
 #include "present/sentences/diff_sentences.h"
@@ -49,8 +50,9 @@ struct Judged {
 
 Judged judged_places(const DiffReport& report) {
   const UnionTree& tree = report.tree;
-  std::map<std::tuple<std::string_view, std::string_view>, const analysis::DiffRow*> rows;
-  for (const analysis::DiffRow& row : report.rows) rows.emplace(std::tuple(row.name, row.module), &row);
+  using Key = std::pair<std::string_view, std::string_view>;  // views of the report's own texts
+  std::map<Key, const analysis::DiffRow*> rows;
+  for (const analysis::DiffRow& row : report.rows) rows.emplace(Key{row.name, row.module}, &row);
   std::map<std::string_view, const analysis::DiffGroup*> threads, causes;
   for (const analysis::DiffGroup& group : report.threads) threads.emplace(group.name, &group);
   for (const analysis::DiffGroup& group : report.causes) causes.emplace(group.name, &group);
@@ -62,8 +64,7 @@ Judged judged_places(const DiffReport& report) {
       total = threads.at(name)->self.beyond_noise;
     } else if (place.kind == analysis::NodeKind::kCause) {
       total = self = causes.at(name)->self.beyond_noise;
-    } else if (const auto found = rows.find(std::tuple(name, tree.modules[place.module]));
-               found != rows.end()) {
+    } else if (const auto found = rows.find(Key{name, tree.modules[place.module]}); found != rows.end()) {
       total = found->second->total.beyond_noise;
       self = found->second->self.beyond_noise;
     }
