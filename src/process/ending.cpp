@@ -27,6 +27,21 @@ static_assert(sizeof(PidfdInfo) == 64, "PIDFD_INFO_SIZE_VER0");
 constexpr std::uint64_t kExitCode = 1 << 3;  // PIDFD_INFO_EXIT
 constexpr unsigned long kGetInfo = _IOWR(0xFF, 11, PidfdInfo);
 
+std::optional<int> status_from_pidfd(int pidfd) {
+  PidfdInfo info{};
+  info.mask = kExitCode;
+  if (::ioctl(pidfd, kGetInfo, &info) != 0 || (info.mask & kExitCode) == 0) return std::nullopt;
+  return info.exit_code;
+}
+
+// Until its parent has waited for it. The same right is asked for by both files, and 0 is told to who lacks it.
+std::optional<int> status_from_stat(std::int32_t pid) {
+  const auto stat = read_file(fmt::format("/proc/{}/stat", pid), 4096);
+  const auto code = stat ? parse_exit_code(*stat) : std::nullopt;
+  if (!code || *code != 0) return code;
+  return read_file(fmt::format("/proc/{}/personality", pid), 4096) ? code : std::nullopt;
+}
+
 }  // namespace
 
 std::string ending_in_words(int wait_status) {
@@ -58,17 +73,16 @@ bool Ending::has_ended() const {
   return ::poll(&poll, 1, 0) == 1;
 }
 
-std::optional<int> Ending::wait_status() const {
-  PidfdInfo info{};
-  info.mask = kExitCode;
-  if (fd_ && ::ioctl(fd_.get(), kGetInfo, &info) == 0 && (info.mask & kExitCode) != 0) return info.exit_code;
-  const auto stat = read_file(fmt::format("/proc/{}/stat", pid_), 4096);
-  const auto code = stat ? parse_exit_code(*stat) : std::nullopt;
-  return code && *code != 0 ? code : std::nullopt;  // 0 is also what is told to those who may not know
+std::optional<int> wait_status(int pidfd, std::int32_t pid) {
+  if (const auto status = status_from_pidfd(pidfd)) return status;
+  const auto status = status_from_stat(pid);
+  // What was read is of this process and of no later one with its number, as it is there afterwards.
+  const bool still_there = ::syscall(SYS_pidfd_send_signal, pidfd, 0, nullptr, 0) == 0;
+  return status && still_there ? status : status_from_pidfd(pidfd);
 }
 
 std::string Ending::words() const {
-  const auto status = wait_status();
+  const auto status = fd_ ? wait_status(fd_.get(), pid_) : status_from_stat(pid_);
   return status ? ending_in_words(*status) : "ended";
 }
 

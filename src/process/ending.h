@@ -17,6 +17,9 @@ std::string ending_in_words(int wait_status);
 // Field 52 of /proc/PID/stat. nullopt: it is not there, or the process still lives.
 std::optional<int> parse_exit_code(std::string_view stat);
 
+// Of the process `pid`, which the pidfd is of and which has ended: the pidfd is readable. nullopt: nobody tells.
+std::optional<int> wait_status(int pidfd, std::int32_t pid);
+
 // Holds on to one process, so that a later one with its number is never taken for it.
 class Ending {
  public:
@@ -26,7 +29,6 @@ class Ending {
   std::string words() const;
 
  private:
-  std::optional<int> wait_status() const;
   std::int32_t pid_;
   Fd fd_;
 };

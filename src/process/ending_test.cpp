@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,6 +44,28 @@ TEST(Ending, OfAChildThatWasKilled) {
   // After that only newer kernels know.
   const std::string words = ending.words();
   EXPECT_TRUE(words == "killed by signal 9 (SIGKILL)" || words == "ended") << words;
+}
+
+TEST(Ending, IsKnownOfAChildOfSomebodyElseUntilItIsWaitedFor) {
+  for (const int signal : {SIGKILL, SIGTERM, 0}) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (signal == 0) ::_exit(0);
+      for (;;) ::pause();
+    }
+    const Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+    ASSERT_TRUE(pidfd);
+    if (signal != 0) ::kill(child, signal);
+    siginfo_t info{};
+    ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
+    const auto before = wait_status(pidfd.get(), child);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_EQ(before.value_or(-1), status);
+    // Old kernels do not know it any more, and say nothing rather than what is wrong.
+    EXPECT_EQ(wait_status(pidfd.get(), child).value_or(status), status);
+  }
 }
 
 }  // namespace
