@@ -196,6 +196,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
     picture.colors = present::Palette::kWall;
   analysis::TreeOptions tree;
   tree.selection = *selection;
+  tree.selection.fold_containers = selection->fold_containers.value_or(true);  // as the report does
   tree.thread_roots = !arguments.no_threads;
   tree.reverse = picture.reverse;
   tree.fold_generics = arguments.fold_generics;

@@ -122,8 +122,8 @@ Run add_leaks(CLI::App& app) {
                  "only what threads of this name allocated, or the one of this tid");
   app.add_option("--pid", options.selection.pid, "only this process");
   add_block_options(app, arguments->blocks);
-  add_containers_option(app, options.selection.fold_containers);
   add_symbols_option(app, arguments->symbols);
+  add_containers_option(app, options.selection.fold_containers, options.selection.fold_plumbing);
   app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
   app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();
   app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");

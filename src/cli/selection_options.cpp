@@ -29,11 +29,15 @@ bool takes_any_sample(const model::Profile& profile, const analysis::Selection& 
 
 }  // namespace
 
-void add_containers_option(CLI::App& app, std::optional<bool>& fold) {
+void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool& plumbing) {
   app.add_flag_function(
-      "--fold-containers,!--no-fold-containers", [&fold](std::int64_t count) { fold = count > 0; },
-      "heap: take containers (std::, alloc::, hashbrown) away at the leaf, up to your own code; "
-      "tables of functions do by themselves");
+      "--fold-containers,!--no-fold-containers",
+      [&containers](std::int64_t count) { containers = count > 0; },
+      "heap: take containers (std::, alloc::, hashbrown, xmalloc) away at the leaf, up to your own code; "
+      "tables and flame graphs do by themselves, leaks and exports do not");
+  app.add_flag_callback(
+      "--no-fold-plumbing", [&plumbing] { plumbing = false; },
+      "heap: keep every frame, also the allocator's own");
 }
 
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
@@ -62,7 +66,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
   add_symbols_option(app, options.symbols);
-  add_containers_option(app, options.fold_containers);
+  add_containers_option(app, options.fold_containers, options.fold_plumbing);
   add_block_options(app, options.blocks);
 }
 
@@ -103,6 +107,7 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   selection.pid = options.pid;
   selection.tracer = options.tracer;
   selection.fold_containers = options.fold_containers;
+  selection.fold_plumbing = options.fold_plumbing;
   if (options.heap_unit == "bytes") selection.heap_unit = analysis::HeapUnit::kBytes;
   if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;
   if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);

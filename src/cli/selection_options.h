@@ -21,6 +21,7 @@ struct SelectionOptions {
   std::optional<double> from_s;
   std::optional<double> until_s;
   std::optional<bool> fold_containers;
+  bool fold_plumbing = true;
   std::vector<std::string> focus, ignore;
   bool tracer = false;
   std::string symbols;    // folder with names; empty: none
@@ -39,8 +40,8 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
                                        const std::string& symbols);
 // --symbols; `folder` outlives `app`.
 void add_symbols_option(CLI::App& app, std::string& folder);
-// --fold-containers, --no-fold-containers; `fold` outlives `app`.
-void add_containers_option(CLI::App& app, std::optional<bool>& fold);
+// --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.
+void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool& plumbing);
 
 // kUsage for a metric that does not exist, for times that make no sense and for a broken pattern; kNotFound for a function
 // that is nowhere.

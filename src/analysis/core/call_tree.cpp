@@ -252,7 +252,7 @@ class Adder {
   void add_heap() {
     const HeapSums heap(profile_, options_.selection);
     const HeapUnit unit = unit_of_heap(options_.selection);
-    HeapLeaves leaves(profile_, options_.selection.fold_containers.value_or(false));
+    HeapLeaves leaves(profile_, options_.selection, false);
     std::vector<double> sums;  // of the rows from `first` on
     std::unordered_map<std::uint64_t, std::size_t> rows;
     const std::size_t first = sums_.rows.size();

@@ -30,19 +30,6 @@ bool matches_any(const std::vector<std::string>& globs, std::string_view name) {
                      [&](const std::string& glob) { return matches_glob(glob, name); });
 }
 
-// A name in small letters, if it is one of C; else empty.
-std::string plain_name(std::string_view name) {
-  constexpr std::size_t kLongest = 40;
-  std::string lower;
-  if (name.size() > kLongest) return lower;
-  for (const char c : name) {
-    const bool upper = c >= 'A' && c <= 'Z';
-    if (!upper && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_' && c != '.') return {};
-    lower += upper ? static_cast<char>(c - 'A' + 'a') : c;
-  }
-  return lower;
-}
-
 }  // namespace
 
 Result<ContainerRules> parse_container_rules(std::string_view text, const std::string& name) {
@@ -59,6 +46,15 @@ Result<ContainerRules> parse_container_rules(std::string_view text, const std::s
     };
     const std::size_t space = std::min(line.find_first_of(" \t"), line.size());
     const std::string_view word = line.substr(0, space);
+    if (word == "family") {
+      const std::string_view rest = trimmed(line.substr(space));
+      const std::size_t end_of_name = std::min(rest.find_first_of(" \t"), rest.size());
+      ContainerRules::Family family{std::string(rest.substr(0, end_of_name)), {}};
+      add_names(family.functions, rest.substr(end_of_name));
+      if (family.functions.empty()) return wrong("'family' wants a name and functions");
+      rules.families.push_back(std::move(family));
+      continue;
+    }
     std::vector<std::string>* const names = word == "allocator" ? &rules.allocators
                                             : word == "wrapper" ? &rules.wrappers
                                             : word == "copier"  ? &rules.copiers
@@ -81,17 +77,54 @@ const ContainerRules& built_in_container_rules() {
 }
 
 ContainerFrame container_frame_of(std::string_view function, const ContainerRules& rules) {
-  if (matches_any(rules.allocators, function) || matches_any(rules.wrappers, plain_name(function)))
-    return ContainerFrame::kAllocator;
+  if (matches_any(rules.allocators, function)) return ContainerFrame::kAllocator;
+  if (matches_any(rules.wrappers, function)) return ContainerFrame::kWrapper;
   const std::string_view crate = crate_of(function);
   const bool library =
       !crate.empty() && std::binary_search(rules.libraries.begin(), rules.libraries.end(), crate);
   return library || matches_any(rules.copiers, function) ? ContainerFrame::kLibrary : ContainerFrame::kNone;
 }
 
-HeapLeaves::HeapLeaves(const model::Profile& profile, bool libraries)
+FoundAllocators::FoundAllocators(const model::Profile& profile) : profile_(profile) {
+  const model::HeapTables& heap = profile.heap;
+  for (const model::HeapHook& hook : heap.hooks)
+    if (const model::ModuleId module = heap.allocators[hook.allocator.value].module; module.value != 0)
+      hooked_[module.value].insert(profile.strings[hook.function]);
+  for (const model::HeapAllocator& allocator : heap.allocators)
+    for (const ContainerRules::Family& family : built_in_container_rules().families)
+      if (allocator.module.value != 0 && profile.strings[allocator.label].starts_with(family.allocator))
+        families_[allocator.module.value].push_back(&family);
+}
+
+bool FoundAllocators::own(const model::Function& function) const {
+  const std::string_view name = profile_.strings[function.name];
+  if (const auto hooked = hooked_.find(function.module.value);
+      hooked != hooked_.end() && hooked->second.contains(name))
+    return true;
+  const auto families = families_.find(function.module.value);
+  return families != families_.end() &&
+         std::ranges::any_of(families->second, [name](const ContainerRules::Family* family) {
+           return matches_any(family->functions, name);
+         });
+}
+
+namespace {
+
+HeapLeaves::Fold fold_of(const Selection& selection, bool fold_containers) {
+  if (!selection.fold_plumbing) return HeapLeaves::Fold::kNothing;
+  return selection.fold_containers.value_or(fold_containers) ? HeapLeaves::Fold::kContainers
+                                                             : HeapLeaves::Fold::kAllocators;
+}
+
+}  // namespace
+
+HeapLeaves::HeapLeaves(const model::Profile& profile, const Selection& selection, bool fold_containers)
+    : HeapLeaves(profile, fold_of(selection, fold_containers)) {}
+
+HeapLeaves::HeapLeaves(const model::Profile& profile, Fold fold)
     : profile_(profile),
-      libraries_(libraries),
+      fold_(fold),
+      found_(profile),
       functions_(profile.functions.size()),
       known_(profile.stacks.size()),
       has_(profile.stacks.size()) {}
@@ -99,8 +132,10 @@ HeapLeaves::HeapLeaves(const model::Profile& profile, bool libraries)
 bool HeapLeaves::is_container_frame(model::FunctionId function, ContainerFrame most) {
   char& known = functions_[function.value];
   if (known == 0) {
-    const std::string_view name = profile_.strings[profile_.functions[function.value].name];
-    known = static_cast<char>(1 + static_cast<int>(container_frame_of(name)));
+    const model::Function& row = profile_.functions[function.value];
+    const ContainerFrame kind =
+        found_.own(row) ? ContainerFrame::kAllocator : container_frame_of(profile_.strings[row.name]);
+    known = static_cast<char>(1 + static_cast<int>(kind));
   }
   return known > 1 && known <= 1 + static_cast<int>(most);
 }
@@ -124,10 +159,12 @@ HeapLeaf HeapLeaves::cut(model::StackId stack, ContainerFrame most) {
 }
 
 HeapLeaf HeapLeaves::of(model::StackId stack) {
+  if (fold_ == Fold::kNothing) return {stack, 0};
   if (has_[stack.value] != 0) return known_[stack.value];
-  HeapLeaf leaf = cut(stack, libraries_ ? ContainerFrame::kLibrary : ContainerFrame::kAllocator);
+  const bool containers = fold_ == Fold::kContainers;
+  HeapLeaf leaf = cut(stack, containers ? ContainerFrame::kLibrary : ContainerFrame::kAllocator);
   // Nothing but container frames: better than nothing at all.
-  if (leaf.stack.value == 0 && libraries_) leaf = cut(stack, ContainerFrame::kAllocator);
+  if (leaf.stack.value == 0 && containers) leaf = cut(stack, ContainerFrame::kAllocator);
   if (leaf.stack.value == 0) leaf = {stack, 0};
   has_[stack.value] = 1;
   return known_[stack.value] = leaf;

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "analysis/core/selection.h"
 #include "base/result.h"
 #include "model/profile.h"
 
@@ -16,13 +19,19 @@ extern const std::string_view kContainerRulesText;
 
 enum class ContainerFrame : std::uint8_t {
   kNone,       // somebody's own code
-  kAllocator,  // malloc, operator new, __rust_alloc, xmalloc
+  kAllocator,  // malloc, operator new, __rust_alloc
+  kWrapper,    // xmalloc, g_malloc
   kLibrary,    // strdup, std::vector, hashbrown
 };
 
 struct ContainerRules {
   std::vector<std::string> allocators, wrappers, copiers;  // globs
   std::vector<std::string> libraries;                      // crates and namespaces, sorted
+  struct Family {
+    std::string allocator;  // how its label begins
+    std::vector<std::string> functions;
+  };
+  std::vector<Family> families;
 };
 
 // kMalformed with the number of the line. `name` is the file's.
@@ -30,8 +39,24 @@ Result<ContainerRules> parse_container_rules(std::string_view text, const std::s
 // Those of container_rules.txt.
 const ContainerRules& built_in_container_rules();
 
+// By name alone: what is so wherever it is. Functions of an allocator that was found are so in its module only, and
+// HeapLeaves knows these.
 ContainerFrame container_frame_of(std::string_view function,
                                   const ContainerRules& rules = built_in_container_rules());
+
+// Functions of allocators that were found, in the module in which they were: what is called like one elsewhere is the
+// program's own (tc_parse_filter, je_settings).
+class FoundAllocators {
+ public:
+  explicit FoundAllocators(const model::Profile& profile);  // outlives it
+  bool own(const model::Function& function) const;
+
+ private:
+  const model::Profile& profile_;
+  // By module: functions that are hooked, and which families they belong to.
+  std::map<std::uint32_t, std::set<std::string_view>> hooked_;
+  std::map<std::uint32_t, std::vector<const ContainerRules::Family*>> families_;
+};
 
 // A stack without its container frames: the leaf is then the code that wanted the memory.
 struct HeapLeaf {
@@ -40,8 +65,10 @@ struct HeapLeaf {
 };
 class HeapLeaves {
  public:
-  // Takes away the allocator's own frames; with `libraries` those of containers, too.
-  explicit HeapLeaves(const model::Profile& profile, bool libraries = false);
+  enum class Fold : std::uint8_t { kNothing, kAllocators, kContainers };
+  explicit HeapLeaves(const model::Profile& profile, Fold fold = Fold::kAllocators);
+  // As the selection asks for; where it does not say, with the frames of containers or without.
+  HeapLeaves(const model::Profile& profile, const Selection& selection, bool fold_containers);
   HeapLeaf of(model::StackId stack);
 
  private:
@@ -49,7 +76,9 @@ class HeapLeaves {
   bool is_container_frame(model::FunctionId function, ContainerFrame most);
 
   const model::Profile& profile_;
-  bool libraries_;
+
+  Fold fold_;
+  FoundAllocators found_;
   std::vector<char> functions_;  // 0 not looked at, else 1 + its ContainerFrame
   std::vector<HeapLeaf> known_;
   std::vector<char> has_;

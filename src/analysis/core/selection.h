@@ -30,6 +30,7 @@ struct Selection {
   // Heap: whether containers at the leaf (container_frames.h) are taken away as the allocator's own
   // frames always are. Not said: in tables of who wanted the memory, but not in stacks.
   std::optional<bool> fold_containers = {};
+  bool fold_plumbing = true;  // false: no frame is taken away, not even the allocator's own
   std::shared_ptr<const StackChoice> stacks = {};  // of the same profile; nullptr: all
   bool tracer = false;     // CPU samples in fathom's own heap tracer (tracer_frames.h) are taken, too
   bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread

@@ -58,6 +58,7 @@ class Classes {
   explicit Classes(const Profile& profile)
       : profile_(profile),
         tracer_(tracer_module(profile)),
+        found_(profile),
         functions_(profile.functions.size()),
         leaves_(profile.stacks.size()) {
     for (const HeapHook& hook : profile.heap.hooks)
@@ -128,10 +129,12 @@ class Classes {
   FrameKind kind_of(FunctionId function) {
     FrameKind& kind = functions_[function.value];
     if (kind != FrameKind::kUnknown) return kind;
-    std::string_view name = profile_.strings[profile_.functions[function.value].name];
+    const Function& row = profile_.functions[function.value];
+    std::string_view name = profile_.strings[row.name];
     if (name.starts_with("__GI_")) name.remove_prefix(5);  // what glibc calls within itself
-    if ((container_frame_of(name) == ContainerFrame::kAllocator) || is_inside_allocator(name) ||
-        hooked_.contains(name))
+    const ContainerFrame container = container_frame_of(name);
+    if (container == ContainerFrame::kAllocator || container == ContainerFrame::kWrapper ||
+        is_inside_allocator(name) || hooked_.contains(name) || found_.own(row))
       kind = FrameKind::kAllocator;
     else if (starts_with_any(name, {"__memset", "__memmove",  "__memcpy",
                                     "memset",   "memcpy",     "memmove",
@@ -148,6 +151,7 @@ class Classes {
 
   const Profile& profile_;
   std::optional<ModuleId> tracer_;
+  FoundAllocators found_;
   std::set<std::string_view> hooked_;
   std::set<std::uint32_t> modules_;
   std::vector<FrameKind> functions_;

@@ -14,7 +14,7 @@ void expect_all(ContainerFrame container_frames, const std::vector<const char*>&
 TEST(ContainerFrame, OfAllocatorsHandsMemoryOut) {
   expect_all(
       ContainerFrame::kAllocator,
-      {"malloc", "operator new(unsigned long)", "operator new[](unsigned long)", "_rjem_mallocx",
+      {"malloc", "operator new(unsigned long)", "operator new[](unsigned long)", "posix_memalign",
        "__rust_alloc", "__rustc::__rust_alloc", "alloc::alloc::Global::alloc_impl_runtime",
        "<alloc::alloc::Global as core::alloc::Allocator>::allocate", "__libc_calloc",
        "<tikv_jemallocator::Jemalloc as core::alloc::global::GlobalAlloc>::alloc",
@@ -24,7 +24,7 @@ TEST(ContainerFrame, OfAllocatorsHandsMemoryOut) {
 }
 
 TEST(ContainerFrame, OfCProgramsHasManyNames) {
-  expect_all(ContainerFrame::kAllocator,
+  expect_all(ContainerFrame::kWrapper,
              {"xmalloc", "xcalloc", "xrealloc", "zmalloc_usable", "ztrymalloc_usable_internal",
               "jv_mem_alloc", "CRYPTO_malloc", "sqlite3MallocZero", "g_malloc0"});
 }
@@ -47,20 +47,40 @@ TEST(ContainerFrame, OfLibrariesManagesItForOthers) {
 }
 
 TEST(ContainerFrame, IsNotWhatWantedTheMemory) {
-  expect_all(
-      ContainerFrame::kNone,
-      {"<revm_handler::frame::EthFrame as core::default::Default>::default",
-       "<revm_database::in_memory_db::Cache as core::clone::Clone>::clone",
-       "<T as tower::util::boxed_clone_sync::CloneService<R>>::clone_box", "ht_create(unsigned int)",
-       "init_stringpool()", "createStringObject", "main", "server::Cache::put(int)", "stdlib_init",
-       "coreutils_main", "allocate_dtv", "my::malloc(unsigned long)", "", "Pool::malloc_pages",
-       "vector_alloc", "std_image::load()", "operator<<(std::ostream&, Cache const&)", "jvp_object_new"});
+  expect_all(ContainerFrame::kNone, {"<revm_handler::frame::EthFrame as core::default::Default>::default",
+                                     "<revm_database::in_memory_db::Cache as core::clone::Clone>::clone",
+                                     "<T as tower::util::boxed_clone_sync::CloneService<R>>::clone_box",
+                                     "ht_create(unsigned int)",
+                                     "init_stringpool()",
+                                     "createStringObject",
+                                     "main",
+                                     "server::Cache::put(int)",
+                                     "stdlib_init",
+                                     "coreutils_main",
+                                     "allocate_dtv",
+                                     "my::malloc(unsigned long)",
+                                     "",
+                                     "Pool::malloc_pages",
+                                     "vector_alloc",
+                                     "std_image::load()",
+                                     "tc_parse_filter",
+                                     "build_realloc_map",
+                                     "my_malloc_wrapper",
+                                     "malloc_table_init",
+                                     "je_settings",
+                                     "_rjem_mallocx",
+                                     "mi_parse",
+                                     "preallocate",
+                                     "operator<<(std::ostream&, Cache const&)",
+                                     "jvp_object_new"});
 }
 
 TEST(ContainerFrame, RulesThatAreNotUnderstoodAreErrorsWithTheirLine) {
   EXPECT_EQ(parse_container_rules("# x\nallocators a\n", "my").error().message,
             "my:2: 'allocators' is no kind of rule");
   EXPECT_EQ(parse_container_rules("library\n", "my").error().message, "my:1: nothing after 'library'");
+  EXPECT_EQ(parse_container_rules("family a\n", "my").error().message,
+            "my:1: 'family' wants a name and functions");
   const auto rules = parse_container_rules("allocator a b | c*\r\nlibrary y | x\n", "my").value();
   EXPECT_EQ(rules.allocators, (std::vector<std::string>{"a b", "c*"}));
   EXPECT_EQ(container_frame_of("x::f", rules), ContainerFrame::kLibrary);
@@ -90,26 +110,62 @@ TEST(HeapLeaves, TakeTheAllocatorsFramesAwayAndLibrariesOnRequest) {
   const HeapLeaf usual = HeapLeaves(hand.profile).of(stack);
   EXPECT_EQ(usual.stack, filled);
   EXPECT_EQ(usual.skip, 1u);
-  const HeapLeaf folded = HeapLeaves(hand.profile, true).of(stack);
+  const HeapLeaf folded = HeapLeaves(hand.profile, HeapLeaves::Fold::kContainers).of(stack);
   EXPECT_EQ(folded.stack, filled);
   EXPECT_EQ(folded.skip, 2u);
+}
+
+// A program with jemalloc and tcmalloc inside of it, that has functions with such names of its own.
+TEST(HeapLeaves, LookAtWhereAFunctionIsAndNotOnlyAtItsName) {
+  Hand hand;
+  const auto library = hand.module("libjemalloc.so.2");
+  const auto jemalloc = hand.allocator("jemalloc 5.3.0", library),
+             tcmalloc = hand.allocator("tcmalloc", hand.app);
+  hand.hook(jemalloc, "mallocx", model::HookKind::kEntry);
+  hand.hook(tcmalloc, "tc_malloc", model::HookKind::kEntry);
+  const auto load = hand.stack({hand.main, hand.load});
+  const auto leaf_of = [&](model::ModuleId module, const std::string& function) {
+    const auto stack = hand.stack({hand.main, hand.load, hand.frame(module, {function})});
+    return std::pair(HeapLeaves(hand.profile).of(stack).stack, stack);
+  };
+  for (const auto& [module, function] : {std::pair(library, "je_arena_malloc_hard"),
+                                         std::pair(library, "mallocx"), std::pair(hand.app, "tc_malloc")})
+    EXPECT_EQ(leaf_of(module, function).first, load) << function;
+  for (const auto& [module, function] :
+       {std::pair(hand.app, "je_settings"), std::pair(hand.app, "mallocx"),
+        std::pair(hand.app, "tc_parse_filter"), std::pair(hand.app, "build_realloc_map"),
+        std::pair(hand.app, "my_malloc_wrapper")}) {
+    const auto [leaf, stack] = leaf_of(module, function);
+    EXPECT_EQ(leaf, stack) << function;
+    EXPECT_EQ(HeapLeaves(hand.profile, HeapLeaves::Fold::kContainers).of(stack).stack, stack) << function;
+  }
+}
+
+TEST(HeapLeaves, CanKeepEveryFrame) {
+  Hand hand;
+  const auto stack = hand.stack({hand.main, hand.load, hand.fill, hand.op_new});
+  Selection all;
+  all.fold_plumbing = false;
+  const HeapLeaf leaf = HeapLeaves(hand.profile, all, true).of(stack);
+  EXPECT_EQ(leaf.stack, stack);
+  EXPECT_EQ(leaf.skip, 0u);
 }
 
 TEST(HeapLeaves, LeaveTheRestOfTheStackAsItIs) {
   Hand hand;
   const auto load = hand.stack({hand.main, hand.apply, hand.load});
-  EXPECT_EQ(HeapLeaves(hand.profile, true).of(load).stack, load);
+  EXPECT_EQ(HeapLeaves(hand.profile, HeapLeaves::Fold::kContainers).of(load).stack, load);
 }
 
 TEST(HeapLeaves, AStackOfNothingButContainersStays) {
   Hand hand;
   const auto allocator = hand.stack({hand.op_new});
   EXPECT_EQ(HeapLeaves(hand.profile).of(allocator).stack, allocator);
-  EXPECT_EQ(HeapLeaves(hand.profile, true).of(allocator).stack, allocator);
+  EXPECT_EQ(HeapLeaves(hand.profile, HeapLeaves::Fold::kContainers).of(allocator).stack, allocator);
   // Of libraries alone, the one nearest to the leaf that is no allocator.
   const auto apply = hand.stack({hand.apply});
   const auto both = hand.stack({hand.apply, hand.op_new});
-  EXPECT_EQ(HeapLeaves(hand.profile, true).of(both).stack, apply);
+  EXPECT_EQ(HeapLeaves(hand.profile, HeapLeaves::Fold::kContainers).of(both).stack, apply);
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ std::vector<HeapBlockRow> heap_blocks(const Profile& profile, const Selection& s
   std::vector<HeapBlockRow> rows;
   if (profile.heap.blocks.empty()) return rows;
   const HeapSums sums(profile, selection);
-  HeapLeaves leaves(profile, selection.fold_containers.value_or(true));
+  HeapLeaves leaves(profile, selection, true);
   for (const HeapBlock& block : profile.heap.blocks) {
     if (!sums.takes(block.site)) continue;
     const HeapSite& site = profile.heap.sites[block.site.value];

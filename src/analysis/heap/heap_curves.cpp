@@ -24,8 +24,8 @@ struct Key {
 
 class Keys {
  public:
-  Keys(const Profile& profile, TimelineBy by, bool fold)
-      : profile_(profile), by_(by), leaves_(profile, fold) {}
+  Keys(const Profile& profile, TimelineBy by, const Selection& selection)
+      : profile_(profile), by_(by), leaves_(profile, selection, true) {}
 
   Key of(const HeapSite& site) {
     switch (by_) {
@@ -154,7 +154,7 @@ class Curves {
   }
 
   void choose_groups() {
-    Keys keys(profile_, options_.by, options_.selection.fold_containers.value_or(true));
+    Keys keys(profile_, options_.by, options_.selection);
     std::map<Key, std::uint32_t> numbers;
     key_of_site_.assign(heap_.sites.size(), 0);
     std::vector<double> at_peak;

@@ -45,7 +45,7 @@ class Grouper {
       : profile_(profile),
         options_(options),
         sums_(profile, options.selection),
-        leaves_(profile, options.selection.fold_containers.value_or(true)) {}
+        leaves_(profile, options.selection, true) {}
 
   HeapGroups group() {
     groups_.by = options_.by;

@@ -39,7 +39,7 @@ class Histories {
         heap_(profile.heap),
         filter_(profile, selection),
         sums_(sums),
-        leaves_(profile, selection.fold_containers.value_or(true)) {}
+        leaves_(profile, selection, true) {}
 
   std::vector<HeapHistory> all() {
     std::set<std::uint32_t> processes;

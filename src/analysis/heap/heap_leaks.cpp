@@ -82,7 +82,7 @@ class Finder {
   Finder(const Profile& profile, const LeakOptions& options)
       : profile_(profile),
         options_(options),
-        leaves_(profile, options.selection.fold_containers.value_or(false)) {}
+        leaves_(profile, options.selection, false) {}
 
   Result<LeakReport> find() {
     const HeapTables& heap = profile_.heap;

@@ -18,7 +18,7 @@ constexpr std::size_t kPathLength = 4;
 std::vector<HeapReturnRow> heap_returns(const Profile& profile, const Selection& selection,
                                         const HeapSums& sums) {
   const HeapTables& heap = profile.heap;
-  HeapLeaves leaves(profile, selection.fold_containers.value_or(true));
+  HeapLeaves leaves(profile, selection, true);
   struct Found {
     HeapReturnRow row;
     double heaviest = -1;

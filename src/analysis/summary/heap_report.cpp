@@ -23,7 +23,7 @@ double seconds_into(const Profile& profile, std::uint64_t time_ns) {
 
 std::vector<HeapFunctionRow> functions_of(const Profile& profile, const Selection& selection,
                                           const HeapSums& sums) {
-  HeapLeaves leaves(profile, selection.fold_containers.value_or(true));
+  HeapLeaves leaves(profile, selection, true);
   std::vector<double> longest(profile.heap.sites.size());
   for (const HeapSummary& row : profile.heap.summaries)
     longest[row.site.value] = std::max(longest[row.site.value], static_cast<double>(row.longest_ns) * 1e-9);

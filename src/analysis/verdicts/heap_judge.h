@@ -20,7 +20,7 @@ struct WorkMeasure {
 
 struct HeapJudge {
   HeapJudge(const model::Profile& profile, const HeapSums& sums, const HeapHistory& history,
-            const std::optional<AllocatorCpu>& cpu, bool fold_containers);
+            const std::optional<AllocatorCpu>& cpu, const Selection& selection);
 
   const model::Profile& profile;
   const HeapSums& sums;

@@ -66,12 +66,12 @@ void settle(HeapVerdict& verdict) {
 }
 
 HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const HeapHistory& of_history,
-                     const std::optional<AllocatorCpu>& of_cpu, bool fold_containers)
+                     const std::optional<AllocatorCpu>& of_cpu, const Selection& selection)
     : profile(of_profile),
       sums(of_sums),
       history(of_history),
       cpu(of_cpu),
-      leaves(of_profile, fold_containers),
+      leaves(of_profile, selection, true),
       losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
   traced_part = !unseen_allocators(profile).empty();
   whole = find_trend(history.live(history.whole, history.end_of_work));
@@ -248,7 +248,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
   std::vector<HeapVerdict> verdicts;
   const std::optional<AllocatorCpu> cpu = allocator_cpu(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
-    const HeapJudge judge(profile, sums, history, cpu, selection.fold_containers.value_or(true));
+    const HeapJudge judge(profile, sums, history, cpu, selection);
     const std::size_t before = verdicts.size();
     judge_growth(judge, verdicts);
     judge_peak(judge, verdicts);

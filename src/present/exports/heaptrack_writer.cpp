@@ -70,7 +70,7 @@ class Writer {
         heap_(profile.heap),
         take_(take),
         sums_(profile, options.selection),
-        leaves_(profile, options.selection.fold_containers.value_or(false)),
+        leaves_(profile, options.selection, false),
         site_of_(heap_.sites.size()),
         traces_(heap_.sites.size()) {
     choose_sites();

@@ -13,9 +13,10 @@ namespace fathom::present {
 
 class MassifTree {
  public:
-  // Both outlive it.
-  MassifTree(const model::Profile& profile, const MassifOptions& options)
-      : profile_(profile), options_(options), leaves_(profile) {}
+  // `profile` and `options` outlive it.
+  MassifTree(const model::Profile& profile, const analysis::Selection& selection,
+             const MassifOptions& options)
+      : profile_(profile), options_(options), leaves_(profile, selection, false) {}
 
   // Lines of the tree of these bytes, by site. `total`: their sum, which is the first line's number.
   std::string text(const std::vector<double>& bytes_of_site, double total);

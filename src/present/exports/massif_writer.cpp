@@ -176,7 +176,7 @@ class Maker {
     }
     out.description += ")";
 
-    MassifTree tree(profile_, options_);
+    MassifTree tree(profile_, selection_, options_);
     std::vector<double> live(heap_.sites.size());
     std::uint32_t next_slice = 0;
     std::int64_t last_ms = 0;
