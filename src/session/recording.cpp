@@ -379,12 +379,14 @@ void Recording::end() {
   own_cost_.ended(own_cpu());
 }
 
-Result<> Recording::finish(std::optional<int> exit_status, int signal, RecordOutcome& outcome) {
-  if (exit_status) profile_.meta.facts["exit"] = std::to_string(*exit_status);
-  if (signal != 0) profile_.meta.facts["signal"] = std::to_string(signal);
+Result<> Recording::finish(const TargetEnd& end, RecordOutcome& outcome) {
+  auto& facts = profile_.meta.facts;
+  if (end.status) facts["exit"] = std::to_string(*end.status);
+  if (end.signal != 0) facts["signal"] = std::to_string(end.signal);
+  if (end.attached_pid != 0) facts["ended_pid"] = std::to_string(end.attached_pid);
   if (const auto kill = oom_watch_.kill()) {
-    profile_.meta.facts["oom_cgroup"] = kill->cgroup;
-    if (kill->limit_bytes) profile_.meta.facts["oom_limit_bytes"] = std::to_string(*kill->limit_bytes);
+    facts["oom_cgroup"] = kill->cgroup;
+    if (kill->limit_bytes) facts["oom_limit_bytes"] = std::to_string(*kill->limit_bytes);
   }
   symbols_.drain();
   take_names();

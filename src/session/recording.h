@@ -35,6 +35,14 @@
 
 namespace fathom::session {
 
+// How the target ended, where it has.
+struct TargetEnd {
+  std::optional<int>
+      status;      // nullopt: it runs on, or a signal ended it that was attached to, or it is not known
+  int signal = 0;  // that ended it
+  std::int32_t attached_pid = 0;  // that has ended and was not launched; 0: there is none
+};
+
 // In this order: open(), create_file(), one of the two begin(), step() every kStepEvery, end(), finish().
 class Recording {
  public:
@@ -65,8 +73,8 @@ class Recording {
   bool memory_reached() const;
   // Nothing is recorded from here on, and nothing of ours is in the target any more.
   void end();
-  // Completes the file. `exit_status`: of a launched command that has ended; `signal`: that ended it, or 0.
-  Result<> finish(std::optional<int> exit_status, int signal, RecordOutcome& outcome);
+  // Completes the file.
+  Result<> finish(const TargetEnd& end, RecordOutcome& outcome);
 
   void note_once(std::string note);
   const model::Quality& quality() const { return profile_.quality; }

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -17,6 +18,7 @@
 #include "process/descendants.h"
 #include "process/find.h"
 #include "process/standstill.h"
+#include "process/wait_status.h"
 #include "session/recording.h"
 
 namespace fathom::session {
@@ -91,7 +93,7 @@ Result<> Session::find_targets() {
     Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     if (!fd) return within(fmt::format("process {}", pid), system_error("pidfd_open", errno).value());
     if (auto watched = watch(fd.get()); !watched) return watched;
-    target_fds_.push_back(std::move(fd));
+    running_.push_back({pid, std::move(fd)});
   }
   return {};
 }
@@ -172,8 +174,18 @@ void Session::request_stop(const StopRequest& request) {
 
 void Session::look_at_targets() {
   // One that has ended stays readable, and would wake us without end.
-  std::erase_if(target_fds_, [](const Fd& fd) { return has_ended(fd); });  // closing takes it out of epoll_
-  if (target_fds_.empty()) return state_.target_ended();
+  for (std::size_t i = 0; i < running_.size();) {
+    if (!has_ended(running_[i].fd)) {
+      ++i;
+      continue;
+    }
+    ::epoll_ctl(epoll_.get(), EPOLL_CTL_DEL, running_[i].fd.get(), nullptr);
+    gone_.push_back(std::move(running_[i]));
+    running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+    // At once: where the kernel is old, it is known until the parent waits for it.
+    if (!launched_) gone_.back().status = process::wait_status(gone_.back().fd.get(), gone_.back().pid);
+  }
+  if (running_.empty()) return state_.target_ended();
   const std::uint64_t now = monotonic_ns();
   if (state_.phase() != Phase::kTargetAsked || now < next_look_ns_) return;
   next_look_ns_ = now + kLookEvery;
@@ -186,11 +198,27 @@ void Session::finish() {
   note_standstill();
   recording_->end();
   look_at_targets();
-  // Only now: until it is waited for, its number belongs to nobody else.
-  const auto status = launched_ ? launched_->poll_status() : std::nullopt;
-  if (auto finished = recording_->finish(status, launched_ ? launched_->signal() : 0, outcome_); !finished)
-    fail_with(finished.error());
+  if (auto finished = recording_->finish(end_of_targets(), outcome_); !finished) fail_with(finished.error());
   act_or_fail(state_.written(monotonic_ns()));
+}
+
+// Of several that were attached to, the first that a signal ended, else the first.
+TargetEnd Session::end_of_targets() {
+  TargetEnd end;
+  if (launched_) {
+    // Only now: until it is waited for, its number belongs to nobody else.
+    end.status = launched_->poll_status();
+    end.signal = launched_->signal();
+    return end;
+  }
+  for (Target& target : gone_) {
+    if (!target.status) target.status = process::wait_status(target.fd.get(), target.pid);
+    const int signal = target.status && WIFSIGNALED(*target.status) ? WTERMSIG(*target.status) : 0;
+    if (end.attached_pid != 0 && (end.signal != 0 || signal == 0)) continue;
+    end = {{}, signal, target.pid};
+    if (target.status && WIFEXITED(*target.status)) end.status = WEXITSTATUS(*target.status);
+  }
+  return end;
 }
 
 // Said in the file, too: its end looks like a program that had nothing to do.

@@ -31,6 +31,7 @@
 namespace fathom::session {
 
 class Recording;
+struct TargetEnd;
 
 struct StopRequest {
   int pass_on = SIGTERM;  // to a launched command; 0: it has got the request already
@@ -81,6 +82,7 @@ class Session {
   void act_or_fail(Task task);
   void fail_with(Error error);
   void look_at_targets();
+  TargetEnd end_of_targets();
   void finish();
   void note_standstill();
   void conclude();
@@ -90,7 +92,12 @@ class Session {
   std::unique_ptr<Recording> recording_;
   std::optional<LaunchedProcess> launched_;
   std::vector<std::int32_t> targets_;
-  std::vector<Fd> target_fds_;  // pidfds of those that run
+  struct Target {
+    std::int32_t pid;
+    Fd fd;                           // pidfd
+    std::optional<int> status = {};  // of wait(2), once it has ended and where that can be known
+  };
+  std::vector<Target> running_, gone_;
   Fd epoll_;
   std::vector<int> recording_fds_;  // in epoll_, while it records
   std::uint64_t next_look_ns_ = 0;  // whether the target stands still

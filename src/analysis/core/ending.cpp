@@ -24,12 +24,21 @@ Ending ending_of(const model::Profile& profile) {
   Ending ending;
   ending.signal = number_in<int>(profile, "signal").value_or(0);
   if (ending.signal < 0 || ending.signal > 64) ending.signal = 0;
+  ending.pid = number_in<std::int32_t>(profile, "ended_pid");
+  ending.not_known = ending.pid && ending.signal == 0 && !profile.meta.facts.contains("exit");
   const auto cgroup = profile.meta.facts.find("oom_cgroup");
   if (cgroup == profile.meta.facts.end()) return ending;
   ending.out_of_memory = true;
   ending.cgroup = cgroup->second;
   ending.limit_bytes = number_in<std::uint64_t>(profile, "oom_limit_bytes");
   return ending;
+}
+
+Ending ending_of(const model::Profile& profile, const model::Process& process) {
+  const Ending ending = ending_of(profile);
+  // Nobody recorded the parent of the launched one.
+  const bool concerned = ending.pid ? process.pid == *ending.pid : process.parent_pid == 0;
+  return concerned ? ending : Ending{};
 }
 
 std::string signal_name(int signal) {

@@ -80,9 +80,7 @@ std::vector<char> heaps_of_mappings(const Profile& profile) {
 class Finder {
  public:
   Finder(const Profile& profile, const LeakOptions& options)
-      : profile_(profile),
-        options_(options),
-        leaves_(profile, options.selection, false) {}
+      : profile_(profile), options_(options), leaves_(profile, options.selection, false) {}
 
   Result<LeakReport> find() {
     const HeapTables& heap = profile_.heap;
@@ -159,8 +157,10 @@ class Finder {
       report_.mean_bytes = std::max(report_.mean_bytes, heap.mean_bytes);
     }
     const auto exit = profile_.meta.facts.find("exit");
-    if (const int signal = ending_of(profile_).signal; report_.ended && signal != 0)
-      report_.ended_by_signal = signal;
+    const Ending ending = ending_of(profile_);
+    report_.end_not_known = report_.ended && ending.not_known;
+    if (report_.ended && ending.signal != 0)
+      report_.ended_by_signal = ending.signal;
     else if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
              exit->second >= "129" && exit->second <= "192")
       report_.ended_by_signal = std::stoi(exit->second) - 128;

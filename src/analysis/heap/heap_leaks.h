@@ -81,6 +81,7 @@ struct LeakReport {
   HeapDropped dropped;
   std::vector<std::string> traced;      // allocators
   std::vector<UnseenAllocator> unseen;  // of whose blocks nothing is known
+  bool end_not_known = false;           // it ended, and nobody told how
   std::optional<int> ended_by_signal;   // then it had no chance to free what it had
   bool truncated = false;               // the recorder was killed
   bool empty() const { return groups.empty(); }

@@ -147,6 +147,9 @@ TEST(HeapLeaks, SaysWhatAnAttachedASampledAndAKilledOneLacks) {
   EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("SIGTERM ended it"));
   killed.meta.facts["signal"] = "9";
   EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("live when SIGKILL ended it"));
+  model::Profile unknown = server();
+  unknown.meta.facts["ended_pid"] = "7";
+  EXPECT_THAT(summary_of(leaks_of(unknown)), HasSubstr("live when it ended, how is not known"));
   EXPECT_THAT(summary_of(leaks_of(killed)), Not(HasSubstr("never freed")));
 }
 

@@ -71,18 +71,25 @@ std::string place_text(const SourcePlace& place) {
   return place.line == 0 ? printable(place.file) : fmt::format("{}:{}", printable(place.file), place.line);
 }
 
+static bool has_several_targets(const model::Meta& meta) {
+  return meta.target.find("(pid ") != meta.target.rfind("(pid ");
+}
+
 // "killed by SIGKILL: out of memory, limit 64.0 MiB of cgroup /x, 61.2 MiB resident at last"; empty where it ended by
 // itself or runs on.
 static std::string end_of(const Report& report) {
   const Ending ending = ending_of(*report.profile);
-  if (ending.signal == 0 && !ending.out_of_memory) return "";
+  if (ending.signal == 0 && !ending.out_of_memory && !ending.not_known) return "";
   const bool crashed = ending.signal == SIGSEGV || ending.signal == SIGBUS || ending.signal == SIGILL ||
                        ending.signal == SIGFPE || ending.signal == SIGABRT || ending.signal == SIGSYS ||
                        ending.signal == SIGTRAP;
-  std::string text = ending.signal == 0         ? "a process was killed"
-                     : crashed                  ? "crashed: " + signal_name(ending.signal)
-                     : ending.signal == SIGKILL ? "killed by SIGKILL"
-                                                : "ended by " + signal_name(ending.signal);
+  std::string text =
+      ending.pid && has_several_targets(report.profile->meta) ? fmt::format("process {} ", *ending.pid) : "";
+  text += ending.not_known && !ending.out_of_memory ? "ended, how is not known"
+          : ending.signal == 0                      ? "a process was killed"
+          : crashed                                 ? "crashed: " + signal_name(ending.signal)
+          : ending.signal == SIGKILL                ? "killed by SIGKILL"
+                                                    : "ended by " + signal_name(ending.signal);
   // Whatever the kernel killed meanwhile, a program that a user ended was not it.
   if (ending.out_of_memory && (ending.signal == 0 || ending.signal == SIGKILL)) {
     text += ": out of memory";

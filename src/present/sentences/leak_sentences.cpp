@@ -36,8 +36,9 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   const std::string target = report.target.empty() ? "The program" : printable(report.target);
   const std::string left = report.ended_by_signal
                                ? fmt::format("live when {} ended it", signal_name(*report.ended_by_signal))
-                           : report.ended ? "never freed"
-                                          : "live at the end of the recording";
+                           : report.end_not_known ? "live when it ended, how is not known"
+                           : report.ended         ? "never freed"
+                                                  : "live at the end of the recording";
   const HeapLosses& losses = report.losses;
   const model::HeapExactness& lost = losses.exactness;
   const std::string missing = text_of(losses);

@@ -220,6 +220,24 @@ TEST(FirstScreen, SaysInItsFirstLineHowTheProgramDied) {
   EXPECT_THAT(first_line(), HasSubstr("a process was killed: out of memory"));
 }
 
+TEST(FirstScreen, SaysHowAnAttachedProgramEndedAndThatItMayNotBeKnown) {
+  model::Profile profile = analysis::small_server();
+  const auto first_line = [&] {
+    const std::string text = screen_of(profile, 0);
+    return text.substr(0, text.find('\n'));
+  };
+  profile.meta.target = "server (pid 12)";
+  profile.meta.facts["ended_pid"] = "12";
+  EXPECT_THAT(first_line(), HasSubstr(" · ended, how is not known"));
+  profile.meta.facts["exit"] = "0";
+  EXPECT_THAT(first_line(), testing::Not(HasSubstr("ended")));
+  profile.meta.facts.erase("exit");
+  profile.meta.facts["signal"] = "9";
+  EXPECT_THAT(first_line(), HasSubstr(" · killed by SIGKILL"));
+  profile.meta.target = "server (pid 12), client (pid 13)";
+  EXPECT_THAT(first_line(), HasSubstr(" · process 12 killed by SIGKILL"));
+}
+
 TEST(FirstScreen, NamesTheNextOnesToo) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
