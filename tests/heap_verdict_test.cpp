@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "support/environment.h"
@@ -210,6 +211,45 @@ TEST_F(HeapVerdictTruth, AWarmUpIsNoLeak) {
   EXPECT_FALSE(about_pattern("bloat").is_null()) << all();
   EXPECT_FALSE(about_pattern("unfreed").is_null()) << all();
   expect_no_leak();
+}
+
+// Of 64 MiB one block of sixteen stays, and with it every page that it lies on or that its allocator does not give back.
+class HeldMemory : public HeapVerdictTruth {
+ protected:
+  void expect_held(const std::vector<std::string>& command, const std::string& allocator,
+                   const std::string& remedy) {
+    std::vector<std::string> arguments{"record", "--heap=exact", "--lossless", "-o", recording_, "--"};
+    arguments.insert(arguments.end(), command.begin(), command.end());
+    const Outcome outcome = fathom(arguments);
+    ASSERT_TRUE(outcome.ok()) << outcome.describe();
+    const double live = json::parse(outcome.output).at("live_bytes").get<double>();
+    const Outcome report = fathom({"report", recording_, "--json"});
+    ASSERT_TRUE(report.ok()) << report.describe();
+    heap_ = json::parse(report.output).at("heap");
+    const json held = find("held");
+    ASSERT_FALSE(held.is_null()) << all();
+    EXPECT_THAT(held.at("sentence").get<std::string>(), testing::HasSubstr(allocator));
+    EXPECT_THAT(held.at("advice").get<std::string>(), testing::HasSubstr(remedy));
+    const json& numbers = held.at("numbers");
+    EXPECT_NEAR(numbers.at("live_bytes").get<double>(), live, 0.1 * live) << held;
+    EXPECT_GT(numbers.at("held_bytes").get<double>(), 2 * live) << held;
+    expect_complete();
+  }
+};
+
+TEST_F(HeldMemory, InGapsBetweenBlocksOfGlibcIsAVerdict) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  expect_held({HELD_MEMORY, "64", kSeconds}, "glibc", "malloc_trim(0)");
+}
+
+TEST_F(HeldMemory, ThatJemallocDoesNotGiveBackYetIsAVerdict) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const std::string library = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";
+  if (!std::filesystem::exists(library)) GTEST_SKIP() << "needs libjemalloc2, which is not installed";
+  expect_held({"/usr/bin/env", "LD_PRELOAD=" + library, HELD_MEMORY, "64", kSeconds}, "jemalloc",
+              " MALLOC_CONF=background_thread:true");
 }
 
 TEST_F(HeapVerdictTruth, WhatGrowsWithTheWorkIsSaidToDoSo) {

@@ -1,5 +1,6 @@
 // Growing or not: of the whole heap, and of each function whose blocks grow.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -43,6 +44,37 @@ void number(HeapVerdict& verdict, const char* name, double value) {
   verdict.numbers.emplace_back(name, value);
 }
 
+// A bucket's upper end, in seconds, that this share of all blocks of the kind is below; 0: there are too few.
+double quantile_of(const HeapJudge& judge, const HeapTrack& track, HeapHistogramKind kind, double share) {
+  constexpr double kFew = 8;
+  std::vector<char> wanted(judge.profile.heap.sites.size());
+  for (const HeapSiteId site : track.sites) wanted[site.value] = 1;
+  std::array<double, 65> buckets{};
+  double all = 0;
+  for (const HeapHistogram& row : judge.profile.heap.histograms) {
+    if (row.kind != kind || wanted[row.site.value] == 0) continue;
+    buckets[std::min<std::size_t>(row.bucket, 64)] += row.sum.blocks;
+    all += row.sum.blocks;
+  }
+  if (all < kFew) return 0;
+  double sum = 0;
+  for (std::size_t bucket = 0; bucket < buckets.size(); ++bucket)
+    if ((sum += buckets[bucket]) >= share * all) return std::ldexp(1e-9, static_cast<int>(bucket));
+  return 0;
+}
+
+// Blocks that live far longer than those ever did that were freed are not on their way to be freed as well. Ages and lives
+// are known to a factor of two.
+std::optional<HeapEvidence> outlives(HeapVerdict& verdict, const HeapJudge& judge, const HeapTrack& track) {
+  if (!judge.history.to_end || judge.history.ended) return std::nullopt;
+  const double age = quantile_of(judge, track, HeapHistogramKind::kAge, 0.5) / 2,
+               life = quantile_of(judge, track, HeapHistogramKind::kLifetime, 0.9);
+  if (!(age > 0) || !(life > 0)) return std::nullopt;
+  verdict.numbers.emplace_back("median_age_s", age);
+  verdict.numbers.emplace_back("freed_lived_s", life);
+  return HeapEvidence{Evidence::kOutlive, age, life};
+}
+
 void add_trend(HeapVerdict& verdict, const Trend& trend) {
   verdict.trend = trend;
   verdict.evidence.push_back(
@@ -64,6 +96,22 @@ void add_work(HeapVerdict& verdict, const HeapJudge& judge) {
       {Evidence::kWork, judge.calls.ratio, judge.cpu_use.known ? judge.cpu_use.ratio : -1.0});
   number(verdict, "work_ratio", judge.calls.ratio);
   if (judge.cpu_use.known) number(verdict, "cpu_ratio", judge.cpu_use.ratio);
+}
+
+// Beside the live bytes, where it was recorded and is not said already.
+void add_rss(HeapVerdict& verdict, const HeapJudge& judge) {
+  if (!judge.rss_known) return;
+  if (std::ranges::none_of(verdict.numbers, [](const auto& of) { return of.first == "rss_bytes_per_s"; }))
+    number(verdict, "rss_bytes_per_s", judge.rss_per_s);
+  const bool said =
+      std::ranges::any_of(verdict.evidence,
+                          [](const HeapEvidence& of) {
+                            return of.kind == Evidence::kRssGrew || of.kind == Evidence::kRssDidNot;
+                          }) ||
+      std::ranges::any_of(verdict.doubts, [](const HeapDoubt& of) {
+        return of.kind == Doubt::kRssHardlyChanged || of.kind == Doubt::kRssGrew;
+      });
+  if (!said) verdict.evidence.push_back({Evidence::kRssDidNot, judge.rss_per_s});
 }
 
 // What the process as a whole shows of a growth, and whether that takes it back: attached recordings see new
@@ -143,6 +191,7 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
     verdict.facts.place = judge.place(track, is_stack);
     verdict.doubts = {{Doubt::kFewStepsTellNothing}, {Doubt::kAfterLastStep}};
     verdict.advice = {Advice::kRecordLonger, std::ceil(3 * trend.duration_s)};
+    add_rss(verdict, judge);
     settle(verdict);
     out.push_back(std::move(verdict));
     return;
@@ -170,6 +219,7 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
   if (live.blocks >= 1 && live.blocks < kLeastGrowthBlocks)
     verdict.evidence.push_back({Evidence::kFewHoldAll, live.blocks});
   if (const auto age = age_of(judge, track)) verdict.evidence.push_back(*age);
+  if (const auto lives = outlives(verdict, judge, track)) verdict.evidence.push_back(*lives);
   add_work(verdict, judge);
   // What the later half holds more than the earlier one, against what it does more.
   const std::vector<TrendPoint> points = history.live(track, history.end_of_work);
@@ -195,6 +245,7 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
     verdict.advice = {Advice::kShowCallers};
   }
   if (history.sampled && trend.late_rise_error > 0.5 * growth) verdict.doubts.push_back({Doubt::kFewSampled});
+  add_rss(verdict, judge);
   settle(verdict);
   out.push_back(std::move(verdict));
 }
@@ -290,6 +341,7 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       break;
   }
   verdict.shares = std::move(shares);
+  if (verdict.kind != HeapVerdictKind::kTooShort) add_rss(verdict, judge);
   settle(verdict);
   out.push_back(std::move(verdict));
 }

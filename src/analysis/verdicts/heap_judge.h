@@ -59,6 +59,7 @@ void settle(HeapVerdict& verdict);
 
 // Each adds its verdicts.
 void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out);
+void judge_held(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 void judge_peak(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out);
 void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out);

@@ -158,11 +158,11 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     out.push_back(std::move(verdict));
   };
   // What was live when a signal ended it was in use: the shutdown that would have freed it never ran.
-  const int signal =
-      judge.profile.processes[history.process.value].parent_pid == 0 ? ending_of(judge.profile).signal : 0;
+  const Ending ending = ending_of(judge.profile, judge.profile.processes[history.process.value]);
+  const bool stopped_short = ending.signal != 0 || ending.not_known;
   const HeapSum steady = kept(history, history.whole);
   const double freed = steady.bytes - left.bytes;
-  if (signal == 0 && freed >= 16 * 1024 && freed >= 0.05 * before.bytes)
+  if (!stopped_short && freed >= 16 * 1024 && freed >= 0.05 * before.bytes)
     add(
         HeapVerdictKind::kFreedAtExit,
         [&](const HeapTrack& track) { return kept(history, track).bytes - track.live_before(cells).bytes; },
@@ -172,8 +172,9 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     add(
         HeapVerdictKind::kUnfreed, [&](const HeapTrack& track) { return track.live_before(cells).bytes; },
         left, {Evidence::kNotALeakAlone}, Advice::kListLeaked);
-  if (signal != 0 && !out.empty() && out.back().kind == HeapVerdictKind::kUnfreed)
-    out.back().facts.ended_by_signal = signal;
+  if (!stopped_short || out.empty() || out.back().kind != HeapVerdictKind::kUnfreed) return;
+  out.back().facts.ended_by_signal = ending.signal;
+  out.back().facts.end_not_known = ending.not_known;
 }
 
 void judge_churn(const HeapJudge& judge, std::vector<HeapVerdict>& out) {

@@ -47,11 +47,10 @@ std::size_t cell_at(const HeapHistory& history, double at_s) {
 }  // namespace
 
 std::string_view to_string(HeapVerdictKind kind) {
-  static constexpr std::array<std::string_view, 19> kNames = {
-      "foreign-free",  "wrong-size", "growing",  "leak",  "grows-with-work",
-      "steps",         "may-level",  "turnover", "level", "falling",
-      "noise",         "short",      "peak",     "churn", "unfreed",
-      "freed-at-exit", "cache",      "bloat",    "slack"};
+  static constexpr std::array<std::string_view, 20> kNames = {
+      "foreign-free", "wrong-size", "growing",       "leak",  "grows-with-work", "steps", "may-level",
+      "turnover",     "level",      "falling",       "noise", "short",           "held",  "peak",
+      "churn",        "unfreed",    "freed-at-exit", "cache", "bloat",           "slack"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -251,6 +250,7 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
     const HeapJudge judge(profile, sums, history, cpu, selection);
     const std::size_t before = verdicts.size();
     judge_growth(judge, verdicts);
+    judge_held(judge, verdicts);
     judge_peak(judge, verdicts);
     judge_churn(judge, verdicts);
     judge_exit(judge, verdicts);

@@ -32,6 +32,7 @@ enum class HeapVerdictKind : std::uint8_t {
   kFalling,        // the whole heap
   kNoise,          // of the whole heap neither can be said: its swing hides what may be growth
   kTooShort,
+  kHeld,         // resident, of an allocator, and in no block: free memory that it keeps, gaps between blocks
   kPeak,         // far above the usual level
   kChurn,        // many blocks that live for a moment
   kUnfreed,      // at the end of the program
@@ -92,7 +93,12 @@ enum class HeapEvidenceKind : std::uint8_t {
   kSizeClasses,       //
   kInAll,             // a: bytes
   kEstimated,         //
-  kLostEvents,        // HeapVerdict::losses
+  kOutlive,      // a: median age of what is live in seconds; b: nine of ten that were freed had lived less
+  kHeldFor,      // a: seconds, b: looks
+  kLiveFell,     // a: bytes that were live in it once, b: and are now, c: seconds of the former
+  kOnHugePages,  // a: share of what is resident
+  kLiveError,    // a: bytes
+  kLostEvents,   // HeapVerdict::losses
 };
 struct HeapEvidence {
   HeapEvidenceKind kind;
@@ -117,10 +123,13 @@ enum class HeapDoubtKind : std::uint8_t {
   kCpuUnknown,
   kNotLevel,
   kMayGoOn,
-  kHidesGrowth,  // number: bytes that it may have grown by, unseen
-  kRssGrew,      // number: bytes per second of the anonymous memory, where the blocks do not grow
-  kLostEvents,   // HeapVerdict::losses
-  kOutages,      // likewise
+  kHidesGrowth,    // number: bytes that it may have grown by, unseen
+  kRssGrew,        // number: bytes per second of the anonymous memory, where the blocks do not grow
+  kHeldShortly,    // number: seconds
+  kNeverSeenLive,  // what it keeps was never seen in use
+  kSharedOut,
+  kLostEvents,  // HeapVerdict::losses
+  kOutages,     // likewise
 };
 struct HeapDoubt {
   HeapDoubtKind kind;
@@ -151,6 +160,9 @@ enum class HeapAdviceKind : std::uint8_t {
   kOneAllocator,     //
   kLookAtDeletes,    //
   kMindSizeClasses,  //
+  kDecaySooner,      // jemalloc, by HeapFacts::allocator
+  kTrim,             // glibc
+  kAllocatorsOwn,    //
 };
 struct HeapAdvice {
   HeapAdviceKind kind = HeapAdviceKind::kNone;
@@ -159,11 +171,12 @@ struct HeapAdvice {
 
 // What the sentence says beside kind, function and trend; of each kind those that are named there.
 struct HeapFacts {
-  int ended_by_signal = 0;   // kUnfreed: it had no chance to free what it had; 0: it ended by itself
-  bool traced_part = false;  // of all kinds: the whole heap is the part that was traced
-  HeapPlace place;           // of a function or one of its stacks
-  double blocks = 0;         // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize
-  double level_bytes = 0;    // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
+  int ended_by_signal = 0;     // kUnfreed: it had no chance to free what it had; 0: it ended by itself
+  bool end_not_known = false;  // likewise: it ended, and nobody told how
+  bool traced_part = false;    // of all kinds: the whole heap is the part that was traced
+  HeapPlace place;             // of a function or one of its stacks
+  double blocks = 0;           // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize, kHeld
+  double level_bytes = 0;      // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
   // kLevel, kNoise, kBloat: a growth below this, over so long, would not be seen.
   double unseen_bytes_per_s = 0, unseen_in_s = 0;
   std::optional<double> growth_share;      // kLeak, kGrowsWithWork: of the growth of the heap
@@ -175,8 +188,8 @@ struct HeapFacts {
   bool level = false;                      // kCache: else it swings
   bool slowing = false;                    // kMayLevel: less and less, else it is not known
   double early_per_s = 0, late_per_s = 0;  // kMayLevel: growth of the first half, and of the later one
-  std::optional<double> since_s;           // kLevel, kCache, kBloat: level since then; else all the time
-  double live_share = 0;                   // kCache, kBloat
+  std::optional<double> since_s;  // kLevel, kCache, kBloat: level since then; else all the time; kHeld
+  double live_share = 0;          // kCache, kBloat
   double replaced = 0, level_s = 0, mean_life_s = 0;    // kCache: times, in so long, after so long
   double mean_bytes = 0;                                // kBloat
   double calls_per_s = 0, bytes_per_s = 0;              // kChurn
@@ -186,6 +199,8 @@ struct HeapFacts {
   std::vector<std::pair<std::string, double>> cpu_for;  // likewise: functions, share of that
   std::vector<std::string> given_by;                    // kForeignFree: allocators
   double usable_bytes = 0;                              // kSlack
+  std::string allocator;                                // kHeld
+  double held_bytes = 0, live_bytes = 0;                // kHeld: resident; of that in live blocks
 };
 
 struct HeapVerdict {

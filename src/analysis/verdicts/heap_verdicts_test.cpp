@@ -377,6 +377,81 @@ TEST(HeapVerdicts, WhatASignalEndedHadNoChanceToFree) {
   EXPECT_THAT(present::sentence_of(*live), HasSubstr("Live when SIGKILL ended the program: 976.6 KiB"));
 }
 
+TEST(HeapVerdicts, AnAttachedProgramThatWasKilledHadNoChanceEither) {
+  Server server;
+  const auto sessions = server.function("keep_session");
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    if (i == 0) server.row(sessions, {100, 1e6});
+  }
+  server.end_program();
+  model::Process& process = server.profile.processes[server.profile.heap.heaps[0].process.value];
+  process.parent_pid = 1;
+  auto& facts = server.profile.meta.facts;
+  const auto sentence = [&] {
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* live = find(verdicts, HeapVerdictKind::kUnfreed);
+    return live == nullptr ? std::string() : present::sentence_of(*live);
+  };
+  facts["ended_pid"] = std::to_string(process.pid);
+  EXPECT_THAT(sentence(), HasSubstr("Live when the program ended, how is not known: 976.6 KiB"));
+  facts["exit"] = "0";
+  EXPECT_THAT(sentence(), HasSubstr("Not freed when the program ended"));
+  facts.erase("exit");
+  facts["signal"] = "11";
+  EXPECT_THAT(sentence(), HasSubstr("Live when SIGSEGV ended the program: 976.6 KiB"));
+  facts["ended_pid"] = std::to_string(process.pid + 1);
+  EXPECT_THAT(sentence(), HasSubstr("Not freed when the program ended")) << "another one was killed";
+}
+
+// Where memory was recorded: a growth that the process does not show is another one.
+TEST(HeapVerdicts, EveryGrowthIsToldBesideThatOfTheProcess) {
+  for (const double rss_per_s : {0.0, 5'120.0, 10'240.0, 1e6}) {
+    Server server;
+    const auto leak = server.function("keep_session");
+    for (int i = 0; i < 90; ++i) {
+      server.second();
+      server.row(leak, {10, 10'240});
+    }
+    server.rss([&](int second) { return 50e6 + rss_per_s * second; }, 90);
+    int growths = 0;
+    for (const HeapVerdict& verdict : server.verdicts()) {
+      if (verdict.kind != HeapVerdictKind::kGrowing && verdict.kind != HeapVerdictKind::kLeak) continue;
+      ++growths;
+      EXPECT_NEAR(number(verdict, "rss_bytes_per_s"), rss_per_s, 1);
+      EXPECT_THAT(all_text(verdict), HasSubstr("the process's anonymous memory"));
+    }
+    EXPECT_EQ(growths, 2);
+  }
+}
+
+// Two lives: requests of a millisecond, and sessions of the same function that nobody ends.
+TEST(HeapVerdicts, SurvivorsThatOutliveTheDeadAreEvidence) {
+  Server server;
+  const auto leak = server.function("keep_session");
+  for (int i = 0; i < 90; ++i) {
+    server.second();
+    server.row(leak, {110, 112'640}, {100, 102'400});
+  }
+  const auto text = [&] {
+    const auto verdicts = server.verdicts();
+    const HeapVerdict* found = find(verdicts, HeapVerdictKind::kLeak);
+    return found == nullptr ? std::string() : all_text(*found);
+  };
+  EXPECT_THAT(text(), Not(HasSubstr("had lived for less"))) << "lives were not recorded";
+  const auto histogram = [&](model::HeapHistogramKind kind, std::uint8_t bucket, double blocks) {
+    server.profile.heap.histograms.push_back({leak, kind, bucket, {blocks, 0}});
+  };
+  histogram(model::HeapHistogramKind::kLifetime, 20, 8900);  // up to 1.05 ms
+  histogram(model::HeapHistogramKind::kLifetime, 30, 100);
+  histogram(model::HeapHistogramKind::kAge, 36, 500);  // from 34 s on
+  histogram(model::HeapHistogramKind::kAge, 33, 400);
+  EXPECT_THAT(
+      text(),
+      HasSubstr("half of its live blocks are older than 34.36 s; nine of ten of those that were freed "
+                "had lived for less than 1.05 ms"));
+}
+
 TEST(HeapVerdicts, LevelSaysWhichGrowthItWouldNotShow) {
   Server server(HeapMode::kSampled);
   server.profile.heap.heaps[0].mean_bytes = 512 << 10;

@@ -100,6 +100,22 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
       return fmt::format("{} in all", bytes(of.a));
     case Kind::kEstimated:
       return "estimated from sampled blocks";
+    case Kind::kOutlive:
+      return fmt::format(
+          "half of its live blocks are older than {}; nine of ten of those that were freed had lived for "
+          "less than {}",
+          seconds(of.a), seconds(of.b));
+    case Kind::kHeldFor:
+      return fmt::format("so at each of the last {} over {}",
+                         counted(static_cast<std::uint64_t>(of.b), "look"), seconds(of.a));
+    case Kind::kLiveFell:
+      return fmt::format("of it {} were in live blocks at {}, {} are now", bytes(of.a), seconds(of.c),
+                         bytes(of.b));
+    case Kind::kOnHugePages:
+      return fmt::format("{} of it lie on transparent huge pages, which are kept or given back as a whole",
+                         percent(of.a));
+    case Kind::kLiveError:
+      return fmt::format("live blocks are ±{} by sampling", bytes(of.a));
     case Kind::kLostEvents:
       return lost_events_text(verdict.losses);
   }
@@ -148,6 +164,14 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
           "the process's anonymous memory grew by {} meanwhile: allocators hold more beyond live blocks, or "
           "something else maps",
           rate(doubt.number));
+    case Kind::kHeldShortly:
+      return fmt::format(
+          "seen for only {}: allocators give back later what they do not need (jemalloc after 10 s)",
+          seconds(doubt.number));
+    case Kind::kNeverSeenLive:
+      return "it was not seen that this memory was ever in live blocks";
+    case Kind::kSharedOut:
+      return "blocks of another allocator lie in the same memory";
     case Kind::kLostEvents:
       return lost_events_text(verdict.losses);
     case Kind::kOutages:
@@ -160,6 +184,15 @@ std::string quoted_for_shell(const std::string& name) {
   std::string text = "'";
   for (const char c : printable(name)) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
+}
+
+// By which environment variable this build of jemalloc is told: "jemalloc 5.3.0 (_rjem_)" has a prefix.
+std::string jemalloc_variable(const std::string& label) {
+  const std::size_t open = label.find('('), close = label.find(')');
+  std::string prefix =
+      open < close && close != std::string::npos ? label.substr(open + 1, close - open - 1) : "";
+  for (char& c : prefix) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  return printable(prefix) + "MALLOC_CONF";
 }
 
 std::string for_longer(const HeapVerdict& verdict) {
@@ -247,6 +280,22 @@ std::string advice_of(const HeapVerdict& verdict) {
     case Kind::kLookAtDeletes:
       return "sized deletes and sdallocx trust the size: look for a delete through a base class without "
              "virtual destructor, or a length that changed since";
+    case Kind::kDecaySooner:
+      return fmt::format(
+          "free pages go back after a second, also while the program is idle, with {}=background_thread:true,"
+          "dirty_decay_ms:1000,muzzy_decay_ms:0 in its environment; what stays then lies between live "
+          "blocks: allocate "
+          "apart what lives long, or take fewer arenas (narenas:4)",
+          jemalloc_variable(verdict.facts.allocator));
+    case Kind::kTrim:
+      return "malloc_trim(0) gives back all free pages, also those between live blocks: let the program call "
+             "it after "
+             "such a peak; where many threads allocate, start it with MALLOC_ARENA_MAX=2; what stays lies "
+             "within pages: "
+             "allocate apart what lives long";
+    case Kind::kAllocatorsOwn:
+      return "its allocator's own settings say when it gives memory back; fathom report FILE --memory lists "
+             "what it holds";
     case Kind::kMindSizeClasses:
       return "sizes just above a class waste most: ask for what a class holds, or put small blocks together";
   }

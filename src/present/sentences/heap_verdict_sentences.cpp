@@ -188,6 +188,16 @@ std::string sentence_of_bloat(const HeapVerdict& verdict) {
       bytes(facts.mean_bytes), since_of(verdict), rate(facts.unseen_bytes_per_s));
 }
 
+std::string sentence_of_held(const HeapVerdict& verdict) {
+  const HeapFacts& facts = verdict.facts;
+  return fmt::format(
+      "Kept and not in use: {} has {} resident for {} of live blocks since {}, and these do not grow: {} is "
+      "free memory that "
+      "it does not give back, or gaps between live blocks (fragmentation).",
+      printable(facts.allocator), bytes(facts.held_bytes), bytes(facts.live_bytes),
+      seconds(facts.since_s.value_or(0)), bytes(verdict.bytes));
+}
+
 std::string sentence_of_foreign_free(const HeapVerdict& verdict) {
   std::string from;
   for (const std::string& label : verdict.facts.given_by)
@@ -256,6 +266,8 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kTooShort:
       return fmt::format("{} in {} are too short to say whether {} grows.", seconds(facts.seconds),
                          counted(facts.slices, "slice of time", "slices of time"), the_heap(verdict));
+    case HeapVerdictKind::kHeld:
+      return sentence_of_held(verdict);
     case HeapVerdictKind::kPeak:
       return sentence_of_peak(verdict);
     case HeapVerdictKind::kChurn:
@@ -267,6 +279,9 @@ std::string sentence_of(const HeapVerdict& verdict) {
       if (verdict.kind == HeapVerdictKind::kUnfreed && facts.ended_by_signal != 0)
         return fmt::format("Live when {} ended the program: {} in {}{}.", signal_name(facts.ended_by_signal),
                            bytes(verdict.bytes), blocks_text(facts.blocks), by);
+      if (verdict.kind == HeapVerdictKind::kUnfreed && facts.end_not_known)
+        return fmt::format("Live when the program ended, how is not known: {} in {}{}.", bytes(verdict.bytes),
+                           blocks_text(facts.blocks), by);
       if (verdict.kind == HeapVerdictKind::kUnfreed)
         return fmt::format("Not freed when the program ended: {} in {}{}.", bytes(verdict.bytes),
                            blocks_text(facts.blocks), by);
