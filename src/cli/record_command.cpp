@@ -337,6 +337,10 @@ Run add_record(CLI::App& app) {
   app.add_option("--heap-interval", options.heap_interval_bytes, "mean bytes between samples of the heap")
       ->capture_default_str()
       ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--heap-fixed-interval", options.heap_interval_fixed,
+               "never sample less often than that: usually the interval doubles while more than 2,000 "
+               "samples a second "
+               "come, which the report then says");
   app.add_flag(
       "--events", options.heap_each_block,
       "with --heap: keep the life of every block, too, for --size, --lifetime, --address ... when reading");

@@ -34,6 +34,7 @@ struct RecordOptions {
   bool memory = true;
   Heap heap = Heap::kNone;
   std::uint32_t heap_interval_bytes = 512 * 1024;  // mean distance of samples; grows when they come too often
+  bool heap_interval_fixed = false;                // it does not grow: samples may cost more, or be lost
   // What the program maps without an allocator. Costs every system call of the machine some 50 ns.
   bool heap_mappings = false;
   // Threads of the target wait for fathom, where it cannot keep up, rather than that an event is lost: each

@@ -20,6 +20,7 @@ HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& 
       roots_(options.pids.begin(), options.pids.end()) {
   options_.mode = options.heap;
   options_.interval_bytes = options.heap_interval_bytes;
+  options_.interval_fixed = options.heap_interval_fixed;
   options_.mappings = options.heap_mappings;
   options_.lossless = options.heap_lossless;
   options_.each_block = options.heap_each_block;
@@ -233,6 +234,7 @@ void HeapRecordings::account(model::Quality& quality) {
   quality.target_stops = quality.target_stop_ns = 0;
   for (const auto& heap : heaps_) {
     for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
+    note_interval(*heap, quality);
     const inject::Stops& stops = heap->stops();
     // Of all threads: what one thread was borrowed for is another kind of disturbance, and told by describe_stops().
     quality.target_stops += stops.all_threads;
@@ -242,6 +244,16 @@ void HeapRecordings::account(model::Quality& quality) {
   const bool ended = std::ranges::all_of(heaps_, [](const auto& heap) { return heap->ended(); });
   if (ended && !heaps_.empty() && !std::exchange(stops_told_, true))
     quality.notes.push_back("heap: " + describe_stops());
+}
+
+// All notes are written when one of them changes: not with each change, but when their number has doubled.
+void HeapRecordings::note_interval(const HeapTracing& heap, model::Quality& quality) {
+  IntervalNote& told = interval_notes_[&heap];
+  const std::uint64_t changes = heap.interval_change_count();
+  if (changes == told.changes || (!heap.ended() && changes < 2 * told.changes)) return;
+  std::erase(quality.notes, told.text);
+  told = {changes, heap.interval_changes()};
+  quality.notes.push_back(told.text);
 }
 
 RecordOutcome::HeapOutcome HeapRecordings::outcome() const {

@@ -59,6 +59,12 @@ class HeapRecordings {
   HeapContext context_;
   inject::DetachGuardian* guardian_;  // may be null
   bool stops_told_ = false;
+  struct IntervalNote {
+    std::uint64_t changes = 0;
+    std::string text;  // as it stands among the notes
+  };
+  void note_interval(const HeapTracing& heap, model::Quality& quality);
+  std::map<const HeapTracing*, IntervalNote> interval_notes_;
   bool children_;
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
   std::map<std::int32_t, std::uint64_t> loading_since_ns_;  // when that was first seen

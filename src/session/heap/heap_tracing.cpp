@@ -27,9 +27,6 @@ constexpr std::uint64_t kLosslessWaitNs = kHeartbeatLimitNs, kLosslessWaitInAllN
 constexpr auto kSampledPause = std::chrono::milliseconds(20);
 constexpr auto kExactPause = std::chrono::milliseconds(1);
 constexpr auto kHurryPause = std::chrono::microseconds(20);
-// Above it the interval grows: a sample costs about a microsecond.
-constexpr std::uint64_t kMostSamplesPerSecond = 2000;
-constexpr std::uint64_t kMostSamplesPerRound = 400;  // a burst is cut at once, not after a second
 // A summary looks at every live block, and each one is written as a whole: every 10 s, and later after
 // another eighth of the time that the recording has lasted, so that their bytes grow with its logarithm only.
 constexpr std::uint64_t kSummaryEveryNs = 10'000'000'000;
@@ -73,7 +70,7 @@ HeapTracing::HeapTracing(std::int32_t pid, const HeapTracingOptions& options, co
     : pid_(pid),
       options_(options),
       context_(context),
-      mean_(options.interval_bytes),
+      interval_(options.interval_bytes, options.interval_fixed),
       inner_threads_(pid),
       debug_files_(symbol_options(options)),
       programs_executed_(context.processes.programs_executed(pid)) {}
@@ -318,7 +315,8 @@ void HeapTracing::collect() {
     (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), options_.lossless ? -15 : -5);
   while (!stop_) {
     const Drained drained = drain();
-    if (!exact && drained.events > kMostSamplesPerRound) sample_less();
+    if (!exact)
+      if (const auto mean = interval_.after_round(drained.events, monotonic_ns())) order_mean(*mean);
     if (drained.hurry)
       std::this_thread::sleep_for(kHurryPause);
     else
@@ -357,21 +355,16 @@ void HeapTracing::refresh() {
 }
 
 void HeapTracing::order_mean(std::uint32_t mean) {
-  mean_ = mean;
   __atomic_store_n(&tracer_->shared().mean, mean, __ATOMIC_RELAXED);
 }
 
-void HeapTracing::sample_less() {
-  if (const std::uint32_t now = mean_; now < 1u << 30) order_mean(now * 2);
-}
-
-void HeapTracing::adapt(std::uint64_t samples_per_second) {
-  if (options_.mode == Heap::kExact) return;
-  const std::uint32_t now = mean_;
-  if (samples_per_second > kMostSamplesPerSecond)
-    sample_less();
-  else if (samples_per_second < kMostSamplesPerSecond / 4 && now > options_.interval_bytes)
-    order_mean(std::max(now / 2, options_.interval_bytes));
+std::string HeapTracing::interval_changes() const {
+  const std::string text = interval_.sentence(context_.profile.meta.start_ns);
+  return text.empty()
+             ? text
+             : fmt::format("heap: {}{}",
+                           context_.profile.heap.heaps.size() > 1 ? fmt::format("process {}: ", pid_) : "",
+                           text);
 }
 
 // Owners of rings that have ended. They owned them before the look, so one that it did not find is no thread
@@ -414,8 +407,10 @@ void HeapTracing::write_slices(bool last) {
     more = summary->next();
   }
   if (summary) next_summary_ns_ = now + std::max(kSummaryEveryNs, (now - start_ns_) / kSummaryShare);
-  if (now > last_publish_ns_)
-    adapt((counters.allocations - last_allocations_) * 1'000'000'000 / (now - last_publish_ns_));
+  if (options_.mode != Heap::kExact && now > last_publish_ns_)
+    if (const auto mean = interval_.after_second(
+            (counters.allocations - last_allocations_) * 1'000'000'000 / (now - last_publish_ns_), now))
+      order_mean(*mean);
   last_allocations_ = counters.allocations;
   last_publish_ns_ = now;
   resolve_new();  // every stack that the slices name was told before them

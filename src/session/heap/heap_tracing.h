@@ -19,6 +19,7 @@
 #include "session/heap/heap_tables.h"
 #include "session/heap/heap_target.h"
 #include "session/heap/mapped_memory.h"
+#include "session/heap/sampling_interval.h"
 #include "session/heap/tracer_tables.h"
 #include "session/record_options.h"
 #include "session/tracking/process_table.h"
@@ -31,10 +32,11 @@ namespace fathom::session {
 struct HeapTracingOptions {
   Heap mode = Heap::kSampled;
   std::uint32_t interval_bytes = 512 * 1024;
-  bool mappings = false;    // memory calls will be told: see take()
-  bool each_block = false;  // the life of every block, too
-  bool lossless = false;    // RecordOptions::heap_lossless
-  bool from_start = false;  // the process has not run its first instruction yet
+  bool interval_fixed = false;  // RecordOptions::heap_interval_fixed
+  bool mappings = false;        // memory calls will be told: see take()
+  bool each_block = false;      // the life of every block, too
+  bool lossless = false;        // RecordOptions::heap_lossless
+  bool from_start = false;      // the process has not run its first instruction yet
   std::string symbol_directory;
 };
 
@@ -93,6 +95,9 @@ class HeapTracing {
   model::HeapAllocatorId libc_allocator() const;
   // What the user should know, each once: allocators that are not traced, and why.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  // How the sampling interval was changed; empty where it was not.
+  std::string interval_changes() const;
+  std::uint64_t interval_change_count() const { return interval_.changes(); }
   const inject::Stops& stops() const { return stops_; }
   const HeapTarget& target() const { return target_; }
 
@@ -120,8 +125,6 @@ class HeapTracing {
   };
   Drained drain();
   void resolve_new();
-  void adapt(std::uint64_t samples_per_second);
-  void sample_less();
   void order_mean(std::uint32_t mean);
   void cut_slice(bool last);
   std::unordered_set<std::int32_t> gone_threads();
@@ -133,7 +136,7 @@ class HeapTracing {
   std::int32_t pid_;
   HeapTracingOptions options_;
   HeapContext context_;
-  std::atomic<std::uint32_t> mean_;  // as ordered; what the shared memory says is the target's word
+  SamplingInterval interval_;  // as ordered; what the shared memory says is the target's word
   process::InnerThreads inner_threads_;
   symbolize::DebugFiles debug_files_;
   HeapTarget target_;
