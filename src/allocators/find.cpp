@@ -10,6 +10,7 @@
 #include "allocators/families.h"
 #include "allocators/operators.h"
 #include "allocators/own_code.h"
+#include "allocators/runtime_arenas.h"
 #include "allocators/symbols.h"
 #include "allocators/versions.h"
 #include "arch/branches.h"
@@ -36,6 +37,7 @@ class Finder {
     find_sized_deletes();
     note_ends_of_heaps();
     find_nameless();
+    for (Unseen& arenas : runtime_arenas(file_)) found_.unseen.push_back(std::move(arenas));
     return std::move(found_);
   }
 

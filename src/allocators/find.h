@@ -65,6 +65,9 @@ struct Unseen {
   std::string label;   // "jemalloc 5.3.0", "malloc of server"
   std::string why;     // "it is stripped, and what frees its blocks may have no name here"
   std::string remedy;  // what would help; empty: nothing is known to
+  // "NAME=VALUE" in the environment that the program was started with, each of which makes all its blocks those of
+  // another allocator; empty: there is no such setting.
+  std::vector<std::string> shown_by{};
 };
 
 struct Found {

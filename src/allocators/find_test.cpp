@@ -252,6 +252,18 @@ TEST(FindAllocators, WhatOnlyLooksLikeAnAllocatorIsNone) {
   EXPECT_THAT(found.notes, IsEmpty());
 }
 
+// Its blocks are no calls that could be traced, and its arenas are somebody's.
+TEST(FindAllocators, ARuntimesOwnArenasAreNamedWithTheSettingThatShowsThrough) {
+  const Found found = find_in(PYTHON_NAMES_LIBRARY);
+  EXPECT_THAT(found.allocators, IsEmpty());
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  EXPECT_EQ(text_of(found.unseen[0]),
+            "pymalloc is not traced: Python hands out objects of up to 512 bytes from arenas that it maps by "
+            "itself "
+            "(PYTHONMALLOC=malloc in the program's environment shows each of them)");
+  EXPECT_THAT(found.unseen[0].shown_by, Contains("PYTHONMALLOC=malloc"));
+}
+
 TEST(FindAllocators, LibstdcxxsOperatorsEndInMallocAndAreNoAllocator) {
   const auto path =
       testing::first_of({"/usr/lib/x86_64-linux-gnu/libstdc++.so.6", "/usr/lib64/libstdc++.so.6"});

@@ -16,6 +16,7 @@
 #include "elf/module_file.h"
 #include "inject/tracer/stale_tracer.h"
 #include "inject/tracer/tracer.h"
+#include "process/environment.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
 #include "sources/memory/memory_sampler.h"
@@ -79,8 +80,12 @@ void probe_allocators(int pid, const MappedFile& file, TargetFacts& facts) {
   const allocators::Found found = allocators::find(module->elf(), nullptr);
   for (const std::string& note : found.notes)
     facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, note));
+  const auto is_switched_off = [pid](const std::string& setting) {
+    return process::was_started_with(pid, setting);
+  };
   for (const allocators::Unseen& unseen : found.unseen)
-    facts.unseen_allocators.push_back({unseen.label, file.first.path, unseen.why, unseen.remedy});
+    if (std::ranges::none_of(unseen.shown_by, is_switched_off))
+      facts.unseen_allocators.push_back({unseen.label, file.first.path, unseen.why, unseen.remedy});
   for (const allocators::Allocator& allocator : found.allocators) {
     AllocatorFact fact{allocator.label, file.first.path, {}};
     for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);

@@ -9,6 +9,7 @@
 
 #include "allocators/find.h"
 #include "allocators/hook_points.h"
+#include "process/environment.h"
 
 namespace fathom::session {
 namespace {
@@ -45,6 +46,7 @@ class Finder {
     for (std::string& note : found.notes)
       target_.notes.push_back(note.starts_with(file.name()) ? std::move(note)
                                                             : fmt::format("{}: {}", file.name(), note));
+    std::erase_if(found.unseen, [this](const allocators::Unseen& unseen) { return is_switched_off(unseen); });
     for (allocators::Unseen& unseen : found.unseen)
       target_.unseen.push_back({std::move(unseen), file.name(), mapping.module->id});
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
@@ -54,6 +56,11 @@ class Finder {
   }
 
  private:
+  bool is_switched_off(const allocators::Unseen& unseen) const {
+    return std::ranges::any_of(unseen.shown_by, [this](const std::string& setting) {
+      return process::was_started_with(pid_, setting);
+    });
+  }
   symbolize::ModuleSource source_of(const CodeModule& module) const {
     symbolize::ModuleSource source;
     source.kind = module.kind;
