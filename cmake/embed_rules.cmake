@@ -3,9 +3,9 @@
 file(READ ${INPUT} text)
 file(WRITE ${OUTPUT} "#include \"${HEADER}\"
 
-namespace fathom::analysis {
+namespace ${NAMESPACE} {
 
 const std::string_view ${NAME} = R\"RULES(${text})RULES\";
 
-}  // namespace fathom::analysis
+}  // namespace ${NAMESPACE}
 ")

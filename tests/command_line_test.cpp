@@ -53,6 +53,16 @@ TEST(CommandLine, WrongUsageIsTwo) {
   EXPECT_EQ(fathom({"record", "-p", "1", "--", "true"}).exit_status, 2) << "two targets";
 }
 
+// One command for whoever does not know where to begin.
+TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome outcome = fathom({"triage", "-o", folder / "x.fathom", "--", CPU_SHARES, "1"});
+  ASSERT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("cpu_shares"), HasSubstr("Next:"))) << outcome.describe();
+  EXPECT_TRUE(std::filesystem::exists(folder / "x.fathom"));
+}
+
 TEST(CommandLine, AProcessThatIsNotThereIsThree) {
   const TempDir folder;
   const Outcome by_pid = fathom({"record", "-p", "4194000", "-o", folder / "x.fathom"});

@@ -327,6 +327,8 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
     EXPECT_THAT(version, HasSubstr(line));
   EXPECT_EQ(run({"help", "report"}).out, help.out);
   EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  for (const char* word : {"RSS", "OOM", "anonymous", "muzzy", "retained", "confidence"})
+    EXPECT_THAT(run({"help", "words"}).out, HasSubstr(word));
   const Outcome mistyped = run({"help", "reprot"});
   EXPECT_EQ(mistyped.status, 2);
   EXPECT_THAT(mistyped.error, StartsWith("fathom: there is no command 'reprot'\ntry: one of record, report"));

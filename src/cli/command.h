@@ -24,6 +24,7 @@ enum ExitStatus : int {
 using Run = std::function<Result<int>()>;
 
 Run add_record(CLI::App& app);
+Run add_triage(CLI::App& app);
 Run add_report(CLI::App& app);
 Run add_flamegraph(CLI::App& app);
 Run add_diff(CLI::App& app);
@@ -39,6 +40,9 @@ Run add_limit(CLI::App& app);
 // Draws the CPU flame graph of a recording beside it (`force`: over whatever file is there), and gives its
 // path (flamegraph_command.cpp).
 Result<std::string> draw_flamegraph(const std::string& recording, bool force);
+
+// Prints the first screen of its report (report_command.cpp).
+Result<> print_first_screen(const std::string& recording);
 
 // What was never freed, as text, and the exit status for it (leaks_command.cpp).
 struct LeaksFound {

@@ -36,6 +36,8 @@ constexpr Command kCommands[] = {
 // What is built without its folder (bpf/, src/doctor ...) is left out; see CMakeLists.txt.
 #ifdef FATHOM_HAS_RECORD
     {"record", "record where a program spends its time", fathom::cli::add_record},
+    {"triage", "where to begin: record for 30 s, and say what kind of problem it is",
+     fathom::cli::add_triage},
 #endif
     {"report", "what a recording says, as text or JSON", fathom::cli::add_report},
 #ifdef FATHOM_HAS_FLAMEGRAPH

@@ -32,7 +32,7 @@ std::string names_of_commands(const CLI::App& app, std::string_view between = " 
 
 Error no_such_page(const CLI::App& app, const std::string& name) {
   return {ErrorKind::kUsage, fmt::format("there is no command '{}'", analysis::printable(name)),
-          "one of " + names_of_commands(app, ", ")};
+          "one of " + names_of_commands(app, ", ") + "; fathom help words"};
 }
 
 // Not CLI11's help(), which goes on to the command that was asked for: that is `help` here.
@@ -268,9 +268,12 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
     return std::pair(command, word);
   };
   std::vector<AboutCommand> all;
-  const auto [help, helped] = add("help", "what a command does, and its options", "command", "which", false);
+  const auto [help, helped] =
+      add("help", "what a command does, and its options; help words: what the words of reports mean",
+          "command", "which; words", false);
   all.push_back({help, [&app, print, word = helped]() -> Result<int> {
                    if (word->empty()) return print(help_of(app, app, "fathom"));
+                   if (*word == "words") return print(std::string(kWordsText));
                    const CLI::App* command = command_named(app, *word);
                    if (command == nullptr) return tl::unexpected<Error>(no_such_page(app, *word));
                    return print(help_of(app, *command, "fathom " + *word));

@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 
@@ -15,6 +16,9 @@ Result<std::string> manual_page(const CLI::App& app, const std::string& command)
 // What a shell reads to complete commands, options, and the values of options that have few. `shell`: bash, zsh or fish; "names":
 // the commands alone, for whoever installs their pages.
 Result<std::string> completion_for(const CLI::App& app, const std::string& shell);
+
+// What the words of reports mean: `fathom help words`.
+extern const std::string_view kWordsText;
 
 // The subcommands `help`, `man` and `completion`, which are about all others; `app` outlives what is returned.
 struct AboutCommand {

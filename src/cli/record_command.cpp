@@ -46,7 +46,7 @@ struct RecordArguments {
   double duration_s = 0;
   bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
        no_mappings = false, no_children = false;
-  bool flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
+  bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
   std::vector<std::string> suppressions;
 };
 
@@ -275,7 +275,11 @@ Result<int> run_record(RecordArguments& arguments) {
     notice(leaks->text);
     status = leaks->status;
   }
-  if (!arguments.quiet) say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
+  if (arguments.triage) {
+    if (auto printed = print_first_screen(outcome->path); !printed)
+      return tl::unexpected<Error>(printed.error());
+  } else if (!arguments.quiet)
+    say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
       outcome->stopped_by != session::StopReason::kDuration &&
@@ -398,6 +402,34 @@ Run add_record(CLI::App& app) {
       "with --heap the hooks of the heap tracer are put into the process and taken out\n"
       "again (--dry-run says which).");
   return [arguments] { return run_record(*arguments); };
+}
+
+// All that is cheap, for as long as it takes to see what kind of problem it is; what to look at next is in the report.
+Run add_triage(CLI::App& app) {
+  auto arguments = std::make_shared<RecordArguments>();
+  session::RecordOptions& options = arguments->options;
+  arguments->triage = true;
+  app.add_option("-p,--pid", arguments->pids, "look at this process (several: -p 12,34)")->delimiter(',');
+  app.add_option("-n,--name", arguments->name, "look at the process of exactly this name");
+  app.add_option("-d,--duration", arguments->duration_s,
+                 "for so many seconds (default: 30; a command that is launched until it ends)")
+      ->check(CLI::PositiveNumber);
+  app.add_flag("--heap{sampled}", arguments->heap, "look at the heap, too: --heap samples it")
+      ->check(CLI::IsMember({"sampled", "exact"}));
+  app.add_option("-o,--output", options.output,
+                 "the recording (default: fathom-profiles/TARGET/TIME.fathom); replaces an earlier one")
+      ->type_name("FILE");
+  app.add_option("command", options.command, "-- COMMAND ARGUMENTS: launch and look at this")->type_name("");
+  app.positionals_at_end();
+  app.footer(
+      "CPU, waiting and memory are recorded together. What is printed is the answer in one screen: the kind "
+      "of\n"
+      "problem, where it is, how sure that is, and the next command. fathom help words explains the words.");
+  return [arguments] {
+    constexpr double kUsual_s = 30;
+    if (arguments->options.command.empty() && arguments->duration_s <= 0) arguments->duration_s = kUsual_s;
+    return run_record(*arguments);
+  };
 }
 
 }  // namespace fathom::cli

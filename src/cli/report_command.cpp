@@ -204,6 +204,14 @@ Result<int> run_report(const ReportArguments& given) {
 
 }  // namespace
 
+Result<> print_first_screen(const std::string& recording) {
+  ReportArguments arguments;
+  arguments.file = recording;
+  const Result<int> printed = run_report(arguments);
+  if (!printed) return tl::unexpected(printed.error());
+  return {};
+}
+
 Run add_report(CLI::App& app) {
   auto arguments = std::make_shared<ReportArguments>();
   app.add_option("file", arguments->file,
