@@ -285,7 +285,7 @@ std::string advice_of(const HeapVerdict& verdict) {
           "free pages go back after a second, also while the program is idle, with {}=background_thread:true,"
           "dirty_decay_ms:1000,muzzy_decay_ms:0 in its environment; what stays then lies between live "
           "blocks: allocate "
-          "apart what lives long, or take fewer arenas (narenas:4)",
+          "apart what lives long, or take fewer arenas (narenas:2)",
           jemalloc_variable(verdict.facts.allocator));
     case Kind::kTrim:
       return "malloc_trim(0) gives back all free pages, also those between live blocks: let the program call "
