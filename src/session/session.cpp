@@ -16,9 +16,9 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "process/descendants.h"
+#include "process/ending.h"
 #include "process/find.h"
 #include "process/standstill.h"
-#include "process/wait_status.h"
 #include "session/recording.h"
 
 namespace fathom::session {
