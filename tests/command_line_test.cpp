@@ -59,7 +59,7 @@ TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
   const TempDir folder;
   const Outcome outcome = fathom({"triage", "-o", folder / "x.fathom", "--", CPU_SHARES, "1"});
   ASSERT_EQ(outcome.exit_status, 0) << outcome.describe();
-  EXPECT_THAT(outcome.output, AllOf(HasSubstr("cpu_shares"), HasSubstr("Next:"))) << outcome.describe();
+  EXPECT_THAT(outcome.output, AllOf(HasSubstr("cpu_shares"), HasSubstr("Class: "))) << outcome.describe();
   EXPECT_TRUE(std::filesystem::exists(folder / "x.fathom"));
 }
 

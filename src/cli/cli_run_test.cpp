@@ -331,7 +331,7 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
     EXPECT_THAT(run({"help", "words"}).out, HasSubstr(word));
   const Outcome mistyped = run({"help", "reprot"});
   EXPECT_EQ(mistyped.status, 2);
-  EXPECT_THAT(mistyped.error, StartsWith("fathom: there is no command 'reprot'\ntry: one of record, report"));
+  EXPECT_THAT(mistyped.error, StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, report"));
 }
 
 // What bash itself completes: `words` are those of the line so far, the last of them in the midst.
