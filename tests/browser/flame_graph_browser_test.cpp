@@ -6,8 +6,10 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "analysis/diff/hand_made_sides.h"
 #include "base/files.h"
 #include "browser/chromium.h"
+#include "present/svg/diff_flame_graph.h"
 #include "present/svg/flame_graph.h"
 #include "present/svg/flame_graph_testing.h"
 
@@ -133,6 +135,25 @@ TEST_F(FlameGraphInBrowser, PointingAtAFrameSaysItsNumbers) {
   EXPECT_EQ(text(".details"),
             "40.0 % ±3.0 of all · total 400 samples · self 100 samples (10.0 %) — Function: store::find(int) "
             "[app]");
+}
+
+TEST_F(FlameGraphInBrowser, AComparisonSaysBothSidesAndWhatIsGone) {
+  ASSERT_TRUE(browser_->resize(1200, 900).has_value());  // all rows clear of the head
+  const model::Profile base = analysis::side_of_change(false), fresh = analysis::side_of_change(true);
+  show(present::diff_flame_graph_svg(analysis::compare_sides(base, fresh), present::DiffWidth::kBoth, {}));
+  const auto details_of = [&](const std::string& label) {
+    const auto [x, y] = place_of(label);
+    EXPECT_TRUE(browser_->point_at(x, y).has_value());
+    return text(".details");
+  };
+  EXPECT_EQ(details_of("Trie::copy"), "base 10.0 %, new 0.0 %: gone — Function: Trie::copy [server-1]");
+  EXPECT_EQ(details_of("…rehash"), "base 0.0 %, new 10.0 %: new — Function: Trie::rehash [server-1]");
+  EXPECT_THAT(details_of("Trie::root"),
+              StartsWith("base 10.0 %, new 40.0 %: +300.0 % — Function: Trie::root"));
+  search("Trie");
+  wait_for("document.querySelector('.found').textContent.includes('Matched: ')");
+  click("Trie::root");
+  wait_for("location.hash.includes('z=')");
 }
 
 // A name of three hundred characters was cut at the end of the line, and its end tells functions apart.
