@@ -15,6 +15,7 @@
 #include "support/control_group.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
+#include "support/process_code.h"
 #include "support/terminal.h"
 
 namespace fathom::support {
@@ -374,20 +375,12 @@ TEST_F(Life, ACommandThatIsStoppedIsNotWaitedForWithoutEnd) {
   EXPECT_TRUE(is_complete());
 }
 
-// What of the heap tracer is mapped into a process.
-int mappings_of_the_tracer(pid_t pid) {
-  std::ifstream maps("/proc/" + std::to_string(pid) + "/maps");
-  int found = 0;
-  for (std::string line; std::getline(maps, line);) found += line.find("fathom") != std::string::npos ? 1 : 0;
-  return found;
-}
-
 TEST_F(Life, AStoppedTargetLetsTheHeapTracerOut) {
   FATHOM_NEEDS_HEAP_TRACING();
   const Running target({SIGNAL_COUNTER, "linger", "500"});
   ASSERT_TRUE(wait_for_ready(target));
   Running recorder(record({"--heap", "-p", std::to_string(target.pid())}));
-  ASSERT_TRUE(wait_until([&] { return mappings_of_the_tracer(target.pid()) > 0; }, milliseconds(20'000)));
+  ASSERT_TRUE(wait_until([&] { return tracer_mappings_of(target.pid()) > 0; }, milliseconds(20'000)));
   pause_ms(1000);
   target.send(SIGSTOP);
   ASSERT_TRUE(wait_until([&] { return state_of(target.pid()) == 'T'; }, milliseconds(30'000)));
@@ -395,7 +388,7 @@ TEST_F(Life, AStoppedTargetLetsTheHeapTracerOut) {
   const Outcome outcome = recorder.wait(milliseconds(20'000));
   EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
   EXPECT_TRUE(is_complete());
-  EXPECT_EQ(mappings_of_the_tracer(target.pid()), 0) << outcome.describe();
+  EXPECT_EQ(tracer_mappings_of(target.pid()), 0) << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("is stopped or frozen"));
   target.send(SIGCONT);
   pause_ms(300);
@@ -410,7 +403,7 @@ TEST_F(Life, AFrozenTargetIsLeftAsItIsAndSaid) {
   const Running target(group->inside({SIGNAL_COUNTER, "linger", "500"}));
   ASSERT_TRUE(wait_for_ready(target));
   Running recorder(record({"--heap", "-p", std::to_string(target.pid())}));
-  ASSERT_TRUE(wait_until([&] { return mappings_of_the_tracer(target.pid()) > 0; }, milliseconds(20'000)));
+  ASSERT_TRUE(wait_until([&] { return tracer_mappings_of(target.pid()) > 0; }, milliseconds(20'000)));
   pause_ms(1000);
   ASSERT_TRUE(group->set({{"freezer.state", "cgroup.freeze"}, {"FROZEN", "1"}}));
   recorder.send(SIGINT);
@@ -423,7 +416,7 @@ TEST_F(Life, AFrozenTargetIsLeftAsItIsAndSaid) {
   pause_ms(500);
   EXPECT_FALSE(target.finished()) << "and it runs on when it is thawed";
   EXPECT_TRUE(run(fathom_command({"detach", "-p", std::to_string(target.pid())})).exit_status != 1);
-  EXPECT_EQ(mappings_of_the_tracer(target.pid()), 0);
+  EXPECT_EQ(tracer_mappings_of(target.pid()), 0);
 }
 
 }  // namespace
