@@ -120,6 +120,10 @@ class Trampoline {
 std::optional<std::string> why_not_movable(const Instruction& instruction) {
   const auto at = instruction.offset;
   if (instruction.is_call()) return fmt::format("a call at +{} would return into the trampoline", at);
+  // jkzd and jknzd of Knights Corner: no server has them, and move() writes the branches that it knows.
+  if (instruction.branch_target() && instruction.decoded.encoding != ZYDIS_INSTRUCTION_ENCODING_LEGACY)
+    return fmt::format("a branch on a vector mask ({}) at +{}",
+                       ZydisMnemonicGetString(instruction.decoded.mnemonic), at);
   switch (instruction.decoded.mnemonic) {
     case ZYDIS_MNEMONIC_LOOP:
     case ZYDIS_MNEMONIC_LOOPE:

@@ -161,6 +161,10 @@ TEST(EntryPlan, BranchesThatOnlyExistAsShortOnesAreRefused) {
   EXPECT_EQ(refusal("67 e3 10 90 90 90 90 c3"), "a short-only branch (jecxz) at +0");
 }
 
+TEST(EntryPlan, BranchesOnAVectorMaskAreRefused) {
+  EXPECT_EQ(refusal("c5 78 85 a5 00 00 00 c3"), "a branch on a vector mask (jknzd) at +0");
+}
+
 TEST(EntryPlan, PlacesWhereSomebodyElseMayComeInAreRefused) {
   EXPECT_EQ(refusal("cc 48 89 e5 53 c3"), "a breakpoint at +0");
   EXPECT_EQ(refusal("55 f3 0f 1e fa c3"), "an indirect branch may land at +1 (endbr64)");
