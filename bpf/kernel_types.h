@@ -62,6 +62,15 @@ struct task_struct___throttled {
   bool throttled;
 };
 struct files_struct;
+typedef struct {
+  int counter;
+} atomic_t;
+struct signal_struct {
+  atomic_t live; /* threads that have not begun to end */
+  unsigned int flags;
+  int group_exit_code;
+  struct mm_struct* oom_mm; /* set for whom the kernel ends for want of memory */
+};
 struct task_struct {
   unsigned int __state;
   struct files_struct* files;
@@ -70,6 +79,8 @@ struct task_struct {
   unsigned int flags;
   struct mm_struct* mm;
   struct task_struct* group_leader;
+  struct signal_struct* signal;
+  int exit_code;
   u64 start_time; /* of a thread; of the first one, of the process */
 };
 struct super_block {

@@ -56,6 +56,15 @@ struct {
   __type(value, struct off_cpu_counters);
 } off_cpu_counters SEC(".maps");
 
+/* By pid: where a parked thread keeps the address of the lock that it waits for, in bytes from its futex word. User space
+ * enters a process when it has proved the distance. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, MAX_KEY_DISTANCES);
+  __type(key, u32);
+  __type(value, s32);
+} key_distances SEC(".maps");
+
 /* Walks in a tenth of a second: of one thread, and of one CPU. Twice as much may come before the rate adapts.
  */
 const volatile u32 thread_budget = 50;
@@ -184,6 +193,18 @@ static __always_inline void note_cause(struct thread_account* account, struct ta
   bpf_probe_read_kernel(&account->arguments[3], 8, &CALL_ARGUMENT_3(regs));
 }
 
+/* The key under which a parked thread queues: read now, as it changes with the thread's next wait. */
+static __always_inline void note_lock_key(struct thread_account* account, u32 pid) {
+  const s32* distance;
+  account->lock_key = 0;
+  if (account->system_call != CALL_FUTEX || account->arguments[1] != PARKER_WAITS ||
+      (u32)account->arguments[2] != PARKER_PARKED)
+    return;
+  distance = bpf_map_lookup_elem(&key_distances, &pid);
+  if (distance && bpf_probe_read_user(&account->lock_key, 8, (void*)(account->arguments[0] + *distance)))
+    account->lock_key = 0;
+}
+
 /* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified
  * once. */
 __attribute__((noinline)) int note_file(struct thread_account* account) {
@@ -256,6 +277,7 @@ __attribute__((noinline)) int send_held_wait(struct thread_account* account, u32
   event.local_port = account->local_port;
   event.throttled = account->throttled;
   event.result = result;
+  event.lock_key = account->lock_key;
   account->held_out_ns = 0;
   if (bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags())) {
     counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
@@ -368,6 +390,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
   if (!buffer) return;
   note_cause(account, task);
   note_file(account);
+  note_lock_key(account, pid);
   account->weight = one_in;
   take_kernel_stack(context, buffer, 3);
   account->stack_id = walk_in_kernel(buffer, pid, now);
@@ -431,7 +454,9 @@ int BPF_PROG(thread_born, struct task_struct* parent, struct task_struct* child)
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(thread_execed, struct task_struct* task, int old_pid) {
   u32 pid = task->tgid, tid = task->pid;
-  if (bpf_map_lookup_elem(&processes, &pid)) make_account(tid, pid, bpf_ktime_get_ns(), 0, 1);
+  if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
+  make_account(tid, pid, bpf_ktime_get_ns(), 0, 1);
+  bpf_map_delete_elem(&key_distances, &pid); /* of the program before */
   return 0;
 }
 

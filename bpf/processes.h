@@ -49,16 +49,26 @@ int BPF_PROG(process_execed, struct task_struct* task, int old_pid) {
   return 0;
 }
 
-/* The exact CPU time of a thread, at the last moment at which it can be had. */
+/* SIGNAL_GROUP_EXIT of the kernel's include/linux/sched/signal.h: all threads end with one status. */
+#define SIGNAL_GROUP_EXIT 4u
+
+/* The exact CPU time of a thread, at the last moment at which it can be had; and how its process ended. The kernel
+ * counts the thread as gone before it comes here. */
 SEC("tp_btf/sched_process_exit")
 int BPF_PROG(thread_exited, struct task_struct* task) {
   struct cpu_event_thread_exit event = {.kind = CPU_EVENT_THREAD_EXIT};
+  struct signal_struct* all = task->signal;
   u32 pid = task->tgid;
   if (!bpf_map_lookup_elem(&processes, &pid)) return 0;
   event.pid = pid;
   event.tid = task->pid;
   event.time_ns = bpf_ktime_get_ns();
   event.cpu_ns = task->se.sum_exec_runtime;
+  if (all->live.counter == 0) {
+    event.process_ended = 1;
+    event.wait_status = all->flags & SIGNAL_GROUP_EXIT ? all->group_exit_code : task->group_leader->exit_code;
+    if (bpf_core_field_exists(all->oom_mm)) event.out_of_memory = all->oom_mm != 0;
+  }
   bpf_ringbuf_output(&exit_ring, &event, sizeof(event), BPF_RB_NO_WAKEUP);
   return 0;
 }

@@ -36,13 +36,16 @@ struct cpu_event_stack {
   u64 stack_id; /* hash of pid, epoch, end and addresses */
 };
 
-/* A thread of a recorded process ends; with the CPU time of its whole life. */
+/* A thread of a recorded process ends; with the CPU time of its whole life. With the last one, or with several that end
+ * at once, the process does. */
 struct cpu_event_thread_exit {
   u8 kind;
-  u8 unused[3];
+  u8 process_ended;
+  u8 out_of_memory; /* the kernel chose the process, to end it for want of memory */
+  u8 unused;
   u32 tid;
   u32 pid;
-  u32 unused2;
+  u32 wait_status; /* as wait(2) has it, where the process has ended */
   u64 time_ns;
   u64 cpu_ns;
 };

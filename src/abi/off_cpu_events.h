@@ -46,6 +46,7 @@ struct thread_account {
   u64 fault_address;
   u64 arguments[4]; /* of the system call in progress */
   u64 inode;        /* of the file behind the first argument, where it is a descriptor */
+  u64 lock_key;     /* the word at the process's key distance from a parker's futex word; 0: none */
   u32 device;
   u32 file_mode;       /* S_IFMT bits */
   u8 peer_address[16]; /* network order; of IPv4 the first four bytes */
@@ -53,7 +54,7 @@ struct thread_account {
   u32 peer_family;
   s32 system_call; /* -1: none */
   u32 weight;      /* waits of this thread that the one in progress stands for */
-  u32 unused[9];   /* up to whole cache lines */
+  u32 unused[7];   /* up to whole cache lines */
 };
 
 /* Accounts lie in an array, at the low bits of the tid: a hash table's own lines were half of what a switch
@@ -61,6 +62,12 @@ struct thread_account {
 #define ACCOUNTS 16384
 #define ACCOUNT_TAKEN 0xffffffffu
 #define CROWDED_ACCOUNTS 49152
+
+/* How parking_lot parks a thread: at a futex word of the thread's own that has this value. glibc and Rust's std wait with
+ * other values or other operations. */
+#define PARKER_WAITS 128 /* FUTEX_WAIT, private */
+#define PARKER_PARKED 1
+#define MAX_KEY_DISTANCES 1024
 
 /* The result of a wait that has none: the call goes on, returns no result that is kept, or nobody looked. */
 #define WAIT_NO_RESULT ((s64)(1ull << 63))
@@ -92,7 +99,8 @@ struct off_cpu_event_wait {
   u32 peer_port, local_port;
   u32 throttled; /* preempted by the CPU quota of its control group */
   u32 unused;
-  s64 result; /* what the call returned: WAIT_NO_RESULT if that is not known */
+  s64 result;   /* what the call returned: WAIT_NO_RESULT if that is not known */
+  u64 lock_key; /* as that of the account */
 };
 
 /* A page fault. */

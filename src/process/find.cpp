@@ -7,9 +7,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cctype>
 
 #include "base/files.h"
 #include "process/directory.h"
+#include "process/environment.h"
 #include "process/fields.h"
 #include "process/maps.h"
 #include "process/status.h"
@@ -84,7 +86,8 @@ Result<ProcessInfo> read_process(int pid) {
                       .arguments = {},
                       .start_ticks = stat->start_ticks};
   if (auto status = read_status(pid)) process.uid = status->uid;
-  if (auto text = read_file(fmt::format("/proc/{}/cmdline", pid)))
+  // Its own memory, and as long as it likes.
+  if (const auto text = read_beginning(fmt::format("/proc/{}/cmdline", pid), kMostStartText))
     process.arguments = parse_command_line(*text);
   if (auto link = read_link(fmt::format("/proc/{}/exe", pid))) {
     process.executable = std::move(*link);
@@ -111,6 +114,47 @@ Result<std::vector<ProcessInfo>> find_by_name(std::string_view name) {
     if (process && is_named(*process, name)) matches.push_back(std::move(*process));
   }
   return matches;
+}
+
+bool is_named_like(const ProcessInfo& process, std::string_view text) {
+  constexpr std::size_t kFewest = 2;
+  if (text.size() < kFewest) return false;
+  const auto contains = [&](std::string_view name) {
+    // Not std::ranges::search: clang 14, which builds the fuzz targets, does not compile that of libstdc++ 12.
+    const auto same = [](unsigned char a, unsigned char b) { return std::tolower(a) == std::tolower(b); };
+    return std::search(name.begin(), name.end(), text.begin(), text.end(), same) != name.end();
+  };
+  return contains(process.name) || contains(base_name(process.executable));
+}
+
+Error no_process_named(std::string_view name) {
+  constexpr std::size_t kMost = 10;
+  std::vector<ProcessInfo> alike;
+  if (auto pids = numbers_in("/proc")) {
+    for (const int pid : *pids) {
+      if (pid == ::getpid()) continue;
+      auto process = read_process(pid);
+      if (process && is_named_like(*process, name)) alike.push_back(std::move(*process));
+    }
+  }
+  if (alike.empty())
+    return {ErrorKind::kNotFound, fmt::format("no process is named '{}'", name),
+            "the exact name, as ps -C NAME has it, or -p PID"};
+  std::string candidates;
+  for (std::size_t i = 0; i < std::min(alike.size(), kMost); ++i) candidates += "\n  " + describe(alike[i]);
+  if (alike.size() > kMost) candidates += fmt::format("\n  and {} more", alike.size() - kMost);
+  return {ErrorKind::kNotFound,
+          fmt::format("no process is named exactly '{}'; named like it:{}", name, candidates),
+          fmt::format("-p {}", alike.front().pid)};
+}
+
+Error unreadable_process(int pid) {
+  const auto stat = read_stat(pid);
+  if (!stat) return {ErrorKind::kNotFound, fmt::format("process {}: there is none", pid), ""};
+  if (stat->state == 'Z' || stat->state == 'X')
+    return {ErrorKind::kNotFound, fmt::format("process {}: it has ended, and waits for its parent", pid), ""};
+  return {ErrorKind::kPermission, fmt::format("process {}: not yours to read", pid),
+          "as its user, or as root: ptrace access is needed"};
 }
 
 std::string describe(const ProcessInfo& process, std::size_t width) {

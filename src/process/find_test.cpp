@@ -51,6 +51,44 @@ TEST(Find, ByExactNameWithAllCandidates) {
   EXPECT_EQ(matches->front().parent_pid, ::getpid());
 }
 
+TEST(Find, NamedLikeIsAPartOfTheNameOrOfTheExecutablesInCapitalsOrNot) {
+  ProcessInfo server;
+  server.name = "io_worker";
+  server.executable = "/usr/bin/redis-server";
+  EXPECT_TRUE(is_named_like(server, "redis"));
+  EXPECT_TRUE(is_named_like(server, "Redis-Server"));
+  EXPECT_TRUE(is_named_like(server, "worker"));
+  EXPECT_FALSE(is_named_like(server, "usr")) << "folders are no names";
+  EXPECT_FALSE(is_named_like(server, "redis-server-2"));
+  EXPECT_FALSE(is_named_like(server, "r")) << "one letter is in most names";
+  EXPECT_FALSE(is_named_like(server, ""));
+}
+
+TEST(Find, AnErrorListsTheProcessesThatMayHaveBeenMeant) {
+  const std::string part = "al-" + std::to_string(::getpid()) + "-";  // of nobody else's child
+  const NamedChild child((part + "x").c_str());
+  const Error error = no_process_named(part);
+  EXPECT_EQ(error.kind, ErrorKind::kNotFound);
+  EXPECT_EQ(error.message.find("no process is named exactly '" + part + "'; named like it:\n  pid "), 0u)
+      << error.message;
+  EXPECT_EQ(error.remedy, "-p " + std::to_string(child.pid()));
+  EXPECT_EQ(no_process_named("fathom-no-such-thing").message, "no process is named 'fathom-no-such-thing'");
+}
+
+TEST(Find, OfAProcessThatCannotBeReadItSaysWhy) {
+  const pid_t pid = ::fork();
+  if (pid == 0) ::_exit(0);
+  siginfo_t ended{};
+  ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(pid), &ended, WEXITED | WNOWAIT), 0);
+  const Error waiting = unreadable_process(pid);
+  EXPECT_EQ(waiting.kind, ErrorKind::kNotFound);
+  EXPECT_NE(waiting.message.find("has ended"), std::string::npos) << waiting.message;
+  ::waitpid(pid, nullptr, 0);
+  EXPECT_EQ(unreadable_process(0).kind, ErrorKind::kNotFound);
+  const Error of_somebody = unreadable_process(::getpid());  // which is there
+  EXPECT_EQ(of_somebody.kind, ErrorKind::kPermission) << "exit status 4, and not 3: it is not gone";
+}
+
 TEST(Find, ByTheNameOfTheExecutable) {
   const NamedChild child("renamed");
   const auto matches = find_by_name("process_test");  // ourselves are left out

@@ -9,6 +9,7 @@
 #define CALL_BRK ((u64)-12)
 #define CALL_MREMAP ((u64)-25)
 #define CALL_MADVISE ((u64)-28)
+#define CALL_FUTEX (-202)
 
 static inline int call_moves_bytes(s32 number) {
   (void)number;

@@ -9,6 +9,7 @@
 #define CALL_BRK 12
 #define CALL_MREMAP 25
 #define CALL_MADVISE 28
+#define CALL_FUTEX 202
 
 /* The result is kept with its wait: bytes that were moved, or a negative error number. */
 static inline int call_moves_bytes(s32 number) {

@@ -1,0 +1,85 @@
+#include "process/guardian_process.h"
+
+#include <fmt/format.h>
+#include <linux/close_range.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "base/files.h"
+
+namespace fathom::process {
+namespace {
+
+constexpr char kReady = 1;
+
+// A message that is shorter or longer is none.
+bool receive_whole(int channel, void* message, std::size_t size) {
+  ssize_t got;
+  while ((got = ::recv(channel, message, size, 0)) < 0 && errno == EINTR) {
+  }
+  return got == static_cast<ssize_t>(size);
+}
+
+// false: nobody is there any more.
+bool stand_apart(int channel) {
+  ::setsid();
+  ::prctl(PR_SET_NAME, "fathom-guardian");
+  sigset_t all;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+  [[maybe_unused]] const int moved = ::chdir("/");
+  if (channel != GuardianProcess::kChannel) ::dup2(channel, GuardianProcess::kChannel);
+  ::syscall(SYS_close_range, GuardianProcess::kChannel + 1, ~0U, 0);
+  return ::send(GuardianProcess::kChannel, &kReady, sizeof(kReady), MSG_NOSIGNAL) == sizeof(kReady);
+}
+
+}  // namespace
+
+GuardianProcess::GuardianProcess(GuardianProcess&& other) noexcept
+    : pid_(std::exchange(other.pid_, -1)), channel_(std::move(other.channel_)) {}
+
+Result<GuardianProcess> GuardianProcess::start(std::string_view whose, void (*guard)()) {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+    return system_error("socketpair", errno);
+  Fd ours(ends[0]), its(ends[1]);
+  const pid_t pid = ::fork();
+  if (pid == 0) {
+    ::close(ours.get());
+    if (stand_apart(its.get())) guard();
+    ::_exit(1);
+  }
+  if (pid < 0) return system_error("fork", errno);
+  its = Fd();
+  // Before it is in a session of its own, what is sent to our process group kills it with us.
+  char ready = 0;
+  if (!receive_whole(ours.get(), &ready, sizeof(ready))) {
+    ::waitpid(pid, nullptr, 0);
+    return fail(ErrorKind::kSystem, fmt::format("the guardian of {} ended at once", whose));
+  }
+  return GuardianProcess(pid, std::move(ours));
+}
+
+bool GuardianProcess::send(const void* message, std::size_t size) const {
+  return ::send(channel_.get(), message, size, MSG_NOSIGNAL) == static_cast<ssize_t>(size);
+}
+
+bool GuardianProcess::receive(void* message, std::size_t size) {
+  return receive_whole(kChannel, message, size);
+}
+
+void GuardianProcess::wait() {
+  channel_ = Fd();
+  const pid_t pid = std::exchange(pid_, -1);
+  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  }
+}
+
+}  // namespace fathom::process
