@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <map>
 
+#include "allocators/runtime_arenas.h"
 #include "allocators/testing_libraries.h"
 #include "elf/module_file.h"
 #include "elf/testing_elf.h"
@@ -262,6 +263,56 @@ TEST(FindAllocators, ARuntimesOwnArenasAreNamedWithTheSettingThatShowsThrough) {
             "itself "
             "(PYTHONMALLOC=malloc in the program's environment shows each of them)");
   EXPECT_THAT(found.unseen[0].shown_by, Contains("PYTHONMALLOC=malloc"));
+}
+
+bool ignores(const std::vector<std::string>& arguments) {
+  std::string text;
+  for (const std::string& argument : arguments) text += argument + '\0';
+  return python_ignores_environment(text);
+}
+
+TEST(RuntimeArenas, PythonIsToldNotToLookAtItsVariables) {
+  EXPECT_TRUE(ignores({"python3", "-E", "app.py"}));
+  EXPECT_TRUE(ignores({"python3", "-I", "-c", "pass"}));
+  EXPECT_TRUE(ignores({"python3", "-sBI"}));
+  EXPECT_TRUE(ignores({"python3", "-W", "ignore", "-X", "dev", "-E", "app.py"}));
+  EXPECT_TRUE(ignores({"python3", "--check-hash-based-pycs", "never", "-E"}));
+  EXPECT_FALSE(ignores({"python3", "app.py", "-E"})) << "the script's";
+  EXPECT_FALSE(ignores({"python3", "-m", "http.server", "-I"}));
+  EXPECT_FALSE(ignores({"python3", "-c", "-E"}));
+  EXPECT_FALSE(ignores({"python3", "-WError", "app.py"})) << "a value";
+  EXPECT_FALSE(ignores({"python3", "-W", "-E", "app.py"}));
+  EXPECT_FALSE(ignores({"python3", "-", "-E"}));
+  EXPECT_FALSE(ignores({"python3", "--", "-E"}));
+  EXPECT_FALSE(ignores({"-E"})) << "its name";
+  EXPECT_FALSE(ignores({}));
+}
+
+TEST(RuntimeArenas, AreSaidToBeOffAndNotKnownToBe) {
+  const Found found = find_in(PYTHON_NAMES_LIBRARY);
+  ASSERT_THAT(found.unseen, SizeIs(1));
+  const auto has = [](const std::string& setting) { return setting == "PYTHONMALLOC=malloc"; };
+  using namespace std::string_view_literals;
+  EXPECT_EQ(said_to_be_off(found.unseen[0], has, "python3\0app.py\0"sv),
+            "pymalloc is said to be switched off by PYTHONMALLOC=malloc in its environment");
+  EXPECT_EQ(said_to_be_off(found.unseen[0], has, "python3\0-E\0app.py\0"sv), std::nullopt);
+  EXPECT_EQ(said_to_be_off(
+                found.unseen[0], [](const std::string&) { return false; }, ""),
+            std::nullopt);
+}
+
+TEST(FindAllocators, HeapsOfOtherRuntimesAreNamedWithTheToolThatShowsThem) {
+  for (const auto& [path, label, tool] :
+       {std::tuple(JAVA_NAMES_LIBRARY, "the Java heap is not traced: ", "jcmd PID GC.class_histogram"),
+        std::tuple(V8_NAMES_LIBRARY, "V8's heap is not traced: ", "node --heap-prof"),
+        std::tuple(GO_NAMES_LIBRARY, "Go's heap is not traced: ", "runtime/pprof")}) {
+    const Found found = find_in(path);
+    EXPECT_THAT(found.allocators, IsEmpty()) << path;
+    ASSERT_THAT(found.unseen, SizeIs(1)) << path;
+    EXPECT_THAT(text_of(found.unseen[0]), HasSubstr(label));
+    EXPECT_THAT(text_of(found.unseen[0]), HasSubstr(tool));
+    EXPECT_THAT(found.unseen[0].shown_by, IsEmpty()) << "no setting makes its blocks calls of malloc";
+  }
 }
 
 TEST(FindAllocators, LibstdcxxsOperatorsEndInMallocAndAreNoAllocator) {

@@ -137,6 +137,7 @@ Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
   model::Builder builder(profile);
   LateReader reader(of_files);
   FolderNames found;
+  found.gaps = folder->gaps();
   for (auto& [module, rows] : frames) {
     model::Module& row = profile.modules[module.value];
     const std::string path(profile.strings[row.path]), build_id(profile.strings[row.build_id]);

@@ -20,10 +20,11 @@ std::size_t name_unnamed_frames(model::Profile& profile, const Options& options)
 struct FolderNames {
   std::vector<std::string> used;     // paths of files, in the order of the modules
   std::vector<std::string> refused;  // sentences: a file is called like a module, and is not of it
+  std::vector<std::string> gaps;     // sentences: what was not looked at
 };
 // Names from the unstripped twins and separate debug files below options.symbol_directory. A file belongs to a module by its
 // build id and by nothing else. It is asked where it knows more than the recording; then frames that have names get its
-// names, inlined calls and lines, too. kNotFound where the folder cannot be read.
+// names, inlined calls and lines, too. kNotFound or kPermission where the folder cannot be read.
 Result<FolderNames> name_from_folder(model::Profile& profile, const Options& options);
 
 }  // namespace fathom::symbolize

@@ -2,8 +2,10 @@
 // names are read elsewhere. Private to this folder.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "base/result.h"
@@ -17,17 +19,29 @@ struct SymbolFile {
 
 class SymbolFolder {
  public:
-  // All regular ELF files below `path` that have names, 10 folders deep and 20,000 files at most. kNotFound where the folder
-  // cannot be read.
-  static Result<SymbolFolder> scan(const std::string& path);
+  // What is looked at: a folder of this size takes some seconds, and whoever names / by mistake is told instead of waiting.
+  static constexpr std::size_t kMostEntries = 100'000;
+
+  // All regular ELF files below `path` that have names, nearest folders first, 10 folders deep and `most_entries` files and
+  // folders at most. kNotFound or kPermission where the folder itself cannot be read.
+  static Result<SymbolFolder> scan(const std::string& path, std::size_t most_entries = kMostEntries);
 
   // By path. None for an empty build id, or a hash in the place of one ("x-...").
   std::vector<const SymbolFile*> of(const std::string& build_id) const;
   // Files that one would take for those of the module "sqlite3": sqlite3, sqlite3.debug. By path.
   std::vector<const SymbolFile*> called(std::string_view module) const;
 
+  // A sentence for each reason for which files below the folder were not looked at. Empty: all were.
+  const std::vector<std::string>& gaps() const { return gaps_; }
+
  private:
-  std::vector<SymbolFile> files_;
+  using Rows = std::unordered_map<std::string, std::vector<std::uint32_t>>;  // of files_, ascending
+
+  void append_rows(const Rows& rows, const std::string& key, std::vector<const SymbolFile*>& files) const;
+
+  std::vector<SymbolFile> files_;  // by path
+  Rows by_build_id_, by_name_;
+  std::vector<std::string> gaps_;
 };
 
 }  // namespace fathom::symbolize

@@ -61,6 +61,7 @@ std::map<std::uint64_t, std::vector<Name>> ask_addr2line(const std::string& path
   for (const auto address : addresses) text << "0x" << std::hex << address.value << "\n";
   EXPECT_TRUE(write_file(questions, text.str()));
   std::istringstream answers(run("addr2line -a -f -C -i -e " + path + " < " + questions));
+  std::filesystem::remove(questions);
   std::map<std::uint64_t, std::vector<Name>> found;
   std::vector<Name>* names = nullptr;
   for (std::string line; std::getline(answers, line);) {

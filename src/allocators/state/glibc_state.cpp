@@ -102,6 +102,8 @@ class Sums {
     state_.records += caches.chunks;
   }
 
+  bool cut() const { return cut_; }
+
   void finish() {
     std::sort(state_.ranges.begin(), state_.ranges.end(),
               [](const HeldRange& a, const HeldRange& b) { return a.start < b.start; });
@@ -112,10 +114,8 @@ class Sums {
     state_.ranges = std::move(apart);
     state_.lines = {live_, bins_, fast_, caches_, top_, mapped_};
     state_.moved = broken_;
-    state_.certainty = broken_ == 0 && !cut_ ? Certainty::kVerified : Certainty::kMoved;
-    if (cut_)
-      state_.reason = "it has more free chunks than are read";
-    else if (!whole_)
+    state_.certainty = broken_ == 0 ? Certainty::kVerified : Certainty::kMoved;
+    if (!whole_)
       state_.reason = "a part of the main arena lies outside of the program break and is not split up";
     else if (!mapped_known_)
       state_.reason = "where the blocks with a mapping of their own lie is not known";
@@ -168,6 +168,14 @@ class Sums {
   bool cut_ = false, whole_ = true, mapped_known_ = true;
 };
 
+AllocatorState unknown(std::string module, std::string why) {
+  AllocatorState state;
+  state.name = "glibc";
+  state.module = std::move(module);
+  state.reason = std::move(why);
+  return state;
+}
+
 }  // namespace
 
 std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap& map) {
@@ -181,10 +189,10 @@ std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap
       return name.starts_with("libc.so") || name.starts_with("libc-2.");
     });
     if (libc == map.data.end()) return std::nullopt;
-    state.module = libc->path;
-    state.reason =
-        why.empty() ? "its malloc was never used, or its records are of a version that is not known" : why;
-    return state;
+    if (memory.used_up()) why = kTooMuch;
+    return unknown(
+        libc->path,
+        why.empty() ? "its malloc was never used, or its records are of a version that is not known" : why);
   }
   state.module = found->module;
   state.layout = found->parameters ? (found->parameters->since_2_35 ? "2.35 to 2.41" : "2.27 to 2.34") : "";
@@ -197,6 +205,8 @@ std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap
   }
   sums.add_caches(read_thread_caches(memory, map, found->arenas));
   sums.finish();
+  // Free chunks that were not seen would count as live ones.
+  if (memory.used_up() || sums.cut()) return unknown(state.module, std::string(kTooMuch));
   return state;
 }
 

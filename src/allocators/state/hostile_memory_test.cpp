@@ -264,5 +264,33 @@ TEST(HostileMemory, NoiseIsNoAllocator) {
   expect_sound(states, memory.present());
 }
 
+TEST(AllocatorState, OfWhatTakesTooMuchNothingIsTold) {
+  HandMadeMemory memory;
+  HandMadeJemalloc jemalloc(memory);
+  HandMadeGlibc glibc(memory);
+  for (int i = 0; i < 64; ++i) jemalloc.add(5 * 4096, 0, 17, true, 3);
+  for (unsigned i = 0; i < 64; ++i) glibc.free(0x1000 + i * 0x2000, 0x1000);
+  const AddressRanges present = memory.present();
+  (void)memory.states();
+  const std::uint64_t needed = memory.bytes_read;
+  for (std::uint64_t allowed = 0; allowed < needed; allowed += 1 + needed / 200) {
+    memory.bytes_read = 0;
+    const AllocatorStates states = memory.states({.bytes = allowed});
+    expect_sound(states, present);
+    EXPECT_TRUE(states.cut);
+    EXPECT_LE(memory.bytes_read, allowed);
+    for (const AllocatorState& state : states.allocators) {
+      if (state.certainty == Certainty::kUnknown) continue;
+      EXPECT_EQ(state.name, "jemalloc")
+          << "it is read first; of glibc too little was read, whatever the limit";
+      EXPECT_EQ(state.bytes(HeldKind::kLive), 64u * 29 * 640);
+    }
+  }
+  EXPECT_FALSE(memory.states({.bytes = 2 * needed}).cut);
+  const AllocatorStates late = memory.states({.until_ns = 1});
+  EXPECT_TRUE(late.cut);
+  for (const AllocatorState& state : late.allocators) EXPECT_EQ(state.certainty, Certainty::kUnknown);
+}
+
 }  // namespace
 }  // namespace fathom::allocators

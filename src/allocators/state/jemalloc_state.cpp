@@ -142,6 +142,10 @@ std::vector<AllocatorState> read_jemalloc(PresentMemory& memory, const ProcessMa
       none.reason = std::move(why);
       states.push_back(std::move(none));
     };
+    if (memory.used_up()) {
+      unknown(std::string(kTooMuch));
+      continue;
+    }
     if (walked.cut) {
       unknown("it has more extents than are read");
       continue;

@@ -47,8 +47,13 @@ std::vector<AddressRange> AddressRanges::within(std::uint64_t start, std::uint64
   return parts;
 }
 
+ReadingLimits ReadingLimits::of(const AddressRanges& present, std::uint64_t until_ns) {
+  constexpr std::uint64_t kLeast = std::uint64_t{8} << 20, kMost = std::uint64_t{256} << 20;
+  return {std::clamp(2 * present.bytes_in(0, kAddressLimit), kLeast, kMost), until_ns};
+}
+
 bool PresentMemory::read(std::uint64_t address, std::span<std::byte> into) {
-  if (into.size() > bytes_left_) {
+  if (into.size() > bytes_left_ || (until_ns_ != UINT64_MAX && monotonic_ns() >= until_ns_)) {
     bytes_left_ = 0;
     return false;
   }
@@ -58,19 +63,20 @@ bool PresentMemory::read(std::uint64_t address, std::span<std::byte> into) {
 }
 
 bool PresentMemory::read_cached(std::uint64_t address, std::span<std::byte> into) {
-  if (cache_.empty()) cache_.resize(kCachedPages);
+  if (cache_.empty()) cache_.resize(kCachedLines);
+  if (used_up()) return false;
   for (std::size_t done = 0; done < into.size();) {
     const std::uint64_t at = address + done;
     if (at < address || at >= kAddressLimit) return false;
-    const std::uint64_t page = at / kPageBytes * kPageBytes;
-    CachedPage& cached = cache_[page / kPageBytes % kCachedPages];
-    if (cached.address != page) {
+    const std::uint64_t line = at / kLineBytes * kLineBytes;
+    CachedLine& cached = cache_[line / kLineBytes % kCachedLines];
+    if (cached.address != line) {
       cached.address = 1;
-      if (!read(page, cached.bytes)) return false;
-      cached.address = page;
+      if (!read(line, cached.bytes)) return false;
+      cached.address = line;
     }
-    const std::size_t count = std::min<std::size_t>(into.size() - done, page + kPageBytes - at);
-    std::memcpy(into.data() + done, cached.bytes.data() + (at - page), count);
+    const std::size_t count = std::min<std::size_t>(into.size() - done, line + kLineBytes - at);
+    std::memcpy(into.data() + done, cached.bytes.data() + (at - line), count);
     done += count;
   }
   return true;

@@ -15,6 +15,8 @@
 #include <type_traits>
 #include <vector>
 
+#include "base/clock.h"
+
 namespace fathom::allocators {
 
 inline constexpr std::uint64_t kPageBytes = 4096;
@@ -52,17 +54,24 @@ class MemoryReader {
   virtual bool read(std::uint64_t address, std::span<std::byte> into) = 0;
 };
 
+// What a reading may take, so that no list and no table of the process can keep us for ever.
+struct ReadingLimits {
+  std::uint64_t bytes = std::uint64_t{256} << 20;  // copied in all
+  std::uint64_t until_ns = UINT64_MAX;             // CLOCK_MONOTONIC
+  // Twice what is in memory, within [8, 256] MiB: records are a small part of what they describe (128 bytes of a page
+  // in jemalloc at worst), and a list visits each place of glibc's once.
+  static ReadingLimits of(const AddressRanges& present, std::uint64_t until_ns);
+};
+
 class PresentMemory {
  public:
-  // Both outlive it. `most_bytes`: what may be copied in all, so that no list and no table of the process can keep
-  // us for ever.
   PresentMemory(MemoryReader& reader, const AddressRanges& present,
-                std::uint64_t most_bytes = std::uint64_t{16} << 30)
-      : reader_(reader), present_(present), bytes_left_(most_bytes) {}
+                ReadingLimits limits = {})  // these outlive it
+      : reader_(reader), present_(present), bytes_left_(limits.bytes), until_ns_(limits.until_ns) {}
 
   // All of it or nothing; `into` is unspecified where it fails.
   bool read(std::uint64_t address, std::span<std::byte> into);
-  // Through a cache of pages: for lists, whose next place is known only from the last.
+  // Through a cache: for lists, whose next place is known only from the last.
   bool read_cached(std::uint64_t address, std::span<std::byte> into);
   template <class T>
   std::optional<T> value(std::uint64_t address) {
@@ -76,18 +85,21 @@ class PresentMemory {
   void forget() { cache_.clear(); }  // what was cached may be old
 
   const AddressRanges& present() const { return present_; }
+  // A limit was met: from then on nothing is read, and what was read is not all.
   bool used_up() const { return bytes_left_ == 0; }
 
  private:
-  struct CachedPage {
+  // A part of a page: of a list's next place a few words are wanted, and lists visit a place once.
+  static constexpr std::uint64_t kLineBytes = 1024;
+  struct CachedLine {
     std::uint64_t address = 1;  // none
-    std::array<std::byte, kPageBytes> bytes;
+    std::array<std::byte, kLineBytes> bytes;
   };
-  static constexpr std::size_t kCachedPages = 512;
+  static constexpr std::size_t kCachedLines = 2048;
   MemoryReader& reader_;
   const AddressRanges& present_;
-  std::uint64_t bytes_left_;
-  std::vector<CachedPage> cache_;
+  std::uint64_t bytes_left_, until_ns_;
+  std::vector<CachedLine> cache_;
 };
 
 }  // namespace fathom::allocators

@@ -52,7 +52,7 @@ TEST(PresentMemory, PageThatIsNotThereIsNeverAskedFor) {
   EXPECT_TRUE(memory.read(8192 - 16, bytes));
 }
 
-TEST(PresentMemory, PageIsCopiedOnceUntilItIsForgotten) {
+TEST(PresentMemory, PlaceIsCopiedOnceUntilItIsForgotten) {
   CountingReader reader;
   const AddressRanges present({{4096, 16384}});
   PresentMemory memory(reader, present);
@@ -66,12 +66,45 @@ TEST(PresentMemory, PageIsCopiedOnceUntilItIsForgotten) {
 TEST(PresentMemory, CopiesNoMoreThanItMay) {
   CountingReader reader;
   const AddressRanges present({{4096, 16384}});
-  PresentMemory memory(reader, present, 6000);
+  PresentMemory memory(reader, present, {.bytes = 6000});
   std::array<std::byte, 4096> bytes;
   EXPECT_TRUE(memory.read(4096, bytes));
   EXPECT_FALSE(memory.used_up());
   EXPECT_FALSE(memory.read(4096, bytes));
   EXPECT_TRUE(memory.used_up());
+}
+
+TEST(PresentMemory, NothingIsReadAfterItsTime) {
+  CountingReader reader;
+  const AddressRanges present({{4096, 16384}});
+  std::array<std::byte, 8> bytes;
+  PresentMemory late(reader, present, {.until_ns = 1});
+  EXPECT_FALSE(late.read(4096, bytes));
+  EXPECT_TRUE(late.used_up());
+  EXPECT_TRUE(reader.asked.empty());
+  PresentMemory early(reader, present, {.until_ns = monotonic_ns() + 3600'000'000'000});
+  EXPECT_TRUE(early.read(4096, bytes));
+  EXPECT_FALSE(early.used_up());
+}
+
+TEST(PresentMemory, ListsTakeALineAtAPlaceAndNotAPage) {
+  CountingReader reader;
+  const AddressRanges present({{0, 1 << 20}});
+  PresentMemory memory(reader, present);
+  for (std::uint64_t at = 0; at < 1 << 20; at += 4096) EXPECT_TRUE(memory.value<std::uint64_t>(at));
+  std::uint64_t bytes = 0;
+  for (const AddressRange& each : reader.asked) bytes += each.size();
+  EXPECT_LE(bytes, 256u * 1024);
+}
+
+TEST(ReadingLimits, FollowWhatIsInMemory) {
+  const auto of = [](std::uint64_t bytes) {
+    return ReadingLimits::of(AddressRanges({{0x1000'0000, 0x1000'0000 + bytes}}), 7);
+  };
+  EXPECT_EQ(of(4096).bytes, 8u << 20);
+  EXPECT_EQ(of(50 << 20).bytes, 100u << 20);
+  EXPECT_EQ(of(std::uint64_t{3} << 40).bytes, 256u << 20);
+  EXPECT_EQ(of(4096).until_ns, 7u);
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 namespace fathom::allocators {
 namespace {
 
+// More zeroed data than this is no library's: what follows is another mapping, for the kernel places these side by side.
+constexpr std::uint64_t kMostZeroed = std::uint64_t{64} << 20;
+
 bool is_anonymous(const process::MapEntry& entry) {
   return !entry.shared && entry.inode == 0 &&
          (entry.path.empty() || entry.path == "[heap]" || entry.path.starts_with("[anon"));
@@ -30,7 +33,7 @@ ProcessMap make_process_map(const std::vector<process::MapEntry>& entries) {
       if (entry.writable && adjacent && is_anonymous(*last) && !last->readable && !last->writable)
         map.guarded.push_back(range);
       if (entry.writable && !map.data.empty() && map.data.back().range.end == range.start)
-        map.data.back().range.end = range.end;
+        map.data.back().range.end = std::min(range.end, range.start + kMostZeroed);
     } else if (entry.is_file() && entry.writable && !entry.shared) {
       if (!map.data.empty() && map.data.back().range.end == range.start && map.data.back().path == entry.path)
         map.data.back().range.end = range.end;

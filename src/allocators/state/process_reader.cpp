@@ -11,6 +11,7 @@
 #include "allocators/state/glibc_state.h"
 #include "allocators/state/jemalloc_state.h"
 #include "allocators/state/process_map.h"
+#include "base/abandonable.h"
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/files.h"
@@ -22,6 +23,7 @@ namespace {
 // Without PAGEMAP_SCAN the kernel tells eight bytes for each page of address space: 64 GiB of it are read, the smallest
 // mappings first, so that what was only reserved does not stand in the way.
 constexpr std::uint64_t kMostOfPagemap = std::uint64_t{64} << 30;
+constexpr std::uint64_t kLongestNs = 10'000'000'000;
 
 bool is_asked(const process::MapEntry& entry) {
   return !entry.shared && (entry.writable || (entry.inode == 0 && entry.path.empty())) &&
@@ -57,7 +59,6 @@ bool ProcessReader::read(std::uint64_t address, std::span<std::byte> into) {
 Result<AddressRanges> read_present_pages(std::int32_t pid, const std::vector<process::MapEntry>& maps) {
   std::vector<AddressRange> runs;
   if (auto scan = sources::PageScan::open(pid)) {
-    constexpr std::uint64_t kLongestNs = 10'000'000'000;
     const std::uint64_t until = monotonic_ns() + kLongestNs;
     for (const process::MapEntry& entry : maps) {
       if (!is_asked(entry)) continue;
@@ -89,13 +90,15 @@ Result<AddressRanges> read_present_pages(std::int32_t pid, const std::vector<pro
 }
 
 AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps,
-                                      const AddressRanges& present, MemoryReader& reader) {
+                                      const AddressRanges& present, MemoryReader& reader,
+                                      const ReadingLimits& limits) {
   const std::uint64_t begun = monotonic_ns();
   const ProcessMap map = make_process_map(maps);
-  PresentMemory memory(reader, present);
+  PresentMemory memory(reader, present, limits);
   AllocatorStates states;
   states.allocators = read_jemalloc(memory, map);
   if (auto glibc = read_glibc(memory, map)) states.allocators.push_back(std::move(*glibc));
+  states.cut = memory.used_up();
   // These are seen and not understood: no number is better than a wrong one.
   std::string last;
   for (const process::MapEntry& entry : maps)
@@ -113,7 +116,9 @@ AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps
   return states;
 }
 
-Result<AllocatorStates> read_allocator_states(std::int32_t pid) {
+namespace {
+
+Result<AllocatorStates> read_now(std::int32_t pid) {
   const std::uint64_t begun = monotonic_ns();
   auto maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
@@ -121,10 +126,22 @@ Result<AllocatorStates> read_allocator_states(std::int32_t pid) {
   if (!present) return tl::unexpected<Error>(present.error());
   const std::uint64_t pages_ns = monotonic_ns() - begun;
   ProcessReader reader(pid);
-  AllocatorStates states = read_allocator_states(*maps, *present, reader);
+  AllocatorStates states = read_allocator_states(*maps, *present, reader,
+                                                 ReadingLimits::of(*present, monotonic_ns() + kLongestNs));
   states.pages_ns = pages_ns;
   states.took_ns = monotonic_ns() - begun;
   return states;
+}
+
+}  // namespace
+
+Result<AllocatorStates> read_allocator_states(std::int32_t pid) {
+  constexpr std::uint64_t kHangsNs = 2 * kLongestNs + 5'000'000'000;
+  auto work = Abandonable<Result<AllocatorStates>>::start([pid] { return read_now(pid); });
+  if (work && work->wait_until(monotonic_ns() + kHangsNs))
+    if (auto read = work->take()) return std::move(*read);
+  return fail(ErrorKind::kSystem,
+              fmt::format("the memory of process {} could not be read: a page of it did not come", pid));
 }
 
 }  // namespace fathom::allocators

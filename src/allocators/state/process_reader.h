@@ -23,7 +23,8 @@ class ProcessReader : public MemoryReader {
 
 // Pure over the reader: `present` is what of the process is in memory.
 AllocatorStates read_allocator_states(const std::vector<process::MapEntry>& maps,
-                                      const AddressRanges& present, MemoryReader& reader);
+                                      const AddressRanges& present, MemoryReader& reader,
+                                      const ReadingLimits& limits);
 
 // kNotFound: no such process. kPermission: no ptrace access. An allocator that cannot be read is no error: it says why.
 Result<AllocatorStates> read_allocator_states(std::int32_t pid);

@@ -4,29 +4,24 @@
 
 #include <algorithm>
 
+#include "allocators/settings/settings.h"
+
 namespace fathom::allocators {
 namespace {
 
 void add_jemalloc(const AllocatorState& state, const std::optional<std::string>& prefix,
                   std::vector<Remedy>& out) {
-  std::string variable;
-  for (const char letter : prefix.value_or(""))
-    variable += static_cast<char>(letter >= 'a' && letter <= 'z' ? letter - 'a' + 'A' : letter);
-  variable += "MALLOC_CONF=";
+  const std::string variable = jemalloc_variable(prefix.value_or("")) + "=";
   const std::string hint =
       prefix ? "" : " (in most Rust programs the variable is _RJEM_MALLOC_CONF: its prefix is not known)";
   const std::uint64_t free_pages = state.returnable;
   out.push_back({prefix.value_or("") + "mallctl(\"arena.4096.purge\", NULL, NULL, NULL, 0)", false,
                  free_pages, "gives back the free pages of all arenas at once",
                  "pages that are needed again are faulted in again"});
-  out.push_back({variable + "background_thread:true", true, free_pages,
-                 "gives free pages back after their decay time (10 s) also while the program is idle" + hint,
-                 "up to one thread per CPU, which sleeps mostly"});
-  out.push_back(
-      {variable + "dirty_decay_ms:0,muzzy_decay_ms:0", true, free_pages,
-       "gives each free page back at once" + hint,
-       "a system call for each run of pages that becomes free, and a page fault for each page that is "
-       "used again"});
+  out.push_back({variable + std::string(kJemallocGivesBackSooner), true, free_pages,
+                 "gives free pages back after a second, also while the program is idle" + hint,
+                 "up to one thread per CPU, which sleeps mostly, and a page fault for each page that is used "
+                 "again"});
   if (state.arenas.size() > 1)
     out.push_back({variable + "narenas:1", true, state.resident(HeldKind::kFreeInSlabs),
                    "lets all threads share slabs that are partly free" + hint,

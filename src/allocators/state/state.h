@@ -92,8 +92,12 @@ struct AllocatorState {
   std::uint64_t resident(HeldKind kind) const;
 };
 
+// The reason of what was not read to its end, for its time or its bytes were used up.
+inline constexpr std::string_view kTooMuch = "reading its records takes more than is allowed for it";
+
 struct AllocatorStates {
   std::vector<AllocatorState> allocators;
+  bool cut = false;            // a limit was met: there may be allocators that are not listed
   std::uint64_t pages_ns = 0;  // finding out which pages are in memory
   std::uint64_t took_ns = 0;   // all of it
 };

@@ -67,7 +67,9 @@ class HandMadeMemory : public MemoryReader {
     std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.start < b.start; });
     return sorted;
   }
-  AllocatorStates states() { return read_allocator_states(maps(), present(), *this); }
+  AllocatorStates states(const ReadingLimits& limits = {}) {
+    return read_allocator_states(maps(), present(), *this, limits);
+  }
 
   std::uint64_t faults = 0, bytes_read = 0;  // pages asked for that are not present
 

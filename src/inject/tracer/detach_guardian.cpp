@@ -1,23 +1,14 @@
 #include "inject/tracer/detach_guardian.h"
 
-#include <fcntl.h>
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
 #include <cstdint>
 #include <exception>
 #include <utility>
 #include <vector>
 
-#include "base/files.h"
 #include "inject/stop/raised_priority.h"
 #include "inject/tracer/stale_tracer.h"
 #include "process/status.h"
@@ -25,7 +16,6 @@
 namespace fathom::inject {
 namespace {
 
-constexpr int kChannel = 0;  // its only descriptor
 // The profiler may take a moment to die, and a thread may stay inside of the tracer: first soon again, then
 // seldom, as each try stops the target.
 constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 30'000'000'000;
@@ -65,24 +55,9 @@ void take_out_all(std::vector<Watched> left) {
   }
 }
 
-[[noreturn]] void guard(int channel) {
-  ::setsid();
-  ::prctl(PR_SET_NAME, "fathom-guardian");
-  sigset_t all;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
-  [[maybe_unused]] const int moved = ::chdir("/");
-  if (channel != kChannel) ::dup2(channel, kChannel);
-  ::syscall(SYS_close_range, kChannel + 1, ~0U, 0);
-
-  constexpr char kReady = 1;
-  if (::send(kChannel, &kReady, sizeof(kReady), MSG_NOSIGNAL) != sizeof(kReady)) ::_exit(1);
+[[noreturn]] void guard() {
   std::vector<Watched> watched;
-  for (;;) {
-    Watched message;
-    const ssize_t got = ::recv(kChannel, &message, sizeof(message), 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got != static_cast<ssize_t>(sizeof(message))) break;  // the profiler is gone
+  for (Watched message; process::GuardianProcess::hear(message);) {
     if (message.pid == 0) ::_exit(0);
     watched.push_back(message);
   }
@@ -96,48 +71,19 @@ void take_out_all(std::vector<Watched> left) {
 
 }  // namespace
 
-DetachGuardian::DetachGuardian(DetachGuardian&& other) noexcept
-    : pid_(std::exchange(other.pid_, -1)), channel_(std::move(other.channel_)) {}
-
 Result<DetachGuardian> DetachGuardian::start() {
-  int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-    return system_error("socketpair", errno);
-  Fd ours(ends[0]), its(ends[1]);
-  const pid_t pid = ::fork();
-  if (pid == 0) {
-    ::close(ours.get());
-    guard(its.get());
-  }
-  if (pid < 0) return system_error("fork", errno);
-  its = Fd();
-  // Before it is in a session of its own, what is sent to our process group kills it with us.
-  char ready = 0;
-  ssize_t got;
-  while ((got = ::recv(ours.get(), &ready, sizeof(ready), 0)) < 0 && errno == EINTR) {
-  }
-  if (got != sizeof(ready)) {
-    ::waitpid(pid, nullptr, 0);
-    return fail(ErrorKind::kSystem, "the guardian of the target ended at once");
-  }
-  return DetachGuardian(pid, std::move(ours));
+  auto guardian = process::GuardianProcess::start("the target", guard);
+  if (!guardian) return tl::unexpected<Error>(guardian.error());
+  return DetachGuardian(std::move(*guardian));
 }
 
 void DetachGuardian::watch(int pid) {
   const auto stat = process::read_stat(pid);
-  if (pid_ < 0 || !stat) return;
-  const Watched message{pid, stat->start_ticks};
-  (void)::send(channel_.get(), &message, sizeof(message), MSG_NOSIGNAL);
+  if (guardian_.pid() >= 0 && stat) (void)guardian_.tell(Watched{pid, stat->start_ticks});
 }
 
 void DetachGuardian::dismiss() {
-  const pid_t pid = std::exchange(pid_, -1);
-  if (pid < 0) return;
-  const Watched nothing_left;
-  (void)::send(channel_.get(), &nothing_left, sizeof(nothing_left), MSG_NOSIGNAL);
-  channel_ = Fd();
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  guardian_.dismiss(Watched{});
 }
 
 }  // namespace fathom::inject

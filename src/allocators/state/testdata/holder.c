@@ -24,7 +24,9 @@ static volatile int storm;
 static pthread_t threads[kThreads];
 static pthread_barrier_t filled;
 
-static uint32_t next_random(struct blocks* b) { return b->state = b->state * 1664525u + 1013904223u; }
+static uint32_t next_random(struct blocks* b) {
+  return b->state = b->state * 1664525u + 1013904223u;
+}
 
 static size_t some_size(struct blocks* b) {
   const uint32_t r = next_random(b) >> 8;
@@ -93,13 +95,14 @@ static void say_statistics(void) {
     uint64_t epoch = 1;
     size_t size = sizeof(epoch);
     mallctl_("epoch", &epoch, &size, &epoch, size);
-    length = snprintf(line, sizeof(line), "%zu %zu %zu %zu %zu %zu\n", asked("stats.allocated"), asked("stats.active"),
-                      asked("stats.arenas.4096.pdirty") * 4096, asked("stats.arenas.4096.pmuzzy") * 4096,
-                      asked("stats.retained"), asked("stats.metadata"));
+    length =
+        snprintf(line, sizeof(line), "%zu %zu %zu %zu %zu %zu\n", asked("stats.allocated"),
+                 asked("stats.active"), asked("stats.arenas.4096.pdirty") * 4096,
+                 asked("stats.arenas.4096.pmuzzy") * 4096, asked("stats.retained"), asked("stats.metadata"));
   } else {
     const struct mallinfo2 info = mallinfo2();
-    length = snprintf(line, sizeof(line), "%zu %zu %zu %zu %zu %zu\n", info.arena, info.fordblks, info.uordblks,
-                      info.hblks, info.hblkhd, info.fsmblks);
+    length = snprintf(line, sizeof(line), "%zu %zu %zu %zu %zu %zu\n", info.arena, info.fordblks,
+                      info.uordblks, info.hblks, info.hblkhd, info.fsmblks);
   }
   if (write(1, line, (size_t)length) != length) _exit(1);
 }
