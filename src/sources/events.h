@@ -84,6 +84,8 @@ struct Waited {
   std::uint32_t peer_port = 0, local_port = 0;
   // What the system call returned: bytes, or a negative error number. Only of calls that read, write or sync.
   std::optional<std::int64_t> result = {};
+  // Of a thread that waits at its own parker: the word that is the address of the lock, if the source reads it. Any word.
+  std::uint64_t lock_key = 0;
   bool throttled = false;  // preempted by the CPU quota of its control group
   bool began_before = false, unfinished = false;
   bool operator==(const Waited&) const = default;
@@ -127,11 +129,20 @@ struct ThreadEnded {
   bool operator==(const ThreadEnded&) const = default;
 };
 
+// How a process ended.
+struct ProcessEnd {
+  int wait_status = 0;         // as wait(2) has it
+  bool out_of_memory = false;  // the kernel chose it, to end it for want of memory
+  bool operator==(const ProcessEnd&) const = default;
+};
+
 // The CPU time of the whole life of a thread that ends.
 struct ThreadCpuTime {
   std::uint64_t time_ns = 0;
   std::int32_t pid = 0, tid = 0;
   std::uint64_t cpu_ns = 0;
+  std::optional<ProcessEnd> process =
+      {};  // of the last one; of several that end at once, it may be with each
   bool operator==(const ThreadCpuTime&) const = default;
 };
 

@@ -96,6 +96,7 @@ Waited waited(const off_cpu_event_wait& event) {
   wait.local_port = event.local_port;
   wait.throttled = event.throttled != 0;
   if (event.result != WAIT_NO_RESULT) wait.result = event.result;
+  wait.lock_key = event.lock_key;
   return wait;
 }
 
@@ -317,7 +318,12 @@ std::uint64_t BpfEngine::execs_held() const {
   return __atomic_load_n(&skeleton_->bss->execs_held, __ATOMIC_SEQ_CST);
 }
 
+void BpfEngine::set_key_distance(std::int32_t pid, std::int32_t distance) {
+  bpf_map_update_elem(bpf_map__fd(skeleton_->maps.key_distances), &pid, &distance, BPF_ANY);
+}
+
 void BpfEngine::forget(std::int32_t pid) {
+  bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.key_distances), &pid);
   bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.processes), &pid);
   bpf_map_delete_elem(bpf_map__fd(skeleton_->maps.programs_executed), &pid);
   tables_->forget(static_cast<std::uint32_t>(pid));
@@ -377,8 +383,11 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
       cpu_event_thread_exit event;
       if (size < sizeof(event)) break;
       std::memcpy(&event, data, sizeof(event));
-      out.emplace_back(ThreadCpuTime{event.time_ns, static_cast<std::int32_t>(event.pid),
-                                     static_cast<std::int32_t>(event.tid), event.cpu_ns});
+      ThreadCpuTime ended{event.time_ns, static_cast<std::int32_t>(event.pid),
+                          static_cast<std::int32_t>(event.tid), event.cpu_ns};
+      if (event.process_ended != 0)
+        ended.process = ProcessEnd{static_cast<int>(event.wait_status), event.out_of_memory != 0};
+      out.emplace_back(ended);
       break;
     }
     case OFF_CPU_EVENT_WAIT: {

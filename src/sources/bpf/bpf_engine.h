@@ -67,6 +67,9 @@ class BpfEngine {
   // Records a process from its next exec on: its samples end in WALK_NO_TABLE until its mappings are set.
   void track_from_exec(std::int32_t pid);
   void forget(std::int32_t pid);
+  // From now on the waits of parked threads of this process tell Waited::lock_key, the word `distance` bytes from the futex
+  // word; until it executes another program, or is forgotten.
+  void set_key_distance(std::int32_t pid, std::int32_t distance);
   // From now on this process gets a SIGSTOP with each program that it executes, before the first instruction
   // of it; 0: no process does. Whoever asks for it looks at execs_held() often, and lets the process go on.
   void hold_execs(std::int32_t pid);

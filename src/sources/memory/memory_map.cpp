@@ -215,7 +215,7 @@ class Judge {
            entry.size() % kArenaBytes + mappings_[i + 1].entry.size() == kArenaBytes;
   }
   bool is_behind_data(std::size_t i, std::string& name) const {
-    if (i == 0 || !touch(mappings_[i - 1], mappings_[i])) return false;
+    if (i == 0 || mappings_[i].not_zeroed_data || !touch(mappings_[i - 1], mappings_[i])) return false;
     const process::MapEntry& before = mappings_[i - 1].entry;
     if (!before.is_file() || !before.writable || before.shared || is_shared_memory(before)) return false;
     name = before.path;

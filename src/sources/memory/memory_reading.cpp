@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "process/status.h"
+#include "sources/memory/zeroed_data.h"
 
 namespace fathom::sources {
 namespace {
@@ -41,6 +42,7 @@ Result<MemoryReading> read_by_scan(PageScan scan, std::int32_t pid, std::uint64_
   if (!entries) return tl::unexpected<Error>(entries.error());
   if (entries->empty())
     return fail(ErrorKind::kNotFound, fmt::format("process {} has no memory any more", pid));
+  const std::vector<std::uint64_t> others = split_zeroed_data(pid, *entries);
   std::vector<bool> huge_files(entries->size());
   if (status->huge_files != 0)
     for (std::size_t i = 0; i < entries->size(); ++i) huge_files[i] = is_of_hugetlbfs(pid, (*entries)[i]);
@@ -58,6 +60,8 @@ Result<MemoryReading> read_by_scan(PageScan scan, std::int32_t pid, std::uint64_
     first = last;
   }
   sums.finish(status->swap, reading);
+  for (MemoryMapping& mapping : reading.mappings)
+    mapping.not_zeroed_data = std::binary_search(others.begin(), others.end(), mapping.entry.start.value);
   reading.longest_ns = scan.longest_ns();
   reading.took_ns = monotonic_ns() - start;
   return reading;
@@ -114,6 +118,12 @@ void PageSums::add(const PageRun& run) {
     // Huge pages of files are the page cache's business.
     if (run.huge && (own || mapping.entry.shared)) mapping.huge += bytes;
     if (!own) continue;
+    if (run.huge && huge_runs_.size() < kMostRuns) {
+      if (!huge_runs_.empty() && huge_runs_.back().second == from)
+        huge_runs_.back().second = to;
+      else
+        huge_runs_.push_back({from, to});
+    }
     if (!runs_.empty() && runs_.back().end == from)
       runs_.back().end = to;
     else if (runs_.size() < kMostRuns)
@@ -127,6 +137,8 @@ void PageSums::add(const PageRun& run) {
 void PageSums::finish(std::uint64_t swap_bytes, MemoryReading& reading) {
   reading.zero_bytes = zero_bytes_;
   reading.elsewhere = elsewhere_;
+  std::sort(huge_runs_.begin(), huge_runs_.end());
+  reading.huge_runs = std::move(huge_runs_);
   std::uint64_t swap_left = swap_bytes;
   for (MemoryMapping& mapping : mappings_) {
     mapping.swap = std::min(mapping.swap, swap_left);

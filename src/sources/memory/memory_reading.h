@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -22,7 +23,9 @@ enum class ReadingWay : std::uint8_t { kPageScan, kSmaps };
 struct MemoryReading {
   ReadingWay way = ReadingWay::kPageScan;
   std::vector<MemoryMapping> mappings;
-  ResidentPages pages;           // of a scan: of all mappings, as long as the runs are not too many
+  ResidentPages pages;  // of a scan: of all mappings, as long as the runs are not too many
+  // Of a scan: what of the process's own memory lies on huge pages, first and end; ascending.
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> huge_runs;
   bool whole = false;            // else the budget was used up, and nothing can be said of the sum
   std::uint64_t zero_bytes = 0;  // mapped to the page of zeros, and no part of RSS; of a scan
   std::uint64_t elsewhere = 0;   // resident bytes that came into no mapping: mapped since the map was read
@@ -55,6 +58,7 @@ class PageSums {
     std::uint64_t start, end;
   };
   std::vector<Run> runs_;
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> huge_runs_;
   bool too_many_ = false;
   std::size_t hint_ = 0;
   std::uint64_t zero_bytes_ = 0, elsewhere_ = 0;

@@ -63,22 +63,46 @@ std::optional<std::uint64_t> parse_memory_limit(std::string_view text) {
   return limit && *limit < kNoLimit ? limit : std::nullopt;
 }
 
+namespace {
+
+struct Resource {
+  std::string_view name, cgroup_some, cgroup_full, system_some, system_full;
+};
+constexpr Resource kResources[] = {
+    {"memory", "cgroup.memory_stall_some", "cgroup.memory_stall_full", "system.memory_stall_some",
+     "system.memory_stall_full"},
+    {"cpu", "cgroup.cpu_stall_some", "", "system.cpu_stall_some", ""},
+    {"io", "cgroup.io_stall_some", "cgroup.io_stall_full", "system.io_stall_some", "system.io_stall_full"},
+};
+
+}  // namespace
+
 Result<MemorySampler> MemorySampler::open(int pid) {
   MemorySampler sampler;
   sampler.status_ = open_file(fmt::format("/proc/{}/status", pid));
   if (!sampler.status_) return system_error(fmt::format("/proc/{}/status", pid), errno);
   sampler.stat_ = open_file(fmt::format("/proc/{}/stat", pid));
   if (!sampler.stat_) return system_error(fmt::format("/proc/{}/stat", pid), errno);
+  std::string pressure_folder;
   if (auto cgroup = process::read_memory_cgroup(pid); cgroup && *cgroup) {
     const std::string& directory = (*cgroup)->directory;
     const bool version_2 = (*cgroup)->version == 2;
     sampler.cgroup_ = open_file(directory + (version_2 ? "/memory.current" : "/memory.usage_in_bytes"));
     if (auto text = read_file(directory + (version_2 ? "/memory.max" : "/memory.limit_in_bytes")))
       sampler.limit_bytes_ = parse_memory_limit(*text);
-    if (version_2) sampler.pressure_ = open_file(directory + "/memory.pressure");
-    sampler.pressure_of_cgroup_ = static_cast<bool>(sampler.pressure_);
+    if (version_2) pressure_folder = directory;
   }
-  if (!sampler.pressure_) sampler.pressure_ = open_file("/proc/pressure/memory");
+  // Each falls back by itself: a control group may have the controller of one resource and not of another.
+  for (const Resource& resource : kResources) {
+    Fd of_group = pressure_folder.empty()
+                      ? Fd()
+                      : open_file(fmt::format("{}/{}.pressure", pressure_folder, resource.name));
+    if (of_group) {
+      sampler.pressures_.push_back({std::move(of_group), resource.cgroup_some, resource.cgroup_full});
+    } else if (Fd of_machine = open_file(fmt::format("/proc/pressure/{}", resource.name)); of_machine) {
+      sampler.pressures_.push_back({std::move(of_machine), resource.system_some, resource.system_full});
+    }
+  }
   return sampler;
 }
 
@@ -108,13 +132,12 @@ Result<> MemorySampler::read(std::vector<SeriesValue>& out) {
     if (const auto use = process::parse_number(std::string_view(text_).substr(0, text_.find('\n'))))
       add("cgroup.memory", "bytes", *use);
   }
-  if (pressure_ && read_again(pressure_, text_)) {
-    if (const auto pressure = parse_pressure(text_)) {
-      add(pressure_of_cgroup_ ? "cgroup.memory_stall_some" : "system.memory_stall_some", "us",
-          pressure->some_us);
-      add(pressure_of_cgroup_ ? "cgroup.memory_stall_full" : "system.memory_stall_full", "us",
-          pressure->full_us);
-    }
+  for (const PressureFile& of : pressures_) {
+    if (!read_again(of.file, text_)) continue;
+    const auto pressure = parse_pressure(text_);
+    if (!pressure) continue;
+    add(of.some, "us", pressure->some_us);
+    if (!of.full.empty()) add(of.full, "us", pressure->full_us);
   }
   return {};
 }

@@ -22,7 +22,7 @@ struct SeriesValue {
   bool operator==(const SeriesValue&) const = default;
 };
 
-// The total time that tasks stood still for want of memory, since boot.
+// The total time that tasks stood still for want of one resource, since boot.
 struct Pressure {
   std::uint64_t some_us = 0, full_us = 0;  // at least one task; all tasks at once
   bool operator==(const Pressure&) const = default;
@@ -44,6 +44,7 @@ class MemorySampler {
   //   start cgroup.memory                                                                        bytes
   //   cgroup.memory_stall_some, cgroup.memory_stall_full (version 2), or else
   //   system.memory_stall_some, system.memory_stall_full                                   us, since boot
+  //   likewise cpu_stall_some, io_stall_some, io_stall_full
   // kNotFound: the process has ended.
   Result<> read(std::vector<SeriesValue>& out);
 
@@ -51,8 +52,13 @@ class MemorySampler {
 
  private:
   MemorySampler() = default;
-  Fd status_, stat_, cgroup_, pressure_;
-  bool pressure_of_cgroup_ = false;
+  // One of the files of accounting/psi.rst, and what its series are called.
+  struct PressureFile {
+    Fd file;
+    std::string_view some, full;  // full is empty where it means nothing: of the CPU of a machine it is 0
+  };
+  Fd status_, stat_, cgroup_;
+  std::vector<PressureFile> pressures_;
   std::optional<std::uint64_t> limit_bytes_;
   std::string text_;
 };

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 
 #include "sources/memory/memory_sampler.h"
@@ -47,6 +48,28 @@ TEST(MemorySampler, GrowthIsSeenInTheRightSeries) {
   EXPECT_GT(value_of(after, "memory.rss_file"), 0);
   EXPECT_GT(value_of(after, "memory.page_tables"), 0);
   EXPECT_GE(value_of(after, "memory.swap"), 0);
+}
+
+// Of the control group or of the machine, each resource by itself.
+TEST(MemorySampler, PressureOfEachResourceIsReadWhereTheKernelCountsIt) {
+  auto sampler = MemorySampler::open(::getpid());
+  ASSERT_TRUE(sampler) << sampler.error().message;
+  std::vector<SeriesValue> values;
+  ASSERT_TRUE(sampler->read(values));
+  for (const std::string resource : {"memory", "cpu", "io"}) {
+    const auto counters = std::count_if(values.begin(), values.end(), [&](const SeriesValue& value) {
+      return value.name == "cgroup." + resource + "_stall_some" ||
+             value.name == "system." + resource + "_stall_some";
+    });
+    // A file that is there and is not readable means a kernel that was started with psi=0.
+    std::ifstream file("/proc/pressure/" + resource);
+    const bool counted_by_kernel = file && file.peek() != std::ifstream::traits_type::eof();
+    if (counted_by_kernel) {
+      EXPECT_EQ(counters, 1) << resource;
+    } else {
+      EXPECT_LE(counters, 1) << resource;  // a control group may have it though the machine does not show it
+    }
+  }
 }
 
 TEST(MemorySampler, ZombieHasNoMemoryAndAGoneProcessIsTold) {
