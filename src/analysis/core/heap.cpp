@@ -25,6 +25,11 @@ HeapAmounts difference(const HeapAmounts& more, const HeapAmounts& less) {
   return {of(more.blocks, less.blocks), of(more.bytes, less.bytes)};
 }
 
+// What rounding leaves of sums that cancel out is nothing, and has no error.
+void drop_hair(HeapAmount& left, double came) {
+  if (left.value <= 1e-9 * came) left = {};
+}
+
 }  // namespace
 
 // Wider than that of a normal distribution for few samples, so that at least 93 of 100 hold what is true from five
@@ -74,12 +79,15 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
   for (const double seconds : inside_s) window_s_ = std::max(window_s_, seconds);
 
   std::vector<double> churn(heap.sites.size());
+  std::vector<HeapSum> came(heap.sites.size());  // of all time
   for (const HeapRow& row : heap.rows) {
     const char place = slices_[row.slice.value];
     if (taken_[row.site.value] == 0) continue;
     HeapSiteSums& site = sites_[row.site.value];
     const HeapAmounts allocated = amounts(row.allocated, row.allocated_variance);
     const HeapAmounts freed = amounts(row.freed, row.freed_variance);
+    came[row.site.value].blocks += allocated.blocks.value;
+    came[row.site.value].bytes += allocated.bytes.value;
     site.leaked.add(allocated);
     site.leaked = difference(site.leaked, freed);
     if (place == kAfter) continue;
@@ -101,10 +109,11 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
     site.live = site.before;
     site.live.add(site.allocated);
     site.live = difference(site.live, site.freed);
-    // Estimates of what is gone may leave a hair of it.
-    for (HeapAmount* amount : {&site.live.blocks, &site.live.bytes, &site.before.blocks, &site.before.bytes,
-                               &site.leaked.blocks, &site.leaked.bytes})
-      amount->value = std::max(0.0, amount->value);
+    // Estimates of what is gone may leave a hair of it, on either side of nothing.
+    for (HeapAmounts* left : {&site.live, &site.before, &site.leaked}) {
+      drop_hair(left->blocks, came[i].blocks);
+      drop_hair(left->bytes, came[i].bytes);
+    }
     site.growth.blocks.value = site.live.blocks.value - site.before.blocks.value;
     site.growth.bytes.value = site.live.bytes.value - site.before.bytes.value;
     // Two bounds: all that came and went without what did both in one slice; and what is live at either end.

@@ -53,6 +53,14 @@ TEST(WaitReasons, AreToldByAFunctionOnTheStack) {
             Known("the lock of a database (SQLite)", "sqlite3_step"));
   EXPECT_EQ(reason_for("epoll_wait", {"PostgresMain", "LockAcquireExtended", "ProcSleep", "WaitLatch"}),
             Known("a lock of the database (PostgreSQL)", "ProcSleep"));
+  EXPECT_EQ(reason_for("epoll_wait", {"PostgresMain", "heap_update", "XactLockTableWait",
+                                      "LockAcquireExtended", "ProcSleep", "WaitLatch"}),
+            Known("the end of a transaction that has the row (PostgreSQL)", "XactLockTableWait"));
+  EXPECT_EQ(reason_for("futex", {"PostgresMain", "XactLockTableWait", "LWLockAcquire", "PGSemaphoreLock"}),
+            Known("a lock of the database (PostgreSQL)", "LWLockAcquire"))
+      << "of the table of locks, and not of the row";
+  EXPECT_EQ(reason_for("futex", {"PostgresMain", "XLogFlush", "LWLockAcquireOrWait", "PGSemaphoreLock"}),
+            Known("the log to be written by another process (PostgreSQL)", "LWLockAcquireOrWait"));
   EXPECT_EQ(
       reason_for("futex", {"main", "reth_libmdbx::begin_rw", "mdbx_txn_begin_ex", "pthread_mutex_lock"}),
       Known("the writers' lock of a database (LMDB, MDBX)", "mdbx_txn_begin_ex"));
@@ -165,6 +173,13 @@ TEST(IdleRules, TellALatchFromALock) {
   EXPECT_EQ(rule_for("epoll_wait", {"heap_lock_tuple", "LockAcquireExtended", "ProcSleep", "WaitLatch"}), "");
   EXPECT_EQ(rule_for("epoll_wait", {"PostgresMain", "pg_sleep", "WaitLatch", "WaitEventSetWait"}), "");
   EXPECT_EQ(rule_for("epoll_wait", {"PostgresMain", "secure_read", "WaitEventSetWait"}), "PostgreSQL latch");
+}
+
+// Of a stripped one ServerLoop has no name. All its children have PostmasterMain on their stacks, too.
+TEST(IdleRules, KnowThePostmasterOfAStrippedPostgres) {
+  EXPECT_EQ(rule_for("select", {"main", "PostmasterMain", "postgres@0x3ee3c0", "select"}),
+            "PostgreSQL postmaster");
+  EXPECT_EQ(rule_for("select", {"main", "PostmasterMain", "PostgresMain", "pg_usleep", "select"}), "");
 }
 
 TEST(IdleRules, NeverCallARunQueueIdle) {

@@ -1,6 +1,7 @@
 #include "analysis/core/interval.h"
 
 #include <algorithm>
+#include <boost/math/distributions/gamma.hpp>
 #include <cmath>
 
 namespace fathom::analysis {
@@ -14,6 +15,16 @@ Interval wilson_interval(double share, double samples) {
   const double half =
       z * std::sqrt(share * (1 - share) / samples + correction / (4 * samples)) / (1 + correction);
   return {std::max(0.0, std::min(share, centre - half)), std::min(1.0, std::max(share, centre + half))};
+}
+
+AmountInterval poisson_interval(double amount, double samples) {
+  if (!(amount > 0) || !std::isfinite(amount)) return {};
+  constexpr double kTail = 0.025, kMostSamples = 1e9;
+  const double count = std::isnan(samples) ? 1 : std::clamp(samples, 1.0, kMostSamples);
+  const double weight = amount / count;
+  return {weight * boost::math::quantile(boost::math::gamma_distribution<>(count), kTail),
+          weight * boost::math::quantile(
+                       boost::math::complement(boost::math::gamma_distribution<>(count + 1), kTail))};
 }
 
 }  // namespace fathom::analysis

@@ -37,5 +37,29 @@ TEST(WilsonInterval, FourTimesTheSamplesHalveTheError) {
   EXPECT_NEAR(few / many, 2, 0.01);
 }
 
+TEST(PoissonInterval, AgreesWithPublishedValues) {
+  EXPECT_NEAR(poisson_interval(1, 1).low, 0.0253, 1e-4);
+  EXPECT_NEAR(poisson_interval(1, 1).high, 5.572, 1e-3);
+  EXPECT_NEAR(poisson_interval(5, 5).low, 1.623, 1e-3);
+  EXPECT_NEAR(poisson_interval(5, 5).high, 11.668, 1e-3);
+}
+
+// One sample that stands for 512 KiB says that it is no less than a fortieth of that.
+TEST(PoissonInterval, GrowsWithTheWeightOfASample) {
+  const AmountInterval interval = poisson_interval(512 * 1024, 1);
+  EXPECT_NEAR(interval.low, 0.0253 * 512 * 1024, 100);
+  EXPECT_NEAR(interval.high, 5.572 * 512 * 1024, 1000);
+}
+
+TEST(PoissonInterval, HoldsTheAmountWhateverTheSamples) {
+  for (const double samples : {-1.0, 0.0, 0.3, 1.0, 17.5, 1e6, 1e300}) {
+    const AmountInterval interval = poisson_interval(1000, samples);
+    EXPECT_GT(interval.low, 0) << samples;
+    EXPECT_LE(interval.low, 1000) << samples;
+    EXPECT_GE(interval.high, 1000 * (1 - 1e-9)) << samples;
+  }
+  EXPECT_EQ(poisson_interval(0, 3).high, 0);
+}
+
 }  // namespace
 }  // namespace fathom::analysis

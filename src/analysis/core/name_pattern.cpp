@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <regex.h>
 
+#include "analysis/core/words.h"
+
 namespace fathom::analysis {
 
 // Owns a compiled POSIX expression. std::regex recurses once per character and dies on long names.
@@ -38,8 +40,8 @@ Result<NamePattern> NamePattern::parse(const std::string& text) {
   const std::string inner = text.substr(1, text.size() - 2);
   const auto expression = std::make_shared<Expression>();
   if (const int error = expression->compile(inner); error != 0)
-    return fail(ErrorKind::kUsage,
-                fmt::format("'{}' is no regular expression: {}", inner, expression->reason(error)));
+    return fail(ErrorKind::kUsage, fmt::format("'{}' is no regular expression: {}", printable(inner),
+                                               expression->reason(error)));
   pattern.expression_ = expression;
   return pattern;
 }

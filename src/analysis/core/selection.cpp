@@ -34,6 +34,24 @@ Filter::Filter(const model::Profile& profile, const Selection& selection)
   }
 }
 
+// Heap dumps of a program itself count less than a recording does.
+static bool tells_of(const model::Profile& profile, model::Metric metric) {
+  const auto source = profile.meta.facts.find("heap source");
+  if (source == profile.meta.facts.end()) return true;
+  switch (metric) {
+    case model::Metric::kHeapAllocated:
+    case model::Metric::kHeapAllocations:
+      return !profile.meta.facts.contains("heap allocated");
+    case model::Metric::kHeapPeak:
+      return source->second == "dumps";
+    case model::Metric::kHeapTemporary:
+    case model::Metric::kHeapShortLived:
+      return false;
+    default:
+      return true;
+  }
+}
+
 std::vector<model::Metric> metrics_in(const model::Profile& profile) {
   std::vector<model::Metric> metrics;
   for (const model::Sample& sample : profile.samples) {
@@ -50,7 +68,7 @@ std::vector<model::Metric> metrics_in(const model::Profile& profile) {
   if (!profile.heap.empty())
     for (auto i = static_cast<int>(model::Metric::kHeapAllocated); i <= static_cast<int>(model::kLastMetric);
          ++i)
-      metrics.push_back(static_cast<model::Metric>(i));
+      if (tells_of(profile, static_cast<model::Metric>(i))) metrics.push_back(static_cast<model::Metric>(i));
   std::sort(metrics.begin(), metrics.end());
   metrics.erase(std::unique(metrics.begin(), metrics.end()), metrics.end());
   return metrics;

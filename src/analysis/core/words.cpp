@@ -38,8 +38,18 @@ std::size_t sequence_length(std::string_view text) {
   return length;
 }
 
+// What turns the rest of a line around, or is a command to a terminal that reads UTF-8: U+0080 to U+009F (U+009B begins
+// escape sequences as ESC [ does), marks of direction, line and paragraph separators. `sequence` is well-formed.
+bool is_command(std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(sequence[i]); };
+  if (sequence.size() == 2) return (byte(0) == 0xC2 && byte(1) < 0xA0) || sequence == "\xD8\x9C";
+  if (sequence.size() != 3 || byte(0) != 0xE2) return false;
+  if (byte(1) == 0x80) return byte(2) == 0x8E || byte(2) == 0x8F || (byte(2) >= 0xA8 && byte(2) <= 0xAE);
+  return byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
+}
+
 template <class OnAscii>
-std::string cleaned(std::string_view text, OnAscii on_ascii) {
+std::string cleaned(std::string_view text, OnAscii on_ascii, bool for_terminal = false) {
   std::string out;
   out.reserve(text.size());
   while (!text.empty()) {
@@ -52,7 +62,7 @@ std::string cleaned(std::string_view text, OnAscii on_ascii) {
     if (length == 1) {
       out += on_ascii(text[0]);
     } else {
-      out += text.substr(0, length);
+      out += for_terminal && is_command(text.substr(0, length)) ? kReplacement : text.substr(0, length);
     }
     text.remove_prefix(length);
   }
@@ -96,8 +106,8 @@ std::string amount(double value, std::string_view unit) {
   if (unit == "ns") return seconds(value * 1e-9);
   if (unit == "bytes") return bytes(value);
   // Beyond 2^53 a double has no units left to show.
-  if (std::fabs(value) > 9e15) return fmt::format("{:.3e} {}", value, unit);
-  return fmt::format("{} {}", with_commas(std::llround(value)), unit);
+  if (std::fabs(value) > 9e15) return fmt::format("{:.3e} {}", value, printable(unit));
+  return fmt::format("{} {}", with_commas(std::llround(value)), printable(unit));
 }
 
 std::string percent_number(double share) {
@@ -123,7 +133,14 @@ std::string counted(std::uint64_t count, std::string_view singular, std::string_
 }
 
 std::string printable(std::string_view text) {
-  return cleaned(text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c; });
+  return cleaned(
+      text, [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? '?' : c; }, true);
+}
+
+std::string printable_lines(std::string_view text) {
+  return cleaned(
+      text, [](char c) { return c != '\n' && (static_cast<unsigned char>(c) < 0x20 || c == 0x7F) ? '?' : c; },
+      true);
 }
 
 std::string valid_utf8(std::string_view text) {

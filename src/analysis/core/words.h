@@ -20,8 +20,11 @@ std::string percent_with_error(double share, double error);
 // "1 thread", "2 threads"
 std::string counted(std::uint64_t count, std::string_view singular, std::string_view plural = {});
 
-// Text without what could break a line or a terminal: control characters become "?", invalid UTF-8 U+FFFD.
+// Text without what could break a line or a terminal: control characters become "?"; invalid UTF-8, the control characters
+// beyond ASCII and marks that turn the direction of writing U+FFFD.
 std::string printable(std::string_view text);
+// The same for text of several lines, which stay apart.
+std::string printable_lines(std::string_view text);
 // Valid UTF-8, with U+FFFD for what is not.
 std::string valid_utf8(std::string_view text);
 

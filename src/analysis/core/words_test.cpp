@@ -14,6 +14,7 @@ TEST(Words, NumbersAreGroupedByThree) {
 
 TEST(Words, AmountsFollowTheirUnit) {
   EXPECT_EQ(amount(12345, "samples"), "12,345 samples");
+  EXPECT_EQ(amount(5, "cycles\x1b[2J"), "5 cycles?[2J") << "units of other tools' files are theirs";
   EXPECT_EQ(amount(1.5e9, "ns"), "1.50 s");
   EXPECT_EQ(amount(2.5e6, "ns"), "2.5 ms");
   EXPECT_EQ(amount(3.5 * 1024 * 1024, "bytes"), "3.5 MiB");
@@ -66,6 +67,14 @@ TEST(Words, BytesThatAreNoUtf8AreReplaced) {
 
 TEST(Words, ControlCharactersCannotReachTheTerminal) {
   EXPECT_EQ(printable("a\x1b[31mb\n"), "a?[31mb?");
+  EXPECT_EQ(printable("a\xc2\x9b"
+                      "31mb"),
+            "a\xEF\xBF\xBD"
+            "31mb")
+      << "one character that begins a sequence";
+  EXPECT_EQ(printable("\u202eevil \u2066x \u200f\u061c\u2028"), "\uFFFDevil \uFFFDx \uFFFD\uFFFD\uFFFD");
+  EXPECT_EQ(printable("\u00a0\u00e9\u2026\u203a\u2192"), "\u00a0\u00e9\u2026\u203a\u2192");
+  EXPECT_EQ(printable_lines("a\nb\rc\n"), "a\nb?c\n");
 }
 
 }  // namespace

@@ -9,8 +9,12 @@
 #include <set>
 #include <tuple>
 
+#include "analysis/core/code_name.h"
+#include "analysis/core/heap.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/waits.h"
+#include "analysis/core/words.h"
+#include "analysis/diff/block_histogram.h"
 
 namespace fathom::analysis {
 namespace {
@@ -24,7 +28,6 @@ constexpr std::array<std::pair<Normalization, std::string_view>, 5> kNormalizati
      {Normalization::kCpuSecond, "cpu-second"},
      {Normalization::kWork, "work"}}};
 
-constexpr std::size_t kPieces = 20;
 constexpr double kLeastForPieces_s = 2;
 constexpr double kLeastSamples = 10;   // of both sides, to be looked at
 constexpr double kLeastShare = 0.001;  // of both sides' wholes
@@ -75,8 +78,9 @@ Normalization choose(const std::vector<const DiffRun*>& runs, const DiffOptions&
     return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) { return holds(*run); });
   };
   if (all([](const DiffRun& run) { return run.work > 0; })) return Normalization::kWork;
-  const bool flows = is_time(options.metric) || options.metric == Metric::kHeapAllocated ||
-                     options.metric == Metric::kHeapAllocations;
+  // What grows with the time that is recorded; what is live at a moment does not.
+  const bool flows = options.metric != Metric::kHeapLive && options.metric != Metric::kHeapPeak &&
+                     options.metric != Metric::kHeapLeaked;
   if (!flows || all(is_whole_run)) return Normalization::kAbsolute;
   const bool timed = all([&](const DiffRun& run) {
     return window_of(run).seconds() > 0 && base_unit(*run.profile, options.metric) > 0;
@@ -130,19 +134,13 @@ class Comparison {
       options.fold_generics = options_.fold_generics;
       options.fold_kernel = true;
       options.drop_idle = true;
-      UnionRun row{run->profile, {}};
+      UnionRun row{run->profile, std::move(options), {}};
       const Window window = window_of(*run);
       // The heap's windows are made of slices, and what is live is no sum over them.
       const bool cut = is_time(options_.metric) && window.seconds() >= kLeastForPieces_s;
-      const std::uint64_t count = cut ? kPieces : 1;
-      for (std::uint64_t i = 0; i < count; ++i) {
-        TreeOptions piece = options;
-        const std::uint64_t length = window.to - window.from;
-        // The first and the last have the selection's own edges: nothing falls between two pieces, or beside them.
-        if (i != 0) piece.selection.from_ns = window.from + length / count * i;
-        if (i + 1 != count) piece.selection.to_ns = window.from + length / count * (i + 1);
-        row.pieces.push_back(std::move(piece));
-      }
+      const std::uint64_t count = cut ? kUsualPieces : 1;
+      for (std::uint64_t i = 1; i < count; ++i)
+        row.cuts.push_back(window.from + (window.to - window.from) / count * i);
       pieces_.push_back(count);
       joined.push_back(std::move(row));
     }
@@ -157,12 +155,20 @@ class Comparison {
     return whole;
   }
 
+  // A side that has nothing does not say how it was measured: a leak of an exact recording is new in the other one, which
+  // was exact, too.
+  double effective_of(std::size_t index) const {
+    const std::vector<double>& effective = report_.tree.effective;
+    if (effective[index] > 0) return effective[index];
+    return *std::max_element(effective.begin(), effective.end()) >= kExact ? kExact : 0;
+  }
+
   Result<RunScale> scale_of(std::size_t index) const {
     const DiffRun& run = *runs_[index];
     const double seconds = window_of(run).seconds();
     const double unit = base_unit(*run.profile, options_.metric);
     const double whole = whole_of(index);
-    const double effective = report_.tree.effective[index];
+    const double effective = effective_of(index);
     RunScale scale;
     scale.pieces = pieces_[index];
     scale.whole_run = report_.whole_runs;
@@ -255,27 +261,26 @@ class Comparison {
     report_.fresh.unmatched = all[1] > 0 ? unmatched[1] / all[1] : 0;
   }
 
-  Change change_of(std::span<const std::int64_t> values) const {
+  Change change_of(std::span<const std::int64_t> values, const std::vector<RunScale>& scales) const {
     std::size_t first = 0;
     for (std::size_t run = 0; run < report_.base_runs; ++run) first += pieces_[run];
     const std::span<const std::int64_t> wholes = report_.tree.whole;
-    const std::vector<RunScale> base(scales_.begin(),
-                                     scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs));
-    const std::vector<RunScale> fresh(scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs),
-                                      scales_.end());
+    const auto middle = scales.begin() + static_cast<std::ptrdiff_t>(report_.base_runs);
+    const std::vector<RunScale> base(scales.begin(), middle), fresh(middle, scales.end());
     return change_between(figure_of(values.first(first), wholes.first(first), base),
                           figure_of(values.subspan(first), wholes.subspan(first), fresh));
   }
 
-  bool is_looked_at(std::span<const std::int64_t> values, const Change& change) const {
+  bool is_looked_at(std::span<const std::int64_t> values, const Change& change,
+                    const std::vector<RunScale>& scales) const {
     double samples = 0;
     std::size_t at = 0;
     bool sampled = false;
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       for (std::size_t i = 0; i < pieces_[run]; ++i, ++at) {
-        if (scales_[run].weight <= 0) continue;
+        if (scales[run].weight <= 0) continue;
         sampled = true;
-        samples += static_cast<double>(values[at]) / scales_[run].weight;
+        samples += static_cast<double>(values[at]) / scales[run].weight;
       }
     }
     return (!sampled || samples >= kLeastSamples) &&
@@ -283,16 +288,17 @@ class Comparison {
   }
 
   // Figures that are the same everywhere are one test.
-  void test(std::span<const std::int64_t> values, Change& change) {
-    change = change_of(values);
-    change.looked_at = is_looked_at(values, change);
+  void test(std::span<const std::int64_t> values, Change& change) { test(values, change, scales_); }
+  void test(std::span<const std::int64_t> values, Change& change, const std::vector<RunScale>& scales) {
+    change = change_of(values, scales);
+    change.looked_at = is_looked_at(values, change, scales);
     if (change.looked_at && tested_.emplace(values.begin(), values.end()).second)
       chances_.push_back(change.p);
   }
 
   void compare_all() {
     const UnionTree& tree = report_.tree;
-    report_.whole = change_of(tree.whole);
+    report_.whole = change_of(tree.whole, scales_);
     report_.whole_is_judged = report_.normalization != Normalization::kShare;
     if (report_.whole_is_judged) test(tree.whole, report_.whole);
     const auto row = [&](const std::vector<std::int64_t>& values, std::size_t at) {
@@ -315,6 +321,11 @@ class Comparison {
       test(row(tree.place_total, at), function.total);
       report_.rows.push_back(std::move(function));
     }
+    compare_crates();
+    if (report_.metric == Metric::kHeapAllocations) {
+      compare_histogram(model::HeapHistogramKind::kSize, report_.sizes);
+      compare_histogram(model::HeapHistogramKind::kLifetime, report_.lifetimes);
+    }
     for (std::size_t at = 0; at < tree.modules.size(); ++at) {
       DiffGroup group{tree.modules[at], {}};
       test(row(tree.module_self, at), group.self);
@@ -322,13 +333,71 @@ class Comparison {
     }
     report_.looked_at = chances_.size();
     report_.level = holm_level(std::move(chances_));
-    judge(report_.whole, report_.level);
+    Judge judge(report_.level);
+    judge.judge(report_.whole);
     for (DiffRow& function : report_.rows) {
-      judge(function.self, report_.level);
-      judge(function.total, report_.level);
+      judge.judge(function.self);
+      judge.judge(function.total);
     }
-    for (std::vector<DiffGroup>* groups : {&report_.threads, &report_.causes, &report_.modules}) {
-      for (DiffGroup& group : *groups) judge(group.self, report_.level);
+    for (std::vector<DiffGroup>* groups : {&report_.threads, &report_.causes, &report_.modules,
+                                           &report_.crates, &report_.sizes, &report_.lifetimes}) {
+      for (DiffGroup& group : *groups) judge.judge(group.self);
+    }
+  }
+
+  void compare_crates() {
+    const UnionTree& tree = report_.tree;
+    std::map<std::string_view, std::vector<std::int64_t>> crates;
+    for (std::size_t at = 0; at < tree.places.size(); ++at) {
+      const UnionPlace& place = tree.places[at];
+      if (place.kind == NodeKind::kThread || place.kind == NodeKind::kCause) continue;
+      const std::string_view crate = crate_of(tree.names[place.name]);
+      if (crate.empty()) continue;
+      std::vector<std::int64_t>& values = crates[crate];
+      values.resize(tree.pieces, 0);
+      for (std::size_t piece = 0; piece < tree.pieces; ++piece)
+        values[piece] += tree.place_self[at * tree.pieces + piece];
+    }
+    for (const auto& [name, values] : crates) {
+      DiffGroup group{std::string(name), {}};
+      test(values, group.self);
+      if (group.self.base != 0 || group.self.fresh != 0) report_.crates.push_back(std::move(group));
+    }
+  }
+
+  // Sizes and lives are known of all of a recording, so a part of one has none.
+  void compare_histogram(model::HeapHistogramKind kind, std::vector<DiffGroup>& groups) {
+    struct Bucket {
+      std::vector<std::int64_t> blocks;  // by run
+      std::vector<RunScale> scales;
+    };
+    std::map<std::uint8_t, Bucket> buckets;
+    for (std::size_t run = 0; run < runs_.size(); ++run) {
+      const Selection& selection = runs_[run]->selection;
+      if (selection.from_ns || selection.to_ns) return;
+      for (const auto& [number, row] : histogram_of(*runs_[run]->profile, selection, kind)) {
+        Bucket& bucket = buckets[number];
+        bucket.blocks.resize(runs_.size(), 0);
+        if (bucket.scales.empty()) bucket.scales = scales_;
+        bucket.blocks[run] = row.blocks;
+        bucket.scales[run].weight = row.weight;
+      }
+    }
+    for (auto& [number, bucket] : buckets) {
+      // A side that has none of it would have seen one of the other's weight.
+      double largest = 0;
+      for (std::size_t run = 0; run < runs_.size(); ++run)
+        if (bucket.blocks[run] != 0) largest = std::max(largest, bucket.scales[run].weight);
+      for (std::size_t run = 0; run < runs_.size(); ++run)
+        if (bucket.blocks[run] == 0) bucket.scales[run].weight = largest;
+      // Below 2^number, and not below half of it.
+      const double from = number == 0 ? 0 : std::ldexp(1.0, number - 1), to = std::ldexp(1.0, number);
+      DiffGroup group{kind == model::HeapHistogramKind::kSize
+                          ? fmt::format("{} to below {}", bytes(from), bytes(to))
+                          : fmt::format("{} to below {}", seconds(from * 1e-9), seconds(to * 1e-9)),
+                      {}};
+      test(bucket.blocks, group.self, bucket.scales);
+      groups.push_back(std::move(group));
     }
   }
 
@@ -365,7 +434,8 @@ class Comparison {
       };
       return key(a) < key(b);
     });
-    for (std::vector<DiffGroup>* groups : {&report_.threads, &report_.causes, &report_.modules}) {
+    for (std::vector<DiffGroup>* groups :
+         {&report_.threads, &report_.causes, &report_.modules, &report_.crates}) {
       std::sort(groups->begin(), groups->end(), [](const DiffGroup& a, const DiffGroup& b) {
         return std::pair(-std::fabs(a.self.change), std::string_view(a.name)) <
                std::pair(-std::fabs(b.self.change), std::string_view(b.name));

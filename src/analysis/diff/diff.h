@@ -91,8 +91,11 @@ struct DiffReport {
   bool whole_is_judged = true;  // a share of all is always 1
   std::vector<DiffRow> rows;    // functions; by |change of self|, largest first, equal ones by name
   std::vector<DiffGroup> causes, threads, modules;  // by |change|
-  std::size_t looked_at = 0;                        // figures that were judged together
-  double level = 0.05;                              // of a single one, after Holm's correction
+  std::vector<DiffGroup> crates;  // crates of Rust, namespaces of C++; code of none is in no row
+  // Of heap-allocations, where all of a recording is compared: by size as asked for and by life until freed, in order.
+  std::vector<DiffGroup> sizes, lifetimes;
+  std::size_t looked_at = 0;  // figures that were judged together
+  double level = 0.05;        // of a single one, after Holm's correction
   UnionTree tree;
   std::vector<double>
       run_factors;  // by run: from a value to the comparable figure, divided by the runs of its side

@@ -8,6 +8,10 @@
 namespace fathom::analysis {
 namespace {
 
+// Thousands of functions are judged, and the library would take each step in long double. The last digit is not needed.
+using InDouble = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
+using StudentsT = boost::math::students_t_distribution<double, InDouble>;
+
 constexpr double kManyDegrees = 1e6;  // beyond it Student's t is the normal distribution
 constexpr std::size_t kLeastPieces = 5;
 
@@ -63,8 +67,12 @@ double variance_over_time(std::span<const std::int64_t> values, std::span<const 
 // Of so many pieces, their spread over what is expected of chance alone: 19 times out of 20 it is less.
 double likely_spread(std::size_t pieces) {
   if (pieces < kLeastPieces) return 1;
-  const auto freedom = static_cast<double>(pieces - 1);
-  return boost::math::quantile(boost::math::chi_squared(freedom), 0.95) / freedom;
+  const auto spread = [](std::size_t count) {
+    const auto freedom = static_cast<double>(count - 1);
+    return boost::math::quantile(boost::math::chi_squared(freedom), 0.95) / freedom;
+  };
+  static const double usual = spread(kUsualPieces);  // asked for every figure, and always the same
+  return pieces == kUsualPieces ? usual : spread(pieces);
 }
 
 struct OneRun {
@@ -146,7 +154,7 @@ Change change_between(const Figure& base, const Figure& fresh) {
   } else if (change.sd <= 0) {
     change.p = 0;
   } else {
-    const boost::math::students_t distribution(change.freedom);
+    const StudentsT distribution(change.freedom);
     change.p =
         2 * boost::math::cdf(boost::math::complement(distribution, std::fabs(change.change) / change.sd));
   }
@@ -162,12 +170,20 @@ double holm_level(std::vector<double> chances, double level) {
   return level / static_cast<double>(std::max<std::size_t>(chances.size() - taken, 1));
 }
 
-void judge(Change& change, double single) {
-  change.beyond_noise = change.looked_at && change.p <= single && change.change != 0;
+void Judge::judge(Change& change) {
+  change.beyond_noise = change.looked_at && change.p <= single_ && change.change != 0;
   change.error = 0;
   if (change.sd <= 0) return;
-  const boost::math::students_t distribution(change.freedom);
-  change.error = change.sd * boost::math::quantile(boost::math::complement(distribution, single / 2));
+  double& deviations = deviations_[change.freedom];
+  if (deviations == 0) {
+    const StudentsT distribution(change.freedom);
+    deviations = boost::math::quantile(boost::math::complement(distribution, single_ / 2));
+  }
+  change.error = change.sd * deviations;
+}
+
+void judge(Change& change, double single) {
+  Judge(single).judge(change);
 }
 
 }  // namespace fathom::analysis

@@ -15,10 +15,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <unordered_map>
 #include <vector>
 
 namespace fathom::analysis {
 
+inline constexpr std::size_t kUsualPieces = 20;  // of a run that can be cut
 inline constexpr double kRunToRun = 0.01;
 inline constexpr double kRunToRunOfWaits = 0.05;
 
@@ -59,7 +61,18 @@ Change change_between(const Figure& base, const Figure& fresh);
 // changed by mistake. Returns the level of a single one: what has a smaller p is beyond noise.
 double holm_level(std::vector<double> chances, double level = 0.05);
 
-// What `single` makes of a change: its error, and whether it is more than noise.
+// What `single` makes of changes: their error, and whether they are more than noise. Most of those that are judged together
+// have the same degrees of freedom.
+class Judge {
+ public:
+  explicit Judge(double single) : single_(single) {}
+  void judge(Change& change);
+
+ private:
+  double single_;
+  std::unordered_map<double, double>
+      deviations_;  // half an interval, in standard deviations, by degrees of freedom
+};
 void judge(Change& change, double single);
 
 }  // namespace fathom::analysis

@@ -36,9 +36,10 @@ std::string as_pattern(std::string_view text) {
 
 Result<FailCondition> parse_fail_condition(const std::string& text) {
   const auto refuse = [&](const std::string& what) {
-    return fail(ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
-                "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, thread, cause or "
-                "a metric");
+    return fail(
+        ErrorKind::kUsage, fmt::format("--fail-if '{}': {}", printable(text), what),
+        "--fail-if 'total > +5%' or 'total > +5% : NAME', with total, self, module, crate, thread, cause or "
+        "a metric");
   };
   FailCondition condition;
   condition.text = text;
@@ -50,9 +51,10 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
   rest = rest.substr(sign + 1);
 
   using About = FailCondition::About;
-  constexpr std::array<std::pair<std::string_view, About>, 5> kFigures = {{{"total", About::kTotal},
+  constexpr std::array<std::pair<std::string_view, About>, 6> kFigures = {{{"total", About::kTotal},
                                                                            {"self", About::kSelf},
                                                                            {"module", About::kModule},
+                                                                           {"crate", About::kCrate},
                                                                            {"thread", About::kThread},
                                                                            {"cause", About::kCause}}};
   const auto figure =
@@ -95,41 +97,54 @@ Result<FailCondition> parse_fail_condition(const std::string& text) {
   return condition;
 }
 
-std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition) {
-  std::vector<Failure> failures;
-  if (condition.metric && *condition.metric != report.metric) return failures;
-  const auto exceeds = [&](const Change& change) {
-    if (!change.beyond_noise) return false;
-    // What was not there before has grown beyond every limit.
-    const double limit = condition.points ? condition.limit : condition.limit * change.base;
-    return condition.above ? change.change > limit : change.change < limit;
-  };
-  const auto add = [&](const std::string& name, const Change& change) {
-    if (exceeds(change)) failures.push_back({name, change});
-  };
+namespace {
+
+// Calls `take(name, change)` for every figure that the condition is about.
+template <class Take>
+void for_each_figure(const DiffReport& report, const FailCondition& condition, const Take& take) {
+  if (condition.metric && *condition.metric != report.metric) return;
   if (condition.pattern.empty()) {
-    add("", report.whole);
-    return failures;
+    take("", report.whole);
+    return;
   }
   const Result<NamePattern> pattern = NamePattern::parse(condition.pattern);
-  if (!pattern) return failures;
+  if (!pattern) return;
   using About = FailCondition::About;
   if (condition.about == About::kTotal || condition.about == About::kSelf) {
     for (const DiffRow& row : report.rows) {
-      if (pattern->matches(row.name)) add(row.name, condition.about == About::kSelf ? row.self : row.total);
+      if (pattern->matches(row.name)) take(row.name, condition.about == About::kSelf ? row.self : row.total);
     }
-  } else {
-    const std::vector<DiffGroup>& groups = condition.about == About::kModule   ? report.modules
-                                           : condition.about == About::kThread ? report.threads
-                                                                               : report.causes;
-    for (const DiffGroup& group : groups) {
-      if (pattern->matches(group.name)) add(group.name, group.self);
-    }
+    return;
   }
+  const std::vector<DiffGroup>& groups = condition.about == About::kModule   ? report.modules
+                                         : condition.about == About::kCrate  ? report.crates
+                                         : condition.about == About::kThread ? report.threads
+                                                                             : report.causes;
+  for (const DiffGroup& group : groups) {
+    if (pattern->matches(group.name)) take(group.name, group.self);
+  }
+}
+
+}  // namespace
+
+std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition) {
+  std::vector<Failure> failures;
+  for_each_figure(report, condition, [&](const std::string& name, const Change& change) {
+    if (!change.beyond_noise) return;
+    // What was not there before has grown beyond every limit.
+    const double limit = condition.points ? condition.limit : condition.limit * change.base;
+    if (condition.above ? change.change > limit : change.change < limit) failures.push_back({name, change});
+  });
   std::stable_sort(failures.begin(), failures.end(), [](const Failure& a, const Failure& b) {
     return std::fabs(a.change.change) > std::fabs(b.change.change);
   });
   return failures;
+}
+
+bool finds_its_name(const DiffReport& report, const FailCondition& condition) {
+  bool found = false;
+  for_each_figure(report, condition, [&](const std::string&, const Change&) { found = true; });
+  return found;
 }
 
 }  // namespace fathom::analysis

@@ -5,7 +5,7 @@
 //   total > +5% : parse          any function like this, with all that it calls: a part of a name or /expression/
 //   self > +2pt : ^Trie::        without what it calls; in points of the figure shown (100 of them are 1)
 //   peak > +10%                  another metric: cpu, off-cpu, wall, peak, live, leaked, allocated, allocations, growth
-//   module > +5% : libssl        any module like this; thread and cause likewise
+//   module > +5% : libssl        any module like this; crate, thread and cause likewise
 //   total < -5%                  also what became less can fail
 #pragma once
 
@@ -18,7 +18,7 @@
 namespace fathom::analysis {
 
 struct FailCondition {
-  enum class About : std::uint8_t { kTotal, kSelf, kModule, kThread, kCause };
+  enum class About : std::uint8_t { kTotal, kSelf, kModule, kCrate, kThread, kCause };
   About about = About::kTotal;
   std::optional<model::Metric> metric;  // none: the one that is compared
   bool above = true;                    // ">"
@@ -37,5 +37,9 @@ struct Failure {
 };
 // All figures of the report that the condition is about and that exceed it, largest change first.
 std::vector<Failure> failures_of(const DiffReport& report, const FailCondition& condition);
+
+// Whether either side has anything of the name that the condition asks for. A check of a function that was renamed passes
+// for ever otherwise.
+bool finds_its_name(const DiffReport& report, const FailCondition& condition);
 
 }  // namespace fathom::analysis

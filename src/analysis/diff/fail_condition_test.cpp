@@ -57,6 +57,25 @@ TEST(FailCondition, HoldsOnlyForWhatIsMoreThanNoise) {
   EXPECT_EQ(names("total > +5% : parse"), Names{"parse"});  // parse_line grew by half, which may be chance
 }
 
+// An expression that is none stood in the error with its line ends and escape sequences.
+TEST(FailCondition, AnErrorIsOneLineWhateverWasTyped) {
+  const Result<FailCondition> condition = parse_fail_condition("total > +5% : a\n\x1b[31m(");
+  ASSERT_FALSE(condition);
+  for (const char c : condition.error().message) EXPECT_GE(static_cast<unsigned char>(c), 0x20);
+}
+
+TEST(FailCondition, ANameThatNeitherSideHasIsKnownToBeNone) {
+  const auto finds = [](const std::string& text) {
+    return finds_its_name(report(), parse_fail_condition(text).value());
+  };
+  EXPECT_TRUE(finds("total > +5%"));
+  EXPECT_TRUE(finds("total > +5% : parse_line"));  // also where the change is noise
+  EXPECT_FALSE(finds("total > +5% : parse_lines"));
+  EXPECT_TRUE(finds("module > +5% : libssl"));
+  EXPECT_FALSE(finds("module > +5% : parse"));
+  EXPECT_FALSE(finds("thread > +5% : worker"));
+}
+
 TEST(FailCondition, OfWhatIsNewAndOfWhatBecameLess) {
   EXPECT_EQ(names("self > +1000% : rehash"), Names{"rehash"});
   EXPECT_EQ(names("total < -5% : ."), Names{"write"});

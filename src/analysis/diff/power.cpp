@@ -8,6 +8,8 @@
 namespace fathom::analysis {
 namespace {
 
+constexpr double kChanceOfAMistake =
+    0.05;                      // that any figure is called changed that is not, as in holm_level()
 constexpr double kSeen = 0.8;  // four times out of five
 constexpr std::size_t kMostRuns = 1000;
 
@@ -22,7 +24,10 @@ Power power_of(const DiffReport& report, const Change& figure, double change) {
   power.change = change;
   const double size = std::max(figure.base, figure.fresh);
   if (!(size > 0) || !(change > 0) || !(figure.sd > 0)) return power;
-  const double needed = normal_quantile(1 - report.level / 2) + normal_quantile(kSeen);
+  // What Holm's procedure leaves for one figure depends on how many others changed in these recordings. Of recordings to
+  // come only the number of figures is known.
+  const double level = kChanceOfAMistake / static_cast<double>(std::max<std::size_t>(report.looked_at, 1));
+  const double needed = normal_quantile(1 - level / 2) + normal_quantile(kSeen);
   power.detected = needed * figure.sd / size;
 
   // What time makes smaller, and what it does not: the spread of runs among themselves.
@@ -40,8 +45,8 @@ Power power_of(const DiffReport& report, const Change& figure, double change) {
   const double of_one = figure.sd * std::sqrt(single ? 1.0 : static_cast<double>(report.tree.runs) / 2);
   for (std::size_t runs = 2; runs <= kMostRuns; runs += runs < 50 ? 1 : 10) {
     const boost::math::students_t distribution(2 * (static_cast<double>(runs) - 1));
-    const double quantiles = boost::math::quantile(boost::math::complement(distribution, report.level / 2)) +
-                             normal_quantile(kSeen);
+    const double quantiles =
+        boost::math::quantile(boost::math::complement(distribution, level / 2)) + normal_quantile(kSeen);
     if (of_one / std::sqrt(static_cast<double>(runs)) * quantiles <= change * size) {
       power.runs = runs;
       break;

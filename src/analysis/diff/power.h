@@ -17,7 +17,8 @@ struct Power {
   std::size_t runs = 0;  // of this length per side; 0: beyond reason (more than 1000)
 };
 
-// For a change with this figure and error, four times out of five seen at the report's level.
+// For a change with this figure and error, four times out of five seen where nothing else changes: the level is that of one
+// figure among all that are looked at, whatever these recordings happened to find.
 Power power_of(const DiffReport& report, const Change& figure, double change);
 
 }  // namespace fathom::analysis

@@ -42,6 +42,17 @@ TEST(Power, BelowTheSpreadOfRunsOnlyMoreRunsHelp) {
   EXPECT_LT(power.runs, 100u);
 }
 
+// Pairs in which much had changed left a wider level to each figure, and promised more than the next pair can show.
+TEST(Power, TheLevelIsThatOfAllFiguresWhateverWasFound) {
+  DiffReport quiet = twenty_seconds(), loud = twenty_seconds();
+  quiet.looked_at = loud.looked_at = 100;
+  quiet.level = 0.05 / 100;
+  loud.level = 0.05 / 3;
+  EXPECT_EQ(power_of(loud, of(1, 0.0141), 0.02).detected, power_of(quiet, of(1, 0.0141), 0.02).detected);
+  EXPECT_GT(power_of(loud, of(1, 0.0141), 0.02).detected,
+            power_of(twenty_seconds(), of(1, 0.0141), 0.02).detected);
+}
+
 TEST(Power, NothingIsSaidOfNothing) {
   const Power power = power_of(twenty_seconds(), of(0, 0), 0.01);
   EXPECT_EQ(power.detected, 0);

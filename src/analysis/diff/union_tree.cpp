@@ -3,11 +3,18 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <span>
+#include <stdexcept>
 #include <tuple>
 
+#include "analysis/core/fold_generics.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/source_facts.h"
+#include "analysis/core/stack_sums.h"
+#include "analysis/core/tracer_frames.h"
+#include "analysis/diff/piece_sums.h"
 #include "analysis/diff/stable_name.h"
 #include "model/nameless_function.h"
 
@@ -66,165 +73,372 @@ class ModuleKeys {
   bool names_only_ = false;
 };
 
-class Joiner {
+// As of the trees of one recording (call_tree.cpp): beyond it a tree is no use, and a recording made to harm asks for any size.
+constexpr std::size_t kMostNodes = 16'000'000;
+constexpr std::uint64_t kMostSteps = 1'000'000'000;
+
+std::uint64_t sort_of(NodeKind kind) {
+  return kind == NodeKind::kThread ? 1 : kind == NodeKind::kCause ? 2 : 0;
+}
+
+// Places and nodes of all runs.
+class Union {
  public:
-  Joiner(const std::vector<UnionRun>& runs, UnionTree& tree) : runs_(runs), keys_(runs), tree_(tree) {
+  Union(const std::vector<UnionRun>& runs, UnionTree& tree) : keys_(runs), tree_(tree) {
     tree_.runs = runs.size();
-    for (const UnionRun& run : runs) tree_.pieces += run.pieces.size();
+    for (const UnionRun& run : runs) tree_.pieces += run.cuts.size() + 1;
     tree_.nodes.push_back({0, kNoPlace, 0, NodeKind::kRoot});
-    tree_.node_self.assign(tree_.runs, 0);
+    first_child_.push_back(0);
+    next_sibling_.push_back(0);
     tree_.whole.assign(tree_.pieces, 0);
     tree_.effective.assign(tree_.runs, 0);
     tree_.samples.assign(tree_.runs, 0);
     module_of("", "");
   }
 
-  void join() {
-    std::size_t piece = 0;
-    for (std::size_t run = 0; run < runs_.size(); ++run) {
-      for (const TreeOptions& options : runs_[run].pieces)
-        add(*runs_[run].profile, build_call_tree(*runs_[run].profile, options), run, piece++);
-    }
-  }
+  std::size_t node_count() const { return tree_.nodes.size(); }
+  const ModuleKeys& keys() const { return keys_; }
+  const std::string& module_key(std::uint32_t module) const { return module_keys_[module]; }
+  const std::vector<std::uint32_t>& first_child() const { return first_child_; }
+  const std::vector<std::uint32_t>& next_sibling() const { return next_sibling_; }
 
- private:
   std::uint32_t module_of(const std::string& key, const std::string& shown) {
     const auto [found, added] =
         module_ids_.try_emplace(key, static_cast<std::uint32_t>(tree_.modules.size()));
     if (added) {
       tree_.modules.push_back(shown);
-      tree_.module_self.resize(tree_.modules.size() * tree_.pieces, 0);
+      module_keys_.push_back(key);
     }
     return found->second;
   }
-  std::uint32_t name_of(const std::string& name) {
-    const auto [found, added] = name_ids_.try_emplace(name, static_cast<std::uint32_t>(tree_.names.size()));
-    if (added) tree_.names.push_back(name);
-    return found->second;
-  }
 
-  // Of one tree, by its rows.
-  struct Rows {
-    std::vector<std::uint32_t> module;
-    std::vector<std::string> module_key;
-    FlatMap<std::uint32_t> places;  // by name, module and sort; place + 1
-  };
-
-  static std::uint64_t sort_of(NodeKind kind) {
-    return kind == NodeKind::kThread ? 1 : kind == NodeKind::kCause ? 2 : 0;
-  }
-
-  std::uint32_t place_of(const CallTree& from, const TreeNode& node, Rows& rows) {
-    std::uint32_t& known =
-        rows.places[std::uint64_t{node.name} << 32 | std::uint64_t{node.module} << 2 | sort_of(node.kind)];
-    if (known == 0) known = new_place(from, node, rows) + 1;
-    UnionPlace& place = tree_.places[known - 1];
-    if (place.kind == NodeKind::kInlined) place.kind = node.kind;  // called for real somewhere
-    return known - 1;
-  }
-
-  std::uint32_t new_place(const CallTree& from, const TreeNode& node, const Rows& rows) {
-    const std::string& name = from.names[node.name];
-    const std::string& key = rows.module_key[node.module];
-    std::string stable;
-    bool unmatched = false;
-    if (node.kind == NodeKind::kThread) {
-      stable = stable_thread(name);
-    } else if (node.kind == NodeKind::kCause) {
-      stable = name;
-    } else if (const std::string file = file_of_address(name); !file.empty()) {
-      unmatched = !keys_.is_one_build(key);
-      stable = unmatched ? "[unnamed in " + stable_module(file) + "]" : name;
-    } else {
-      stable = stable_name(name);
-    }
-    const std::uint32_t name_row = name_of(stable);
-    const std::uint32_t module = rows.module[node.module];
-    const auto [found, added] = place_ids_.try_emplace(std::tuple(name_row, module, sort_of(node.kind)),
+  std::uint32_t place_of(const std::string& name, std::uint32_t module, NodeKind kind, bool unmatched) {
+    const auto [named, new_name] =
+        name_ids_.try_emplace(name, static_cast<std::uint32_t>(tree_.names.size()));
+    if (new_name) tree_.names.push_back(name);
+    const auto [found, added] = place_ids_.try_emplace(std::tuple(named->second, module, sort_of(kind)),
                                                        static_cast<std::uint32_t>(tree_.places.size()));
-    if (added) {
-      tree_.places.push_back({name_row, module, node.kind, unmatched});
-      tree_.place_self.resize(tree_.places.size() * tree_.pieces, 0);
-      tree_.place_total.resize(tree_.places.size() * tree_.pieces, 0);
-      on_path_.push_back(0);
-    }
+    if (added) tree_.places.push_back({named->second, module, kind, unmatched});
     return found->second;
   }
 
-  // The values of one piece fit into 64 bits together; those of all pieces of a broken file may not.
-  static void add_up(std::int64_t& sum, std::int64_t value) {
-    if (__builtin_add_overflow(sum, value, &sum)) sum = value > 0 ? INT64_MAX : -INT64_MAX;
+  std::uint32_t child(std::uint32_t parent, std::uint32_t place, NodeKind kind) {
+    if (++steps_ > kMostSteps || tree_.nodes.size() > kMostNodes)
+      throw std::length_error(
+          "the call tree of both sides is too large: more than 16 million nodes, or a billion frames to "
+          "place");
+    UnionPlace& at = tree_.places[place];
+    if (at.kind == NodeKind::kInlined) at.kind = kind;  // called for real somewhere
+    std::uint32_t* slot = slot_of(parent, place);
+    if (*slot == 0) {
+      if (tree_.nodes.size() * 2 > slots_.size()) {
+        grow();
+        slot = slot_of(parent, place);
+      }
+      const auto node = *slot = static_cast<std::uint32_t>(tree_.nodes.size());
+      tree_.nodes.push_back({parent, place, tree_.nodes[parent].depth + 1, kind});
+      next_sibling_.push_back(first_child_[parent]);
+      first_child_[parent] = node;
+      first_child_.push_back(0);
+      return node;
+    }
+    if (tree_.nodes[*slot].kind == NodeKind::kInlined) tree_.nodes[*slot].kind = kind;
+    return *slot;
   }
 
-  void add(const model::Profile& profile, const CallTree& from, std::size_t run, std::size_t piece) {
-    Rows rows;
-    for (const TreeModule& module : from.modules) {
-      rows.module_key.push_back(module.name.empty() ? "" : keys_.key_of(profile, module));
-      const std::string& key = rows.module_key.back();
-      rows.module.push_back(module_of(key, key == kProgram ? std::string(base_name(module.path)) : key));
-    }
-    tree_.effective[run] = std::min(kExact, tree_.effective[run] + from.effective_samples);
-    tree_.samples[run] += from.samples;
-    std::vector<std::uint32_t> joined(from.nodes.size(), 0);
-    std::vector<std::uint32_t> path;  // places from the root to the node before
-    for (std::size_t i = 0; i < from.nodes.size(); ++i) {
-      const TreeNode& node = from.nodes[i];
-      if (i == 0) {
-        add_up(tree_.node_self[run], node.self);
-        tree_.whole[piece] += node.total;
-        continue;
-      }
-      const std::uint32_t place = place_of(from, node, rows);
-      const std::uint32_t at = child(joined[node.parent], place, node.kind);
-      joined[i] = at;
-      add_up(tree_.node_self[at * tree_.runs + run], node.self);
-      while (path.size() >= node.depth) {
-        --on_path_[path.back()];
-        path.pop_back();
-      }
-      tree_.place_self[place * tree_.pieces + piece] += node.self;
-      if (on_path_[place] == 0) tree_.place_total[place * tree_.pieces + piece] += node.total;
-      // A cause stands on the function that waited: the time is that function's own.
-      const bool is_cause = node.kind == NodeKind::kCause && node.depth > 1;
-      const std::uint32_t owner = is_cause && !path.empty() ? path.back() : place;
-      if (owner != place && !is_pseudo(owner)) tree_.place_self[owner * tree_.pieces + piece] += node.self;
-      tree_.module_self[tree_.places[owner].module * tree_.pieces + piece] += node.self;
-      path.push_back(place);
-      ++on_path_[place];
-    }
-    for (const std::uint32_t place : path) --on_path_[place];
+ private:
+  // The slot of that child, or the empty one where it belongs.
+  std::uint32_t* slot_of(std::uint32_t parent, std::uint32_t place) {
+    const std::uint64_t key = std::uint64_t{parent} << 32 | place;
+    std::size_t at = ((key ^ (key >> 32)) * 0x9e3779b97f4a7c15u >> 20) & (slots_.size() - 1);
+    const auto is_other = [&](std::uint32_t node) {
+      return tree_.nodes[node].parent != parent || tree_.nodes[node].place != place;
+    };
+    while (slots_[at] != 0 && is_other(slots_[at])) at = (at + 1) & (slots_.size() - 1);
+    return &slots_[at];
+  }
+  void grow() {
+    slots_.assign(slots_.size() * 2, 0);
+    for (std::uint32_t node = 1; node < tree_.nodes.size(); ++node)
+      *slot_of(tree_.nodes[node].parent, tree_.nodes[node].place) = node;
   }
 
+  ModuleKeys keys_;
+  UnionTree& tree_;
+  std::vector<std::string> module_keys_;
+  std::vector<std::uint32_t> first_child_, next_sibling_;  // by node; 0: none
+  std::unordered_map<std::string, std::uint32_t> module_ids_, name_ids_;
+  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> place_ids_;
+  // A hash table of nodes, open addressing: their keys stand in the nodes, so it holds numbers only. 0: empty.
+  std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024);
+  std::uint64_t steps_ = 0;
+};
+
+// The places of one run's frames: keys are made once per function, not once per node.
+class RunPlaces {
+ public:
+  RunPlaces(const UnionRun& run, Union& all)
+      : profile_(*run.profile),
+        fold_(run.options.fold_generics),
+        left_out_(run.options.selection.tracer ? std::nullopt : tracer_module(profile_)),
+        all_(all),
+        first_(profile_.frames.size(), kNoPlace),
+        functions_(profile_.functions.size(), kNoPlace) {
+    // In the order of their names, so that what is joined does not depend on the order of a profile's tables.
+    std::vector<TreeModule> rows(profile_.modules.size());
+    std::vector<std::uint32_t> order(rows.size());
+    for (std::uint32_t i = 0; i < rows.size(); ++i) {
+      const model::Module& module = profile_.modules[i];
+      if (i != 0) {
+        rows[i].name = profile_.strings[module.name];
+        rows[i].path = profile_.strings[module.path];
+        rows[i].build_id = profile_.strings[module.build_id];
+        rows[i].kind = module.kind;
+      }
+      order[i] = i;
+    }
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return rows[a] < rows[b]; });
+    modules_.resize(rows.size());
+    for (const std::uint32_t i : order) {
+      const std::string key = rows[i].name.empty() ? "" : all_.keys().key_of(profile_, rows[i]);
+      modules_[i] = all_.module_of(key, key == kProgram ? std::string(base_name(rows[i].path)) : key);
+    }
+  }
+
+  struct Line {
+    std::uint32_t place;
+    NodeKind kind;
+  };
+  // Innermost first; none of the heap tracer's frames, at least one of all others.
+  std::span<const Line> lines(model::FrameId id) {
+    const model::Frame& frame = profile_.frames[id.value];
+    if (left_out_ && frame.module == *left_out_) return {};
+    const std::uint32_t count = std::max(frame.line_count, 1u);
+    std::uint32_t& first = first_[id.value];
+    if (first == kNoPlace) {
+      first = static_cast<std::uint32_t>(lines_.size());
+      if (frame.line_count == 0) {
+        const NodeKind kind = kind_of_code(profile_, frame.module, false);
+        lines_.push_back({of_code(profile_.pseudo_name(frame), frame.module, kind), kind});
+      }
+      for (std::uint32_t i = 0; i < frame.line_count; ++i)
+        lines_.push_back(
+            of_function(profile_.lines[frame.first_line + i].function, i + 1 < frame.line_count));
+    }
+    return {lines_.data() + first, count};
+  }
+  Line of_thread(const std::string& name) {
+    return {all_.place_of(stable_thread(name), all_.module_of("", ""), NodeKind::kThread, false),
+            NodeKind::kThread};
+  }
+  Line of_cause(const std::string& name) {
+    return {all_.place_of(name, all_.module_of("", ""), NodeKind::kCause, false), NodeKind::kCause};
+  }
+
+ private:
+  Line of_function(model::FunctionId id, bool inlined) {
+    const model::Function& function = profile_.functions[id.value];
+    NodeKind kind = kind_of_code(profile_, function.module, true);
+    std::uint32_t& place = functions_[id.value];
+    if (inlined && kind == NodeKind::kUser) kind = NodeKind::kInlined;
+    if (place == kNoPlace) {
+      const std::string_view name = profile_.strings[function.name];
+      place = of_code(fold_ ? fold_generics(name) : std::string(name), function.module, kind);
+    }
+    return {place, kind};
+  }
+
+  std::uint32_t of_code(const std::string& name, model::ModuleId id, NodeKind kind) {
+    const std::uint32_t module = modules_[id.value];
+    if (kind == NodeKind::kCause) return all_.place_of(name, module, kind, false);
+    const std::string file = file_of_address(name);
+    if (file.empty()) return all_.place_of(stable_name(name), module, kind, false);
+    if (all_.keys().is_one_build(all_.module_key(module))) return all_.place_of(name, module, kind, false);
+    return all_.place_of("[unnamed in " + stable_module(file) + "]", module, kind, true);
+  }
+
+  const model::Profile& profile_;
+  bool fold_;
+  std::optional<model::ModuleId> left_out_;
+  Union& all_;
+  std::vector<std::uint32_t> first_;      // by frame: row of lines_
+  std::vector<std::uint32_t> functions_;  // by function: its place
+  std::vector<std::uint32_t> modules_;    // by module: that of the union
+  std::vector<Line> lines_;
+};
+
+// The values of one piece fit into 64 bits together; those of all pieces of a broken file may not.
+void add_up(std::int64_t& sum, std::int64_t value) {
+  if (__builtin_add_overflow(sum, value, &sum)) sum = value > 0 ? INT64_MAX : -INT64_MAX;
+}
+
+// What one run has at the nodes of the union.
+struct RunValues {
+  struct Entry {
+    std::uint32_t node = 0, piece = 0;
+    std::int64_t value = 0;
+  };
+  std::vector<Entry> entries;  // by node
+  std::vector<std::uint32_t>
+      first;  // by node, of those that were there: its first entry; one more row at the end
+  double effective = 0;
+  std::uint64_t samples = 0;
+};
+
+// Enters the run's stacks, each row of the stack table once per root: stacks share their beginnings.
+RunValues enter(const UnionRun& run, Union& all) {
+  const model::Profile& profile = *run.profile;
+  const PieceSums sums = add_up_pieces(profile, run.options, run.cuts);
+  RunPlaces places(run, all);
+  std::vector<std::uint32_t> node_of_row(sums.rows.size());
+  std::vector<std::uint32_t> node_of_stack(profile.stacks.size()), path;
+  constexpr std::uint32_t kNoRoot = ~std::uint32_t{0};
+  std::vector<std::uint32_t> entered_for(profile.stacks.size(), kNoRoot);
+  std::uint32_t root = kNoRoot;
+  const auto add_lines = [&](std::uint32_t node, std::uint32_t stack, std::uint32_t skip) {
+    const auto lines = places.lines(profile.stacks[stack].frame);
+    for (std::size_t i = lines.size(); i-- > skip;) node = all.child(node, lines[i].place, lines[i].kind);
+    return node;
+  };
+  for (std::size_t i = 0; i < sums.rows.size(); ++i) {
+    const PieceSums::Row& row = sums.rows[i];
+    if (row.root != root) {
+      root = row.root;
+      node_of_stack[0] = 0;
+      if (run.options.thread_roots) {
+        const auto thread = places.of_thread(sums.root_names[root]);
+        node_of_stack[0] = all.child(0, thread.place, thread.kind);
+      }
+      entered_for[0] = root;
+    }
+    path.clear();
+    // A leaf frame of which lines are left out is entered by hand.
+    const bool cut = row.skip != 0 && row.stack != 0;
+    std::uint32_t stack = cut ? profile.stacks[row.stack].parent.value : row.stack;
+    for (; entered_for[stack] != root; stack = profile.stacks[stack].parent.value) path.push_back(stack);
+    std::uint32_t node = node_of_stack[stack];
+    for (auto at = path.rbegin(); at != path.rend(); ++at) {
+      node = node_of_stack[*at] = add_lines(node, *at, 0);
+      entered_for[*at] = root;
+    }
+    if (cut) node = add_lines(node, row.stack, row.skip);
+    if (row.cause != 0) {
+      const auto cause = places.of_cause(sums.causes[row.cause]);
+      node = all.child(node, cause.place, cause.kind);
+    }
+    node_of_row[i] = node;
+  }
+  RunValues values;
+  values.effective = sums.effective;
+  values.samples = sums.samples;
+  // A counting sort: the nodes are many and the entries more.
+  values.first.assign(all.node_count() + 1, 0);
+  for (const PieceSums::Entry& entry : sums.entries) ++values.first[node_of_row[entry.row] + 1];
+  for (std::size_t i = 1; i < values.first.size(); ++i) values.first[i] += values.first[i - 1];
+  std::vector<std::uint32_t> next(values.first);
+  values.entries.resize(sums.entries.size());
+  for (const PieceSums::Entry& entry : sums.entries)
+    values.entries[next[node_of_row[entry.row]]++] = {node_of_row[entry.row], entry.piece, entry.value};
+  return values;
+}
+
+// Adds the run's values to the tables of the union. `first_piece`: of the run, among those of all.
+class RunAdder {
+ public:
+  RunAdder(UnionTree& tree, const Union& all, const RunValues& values, std::size_t run,
+           std::size_t first_piece, std::size_t pieces)
+      : tree_(tree), all_(all), values_(values), run_(run), first_(first_piece), pieces_(pieces) {}
+
+  void add() {
+    tree_.effective[run_] = values_.effective;
+    tree_.samples[run_] = values_.samples;
+    for (const RunValues::Entry& entry : values_.entries) {
+      add_up(tree_.node_self[entry.node * tree_.runs + run_], entry.value);
+      tree_.whole[first_ + entry.piece] += entry.value;
+      add_own(entry);
+    }
+    add_totals();
+  }
+
+ private:
+  void add_own(const RunValues::Entry& entry) {
+    const UnionNode& node = tree_.nodes[entry.node];
+    if (node.place == kNoPlace) return;
+    tree_.place_self[node.place * tree_.pieces + first_ + entry.piece] += entry.value;
+    // A cause stands on the function that waited: the time is that function's own.
+    const bool is_cause = node.kind == NodeKind::kCause && node.depth > 1;
+    const std::uint32_t owner = is_cause ? tree_.nodes[node.parent].place : node.place;
+    if (owner != node.place && !is_pseudo(owner))
+      tree_.place_self[owner * tree_.pieces + first_ + entry.piece] += entry.value;
+    tree_.module_self[tree_.places[owner].module * tree_.pieces + first_ + entry.piece] += entry.value;
+  }
   bool is_pseudo(std::uint32_t place) const {
     return tree_.places[place].kind == NodeKind::kThread || tree_.places[place].kind == NodeKind::kCause;
   }
 
-  std::uint32_t child(std::uint32_t parent, std::uint32_t place, NodeKind kind) {
-    std::uint32_t& node = children_[std::uint64_t{parent} << 32 | place];
-    if (node == 0) {
-      node = static_cast<std::uint32_t>(tree_.nodes.size());
-      tree_.nodes.push_back({parent, place, tree_.nodes[parent].depth + 1, kind});
-      tree_.node_self.resize(tree_.nodes.size() * tree_.runs, 0);
-    } else if (tree_.nodes[node].kind == NodeKind::kInlined) {
-      tree_.nodes[node].kind = kind;
+  // Totals by function need the sums below each node by piece. Held for all nodes they would be the largest thing in memory, so
+  // they are held for those of one path, from the root to where the walk is.
+  void add_totals() {
+    std::vector<std::uint32_t> on_path(tree_.places.size(), 0);
+    struct Open {
+      std::uint32_t node, next;
+    };
+    std::vector<Open> open;
+    std::vector<std::int64_t> sums;  // [depth * pieces + piece]
+    const auto enter = [&](std::uint32_t node) {
+      open.push_back({node, all_.first_child()[node]});
+      if (sums.size() < open.size() * pieces_) sums.resize(open.size() * pieces_);
+      std::int64_t* own = sums.data() + (open.size() - 1) * pieces_;
+      std::fill(own, own + pieces_, 0);
+      const bool known = node + 1 < values_.first.size();  // other runs have added nodes since
+      for (std::uint32_t i = known ? values_.first[node] : 0; known && i < values_.first[node + 1]; ++i)
+        own[values_.entries[i].piece] += values_.entries[i].value;
+      if (node != 0) ++on_path[tree_.nodes[node].place];
+    };
+    enter(0);
+    while (!open.empty()) {
+      if (const std::uint32_t child = open.back().next; child != 0) {
+        open.back().next = all_.next_sibling()[child];
+        enter(child);
+        continue;
+      }
+      const std::uint32_t node = open.back().node;
+      open.pop_back();
+      if (node == 0) break;
+      const std::uint32_t place = tree_.nodes[node].place;
+      const std::int64_t* own = sums.data() + open.size() * pieces_;
+      std::int64_t* above = sums.data() + (open.size() - 1) * pieces_;
+      for (std::size_t i = 0; i < pieces_; ++i) above[i] += own[i];
+      if (--on_path[place] != 0) continue;  // recursion counts once
+      std::int64_t* total = tree_.place_total.data() + place * tree_.pieces + first_;
+      for (std::size_t i = 0; i < pieces_; ++i) total[i] += own[i];
     }
-    return node;
   }
 
-  const std::vector<UnionRun>& runs_;
-  ModuleKeys keys_;
   UnionTree& tree_;
-  std::unordered_map<std::string, std::uint32_t> module_ids_, name_ids_;
-  std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint64_t>, std::uint32_t> place_ids_;
-  FlatMap<std::uint32_t> children_;
-  std::vector<std::uint32_t> on_path_;  // by place: how often it is on the path
+  const Union& all_;
+  const RunValues& values_;
+  std::size_t run_, first_, pieces_;
 };
 
 }  // namespace
 
 UnionTree build_union_tree(const std::vector<UnionRun>& runs) {
   UnionTree tree;
-  Joiner(runs, tree).join();
+  std::vector<RunValues> values;
+  Union all(runs, tree);
+  for (const UnionRun& run : runs) values.push_back(enter(run, all));
+  tree.node_self.assign(tree.nodes.size() * tree.runs, 0);
+  tree.place_self.assign(tree.places.size() * tree.pieces, 0);
+  tree.place_total.assign(tree.places.size() * tree.pieces, 0);
+  tree.module_self.assign(tree.modules.size() * tree.pieces, 0);
+  std::size_t first_piece = 0;
+  for (std::size_t run = 0; run < runs.size(); ++run) {
+    const std::size_t pieces = runs[run].cuts.size() + 1;
+    RunAdder(tree, all, values[run], run, first_piece, pieces).add();
+    first_piece += pieces;
+  }
   return tree;
 }
 
@@ -249,18 +463,26 @@ CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& se
   // Nothing is drawn of what is worth nothing on both sides.
   std::vector<std::int64_t> total = self;
   for (std::size_t i = tree.nodes.size(); i-- > 1;) total[tree.nodes[i].parent] += total[i];
-  std::vector<std::vector<std::uint32_t>> children(tree.nodes.size());
-  for (std::uint32_t i = 1; i < tree.nodes.size(); ++i) {
-    if (total[i] > 0) children[tree.nodes[i].parent].push_back(i);
+  // Children of a node as one run of `order`; a vector for each would be the largest thing in memory.
+  std::vector<std::uint32_t> first(tree.nodes.size() + 1, 0);
+  for (std::size_t i = 1; i < tree.nodes.size(); ++i)
+    if (total[i] > 0) ++first[tree.nodes[i].parent + 1];
+  for (std::size_t i = 1; i < first.size(); ++i) first[i] += first[i - 1];
+  std::vector<std::uint32_t> children(first.back());
+  {
+    std::vector<std::uint32_t> next(first.begin(), first.end() - 1);
+    for (std::uint32_t i = 1; i < tree.nodes.size(); ++i)
+      if (total[i] > 0) children[next[tree.nodes[i].parent]++] = i;
   }
   const auto key = [&](std::uint32_t node) {
     const UnionPlace& place = tree.places[tree.nodes[node].place];
     return std::tuple(rank[place.name], place.module, place.kind, node);
   };
-  for (auto& siblings : children) {
-    std::sort(siblings.begin(), siblings.end(),
+  for (std::size_t i = 0; i + 1 < first.size(); ++i)
+    std::sort(children.begin() + first[i], children.begin() + first[i + 1],
               [&](std::uint32_t a, std::uint32_t b) { return key(a) < key(b); });
-  }
+  drawn.nodes.reserve(children.size() + 1);
+  origin.reserve(children.size() + 1);
   origin.clear();
   struct Open {
     std::uint32_t node, drawn, next;
@@ -289,16 +511,16 @@ CallTree as_call_tree(const UnionTree& tree, const std::vector<std::int64_t>& se
                                    : drawn.nodes[above.last_child].next_sibling) = id;
       above.last_child = id;
     }
-    open.push_back({node, id, 0, kNoNode});
+    open.push_back({node, id, first[node], kNoNode});
   };
   enter(0, 0);
   while (!open.empty()) {
     Open& top = open.back();
-    if (top.next == children[top.node].size()) {
+    if (top.next == first[top.node + 1]) {
       open.pop_back();
       continue;
     }
-    const std::uint32_t next = children[top.node][top.next++];
+    const std::uint32_t next = children[top.next++];
     enter(next, top.drawn);
   }
   drawn.total = drawn.nodes[0].total;

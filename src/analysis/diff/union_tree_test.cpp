@@ -3,7 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
+#include <functional>
+#include <map>
 
+#include "analysis/core/functions.h"
 #include "analysis/core/hand_made_profile.h"
 #include "model/random_profile.h"
 
@@ -11,7 +15,7 @@ namespace fathom::analysis {
 namespace {
 
 UnionRun one(const model::Profile& profile) {
-  return {&profile, {TreeOptions{}}};
+  return {&profile, TreeOptions{}, {}};
 }
 
 // The values of all places of this name, without what they call, by run of one piece.
@@ -133,6 +137,86 @@ TEST(UnionTree, SumsAreThoseOfTheRecordings) {
       EXPECT_EQ(nodes, totals[run]) << seed;
       EXPECT_EQ(modules, places) << seed;
       EXPECT_EQ(places + tree.node_self[run], totals[run]) << seed;  // the root's own have no place
+    }
+  }
+}
+
+// A tree of each piece is what the pieces of a run were made of before they were added up in one pass.
+TEST(UnionTree, PiecesAreThoseOfATreeEach) {
+  using model::Metric;
+  for (std::uint32_t seed = 1; seed <= 40; ++seed) {
+    const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 1000);
+    for (const Metric metric : {Metric::kCpu, Metric::kOffCpu, Metric::kWall}) {
+      TreeOptions options;
+      options.selection.metric = metric;
+      options.drop_idle = options.fold_kernel = seed % 2 == 0;
+      const auto cuts_of = [](const model::Profile& profile) {
+        const std::uint64_t length = profile.meta.end_ns - profile.meta.start_ns;
+        return std::vector<std::uint64_t>{length / 3, length / 2};
+      };
+      const UnionTree tree = build_union_tree({{&a, options, cuts_of(a)}, {&b, options, cuts_of(b)}});
+      ASSERT_EQ(tree.pieces, 6u);
+      double effective[2] = {0, 0};
+      std::uint64_t samples[2] = {0, 0};
+      for (std::size_t piece = 0; piece < 6; ++piece) {
+        const model::Profile& profile = piece < 3 ? a : b;
+        const std::vector<std::uint64_t> cuts = cuts_of(profile);
+        TreeOptions part = options;
+        if (piece % 3 != 0) part.selection.from_ns = cuts[piece % 3 - 1];
+        if (piece % 3 != 2) part.selection.to_ns = cuts[piece % 3];
+        const CallTree alone = build_call_tree(profile, part);
+        EXPECT_EQ(tree.whole[piece], alone.total) << seed;
+        effective[piece / 3] = std::min(kExact, effective[piece / 3] + alone.effective_samples);
+        samples[piece / 3] += alone.samples;
+        // A union of the piece alone, with names as both profiles have them, has the same values.
+        const UnionTree single = build_union_tree({{&profile, part, {}}, {piece < 3 ? &b : &a, options, {}}});
+        std::map<std::string, std::array<std::int64_t, 2>> expected, found;
+        for (std::size_t place = 0; place < single.places.size(); ++place) {
+          auto& [self, total] = expected[single.names[single.places[place].name]];
+          self += single.place_self[2 * place];
+          total += single.place_total[2 * place];
+        }
+        for (std::size_t place = 0; place < tree.places.size(); ++place) {
+          auto& [self, total] = found[tree.names[tree.places[place].name]];
+          self += tree.place_self[place * tree.pieces + piece];
+          total += tree.place_total[place * tree.pieces + piece];
+        }
+        for (const auto& [name, values] : found)
+          EXPECT_EQ(values, (expected[name])) << name << ", seed " << seed << ", piece " << piece;
+        for (const auto& [name, values] : expected) EXPECT_EQ(values, found[name]) << name;
+      }
+      for (std::size_t run = 0; run < 2; ++run) {
+        EXPECT_DOUBLE_EQ(tree.effective[run], effective[run]) << seed;
+        EXPECT_EQ(tree.samples[run], samples[run]) << seed;
+      }
+    }
+  }
+}
+
+// By function, against the table of an ordinary report.
+TEST(UnionTree, FunctionsAreWorthWhatAReportSays) {
+  for (std::uint32_t seed = 1; seed <= 60; ++seed) {
+    const model::Profile profile = model::random_profile(seed);
+    const UnionTree tree = build_union_tree({one(profile)});
+    const CallTree alone = build_call_tree(profile, {});
+    std::int64_t expected = 0, found = 0;
+    std::vector<std::int64_t> totals_expected, totals_found;
+    for (const FunctionRow& row : function_table(alone, SortBy::kTotal)) {
+      if (row.kind == NodeKind::kThread || row.kind == NodeKind::kCause) continue;
+      expected += row.self;
+      totals_expected.push_back(row.total);
+    }
+    for (std::size_t place = 0; place < tree.places.size(); ++place) {
+      if (tree.places[place].kind == NodeKind::kThread || tree.places[place].kind == NodeKind::kCause)
+        continue;
+      found += tree.place_self[place];
+      totals_found.push_back(tree.place_total[place]);
+    }
+    EXPECT_EQ(found, expected) << seed;
+    // Names that are one in all builds are joined, so no total is smaller than the smallest or larger than all.
+    if (totals_found.size() == totals_expected.size()) {
+      std::sort(totals_found.begin(), totals_found.end(), std::greater<>());
+      EXPECT_EQ(totals_found, totals_expected) << seed;
     }
   }
 }

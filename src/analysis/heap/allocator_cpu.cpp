@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "analysis/core/call_tree.h"
+#include "analysis/core/container_frames.h"
 #include "analysis/core/heap.h"
 #include "analysis/core/tracer_frames.h"
 
@@ -165,6 +166,7 @@ std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selectio
   cpu.metric = Metric::kCpu;
   const Filter filter(profile, cpu);
   Classes classes(profile);
+  HeapLeaves leaves(profile, selection, true);
   ValueBudget budget;
   AllocatorCpu result;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> asked;  // by frame and line
@@ -184,7 +186,11 @@ std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selectio
     if (!leaf.allocator) continue;
     result.inside += value;
     if (leaf.kernel) result.kernel += value;
-    if (leaf.asked.value != 0) asked[{profile.stacks[leaf.asked.value].frame.value, leaf.line}] += value;
+    if (leaf.asked.value == 0) continue;
+    // Named as the heap names it, so that the two can be joined: std::string that grows is not who wanted it.
+    const HeapLeaf wanted = leaves.of(leaf.asked);
+    const std::uint32_t line = wanted.stack == leaf.asked ? std::max(wanted.skip, leaf.line) : wanted.skip;
+    asked[{profile.stacks[wanted.stack.value].frame.value, line}] += value;
   }
   if (!any) return std::nullopt;
   std::map<std::pair<std::string, std::string>, std::int64_t> functions;

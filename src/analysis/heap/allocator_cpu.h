@@ -16,7 +16,7 @@
 namespace fathom::analysis {
 
 struct AllocatorCpuRow {
-  std::string name, module;  // of the function that called the allocator
+  std::string name, module;  // of the function that wanted the memory: above container frames (HeapLeaves)
   std::int64_t inside = 0;   // samples
 };
 

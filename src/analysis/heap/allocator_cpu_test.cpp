@@ -69,6 +69,18 @@ TEST(AllocatorCpu, NamesTheLibraryFunctionThatAsked) {
   EXPECT_EQ(cpu.functions[0].name, "fopen");
 }
 
+TEST(AllocatorCpu, NamesWhoWantedTheMemoryAndNotTheContainerThatGrew) {
+  Places places;
+  places.at({places.app("render[abi:cxx11]"), places.libc("std::string::_M_mutate"),
+             places.libc("operator new"), places.libc("malloc")},
+            3);
+  const AllocatorCpu cpu = places.cpu();
+  ASSERT_EQ(cpu.functions.size(), 1u);
+  EXPECT_EQ(cpu.functions[0].name, "render[abi:cxx11]");
+  EXPECT_EQ(cpu.functions[0].module, "app");
+  EXPECT_EQ(cpu.functions[0].inside, 3);
+}
+
 TEST(AllocatorCpu, LeavesTheProgramsOwnWorkToIt) {
   Places places;
   places.at({places.libc("memcpy")});                                 // not below an allocator

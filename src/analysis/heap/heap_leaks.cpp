@@ -143,6 +143,7 @@ class Finder {
     report_.traced = traced_allocators(profile_);
     report_.unseen = unseen_allocators(profile_);
     report_.ended = report_.from_start = true;
+    report_.of_dump = profile_.meta.facts.contains("heap source");
     std::vector<char> used(profile_.heap.heaps.size(), 0);
     for (const HeapSite& site : profile_.heap.sites) used[site.heap.value] = 1;
     const std::vector<char> mapped = heaps_of_mappings(profile_);
@@ -156,13 +157,35 @@ class Finder {
       report_.sampled = true;
       report_.mean_bytes = std::max(report_.mean_bytes, heap.mean_bytes);
     }
+    describe_endings(used, mapped);
+  }
+
+  // Of the processes that have left anything to be told.
+  void describe_endings(const std::vector<char>& used, const std::vector<char>& mapped) {
+    std::map<std::uint32_t, Ending> endings;  // by row of the process
+    for (std::size_t i = 0; i < used.size(); ++i) {
+      const std::uint32_t row = profile_.heap.heaps[i].process.value;
+      if (used[i] == 0 || (mapped[i] != 0 && !options_.mappings)) continue;
+      if (options_.selection.pid && profile_.processes[row].pid != *options_.selection.pid) continue;
+      Ending ending = ending_of(profile_, profile_.processes[row]);
+      if (!ending.pid) ending.pid = profile_.processes[row].pid;
+      endings.try_emplace(row, std::move(ending));
+    }
+    if (endings.empty()) return;
+    const Ending& first = endings.begin()->second;
+    const bool alike = std::ranges::all_of(endings, [&](const auto& entry) {
+      return entry.second.signal == first.signal && entry.second.not_known == first.not_known;
+    });
+    if (!alike || !report_.ended) {
+      for (const auto& [row, ending] : endings)
+        if (!ending.by_itself()) report_.stopped_short.push_back(ending);
+      return;
+    }
+    report_.end_not_known = first.not_known;
+    if (first.signal != 0) report_.ended_by_signal = first.signal;
     const auto exit = profile_.meta.facts.find("exit");
-    const Ending ending = ending_of(profile_);
-    report_.end_not_known = report_.ended && ending.not_known;
-    if (report_.ended && ending.signal != 0)
-      report_.ended_by_signal = ending.signal;
-    else if (report_.ended && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
-             exit->second >= "129" && exit->second <= "192")
+    if (first.by_itself() && exit != profile_.meta.facts.end() && exit->second.size() == 3 &&
+        exit->second >= "129" && exit->second <= "192")
       report_.ended_by_signal = std::stoi(exit->second) - 128;
   }
 
@@ -246,7 +269,10 @@ class Finder {
     if (site.thread != kNoThread) threads_[known->second].insert(thread_name(profile_, site.thread));
     if (ages.oldest < 0) return known->second;
     group.youngest_s = std::min(group.youngest_s.value_or(INFINITY), start_of(ages.youngest));
-    group.oldest_s = std::max(group.oldest_s.value_or(0), start_of(ages.oldest + 1));
+    // No block is older than the recording, whatever its bucket ends at.
+    group.oldest_s =
+        std::max(group.oldest_s.value_or(0),
+                 std::max(*group.youngest_s, std::min(start_of(ages.oldest + 1), report_.duration_s)));
     return known->second;
   }
 

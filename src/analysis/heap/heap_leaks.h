@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/core/ending.h"
 #include "analysis/core/heap.h"
 #include "analysis/core/heap_losses.h"
 #include "analysis/core/unseen_allocators.h"
@@ -60,7 +61,8 @@ std::string_view to_string(LeakAnswer answer);
 
 struct LeakReport {
   std::string target;
-  bool ended = false;  // every traced process ended inside of the recording: what is left was never freed
+  bool ended = false;    // every traced process ended inside of the recording: what is left was never freed
+  bool of_dump = false;  // a heap dump of the program itself
   bool from_start = false;  // blocks from before are not in it otherwise
   bool sampled = false;
   bool no_ages = false;  // the recorder was killed before it could write them
@@ -81,9 +83,12 @@ struct LeakReport {
   HeapDropped dropped;
   std::vector<std::string> traced;      // allocators
   std::vector<UnseenAllocator> unseen;  // of whose blocks nothing is known
-  bool end_not_known = false;           // it ended, and nobody told how
-  std::optional<int> ended_by_signal;   // then it had no chance to free what it had
-  bool truncated = false;               // the recorder was killed
+  // Where all of them ended alike: nobody told how, or by a signal, and so without a chance to free what they had.
+  bool end_not_known = false;
+  std::optional<int> ended_by_signal;
+  std::vector<Ending>
+      stopped_short;       // of several, that did not end alike: those that did not end by themselves
+  bool truncated = false;  // the recorder was killed
   bool empty() const { return groups.empty(); }
 };
 

@@ -85,7 +85,26 @@ TEST(HeapLeaks, AreGroupedByStackMostBytesFirst) {
 TEST(HeapLeaks, SayHowOldTheyAreAsFarAsIsKnown) {
   const LeakReport report = leaks_of(server());
   EXPECT_DOUBLE_EQ(report.groups[0].youngest_s.value(), std::ldexp(1, 29) * 1e-9);
-  EXPECT_DOUBLE_EQ(report.groups[0].oldest_s.value(), std::ldexp(1, 32) * 1e-9);
+  EXPECT_DOUBLE_EQ(report.groups[0].oldest_s.value(), 3) << "no block is older than the recording";
+  EXPECT_DOUBLE_EQ(report.groups[1].oldest_s.value(), std::ldexp(1, 31) * 1e-9);
+}
+
+// 12,000 blocks of 1 KiB were sampled; of the cache all were freed, and rounding left 1e-12 of one.
+TEST(HeapLeaks, WhatRoundingLeavesOfASampledPlaceIsNothing) {
+  HandMadeHeap hand(model::HeapMode::kSampled);
+  const auto app = hand.module("server", model::ModuleKind::kFile, model::SymbolSource::kDwarf);
+  const auto worker = hand.thread(hand.process(10, "server"), 11, "worker");
+  const auto glibc = hand.allocator("glibc 2.36", app);
+  const auto leak = hand.site(hand.stack({hand.frame(app, {"open_session"})}), worker, glibc);
+  const auto cache = hand.site(hand.stack({hand.frame(app, {"Cache::put"})}), worker, glibc);
+  hand.slice();
+  hand.row(leak, {12'000, 12'288'000});
+  hand.row(cache, {0.1 + 0.2, 0.3 * 4096}, {0.3, 0.3 * 4096});
+  hand.profile.heap.histograms = {{leak, HeapHistogramKind::kAge, 30, {12'000, 12'288'000}}};
+  hand.profile.meta.end_ns = hand.profile.meta.start_ns + 3'000'000'000;
+  const LeakReport report = leaks_of(hand.profile);
+  EXPECT_THAT(names_of(report), ElementsAre("open_session"));
+  EXPECT_FALSE(report.no_ages) << "of what is nothing no age is missed";
 }
 
 TEST(HeapLeaks, OldOnesAreThoseFromThePowerOfTwoBelow) {
@@ -148,9 +167,35 @@ TEST(HeapLeaks, SaysWhatAnAttachedASampledAndAKilledOneLacks) {
   killed.meta.facts["signal"] = "9";
   EXPECT_THAT(summary_of(leaks_of(killed)), HasSubstr("live when SIGKILL ended it"));
   model::Profile unknown = server();
-  unknown.meta.facts["ended_pid"] = "7";
+  unknown.meta.facts["ended_pid"] = "10";
   EXPECT_THAT(summary_of(leaks_of(unknown)), HasSubstr("live when it ended, how is not known"));
   EXPECT_THAT(summary_of(leaks_of(killed)), Not(HasSubstr("never freed")));
+}
+
+TEST(HeapLeaks, AreOfEachProcessAsItEnded) {
+  model::Profile profile = server();
+  // A second one with a heap of its own, which has the cache.
+  model::Process second = profile.processes[0];
+  second.pid = 20;
+  profile.processes.push_back(second);
+  model::Heap heap = profile.heap.heaps[0];
+  heap.process = {1};
+  profile.heap.heaps.push_back(heap);
+  profile.heap.sites[1].heap = {1};
+  profile.meta.facts = {{"end.10", "signal 9"}, {"end.20", "exit 0"}};
+  const std::string both = summary_of(leaks_of(profile));
+  EXPECT_THAT(both, HasSubstr("live when its process ended"));
+  EXPECT_THAT(both, HasSubstr("SIGKILL ended process 10, so it had no chance to free what it had."));
+  EXPECT_THAT(both, Not(HasSubstr("process 20")));
+  EXPECT_THAT(both, Not(HasSubstr("SIGKILL ended it")));
+  LeakOptions options;
+  options.selection.pid = 10;
+  EXPECT_THAT(summary_of(leaks_of(profile, options)), HasSubstr("live when SIGKILL ended it"));
+  options.selection.pid = 20;
+  EXPECT_THAT(summary_of(leaks_of(profile, options)), HasSubstr("never freed"));
+  EXPECT_THAT(summary_of(leaks_of(profile, options)), Not(HasSubstr("SIGKILL")));
+  profile.meta.facts["end.10"] = "unknown";
+  EXPECT_THAT(summary_of(leaks_of(profile)), HasSubstr("Process 10 ended, how is not known."));
 }
 
 TEST(HeapLeaks, AreSureOnlyBeyondWhatLostEventsMayHaveFreed) {

@@ -29,6 +29,20 @@ std::vector<std::string> leaves(const model::Profile& profile, const Selection& 
 }
 using Texts = std::vector<std::string>;
 
+TEST(HeapMetrics, WhatRoundingLeavesOfAPlaceIsNothingAndHasNoError) {
+  HandMadeHeap hand(model::HeapMode::kSampled);
+  hand.process(7, "server");
+  const auto cache = hand.site(hand.stack({hand.frame(hand.module("server"), {"Cache::put"})}));
+  hand.slice();
+  hand.row(cache, {0.1 + 0.2, 0.3 * 4096}).allocated_variance = {4, 4096};
+  hand.slice();
+  hand.row(cache, {}, {0.3, 0.3 * 4096}).freed_variance = {1, 1024};
+  const HeapSums sums(hand.profile, {});
+  EXPECT_EQ(sums.sites()[cache.value].live.blocks.value, 0);
+  EXPECT_EQ(sums.sites()[cache.value].live.blocks.error(), 0) << "never 0 ± 0";
+  EXPECT_EQ(sums.sites()[cache.value].leaked.bytes.error(), 0);
+}
+
 TEST(HeapMetrics, OfAServerAreWhatItsSitesDid) {
   const model::Profile profile = small_heap().profile;
   const auto of = [&](Metric metric) { return leaves(profile, {.metric = metric}); };

@@ -101,7 +101,7 @@ class Timeline {
       }
       out_.points.push_back(std::move(point));
     }
-    if (out_.sampled) out_.peak.error = HeapAmount{0, variance_at_peak}.error();
+    if (out_.sampled) out_.peak.error = HeapAmount{out_.peak.bytes, variance_at_peak}.error();
     out_.peak.to_slice_end = options_.selection.thread.has_value();
     // Of one heap both are the same number, added up in another order.
     const double over = never_more - out_.peak.bytes;
@@ -199,6 +199,31 @@ class Timeline {
     return values;
   }
 
+  // The program's own metrics that are sizes and that change: the four that change most.
+  void read_metric_lines() {
+    static constexpr std::string_view kPrefix = "metric.";
+    static constexpr std::size_t kMostMetrics = 500;
+    std::size_t seen = 0;
+    std::vector<std::pair<double, TimelineLine>> found;
+    for (const Series& series : profile_.series) {
+      const std::string_view name = profile_.strings[series.name];
+      if (!name.starts_with(kPrefix) || profile_.strings[series.unit] != "bytes") continue;
+      if (++seen > kMostMetrics) break;  // as many as a recorder writes
+      TimelineLine line{std::string(name), std::string(name.substr(kPrefix.size())),
+                        values_of(steps_of(name))};
+      if (line.values.empty()) continue;
+      const auto [least, most] = std::minmax_element(
+          line.values.begin(), line.values.end(),
+          [](const TimelineLine::Value& a, const TimelineLine::Value& b) { return a.bytes < b.bytes; });
+      if (const double change = most->bytes - least->bytes; change > 0)
+        found.emplace_back(change, std::move(line));
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    for (std::size_t i = 0; i < std::min<std::size_t>(4, found.size()); ++i)
+      out_.lines.push_back(std::move(found[i].second));
+  }
+
   void read_lines() {
     static constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kLines = {
         {{"memory.rss_anon", "resident, anonymous"},
@@ -210,6 +235,7 @@ class Timeline {
       TimelineLine line{std::string(name), std::string(label), values_of(steps_of(name))};
       if (line.most() > 0) out_.lines.push_back(std::move(line));
     }
+    read_metric_lines();
     TimelineLine stacks{"memory.stacks", "stacks of threads", values_of(steps_of_stacks())};
     if (stacks.most() > 0) out_.lines.push_back(std::move(stacks));
   }
@@ -227,7 +253,9 @@ class Timeline {
     for (const std::uint32_t h : heaps_) {
       const double start = seconds_into(profile_, heap_.heaps[h].start_ns);
       out_.tracing_s = h == heaps_.front() ? start : std::min(out_.tracing_s, start);
-      out_.from_start = out_.from_start && heap_.heaps[h].from_start;
+      // A dump has what was live before it, too.
+      out_.from_start =
+          out_.from_start && (heap_.heaps[h].from_start || profile_.meta.facts.contains("heap source"));
       out_.earlier_bytes = std::max(out_.earlier_bytes, heap_.heaps[h].earlier_rss_bytes);
     }
   }

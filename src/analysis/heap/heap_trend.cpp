@@ -149,7 +149,7 @@ double sampling_variance(const Grid& grid, std::size_t from, std::size_t to) {
 }
 
 struct Part {
-  Slope slope;
+  TrendLine slope;
   double deviation = 0;  // of the slope, per second
   double freedom = 0;
   double swing = 0;

@@ -41,7 +41,7 @@ enum class TrendShape : std::uint8_t {
 };
 
 // Of a line through the values. `low` and `high`: the 95 % interval.
-struct Slope {
+struct TrendLine {
   double per_s = 0, low = 0, high = 0;
   double r2 = 0;  // share of the variation of the values that the line explains, 0 to 1
   double independent_values = 0;
@@ -52,8 +52,8 @@ struct Trend {
   TrendShape shape = TrendShape::kTooShort;
   double duration_s = 0;
   double first = 0, last = 0;  // values at both ends
-  Slope slope;                 // of everything after the warm-up
-  Slope whole;                 // with the warm-up
+  TrendLine slope;             // of everything after the warm-up
+  TrendLine whole;             // with the warm-up
   // Plateau test, of what follows the warm-up: how much higher the last third is on average than the one
   // before it, half of the 95 % interval of that, and whether its maximum is above all before.
   double late_rise = 0, late_rise_error = 0;

@@ -1,4 +1,5 @@
 #include "analysis/heap/heap_timeline.h"
+#include "analysis/core/heap.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -205,7 +206,8 @@ TEST(HeapTimeline, HasTheMemoryOfItsProcessOnTheSameAxis) {
 TEST(HeapTimeline, OfSamplesSaysHowSureThePeakIs) {
   const HeapTimeline timeline = timeline_of(small_heap(model::HeapMode::kSampled).profile);
   EXPECT_TRUE(timeline.sampled);
-  EXPECT_NEAR(timeline.peak.error, 1.959963984540054 * std::sqrt(7'001'960.0 * (512u << 10)), 1);
+  EXPECT_NEAR(timeline.peak.error, (analysis::HeapAmount{7'001'960.0, 7'001'960.0 * (512u << 10)}.error()),
+              1);
   EXPECT_THAT(present::sentences_of(timeline)[0], HasSubstr("± is the 95 % interval"));
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "analysis/heap/heap_history.h"
@@ -149,6 +150,32 @@ Heap counters_of(const Profile& profile, const Selection& selection) {
   return all;
 }
 
+// Processes that a traced one forked, and theirs, of which there is no heap.
+void find_untraced(const Profile& profile, const Selection& selection, HeapReport& report) {
+  std::vector<std::uint64_t> cpu_ns(profile.processes.size());
+  for (const Thread& thread : profile.threads) cpu_ns[thread.process.value] += thread.cpu_ns;
+  std::set<std::int32_t> family, pids;
+  for (const Heap& heap : profile.heap.heaps) family.insert(profile.processes[heap.process.value].pid);
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < profile.processes.size(); ++i) {
+    const Process& process = profile.processes[i];
+    if (family.contains(process.pid) && !pids.contains(process.pid)) continue;  // it is traced
+    if (!family.contains(process.parent_pid) || process.start_ns == 0) continue;
+    family.insert(process.pid);
+    pids.insert(process.pid);
+    rows.push_back(i);
+  }
+  if (rows.empty() || selection.pid) return;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::size_t a, std::size_t b) { return cpu_ns[a] > cpu_ns[b]; });
+  HeapFinding finding{HeapFindingKind::kNotTraced, static_cast<double>(pids.size()), "", {}};
+  for (const std::size_t row : rows)
+    if (std::string name(profile.strings[profile.processes[row].name]);
+        std::ranges::find(finding.functions, name) == finding.functions.end())
+      finding.functions.push_back(std::move(name));
+  report.findings.push_back(std::move(finding));
+}
+
 void judge(HeapReport& report) {
   const Heap& counters = report.counters;
   const double events = static_cast<double>(counters.events);
@@ -176,8 +203,9 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   const HeapSums sums(profile, selection);
   HeapReport report;
   report.from_start = true;
-  // A heap in which nothing happened says nothing about how sure the rest is.
-  std::vector<char> used(profile.heap.heaps.size(), profile.heap.sites.empty() ? 1 : 0);
+  // A heap in which nothing happened says nothing about how sure the rest is. Where nothing happened in any, all of them
+  // say how it was recorded; places may be known of which no block was seen.
+  std::vector<char> used(profile.heap.heaps.size(), profile.heap.rows.empty() ? 1 : 0);
   for (const HeapRow& row : profile.heap.rows) used[profile.heap.sites[row.site.value].heap.value] = 1;
   for (std::size_t i = 0; i < used.size(); ++i) {
     const Heap& heap = profile.heap.heaps[i];
@@ -186,6 +214,11 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
     (heap.mode == HeapMode::kExact ? report.exact : report.sampled) = true;
     report.mean_bytes = std::max(report.mean_bytes, heap.mean_bytes);
   }
+  const auto& facts = profile.meta.facts;
+  const auto source = facts.find("heap source");
+  report.of_dump = source != facts.end();
+  report.of_dumps = report.of_dump && source->second == "dumps";
+  report.allocated_known = !facts.contains("heap allocated");
   report.temporary_is_short_lived = report.sampled;
   report.window_s = sums.window_s();
   report.total = sums.total();
@@ -209,9 +242,17 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.ages_s = histogram_of(profile, sums, HeapHistogramKind::kAge);
   report.returns = heap_returns(profile, selection, sums);
   report.counters = counters_of(profile, selection);
-  report.verdicts = judge_heap(profile, selection, sums);
+  if (const auto chosen = facts.find("heap blocks"); chosen != facts.end()) {
+    report.block_choice = chosen->second;
+    const auto by = facts.find("heap blocks by");
+    report.chosen_by_fate = by != facts.end() && by->second == "fate";
+  }
+  // Verdicts are about what happens over time, and one dump is one moment.
+  if ((!report.of_dump || report.of_dumps) && !report.chosen_by_fate)
+    report.verdicts = judge_heap(profile, selection, sums);
   for (const HeapRow& row : profile.heap.rows) report.freed_blocks += row.freed.blocks;
   judge(report);
+  if (!report.of_dump) find_untraced(profile, selection, report);
   return report;
 }
 

@@ -54,6 +54,7 @@ enum class HeapFindingKind : std::uint8_t {
   kWithoutStack,  // number: share of the events
   kUnseenFrees,   // number
   kNotHooked,     // of `allocator`: `functions`
+  kNotTraced,     // number: forked processes; `functions`: their names, that of most CPU time first
 };
 struct HeapFinding {
   HeapFindingKind kind;
@@ -66,6 +67,9 @@ struct HeapReport {
   bool sampled = false, exact = false;  // both when recordings of both kinds were merged
   bool from_start = false;              // there are no blocks from before
   std::uint64_t mean_bytes = 0;
+  // From heap dumps of the program itself (facts "heap source" and "heap allocated"): one moment, or one after the other.
+  bool of_dump = false, of_dumps = false;
+  bool allocated_known = true;  // what was allocated was counted, and not only what is live
   double window_s = 0;
   HeapSiteSums total;
   HeapAmounts peak;
@@ -83,6 +87,10 @@ struct HeapReport {
   model::Heap counters;                                   // of all heaps together
   double freed_blocks = 0;                                // of the whole recording
   HeapDropped dropped;
+  // The tables tell of some blocks only: "that were never freed"; empty: of all. `chosen_by_fate`: what became of them
+  // decided, so that what is left of them over time is no course of a heap, and there are no verdicts.
+  std::string block_choice;
+  bool chosen_by_fate = false;
   std::vector<std::string> traced;       // allocators, each label once
   std::vector<UnseenAllocator> unseen;   // of whose blocks nothing is known
   std::optional<double> unseen_at_most;  // bytes that are resident at the end and may be theirs

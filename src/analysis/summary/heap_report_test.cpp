@@ -145,6 +145,18 @@ TEST(HeapReport, OfSamplesNothingSeenIsABoundAndNotNothing) {
   EXPECT_THAT(summary_of(empty.profile), Not(HasSubstr("Nothing was allocated")));
 }
 
+TEST(HeapReport, OfSamplesNothingSeenIsABoundAlsoWherePlacesAreKnown) {
+  HandMadeHeap idle(model::HeapMode::kSampled);
+  idle.process(1, "redis-server");
+  idle.profile.heap.heaps[0].mean_bytes = 512 << 10;
+  idle.site(idle.stack({idle.frame(idle.module("redis-server"), {"main"})}));
+  const std::string text = summary_of(idle.profile);
+  EXPECT_THAT(text, HasSubstr("No block was sampled in this time: at most 1.5 MiB were allocated."));
+  EXPECT_THAT(text, Not(HasSubstr("Every call of the allocators was recorded")));
+  idle.profile.heap.heaps[0].mean_bytes = 0;  // of a program that made no call it is not known
+  EXPECT_THAT(summary_of(idle.profile), HasSubstr("No block was sampled in this time."));
+}
+
 TEST(HeapReport, FindsWhatMakesItWorthLess) {
   HandMadeHeap hand = small_heap();
   EXPECT_EQ(findings_of(hand.profile), "");
@@ -203,6 +215,37 @@ TEST(HeapReport, IsPartOfAReportOfAnyMetricAndItsDefaultIsThePeakOrWhatIsLive) {
   ASSERT_TRUE(report.heap);
   EXPECT_THAT(fmt::format("{}", fmt::join(present::sentences_of(report), " ")),
               HasSubstr("It allocated 14.4 MiB"));
+}
+
+// Of blocks that were never freed everything grows, and of those that lived for a moment nothing does.
+TEST(HeapReport, HasNoVerdictOfBlocksThatWereChosenByWhatBecameOfThem) {
+  HandMadeHeap hand = small_heap();
+  const auto report_of = [&](const char* by) {
+    hand.profile.meta.facts["heap blocks"] = "that were never freed";
+    hand.profile.meta.facts["heap blocks by"] = by;
+    return make_heap_report(hand.profile, {}).value();
+  };
+  EXPECT_FALSE(report_of("place").verdicts.empty());
+  const HeapReport of_fate = report_of("fate");
+  EXPECT_TRUE(of_fate.verdicts.empty());
+  EXPECT_EQ(of_fate.block_choice, "that were never freed");
+}
+
+// sh -c 'cd /srv && ./server': the shell was traced, and the server that it forked was not, without a word.
+TEST(HeapReport, NamesForkedProcessesThatWereNotTraced) {
+  HandMadeHeap hand = small_heap();
+  EXPECT_THAT(findings_of(hand.profile), Not(HasSubstr("not traced")));
+  const auto add = [&](std::int32_t pid, std::int32_t parent, const char* name, std::uint64_t cpu_ns) {
+    const auto process = hand.process(pid, name);
+    hand.profile.processes[process.value].parent_pid = parent;
+    hand.profile.processes[process.value].start_ns = hand.profile.meta.start_ns + 1;
+    hand.thread(process, pid, name, cpu_ns);
+  };
+  add(20, 10, "helper", 1);
+  add(21, 20, "worker", 1'000'000);
+  add(22, 5, "stranger", 1'000'000);
+  EXPECT_THAT(findings_of(hand.profile),
+              HasSubstr("Of the heap, 2 forked processes were not traced: worker, helper. Of their blocks "));
 }
 
 }  // namespace

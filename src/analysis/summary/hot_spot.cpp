@@ -127,16 +127,18 @@ class Finder {
         spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
     if (largest == spots_.end() || largest->explained <= 0) return;
     path.spot = finished(*largest);
+    path.spot->own_caller = is_unnamed(path.spot->name) ? path.spot->caller : own_caller_of(*largest);
     for (const Spot& spot : spots_)
       if (&spot != &*largest &&
           static_cast<double>(spot.explained) >= kLeastShare * static_cast<double>(tree_.total))
-        path.others.push_back({spot.key.first, spot.explained});
+        path.others.push_back({spot.key.first, spot.key.second, spot.explained,
+                               is_unnamed(spot.key.first) ? caller_of(spot) : own_caller_of(spot)});
     std::stable_sort(path.others.begin(), path.others.end(),
-                     [](const HotPart& a, const HotPart& b) { return a.value > b.value; });
+                     [](const HotOther& a, const HotOther& b) { return a.value > b.value; });
   }
 
   HotSpot finished(const Spot& from) const {
-    HotSpot spot{from.key.first, from.key.second, caller_of(from), {}, from.explained, {}};
+    HotSpot spot{from.key.first, from.key.second, caller_of(from), {}, {}, from.explained, {}};
     const auto line = std::max_element(from.lines.begin(), from.lines.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     if (line != from.lines.end())
@@ -162,6 +164,30 @@ class Finder {
         callers[std::move(name)] += value;
         break;
       }
+    return most_of(callers);
+  }
+
+  // The nearest other function of the own code, on most of its samples: also one that it was inlined into.
+  std::string own_caller_of(const Spot& spot) {
+    std::map<std::string, std::int64_t> callers;
+    for (const auto& [stack, value] : spot.stacks)
+      if (std::string name = own_caller_above(stack, spot.key.first); !name.empty())
+        callers[std::move(name)] += value;
+    return most_of(callers);
+  }
+
+  std::string own_caller_above(std::uint32_t stack, const std::string& callee) {
+    for (StackId at{stack}; at.value != 0; at = profile_.stacks[at.value].parent) {
+      const FrameId frame = profile_.stacks[at.value].frame;
+      for (std::uint32_t line = 0; line < std::max(profile_.frames[frame.value].line_count, 1u); ++line) {
+        std::string name = frame_name(profile_, frame, line);
+        if (name != callee && !is_unnamed(name) && sources_.is_own(frame, line)) return name;
+      }
+    }
+    return "";
+  }
+
+  static std::string most_of(const std::map<std::string, std::int64_t>& callers) {
     const auto most = std::max_element(callers.begin(), callers.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == callers.end() ? "" : most->first;

@@ -24,6 +24,8 @@ struct HotPart {
 struct HotSpot {
   std::string name, module;
   std::string caller;  // of a function without a name: the nearest one with a name that calls it; else empty
+  std::string
+      own_caller;  // the nearest other one of the own code on most of its samples; for those whose names are alike
   SourcePlace place;
   std::int64_t explained = 0;  // samples of which it is the innermost own function
   std::vector<HotPart> parts;  // of these; largest first
@@ -40,10 +42,18 @@ struct HotFrame {
   std::uint32_t skipped = 0;     // calls between the one before and this that are left out
 };
 
+// A further function of the own code that explains much.
+struct HotOther {
+  std::string name, module;
+  std::int64_t value = 0;
+  // Where its name alone does not tell it: the nearest function with a name of its own that calls it on most of its samples.
+  std::string caller;
+};
+
 struct HotPath {
-  std::vector<HotPart> others;  // further functions of the own code that explain much; largest first
-  std::optional<HotSpot> spot;  // nullopt: no sample has a function of the own code
-  std::int64_t own_self = 0;    // of all, in instructions of the own code
+  std::vector<HotOther> others;                     // largest first
+  std::optional<HotSpot> spot;                      // nullopt: no sample has a function of the own code
+  std::int64_t own_self = 0;                        // of all, in instructions of the own code
   std::map<std::string, std::int64_t> own_self_of;  // the same by module
   std::vector<HotFrame> frames;                     // outermost first, at most `most`
 };

@@ -143,7 +143,7 @@ double ProblemClass::share() const {
   return 0;
 }
 
-ProblemClass classify(const Report& report) {
+static ProblemClass classify_by_time(const Report& report) {
   ProblemClass problem;
   const double length_ns = report.activity.duration_s * 1e9;
   if (length_ns <= 0) return problem;
@@ -178,6 +178,12 @@ ProblemClass classify(const Report& report) {
                        &problem.locks, &problem.slept})
     *part = std::clamp(*part / problem.active_ns, 0.0, 1.0);
   problem.kind = kind_of(problem);
+  return problem;
+}
+
+ProblemClass classify(const Report& report) {
+  ProblemClass problem = classify_by_time(report);
+  problem.pressure = find_pressure(*report.profile, report.selection);
   return problem;
 }
 

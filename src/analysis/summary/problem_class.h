@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "analysis/summary/pressure.h"
 #include "analysis/summary/report.h"
 
 namespace fathom::analysis {
@@ -29,6 +30,8 @@ struct ProblemThresholds {
   double ran = 0.7;
   double queued = 0.25;
   double waited = 0.3;  // for memory, disk, peers, locks or a time
+  // Of the length of the recording, by the kernel's own account (PSI): from here on it is told beside the class.
+  double stalled = 0.1;
 };
 inline constexpr ProblemThresholds kProblemThresholds;
 
@@ -40,6 +43,7 @@ struct ProblemClass {
   // Parts of active_ns. `memory` is partly in `ran`, as page faults take CPU time.
   double ran = 0, queued = 0, memory = 0, disk = 0, peers = 0, locks = 0, slept = 0;
   double share() const;  // that decided it
+  PressureView pressure = {};
 };
 
 // Without recorded waits only an idle target and one that keeps a CPU busy can be told.

@@ -122,5 +122,23 @@ TEST(ProblemClass, LeadsToTheTableOfWhatItIs) {
   EXPECT_EQ(first(ProblemKind::kIdle), "fathom report x.fathom --waits");
 }
 
+TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
+  ProblemClass problem;
+  problem.kind = ProblemKind::kIdle;
+  problem.pressure.memory = Stall{.some = 0.09};
+  EXPECT_EQ(present::sentence_of(problem).find("PSI"), std::string::npos) << "below the threshold";
+  problem.pressure.memory = Stall{.some = 0.42, .full = 0.123};
+  problem.pressure.io = Stall{.some = 0.2};
+  EXPECT_THAT(present::sentence_of(problem),
+              HasSubstr("(below 0.1); tasks of its control group stood still for want of memory in 42 % of "
+                        "the time (all of "
+                        "them in 12 %), of disks in 20 % of the time (PSI, from 10 % on)"));
+  problem.pressure.cpu = Stall{.some = 0.5, .of_machine = true};
+  EXPECT_EQ(present::sentence_of(problem).find("CPUs"), std::string::npos) << "its own run queue is known";
+  problem.pressure.io->of_machine = true;
+  EXPECT_THAT(present::sentence_of(problem),
+              HasSubstr("; tasks of the machine, others' too, stood still for want of disks in 20 %"));
+}
+
 }  // namespace
 }  // namespace fathom::analysis

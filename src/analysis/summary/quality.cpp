@@ -30,6 +30,22 @@ std::optional<std::uint64_t> count_in(const model::Profile& profile, const std::
   return number ? std::optional(static_cast<std::uint64_t>(*number)) : std::nullopt;
 }
 
+constexpr double kThrottled_s = 0.004;  // the event rests until the next tick
+
+Finding few_received(const model::Profile& profile, const QualityView& view) {
+  Finding finding{.kind = FindingKind::kFewReceived,
+                  .share = *view.received_share,
+                  .count = static_cast<std::uint64_t>(profile.quality.expected_samples)};
+  const double missing = view.sample_check.missing;
+  if (!(missing > 0)) return finding;
+  const double throttled =
+      static_cast<double>(profile.quality.lost_throttled) * kThrottled_s * profile.meta.frequency_hz;
+  finding.by_host = view.sample_check.stolen / missing;
+  finding.by_late_timer = view.sample_check.late / missing;
+  finding.by_throttling = std::min(1.0, throttled / missing);
+  return finding;
+}
+
 void judge_loss(const model::Profile& profile, QualityView& view) {
   const model::Quality& quality = profile.quality;
   if (quality.truncated) view.findings.push_back({.kind = FindingKind::kTruncated});
@@ -48,9 +64,7 @@ void judge_loss(const model::Profile& profile, QualityView& view) {
                              .cpus = static_cast<std::uint32_t>(number_in(profile, "cpus").value_or(1)),
                              .stolen_share = number_in(profile, "stolen_percent").value_or(0) / 100});
   if (view.received_share && view.sample_check.verdict == SampleCheck::Verdict::kTooFew)
-    view.findings.push_back({.kind = FindingKind::kFewReceived,
-                             .share = *view.received_share,
-                             .count = static_cast<std::uint64_t>(quality.expected_samples)});
+    view.findings.push_back(few_received(profile, view));
 }
 
 // Imported rows have counts, where they do not have times.
@@ -90,6 +104,17 @@ void judge_names(const CallTree& tree, const std::vector<ModuleRow>& modules, Qu
                            .symbols = module.symbols});
 }
 
+// Not those that are known for having woken one of them.
+std::size_t recorded_processes(const model::Profile& profile) {
+  std::vector<char> recorded(profile.processes.size());
+  for (const model::Thread& thread : profile.threads)
+    if (thread.cpu_ns != 0 || thread.ran_ns != 0 || thread.waited_ns != 0 || thread.queued_ns != 0)
+      recorded[thread.process.value] = 1;
+  for (const model::Sample& sample : profile.samples)
+    recorded[profile.threads[sample.thread.value].process.value] = 1;
+  return static_cast<std::size_t>(std::ranges::count(recorded, 1));
+}
+
 // Of a recording that has none of these no remedy is known, and nothing to warn of.
 std::optional<std::pair<CostCause, std::uint64_t>> dear_part(const model::Profile& profile) {
   constexpr std::uint32_t kUsualHz = 999;
@@ -97,8 +122,8 @@ std::optional<std::pair<CostCause, std::uint64_t>> dear_part(const model::Profil
   const auto exact = [](const model::Heap& heap) { return heap.mode == model::HeapMode::kExact; };
   if (std::ranges::any_of(profile.heap.heaps, exact)) return {{CostCause::kExactHeap, 0}};
   if (profile.meta.frequency_hz > kUsualHz) return {{CostCause::kRate, profile.meta.frequency_hz}};
-  if (profile.processes.size() > kManyProcesses)
-    return {{CostCause::kManyProcesses, profile.processes.size()}};
+  if (const std::size_t processes = recorded_processes(profile); processes > kManyProcesses)
+    return {{CostCause::kManyProcesses, processes}};
   return std::nullopt;
 }
 
@@ -135,9 +160,8 @@ double importance_of(const Finding& finding, const model::Profile& profile) {
     case FindingKind::kFewReceived:
       return 1 - finding.share;
     case FindingKind::kThrottled: {
-      constexpr double kStill_s = 0.004;  // the event rests until the next tick
       const double length_s = profile.duration_s();
-      return length_s > 0 ? static_cast<double>(finding.count) * kStill_s / length_s : 0;
+      return length_s > 0 ? static_cast<double>(finding.count) * kThrottled_s / length_s : 0;
     }
     case FindingKind::kUnnamed:
       return finding.share / 2;  // it is shown, if not by name

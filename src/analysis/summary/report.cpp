@@ -40,6 +40,19 @@ Error nothing_selected(const model::Profile& profile, const Selection& selection
           fmt::format("the recording has {} s; times count from its start", profile.duration_s())};
 }
 
+// Very many threads, each of next to nothing: chains of calls below each of them would show none.
+bool none_stands_out(const std::vector<ThreadRow>& threads) {
+  constexpr std::size_t kVeryMany = 100;
+  constexpr double kStandsOut = 0.05;
+  if (threads.size() < kVeryMany) return false;
+  double all = 0, most = 0;
+  for (const ThreadRow& row : threads) {
+    all += static_cast<double>(row.value);
+    most = std::max(most, static_cast<double>(row.value));
+  }
+  return most < kStandsOut * all;
+}
+
 }  // namespace
 
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree) {
@@ -101,6 +114,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   if (!tree_options.selection.fold_containers)
     tree_options.selection.fold_containers = options.callers.empty() && options.callees.empty();
   tree_options.fold_generics = options.fold_generics;
+  report.threads = thread_table(profile, options.selection);
+  tree_options.thread_roots = !none_stands_out(report.threads);
   report.tree = build_call_tree(profile, tree_options);
   // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
   const bool of_heap = model::is_heap(options.selection.metric) && !profile.heap.empty();
@@ -124,7 +139,6 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
     }
   }
   report.functions = function_table(report.tree, options.sort);
-  report.threads = thread_table(profile, options.selection);
   report.processes = process_table(profile, options.selection);
   report.modules = module_table(report.tree);
   report.series = series_table(profile, options.selection);

@@ -85,6 +85,8 @@ struct Finding {
   model::ModuleKind module_kind = {};
   model::SymbolSource symbols = {};
   CostCause cost = {};
+  // kFewReceived: what is known of the cause, as shares of what is missing. Each 0 to 1.
+  double by_host = 0, by_late_timer = 0, by_throttling = 0;
   double importance = 0;   // 0 to 1: the part of the numbers that it makes worth less
   bool is_certain = true;  // false: so few were seen that it may be chance
 };

@@ -12,6 +12,7 @@ namespace fathom::analysis {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -186,6 +187,29 @@ TEST(Quality, WhatRecordingCostsIsWarnedOfWithWhatHelps) {
                                               "it measured. try: --heap, which samples"));
 }
 
+TEST(Quality, AProcessThatOnlyWokeAThreadOfTheTargetIsNoneOfItsChildren) {
+  model::Profile profile = busy_with_cost("50000", "2500000", "100000");
+  for (int i = 0; i < 200; ++i) {
+    model::Thread thread;
+    thread.process = {static_cast<std::uint32_t>(profile.processes.size())};
+    profile.processes.push_back(profile.processes[0]);
+    profile.threads.push_back(thread);
+  }
+  EXPECT_EQ(findings_of(profile), "") << "200 processes are known, and one was recorded";
+  for (model::Thread& thread : profile.threads) thread.ran_ns = 1'000;
+  EXPECT_THAT(findings_of(profile), HasSubstr("--no-children"));
+}
+
+TEST(Quality, OneSampleOfTheTracerIsNotOneSamples) {
+  CallTree tree;
+  tree.unit = "samples";
+  tree.total = 99;
+  tree.tracer = 1;
+  EXPECT_THAT(present::tracer_share_text(tree), EndsWith("of its CPU time, 1 sample"));
+  tree.tracer = 1200;
+  EXPECT_THAT(present::tracer_share_text(tree), EndsWith("of its CPU time, 1,200 samples"));
+}
+
 TEST(Quality, ADamagedFactOfTheCostIsNoCost) {
   for (const char* damaged : {"", "much", "-1", "nan", "inf", "1e300"})
     EXPECT_EQ(make_report(busy_with_cost("50000", damaged, "1"), {}).value().quality.own_cost, std::nullopt)
@@ -253,6 +277,28 @@ TEST(DefaultMetric, IsCpuWhereThereIsCpu) {
   const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
   hand.sample(thread, {0}, 1, 0, model::Metric::kOffCpu);
   EXPECT_EQ(default_metric(hand.profile), model::Metric::kOffCpu);
+}
+
+// It said that half of the samples had not arrived, and not why.
+TEST(Quality, OfTooFewSamplesNamesTheCauseWhereItIsKnown) {
+  const auto finding_of = [](std::uint64_t throttled, const char* stolen_percent) {
+    model::Profile profile = small_server();
+    profile.meta.frequency_hz = 1000;
+    profile.quality.expected_samples = 4 * static_cast<double>(profile.quality.samples) + 100'000;
+    profile.quality.lost_throttled = throttled;
+    profile.meta.facts["cpu_runs"] = "1000";
+    profile.meta.facts["stolen_percent"] = stolen_percent;
+    const Report report = make_report(profile, {}).value();
+    std::string text;
+    for (const Finding& finding : report.quality.findings)
+      if (finding.kind == FindingKind::kFewReceived) text = present::complaint_of(finding).text;
+    return text;
+  };
+  EXPECT_THAT(finding_of(0, "0"), testing::HasSubstr("; the cause is not known."));
+  EXPECT_THAT(finding_of(20'000, "0"), testing::HasSubstr("as the kernel throttled the event."));
+  EXPECT_THAT(
+      finding_of(0, "20"),
+      testing::HasSubstr("as the machine's host took its CPUs away; the cause of the rest is not known."));
 }
 
 }  // namespace

@@ -34,6 +34,9 @@ SampleCheck check(const SampleCount& count) {
   } else if (missing > result.error) {
     const double stolen = std::clamp(count.stolen_share, 0.0, 1.0) * count.expected;
     const double late = runs * kTimerLate_s * count.frequency_hz;
+    result.missing = missing;
+    result.stolen = std::min(stolen, missing);
+    result.late = std::min(late, missing);
     if (missing > noise + stolen + late)
       result.verdict = SampleCheck::Verdict::kTooFew;
     else if (late > stolen && late > missing / 2)

@@ -32,6 +32,8 @@ struct SampleCheck {
   Verdict verdict = Verdict::kAgrees;
   double error = 0;  // of `expected`: 95 of 100 counts differ by less, where no sample is missing
   double run_s = 0;  // mean stretch on a CPU; 0 if unknown
+  // Samples that are missing, and how many of them the machine's standing still and the late timer explain.
+  double missing = 0, stolen = 0, late = 0;
 };
 
 SampleCheck check(const SampleCount& count);

@@ -113,6 +113,7 @@ void judge_allocator(const HeapJudge& judge, std::string_view label, const std::
 }  // namespace
 
 void judge_held(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
+  if (judge.chosen_part) return;  // blocks that were left out lie in the same memory
   // What still grows has another verdict, and the gaps may be filled.
   if (judge.whole.shape == TrendShape::kGrowing || judge.whole.shape == TrendShape::kSteps) return;
   for (const auto& [allocator, looks] : looks_of(judge))

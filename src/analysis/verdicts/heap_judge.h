@@ -32,6 +32,7 @@ struct HeapJudge {
   WorkMeasure calls, cpu_use;
   bool rss_known = false;
   bool traced_part = false;  // there are allocators that nobody traced
+  bool chosen_part = false;  // the selection leaves out some blocks: of the process nothing follows from them
   mutable HeapLeaves leaves;
   HeapLosses losses;
   double rss_per_s = 0, rss_seconds = 0;  // growth of the anonymous memory over so many seconds
@@ -56,6 +57,8 @@ struct HeapJudge {
 
 // More doubts, less confidence.
 void settle(HeapVerdict& verdict);
+// Where HeapVerdict::bytes rests on so few sampled blocks that half of it may be chance.
+void doubt_few_samples(HeapVerdict& verdict);
 
 // Each adds its verdicts.
 void judge_growth(const HeapJudge& judge, std::vector<HeapVerdict>& out);

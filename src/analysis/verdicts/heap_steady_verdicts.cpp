@@ -152,6 +152,12 @@ void judge_exit(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
     verdict.facts.seconds = tail_s;
     verdict.evidence.push_back(evidence);
     verdict.advice = {advice};
+    // What is left are other blocks than most of those that were allocated, and of another size.
+    if (const HeapAmounts& left_over = judge.sums.total().leaked;
+        kind == HeapVerdictKind::kUnfreed && left_over.bytes.value > 0 && left_over.blocks.value > 0)
+      verdict.facts.per_unit = {left_over.blocks.variance / left_over.blocks.value,
+                                left_over.bytes.variance / left_over.bytes.value};
+    doubt_few_samples(verdict);
     if (history.seconds() > 0 && tail_s > 0.1 * history.seconds())
       verdict.doubts.push_back({Doubt::kLongLastSlice, tail_s});
     settle(verdict);
@@ -326,6 +332,7 @@ void judge_steady(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       continue;
     }
     if (trend.duration_s < 60) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+    doubt_few_samples(verdict);
     if (!history.from_start && history.from_zero) verdict.evidence.push_back({Evidence::kSinceStartOnly});
     settle(verdict);
     out.push_back(std::move(verdict));

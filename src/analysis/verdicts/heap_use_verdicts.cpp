@@ -75,6 +75,7 @@ void add_error(const HeapJudge& judge, HeapVerdictKind kind, const std::pair<std
   }
   verdict.evidence.push_back({HeapEvidenceKind::kInAll, sum.bytes});
   if (judge.history.sampled) verdict.evidence.push_back({HeapEvidenceKind::kEstimated});
+  doubt_few_samples(verdict);
   settle(verdict);
   out.push_back(std::move(verdict));
 }
@@ -106,6 +107,7 @@ void judge_use(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
   verdict.facts.usable_bytes = usable;
   verdict.evidence.push_back({HeapEvidenceKind::kSizeClasses});
   verdict.advice = {HeapAdviceKind::kMindSizeClasses};
+  doubt_few_samples(verdict);
   settle(verdict);
   out.push_back(std::move(verdict));
 }

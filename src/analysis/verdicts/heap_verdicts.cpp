@@ -58,10 +58,46 @@ std::string_view to_string(Confidence confidence) {
   return confidence == Confidence::kHigh ? "high" : confidence == Confidence::kMedium ? "medium" : "low";
 }
 
+double samples_behind(double amount, double variance_per_unit) {
+  if (!(variance_per_unit > 0)) return HUGE_VAL;
+  return std::max(1.0, std::fabs(amount) / variance_per_unit);
+}
+
+// That something grew is measured where the interval of its slope lies above zero. How it goes on, and why, is another
+// question: doubts about that are one, however many there are.
+static bool is_measured_growth(const HeapVerdict& verdict) {
+  const bool claims_no_more = verdict.kind == HeapVerdictKind::kGrowing ||
+                              (verdict.kind == HeapVerdictKind::kMayLevel && !verdict.facts.slowing);
+  return claims_no_more && verdict.trend && verdict.trend->slope.known && verdict.trend->slope.low > 0;
+}
+static bool is_about_its_course(HeapDoubtKind kind) {
+  return kind == HeapDoubtKind::kFewSeconds || kind == HeapDoubtKind::kMayGoOn ||
+         kind == HeapDoubtKind::kWorkUnknown || kind == HeapDoubtKind::kLateThirdIsFlat;
+}
+
 void settle(HeapVerdict& verdict) {
-  verdict.confidence = verdict.doubts.empty()       ? Confidence::kHigh
-                       : verdict.doubts.size() == 1 ? Confidence::kMedium
-                                                    : Confidence::kLow;
+  constexpr double kAlmostNone = 3;  // sampled blocks: the amount may be a tenth, or three times as much
+  const bool is_error =
+      verdict.kind == HeapVerdictKind::kForeignFree || verdict.kind == HeapVerdictKind::kWrongSize;
+  const bool measured = is_measured_growth(verdict);
+  unsigned doubts = 0;
+  bool of_course = false;
+  for (const HeapDoubt& doubt : verdict.doubts) {
+    const bool almost_none = doubt.kind == HeapDoubtKind::kFewSampled && doubt.number > 0 &&
+                             doubt.number < kAlmostNone && !is_error;  // one error is an error
+    if (measured && is_about_its_course(doubt.kind))
+      of_course = true;
+    else
+      doubts += almost_none ? 2 : 1;
+  }
+  doubts += of_course ? 1 : 0;
+  verdict.confidence = doubts == 0 ? Confidence::kHigh : doubts == 1 ? Confidence::kMedium : Confidence::kLow;
+}
+
+void doubt_few_samples(HeapVerdict& verdict) {
+  constexpr double kFew = 20;  // their error is half of the amount
+  const double samples = samples_behind(verdict.bytes, verdict.facts.per_unit.bytes);
+  if (samples < kFew) verdict.doubts.push_back({HeapDoubtKind::kFewSampled, samples});
 }
 
 HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const HeapHistory& of_history,
@@ -73,6 +109,8 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       leaves(of_profile, selection, true),
       losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
   traced_part = !unseen_allocators(profile).empty();
+  chosen_part = selection.stacks != nullptr || selection.thread.has_value() ||
+                profile.meta.facts.contains("heap blocks");
   whole = find_trend(history.live(history.whole, history.end_of_work));
   if (whole.shape == TrendShape::kGrowing) growth = whole.growth();
   // One of many functions looks like growing by chance sooner than one alone.
@@ -100,6 +138,7 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
   if (samples >= 50) cpu_use = compare(history, per_cell);
 
   const Process& process = profile.processes[history.process.value];
+  if (chosen_part) return;  // the process's memory is of all blocks
   for (const Series& series : profile.series) {
     if (series.pid != process.pid || profile.strings[series.name] != "memory.rss_anon") continue;
     const double from = history.start_s + whole.warm_up_s, to = history.start_s + history.work_seconds();
@@ -118,12 +157,26 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
   }
 }
 
+// A sampled block stands for as many as its size makes it: of the blocks of a function, and of all, this is the mean.
+static HeapVariance variance_per_unit(const HeapSums& sums, const HeapTrack* track) {
+  HeapAmounts allocated;
+  if (track == nullptr) allocated = sums.total().allocated;
+  if (track != nullptr)
+    for (const HeapSiteId site : track->sites) allocated.add(sums.sites()[site.value].allocated);
+  const auto of = [](const HeapAmount& amount) {
+    return amount.value > 0 ? std::max(0.0, amount.variance) / amount.value : 0;
+  };
+  return {of(allocated.blocks), of(allocated.bytes)};
+}
+
 HeapVerdict HeapJudge::verdict(HeapVerdictKind kind, const HeapTrack* track) const {
   HeapVerdict made;
   made.kind = kind;
   made.pid = profile.processes[history.process.value].pid;
   made.ended = history.ended;
   made.facts.traced_part = traced_part;
+  made.facts.chosen_part = chosen_part;
+  made.facts.per_unit = variance_per_unit(sums, track);
   if (track == nullptr) return made;
   made.of_whole = false;
   made.function = track->name;

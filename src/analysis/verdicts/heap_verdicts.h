@@ -113,7 +113,7 @@ enum class HeapDoubtKind : std::uint8_t {
   kWorkUnknown,       //
   kOlderUnseen,       //
   kRssHardlyChanged,  // number: bytes per second
-  kFewSampled,        //
+  kFewSampled,        // number: sampled blocks that it rests on; 0: not counted
   kFewStepsTellNothing,
   kAfterLastStep,
   kMayRiseOn,
@@ -174,9 +174,12 @@ struct HeapFacts {
   int ended_by_signal = 0;     // kUnfreed: it had no chance to free what it had; 0: it ended by itself
   bool end_not_known = false;  // likewise: it ended, and nobody told how
   bool traced_part = false;    // of all kinds: the whole heap is the part that was traced
-  HeapPlace place;             // of a function or one of its stacks
-  double blocks = 0;           // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize, kHeld
-  double level_bytes = 0;      // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
+  bool chosen_part = false;    // likewise: what was chosen of it, by size, by thread, by stacks
+  // Of all kinds: the variance that a block and a byte of it have by sampling, on average; 0 where every call was seen.
+  model::HeapVariance per_unit;
+  HeapPlace place;         // of a function or one of its stacks
+  double blocks = 0;       // kUnfreed, kFreedAtExit, kBloat, kForeignFree, kWrongSize, kHeld
+  double level_bytes = 0;  // kLevel, kNoise: the usual height; kPeak likewise, 0: nothing is usual
   // kLevel, kNoise, kBloat: a growth below this, over so long, would not be seen.
   double unseen_bytes_per_s = 0, unseen_in_s = 0;
   std::optional<double> growth_share;      // kLeak, kGrowsWithWork: of the growth of the heap
@@ -202,6 +205,11 @@ struct HeapFacts {
   std::string allocator;                                // kHeld
   double held_bytes = 0, live_bytes = 0;                // kHeld: resident; of that in live blocks
 };
+
+// Below this many sampled blocks an amount is told by its interval, which is not symmetric then.
+constexpr double kFewestForError = 5;
+// How many sampled blocks an amount rests on, 1 at least; infinite where every call was seen.
+double samples_behind(double amount, double variance_per_unit);
 
 struct HeapVerdict {
   HeapVerdictKind kind = HeapVerdictKind::kTooShort;

@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/core/call_tree.h"
+#include "model/parked_lock.h"
 
 namespace fathom::analysis {
 namespace {
@@ -74,7 +75,13 @@ std::vector<ContentionRow> finish(Drafts& drafts) {
 
 Contention find_contention(const Waits& waits, WaitSites& sites) {
   const model::Profile& profile = waits.profile();
-  std::map<std::pair<std::uint32_t, std::string>, Draft> by_object;  // of parkers: 0 and the place
+  struct Lock {  // one of the three
+    std::uint32_t object = 0;
+    std::pair<std::int32_t, std::uint64_t> key = {};  // process and address
+    std::string place;
+    auto operator<=>(const Lock&) const = default;
+  };
+  std::map<Lock, Draft> by_object;
   std::map<std::pair<std::string, bool>, Draft> by_site;
   for (const SelectedWait& selected : waits.rows()) {
     if (selected.cause != Cause::kFutex || selected.idle || selected.waited_ns == 0) continue;
@@ -102,21 +109,27 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
     }
     fill(at_site->second, new_site);
     if (wait.object.value == 0) continue;
-    const bool parker = sites.is_parker(wait.stack);
+    const model::WaitObject& object = profile.objects[wait.object.value];
+    const bool keyed = profile.strings[object.name] == model::kParkedLock;
+    const bool parker = !keyed && sites.is_parker(wait.stack);
+    const FutexKind kind = sites.futex_kind(wait.stack);
+    // Of a reader-writer lock of parking_lot, a writer that waits for readers to leave queues at the address plus one.
+    const std::uint64_t address =
+        keyed && kind == FutexKind::kReaderWriter ? object.address & ~std::uint64_t{1} : object.address;
     const auto [at_object, new_object] =
-        by_object.try_emplace({parker ? 0 : wait.object.value, parker ? site : ""});
+        by_object.try_emplace(keyed ? Lock{0, {object.pid, address}, ""}
+                                    : Lock{parker ? 0 : wait.object.value, {}, parker ? site : ""});
     if (new_object) {
       ContentionRow& row = at_object->second.row;
       if (parker) {
         row.name = "parked in " + site;
       } else {
-        const model::WaitObject& object = profile.objects[wait.object.value];
-        row.address = object.address;
+        row.address = address;
         row.pid = object.pid;
-        row.name = fmt::format("{:#x} of pid {}", object.address, object.pid);
+        row.name = fmt::format("{:#x} of pid {}", address, object.pid);
       }
     }
-    if (!parker && sites.futex_kind(wait.stack) == FutexKind::kLock) at_object->second.add_turn(wait);
+    if (!parker && kind == FutexKind::kLock) at_object->second.add_turn(wait);
     fill(at_object->second, new_object);
   }
   return {finish(by_object), finish(by_site)};

@@ -1,6 +1,6 @@
-// Locks that threads waited for: by lock, and by the place that waits. A lock is the address of its futex word; where
-// threads wait at parkers of their own (parking_lot, crossbeam), the address is the thread's and the lock is told by the
-// place. Who ended the waits is told from the stacks of the wakers, which are recorded for waits above a threshold.
+// Locks that threads waited for: by lock, and by the place that waits. A lock is the address of its futex word, or the key
+// under which parking_lot queues the thread (model/parked_lock.h); where threads wait at parkers of their own and no key is
+// known, the address is the thread's and the lock is told by the place. Who ended the waits is told from the stacks of the wakers, which are recorded for waits above a threshold.
 // Waits that the idle rules know (a parked pool) are no contention and are left out here; they are in WaitReport::idle.
 #pragma once
 

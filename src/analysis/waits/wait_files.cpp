@@ -32,6 +32,8 @@ struct Draft {
   };
   FileRow row;
   std::map<std::uint32_t, OfStack> stacks;
+  FileOffsets faulted;
+  FileOffsets waited;  // where faults were not recorded apart from waits
 };
 
 // Time first; of what took no time, the most faults.
@@ -108,6 +110,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
       continue;
     Draft& draft = draft_of(fault.object, Cause::kPageFault);
     draft.row.faults.add(fault);
+    draft.faulted.add(fault.offset, fault.weight);
     draft.stacks[user_stack(profile, fault.stack)].faults.add(fault);
   }
   for (const SelectedWait& selected : waits.rows()) {
@@ -118,6 +121,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     if (selected.cause != Cause::kPageFault && asks_for_bytes(wait.system_call))
       draft.row.bytes_asked += static_cast<double>(wait.argument) * selected.weight;
     draft.row.returned.add(wait);
+    if (selected.cause == Cause::kPageFault) draft.waited.add(wait.argument, selected.weight);
     Draft::OfStack& stack = draft.stacks[user_stack(profile, wait.stack)];
     stack.sum.add(selected.waited_ns, selected.weight);
     stack.returned.add(wait);
@@ -133,6 +137,10 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     for (const auto& [stack, of_stack] : stacks)
       draft.row.stacks.push_back(
           {sites.path({stack}, kPathFrames), of_stack.sum, of_stack.returned, of_stack.faults});
+    if (draft.row.kind == model::ObjectKind::kMappedFile) {
+      draft.row.ranges = draft.faulted.ranges();
+      if (draft.row.ranges.empty()) draft.row.ranges = draft.waited.ranges();
+    }
     rows.push_back(std::move(draft.row));
   }
   std::stable_sort(rows.begin(), rows.end(), [](const FileRow& a, const FileRow& b) {

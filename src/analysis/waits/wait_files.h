@@ -8,6 +8,7 @@
 
 #include "analysis/core/waits.h"
 #include "analysis/waits/distribution.h"
+#include "analysis/waits/file_ranges.h"
 #include "analysis/waits/wait_site.h"
 
 namespace fathom::analysis {
@@ -44,6 +45,8 @@ struct FileRow {
     FaultCount faults;
   };
   std::vector<StackRow> stacks;  // most time first
+  // Of mapped files: where the pages lie that were missing; most faults first. Of calls no offset is recorded.
+  std::vector<FileRange> ranges;
 };
 
 // What is waited for has the name of a file or of a peer.

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/waits/hand_made_waits.h"
+#include "model/parked_lock.h"
 #include "model/random_profile.h"
 #include "present/sentences/wait_sentences.h"
 
@@ -129,6 +130,44 @@ TEST(Contention, IsOfTheLockAndNotOfTheThreadsParker) {
   EXPECT_EQ(report.locks.by_object[0].name, "parked in app::Table::get");
   EXPECT_EQ(report.locks.by_object[0].address, 0u);
   EXPECT_EQ(report.locks.by_object[0].waits.sum().total_ns(), 40'000'000);
+}
+
+// The recorder has read the keys: two locks of one place, and holds that are known by turns.
+TEST(Contention, TellsLocksOfParkedThreadsByTheirKeys) {
+  HandMade hand;
+  const auto process = hand.process(10, "app");
+  const auto first = hand.thread(process, 11, "a"), second = hand.thread(process, 12, "b");
+  const auto app = hand.module("app");
+  const auto parked = hand.stack({hand.frame(app, {"app::main"}), hand.frame(app, {"app::Table::get"}),
+                                  hand.frame(app, {"parking_lot::raw_mutex::RawMutex::lock_slow"})});
+  const auto lock = hand.object(ObjectKind::kFutex, model::kParkedLock, 0x5001);
+  const auto other = hand.object(ObjectKind::kFutex, model::kParkedLock, 0x5002);
+  hand.wait(first, parked, "futex", 1.000, 10, 0, lock).waker = second;
+  hand.wait(second, parked, "futex", 1.005, 20, 0, lock).waker = first;  // which had it for 15 ms
+  hand.wait(first, parked, "futex", 2, 7, 0, other).waker = second;
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.locks.by_object, SizeIs(2));
+  EXPECT_EQ(report.locks.by_object[0].address, 0x5001u);
+  EXPECT_EQ(report.locks.by_object[0].name, "0x5001 of pid 10");
+  EXPECT_EQ(report.locks.by_object[0].waits.sum().total_ns(), 30'000'000);
+  EXPECT_NEAR(static_cast<double>(report.locks.by_object[0].holds.sum().total_ns()), 15e6, 1e3);
+  EXPECT_EQ(report.locks.by_object[1].address, 0x5002u);
+}
+
+// RawRwLock::wait_for_readers parks the writer at the lock's address plus one.
+TEST(Contention, BothQueuesOfAReaderWriterLockAreOneLock) {
+  HandMade hand;
+  const auto process = hand.process(10, "app");
+  const auto thread = hand.thread(process, 11, "a");
+  const auto app = hand.module("app");
+  const auto parked =
+      hand.stack({hand.frame(app, {"app::main"}),
+                  hand.frame(app, {"parking_lot::raw_rwlock::RawRwLock::lock_exclusive_slow"})});
+  hand.wait(thread, parked, "futex", 1, 10, 0, hand.object(ObjectKind::kFutex, model::kParkedLock, 0x5000));
+  hand.wait(thread, parked, "futex", 2, 10, 0, hand.object(ObjectKind::kFutex, model::kParkedLock, 0x5001));
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.locks.by_object, SizeIs(1));
+  EXPECT_EQ(report.locks.by_object[0].address, 0x5000u);
 }
 
 // main gets the lock at 1.010, and lets worker have it at 1.025; worker lets main have it at 1.055.
@@ -298,6 +337,39 @@ TEST(WaitSites, AreOfTheRuntimeWhereTheStackHasNothingElse) {
       {hand.frame(libc, {"start_thread"}), hand.frame(node, {"tokio::runtime::blocking::pool::Inner::run"}),
        hand.frame(node, {"parking_lot::condvar::Condvar::wait"}), hand.frame(libc, {"syscall"})});
   EXPECT_EQ(WaitSites(hand.profile).of(stack), "parking_lot::condvar::Condvar::wait");
+}
+
+// PostgreSQL as Debian ships it: what waits for a row is the function that asked for the lock.
+TEST(WaitSites, SkipAnUnnamedFunctionBetweenTwoOfARuntimeInOneFile) {
+  HandMade hand;
+  hand.process(1, "postgres");
+  const auto postgres = hand.module("postgres"), libc = hand.module("libc.so.6");
+  const auto unnamed = hand.frame(postgres, {"postgres@0x45d8a0"});
+  const auto asking = hand.frame(postgres, {"heap_update"}),
+             lock = hand.frame(postgres, {"LockAcquireExtended"});
+  const auto sleep = hand.frame(postgres, {"ProcSleep"}), poll = hand.frame(libc, {"epoll_wait"});
+  const auto row = hand.stack({hand.frame(postgres, {"PostgresMain"}), asking, lock, unnamed, sleep, poll});
+  const auto other = hand.stack({hand.frame(postgres, {"PostgresMain"}), asking, unnamed, sleep, poll});
+  const auto last = hand.stack({unnamed, sleep, poll});
+  WaitSites sites(hand.profile);
+  EXPECT_EQ(sites.of(row), "heap_update");
+  EXPECT_EQ(sites.of(other), "postgres@0x45d8a0") << "its caller is none of the runtime";
+  EXPECT_EQ(sites.of(last), "postgres@0x45d8a0");
+}
+
+// Each process has a semaphore of its own, whatever lock it waits for.
+TEST(Contention, IsNotOfTheSemaphoreOfAProcessOfPostgres) {
+  HandMade hand;
+  const auto process = hand.process(10, "postgres");
+  const auto thread = hand.thread(process, 10, "postgres");
+  const auto postgres = hand.module("postgres");
+  const auto parked =
+      hand.stack({hand.frame(postgres, {"XLogFlush"}), hand.frame(postgres, {"LWLockAcquireOrWait"}),
+                  hand.frame(postgres, {"PGSemaphoreLock"})});
+  hand.wait(thread, parked, "futex", 1, 10, 0, hand.object(ObjectKind::kFutex, "", 0x1000));
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.locks.by_object, SizeIs(1));
+  EXPECT_EQ(report.locks.by_object[0].name, "parked in XLogFlush");
 }
 
 TEST(Chains, TellThreadsOfOneNameApartByTheirNumbers) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/core/call_tree.h"
+#include "model/nameless_function.h"
 
 namespace fathom::analysis {
 namespace {
@@ -55,8 +56,24 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
   if (known) return *known;
   known.emplace();
   std::string innermost, of_package, of_program;
+  std::string between;           // an unnamed function that a runtime's function called
+  model::ModuleId runtime = {};  // whose function was the last one
   for_each_user_line(profile_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
     const Whose owner = whose(name, frame, line);
+    const bool in_runtime = owner == Whose::kRuntime && frame.module == runtime;
+    if (!between.empty() && !in_runtime) {
+      known->own = true;
+      known->name = std::move(between);
+      return false;
+    }
+    between.clear();
+    // A function that lost its name and lies between two of a runtime in one file is the runtime's, too: of a stripped
+    // PostgreSQL the one between LockAcquireExtended and ProcSleep.
+    if (owner == Whose::kOwn && frame.module == runtime && model::nameless_function(name)) {
+      between = std::move(name);
+      return true;
+    }
+    runtime = owner == Whose::kRuntime ? frame.module : model::ModuleId{};
     known->own = owner == Whose::kOwn;
     if (known->own) known->name = name;
     if (owner == Whose::kPackage && of_package.empty()) of_package = name;
@@ -64,6 +81,10 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
     if (innermost.empty()) innermost = std::move(name);
     return !known->own;
   });
+  if (!between.empty()) {
+    known->own = true;
+    known->name = std::move(between);
+  }
   if (known->own) return *known;
   // A runtime's function inside of the program says more than the C library's way into the kernel.
   known->name = !of_package.empty()   ? std::move(of_package)
@@ -115,7 +136,7 @@ bool WaitSites::is_parker(model::StackId stack) const {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
     found = has("parking_lot::") || has("parking_lot_core::") || has("thread_parking") ||
             has("std::thread::park") || has("std::thread::Thread::park") || has("::parker::") ||
-            has("Parker::park") || has("::park::");
+            has("Parker::park") || has("::park::") || name == "PGSemaphoreLock";  // of the process
     return !found;
   });
   return found;

@@ -38,8 +38,8 @@ class WaitSites {
   Place of_wait(const model::Wait& wait);
 
   FutexKind futex_kind(model::StackId stack) const;
-  // The futex of a wait on this stack is its thread's own parker, and no lock: parking_lot, std::thread::park and crossbeam
-  // keep the lock's own queue elsewhere, so the address says nothing about it.
+  // The futex of a wait on this stack is its thread's own parker, and no lock: parking_lot, std::thread::park, crossbeam and
+  // PostgreSQL keep the lock's own queue elsewhere, so the address says nothing about it.
   bool is_parker(model::StackId stack) const;
   // The `most` innermost user frames, innermost first: "wait < commit < main".
   std::string path(model::StackId stack, std::size_t most) const;

@@ -1,0 +1,91 @@
+#include "analysis/metrics/component_rules.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cassert>
+
+#include "analysis/core/code_name.h"
+#include "analysis/core/idle.h"
+
+namespace fathom::analysis {
+namespace {
+
+std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t' || text.back() == '\r'))
+    text.remove_suffix(1);
+  return text;
+}
+
+std::vector<std::string_view> split(std::string_view text, std::string_view by) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const std::size_t end = text.find(by);
+    parts.push_back(trim(text.substr(0, end)));
+    if (end == text.npos) return parts;
+    text.remove_prefix(end + by.size());
+  }
+}
+
+}  // namespace
+
+Result<ComponentRules> ComponentRules::parse(std::string_view text, const std::string& name) {
+  ComponentRules rules;
+  const auto take = [&](std::string_view line) -> std::string {
+    line = trim(line);
+    if (line.empty() || line.front() == '#') return "";
+    const std::string_view kind = line.substr(0, line.find(' '));
+    ComponentRule rule;
+    if (kind == "bytes")
+      rule.meaning = MetricMeaning::kBytes;
+    else if (kind == "count")
+      rule.meaning = MetricMeaning::kCount;
+    else if (kind == "all")
+      rule.meaning = MetricMeaning::kAll;
+    else if (kind == "file")
+      rule.meaning = MetricMeaning::kFile;
+    else
+      return fmt::format("'{}' is no kind of rule", kind);
+    const bool has_crates = kind == "bytes" || kind == "count";
+    const auto parts = split(line.substr(kind.size()), " : ");
+    if (parts.size() != (has_crates ? 3U : 2U)) return "the parts of a rule are separated by ' : '";
+    rule.component = parts.front();
+    if (has_crates && parts[1] != "-")
+      for (const std::string_view crate : split(parts[1], ",")) rule.crates.emplace_back(crate);
+    for (const std::string_view glob : split(parts.back(), " | ")) rule.globs.emplace_back(glob);
+    for (const auto* list : {&rule.crates, &rule.globs})
+      for (const std::string& word : *list)
+        if (word.empty() || word.find(' ') != word.npos) return fmt::format("'{}' is no name", word);
+    if (rule.component.empty()) return "a component has a name";
+    rules.rules_.push_back(std::move(rule));
+    return "";
+  };
+  for (std::size_t number = 1; !text.empty(); ++number) {
+    const std::size_t end = text.find('\n');
+    if (const std::string problem = take(text.substr(0, end)); !problem.empty())
+      return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, problem));
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+  }
+  return rules;
+}
+
+const ComponentRules& ComponentRules::built_in() {
+  static const ComponentRules kRules = [] {
+    auto rules = parse(kMetricRulesText, "metric_rules.txt");
+    assert(rules);  // a test reads them
+    return rules ? std::move(*rules) : ComponentRules();
+  }();
+  return kRules;
+}
+
+const ComponentRule* ComponentRules::find(std::string_view series) const {
+  const std::string_view name = series.substr(0, series.find('{'));
+  for (const ComponentRule& rule : rules_)
+    if (std::any_of(rule.globs.begin(), rule.globs.end(),
+                    [&](const std::string& glob) { return matches_glob(glob, name); }))
+      return &rule;
+  return nullptr;
+}
+
+}  // namespace fathom::analysis
