@@ -2,8 +2,15 @@
 
 #include <algorithm>
 
+#include "formats/firefox/firefox.h"
 #include "formats/folded/folded.h"
+#include "formats/gperftools/cpu_profile.h"
+#include "formats/heaptrack/heaptrack.h"
 #include "formats/perf_script/perf_script.h"
+#include "formats/pprof/pprof.h"
+#include "formats/speedscope/speedscope.h"
+#include "formats/v8/v8.h"
+#include "formats/valgrind/dhat.h"
 
 namespace fathom::formats {
 namespace {
@@ -15,6 +22,14 @@ bool any_text(std::string_view) {
 }
 
 constexpr Reader kReaders[] = {
+    {"heaptrack", is_heaptrack, read_heaptrack},
+    {"pprof", is_pprof, read_pprof},
+    {"gperftools CPU profile", is_gperftools_cpu, read_gperftools_cpu},
+    {"dhat", is_dhat, read_dhat},
+    {"firefox", is_firefox, read_firefox},
+    {"speedscope", is_speedscope, read_speedscope},
+    {"cpuprofile", is_cpu_profile, read_cpu_profile},
+    {"heapprofile", is_heap_profile, read_heap_profile},
     {"perf script", is_perf_script, read_perf_script},
     {"folded", any_text, read_folded},
 };

@@ -13,40 +13,23 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "dumps/trim.h"
 #include "formats/readers.h"
+#include "formats/unpacker.h"
+#include "open/block_choice.h"
+#include "open/inputs.h"
 #include "open/interrupt_wakers.h"
 #include "open/short_names.h"
+#include "open/strangers.h"
 #include "symbolize/late_names.h"
 #include "symbolize/symbol_cache.h"
 
 namespace fathom::open {
 namespace {
 
-using namespace std::string_view_literals;
-
 constexpr std::size_t kMostText = std::size_t{4} << 30;
-
-// Files that people have lying around beside recordings.
-struct Stranger {
-  std::string_view magic;
-  std::string_view what;
-  std::string_view remedy;  // "{}": the file
-};
-constexpr Stranger kStrangers[] = {
-    {"PERFILE2"sv, "the binary perf.data", "perf script -F +pid -i {} | fathom report -"},
-    {"\x1f\x8b"sv, "compressed with gzip", "zcat {} | fathom report -"},
-    {"\x28\xb5\x2f\xfd"sv, "compressed with zstd", "zstdcat {} | fathom report -"},
-    {"\xfd"
-     "7zXZ"sv,
-     "compressed with xz", "xzcat {} | fathom report -"},
-    {"\x7f"
-     "ELF"sv,
-     "a program", "fathom record -- {}"},
-    {"<?xml"sv, "a picture or another XML file", "the recording that it was made from"},
-    {"<svg"sv, "a picture", "the recording that it was made from"},
-    {"<!DOCTYPE"sv, "an HTML page", "the recording that it was made from"},
-    {"{"sv, "JSON", "the recording that it was made from"},
-};
+// Of a packed file: a few bytes can hold any number, and nobody sees that before they are unpacked.
+constexpr std::size_t kMostUnpacked = std::size_t{2} << 30;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -70,17 +53,16 @@ Result<std::string> read_all(int fd, const std::string& name) {
 
 Result<model::Profile> read_text(std::string_view text, const std::string& path, const std::string& name) {
   if (text.empty()) return fail(ErrorKind::kMalformed, fmt::format("{}: the file is empty", name));
-  for (const Stranger& stranger : kStrangers) {
-    if (!text.starts_with(stranger.magic)) continue;
-    return fail(ErrorKind::kUnsupported,
-                fmt::format("{}: this is {}, which is not read", name, stranger.what),
-                fmt::format(fmt::runtime(stranger.remedy), path));
+  const formats::Reader& reader = formats::reader_of(text);
+  // The last one takes whatever is left, which may be known as something else.
+  if (&reader == &formats::readers().back()) {
+    if (const auto stranger = stranger_of(text)) return refused(*stranger, path, name);
+    if (text.substr(0, 4096).find('\0') != std::string_view::npos)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("{}: neither a recording nor a format that is read", name),
+                  std::string(kFormatsThatAreRead));
   }
-  if (text.substr(0, 4096).find('\0') != std::string_view::npos) {
-    return fail(ErrorKind::kUnsupported, fmt::format("{}: neither a recording nor text", name),
-                "a file of fathom record, folded stacks, or the output of perf script");
-  }
-  Result<model::Profile> profile = formats::reader_of(text).read(text, name);
+  Result<model::Profile> profile = reader.read(text, name);
   if (profile && profile->meta.target.empty()) {
     const std::size_t slash = name.rfind('/');
     profile->meta.target = slash == std::string::npos ? name : name.substr(slash + 1);
@@ -94,9 +76,10 @@ Result<> take_names_from_folder(model::Profile& recording, const symbolize::Opti
   if (!found) return tl::unexpected(found.error());
   if (!names.tell) return {};
   for (const std::string& refused : found->refused) names.tell(refused);
+  for (const std::string& gap : found->gaps) names.tell(gap);
   if (found->used.empty())
-    names.tell(
-        fmt::format("no file in {} has the build id of a module that lacks names", options.symbol_directory));
+    names.tell(fmt::format("no file {}in {} has the build id of a module that lacks names",
+                           found->gaps.empty() ? "" : "that was looked at ", options.symbol_directory));
   return {};
 }
 
@@ -116,17 +99,65 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
   return recording;
 }
 
-}  // namespace
+// A file that is read whole.
+struct Content {
+  std::string text;
+  std::uint64_t modified_unix_ns = 0;  // 0: not known
+};
 
-Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options,
-                                    const NameOptions& names) {
-  const bool is_stdin = path == "-";
-  const std::string name = is_stdin ? "standard input" : path;
-  const Fd fd(is_stdin ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
-                       : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (fd.get() < 0) return system_error(name, errno);
+Result<Content> read_content(const Fd& fd, const std::string& name) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(name, errno);
+  Result<std::string> text = read_all(fd.get(), name);
+  if (!text) return tl::unexpected(text.error());
+  if (formats::is_packed(*text)) text = formats::unpacked(*text, name, kMostUnpacked);
+  if (!text) return tl::unexpected(text.error());
+  Content content{std::move(*text), 0};
+  if (S_ISREG(status.st_mode))
+    content.modified_unix_ns = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * 1'000'000'000 +
+                               static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
+  return content;
+}
+
+Result<Fd> open_input(const std::string& path, const std::string& name) {
+  Fd fd(path == "-" ? ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0) : ::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return system_error(name, errno);
+  return fd;
+}
+
+std::string spoken(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
+Result<dumps::DumpFile> dump_of(const Content& content, const std::string& path) {
+  Result<formats::HeapDump> dump = formats::read_heap_dump(content.text, spoken(path));
+  if (!dump) return tl::unexpected(dump.error());
+  return dumps::DumpFile{path, formats::parse_dump_name(path), content.modified_unix_ns, std::move(*dump)};
+}
+
+Result<model::Profile> profile_of_dumps(const std::vector<dumps::DumpFile>& files, const NameOptions& names,
+                                        const DumpOptions& options) {
+  Result<dumps::FilesByName> binaries = dumps::FilesByName::scan(names.symbol_directory);
+  if (!binaries) return tl::unexpected(binaries.error());
+  Result<model::Profile> profile =
+      completed(dumps::merge_dumps(files, options.merge, options.pid, std::move(*binaries)), names);
+  if (profile) dumps::trim_allocator_frames(*profile);
+  return profile;
+}
+
+Result<model::Profile> with_choice(Result<model::Profile> profile, const store::ReadOptions& options) {
+  if (profile && options.blocks) tell_block_choice(*options.blocks, *profile);
+  return profile;
+}
+
+Result<model::Profile> open_one(const std::string& path, const store::ReadOptions& options,
+                                const NameOptions& names, const DumpOptions& dump_options) {
+  const bool is_stdin = path == "-";
+  const std::string name = spoken(path);
+  const Result<Fd> fd = open_input(path, name);
+  if (!fd) return tl::unexpected(fd.error());
+  struct stat status {};
+  if (::fstat(fd->get(), &status) != 0) return system_error(name, errno);
   if (S_ISDIR(status.st_mode)) {
     return fail(ErrorKind::kUsage, fmt::format("{}: this is a folder", name),
                 "a file of it, such as the newest *.fathom");
@@ -135,21 +166,60 @@ Result<model::Profile> open_profile(const std::string& path, const store::ReadOp
   // whole.
   if (!is_stdin && S_ISREG(status.st_mode)) {
     std::array<std::byte, 8> first{};
-    const ssize_t count = ::pread(fd.get(), first.data(), first.size(), 0);
+    const ssize_t count = ::pread(fd->get(), first.data(), first.size(), 0);
     if (count > 0 && store::is_recording(std::span(first.data(), static_cast<std::size_t>(count))))
-      return completed(store::read(path, options), names);
+      return completed(with_choice(store::read(path, options), options), names);
   }
-  const Result<std::string> content = read_all(fd.get(), name);
+  const Result<Content> content = read_content(*fd, name);
   if (!content) return tl::unexpected(content.error());
-  if (store::is_recording(bytes_of(*content)))
-    return completed(store::read_bytes(bytes_of(*content), name, options), names);
+  if (store::is_recording(bytes_of(content->text)))
+    return completed(with_choice(store::read_bytes(bytes_of(content->text), name, options), options), names);
   if (options.blocks)
     return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
                 "fathom record --heap=exact --events");
+  if (formats::is_heap_dump(content->text)) {
+    Result<dumps::DumpFile> dump = dump_of(*content, path);
+    if (!dump) return tl::unexpected(dump.error());
+    std::vector<dumps::DumpFile> one;
+    one.push_back(std::move(*dump));
+    return profile_of_dumps(one, names, dump_options);
+  }
   if (!names.symbol_directory.empty())
-    return fail(ErrorKind::kUsage, name + ": --symbols needs a recording: this text has no build ids",
+    return fail(ErrorKind::kUsage,
+                name + ": --symbols needs a recording or a heap dump: this text has no build ids",
                 "without --symbols");
-  return read_text(*content, path, name);
+  return read_text(content->text, path, name);
+}
+
+}  // namespace
+
+Result<model::Profile> open_profile(const std::string& path, const NameOptions& names,
+                                    const store::ReadOptions& options) {
+  return open_profiles({path}, options, names, {});
+}
+
+Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
+                                     const store::ReadOptions& options, const NameOptions& names,
+                                     const DumpOptions& dump_options) {
+  const Result<std::vector<std::string>> files = files_of_inputs(inputs);
+  if (!files) return tl::unexpected(files.error());
+  if (files->size() == 1) return open_one(files->front(), options, names, dump_options);
+  std::vector<dumps::DumpFile> all;
+  for (const std::string& path : *files) {
+    const std::string name = spoken(path);
+    const Result<Fd> fd = open_input(path, name);
+    if (!fd) return tl::unexpected(fd.error());
+    const Result<Content> content = read_content(*fd, name);
+    if (!content) return tl::unexpected(content.error());
+    if (!formats::is_heap_dump(content->text))
+      return fail(ErrorKind::kUsage,
+                  fmt::format("{}: no heap dump, and only of these several are taken together", name),
+                  "one file, or fathom diff BASE NEW");
+    Result<dumps::DumpFile> dump = dump_of(*content, path);
+    if (!dump) return tl::unexpected(dump.error());
+    all.push_back(std::move(*dump));
+  }
+  return profile_of_dumps(all, names, dump_options);
 }
 
 }  // namespace fathom::open

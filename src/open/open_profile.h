@@ -5,27 +5,47 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
+#include "dumps/merge.h"
 #include "model/profile.h"
 #include "store/reader.h"
 
 namespace fathom::open {
 
-// Where names that a recording lacks are looked for, beside the files of this machine.
+// Where names that a recording lacks are looked for, beside the files of this machine, and who reads these files.
 struct NameOptions {
-  std::string symbol_directory;  // unstripped twins and debug files, by their build ids; empty: none
-  // A program as of symbolize::ReaderProcess, which reads these files; empty: this process does.
+  // A program as of symbolize::ReaderProcess; empty: this process. It has no default: whoever records as root opens the
+  // recording as root, and the files in question were written by the target.
+  explicit NameOptions(std::string reader_program) : reader(std::move(reader_program)) {}
+
   std::string reader;
+  std::string symbol_directory;  // unstripped twins and debug files, by their build ids; empty: none
   std::function<void(const std::string&)>
-      tell;  // a sentence for whoever asked, such as why a file is not used
+      tell;  // a sentence for whoever asked, such as why a file is not used; it may hold names from files
 };
 
-// The profile has passed check(). An imported one is named after its file (meta.target). What is recognised
-// and cannot be read (perf.data, compressed files, pictures) is kUnsupported with the way out.
+// The profile has passed check(). An imported one is named after its file (meta.target). A file that is packed
+// with gzip or zstd is what is in it. What is recognised and cannot be read (perf.data, pictures) is kUnsupported with the
+// way out.
 // What `options` ask for is kNotFound in anything but a recording.
-Result<model::Profile> open_profile(const std::string& path, const store::ReadOptions& options = {},
-                                    const NameOptions& names = {});
+Result<model::Profile> open_profile(const std::string& path, const NameOptions& names,
+                                    const store::ReadOptions& options = {});
+
+// How heap dumps are taken together.
+struct DumpOptions {
+  dumps::Merge merge;
+  std::optional<std::int32_t> pid = {};  // of dumps of several processes those of this one
+};
+
+// The same of several inputs: files, patterns ("jeprof.*.heap") and folders of heap dumps, which become one profile as
+// dumps/merge.h says. kUsage where there are several and not all of them are dumps.
+Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
+                                     const store::ReadOptions& options, const NameOptions& names,
+                                     const DumpOptions& dumps);
 
 }  // namespace fathom::open

@@ -8,12 +8,26 @@
 #include <fstream>
 
 #include "analysis/core/hand_made_profile.h"
+#include "elf/module_file.h"
+#include "formats/packer.h"
 #include "store/writer.h"
 
 namespace fathom::open {
 namespace {
 
 using testing::HasSubstr;
+
+// A caller that says nothing about who reads the files of the target does not compile: this process may be root's.
+template <class Path>
+concept OpensWithoutAReader = requires(const Path& path) {
+  open_profile(path);
+};
+static_assert(!OpensWithoutAReader<std::string>);
+static_assert(!std::is_default_constructible_v<NameOptions>);
+
+Result<model::Profile> opened(const std::string& path) {
+  return open_profile(path, NameOptions(""));
+}
 
 class OpenProfile : public testing::Test {
  protected:
@@ -31,47 +45,104 @@ TEST_F(OpenProfile, KnowsARecordingByItsContent) {
   const std::string path = folder_ + "/misleading.folded";
   const model::Profile profile = analysis::small_server();
   ASSERT_TRUE(store::Writer::create(path).value().finish(profile));
-  const Result<model::Profile> read = open_profile(path);
+  const Result<model::Profile> read = opened(path);
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->samples.size(), profile.samples.size());
 }
 
 TEST_F(OpenProfile, KnowsFoldedStacksAndNamesThemAfterTheFile) {
-  const Result<model::Profile> read = open_profile(file("main;f 3\n", "stacks.txt"));
+  const Result<model::Profile> read = opened(file("main;f 3\n", "stacks.txt"));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->meta.target, "stacks.txt");
   EXPECT_EQ(read->meta.facts.at("format"), "folded");
 }
 
 TEST_F(OpenProfile, KnowsPerfScript) {
-  const Result<model::Profile> read = open_profile(file("a 1 1.0: 5 cycles:\n\t1 f (m)\n\n"));
+  const Result<model::Profile> read = opened(file("a 1 1.0: 5 cycles:\n\t1 f (m)\n\n"));
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_EQ(read->meta.facts.at("format"), "perf script");
 }
 
+TEST_F(OpenProfile, PackedFilesAreWhatIsInThem) {
+  for (const formats::Packing packing : {formats::Packing::kGzip, formats::Packing::kZstd}) {
+    formats::Packer packer(packing);
+    packer.add("main;f 3\n");
+    const Result<model::Profile> read = opened(file(packer.finish().value(), "stacks.txt.gz"));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->meta.facts.at("format"), "folded");
+    EXPECT_EQ(read->meta.target, "stacks.txt.gz");
+  }
+}
+
 TEST_F(OpenProfile, WhatItCannotReadItNamesWithTheWayOut) {
   const auto refusal = [&](std::string_view content) {
-    const Result<model::Profile> read = open_profile(file(content));
+    const Result<model::Profile> read = opened(file(content));
     EXPECT_FALSE(read);
     EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
     return read.error().message + " | " + read.error().remedy;
   };
   EXPECT_THAT(refusal("PERFILE2........"),
               HasSubstr("binary perf.data, which is not read | perf script -F +pid -i "));
-  EXPECT_THAT(refusal("\x1f\x8b\x08\x01"), HasSubstr("compressed with gzip, which is not read | zcat "));
+  EXPECT_THAT(refusal("\x1f\x8b\x08\x01"), HasSubstr("packed with gzip, and damaged or cut short"));
+  EXPECT_THAT(refusal("\xfd"
+                      "7zXZ"),
+              HasSubstr("packed with xz, which is not read | xz -dk "));
+  EXPECT_THAT(refusal("{\"traceEvents\": []}"),
+              HasSubstr("a trace of Chrome's format, which is not read | "));
   EXPECT_THAT(refusal("\x7f"
                       "ELF\x02"),
               HasSubstr("a program, which is not read | fathom record -- "));
   EXPECT_THAT(refusal("<svg></svg>"), HasSubstr("a picture"));
   EXPECT_THAT(refusal("{\"a\": 1}"), HasSubstr("JSON"));
-  EXPECT_THAT(refusal(std::string_view("ab\0cd", 5)), HasSubstr("neither a recording nor text"));
+  EXPECT_THAT(refusal(std::string_view("ab\0cd", 5)),
+              HasSubstr("neither a recording nor a format that is read"));
   EXPECT_THAT(refusal(""), HasSubstr("the file is empty"));
   EXPECT_THAT(refusal("hello world\n"), HasSubstr("line 1: no count at the end"));
 }
 
+// A recording of this test program whose only frame got no name.
+model::Profile recording_without_names() {
+  const auto file = elf::ModuleFile::open("/proc/self/exe");
+  model::Profile profile;
+  model::Builder builder(profile);
+  model::Module row;
+  row.kind = model::ModuleKind::kFile;
+  row.name = builder.string("test");
+  row.path = builder.string("/proc/self/exe");
+  row.build_id = builder.string(file->elf().identity());
+  const auto module = builder.module(row);
+  for (const auto& symbol : file->elf().symbols(elf::SymbolTable::kSymtab))
+    if (symbol.name == "main") builder.frame(module, symbol.address);
+  return profile;
+}
+
+TEST_F(OpenProfile, MissingNamesComeFromTheReaderThatItIsGiven) {
+  const std::string path = folder_ + "/unnamed.fathom";
+  ASSERT_TRUE(store::Writer::create(path).value().finish(recording_without_names()));
+  const auto lines_of = [&](const std::string& reader) {
+    const Result<model::Profile> read = open_profile(path, NameOptions(reader));
+    return read && read->frames.size() == 1 ? static_cast<int>(read->frames[0].line_count) : -1;
+  };
+  EXPECT_GE(lines_of(""), 1) << "this process";
+  EXPECT_EQ(lines_of("/bin/false"), 0) << "a reader that never answers, and nobody in its place";
+}
+
+TEST_F(OpenProfile, WhatWasNotLookedAtForNamesIsSaid) {
+  const std::string path = folder_ + "/unnamed.fathom", deep = "/1/2/3/4/5/6/7/8/9/10/11";
+  ASSERT_TRUE(store::Writer::create(path).value().finish(recording_without_names()));
+  std::filesystem::create_directories(folder_ + "/names" + deep);
+  std::vector<std::string> told;
+  NameOptions names("");
+  names.symbol_directory = folder_ + "/names";
+  names.tell = [&](const std::string& text) { told.push_back(text); };
+  ASSERT_TRUE(open_profile(path, names));
+  EXPECT_THAT(told, testing::ElementsAre(HasSubstr("lie more than 10 deep and were not looked at"),
+                                         HasSubstr("no file that was looked at in ")));
+}
+
 TEST_F(OpenProfile, AMissingFileAndAFolderAreErrors) {
-  EXPECT_EQ(open_profile(folder_ + "/nothing").error().kind, ErrorKind::kNotFound);
-  EXPECT_THAT(open_profile(folder_).error().message, HasSubstr("this is a folder"));
+  EXPECT_EQ(opened(folder_ + "/nothing").error().kind, ErrorKind::kNotFound);
+  EXPECT_THAT(opened(folder_).error().message, HasSubstr("this is a folder"));
 }
 
 TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
@@ -80,7 +151,7 @@ TEST_F(OpenProfile, EveryPrefixOfARecordingIsReadOrRefusedInOneLine) {
   std::ifstream in(path, std::ios::binary);
   const std::string content((std::istreambuf_iterator<char>(in)), {});
   for (std::size_t length = 0; length < content.size(); length += 7) {
-    const Result<model::Profile> read = open_profile(file(content.substr(0, length)));
+    const Result<model::Profile> read = opened(file(content.substr(0, length)));
     if (!read) {
       EXPECT_EQ(read.error().message.find('\n'), std::string::npos) << length;
     }

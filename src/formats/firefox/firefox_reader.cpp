@@ -1,0 +1,173 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include "formats/firefox/firefox.h"
+#include "formats/import/import.h"
+#include "formats/json/json.h"
+
+namespace fathom::formats {
+namespace {
+
+class Reader {
+ public:
+  Reader(const Json& json, const std::string& name) : json_(json), name_(name) {}
+
+  Result<model::Profile> read() {
+    const Json& threads = member(json_, "threads");
+    if (length_of(threads) == 0) return wrong("no threads in it");
+    read_meta();
+    const Json& shared = member(json_, "shared");
+    if (shared.is_object())
+      if (const Result<> tables = read_tables(shared); !tables) return tl::unexpected(tables.error());
+    for (const Json& thread : threads) {
+      if (!shared.is_object())
+        if (const Result<> tables = read_tables(thread); !tables) return tl::unexpected(tables.error());
+      if (const Result<> samples = read_samples(thread); !samples) return tl::unexpected(samples.error());
+    }
+    if (in_ns_ && in_samples_) return wrong("threads that count samples beside threads that count time");
+    if (in_ns_) {
+      import_.profile.meta.facts["unit"] = "ns";
+      import_.profile.meta.frequency_hz = 0;
+    }
+    if (bytes_ != 0) import_.note(fmt::format("{} threads that count bytes are left out.", bytes_));
+    if (others_) import_.note("The file has markers, counters or allocations, which are left out.");
+    import_.profile.meta.end_ns = std::max(import_.profile.meta.start_ns, end_ns_);
+    return import_.finish(name_);
+  }
+
+ private:
+  tl::unexpected<Error> wrong(std::string_view what) const {
+    return fail(ErrorKind::kMalformed, fmt::format("{}: a profile of the Firefox Profiler: {}", name_, what));
+  }
+
+  void read_meta() {
+    const Json& file = member(json_, "meta");
+    model::Meta& meta = import_.profile.meta;
+    meta.start_ns = kImportStart;
+    const double interval_ms = number_of(member(file, "interval"));
+    if (interval_ms > 0 && 1e3 / interval_ms < 1e6)
+      meta.frequency_hz = static_cast<std::uint32_t>(std::lround(1e3 / interval_ms));
+    const double start_ms = number_of(member(file, "startTime"));
+    if (start_ms > 0 && start_ms < 1e13) meta.start_unix_ns = static_cast<std::uint64_t>(start_ms * 1e6);
+    others_ = length_of(member(json_, "counters")) != 0;
+  }
+
+  // Parents stand before their children, or the table is none.
+  Result<> read_tables(const Json& tables) {
+    const Json& strings = member(tables, "stringArray").is_array() ? member(tables, "stringArray")
+                                                                   : member(tables, "stringTable");
+    const auto string = [&](const Json& row) {
+      const std::uint64_t at = row_of(row);
+      return at == UINT64_MAX ? std::string() : text_of(element(strings, static_cast<std::size_t>(at)));
+    };
+    const auto at = [](const Json& table, const char* column, std::uint64_t row) -> const Json& {
+      return element(member(table, column), static_cast<std::size_t>(row));
+    };
+    const Json &functions = member(tables, "funcTable"), &frames = member(tables, "frameTable");
+    const Json &resources = member(tables, "resourceTable"), &sources = member(tables, "sources");
+    std::vector<model::FrameId> frame_ids;
+    for (std::size_t i = 0; i < length_of(member(frames, "func")); ++i) {
+      const std::uint64_t function = row_of(at(frames, "func", i));
+      const std::uint64_t resource = row_of(at(functions, "resource", function));
+      const std::uint64_t source = row_of(at(functions, "source", function));
+      std::string file = source == UINT64_MAX ? string(at(functions, "fileName", function))
+                                              : string(at(sources, "filename", source));
+      std::string module;
+      if (resource != UINT64_MAX) {
+        const std::uint64_t lib = row_of(at(resources, "lib", resource));
+        const Json& library = element(member(json_, "libs"), static_cast<std::size_t>(lib));
+        module = text_of(member(library, "path"));
+        if (module.empty()) module = string(at(resources, "name", resource));
+      }
+      frame_ids.push_back(import_.frame(import_.module(module), string(at(functions, "name", function)), file,
+                                        line_of(at(frames, "line", i))));
+    }
+    const Json& stacks = member(tables, "stackTable");
+    const bool by_distance = member(stacks, "prefixOffset").is_array();
+    stacks_.clear();
+    for (std::size_t i = 0; i < length_of(member(stacks, "frame")); ++i) {
+      const std::uint64_t frame = row_of(at(stacks, "frame", i));
+      std::uint64_t parent = row_of(at(stacks, by_distance ? "prefixOffset" : "prefix", i));
+      if (by_distance) parent = parent == 0 ? UINT64_MAX : i - parent;
+      if (frame >= frame_ids.size() || (parent != UINT64_MAX && parent >= i))
+        return wrong(fmt::format("stack {} has no such frame or parent", i));
+      const model::StackId above =
+          parent == UINT64_MAX ? model::StackId{0} : stacks_[static_cast<std::size_t>(parent)];
+      stacks_.push_back(import_.builder.stack(above, frame_ids[static_cast<std::size_t>(frame)]));
+    }
+    return {};
+  }
+
+  // Numbers of threads and processes stand as text in some versions.
+  static std::int32_t id_of(const Json& value) {
+    if (value.is_number_integer()) {
+      const double number = value.get<double>();
+      return number >= 0 && number < 2e9 ? static_cast<std::int32_t>(number) : 0;
+    }
+    const std::string text = text_of(value);
+    std::int32_t number = 0;
+    (void)std::from_chars(text.data(), text.data() + text.size(), number);
+    return std::max(number, 0);
+  }
+
+  Result<> read_samples(const Json& thread) {
+    others_ = others_ || length_of(member(member(thread, "markers"), "data")) != 0 ||
+              member(thread, "nativeAllocations").is_object();
+    const Json& samples = member(thread, "samples");
+    const Json &rows = member(samples, "stack"), &weights = member(samples, "weight");
+    const std::string kind = text_of(member(samples, "weightType"));
+    if (kind == "bytes") {
+      ++bytes_;
+      return {};
+    }
+    const bool in_ms = kind == "tracing-ms";
+    (in_ms ? in_ns_ : in_samples_) = true;
+    const model::ThreadId id =
+        import_.thread(import_.process(id_of(member(thread, "pid")), text_of(member(thread, "processName"))),
+                       id_of(member(thread, "tid")), text_of(member(thread, "name")));
+    WholeParts parts(in_ms ? 1e6 : 1);
+    const Json &times = member(samples, "time"), &deltas = member(samples, "timeDeltas");
+    double now_ms = 0;
+    for (std::size_t i = 0; i < length_of(rows); ++i) {
+      now_ms = times.is_array() ? number_of(element(times, i)) : now_ms + number_of(element(deltas, i));
+      if (!(std::fabs(now_ms) < 1e12)) return wrong("times that are no times");
+      const std::uint64_t stack = row_of(rows[i]);
+      if (stack == UINT64_MAX) continue;  // nothing ran
+      if (stack >= stacks_.size()) return wrong(fmt::format("sample {} has no such stack", i));
+      model::Sample row;
+      if (!parts.add(number_of(element(weights, i), 1), row.value)) return wrong("a weight that is none");
+      row.time_ns = kImportStart + static_cast<std::uint64_t>(std::llround(std::max(0.0, now_ms) * 1e6));
+      row.thread = id;
+      row.stack = stacks_[static_cast<std::size_t>(stack)];
+      end_ns_ = std::max(end_ns_, row.time_ns);
+      if (row.value != 0) import_.profile.samples.push_back(row);
+    }
+    return {};
+  }
+
+  const Json& json_;
+  const std::string& name_;
+  Import import_{"firefox"};
+  std::vector<model::StackId> stacks_;
+  std::uint64_t end_ns_ = 0, bytes_ = 0;
+  bool in_ns_ = false, in_samples_ = false, others_ = false;
+};
+
+}  // namespace
+
+bool is_firefox(std::string_view text) {
+  return is_json_with(text, "preprocessedProfileVersion");
+}
+
+Result<model::Profile> read_firefox(std::string_view text, const std::string& name) {
+  const Result<Json> json = parse_json(text, name);
+  if (!json) return tl::unexpected(json.error());
+  return Reader(*json, name).read();
+}
+
+}  // namespace fathom::formats

@@ -1,0 +1,417 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include "formats/import/import.h"
+#include "formats/pprof/meanings.h"
+#include "formats/pprof/pprof.h"
+
+namespace fathom::formats {
+namespace {
+
+using Meaning = PprofMeaning;
+using model::Metric;
+
+constexpr std::string_view kNoLabel = "(no label)";
+
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
+// The number of a thread or process in a label, which some write as text.
+std::optional<std::int32_t> number_of(const PprofMessage::Label& label) {
+  if (!label.is_text)
+    return label.number >= 0 && label.number <= INT32_MAX
+               ? std::optional(static_cast<std::int32_t>(label.number))
+               : std::nullopt;
+  std::int64_t value = 0;
+  for (const char c : label.text) {
+    if (c < '0' || c > '9' || value > INT32_MAX) return std::nullopt;
+    value = value * 10 + (c - '0');
+  }
+  return label.text.empty() || value > INT32_MAX ? std::nullopt
+                                                 : std::optional(static_cast<std::int32_t>(value));
+}
+
+class Reader {
+ public:
+  Reader(const PprofMessage& message, const std::string& name) : message_(message), name_(name) {}
+
+  Result<model::Profile> read() {
+    for (std::size_t i = 0; i < message_.types.size(); ++i) {
+      const auto& [type, unit] = message_.types[i];
+      // The first of its meaning; a second one would count the same time twice.
+      columns_.try_emplace(meaning_of(type, unit), i);
+    }
+    columns_.erase(Meaning::kOther);
+    choose();
+    begin();
+    PprofMessage::Sample sample;
+    for (std::size_t i = 0; i < message_.samples.size(); ++i) {
+      const auto wrong = [&](std::string_view what) {
+        return fail(ErrorKind::kMalformed,
+                    fmt::format("{}: pprof profile: sample {}: {}", name_, i + 1, what));
+      };
+      if (!message_.sample_of(message_.samples[i], sample)) return wrong("its bytes are damaged");
+      if (sample.values.size() != message_.types.size())
+        return wrong(fmt::format("{} values, and the profile has {} kinds", sample.values.size(),
+                                 message_.types.size()));
+      if (const Result<> taken = take(sample); !taken) return tl::unexpected(taken.error());
+    }
+    end();
+    return import_.finish(name_);
+  }
+
+ private:
+  std::int64_t value_of(const PprofMessage::Sample& sample, Meaning meaning) const {
+    const auto column = columns_.find(meaning);
+    return column == columns_.end() ? 0 : sample.values[column->second];
+  }
+  bool has(Meaning meaning) const { return columns_.contains(meaning); }
+  std::int64_t ns_per_value(Meaning meaning) const {
+    return nanoseconds_in(message_.types[columns_.at(meaning)].unit).value_or(1);
+  }
+
+  // Which columns become what.
+  void choose() {
+    has_heap_ = std::ranges::any_of(columns_, [](const auto& column) { return is_heap(column.first); });
+    if (has(Meaning::kCpuTime) || has(Meaning::kSamples) || has(Meaning::kWallTime) ||
+        has(Meaning::kOffCpuTime) || has_heap_)
+      return;
+    // Goroutines, or what a program counts by itself.
+    counted_ = message_.types.size() - 1;
+    for (std::size_t i = 0; i < message_.types.size(); ++i)
+      if (!message_.default_type.empty() && message_.types[i].type == message_.default_type) counted_ = i;
+  }
+
+  void begin() {
+    model::Meta& meta = import_.profile.meta;
+    meta.start_ns = meta.end_ns = kImportStart;
+    if (message_.duration_ns > 0 && message_.duration_ns < std::int64_t{1} << 60)
+      meta.end_ns += static_cast<std::uint64_t>(message_.duration_ns);
+    if (message_.time_unix_ns > 0) meta.start_unix_ns = static_cast<std::uint64_t>(message_.time_unix_ns);
+    if (has(Meaning::kCpuTime)) set_cpu_unit();
+    if (has(Meaning::kWallTime) && has(Meaning::kCpuTime)) wall_holds_cpu_ = wall_is_never_less();
+    if (!has(Meaning::kCpuTime) && (has(Meaning::kWallTime) || has(Meaning::kOffCpuTime)))
+      meta.facts["unit"] = "ns";
+    if (counted_) meta.facts["unit"] = std::string(message_.types[*counted_].type);
+    if (has(Meaning::kCpuTime) || has(Meaning::kSamples)) meta.event = "cpu";
+    std::string program = message_.mappings.empty() ? "" : std::string(message_.mappings.front().path);
+    program_ = program.empty() || program.front() == '[' ? "" : program;
+    find_labels();
+    if (has_heap_) begin_heap();
+  }
+
+  // Samples at a rate, where the file says as much; else every value is a time.
+  void set_cpu_unit() {
+    model::Meta& meta = import_.profile.meta;
+    const std::int64_t scale = ns_per_value(Meaning::kCpuTime);
+    const auto period = nanoseconds_in(message_.period_type.unit);
+    const bool rate = has(Meaning::kSamples) && period && message_.period > 0 &&
+                      message_.period <= 1'000'000'000 / *period &&
+                      1'000'000'000 % (message_.period * *period) == 0;
+    PprofMessage::Sample sample;
+    bool exact = rate;
+    for (const std::string_view bytes : message_.samples) {
+      if (!exact) break;
+      std::int64_t time = 0, sum = 0;
+      exact = message_.sample_of(bytes, sample) && sample.values.size() == message_.types.size() &&
+              !__builtin_mul_overflow(value_of(sample, Meaning::kCpuTime), scale, &time) &&
+              !__builtin_mul_overflow(value_of(sample, Meaning::kSamples), message_.period * *period, &sum) &&
+              time == sum;
+    }
+    cpu_in_samples_ = exact;
+    if (exact)
+      meta.frequency_hz = static_cast<std::uint32_t>(1'000'000'000 / (message_.period * *period));
+    else
+      meta.facts["unit"] = "ns";
+  }
+
+  bool wall_is_never_less() const {
+    PprofMessage::Sample sample;
+    for (const std::string_view bytes : message_.samples) {
+      std::int64_t wall = 0, cpu = 0;
+      if (!message_.sample_of(bytes, sample) || sample.values.size() != message_.types.size()) continue;
+      if (__builtin_mul_overflow(value_of(sample, Meaning::kWallTime), ns_per_value(Meaning::kWallTime),
+                                 &wall) ||
+          __builtin_mul_overflow(value_of(sample, Meaning::kCpuTime), ns_per_value(Meaning::kCpuTime),
+                                 &cpu) ||
+          cpu < 0 || wall < cpu)
+        return false;
+    }
+    return true;
+  }
+
+  void find_labels() {
+    PprofMessage::Sample sample;
+    for (const std::string_view bytes : message_.samples) {
+      if (!message_.sample_of(bytes, sample)) continue;
+      for (const PprofMessage::Label& label : sample.labels) {
+        const bool of_thread = is_one_of(label.key, {"thread", "thread_name", "thread name", "comm", "tid",
+                                                     "thread_id", "thread id", "thread-id"});
+        labels_of_threads_ = labels_of_threads_ || of_thread;
+        has_labels_ = has_labels_ || of_thread || label.is_text;
+      }
+    }
+  }
+
+  void begin_heap() {
+    model::Heap heap;
+    heap.process = import_.process(0, program_);
+    heap.from_start = true;
+    heap.start_ns = heap.end_ns = kImportStart;
+    // Amounts of sampled heaps are estimates already; the period says of how many samples.
+    const bool sampled = message_.period > 1 && message_.period_type.unit == "bytes";
+    heap.mode = sampled ? model::HeapMode::kSampled : model::HeapMode::kExact;
+    if (sampled) heap.mean_bytes = static_cast<std::uint64_t>(message_.period);
+    import_.profile.heap.heaps.push_back(heap);
+    import_.profile.heap.slices.push_back({{0}, kImportStart, kImportStart, kImportStart, 0, 0, 0});
+    model::Meta& meta = import_.profile.meta;
+    if (!has(Meaning::kPeakBytes)) meta.facts["heap source"] = "dump";
+    if (!has(Meaning::kAllocatedBytes) && !has(Meaning::kAllocatedObjects))
+      meta.facts["heap allocated"] = "not counted";
+  }
+
+  Result<> take(const PprofMessage::Sample& sample) {
+    const model::ThreadId thread = thread_of(sample);
+    const model::StackId stack = stack_of(sample);
+    const auto add = [&](Metric metric, std::int64_t value, std::int64_t scale) -> Result<> {
+      if (value == 0) return {};
+      model::Sample row;
+      if (__builtin_mul_overflow(value, scale, &row.value))
+        return fail(ErrorKind::kMalformed,
+                    fmt::format("{}: pprof profile: a time of more than 292 years", name_));
+      row.thread = thread;
+      row.stack = stack;
+      row.metric = metric;
+      import_.profile.samples.push_back(row);
+      return {};
+    };
+    Result<> added;
+    if (counted_) added = add(Metric::kCpu, sample.values[*counted_], 1);
+    const std::int64_t count = value_of(sample, Meaning::kSamples);
+    if (count > 0) samples_ += static_cast<std::uint64_t>(std::min(count, INT64_MAX / 2));
+    if (has(Meaning::kCpuTime)) {
+      added = cpu_in_samples_
+                  ? add(Metric::kCpu, count, 1)
+                  : add(Metric::kCpu, value_of(sample, Meaning::kCpuTime), ns_per_value(Meaning::kCpuTime));
+    } else if (!has(Meaning::kWallTime) && !has(Meaning::kOffCpuTime) && !has_heap_) {
+      if (has(Meaning::kSamples)) added = add(Metric::kCpu, count, 1);
+    }
+    if (added && has(Meaning::kWallTime)) {
+      const std::int64_t wall = value_of(sample, Meaning::kWallTime),
+                         scale = ns_per_value(Meaning::kWallTime);
+      if (!has(Meaning::kCpuTime)) {
+        added = add(Metric::kWall, wall, scale);
+      } else if (wall_holds_cpu_) {
+        // The metric wall is the CPU time and the time off the CPU, and these are parts of what the file says.
+        added = add(Metric::kOffCpu,
+                    wall * scale - value_of(sample, Meaning::kCpuTime) * ns_per_value(Meaning::kCpuTime), 1);
+      }
+    }
+    if (added && has(Meaning::kOffCpuTime) && !(has(Meaning::kWallTime) && has(Meaning::kCpuTime)))
+      added =
+          add(Metric::kOffCpu, value_of(sample, Meaning::kOffCpuTime), ns_per_value(Meaning::kOffCpuTime));
+    if (const std::int64_t waits = value_of(sample, Meaning::kWaits); waits > 0)
+      waits_ += static_cast<std::uint64_t>(std::min(waits, INT64_MAX / 2));
+    if (added && has_heap_) added = take_heap(sample, stack, thread);
+    return added;
+  }
+
+  Result<> take_heap(const PprofMessage::Sample& sample, model::StackId stack, model::ThreadId thread) {
+    for (std::size_t i = 0; i < sample.values.size(); ++i)
+      if (sample.values[i] < 0)
+        return fail(ErrorKind::kUnsupported,
+                    fmt::format("{}: the difference of two heap profiles ({} {}), which is not read", name_,
+                                sample.values[i], message_.types[i].type),
+                    "fathom diff BASE NEW, with the two profiles");
+    const auto sum = [&](Meaning objects, Meaning bytes) {
+      return model::HeapSum{static_cast<double>(value_of(sample, objects)),
+                            static_cast<double>(value_of(sample, bytes))};
+    };
+    const model::HeapSum live = sum(Meaning::kLiveObjects, Meaning::kLiveBytes);
+    const model::HeapSum counted = sum(Meaning::kAllocatedObjects, Meaning::kAllocatedBytes);
+    model::HeapRow row;
+    row.site = import_.site({0}, stack, has_labels_ ? thread : model::kNoThread);
+    row.allocated = {std::max(counted.blocks, live.blocks), std::max(counted.bytes, live.bytes)};
+    row.freed = {row.allocated.blocks - live.blocks, row.allocated.bytes - live.bytes};
+    const model::HeapVariance all = variance_of(row.allocated), kept = variance_of(live);
+    row.allocated_variance = {std::max(all.blocks, kept.blocks), std::max(all.bytes, kept.bytes)};
+    row.freed_variance = {row.allocated_variance.blocks - kept.blocks,
+                          row.allocated_variance.bytes - kept.bytes};
+    import_.profile.heap.rows.push_back(row);
+    model::HeapSlice& slice = import_.profile.heap.slices[0];
+    slice.live_bytes += live.bytes;
+    slice.live_blocks += live.blocks;
+    const model::HeapSum peak = sum(Meaning::kPeakObjects, Meaning::kPeakBytes);
+    if (peak != model::HeapSum{}) {
+      peaks_[row.site.value].blocks += peak.blocks;
+      peaks_[row.site.value].bytes += peak.bytes;
+    }
+    for (const PprofMessage::Label& label : sample.labels)
+      if (label.key == "bytes" && !label.is_text && label.number > 0)
+        add_size(row.site, static_cast<std::uint64_t>(label.number), row.allocated);
+    return {};
+  }
+
+  void add_size(model::HeapSiteId site, std::uint64_t size, const model::HeapSum& sum) {
+    model::HeapSum& bucket = sizes_[{site.value, static_cast<std::uint8_t>(std::bit_width(size))}];
+    bucket.blocks += sum.blocks;
+    bucket.bytes += sum.bytes;
+  }
+
+  // A block of `size` was sampled with p = 1 - exp(-size / mean), and each that was stands for 1 / p: of an estimate N the
+  // variance is N (1 - p) / p.
+  model::HeapVariance variance_of(const model::HeapSum& sum) const {
+    const std::uint64_t mean = import_.profile.heap.heaps[0].mean_bytes;
+    if (mean == 0 || sum.blocks <= 0 || sum.bytes <= 0) return {};
+    const double size = sum.bytes / sum.blocks;
+    const double p = -std::expm1(-size / static_cast<double>(mean));
+    if (p <= 0) return {};
+    const double blocks = sum.blocks * (1 - p) / p;
+    return {blocks, blocks * size * size};
+  }
+
+  model::ThreadId thread_of(const PprofMessage::Sample& sample) {
+    std::int32_t pid = 0, tid = 0;
+    std::string name;
+    std::vector<std::string> others;
+    for (const PprofMessage::Label& label : sample.labels) {
+      if (is_one_of(label.key, {"pid", "process_id", "process id"}))
+        pid = number_of(label).value_or(0);
+      else if (is_one_of(label.key, {"tid", "thread_id", "thread id", "thread-id"}))
+        tid = number_of(label).value_or(0);
+      else if (label.is_text && is_one_of(label.key, {"thread", "thread_name", "thread name", "comm"}))
+        name = label.text;
+      else if (label.is_text && !labels_of_threads_)
+        others.push_back(fmt::format("{}={}", label.key, label.text));
+    }
+    std::ranges::sort(others);
+    if (!labels_of_threads_ && has_labels_)
+      name = others.empty() ? std::string(kNoLabel) : fmt::format("{}", fmt::join(others, " "));
+    if (name.empty()) name = base_name(program_.empty() ? name_ : program_);
+    return import_.thread(import_.process(pid, program_), tid, name);
+  }
+
+  model::StackId stack_of(const PprofMessage::Sample& sample) {
+    model::StackId stack{0};
+    for (std::size_t i = sample.location_ids.size(); i-- > 0;)
+      stack = import_.builder.stack(stack, frame_of(sample.location_ids[i]));
+    if (sample.location_ids.size() == kMostImportedFrames) deep_ = true;
+    return stack;
+  }
+
+  model::FrameId frame_of(std::uint64_t id) {
+    const auto [known, added] = frames_.try_emplace(id);
+    if (!added) return known->second;
+    const auto found = message_.locations.find(id);
+    static const PprofMessage::Location kNowhere;
+    const PprofMessage::Location& location = found == message_.locations.end() ? kNowhere : found->second;
+    const auto mapping_row = message_.mapping_rows.find(location.mapping_id);
+    const PprofMessage::Mapping* mapping =
+        mapping_row == message_.mapping_rows.end() ? nullptr : &message_.mappings[mapping_row->second];
+    const model::ModuleId module =
+        mapping == nullptr ? import_.module({})
+                           : import_.module(mapping->path, mapping->build_id,
+                                            mapping->has_lines       ? model::SymbolSource::kDwarf
+                                            : mapping->has_functions ? model::SymbolSource::kSymtab
+                                                                     : model::SymbolSource::kNone);
+    // Where the file is loaded is known, and not what its addresses are called in its tables: the place in the file.
+    std::string place = location.address == 0 ? "[unknown]" : fmt::format("[{:#x}]", location.address);
+    if (mapping != nullptr && location.address >= mapping->start && !mapping->path.empty())
+      place = fmt::format("[{}+{:#x}]", base_name(mapping->path),
+                          location.address - mapping->start + mapping->file_offset);
+    std::vector<model::Builder::NamedLine> lines;
+    bool named = false;
+    for (const PprofMessage::Line& line : location.lines) {
+      const auto function = message_.functions.find(line.function_id);
+      if (function == message_.functions.end()) continue;
+      const auto number =
+          line.line > 0 && line.line <= UINT32_MAX ? static_cast<std::uint32_t>(line.line) : 0;
+      named = named || !function->second.name.empty();
+      lines.push_back(
+          {function->second.name.empty() ? place : function->second.name, function->second.file, number});
+    }
+    if (lines.empty()) lines.push_back({place, "", 0});
+    if (!named) ++nameless_;
+    return known->second = import_.builder.frame_with_lines(module, {}, lines);
+  }
+
+  void end() {
+    model::Profile& profile = import_.profile;
+    if (samples_ != 0 || waits_ != 0) profile.quality.samples = samples_ != 0 ? samples_ : waits_;
+    std::ranges::stable_sort(profile.heap.rows, {}, [](const model::HeapRow& row) { return row.site.value; });
+    for (const auto& [key, sum] : sizes_)
+      profile.heap.histograms.push_back({{key.first}, model::HeapHistogramKind::kSize, key.second, sum});
+    if (has_heap_) {
+      model::Heap& heap = profile.heap.heaps[0];
+      heap.peak_ns = kImportStart;
+      heap.peak_bytes = profile.heap.slices[0].live_bytes;
+      heap.peak_blocks = profile.heap.slices[0].live_blocks;
+      if (has(Meaning::kPeakBytes)) heap.peak_bytes = heap.peak_blocks = 0;
+      for (const auto& [site, peak] : peaks_) {
+        profile.heap.summaries.push_back({{site}, peak, variance_of(peak), 0});
+        heap.peak_bytes += peak.bytes;
+        heap.peak_blocks += peak.blocks;
+      }
+      profile.heap.slices[0].peak_bytes = heap.peak_bytes;
+    }
+    say_what_is_left_out();
+  }
+
+  void say_what_is_left_out() {
+    if (counted_)
+      import_.note(fmt::format("The values are {} ({}) and no CPU time.", message_.types[*counted_].type,
+                               message_.types[*counted_].unit));
+    if (has(Meaning::kWallTime) && has(Meaning::kCpuTime) && !wall_holds_cpu_)
+      import_.note("The file has wall-clock times that are less than its CPU times; they are left out.");
+    if (has(Meaning::kWaits) && waits_ != 0)
+      import_.note(fmt::format(
+          "{} waits for locks and channels were counted; where the file is a mutex profile, their time "
+          "is charged to who held the lock.",
+          waits_));
+    std::vector<std::string> rest;
+    for (std::size_t i = 0; i < message_.types.size(); ++i) {
+      const auto& [type, unit] = message_.types[i];
+      const auto column = columns_.find(meaning_of(type, unit));
+      if (counted_ ? *counted_ != i : column == columns_.end() || column->second != i)
+        rest.push_back(fmt::format("{} ({})", type, unit));
+    }
+    if (!rest.empty())
+      import_.note(fmt::format("The file counts more, which is left out: {}.", fmt::join(rest, ", ")));
+    if (nameless_ != 0) import_.note(fmt::format("{} places of the file have no name in it.", nameless_));
+    if (deep_)
+      import_.note(
+          fmt::format("Of stacks with more than {} frames the outermost are left out.", kMostImportedFrames));
+    for (const std::string_view comment : message_.comments)
+      if (!comment.empty()) import_.note(fmt::format("Comment in the file: {}", comment.substr(0, 200)));
+  }
+
+  const PprofMessage& message_;
+  const std::string& name_;
+  Import import_{"pprof"};
+  std::map<Meaning, std::size_t> columns_;
+  std::optional<std::size_t> counted_;  // the column that is shown where none has a meaning
+  std::unordered_map<std::uint64_t, model::FrameId> frames_;
+  std::map<std::pair<std::uint32_t, std::uint8_t>, model::HeapSum> sizes_;
+  std::map<std::uint32_t, model::HeapSum> peaks_;
+  std::string program_;
+  std::uint64_t samples_ = 0, waits_ = 0, nameless_ = 0;
+  bool has_heap_ = false, has_labels_ = false, labels_of_threads_ = false;
+  bool cpu_in_samples_ = false, wall_holds_cpu_ = false, deep_ = false;
+};
+
+}  // namespace
+
+Result<model::Profile> read_pprof(std::string_view bytes, const std::string& name) {
+  const Result<PprofMessage> message = read_pprof_message(bytes, name);
+  if (!message) return tl::unexpected(message.error());
+  return Reader(*message, name).read();
+}
+
+}  // namespace fathom::formats

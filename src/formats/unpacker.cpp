@@ -1,0 +1,85 @@
+#include "formats/unpacker.h"
+
+#include <fmt/format.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+namespace fathom::formats {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::string_view kGzip = "\x1f\x8b"sv, kZstd = "\x28\xb5\x2f\xfd"sv;
+constexpr std::size_t kPiece = 256 * 1024;
+
+tl::unexpected<Error> cut(const std::string& name, std::string_view tool) {
+  return fail(ErrorKind::kMalformed, fmt::format("{}: packed with {}, and damaged or cut short", name, tool),
+              fmt::format("{} -t, which checks it", tool));
+}
+tl::unexpected<Error> too_large(const std::string& name, std::uint64_t most) {
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("{}: more than {} MiB are packed in it", name, most >> 20));
+}
+
+Result<std::string> gunzipped(std::string_view content, const std::string& name, std::uint64_t most) {
+  z_stream stream{};
+  // 15 bits of window, and 16 for a gzip header.
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return fail(ErrorKind::kSystem, name + ": zlib failed");
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
+  std::string text;
+  std::vector<char> piece(kPiece);
+  for (;;) {
+    constexpr std::size_t kMost = std::size_t{1} << 30;  // zlib counts in 32 bits
+    const std::size_t given = std::min(content.size(), kMost);
+    // zlib takes a pointer to what it only reads.
+    stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+    stream.avail_in = static_cast<uInt>(given);
+    stream.next_out = reinterpret_cast<Bytef*>(piece.data());
+    stream.avail_out = static_cast<uInt>(piece.size());
+    // Z_BUF_ERROR: nothing is left to read, and nothing inside of zlib.
+    const int status = inflate(&stream, Z_NO_FLUSH);
+    if (status != Z_OK && status != Z_STREAM_END) return cut(name, "gzip");
+    content.remove_prefix(given - stream.avail_in);
+    const std::size_t made = piece.size() - stream.avail_out;
+    if (made > most - text.size()) return too_large(name, most);
+    text.append(piece.data(), made);
+    if (status == Z_STREAM_END) {
+      // What follows is another file, or padding.
+      if (!content.starts_with(kGzip)) return text;
+      if (inflateReset(&stream) != Z_OK) return cut(name, "gzip");
+    }
+  }
+}
+
+Result<std::string> from_zstd(std::string_view content, const std::string& name, std::uint64_t most) {
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  if (context == nullptr) return fail(ErrorKind::kSystem, name + ": zstd failed");
+  std::string text;
+  std::vector<char> piece(kPiece);
+  ZSTD_inBuffer in{content.data(), content.size(), 0};
+  for (;;) {
+    ZSTD_outBuffer out{piece.data(), piece.size(), 0};
+    const std::size_t left = ZSTD_decompressStream(context.get(), &out, &in);
+    if (ZSTD_isError(left) != 0) return cut(name, "zstd");
+    if (out.pos > most - text.size()) return too_large(name, most);
+    text.append(piece.data(), out.pos);
+    if (in.pos == in.size && left == 0) return text;
+    if (in.pos == in.size && out.pos < out.size) return cut(name, "zstd");
+  }
+}
+
+}  // namespace
+
+bool is_packed(std::string_view content) {
+  return content.starts_with(kGzip) || content.starts_with(kZstd);
+}
+
+Result<std::string> unpacked(std::string_view content, const std::string& name, std::uint64_t most) {
+  return content.starts_with(kGzip) ? gunzipped(content, name, most) : from_zstd(content, name, most);
+}
+
+}  // namespace fathom::formats

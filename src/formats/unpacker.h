@@ -1,0 +1,19 @@
+// Packed files as what is in them, told apart by their first bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fathom::formats {
+
+// Whether these are the first bytes of a file of gzip or zstd.
+bool is_packed(std::string_view content);
+
+// All of it: files that were packed one by one and put together are one. `name` is the file's, for messages. kMalformed
+// where it is damaged or cut short; kUnsupported where more than `most` bytes are in it, which are not waited for.
+Result<std::string> unpacked(std::string_view content, const std::string& name, std::uint64_t most);
+
+}  // namespace fathom::formats

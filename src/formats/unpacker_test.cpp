@@ -1,0 +1,68 @@
+#include "formats/unpacker.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/packer.h"
+
+namespace fathom::formats {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::uint64_t kPlenty = 100 << 20;
+
+std::string packed(std::string_view text, Packing packing) {
+  Packer packer(packing);
+  packer.add(text);
+  return packer.finish().value();
+}
+
+std::string long_text() {
+  std::string text;
+  for (std::uint64_t i = 0; i < 100'000; ++i) text += std::to_string(i * i) + "\n";
+  return text;
+}
+
+class Unpacker : public testing::TestWithParam<Packing> {};
+INSTANTIATE_TEST_SUITE_P(All, Unpacker, testing::Values(Packing::kGzip, Packing::kZstd),
+                         [](const auto& packing) {
+                           return packing.param == Packing::kGzip ? "gzip" : "zstd";
+                         });
+
+TEST_P(Unpacker, WhatWasPackedIsThereAgain) {
+  for (const std::string& text : {std::string(), std::string("a"), long_text()}) {
+    const std::string all = packed(text, GetParam());
+    ASSERT_TRUE(is_packed(all));
+    EXPECT_EQ(unpacked(all, "x", kPlenty).value(), text);
+  }
+}
+
+TEST_P(Unpacker, FilesPutTogetherAreOne) {
+  EXPECT_EQ(unpacked(packed("one ", GetParam()) + packed("two", GetParam()), "x", kPlenty).value(),
+            "one two");
+}
+
+TEST_P(Unpacker, ACutFileIsSaidToBeCut) {
+  const std::string all = packed(long_text(), GetParam());
+  for (std::size_t size = 4; size < all.size(); size += 1 + all.size() / 50) {
+    const Result<std::string> text = unpacked(all.substr(0, size), "x.gz", kPlenty);
+    ASSERT_FALSE(text) << size;
+    EXPECT_THAT(text.error().message, HasSubstr("x.gz: packed with"));
+  }
+}
+
+TEST_P(Unpacker, ItStopsAtTheLimitAndDoesNotWaitForTheRest) {
+  const std::string all = packed(std::string(20 << 20, 'a'), GetParam());
+  EXPECT_THAT(unpacked(all, "x", 5 << 20).error().message, HasSubstr("more than 5 MiB are packed in it"));
+  EXPECT_TRUE(unpacked(all, "x", 20 << 20));
+}
+
+TEST(IsPacked, OtherFilesAreNot) {
+  EXPECT_FALSE(is_packed(""));
+  EXPECT_FALSE(is_packed("\x1f"));
+  EXPECT_FALSE(is_packed("main;f 1\n"));
+}
+
+}  // namespace
+}  // namespace fathom::formats
