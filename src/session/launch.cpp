@@ -29,10 +29,15 @@ Result<std::string> find_command(const std::string& command) {
     struct stat status {};
     return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && ::access(path.c_str(), X_OK) == 0;
   };
+  const auto is_folder = [](const std::string& path) {
+    struct stat status {};
+    return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  };
   if (command.find('/') != std::string::npos) {
     if (is_program(command)) return command;
     if (::access(command.c_str(), F_OK) != 0)
       return fail(ErrorKind::kNotFound, command + ": no such program");
+    if (is_folder(command)) return fail(ErrorKind::kPermission, command + ": this is a folder, no program");
     return fail(ErrorKind::kPermission, command + ": not a program that may be run",
                 "chmod +x, or name another file");
   }

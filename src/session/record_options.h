@@ -15,6 +15,8 @@ class DetachGuardian;
 
 namespace fathom::session {
 
+class Companion;
+
 enum class Engine : std::uint8_t { kAutomatic, kBpf, kPerf };
 
 enum class Heap : std::uint8_t { kNone, kSampled, kExact };
@@ -32,6 +34,7 @@ struct RecordOptions {
   bool cpu = true;
   bool off_cpu = true;
   bool memory = true;
+  std::string metrics_url;  // the target's own metrics (metrics::parse_url); empty: they are not read
   Heap heap = Heap::kNone;
   std::uint32_t heap_interval_bytes = 512 * 1024;  // mean distance of samples; grows when they come too often
   bool heap_interval_fixed = false;                // it does not grow: samples may cost more, or be lost
@@ -44,6 +47,7 @@ struct RecordOptions {
   bool heap_each_block = false;  // the life of every block, and not only sums
   // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives the session.
   inject::DetachGuardian* guardian = nullptr;
+  Companion* companion = nullptr;  // outlives the session; may be null
   bool follow_children = true;
   std::optional<double> duration_s;
   // Stops when so much is live on the heap, or resident in all recorded processes together.

@@ -11,7 +11,9 @@
 #include "base/clock.h"
 #include "base/mapped_files.h"
 #include "inject/stop/launch.h"
+#include "process/find.h"
 #include "session/command_line.h"
+#include "session/companion.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
 #include "symbolize/symbol_cache.h"
@@ -21,8 +23,8 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
-constexpr std::uint64_t kSaveEvery = kSecond;         // what a kill of the profiler can cost
-constexpr std::size_t kBlocksPerSave = 1 << 16;       // of the heap: one block of the file
+constexpr std::uint64_t kSaveEvery = kSecond;    // what a kill of the profiler can cost, where it appends
+constexpr std::size_t kBlocksPerSave = 1 << 16;  // of the heap: one block of the file
 constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
 
 std::uint64_t process_cpu_ns() {
@@ -75,8 +77,10 @@ Result<> Recording::open_source() {
 
 Result<> Recording::open() {
   if (auto opened = open_source(); !opened) return opened;
-  modules_ = std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table(),
-                                             options_.off_cpu || options_.heap != Heap::kNone);
+  modules_ = std::make_unique<ModuleCatalog>(
+      builder_, symbols_, source_->place_table(),
+      options_.off_cpu || options_.heap != Heap::kNone ||
+          (options_.companion != nullptr && options_.companion->walks_stacks()));
   processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
   source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);
@@ -88,7 +92,17 @@ Result<> Recording::open() {
   if (options_.heap != Heap::kNone)
     heaps_.emplace(options_,
                    HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }});
+  if (options_.companion != nullptr) options_.companion->open();
   return {};
+}
+
+void Recording::begin_companion() {
+  if (options_.companion == nullptr) return;
+  const auto keep_now = [this] {  // by the step that follows
+    if (snapshots_) snapshots_->make_due();
+    next_save_ns_ = 0;
+  };
+  options_.companion->begin({profile_, builder_, *processes_, *stacks_, keep_now});
 }
 
 Result<> Recording::create_file() {
@@ -120,15 +134,14 @@ void Recording::describe() {
     profile_.meta.facts["command"] = command_line(options_.command);
 }
 
-Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& heaps) {
+Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& targets) {
   urgency_.begin();
   for (const std::int32_t pid : pids) oom_watch_.look(pid);
+  for (const std::int32_t pid : targets) endings_.add_target(pid);
   describe();
   // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
   for (const std::int32_t pid : pids) {
-    if (!processes_->read_from_proc(pid))
-      return fail(ErrorKind::kNotFound, fmt::format("process {}: gone, or not ours to read", pid),
-                  "ptrace access is needed: the same user, or root");
+    if (!processes_->read_from_proc(pid)) return tl::unexpected<Error>(process::unreadable_process(pid));
     cpu_times_->begin(pid);
   }
   if (auto started = source_->start(pids); !started) return started;
@@ -138,10 +151,11 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
     for (const std::int32_t pid : pids) source_->enter_threads(pid, now, batch_);
     sink_->take(batch_);
   }
-  for (const std::int32_t pid : heaps) {
+  for (const std::int32_t pid : targets) {
     if (!heaps_) break;
     if (auto traced = heaps_->trace(pid, false); !traced) return traced;
   }
+  begin_companion();
   own_cost_.begun(own_cpu());
   return save();  // the file is there from now on
 }
@@ -153,14 +167,32 @@ void Recording::watch_memory_limits() {
   for (std::size_t i = 0; i < std::min(pids.size(), kMost); ++i) oom_watch_.look(pids[i]);
 }
 
+bool Recording::join(std::int32_t pid) {
+  // A child of a target is recorded already, and counts as a target from here on.
+  const bool known = processes_->is_recorded(pid);
+  if (!known && !source_->takes_more()) return false;
+  oom_watch_.look(pid);
+  endings_.add_target(pid);
+  if (known) return true;
+  if (!processes_->read_from_proc(pid)) return false;
+  cpu_times_->begin(pid);
+  if (options_.off_cpu) {
+    source_->enter_threads(pid, monotonic_ns(), batch_);
+    sink_->take(batch_);
+  }
+  return true;
+}
+
 Result<> Recording::begin(LaunchedProcess& held) {
   urgency_.begin();
   oom_watch_.look(held.pid());
+  endings_.add_target(held.pid());
   describe();
   processes_->expect_exec(held.pid(), profile_.meta.start_ns);
   if (auto expected = source_->expect_exec(held.pid()); !expected) return expected;
   if (auto started = source_->start({held.pid()}); !started) return started;
   if (auto launched = heaps_ ? launch_with_heap(held) : held.release(); !launched) return launched;
+  begin_companion();
   own_cost_.begun(own_cpu());
   return save();
 }
@@ -191,7 +223,10 @@ bool Recording::memory_reached() const {
 void Recording::drain() {
   (void)source_->drain(batch_);
   sink_->take(batch_);
-  for (const auto& ended : sink_->take_ended_threads()) cpu_times_->ended(ended);
+  for (const auto& ended : sink_->take_ended_threads()) {
+    cpu_times_->ended(ended);
+    if (ended.process) endings_.saw(ended.pid, *ended.process);
+  }
   const auto memory_calls = sink_->take_memory_calls();
   if (heaps_) heaps_->take(memory_calls);
 }
@@ -200,6 +235,28 @@ void Recording::drain() {
 void Recording::sample_memory(std::uint64_t now_ns) {
   const auto own = processes_->pids_with_own_row();
   memory_->sample(now_ns, options_.until_resident_bytes ? processes_->pids() : own, own);
+  if (!options_.metrics_url.empty()) sample_metrics();
+}
+
+// The first look starts the thread that reads them; no look ever waits for it.
+void Recording::sample_metrics() {
+  if (!metric_series_) {
+    metric_series_.emplace(profile_);
+    auto url = metrics::parse_url(options_.metrics_url);
+    if (!url) return note_once("metrics: " + url.error().message);
+    auto scraper = metrics::Scraper::start({std::move(*url), 1'000'000'000, 5'000'000'000});
+    if (!scraper) return note_once("metrics: " + scraper.error().message);
+    scraper_ = std::move(*scraper);
+  }
+  if (!scraper_) return;
+  const auto newest = scraper_->newest();
+  const auto pids = processes_->pids_with_own_row();
+  if (newest == nullptr || pids.empty()) return;
+  if (!newest->problem.empty()) note_once("metrics: " + newest->problem);
+  metric_series_->add(*newest, options_.pids.empty() ? pids.front() : options_.pids.front());
+  if (metric_series_->left_out() != 0)
+    note_once(fmt::format("metrics: of {} numbers {} were recorded",
+                          metric_series_->series() + metric_series_->left_out(), metric_series_->series()));
 }
 
 void Recording::take_names() {
@@ -294,9 +351,46 @@ void Recording::note_shared_rows() {
   shared_rows_noted_ = all;
 }
 
+void Recording::clear_rows() {
+  profile_.samples.clear();
+  profile_.waits.clear();
+  profile_.heap.rows.clear();
+  profile_.heap.blocks.clear();
+  profile_.faults.clear();
+  profile_.memory_ranges.clear();
+  for (auto& series : profile_.series) series.points = {};  // gives the room back, too
+}
+
+// The file before it stays until this one is whole.
+Result<> Recording::write_anew(bool last) {
+  std::optional<Calm> calm;
+  if (!last) calm.emplace(urgency_);
+  auto writer = store::Writer::create(
+      options_.output, {.overwrite = options_.overwrite || has_file_, .force = options_.force});
+  if (!writer) return tl::unexpected<Error>(writer.error());
+  auto written = last ? writer->finish(profile_) : writer->append(profile_);
+  if (!written) return written;
+  writer_.emplace(std::move(*writer));
+  has_file_ = true;
+  return {};
+}
+
 Result<> Recording::save() {
   take_names();
   account();
+  const auto way = options_.companion != nullptr ? options_.companion->before_save(profile_, false)
+                                                 : Companion::Save::kAppend;
+  if (way != Companion::Save::kAppend) {
+    // A disk that is full now may have room in an hour: what is kept is written then.
+    if (way == Companion::Save::kAnew)
+      if (auto written = write_anew(false); !written) {
+        if (!has_file_) return written;
+        note_once("a state of the recording could not be written: " + written.error().message);
+      }
+    processes_->rows().written();
+    clear_rows();
+    return {};
+  }
   auto written = writer_->append(profile_, &processes_->rows().changed());
   if (!written) {
     profile_.quality.lost_disk += profile_.samples.size();
@@ -312,17 +406,12 @@ Result<> Recording::save() {
     return written;
   }
   processes_->rows().written();
-  profile_.samples.clear();
-  profile_.waits.clear();
-  profile_.heap.rows.clear();
-  profile_.heap.blocks.clear();
-  profile_.faults.clear();
-  profile_.memory_ranges.clear();
-  for (auto& series : profile_.series) series.points = {};  // gives the room back, too
+  clear_rows();
   return {};
 }
 
 Result<> Recording::step(std::uint64_t now) {
+  if (options_.companion != nullptr) options_.companion->look_first(now);
   drain();
   if (heaps_) {
     const Calm calm(urgency_);
@@ -336,7 +425,9 @@ Result<> Recording::step(std::uint64_t now) {
     sample_memory(now);
     next_memory_ns_ = now + kMemoryEvery;
   }
+  if (options_.companion != nullptr) options_.companion->step(now);
   if (snapshots_) snapshots_->sample(now, processes_->pids_with_own_row(), heaps());
+  if (options_.companion != nullptr) options_.companion->looked();
   if (now < next_save_ns_) return {};
   next_save_ns_ = now + kSaveEvery;
   if (now - last_rescan_ns_ >= kSecond) {
@@ -362,6 +453,7 @@ Result<> Recording::step(std::uint64_t now) {
 
 void Recording::end() {
   urgency_.end();
+  if (options_.companion != nullptr) options_.companion->look_first(monotonic_ns());
   cpu_times_->refresh();
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
   drain();  // calls that map memory are taken by heaps that have not ended
@@ -379,21 +471,34 @@ void Recording::end() {
   own_cost_.ended(own_cpu());
 }
 
-Result<> Recording::finish(const TargetEnd& end, RecordOutcome& outcome) {
+void Recording::tell_endings(const TargetEnds& targets) {
   auto& facts = profile_.meta.facts;
-  if (end.status) facts["exit"] = std::to_string(*end.status);
-  if (end.signal != 0) facts["signal"] = std::to_string(end.signal);
-  if (end.attached_pid != 0) facts["ended_pid"] = std::to_string(end.attached_pid);
+  for (const TargetEnds::End& end : targets.ends) {
+    endings_.saw_target(end.pid, end.wait_status);
+    if (targets.launched) facts["command_pid"] = std::to_string(end.pid);
+  }
+  oom_watch_.refresh();
+  endings_.tell(oom_watch_, targets.launched, facts);
   if (const auto kill = oom_watch_.kill()) {
     facts["oom_cgroup"] = kill->cgroup;
     if (kill->limit_bytes) facts["oom_limit_bytes"] = std::to_string(*kill->limit_bytes);
   }
+}
+
+Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
+  tell_endings(targets);
   symbols_.drain();
   take_names();
   is_ending_ = true;
   processes_->rows().name_shared_rows();
   account();
-  auto finished = writer_->finish(profile_, &processes_->rows().changed());
+  auto way = Companion::Save::kAppend;
+  if (options_.companion != nullptr) {
+    options_.companion->finish();
+    way = options_.companion->before_save(profile_, true);
+  }
+  auto finished = way == Companion::Save::kAppend ? writer_->finish(profile_, &processes_->rows().changed())
+                                                  : write_anew(true);
   outcome.path = writer_->path();
   outcome.recorded = true;
   outcome.quality = profile_.quality;

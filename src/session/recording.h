@@ -19,8 +19,10 @@
 #include "session/launch.h"
 #include "session/memory/memory_series.h"
 #include "session/memory/memory_snapshots.h"
+#include "session/memory/metric_series.h"
 #include "session/memory/oom_watch.h"
 #include "session/own_cost.h"
+#include "session/process_endings.h"
 #include "session/record_options.h"
 #include "session/tracking/cpu_times.h"
 #include "session/tracking/event_sink.h"
@@ -35,12 +37,14 @@
 
 namespace fathom::session {
 
-// How the target ended, where it has.
-struct TargetEnd {
-  std::optional<int>
-      status;      // nullopt: it runs on, or a signal ended it that was attached to, or it is not known
-  int signal = 0;  // that ended it
-  std::int32_t attached_pid = 0;  // that has ended and was not launched; 0: there is none
+// How the targets ended, those that have.
+struct TargetEnds {
+  struct End {
+    std::int32_t pid = 0;
+    std::optional<int> wait_status;  // as wait(2) has it; nullopt: nobody tells
+  };
+  std::vector<End> ends;
+  bool launched = false;  // the one of them was
 };
 
 // In this order: open(), create_file(), one of the two begin(), step() every kStepEvery, end(), finish().
@@ -59,8 +63,10 @@ class Recording {
   Result<> create_file();
   // Of the calling thread and those that it starts, for good, if the options say so. After a command was forked.
   void give_up_privileges();
-  // Attaches to running processes. The heap is traced of those of `heaps`.
-  Result<> begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& heaps);
+  // Attaches to running processes. The heap is traced of those of `targets`; the others are children of them.
+  Result<> begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& targets);
+  // One more target while it records, without its heap; false: it has ended, or this engine takes no more.
+  bool join(std::int32_t pid);
   // Lets a held command go when all is ready for its first instruction.
   Result<> begin(LaunchedProcess& held);
   // Loads in advance what the command will map.
@@ -74,7 +80,7 @@ class Recording {
   // Nothing is recorded from here on, and nothing of ours is in the target any more.
   void end();
   // Completes the file.
-  Result<> finish(const TargetEnd& end, RecordOutcome& outcome);
+  Result<> finish(const TargetEnds& targets, RecordOutcome& outcome);
 
   void note_once(std::string note);
   const model::Quality& quality() const { return profile_.quality; }
@@ -98,9 +104,14 @@ class Recording {
   OwnCpu own_cpu() const;
   void account_own_cost();
   void sample_memory(std::uint64_t now_ns);
+  void sample_metrics();
   void note_shared_rows();
   void watch_memory_limits();
+  void tell_endings(const TargetEnds& targets);
+  void begin_companion();
   Result<> save();
+  Result<> write_anew(bool last);
+  void clear_rows();
   HeapRecordings* heaps() { return heaps_ ? &*heaps_ : nullptr; }
 
   const RecordOptions& options_;
@@ -116,8 +127,11 @@ class Recording {
   std::unique_ptr<EventSink> sink_;
   std::unique_ptr<CpuTimes> cpu_times_;
   std::unique_ptr<MemorySeries> memory_;
+  std::unique_ptr<metrics::Scraper> scraper_;
+  std::optional<MetricSeries> metric_series_;
   std::unique_ptr<MemorySnapshots> snapshots_;
   OomWatch oom_watch_;
+  ProcessEndings endings_;
   std::optional<HeapRecordings> heaps_;
   Urgency urgency_;
   OwnCost own_cost_;
@@ -125,6 +139,7 @@ class Recording {
   std::uint64_t next_memory_ns_ = 0, next_save_ns_ = 0, last_rescan_ns_ = 0;
   Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it began
   bool stack_table_noted_ = false, is_ending_ = false;
+  bool has_file_ = false;                // there is one of ours under the name
   std::string shared_rows_note_;         // as it stands among the notes
   std::uint64_t shared_rows_noted_ = 0;  // processes and threads, when it was written
   LostNames lost_names_;

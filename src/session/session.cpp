@@ -5,7 +5,6 @@
 #include <poll.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,6 +24,7 @@ namespace fathom::session {
 namespace {
 
 constexpr std::uint64_t kLookEvery = 1'000'000'000;
+constexpr std::uint64_t kMembersEvery = 1'000'000'000;
 
 RecordingPlan plan_of(const RecordOptions& options) {
   RecordingPlan plan;
@@ -161,10 +161,30 @@ void Session::step() {
     if (auto stepped = recording_->step(monotonic_ns()); !stepped) fail_with(stepped.error());
     if (recording_->memory_reached()) act_or_fail(state_.memory_reached(monotonic_ns()));
   }
+  if (state_.recording() && members_) look_for_more(monotonic_ns());
   look_at_targets();
   act_or_fail(state_.tick(monotonic_ns()));
   if (state_.phase() == Phase::kFinishing) finish();
   if (state_.ended()) conclude();
+}
+
+void Session::look_for_more(std::uint64_t now_ns) {
+  if (now_ns < next_members_ns_) return;
+  next_members_ns_ = now_ns + kMembersEvery;
+  for (const std::int32_t pid : members_()) {
+    if (std::ranges::find(targets_, pid) != targets_.end()) continue;
+    Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!fd) continue;  // it has ended meanwhile
+    targets_.push_back(pid);
+    if (!recording_->join(pid)) {
+      recording_->note_once(
+          "Processes that came into the control group while it was recorded are missing: they could not be "
+          "joined");
+      continue;
+    }
+    if (!watch(fd.get())) continue;
+    running_.push_back({pid, std::move(fd)});
+  }
 }
 
 void Session::request_stop(const StopRequest& request) {
@@ -198,27 +218,25 @@ void Session::finish() {
   note_standstill();
   recording_->end();
   look_at_targets();
-  if (auto finished = recording_->finish(end_of_targets(), outcome_); !finished) fail_with(finished.error());
+  if (auto finished = recording_->finish(ends_of_targets(), outcome_); !finished) fail_with(finished.error());
   act_or_fail(state_.written(monotonic_ns()));
 }
 
-// Of several that were attached to, the first that a signal ended, else the first.
-TargetEnd Session::end_of_targets() {
-  TargetEnd end;
+TargetEnds Session::ends_of_targets() {
+  TargetEnds targets;
+  targets.launched = launched_.has_value();
   if (launched_) {
     // Only now: until it is waited for, its number belongs to nobody else.
-    end.status = launched_->poll_status();
-    end.signal = launched_->signal();
-    return end;
+    if (const auto status = launched_->poll_status())
+      targets.ends.push_back(
+          {launched_->pid(), launched_->signal() != 0 ? launched_->signal() : *status << 8});
+    return targets;
   }
   for (Target& target : gone_) {
     if (!target.status) target.status = process::wait_status(target.fd.get(), target.pid);
-    const int signal = target.status && WIFSIGNALED(*target.status) ? WTERMSIG(*target.status) : 0;
-    if (end.attached_pid != 0 && (end.signal != 0 || signal == 0)) continue;
-    end = {{}, signal, target.pid};
-    if (target.status && WIFEXITED(*target.status)) end.status = WEXITSTATUS(*target.status);
+    targets.ends.push_back({target.pid, target.status});
   }
-  return end;
+  return targets;
 }
 
 // Said in the file, too: its end looks like a program that had nothing to do.

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <csignal>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@
 namespace fathom::session {
 
 class Recording;
-struct TargetEnd;
+struct TargetEnds;
 
 struct StopRequest {
   int pass_on = SIGTERM;  // to a launched command; 0: it has got the request already
@@ -44,6 +45,10 @@ class Session {
   ~Session();  // detaches; a command that runs is left, one that has run nothing is killed
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
+
+  // Targets that come later: asked about once a second from the start on, in the thread that calls step(). The recording
+  // ends when all targets have ended, also if more might come. Before start().
+  void follow(std::function<std::vector<std::int32_t>()> members) { members_ = std::move(members); }
 
   // Opens the engine and the file, and begins, or lets the delay begin. An error: nothing was recorded, there
   // is no file, and a command that was to be launched does not run.
@@ -82,7 +87,8 @@ class Session {
   void act_or_fail(Task task);
   void fail_with(Error error);
   void look_at_targets();
-  TargetEnd end_of_targets();
+  void look_for_more(std::uint64_t now_ns);
+  TargetEnds ends_of_targets();
   void finish();
   void note_standstill();
   void conclude();
@@ -92,6 +98,8 @@ class Session {
   std::unique_ptr<Recording> recording_;
   std::optional<LaunchedProcess> launched_;
   std::vector<std::int32_t> targets_;
+  std::function<std::vector<std::int32_t>()> members_;
+  std::uint64_t next_members_ns_ = 0;
   struct Target {
     std::int32_t pid;
     Fd fd;                           // pidfd

@@ -7,6 +7,7 @@
 
 #include "inject/stop/thread_places.h"
 #include "inject/tracer/tracer.h"
+#include "process/find.h"
 #include "session/heap/heap_target.h"
 #include "session/tracking/process_table.h"
 
@@ -53,9 +54,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
   NoWalker walker;
   ModuleCatalog modules(builder, worker, {});
   ProcessTable processes(profile, modules, walker, false);
-  if (!processes.read_from_proc(pid))
-    return fail(ErrorKind::kNotFound, fmt::format("process {}: gone, or not ours to read", pid),
-                "ptrace access is needed: the same user, or root");
+  if (!processes.read_from_proc(pid)) return tl::unexpected<Error>(process::unreadable_process(pid));
   symbolize::DebugFiles debug_files(symbols);
   HeapTarget target;
   find_more(target, pid, processes.mappings(pid), debug_files);

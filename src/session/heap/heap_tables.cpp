@@ -125,7 +125,11 @@ void HeapTables::end_image(const sources::heap::Sum& dropped) {
 void HeapTables::finish(const sources::heap::Summary& summary, const sources::heap::Counters& counters,
                         const std::vector<sources::heap::Outage>& outages) {
   Heap& heap = profile_.heap.heaps[heap_.value];
-  heap.mean_bytes = heap.mode == HeapMode::kSampled ? counters.mean : 0;
+  // As long as no sample came, it is the one that was asked for.
+  if (heap.mode == HeapMode::kExact)
+    heap.mean_bytes = 0;
+  else if (counters.mean != 0)
+    heap.mean_bytes = counters.mean;
   heap.peak_ns = summary.peak_ns;
   heap.peak_bytes = summary.peak.bytes;
   heap.peak_blocks = summary.peak.blocks;

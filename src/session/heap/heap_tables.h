@@ -21,7 +21,7 @@ namespace fathom::session {
 class HeapTables {
  public:
   // Adds a row to profile.heap.heaps: `heap` says what is known at the start (process, mode, from_start,
-  // start_ns, earlier_rss_bytes). `profile` outlives it.
+  // start_ns, earlier_rss_bytes, mean_bytes until the first sample). `profile` outlives it.
   HeapTables(model::Profile& profile, const model::Heap& heap);
 
   // Who hides behind the number in the blocks' top byte. Before the first slice.

@@ -49,6 +49,21 @@ TEST(HeapTables, SitesOfASliceBecomeRowsOfStackAllocatorAndThread) {
   EXPECT_EQ(made.slices[0].live_bytes, 30);
 }
 
+// A program that made no call was said to have allocated nothing, instead of at most what the interval lets pass.
+TEST(HeapTables, TheIntervalIsKnownBeforeTheFirstSample) {
+  Tables tables;
+  model::Heap row;
+  row.mode = model::HeapMode::kSampled;
+  row.mean_bytes = 512 * 1024;
+  HeapTables heap(tables.profile, row);
+  heap.finish({}, {});
+  EXPECT_EQ(tables.profile.heap.heaps[0].mean_bytes, 512u * 1024);
+  sources::heap::Counters counters;
+  counters.mean = 1024 * 1024;
+  heap.finish({}, counters);
+  EXPECT_EQ(tables.profile.heap.heaps[0].mean_bytes, 1024u * 1024) << "it had to sample less";
+}
+
 TEST(HeapTables, TwoNumbersOfOneStackAreOneSiteAndTheirSumsAddUp) {
   Tables tables;
   HeapTables heap(tables.profile, {});

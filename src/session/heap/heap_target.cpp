@@ -9,6 +9,7 @@
 
 #include "allocators/find.h"
 #include "allocators/hook_points.h"
+#include "allocators/runtime_arenas.h"
 #include "process/environment.h"
 
 namespace fathom::session {
@@ -35,7 +36,7 @@ bool slots_are_complete(const allocators::HookPoints& points) {
 class Finder {
  public:
   Finder(HeapTarget& target, std::int32_t pid, symbolize::DebugFiles& debug_files)
-      : target_(target), pid_(pid), debug_files_(debug_files) {}
+      : target_(target), pid_(pid), environment_(pid), debug_files_(debug_files) {}
 
   void look_into(const CodeMapping& mapping) {
     const elf::ElfFile& file = mapping.module->file->elf();
@@ -46,7 +47,12 @@ class Finder {
     for (std::string& note : found.notes)
       target_.notes.push_back(note.starts_with(file.name()) ? std::move(note)
                                                             : fmt::format("{}: {}", file.name(), note));
-    std::erase_if(found.unseen, [this](const allocators::Unseen& unseen) { return is_switched_off(unseen); });
+    std::erase_if(found.unseen, [&](const allocators::Unseen& unseen) {
+      auto off = allocators::said_to_be_off(
+          unseen, [this](const std::string& setting) { return environment_.has(setting); }, command_line());
+      if (off) target_.notes.push_back(fmt::format("{}: {}", file.name(), *off));
+      return off.has_value();
+    });
     for (allocators::Unseen& unseen : found.unseen)
       target_.unseen.push_back({std::move(unseen), file.name(), mapping.module->id});
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
@@ -56,10 +62,11 @@ class Finder {
   }
 
  private:
-  bool is_switched_off(const allocators::Unseen& unseen) const {
-    return std::ranges::any_of(unseen.shown_by, [this](const std::string& setting) {
-      return process::was_started_with(pid_, setting);
-    });
+  std::string_view command_line() {
+    if (!command_line_)
+      command_line_ = process::read_beginning(fmt::format("/proc/{}/cmdline", pid_), process::kMostStartText)
+                          .value_or("");
+    return *command_line_;
   }
   symbolize::ModuleSource source_of(const CodeModule& module) const {
     symbolize::ModuleSource source;
@@ -131,6 +138,8 @@ class Finder {
 
   HeapTarget& target_;
   std::int32_t pid_;
+  process::Environment environment_;
+  std::optional<std::string> command_line_;
   symbolize::DebugFiles& debug_files_;
 };
 

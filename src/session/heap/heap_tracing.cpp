@@ -266,6 +266,7 @@ model::Heap HeapTracing::add_heap() {
   heap.process = context_.profile.threads[main_thread.value].process;
   heap.mode = options_.mode == Heap::kExact ? model::HeapMode::kExact : model::HeapMode::kSampled;
   heap.from_start = options_.from_start;
+  if (options_.mode != Heap::kExact) heap.mean_bytes = options_.interval_bytes;
   heap.each_block = options_.each_block;
   if (const auto memory = process::read_memory(pid_); memory && !options_.from_start)
     heap.earlier_rss_bytes = memory->rss_anon;

@@ -29,6 +29,7 @@ MappedMemory::MappedMemory(model::Profile& profile, model::Builder& builder, Pro
       rows_(profile,
             [&] {
               heap.mode = model::HeapMode::kExact;
+              heap.mean_bytes = 0;
               heap.each_block = false;  // mappings are split and joined: none of them has one life
               return heap;
             }()),

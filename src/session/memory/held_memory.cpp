@@ -4,6 +4,11 @@
 
 #include <algorithm>
 
+#include <map>
+#include "allocators/state/held_words.h"
+
+#include "session/memory/huge_rounding.h"
+
 namespace fathom::session {
 
 using allocators::AllocatorState;
@@ -11,30 +16,7 @@ using allocators::AllocatorStates;
 using allocators::HeldKind;
 
 std::string_view held_words(HeldKind kind) {
-  switch (kind) {
-    case HeldKind::kDirty:
-      return "free, not given back (dirty)";
-    case HeldKind::kMuzzy:
-      return "free, the kernel may take it (muzzy)";
-    case HeldKind::kRetained:
-      return "address space that is kept (retained)";
-    case HeldKind::kMetadata:
-      return "its own records";
-    case HeldKind::kBins:
-      return "free chunks";
-    case HeldKind::kTop:
-      return "free ends of heaps";
-    case HeldKind::kMapped:
-      return "live blocks with a mapping of their own";
-    case HeldKind::kFreeInSlabs:
-    case HeldKind::kPadding:
-      return "free among live blocks";
-    case HeldKind::kLive:
-    case HeldKind::kFastBins:
-    case HeldKind::kThreadCache:
-      break;
-  }
-  return "live blocks";
+  return allocators::words_of(allocators::kind_of_range(kind));
 }
 
 allocators::AddressRanges present_of(const sources::ResidentPages& pages) {
@@ -51,13 +33,25 @@ std::string held_label(const AllocatorStates& states, std::size_t index) {
   return fmt::format("{} of {}", state.name, state.module.substr(state.module.rfind('/') + 1));
 }
 
-void add_held_by_name(const AllocatorStates& states, MemoryComposition& composition) {
+allocators::AddressRanges huge_pages_of(const sources::MemoryReading& reading) {
+  std::vector<allocators::AddressRange> runs;
+  for (const auto& [start, end] : reading.huge_runs) runs.push_back({start, end});
+  return allocators::AddressRanges(std::move(runs));
+}
+
+void add_held_by_name(const AllocatorStates& states, const allocators::AddressRanges& huge,
+                      MemoryComposition& composition) {
   for (std::size_t i = 0; i < states.allocators.size(); ++i) {
     const AllocatorState& state = states.allocators[i];
     if (state.certainty == allocators::Certainty::kUnknown) continue;
     const std::string label = held_label(states, i);
-    for (const allocators::HeldRange& range : state.ranges)
-      composition.add_held(range.start, range.end, {}, fmt::format("{}: {}", label, held_words(range.kind)));
+    const std::string rounding = fmt::format("{}: {}", label, kRoundingWords);
+    std::map<HeldKind, std::string> names;  // there may be millions of ranges
+    for (const HeldPart& part : split_by_huge_pages(state.ranges, huge)) {
+      std::string& name = names[part.range.kind];
+      if (name.empty()) name = fmt::format("{}: {}", label, held_words(part.range.kind));
+      composition.add_held(part.range.start, part.range.end, {}, part.rounding ? rounding : name);
+    }
   }
 }
 

@@ -170,7 +170,7 @@ std::vector<AddressRange> MemoryComposition::wanted_pages(std::uint64_t most_pag
 }
 
 void MemoryComposition::set_pages(sources::ResidentPages pages) {
-  pages_ = std::move(pages);
+  pages_ = std::make_shared<const sources::ResidentPages>(std::move(pages));
   share_out_rss();
 }
 
@@ -187,9 +187,9 @@ void MemoryComposition::share_out_rss() {
       Segment& segment = segments_[i];
       const std::uint64_t size = segment.end - segment.start;
       const bool whole = mapping.anonymous == mapping.entry.size();
-      segment.pages_known = whole || pages_.knows(segment.start);
+      segment.pages_known = whole || pages_->knows(segment.start);
       segment.rss = whole                 ? size
-                    : segment.pages_known ? pages_.resident(segment.start, size)
+                    : segment.pages_known ? pages_->resident(segment.start, size)
                                           : portion(mapping.anonymous, static_cast<double>(size),
                                                     static_cast<double>(mapping.entry.size()));
       segment.rss = std::min(segment.rss, left);
@@ -217,8 +217,8 @@ void MemoryComposition::add_block(std::uint64_t address, std::uint64_t size, Hea
   live.bytes += weight.sum.bytes;
   live.sampled = live.sampled || weight.variance.blocks != 0;
   if (segment == nullptr) return;
-  const bool known = pages_.knows(address);
-  const auto resident = static_cast<double>(known ? pages_.resident(address, size) : size);
+  const bool known = pages_->knows(address);
+  const auto resident = static_cast<double>(known ? pages_->resident(address, size) : size);
   live.resident += resident * weight.sum.blocks;
   live.variance += resident * resident * weight.variance.blocks;
 }
@@ -230,11 +230,13 @@ void MemoryComposition::add_held(std::uint64_t start, std::uint64_t end, HeapAll
   for (; segment != segments_.end() && segment->start < end; ++segment) {
     const std::uint64_t from = std::max(start, segment->start), to = std::min(end, segment->end);
     if (to <= from) continue;
-    Held& held = segment->held[{allocator, std::string(state)}];
+    auto found = segment->held.find(HeldView(allocator, state));
+    if (found == segment->held.end()) found = segment->held.emplace(HeldKey(allocator, state), Held{}).first;
+    Held& held = found->second;
     held.ranges += 1;
     held.bytes += to - from;
-    held.resident += segment->pages_known && pages_.knows(from)
-                         ? pages_.resident(from, to - from)
+    held.resident += segment->pages_known && pages_->knows(from)
+                         ? pages_->resident(from, to - from)
                          : portion(segment->rss, static_cast<double>(to - from),
                                    static_cast<double>(segment->end - segment->start));
   }

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -56,6 +57,16 @@ class MemoryComposition {
     double blocks = 0, bytes = 0, resident = 0, variance = 0;
     bool sampled = false;
   };
+  using HeldKey = std::pair<model::HeapAllocatorId, std::string>;
+  using HeldView = std::pair<model::HeapAllocatorId, std::string_view>;
+  // Found without a copy of the name: ranges come by the million.
+  struct HeldOrder {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return HeldView(a.first, a.second) < HeldView(b.first, b.second);
+    }
+  };
   struct Held {
     std::uint64_t bytes = 0, resident = 0, ranges = 0;
   };
@@ -67,7 +78,7 @@ class MemoryComposition {
     std::uint64_t rss = 0;  // anonymous
     bool pages_known = false;
     std::map<model::HeapAllocatorId, Live> live = {};
-    std::map<std::pair<model::HeapAllocatorId, std::string>, Held> held = {};
+    std::map<HeldKey, Held, HeldOrder> held = {};
   };
   Segment* segment_of(std::uint64_t address);
   void share_out_rss();
@@ -76,7 +87,8 @@ class MemoryComposition {
   std::vector<sources::JudgedMapping> mappings_;
   std::span<const tracer_own_mapping> own_;
   std::vector<Segment> segments_;  // of anonymous memory, ascending
-  sources::ResidentPages pages_;
+  // Shared: a composition may be copied.
+  std::shared_ptr<const sources::ResidentPages> pages_ = std::make_shared<const sources::ResidentPages>();
   std::map<model::HeapAllocatorId, Live> elsewhere_;  // in no segment
 };
 

@@ -4,10 +4,8 @@
 
 #include <algorithm>
 
-#include "allocators/state/process_reader.h"
 #include "base/clock.h"
 #include "process/status.h"
-#include "session/memory/held_memory.h"
 #include "session/memory/memory_composition.h"
 #include "sources/memory/memory_reading.h"
 
@@ -15,15 +13,15 @@ namespace fathom::session {
 namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr std::uint64_t kBudgetNs = 200'000'000;  // of one reading
-constexpr std::uint64_t kShare = 200;             // a reading is paid for with so much time without any
-// Until it was measured for this process; of a scan with its pauses, and of smaps.
-constexpr double kDearestPageNs = 30, kDearestSmapsPageNs = 107;
+constexpr std::uint64_t kShare = 200;  // a reading is paid for with so much time without any
+// Of the pages of one reading: with pauses, beside the recording (2 TiB); and by smaps, which holds the process up.
+constexpr std::uint64_t kScanNs = 60 * kSecond, kSmapsNs = kSecond / 5;
+constexpr double kDearestSmapsPageNs = 107;
+// For which the recording waits for readings, of all processes together: only where blocks are laid over the pages, as
+// both should be of one moment. Meanwhile the mappings of a new process are not known, and its stacks are cut.
+constexpr std::uint64_t kWaitWithBlocksNs = kSecond / 50, kWaitAtEndNs = 3 * kSecond;
 constexpr std::uint64_t kMostPages = std::uint64_t{1} << 22;  // looked at one by one: 16 GiB, 20 ms
 constexpr std::uint32_t kStoredPerDistance = 60;
-// RSS up to which the records of allocators are read: half a microsecond for each of some hundred of them in a MiB,
-// during which the recording stands still.
-constexpr std::uint64_t kMostHeld = std::uint64_t{256} << 20, kMostHeldAtEnd = std::uint64_t{4} << 30;
 // Growth by which a composition is worth keeping, whatever the time.
 constexpr std::uint64_t kLeastGrowth = 4 << 20, kMostGrowth = 256 << 20;
 
@@ -66,45 +64,86 @@ std::vector<model::MemoryRange> MemorySnapshots::as_a_whole(std::uint64_t now_ns
   return rows;
 }
 
-std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std::int32_t pid, State& state,
-                                                      HeapTracing* heap, bool last) {
+std::vector<model::MemoryRange> MemorySnapshots::give_up(std::uint64_t now_ns, std::int32_t pid,
+                                                         model::ProcessId process, State& state,
+                                                         std::string_view why) {
+  if (!std::exchange(state.noted, true))
+    notes_.push_back(fmt::format("memory: the mappings of process {} are not told apart: {}", pid, why));
+  return as_a_whole(now_ns, pid, process);
+}
+
+std::vector<model::MemoryRange> MemorySnapshots::begin(std::uint64_t now_ns, std::int32_t pid, State& state,
+                                                       bool traced, bool last) {
   const auto use = process::read_memory(pid);
   if (!use) return {};
   const std::uint64_t rss = use->rss_anon + use->rss_file + use->rss_shmem;
   if (rss == 0) return {};  // on its way out
-  const model::ProcessId process = profile_.threads[processes_.thread_row(pid, pid).value].process;
-  const auto pages = static_cast<double>(rss) / sources::ResidentPages::kPage;
-  const auto give_up = [&](std::string_view why) {
-    if (!std::exchange(state.noted, true))
-      notes_.push_back(fmt::format("memory: the mappings of process {} are not told apart: {}", pid, why));
-    return as_a_whole(now_ns, pid, process);
-  };
-  const bool scan = sources::has_page_scan();
-  // smaps holds up the process, so it is for one look and for the last one.
-  if (!scan && !last && std::exchange(state.looked_with_smaps, true)) return as_a_whole(now_ns, pid, process);
-  const double dearest_ns = scan ? kDearestPageNs : kDearestSmapsPageNs;
-  if (pages * (state.ns_per_page > 0 ? state.ns_per_page : dearest_ns) > static_cast<double>(kBudgetNs))
-    return give_up(fmt::format("{} GiB are resident, and reading them would hold up the {}", rss >> 30,
-                               scan ? "recording" : "process"));
+  state.process = profile_.threads[processes_.thread_row(pid, pid).value].process;
+  if (state.hangs) return as_a_whole(now_ns, pid, state.process);
+  CompositionOptions options{.by_smaps = !sources::has_page_scan(), .traced = traced, .budget_ns = kScanNs};
+  if (options.by_smaps) {
+    // smaps holds up the process, so it is for one look and for the last one.
+    if (!last && std::exchange(state.looked_with_smaps, true)) return as_a_whole(now_ns, pid, state.process);
+    const auto pages = static_cast<double>(rss) / sources::ResidentPages::kPage;
+    if (pages * kDearestSmapsPageNs > static_cast<double>(kSmapsNs))
+      return give_up(
+          now_ns, pid, state.process, state,
+          fmt::format("{} GiB are resident, and reading them would hold up the process", rss >> 30));
+    options.budget_ns = kSmapsNs;
+  }
+  state.reading = CompositionReading::start(pid, now_ns, options, make_reader_);
+  state.no_room = !state.reading;
+  if (state.no_room && last)
+    return give_up(now_ns, pid, state.process, state, "readings of others are not over");
+  return {};
+}
 
-  auto reading = sources::read_mappings(pid, kBudgetNs, !scan);
-  if (!reading)
-    return reading.error().kind == ErrorKind::kNotFound ? std::vector<model::MemoryRange>{}
-                                                        : give_up(reading.error().message);
-  if (!scan && !std::exchange(state.noted_smaps, true))
+std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int32_t pid, State& state,
+                                                                        HeapTracing* heap,
+                                                                        std::uint64_t until_ns, bool leave) {
+  if (!state.reading->wait_until(until_ns)) {
+    const auto [plain, since_ns] = state.reading->without_records();
+    const bool hangs = plain != nullptr && monotonic_ns() >= since_ns + kHeldHangsNs;
+    if (!hangs && !leave) return std::nullopt;
+    const std::uint64_t time_ns = state.reading->time_ns();
+    state.reading.reset();
+    if (hangs && !std::exchange(state.hangs, true))
+      notes_.push_back(
+          fmt::format("memory: the records of the allocators of process {} were not read to their end: a "
+                      "page of them did "
+                      "not come; what its memory consists of is told without them, and once",
+                      pid));
+    if (plain == nullptr) return std::vector<model::MemoryRange>{};
+    return plain->rows(time_ns, state.process, {}, builder_);
+  }
+  const std::uint64_t time_ns = state.reading->time_ns();
+  CompositionReading::Outcome outcome = state.reading->take();
+  state.reading.reset();
+  took_ns_ += outcome.cpu_ns;
+  state.took_ns += outcome.cpu_ns;
+  if (!outcome.read)
+    return outcome.read.error().kind == ErrorKind::kNotFound
+               ? std::vector<model::MemoryRange>{}
+               : give_up(time_ns, pid, state.process, state, outcome.read.error().message);
+  if (outcome.way == sources::ReadingWay::kSmaps && !std::exchange(state.noted_smaps, true))
     notes_.push_back(fmt::format(
         "memory: this kernel has no PAGEMAP_SCAN (Linux 6.7): what the memory of process {} is made of was "
         "read with smaps at the start and at the end only",
         pid));
   ++readings_;
-  longest_ns_ = std::max(longest_ns_, reading->longest_ns);
-  // Small processes are all fixed cost, which says nothing about larger ones.
-  if (pages > 100'000) state.ns_per_page = static_cast<double>(reading->took_ns) / pages;
-  if (!reading->whole) {
-    state.ns_per_page = std::max(state.ns_per_page, 2 * static_cast<double>(kBudgetNs) / pages);
-    return give_up("reading them takes too long");
-  }
+  longest_ns_ = std::max(longest_ns_, outcome.longest_ns);
+  if (!outcome.whole) return give_up(time_ns, pid, state.process, state, "reading them takes too long");
+  if (outcome.held_cut && !std::exchange(state.noted_cut, true))
+    notes_.push_back(fmt::format("memory: what the allocators of process {} hold is not told: {}", pid,
+                                 allocators::kTooMuch));
+  if (outcome.composition)
+    return outcome.composition->rows(time_ns, state.process, model::HeapAllocatorId{}, builder_);
+  return rows_with_blocks(std::move(outcome), time_ns, pid, state, heap);
+}
 
+std::vector<model::MemoryRange> MemorySnapshots::rows_with_blocks(CompositionReading::Outcome outcome,
+                                                                  std::uint64_t time_ns, std::int32_t pid,
+                                                                  const State& state, HeapTracing* heap) {
   std::vector<tracer_own_mapping> own;
   std::vector<AddressRange> mapped;
   if (heap != nullptr) {
@@ -115,20 +154,9 @@ std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std:
         mapped.push_back({start, end});
       });
   }
-  // Where blocks are not known, the allocators' own records say what is theirs.
-  allocators::AllocatorStates held;
-  if (heap == nullptr && reading->way == sources::ReadingWay::kPageScan &&
-      rss <= (last ? kMostHeldAtEnd : kMostHeld)) {
-    std::vector<process::MapEntry> maps;
-    for (const sources::MemoryMapping& mapping : reading->mappings) maps.push_back(mapping.entry);
-    allocators::ProcessReader reader(pid);
-    held = allocators::read_allocator_states(maps, present_of(reading->pages), reader);
-  }
-  const auto stacks = sources::read_stack_pointers(pid);
-  MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), own, mapped);
-  if (reading->way == sources::ReadingWay::kPageScan) {
-    composition.set_pages(std::move(reading->pages));
-    add_held_by_name(held, composition);
+  MemoryComposition composition(std::move(outcome.mappings), own, mapped);
+  if (outcome.way == sources::ReadingWay::kPageScan) {
+    composition.set_pages(std::move(outcome.pages));
   } else if (auto resident = sources::ResidentPages::open(pid); heap != nullptr && resident) {
     for (const AddressRange& range : composition.wanted_pages(kMostPages))
       (void)resident->read(range.start, range.end);  // refused: counted by their size
@@ -140,7 +168,7 @@ std::vector<model::MemoryRange> MemorySnapshots::take(std::uint64_t now_ns, std:
       composition.add_block(address, size, allocator, weight);
     });
   }
-  return composition.rows(now_ns, process,
+  return composition.rows(time_ns, state.process,
                           heap != nullptr ? heap->libc_allocator() : model::HeapAllocatorId{}, builder_);
 }
 
@@ -159,6 +187,18 @@ void MemorySnapshots::store(State& state, const std::vector<model::MemoryRange>&
   }
 }
 
+void MemorySnapshots::settle(State& state, std::uint64_t now_ns, std::vector<model::MemoryRange> rows) {
+  if (rows.empty()) return;
+  if (now_ns >= state.store_ns) {
+    store(state, rows);
+    state.store_ns = now_ns + (state.stored < 3 ? kSecond / 5 : state.store_every_ns);
+  } else if (has_grown(state.largest_rss, rss_of(rows))) {
+    append(state, rows);
+  } else {
+    state.kept = std::move(rows);
+  }
+}
+
 void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids,
                              HeapRecordings* heaps) {
   // Of those that ended, the last one.
@@ -167,42 +207,65 @@ void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_
       ++state;
       continue;
     }
+    if (state->second.reading)
+      if (auto rows = collect(state->first, state->second, nullptr, 0, true); rows && !rows->empty())
+        state->second.kept = std::move(*rows);
     store(state->second, std::exchange(state->second.kept, {}));
     state = states_.erase(state);
   }
+  const std::uint64_t until_ns = monotonic_ns() + kWaitWithBlocksNs;
   for (const std::int32_t pid : pids) {
     State& state = states_[pid];
-    if (now_ns < state.due_ns) continue;
+    if (!state.reading && now_ns < state.due_ns) continue;
     if (state.store_every_ns == 0) state.store_every_ns = kSecond;
+    HeapTracing* heap = heaps != nullptr ? heaps->find(pid) : nullptr;
     const std::uint64_t start = own_cpu_ns();
-    auto rows = take(monotonic_ns(), pid, state, heaps != nullptr ? heaps->find(pid) : nullptr, false);
+    if (state.reading) {
+      if (auto rows = collect(pid, state, heap, 0, false)) settle(state, now_ns, std::move(*rows));
+    } else {
+      state.took_ns = 0;
+      auto rows = begin(monotonic_ns(), pid, state, heap != nullptr, false);
+      // What takes longer is collected when it is there.
+      if (state.reading && heap != nullptr)
+        if (auto read = collect(pid, state, heap, until_ns, false)) rows = std::move(*read);
+      if (state.no_room) continue;
+      settle(state, now_ns, std::move(rows));
+    }
     const std::uint64_t took = own_cpu_ns() - start;
     took_ns_ += took;
-    state.due_ns = now_ns + std::max(kSecond, took * kShare * pids.size());
+    state.took_ns += took;
     // The first ones come soon, for programs that do not last a second.
-    if (state.stored < 3 && state.store_every_ns == kSecond)
-      state.due_ns = now_ns + std::max(kSecond / 5, took * kShare * pids.size());
-    if (rows.empty()) continue;
-    if (now_ns >= state.store_ns) {
-      store(state, rows);
-      state.store_ns = now_ns + (state.stored < 3 ? kSecond / 5 : state.store_every_ns);
-    } else if (has_grown(state.largest_rss, rss_of(rows))) {
-      append(state, rows);
-    } else {
-      state.kept = std::move(rows);
-    }
+    const bool soon = state.stored < 3 && state.store_every_ns == kSecond;
+    state.due_ns = now_ns + std::max(soon ? kSecond / 5 : kSecond, state.took_ns * kShare * pids.size());
   }
+}
+
+void MemorySnapshots::make_due() {
+  for (auto& [pid, state] : states_) state.due_ns = state.store_ns = 0;
 }
 
 void MemorySnapshots::finish(std::uint64_t now_ns, const std::vector<std::int32_t>& pids,
                              HeapRecordings* heaps) {
+  const std::uint64_t until_ns = monotonic_ns() + kWaitAtEndNs;
+  // Those that were begun before make room, and their pages will do where the end's do not come.
+  for (auto& [pid, state] : states_) {
+    if (!state.reading) continue;
+    const bool over = state.reading->wait_until(until_ns);
+    if (auto rows = collect(pid, state, heaps != nullptr ? heaps->find(pid) : nullptr, 0, true);
+        rows && !rows->empty())
+      state.kept = std::move(*rows);
+    state.hangs = state.hangs || !over;
+  }
   for (const std::int32_t pid : pids) {
     State& state = states_[pid];
+    if (state.hangs && !state.kept.empty()) continue;
     if (state.store_every_ns == 0) state.store_every_ns = kSecond;
+    HeapTracing* heap = heaps != nullptr ? heaps->find(pid) : nullptr;
     const std::uint64_t start = own_cpu_ns();
-    if (auto rows = take(now_ns, pid, state, heaps != nullptr ? heaps->find(pid) : nullptr, true);
-        !rows.empty())
-      store(state, rows);
+    auto rows = begin(now_ns, pid, state, heap != nullptr, true);
+    if (state.reading)
+      if (auto read = collect(pid, state, heap, until_ns, true)) rows = std::move(*read);
+    if (!rows.empty()) store(state, rows);
     took_ns_ += own_cpu_ns() - start;
   }
   for (auto& entry : states_) store(entry.second, std::exchange(entry.second.kept, {}));

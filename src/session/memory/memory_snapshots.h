@@ -1,7 +1,9 @@
 // What the memory of the recorded processes is made of, taken now and then while they live: a program that
 // exits leaves nothing to look at. One more is kept whenever the process has grown. All of it together takes at most
-// half a per cent of one CPU, and a process whose mappings alone would take more than 200 ms to read is told only as a
-// whole.
+// half a per cent of one CPU. Threads of their own read (composition_reading.h). The recording does not wait for them,
+// but for 20 ms where the heap is traced: what takes more, as a process of a hundred gigabytes, is collected when it is
+// there, and what hangs is left.
+// Where the kernel has smaps only, a process of which that alone would take more than 200 ms is told only as a whole.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +13,7 @@
 
 #include "model/profile.h"
 #include "session/heap/heap_recordings.h"
+#include "session/memory/composition_reading.h"
 #include "session/tracking/process_table.h"
 
 namespace fathom::session {
@@ -22,13 +25,16 @@ bool has_grown(std::uint64_t largest, std::uint64_t rss);
 class MemorySnapshots {
  public:
   // All outlive this object.
-  MemorySnapshots(model::Profile& profile, model::Builder& builder, ProcessTable& processes)
-      : profile_(profile), builder_(builder), processes_(processes) {}
+  MemorySnapshots(model::Profile& profile, model::Builder& builder, ProcessTable& processes,
+                  MakeReader make_reader = reader_of_processes())
+      : profile_(profile), builder_(builder), processes_(processes), make_reader_(std::move(make_reader)) {}
 
   // Those of `pids` (ascending) that are due. `heaps` may be null. Appends to profile.memory_ranges, ever
   // more rarely the longer the recording lasts; what was not appended is kept in case that it stays the last
   // one.
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);
+  // The next sample() takes and keeps one of each.
+  void make_due();
   // One more of each that still lives, and what was kept of the others.
   void finish(std::uint64_t now_ns, const std::vector<std::int32_t>& pids, HeapRecordings* heaps);
 
@@ -40,15 +46,28 @@ class MemorySnapshots {
   struct State {
     std::uint64_t due_ns = 0, store_ns = 0;  // next ones
     std::uint64_t store_every_ns = 0;
-    std::uint32_t stored = 0;  // at this distance
-    double ns_per_page = 0;    // of RSS, measured; 0: not yet
+    std::uint32_t stored = 0;   // at this distance
+    std::uint64_t took_ns = 0;  // the newest reading
     std::vector<model::MemoryRange> kept;
     std::uint64_t largest_rss = 0;  // of those that were appended
-    bool noted = false, noted_smaps = false, looked_with_smaps = false;
+    model::ProcessId process;
+    std::optional<CompositionReading> reading;  // one that goes on
+    bool hangs = false;                         // one hung, and there are no more
+    bool no_room = false;  // as many are read as may be at once: the next step tries again
+    bool noted = false, noted_smaps = false, noted_cut = false, looked_with_smaps = false;
   };
-  // Empty: the process is gone, or may not be looked at.
-  std::vector<model::MemoryRange> take(std::uint64_t now_ns, std::int32_t pid, State& state,
-                                       HeapTracing* heap, bool last);
+  // Begins a reading; rows: what there is instead of it. Neither: the process is gone, or may not be looked at.
+  std::vector<model::MemoryRange> begin(std::uint64_t now_ns, std::int32_t pid, State& state, bool traced,
+                                        bool last);
+  // What the reading gave. nullopt: it goes on, and there is hope; with `leave` it is left then, with what of it there
+  // is.
+  std::optional<std::vector<model::MemoryRange>> collect(std::int32_t pid, State& state, HeapTracing* heap,
+                                                         std::uint64_t until_ns, bool leave);
+  std::vector<model::MemoryRange> rows_with_blocks(CompositionReading::Outcome outcome, std::uint64_t time_ns,
+                                                   std::int32_t pid, const State& state, HeapTracing* heap);
+  std::vector<model::MemoryRange> give_up(std::uint64_t now_ns, std::int32_t pid, model::ProcessId process,
+                                          State& state, std::string_view why);
+  void settle(State& state, std::uint64_t now_ns, std::vector<model::MemoryRange> rows);
   std::vector<model::MemoryRange> as_a_whole(std::uint64_t now_ns, std::int32_t pid,
                                              model::ProcessId process);
   void append(State& state, const std::vector<model::MemoryRange>& rows);
@@ -57,6 +76,7 @@ class MemorySnapshots {
   model::Profile& profile_;
   model::Builder& builder_;
   ProcessTable& processes_;
+  MakeReader make_reader_;
   std::map<std::int32_t, State> states_;
   std::vector<std::string> notes_;
   std::uint64_t readings_ = 0, took_ns_ = 0, longest_ns_ = 0;

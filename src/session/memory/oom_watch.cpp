@@ -41,19 +41,39 @@ std::optional<std::uint64_t> parse_oom_kills(std::string_view text) {
   return std::nullopt;
 }
 
-void OomWatch::look(std::int32_t pid) {
-  auto cgroup = process::read_memory_cgroup(pid);
-  if (!cgroup || !*cgroup || watched_.contains((*cgroup)->directory)) return;
-  const auto kills = kills_in(**cgroup);
+void OomWatch::refresh(Watched& watched) {
+  const auto kills = kills_in(watched.cgroup);
   if (!kills) return;
-  std::string directory = (*cgroup)->directory;
-  watched_.emplace(std::move(directory), Watched{std::move(**cgroup), *kills});
+  watched.now.kills = *kills > watched.kills ? *kills - watched.kills : 0;
+  watched.now.limit_bytes = limit_of(watched.cgroup);
 }
 
-std::optional<OomWatch::Kill> OomWatch::kill() const {
+void OomWatch::look(std::int32_t pid) {
+  auto cgroup = process::read_memory_cgroup(pid);
+  if (!cgroup || !*cgroup) return;
+  const std::string& directory = (*cgroup)->directory;
+  auto watched = watched_.find(directory);
+  if (watched == watched_.end()) {
+    const auto kills = kills_in(**cgroup);
+    if (!kills) return;
+    watched = watched_.emplace(directory, Watched{**cgroup, *kills, {(*cgroup)->path, {}, 0}}).first;
+  }
+  directory_of_[pid] = directory;
+  refresh(watched->second);
+}
+
+void OomWatch::refresh() {
+  for (auto& [directory, watched] : watched_) refresh(watched);
+}
+
+std::optional<OomWatch::Group> OomWatch::group_of(std::int32_t pid) const {
+  const auto directory = directory_of_.find(pid);
+  return directory == directory_of_.end() ? std::nullopt : std::optional(watched_.at(directory->second).now);
+}
+
+std::optional<OomWatch::Group> OomWatch::kill() const {
   for (const auto& [directory, watched] : watched_)
-    if (const auto now = kills_in(watched.cgroup); now && *now > watched.kills)
-      return Kill{watched.cgroup.path, limit_of(watched.cgroup)};
+    if (watched.now.kills > 0) return watched.now;
   return std::nullopt;
 }
 

@@ -1,6 +1,9 @@
 // The BPF engine and the side band of the whole machine.
 #include <algorithm>
 
+#include "arch/call_numbers.h"
+#include "base/clock.h"
+#include "parking/lock_keys.h"
 #include "process/status.h"
 #include "session/tracking/source.h"
 #include "session/waits/blocked_walk.h"
@@ -26,6 +29,8 @@ class BpfSource final : public Source {
   Result<> start(const std::vector<std::int32_t>&) override {
     return engine_->start([this](int cpu) { return side_band_.output_fd(cpu); });
   }
+
+  bool takes_more() const override { return true; }
 
   Result<> expect_exec(std::int32_t pid) override {
     engine_->track_from_exec(pid);
@@ -134,6 +139,7 @@ class BpfSource final : public Source {
   Result<> drain(Batch& batch) override {
     auto drained = engine_->drain(batch.samples);
     side_band_.drain(batch.side_band);
+    find_lock_keys(batch);
     return drained;
   }
 
@@ -170,8 +176,12 @@ class BpfSource final : public Source {
                     std::uint32_t epoch) override {
     engine_->tables().set_mappings(static_cast<std::uint32_t>(pid), mappings, epoch);
   }
-  void forget(std::int32_t pid) override { engine_->forget(pid); }
-  std::uint32_t epoch_after_exec(std::int32_t, std::uint32_t known) override {
+  void forget(std::int32_t pid) override {
+    engine_->forget(pid);
+    lock_keys_.forget(pid);
+  }
+  std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
+    lock_keys_.forget(pid);
     return ((known >> EPOCH_PROGRAM_SHIFT) + 1) << EPOCH_PROGRAM_SHIFT;
   }
 
@@ -198,7 +208,20 @@ class BpfSource final : public Source {
     std::copy(std::begin(account.peer_address), std::end(account.peer_address), wait.peer_address.begin());
     wait.peer_port = account.peer_port;
     wait.local_port = account.local_port;
+    wait.lock_key = account.lock_key;
     return wait;
+  }
+  // Parked threads that are seen waiting prove where the address of their lock lies.
+  void find_lock_keys(const Batch& batch) {
+    for (const sources::Event& event : batch.samples) {
+      const auto* wait = std::get_if<sources::Waited>(&event);
+      if (wait != nullptr && wait->lock_key == 0 && wait->system_call == CALL_FUTEX &&
+          wait->arguments[1] == PARKER_WAITS &&
+          static_cast<std::uint32_t>(wait->arguments[2]) == PARKER_PARKED)
+        lock_keys_.saw(wait->pid, wait->arguments[0]);
+    }
+    for (const auto& proof : lock_keys_.prove(monotonic_ns()))
+      engine_->set_key_distance(proof.pid, proof.key_distance);
   }
   // A wait in progress, up to now.
   static Split split_wait(const thread_account& account, std::uint64_t now_ns) {
@@ -220,6 +243,7 @@ class BpfSource final : public Source {
   const ProcessTable* processes_ = nullptr;
   std::unique_ptr<sources::BpfEngine> engine_;
   sources::SideBand side_band_;
+  parking::LockKeys lock_keys_;
 };
 
 }  // namespace

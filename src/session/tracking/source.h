@@ -33,6 +33,8 @@ class Source : public WalkerControl {
   // As BpfEngine::hold_execs; false: this engine cannot.
   virtual bool hold_execs(std::int32_t /*pid*/) { return false; }
   virtual std::uint64_t execs_held() const { return 0; }
+  // Whether processes may be added after the start, by publishing their mappings.
+  virtual bool takes_more() const { return false; }
   // Enters the threads that run or wait already: their time counts from `now_ns` on.
   virtual void enter_threads(std::int32_t /*pid*/, std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
   // After stop(): the waits that are in progress, cut at `end_ns`, and the sums of every live thread.

@@ -11,6 +11,7 @@
 #include <climits>
 #include <span>
 
+#include "model/parked_lock.h"
 #include "model/system_call.h"
 
 namespace fathom::session {
@@ -86,6 +87,13 @@ void WaitObjects::forget(std::int32_t pid) {
   of_process_.erase(own);
 }
 
+// The target wrote the word: it is believed where a lock can be.
+bool WaitObjects::is_lock(const sources::Waited& wait) {
+  const process::MapEntry* entry =
+      mapping(wait.pid, wait.lock_key, wait.out_ns + wait.waited_ns + wait.queued_ns);
+  return entry != nullptr && entry->writable;
+}
+
 WaitObjects::Found WaitObjects::find(const sources::Waited& wait, bool collective) {
   if (wait.state == 0) return {};  // it wanted to run, and waited for nothing
   if (wait.system_call < 0) {
@@ -93,6 +101,8 @@ WaitObjects::Found WaitObjects::find(const sources::Waited& wait, bool collectiv
     return page(wait.pid, wait.fault_address, wait.out_ns + wait.waited_ns + wait.queued_ns, collective);
   }
   const std::string_view call = model::system_call_name(wait.system_call);
+  if (wait.lock_key != 0 && !collective && is_lock(wait))
+    return {object(ObjectKind::kFutex, model::kParkedLock, wait.lock_key, wait.pid), wait.arguments[1]};
   if (call == "futex" || call == "futex_wait")
     return {own_object(collective, ObjectKind::kFutex, "", wait.arguments[0], wait.pid),
             call == "futex" ? wait.arguments[1] : 0};
@@ -168,6 +178,9 @@ WaitObjects::Found WaitObjects::page(std::int32_t pid, std::uint64_t address, st
   const process::MapEntry* entry = mapping(pid, address, now_ns);
   const std::uint64_t page_address = address & ~std::uint64_t{0xfff};
   if (entry == nullptr) return {own_object(collective, ObjectKind::kMemory, "", 0, pid), page_address};
+  // Memory that is mapped to be shared with children (MAP_SHARED and MAP_ANONYMOUS) is a file of this name inside the kernel.
+  if (entry->path == "/dev/zero" && entry->shared && entry->deleted)
+    return {own_object(collective, ObjectKind::kMemory, "[shared memory]", 0, pid), page_address};
   if (!entry->is_file())
     return {own_object(collective, ObjectKind::kMemory, entry->path, 0, pid), page_address};
   return {object(ObjectKind::kMappedFile, entry->path, 0, 0),

@@ -45,6 +45,7 @@ class WaitObjects {
     return object(kind, name, collective ? 0 : address, collective ? 0 : pid);
   }
   Found file(const sources::Waited& wait, bool collective);
+  bool is_lock(const sources::Waited& wait);
   std::string file_name(const sources::Waited& wait);
   const process::MapEntry* mapping(std::int32_t pid, std::uint64_t address, std::uint64_t now_ns);
 

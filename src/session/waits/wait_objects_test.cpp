@@ -2,6 +2,10 @@
 
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "model/parked_lock.h"
 
 namespace fathom::session {
 namespace {
@@ -35,6 +39,32 @@ TEST(WaitObjects, LockOfAProcessWhoseNumberIsUsedAgainIsAnotherOne) {
   EXPECT_NE(objects.find(futex(9, 0x1000)).object, first);
 }
 
+// Two threads that wait at futexes of their own, for one lock.
+TEST(WaitObjects, LockOfParkedThreadsIsToldByItsKey) {
+  static std::uint64_t lock = 0;
+  model::Profile profile;
+  WaitObjects objects(profile);
+  sources::Waited one = futex(::getpid(), 0x1000), other = futex(::getpid(), 0x2000);
+  one.lock_key = other.lock_key = reinterpret_cast<std::uint64_t>(&lock);
+  const auto object = objects.find(one).object;
+  EXPECT_EQ(objects.find(other).object, object);
+  const model::WaitObject& row = profile.objects.at(object.value);
+  EXPECT_EQ(row.address, one.lock_key);
+  EXPECT_EQ(profile.strings[row.name], model::kParkedLock);
+}
+
+TEST(WaitObjects, KeyThatIsNoWritableMemoryIsNoLock) {
+  static const std::uint64_t constant = 0;
+  model::Profile profile;
+  WaitObjects objects(profile);
+  sources::Waited wait = futex(::getpid(), 0x1000);
+  for (const std::uint64_t key :
+       {std::uint64_t{1}, reinterpret_cast<std::uint64_t>(&constant), ~std::uint64_t{0}}) {
+    wait.lock_key = key;
+    EXPECT_EQ(profile.objects.at(objects.find(wait).object.value).address, 0x1000u);
+  }
+}
+
 TEST(WaitObjects, LocksOfProcessesThatShareARowAreOneObject) {
   model::Profile profile;
   WaitObjects objects(profile);
@@ -61,6 +91,17 @@ TEST(WaitObjects, BeyondALimitObjectsAreToldApartByTheirKindOnly) {
   EXPECT_LE(profile.objects.size(), 100'010u);
   EXPECT_LE(profile.strings.size(), 100'010u);
   EXPECT_EQ(objects.find(futex(9, 0x10)).object, known);
+}
+
+TEST(WaitObjects, SharedMemoryWithoutAFileIsNoFile) {
+  void* shared = ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(shared, MAP_FAILED);
+  model::Profile profile;
+  WaitObjects objects(profile);
+  const auto object = objects.page(::getpid(), reinterpret_cast<std::uint64_t>(shared), 1'000'000'000).object;
+  EXPECT_EQ(profile.objects.at(object.value).kind, model::ObjectKind::kMemory);
+  EXPECT_EQ(profile.strings[profile.objects.at(object.value).name], "[shared memory]");
+  ::munmap(shared, 4096);
 }
 
 TEST(PeerName, IsAddressAndPort) {

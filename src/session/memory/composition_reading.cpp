@@ -1,0 +1,98 @@
+#include "session/memory/composition_reading.h"
+
+#include "allocators/state/process_reader.h"
+#include "base/clock.h"
+#include "session/memory/held_memory.h"
+
+namespace fathom::session {
+
+MakeReader reader_of_processes() {
+  return [](std::int32_t pid) { return std::make_unique<allocators::ProcessReader>(pid); };
+}
+
+std::optional<allocators::AllocatorStates> read_held_in_time(std::int32_t pid,
+                                                             std::vector<process::MapEntry> maps,
+                                                             allocators::AddressRanges present,
+                                                             const MakeReader& make_reader) {
+  auto work = Abandonable<allocators::AllocatorStates>::start(
+      [pid, maps = std::move(maps), present = std::move(present), make_reader] {
+        const auto reader = make_reader(pid);
+        return allocators::read_allocator_states(
+            maps, present, *reader, allocators::ReadingLimits::of(present, monotonic_ns() + kHeldNs));
+      });
+  if (!work || !work->wait_until(monotonic_ns() + kHeldHangsNs)) return std::nullopt;
+  return work->take();
+}
+
+CompositionReading::Outcome CompositionReading::read(std::int32_t pid, const CompositionOptions& options,
+                                                     const MakeReader& make_reader, Plain& plain) {
+  Outcome outcome;
+  auto reading = sources::read_mappings(pid, options.budget_ns, options.by_smaps);
+  if (!reading) {
+    outcome.read = tl::unexpected<Error>(reading.error());
+    return outcome;
+  }
+  outcome.way = reading->way;
+  outcome.whole = reading->whole;
+  outcome.took_ns = reading->took_ns;
+  outcome.longest_ns = reading->longest_ns;
+  if (!reading->whole) return outcome;
+  const auto stacks = sources::read_stack_pointers(pid);
+  const bool held = !options.traced && reading->way == sources::ReadingWay::kPageScan;
+  std::vector<process::MapEntry> maps;
+  if (held)
+    for (const sources::MemoryMapping& mapping : reading->mappings) maps.push_back(mapping.entry);
+  auto judged = sources::judge_mappings(std::move(reading->mappings), stacks);
+  if (options.traced) {
+    outcome.mappings = std::move(judged);
+    outcome.pages = std::move(reading->pages);
+    return outcome;
+  }
+  MemoryComposition composition(std::move(judged), {}, {});
+  if (held) {
+    // Where blocks are not known, the allocators' own records say what is theirs.
+    const allocators::AddressRanges present = present_of(reading->pages), huge = huge_pages_of(*reading);
+    composition.set_pages(std::move(reading->pages));
+    {
+      const std::lock_guard lock(plain.mutex);
+      plain.composition = std::make_shared<const MemoryComposition>(composition);
+      plain.since_ns = monotonic_ns();
+    }
+    const auto reader = make_reader(pid);
+    const auto states = allocators::read_allocator_states(
+        maps, present, *reader, allocators::ReadingLimits::of(present, monotonic_ns() + kHeldNs));
+    outcome.held_cut = states.cut;
+    add_held_by_name(states, huge, composition);
+  }
+  outcome.composition = std::move(composition);
+  return outcome;
+}
+
+std::optional<CompositionReading> CompositionReading::start(std::int32_t pid, std::uint64_t time_ns,
+                                                            const CompositionOptions& options,
+                                                            const MakeReader& make_reader) {
+  auto plain = std::make_shared<Plain>();
+  auto work = Abandonable<Outcome>::start([pid, options, make_reader, plain] {
+    Outcome outcome = read(pid, options, make_reader, *plain);
+    // What it costs is CPU time: on a full machine the clock on the wall tells who else was there.
+    outcome.cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+    return outcome;
+  });
+  if (!work) return std::nullopt;
+  return CompositionReading(std::move(*work), std::move(plain), time_ns);
+}
+
+CompositionReading::Outcome CompositionReading::take() {
+  if (auto outcome = work_.take()) return std::move(*outcome);
+  Outcome none;
+  none.read = fail(ErrorKind::kSystem, "there is not enough memory for it");
+  return none;
+}
+
+std::pair<std::shared_ptr<const MemoryComposition>, std::uint64_t> CompositionReading::without_records()
+    const {
+  const std::lock_guard lock(plain_->mutex);
+  return {plain_->composition, plain_->since_ns};
+}
+
+}  // namespace fathom::session

@@ -1,0 +1,28 @@
+// What huge pages add to a heap: a page of 2 MiB that holds one live block is resident as a whole. Pure.
+//
+// What can be known of it: free memory of an allocator (free pages, what it gave back, ends of heaps) that is resident
+// in a huge page beside memory that the program has. Without the huge page it could be given back by itself, and what of
+// it was never touched would not be resident. What cannot be known: how much of a live block was never touched.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "allocators/state/present_memory.h"
+#include "allocators/state/state.h"
+
+namespace fathom::session {
+
+struct HeldPart {
+  allocators::HeldRange range;
+  bool rounding = false;  // free, and resident in a huge page beside what is live
+  bool operator==(const HeldPart&) const = default;
+};
+
+// `ranges`: ascending, not overlapping; of all allocators of the process. `huge`: what lies on huge pages, ascending.
+// The same ranges, split where that begins and ends.
+std::vector<HeldPart> split_by_huge_pages(std::span<const allocators::HeldRange> ranges,
+                                          const allocators::AddressRanges& huge);
+
+}  // namespace fathom::session

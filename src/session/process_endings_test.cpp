@@ -1,0 +1,83 @@
+#include "session/process_endings.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+
+namespace fathom::session {
+namespace {
+
+using testing::IsSupersetOf;
+using testing::Pair;
+using testing::UnorderedElementsAre;
+using Facts = std::map<std::string, std::string>;
+
+Facts told(const ProcessEndings& endings, bool launched = false) {
+  Facts facts;
+  endings.tell(OomWatch(), launched, facts);
+  return facts;
+}
+
+TEST(ProcessEndings, OfSeveralTargetsAreKeptApart) {
+  ProcessEndings endings;
+  for (const int pid : {12, 13, 14}) endings.add_target(pid);
+  endings.saw_target(13, 3 << 8);
+  endings.saw_target(12, SIGSEGV | 0x80);  // with a core dump
+  endings.saw_target(14, std::nullopt);
+  EXPECT_THAT(told(endings),
+              UnorderedElementsAre(Pair("end.12", "signal 11"), Pair("end.13", "exit 3"),
+                                   Pair("end.14", "unknown"), Pair("signal", "11"), Pair("ended_pid", "12")));
+}
+
+TEST(ProcessEndings, OfATargetIsWhatTheEngineSawWhereNobodyElseTells) {
+  ProcessEndings endings;
+  endings.add_target(12);
+  endings.saw(12, {.wait_status = 7 << 8});
+  endings.saw_target(12, std::nullopt);
+  EXPECT_THAT(told(endings),
+              UnorderedElementsAre(Pair("end.12", "exit 7"), Pair("exit", "7"), Pair("ended_pid", "12")));
+}
+
+TEST(ProcessEndings, OfChildrenAreThoseThatASignalEnded) {
+  ProcessEndings endings;
+  endings.add_target(50);
+  endings.saw(51, {.wait_status = SIGABRT});
+  endings.saw(52, {.wait_status = 1 << 8});
+  endings.saw(53, {.wait_status = SIGKILL});
+  endings.saw(53, {.wait_status = 0});  // a later one with its number
+  endings.saw_target(50, 0);
+  EXPECT_THAT(told(endings, true),
+              UnorderedElementsAre(Pair("end.50", "exit 0"), Pair("end.51", "signal 6"), Pair("exit", "0")));
+}
+
+TEST(ProcessEndings, OfALaunchedOneHaveAShellsStatusToo) {
+  ProcessEndings endings;
+  endings.add_target(50);
+  endings.saw_target(50, SIGTERM);
+  EXPECT_THAT(told(endings, true),
+              UnorderedElementsAre(Pair("end.50", "signal 15"), Pair("signal", "15"), Pair("exit", "143")));
+}
+
+// The engine saw the kernel choose it; in which group that was, nobody saw.
+TEST(ProcessEndings, KillForWantOfMemoryIsToldWithoutAGroupToo) {
+  ProcessEndings endings;
+  endings.add_target(12);
+  endings.saw(12, {.wait_status = SIGKILL, .out_of_memory = true});
+  endings.saw_target(12, SIGKILL);
+  EXPECT_THAT(told(endings), UnorderedElementsAre(Pair("end.12", "signal 9"), Pair("oom.12", "none"),
+                                                  Pair("signal", "9"), Pair("ended_pid", "12")));
+}
+
+TEST(ProcessEndings, OfAStormOfKilledChildrenAreLimitedAndTheTargetIsAmongThem) {
+  ProcessEndings endings;
+  endings.add_target(1);
+  for (int pid = 2; pid < 10'000; ++pid) endings.saw(pid, {.wait_status = SIGKILL});
+  endings.saw(1, {.wait_status = SIGKILL});
+  endings.saw_target(1, std::nullopt);
+  const Facts facts = told(endings);
+  EXPECT_LE(facts.size(), ProcessEndings::kMostChildren + 10);
+  EXPECT_THAT(facts, IsSupersetOf({Pair("end.1", "signal 9"), Pair("signal", "9")}));
+}
+
+}  // namespace
+}  // namespace fathom::session
