@@ -4,6 +4,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/diff_sentences.h"
+#include "present/sentences/memory_sentences.h"
 
 namespace fathom::present {
 namespace {
@@ -88,12 +89,31 @@ Json report_json(const DiffReport& report) {
   json["causes"] = groups_json(report.causes);
   json["threads"] = groups_json(report.threads);
   json["modules"] = groups_json(report.modules);
+  json["crates"] = groups_json(report.crates);
+  json["sizes"] = groups_json(report.sizes);
+  json["lifetimes"] = groups_json(report.lifetimes);
+  return json;
+}
+
+Json memory_json(const analysis::MemoryDiff& memory) {
+  Json json;
+  json["rss"] = change_json(memory.rss);
+  json["parts"] = Json::array();
+  for (const analysis::MemoryDiffPart& part : memory.parts) {
+    analysis::MemoryPart named;
+    named.key = part.key;
+    json["parts"].push_back({{"key", part.key},
+                             {"label", label_of(named, memory.traced)},
+                             {"anonymous", part.anonymous},
+                             {"bytes", change_json(part.bytes)}});
+  }
   return json;
 }
 
 }  // namespace
 
-std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<FailedCondition>& failed) {
+std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<FailedCondition>& failed,
+                      const analysis::MemoryDiff* memory) {
   Json json;
   json["format_version"] = kDiffJsonVersion;
   json["doubts"] = Json::array();
@@ -111,6 +131,7 @@ std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<
   }
   json["metrics"] = Json::array();
   for (const DiffReport& report : reports) json["metrics"].push_back(report_json(report));
+  json["memory"] = memory != nullptr ? memory_json(*memory) : Json();
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -7,6 +7,7 @@
 
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
+#include "analysis/diff/memory_diff.h"
 
 namespace fathom::present {
 
@@ -20,6 +21,7 @@ struct FailedCondition {
 
 // The reports are of one comparison, a metric each. Ends with a newline.
 std::string diff_json(const std::vector<analysis::DiffReport>& reports,
-                      const std::vector<FailedCondition>& failed);
+                      const std::vector<FailedCondition>& failed,
+                      const analysis::MemoryDiff* memory = nullptr);
 
 }  // namespace fathom::present

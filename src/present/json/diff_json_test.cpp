@@ -33,7 +33,9 @@ TEST(DiffJson, HasTheKeysThatScriptsRelyOn) {
   EXPECT_TRUE(first.at("self").at("beyond_noise"));
   EXPECT_NEAR(first.at("self").at("change").get<double>(), 0.2, 1e-9);
   EXPECT_LT(first.at("self").at("p").get<double>(), 1e-6);
-  for (const char* key : {"summary", "whole", "causes", "threads", "modules", "looked_at", "level", "new"})
+  EXPECT_TRUE(json.at("memory").is_null());
+  for (const char* key : {"summary", "whole", "causes", "threads", "modules", "crates", "sizes", "lifetimes",
+                          "looked_at", "level", "new"})
     EXPECT_TRUE(metric.contains(key)) << key;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/metrics/recorded_metrics.h"
+#include "present/json/component_json.h"
 #include "present/json/heap_json.h"
 #include "present/json/memory_json.h"
 #include "present/json/wait_json.h"
@@ -350,6 +352,7 @@ std::string to_json(const Report& report, std::size_t top) {
   if (report.heap) add_heap(json, *report.heap, top);
   if (report.heap_groups) add_heap_groups(json, *report.heap_groups, top);
   if (report.memory) add_memory(json, *report.memory);
+  if (const auto found = recorded_components(profile)) json["components"] = components_json(*found);
   json["callers"] = Json::array();
   for (const NeighboursOf& of : report.callers)
     json["callers"].push_back(neighbours_json(tree, of, true, top));

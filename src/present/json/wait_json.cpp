@@ -110,6 +110,10 @@ Json file_json(const FileRow& row) {
     Json stack_json = joined({{"path", stack.path}}, returned_json(stack.returned));
     return joined(joined(std::move(stack_json), faults_json(stack.faults)), sum_json(stack.sum));
   });
+  constexpr std::size_t kMostRanges = 16;
+  json["ranges"] = rows_json(row.ranges, kMostRanges, [](const FileRange& range) {
+    return Json{{"from_bytes", range.from}, {"to_bytes", range.to}, {"faults", range.faults}};
+  });
   return json;
 }
 

@@ -195,6 +195,21 @@ std::string diff_headline(const DiffReport& report) {
   return text;
 }
 
+// The whole of one recording of each side varied over time by far more than samples of a steady load do: a busy machine, or a load
+// that comes in bursts. Every function varies with it then.
+static bool has_uneven_load(const DiffReport& report) {
+  if (report.normalization == Normalization::kShare || report.exact || report.metric != model::Metric::kCpu ||
+      report.tree.runs != 2)
+    return false;
+  const auto expected = [&](double figure, std::uint64_t samples) {
+    const double sampling = samples == 0 ? 0 : figure / std::sqrt(static_cast<double>(samples));
+    return std::hypot(sampling, report.own_spread * figure);
+  };
+  constexpr double kFarMore = 3;
+  return report.whole.sd > kFarMore * std::hypot(expected(report.whole.base, report.base.samples),
+                                                 expected(report.whole.fresh, report.fresh.samples));
+}
+
 std::string diff_legend(const DiffReport& report) {
   std::string figures = diff_figure_name(report);
   if (report.unit == DiffUnit::kOfCore)
@@ -209,15 +224,22 @@ std::string diff_legend(const DiffReport& report) {
     text += " Every event was counted, so ± says only how far runs of one program lie apart.";
   } else {
     text += fmt::format(
-        " ± is the error of the change, from {}, wide enough for all {} figures that were looked at: with 95 "
-        "% certainty none "
-        "is called changed that is not.",
+        " ± is the error of the change, from {}, wide enough for {} looked at: with 95 % certainty none is "
+        "called changed that is not.",
         several ? "the spread of the runs" : "sampling and from how the program varied over time",
-        analysis::with_commas(static_cast<std::int64_t>(report.looked_at)));
+        report.looked_at == 1
+            ? "the one figure that was"
+            : fmt::format("all {} figures that were",
+                          analysis::with_commas(static_cast<std::int64_t>(report.looked_at))));
   }
   if (report.own_spread > 0)
     text += fmt::format(" How far runs lie apart is not known from one of each; {} is assumed.",
                         analysis::percent(report.own_spread));
+  if (has_uneven_load(report))
+    text +=
+        " The whole varied over time far more than a steady load does, and every ± is wide by it: "
+        "--normalize share "
+        "compares the parts without that.";
   return text;
 }
 

@@ -93,6 +93,12 @@ std::string sentence_of_method(const HeapReport& report) {
   if (!report.sampled)
     return fmt::format("Calls of the allocators were recorded{}, but not every one: {}. {}", start, missing,
                        consequence_of(report.losses.exactness));
+  if (report.of_dump)
+    return fmt::format(
+        "The program itself sampled its heap, one byte in {}; sizes are those of the allocator's size "
+        "classes; "
+        "± is the 95 % interval.",
+        bytes(static_cast<double>(report.mean_bytes)));
   std::string text =
       fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
   if (report.mean_bytes != 0)
@@ -174,6 +180,15 @@ std::string text_of(const HeapLosses& losses) {
   return events + (events.empty() || outages.empty() ? "" : "; ") + outages;
 }
 
+std::string block_choice_text(const HeapReport& report) {
+  if (report.block_choice.empty()) return "";
+  return fmt::format(
+      "What follows is of the blocks alone {}{}.", printable(report.block_choice),
+      report.chosen_by_fate
+          ? "; whether the heap grows, or leaks, cannot be told by them: report without this choice"
+          : "");
+}
+
 std::string text_of(const HeapDropped& dropped) {
   if (dropped.programs == 0) return "";
   return fmt::format("{} ({}) went with {} that executed another one (exec).",
@@ -187,13 +202,17 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   if (!report.unseen.empty()) add(unseen_text(report.unseen, report.unseen_at_most));
   if (report.is_blind()) return sentences;
   add(sentence_of_method(report));
+  if (std::string choice = block_choice_text(report); !choice.empty()) add(std::move(choice));
   const HeapSiteSums& total = report.total;
   // Of blocks that are three mean distances together none is sampled in one case of twenty.
   const std::string unsampled = bytes(3 * static_cast<double>(report.mean_bytes));
   if (total.allocated.blocks.value <= 0 && total.live.blocks.value <= 0) {
-    if (report.sampled && report.mean_bytes != 0) {
-      add(fmt::format("No block was sampled in this time: at most {} were allocated{}.", unsampled,
-                      report.unseen.empty() ? "" : " through " + list_of(report.traced)));
+    if (report.sampled) {
+      // How far apart samples are is not known of a program that made no call.
+      add(report.mean_bytes == 0
+              ? "No block was sampled in this time."
+              : fmt::format("No block was sampled in this time: at most {} were allocated{}.", unsampled,
+                            report.unseen.empty() ? "" : " through " + list_of(report.traced)));
       return sentences;
     }
     add(report.unseen.empty()
@@ -206,26 +225,38 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
     rate = fmt::format(": {}/s and {} calls/s", bytes(total.allocated.bytes.value / report.window_s),
                        blocks_of({total.allocated.blocks.value / report.window_s,
                                   total.allocated.blocks.variance / report.window_s / report.window_s}));
-  add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
-                  blocks_of(total.allocated.blocks),
-                  report.window_s > 0 ? " in " + seconds(report.window_s) : "", rate));
+  if (!report.allocated_known)
+    add("What was allocated was not counted (prof_accum was off): what follows is what is live.");
+  else if (report.of_dump && !report.of_dumps)
+    add(fmt::format("Since the profile was switched on it has allocated {} in {} calls.",
+                    bytes_of(total.allocated.bytes), blocks_of(total.allocated.blocks)));
+  else
+    add(fmt::format("It allocated {} in {} calls{}{}.", bytes_of(total.allocated.bytes),
+                    blocks_of(total.allocated.blocks),
+                    report.window_s > 0 ? " in " + seconds(report.window_s) : "", rate));
   if (const std::string top = top_of(report, [](const auto& row) { return row.allocated.bytes; });
-      !top.empty())
+      !top.empty() && report.allocated_known)
     add("Most of that was asked for by " + top + ".");
 
   const double live = total.live.bytes.value;
   if (live > 0) {
     const double growth = total.growth.bytes.value;
-    add(fmt::format("At the end {} are live in {}, {} {} than at the start of this time; most of it by {}.",
-                    bytes_of(total.live.bytes), blocks_in_words(total.live.blocks),
-                    bytes_of({std::fabs(growth), total.growth.bytes.variance}), growth < 0 ? "less" : "more",
-                    top_of(report, [](const auto& row) { return row.live.bytes; })));
+    if (report.of_dump && !report.of_dumps)
+      add(fmt::format("{} are live in {}; most of it by {}.", bytes_of(total.live.bytes),
+                      blocks_in_words(total.live.blocks),
+                      top_of(report, [](const auto& row) { return row.live.bytes; })));
+    else
+      add(fmt::format("At the end {} are live in {}, {} {} than at the start of this time; most of it by {}.",
+                      bytes_of(total.live.bytes), blocks_in_words(total.live.blocks),
+                      bytes_of({std::fabs(growth), total.growth.bytes.variance}),
+                      growth < 0 ? "less" : "more",
+                      top_of(report, [](const auto& row) { return row.live.bytes; })));
   } else if (report.sampled && report.mean_bytes != 0) {
     add(fmt::format("At the end no block that was sampled is live: at most {} are.", unsampled));
   } else {
     add("At the end nothing of it is live.");
   }
-  if (report.peak.bytes.value > 0) {
+  if (report.peak.bytes.value > 0 && !(report.of_dump && !report.of_dumps)) {
     add(fmt::format("Most was live {} after the start{}: {} in {}, of which {}.",
                     seconds(std::max(0.0, report.peak_at_s)),
                     report.peak_exact          ? ""
@@ -246,7 +277,7 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
   }
   if (std::string sentence = text_of(report.dropped); !sentence.empty()) add(std::move(sentence));
   if (std::string sentence = sentence_of_returns(report.returns); !sentence.empty()) add(std::move(sentence));
-  if (!report.from_start) {
+  if (!report.from_start && !report.of_dump) {
     const model::Heap& counters = report.counters;
     std::string text = "Blocks from before the recording are not in these numbers";
     if (counters.earlier_rss_bytes != 0)
@@ -280,9 +311,21 @@ std::string text_of(const HeapFinding& finding, const HeapReport& report) {
       return fmt::format("{} of the events have no stack.", percent(finding.number));
     case HeapFindingKind::kUnseenFrees:
       return fmt::format("{} frees were not seen: some function that frees was not hooked.", number(count));
+    case HeapFindingKind::kNotTraced: {
+      constexpr std::size_t kMost = 3;
+      std::string names;
+      for (std::size_t i = 0; i < std::min(kMost, finding.functions.size()); ++i)
+        names += (i == 0 ? "" : ", ") + printable(finding.functions[i]);
+      if (finding.functions.size() > kMost)
+        names += fmt::format(" and {} more names", finding.functions.size() - kMost);
+      return fmt::format("Of the heap, {} not traced: {}. Of {} blocks nothing is known.",
+                         counted(count, "forked process was", "forked processes were"), names,
+                         count == 1 ? "its" : "their");
+    }
     case HeapFindingKind::kNotHooked:
       return fmt::format("Of {}, {} could not be hooked; blocks that pass only through {} are missing.",
-                         printable(finding.allocator), fmt::join(finding.functions, ", "),
+                         printable(finding.allocator),
+                         printable(fmt::format("{}", fmt::join(finding.functions, ", "))),
                          finding.functions.size() == 1 ? "it" : "them");
   }
   return "";

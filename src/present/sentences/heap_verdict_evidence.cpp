@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "allocators/settings/settings.h"
+#include "analysis/core/interval.h"
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
@@ -17,8 +20,46 @@ std::string rate(double bytes_per_s) {
   return (bytes_per_s < 0 ? "-" : "") + bytes(std::fabs(bytes_per_s)) + "/s";
 }
 
-std::string blocks_text(double blocks) {
-  return counted(static_cast<std::uint64_t>(std::clamp(std::round(blocks), 0.0, 9e15)), "block");
+// Of so many blocks or bytes. Less than the value itself: the estimate is never rounded to nothing.
+static double known_error(double value, double variance_per_unit) {
+  return std::min(HeapAmount{value, value * variance_per_unit}.error(), 0.99 * value);
+}
+
+static std::string samples_text(double samples) {
+  const auto count = static_cast<std::uint64_t>(std::llround(samples));
+  return count <= 1 ? "one sample" : counted(count, "sample");
+}
+
+// Both ends have two digits: more of them say nothing.
+static AmountInterval few_samples_interval(double value, double samples) {
+  AmountInterval interval = poisson_interval(value, samples);
+  for (double* end : {&interval.low, &interval.high})
+    if (*end > 0) *end = std::round(*end / last_known_digit(*end) * 10) * last_known_digit(*end) / 10;
+  return interval;
+}
+
+std::string blocks_text(double blocks, const HeapFacts& facts) {
+  const double samples = samples_behind(blocks, facts.per_unit.blocks);
+  if (blocks > 0 && samples < kFewestForError) {
+    const AmountInterval interval = few_samples_interval(blocks, samples);
+    return fmt::format("{} to {} blocks", count_with_error(std::max(1.0, interval.low), 0),
+                       count_with_error(interval.high, 0));
+  }
+  const std::string count = count_with_error(blocks, known_error(blocks, facts.per_unit.blocks));
+  return count + (count == "1" ? " block" : " blocks");
+}
+
+std::string bytes_text(double value, const HeapFacts& facts) {
+  const double error = known_error(value, facts.per_unit.bytes);
+  const std::string text = bytes_with_error(value, error);
+  const double samples = samples_behind(value, facts.per_unit.bytes);
+  if (value > 0 && samples < kFewestForError) {
+    const AmountInterval interval = poisson_interval(value, samples);
+    return fmt::format("{} ({}: between {} and {})", text, samples_text(samples), bytes(interval.low),
+                       bytes(interval.high));
+  }
+  constexpr double kWorthTelling = 0.01;
+  return error < kWorthTelling * std::fabs(value) ? text : text + " ±" + bytes(error);
 }
 
 namespace {
@@ -49,14 +90,15 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
     case Kind::kReplaced:
       return fmt::format(
           "{} from before the recording were freed meanwhile, {} more are live of those from since then",
-          blocks_text(of.a), blocks_text(of.b));
+          blocks_text(of.a, verdict.facts), blocks_text(of.b, verdict.facts));
     case Kind::kNoneFreed:
-      return fmt::format("none of the {} that it allocated were freed", blocks_text(of.a));
+      return fmt::format("none of the {} that it allocated were freed", blocks_text(of.a, verdict.facts));
     case Kind::kSomeFreed:
-      return fmt::format("of the {} that it allocated {} were freed", blocks_text(of.a), percent(of.b));
+      return fmt::format("of the {} that it allocated {} were freed", blocks_text(of.a, verdict.facts),
+                         percent(of.b));
     case Kind::kFewHoldAll:
       return fmt::format("{} {} all of it: a container that is made larger again and again",
-                         blocks_text(of.a), std::llround(of.a) == 1 ? "holds" : "hold");
+                         blocks_text(of.a, verdict.facts), std::llround(of.a) == 1 ? "holds" : "hold");
     case Kind::kOld:
       return fmt::format("{} of its live blocks are older than {}", percent(of.a), seconds(of.b));
     case Kind::kFreedAtExit:
@@ -77,7 +119,11 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
     case Kind::kPeakOfRecorded:
       return "its height is that of what was recorded";
     case Kind::kNeverFreed:
-      return fmt::format("{} in {} were never freed", bytes(of.a), blocks_text(of.b));
+      if (of.a <= 0)
+        return verdict.facts.per_unit.bytes > 0 ? "no sampled block was left then"
+                                                : "all of it was freed then";
+      return fmt::format("{} in {} were never freed", bytes_text(of.a, verdict.facts),
+                         blocks_text(of.b, verdict.facts));
     case Kind::kNotALeakAlone:
       return "alone this is no leak: what is needed to the end need not be freed";
     case Kind::kSeenInAllocators:
@@ -138,7 +184,8 @@ std::string text_of(const HeapDoubt& doubt, const HeapVerdict& verdict) {
     case Kind::kRssHardlyChanged:
       return fmt::format("the process's anonymous memory changed by only {} meanwhile", rate(doubt.number));
     case Kind::kFewSampled:
-      return "few of its blocks were sampled";
+      return doubt.number <= 0 ? "few of its blocks were sampled"
+                               : fmt::format("it rests on {}", samples_text(doubt.number));
     case Kind::kFewStepsTellNothing:
       return "few steps say nothing about the next one";
     case Kind::kAfterLastStep:
@@ -184,15 +231,6 @@ std::string quoted_for_shell(const std::string& name) {
   std::string text = "'";
   for (const char c : printable(name)) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return text + "'";
-}
-
-// By which environment variable this build of jemalloc is told: "jemalloc 5.3.0 (_rjem_)" has a prefix.
-std::string jemalloc_variable(const std::string& label) {
-  const std::size_t open = label.find('('), close = label.find(')');
-  std::string prefix =
-      open < close && close != std::string::npos ? label.substr(open + 1, close - open - 1) : "";
-  for (char& c : prefix) c = c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-  return printable(prefix) + "MALLOC_CONF";
 }
 
 std::string for_longer(const HeapVerdict& verdict) {
@@ -282,11 +320,12 @@ std::string advice_of(const HeapVerdict& verdict) {
              "virtual destructor, or a length that changed since";
     case Kind::kDecaySooner:
       return fmt::format(
-          "free pages go back after a second, also while the program is idle, with {}=background_thread:true,"
-          "dirty_decay_ms:1000,muzzy_decay_ms:0 in its environment; what stays then lies between live "
-          "blocks: allocate "
-          "apart what lives long, or take fewer arenas (narenas:2)",
-          jemalloc_variable(verdict.facts.allocator));
+          "free pages go back after a second, also while the program is idle, with {}={} in its environment; "
+          "what "
+          "stays then lies between live blocks: allocate apart what lives long, or take fewer arenas "
+          "(narenas:2)",
+          printable(allocators::jemalloc_variable(allocators::prefix_in(verdict.facts.allocator))),
+          allocators::kJemallocGivesBackSooner);
     case Kind::kTrim:
       return "malloc_trim(0) gives back all free pages, also those between live blocks: let the program call "
              "it after "

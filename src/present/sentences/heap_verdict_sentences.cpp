@@ -29,13 +29,15 @@ std::string place_of(const HeapVerdict& verdict) {
 
 // What a verdict of the whole heap is about: no more than what was traced of it.
 std::string the_heap(const HeapVerdict& verdict) {
+  if (verdict.facts.chosen_part) return "what is selected of the heap";
   return verdict.facts.traced_part ? "what is traced of the heap" : "the heap";
 }
 std::string heap_first(const HeapVerdict& verdict) {
+  if (verdict.facts.chosen_part) return "What is selected of the heap";
   return verdict.facts.traced_part ? "What is traced of the heap" : "The heap";
 }
 
-std::string slope_text(const Slope& slope) {
+std::string slope_text(const TrendLine& slope) {
   return fmt::format("{} (95 %: {} to {})", rate(slope.per_s), rate(slope.low), rate(slope.high));
 }
 
@@ -62,7 +64,9 @@ std::string of_that(const HeapVerdict& verdict) {
 
 std::string growth_share_of(const HeapVerdict& verdict) {
   const auto& share = verdict.facts.growth_share;
-  return share ? fmt::format(", {} of the heap's growth", percent(*share)) : "";
+  if (!share) return "";
+  return fmt::format(", {} of the {} growth", percent(*share),
+                     verdict.facts.chosen_part ? "selection's" : "heap's");
 }
 
 std::string sentence_of_leak(const HeapVerdict& verdict) {
@@ -78,10 +82,10 @@ std::string sentence_of_turnover(const HeapVerdict& verdict) {
   const std::string slope = slope_text(verdict.trend->slope);
   if (verdict.of_whole)
     return fmt::format(
-        "What was recorded of the heap grows by {}, but the process does not: new blocks may only take the "
+        "What was recorded of {} grows by {}, but the process does not: new blocks may only take the "
         "place "
         "of those from before the recording{}. Whether it leaks as well is not known.",
-        slope, of_that(verdict));
+        verdict.facts.chosen_part ? "the selection" : "the heap", slope, of_that(verdict));
   return fmt::format(
       "What was recorded of {} grows by {}, but its process does not: new blocks may only take the place of "
       "those from before the recording. Whether it leaks as well is not known.",
@@ -174,7 +178,7 @@ std::string sentence_of_cache(const HeapVerdict& verdict) {
   return fmt::format(
       "{}: {} holds {} ({} of what is live), {} {}, while its blocks are replaced: {:.1f} times in {}, after "
       "{} on average.",
-      facts.level ? "Bounded cache" : "Cache", place_of(verdict), bytes(verdict.bytes),
+      facts.level ? "Bounded cache" : "Cache", place_of(verdict), bytes_text(verdict.bytes, facts),
       percent(facts.live_share), facts.level ? "level" : "up and down", since_of(verdict), facts.replaced,
       seconds(facts.level_s), seconds(facts.mean_life_s));
 }
@@ -184,8 +188,9 @@ std::string sentence_of_bloat(const HeapVerdict& verdict) {
   return fmt::format(
       "Large and rarely changing: {} holds {} ({} of what is live) in {} of {} on average, level {}; a "
       "growth below {} would not be seen.",
-      place_of(verdict), bytes(verdict.bytes), percent(facts.live_share), blocks_text(facts.blocks),
-      bytes(facts.mean_bytes), since_of(verdict), rate(facts.unseen_bytes_per_s));
+      place_of(verdict), bytes_text(verdict.bytes, facts), percent(facts.live_share),
+      blocks_text(facts.blocks, facts), bytes(facts.mean_bytes), since_of(verdict),
+      rate(facts.unseen_bytes_per_s));
 }
 
 std::string sentence_of_held(const HeapVerdict& verdict) {
@@ -203,7 +208,7 @@ std::string sentence_of_foreign_free(const HeapVerdict& verdict) {
   for (const std::string& label : verdict.facts.given_by)
     from += (from.empty() ? "" : ", ") + printable(label);
   return fmt::format("Error: {} of {} were freed through another allocator than the one that gave them ({}).",
-                     blocks_text(verdict.facts.blocks), place_of(verdict), from);
+                     blocks_text(verdict.facts.blocks, verdict.facts), place_of(verdict), from);
 }
 
 std::string sentence_of_slack(const HeapVerdict& verdict) {
@@ -226,7 +231,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
       return sentence_of_foreign_free(verdict);
     case HeapVerdictKind::kWrongSize:
       return fmt::format("Error: {} of {} were freed with a size that is not theirs.",
-                         blocks_text(facts.blocks), place_of(verdict));
+                         blocks_text(facts.blocks, facts), place_of(verdict));
     case HeapVerdictKind::kGrowing:
       return fmt::format(
           "{} grows by {}, {} an hour{}{}.", heap_first(verdict), slope_text(verdict.trend->slope),
@@ -250,7 +255,7 @@ std::string sentence_of(const HeapVerdict& verdict) {
     case HeapVerdictKind::kLevel:
       return sentence_of_level(verdict);
     case HeapVerdictKind::kFalling: {
-      const Slope& slope = verdict.trend->slope;
+      const TrendLine& slope = verdict.trend->slope;
       return fmt::format("{} shrinks by {}.", heap_first(verdict),
                          slope_text({-slope.per_s, -slope.high, -slope.low, slope.r2}));
     }
@@ -278,16 +283,16 @@ std::string sentence_of(const HeapVerdict& verdict) {
       if (!by.empty()) by = "; " + by;
       if (verdict.kind == HeapVerdictKind::kUnfreed && facts.ended_by_signal != 0)
         return fmt::format("Live when {} ended the program: {} in {}{}.", signal_name(facts.ended_by_signal),
-                           bytes(verdict.bytes), blocks_text(facts.blocks), by);
+                           bytes_text(verdict.bytes, facts), blocks_text(facts.blocks, facts), by);
       if (verdict.kind == HeapVerdictKind::kUnfreed && facts.end_not_known)
-        return fmt::format("Live when the program ended, how is not known: {} in {}{}.", bytes(verdict.bytes),
-                           blocks_text(facts.blocks), by);
+        return fmt::format("Live when the program ended, how is not known: {} in {}{}.",
+                           bytes_text(verdict.bytes, facts), blocks_text(facts.blocks, facts), by);
       if (verdict.kind == HeapVerdictKind::kUnfreed)
-        return fmt::format("Not freed when the program ended: {} in {}{}.", bytes(verdict.bytes),
-                           blocks_text(facts.blocks), by);
+        return fmt::format("Not freed when the program ended: {} in {}{}.", bytes_text(verdict.bytes, facts),
+                           blocks_text(facts.blocks, facts), by);
       return fmt::format(
           "Freed only when the program ended: {} in {} were live until the last {} of the run{}.",
-          bytes(verdict.bytes), blocks_text(facts.blocks), seconds(facts.seconds), by);
+          bytes_text(verdict.bytes, facts), blocks_text(facts.blocks, facts), seconds(facts.seconds), by);
     }
     case HeapVerdictKind::kCache:
       return sentence_of_cache(verdict);

@@ -37,5 +37,21 @@ TEST(HeapVerdictSentences, RatesHaveThreeDigitsAtMost) {
   EXPECT_THAT(sentence_of(churn), HasSubstr("parse allocates 1,750,000 times and "));
 }
 
+// One of 512 blocks was sampled: 12,345 of them are known to within 4,900, and 8,123,456 bytes of theirs likewise.
+TEST(HeapVerdictSentences, SampledCountsHaveTheDigitsThatTheirErrorLeaves) {
+  analysis::HeapVerdict left;
+  left.kind = analysis::HeapVerdictKind::kUnfreed;
+  left.bytes = 8'123'456;
+  left.facts.blocks = 12'345;
+  EXPECT_THAT(sentence_of(left), HasSubstr("7.7 MiB in 12,345 blocks")) << "every call was seen";
+  left.facts.per_unit = {511, 340'000};
+  EXPECT_THAT(sentence_of(left), HasSubstr("8 MiB ±3.4 MiB in 12,000 blocks"));
+  left.evidence = {{analysis::HeapEvidenceKind::kNoneFreed, 12'345}};
+  EXPECT_THAT(evidence_of(left),
+              testing::ElementsAre("none of the 12,000 blocks that it allocated were freed"));
+  left.facts.blocks = 380;  // less than one sample stands for
+  EXPECT_THAT(sentence_of(left), HasSubstr(" in 10 to 2,100 blocks")) << "never nothing";
+}
+
 }  // namespace
 }  // namespace fathom::present

@@ -37,8 +37,9 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   const std::string left = report.ended_by_signal
                                ? fmt::format("live when {} ended it", signal_name(*report.ended_by_signal))
                            : report.end_not_known ? "live when it ended, how is not known"
-                           : report.ended         ? "never freed"
-                                                  : "live at the end of the recording";
+                           : report.ended && !report.stopped_short.empty() ? "live when its process ended"
+                           : report.ended                                  ? "never freed"
+                                          : "live at the end of the recording";
   const HeapLosses& losses = report.losses;
   const model::HeapExactness& lost = losses.exactness;
   const std::string missing = text_of(losses);
@@ -71,25 +72,35 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
     add(fmt::format("{}: {} {} from {}.", target, sum_of(report.shown), left, places));
   }
   if (!report.unseen.empty()) add(unseen_text(report.unseen, std::nullopt));
-  if (!report.ended)
+  if (report.of_dump)
+    add("The program itself sampled its heap: this is what was live when the dump was written, caches and "
+        "buffers in use as "
+        "well as leaks. What grows from dump to dump is what to look at: fathom report --merge all DUMP...");
+  else if (!report.ended)
     add("The program ran on when the recording ended, so this is what was live at that moment: caches and "
         "buffers in use as well as leaks. Blocks that are old, and groups that grow between two recordings, "
         "are the ones to look at (--older SECONDS; fathom report says what grows).");
   if (report.ended_by_signal)
     add(fmt::format("{} ended it, so it had no chance to free what it had.",
                     signal_name(*report.ended_by_signal)));
+  for (const Ending& ending : report.stopped_short)
+    add(ending.not_known ? fmt::format("Process {} ended, how is not known.", *ending.pid)
+                         : fmt::format("{} ended process {}, so it had no chance to free what it had.",
+                                       signal_name(ending.signal), *ending.pid));
+  if (!report.stopped_short.empty()) add("--pid PID tells what one process left.");
   if (std::string dropped = text_of(report.dropped); !dropped.empty()) add(std::move(dropped));
-  if (!report.from_start) add("It was attached to: blocks from before the recording are not in it.");
+  if (!report.from_start && !report.of_dump)
+    add("It was attached to: blocks from before the recording are not in it.");
   if (report.sampled) {
     const double mean = static_cast<double>(std::max<std::uint64_t>(1, report.mean_bytes));
-    add(
-        fmt::format("The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be "
-                    "missed (one of {} "
-                    "in all is seen with 95 % certainty, one of {} with 10 %). --heap=exact sees all.",
-                    bytes(mean), bytes(3 * mean), bytes(0.105 * mean)));
+    add(fmt::format(
+        "The heap was sampled, one byte in {}: ± is the 95 % interval, and small leaks can be "
+        "missed (one of {} "
+        "in all is seen with 95 % certainty, one of {} with 10 %).{}",
+        bytes(mean), bytes(3 * mean), bytes(0.105 * mean), report.of_dump ? "" : " --heap=exact sees all."));
   }
   if (report.truncated) add("The recorder was killed: this is as far as it came.");
-  if (report.no_ages) add("The recording holds no ages of blocks.");
+  if (report.no_ages && !report.of_dump) add("The recording holds no ages of blocks.");
   if (report.young.blocks.value > 0 || report.asked_older_s > 0)
     add(fmt::format("{} younger than {}{}; ages are kept in powers of two, so --older {} came to this.",
                     report.young.blocks.value > 0 ? sum_of(report.young) : "Nothing is",

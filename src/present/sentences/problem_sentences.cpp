@@ -39,7 +39,30 @@ std::string short_words(ProblemKind kind) {
   return "";
 }
 
-std::string sentence_of(const ProblemClass& problem) {
+// "; its control group stood still for want of memory in 42 % of the time, with nothing running in 12 %; for want of CPUs ..."
+static std::string pressure_text(const PressureView& pressure) {
+  std::string text;
+  bool of_machine = false;
+  const auto add = [&](const std::optional<Stall>& stall, std::string_view what) {
+    if (!stall || stall->some < kProblemThresholds.stalled) return;
+    if (text.empty() || of_machine != stall->of_machine)
+      text += stall->of_machine ? "; tasks of the machine, others' too, stood still for want of "
+                                : "; tasks of its control group stood still for want of ";
+    else
+      text += ", of ";
+    of_machine = stall->of_machine;
+    text += fmt::format("{} in {} of the time", what, rounded_percent(stall->some));
+    if (stall->full >= 0.01) text += fmt::format(" (all of them in {})", rounded_percent(stall->full));
+  };
+  add(pressure.memory, "memory");
+  // How long the target itself stood in the run queue is known; that others did explains nothing.
+  if (pressure.cpu && !pressure.cpu->of_machine) add(pressure.cpu, "CPUs");
+  add(pressure.io, "disks");
+  return text.empty() ? ""
+                      : text + fmt::format(" (PSI, from {} on)", rounded_percent(kProblemThresholds.stalled));
+}
+
+static std::string sentence_of_class(const ProblemClass& problem) {
   const ProblemThresholds& from = kProblemThresholds;
   const auto spent = [&](std::string_view where, double threshold) {
     return fmt::format("{} of its threads' active time was spent {} (from {} on)",
@@ -86,6 +109,12 @@ std::string sentence_of(const ProblemClass& problem) {
   return "";
 }
 
+std::string sentence_of(const ProblemClass& problem) {
+  const std::string text = sentence_of_class(problem), pressure = pressure_text(problem.pressure);
+  if (!text.empty() || pressure.empty()) return text + pressure;
+  return "not known" + pressure;  // waits were not recorded, and it neither idled nor filled a CPU
+}
+
 std::vector<std::string> next_commands(const Report& report, const ProblemClass& problem,
                                        const std::string& file) {
   std::vector<std::string> commands;
@@ -117,6 +146,11 @@ std::vector<std::string> next_commands(const Report& report, const ProblemClass&
   if (report.tree.metric == model::Metric::kCpu && report.tree.total > 0)
     commands.push_back("fathom flamegraph " + file);
   if (problem.kind == ProblemKind::kCpuAndMemory && report.memory) commands.push_back(tables + " --memory");
+  const auto& memory = problem.pressure.memory;
+  const std::string resident = tables + " --memory";
+  if (memory && memory->some >= kProblemThresholds.stalled && report.memory &&
+      std::ranges::find(commands, resident) == commands.end())
+    commands.push_back(resident);
   if (problem.kind == ProblemKind::kMixed && report.waits) commands.push_back(tables + " --waits");
   if (report.heap) commands.push_back(tables + " --heap");
   commands.push_back(tables + " --all");

@@ -32,6 +32,19 @@ std::size_t operator_at(std::string_view text) {
   return word ? text.npos : at;
 }
 
+// Where the arguments of a template begin behind an operator, npos if it has none: "operator+<char>", and apart from what
+// ends in a bracket itself, "operator< <int>".
+std::size_t template_of_operator(std::string_view text, std::size_t at) {
+  const std::size_t first = at + 8;
+  std::size_t end = first;
+  if (text.substr(first).starts_with("()") || text.substr(first).starts_with("[]"))
+    end += 2;
+  else
+    end = std::min(text.find_first_not_of("+-*/%^&|~!=,>", first), text.size());
+  if (end > first && end < text.size() && text[end] == '<') return end;
+  return text.find(" <", at);
+}
+
 void drop_all(std::string& text, std::string_view part) {
   for (std::size_t at; (at = text.find(part)) != std::string::npos;) text.erase(at, part.size());
 }
@@ -142,9 +155,8 @@ std::vector<std::string> short_parts(std::string_view name) {
     text.erase(open, end - open);
   }
   text = without_return_type(without_trait(without_arguments(std::move(text))));
-  // "operator< <int>": the arguments of the template stand apart.
   if (const std::size_t at = operator_at(text); at != text.npos && text.ends_with('>'))
-    if (const std::size_t open = text.find(" <", at); open != text.npos) text.resize(open);
+    if (const std::size_t open = template_of_operator(text, at); open != text.npos) text.resize(open);
   std::vector<std::string> parts = parts_of(text);
   shorten_lambdas(parts);
   return parts;

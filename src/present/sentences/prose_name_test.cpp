@@ -42,6 +42,12 @@ TEST(ProseName, AClosureKeepsItsFunction) {
 TEST(ProseName, OperatorsAreNames) {
   EXPECT_EQ(prose_name("operator new(unsigned long)"), "operator new");
   EXPECT_EQ(prose_name("bool ns::operator< <int>(ns::X const&, ns::X const&)"), "ns::operator<");
+  EXPECT_EQ(prose_name("std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> > "
+                       "std::operator+<char, std::char_traits<char>, std::allocator<char> >(char const*)"),
+            "std::operator+");
+  EXPECT_EQ(prose_name("bool ns::operator><int>(ns::X const&)"), "ns::operator>");
+  EXPECT_EQ(prose_name("ns::operator<< <char>(ns::X const&)"), "ns::operator<<");
+  EXPECT_EQ(prose_name("Table::operator()<int>(int)"), "Table::operator()");
   EXPECT_EQ(prose_name("Table::operator()(int)"), "Table::operator()");
   EXPECT_EQ(prose_name("Table::operator[](int)"), "Table::operator[]");
 }

@@ -67,6 +67,23 @@ std::string remedy_for_cost(const Finding& finding) {
   return "";
 }
 
+// Whatever explains a tenth of what is missing is told; what explains less than half of it leaves a rest.
+std::string cause_of_few(const Finding& finding) {
+  constexpr double kWorthAWord = 0.1, kMost = 0.5;
+  std::string text;
+  double known = 0;
+  const auto add = [&](double part, std::string_view what) {
+    if (part < kWorthAWord) return;
+    known += part;
+    text += fmt::format("{}{} of those missing {}", text.empty() ? "" : ", ", rounded_percent(part), what);
+  };
+  add(finding.by_throttling, "as the kernel throttled the event");
+  add(finding.by_host, "as the machine's host took its CPUs away");
+  add(finding.by_late_timer, "as it ran for microseconds at a time and the timer comes late");
+  if (text.empty()) return "the cause is not known";
+  return text + (known < kMost ? "; the cause of the rest is not known" : "");
+}
+
 // The part of the heap's events that it concerns, as far as that is known.
 double importance_of(const HeapFinding& finding, const HeapReport& heap) {
   const auto events = static_cast<double>(std::max<std::uint64_t>(heap.counters.events, 1));
@@ -80,6 +97,7 @@ double importance_of(const HeapFinding& finding, const HeapReport& heap) {
     case HeapFindingKind::kUnseenFrees:
       return std::min(1.0, finding.number / events);
     case HeapFindingKind::kOutages:
+    case HeapFindingKind::kNotTraced:
     case HeapFindingKind::kNotHooked:
       break;
   }
@@ -106,8 +124,8 @@ Complaint complaint_of(const Finding& finding) {
       return {fmt::format("The kernel throttled sampling {}.", counted(finding.count, "time")),
               "a lower rate (-F 499), or a larger kernel.perf_event_max_sample_rate"};
     case FindingKind::kFewReceived:
-      return {fmt::format("Only {} of the {} samples arrived that its CPU time promised.", share,
-                          with_commas(static_cast<std::int64_t>(finding.count))),
+      return {fmt::format("Only {} of the {} samples arrived that its CPU time promised; {}.", share,
+                          with_commas(static_cast<std::int64_t>(finding.count)), cause_of_few(finding)),
               "fathom doctor, which tries each engine"};
     case FindingKind::kCutStacks:
       return {fmt::format("{} of the stacks are cut short, mostly in {}: {}.", share, name_of(finding.module),
@@ -141,7 +159,11 @@ std::vector<Complaint> complaints_of(const Report& report) {
   }
   if (report.heap)
     for (const HeapFinding& finding : report.heap->findings)
-      complaints.push_back({text_of(finding, *report.heap), "", importance_of(finding, *report.heap)});
+      complaints.push_back({text_of(finding, *report.heap),
+                            finding.kind == HeapFindingKind::kNotTraced
+                                ? "--heap-children, which traces those that execute a program"
+                                : "",
+                            importance_of(finding, *report.heap)});
   std::stable_sort(complaints.begin(), complaints.end(), [](const Complaint& a, const Complaint& b) {
     return std::tuple(b.is_certain, b.importance) < std::tuple(a.is_certain, a.importance);
   });
@@ -175,7 +197,8 @@ std::string tracer_share_text(const CallTree& tree) {
   const double all = static_cast<double>(tree.tracer) + static_cast<double>(tree.total);
   return fmt::format("{} of its {}, {}", rounded_percent(static_cast<double>(tree.tracer) / all),
                      tree.metric == model::Metric::kWall ? "time" : "CPU time",
-                     amount(static_cast<double>(tree.tracer), tree.unit));
+                     tree.unit == "samples" ? counted(static_cast<std::uint64_t>(tree.tracer), "sample")
+                                            : amount(static_cast<double>(tree.tracer), tree.unit));
 }
 
 std::string own_cost_sentence(const model::Profile& profile) {

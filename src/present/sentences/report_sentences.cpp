@@ -107,6 +107,12 @@ std::string threads_in_words(const Report& report) {
 std::string sentence_of_nothing(const Report& report) {
   if (report.tree.metric != model::Metric::kCpu) return "Nothing was sampled.";
   const Activity& activity = report.activity;
+  // A recorder that was killed at once kept neither samples nor how much CPU time there was.
+  if (report.profile->quality.truncated && !activity.exact)
+    return report.profile->threads.empty()
+               ? "Nothing was kept: the file ends before its first samples. What the program did is not "
+                 "known."
+               : "No sample was kept: the file ends before them. How much CPU time it used is not known.";
   if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
     return "Nothing was sampled: it used no CPU time.";
   return fmt::format("Nothing was sampled, of {} of CPU time at {} Hz.", seconds(*activity.cpu_s),

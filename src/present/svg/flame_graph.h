@@ -52,6 +52,8 @@ struct FlameGraphOptions {
   std::string background;                 // CSS; "": white, or nearly black where the reader prefers dark
   std::optional<Coloring> coloring = {};  // of this tree, instead of `colors`
   std::optional<FlameComparison> comparison = {};  // details and tooltips tell both sides
+  // Of the file. Beyond it the smallest frames are left out and counted: a browser parses this much in a second.
+  std::size_t max_bytes = std::size_t{8} << 20;
 };
 
 // "base 11.0 % → new 16.2 % (+5.20 points, +47.3 %)", of a frame with all that it calls.

@@ -102,6 +102,17 @@
     const z = 1.959963984540054, z2 = z * z;
     return (z * Math.sqrt((share * (1 - share)) / samples + z2 / (4 * samples * samples))) / (1 + z2 / samples);
   };
+  // With the digits that are known, as analysis/core/rounding.cpp has it: what was sampled is a multiple of what was seen.
+  const lastKnownDigit = (error) => (error < 1 ? 1 : 10 ** Math.floor(Math.log10(error)));
+  const known = (value) => {
+    if (!data.estimated || data.count || value === 0) return quantity(value);
+    const samples = (data.effective * value) / total[0], error = (1.959964 * value) / Math.sqrt(Math.max(1, samples));
+    let unit = 1;
+    if (data.unit === "bytes") while (value >= 1024 * unit && unit < 2 ** 40) unit *= 1024;
+    if (error < unit) return quantity(value);
+    const digit = lastKnownDigit(error / unit) * unit;
+    return quantity(Math.round(value / digit) * digit).replace(".0 ", " ");
+  };
   const wide = (point) => (point >= 0x1100 && point < 0x1160) || (point >= 0x2e80 && point < 0xa4d0) ||
       (point >= 0xac00 && point < 0xd7a4) || (point >= 0xf900 && point < 0xfb00) || (point >= 0xfe30 && point < 0xfe70) ||
       (point >= 0xff00 && point < 0xff61) || point >= 0x1f300;
@@ -322,13 +333,13 @@
         ? " ±" + percentNumber(error(all, data.effective)) : "";
     const parts = sides ? (box.hidden ? [] : [compared(node)]) : [percent(all) + uncertain + " of all"];
     if (state.zoom !== 0 && !box.above && !sides) parts.push(percent(box.value / total[state.zoom]) + " of zoom");
-    if (!sides) parts.push("total " + quantity(box.value));
+    if (!sides) parts.push("total " + known(box.value));
     if (box.hidden) {
       const hits = pattern ? hiddenHits(box) : 0;
       return parts.join(" · ") + (parts.length ? " — " : "") + grouped(box.hidden) + (box.hidden === 1 ? " frame" : " frames") +
           " too narrow to draw, above " + nameOf(node) + (hits ? " (" + hits + " match)" : "") + "; click to zoom";
     }
-    if (!data.reverse && !sides) parts.push("self " + quantity(self[node]) + " (" + percent(self[node] / total[0]) + ")");
+    if (!data.reverse && !sides) parts.push("self " + known(self[node]) + " (" + percent(self[node] / total[0]) + ")");
     const module = symbols[symbolOf[node]].module;
     return parts.join(" · ") + " — " + kindOf(node) + nameOf(node) + (module ? (module.startsWith("[") ? " " + module : " [" + module + "]") : "") +
         (inlined[node] ? " (inlined)" : "");

@@ -57,6 +57,10 @@ bool is_sampled(const CallTree& tree) {
           (model::is_heap(tree.metric) && tree.effective_samples < analysis::kExact));
 }
 
+bool is_estimated(const CallTree& tree) {
+  return model::is_heap(tree.metric) && is_sampled(tree);
+}
+
 std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, const FlameGeometry& geometry,
                              const FlameGraphOptions& options) {
   std::vector<Symbol> of_node(tree.nodes.size());
@@ -77,6 +81,7 @@ std::string flame_graph_data(const CallTree& tree, const Coloring& coloring, con
       geometry.pad, geometry.top, options.frame_height, options.font_size, geometry.column,
       geometry.min_width, geometry.rows, options.inverted, options.reverse, !options.background.empty(),
       tree.nodes.size() > 1 && tree.nodes[1].kind == analysis::NodeKind::kThread);
+  if (is_estimated(tree)) out += "\"estimated\":true,";
   out += "\"classes\":[";
   for (std::size_t i = 0; i < coloring.classes.size(); ++i) {
     out += (i == 0 ? "" : ",") + json_string(coloring.classes[i].name);

@@ -33,6 +33,9 @@ struct FlameGeometry {
 // weigh in ns.
 bool is_sampled(const analysis::CallTree& tree);
 
+// Its values are multiples of what was counted, and have digits that nobody knows: bytes and blocks of a sampled heap.
+bool is_estimated(const analysis::CallTree& tree);
+
 // Not yet escaped for XML.
 std::string flame_graph_data(const analysis::CallTree& tree, const Coloring& coloring,
                              const FlameGeometry& geometry, const FlameGraphOptions& options);

@@ -10,9 +10,12 @@
 #include <cmath>
 #include <utility>
 
+#include "analysis/core/functions.h"
 #include "analysis/core/interval.h"
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/svg/flame_graph.h"
+#include "present/svg/flame_graph_bound.h"
 #include "present/svg/flame_graph_data.h"
 #include "present/svg/flame_graph_layout.h"
 #include "present/svg/flame_graph_script.h"
@@ -78,7 +81,7 @@ class Picture {
 
  private:
   std::string measured() const {
-    std::string text = quantity(tree_.total, tree_.unit, count_name_);
+    std::string text = amount_of(tree_.total);
     if (model::is_heap(tree_.metric)) {
       text += " in " + analysis::counted(tree_.samples, "stack");
     } else if (tree_.unit != "samples" && tree_.samples > 0)
@@ -95,9 +98,10 @@ class Picture {
     };
     constexpr double kFew = 100;
     if (tree_.total > 0 && tree_.effective_samples > 0 && tree_.effective_samples < kFew) {
-      add("Only " +
+      // Waits stand for several each, and a few long ones decide: their number says little.
+      add((tree_.waits > 0 ? "The waits tell as much as " : "Only ") +
           analysis::counted(tree_.unit == "samples" ? static_cast<std::uint64_t>(tree_.total)
-                            : model::is_heap(tree_.metric)
+                            : model::is_heap(tree_.metric) || tree_.waits > 0
                                 ? static_cast<std::uint64_t>(tree_.effective_samples)
                                 : tree_.samples,
                             "sample") +
@@ -133,10 +137,15 @@ class Picture {
     return text;
   }
 
+  // With the digits that are known.
+  std::string amount_of(std::int64_t value) const {
+    return count_name_.empty() && is_estimated(tree_) ? analysis::amount_of(tree_, value)
+                                                      : quantity(value, tree_.unit, count_name_);
+  }
+
   std::string tooltip(const FlameBox& box) const {
-    std::string much = options_.comparison
-                           ? share_of(box.value) + " of the width"
-                           : quantity(box.value, tree_.unit, count_name_) + ", " + share_of(box.value);
+    std::string much = options_.comparison ? share_of(box.value) + " of the width"
+                                           : amount_of(box.value) + ", " + share_of(box.value);
     if (options_.comparison && box.hidden == 0)
       much = compared(*options_.comparison, base_total_[box.node], fresh_total_[box.node]);
     if (box.hidden > 0) return analysis::counted(box.hidden, "narrow frame") + " (" + much + ")";
@@ -522,8 +531,60 @@ std::string compared(const FlameComparison& comparison, std::int64_t base, std::
   return "base " + text(before) + ", new " + text(after) + ": " + change;
 }
 
+namespace {
+
+// The options of the whole tree, for a tree of which parts are left out: colours, legend and both sides of a comparison are
+// those of the whole.
+FlameGraphOptions options_of(const BoundTree& bound, const Coloring& coloring, FlameGraphOptions options) {
+  const std::size_t count = bound.tree.nodes.size();
+  options.coloring = coloring;
+  options.coloring->of_node.resize(count);
+  for (std::size_t i = 0; i < count; ++i) options.coloring->of_node[i] = coloring.of_node[bound.from[i]];
+  if (options.comparison) {
+    const FlameComparison& whole = *options.comparison;
+    FlameComparison kept = whole;
+    const auto sum_below = [](const std::vector<std::int64_t>& own, const CallTree& tree,
+                              std::uint32_t node) {
+      const std::uint32_t depth = tree.nodes[node].depth;
+      std::int64_t sum = own[node];
+      for (std::size_t i = node + 1; i < tree.nodes.size() && tree.nodes[i].depth > depth; ++i) sum += own[i];
+      return sum;
+    };
+    for (const auto& [from, to] :
+         {std::pair{&whole.base, &kept.base}, std::pair{&whole.fresh, &kept.fresh}}) {
+      to->assign(count, 0);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (bound.left_out[i].empty()) (*to)[i] = (*from)[bound.from[i]];
+        for (const std::uint32_t child : bound.left_out[i]) (*to)[i] += sum_below(*from, *bound.whole, child);
+      }
+    }
+    options.comparison = std::move(kept);
+  }
+  options.notes.push_back(fmt::format(
+      "Left out, so that this file is no larger than {}: {}, each of {} or less; {} of all ends in them.",
+      analysis::bytes(static_cast<double>(options.max_bytes)), analysis::counted(bound.frames, "frame"),
+      quantity(bound.largest, bound.tree.unit, ""), percent(analysis::share(bound.tree, bound.value))));
+  return options;
+}
+
+}  // namespace
+
 std::string flame_graph_svg(const CallTree& tree, const FlameGraphOptions& options) {
-  return Picture(tree, options).draw();
+  constexpr std::size_t kBytesOfNode = 2;  // at least: flags and a symbol
+  std::string svg;
+  if (tree.nodes.size() <= options.max_bytes / kBytesOfNode) {
+    svg = Picture(tree, options).draw();
+    if (svg.size() <= options.max_bytes) return svg;
+  }
+  const Coloring coloring =
+      options.coloring ? *options.coloring : color_tree(tree, options.colors, options.reverse);
+  for (std::size_t most = std::min(tree.nodes.size(), options.max_bytes / kBytesOfNode) / 2; most > 0;
+       most /= 2) {
+    const BoundTree bound = keep_largest(tree, most);
+    svg = Picture(bound.tree, options_of(bound, coloring, options)).draw();
+    if (svg.size() <= options.max_bytes) break;
+  }
+  return svg;
 }
 
 }  // namespace fathom::present

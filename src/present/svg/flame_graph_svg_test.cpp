@@ -82,6 +82,15 @@ TEST(FlameGraphSvg, FewSamplesAreWarnedAbout) {
   EXPECT_THAT(flame_graph_svg(tree_of({{"t;f", 100}}), {}), Not(HasSubstr("Only ")));
 }
 
+TEST(FlameGraphSvg, ManyWaitsOfWhichAFewDecideAreNotCalledOnlyManySamples) {
+  analysis::CallTree tree = tree_of({{"t;f", 5000}});
+  tree.unit = "ns";
+  tree.waits = tree.samples = 4778;
+  tree.effective_samples = 90;
+  EXPECT_THAT(flame_graph_svg(tree, {}),
+              HasSubstr("The waits tell as much as 90 samples: shares are uncertain"));
+}
+
 TEST(FlameGraphSvg, OrientationAndRootAreStated) {
   FlameGraphOptions options;
   options.root_name = "redis-server (pid 12)";
@@ -104,6 +113,17 @@ TEST(FlameGraphSvg, SmallFramesAreCountedNotDropped) {
 TEST(FlameGraphSvg, SharesOfSamplesCarryTheirError) {
   EXPECT_THAT(flame_graph_svg(tree_of(kServer), {}),
               HasSubstr("net::Connection::read() [app] (210 samples, 21.0 % ±2.5)"));
+}
+
+// A hundred samples stand for 100 MB: 58.4 MiB of them are known to within 15 MiB.
+TEST(FlameGraphSvg, BytesOfASampledHeapHaveTheDigitsThatAreKnown) {
+  analysis::CallTree tree = tree_of({{"t;main;load", 61'234'567}, {"t;main;parse", 38'765'433}});
+  tree.metric = model::Metric::kHeapLive;
+  tree.unit = "bytes";
+  tree.effective_samples = 100;
+  EXPECT_THAT(flame_graph_svg(tree, {}), HasSubstr("load [app] (60 MiB, 61.2 %"));
+  tree.effective_samples = analysis::kExact;
+  EXPECT_THAT(flame_graph_svg(tree, {}), HasSubstr("load [app] (58.4 MiB, 61.2 %"));
 }
 
 TEST(FlameGraphSvg, NothingIsFetchedAndNoAttributeRuns) {

@@ -213,4 +213,14 @@ std::string quantity(std::int64_t value, std::string_view unit, std::string_view
   return analysis::amount(static_cast<double>(value), unit);
 }
 
+std::string short_target(std::string_view target) {
+  constexpr std::string_view kPid = " (pid ", kNext = "), ";
+  constexpr std::size_t kMost = 3;
+  std::size_t count = 0;
+  for (std::size_t at = target.find(kPid); at != target.npos; at = target.find(kPid, at + 1)) ++count;
+  const std::size_t first_end = target.find(kNext);
+  if (count <= kMost || first_end == target.npos) return std::string(target);
+  return std::string(target.substr(0, first_end + 1)) + " and " + std::to_string(count - 1) + " more";
+}
+
 }  // namespace fathom::present

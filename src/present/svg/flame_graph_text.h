@@ -36,4 +36,7 @@ std::string frame_label(std::string_view clean, std::size_t columns);
 // `count_name`.
 std::string quantity(std::int64_t value, std::string_view unit, std::string_view count_name);
 
+// "postgres (pid 12)", of more than three targets "postgres (pid 12) and 13 more".
+std::string short_target(std::string_view target);
+
 }  // namespace fathom::present

@@ -82,5 +82,12 @@ TEST(FlameGraphText, AQuantityHasItsUnit) {
   EXPECT_EQ(quantity(1'500'000, "bytes", ""), "1.4 MiB");
 }
 
+TEST(ShortTarget, IsTheFirstOfManyAndTheirNumber) {
+  EXPECT_EQ(short_target("server (pid 12)"), "server (pid 12)");
+  EXPECT_EQ(short_target("a (pid 1), b (pid 2), c (pid 3)"), "a (pid 1), b (pid 2), c (pid 3)");
+  EXPECT_EQ(short_target("a (pid 1), b (pid 2), c (pid 3), d (pid 4)"), "a (pid 1) and 3 more");
+  EXPECT_EQ(short_target("./run.sh one, two"), "./run.sh one, two");
+}
+
 }  // namespace
 }  // namespace fathom::present

@@ -251,8 +251,9 @@ class Picture {
           number(begin), number(kTop), number(bottom), number(begin + 5), number(kTop + 13));
     const analysis::TimelinePeak& peak = timeline_.peak;
     const double x = x_of(peak.time_s), y = y_of(peak.bytes);
-    std::string text = fmt::format("peak {} at {}", bytes(peak.bytes), analysis::seconds(peak.time_s));
-    if (peak.error > 0) text += " ±" + bytes(peak.error);
+    std::string text = "peak " + bytes(peak.bytes);
+    if (peak.error > 0) text += " ±" + bytes(peak.error);  // beside what it is the error of
+    text += " at " + analysis::seconds(peak.time_s);
     const double needed = kLabelColumn * static_cast<double>(text_columns(text)) + 14;
     const double left = std::clamp(x - needed / 2, kLeft, kLeft + width_ - needed);
     const double box_y = std::max(kTop - 24, y - 34);
@@ -404,7 +405,8 @@ class Picture {
 
   static std::string style() {
     std::string css =
-        ".fathom{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
+        ".fathom{background:#fff;font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu "
+        "Sans',sans-serif}"
         ".fathom text{fill:#1b1f24;white-space:pre}.fathom .bg{fill:#fff}.fathom .muted{fill:#5a6472}"
         ".fathom .title{font-size:17px;font-weight:600}.fathom .strong{font-weight:600}"
         ".fathom .end{text-anchor:end}.fathom .middle,.fathom .inside{text-anchor:middle}"
@@ -431,7 +433,8 @@ class Picture {
       css += fmt::format(".fathom .k{}{{stroke-dasharray:{}}}", i, kDashes[i]);
     return css +
            ".fathom .l{stroke-width:1.8;stroke:#1b1f24;fill:none}"
-           "@media(prefers-color-scheme:dark){.fathom text{fill:#e6e9ed}.fathom .bg{fill:#15181c}"
+           "@media(prefers-color-scheme:dark){.fathom{background:#15181c}.fathom text{fill:#e6e9ed}.fathom "
+           ".bg{fill:#15181c}"
            ".fathom .muted{fill:#9aa4b2}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}"
            ".fathom .grid{stroke:#e6e9ed}.fathom .axis{stroke:#9aa4b2}.fathom .band{stroke:#15181c}"
            ".fathom .line,.fathom .l,.fathom .cursor,.fathom .mark{stroke:#f4f5f7}"

@@ -59,6 +59,12 @@ TEST(HeapTimelineSvg, SaysThePeakAndWhatItWasMadeOf) {
   EXPECT_THAT(svg, HasSubstr("nothing was live above it"));
 }
 
+TEST(HeapTimelineSvg, TheErrorOfThePeakStandsBesideItsBytesAndNotBesideItsTime) {
+  analysis::HeapTimeline timeline = timeline_of(server_with_resident_memory());
+  timeline.peak.error = 1 << 20;
+  EXPECT_THAT(heap_timeline_svg(timeline, {}), HasSubstr("peak 6.7 MiB ±1.0 MiB at 1.50 s"));
+}
+
 // The y of the peak's dot: how far the heap reaches up.
 std::string peak_of(const std::string& svg) {
   const std::size_t at = svg.find(" cy=\"", svg.find("class=\"dot\""));

@@ -147,7 +147,8 @@ class CallText {
     const auto fitted = [&](const std::string& text) { return room == 0 ? text : shorten_name(text, room); };
     switch (row.row.kind) {
       case TreeRowKind::kRest:
-        return fmt::format("⋯ {} calls below {} each", row.row.count, limit_);
+        return fmt::format("⋯ {} calls below {} each",
+                           analysis::with_commas(static_cast<std::int64_t>(row.row.count)), limit_);
       case TreeRowKind::kChain: {
         std::string text = fmt::format("⋯ {} calls: ", row.row.count);
         for (std::size_t i = 0; i < row.row.names.size(); ++i) {

@@ -11,6 +11,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/diff_sentences.h"
+#include "present/sentences/memory_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -90,7 +91,69 @@ std::vector<Table> tables_of(const DiffReport& report, bool with_noise) {
   tables.push_back(table_of("By cause", "cause", report.causes, &DiffGroup::self, with_noise));
   tables.push_back(table_of("By thread", "threads", report.threads, &DiffGroup::self, with_noise));
   tables.push_back(table_of("By module", "module", report.modules, &DiffGroup::self, with_noise));
+  tables.push_back(table_of("By crate", "crate or namespace", report.crates, &DiffGroup::self, with_noise));
+  tables.push_back(table_of("By size", "blocks of", report.sizes, &DiffGroup::self, with_noise));
+  tables.push_back(table_of("By life", "blocks that lived", report.lifetimes, &DiffGroup::self, with_noise));
+  // A group that is all there is says the first sentence once more.
+  std::erase_if(tables, [&](const Table& table) {
+    return table.name_head != "function" && table.lines.size() == 1 &&
+           table.lines.front().change.base == report.whole.base &&
+           table.lines.front().change.fresh == report.whole.fresh;
+  });
   return tables;
+}
+
+// A line of figures that are written down already.
+struct OverviewLine {
+  std::string base, fresh, change, of_base, name;
+  bool noise = false;
+};
+
+OverviewLine overview_line(const DiffReport& report, const Change& change, std::string name) {
+  const bool judged = change.looked_at;
+  return {diff_value(report, change.base),
+          diff_value(report, change.fresh),
+          diff_change(report, change),
+          judged && !change.beyond_noise ? "noise" : relative_change(change),
+          std::move(name),
+          judged && !change.beyond_noise};
+}
+
+// Every metric's whole, one line each.
+std::vector<OverviewLine> metrics_overview(const std::vector<DiffReport>& reports) {
+  std::vector<OverviewLine> lines;
+  for (const DiffReport& report : reports) {
+    if (report.whole_is_judged)
+      lines.push_back(overview_line(report, report.whole, diff_figure_name(report)));
+  }
+  return lines;
+}
+
+// RSS, then the classes of which it consists; those that changed by no more than noise, too, as they add up.
+std::vector<OverviewLine> memory_overview(const analysis::MemoryDiff& memory) {
+  DiffReport bytes;
+  bytes.unit = analysis::DiffUnit::kBytes;
+  bytes.normalization = analysis::Normalization::kAbsolute;
+  std::vector<OverviewLine> lines{overview_line(bytes, memory.rss, "resident memory (RSS)")};
+  for (const analysis::MemoryDiffPart& part : memory.parts) {
+    analysis::MemoryPart named;
+    named.key = part.key;
+    lines.push_back(overview_line(bytes, part.bytes, "  " + std::string(label_of(named, memory.traced))));
+  }
+  return lines;
+}
+
+std::string overview_text(const std::string& title, const std::vector<OverviewLine>& lines,
+                          const TextOptions& style) {
+  if (lines.empty()) return "";
+  TextTable text({{"base", Align::kRight},
+                  {"new", Align::kRight},
+                  {"change ± error", Align::kRight},
+                  {"of base", Align::kRight},
+                  {"", Align::kLeft, true}});
+  for (const OverviewLine& line : lines)
+    text.add({line.base, line.fresh, line.change, line.of_base, line.name}, line.noise);
+  return title + "\n" + text.text(table_width(style), style.color);
 }
 
 std::size_t shown_of(const Table& table, std::size_t top) {
@@ -110,9 +173,16 @@ std::string side_line(const char* name, const analysis::DiffSide& side) {
   return fmt::format("{:4}  {} ({})\n", name, side_name(side), fmt::join(parts, ", "));
 }
 
-std::string one_text(const DiffReport& report, const DiffTextOptions& options) {
+// Whether an earlier report is of the same metric, with another normalisation: its tables say the same.
+bool is_said_before(const std::vector<DiffReport>& reports, std::size_t at) {
+  return std::any_of(reports.begin(), reports.begin() + static_cast<std::ptrdiff_t>(at),
+                     [&](const DiffReport& report) { return report.metric == reports[at].metric; });
+}
+
+std::string one_text(const DiffReport& report, const DiffTextOptions& options, bool only_headline) {
   const std::size_t width = options.style.width;
   std::string out = fill("", diff_headline(report), width, 0);
+  if (only_headline) return out;
   for (const Table& table : tables_of(report, options.noise)) {
     if (table.lines.empty()) continue;
     out += "\n" + table.title + "\n";
@@ -146,12 +216,17 @@ std::string heading_of(const DiffReport& report) {
   return std::string(model::info_of(report.metric).title);
 }
 
-// Names are text of whoever built the program, and Markdown would take some of it for its own.
+// Names are text of whoever built the program, and Markdown would take some of it for its own: also formulas ($), and on
+// the sites where pull requests live people (@name) and other requests (#1), which are found in what has been escaped, too.
 std::string in_markdown(std::string_view text) {
   std::string out;
-  for (const char c : text) {
-    if (std::string_view("\\`*_[]<>#|&~").find(c) != std::string_view::npos) out += '\\';
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i], next = i + 1 < text.size() ? text[i + 1] : ' ';
+    if (std::string_view("\\`*_[]<>#|&~$").find(c) != std::string_view::npos) out += '\\';
     out += c;
+    const bool word =
+        (next >= '0' && next <= '9') || (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
+    if ((c == '@' || c == '#') && word) out += "<!-- -->";
   }
   return out;
 }
@@ -169,8 +244,14 @@ std::string diff_text(const std::vector<DiffReport>& reports, const DiffTextOpti
   for (std::size_t i = 0; i < reports.size(); ++i) {
     if (i > 0) out += "\n";
     if (reports.size() > 1) out += heading_of(reports[i]) + ": ";
-    out += one_text(reports[i], options);
+    out += one_text(reports[i], options, is_said_before(reports, i));
+    // What became of all metrics stands behind the first answer: the first is what was asked for.
+    if (i == 0 && reports.size() > 1)
+      out += "\n" + overview_text("All that was compared", metrics_overview(reports), options.style);
   }
+  if (options.memory != nullptr)
+    out += "\n" + overview_text("Memory at the end of what is compared", memory_overview(*options.memory),
+                                options.style);
   out += "\n" + fill("", diff_legend(first), width, 0);
   if (const std::size_t noise = noise_of(first); noise > 0 && !options.noise)
     out += fill("",
@@ -186,6 +267,13 @@ std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffText
   if (reports.empty()) return "";
   const DiffReport& first = reports.front();
   std::string out;
+  const auto overview = [&](const std::string& title, const std::vector<OverviewLine>& lines) {
+    if (lines.empty()) return;
+    out += fmt::format("\n{}\n\n| base | new | change | of base | |\n|--:|--:|--:|--:|:--|\n", title);
+    for (const OverviewLine& line : lines)
+      out += fmt::format("| {} | {} | {} | {} | {} |\n", line.base, line.fresh, in_markdown(line.change),
+                         in_markdown(line.of_base), in_markdown(line.name));
+  };
   for (std::size_t i = 0; i < reports.size(); ++i) {
     const DiffReport& report = reports[i];
     out += fmt::format("{}### {}: {} → {}\n\n", i == 0 ? "" : "\n", in_markdown(heading_of(report)),
@@ -195,6 +283,7 @@ std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffText
         out += "> **Doubtful:** " + in_markdown(doubt) + ".\n\n";
     }
     out += "**" + in_markdown(diff_headline(report)) + "**\n";
+    if (is_said_before(reports, i)) continue;
     for (const Table& table : tables_of(report, options.noise)) {
       if (table.lines.empty()) continue;
       out += fmt::format("\n{}\n\n| base | new | change | of base | {} | |\n|--:|--:|--:|--:|:--|:--|\n",
@@ -211,7 +300,10 @@ std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffText
       if (const std::string rest = rest_of(table, shown); !rest.empty())
         out += "\n" + in_markdown(rest) + "\n";
     }
+    if (i == 0 && reports.size() > 1) overview("All that was compared", metrics_overview(reports));
   }
+  if (options.memory != nullptr)
+    overview("Memory at the end of what is compared", memory_overview(*options.memory));
   out += "\n<sub>" + in_markdown(diff_legend(first));
   if (const std::string unmatched = unmatched_sentence(first); !unmatched.empty())
     out += " " + in_markdown(unmatched);

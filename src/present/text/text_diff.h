@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "analysis/diff/diff.h"
+#include "analysis/diff/memory_diff.h"
 #include "present/text/text_report.h"
 
 namespace fathom::present {
@@ -14,6 +15,8 @@ namespace fathom::present {
 struct DiffTextOptions {
   TextOptions style = {};  // `top`: rows per table, 0 for all; what is cut off is said
   bool noise = false;      // rows that are no more than noise, too: grey, by name, below the others
+  const analysis::MemoryDiff* memory =
+      nullptr;  // what RSS consists of, where both sides know it; outlives the call
 };
 
 // The reports are of one comparison, a metric each; the first is the one that was asked for.

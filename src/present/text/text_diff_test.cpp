@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/diff/hand_made_sides.h"
+#include "analysis/memory/hand_made_memory.h"
 #include "base/golden.h"
 #include "model/random_profile.h"
 
@@ -35,6 +36,23 @@ TEST(TextDiff, AsMarkdown) {
   expect_golden("diff.md", diff_markdown(of_a_change(), narrow()));
 }
 
+// A name like "@team" would have called a whole team to the pull request, and two dollars made a formula of what stands
+// between them.
+TEST(TextDiff, NamesInMarkdownCallNobodyAndAreNoFormulas) {
+  analysis::HandMade hand;
+  const auto app = hand.module("app");
+  const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
+  hand.sample(thread, hand.stack({hand.frame(app, {"@team $_0 | #12 $x ![a](b) <img>"})}), 500);
+  model::Profile fresh = hand.profile;
+  fresh.samples.resize(100);
+  DiffTextOptions options = narrow();
+  options.style.width = 0;
+  options.noise = true;
+  const std::string text = diff_markdown({compare_sides(hand.profile, fresh)}, options);
+  EXPECT_THAT(text, HasSubstr("| @<!-- -->team \\$\\_ \\| \\#<!-- -->12 \\$x !\\[a\\](b) \\<img\\> |"));
+  EXPECT_THAT(text, Not(HasSubstr("@team")));
+}
+
 TEST(TextDiff, NoiseIsShownWhereItIsAskedForAndSaidToBeIt) {
   const model::Profile base = side_of_change(false);
   DiffTextOptions options = narrow();
@@ -45,6 +63,58 @@ TEST(TextDiff, NoiseIsShownWhereItIsAskedForAndSaidToBeIt) {
   const std::string all = diff_text({compare_sides(base, base)}, options);
   EXPECT_THAT(all, HasSubstr("Trie::root"));
   EXPECT_THAT(all, HasSubstr("noise"));
+}
+
+// Peak, rate and what never was freed stand side by side, and RSS with what it consists of below.
+TEST(TextDiff, TheHeapAndTheMemoryAreAnOverview) {
+  const analysis::HandMadeMemory before = analysis::memory_of_small_heap();
+  analysis::HandMadeMemory after = analysis::memory_of_small_heap();
+  after.range(2.9, model::MemoryKind::kMapped, "", 4000);
+  after.slice();
+  after.row({0}, {5000, 5'000'000}, {4000, 4'000'000});
+  std::vector<analysis::DiffReport> reports;
+  for (const model::Metric metric : {model::Metric::kHeapLive, model::Metric::kHeapAllocated}) {
+    analysis::DiffOptions options;
+    options.metric = metric;
+    reports.push_back(compare_sides(before.profile, after.profile, options));
+  }
+  analysis::DiffRun base, fresh;
+  base.profile = &before.profile;
+  fresh.profile = &after.profile;
+  const auto memory = analysis::make_memory_diff({base}, {fresh});
+  ASSERT_TRUE(memory);
+  DiffTextOptions options = narrow();
+  options.memory = &*memory;
+  expect_golden("diff_heap.txt", diff_text(reports, options));
+  const std::string markdown = diff_markdown(reports, options);
+  EXPECT_THAT(markdown, HasSubstr("All that was compared"));
+  EXPECT_THAT(markdown, HasSubstr("mapped by the program itself"));
+}
+
+// On a busy machine a function that was new, with 2 % of the whole, was noise per second and plain as a share; nobody was told.
+TEST(TextDiff, ALoadInBurstsIsSaidWithTheMeasureThatDoesNotMind) {
+  const auto recorded = [](bool steady) {
+    analysis::HandMade hand;
+    hand.profile.meta.end_ns = hand.profile.meta.start_ns + 20'000'000'000;
+    const auto app = hand.module("app");
+    const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
+    const auto stack = hand.stack({hand.frame(app, {"work"})});
+    for (int tenth = 0; tenth < 200; ++tenth) {
+      if (steady || tenth / 40 % 2 == 0) hand.sample(thread, stack, 5, tenth * 0.1);
+    }
+    return std::move(hand.profile);
+  };
+  const auto text = [](const model::Profile& profile, analysis::DiffOptions options) {
+    DiffTextOptions style;
+    style.style.width = 0;
+    return diff_text({compare_sides(profile, profile, options)}, style);
+  };
+  const auto says = HasSubstr("--normalize share compares the parts");
+  analysis::DiffOptions share;
+  share.normalization = analysis::Normalization::kShare;
+  EXPECT_THAT(text(recorded(false), {}), says);
+  EXPECT_THAT(text(recorded(false), share), Not(says));
+  EXPECT_THAT(text(recorded(true), {}), Not(says));
 }
 
 TEST(TextDiff, DoubtIsSaidBeforeTheAnswer) {

@@ -9,6 +9,7 @@
 #include "analysis/waits/hand_made_waits.h"
 #include "base/golden.h"
 #include "model/random_profile.h"
+#include "present/sentences/hot_spot_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -220,6 +221,40 @@ TEST(FirstScreen, SaysInItsFirstLineHowTheProgramDied) {
   EXPECT_THAT(first_line(), HasSubstr("a process was killed: out of memory"));
 }
 
+TEST(FirstScreen, SaysOfEachProgramHowItEnded) {
+  model::Profile profile = analysis::small_server();
+  const auto first_line = [&] { return headline_of(analysis::make_report(profile, {}).value()); };
+  profile.meta.target = "server (pid 12), client (pid 13), cache (pid 14)";
+  profile.meta.facts["signal"] = "9";
+  profile.meta.facts["ended_pid"] = "13";
+  profile.meta.facts["end.12"] = "exit 0";
+  profile.meta.facts["end.13"] = "signal 9";
+  profile.meta.facts["oom.13"] = "67108864 /nodes/a";
+  profile.meta.facts["end.14"] = "signal 11";
+  EXPECT_THAT(first_line(),
+              HasSubstr(" · process 13 killed by SIGKILL: out of memory, limit 64.0 MiB of cgroup /nodes/a; "
+                        "process 14 crashed: SIGSEGV · "));
+  profile.meta.facts["oom_cgroup"] = "/nodes/a";
+  EXPECT_THAT(first_line(), testing::Not(HasSubstr("a process of its cgroup")));
+  profile.meta.facts.erase("oom.13");
+  EXPECT_THAT(first_line(), HasSubstr("; a process of its cgroup was killed: out of memory, of the machine"));
+}
+
+TEST(FirstScreen, TellsAChildThatWasKilledFromItsParent) {
+  model::Profile profile = analysis::small_server();
+  const auto first_line = [&] { return headline_of(analysis::make_report(profile, {}).value()); };
+  profile.meta.target = "sh run";
+  profile.meta.facts["command_pid"] = "50";
+  profile.meta.facts["exit"] = "0";
+  profile.meta.facts["end.50"] = "exit 0";
+  profile.meta.facts["end.51"] = "signal 15";
+  EXPECT_THAT(first_line(), testing::Not(HasSubstr("SIG"))) << "a helper was asked to end";
+  profile.meta.facts["end.52"] = "signal 6";
+  EXPECT_THAT(first_line(), HasSubstr(" · process 52 crashed: SIGABRT · "));
+  profile.meta.facts["end.50"] = "signal 9";
+  EXPECT_THAT(first_line(), HasSubstr(" · killed by SIGKILL; process 52 crashed: SIGABRT · "));
+}
+
 TEST(FirstScreen, SaysHowAnAttachedProgramEndedAndThatItMayNotBeKnown) {
   model::Profile profile = analysis::small_server();
   const auto first_line = [&] {
@@ -236,6 +271,48 @@ TEST(FirstScreen, SaysHowAnAttachedProgramEndedAndThatItMayNotBeKnown) {
   EXPECT_THAT(first_line(), HasSubstr(" · killed by SIGKILL"));
   profile.meta.target = "server (pid 12), client (pid 13)";
   EXPECT_THAT(first_line(), HasSubstr(" · process 12 killed by SIGKILL"));
+}
+
+// Its first 200 bytes are left of a recording: it said that the program used no CPU time.
+TEST(FirstScreen, OfAFileThatEndsAtOnceSaysThatNothingWasKept) {
+  model::Profile profile;
+  profile.quality.truncated = true;
+  EXPECT_THAT(screen_of(profile), HasSubstr("Nothing was kept: the file ends before its first samples."));
+  EXPECT_THAT(screen_of(profile), testing::Not(HasSubstr("no CPU time")));
+  profile.quality.truncated = false;
+  EXPECT_THAT(screen_of(profile), HasSubstr("used no CPU time"));
+}
+
+TEST(FirstScreen, HasNoWordForOwnCodeThatTookNothing) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto main = hand.frame(hand.module("app"), {"main"});
+  hand.sample(thread, hand.stack({main, hand.frame(hand.module("libc.so.6"), {"memcpy"})}), 500);
+  const std::string screen = screen_of(hand.profile);
+  EXPECT_THAT(screen, testing::Not(HasSubstr("own code"))) << screen;
+  EXPECT_THAT(screen, HasSubstr("libc 100 %")) << screen;
+}
+
+TEST(FirstScreen, OfWaitsAloneCountsThemAndNotSamples) {
+  WaitingProgram program;
+  program.hand.profile.samples.clear();
+  program.wait({"main", "Ledger::post()", "pthread_mutex_lock"}, "futex").argument = 128;
+  const std::string text = screen_of(program.hand.profile, 0);
+  const std::string line = text.substr(0, text.find('\n'));
+  EXPECT_THAT(line, HasSubstr(" · 1 wait")) << line;
+  EXPECT_THAT(line, testing::Not(HasSubstr("sample"))) << line;
+}
+
+// Of 3,000 threads none has a hundredth: the tree below each of them was no tree, and there was no path.
+TEST(FirstScreen, OfVeryManyThreadsHasOnePath) {
+  analysis::HandMade hand;
+  const auto process = hand.process(1, "app");
+  const auto app = hand.module("app");
+  const auto stack = hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"work()"})});
+  for (int i = 0; i < 300; ++i)
+    hand.sample(hand.thread(process, 10 + i, "thr-" + std::to_string(i)), stack, 10);
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("hot path"));
+  EXPECT_THAT(screen_of(hand.profile), HasSubstr("└ work"));
 }
 
 TEST(FirstScreen, NamesTheNextOnesToo) {

@@ -77,12 +77,14 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
   std::string out = heading("Heap by the function that asked for it, most live first" + cut, options);
   std::vector<TextTable::Column> columns{{"live", Align::kRight}};
   if (heap.sampled) columns.push_back({"±", Align::kRight});
-  columns.insert(columns.end(), {{"at peak", Align::kRight},
-                                 {"allocated", Align::kRight},
-                                 {"calls", Align::kRight},
-                                 {heap.temporary_is_short_lived ? "< 1 ms %" : "temporary %", Align::kRight},
-                                 {"function", Align::kLeft, true},
-                                 {"module"}});
+  // A heap dump is of one moment, and lives of blocks are in none.
+  const bool has_peak = !heap.of_dump || heap.of_dumps;
+  if (has_peak) columns.push_back({"at peak", Align::kRight});
+  if (heap.allocated_known)
+    columns.insert(columns.end(), {{"allocated", Align::kRight}, {"calls", Align::kRight}});
+  if (!heap.of_dump)
+    columns.push_back({heap.temporary_is_short_lived ? "< 1 ms %" : "temporary %", Align::kRight});
+  columns.insert(columns.end(), {{"function", Align::kLeft, true}, {"module"}});
   TextTable table(std::move(columns));
   for (std::size_t i = 0; i < shown; ++i) {
     const analysis::HeapFunctionRow& row = heap.functions[i];
@@ -92,10 +94,12 @@ std::string heap_functions_text(const analysis::HeapReport& heap, const TextOpti
     const EstimateCells live = bytes_cells(row.live.bytes);
     std::vector<std::string> cells{live.value};
     if (heap.sampled) cells.push_back(live.error + (faint ? " ~" : "  "));
-    cells.insert(cells.end(), {bytes_cells(row.peak.bytes).value, bytes_cells(row.allocated.bytes).value,
-                               count_cell(row.allocated.blocks),
-                               calls > 0 ? analysis::percent_number(std::min(1.0, temporary / calls)) : "",
-                               printable(row.name), keep_tail(printable(row.module), 28)});
+    if (has_peak) cells.push_back(bytes_cells(row.peak.bytes).value);
+    if (heap.allocated_known)
+      cells.insert(cells.end(), {bytes_cells(row.allocated.bytes).value, count_cell(row.allocated.blocks)});
+    if (!heap.of_dump)
+      cells.push_back(calls > 0 ? analysis::percent_number(std::min(1.0, temporary / calls)) : "");
+    cells.insert(cells.end(), {printable(row.name), keep_tail(printable(row.module), 28)});
     table.add(std::move(cells), faint);
   }
   out += table.text(table_width(options), options.color);

@@ -104,13 +104,15 @@ std::string suppressions_text(const LeakReport& report, const LeakTextOptions& o
 }
 
 std::string last_line(const LeakReport& report) {
-  std::string text = fmt::format("SUMMARY: {} bytes in {} {}, {}",
-                                 with_error(count_cells(report.shown.bytes)), blocks_of(report.shown.blocks),
-                                 report.end_not_known     ? "live when it ended"
-                                 : report.ended_by_signal ? "live when a signal ended it"
-                                 : report.ended           ? "never freed"
-                                                          : "live at the end",
-                                 counted(report.groups.size(), "place", "places"));
+  std::string text =
+      fmt::format("SUMMARY: {} bytes in {} {}, {}", with_error(count_cells(report.shown.bytes)),
+                  blocks_of(report.shown.blocks),
+                  report.end_not_known                            ? "live when it ended"
+                  : report.ended_by_signal                        ? "live when a signal ended it"
+                  : report.ended && !report.stopped_short.empty() ? "live when its process ended"
+                  : report.ended                                  ? "never freed"
+                                                                  : "live at the end",
+                  counted(report.groups.size(), "place", "places"));
   if (report.suppressed.blocks.value > 0)
     text += fmt::format("; suppressed {} bytes in {}", with_error(count_cells(report.suppressed.bytes)),
                         blocks_of(report.suppressed.blocks));

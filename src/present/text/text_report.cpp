@@ -69,7 +69,8 @@ class TextReport {
     if (report_.heap && (of_heap || options_.heap)) {
       if (!all && options_.heap) {  // how it was traced, how much it allocated, and what that means
         const std::vector<std::string> sentences = sentences_of(*report_.heap);
-        for (std::size_t i = 0; i < std::min<std::size_t>(2, sentences.size()); ++i)
+        const std::size_t most = report_.heap->block_choice.empty() ? 2 : 3;
+        for (std::size_t i = 0; i < std::min(most, sentences.size()); ++i)
           out_ += fill("", sentences[i], options_.width, 2);
         out_ += heap_verdicts_text(report_.heap->verdicts, options_);
       }
@@ -412,7 +413,10 @@ class TextReport {
 }  // namespace
 
 std::string report_text(const analysis::Report& report, const TextOptions& options) {
-  return TextReport(report, options).text();
+  std::string text = TextReport(report, options).text();
+  // Each name was made printable where it was put; should one have been forgotten, it still commands no terminal. What has
+  // colours goes to a terminal, and by the same check when it is written there.
+  return options.color ? text : analysis::printable_lines(text);
 }
 
 }  // namespace fathom::present

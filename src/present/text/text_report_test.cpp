@@ -73,15 +73,52 @@ TEST(TextReport, SaysWhatTheLimitCutOff) {
   EXPECT_THAT(report_text(report, {.top = 3}), testing::HasSubstr("Functions by self, 3 of 10"));
 }
 
-TEST(TextReport, OfAnyProfileHoldsNoControlCharacters) {
-  for (std::uint64_t seed = 0; seed < 50; ++seed) {
-    const model::Profile profile = model::random_profile(seed);
-    const auto report = make_report(profile, {.selection = {.metric = analysis::default_metric(profile)}});
+// Every text of it commands terminals: ESC [ and its one-character form, a line of its own, letters from right to left.
+model::Profile with_hostile_texts(model::Profile profile) {
+  model::StringTable texts;
+  for (std::uint32_t i = 1; i < profile.strings.size(); ++i)
+    texts.intern(std::string(profile.strings[model::StringId{i}]) +
+                 "\x1b[31m\xc2\x9b"
+                 "2J\n\u202e\x7f");
+  profile.strings = std::move(texts);
+  profile.meta.target += "\x1b[31m\n";
+  profile.meta.event += "\x1b[31m";
+  for (auto& [key, value] : profile.meta.facts) value += "\x1b[31m\n";
+  profile.quality.notes.push_back("of \x1b[31m\r");
+  return profile;
+}
+
+TEST(TextReport, OfAnyProfileCommandsNoTerminal) {
+  std::size_t hostile = 0;
+  for (std::uint64_t seed = 0; seed < 40; ++seed) {
+    const model::Profile profile = with_hostile_texts(model::random_profile(seed));
+    const auto report = make_report(profile, {.selection = {.metric = analysis::default_metric(profile)},
+                                              .tree = analysis::TreeDirection::kCallees});
     ASSERT_TRUE(report) << "seed " << seed;
-    for (const char c : report_text(*report, {.threads = true, .modules = true})) {
-      ASSERT_TRUE(c == '\n' || static_cast<unsigned char>(c) >= 0x20) << "seed " << seed;
+    for (const Layout layout : {Layout::kFirstScreen, Layout::kAsked, Layout::kAll}) {
+      const std::string text = report_text(*report, {.layout = layout,
+                                                     .functions = true,
+                                                     .tree = true,
+                                                     .series = true,
+                                                     .threads = true,
+                                                     .modules = true,
+                                                     .waits = true,
+                                                     .locks = true,
+                                                     .heap = true,
+                                                     .blocks = true,
+                                                     .memory = true,
+                                                     .files = true});
+      for (std::size_t i = 0; i < text.size(); ++i) {
+        const auto byte = static_cast<unsigned char>(text[i]);
+        ASSERT_TRUE(byte == '\n' || (byte >= 0x20 && byte != 0x7F))
+            << "seed " << seed << ": " << text.substr(i < 80 ? 0 : i - 80, 90);
+      }
+      ASSERT_EQ(text.find("\xc2\x9b"), text.npos) << "seed " << seed;
+      ASSERT_EQ(text.find("\u202e"), text.npos) << "seed " << seed;
+      hostile += text.find("?[31m") != text.npos ? 1 : 0;
     }
   }
+  EXPECT_GT(hostile, 40u) << "the texts are shown";
 }
 
 }  // namespace

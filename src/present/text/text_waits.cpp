@@ -97,6 +97,13 @@ class WaitText {
     }
     contention("Futexes by the place that waits", waits_.locks.by_site, false);
     contention("Locks and other futexes", waits_.locks.by_object, true);
+    if (std::ranges::any_of(waits_.locks.by_object, [](const auto& row) { return row.address == 0; }))
+      out_ +=
+          fill("  ",
+               "Rows \"parked in\": these threads waited at parkers of their own (parking_lot, "
+               "std::thread::park, PostgreSQL), and which lock they wanted is not known: several locks of "
+               "one place are one row.",
+               options_.width, 2);
     histogram(waits_.locks.by_site.front().waits, printable(waits_.locks.by_site.front().name));
     double parked = 0;
     for (const analysis::CauseRow& row : waits_.causes) {
@@ -117,7 +124,7 @@ class WaitText {
     out_ += fill("  ",
                  "Only calls that waited, and what these asked for and moved: calls that were answered at "
                  "once are not "
-                 "counted.",
+                 "counted. Where in a file is known of missing pages alone.",
                  options_.width, 2);
     TextTable table({{"time", Align::kRight},
                      {"waits", Align::kRight},
@@ -157,12 +164,29 @@ class WaitText {
         out_ += fill("    ", total_of(stack.sum) + moved + faults + "  " + printable(stack.path),
                      options_.width, 6);
       }
+      if (!row.ranges.empty()) out_ += fill("    ", ranges_of(row), options_.width, 6);
     }
     histogram(waits_.files.front().waits, printable(waits_.files.front().name));
     return std::move(out_);
   }
 
  private:
+  // "pages missed at 1.2 GiB to 1.3 GiB (61 %), 0 bytes to 16.0 KiB (20 %), and in 12 more ranges"
+  static std::string ranges_of(const analysis::FileRow& row) {
+    constexpr std::size_t kMost = 3;
+    double all = 0;
+    for (const analysis::FileRange& range : row.ranges) all += range.faults;
+    std::string text = "pages missed at ";
+    for (std::size_t i = 0; i < std::min(row.ranges.size(), kMost); ++i) {
+      const analysis::FileRange& range = row.ranges[i];
+      text += fmt::format("{}{} to {} ({:.0f} %)", i == 0 ? "" : ", ",
+                          analysis::bytes(static_cast<double>(range.from)),
+                          analysis::bytes(static_cast<double>(range.to)), 100 * range.faults / all);
+    }
+    if (row.ranges.size() > kMost)
+      text += ", and in " + analysis::counted(row.ranges.size() - kMost, "more range", "more ranges");
+    return text;
+  }
   // Nothing for none.
   static std::string faults_of(double count, double error, const std::string& before,
                                const std::string& after = "") {

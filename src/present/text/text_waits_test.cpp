@@ -49,6 +49,23 @@ TEST(TextWaits, SayThatNobodyWaited) {
   EXPECT_THAT(text, HasSubstr("Files: nobody waited for one"));
 }
 
+TEST(TextWaits, SayThatALockOfParkersIsToldByItsPlace) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app");
+  const auto locked = hand.stack({hand.frame(app, {"app::Table::get"}),
+                                  hand.frame(app, {"parking_lot::raw_mutex::RawMutex::lock_slow"})});
+  const auto shown = [&] {
+    const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
+    return report_text(report, {.width = 200, .locks = true});
+  };
+  hand.wait(thread, hand.stack({hand.frame(app, {"pthread_mutex_lock"})}), "futex", 1, 5, 0,
+            hand.object(model::ObjectKind::kFutex, "", 0x1000));
+  EXPECT_THAT(shown(), Not(HasSubstr("which lock they wanted is not known")));
+  hand.wait(thread, locked, "futex", 2, 5, 0, hand.object(model::ObjectKind::kFutex, "", 0x2000));
+  EXPECT_THAT(shown(), HasSubstr("which lock they wanted is not known"));
+}
+
 // 40 waits that were walked stand for 1,747 each: "69,880 waits" are known to 70,000 ±20,000.
 TEST(TextWaits, HaveNoMoreDigitsThanTheirError) {
   analysis::HandMade hand;
