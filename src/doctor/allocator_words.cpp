@@ -5,7 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "allocators/settings/settings.h"
+#include "allocators/state/held_words.h"
 #include "allocators/state/remedies.h"
+#include "doctor/lines.h"
 
 namespace fathom::doctor {
 namespace {
@@ -32,36 +35,6 @@ std::string_view word_of(Certainty certainty) {
   return "unknown";
 }
 
-const char* meaning_of(HeldKind kind) {
-  switch (kind) {
-    case HeldKind::kLive:
-      return "live: the program has it";
-    case HeldKind::kFreeInSlabs:
-      return "free blocks among live ones";
-    case HeldKind::kPadding:
-      return "padding of large blocks";
-    case HeldKind::kDirty:
-      return "free pages, not given back (dirty)";
-    case HeldKind::kMuzzy:
-      return "free pages, the kernel may take them (muzzy)";
-    case HeldKind::kRetained:
-      return "address space that is kept (retained)";
-    case HeldKind::kMetadata:
-      return "its own records";
-    case HeldKind::kBins:
-      return "free chunks in bins";
-    case HeldKind::kFastBins:
-      return "free chunks in fast bins";
-    case HeldKind::kThreadCache:
-      return "free chunks in caches of threads";
-    case HeldKind::kTop:
-      return "free ends of heaps (top)";
-    case HeldKind::kMapped:
-      return "live blocks with a mapping of their own";
-  }
-  return "";
-}
-
 std::string label_of(const TargetFacts& target, const AllocatorState& state) {
   for (const AllocatorFact& fact : target.allocators)
     if (fact.module == state.module && fact.label.starts_with(state.name)) return fact.label;
@@ -72,8 +45,7 @@ std::string label_of(const TargetFacts& target, const AllocatorState& state) {
 std::optional<std::string> prefix_of(const TargetFacts& target, const AllocatorState& state) {
   for (const AllocatorFact& fact : target.allocators) {
     if (fact.module != state.module || !fact.label.starts_with(state.name)) continue;
-    const auto open = fact.label.find('(');
-    return open == std::string::npos ? "" : fact.label.substr(open + 1, fact.label.find(')') - open - 1);
+    return std::string(allocators::prefix_in(fact.label));
   }
   return std::nullopt;
 }
@@ -96,22 +68,24 @@ std::string held_table(const TargetFacts& target) {
   std::string out;
   for (const AllocatorState& state : target.held->allocators) {
     if (state.certainty == Certainty::kUnknown) {
-      out += fmt::format("\n  {} of {}: what it holds is not known: {}\n", label_of(target, state),
-                         state.module, state.reason);
+      append_line(out, "");
+      append_line(out, "  {} of {}: what it holds is not known: {}", label_of(target, state), state.module,
+                  state.reason);
       continue;
     }
-    out +=
-        fmt::format("\n  {} of {} holds\n          MiB  resident  \n", label_of(target, state), state.module);
+    append_line(out, "");
+    append_line(out, "  {} of {} holds", label_of(target, state), state.module);
+    append_line(out, "          MiB  resident  ");
     for (const HeldLine& line : state.lines)
       if (line.bytes != 0 || line.resident != 0)
-        out += fmt::format("  {:>11}{:>10}  {}\n", mib(line.bytes),
-                           has_own_pages(line.kind) ? mib(line.resident) : "-", meaning_of(line.kind));
-    out += fmt::format("  in {} arena{}; {} records agree with each other", state.arenas.size(),
-                       state.arenas.size() == 1 ? "" : "s", state.records);
+        append_line(out, "  {:>11}{:>10}  {}", mib(line.bytes),
+                    has_own_pages(line.kind) ? mib(line.resident) : "-", allocators::words_of(line.kind));
+    std::string how = fmt::format("  in {} arena{}; {} records agree with each other", state.arenas.size(),
+                                  state.arenas.size() == 1 ? "" : "s", state.records);
     if (state.moved != 0)
-      out += fmt::format("; {} changed while they were read: up to {} MiB off", state.moved,
+      how += fmt::format("; {} changed while they were read: up to {} MiB off", state.moved,
                          mib(state.moved_bytes));
-    out += state.reason.empty() ? "\n" : fmt::format("; {}\n", state.reason);
+    append_line(out, "{}{}{}", how, state.reason.empty() ? "" : "; ", state.reason);
   }
   out += fmt::format("  read from outside in {:.1f} ms, without stopping it\n",
                      static_cast<double>(target.held->took_ns) / 1e6);

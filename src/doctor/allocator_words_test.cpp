@@ -40,8 +40,8 @@ TargetFacts node() {
 TEST(AllocatorWords, TableHasWhatIsHeldAndWhatOfItIsResident) {
   const std::string table = held_table(node());
   EXPECT_THAT(table, HasSubstr("jemalloc 5.3.0 (_rjem_) of /usr/bin/node holds\n"));
-  EXPECT_THAT(table, HasSubstr("         42.0      40.0  live: the program has it\n"));
-  EXPECT_THAT(table, HasSubstr("         67.0      62.0  free pages, not given back (dirty)\n"));
+  EXPECT_THAT(table, HasSubstr("         42.0      40.0  live blocks\n"));
+  EXPECT_THAT(table, HasSubstr("         67.0      62.0  free, not given back (dirty)\n"));
   EXPECT_THAT(table, Not(HasSubstr("muzzy")));
   EXPECT_THAT(table, HasSubstr("  in 1 arena; 14000 records agree with each other\n"));
   EXPECT_THAT(table, HasSubstr("read from outside in 8.4 ms, without stopping it\n"));
@@ -83,8 +83,8 @@ TEST(AllocatorWords, FindingHasTheRemediesWithTheirPrice) {
     EXPECT_THAT(remedy.side_effects, HasSubstr("(up to 62.0 MiB); "));
   }
   EXPECT_THAT(commands, ElementsAre("_rjem_mallctl(\"arena.4096.purge\", NULL, NULL, NULL, 0)",
-                                    "_RJEM_MALLOC_CONF=background_thread:true",
-                                    "_RJEM_MALLOC_CONF=dirty_decay_ms:0,muzzy_decay_ms:0"));
+                                    "_RJEM_MALLOC_CONF=background_thread:true,dirty_decay_ms:1000,"
+                                    "muzzy_decay_ms:0"));
 }
 
 TEST(AllocatorWords, LittleIsNoFinding) {

@@ -262,5 +262,38 @@ TEST(Lockdown, TheWordInBrackets) {
   EXPECT_EQ(parse_lockdown("]["), "");
 }
 
+// A process names itself, its files and its threads: none of that may command the terminal of who looks at it.
+TEST(Diagnosis, WhatTheTargetNamesIsTextAndNothingElse) {
+  constexpr const char* kEvil =
+      "evil\x1b[2J\xc2\x9b"
+      "31m\nEngines, best first\r";
+  MachineFacts machine = root();
+  TargetFacts target = redis();
+  target.process.name = target.process.executable = kEvil;
+  target.process.arguments = {kEvil};
+  target.modules.push_back(
+      {.path = kEvil, .code_bytes = 5, .deleted = true, .symbols_path = kEvil, .problem = kEvil});
+  target.modules.push_back({.path = target.process.executable, .code_bytes = 4});
+  target.map_files = target.maps = no(kEvil);
+  target.heap.problem = target.heap_remedy = kEvil;
+  target.allocators = {{"jemalloc (" + std::string(kEvil) + ")", kEvil, {kEvil}}};
+  target.unseen_allocators = {{kEvil, kEvil, kEvil, kEvil}};
+  target.allocator_notes = {kEvil};
+  target.container = process::Container{kEvil, kEvil};
+  machine.container = target.container;
+  allocators::AllocatorState state;
+  state.name = "jemalloc";
+  state.module = state.reason = state.layout = kEvil;
+  for (const auto certainty : {allocators::Certainty::kUnknown, allocators::Certainty::kVerified}) {
+    state.certainty = certainty;
+    target.held.emplace().allocators = {state};
+    const std::string text = to_text(diagnose(machine, &target), machine, &target);
+    EXPECT_THAT(text, HasSubstr("evil?[2J"));
+    EXPECT_THAT(text,
+                testing::Not(testing::AnyOf(HasSubstr("\x1b"), HasSubstr("\xc2\x9b"), HasSubstr("\r"))));
+    EXPECT_EQ(text.find("\nEngines, best first"), text.rfind("\nEngines, best first")) << text;
+  }
+}
+
 }  // namespace
 }  // namespace fathom::doctor

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "doctor/allocator_words.h"
+#include "doctor/lines.h"
 #include "present/sentences/symbol_words.h"
 
 namespace fathom::doctor {
@@ -64,34 +65,38 @@ std::vector<NamedTrial> trials_of(const TargetFacts& target) {
 
 void append_trials(std::string& out, const std::vector<NamedTrial>& trials) {
   for (const NamedTrial& named : trials)
-    out += fmt::format("  {:<27}{}\n", named.what, named.trial.works ? "yes" : "no: " + named.trial.problem);
+    append_line(out, "  {:<27}{}", named.what, named.trial.works ? "yes" : "no: " + named.trial.problem);
 }
 
 void append_findings(std::string& out, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) {
-    out += fmt::format("\n{}: {}\n", word_of(finding.severity), finding.text);
-    for (const Remedy& remedy : finding.remedies)
-      out += fmt::format("  try: {}\n       side effects: {}\n", remedy.command, remedy.side_effects);
+    append_line(out, "");
+    append_line(out, "{}: {}", word_of(finding.severity), finding.text);
+    for (const Remedy& remedy : finding.remedies) {
+      append_line(out, "  try: {}", remedy.command);
+      append_line(out, "       side effects: {}", remedy.side_effects);
+    }
   }
 }
 
 void append_target(std::string& out, const TargetFacts& target) {
-  out += fmt::format("\nTarget: {}\n", process::describe(target.process, 110));
+  append_line(out, "");
+  append_line(out, "Target: {}", process::describe(target.process, 110));
   append_trials(out, trials_of(target));
   constexpr std::size_t kMostListed = 20;
   if (target.modules.empty()) return;
   out += "\n  names     code KiB  module\n";
   for (std::size_t i = 0; i < std::min(kMostListed, target.modules.size()); ++i) {
     const ModuleHealth& module = target.modules[i];
-    out += fmt::format("  {:<10}{:>8}  {}{}{}\n", present::to_string(module.symbols), module.code_bytes >> 10,
-                       module.path, module.deleted ? " (replaced or removed)" : "",
-                       module.symbols_path.empty() ? "" : ", names from " + module.symbols_path);
+    append_line(out, "  {:<10}{:>8}  {}{}{}", present::to_string(module.symbols), module.code_bytes >> 10,
+                module.path, module.deleted ? " (replaced or removed)" : "",
+                module.symbols_path.empty() ? "" : ", names from " + module.symbols_path);
   }
   if (target.modules.size() > kMostListed)
     out += fmt::format("  ... and {} more, in --json\n", target.modules.size() - kMostListed);
   if (!target.allocators.empty()) out += "\n  allocator                 functions  module\n";
   for (const AllocatorFact& allocator : target.allocators)
-    out += fmt::format("  {:<26}{:>9}  {}\n", allocator.label, allocator.functions.size(), allocator.module);
+    append_line(out, "  {:<26}{:>9}  {}", allocator.label, allocator.functions.size(), allocator.module);
   out += held_table(target);
 }
 
@@ -182,25 +187,25 @@ Json json_of(const TargetFacts& target) {
 
 std::string to_text(const Diagnosis& diagnosis, const MachineFacts& machine, const TargetFacts* target) {
   std::string out;
-  for (const std::string& sentence : diagnosis.sentences) out += sentence + "\n";
+  for (const std::string& sentence : diagnosis.sentences) append_line(out, "{}", sentence);
   append_findings(out, diagnosis.findings);
   out += "\nEngines, best first\n";
   for (const EngineVerdict& engine : diagnosis.engines) {
-    out += fmt::format("  {:<6}{:<5}{}\n", engine.name, engine.works ? "yes" : "no", engine.buys);
-    if (!engine.works) out += fmt::format("  {:<11}{}\n", "", engine.problem);
+    append_line(out, "  {:<6}{:<5}{}", engine.name, engine.works ? "yes" : "no", engine.buys);
+    if (!engine.works) append_line(out, "  {:<11}{}", "", engine.problem);
   }
-  out += fmt::format(
-      "\nMachine: Linux {} {}, {} CPUs; user {}{}\n", machine.kernel, machine.architecture, machine.cpus,
-      machine.uid,
-      machine.container ? ", with the marks of a " + machine.container->runtime + " container" : "");
+  append_line(out, "");
+  append_line(out, "Machine: Linux {} {}, {} CPUs; user {}{}", machine.kernel, machine.architecture,
+              machine.cpus, machine.uid,
+              machine.container ? ", with the marks of a " + machine.container->runtime + " container" : "");
   append_trials(out, trials_of(machine));
-  out += fmt::format(
-      "  perf_event_paranoid {}, kptr_restrict {}, ptrace_scope {}, lockdown {}, cgroup version {}\n",
-      number_word(machine.perf_event_paranoid), number_word(machine.kptr_restrict),
-      number_word(machine.ptrace_scope), machine.lockdown.empty() ? "-" : machine.lockdown,
-      cgroup_word(machine));
-  out += fmt::format(
-      "  locked memory {}, open files {}, perf ring {} KiB\n",
+  append_line(out,
+              "  perf_event_paranoid {}, kptr_restrict {}, ptrace_scope {}, lockdown {}, cgroup version {}",
+              number_word(machine.perf_event_paranoid), number_word(machine.kptr_restrict),
+              number_word(machine.ptrace_scope), machine.lockdown.empty() ? "-" : machine.lockdown,
+              cgroup_word(machine));
+  append_line(
+      out, "  locked memory {}, open files {}, perf ring {} KiB",
       machine.memlock_limit_bytes ? fmt::format("{} KiB", *machine.memlock_limit_bytes >> 10) : "unlimited",
       machine.open_files_limit, machine.ring_bytes >> 10);
   if (target != nullptr) append_target(out, *target);

@@ -10,6 +10,7 @@
 #include <map>
 
 #include "allocators/find.h"
+#include "allocators/runtime_arenas.h"
 #include "allocators/state/process_reader.h"
 #include "base/fd.h"
 #include "base/files.h"
@@ -73,19 +74,22 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
 }
 
 // By the file that is mapped, whatever its name is now.
-void probe_allocators(int pid, const MappedFile& file, TargetFacts& facts) {
+void probe_allocators(int pid, const MappedFile& file, process::Environment& environment,
+                      std::string_view command_line, TargetFacts& facts) {
   auto module = elf::ModuleFile::open(process::map_files_path(pid, file.first));
   if (!module) module = elf::ModuleFile::open(fmt::format("/proc/{}/root{}", pid, file.first.path));
   if (!module) return;
   const allocators::Found found = allocators::find(module->elf(), nullptr);
   for (const std::string& note : found.notes)
     facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, note));
-  const auto is_switched_off = [pid](const std::string& setting) {
-    return process::was_started_with(pid, setting);
-  };
-  for (const allocators::Unseen& unseen : found.unseen)
-    if (std::ranges::none_of(unseen.shown_by, is_switched_off))
+  for (const allocators::Unseen& unseen : found.unseen) {
+    const auto off = allocators::said_to_be_off(
+        unseen, [&](const std::string& setting) { return environment.has(setting); }, command_line);
+    if (off)
+      facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, *off));
+    else
       facts.unseen_allocators.push_back({unseen.label, file.first.path, unseen.why, unseen.remedy});
+  }
   for (const allocators::Allocator& allocator : found.allocators) {
     AllocatorFact fact{allocator.label, file.first.path, {}};
     for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);
@@ -114,9 +118,12 @@ void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const sy
     file.code_bytes += entry.size();
   }
   if (!files.empty()) facts.map_files = try_open(process::map_files_path(pid, files.begin()->second.first));
+  process::Environment environment(pid);
+  const std::string command_line =
+      process::read_beginning(fmt::format("/proc/{}/cmdline", pid), process::kMostStartText).value_or("");
   for (const auto& [key, file] : files) {
     facts.modules.push_back(health_of(pid, file, options));
-    probe_allocators(pid, file, facts);
+    probe_allocators(pid, file, environment, command_line, facts);
   }
   std::sort(facts.modules.begin(), facts.modules.end(),
             [](const ModuleHealth& a, const ModuleHealth& b) { return a.code_bytes > b.code_bytes; });

@@ -1,24 +1,21 @@
 // A process outside of the group that ends it if we die without having done so: what is frozen or held at the limit is let
 // go, what runs in it is killed, the folder is removed. Without us nobody would, and a command that is held at its limit
 // would stand for ever. It also lets go what is held for too long, should we be stopped ourselves.
-//
-// As the heap's guardian (inject/tracer/detach_guardian.h) it has a session of its own and one descriptor.
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
+#include <utility>
 
-#include "base/fd.h"
 #include "base/result.h"
+#include "process/guardian_process.h"
 
 namespace fathom::limit {
 
 class GroupGuardian {
  public:
-  // Costs a fork. Only in a process that has one thread yet.
+  // As process::GuardianProcess::start().
   static Result<GroupGuardian> start();
-  GroupGuardian(GroupGuardian&& other) noexcept;
+  GroupGuardian(GroupGuardian&&) noexcept = default;
   GroupGuardian& operator=(GroupGuardian&&) = delete;
   ~GroupGuardian() { dismiss(); }
 
@@ -31,9 +28,8 @@ class GroupGuardian {
   void dismiss();
 
  private:
-  GroupGuardian(pid_t pid, Fd channel) : pid_(pid), channel_(std::move(channel)) {}
-  pid_t pid_ = -1;
-  Fd channel_;  // when the kernel closes it, we are gone
+  explicit GroupGuardian(process::GuardianProcess guardian) : guardian_(std::move(guardian)) {}
+  process::GuardianProcess guardian_;
 };
 
 }  // namespace fathom::limit

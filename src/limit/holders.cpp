@@ -1,12 +1,12 @@
 #include "limit/holders.h"
 
 #include "analysis/heap/heap_groups.h"
-#include "open/open_profile.h"
 
 namespace fathom::limit {
 
-Result<std::vector<Holder>> read_holders(const std::string& recording, std::size_t count) {
-  const auto profile = open::open_profile(recording);
+Result<std::vector<Holder>> read_holders(const std::string& recording, const open::NameOptions& names,
+                                         std::size_t count) {
+  const auto profile = open::open_profile(recording, names);
   if (!profile) return tl::unexpected<Error>(profile.error());
   std::vector<Holder> holders;
   if (profile->heap.empty()) return holders;

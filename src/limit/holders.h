@@ -6,10 +6,13 @@
 
 #include "base/result.h"
 #include "limit/outcome.h"
+#include "open/open_profile.h"
 
 namespace fathom::limit {
 
-// The `count` functions that asked for most of what was live at the end; the largest first.
-Result<std::vector<Holder>> read_holders(const std::string& recording, std::size_t count = 3);
+// The `count` functions that asked for most of what was live at the end; the largest first. `names`: who
+// reads the files of the command for names that the recording lacks, as it was killed.
+Result<std::vector<Holder>> read_holders(const std::string& recording, const open::NameOptions& names,
+                                         std::size_t count = 3);
 
 }  // namespace fathom::limit

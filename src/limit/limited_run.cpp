@@ -136,6 +136,7 @@ Result<> LimitedRun::launch() {
   if (options_.recording) {
     options_.recording->command = options_.command;
     options_.recording->in_child = enter;
+    options_.recording->companion = &recorder_;
     session_.emplace(*options_.recording);
     if (auto started = session_->start(); !started) return started;
     outcome_.pid = session_->command_pid().value_or(0);
@@ -186,7 +187,7 @@ void LimitedRun::interrupt(bool now) {
   outcome_.interrupted = true;
   if (!now || !group_) return;
   if (at_wall()) leave_wall();
-  for (const int pid : group_->processes()) ::kill(pid, SIGKILL);
+  group_->end_processes();
 }
 
 void LimitedRun::leave_wall() {

@@ -18,6 +18,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "flight/recording/recorder.h"
 #include "limit/group_guardian.h"
 #include "limit/outcome.h"
 #include "limit/place.h"
@@ -90,6 +91,7 @@ class LimitedRun {
   std::string log_text_;
   std::set<int> pids_;  // that were seen in the group
   std::optional<session::LaunchedProcess> launched_;
+  flight::Recorder recorder_;  // of session_
   std::optional<session::Session> session_;
   Fd pidfd_;
   Fd in_use_;  // of the place

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -78,6 +79,10 @@ std::vector<int> processes_in(const std::string& folder) {
   while (next_line(rest, line))
     if (const auto pid = parse_number<int>(next_field(line)); pid && *pid > 0) pids.push_back(*pid);
   return pids;
+}
+
+void end_processes_in(const std::string& folder) {
+  end_if_inside(processes_in(folder), [&] { return processes_in(folder); });
 }
 
 // A task that is frozen or held at the limit cannot end.
@@ -234,6 +239,24 @@ std::vector<int> MemoryGroup::processes() const {
   return all;
 }
 
+void MemoryGroup::end_processes() const {
+  for (const std::string& folder : folders_of(directory_)) end_processes_in(folder);
+}
+
+void end_if_inside(std::span<const int> pids, const std::function<std::vector<int>()>& now_inside) {
+  constexpr std::size_t kAtOnce = 256;  // descriptors
+  for (std::size_t first = 0; first < pids.size(); first += kAtOnce) {
+    std::vector<std::pair<int, Fd>> held;
+    for (const int pid : pids.subspan(first, std::min(kAtOnce, pids.size() - first)))
+      held.emplace_back(pid, static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    std::vector<int> inside = now_inside();
+    std::ranges::sort(inside);
+    for (const auto& [pid, fd] : held)
+      if (fd && std::ranges::binary_search(inside, pid))
+        ::syscall(SYS_pidfd_send_signal, fd.get(), SIGKILL, nullptr, 0);
+  }
+}
+
 bool remove_group(int version, const std::string& directory, int patience_ms) {
   constexpr int kPauseMs = 5;
   for (int waited = 0;; waited += kPauseMs) {
@@ -242,7 +265,7 @@ bool remove_group(int version, const std::string& directory, int patience_ms) {
       if (::rmdir(folder.c_str()) == 0 || errno == ENOENT) continue;
       gone = false;
       const int reason = errno;
-      for (const int pid : processes_in(folder)) ::kill(pid, SIGKILL);
+      end_processes_in(folder);
       if (reason == EBUSY) let_go(version, folder);
     }
     if (gone) return true;

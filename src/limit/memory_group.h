@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -59,6 +61,8 @@ class MemoryGroup {
   GroupState read() const;
   // Of the group and of those in it.
   std::vector<int> processes() const;
+  // SIGKILL for all of them; those that they start meanwhile are left.
+  void end_processes() const;
 
  private:
   Result<> apply_version_1(const Limits& limits, bool machine_swaps) const;
@@ -77,6 +81,10 @@ Result<> write_control(const std::string& path, const std::string& value);
 
 // Whether /proc/swaps lists any.
 bool has_swap(const std::string& proc_swaps);
+
+// SIGKILL for those of `pids` that `now_inside` has, too. It is asked once they are held (pidfd_open(2)): a number that was
+// given to another process since `pids` was read ends nobody.
+void end_if_inside(std::span<const int> pids, const std::function<std::vector<int>()>& now_inside);
 
 // Ends all processes in it (also stopped, frozen and held ones), and removes it and the groups below it. False: it is
 // still there after `patience_ms`. Reads and writes only files of the folder; also for a folder that is gone.

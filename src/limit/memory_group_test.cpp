@@ -4,6 +4,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -34,6 +37,51 @@ class Group : public testing::Test {
   std::string folder_ = testing::TempDir() + "fathom-group-" + std::to_string(::getpid());
   MemoryGroup version_1_{1, folder_}, version_2_{2, folder_};
 };
+
+// A child of ours, until it is killed.
+class Sleeper {
+ public:
+  Sleeper() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) ::pause();
+  }
+  ~Sleeper() {
+    ::kill(pid_, SIGKILL);
+    if (!reaped_) ::waitpid(pid_, nullptr, 0);
+  }
+  int pid() const { return pid_; }
+  bool was_killed() {  // waits for it
+    int status = 0;
+    reaped_ = ::waitpid(pid_, &status, 0) == pid_;
+    return WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+  }
+  bool is_there() const {
+    siginfo_t info{};
+    return ::waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+           info.si_pid == 0;
+  }
+
+ private:
+  pid_t pid_;
+  bool reaped_ = false;
+};
+
+TEST_F(Group, OnlyProcessesThatAreStillInItAreEnded) {
+  Sleeper inside;
+  const Sleeper stranger;  // has the number that one of the group had when its list was read
+  const std::vector<int> read_before{inside.pid(), stranger.pid()};
+  end_if_inside(read_before, [&] { return std::vector<int>{inside.pid()}; });
+  EXPECT_TRUE(inside.was_killed());
+  EXPECT_TRUE(stranger.is_there());
+}
+
+TEST_F(Group, EndsTheProcessesOfItsFile) {
+  Sleeper inside;
+  file("cgroup.procs", std::to_string(inside.pid()) + "\n");
+  version_2_.end_processes();
+  EXPECT_TRUE(inside.was_killed());
+}
 
 TEST_F(Group, Version1LimitsMemoryAndTheSum) {
   empty_files({"memory.limit_in_bytes", "memory.memsw.limit_in_bytes", "memory.swappiness"});

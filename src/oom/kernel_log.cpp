@@ -17,13 +17,13 @@ constexpr const char* kPath = "/dev/kmsg";
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;  // the kernel keeps less
 constexpr std::size_t kLongestRecord = 16 * 1024;
 
-std::string drain(const Fd& fd) {
+std::string drain(const Fd& fd, bool& has_gap) {
   std::string text;
   std::vector<char> buffer(kLongestRecord);
   while (text.size() < kMostBytes) {
     const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
-    if (got < 0 && (errno == EINTR || errno == EPIPE))
-      continue;  // EPIPE: older ones were overwritten meanwhile
+    if (got < 0 && errno == EPIPE) has_gap = true;  // older ones were overwritten meanwhile
+    if (got < 0 && (errno == EINTR || errno == EPIPE)) continue;
     if (got <= 0) break;
     text += unescape_kmsg(std::string_view(buffer.data(), static_cast<std::size_t>(got)));
   }
@@ -62,7 +62,8 @@ std::string unescape_kmsg(std::string_view record) {
 
 Result<std::string> read_kernel_log() {
   const Fd fd(::open(kPath, O_RDONLY | O_NONBLOCK | O_CLOEXEC));
-  if (fd) return drain(fd);
+  bool has_gap = false;
+  if (fd) return drain(fd, has_gap);
   auto text = read_by_system_call();
   if (!text && text.error().kind == ErrorKind::kPermission)
     return fail(ErrorKind::kPermission, "the kernel log: this user may not read it",
@@ -78,7 +79,7 @@ Result<KernelLogTail> KernelLogTail::open() {
 }
 
 std::string KernelLogTail::take() {
-  return drain(fd_);
+  return drain(fd_, has_gap_);
 }
 
 }  // namespace fathom::oom

@@ -19,10 +19,13 @@ class KernelLogTail {
   // What has come in since the last call; does not wait. Lines as read_records() takes them.
   std::string take();
   int fd() const { return fd_.get(); }  // readable when there is something to take
+  // The kernel has overwritten records before they were taken.
+  bool has_gap() const { return has_gap_; }
 
  private:
   explicit KernelLogTail(Fd fd) : fd_(std::move(fd)) {}
   Fd fd_;
+  bool has_gap_ = false;
 };
 
 // One record of /dev/kmsg, "\x0a" turned back into what it stands for.
