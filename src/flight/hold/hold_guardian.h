@@ -1,0 +1,33 @@
+// A process outside of the target's control group that lets go what the recorder holds: when the time of a hold is over,
+// whatever the recorder does meanwhile, and when the recorder is gone, however that happened.
+#pragma once
+
+#include <utility>
+
+#include "base/result.h"
+#include "flight/hold/group_hold.h"
+#include "process/guardian_process.h"
+
+namespace fathom::flight {
+
+class HoldGuardian {
+ public:
+  // As process::GuardianProcess::start(): only in a process that has one thread yet.
+  static Result<HoldGuardian> start();
+  HoldGuardian(HoldGuardian&&) noexcept = default;
+  HoldGuardian& operator=(HoldGuardian&&) = delete;
+  ~HoldGuardian() { dismiss(); }
+
+  // Before the group is held. An error: it is gone, and nothing may be held. One hold at a time.
+  Result<> watch(const Hold& hold);
+  // It has been let go.
+  void forget();
+  // The guardian ends; nothing is held.
+  void dismiss();
+
+ private:
+  explicit HoldGuardian(process::GuardianProcess guardian) : guardian_(std::move(guardian)) {}
+  process::GuardianProcess guardian_;
+};
+
+}  // namespace fathom::flight

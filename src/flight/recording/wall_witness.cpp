@@ -1,0 +1,68 @@
+#include "flight/recording/wall_witness.h"
+
+#include <linux/perf_event.h>
+
+#include <bit>
+#include <utility>
+
+#include "base/files.h"
+#include "process/fields.h"
+#include "sources/perf/event.h"
+
+namespace fathom::flight {
+namespace {
+
+constexpr std::uint32_t kStackBytes = 16 * 1024;
+
+Result<std::uint64_t> read_tracepoint_id() {
+  for (const char* path : {"/sys/kernel/tracing/events/oom/mark_victim/id",
+                           "/sys/kernel/debug/tracing/events/oom/mark_victim/id"})
+    if (const auto text = read_file(path))
+      if (const auto id = parse_tracepoint_id(*text)) return *id;
+  return fail(ErrorKind::kUnsupported, "the tracepoint oom:mark_victim cannot be read here",
+              "run as root, with tracefs mounted: mount -t tracefs tracefs /sys/kernel/tracing");
+}
+
+perf_event_attr attributes_of(std::uint64_t tracepoint) {
+  perf_event_attr attributes = sources::base_attributes();
+  attributes.type = PERF_TYPE_TRACEPOINT;
+  attributes.config = tracepoint;
+  attributes.sample_period = 1;
+  attributes.sample_type |= PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER;
+  attributes.sample_regs_user = sources::RecordDecoder::kUserRegisters;
+  attributes.sample_stack_user = kStackBytes;
+  return attributes;
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_tracepoint_id(std::string_view text) {
+  std::string_view line;
+  (void)process::next_line(text, line);
+  const auto id = process::parse_number(line);
+  return id && *id > 0 ? id : std::nullopt;
+}
+
+Result<WallWitness> WallWitness::open() {
+  const auto id = read_tracepoint_id();
+  if (!id) return tl::unexpected<Error>(id.error());
+  const perf_event_attr attributes = attributes_of(*id);
+  // Several kills at once leave a record each.
+  const std::size_t bytes = std::bit_ceil(std::size_t{4} * (kStackBytes + 1024));
+  auto rings = sources::RingSet::open(
+      sources::RecordDecoder(attributes), bytes, bytes / 2,
+      [&](int cpu, std::size_t) { return sources::open_event(attributes, -1, cpu, "oom:mark_victim"); });
+  if (!rings) return tl::unexpected<Error>(rings.error());
+  return WallWitness(std::move(*rings));
+}
+
+std::vector<sources::CopiedStackSample> WallWitness::take() {
+  std::vector<sources::Event> events;
+  rings_.drain(events);
+  std::vector<sources::CopiedStackSample> samples;
+  for (sources::Event& event : events)
+    if (auto* sample = std::get_if<sources::CopiedStackSample>(&event)) samples.push_back(std::move(*sample));
+  return samples;
+}
+
+}  // namespace fathom::flight
