@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "session/memory/held_memory.h"
+#include "session/memory/huge_rounding.h"
 
 namespace fathom::watch {
 namespace {
@@ -16,15 +17,16 @@ using allocators::HeldKind;
 
 }  // namespace
 
-void add_held(const AllocatorStates& states, session::MemoryComposition& composition, model::Profile& names,
-              model::Builder& builder) {
+void add_held(const AllocatorStates& states, const allocators::AddressRanges& huge,
+              session::MemoryComposition& composition, model::Profile& names, model::Builder& builder) {
   for (std::size_t i = 0; i < states.allocators.size(); ++i) {
     const AllocatorState& state = states.allocators[i];
     if (state.certainty == Certainty::kUnknown) continue;
     const model::HeapAllocatorId id{static_cast<std::uint32_t>(names.heap.allocators.size())};
     names.heap.allocators.push_back({builder.string(session::held_label(states, i)), {}});
-    for (const allocators::HeldRange& range : state.ranges)
-      composition.add_held(range.start, range.end, id, session::held_words(range.kind));
+    for (const session::HeldPart& part : session::split_by_huge_pages(state.ranges, huge))
+      composition.add_held(part.range.start, part.range.end, id,
+                           part.rounding ? session::kRoundingWords : session::held_words(part.range.kind));
   }
 }
 

@@ -11,8 +11,9 @@
 namespace fathom::watch {
 
 // Tells the composition which ranges are what to which allocator; these become rows of `names`. After set_pages().
-void add_held(const allocators::AllocatorStates& states, session::MemoryComposition& composition,
-              model::Profile& names, model::Builder& builder);
+// `huge`: what of the process lies on huge pages.
+void add_held(const allocators::AllocatorStates& states, const allocators::AddressRanges& huge,
+              session::MemoryComposition& composition, model::Profile& names, model::Builder& builder);
 
 // Live blocks and what is free among them lie in the same pages, so the composition has one line for both: it is
 // divided as the allocator's records divide it. All lines still add up to the same.

@@ -44,7 +44,7 @@ class Process {
     composition.set_pages(std::move(pages));
     model::Profile names;
     model::Builder builder(names);
-    add_held(states, composition, names, builder);
+    add_held(states, huge, composition, names, builder);
     const auto rows = composition.rows(0, {}, {}, builder);
     auto made = analysis::make_memory_lines(rows, names, 60 * kPage);
     divide_live(states, made);
@@ -52,6 +52,7 @@ class Process {
   }
 
   AllocatorStates states;
+  allocators::AddressRanges huge;  // what lies on huge pages
 };
 
 std::uint64_t pages_of(const analysis::MemoryLines& lines, std::string_view name) {
@@ -74,6 +75,16 @@ TEST(Held, EachStateOfAnAllocatorIsALineAndTheyAddUp) {
     EXPECT_GE(lines.lines[i - 1].bytes, lines.lines[i].bytes) << "most first";
 }
 
+TEST(Held, FreePagesInAHugePageWithLiveOnesAreALineOfTheirOwn) {
+  Process process;
+  process.huge = allocators::AddressRanges({{kStart, kStart + 512 * kPage}});
+  const auto lines = process.lines();
+  EXPECT_EQ(pages_of(lines, "heap, jemalloc: rounding of huge pages"), 20u);
+  EXPECT_EQ(pages_of(lines, "heap, jemalloc: free, not given back (dirty)"), 0u);
+  EXPECT_EQ(pages_of(lines, "heap, jemalloc: live blocks"), 20u);
+  EXPECT_EQ(lines.unexplained_bytes, 0);
+}
+
 // A recording has no row of an allocator whose calls are not traced.
 TEST(Held, WithoutARowOfItsOwnAnAllocatorIsNamed) {
   Process process;
@@ -87,7 +98,7 @@ TEST(Held, WithoutARowOfItsOwnAnAllocatorIsNamed) {
   pages.add_range(kStart, kStart + 100 * kPage);
   pages.add_run(kStart, kStart + 100 * kPage);
   composition.set_pages(std::move(pages));
-  session::add_held_by_name(process.states, composition);
+  session::add_held_by_name(process.states, process.huge, composition);
   model::Profile names;
   model::Builder builder(names);
   std::uint64_t dirty = 0, unknown = 0;

@@ -13,6 +13,7 @@ double seconds(std::uint64_t ns) {
 template <class Points, class Value>
 std::optional<analysis::Slope> slope_over(const Points& points, Value value) {
   std::vector<analysis::TimedValue> values;
+  values.reserve(points.size());
   for (const auto& point : points) values.push_back({point.time_s, value(point)});
   return analysis::slope_of(values);
 }
@@ -31,6 +32,18 @@ void History::add_composition(const Composition& composition) {
   }
   // What was not seen this time is gone.
   std::erase_if(lines_, [&](const auto& line) { return line.second.back().time_s < now; });
+  // Many looks share one composition.
+  shown_.clear();
+  for (const analysis::MemoryLine& line : lines) {
+    LineView& shown = shown_.emplace_back();
+    shown.line = line;
+    const auto values = lines_.find({std::string(line.kind), line.name});
+    if (values == lines_.end()) continue;
+    for (const analysis::TimedValue& value : values->second) shown.values.push_back(value.value);
+    if (shown.values.size() > 1)
+      shown.change = static_cast<std::int64_t>(shown.values.back() - shown.values[shown.values.size() - 2]);
+    shown.slope = slope_over(values->second, [](const analysis::TimedValue& value) { return value.value; });
+  }
 }
 
 View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
@@ -56,6 +69,7 @@ View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
   looks_.push_back({seconds(look.time_ns), static_cast<double>(look.figures.rss),
                     static_cast<double>(look.figures.anonymous)});
   if (looks_.size() > kMostLooks) looks_.pop_front();
+  view.rss_values.reserve(looks_.size());
   for (const Point& point : looks_) view.rss_values.push_back(point.rss);
   view.rss_slope = slope_over(looks_, [](const Point& point) { return point.rss; });
   view.anonymous_slope = slope_over(looks_, [](const Point& point) { return point.anonymous; });
@@ -64,16 +78,7 @@ View History::add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss,
     add_composition(*look.composition);
     view.composition_age_s =
         look.time_ns > look.composition->time_ns ? seconds(look.time_ns - look.composition->time_ns) : 0;
-    for (const analysis::MemoryLine& line : look.composition->lines.lines) {
-      LineView& shown = view.lines.emplace_back();
-      shown.line = line;
-      const auto values = lines_.find({std::string(line.kind), line.name});
-      if (values == lines_.end()) continue;
-      for (const analysis::TimedValue& value : values->second) shown.values.push_back(value.value);
-      if (shown.values.size() > 1)
-        shown.change = static_cast<std::int64_t>(shown.values.back() - shown.values[shown.values.size() - 2]);
-      shown.slope = slope_over(values->second, [](const analysis::TimedValue& value) { return value.value; });
-    }
+    view.lines = shown_;
   }
   if (const sources::MemoryLimit* limit = sources::first_to_be_met(look.limits.limits)) {
     view.limit = *limit;

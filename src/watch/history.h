@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/memory/growth.h"
+#include "analysis/metrics/components.h"
 #include "watch/look.h"
 
 namespace fathom::watch {
@@ -19,6 +20,13 @@ struct LineView {
       change;  // since the composition before; nullopt: there was none, or no such line
   std::optional<analysis::Slope> slope;  // bytes a second, over the values that are kept
   std::vector<double> values;            // the last ones, oldest first
+};
+
+// What the program's own metrics say.
+struct MetricsView {
+  std::string source;   // where they are read
+  std::string problem;  // why there are none now; empty: there are
+  analysis::Components components;
 };
 
 // What is shown of one process after a look.
@@ -38,11 +46,14 @@ struct View {
   double own_cpu_share = 0;                     // of one CPU, since the look before
   std::uint64_t own_rss = 0;
   std::vector<std::string> missing;
+  std::optional<MetricsView> metrics;  // where the program's own metrics are read, too
 };
 
 class History {
  public:
   History(std::int32_t pid, std::string name) : pid_(pid), name_(std::move(name)) {}
+  // Another program is executed in the process, or it calls itself otherwise: from now on it has this name.
+  void set_name(std::string name) { name_ = std::move(name); }
   // `own_cpu_ns`: of this program since it started.
   View add(Look look, std::uint64_t own_cpu_ns, std::uint64_t own_rss, std::vector<std::string> missing);
   std::uint64_t last_rss() const {
@@ -65,6 +76,7 @@ class History {
   std::uint64_t composed_ns_ = 0;  // the newest composition that was added
   using Key = std::pair<std::string, std::string>;
   std::map<Key, std::deque<analysis::TimedValue>> lines_;
+  std::vector<LineView> shown_;  // of the newest composition
 };
 
 }  // namespace fathom::watch

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/words.h"
+#include "present/json/component_json.h"
 #include "watch/text.h"
 
 namespace fathom::watch {
@@ -67,6 +68,35 @@ Json group_json(const View& view) {
           {"slab_bytes", or_null(group->memory.slab)}};
 }
 
+// What the kernel does not tell is null.
+Json file_json(const sources::CachedFile& file) {
+  const sources::CacheUse& cache = file.cache;
+  const bool known = cache.way != sources::CacheWay::kUnknown,
+             all = cache.way == sources::CacheWay::kCachestat;
+  Json json{{"path", analysis::valid_utf8(file.path)},
+            {"database", file.database.empty() ? Json() : Json(file.database)},
+            {"files", file.files},
+            {"file_bytes", file.file_bytes},
+            {"mapped_bytes", file.mapped},
+            {"resident_bytes", file.resident}};
+  json["cached_bytes"] = known ? Json(cache.cached) : Json();
+  json["dirty_bytes"] = all ? Json(cache.dirty) : Json();
+  json["writeback_bytes"] = all ? Json(cache.writeback) : Json();
+  json["evicted_bytes"] = all ? Json(cache.evicted) : Json();
+  json["recently_evicted_bytes"] = all ? Json(cache.recently_evicted) : Json();
+  json["source"] = to_string(cache.way);
+  json["whole"] = cache.whole;
+  if (!known) json["reason"] = analysis::valid_utf8(cache.reason);
+  return json;
+}
+
+Json metrics_json(const MetricsView& view) {
+  Json json{{"source", analysis::valid_utf8(view.source)},
+            {"problem", view.problem.empty() ? Json() : Json(analysis::valid_utf8(view.problem))}};
+  json.update(present::components_json(view.components));
+  return json;
+}
+
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -117,6 +147,10 @@ std::string look_json(const View& view) {
                              {"reclaimable", line.line.reclaimable},
                              {"change_bytes", or_null(line.change)},
                              {"slope", slope_json(line.slope)}});
+  json["files"] = Json::array();
+  if (view.look.composition)
+    for (const sources::CachedFile& file : view.look.composition->files)
+      json["files"].push_back(file_json(file));
   json["anonymous_bytes"] = figures.anonymous;
   json["file_bytes"] = figures.file;
   json["shared_bytes"] = figures.shared;
@@ -137,6 +171,7 @@ std::string look_json(const View& view) {
   json["pressure_of"] = view.look.pressure ? Json(view.look.pressure_of_group ? "group" : "machine") : Json();
   json["limit"] = limit_json(view);
   json["group"] = group_json(view);
+  if (view.metrics) json["metrics"] = metrics_json(*view.metrics);
   json["own"] = {
       {"cpu_share", view.own_cpu_share},
       {"rss_bytes", view.own_rss},

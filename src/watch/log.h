@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "base/safe_folder.h"
 
 namespace fathom::watch {
 
@@ -18,8 +21,10 @@ struct LogBounds {
 
 class Log {
  public:
-  // Appends to what is there. `head`: the first line of each file; empty: none. A link, a device or a folder is
-  // refused, and a new file is for its owner alone (mode 0600).
+  // Appends to what is there. `head`: the first line of each file; empty: none. A file that begins otherwise is put
+  // aside. A link, also a hard one, a device or a folder, a file of somebody else, one that another watch writes to,
+  // and a folder in which others can put links (safe_folder.h) are refused. A new file is for its owner alone (mode
+  // 0600).
   static Result<Log> open(std::string path, std::string head, LogBounds bounds = {});
   Result<> add(std::string_view line);
 
@@ -27,12 +32,15 @@ class Log {
   static bool is_csv(std::string_view path) { return path.ends_with(".csv"); }
 
  private:
-  Log() = default;
+  explicit Log(SafeFolder folder) : folder_(std::move(folder)) {}
   Result<> begin_file();
+  Result<> go_on();
   Result<> rotate();
   Result<> write(std::string_view text);
 
-  std::string path_, head_;
+  SafeFolder folder_;  // held, so that it stays this folder
+  std::string path_, name_, head_;
+  std::optional<Account> owner_;
   LogBounds bounds_;
   Fd fd_;
   std::uint64_t size_ = 0;

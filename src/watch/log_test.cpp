@@ -69,5 +69,64 @@ TEST_F(LogFile, LinksPipesAndFoldersAreRefused) {
   EXPECT_FALSE(Log::open(file("no/such"), ""));
 }
 
+TEST_F(LogFile, AFileThatSomebodyElseHoldsOrNamesIsRefused) {
+  ASSERT_TRUE(Log::open(file("one"), "").has_value());
+  ASSERT_EQ(::link(file("one").c_str(), file("two").c_str()), 0);
+  EXPECT_FALSE(Log::open(file("two"), "")) << "it would be written under its other name, too";
+  if (::geteuid() != 0) return;  // only root can give files away
+  ASSERT_TRUE(Log::open(file("others"), "").has_value());
+  ASSERT_EQ(::chown(file("others").c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(Log::open(file("others"), ""));
+}
+
+TEST_F(LogFile, AFolderInWhichAllMayWriteIsRefused) {
+  const std::string open_to_all = file("open");
+  ASSERT_EQ(::mkdir(open_to_all.c_str(), 0700), 0);
+  EXPECT_TRUE(Log::open(open_to_all + "/a", "").has_value());
+  ASSERT_EQ(::chmod(open_to_all.c_str(), 0777), 0);
+  EXPECT_FALSE(Log::open(open_to_all + "/a", "")) << "somebody may put a link there";
+  ASSERT_EQ(::symlink(folder_.c_str(), file("elsewhere").c_str()), 0);
+  EXPECT_FALSE(Log::open(file("elsewhere") + "/a", ""));
+}
+
+TEST_F(LogFile, TwoDoNotRotateOneFile) {
+  auto first = Log::open(file(), "a");
+  ASSERT_TRUE(first.has_value());
+  const auto second = Log::open(file(), "a");
+  ASSERT_FALSE(second.has_value());
+  EXPECT_NE(second.error().message.find("another fathom watch"), std::string::npos) << second.error().message;
+}
+
+TEST_F(LogFile, WhereTheFolderGoesTheLogGoesWithIt) {
+  const std::string before = file("before"), after = file("after");
+  ASSERT_EQ(::mkdir(before.c_str(), 0700), 0);
+  auto log = Log::open(before + "/x", "", {.bytes = 10, .files = 1});
+  ASSERT_TRUE(log.has_value());
+  ASSERT_TRUE(log->add("first"));
+  ASSERT_EQ(::rename(before.c_str(), after.c_str()), 0);
+  ASSERT_EQ(::symlink("/", before.c_str()), 0);
+  ASSERT_TRUE(log->add("second")) << "it is rotated in the folder that was opened";
+  EXPECT_EQ(read_file(after + "/x.1").value(), "first\n");
+  EXPECT_EQ(read_file(after + "/x").value(), "second\n");
+}
+
+TEST_F(LogFile, ALineThatBrokeOffIsEndedAndAnotherTableIsPutAside) {
+  ASSERT_TRUE(write_file(file("broken"), "a,b\n1,").has_value());
+  ASSERT_TRUE(Log::open(file("broken"), "a,b")->add("2,3"));
+  EXPECT_EQ(read_file(file("broken")).value(), "a,b\n1,\n2,3\n");
+  ASSERT_TRUE(write_file(file(), "a,b\n1,2\n").has_value());
+  ASSERT_TRUE(Log::open(file(), "a,b,c")->add("1,2,3"));
+  EXPECT_EQ(read_file(file()).value(), "a,b,c\n1,2,3\n");
+  EXPECT_EQ(read_file(file() + ".1").value(), "a,b\n1,2\n");
+}
+
+TEST_F(LogFile, ARemovedOneIsBegunAnew) {
+  auto log = Log::open(file(), "a");
+  ASSERT_TRUE(log->add("1"));
+  ASSERT_EQ(::unlink(file().c_str()), 0);
+  ASSERT_TRUE(log->add("2"));
+  EXPECT_EQ(read_file(file()).value(), "a\n2\n");
+}
+
 }  // namespace
 }  // namespace fathom::watch

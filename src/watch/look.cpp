@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "allocators/state/process_reader.h"
+#include "base/abandonable.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "process/cgroup.h"
@@ -80,7 +80,7 @@ analysis::MemoryLines lines_of_status(const Figures& figures) {
   return made;
 }
 
-Result<Watched> Watched::open(std::int32_t pid) {
+Result<Watched> Watched::open(std::int32_t pid, session::MakeReader make_reader) {
   auto process = process::read_process(pid);
   if (!process && process.error().kind == ErrorKind::kNotFound)
     return fail(ErrorKind::kNotFound, fmt::format("there is no process {}", pid),
@@ -88,6 +88,7 @@ Result<Watched> Watched::open(std::int32_t pid) {
   if (!process) return tl::unexpected<Error>(process.error());
   Watched watched;
   watched.process_ = std::move(*process);
+  watched.make_reader_ = std::move(make_reader);
   const auto file = [&](const char* name) {
     return Fd(::open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
   };
@@ -140,6 +141,9 @@ Result<Figures> Watched::read_figures() {
   figures.huge_files = status->huge_files;
   figures.minor_faults = stat->minor_faults;
   figures.major_faults = stat->major_faults;
+  const std::uint64_t tick_ns = kSecond / process::ticks_per_second();
+  figures.user_cpu_ns = stat->user_ticks * tick_ns;
+  figures.system_cpu_ns = stat->system_ticks * tick_ns;
   figures.threads = status->threads;
   return figures;
 }
@@ -150,8 +154,16 @@ allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& rea
   std::vector<process::MapEntry> maps;
   maps.reserve(reading.mappings.size());
   for (const sources::MemoryMapping& mapping : reading.mappings) maps.push_back(mapping.entry);
-  allocators::ProcessReader reader(process_.pid);
-  auto states = allocators::read_allocator_states(maps, session::present_of(reading.pages), reader);
+  auto read = held_hangs_ ? std::nullopt
+                          : session::read_held_in_time(process_.pid, std::move(maps),
+                                                       session::present_of(reading.pages), make_reader_);
+  if (!read) {
+    held_hangs_ = true;
+    miss("what its allocators hold: a page of their records did not come, and nobody waits for it again");
+    return {};
+  }
+  allocators::AllocatorStates states = std::move(*read);
+  if (states.cut) miss(fmt::format("what its allocators hold: {}", allocators::kTooMuch));
   for (std::size_t i = 0; i < states.allocators.size(); ++i) {
     const allocators::AllocatorState& state = states.allocators[i];
     // A program with another allocator does not use libc's.
@@ -159,6 +171,35 @@ allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& rea
       miss(fmt::format("what {} holds: {}", session::held_label(states, i), state.reason));
   }
   return states;
+}
+
+std::vector<sources::CachedFile> Watched::read_files(std::span<const sources::MemoryMapping> mappings) {
+  constexpr std::size_t kMostFiles = 64;
+  constexpr std::uint64_t kFilesNs = kSecond / 5;
+  auto asked = sources::files_worth_asking(mappings, kMostFiles);
+  if (files_hang_ || asked.empty()) return {};
+  // A file system may be the target's own and not answer.
+  auto work =
+      Abandonable<std::vector<sources::CachedFile>>::start([pid = process_.pid, asked = std::move(asked)] {
+        return sources::join_tables(sources::read_page_cache(pid, asked, monotonic_ns() + kFilesNs));
+      });
+  if (work && work->wait_until(monotonic_ns() + 10 * kFilesNs))
+    return work->take().value_or(std::vector<sources::CachedFile>{});
+  files_hang_ = true;
+  miss("what the page cache holds of its files: one of them does not answer");
+  return {};
+}
+
+// The process goes on under its number with another program, and a thread may give it another name at any time.
+void Watched::follow_exec() {
+  const auto now = process::read_process(process_.pid);
+  if (!now || now->start_ticks != process_.start_ticks) return;
+  if (now->executable != process_.executable) {
+    composition_ = nullptr;
+    due_ns_ = grown_due_ns_ = 0;
+    held_hangs_ = files_hang_ = false;
+  }
+  process_ = *now;
 }
 
 Composition Watched::compose(const Figures& before) {
@@ -196,14 +237,19 @@ Composition Watched::compose(const Figures& before) {
   model::Builder builder(names);
   names.processes.emplace_back().pid = process_.pid;
   const auto held = read_held(*reading);
+  const allocators::AddressRanges huge = session::huge_pages_of(*reading);
+  const std::uint64_t files_begun = monotonic_ns();
+  made.files = read_files(reading->mappings);
+  // Threads of their own read these two.
+  const std::uint64_t beside_ns = held.took_ns + (made.files.empty() ? 0 : monotonic_ns() - files_begun);
   session::MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), {},
                                          {});
   if (reading->way == sources::ReadingWay::kPageScan) composition.set_pages(std::move(reading->pages));
-  add_held(held, composition, names, builder);
+  add_held(held, huge, composition, names, builder);
   const auto rows = composition.rows(made.time_ns, model::ProcessId{0}, model::HeapAllocatorId{}, builder);
   made.lines = analysis::make_memory_lines(rows, names, figures.rss);
   divide_live(held, made.lines);
-  made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu;
+  made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
   return made;
 }
 
@@ -214,6 +260,7 @@ Result<Look> Watched::look(bool compose_now) {
   const auto figures = read_figures();
   if (!figures) return tl::unexpected<Error>(figures.error());
   look.figures = *figures;
+  if (limits_ns_ == 0 || look.time_ns >= limits_ns_ + kSecond) follow_exec();
   const bool grown =
       composition_ != nullptr && session::has_grown(composition_->lines.rss_bytes, look.figures.rss);
   if (compose_now || composition_ == nullptr || look.time_ns >= due_ns_ ||

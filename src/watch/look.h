@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,10 +13,12 @@
 #include "analysis/memory/memory_lines.h"
 #include "base/result.h"
 #include "process/find.h"
+#include "session/memory/composition_reading.h"
 #include "sources/memory/memory_limits.h"
 #include "sources/memory/memory_map.h"
 #include "sources/memory/memory_reading.h"
 #include "sources/memory/memory_sampler.h"
+#include "sources/memory/page_cache.h"
 
 namespace fathom::watch {
 
@@ -25,6 +28,7 @@ struct Figures {
                 virtual_size = 0;
   std::uint64_t huge_files = 0;
   std::uint64_t minor_faults = 0, major_faults = 0;  // since the process started
+  std::uint64_t user_cpu_ns = 0, system_cpu_ns = 0;  // likewise
   std::uint32_t threads = 0;
 };
 
@@ -39,6 +43,8 @@ struct Composition {
   bool moved = false;            // RSS was another one after the reading than before
   std::uint64_t zero_bytes = 0;  // mapped to the page of zeros: no memory, yet page tables
   std::uint64_t took_ns = 0, longest_call_ns = 0;
+  std::vector<sources::CachedFile>
+      files;  // mapped ones, with what the page cache holds of them; databases first
 };
 
 struct Look {
@@ -53,7 +59,8 @@ struct Look {
 class Watched {
  public:
   // kNotFound: no such process. What this user may not read is in missing().
-  static Result<Watched> open(std::int32_t pid);
+  static Result<Watched> open(std::int32_t pid,
+                              session::MakeReader make_reader = session::reader_of_processes());
 
   // kNotFound: it has ended. `compose`: read what the memory consists of, if it was due or not; else only when it is
   // due: so rarely that it takes half a per cent of a CPU, and more often while it grows.
@@ -69,6 +76,8 @@ class Watched {
   Watched() = default;
   Result<Figures> read_figures();
   allocators::AllocatorStates read_held(const sources::MemoryReading& reading);
+  std::vector<sources::CachedFile> read_files(std::span<const sources::MemoryMapping> mappings);
+  void follow_exec();
   Composition compose(const Figures& before);
   void miss(std::string what);
 
@@ -80,6 +89,8 @@ class Watched {
   sources::Limits limits_;
   std::uint64_t limits_ns_ = 0;
   std::vector<std::string> missing_;
+  session::MakeReader make_reader_;
+  bool held_hangs_ = false, files_hang_ = false;
 };
 
 // Three lines, as status tells them: for whoever may not see more. Pure.

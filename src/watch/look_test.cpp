@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <future>
 #include <string>
 
 #include "sources/memory/testing_kernel.h"
@@ -188,6 +190,61 @@ TEST(Look, TheCompositionIsReadWhenItIsDueOrAskedFor) {
   ASSERT_TRUE(asked);
   EXPECT_NE(first->composition, nullptr);
   EXPECT_EQ(first->composition != asked->composition, sources::kernel_scans_pages());
+}
+
+TEST(Look, AnotherProgramInTheProcessHasItsOwnName) {
+  Child child([] {
+    ::raise(SIGSTOP);
+    ::execl("/bin/sleep", "sleep", "600", nullptr);
+  });
+  auto watched = Watched::open(child.pid());
+  ASSERT_TRUE(watched);
+  ASSERT_TRUE(watched->look(true));
+  EXPECT_NE(watched->process().name, "sleep");
+  ::kill(child.pid(), SIGCONT);
+  for (int i = 0; i < 600 && watched->process().name != "sleep"; ++i) {
+    ::usleep(100'000);
+    ASSERT_TRUE(watched->look(false));
+  }
+  EXPECT_EQ(watched->process().name, "sleep");
+  const auto look = watched->look(false);
+  ASSERT_TRUE(look);
+  if (sources::kernel_scans_pages()) {
+    EXPECT_GT(bytes_of(*look->composition, "code", "sleep"), 0u) << "the lines are those of the new program";
+  }
+}
+
+TEST(Look, WhatDoesNotComeBackIsWaitedForOnceAndLeft) {
+  FATHOM_NEEDS_PAGE_SCAN();
+  std::promise<void> promise;
+  const std::shared_future<void> come = promise.get_future().share();
+  class Hanging : public allocators::MemoryReader {
+   public:
+    explicit Hanging(std::shared_future<void> come) : come_(std::move(come)) {}
+    bool read(std::uint64_t, std::span<std::byte>) override {
+      come_.wait();
+      return false;
+    }
+
+   private:
+    std::shared_future<void> come_;
+  };
+  std::atomic<int> readers = 0;  // counted by the thread that reads
+  auto watched = Watched::open(::getpid(), [&](std::int32_t) {
+    ++readers;
+    return std::make_unique<Hanging>(come);
+  });
+  ASSERT_TRUE(watched);
+  for (int i = 0; i < 3; ++i) {
+    const auto look = watched->look(true);
+    ASSERT_TRUE(look);
+    EXPECT_EQ(look->composition->way, Way::kPageScan) << "what the map and the pages tell";
+    EXPECT_FALSE(look->composition->lines.lines.empty());
+  }
+  EXPECT_EQ(readers, 1);
+  ASSERT_FALSE(watched->missing().empty());
+  EXPECT_NE(watched->missing().back().find("did not come"), std::string::npos);
+  promise.set_value();
 }
 
 TEST(Look, WhoMayNotSeeTheMappingsHasThreeLines) {

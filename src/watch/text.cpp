@@ -9,6 +9,7 @@
 #include <cmath>
 
 #include "analysis/core/words.h"
+#include "present/sentences/component_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::watch {
@@ -147,10 +148,39 @@ struct Row {
 
 Row row_of(const LineView& view) {
   std::string name = view.line.name;
+  if (const std::string_view database = sources::database_of(name);
+      view.line.kind == "file" && !database.empty())
+    name += fmt::format(" ({})", database);
   if (view.line.kind == "thread-stacks") name += fmt::format(" ({})", view.line.ranges);
   return {size_of(view.line.bytes),
           view.change && *view.change != 0 ? signed_bytes(static_cast<double>(*view.change)) : "",
           sparkline(view.values, kSparkColumns), slope_text(view.slope), printable(name)};
+}
+
+// Mapped files with what the page cache holds of them; nothing of those that nobody could ask.
+std::string files_text(const Composition& composition, const TextOptions& options) {
+  TextTable table({{"in page cache", Align::kRight},
+                   {"resident here", Align::kRight},
+                   {"dirty", Align::kRight},
+                   {"just evicted", Align::kRight},
+                   {"size", Align::kRight},
+                   {"mapped file", Align::kLeft, true}});
+  for (const sources::CachedFile& file : composition.files) {
+    const sources::CacheUse& cache = file.cache;
+    const bool known = cache.way != sources::CacheWay::kUnknown,
+               all = cache.way == sources::CacheWay::kCachestat;
+    const auto some = [](bool told, std::uint64_t value) {
+      return !told ? std::string("not known") : value == 0 ? std::string() : size_of(value);
+    };
+    std::string name = printable(file.path);
+    if (!file.database.empty()) name += fmt::format(" ({})", file.database);
+    if (file.files > 1) name += fmt::format(", {} files", file.files);
+    std::string cached = some(known, cache.cached);
+    if (known && !cache.whole) cached += "+";  // not all of it could be asked
+    table.add({std::move(cached), some(true, file.resident), some(all, cache.dirty + cache.writeback),
+               some(all, cache.recently_evicted), size_of(file.file_bytes), std::move(name)});
+  }
+  return table.empty() ? "" : table.text(options.width, options.color);
 }
 
 // Lines of less than a thousandth of RSS, and those that there is no room for, are one.
@@ -215,6 +245,12 @@ std::string screen_text(const View& view, const TextOptions& options) {
   if (const std::string beside = beside_text(view); !beside.empty())
     tail += present::fill("  beside it: ", beside, options.width, 13);
   for (const std::string& what : view.missing) tail += present::fill("  missing: ", what, options.width, 11);
+  if (view.metrics) {
+    if (!view.metrics->problem.empty())
+      tail += present::fill("  metrics: ", printable(view.metrics->problem), options.width, 11);
+    for (const std::string& sentence : present::sentences_of(view.metrics->components))
+      tail += present::fill("  ", sentence, options.width, 4);
+  }
   std::string own =
       fmt::format("fathom: {:.2f} % of a CPU, {}", 100 * view.own_cpu_share, size_of(view.own_rss));
   if (view.look.composition != nullptr && view.look.composition->longest_call_ns != 0)
@@ -237,6 +273,8 @@ std::string screen_text(const View& view, const TextOptions& options) {
     table.add({std::move(row.size), std::move(row.change), std::move(row.spark), std::move(row.slope),
                std::move(row.name)});
   if (!table.empty()) out += table.text(options.width, options.color);
+  if (options.height == 0 && view.look.composition != nullptr)
+    out += files_text(*view.look.composition, options);
   return out + tail;
 }
 
