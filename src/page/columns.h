@@ -1,0 +1,44 @@
+// Columns of numbers as bytes, one behind the other, with a table that names them: what the page decodes into typed arrays.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fathom::page {
+
+enum class ColumnKind : char {
+  kUnsigned = 'u',     // varints
+  kDifferences = 'd',  // varints of the zigzag differences between neighbours, the first from 0
+  kReal = 'f',         // eight bytes each, little-endian
+};
+
+struct ColumnPlace {
+  std::string name;
+  ColumnKind kind = ColumnKind::kUnsigned;
+  std::uint64_t offset = 0, bytes = 0, count = 0;
+};
+
+class Columns {
+ public:
+  void add_unsigned(const std::string& name, std::span<const std::uint64_t> values);
+  void add_differences(const std::string& name, std::span<const std::int64_t> values);
+  void add_reals(const std::string& name, std::span<const double> values);
+
+  const std::vector<ColumnPlace>& places() const { return places_; }
+  const std::string& bytes() const { return bytes_; }
+
+ private:
+  void close(const std::string& name, ColumnKind kind, std::uint64_t offset, std::uint64_t count);
+  std::vector<ColumnPlace> places_;
+  std::string bytes_;
+};
+
+// As gzip has it (RFC 1952): what every browser can unpack by itself.
+Result<std::string> compress(const std::string& bytes);
+std::string base64(std::string_view bytes);
+
+}  // namespace fathom::page

@@ -1,0 +1,64 @@
+// What each thread spent where and when: the columns that a page adds up. A cell is one name of threads and one node; its
+// entries stand in order of time, so that a range of slices is a run of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "model/metric.h"
+#include "model/profile.h"
+#include "page/call_nodes.h"
+#include "page/time_slices.h"
+
+namespace fathom::page {
+
+struct Cell {
+  std::uint32_t thread = 0;  // row of Costs::threads
+  std::uint32_t node = 0;
+  bool operator==(const Cell&) const = default;
+};
+
+// Values of samples and waits, in the metric's unit.
+struct CostTable {
+  model::Metric metric = model::Metric::kCpu;
+  std::vector<Cell> cells;
+  std::vector<std::uint32_t> first{0};  // of each cell's entries; one more than cells
+  std::vector<std::uint32_t> slices;    // of entries
+  std::vector<std::int64_t> values;
+};
+
+struct HeapEntry {
+  std::uint32_t slice = 0;
+  model::HeapSum allocated, freed;
+};
+// A cell is here a name of threads and a stack of the profile: what shrank at one must not hide what grew at another that
+// has the same names. Estimates are not rounded before they are added up.
+struct HeapTable {
+  std::vector<Cell> cells;
+  std::vector<std::uint32_t> first{0};
+  std::vector<HeapEntry> entries;
+  std::vector<model::HeapSum> peak;  // of cells: of the whole recording
+};
+
+// All threads of one name.
+struct ThreadName {
+  std::uint32_t name = 0;     // text of CallNodes
+  std::uint32_t threads = 0;  // so many have it
+};
+
+struct Costs {
+  std::vector<ThreadName> threads;
+  std::vector<CostTable> tables;
+  HeapTable heap;
+  bool has_heap = false;
+};
+
+// A wait that spans many slices has an entry in each; how many there would be in all.
+std::uint64_t wait_entries(const model::Profile& profile, const TimeSlices& slices);
+
+// Of all of the recording, as `fathom report` takes it by itself: idle waits by their rules, containers folded, without the
+// heap tracer's time.
+Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, CallNodes& nodes);
+
+}  // namespace fathom::page

@@ -1,0 +1,188 @@
+#include "page/document.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "analysis/core/words.h"
+#include "page/call_nodes.h"
+#include "page/columns.h"
+#include "page/cost_table.h"
+#include "page/fold_calls.h"
+#include "page/series_columns.h"
+#include "page/story.h"
+#include "page/time_slices.h"
+
+namespace fathom::page {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using model::Metric;
+
+constexpr std::uint64_t kMostWaitEntries = 8'000'000;
+
+template <class Row, class Value>
+std::vector<std::uint64_t> column(const std::vector<Row>& rows, Value value) {
+  std::vector<std::uint64_t> out;
+  out.reserve(rows.size());
+  for (const Row& row : rows) out.push_back(value(row));
+  return out;
+}
+
+std::vector<std::int64_t> differences(const std::vector<std::uint64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+void add_nodes(const CallNodes& calls, Columns& columns) {
+  std::vector<std::uint64_t> back;  // how many rows above it the parent stands: mostly one
+  for (std::size_t i = 0; i < calls.nodes.size(); ++i) back.push_back(i - calls.nodes[i].parent);
+  columns.add_unsigned("node.back", back);
+  columns.add_unsigned("node.place", column(calls.nodes, [](const CallNode& node) { return node.place; }));
+  const auto add = [&](const char* name, auto value) {
+    columns.add_unsigned(name, column(calls.places, value));
+  };
+  add("place.name", [](const Place& place) { return place.name; });
+  add("place.module", [](const Place& place) { return place.module; });
+  add("place.crate", [](const Place& place) { return place.crate; });
+  add("place.file", [](const Place& place) { return place.file; });
+  add("place.line", [](const Place& place) { return place.first_line; });
+  add("place.last_line", [](const Place& place) { return place.last_line; });
+  add("place.kind", [](const Place& place) { return static_cast<std::uint64_t>(place.kind); });
+}
+
+void add_cells(const std::string& name, const std::vector<Cell>& cells,
+               const std::vector<std::uint32_t>& first, Columns& columns) {
+  columns.add_unsigned(name + ".thread", column(cells, [](const Cell& cell) { return cell.thread; }));
+  columns.add_differences(name + ".node",
+                          differences(column(cells, [](const Cell& cell) { return cell.node; })));
+  std::vector<std::uint64_t> counts;
+  for (std::size_t i = 0; i + 1 < first.size(); ++i) counts.push_back(first[i + 1] - first[i]);
+  columns.add_unsigned(name + ".entries", counts);
+}
+
+void add_costs(const Costs& costs, Columns& columns, Json& metrics) {
+  for (const CostTable& table : costs.tables) {
+    const model::MetricInfo& info = model::info_of(table.metric);
+    const std::string name(info.name);
+    add_cells(name, table.cells, table.first, columns);
+    columns.add_differences(name + ".slice", differences({table.slices.begin(), table.slices.end()}));
+    columns.add_differences(name + ".value", table.values);
+    metrics.push_back({{"name", name}, {"title", info.title}, {"table", name}});
+  }
+  if (!costs.has_heap) return;
+  const HeapTable& heap = costs.heap;
+  add_cells("heap", heap.cells, heap.first, columns);
+  columns.add_differences(
+      "heap.slice", differences(column(heap.entries, [](const HeapEntry& entry) { return entry.slice; })));
+  const auto add = [&](const char* name, const auto& rows, auto value) {
+    std::vector<double> values;
+    for (const auto& row : rows) values.push_back(value(row));
+    columns.add_reals(name, values);
+  };
+  add("heap.allocated_bytes", heap.entries, [](const HeapEntry& entry) { return entry.allocated.bytes; });
+  add("heap.allocated_blocks", heap.entries, [](const HeapEntry& entry) { return entry.allocated.blocks; });
+  add("heap.freed_bytes", heap.entries, [](const HeapEntry& entry) { return entry.freed.bytes; });
+  add("heap.freed_blocks", heap.entries, [](const HeapEntry& entry) { return entry.freed.blocks; });
+  add("heap.peak_bytes", heap.peak, [](const model::HeapSum& peak) { return peak.bytes; });
+  for (const Metric metric : {Metric::kHeapLive, Metric::kHeapAllocated, Metric::kHeapAllocations,
+                              Metric::kHeapGrowth, Metric::kHeapPeak}) {
+    const model::MetricInfo& info = model::info_of(metric);
+    metrics.push_back({{"name", info.name}, {"title", info.title}, {"table", "heap"}, {"unit", info.unit}});
+  }
+}
+
+Json words_of(const Story& story) {
+  Json claims = Json::array();
+  for (const Claim& claim : story.claims)
+    claims.push_back({{"text", claim.text}, {"metric", claim.metric}, {"focus", claim.focus}});
+  return {{"headline", story.headline},
+          {"quality", story.quality},
+          {"claims", claims},
+          {"complaints", story.complaints}};
+}
+
+Result<std::string> pack(const model::Profile& profile, const DocumentOptions& options, const Story& story,
+                         const TimeSlices& slices, double least_share) {
+  CallNodes calls(profile);
+  Costs costs = add_up_costs(profile, slices, calls);
+  const std::uint32_t folded = least_share > 0 ? fold_small_calls(calls, costs, least_share) : 0;
+  Columns columns;
+  Json metrics = Json::array();
+  add_nodes(calls, columns);
+  add_costs(costs, columns, metrics);
+  for (Json& metric : metrics) {
+    if (!metric.contains("unit"))
+      metric["unit"] = analysis::unit_of(profile, *model::metric_from(metric["name"].get<std::string>()));
+  }
+  Json series = add_series(profile, columns);
+  Json threads = Json::array();
+  for (const ThreadName& thread : costs.threads)
+    threads.push_back({{"name", calls.texts.rows()[thread.name]}, {"threads", thread.threads}});
+  const auto fact = [&](const char* name) {
+    const auto found = profile.meta.facts.find(name);
+    return found == profile.meta.facts.end() ? std::string() : analysis::printable(found->second);
+  };
+  Json head = {
+      {"version", kDocumentVersion},
+      {"file", analysis::printable(options.file)},
+      {"arguments", options.arguments},
+      {"target", analysis::printable(profile.meta.target)},
+      {"event", analysis::printable(profile.meta.event)},
+      {"frequency_hz", profile.meta.frequency_hz},
+      {"period_ns", analysis::sample_period_ns(profile)},
+      {"start_unix_ms", profile.meta.start_unix_ns / 1'000'000},
+      {"duration_ns",
+       profile.meta.end_ns > profile.meta.start_ns ? profile.meta.end_ns - profile.meta.start_ns : 0},
+      {"cpus", fact("cpus")},
+      {"host", fact("host")},
+      {"slice_ms", slices.width_ms()},
+      {"slices", slices.count()},
+      {"folded", {{"calls", folded}, {"share", least_share}}},
+      {"words", words_of(story)},
+      {"metrics", std::move(metrics)},
+      {"threads", std::move(threads)},
+      {"series", std::move(series)},
+      {"texts", calls.texts.rows()}};
+  Json& table = head["columns"] = Json::object();
+  for (const ColumnPlace& place : columns.places())
+    table[place.name] = {std::string(1, static_cast<char>(place.kind)), place.offset, place.bytes,
+                         place.count};
+  const std::string json = head.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string whole = "fathom page\n";
+  for (int shift = 0; shift < 32; shift += 8) whole += static_cast<char>(json.size() >> shift & 0xff);
+  whole += json;
+  whole += columns.bytes();
+  return compress(whole);
+}
+
+}  // namespace
+
+Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options) {
+  const Story story = tell(profile);
+  constexpr std::uint32_t kFewestSlices = 100;
+  TimeSlices slices(profile.meta.start_ns, profile.meta.end_ns, options.most_slices);
+  const auto widen = [&] {
+    slices =
+        TimeSlices(profile.meta.start_ns, profile.meta.end_ns, options.most_slices, wider(slices.width_ms()));
+  };
+  while (wait_entries(profile, slices) > kMostWaitEntries && slices.count() > kFewestSlices) widen();
+  double share = 0;
+  for (;;) {
+    Result<std::string> packed = pack(profile, options, story, slices, share);
+    if (!packed) return tl::unexpected(packed.error());
+    if (packed->size() <= options.most_bytes) return Document{std::move(*packed), slices.width_ms(), share};
+    if (slices.count() > kFewestSlices) {
+      widen();
+    } else if (share < 0.05) {
+      share = share > 0 ? share * 4 : 1e-5;
+    } else {
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("the page would be larger than {}",
+                              analysis::bytes(static_cast<double>(options.most_bytes))),
+                  "fathom report, or one process of several (--pid)");
+    }
+  }
+}
+
+}  // namespace fathom::page

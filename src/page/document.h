@@ -1,0 +1,34 @@
+// A profile as one document for the page: a head in JSON and columns of numbers, compressed. docs/page.md describes it.
+// What has no room is folded, and the head says so: the slices of time become wider, then the smallest calls become one
+// below their caller, so that sums stay whole.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/profile.h"
+
+namespace fathom::page {
+
+inline constexpr std::uint32_t kDocumentVersion = 1;
+
+struct DocumentOptions {
+  std::string file;                     // what the commands of the page call it
+  std::vector<std::string> arguments;   // that they need besides: "--pid", "12"
+  std::size_t most_bytes = 11'000'000;  // compressed; a page holds them as text, a third longer
+  std::uint32_t most_slices = 2000;
+};
+
+struct Document {
+  std::string bytes;  // compressed
+  std::uint64_t slice_ms = 0;
+  double folded_share = 0;  // calls of less than this part of every metric were folded; 0: none
+};
+
+// kUnsupported where it does not fit into `most_bytes` even so.
+Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options);
+
+}  // namespace fathom::page

@@ -1,0 +1,42 @@
+#include "page/html.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fathom::page {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+std::size_t count_of(std::string_view text, std::string_view part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+TEST(PageHtml, HoldsTheDocumentAsTextThatEndsNoTag) {
+  const std::string html = html_page("</script><script>alert(1)</script>");
+  EXPECT_THAT(html, StartsWith("<!DOCTYPE html>\n<!-- fathom page -->\n"));
+  EXPECT_THAT(html, Not(HasSubstr("alert(1)")));
+  EXPECT_EQ(count_of(html, "</script>"), 2u);  // of the data and of the script
+}
+
+TEST(PageHtml, AllowsItsOwnScriptAndStyleAndNothingElse) {
+  const std::string html = html_page("");
+  const std::string policy = content_security_policy();
+  EXPECT_THAT(html, HasSubstr(policy));
+  EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'sha256-"));
+  EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
+  EXPECT_THAT(policy, Not(HasSubstr("http")));
+}
+
+TEST(PageHtml, TheScriptFetchesNothing) {
+  EXPECT_THAT(kScript, Not(HasSubstr("fetch(")));
+  EXPECT_THAT(kScript, Not(HasSubstr("XMLHttpRequest")));
+  EXPECT_LE(kScript.size(), 150'000u);
+}
+
+}  // namespace
+}  // namespace fathom::page

@@ -1,0 +1,43 @@
+// Shows one page to a browser on this machine: a socket on loopback, at an address that nobody can guess. The HTTP server is
+// that of the metrics endpoint, with its limits.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "metrics/address.h"
+#include "metrics/request.h"
+#include "metrics/server.h"
+
+namespace fathom::page {
+
+struct Shown {
+  std::string html;   // the page
+  std::string token;  // the first part of the path: who does not know it gets nothing
+};
+
+// 32 hexadecimal digits from the kernel.
+Result<std::string> make_token();
+
+// 200 with the page at /TOKEN/ (GET, HEAD); 301 from /TOKEN; 404 elsewhere, as if nothing were there; 405 of other methods; 421 where
+// the request was meant for another host, and 400 where it names none: as a page in a browser would whose name was made to
+// point to this machine.
+metrics::Answer answer(const metrics::Request& request, const Shown& shown);
+
+class PageServer {
+ public:
+  // On 127.0.0.1; `port` 0: any that is free.
+  static Result<std::unique_ptr<PageServer>> open(std::string html, std::uint16_t port);
+  std::string url() const;  // with the token
+  std::uint16_t port() const { return server_->address().port; }
+
+ private:
+  PageServer(std::unique_ptr<metrics::Server> server, std::string token)
+      : server_(std::move(server)), token_(std::move(token)) {}
+  std::unique_ptr<metrics::Server> server_;
+  std::string token_;
+};
+
+}  // namespace fathom::page

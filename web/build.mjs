@@ -1,0 +1,17 @@
+// Builds dist/page.js and dist/page.css, which the program embeds, and refuses a script that is larger than it may be.
+import { build } from "esbuild";
+import { readFileSync, writeFileSync } from "node:fs";
+import { gzipSync } from "node:zlib";
+
+const common = { bundle: true, target: "es2022", jsx: "automatic", jsxImportSource: "preact", charset: "utf8" };
+await build({ ...common, entryPoints: ["src/page.tsx"], outfile: "dist/page.js", format: "iife", minify: true, legalComments: "none" });
+await build({ ...common, entryPoints: ["src/page.css"], outfile: "dist/page.css", minify: true });
+// preact and its signals ask for this notice to stay with copies.
+const notice = "/* Contains preact and @preact/signals: Copyright (c) 2015-present Jason Miller, 2022-present Preact Team; MIT licence */\n";
+const script = notice + readFileSync("dist/page.js", "utf8");
+writeFileSync("dist/page.js", script);
+const most = { script: 150_000, compressed: 50_000 };
+const compressed = gzipSync(script).length;
+console.log(`page.js: ${script.length} bytes, ${compressed} compressed`);
+if (script.length > most.script || compressed > most.compressed) throw new Error("the script is larger than it may be");
+if (script.includes(')PAGE"') || /<\/script/i.test(script)) throw new Error("the script cannot be embedded");

@@ -1,0 +1,240 @@
+// Adds up what a selection takes, from columns of running sums: values of cells, the tree of calls, tables. Pure. The sums
+// are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
+import type { Cells, Doc } from "./document";
+
+export interface Selection {
+  metric: string;
+  from: number; to: number;  // slices; `to` is exclusive
+  thread: string | null;     // a name
+  focus: string[]; ignore: string[];
+}
+
+// Parts of names, or /expressions/, as --focus and --ignore take them.
+export function matcher(pattern: string): (name: string) => boolean {
+  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
+    try {
+      const expression = new RegExp(pattern.slice(1, -1));
+      return (name) => expression.test(name);
+    } catch { return () => false; }
+  }
+  return (name) => pattern !== "" && name.includes(pattern);
+}
+
+const wanted = 1, unwanted = 2;
+// Of each node whether the selection takes what is spent there.
+export function takenNodes(doc: Doc, focus: string[], ignore: string[]): Uint8Array {
+  const out = new Uint8Array(doc.nodes).fill(1);
+  if (!focus.length && !ignore.length) return out;
+  const marks = new Uint8Array(doc.places);
+  for (const [patterns, mark] of [[focus, wanted], [ignore, unwanted]] as const)
+    for (const matches of patterns.map(matcher))
+      for (let i = 1; i < doc.places; i++) if (matches(doc.name[i])) marks[i] |= mark;
+  const all = new Uint8Array(doc.nodes);
+  for (let i = 1; i < doc.nodes; i++) all[i] = all[doc.parent[i]] | marks[doc.place[i]];
+  for (let i = 0; i < doc.nodes; i++) out[i] = !(all[i] & unwanted) && (!focus.length || all[i] & wanted) ? 1 : 0;
+  return out;
+}
+
+// The first entry of cell `i` that is not before `slice`.
+export function entryAt(cells: Cells, i: number, slice: number): number {
+  let low = cells.first[i], high = cells.first[i + 1];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (cells.slice[middle] < slice) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+
+export function cellsOf(doc: Doc, metric: string): Cells {
+  return doc.costs.get(metric) ?? doc.heap!;
+}
+
+// The value of every cell in a range of slices, by that metric alone.
+export function cellValues(doc: Doc, metric: string, from: number, to: number): Float64Array {
+  const table = doc.costs.get(metric);
+  if (table) {
+    const out = new Float64Array(table.node.length);
+    for (let i = 0; i < out.length; i++) out[i] = table.sums[entryAt(table, i, to)] - table.sums[entryAt(table, i, from)];
+    return out;
+  }
+  const heap = doc.heap!, out = new Float64Array(heap.node.length);
+  for (let i = 0; i < out.length; i++) {
+    const start = heap.first[i], low = entryAt(heap, i, from), high = entryAt(heap, i, to);
+    // Estimates of what is gone may leave a hair of it, on either side of nothing.
+    const live = (until: number) => {
+      const left = heap.sumAllocatedBytes[until] - heap.sumAllocatedBytes[start] - heap.sumFreedBytes[until] + heap.sumFreedBytes[start];
+      const came = heap.sumAllocatedBytes[heap.first[i + 1]] - heap.sumAllocatedBytes[start];
+      return left <= 1e-9 * came ? 0 : left;
+    };
+    switch (metric) {
+      case "heap-allocated": out[i] = heap.sumAllocatedBytes[high] - heap.sumAllocatedBytes[low]; break;
+      case "heap-allocations": out[i] = heap.sumAllocatedBlocks[high] - heap.sumAllocatedBlocks[low]; break;
+      case "heap-growth": out[i] = Math.max(0, live(high) - live(low)); break;
+      case "heap-peak": out[i] = heap.peakBytes[i]; break;
+      default: out[i] = live(high);
+    }
+  }
+  return out;
+}
+
+export interface Taken { cells: Cells; values: Float64Array; total: number; whole: number }
+// What a selection takes; `whole` is what it would take without its patterns.
+export function take(doc: Doc, selection: Selection): Taken {
+  const cells = cellsOf(doc, selection.metric);
+  const values = cellValues(doc, selection.metric, selection.from, selection.to);
+  const nodes = takenNodes(doc, selection.focus, selection.ignore);
+  let total = 0, whole = 0;
+  for (let i = 0; i < values.length; i++) {
+    if (selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) { values[i] = 0; continue; }
+    whole += values[i];
+    if (!nodes[cells.node[i]]) values[i] = 0;
+    total += values[i];
+  }
+  return { cells, values, total: Math.round(total), whole: Math.round(whole) };
+}
+
+// Nodes in the order parents before children; 0 is the root. `place` of a thread is places + its row of the threads.
+export interface Tree { parent: Uint32Array; place: Uint32Array; self: Float64Array; total: Float64Array; count: number }
+
+export function labelOf(doc: Doc, place: number): string {
+  return place === 0 ? "all" : place < doc.places ? doc.name[place] : doc.head.threads[place - doc.places].name;
+}
+
+class Draft {
+  parent = [0]; place = [0]; self = [0];
+  private ids = new Map<number, number>();
+  constructor(private width: number) {}
+  child(parent: number, place: number): number {
+    const key = parent * this.width + place;
+    let id = this.ids.get(key);
+    if (id === undefined) {
+      this.ids.set(key, (id = this.parent.length));
+      this.parent.push(parent); this.place.push(place); this.self.push(0);
+    }
+    return id;
+  }
+  finish(): Tree {
+    const self = Float64Array.from(this.self), total = self.slice(), parent = Uint32Array.from(this.parent);
+    for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
+    return { parent, place: Uint32Array.from(this.place), self, total, count: total.length };
+  }
+}
+
+export interface TreeOptions { threads: boolean; inverted: boolean }
+export function buildTree(doc: Doc, taken: Taken, options: TreeOptions): Tree {
+  const draft = new Draft(doc.places + doc.head.threads.length);
+  const values = new Map<number, Float64Array>();  // by thread, or of all: by shown node
+  for (let i = 0; i < taken.values.length; i++) {
+    if (taken.values[i] === 0) continue;
+    const thread = options.threads ? taken.cells.thread[i] : 0;
+    let of = values.get(thread);
+    if (!of) values.set(thread, (of = new Float64Array(doc.parent.length)));
+    of[doc.shown[taken.cells.node[i]]] += taken.values[i];
+  }
+  const entered = new Uint32Array(doc.parent.length);
+  for (const [thread, of] of values) {
+    const last = doc.places + thread;
+    if (options.inverted) {
+      for (let node = 0; node < of.length; node++) {
+        if (of[node] === 0) continue;
+        let at = 0;
+        for (let up = node; up !== 0; up = doc.parent[up]) at = draft.child(at, doc.place[up]);
+        if (options.threads) at = draft.child(at, last);
+        draft.self[at] += of[node];
+      }
+      continue;
+    }
+    entered.fill(0);
+    entered[0] = 1 + (options.threads ? draft.child(0, last) : 0);
+    const enter = (node: number): number => {
+      if (entered[node]) return entered[node] - 1;
+      const path = [];
+      for (; !entered[node]; node = doc.parent[node]) path.push(node);
+      let at = entered[node] - 1;
+      while (path.length) {
+        const next = path.pop()!;
+        at = draft.child(at, doc.place[next]);
+        entered[next] = at + 1;
+      }
+      return at;
+    };
+    for (let node = 0; node < of.length; node++) if (of[node] !== 0) draft.self[enter(node)] += of[node];
+  }
+  return draft.finish();
+}
+
+export interface FunctionRow { place: number; self: number; total: number }
+// Recursion counts once: `total` is what is spent where the function is anywhere on the stack. Of a tree that is not inverted.
+export function functionTable(doc: Doc, tree: Tree): FunctionRow[] {
+  const self = new Float64Array(doc.places), total = new Float64Array(doc.places), seen = new Int32Array(doc.places).fill(-1);
+  for (let node = 1; node < tree.count; node++) {
+    if (tree.self[node] === 0) continue;
+    let leaf = true;
+    for (let at = node; at !== 0; at = tree.parent[at]) {
+      const place = tree.place[at];
+      if (place >= doc.places) continue;
+      if (leaf) { self[place] += tree.self[node]; leaf = false; }
+      if (seen[place] !== node) { total[place] += tree.self[node]; seen[place] = node; }
+    }
+  }
+  const rows: FunctionRow[] = [];
+  for (let place = 1; place < doc.places; place++)
+    if (seen[place] !== -1) rows.push({ place, self: self[place], total: total[place] });
+  return rows;
+}
+
+export interface Around { self: number; total: number; callers: [place: number, value: number][]; callees: [place: number, value: number][] }
+// Around one function: callers add up to its total, callees and self too. Under recursion the outermost call's callers and
+// the innermost's callees. A caller of 0 is the start of the thread.
+export function around(doc: Doc, tree: Tree, place: number): Around {
+  const callers = new Map<number, number>(), callees = new Map<number, number>();
+  let self = 0, total = 0;
+  for (let node = 1; node < tree.count; node++) {
+    const value = tree.self[node];
+    if (value === 0) continue;
+    let inner = 0, outer = 0, below = 0;
+    for (let at = node, last = 0; at !== 0; last = at, at = tree.parent[at]) {
+      if (tree.place[at] !== place) continue;
+      if (!inner) { inner = at; below = last; }
+      outer = at;
+    }
+    if (!outer) continue;
+    total += value;
+    if (inner === node) self += value;
+    else callees.set(tree.place[below], (callees.get(tree.place[below]) ?? 0) + value);
+    const caller = tree.place[tree.parent[outer]] < doc.places ? tree.place[tree.parent[outer]] : 0;
+    callers.set(caller, (callers.get(caller) ?? 0) + value);
+  }
+  const sorted = (rows: Map<number, number>) => [...rows].sort((a, b) => b[1] - a[1]);
+  return { self, total, callers: sorted(callers), callees: sorted(callees) };
+}
+
+// So many slices together are at most `most` parts of the whole.
+export const together = (doc: Doc, most: number) => Math.max(1, Math.ceil(doc.head.slices / Math.max(1, most)));
+// What is spent in each `per` slices, in cells for which `row` gives a number: [row][part]. Live bytes are those at its end.
+export function overTime(doc: Doc, metric: string, per: number, rows: number, row: (cell: number) => number): Float64Array[] {
+  const buckets = Math.ceil(doc.head.slices / per);
+  const out = Array.from({ length: rows }, () => new Float64Array(buckets));
+  const table = doc.costs.get(metric), cells = cellsOf(doc, metric);
+  const level = !table && metric !== "heap-allocated" && metric !== "heap-allocations";
+  for (let i = 0; i < cells.node.length; i++) {
+    const to = row(i);
+    if (to < 0) continue;
+    for (let j = cells.first[i]; j < cells.first[i + 1]; j++) {
+      const bucket = Math.floor(cells.slice[j] / per);
+      out[to][bucket] += table ? table.value[j]
+        : metric === "heap-allocations" ? doc.heap!.allocatedBlocks[j]
+        : metric === "heap-allocated" ? doc.heap!.allocatedBytes[j]
+        : doc.heap!.allocatedBytes[j] - doc.heap!.freedBytes[j];
+    }
+  }
+  if (level) for (const line of out) for (let b = 1; b < buckets; b++) line[b] += line[b - 1];
+  return out;
+}
+
+// By node whether a function is on its path.
+export function nodesWith(doc: Doc, place: number): Uint8Array {
+  const out = new Uint8Array(doc.nodes);
+  for (let i = 1; i < doc.nodes; i++) out[i] = out[doc.parent[i]] | (doc.place[i] === place ? 1 : 0);
+  return out;
+}

@@ -1,0 +1,132 @@
+// The document that a page holds: a head in JSON and columns of numbers (docs/page.md). Decoded once into typed arrays.
+
+export interface Metric { name: string; title: string; unit: string; table: string }
+export interface ThreadName { name: string; threads: number }
+export interface SeriesHead { name: string; unit: string; pid: number; columns: string }
+export interface Claim { text: string; metric: string; focus: string }
+export interface Head {
+  version: number; file: string; arguments: string[]; target: string; event: string; frequency_hz: number;
+  period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string; slice_ms: number; slices: number;
+  folded: { calls: number; share: number };
+  words: { headline: string; quality: string; claims: Claim[]; complaints: string[] };
+  metrics: Metric[]; threads: ThreadName[]; series: SeriesHead[]; texts: string[];
+  columns: Record<string, [kind: string, offset: number, bytes: number, count: number]>;
+}
+
+export const enum Kind { code, kernel, runtime, allocator, generated, unknown, cause, idle, folded }
+
+// Entries of cell i stand from first[i] to first[i + 1], in order of time; sums[j] is the sum of all entries before j.
+export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint32Array }
+export interface CostTable extends Cells { value: Float64Array; sums: Float64Array }
+export interface HeapTable extends Cells {
+  allocatedBytes: Float64Array; allocatedBlocks: Float64Array; freedBytes: Float64Array; peakBytes: Float64Array;
+  // Running sums over entries, as above.
+  sumAllocatedBytes: Float64Array; sumAllocatedBlocks: Float64Array; sumFreedBytes: Float64Array;
+}
+export interface Line { name: string; unit: string; pid: number; ms: Float64Array; value: Float64Array }
+
+export interface Doc {
+  head: Head;
+  // Nodes of the call tree. Idle waits are shown without their stack: shown[node] is then a node behind `nodes` that hangs
+  // below the root; of all others it is the node itself.
+  nodes: number; parent: Uint32Array; place: Uint32Array; shown: Uint32Array;
+  places: number; name: string[]; module: string[]; crate: string[]; file: string[];
+  line: Uint32Array; lastLine: Uint32Array; kind: Uint8Array;
+  costs: Map<string, CostTable>; heap: HeapTable | null; lines: Line[];
+}
+
+export async function unpack(base64: string): Promise<Uint8Array> {
+  const text = atob(base64.trim());
+  const packed = new Uint8Array(text.length);
+  for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Uint8Array(await new Response(stream).arrayBuffer());
+}
+
+function decode(bytes: Uint8Array, kind: string, count: number): Float64Array {
+  const out = new Float64Array(count);
+  if (kind === "f") {
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let i = 0; i < count; i++) out[i] = view.getFloat64(8 * i, true);
+    return out;
+  }
+  let at = 0, last = 0;
+  for (let i = 0; i < count; i++) {
+    // Numbers of 53 bits: beyond 32 they are put together by multiplication.
+    let value = 0, scale = 1, byte;
+    do {
+      byte = bytes[at++];
+      value += (byte & 0x7f) * scale;
+      scale *= 128;
+    } while (byte & 0x80);
+    if (kind === "d") last = value = last + (value % 2 ? -(value + 1) / 2 : value / 2);
+    out[i] = value;
+  }
+  return out;
+}
+
+function runningSums(values: Float64Array): Float64Array {
+  const sums = new Float64Array(values.length + 1);
+  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
+  return sums;
+}
+
+export function readDocument(bytes: Uint8Array): Doc {
+  const mark = "fathom page\n";
+  if (new TextDecoder().decode(bytes.subarray(0, mark.length)) !== mark) throw new Error("this is no document of fathom");
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(mark.length, true);
+  const body = mark.length + 4;
+  const head: Head = JSON.parse(new TextDecoder().decode(bytes.subarray(body, body + length)));
+  if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
+  const column = (name: string): Float64Array => {
+    const [kind, offset, size, count] = head.columns[name];
+    return decode(bytes.subarray(body + length + offset, body + length + offset + size), kind, count);
+  };
+  const whole = (name: string) => Uint32Array.from(column(name));
+  const texts = (name: string) => Array.from(column(name), (row) => head.texts[row]);
+
+  const kind = Uint8Array.from(column("place.kind"));
+  const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
+  const shown = Uint32Array.from(back, (_, i) => i);
+  const parent = Array.from(back, (steps, i) => i - steps), place = Array.from(placeOf);
+  const idle = new Map<number, number>();
+  for (let i = 1; i < nodes; i++) {
+    if (kind[placeOf[i]] !== Kind.idle) continue;
+    let at = idle.get(placeOf[i]);
+    if (at === undefined) {
+      idle.set(placeOf[i], (at = parent.length));
+      parent.push(0);
+      place.push(placeOf[i]);
+    }
+    shown[i] = at;
+  }
+  const cells = (table: string): Cells => {
+    const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
+    for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
+    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first, slice: whole(`${table}.slice`) };
+  };
+  const costs = new Map<string, CostTable>();
+  for (const metric of head.metrics) {
+    if (metric.table === "heap") continue;
+    const value = column(`${metric.name}.value`);
+    costs.set(metric.name, { ...cells(metric.name), value, sums: runningSums(value) });
+  }
+  let heap: HeapTable | null = null;
+  if (head.columns["heap.thread"]) {
+    const allocatedBytes = column("heap.allocated_bytes"), allocatedBlocks = column("heap.allocated_blocks");
+    const freedBytes = column("heap.freed_bytes");
+    heap = {
+      ...cells("heap"), allocatedBytes, allocatedBlocks, freedBytes, peakBytes: column("heap.peak_bytes"),
+      sumAllocatedBytes: runningSums(allocatedBytes), sumAllocatedBlocks: runningSums(allocatedBlocks),
+      sumFreedBytes: runningSums(freedBytes),
+    };
+  }
+  return {
+    head, nodes, parent: Uint32Array.from(parent), place: Uint32Array.from(place), shown,
+    places: kind.length, name: texts("place.name"), module: texts("place.module"), crate: texts("place.crate"),
+    file: texts("place.file"), line: whole("place.line"), lastLine: whole("place.last_line"), kind, costs, heap,
+    lines: head.series.map((series) => ({
+      name: series.name, unit: series.unit, pid: series.pid, ms: column(`${series.columns}.ms`), value: column(`${series.columns}.value`),
+    })),
+  };
+}

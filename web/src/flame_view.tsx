@@ -1,0 +1,159 @@
+// The flame graph on a canvas of the size of its window, which scrolls over rows that are drawn only where they are seen.
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { labelOf } from "./aggregate";
+import { boxAt, layout, type Box } from "./flame_layout";
+import { change, children, doc, hovered, metric, search, tree, view, zoom } from "./state";
+import { amount, colorOf, fitted, percent, whereOf } from "./words";
+
+const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
+
+export function searchMatcher(text: string): ((name: string) => boolean) | null {
+  if (!text) return null;
+  const sensitive = /[A-Z]/.test(text);  // as it is typed: small letters find both
+  try {
+    const expression = new RegExp(text, sensitive ? "" : "i");
+    return (name) => expression.test(name);
+  } catch {
+    const plain = text.toLowerCase();
+    return (name) => name.toLowerCase().includes(plain);
+  }
+}
+
+// How much of what is zoomed into is below a match, each stack once; and by place whether it is one.
+export const useMatches = () => useComputed(() => {
+  const matches = searchMatcher(search.value), t = tree.value, top = Math.min(zoom.value, t.count - 1);
+  if (!matches) return null;
+  const places = new Uint8Array(doc.places + doc.head.threads.length);
+  for (let i = 1; i < places.length; i++) places[i] = matches(labelOf(doc, i)) ? 1 : 0;
+  const state = new Uint8Array(t.count);  // 1: below the zoomed node, 2: and below a match
+  let value = 0, calls = 0;
+  state[top] = 1;
+  for (let i = top + 1; i < t.count; i++) {
+    const above = state[t.parent[i]];
+    if (!above) continue;
+    state[i] = above;
+    if (!places[t.place[i]]) continue;
+    calls++;
+    if (above === 1) { state[i] = 2; value += t.total[i]; }
+  }
+  return { places, value, calls, share: t.total[top] > 0 ? value / t.total[top] : 0 };
+});
+
+export function Flame() {
+  const scroller = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
+  const size = useSignal({ width: 800, height: 400 }), focusBox = useSignal<Box | null>(null);
+  const matches = useMatches();
+  const at = useComputed(() => zoom.value < tree.value.count ? zoom.value : 0);
+  const rows = useComputed(() => layout(tree.value, children.value, at.value, size.value.width));
+  const tip = useSignal<{ box: Box; x: number; y: number } | null>(null);
+
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(() => {
+      const box = scroller.current!;
+      size.value = { width: Math.max(100, box.clientWidth), height: Math.max(120, box.clientHeight) };
+    });
+    watch.observe(scroller.current!);
+    return () => watch.disconnect();
+  }, []);
+
+  const draw = () => {
+    const element = canvas.current, box = scroller.current;
+    if (!element || !box) return;
+    const { width, height } = size.value, ratio = devicePixelRatio || 1;
+    if (element.width !== Math.round(width * ratio) || element.height !== Math.round(height * ratio)) {
+      element.width = Math.round(width * ratio);
+      element.height = Math.round(height * ratio);
+    }
+    const pen = element.getContext("2d")!, style = getComputedStyle(document.documentElement);
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    pen.clearRect(0, 0, width, height);
+    pen.font = font;
+    pen.textBaseline = "middle";
+    const letter = pen.measureText("0").width, measure = (text: string) => text.length * letter;
+    const ink = style.getPropertyValue("--flame-ink"), mark = style.getPropertyValue("--mark");
+    const found = matches.value?.places, pointed = hovered.value, top = at.value;
+    const first = Math.floor(box.scrollTop / rowHeight), last = Math.ceil((box.scrollTop + height) / rowHeight);
+    let depth = 0;
+    for (let up = top; up !== 0; up = tree.value.parent[up]) depth++;
+    for (let row = first; row < Math.min(last, rows.value.length); row++) {
+      const y = row * rowHeight - box.scrollTop;
+      for (const b of rows.value[row] ?? []) {
+        const place = tree.value.place[b.node], x = Math.round(b.x), w = Math.max(1, Math.round(b.x + b.width) - x - (b.width > 3 ? 1 : 0));
+        pen.globalAlpha = row < depth ? 0.45 : found && !found[place] ? 0.35 : 1;
+        if (b.joined) {
+          pen.fillStyle = "#9aa0aa";
+          pen.globalAlpha *= 0.55;
+          for (let stripe = 0; stripe < w; stripe += 4) pen.fillRect(x + stripe, y, Math.min(2, w - stripe), rowHeight - 1);
+          continue;
+        }
+        pen.fillStyle = found?.[place] ? mark : colorOf(doc, place);
+        pen.fillRect(x, y, w, rowHeight - 1);
+        if (pointed && pointed.place === place) {
+          pen.strokeStyle = ink;
+          pen.lineWidth = pointed.node === b.node ? 2 : 1;
+          pen.strokeRect(x + 0.5, y + 0.5, w - 1, rowHeight - 2);
+        }
+        if (w > 24) {
+          const label = fitted(labelOf(doc, place), w - 8, measure);
+          pen.fillStyle = "#14171c";
+          if (label) pen.fillText(label, x + 4, y + rowHeight / 2);
+        }
+      }
+    }
+    pen.globalAlpha = 1;
+  };
+  useSignalEffect(() => { rows.value; matches.value; hovered.value; size.value; draw(); });
+  useLayoutEffect(() => {
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", draw);
+    return () => scheme.removeEventListener("change", draw);
+  }, []);
+
+  const boxFor = (event: MouseEvent): Box | null => {
+    const place = canvas.current!.getBoundingClientRect();
+    return boxAt(rows.value, Math.floor((event.clientY - place.top + scroller.current!.scrollTop) / rowHeight), event.clientX - place.left);
+  };
+  const point = (box: Box | null) => { hovered.value = box && !box.joined ? { place: tree.value.place[box.node], node: box.node } : null; };
+  const choose = (box: Box | null) => {
+    if (!box) return;
+    zoom.value = box.node;
+    const place = tree.value.place[box.node];
+    if (place > 0 && place < doc.places) change({ fn: place }, true);
+  };
+  // Boxes by the keyboard: up to the caller, down to the largest callee, sideways along the row.
+  const keys = (event: KeyboardEvent) => {
+    const box = focusBox.value && rows.value[focusBox.value.row]?.find((b) => b.node === focusBox.value!.node) || rows.value[0]?.[0];
+    if (!box) return;
+    const row = rows.value[box.row], i = row.indexOf(box);
+    let next: Box | undefined;
+    if (event.key === "ArrowDown") next = rows.value[box.row + 1]?.find((b) => !b.joined && tree.value.parent[b.node] === box.node);
+    else if (event.key === "ArrowUp") next = rows.value[box.row - 1]?.find((b) => b.node === tree.value.parent[box.node]);
+    else if (event.key === "ArrowLeft") next = row[i - 1];
+    else if (event.key === "ArrowRight") next = row[i + 1];
+    else if (event.key === "Enter") { choose(box); event.preventDefault(); return; }
+    else return;
+    event.preventDefault();
+    focusBox.value = next ?? box;
+    point(focusBox.value);
+    scroller.current!.scrollTop = Math.max(0, Math.min(focusBox.value.row * rowHeight - 40, scroller.current!.scrollTop + (focusBox.value.row * rowHeight < scroller.current!.scrollTop ? -1e9 : 0)) || scroller.current!.scrollTop);
+  };
+  const height = useComputed(() => rows.value.length * rowHeight);
+  const shown = tip.value, t = tree.value;
+  return (
+    <div class="flame" ref={scroller} onScroll={draw} tabIndex={0} role="application" onKeyDown={keys}
+      aria-label="Flame graph. Arrow keys move between calls, Enter zooms, Escape goes back. The table under Top holds the same numbers.">
+      <div style={{ height: `${height.value}px` }}>
+        <canvas ref={canvas} style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }}
+          onMouseMove={(event) => { const box = boxFor(event); point(box); tip.value = box && { box, x: event.clientX, y: event.clientY }; }}
+          onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} />
+      </div>
+      {shown && shown.box.node < t.count && <div class="tip" style={{ left: `${Math.min(shown.x + 14, innerWidth - 440)}px`, top: `${shown.y + 18 > innerHeight - 90 ? shown.y - 84 : shown.y + 18}px` }}>
+        {shown.box.joined
+          ? <b>{shown.box.joined} calls too narrow to draw: {amount(shown.box.value, metric.value.unit)}, {percent(shown.box.value / t.total[0])}. Click to see them.</b>
+          : <><b>{labelOf(doc, t.place[shown.box.node])}</b><br />
+            {percent(t.total[shown.box.node] / t.total[0])} · {amount(t.total[shown.box.node], metric.value.unit)} with what it calls · {amount(t.self[shown.box.node], metric.value.unit)} itself
+            <br /><span class="quiet">{whereOf(doc, t.place[shown.box.node])}{view.value.inverted ? " · inverted: callers below" : ""}</span></>}
+      </div>}
+    </div>);
+}

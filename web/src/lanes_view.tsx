@@ -1,0 +1,235 @@
+// Memory, CPU and waiting over one axis of time. Dragging selects a range; all views follow.
+import { useLayoutEffect, useRef } from "preact/hooks";
+import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { cellsOf, nodesWith, overTime, together } from "./aggregate";
+import { Kind, type Line } from "./document";
+import { change, doc, view } from "./state";
+import { bytes, seconds, secondsText } from "./words";
+
+interface Band { name: string; color: string; values: Float64Array }
+interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; line: Band | null; kind: "memory" | "cpu" | "wait" | "heap" }
+
+const laneHeight = 62, axisHeight = 20, gap = 10;
+const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
+const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9648f", "#8d95a3"];
+const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
+
+// A series at equal steps: the last value before, so that a gap stays what it was.
+function resampled(line: Line, per: number): Float64Array {
+  const buckets = Math.ceil(doc.head.slices / per), out = new Float64Array(buckets), width = per * doc.head.slice_ms;
+  let at = 0, value = line.value[0] ?? 0;
+  for (let b = 0; b < buckets; b++) {
+    let most = -1;
+    for (; at < line.ms.length && line.ms[at] < (b + 1) * width; at++) { value = line.value[at]; most = Math.max(most, value); }
+    out[b] = most < 0 ? value : most;
+  }
+  return out;
+}
+
+function groups(metric: string, per: number, keyOf: (cell: number) => number, names: string[], colors: string[]): Band[] {
+  const values = overTime(doc, metric, per, names.length, keyOf), buckets = Math.ceil(doc.head.slices / per);
+  // A part at the end may be shorter than the others.
+  const ns = (b: number) => Math.max(1, Math.min(per * doc.head.slice_ms * 1e6, doc.head.duration_ns - b * per * doc.head.slice_ms * 1e6));
+  const scale = metric === "cpu" ? doc.head.period_ns : 1;
+  const sums = values.map((row) => row.reduce((a, b) => a + b, 0));
+  const order = sums.map((_, i) => i).filter((i) => sums[i] > 0).sort((a, b) => sums[b] - sums[a]);
+  const bands = order.slice(0, colors.length - 1).map((i, rank) => ({ name: names[i], color: colors[rank], values: values[i].map((v, b) => v * scale / ns(b)) }));
+  const rest = order.slice(colors.length - 1);
+  if (rest.length) bands.push({
+    name: `${rest.length} others`, color: colors[colors.length - 1],
+    values: new Float64Array(buckets).map((_, b) => scale / ns(b) * rest.reduce((sum, i) => sum + values[i][b], 0)),
+  });
+  return bands;
+}
+
+function lanes(per: number): Lane[] {
+  const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
+  const stacked = (bands: Band[]) => Math.max(0, ...Array.from({ length: buckets }, (_, b) => bands.reduce((sum, band) => sum + band.values[b], 0)));
+  const mean = (bands: Band[]) => bands.reduce((sum, band) => sum + band.values.reduce((a, b) => a + b, 0), 0) / buckets;
+  const main = doc.lines.filter(({ name }) => name === "memory.rss_anon").sort((a, b) => b.value.length - a.value.length)[0]?.pid;
+  const rss = rssParts.flatMap(([name, label, color]) => {
+    const line = doc.lines.find((one) => one.name === name && one.pid === main);
+    return line && line.value.some((v) => v > 0) ? [{ name: `RSS: ${label}`, color, values: resampled(line, per) }] : [];
+  });
+  const live = doc.lines.filter(({ name }) => name === "heap.live").sort((a, b) => Math.max(...b.value) - Math.max(...a.value))[0];
+  const liveBand = live ? { name: "heap live", color: "#1c2733", values: resampled(live, per) } : null;
+  if (rss.length || liveBand) {
+    const most = Math.max(stacked(rss), ...(liveBand?.values ?? [0]));
+    out.push({ title: "Memory", note: rss.length ? "resident; ● its peak" : "live heap; ● its peak", top: bytes(most), most, bands: rss, line: liveBand, kind: "memory" });
+  }
+  const names = head.threads.map(({ name }) => name);
+  if (doc.costs.has("cpu") && head.period_ns > 0) {
+    const cells = cellsOf(doc, "cpu"), bands = groups("cpu", per, (cell) => cells.thread[cell], names, bandColors);
+    const most = stacked(bands);
+    if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "cpu" });
+  }
+  if (doc.costs.has("off-cpu")) {
+    const cells = cellsOf(doc, "off-cpu"), causes = new Map<number, number>(), labels: string[] = [];
+    for (let place = 1; place < doc.places; place++)
+      if (doc.kind[place] === Kind.cause) { causes.set(place, labels.length); labels.push(doc.name[place].replace(/^\[(wait: )?|\]$/g, "")); }
+    const bands = groups("off-cpu", per, (cell) => causes.get(doc.place[cells.node[cell]]) ?? -1, labels, causeColors);
+    const most = stacked(bands);
+    if (bands.length) out.push({ title: "Waiting", note: "threads, without idle ones", top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "wait" });
+  }
+  return out;
+}
+
+// Round times, at most one per 90 pixels.
+function ticks(width: number): number[] {
+  const total = doc.head.duration_ns / 1e9;
+  let step = 0.001;
+  for (const unit of [0.001, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000])
+    for (const factor of [1, 2, 5]) if (total / step > width / 90) step = unit * factor;
+  const out = [];
+  for (let i = 0; i * step <= total; i++) out.push(i * step);
+  return out;
+}
+
+export function Lanes() {
+  const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
+  const drag = useSignal<{ start: number; end: number } | null>(null), at = useSignal<number | null>(null);
+  const per = useComputed(() => together(doc, width.value / 4));
+  const all = useComputed(() => lanes(per.value));
+  // When the function that is looked at was on a stack.
+  const moments = useComputed(() => {
+    const v = view.value;
+    if (v.fn === null) return null;
+    const on = nodesWith(doc, v.fn), cells = cellsOf(doc, v.metric);
+    return overTime(doc, v.metric, per.value, 1, (cell) => on[cells.node[cell]] ? 0 : -1)[0];
+  });
+  const height = useComputed(() => all.value.length * (laneHeight + gap) + axisHeight + (moments.value ? 14 : 0));
+
+  useLayoutEffect(() => {
+    const watch = new ResizeObserver(() => { width.value = Math.max(200, box.current!.clientWidth); });
+    watch.observe(box.current!);
+    return () => watch.disconnect();
+  }, []);
+  const draw = () => {
+    const element = canvas.current;
+    if (!element) return;
+    const ratio = devicePixelRatio || 1, w = width.value, h = height.value;
+    element.width = Math.round(w * ratio);
+    element.height = Math.round(h * ratio);
+    const pen = element.getContext("2d")!, style = getComputedStyle(document.documentElement);
+    const color = (name: string) => style.getPropertyValue(name).trim();
+    pen.setTransform(ratio, 0, 0, ratio, 0, 0);
+    const { slices } = doc.head, n = Math.ceil(slices / per.value), x = (bucket: number) => Math.min(slices, bucket * per.value) * w / slices;
+    const chosen = drag.value ? [Math.min(drag.value.start, drag.value.end), Math.max(drag.value.start, drag.value.end)] : view.value.range;
+    const times = ticks(w), total = doc.head.duration_ns / 1e9;
+    pen.strokeStyle = color("--line");
+    for (const time of times) { pen.beginPath(); pen.moveTo(Math.round(time / total * w) + 0.5, 0); pen.lineTo(Math.round(time / total * w) + 0.5, h - axisHeight); pen.stroke(); }
+    all.value.forEach((lane, index) => {
+      const base = (index + 1) * (laneHeight + gap) - gap, scale = lane.most > 0 ? (laneHeight - 4) / lane.most : 0;
+      const below = new Float64Array(n);
+      for (const band of lane.bands) {
+        pen.fillStyle = band.color;
+        pen.beginPath();
+        for (let b = 0; b < n; b++) { pen.lineTo(x(b), base - (below[b] + band.values[b]) * scale); pen.lineTo(x(b + 1), base - (below[b] + band.values[b]) * scale); }
+        for (let b = n - 1; b >= 0; b--) { pen.lineTo(x(b + 1), base - below[b] * scale); pen.lineTo(x(b), base - below[b] * scale); }
+        pen.fill();
+        for (let b = 0; b < n; b++) below[b] += band.values[b];
+      }
+      if (lane.line) {
+        pen.strokeStyle = color("--ink");
+        pen.lineWidth = 1.4;
+        pen.beginPath();
+        for (let b = 0; b < n; b++) pen.lineTo(x(b + 0.5), base - lane.line.values[b] * scale);
+        pen.stroke();
+        pen.lineWidth = 1;
+      }
+      if (lane.kind === "memory") {
+        const sums = lane.bands.length ? below : lane.line!.values;
+        let peak = 0;
+        for (let b = 0; b < n; b++) if (sums[b] > sums[peak]) peak = b;
+        pen.fillStyle = color("--ink");
+        pen.beginPath();
+        pen.arc(x(peak + 0.5), base - sums[peak] * scale, 2.5, 0, 7);
+        pen.fill();
+      }
+      pen.strokeStyle = color("--line");
+      pen.beginPath(); pen.moveTo(0, base + 0.5); pen.lineTo(w, base + 0.5); pen.stroke();
+    });
+    const when = moments.value;
+    if (when) {
+      const most = Math.max(...when), y = h - axisHeight - 12;
+      pen.fillStyle = color("--accent");
+      for (let b = 0; b < n; b++) if (when[b] > 0) { pen.globalAlpha = 0.25 + 0.75 * when[b] / most; pen.fillRect(x(b), y, Math.max(1, w / n), 8); }
+      pen.globalAlpha = 1;
+    }
+    if (chosen) {
+      const left = chosen[0] / slices * w, right = chosen[1] / slices * w;
+      pen.fillStyle = color("--page");
+      pen.globalAlpha = 0.68;
+      pen.fillRect(0, 0, left, h - axisHeight);
+      pen.fillRect(right, 0, w - right, h - axisHeight);
+      pen.globalAlpha = 1;
+      pen.fillStyle = color("--accent");
+      for (const edge of [left, right]) { pen.fillRect(Math.min(w - 2, Math.max(0, edge - 1)), 0, 2, h - axisHeight); pen.fillRect(Math.min(w - 5, Math.max(0, edge - 3)), 14, 6, 22); }
+    }
+    if (at.value !== null && !drag.value) { pen.fillStyle = color("--quiet"); pen.fillRect(at.value, 0, 1, h - axisHeight); }
+    pen.fillStyle = color("--quiet");
+    pen.font = "11px system-ui, sans-serif";
+    times.forEach((time, i) => {
+      const text = time === 0 ? "0 s" : seconds(time).replace(/\.0+ /, " "), room = pen.measureText(text).width;
+      pen.fillText(text, i === 0 ? 0 : Math.min(w - room, time / total * w - room / 2), h - 5);
+    });
+  };
+  useSignalEffect(() => { all.value; drag.value; at.value; view.value; moments.value; draw(); });
+  useLayoutEffect(() => {
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", draw);
+    return () => scheme.removeEventListener("change", draw);
+  }, []);
+
+  const sliceAt = (event: PointerEvent, round: (value: number) => number) => {
+    const place = canvas.current!.getBoundingClientRect();
+    return Math.max(0, Math.min(doc.head.slices, round((event.clientX - place.left) / place.width * doc.head.slices)));
+  };
+  const select = (a: number, b: number, replace: boolean) => {
+    const [from, to] = [Math.min(a, b), Math.max(a, b)];
+    change({ range: to > from && to - from < doc.head.slices ? [from, to] : null }, replace);
+  };
+  let timer = 0;
+  const move = (event: PointerEvent) => {
+    at.value = event.clientX - canvas.current!.getBoundingClientRect().left;
+    if (!drag.value) return;
+    drag.value = { start: drag.value.start, end: sliceAt(event, Math.round) };
+    // While it is dragged the views follow, a step a frame; only the end is a step that Back undoes.
+    if (!timer) timer = requestAnimationFrame(() => { timer = 0; if (drag.value) select(drag.value.start, drag.value.end, true); });
+  };
+  const keys = (event: KeyboardEvent) => {
+    const [from, to] = view.value.range ?? [0, doc.head.slices], step = Math.max(1, Math.round(doc.head.slices / 50));
+    const { slices } = doc.head;
+    if (event.key === "ArrowRight" || event.key === "ArrowLeft") {
+      const by = event.key === "ArrowRight" ? step : -step;
+      const next: [number, number] = !view.value.range ? [0, Math.ceil(slices / 5)] : event.shiftKey ? [from, Math.max(from + 1, Math.min(slices, to + by))] : [Math.max(0, Math.min(slices - (to - from), from + by)), 0];
+      if (!next[1]) next[1] = next[0] + to - from;
+      select(next[0], next[1], true);
+    } else if (event.key === "Escape") change({ range: null });
+    else return;
+    event.preventDefault();
+  };
+  if (doc.head.duration_ns === 0 || !all.value.length) return <div ref={box} class="empty">{doc.head.duration_ns === 0 ? "This file has no times: it can be looked at as a whole." : "Nothing was measured over time."}</div>;
+  const range = view.value.range;
+  return (
+    <section class="lanes" aria-label="Over time">
+      <div class="labels">{all.value.map((lane) => <div class="label" style={{ height: `${laneHeight + gap}px` }}><b>{lane.title}</b><span>{lane.note}</span><i>{lane.top}</i></div>)}</div>
+      <div class="chart" ref={box}>
+        <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
+          style={{ width: "100%", height: `${height.value}px` }}
+          onPointerDown={(event) => { canvas.current!.setPointerCapture(event.pointerId); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round) }; }}
+          onPointerMove={move} onPointerLeave={() => { at.value = null; }}
+          onPointerUp={(event) => { if (!drag.value) return; const { start } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true); }}
+          onDblClick={() => change({ range: null })} onKeyDown={keys} />
+      </div>
+      <div class="legend">
+        {all.value.flatMap((lane) => [...lane.bands, ...(lane.line ? [lane.line] : [])].map((band) => {
+          const canFilter = lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name);
+          return canFilter
+            ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
+            : <span><s style={{ background: band === lane.line ? "var(--ink)" : band.color }} />{band.name}</span>;
+        }))}
+        <em>drag: select · double-click: all</em>
+      </div>
+    </section>);
+}

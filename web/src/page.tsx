@@ -1,0 +1,244 @@
+// The page: what the recording says, when it happened, and one selection seen in several views.
+import { render } from "preact";
+import { useLayoutEffect } from "preact/hooks";
+import { useComputed, useSignal } from "@preact/signals";
+import { around, labelOf, nodesWith, cellsOf, overTime, together, type FunctionRow } from "./aggregate";
+import { readDocument, unpack } from "./document";
+import { Flame, useMatches } from "./flame_view";
+import { Lanes } from "./lanes_view";
+import { change, children, command, doc, functionOf, functions, hasIdle, hovered, ignoreFor, isIdleHidden, metric, notice, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, zoom, type Tab } from "./state";
+import { amount, colorOf, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
+
+const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", quality: "Quality" };
+const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
+
+async function copy(text: string, what: string) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {  // a page from a file may not be allowed to
+    const area = document.createElement("textarea");
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    document.execCommand("copy");
+    area.remove();
+  }
+  notice.value = `copied: ${what}`;
+  setTimeout(() => { notice.value = ""; }, 4000);
+}
+
+function Story() {
+  const { words, target, start_unix_ms } = doc.head;
+  const [name, ...facts] = (words.headline || target || "a profile").split(" · ");
+  return (
+    <header>
+      <h1>{name} <span>{facts.join(" · ")}{start_unix_ms > 0 ? ` · ${new Date(start_unix_ms).toISOString().slice(0, 16).replace("T", " ")} UTC` : ""}</span></h1>
+      <p class="story">{words.claims.map((claim) => claim.metric
+        ? <><a href="#" role="button" onClick={(event) => {
+          event.preventDefault();
+          zoom.value = 0;
+          const fn = claim.focus ? doc.name.indexOf(claim.focus, 1) : -1;
+          const metric = doc.head.metrics.some(({ name }) => name === claim.metric) ? claim.metric : view.value.metric;
+          change({ metric, focus: claim.focus ? [claim.focus] : [], ignore: ignoreFor(metric), range: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
+        }}>{claim.text}</a> </>
+        : <>{claim.text} </>)}</p>
+      <p class="quality"><i class={words.complaints.length ? "dot warn" : "dot"} />{words.quality}
+        {words.complaints.length > 0 && <> · <button class="link" onClick={() => change({ tab: "quality" })}>{words.complaints.length === 1 ? "1 remark" : `${words.complaints.length} remarks`}</button></>}
+        {doc.head.folded.calls > 0 && <> · {withCommas(doc.head.folded.calls)} calls of less than {percent(doc.head.folded.share)} are folded to keep the page small</>}</p>
+    </header>);
+}
+
+function Chip({ text, title, drop }: { text: string; title: string; drop: () => void }) {
+  return <button class="chip" title={`${title}; click to drop it`} onClick={drop}>{text} <span aria-label="remove">×</span></button>;
+}
+
+function Bar() {
+  const v = view.value, text = useSignal(""), matches = useMatches();
+  const add = (event: Event) => {
+    event.preventDefault();
+    const typed = text.value.trim(), hit = /^(focus|ignore)[: ]\s*(.+)$/.exec(typed);
+    if (!typed) return;
+    if (hit?.[1] === "ignore") change({ ignore: [...v.ignore, hit[2]] });
+    else change({ focus: [...v.focus, hit ? hit[2] : typed] });
+    text.value = search.value = "";
+    zoom.value = 0;
+  };
+  const typed = (value: string) => { text.value = value; search.value = /^(focus|ignore)[: ]/.test(value) ? "" : value; };
+  return (
+    <div class="bar">
+      <label class="visually-hidden" for="metric">Metric</label>
+      <select id="metric" value={v.metric} onChange={(event) => { zoom.value = 0; change({ metric: event.currentTarget.value, ignore: ignoreFor(event.currentTarget.value, v.ignore) }); }}>
+        {doc.head.metrics.map((one) => <option value={one.name} disabled={one.name === "heap-peak" && v.range !== null}>{one.title} ({one.unit})</option>)}
+      </select>
+      {v.range && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
+      {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
+      {v.focus.map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
+      {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : `ignore ${foldGenerics(pattern)}`} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
+      {v.metric === "off-cpu" && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
+      <form onSubmit={add}>
+        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore NAME; regular expressions" aria-label="Search, focus or ignore" autocomplete="off" spellcheck={false}
+          onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
+      </form>
+      {matches.value && <span class="found" role="status">{withCommas(matches.value.calls)} boxes, {percent(matches.value.share)}</span>}
+      <button onClick={() => copy(command(v), command(v))} title={command(v)} id="copy">copy as command</button>
+    </div>);
+}
+
+function go(place: number) { change({ fn: place, tab: "callers" }); }
+
+function Name({ place }: { place: number }) {
+  return <><s style={{ background: colorOf(doc, place) }} /><button class="link name" title={labelOf(doc, place)} onClick={() => go(place)}>{foldGenerics(labelOf(doc, place))}</button></>;
+}
+
+function Top() {
+  const by = useSignal<"self" | "total">("self"), all = useSignal(false);
+  const pattern = search.value.toLowerCase();
+  const rows = useComputed(() => [...functions.value].sort((a: FunctionRow, b: FunctionRow) => b[by.value] - a[by.value] || b.total - a.total));
+  const found = rows.value.filter((row) => !pattern || doc.name[row.place].toLowerCase().includes(pattern));
+  const shown = all.value ? found.slice(0, 5000) : found.slice(0, 100), { unit } = metric.value;
+  return (
+    <div class="scroll"><table id="top">
+      <thead><tr>
+        <th aria-sort={by.value === "self" ? "descending" : "none"}><button class="link" onClick={() => { by.value = "self"; }}>self{by.value === "self" ? " ↓" : ""}</button></th><th />
+        <th aria-sort={by.value === "total" ? "descending" : "none"}><button class="link" onClick={() => { by.value = "total"; }}>total{by.value === "total" ? " ↓" : ""}</button></th><th />
+        <th class="left">function</th><th class="left wide">where</th></tr></thead>
+      <tbody>{shown.map((row) => <tr class={view.value.fn === row.place ? "on" : ""} key={row.place}>
+        <td>{amount(row.self, unit)}</td><td class="bar-cell" style={{ "--share": share(row.self) } as never}>{percent(share(row.self))}</td>
+        <td>{amount(row.total, unit)}</td><td class="bar-cell" style={{ "--share": share(row.total) } as never}>{percent(share(row.total))}</td>
+        <td class="left"><Name place={row.place} /></td><td class="left quiet wide">{whereOf(doc, row.place)}</td></tr>)}</tbody>
+    </table>
+    {found.length > shown.length && <p><button onClick={() => { all.value = true; }}>showing {shown.length} of {withCommas(found.length)} functions: show more</button></p>}</div>);
+}
+
+function Callers() {
+  const { fn } = view.value, { unit } = metric.value;
+  const facts = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
+  if (fn === null || !facts.value) return <p class="empty">Choose a function: click a box of the flame graph, or a name under Top.</p>;
+  const { self, total, callers, callees } = facts.value;
+  const list = (rows: [number, number][], nobody: string) => <table><tbody>{rows.slice(0, 60).map(([place, value]) => <tr key={place}>
+    <td>{amount(value, unit)}</td><td class="bar-cell" style={{ "--share": total > 0 ? value / total : 0 } as never}>{percent(total > 0 ? value / total : 0)}</td>
+    <td class="left">{place === 0 ? nobody : <Name place={place} />}</td></tr>)}</tbody></table>;
+  return (
+    <div class="scroll callers">
+      <h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2>
+      <p class="quiet">{whereOf(doc, fn)}</p>
+      <p>{amount(total, unit)} with what it calls, {percent(share(total))} of the selection; {amount(self, unit)} itself, {percent(share(self))}.
+        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>ignore</button></p>
+      <div class="two"><div><h3>Called by</h3>{list(callers, "the start of the thread")}</div><div><h3>Calls</h3>{list(callees, "")}{self > 0 && <p class="quiet">and {amount(self, unit)} in itself</p>}</div></div>
+    </div>);
+}
+
+function Threads() {
+  const rows = useComputed(() => {
+    const values = new Float64Array(doc.head.threads.length), { cells, values: of } = taken.value;
+    for (let i = 0; i < of.length; i++) values[cells.thread[i]] += of[i];
+    return [...values].map((value, i) => ({ value, i })).filter((row) => row.value > 0).sort((a, b) => b.value - a.value);
+  });
+  return (
+    <div class="scroll"><table><thead><tr><th>total</th><th /><th>threads</th><th class="left">name</th></tr></thead>
+      <tbody>{rows.value.map(({ value, i }) => <tr key={i}><td>{amount(value, metric.value.unit)}</td><td class="bar-cell" style={{ "--share": share(value) } as never}>{percent(share(value))}</td>
+        <td>{doc.head.threads[i].threads || ""}</td><td class="left"><button class="link name" onClick={() => change({ thread: doc.head.threads[i].name })}>{doc.head.threads[i].name}</button></td></tr>)}</tbody></table></div>);
+}
+
+function Quality() {
+  const { words, folded, slice_ms, slices } = doc.head;
+  return (
+    <div class="scroll prose"><p>{words.quality}</p>
+      <ul>{words.complaints.map((text) => <li>{text}</li>)}</ul>
+      <p>Time is held in {withCommas(slices)} slices of {slice_ms} ms: a range begins and ends at one. {folded.calls > 0
+        ? `${withCommas(folded.calls)} calls of less than ${percent(folded.share)} of every metric are folded into "(smaller calls)" below their callers, so that the page stays small; the recording has them all.`
+        : "No call is left out."}</p></div>);
+}
+
+function Sparkline({ place }: { place: number }) {
+  const v = view.value, on = nodesWith(doc, place), cells = cellsOf(doc, v.metric);
+  const values = overTime(doc, v.metric, together(doc, 120), 1, (cell) => on[cells.node[cell]] ? 0 : -1)[0];
+  const most = Math.max(...values);
+  if (!(most > 0) || values.length < 2) return null;
+  const points = [...values].map((value, i) => `${i / (values.length - 1) * 100},${30 - value / most * 28}`).join(" ");
+  return <svg class="spark" viewBox="0 0 100 31" preserveAspectRatio="none" aria-label="its cost over time"><polyline points={points} fill="none" stroke="var(--accent)" stroke-width="1.2" vector-effect="non-scaling-stroke" /></svg>;
+}
+
+function Evidence() {
+  const pointed = hovered.value, { fn } = view.value, { unit } = metric.value, t = tree.value;
+  const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
+  const node = pointed && pointed.place === place && pointed.node < t.count ? pointed.node : zoom.value < t.count && t.place[zoom.value] === place ? zoom.value : null;
+  const near = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
+  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><p>Keys: 1–5 views, / search, i invert, t threads, Esc back, arrow keys in graph and time.</p></aside>;
+  const row = functionOf.value.get(place), top = Math.min(zoom.value, t.count - 1);
+  return (
+    <aside>
+      <h2>{foldGenerics(labelOf(doc, place))}</h2><p class="quiet">{whereOf(doc, place)}</p>
+      <dl>
+        {node !== null && <><dt>here, with what it calls</dt><dd>{percent(share(t.total[node]))}</dd></>}
+        <dt>everywhere</dt><dd>{percent(share(row?.total ?? 0))}</dd>
+        <dt>itself</dt><dd>{percent(share(row?.self ?? 0))}</dd>
+        {node !== null && top !== 0 && <><dt>of what is zoomed into</dt><dd>{percent(t.total[top] > 0 ? Math.min(1, t.total[node] / t.total[top]) : 0)}</dd></>}
+        <dt>total</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
+      </dl>
+      {place === fn && <><Sparkline place={place} />
+        {near.value && <><h3>Called by</h3>{near.value.callers.slice(0, 5).map(([p, value]) => <div class="row"><span>{p === 0 ? "start of the thread" : <Name place={p} />}</span><b>{percent(share(value))}</b></div>)}
+          <h3>Calls</h3>{near.value.callees.slice(0, 6).map(([p, value]) => <div class="row"><span><Name place={p} /></span><b>{percent(share(value))}</b></div>)}</>}</>}
+    </aside>);
+}
+
+function Views() {
+  const v = view.value;
+  const path = [];
+  for (let at = zoom.value < tree.value.count ? zoom.value : 0; at !== 0; at = tree.value.parent[at]) path.unshift(at);
+  return (
+    <>
+      <nav role="tablist">{tabs.map((tab, i) => <button role="tab" aria-selected={v.tab === tab} title={`key ${i + 1}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}
+        <span class="options">
+          {v.tab === "flame" && <><label><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
+            <label><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label></>}
+          <b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span></nav>
+      {v.tab === "flame" && path.length > 0 && <p class="crumbs"><button class="link" onClick={() => { zoom.value = 0; }}>all</button>{path.slice(-4).map((node) => <> › <button class="link" onClick={() => { zoom.value = node; }}>{foldGenerics(labelOf(doc, tree.value.place[node])).slice(-48)}</button></>)} <button onClick={() => { zoom.value = tree.value.parent[zoom.value]; }}>back (Esc)</button></p>}
+      <main class={v.tab === "flame" || v.tab === "top" ? "split" : ""}>
+        {taken.value.total === 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
+          : v.tab === "flame" ? <Flame /> : v.tab === "top" ? <Top /> : v.tab === "callers" ? <Callers /> : v.tab === "threads" ? <Threads /> : null}
+        {v.tab === "quality" && taken.value.total > 0 && <Quality />}
+        {(v.tab === "flame" || v.tab === "top") && <Evidence />}
+      </main>
+    </>);
+}
+
+function Page() {
+  useLayoutEffect(() => {
+    const keys = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      if (event.ctrlKey || event.metaKey || event.altKey || target.localName === "input" || target.localName === "select") return;
+      if (event.key === "/") { document.getElementById("search")!.focus(); event.preventDefault(); }
+      else if (event.key >= "1" && event.key <= `${tabs.length}`) change({ tab: tabs[+event.key - 1] });
+      else if (event.key === "i") { zoom.value = 0; change({ inverted: !view.value.inverted }); }
+      else if (event.key === "t") { zoom.value = 0; change({ byThread: !view.value.byThread }); }
+      else if (event.key === "c") copy(command(view.value), command(view.value));
+      else if (event.key === "Escape" && !event.defaultPrevented) {
+        if (search.value) search.value = "";
+        else if (zoom.value) zoom.value = tree.value.parent[Math.min(zoom.value, tree.value.count - 1)] ?? 0;
+        else change({ fn: null });
+      }
+    };
+    addEventListener("keydown", keys);
+    return () => removeEventListener("keydown", keys);
+  }, []);
+  return (
+    <>
+      <Story /><Lanes /><Bar /><Views />
+      <div class="notice" role="status">{notice.value}</div>
+    </>);
+}
+
+async function main() {
+  const root = document.getElementById("app")!;
+  try {
+    start(readDocument(await unpack(document.getElementById("data")!.textContent!)));
+    document.title = `${doc.head.words.headline.split(" · ")[0] || doc.head.target} – fathom`;
+    root.textContent = "";
+    render(<Page />, root);
+    Object.assign(window, { fathom: { report, change, view, children } });
+  } catch (error) {
+    root.textContent = `fathom: the page cannot be shown: ${error instanceof Error ? error.message : error}`;
+  }
+}
+void main();

@@ -1,0 +1,80 @@
+// Numbers and names as people read them; the same words as the program's own (analysis/core/words.h).
+import { Kind, type Doc } from "./document";
+
+const digits = (value: number) => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+export const withCommas = (value: number) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
+
+export function seconds(value: number): string {
+  if (value === 0) return "0 s";
+  if (value < 0.001) return `${digits(value * 1e6)} us`;
+  if (value < 1) return `${digits(value * 1e3)} ms`;
+  if (value < 600) return `${digits(value)} s`;
+  const minutes = Math.floor(value / 60);
+  return minutes < 60 ? `${minutes} min ${Math.floor(value % 60)} s` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+export function bytes(value: number): string {
+  let unit = 0;
+  for (value = Math.abs(value) < 1 ? Math.round(value) : value; value >= 1024 && unit < 4; unit++) value /= 1024;
+  return unit === 0 ? `${Math.round(value)} B` : `${digits(value)} ${["", "KiB", "MiB", "GiB", "TiB"][unit]}`;
+}
+export function amount(value: number, unit: string): string {
+  if (unit === "ns") return seconds(value / 1e9);
+  if (unit === "bytes") return bytes(value);
+  return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
+}
+export function percent(share: number): string {
+  const value = 100 * share;
+  return `${value >= 99.95 ? "100" : value >= 10 || value === 0 ? value.toFixed(value === 0 ? 0 : 1) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
+}
+// Seconds from the start, as --from takes them: no digit too many.
+export const secondsText = (ms: number) => (ms / 1000).toString();
+
+// Generic and function arguments give way to "…": "HashMap<…>::insert".
+export function foldGenerics(name: string): string {
+  let out = "", depth = 0;
+  for (let i = 0; i < name.length; i++) {
+    const c = name[i];
+    if (c === "<" && name[i - 1] !== "-" && !out.endsWith("operator") && !(depth === 0 && (i === 0 || name[i - 1] === " "))) { if (depth++ === 0) out += "<…"; }
+    else if (c === ">" && depth > 0 && name[i - 1] !== "-") { if (--depth === 0) out += ">"; }
+    else if (depth === 0) out += c;
+  }
+  return depth === 0 ? out : name;
+}
+// Shortened from the left, where paths begin: what it does stands at the end.
+export function fitted(name: string, room: number, width: (text: string) => number): string {
+  if (width(name) <= room) return name;
+  const folded = foldGenerics(name);
+  if (width(folded) <= room) return folded;
+  const characters = Math.floor(room / Math.max(1, width("0"))) - 1;
+  return characters < 2 ? "" : `…${folded.slice(-characters)}`;
+}
+
+export function whereOf(doc: Doc, place: number): string {
+  if (place === 0 || place >= doc.places) return "";
+  const [first, last] = [doc.line[place], doc.lastLine[place]];
+  const file = doc.file[place].split("/").slice(-3).join("/");
+  const lines = first === 0 ? "" : last > first ? `:${first}–${last}` : `:${first}`;
+  return [first ? file + lines : "", doc.module[place]].filter(Boolean).join(" · ");
+}
+
+// A shell takes it as one word.
+export const quoted = (text: string) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+
+// Colours that colour-blind people tell apart (after Okabe and Ito, 2008), lighter for black text.
+const crates = ["#8fbfe8", "#e8bd6d", "#8fcbb0", "#d6a3c9", "#c9c276", "#a9b6e6", "#d9a88e", "#9fd0d6", "#c3b1a0", "#b5cf8f"];
+export function colorOf(doc: Doc, place: number): string {
+  if (place === 0 || place >= doc.places) return "#c8ccd6";
+  switch (doc.kind[place]) {
+    case Kind.kernel: return "#e89a5f";
+    case Kind.runtime: return "#cdd6de";
+    case Kind.allocator: return "#c3a6dd";
+    case Kind.generated: return "#b9c98a";
+    case Kind.cause: return "#e08a86";
+    case Kind.idle: return "#d5d5d5";
+    case Kind.unknown: case Kind.folded: return "#bfc3c9";
+  }
+  const of = doc.crate[place] || doc.module[place];
+  let hash = 5381;
+  for (let i = 0; i < of.length; i++) hash = (hash * 33 + of.charCodeAt(i)) >>> 0;
+  return crates[hash % crates.length];
+}
