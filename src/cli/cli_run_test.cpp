@@ -331,7 +331,8 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
     EXPECT_THAT(run({"help", "words"}).out, HasSubstr(word));
   const Outcome mistyped = run({"help", "reprot"});
   EXPECT_EQ(mistyped.status, 2);
-  EXPECT_THAT(mistyped.error, StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, report"));
+  EXPECT_THAT(mistyped.error,
+              StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, report"));
 }
 
 // What bash itself completes: `words` are those of the line so far, the last of them in the midst.
@@ -445,6 +446,39 @@ TEST_F(Cli, DiffSaysWhatChangedAndFailsWhereItIsTold) {
   EXPECT_THAT(read_file(picture).value(), HasSubstr("Trie::copy"));
 }
 
+// A check whose function was renamed, or which is about a whole that is always the same, passed for ever without a word.
+TEST_F(Cli, DiffSaysThatAConditionCanNeverHold) {
+  const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
+  ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
+  ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));
+  const Outcome nothing = run({"diff", base, fresh, "--fail-if", "total > +5% : Tree::root"});
+  EXPECT_EQ(nothing.status, 0);
+  EXPECT_EQ(
+      nothing.error,
+      "fathom: total > +5% : Tree::root: neither side has anything of this name, so this can never hold\n");
+  const Outcome shares = run({"diff", base, fresh, "--normalize", "share", "--fail-if", "total > +5%"});
+  EXPECT_EQ(shares.status, 2);
+  EXPECT_THAT(shares.error,
+              HasSubstr("the whole of them is the same on both sides\ntry: --normalize absolute"));
+}
+
+// What a whole run allocated is compared per second, too, and the condition stood there once more with that unit.
+TEST_F(Cli, DiffSaysAConditionOfTheHeapOnce) {
+  analysis::HandMadeHeap before = analysis::small_heap(), after = analysis::small_heap();
+  after.slice();
+  after.row({0}, {50'000, 50'000'000}, {50'000, 50'000'000});
+  const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
+  for (auto [path, hand] : {std::pair(base, &before), std::pair(fresh, &after)}) {
+    hand->profile.meta.facts["command"] = "server";
+    hand->profile.meta.facts["exit"] = "0";
+    ASSERT_TRUE(store::Writer::create(path).value().finish(hand->profile));
+  }
+  const Outcome outcome = run({"diff", base, fresh, "--fail-if", "allocated > +5%"});
+  EXPECT_EQ(outcome.status, 5) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("allocated bytes per second"));
+  EXPECT_EQ(outcome.error.find(" holds: "), outcome.error.rfind(" holds: ")) << outcome.error;
+}
+
 TEST_F(Cli, DiffTakesRangesRunsAndFoldedStacks) {
   const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
   ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
@@ -472,6 +506,10 @@ TEST_F(Cli, DiffRefusesWhatAreNoTwoSides) {
                                                        {recording_, recording_, "--fail-if", "everything"},
                                                        {recording_, recording_, "--normalize", "work"},
                                                        {recording_, recording_, "--work-base", "1", "2"},
+                                                       {recording_, recording_, "--work-base", "nan"},
+                                                       {recording_, recording_, "--work-base", "inf"},
+                                                       {recording_, recording_, "--work-new", "1e-320"},
+                                                       {recording_, recording_, "--work-new", "-1"},
                                                        {recording_, recording_, "--power", "none"}};
   for (std::vector<std::string> arguments : wrong) {
     arguments.insert(arguments.begin(), "diff");

@@ -16,7 +16,9 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
+#include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
+#include "analysis/diff/work_series.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -153,6 +155,12 @@ class Opener {
 // One number for all runs of a side, or one for each.
 Result<> add_work(const std::vector<double>& work, const char* option, std::vector<analysis::DiffRun>& side) {
   if (work.empty()) return {};
+  constexpr double kLeast = 1e-12, kMost = 1e18;  // beyond them figures are no numbers any more
+  for (const double units : work) {
+    if (!(units >= kLeast) || units > kMost)
+      return fail(ErrorKind::kUsage, fmt::format("{}: {} is no amount of work", option, units),
+                  "a number above 0");
+  }
   if (work.size() != 1 && work.size() != side.size())
     return fail(
         ErrorKind::kUsage,
@@ -160,6 +168,26 @@ Result<> add_work(const std::vector<double>& work, const char* option, std::vect
         "one, or one for each run");
   for (std::size_t i = 0; i < side.size(); ++i) side[i].work = work.size() == 1 ? work[0] : work[i];
   return {};
+}
+
+// Without numbers, the name of the work is that of a series in which it was counted.
+Result<> work_of_series(const std::string& name, std::vector<analysis::DiffRun>& side) {
+  for (analysis::DiffRun& run : side) {
+    const Result<double> work =
+        analysis::work_of_series(*run.profile, name, run.selection.from_ns, run.selection.to_ns);
+    if (!work) return within(run.label, work.error());
+    run.work = *work;
+  }
+  return {};
+}
+
+Result<> know_work(const DiffArguments& arguments, Inputs& inputs) {
+  if (!arguments.work_name.empty() && arguments.work_base.empty() && arguments.work_fresh.empty()) {
+    if (const Result<> base = work_of_series(arguments.work_name, inputs.base); !base) return base;
+    return work_of_series(arguments.work_name, inputs.fresh);
+  }
+  if (const Result<> base = add_work(arguments.work_base, "--work-base", inputs.base); !base) return base;
+  return add_work(arguments.work_fresh, "--work-new", inputs.fresh);
 }
 
 bool has_metric(const std::vector<analysis::DiffRun>& side, model::Metric metric) {
@@ -176,7 +204,7 @@ std::vector<model::Metric> metrics_of(const DiffArguments& arguments, const Inpu
   std::vector<Metric> metrics;
   for (const Metric metric :
        {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive, Metric::kHeapAllocated,
-        Metric::kHeapAllocations, Metric::kHeapLeaked, Metric::kHeapTemporary}) {
+        Metric::kHeapAllocations, Metric::kHeapGrowth, Metric::kHeapLeaked, Metric::kHeapTemporary}) {
     if (has_metric(inputs.base, metric) && has_metric(inputs.fresh, metric)) metrics.push_back(metric);
   }
   if (metrics.empty()) metrics.push_back(inputs.base.front().selection.metric);
@@ -200,14 +228,24 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
     options.metric = metrics[i];
     Result<analysis::DiffReport> report = analysis::make_diff(inputs.base, inputs.fresh, options);
     if (!report) {
-      // What nobody asked for by name may have nothing in it: no leak on either side.
+      // What nobody asked for by name may have nothing in it, and a condition may be about nothing: no leak on either side.
       const bool optional = i > 0 && i < asked;
-      if (optional && report.error().kind == ErrorKind::kNotFound) continue;
+      const bool known = has_metric(inputs.base, metrics[i]) && has_metric(inputs.fresh, metrics[i]);
+      if ((optional || (i >= asked && known)) && report.error().kind == ErrorKind::kNotFound) continue;
       if (optional && report.error().kind == ErrorKind::kUsage) continue;
       return tl::unexpected(report.error());
     }
     report->work = arguments.work_name;
+    const bool of_whole_run = report->normalization == analysis::Normalization::kAbsolute;
     reports.push_back(std::move(*report));
+    // What a whole run allocated does not say how fast.
+    if (metrics[i] == model::Metric::kHeapAllocated && of_whole_run && arguments.normalization.empty() &&
+        asked > 1) {
+      analysis::DiffOptions rate = options;
+      rate.normalization = analysis::Normalization::kPerSecond;
+      Result<analysis::DiffReport> more = analysis::make_diff(inputs.base, inputs.fresh, rate);
+      if (more) reports.push_back(std::move(*more));
+    }
   }
   return reports;
 }
@@ -257,6 +295,7 @@ std::vector<present::FailedCondition> failed_of(const std::vector<analysis::Diff
       if (report.metric != metric) continue;
       std::vector<analysis::Failure> failures = analysis::failures_of(report, condition);
       if (!failures.empty()) failed.push_back({condition, metric, std::move(failures)});
+      break;  // a second report of a metric has it per second
     }
   }
   return failed;
@@ -273,8 +312,32 @@ void say_failed(const std::vector<analysis::DiffReport>& reports,
           row.failures.size() > 1 ? fmt::format(" and {} more", row.failures.size() - 1) : "",
           present::diff_value(report, first.change.base), present::diff_value(report, first.change.fresh),
           present::relative_change(first.change));
+      break;  // as failed_of()
     }
   }
+}
+
+// A check that can never fail is worse than none.
+Result<> can_fail(const std::vector<analysis::DiffReport>& reports,
+                  const std::vector<analysis::FailCondition>& conditions) {
+  for (const analysis::FailCondition& condition : conditions) {
+    const model::Metric metric = condition.metric.value_or(reports.front().metric);
+    for (const analysis::DiffReport& report : reports) {
+      if (report.metric != metric) continue;
+      if (condition.pattern.empty() && !report.whole_is_judged)
+        return fail(
+            ErrorKind::kUsage,
+            fmt::format("--fail-if '{}': the figures are shares, and the whole of them is the same on "
+                        "both sides",
+                        analysis::printable(condition.text)),
+            "--normalize absolute, or a name: 'total > +5% : NAME'");
+      if (!analysis::finds_its_name(report, condition))
+        say("fathom: {}: neither side has anything of this name, so this can never hold\n",
+            analysis::printable(condition.text));
+      break;  // as failed_of()
+    }
+  }
+  return {};
 }
 
 Result<> draw(const DiffArguments& arguments, const analysis::DiffReport& report) {
@@ -300,13 +363,12 @@ Result<int> run_diff(const DiffArguments& arguments) {
   Inputs inputs;
   if (const Result<> opened = Opener(arguments, inputs).open(); !opened)
     return tl::unexpected(opened.error());
-  if (const Result<> work = add_work(arguments.work_base, "--work-base", inputs.base); !work)
-    return tl::unexpected(work.error());
-  if (const Result<> work = add_work(arguments.work_fresh, "--work-new", inputs.fresh); !work)
-    return tl::unexpected(work.error());
+  if (const Result<> work = know_work(arguments, inputs); !work) return tl::unexpected(work.error());
   const Result<std::vector<analysis::DiffReport>> reports = compare(arguments, inputs, conditions);
   if (!reports) return tl::unexpected(reports.error());
 
+  if (const Result<> checked = can_fail(*reports, conditions); !checked)
+    return tl::unexpected(checked.error());
   const std::vector<present::FailedCondition> failed = failed_of(*reports, conditions);
   present::DiffTextOptions style;
   style.style.width = arguments.wide ? 0 : output_width();
@@ -314,14 +376,20 @@ Result<int> run_diff(const DiffArguments& arguments) {
   style.style.color = arguments.output.path.empty() && output_has_color();
   style.style.top = arguments.top;
   style.noise = arguments.noise;
+  // Of all that is compared; a metric that was asked for by name is compared alone.
+  const std::optional<analysis::MemoryDiff> memory =
+      arguments.selection.metric.empty() ? analysis::make_memory_diff(inputs.base, inputs.fresh)
+                                         : std::nullopt;
+  style.memory = memory ? &*memory : nullptr;
   const std::string text = arguments.power      ? power_text(reports->front(), power)
-                           : arguments.json     ? present::diff_json(*reports, failed)
+                           : arguments.json     ? present::diff_json(*reports, failed, style.memory)
                            : arguments.markdown ? present::diff_markdown(*reports, style)
                            : arguments.folded   ? present::write_diff_folded(reports->front())
                                                 : present::diff_text(*reports, style);
   if (const Result<> written = write_output(text, arguments.output); !written)
     return tl::unexpected(written.error());
   if (!arguments.flamegraph.empty()) {
+    inputs = {};  // reports need them no more, and a picture of large ones needs room
     if (const Result<> drawn = draw(arguments, reports->front()); !drawn)
       return tl::unexpected(drawn.error());
   }
@@ -349,7 +417,10 @@ Run add_diff(CLI::App& app) {
                  "units of work done in base (requests, blocks), one number or one for each run")
       ->type_name("N");
   app.add_option("--work-new", arguments->work_fresh, "units of work done in new")->type_name("N");
-  app.add_option("--work", arguments->work_name, "what a unit of work is called: request")->type_name("NAME");
+  app.add_option(
+         "--work", arguments->work_name,
+         "what a unit of work is called: request; without numbers, the recorded series that counted it")
+      ->type_name("NAME");
   app.add_option("--fail-if", arguments->fail_if,
                  "exit status 5 if this changed by more than that and by more than noise: 'total > +5%', "
                  "'self > +5% : NAME', "

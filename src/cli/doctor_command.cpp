@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 
+#include "analysis/core/words.h"
 #include "cli/command.h"
 #include "doctor/diagnosis.h"
+#include "doctor/jemalloc_settings.h"
 #include "doctor/machine_probe.h"
 #include "doctor/present.h"
 #include "doctor/target_probe.h"
@@ -22,6 +24,9 @@ struct DoctorArguments {
   std::string name;
   std::string symbol_directory;
   bool json = false;
+  std::optional<std::string> malloc_conf;
+  std::string purpose;
+  double megabytes_per_s = 0;
 };
 
 // The process that the user named; 0 for none.
@@ -29,9 +34,7 @@ Result<int> find_target(const DoctorArguments& arguments) {
   if (arguments.name.empty()) return arguments.pid;
   auto found = process::find_by_name(arguments.name);
   if (!found) return tl::unexpected<Error>(found.error());
-  if (found->empty())
-    return fail(ErrorKind::kNotFound, fmt::format("no process is named '{}'", arguments.name),
-                "the exact name, as ps -C NAME has it, or -p PID");
+  if (found->empty()) return tl::unexpected<Error>(process::no_process_named(arguments.name));
   if (found->size() > 1) {
     std::string candidates;
     for (const auto& process : *found) candidates += "\n  " + process::describe(process);
@@ -42,9 +45,37 @@ Result<int> find_target(const DoctorArguments& arguments) {
   return found->front().pid;
 }
 
+// --malloc-conf and --for: about settings, and not about the machine.
+Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
+  doctor::MallocConfTarget target;
+  if (pid != 0) {
+    const auto facts = doctor::probe_target(pid, {});
+    if (!facts) return tl::unexpected<Error>(facts.error());
+    const std::vector<doctor::JemallocFact> found = doctor::jemallocs_of(pid, *facts);
+    if (found.empty())
+      return fail(ErrorKind::kNotFound, fmt::format("there is no jemalloc in process {}", pid),
+                  "fathom record --heap -p PID, which needs none");
+    target = doctor::conf_target_of(found.front());
+    fmt::print("{}", analysis::printable_lines(
+                         fmt::format("{} in {}\n", found.front().label, found.front().module)));
+  }
+  target.bytes_per_s = arguments.megabytes_per_s * 1e6;
+  std::string text = arguments.malloc_conf.value_or("");
+  if (!arguments.purpose.empty()) {
+    const Result<std::string> written = doctor::malloc_conf_for(arguments.purpose, target);
+    if (!written) return tl::unexpected<Error>(written.error());
+    text = *written;
+    fmt::print("{}={}\n", target.prefix ? doctor::variable_of(*target.prefix) : "MALLOC_CONF", text);
+  }
+  const doctor::ConfCheck check = doctor::check_malloc_conf(text, target);
+  fmt::print("{}", analysis::printable_lines(doctor::to_text(check)));
+  return check.wrong() ? kFailed : kDone;
+}
+
 Result<int> run_doctor(const DoctorArguments& arguments) {
   auto pid = find_target(arguments);
   if (!pid) return tl::unexpected<Error>(pid.error());
+  if (arguments.malloc_conf || !arguments.purpose.empty()) return run_malloc_conf(arguments, *pid);
   std::optional<doctor::TargetFacts> target;
   if (*pid != 0) {
     symbolize::Options options;
@@ -59,6 +90,9 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
   const std::string text = arguments.json ? doctor::to_json(diagnosis, machine, of_target)
                                           : doctor::to_text(diagnosis, machine, of_target);
   std::fwrite(text.data(), 1, text.size(), stdout);
+  if (of_target != nullptr && !arguments.json)
+    for (const doctor::JemallocFact& fact : doctor::jemallocs_of(*pid, *of_target))
+      fmt::print("{}", doctor::to_text(fact));
   return diagnosis.engine.empty() ? kNotPermitted : kDone;
 }
 
@@ -72,6 +106,19 @@ Run add_doctor(CLI::App& app) {
       ->excludes(pid);
   app.add_option("--symbols", arguments->symbol_directory, "folder with unstripped files and debug files");
   app.add_flag("--json", arguments->json, "all facts, for scripts");
+  auto* conf =
+      app.add_option(
+             "--malloc-conf", arguments->malloc_conf,
+             "instead: check these settings of jemalloc pair by pair, for the process of -p or -n where "
+             "one is named; exit status 1 where one is wrong or has no effect")
+          ->type_name("TEXT");
+  app.add_option("--for", arguments->purpose, "instead: write settings of jemalloc that are right for this")
+      ->check(CLI::IsMember({"leak", "production", "peak"}))
+      ->excludes(conf);
+  app.add_option("--alloc-rate", arguments->megabytes_per_s,
+                 "how much the program allocates, to foretell how many dumps there will be")
+      ->type_name("MB/S")
+      ->check(CLI::PositiveNumber);
   return [arguments] { return run_doctor(*arguments); };
 }
 

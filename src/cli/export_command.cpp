@@ -7,6 +7,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
 #include "cli/command.h"
+#include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "formats/packer.h"
@@ -60,7 +61,7 @@ Result<std::string> export_heaptrack(const ExportInput& input) {
   const auto take = [&packer](std::string_view text) { packer.add(text); };
   const auto written = present::write_heaptrack(input.profile, {.selection = input.tree.selection}, take);
   if (!written) return tl::unexpected(written.error());
-  for (const std::string& note : written->notes) fmt::print(stderr, "fathom: {}\n", note);
+  for (const std::string& note : written->notes) say("fathom: {}\n", note);
   return packer.finish();
 }
 
@@ -115,9 +116,10 @@ Result<int> run_export(const ExportArguments& arguments) {
 Run add_export(CLI::App& app) {
   auto arguments = std::make_shared<ExportArguments>();
   app.add_option("file", arguments->file,
-                 "recording, folded stacks or perf script text; - for standard input")
+                 "recording, heap dump of jemalloc, folded stacks or perf script text; - for standard input")
       ->required()
       ->type_name("FILE");
+  add_dump_inputs(app, arguments->selection.dumps);
   app.add_option("--to,--format", arguments->format,
                  "folded, heaptrack (packed where -o ends in .gz or .zst), massif, ms_print (default: by the "
                  "ending of -o)")

@@ -16,11 +16,11 @@
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
-#include "open/open_profile.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/svg/flame_graph.h"
+#include "present/svg/flame_graph_text.h"
 
 namespace fathom::cli {
 namespace {
@@ -59,10 +59,10 @@ std::vector<std::string> heap_in_words(const analysis::HeapReport& heap, model::
 void describe(const model::Profile& profile, const analysis::CallTree& tree,
               const std::optional<analysis::HeapReport>& heap, present::FlameGraphOptions& picture) {
   const model::Meta& meta = profile.meta;
-  if (!meta.target.empty()) picture.root_name = meta.target;
+  const std::string target = present::short_target(meta.target);
+  if (!target.empty()) picture.root_name = target;
   if (picture.title.empty()) {
-    picture.title =
-        fmt::format("{}: {}", model::info_of(tree.metric).title, meta.target.empty() ? "all" : meta.target);
+    picture.title = fmt::format("{}: {}", model::info_of(tree.metric).title, target.empty() ? "all" : target);
   }
   if (!picture.subtitle.empty()) return;
   std::vector<std::string> parts;
@@ -117,9 +117,11 @@ void judge(const model::Profile& profile, const analysis::CallTree& tree,
     if (finding.is_certain) picture.warnings.push_back(present::complaint_of(finding).text);
   std::vector<std::string> parts;
   if (quality.received_share) {
-    parts.push_back(fmt::format("{} of {} expected samples",
+    const bool more = quality.sample_check.verdict == analysis::SampleCheck::Verdict::kMore;
+    parts.push_back(fmt::format("{} of {} {}expected samples",
                                 analysis::with_commas(static_cast<std::int64_t>(profile.quality.samples)),
-                                analysis::with_commas(std::llround(profile.quality.expected_samples))));
+                                analysis::with_commas(std::llround(profile.quality.expected_samples)),
+                                more ? "or more " : ""));
   }
   if (profile.quality.samples > 0) parts.push_back(analysis::counted(quality.lost, "sample") + " lost");
   if (quality.complete_share)
@@ -160,6 +162,8 @@ Drawn draw(const model::Profile& profile, const analysis::TreeOptions& options,
     picture.notes.push_back(present::sentence_of_selection(
         options.selection, tree, analysis::total_without_choice(profile, options.selection)));
   judge(profile, tree, heap, picture);
+  if (const auto merged = profile.meta.facts.find("merge"); merged != profile.meta.facts.end())
+    picture.notes.push_back(merged->second);
   if (const std::string idle = idle_in_words(tree); !idle.empty())
     picture.notes.push_back(idle + ". --show-idle draws it.");
   if (options.reverse) tree = analysis::build_call_tree(profile, options);
@@ -182,7 +186,8 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
     picture.background = *background;
   }
   OutputPath output = arguments.output;
-  if (output.path.empty()) output.path = arguments.file == "-" ? "-" : picture_beside(arguments.file);
+  if (output.path.empty())
+    output.path = arguments.file == "-" ? "-" : picture_beside(name_of_input(arguments.file));
   const bool to_standard_output = is_standard_output(output.path);
   if (to_standard_output && ::isatty(STDOUT_FILENO) == 1) {
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal", "-o FILE.svg");
@@ -223,7 +228,7 @@ Result<int> run_flamegraph(const FlamegraphArguments& arguments) {
 }  // namespace
 
 Result<std::string> draw_flamegraph(const std::string& recording, bool force) {
-  const Result<model::Profile> profile = open::open_profile(recording);
+  const Result<model::Profile> profile = open_with_names(recording, {}, "");
   if (!profile) return tl::unexpected(profile.error());
   analysis::TreeOptions tree;
   tree.selection.metric = model::Metric::kCpu;
@@ -237,9 +242,10 @@ Run add_flamegraph(CLI::App& app) {
   auto arguments = std::make_shared<FlamegraphArguments>();
   present::FlameGraphOptions& picture = arguments->picture;
   app.add_option("file", arguments->file,
-                 "recording, folded stacks or perf script text; - for standard input")
+                 "recording, heap dump of jemalloc, folded stacks or perf script text; - for standard input")
       ->required()
       ->type_name("FILE");
+  add_dump_inputs(app, arguments->selection.dumps);
   add_output_options(app, arguments->output,
                      "the picture, - for standard output (default: FILE's name with .svg)");
   add_selection_options(app, arguments->selection);

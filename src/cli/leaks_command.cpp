@@ -25,6 +25,7 @@ struct LeaksArguments {
   std::size_t frames = 16;
   OutputPath output;
   std::string symbols;
+  DumpInputs dumps;
   bool no_defaults = false, no_fail = false, json = false, wide = false;
 };
 
@@ -64,7 +65,8 @@ Result<LeaksFound> find(const LeaksArguments& arguments, present::LeakTextOption
   options.suppressions = std::move(*suppressions);
   const Result<store::ReadOptions> reading = read_options_from(arguments.blocks);
   if (!reading) return tl::unexpected<Error>(reading.error());
-  const Result<model::Profile> profile = open_with_names(arguments.file, *reading, arguments.symbols);
+  const Result<model::Profile> profile = open_with_names(arguments.file, *reading, arguments.symbols,
+                                                         arguments.dumps, arguments.leaks.selection.pid);
   if (!profile) return tl::unexpected<Error>(profile.error());
   const Result<analysis::LeakReport> leaks = analysis::find_leaks(*profile, options);
   if (!leaks) return within(arguments.file, leaks.error());
@@ -101,7 +103,10 @@ Result<LeaksFound> describe_leaks(const std::string& recording,
 Run add_leaks(CLI::App& app) {
   auto arguments = std::make_shared<LeaksArguments>();
   analysis::LeakOptions& options = arguments->leaks;
-  app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
+  app.add_option("file", arguments->file, "recording, or heap dump of jemalloc; - for standard input")
+      ->required()
+      ->type_name("FILE");
+  add_dump_inputs(app, arguments->dumps);
   app.add_option("--suppressions", arguments->suppressions,
                  "file in LeakSanitizer's syntax, leak:PATTERN; may be given several times")
       ->type_name("FILE")
@@ -123,6 +128,7 @@ Run add_leaks(CLI::App& app) {
   app.add_option("--pid", options.selection.pid, "only this process");
   add_block_options(app, arguments->blocks);
   add_symbols_option(app, arguments->symbols);
+  add_merge_option(app, arguments->dumps);
   add_containers_option(app, options.selection.fold_containers, options.selection.fold_plumbing);
   app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
   app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();

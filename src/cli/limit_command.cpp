@@ -136,8 +136,9 @@ limit::Hold hold_of(const LimitArguments& arguments) {
   hold.seconds = arguments.hold_s.value_or(hold.seconds);
   hold.more = arguments.hold_more;
   hold.at_wall = [&arguments, seconds = hold.seconds](const limit::MemoryGroup& group) {
-    say("fathom: the command stands at its limit of {}, for {} s at most; Ctrl-C lets it go\n{}",
-        size(arguments.memory), seconds, limit::describe_at_wall(group, output_width()));
+    say("fathom: the command stands at its limit of {}, for {} s at most; Ctrl-C lets it go\n",
+        size(arguments.memory), seconds);
+    notice(limit::describe_at_wall(group, output_width()));
   };
   return hold;
 }
@@ -171,7 +172,8 @@ Result<int> run_single(const LimitArguments& arguments, const limit::Place& plac
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   // A recording that cannot be read is said by the report that is named below.
   if (!outcome->recording.empty())
-    if (auto holders = limit::read_holders(outcome->recording)) outcome->holders = std::move(*holders);
+    if (auto holders = limit::read_holders(outcome->recording, open::NameOptions("/proc/self/exe")))
+      outcome->holders = std::move(*holders);
   if (!arguments.quiet) notice(limit::to_text(*outcome, output_width()));
   if (auto written = write_json(arguments, limit::to_json(*outcome)); !written)
     return tl::unexpected<Error>(written.error());

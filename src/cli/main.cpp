@@ -1,16 +1,12 @@
 // The one place that prints errors and turns outcomes into exit statuses.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cstdio>
 #include <exception>
-#include <iterator>
 #include <new>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/cut_files.h"
 #include "cli/manual.h"
@@ -18,6 +14,7 @@
 #include "cli/option_table.h"
 #include "cli/output.h"
 #include "cli/version.h"
+#include "cli/wrong_usage.h"
 #include "symbolize/name_process.h"
 
 namespace {
@@ -42,6 +39,9 @@ constexpr Command kCommands[] = {
     {"report", "what a recording says, as text or JSON", fathom::cli::add_report},
 #ifdef FATHOM_HAS_FLAMEGRAPH
     {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
+#endif
+#ifdef FATHOM_HAS_VIEW
+    {"view", "show a recording as a page in a browser, or write the page as one file", fathom::cli::add_view},
 #endif
     {"diff", "what changed between two recordings, and whether that is more than noise",
      fathom::cli::add_diff},
@@ -84,39 +84,10 @@ int exit_status(ErrorKind kind) {
 }
 
 int complain(const Error& error) {
-  fathom::cli::say("fathom: {}\n", error.message);
+  // Candidates of a name stand below it, a line each.
+  fathom::cli::notice("fathom: " + fathom::analysis::printable_lines(error.message) + "\n");
   if (!error.remedy.empty()) fathom::cli::say("try: {}\n", error.remedy);
   return exit_status(error.kind);
-}
-
-// How many letters are to change; transposed ones count as one.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      cost[i][j] = std::min(
-          {cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  }
-  return cost[a.size()][b.size()];
-}
-
-// Of a first word that is no command.
-Error no_such_command(std::string_view word) {
-  constexpr std::size_t kLongest = 32;
-  const std::string shown(word.substr(0, kLongest));
-  const auto nearest = std::min_element(
-      std::begin(kCommands), std::end(kCommands),
-      [&](const Command& a, const Command& b) { return distance(shown, a.name) < distance(shown, b.name); });
-  const bool near = distance(shown, nearest->name) <= 2;
-  return {ErrorKind::kUsage, fmt::format("there is no command '{}'", fathom::analysis::printable(shown)),
-          near ? fmt::format("fathom {}", nearest->name) : "fathom --help, which lists them"};
 }
 
 int run(int argc, char** argv) {
@@ -139,14 +110,15 @@ int run(int argc, char** argv) {
   } catch (const CLI::Success& asked) {  // --help, --version
     return app.exit(asked);
   } catch (const CLI::ParseError& error) {
-    std::string where;
+    if (argc < 2) return complain({ErrorKind::kUsage, "no command", "fathom --help"});
+    const CLI::App* named = nullptr;
+    std::vector<std::string> names;
     for (const auto& [sub, unused] : runs) {
-      if (sub->parsed()) where = sub->get_name();
+      if (sub->parsed()) named = sub;
+      names.push_back(sub->get_name());
     }
-    if (where.empty() && argc > 1 && argv[1][0] != '-') return complain(no_such_command(argv[1]));
-    const std::string message = argc < 2 ? "no command" : error.what();
-    return complain({ErrorKind::kUsage, (where.empty() ? "" : where + ": ") + message,
-                     "fathom " + (where.empty() ? "" : where + " ") + "--help"});
+    if (named == nullptr && argv[1][0] != '-') return complain(fathom::cli::no_such_command(argv[1], names));
+    return complain(fathom::cli::wrong_usage(error, named));
   }
   for (const auto& [sub, command] : runs) {
     if (!sub->parsed()) continue;

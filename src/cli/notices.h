@@ -4,7 +4,11 @@
 
 #include <fmt/format.h>
 
+#include <string>
 #include <string_view>
+#include <type_traits>
+
+#include "analysis/core/words.h"
 
 namespace fathom::cli {
 
@@ -15,9 +19,23 @@ void notice_now(std::string_view text);
 // up.
 void notice(std::string_view text);
 
+// What of an argument reaches the terminal: of texts, what is printable. Names of files, functions and processes are
+// written by others, and an escape sequence in one is a command to the terminal of whoever reads it.
+template <class Argument>
+using Shown = std::conditional_t<std::is_convertible_v<Argument, std::string_view>, std::string,
+                                 std::remove_cvref_t<Argument>>;
+template <class Argument>
+Shown<Argument> shown(const Argument& argument) {
+  if constexpr (std::is_convertible_v<Argument, std::string_view>)
+    return analysis::printable(std::string_view(argument));
+  else
+    return argument;
+}
+
+// A line of ours with texts of anybody. Text of several lines that is clean already goes to notice().
 template <class... Arguments>
-void say(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
-  notice(fmt::format(format, std::forward<Arguments>(arguments)...));
+void say(fmt::format_string<Shown<Arguments>...> format, const Arguments&... arguments) {
+  notice(fmt::vformat(format, fmt::make_format_args(shown(arguments)...)));
 }
 
 // A person is looking at standard error, and we are in front there.

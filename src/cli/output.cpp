@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <iterator>
 
+#include "analysis/core/words.h"
 #include "base/files.h"
 #include "base/output_file.h"
 
@@ -20,13 +21,15 @@ constexpr std::string_view kMarks[] = {
     "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fathom ",
     "{\n  \"format_version\": ",
     "desc: (recorded by fathom",
+    "<!DOCTYPE html>\n<!-- fathom ",
 };
 template <std::size_t kMark>
 bool begins_with_mark(std::string_view first) {
   return first.starts_with(kMarks[kMark]);
 }
 Replaceable replaceable_by(std::string_view content) {
-  constexpr Replaceable kChecks[] = {begins_with_mark<0>, begins_with_mark<1>, begins_with_mark<2>};
+  constexpr Replaceable kChecks[] = {begins_with_mark<0>, begins_with_mark<1>, begins_with_mark<2>,
+                                     begins_with_mark<3>};
   static_assert(std::size(kChecks) == std::size(kMarks));
   for (const Replaceable check : kChecks)
     if (check(content)) return check;
@@ -44,6 +47,13 @@ Result<> write_standard_output(std::string_view content) {
       return system_error("standard output", errno);
   }
   return {};
+}
+
+// The length of a colour, "ESC [ 38;5;12 m", at the start of `text`; 0: there is none.
+std::size_t color_length(std::string_view text) {
+  if (!text.starts_with("\x1b[")) return 0;
+  const std::size_t end = text.find_first_not_of("0123456789;", 2);
+  return end != text.npos && text[end] == 'm' ? end + 1 : 0;
 }
 
 Result<> write_to_file(std::string_view content, const OutputPath& output) {
@@ -71,14 +81,36 @@ bool is_standard_output(std::string_view path) {
   return path == "-" || path == "/dev/stdout" || path == "/dev/fd/1" || path == "/proc/self/fd/1";
 }
 
+std::string text_for_terminal(std::string_view content) {
+  std::string out;
+  std::size_t plain = 0;  // from here on nothing was written yet
+  const auto flush = [&](std::size_t end) {
+    out += analysis::printable_lines(content.substr(plain, end - plain));
+  };
+  for (std::size_t at = 0; at < content.size();) {
+    const std::size_t kept = content[at] == '\t' ? 1 : color_length(content.substr(at));
+    if (kept == 0) {
+      ++at;
+      continue;
+    }
+    flush(at);
+    out += content.substr(at, kept);
+    plain = at += kept;
+  }
+  flush(content.size());
+  return out;
+}
+
 Result<> write_output(std::string_view content, const OutputPath& output) {
   // Only here, and not from the start: a launched command would inherit an ignored SIGPIPE.
   struct sigaction ignore {};
   struct sigaction before {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &before);
-  Result<> result = output.path.empty() || is_standard_output(output.path) ? write_standard_output(content)
-                                                                           : write_to_file(content, output);
+  const bool to_standard_output = output.path.empty() || is_standard_output(output.path);
+  Result<> result = !to_standard_output            ? write_to_file(content, output)
+                    : ::isatty(STDOUT_FILENO) == 1 ? write_standard_output(text_for_terminal(content))
+                                                   : write_standard_output(content);
   ::sigaction(SIGPIPE, &before, nullptr);
   return result;
 }

@@ -23,6 +23,10 @@ void add_output_options(CLI::App& app, OutputPath& output, const std::string& de
 // --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
 Result<> write_output(std::string_view content, const OutputPath& output);
 
+// What of a result a terminal gets: text, line ends, tabs and colours. JSON and exports hold names as they are in the files of
+// the target, and such a name is a command to the terminal if it likes. Files and pipes get every byte.
+std::string text_for_terminal(std::string_view content);
+
 // "-" and its other names.
 bool is_standard_output(std::string_view path);
 

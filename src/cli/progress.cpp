@@ -18,7 +18,8 @@
 namespace fathom::cli {
 namespace {
 
-// Below this share of one CPU a program is called idle: what it waits for explains it, and not where it computes.
+// Below this share of one CPU what a program waits for explains it, and not where it computes. Whether it was idle or had no
+// CPU is not known from this.
 constexpr double kIdleShare = 0.05;
 constexpr double kIdleAfterS = 2, kTracingAfterS = 0.5;
 constexpr std::uint64_t kSecondNs = 1'000'000'000;
@@ -69,7 +70,7 @@ std::optional<std::string> idleness(const model::Quality& quality, double freque
   if (seconds < 1 || frequency_hz <= 0) return std::nullopt;
   const double share = quality.expected_samples / frequency_hz / seconds;
   if (share >= kIdleShare) return std::nullopt;
-  return fmt::format("the target is idle: it uses {:.1f} % of one CPU", 100 * share);
+  return fmt::format("the target used {:.1f} % of one CPU only", 100 * share);
 }
 
 std::string progress_line(const ProgressFigures& figures) {
@@ -113,6 +114,9 @@ Progress::Progress(bool quiet, const session::RecordOptions& options)
   options_.off_cpu = options.off_cpu;
   options_.memory = options.memory;
   options_.heap = options.heap;
+  options_.heap_interval_bytes = options.heap_interval_bytes;
+  // The second reading is made when the recording begins: what lies between, the loading of its programs, is no delay.
+  if (!quiet && somebody_looks()) activity_ = read_activity(pids_);
 }
 
 bool Progress::may_draw(const session::Session& session) const {
@@ -147,6 +151,8 @@ void Progress::tell_opening(const session::Session& session) {
   if (std::exchange(opening_told_, true)) return;
   notice_now(
       fmt::format("fathom: {} (Ctrl-C ends the recording)\n", opening_line(options_, session.command_pid())));
+  notice_now(
+      fmt::format("fathom: {}\n", cost_line(options_, activity_between(activity_, read_activity(pids_)))));
 }
 
 void Progress::tell_unseen(const session::Session& session) {
@@ -154,7 +160,8 @@ void Progress::tell_unseen(const session::Session& session) {
   if (quiet_ || unseen_told_ == kMost) return;
   const auto unseen = session.unseen_allocators();
   for (; unseen_told_ < std::min(unseen.size(), kMost); ++unseen_told_)
-    notice_now(fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "", unseen[unseen_told_]));
+    notice_now(fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "",
+                           analysis::printable(unseen[unseen_told_])));
 }
 
 // Within the first second, as whoever waits for a heap wants to know that it is there.
@@ -162,7 +169,7 @@ void Progress::tell_tracing(const session::Session& session) {
   if (tracing_told_ || session.seconds() < kTracingAfterS) return;
   tracing_told_ = true;
   if (const std::string traced = session.traced_allocators(); !traced.empty())
-    notice_now(fmt::format("\rfathom: the heap is traced: {}\033[K\n", traced));
+    notice_now(fmt::format("\rfathom: the heap is traced: {}\033[K\n", analysis::printable(traced)));
 }
 
 ProgressFigures Progress::figures_of(const session::Session& session) {

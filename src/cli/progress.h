@@ -8,11 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "cli/cost_estimate.h"
 #include "session/session.h"
 
 namespace fathom::cli {
 
-// "the target is idle: it uses 3.0 % of one CPU" where that is little for a time that says something; else nothing.
+// "the target used 3.0 % of one CPU only" where that is little for a time that says something; else nothing.
 // `frequency_hz`: of the samples; 0 where CPU time is not recorded.
 std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds);
 
@@ -55,6 +56,7 @@ class Progress {
   const std::optional<double> of_seconds_;
   const std::vector<std::int32_t> pids_;
   session::RecordOptions options_;
+  ActivityReading activity_;  // before the recording
   bool shown_ = false, idle_told_ = false, tracing_told_ = false, opening_told_ = false;
   std::size_t unseen_told_ = 0;
   std::uint64_t next_ns_ = 0, before_ns_ = 0, cpu_before_ns_ = 0;

@@ -4,20 +4,28 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <vector>
 
+#include "analysis/core/words.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/cost_estimate.h"
+#include "cli/group_option.h"
+#include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/progress.h"
+#include "cli/repeat_runs.h"
 #include "cli/stop_requests.h"
+#include "flight/recording/recorder.h"
 #include "inject/tracer/detach_guardian.h"
 #include "process/find.h"
 #include "process/status.h"
@@ -38,7 +46,10 @@ struct Habits {
 
 struct RecordArguments {
   Habits habits;
+  GroupArguments groups;
+  std::optional<process::Group> group;  // the one that they name
   session::RecordOptions options;
+  MetricsArguments metrics;
   std::vector<std::int32_t> pids;
   std::string name;
   std::string engine = "auto";
@@ -48,6 +59,10 @@ struct RecordArguments {
        no_mappings = false, no_children = false;
   bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
   std::vector<std::string> suppressions;
+  bool flight = false, flight_freeze = false, flight_brake = false;
+  std::uint64_t each_bytes = 0;
+  std::size_t repeat = 0;  // 0: one recording, as ever
+  std::string against;
 };
 
 // Stacks are always recorded and walked in one way, and whole processes are.
@@ -55,7 +70,7 @@ Result<> follow_habits(RecordArguments& arguments) {
   const Habits& habits = arguments.habits;
   if (habits.whole_machine)
     return fail(ErrorKind::kUsage, "fathom records programs and not the whole machine",
-                "fathom record -p PID, fathom record -n NAME, or fathom record -- COMMAND ARGUMENTS");
+                "fathom record -p PID, -n NAME, --unit NAME, --container NAME, or -- COMMAND ARGUMENTS");
   for (const std::int32_t tid : habits.tids) {
     const auto status = process::read_status(tid);
     if (!status)
@@ -71,24 +86,41 @@ Result<> follow_habits(RecordArguments& arguments) {
   return {};
 }
 
+// All processes of the group.
+Result<> choose_group(RecordArguments& arguments) {
+  session::RecordOptions& options = arguments.options;
+  auto group = find_group(arguments.groups);
+  if (!group) return tl::unexpected<Error>(group.error());
+  options.pids = process::members_of(*group);
+  options.target = group->title;
+  if (!arguments.quiet)
+    say("fathom: {}: {} process{}; those that come later are recorded too{}\n", group->title,
+        options.pids.size(), options.pids.size() == 1 ? "" : "es",
+        arguments.heap.empty() ? "" : ", without their heaps");
+  arguments.pids = options.pids;
+  arguments.group = std::move(*group);
+  return {};
+}
+
 // The processes to attach to, and what to call them.
 Result<> choose_target(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
-  const int ways = !arguments.pids.empty() + !arguments.name.empty() + !options.command.empty();
+  const GroupArguments& groups = arguments.groups;
+  const int ways =
+      !arguments.pids.empty() + !arguments.name.empty() + !options.command.empty() + groups.given();
   if (ways != 1) {
     return fail(ErrorKind::kUsage, ways == 0 ? "no target" : "more than one kind of target",
-                "fathom record -p PID, fathom record -n NAME, or fathom record -- COMMAND ARGUMENTS");
+                "fathom record -p PID, -n NAME, --unit NAME, --container NAME, or -- COMMAND ARGUMENTS");
   }
   if (!options.command.empty()) {
     options.target = options.redact ? options.command.front() : session::command_line(options.command);
     return {};
   }
+  if (groups.given() != 0) return choose_group(arguments);
   if (!arguments.name.empty()) {
     auto found = process::find_by_name(arguments.name);
     if (!found) return tl::unexpected<Error>(found.error());
-    if (found->empty())
-      return fail(ErrorKind::kNotFound, fmt::format("no process is named '{}'", arguments.name),
-                  "the exact name, as ps -C NAME has it, or -p PID");
+    if (found->empty()) return tl::unexpected<Error>(process::no_process_named(arguments.name));
     if (found->size() > 1) {
       std::string candidates;
       for (const auto& process : *found) candidates += "\n  " + process::describe(process);
@@ -112,12 +144,14 @@ Result<> choose_target(RecordArguments& arguments) {
 }
 
 // Runs a session to its end, with the signals and the terminal of this process as its inputs.
-Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet) {
+Result<session::RecordOutcome> run_session(session::RecordOptions options, bool quiet,
+                                           const std::optional<process::Group>& group) {
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
   Progress progress(quiet, options);
   session::Session session(std::move(options));
+  if (group) session.follow([&group] { return process::members_of(*group); });
   if (auto started = session.start(); !started) return tl::unexpected<Error>(started.error());
   for (session.step(); !session.ended(); session.step()) {
     pollfd ready[] = {{session.poll_fd(), POLLIN, 0}, {stops.fd(), POLLIN, 0}};
@@ -172,11 +206,18 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
           ? ""
           : fmt::format(", {:.2f} % with complete stacks",
                         100.0 * static_cast<double>(quality.complete) / static_cast<double>(quality.samples));
-  say("fathom: {} samples in {:.1f} s{}, {} lost; {:.1f} KB in {}\n", quality.samples, outcome.duration_s,
-      complete, lost, static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
+  // What was not recorded is not counted.
+  const bool of_waits = !options.cpu && options.off_cpu && quality.samples == 0;
+  const std::string count = options.cpu || quality.samples != 0
+                                ? fmt::format("{} samples in {:.1f} s{}, {} lost", quality.samples,
+                                              outcome.duration_s, complete, lost)
+                            : of_waits ? fmt::format("{} waits in {:.1f} s, {} lost", quality.waits,
+                                                     outcome.duration_s, quality.lost_waits)
+                                       : fmt::format("recorded {:.1f} s", outcome.duration_s);
+  say("fathom: {}; {:.1f} KB in {}\n", count, static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
   if (const auto idle = idleness(quality, options.cpu ? options.frequency_hz : 0, outcome.duration_s))
     say("fathom: {}{}\n", *idle,
-        options.off_cpu ? fmt::format("; what it waits for: fathom report --waits {}", outcome.path) : "");
+        options.off_cpu ? fmt::format("; what it waited for: fathom report --waits {}", outcome.path) : "");
   if (outcome.heap && outcome.heap->waited_ns >= 1'000'000)
     say("fathom: heap: threads waited {:.3f} s for the recorder\n",
         static_cast<double>(outcome.heap->waited_ns) * 1e-9);
@@ -185,21 +226,85 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
         outcome.heap->live_bytes / 1e6, outcome.heap->stops);
 }
 
+// A flight recording is bounded, and looks at memory.
+Result<> fits_flight(const RecordArguments& arguments) {
+  if (arguments.each_bytes > 0 && !arguments.flight)
+    return fail(ErrorKind::kUsage, "--each marks growth in a flight recording",
+                "fathom record --heap --flight --each 1g");
+  if ((arguments.flight_freeze || arguments.flight_brake) && !arguments.flight)
+    return fail(ErrorKind::kUsage, "what a trigger may do belongs to a flight recording",
+                "fathom record --heap --flight --flight-freeze");
+  if (!arguments.flight) return {};
+  if (arguments.no_memory)
+    return fail(ErrorKind::kUsage, "--flight looks at memory, which --no-memory leaves out",
+                "fathom record --heap --flight");
+  if (arguments.options.heap_each_block || arguments.leaks)
+    return fail(ErrorKind::kUsage, "--flight keeps a bounded file, and the lives of all blocks have no bound",
+                "without --events and --leaks");
+  return {};
+}
+
+// What recording would cost, and with --heap what it would change in the process.
 Result<int> run_dry(const RecordArguments& arguments) {
-  if (arguments.options.heap == session::Heap::kNone || arguments.options.pids.empty())
-    return fail(ErrorKind::kUsage, "--dry-run says what --heap would change in a running process",
-                "fathom record --heap --dry-run -p PID");
+  if (arguments.options.pids.empty())
+    return fail(ErrorKind::kUsage,
+                "--dry-run says what recording a running process would cost, and no process is named",
+                "fathom record --dry-run -p PID");
+  const ActivityReading before = read_activity(arguments.options.pids);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto activity = activity_between(before, read_activity(arguments.options.pids));
+  if (auto written = write_output(cost_line(arguments.options, activity) + "\n", OutputPath{}); !written)
+    return tl::unexpected<Error>(written.error());
+  if (arguments.options.heap == session::Heap::kNone) return kDone;
   for (const std::int32_t pid : arguments.options.pids) {
     auto text = session::describe_heap_tracing(pid, arguments.options.symbol_directory);
     if (!text) return tl::unexpected<Error>(text.error());
-    if (auto written = write_output(*text, OutputPath{}); !written)
+    if (auto written = write_output(analysis::printable_lines(*text), OutputPath{}); !written)
       return tl::unexpected<Error>(written.error());
   }
   return kDone;
 }
 
+// All runs of --repeat. A number in the process that was asked for them, when all is done; none in one that is to record a
+// run, whose command and file the arguments then have.
+Result<std::optional<int>> repeat(RecordArguments& arguments) {
+  session::RecordOptions& options = arguments.options;
+  if (options.command.empty() || !arguments.pids.empty() || !arguments.name.empty() ||
+      arguments.groups.given() != 0)
+    return fail(ErrorKind::kUsage, "--repeat runs a command again and again",
+                "fathom record --repeat 5 --against 'OLD COMMAND' -- NEW COMMAND");
+  if (arguments.leaks || arguments.dry_run || options.output == "-")
+    return fail(ErrorKind::kUsage, "--repeat makes recordings to compare",
+                "without --leaks, --dry-run and -o -");
+  RepeatOptions wanted;
+  std::vector<std::string> against;
+  wanted.count = arguments.repeat;
+  wanted.quiet = arguments.quiet;
+  if (!arguments.against.empty()) {
+    auto words = words_of_command(arguments.against);
+    if (!words) return tl::unexpected<Error>(words.error());
+    wanted.has_against = true;
+    against = std::move(*words);
+  }
+  wanted.output = options.output.empty()
+                      ? store::default_path(session::command_line(options.command), wall_clock_ns())
+                      : options.output;
+  auto run = repeat_runs(wanted);
+  if (!run) return tl::unexpected<Error>(run.error());
+  if (!run->to_record) return run->status;
+  if (run->to_record->against) options.command = against;
+  options.output = run->to_record->path;
+  return std::nullopt;
+}
+
 Result<int> run_record(RecordArguments& arguments) {
   session::RecordOptions& options = arguments.options;
+  if (!arguments.against.empty() && arguments.repeat == 0) arguments.repeat = 1;
+  if (arguments.repeat > 0) {
+    const auto done = repeat(arguments);
+    if (!done) return tl::unexpected<Error>(done.error());
+    if (*done) return **done;
+  }
   if (arguments.leaks && arguments.heap.empty()) arguments.heap = "exact";
   // A leak check shall not be wrong because the machine is busy.
   options.heap_lossless = (arguments.lossless || arguments.leaks) && arguments.heap == "exact";
@@ -217,10 +322,11 @@ Result<int> run_record(RecordArguments& arguments) {
   if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
   if (arguments.engine == "perf") options.engine = session::Engine::kPerf;
   // Naming sources records those; naming none records all that are cheap.
-  const bool some = arguments.cpu || arguments.off_cpu || arguments.memory;
+  const bool some = arguments.cpu || arguments.off_cpu || arguments.memory || arguments.flight;
   options.cpu = !some || arguments.cpu;
   options.off_cpu = (!some || arguments.off_cpu) && !arguments.no_off_cpu;
-  options.memory = (!some || arguments.memory) && !arguments.no_memory;
+  options.memory = (!some || arguments.memory || arguments.flight) && !arguments.no_memory;
+  if (auto fits = fits_flight(arguments); !fits) return tl::unexpected<Error>(fits.error());
   options.follow_children = !arguments.no_children;
   options.heap_mappings = arguments.mappings || (arguments.heap == "exact" && !arguments.no_mappings);
   if (!arguments.heap.empty())
@@ -232,6 +338,12 @@ Result<int> run_record(RecordArguments& arguments) {
     return fail(ErrorKind::kUsage, "--until-live looks at the heap, which is not recorded",
                 "fathom record --heap --until-live SIZE, or --until-rss SIZE");
   options.memory = options.memory || options.until_resident_bytes.has_value();
+  if (!arguments.metrics.url.empty()) {
+    auto url = metrics_url(arguments.metrics);
+    if (!url) return tl::unexpected<Error>(url.error());
+    options.metrics_url = url->text;
+    options.memory = true;  // their growth is set beside that of the memory
+  }
   if (arguments.dry_run) return run_dry(arguments);
   if (options.output == "-")
     return fail(ErrorKind::kUsage, "a recording is written to a file, and not to standard output",
@@ -250,7 +362,20 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!started) return tl::unexpected<Error>(started.error());
     options.guardian = &guardian.emplace(std::move(*started));
   }
-  const auto outcome = run_session(options, arguments.quiet);
+  flight::Options flight;
+  flight.flight = arguments.flight;
+  flight.triggers.each_bytes = arguments.each_bytes;
+  flight.may_freeze = arguments.flight_freeze;
+  flight.may_brake = arguments.flight_brake;
+  std::optional<flight::HoldGuardian> hold_guardian;
+  if (flight.may_freeze || flight.may_brake) {
+    auto started = flight::HoldGuardian::start();
+    if (!started) return tl::unexpected<Error>(started.error());
+    flight.guardian = &hold_guardian.emplace(std::move(*started));
+  }
+  flight::Recorder recorder(flight);
+  options.companion = &recorder;
+  const auto outcome = run_session(options, arguments.quiet, arguments.group);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (!arguments.quiet) say_what_is_left(*outcome, options.heap != session::Heap::kNone);
   if (!outcome->recorded)
@@ -278,7 +403,7 @@ Result<int> run_record(RecordArguments& arguments) {
   if (arguments.triage) {
     if (auto printed = print_first_screen(outcome->path); !printed)
       return tl::unexpected<Error>(printed.error());
-  } else if (!arguments.quiet)
+  } else if (!arguments.quiet && arguments.repeat == 0)
     say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
@@ -295,6 +420,7 @@ Run add_record(CLI::App& app) {
   session::RecordOptions& options = arguments->options;
   app.add_option("-p,--pid", arguments->pids, "attach to this process (several: -p 12,34)")->delimiter(',');
   app.add_option("-n,--name", arguments->name, "attach to the process of exactly this name");
+  add_group_options(app, arguments->groups);
   app.add_option("-F,-r,--freq,--frequency,--rate", options.frequency_hz, "samples per second and CPU")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
@@ -310,6 +436,22 @@ Run add_record(CLI::App& app) {
          "stop when so many bytes are resident: a recording of what comes before the limit")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
+  app.add_flag(
+      "--flight", arguments->flight,
+      "for a process that runs for weeks: memory (with --heap the heap, too) is kept in rings, and the file, "
+      "which does not grow for ever, is written when memory grows towards its limit, now and then, and at "
+      "the end; "
+      "CPU and waiting only where --cpu or --off-cpu say so, of the last minute");
+  app.add_option_function<std::uint64_t>(
+         "--each", [&each = arguments->each_bytes](std::uint64_t bytes) { each = bytes; },
+         "with --flight: a mark and a close look each time that resident memory has grown by so much (1g)")
+      ->type_name("SIZE")
+      ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--flight-freeze", arguments->flight_freeze,
+               "with --flight: a trigger may freeze the program's own control group while it is looked at, "
+               "50 ms at most");
+  app.add_flag("--flight-brake", arguments->flight_brake,
+               "with --flight: a trigger may brake it (memory.high, version 2) for as long, 200 ms at most");
   app.add_option("-D,--delay", options.delay_s, "start after so many seconds")->check(CLI::NonNegativeNumber);
   app.add_option("-o,--output", options.output,
                  "file to write (default: fathom-profiles/TARGET/TIME.fathom); replaces an earlier recording")
@@ -354,9 +496,12 @@ Run add_record(CLI::App& app) {
       "time and 60 s in all (--leaks has it by itself)");
   app.add_flag("--heap-children", options.heap_children,
                "with --heap: also programs that forked processes execute");
-  app.add_flag("--dry-run", arguments->dry_run,
-               "with --heap -p: say what would be changed in the process, and change nothing");
+  app.add_flag(
+      "--dry-run", arguments->dry_run,
+      "with -p: say what recording would cost, with --heap also what would be changed in the process, and "
+      "record nothing");
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");
+  add_metrics_options(app, arguments->metrics);
   app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
   app.add_flag("--no-children", arguments->no_children, "leave out processes that the target forks");
   app.add_flag(
@@ -371,6 +516,15 @@ Run add_record(CLI::App& app) {
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--repeat", arguments->repeat,
+                 "run the command so many times, each recorded into a file of its own: what fathom diff "
+                 "needs to tell a "
+                 "change from chance")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--against", arguments->against,
+                 "in turn with this command, in one word as for a shell, which is the base of the comparison")
+      ->type_name("COMMAND");
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
   constexpr const char* kHabits = "As perf and samply have it";
   app.add_flag("-g", arguments->habits.stacks, "nothing: stacks are always recorded")->group(kHabits);
@@ -411,6 +565,7 @@ Run add_triage(CLI::App& app) {
   arguments->triage = true;
   app.add_option("-p,--pid", arguments->pids, "look at this process (several: -p 12,34)")->delimiter(',');
   app.add_option("-n,--name", arguments->name, "look at the process of exactly this name");
+  add_group_options(app, arguments->groups);
   app.add_option("-d,--duration", arguments->duration_s,
                  "for so many seconds (default: 30; a command that is launched until it ends)")
       ->check(CLI::PositiveNumber);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 
 #include "analysis/summary/report.h"
@@ -9,10 +10,13 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "flight/death_text.h"
 #include "open/open_profile.h"
 #include "present/json/json.h"
+#include "present/sentences/recorded_component_sentences.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
+#include "present/text/text_table.h"
 #include "present/text/text_timeline.h"
 
 namespace fathom::cli {
@@ -77,6 +81,23 @@ present::Layout layout_of(const ReportArguments& arguments) {
   return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
 }
 
+// How the program died stands before everything else that there is to say about it.
+std::string with_death(std::string text, const model::Profile& profile, const ReportArguments& arguments,
+                       std::size_t width) {
+  const auto death = flight::death_of(profile);
+  if (!death) return text;
+  if (arguments.json) {
+    auto json = nlohmann::ordered_json::parse(text, nullptr, false);
+    if (json.is_discarded()) return text;
+    flight::add_death(json, *death);
+    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  }
+  // What a user ends by a signal needs no explanation.
+  if (layout_of(arguments) == present::Layout::kAsked || death->verdict == flight::Verdict::kSignal)
+    return text;
+  return flight::with_death(std::move(text), *death, width);
+}
+
 // The recording that was written last, here or where record puts those that have no name.
 Result<std::string> newest_recording() {
   namespace fs = std::filesystem;
@@ -105,6 +126,17 @@ Result<std::string> newest_recording() {
   return newest.lexically_normal().string();
 }
 
+// What the program's own metrics say of its memory, where they were recorded.
+std::string components_text(const model::Profile& profile, const present::TextOptions& style) {
+  const std::vector<std::string> sentences = present::recorded_component_sentences(profile);
+  if (sentences.empty()) return "";
+  const std::string_view title = "What the program's own metrics say of its memory";
+  std::string text = style.color ? fmt::format("\n\x1b[1m{}\x1b[0m\n", title) : fmt::format("\n{}\n", title);
+  for (const std::string& sentence : sentences)
+    text += present::fill("  ", sentence, style.width, 4);
+  return text;
+}
+
 Result<int> run_report(const ReportArguments& given) {
   ReportArguments arguments = given;
   if (arguments.file.empty()) {
@@ -117,6 +149,7 @@ Result<int> run_report(const ReportArguments& given) {
   const std::size_t top_blocks = arguments.top.value_or(20);
   const std::size_t keep =
       arguments.blocks ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
+  if (arguments.timeline) arguments.selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
   const Result<model::Profile> profile =
       open_selected(arguments.file, arguments.selection, static_cast<std::uint32_t>(keep));
   if (!profile) return tl::unexpected(profile.error());
@@ -124,6 +157,7 @@ Result<int> run_report(const ReportArguments& given) {
   Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
+  if (arguments.timeline && !arguments.selection.from_s) options.selection.from_ns.reset();
   if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
@@ -190,13 +224,18 @@ Result<int> run_report(const ReportArguments& given) {
     style.series = arguments.series || arguments.all;
     style.file = arguments.file;
     style.layout = layout_of(arguments);
+    // Times off the CPU that were imported have no waits to tell of, and their functions are the answer.
+    if (waiting && profile->waits.empty() && style.layout == present::Layout::kFirstScreen)
+      style.layout = present::Layout::kAsked;
     // A bare order, metric or number of rows asks for the functions.
     style.functions = !arguments.waits && !arguments.locks && !arguments.files && !arguments.memory &&
                       !arguments.threads && !arguments.modules && !arguments.heap && !arguments.blocks &&
                       !arguments.series && !options.group_by && arguments.tree.empty() &&
                       arguments.report.callers.empty() && arguments.report.callees.empty();
     text = present::report_text(*report, style);
+    if (arguments.memory || arguments.all) text += components_text(*profile, style);
   }
+  text = with_death(std::move(text), *profile, arguments, arguments.wide ? 0 : output_width());
   const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
@@ -215,9 +254,11 @@ Result<> print_first_screen(const std::string& recording) {
 Run add_report(CLI::App& app) {
   auto arguments = std::make_shared<ReportArguments>();
   app.add_option("file", arguments->file,
-                 "recording, folded stacks or perf script text; - for standard input; without one the newest "
+                 "recording, heap dump of jemalloc, folded stacks or perf script text; - for standard input; "
+                 "without one the newest "
                  "recording here")
       ->type_name("FILE");
+  add_dump_inputs(app, arguments->selection.dumps);
   add_selection_options(app, arguments->selection);
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
   app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "analysis/summary/report.h"
 #include "cli/notices.h"
@@ -25,6 +26,21 @@ bool takes_any_sample(const model::Profile& profile, const analysis::Selection& 
   return std::any_of(profile.samples.begin(), profile.samples.end(), [&](const model::Sample& sample) {
     return filter.concerns(sample) && filter.takes_all(sample);
   });
+}
+
+// Dumps count what is live, and what was allocated only if they were told to; lives of blocks are in none.
+Result<> check_counted(const model::Profile& profile, model::Metric metric) {
+  using model::Metric;
+  const auto& facts = profile.meta.facts;
+  if (!facts.contains(dumps::kHeapSource)) return {};
+  if (metric == Metric::kHeapTemporary || metric == Metric::kHeapShortLived)
+    return fail(ErrorKind::kNotFound, "heap dumps do not tell how long blocks live",
+                "fathom record --heap, or --metric heap-live");
+  if (facts.contains(dumps::kHeapAllocated) &&
+      (metric == Metric::kHeapAllocated || metric == Metric::kHeapAllocations))
+    return fail(ErrorKind::kNotFound, "the dump has no counts of what was allocated: prof_accum was off",
+                "prof_accum:true when the program starts, or --metric heap-live");
+  return {};
 }
 
 }  // namespace
@@ -66,6 +82,7 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
   add_symbols_option(app, options.symbols);
+  add_merge_option(app, options.dumps);
   add_containers_option(app, options.fold_containers, options.fold_plumbing);
   add_block_options(app, options.blocks);
 }
@@ -78,20 +95,53 @@ void add_symbols_option(CLI::App& app, std::string& folder) {
       ->type_name("DIR");
 }
 
+void add_merge_option(CLI::App& app, DumpInputs& inputs) {
+  app.add_option("--merge", inputs.merge,
+                 "several heap dumps of jemalloc: latest (of one process, the default), all or last:N (over "
+                 "time), sum (of "
+                 "different processes), mean, max (where most was live)")
+      ->type_name("HOW");
+}
+
+std::string name_of_input(const std::string& input) {
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(input, ignored)) return input;
+  std::string name = input.substr(0, input.find_first_of("*?["));
+  while (name.size() > 1 && (name.back() == '.' || name.back() == '/')) name.pop_back();
+  return name.empty() ? "heap" : name;
+}
+
+void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
+  app.add_option("more", inputs.more, "more heap dumps of jemalloc; a pattern or a folder names several, too")
+      ->type_name("DUMP");
+}
+
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
-                                       const std::string& symbols) {
-  open::NameOptions names;
+                                       const std::string& symbols, const DumpInputs& dumps,
+                                       std::optional<std::int32_t> pid) {
+  open::DumpOptions merging{dumps.initial, pid};
+  if (!dumps.merge.empty()) {
+    const Result<dumps::Merge> merge = dumps::parse_merge(dumps.merge);
+    if (!merge) return tl::unexpected(merge.error());
+    merging.merge = *merge;
+  }
+  std::vector<std::string> inputs{path};
+  inputs.insert(inputs.end(), dumps.more.begin(), dumps.more.end());
+  open::NameOptions names("/proc/self/exe");  // main() knows what it is then
   names.symbol_directory = symbols;
-  names.reader = "/proc/self/exe";  // main() knows what it is then
   names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
-  return open::open_profile(path, read, names);
+  Result<model::Profile> profile = open::open_profiles(inputs, read, names, merging);
+  // What several dumps mean together is never left to guess.
+  if (profile && profile->meta.facts.contains("merge") && (inputs.size() > 1 || name_of_input(path) != path))
+    say("fathom: {}\n", profile->meta.facts.at("merge"));
+  return profile;
 }
 
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
                                      std::uint32_t keep_blocks) {
   const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
-  return open_with_names(path, *read, options.symbols);
+  return open_with_names(path, *read, options.symbols, options.dumps, options.pid);
 }
 
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {
@@ -103,6 +153,8 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
       return fail(ErrorKind::kUsage, fmt::format("there is no metric '{}'", options.metric), known_metrics());
     selection.metric = *metric;
   }
+  if (const Result<> counted = check_counted(profile, selection.metric); !counted)
+    return tl::unexpected(counted.error());
   selection.thread = options.thread;
   selection.pid = options.pid;
   selection.tracer = options.tracer;
@@ -111,6 +163,11 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   if (options.heap_unit == "bytes") selection.heap_unit = analysis::HeapUnit::kBytes;
   if (options.heap_unit == "blocks") selection.heap_unit = analysis::HeapUnit::kBlocks;
   if (options.from_s) selection.from_ns = static_cast<std::uint64_t>(*options.from_s * 1e9);
+  // Of dumps over time, what happened is what happened since the first one.
+  const auto source = profile.meta.facts.find(dumps::kHeapSource);
+  if (!options.from_s && source != profile.meta.facts.end() && source->second == "dumps" &&
+      selection.metric != model::Metric::kHeapPeak)
+    selection.from_ns = 1;
   if (options.until_s) selection.to_ns = static_cast<std::uint64_t>(*options.until_s * 1e9);
   if (selection.from_ns && selection.to_ns && *selection.from_ns >= *selection.to_ns) {
     return fail(ErrorKind::kUsage, "--from must be before --until");

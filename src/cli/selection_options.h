@@ -11,8 +11,22 @@
 #include "base/result.h"
 #include "cli/block_options.h"
 #include "model/profile.h"
+#include "open/open_profile.h"
 
 namespace fathom::cli {
+
+// Several heap dumps as one input.
+struct DumpInputs {
+  std::vector<std::string> more;  // files behind the first
+  std::string merge;              // how they are taken together; empty: as `initial`
+  dumps::Merge initial = {};
+};
+// --merge, and files behind the first one; `inputs` outlives `app`.
+void add_dump_inputs(CLI::App& app, DumpInputs& inputs);
+// A file name like the input, where that is a pattern ("a/jeprof.*.heap": "a/jeprof") or a folder.
+std::string name_of_input(const std::string& input);
+// --merge alone, for patterns and folders.
+void add_merge_option(CLI::App& app, DumpInputs& inputs);
 
 struct SelectionOptions {
   std::string metric;  // empty: the profile's first
@@ -27,6 +41,7 @@ struct SelectionOptions {
   std::string symbols;    // folder with names; empty: none
   std::string heap_unit;  // bytes, blocks; empty: as the metric
   BlockOptions blocks;
+  DumpInputs dumps;
 };
 
 // `options` outlives `app`.
@@ -37,7 +52,8 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
                                      std::uint32_t keep_blocks = 0);
 // open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
-                                       const std::string& symbols);
+                                       const std::string& symbols, const DumpInputs& dumps = {},
+                                       std::optional<std::int32_t> pid = {});
 // --symbols; `folder` outlives `app`.
 void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.

@@ -52,7 +52,8 @@ std::string quality_of(const model::Profile& profile) {
 
 Result<int> run_timeline(const TimelineArguments& arguments) {
   OutputPath output = arguments.output;
-  if (output.path.empty()) output.path = arguments.file == "-" ? "-" : picture_beside(arguments.file);
+  if (output.path.empty())
+    output.path = arguments.file == "-" ? "-" : picture_beside(name_of_input(arguments.file));
   const bool to_standard_output = is_standard_output(output.path);
   if (to_standard_output && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal",
@@ -64,6 +65,7 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   present::HeapTimelineOptions picture = arguments.picture;
   analysis::TimelineOptions options = arguments.timeline;
   options.selection = *selection;
+  if (!arguments.selection.from_s) options.selection.from_ns.reset();
   options.by = analysis::timeline_by_from(arguments.by).value_or(options.by);
   options.columns = present::timeline_columns(picture);
   const std::optional<analysis::HeapTimeline> timeline = analysis::make_heap_timeline(*profile, options);
@@ -72,6 +74,8 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
   if (picture.title.empty())
     picture.title = fmt::format("Live heap over time, by {}: {}", arguments.by,
                                 profile->meta.target.empty() ? "all" : profile->meta.target);
+  if (const auto merged = profile->meta.facts.find("merge"); merged != profile->meta.facts.end())
+    picture.notes.push_back(merged->second);
   picture.notes.push_back(quality_of(*profile));
   if (const std::string cost = present::own_cost_sentence(*profile); !cost.empty())
     picture.notes.push_back(cost + ".");
@@ -89,6 +93,7 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
 Run add_timeline(CLI::App& app) {
   auto arguments = std::make_shared<TimelineArguments>();
   app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
+  add_dump_inputs(app, arguments->selection.dumps);
   add_output_options(app, arguments->output,
                      "the picture, - for standard output (default: FILE's name with -timeline.svg)");
   app.add_option("--by", arguments->by, "what is told apart: function, module, thread, allocator")
@@ -108,6 +113,7 @@ Run add_timeline(CLI::App& app) {
   app.add_option("--height", arguments->picture.height, "pixels of the chart")
       ->check(CLI::Range(100.0, 5000.0))
       ->capture_default_str();
+  arguments->selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
   return [arguments] { return run_timeline(*arguments); };
 }
 

@@ -20,16 +20,21 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "metrics/scraper.h"
+#include "metrics/server.h"
 #include "process/ending.h"
 #include "process/fields.h"
 #include "process/find.h"
 #include "process/status.h"
 #include "session/memory/oom_watch.h"
+#include "watch/exposition.h"
 #include "watch/history.h"
 #include "watch/json.h"
 #include "watch/log.h"
+#include "watch/metric_history.h"
 #include "watch/text.h"
 
 namespace fathom::cli {
@@ -42,21 +47,25 @@ struct WatchArguments {
   bool once = false, json = false, maps = false;
   double interval_s = 1;
   std::string log;
+  std::string listen, token_file;
+  MetricsArguments metrics;
 };
+
+std::vector<std::string> names_of(const WatchArguments& arguments) {
+  std::vector<std::string> names = arguments.names;
+  for (const std::string& target : arguments.targets)
+    if (!process::parse_number<std::int32_t>(target)) names.push_back(target);
+  return names;
+}
 
 Result<std::vector<std::int32_t>> find_targets(const WatchArguments& arguments) {
   std::vector<std::int32_t> pids(arguments.pids.begin(), arguments.pids.end());
-  std::vector<std::string> names = arguments.names;
-  for (const std::string& target : arguments.targets) {
-    if (const auto pid = process::parse_number<std::int32_t>(target); pid && *pid > 0)
-      pids.push_back(*pid);
-    else
-      names.push_back(target);
-  }
-  for (const std::string& name : names) {
+  for (const std::string& target : arguments.targets)
+    if (const auto pid = process::parse_number<std::int32_t>(target)) pids.push_back(*pid);
+  for (const std::string& name : names_of(arguments)) {
     const auto found = process::find_by_name(name);
     if (!found) return tl::unexpected<Error>(found.error());
-    if (found->empty())
+    if (found->empty() && arguments.listen.empty())  // who serves waits for it
       return fail(ErrorKind::kNotFound, fmt::format("no process is named '{}'", name),
                   "the exact name, as ps -C NAME has it, or its number");
     for (const process::ProcessInfo& process : *found) pids.push_back(process.pid);
@@ -64,7 +73,7 @@ Result<std::vector<std::int32_t>> find_targets(const WatchArguments& arguments) 
   std::vector<std::int32_t> once;
   for (const std::int32_t pid : pids)
     if (std::find(once.begin(), once.end(), pid) == once.end()) once.push_back(pid);
-  if (once.empty())
+  if (once.empty() && (arguments.listen.empty() || names_of(arguments).empty()))
     return fail(ErrorKind::kUsage, "watch: no process is named", "fathom watch NAME, or fathom watch PID");
   return once;
 }
@@ -116,9 +125,15 @@ class Signals {
 std::uint64_t own_cpu_ns() {
   return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
+// At most a second old: it is asked for at each look, and costs as much as half of one.
 std::uint64_t own_rss() {
+  constexpr std::uint64_t kOld = 1'000'000'000;
+  static std::uint64_t read_ns = 0, rss = 0;
+  const std::uint64_t now = monotonic_ns();
+  if (read_ns != 0 && now < read_ns + kOld) return rss;
+  read_ns = now;
   const auto status = process::read_status(::getpid());
-  return status ? status->rss_anon + status->rss_file + status->rss_shmem : 0;
+  return rss = status ? status->rss_anon + status->rss_file + status->rss_shmem : 0;
 }
 
 // Standard output, a line or a screen at a time. False: nobody reads it any more.
@@ -147,40 +162,43 @@ class Watch {
   Watch(const WatchArguments& arguments, bool screen) : arguments_(arguments), screen_(screen) {}
 
   Result<> open(const std::vector<std::int32_t>& pids) {
-    for (const std::int32_t pid : pids) {
-      auto watched = watch::Watched::open(pid);
-      if (!watched) return tl::unexpected<Error>(watched.error());
-      Target target{std::move(*watched), process::Ending(pid), watch::History(pid, ""), {}, {}};
-      target.history = watch::History(pid, target.watched.process().name);
-      target.oom.look(pid);
-      targets_.push_back(std::move(target));
-    }
+    for (const std::int32_t pid : pids)
+      if (auto added = add(pid); !added) return added;
+    if (!arguments_.metrics.url.empty())
+      if (auto scraping = scrape(pids.size()); !scraping) return scraping;
+    if (!arguments_.listen.empty())
+      if (auto listening = listen(); !listening) return listening;
     if (!arguments_.log.empty()) {
       auto log =
           watch::Log::open(arguments_.log, watch::Log::is_csv(arguments_.log) ? watch::csv_head() : "");
       if (!log) return tl::unexpected<Error>(log.error());
-      log_ = std::move(*log);
+      log_.emplace(std::move(*log));
     }
     return {};
   }
 
-  // All of them once. False: nobody reads, or no process is left.
+  // All of them once. False: nobody reads, or no process is left and none is waited for.
   Result<bool> look() {
+    if (server_) follow_names();
     for (auto target = targets_.begin(); target != targets_.end();) {
       auto look = target->watched.look(arguments_.once);
       if (!look && look.error().kind != ErrorKind::kNotFound) return tl::unexpected<Error>(look.error());
       if (!look || target->ending.has_ended()) {
         if (auto told = tell_ending(*target); !told || !*told) return told;
+        places_.leave(target->place);
         target = targets_.erase(target);
         continue;
       }
+      target->history.set_name(target->watched.process().name);
       target->view =
           target->history.add(std::move(*look), own_cpu_ns(), own_rss(), target->watched.missing());
+      if (scraper_ && target->place.number == 1) add_metrics(*target->view);
       if (auto logged = log_look(*target->view); !logged) return tl::unexpected<Error>(logged.error());
       if (!screen_ && !print(text_of(*target->view))) return false;
       ++target;
     }
-    return (!screen_ || draw()) && !targets_.empty();
+    if (server_) publish();
+    return (!screen_ || draw()) && (!targets_.empty() || waits_for_names());
   }
 
   bool draw() {
@@ -229,7 +247,102 @@ class Watch {
     watch::History history;
     session::OomWatch oom;
     std::optional<watch::View> view;
+    watch::Places::Place place;
   };
+
+  Result<> add(std::int32_t pid) {
+    // The name by which it was found need not be the one that it has: that of its file, or a longer one.
+    for (const Target& target : targets_)
+      if (target.watched.process().pid == pid) return {};
+    auto watched = watch::Watched::open(pid);
+    if (!watched) return tl::unexpected<Error>(watched.error());
+    Target target{std::move(*watched), process::Ending(pid), watch::History(pid, ""), {}, {}, {}};
+    const std::string& name = target.watched.process().name;
+    target.history = watch::History(pid, name);
+    target.oom.look(pid);
+    target.place = places_.take(name_served(target.watched.process()));
+    targets_.push_back(std::move(target));
+    return {};
+  }
+
+  // The name that was asked for, where there is one: a program can change its own as often as it likes.
+  std::string name_served(const process::ProcessInfo& process) const {
+    const auto asked = std::find_if(names_.begin(), names_.end(), [&](const std::string& name) {
+      return process::is_named(process, name);
+    });
+    return asked == names_.end() ? process.name : *asked;
+  }
+
+  Result<> listen() {
+    auto address = metrics::parse_address(arguments_.listen);
+    if (!address) return within("--listen", address.error());
+    std::string token;
+    if (!arguments_.token_file.empty()) {
+      auto read = metrics::read_token(arguments_.token_file);
+      if (!read) return within("--listen-token", read.error());
+      token = std::move(*read);
+    }
+    auto server = metrics::Server::open({std::move(*address), std::move(token)});
+    if (!server) return within("--listen", server.error());
+    server_ = std::move(*server);
+    const metrics::Address& at = server_->address();
+    notice_now(fmt::format("fathom: metrics are at {}{}{}\n", at.is_unix() ? "" : "http://", at.to_string(),
+                           at.is_unix() ? ", path /metrics" : "/metrics"));
+    if (targets_.empty()) notice_now("fathom: no process has that name yet; it is waited for\n");
+    return {};
+  }
+
+  Result<> scrape(std::size_t processes) {
+    if (processes > 1)
+      return fail(ErrorKind::kUsage, "--metrics belongs to one process, and several are watched",
+                  "name one process");
+    auto url = metrics_url(arguments_.metrics);
+    if (!url) return tl::unexpected<Error>(url.error());
+    metrics_source_ = url->text;
+    const auto interval =
+        static_cast<std::uint64_t>(std::llround(std::max(arguments_.interval_s, 1.0) * 1e9));
+    auto scraper = metrics::Scraper::start({.url = std::move(*url), .interval_ns = interval});
+    if (!scraper) return tl::unexpected<Error>(scraper.error());
+    scraper_ = std::move(*scraper);
+    if (arguments_.once) (void)scraper_->first();
+    return {};
+  }
+
+  // Never waits: the newest scrape, whenever it was.
+  void add_metrics(watch::View& view) {
+    if (view.pid != metrics_of_) metric_history_.begin_anew();
+    metrics_of_ = view.pid;
+    metric_history_.add_memory(view.look.time_ns, static_cast<double>(view.look.figures.anonymous));
+    view.metrics.emplace();
+    view.metrics->source = metrics_source_;
+    if (const auto newest = scraper_->newest()) {
+      metric_history_.add(*newest);
+      view.metrics->problem = newest->problem;
+    }
+    view.metrics->components = metric_history_.explain();
+  }
+
+  // Who serves a node's metrics goes on when it is started anew. Only names can be followed: the number of a process
+  // that has ended may be anybody's next.
+  bool waits_for_names() const { return server_ && !names_.empty(); }
+  void follow_names() {
+    for (const std::string& name : names_) {
+      if (std::any_of(targets_.begin(), targets_.end(),
+                      [&](const Target& target) { return target.watched.process().name == name; }))
+        continue;
+      const auto found = process::find_by_name(name);
+      if (!found) continue;
+      for (const process::ProcessInfo& process : *found) (void)add(process.pid);  // or it has ended already
+    }
+  }
+
+  void publish() {
+    std::vector<watch::ServedView> views;
+    for (const Target& target : targets_)
+      if (target.view) views.push_back({target.place, &*target.view});
+    server_->publish(watch::make_families(views, places_,
+                                          {own_cpu_ns(), own_rss(), server_->served(), server_->refused()}));
+  }
 
   std::string text_of(const watch::View& view) const {
     if (arguments_.json) return watch::look_json(view) + "\n";
@@ -265,6 +378,13 @@ class Watch {
   std::vector<Target> targets_;
   std::vector<std::string> ended_;
   std::optional<watch::Log> log_;
+  const std::vector<std::string> names_ = names_of(arguments_);
+  watch::Places places_;
+  std::unique_ptr<metrics::Server> server_;
+  std::unique_ptr<metrics::Scraper> scraper_;
+  std::string metrics_source_;
+  watch::MetricHistory metric_history_;
+  std::int32_t metrics_of_ = 0;  // the process that they are of
 };
 
 Result<int> run_watch(const WatchArguments& arguments) {
@@ -310,6 +430,19 @@ Run add_watch(CLI::App& app) {
          "append each look to this file: a table if its name ends in .csv, else JSON lines. At 16 MiB it "
          "becomes FILE.1; four old ones are kept")
       ->type_name("FILE");
+  add_metrics_options(app, arguments->metrics);
+  auto* listen =
+      app.add_option("--listen", arguments->listen,
+                     "serve metrics for Prometheus at this address: 127.0.0.1:PORT, [::1]:PORT or unix:PATH; "
+                     "processes given by name are waited for, before they start and after they end")
+          ->type_name("ADDRESS")
+          ->excludes("--once");
+  app.add_option("--listen-token", arguments->token_file,
+                 "a file (mode 0600) with the secret that clients have to show (Authorization: Bearer); has "
+                 "to be there "
+                 "where the address is not loopback")
+      ->type_name("FILE")
+      ->needs(listen);
   app.add_flag("--maps", arguments->maps, "print every mapping, most resident first, and end");
   app.footer(
       "The process is not stopped and nothing is put into it. On a terminal one screen is drawn again and "

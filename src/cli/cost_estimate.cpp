@@ -1,0 +1,114 @@
+#include "cli/cost_estimate.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "analysis/core/words.h"
+#include "base/clock.h"
+#include "process/threads.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr std::size_t kMostThreadsRead = 512;  // a file each
+constexpr std::uint64_t kShortestNs = 20'000'000;
+
+// Measured, in seconds of CPU; docs/performance.md has where and how. A sample: eight C++ frames; Python's, beside
+// others that fill the machine.
+constexpr CostRange kSample{1.4e-6, 10e-6};
+// Booking a switch and the wake-up before it: of 300 threads that are mostly parked; of two that do nothing else.
+constexpr CostRange kSwitch{0.07e-6, 0.44e-6};
+// Waits are walked up to a rate, at what a sample costs: a program with nothing but switches; a node that fills its CPUs.
+constexpr CostRange kWalksPerSecond{1000, 4500};
+// The recorder in user space, after its start: of an idle program in a minute; of a loaded one in the first
+// seconds.
+constexpr CostRange kRecorder{0.003, 0.025};
+// One pair of malloc and free, sampled and each recorded, in nanoseconds.
+constexpr int kSampledPairNs = 8, kExactPairNs = 90;
+
+std::string range_text(const CostRange& range) {
+  return fmt::format("{} to {}", analysis::percent_number(range.low), analysis::percent(range.high));
+}
+
+std::string heap_text(const session::RecordOptions& options) {
+  switch (options.heap) {
+    case session::Heap::kNone:
+      break;
+    case session::Heap::kSampled:
+      return fmt::format("heap about {} ns for each pair of malloc and free (a sample for {} of them)",
+                         kSampledPairNs, analysis::bytes(options.heap_interval_bytes));
+    case session::Heap::kExact:
+      return fmt::format("heap about {} ns for each pair of malloc and free", kExactPairNs);
+  }
+  return "";
+}
+
+}  // namespace
+
+ActivityReading read_activity(const std::vector<std::int32_t>& pids) {
+  ActivityReading reading;
+  for (const std::int32_t pid : pids) {
+    auto tids = process::read_thread_ids(pid);
+    if (!tids) continue;
+    reading.threads += tids->size();
+    const std::size_t all = tids->size();
+    tids->resize(std::min(all, kMostThreadsRead));
+    const double stands_for =
+        tids->empty() ? 0 : static_cast<double>(all) / static_cast<double>(tids->size());
+    for (const int tid : *tids)
+      if (const auto times = process::read_schedstat(pid, tid)) {
+        reading.ran_ns += stands_for * static_cast<double>(times->ran_ns);
+        reading.slices += stands_for * static_cast<double>(times->slices);
+      }
+  }
+  reading.time_ns = monotonic_ns();
+  return reading;
+}
+
+std::optional<TargetActivity> activity_between(const ActivityReading& first, const ActivityReading& second) {
+  if (second.threads == 0 || second.time_ns < first.time_ns + kShortestNs) return std::nullopt;
+  const auto ns = static_cast<double>(second.time_ns - first.time_ns);
+  // What ended threads had done is missing in the second reading.
+  return TargetActivity{second.threads, std::max(0.0, second.ran_ns - first.ran_ns) / ns,
+                        std::max(0.0, second.slices - first.slices) / ns * 1e9};
+}
+
+CostEstimate estimate_cost(const session::RecordOptions& options, const TargetActivity& activity) {
+  CostEstimate cost;
+  if (options.cpu) {
+    const double samples = options.frequency_hz * activity.busy_cpus;
+    cost.samples = {samples * kSample.low, samples * kSample.high};
+  }
+  if (options.off_cpu) {
+    const double switches = activity.switches_per_s;
+    cost.waits = {switches * kSwitch.low + std::min(switches, kWalksPerSecond.low) * kSample.low,
+                  switches * kSwitch.high + std::min(switches, kWalksPerSecond.high) * kSample.high};
+  }
+  cost.recorder = kRecorder;
+  return cost;
+}
+
+std::string cost_line(const session::RecordOptions& options, const std::optional<TargetActivity>& activity) {
+  std::vector<std::string> parts;
+  const CostEstimate cost = estimate_cost(options, activity.value_or(TargetActivity{0, 1, 1000}));
+  if (options.cpu)
+    parts.push_back(activity ? fmt::format("samples {} ({:.2f} CPUs busy, {} Hz)", range_text(cost.samples),
+                                           activity->busy_cpus, options.frequency_hz)
+                             : fmt::format("samples {} for each busy CPU ({} Hz)", range_text(cost.samples),
+                                           options.frequency_hz));
+  if (options.off_cpu)
+    parts.push_back(activity ? fmt::format("waits {} ({} switches/s of {})", range_text(cost.waits),
+                                           analysis::with_commas(static_cast<std::int64_t>(
+                                               std::min(activity->switches_per_s, 1e9))),
+                                           analysis::counted(activity->threads, "thread"))
+                             : fmt::format("waits {} for 1,000 switches/s", range_text(cost.waits)));
+  parts.push_back("fathom itself " + range_text(cost.recorder));
+  if (std::string heap = heap_text(options); !heap.empty()) parts.push_back(std::move(heap));
+  const std::string all =
+      activity ? fmt::format("{} of one CPU as it runs now", range_text(cost.all())) : "of one CPU";
+  return fmt::format("expected cost: {}: {}", all, fmt::join(parts, ", "));
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,50 @@
+// What a recording will cost, said before it begins: what the target does now, times what a sample, a switch and a walked wait
+// were measured to cost (docs/performance.md). A range, as stacks and machines differ: what it did cost is in the recording.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "session/record_options.h"
+
+namespace fathom::cli {
+
+// What the scheduler has counted of the target up to a moment. Sums over threads: of more than 512 of a process only so many
+// are read, and stand for the others.
+struct ActivityReading {
+  std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
+  std::size_t threads = 0;
+  double ran_ns = 0, slices = 0;
+};
+ActivityReading read_activity(const std::vector<std::int32_t>& pids);
+
+// What it did between two readings.
+struct TargetActivity {
+  std::size_t threads = 0;
+  double busy_cpus = 0;
+  double switches_per_s = 0;
+  bool operator==(const TargetActivity&) const = default;
+};
+// nullopt: too short, less than 20 ms, to say anything, or the target has ended.
+std::optional<TargetActivity> activity_between(const ActivityReading& first, const ActivityReading& second);
+
+// Shares of one CPU.
+struct CostRange {
+  double low = 0, high = 0;
+};
+struct CostEstimate {
+  CostRange samples, waits;  // in the target's own time
+  CostRange recorder;        // of fathom's process, once it has started
+  CostRange all() const {
+    return {samples.low + waits.low + recorder.low, samples.high + waits.high + recorder.high};
+  }
+};
+CostEstimate estimate_cost(const session::RecordOptions& options, const TargetActivity& activity);
+
+// "expected cost: 0.9 to 3.2 % of one CPU as it runs now: samples 0.2 to 0.7 % (1.02 CPUs busy, 999 Hz), ...". Without an
+// activity, as of a command that is not there yet: for each busy CPU, and for a thousand switches a second.
+std::string cost_line(const session::RecordOptions& options, const std::optional<TargetActivity>& activity);
+
+}  // namespace fathom::cli

@@ -1,0 +1,29 @@
+#include "cli/metrics_option.h"
+
+#include <fmt/format.h>
+
+namespace fathom::cli {
+
+void add_metrics_options(CLI::App& app, MetricsArguments& arguments) {
+  auto* metrics =
+      app.add_option(
+             "--metrics", arguments.url,
+             "read the target's own metrics beside it (Prometheus or OpenMetrics), and say which component "
+             "explains how much of the growth: http://127.0.0.1:9001/metrics, or unix:PATH")
+          ->type_name("URL");
+  app.add_flag("--metrics-anywhere", arguments.anywhere,
+               "with --metrics: the address may be another machine's")
+      ->needs(metrics);
+}
+
+Result<metrics::Url> metrics_url(const MetricsArguments& arguments) {
+  auto url = metrics::parse_url(arguments.url);
+  if (!url) return within("--metrics", url.error());
+  if (!url->address.is_loopback() && !arguments.anywhere)
+    return fail(ErrorKind::kUsage,
+                fmt::format("--metrics: {} is not on this machine", url->address.to_string()),
+                "--metrics-anywhere, if that is meant");
+  return url;
+}
+
+}  // namespace fathom::cli

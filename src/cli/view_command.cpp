@@ -1,0 +1,169 @@
+// fathom view: a recording as a page, served to a browser on this machine or written as one file.
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "analysis/core/words.h"
+#include "cli/command.h"
+#include "cli/notices.h"
+#include "cli/output.h"
+#include "cli/selection_options.h"
+#include "page/document.h"
+#include "page/html.h"
+#include "page/page_server.h"
+
+namespace fathom::cli {
+namespace {
+
+struct ViewArguments {
+  std::string file;
+  SelectionOptions selection;
+  OutputPath html;
+  std::uint16_t port = 0;
+  bool no_open = false;
+};
+
+// Signals that end the command, held back until somebody waits for them: no thread of the server takes one.
+class EndSignals {
+ public:
+  EndSignals() {
+    ::sigemptyset(&set_);
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set_, signal);
+    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
+  }
+  ~EndSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+  EndSignals(const EndSignals&) = delete;
+  EndSignals& operator=(const EndSignals&) = delete;
+  void wait() const {
+    int signal = 0;
+    ::sigwait(&set_, &signal);
+  }
+  const sigset_t& before() const { return before_; }
+
+ private:
+  sigset_t set_{}, before_{};
+};
+
+bool is_set(const char* variable) {
+  const char* value = std::getenv(variable);
+  return value != nullptr && *value != '\0';
+}
+
+// A browser opens where somebody sees it: at a terminal of this machine with a display, and not as root.
+bool may_open_browser() {
+  return ::isatty(STDERR_FILENO) == 1 && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) &&
+         !is_set("SSH_CONNECTION") && !is_set("SSH_TTY") && ::geteuid() != 0;
+}
+
+void open_browser(const std::string& url, const sigset_t& signals) {
+  posix_spawn_file_actions_t files;
+  posix_spawnattr_t attributes;
+  if (::posix_spawn_file_actions_init(&files) != 0) return;
+  if (::posix_spawnattr_init(&attributes) != 0) {
+    ::posix_spawn_file_actions_destroy(&files);
+    return;
+  }
+  ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  ::posix_spawnattr_setsigmask(&attributes, &signals);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  std::string program = "xdg-open", argument = url;
+  std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
+  pid_t pid = -1;
+  // It hands on to a browser that is there and ends; nobody waits for it here.
+  (void)::posix_spawnp(&pid, program.c_str(), &files, &attributes, arguments.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
+  ::posix_spawn_file_actions_destroy(&files);
+}
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "HOST";
+}
+
+Result<int> write_page(const page::Document& document, const ViewArguments& arguments) {
+  if (is_standard_output(arguments.html.path) && ::isatty(STDOUT_FILENO) == 1)
+    return fail(ErrorKind::kUsage, "a page is not written to a terminal", "--html FILE.html");
+  const std::string html = page::html_page(document.bytes);
+  const Result<> written = write_output(html, arguments.html);
+  if (!written) return tl::unexpected(written.error());
+  if (!is_standard_output(arguments.html.path))
+    say("{} ({}): one file, which opens without a network\n", arguments.html.path,
+        analysis::bytes(static_cast<double>(html.size())));
+  return kDone;
+}
+
+Result<int> serve(const page::Document& document, const ViewArguments& arguments) {
+  const EndSignals signals;  // before the server has its thread
+  auto server = page::PageServer::open(page::html_page(document.bytes), arguments.port);
+  if (!server) return tl::unexpected(server.error());
+  const std::string url = (*server)->url();
+  fmt::print("{}\n", url);
+  std::fflush(stdout);
+  say("fathom: only this machine can reach it, and only who knows this address; Ctrl-C ends it\n");
+  if (may_open_browser()) {
+    if (!arguments.no_open) open_browser(url, signals.before());
+  } else {
+    say("from another machine: ssh -L {0}:127.0.0.1:{0} {1}   and then the same address there\n",
+        (*server)->port(), host_name());
+  }
+  signals.wait();
+  return kDone;
+}
+
+// What the page's commands call the recording: they are typed elsewhere.
+std::string absolute(const std::string& file) {
+  std::error_code ignored;
+  const std::filesystem::path path = std::filesystem::absolute(file, ignored);
+  return ignored || file == "-" ? file : path.lexically_normal().string();
+}
+
+Result<int> run_view(const ViewArguments& arguments) {
+  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
+  if (!profile) return tl::unexpected(profile.error());
+  page::DocumentOptions options;
+  // A file that goes into a ticket names no folder of the machine that it was made on.
+  const bool goes_away = !arguments.html.path.empty();
+  options.file =
+      goes_away ? std::filesystem::path(arguments.file).filename().string() : absolute(arguments.file);
+  if (options.file.empty()) options.file = arguments.file;
+  const Result<page::Document> document = page::make_document(*profile, options);
+  if (!document) return within(arguments.file, document.error());
+  if (document->folded_share > 0)
+    say("fathom: calls of less than {} of every metric are folded, to keep the page small\n",
+        analysis::percent(document->folded_share));
+  return goes_away ? write_page(*document, arguments) : serve(*document, arguments);
+}
+
+}  // namespace
+
+Run add_view(CLI::App& app) {
+  auto arguments = std::make_shared<ViewArguments>();
+  app.add_option("file", arguments->file,
+                 "recording, folded stacks, perf script text, heap dump; - for standard input")
+      ->required()
+      ->type_name("FILE");
+  add_dump_inputs(app, arguments->selection.dumps);
+  app.add_option("--html", arguments->html.path,
+                 "write the page as one file, which needs no network and no fathom; - for standard output")
+      ->type_name("OUT");
+  app.add_flag("-f,--force", arguments->html.force, "replace OUT, whatever it is");
+  app.add_option("--port", arguments->port, "of 127.0.0.1 (default: any that is free)")->type_name("PORT");
+  app.add_flag("--no-open", arguments->no_open, "do not open a browser, only print the address");
+  add_symbols_option(app, arguments->selection.symbols);
+  add_merge_option(app, arguments->selection.dumps);
+  return [arguments] { return run_view(*arguments); };
+}
+
+}  // namespace fathom::cli

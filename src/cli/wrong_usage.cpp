@@ -1,0 +1,159 @@
+#include "cli/wrong_usage.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "analysis/core/words.h"
+#include "cli/option_table.h"
+
+namespace fathom::cli {
+namespace {
+
+constexpr std::size_t kLongestShown = 32;
+// A number beyond it is CLI11's for "any".
+constexpr double kNoLimit = 1e300;
+
+std::string shown(std::string_view typed) {
+  return analysis::printable(std::string(typed.substr(0, kLongestShown)));
+}
+
+// How many letters are to change; transposed ones count as one.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        cost[i][j] = i + j;
+        continue;
+      }
+      cost[i][j] = std::min(
+          {cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+    }
+  }
+  return cost[a.size()][b.size()];
+}
+
+// The text between two others. Nothing: they do not stand there.
+std::optional<std::string> between(std::string_view text, std::string_view before, std::string_view after) {
+  const std::size_t start = text.find(before);
+  if (start == text.npos) return std::nullopt;
+  text.remove_prefix(start + before.size());
+  const std::size_t end = after.empty() ? text.size() : text.rfind(after);
+  if (end == text.npos) return std::nullopt;
+  return std::string(text.substr(0, end));
+}
+
+std::optional<double> number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// "from 1 to 100000", "a number above 0".
+std::string range_text(double low, double high, bool positive) {
+  if (positive) return "a number above 0";
+  return high < kNoLimit ? fmt::format("a number from {} to {}", low, high)
+                         : fmt::format("a number of {} or more", low);
+}
+
+// CLI11 writes the least double as 0.000000.
+bool above_zero(const CLI::App* command, const std::string& option) {
+  const CLI::Option* found = command == nullptr ? nullptr : command->get_option_no_throw(option);
+  return found != nullptr && found->get_type_name().find("POSITIVE") != std::string::npos;
+}
+
+// "--duration: Value abc not in range 0.000000 to 1797.000000"; "--pid = abc"; "--until-rss: abc unit not recognized".
+std::string refused_value(std::string_view text, const CLI::App* command) {
+  const std::string name(text.substr(0, text.find(':')));
+  if (const auto value = between(text, ": Value ", " not in range ")) {
+    const std::string limits = between(text, " not in range ", "").value_or("");
+    const std::size_t to = limits.find(" to ");
+    const auto low = number(limits.substr(0, to));
+    const auto high = to == limits.npos ? std::nullopt : number(limits.substr(to + 4));
+    if (low && high)
+      return fmt::format("{} '{}': {} is wanted", name, shown(*value),
+                         range_text(*low, *high, above_zero(command, name)));
+  }
+  if (const auto option = between(text, "Could not convert: ", " = "))
+    return fmt::format("{} '{}': a number is wanted", *option, shown(*between(text, " = ", "")));
+  if (text.find(" unit not recognized. Allowed values: {b,") != text.npos ||
+      text.ends_with(" could not be converted to UINT"))
+    return name + ": a size is wanted, such as 500m or 4g";
+  if (const auto folder = between(text, ": Directory does not exist: ", ""))
+    return fmt::format("{}: there is no folder {}", name, analysis::printable(*folder));
+  if (const auto choices = between(text, " not in {", "}")) {
+    const std::string value = between(text, ": ", " not in {").value_or("");
+    std::string words;
+    for (const char c : *choices) words += c == ',' ? std::string(", ") : std::string(1, c);
+    return fmt::format("{} '{}': it is one of {}", name, shown(value), words);
+  }
+  if (text.find(" required ") != text.npos && text.ends_with(" missing")) return name + " wants a value";
+  return std::string(text);
+}
+
+std::vector<std::string> long_options(const CLI::App& command) {
+  std::vector<std::string> names;
+  for (const OptionGroup& group : options_of(command))
+    for (const OptionRow& row : group.rows)
+      for (const std::string& name : row.names)
+        if (name.starts_with("--")) names.push_back(name);
+  return names;
+}
+
+// Of words that no option and no argument took.
+Error not_expected(const CLI::App& command) {
+  const std::string called = command.get_name(), help = fmt::format("fathom {} --help", called);
+  std::vector<std::string> left = command.remaining();
+  std::erase(left, "--");
+  const auto option =
+      std::ranges::find_if(left, [](const std::string& word) { return word.starts_with("-"); });
+  if (option != left.end()) {
+    const std::string name = option->substr(0, option->find('='));
+    const std::string meant = name.starts_with("--") ? nearest_word(name, long_options(command)) : "";
+    return {ErrorKind::kUsage, fmt::format("{} has no option {}", called, shown(name)),
+            meant.empty() ? help : fmt::format("fathom {} {}", called, meant)};
+  }
+  return {ErrorKind::kUsage,
+          left.empty() ? called + " takes no more arguments"
+                       : fmt::format("{}: '{}' is one argument too many", called, shown(left.front())),
+          help};
+}
+
+}  // namespace
+
+std::string nearest_word(std::string_view typed, const std::vector<std::string>& words) {
+  typed = typed.substr(0, kLongestShown);
+  const std::string* nearest = nullptr;
+  std::size_t least = 3;
+  for (const std::string& word : words) {
+    const std::size_t letters = distance(typed, word);
+    if (letters >= least) continue;
+    least = letters;
+    nearest = &word;
+  }
+  if (nearest != nullptr) return *nearest;
+  const auto begun = [&](const std::string& word) { return word.starts_with(typed); };
+  if (std::ranges::count_if(words, begun) != 1) return "";
+  return *std::ranges::find_if(words, begun);
+}
+
+Error no_such_command(std::string_view word, const std::vector<std::string>& commands) {
+  const std::string meant = nearest_word(word, commands);
+  return {ErrorKind::kUsage, fmt::format("there is no command '{}'", shown(word)),
+          meant.empty() ? "fathom --help, which lists them" : "fathom " + meant};
+}
+
+Error wrong_usage(const CLI::ParseError& error, const CLI::App* command) {
+  if (command == nullptr) return {ErrorKind::kUsage, refused_value(error.what(), command), "fathom --help"};
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) return not_expected(*command);
+  return {ErrorKind::kUsage, command->get_name() + ": " + refused_value(error.what(), command),
+          fmt::format("fathom {} --help", command->get_name())};
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,24 @@
+// What was typed wrong, in one line of words, and what was probably meant. Pure: CLI11's own texts tell of types and of
+// the largest double, and know no likeness of words.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fathom::cli {
+
+// The one of `words` that `typed` stands for: mistyped by at most two letters, of which transposed ones count as one,
+// or the only one that begins with it. Empty: none is near.
+std::string nearest_word(std::string_view typed, const std::vector<std::string>& words);
+
+// Of a first word that is no command.
+Error no_such_command(std::string_view word, const std::vector<std::string>& commands);
+
+// Of what CLI11 refused. `command`: the one that was named, or null.
+Error wrong_usage(const CLI::ParseError& error, const CLI::App* command);
+
+}  // namespace fathom::cli

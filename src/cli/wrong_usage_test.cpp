@@ -1,0 +1,106 @@
+#include "cli/wrong_usage.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "cli/option_table.h"
+
+namespace fathom::cli {
+namespace {
+
+TEST(NearestWord, IsWithinTwoLetters) {
+  const std::vector<std::string> words{"record", "report", "limit"};
+  EXPECT_EQ(nearest_word("recrod", words), "record") << "transposed letters count as one";
+  EXPECT_EQ(nearest_word("limti", words), "limit");
+  EXPECT_EQ(nearest_word("statistics", words), "");
+  EXPECT_EQ(nearest_word("", words), "") << "every word begins with nothing";
+}
+
+TEST(NearestWord, MayBeGivenByItsBeginning) {
+  const std::vector<std::string> words{"record", "report", "flamegraph"};
+  EXPECT_EQ(nearest_word("flame", words), "flamegraph");
+  EXPECT_EQ(nearest_word("rec", words), "record");
+  EXPECT_EQ(nearest_word("rexyz", words), "");
+}
+
+TEST(NearestWord, IsNoneWhereTwoBeginAlike) {
+  EXPECT_EQ(nearest_word("--until", {"--until-live", "--until-rss"}), "");
+}
+
+TEST(NoSuchCommand, NamesTheOneThatWasMeant) {
+  EXPECT_EQ(no_such_command("flame", {"record", "flamegraph"}).remedy, "fathom flamegraph");
+  const Error far = no_such_command("statistics", {"record", "flamegraph"});
+  EXPECT_EQ(far.message, "there is no command 'statistics'");
+  EXPECT_EQ(far.remedy, "fathom --help, which lists them");
+}
+
+struct WrongUsage : testing::Test {
+  WrongUsage() {
+    app.name("fathom");
+    draw = app.add_subcommand("draw", "");
+    draw->add_option("-d,--duration", duration, "")->check(CLI::PositiveNumber);
+    draw->add_option("--delay", delay, "")->check(CLI::NonNegativeNumber);
+    draw->add_option("-r,--rate", rate, "")->check(CLI::Range(1, 100000));
+    draw->add_option("--percent", percent, "")->check(CLI::Range(0.0, 100.0));
+    draw->add_option("--pid", pid, "");
+    draw->add_option("--until", size, "")->transform(CLI::AsSizeValue(false));
+    draw->add_option("--event", event, "")->check(CLI::IsMember({"clock", "cycles"}));
+    draw->add_option("--symbols", folder, "")->check(CLI::ExistingDirectory);
+    draw->add_flag("--waits", waits, "");
+    draw->add_option("file", file, "");
+  }
+  // The two lines that a user reads.
+  std::string said(std::vector<std::string> words) {
+    std::reverse(words.begin(), words.end());
+    try {
+      app.parse(words);
+    } catch (const CLI::ParseError& error) {
+      const Error wrong = wrong_usage(error, draw->parsed() ? draw : nullptr);
+      EXPECT_EQ(wrong.kind, ErrorKind::kUsage);
+      return wrong.message + "\n" + wrong.remedy;
+    }
+    return "";
+  }
+
+  CLI::App app;
+  CLI::App* draw;
+  double duration = 1, delay = 0, percent = 0;
+  int rate = 1, pid = 0;
+  std::uint64_t size = 0;
+  std::string event, folder, file;
+  bool waits = false;
+};
+
+TEST_F(WrongUsage, OfAValueSaysWhichOnesThereAre) {
+  const std::string help = "\nfathom draw --help";
+  EXPECT_EQ(said({"draw", "-d", "abc"}), "draw: --duration 'abc': a number above 0 is wanted" + help);
+  EXPECT_EQ(said({"draw", "--delay", "x"}), "draw: --delay 'x': a number of 0 or more is wanted" + help);
+  EXPECT_EQ(said({"draw", "-r", "0"}), "draw: --rate '0': a number from 1 to 100000 is wanted" + help);
+  EXPECT_EQ(said({"draw", "--percent=200"}),
+            "draw: --percent '200': a number from 0 to 100 is wanted" + help);
+  EXPECT_EQ(said({"draw", "--pid", "abc"}), "draw: --pid 'abc': a number is wanted" + help);
+  EXPECT_EQ(said({"draw", "--until", "5zb"}), "draw: --until: a size is wanted, such as 500m or 4g" + help);
+  EXPECT_EQ(said({"draw", "--event", "x"}), "draw: --event 'x': it is one of clock, cycles" + help);
+  EXPECT_EQ(said({"draw", "--symbols", "/no/such"}), "draw: --symbols: there is no folder /no/such" + help);
+  EXPECT_EQ(said({"draw", "--duration"}), "draw: --duration wants a value" + help);
+}
+
+TEST_F(WrongUsage, OfAnOptionNamesTheOneThatWasMeant) {
+  EXPECT_EQ(said({"draw", "--wiats"}), "draw has no option --wiats\nfathom draw --waits");
+  EXPECT_EQ(said({"draw", "--durtion=3"}), "draw has no option --durtion\nfathom draw --duration");
+  EXPECT_EQ(said({"draw", "--frobnicate"}), "draw has no option --frobnicate\nfathom draw --help");
+  EXPECT_EQ(said({"draw", "-z"}), "draw has no option -z\nfathom draw --help");
+}
+
+TEST_F(WrongUsage, OfOneArgumentTooManyNamesTheFirstOfThem) {
+  EXPECT_EQ(said({"draw", "a", "b", "c"}), "draw: 'b' is one argument too many\nfathom draw --help");
+}
+
+TEST_F(WrongUsage, PrintsNoControlCharacters) {
+  EXPECT_EQ(said({"draw", "--\x1b[2J"}).find('\x1b'), std::string::npos);
+  EXPECT_EQ(no_such_command("\x1b[2J", {}).message.find('\x1b'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fathom::cli
