@@ -2,12 +2,17 @@
 // pairs of which one has a function of 5 % that does a fifth more, which is to be found and to stand first in 95 of 100. Also
 // how long a comparison takes.
 //
-// PAIRS (10) of each, SECONDS_PER_RUN (20). The order within a pair is chance, as a machine gets slower and faster.
+// The same for a lock that is held longer, an array that grows by 1.5 instead of 2, and a leak of 20 KB a second.
+//
+// PAIRS (10) of each, SECONDS_PER_RUN (20). The order within a pair is chance, as a machine gets slower and faster. `ranges`
+// makes many pairs in short time: of each recording that FILES names, long ones of a steady load, ranges of SECONDS_PER_RUN
+// are compared with one another, as many as PAIRS says. These are equal runs but for what differs between two starts.
 #include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,6 +20,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <random>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,8 +48,11 @@ void check(const support::Outcome& outcome, const std::string& what) {
   if (!outcome.ok()) throw std::runtime_error(what + ": " + outcome.describe());
 }
 
-void record_command(const std::string& file, const std::vector<std::string>& command) {
-  std::vector<std::string> words{"record", "-q", "--cpu", "-o", file, "--"};
+void record_command(const std::string& file, const std::vector<std::string>& command,
+                    const std::vector<std::string>& sources = {"--cpu"}) {
+  std::vector<std::string> words{"record", "-q", "-o", file};
+  words.insert(words.end(), sources.begin(), sources.end());
+  words.push_back("--");
   words.insert(words.end(), command.begin(), command.end());
   check(support::run(support::fathom_command(words), {.limit = std::chrono::minutes(5)}), "record");
 }
@@ -56,11 +65,52 @@ void record_process(const std::string& file, pid_t pid, const std::function<void
   check(recorder.wait(std::chrono::minutes(1)), "record");
 }
 
-nlohmann::json compare(const std::string& base, const std::string& fresh) {
-  const support::Outcome outcome = support::fathom({"diff", base, fresh, "--json"});
+nlohmann::json compare(const std::vector<std::string>& sides) {
+  std::vector<std::string> words{"diff", "--json"};
+  words.insert(words.end(), sides.begin(), sides.end());
+  const support::Outcome outcome = support::fathom(words);
   check(outcome, "diff");
   return nlohmann::json::parse(outcome.output);
 }
+
+nlohmann::json compare(const std::string& base, const std::string& fresh) {
+  return compare({base, fresh});
+}
+
+// How far two equal runs lie apart beyond what sampling explains, as a part of the figure: of the wholes, and of functions
+// that have 5 % and more. What kRunToRun in analysis/diff/estimate.h stands for.
+struct RunToRun {
+  double whole = 0, functions = 0;  // sums of squares, without what sampling adds
+  int wholes = 0, rows = 0;
+
+  void add(const nlohmann::json& diff) {
+    const auto& metric = diff.at("metrics").at(0);
+    const double base_samples = metric.at("base").at("samples"), new_samples = metric.at("new").at("samples");
+    const double base = metric.at("whole").at("base"), fresh = metric.at("whole").at("new");
+    if (!(base > 0) || !(fresh > 0)) return;
+    const auto square = [&](double a, double b, double samples_a, double samples_b) {
+      const double apart = (b - a) / ((a + b) / 2);
+      // Two runs have twice the variance of one.
+      return (apart * apart - 1 / samples_a - 1 / samples_b) / 2;
+    };
+    whole += square(base, fresh, base_samples, new_samples);
+    ++wholes;
+    for (const auto& row : metric.at("functions")) {
+      const double a = row.at("self").at("base").get<double>() / base;
+      const double b = row.at("self").at("new").get<double>() / fresh;
+      if (a + b < 0.1) continue;
+      functions += square(a, b, a * base_samples, b * new_samples);
+      ++rows;
+    }
+  }
+  static std::string percent(double sum, int count) {
+    return count == 0 ? "-" : fmt::format("{:.2f} %", 100 * std::sqrt(std::max(sum / count, 0.0)));
+  }
+  std::string text() const {
+    return fmt::format("runs lie apart by {} (whole), {} (functions of 5 %)", percent(whole, wholes),
+                       percent(functions, rows));
+  }
+};
 
 // The first that is called changed; nothing where all is noise.
 std::optional<std::string> alarm_of(const nlohmann::json& diff) {
@@ -84,17 +134,78 @@ void null_pairs(const std::string& name, const std::string& folder,
                 const std::function<void(const std::string&)>& record) {
   int alarms = 0;
   std::string which;
+  RunToRun apart;
   for (int pair = 0; pair < pairs(); ++pair) {
     record(folder + "/a.fathom");
     record(folder + "/b.fathom");
-    if (const auto alarm = alarm_of(compare(folder + "/a.fathom", folder + "/b.fathom"))) {
+    const nlohmann::json diff = compare(folder + "/a.fathom", folder + "/b.fathom");
+    apart.add(diff);
+    if (const auto alarm = alarm_of(diff)) {
       ++alarms;
       which += (which.empty() ? "" : ", ") + *alarm;
     }
-    fmt::print(stderr, "{}: pair {} of {}, {} alarms\n", name, pair + 1, pairs(), alarms);
+    fmt::print(stderr, "{}: pair {} of {}, {} alarms, {}\n", name, pair + 1, pairs(), alarms, apart.text());
   }
   g_rows.push_back({name, "equal", std::to_string(pairs()), std::to_string(alarms),
+                    (which.empty() ? "" : which.substr(0, 200) + "; ") + apart.text()});
+}
+
+// Ranges of one long recording against one another.
+void range_pairs(const std::string& file) {
+  const double length =
+      compare({file, "--base", "0:", "--new", "0:"}).at("metrics").at(0).at("base").at("seconds");
+  const int ranges = static_cast<int>(length / seconds());
+  if (ranges < 2) throw std::runtime_error(file + " is shorter than two ranges");
+  std::mt19937 random(1);
+  int alarms = 0;
+  std::string which;
+  for (int pair = 0; pair < pairs(); ++pair) {
+    const int a = static_cast<int>(random() % static_cast<unsigned>(ranges));
+    const int b = (a + 1 + static_cast<int>(random() % static_cast<unsigned>(ranges - 1))) % ranges;
+    const auto range = [&](int number) {
+      return fmt::format("{}:{}", number * seconds(), (number + 1) * seconds());
+    };
+    if (const auto alarm = alarm_of(compare({file, "--base", range(a), "--new", range(b)}))) {
+      ++alarms;
+      which += (which.empty() ? "" : ", ") + *alarm + " " + range(a) + " " + range(b);
+    }
+  }
+  g_rows.push_back({std::filesystem::path(file).filename(), fmt::format("{} ranges of one run", ranges),
+                    std::to_string(pairs()), std::to_string(alarms),
                     which.empty() ? "-" : which.substr(0, 200)});
+}
+
+// Whether `planted` grew by more than noise, and by more than every function called `other...`: of one metric.
+void planted_change(const std::string& folder, const std::string& what, const std::string& before,
+                    const std::string& after, const std::vector<std::string>& sources,
+                    const std::string& metric) {
+  std::mt19937 random(std::random_device{}());
+  int first = 0, found = 0;
+  for (int pair = 0; pair < pairs(); ++pair) {
+    const std::string base = folder + "/a.fathom", fresh = folder + "/b.fathom";
+    const auto run = [&](const std::string& file, const std::string& much) {
+      record_command(file, {DIFF_CHANGES_TARGET, fmt::format("{}", seconds()), what, much}, sources);
+    };
+    const bool fresh_first = random() % 2 == 0;
+    if (fresh_first) run(fresh, after);
+    run(base, before);
+    if (!fresh_first) run(fresh, after);
+    const nlohmann::json diff = compare({base, fresh, "--metric", metric});
+    double planted = 0, other = 0;
+    for (const auto& row : diff.at("metrics").at(0).at("functions")) {
+      if (!row.at("total").at("beyond_noise")) continue;
+      const double change = row.at("total").at("change");
+      const std::string name = row.at("name");
+      if (name.find("planted") != std::string::npos) planted = std::max(planted, change);
+      if (name.find("other") != std::string::npos) other = std::max(other, std::fabs(change));
+    }
+    found += planted > 0 ? 1 : 0;
+    first += planted > 0 && planted > other ? 1 : 0;
+    fmt::print(stderr, "planted {}: pair {} of {}, {} found, {} first\n", what, pair + 1, pairs(), found,
+               first);
+  }
+  g_rows.push_back({"C++ program, " + what, before + " to " + after, std::to_string(pairs()),
+                    fmt::format("{} found", found), fmt::format("{} first", first)});
 }
 
 void planted_pairs(const std::string& folder, int threads) {
@@ -198,7 +309,8 @@ void compiler(const std::string& folder) {
 }  // namespace
 }  // namespace fathom::bench
 
-// bench_diff [QUESTION...]: planted, server, redis, anvil, jq, compiler; all of them without one.
+// bench_diff [QUESTION...]: planted, lock, vector, leak, server, redis, anvil, jq, compiler; all of them without one; and
+// ranges, of the recordings in FILES (separated by colons).
 int main(int argc, char** argv) {
   using namespace fathom::bench;
   const fathom::support::TempDir folder;
@@ -209,6 +321,15 @@ int main(int argc, char** argv) {
   if (wants("planted")) {
     planted_pairs(folder.path(), 1);
     planted_pairs(folder.path(), 2);
+  }
+  if (wants("lock")) planted_change(folder.path(), "lock", "600", "1200", {"--off-cpu"}, "off-cpu");
+  if (wants("vector"))
+    planted_change(folder.path(), "vector", "2", "1.5", {"--heap", "--cpu"}, "heap-allocated");
+  if (wants("leak"))
+    planted_change(folder.path(), "leak", "0", "20000", {"--heap=exact", "--cpu"}, "heap-growth");
+  if (const char* files = std::getenv("FILES"); files != nullptr && wants("ranges")) {
+    std::istringstream list(files);
+    for (std::string file; std::getline(list, file, ':');) range_pairs(file);
   }
   if (wants("server"))
     null_pairs("C++ program", folder.path(), [&](const std::string& file) {

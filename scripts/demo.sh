@@ -28,12 +28,15 @@ fi
 
 "$fathom" report "$folder/demo.fathom"
 "$fathom" flamegraph "$folder/demo.fathom" -o "$folder/demo.svg" --title "g++ compiles 40 lines"
+"$fathom" view "$folder/demo.fathom" --html "$folder/demo.html"
 
 cat <<END
 
 The flame graph: $folder/demo.svg   (open it in a browser; click to zoom, / to search)
+The page:        $folder/demo.html   (the same and more over time; drag over a time to select it)
 A process of your own:
   $fathom record -p PID -d 10 -o mine.fathom
   $fathom report mine.fathom
   $fathom flamegraph mine.fathom -o mine.svg
+  $fathom view mine.fathom
 END

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing for the named sets, and says which. Does nothing, and needs no network
 # and no rights, when all of them are there.
 #
-#   scripts/setup-debian.sh [--list] SET...        sets: build test bench fuzz uml tidy pictures
+#   scripts/setup-debian.sh [--list] SET...        sets: build test bench web fuzz uml tidy pictures
 #
 # A package that ends in `?` is left out, with a line about it, where the distribution does not have it.
 set -euo pipefail
@@ -14,8 +14,9 @@ declare -A packages=(
   # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf?
-          libjemalloc2 libmimalloc2.0? libtcmalloc-minimal4? musl-tools heaptrack? valgrind? bpftrace? jq"
+          libjemalloc2 libmimalloc2.0? libtcmalloc-minimal4? musl-tools heaptrack? valgrind? bpftrace? jq prometheus?"
   [bench]="redis-tools procps libbenchmark-dev heaptrack? jq linux-perf?"
+  [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
   [tidy]="clang-tidy clang-format"

@@ -100,6 +100,29 @@ TEST_F(EmbeddedSession, TwoRunAtATime) {
   }
 }
 
+// As of a control group into which a process is put while it is recorded.
+TEST_F(EmbeddedSession, TargetsThatComeLaterAreRecordedFromThenOn) {
+  FATHOM_NEEDS_BPF();
+  const Running idle({"/bin/sleep", "60"});
+  RecordOptions one = options("group", {});
+  one.pids = {idle.pid()};
+  one.duration_s = 5;
+  Session session(one);
+  std::optional<Running> later;
+  session.follow([&] {
+    std::vector<std::int32_t> members{idle.pid()};
+    if (later) members.push_back(later->pid());
+    return members;
+  });
+  const auto outcome = run(session, [&] {
+    if (!later && session.phase() == Phase::kRecording) later.emplace(std::vector<std::string>{CPU_SHARES, "60"});
+  });
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(outcome->stopped_by, session::StopReason::kDuration);
+  const Report report(outcome->path);
+  EXPECT_TRUE(report.has_function("work_beta"));
+}
+
 TEST_F(EmbeddedSession, ARequestIsACallAndNoSignal) {
   FATHOM_NEEDS_PERF_EVENT();
   Session session(options("asked", {SIGNAL_COUNTER, "linger", "200"}));

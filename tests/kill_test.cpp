@@ -6,6 +6,7 @@
 #include <signal.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -38,6 +39,11 @@ std::string outside_of(pid_t pid) {
   }
   const std::string status = content("/proc/" + std::to_string(pid) + "/status");
   return seen + status.substr(status.find("TracerPid:"), 12);
+}
+
+// Of the program with this path; 0: there is none.
+pid_t pid_of(const std::string& path) {
+  return static_cast<pid_t>(std::atoi(run({"pgrep", "-f", "^" + path + "( |$)"}).output.c_str()));
 }
 
 class Kill : public testing::Test {
@@ -175,13 +181,19 @@ TEST_F(Kill, EndsWithATargetThatCrashes) {
 TEST_F(Kill, ALaunchedTargetSurvivesTheProfiler) {
   FATHOM_NEEDS_PERF_EVENT();
   std::filesystem::copy_file(CPU_SHARES, folder_ / "survivor");
-  Running recorder = start_recording(recording_, {"--", folder_ / "survivor", "4"});
-  pause_ms(2500);
+  Running recorder = start_recording(recording_, {"--", folder_ / "survivor", "120"});
+  pid_t survivor = 0;
+  ASSERT_TRUE(
+      wait_until([&] { return (survivor = pid_of(folder_ / "survivor")) != 0; }, milliseconds(30'000)));
+  // It can be read while it grows.
+  EXPECT_TRUE(wait_until([&] { return Report(recording_).samples() > 0; }, milliseconds(60'000)));
   recorder.send(SIGKILL);
-  pause_ms(500);
-  EXPECT_TRUE(run({"pgrep", "-x", "survivor"}).ok());
-  EXPECT_TRUE(wait_until([] { return !run({"pgrep", "-x", "survivor"}).ok(); }, milliseconds(60'000)));
+  EXPECT_TRUE(wait_until([&] { return recorder.finished(); }, milliseconds(30'000)));
+  const double cpu_then = cpu_seconds_of(survivor);
+  EXPECT_GT(cpu_then, 0);
+  EXPECT_TRUE(wait_until([&] { return cpu_seconds_of(survivor) > cpu_then; }, milliseconds(30'000)));
   EXPECT_GT(Report(recording_).samples(), 0) << "how many is what other programs left of the CPUs";
+  EXPECT_EQ(::kill(survivor, SIGKILL), 0) << "it runs until it is ended";
 }
 
 // To trace the heap from the first instruction on, the program is held there for a moment.

@@ -223,6 +223,26 @@ Result<> Chromium::click(double x, double y) {
   return {};
 }
 
+Result<> Chromium::drag(double from_x, double from_y, double to_x, double to_y) {
+  const auto send = [&](const char* type, double x, double y) -> Result<> {
+    auto done =
+        call("Input.dispatchMouseEvent",
+             {{"type", type}, {"x", x}, {"y", y}, {"button", "left"}, {"buttons", 1}, {"clickCount", 1}});
+    if (!done) return tl::unexpected(done.error());
+    return {};
+  };
+  if (auto moved = point_at(from_x, from_y); !moved) return moved;
+  if (auto pressed = send("mousePressed", from_x, from_y); !pressed) return pressed;
+  constexpr int kSteps = 5;
+  for (int step = 1; step <= kSteps; ++step) {
+    const double part = static_cast<double>(step) / kSteps;
+    if (auto moved = send("mouseMoved", from_x + (to_x - from_x) * part, from_y + (to_y - from_y) * part);
+        !moved)
+      return moved;
+  }
+  return send("mouseReleased", to_x, to_y);
+}
+
 Result<> Chromium::press(const Key& key) {
   const std::string text = key.control ? "" : key.key == "Enter" ? "\r" : key.key.size() == 1 ? key.key : "";
   for (const char* type : {"keyDown", "keyUp"}) {

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <tuple>
 
 #include "analysis/diff/hand_made_sides.h"
 #include "base/files.h"
@@ -135,6 +136,23 @@ TEST_F(FlameGraphInBrowser, PointingAtAFrameSaysItsNumbers) {
   EXPECT_EQ(text(".details"),
             "40.0 % ±3.0 of all · total 400 samples · self 100 samples (10.0 %) — Function: store::find(int) "
             "[app]");
+}
+
+TEST_F(FlameGraphInBrowser, PointingAtAFrameOfASampledHeapSaysNoMoreDigitsThanAreKnown) {
+  for (const auto& [samples, load, parse] :
+       {std::tuple(100.0, "total 60 MiB · self 60 MiB (61.2 %)", "total 40 MiB · self 40 MiB (38.8 %)"),
+        std::tuple(analysis::kExact, "total 58.4 MiB · self 58.4 MiB", "total 37.0 MiB · self 37.0 MiB")}) {
+    analysis::CallTree tree = present::tree_of({{"t;main;load", 61'234'567}, {"t;main;parse", 38'765'433}});
+    tree.metric = model::Metric::kHeapLive;
+    tree.unit = "bytes";
+    tree.effective_samples = samples;
+    show(present::flame_graph_svg(tree, {}));
+    for (const auto& [label, numbers] : {std::pair("load", load), std::pair("parse", parse)}) {
+      const auto [x, y] = place_of(label);
+      ASSERT_TRUE(browser_->point_at(x, y).has_value());
+      EXPECT_THAT(text(".details"), HasSubstr(numbers));
+    }
+  }
 }
 
 TEST_F(FlameGraphInBrowser, AComparisonSaysBothSidesAndWhatIsGone) {

@@ -155,6 +155,8 @@ TEST_F(HeapTimelineInBrowser, InTheDarkTheTextIsLight) {
   show();
   EXPECT_EQ(ask("getComputedStyle(document.querySelector('.title')).fill"), "rgb(230, 233, 237)");
   EXPECT_EQ(ask("getComputedStyle(document.querySelector('.bg')).fill"), "rgb(21, 24, 28)");
+  EXPECT_EQ(ask("getComputedStyle(document.documentElement).backgroundColor"), "rgb(21, 24, 28)")
+      << "a window that is wider than the picture had white sides";
 }
 
 }  // namespace

@@ -1,0 +1,380 @@
+// The page of `fathom view` in a real browser, from a file and from the server: no complaint on the console, what a brush
+// selects is what the program's own report says of it, names that try to be tags or commands stay names.
+// FATHOM_SCREENSHOTS=FOLDER keeps pictures to look at.
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <random>
+
+#include "analysis/core/hand_made_profile.h"
+#include "analysis/core/words.h"
+#include "base/fd.h"
+#include "base/files.h"
+#include "browser/chromium.h"
+#include "store/writer.h"
+
+namespace fathom::browser {
+namespace {
+
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+const std::string kHostile =
+    "</script><img src=x onerror=alert(1)>::\xe2\x80\xae"
+    "evil";
+
+// Ten seconds of a server: a slow time from 4 to 6 s in which it parses and waits, and a heap that grows.
+model::Profile server_profile() {
+  analysis::HandMade hand;
+  const auto process = hand.process(10, "server");
+  const auto main = hand.thread(process, 10, "server"), worker = hand.thread(process, 11, "it's a worker");
+  const auto module = hand.module("server"), kernel = hand.module("[kernel]", model::ModuleKind::kKernel);
+  const auto libc = hand.module("libc.so.6");
+  const auto start = hand.frame(module, {"main"}), serve = hand.frame(module, {"Server::serve(int)"});
+  const auto parse = hand.frame(module, {"json::parse<std::string, 12>"}),
+             hostile = hand.frame(module, {kHostile});
+  const auto read = hand.frame(kernel, {"ksys_read"});
+  hand.sample(main, hand.stack({start, serve}), 300, 0.003);
+  hand.sample(main, hand.stack({start, serve, parse}), 190, 4.001);
+  hand.sample(worker, hand.stack({start, hostile, read}), 250, 5);
+  hand.sample(worker, hand.stack({start, serve, serve, parse}), 60, 8.2);
+  std::mt19937 random(5);
+  for (int i = 0; i < 120; ++i) {
+    model::Wait wait;
+    wait.start_ns = hand.profile.meta.start_ns + static_cast<std::uint64_t>(i) * 70'000'000;
+    wait.waited_ns = random() % 60'000'000;
+    wait.queued_ns = random() % 5'000'000;
+    wait.thread = i % 3 == 0 ? worker : main;
+    wait.stack = hand.stack({start, i % 2 == 0 ? serve : hostile});
+    hand.profile.waits.push_back(wait);
+  }
+  model::Heap heap;
+  heap.process = process;
+  heap.start_ns = hand.profile.meta.start_ns;
+  heap.end_ns = hand.profile.meta.end_ns;
+  hand.profile.heap.heaps.push_back(heap);
+  const auto malloc = hand.frame(libc, {"malloc"});
+  for (const auto where : {serve, parse})
+    hand.profile.heap.sites.push_back({{0}, hand.stack({start, where, malloc}), {0}, main, 0});
+  double live = 0;
+  for (std::uint32_t i = 0; i < 10; ++i) {
+    model::HeapSlice slice;
+    slice.start_ns = heap.start_ns + i * 1'000'000'000ull;
+    slice.end_ns = slice.start_ns + 1'000'000'000;
+    for (std::uint32_t site = 0; site < 2; ++site) {
+      model::HeapRow row;
+      row.slice = {i};
+      row.site = {site};
+      row.allocated = {10.0 + site, 100'000.0 * (site + 1) + i};
+      row.freed = {4, i == 0 ? 0 : 20'000.0 * (site + 1)};
+      live += row.allocated.bytes - row.freed.bytes;
+      hand.profile.heap.rows.push_back(row);
+    }
+    slice.live_bytes = slice.peak_bytes = live;
+    slice.peak_ns = slice.end_ns;
+    hand.profile.heap.slices.push_back(slice);
+  }
+  model::Series rss;
+  rss.name = hand.builder.string("memory.rss_anon");
+  rss.unit = hand.builder.string("bytes");
+  rss.pid = 10;
+  for (int i = 0; i <= 100; ++i)
+    rss.points.push_back(
+        {hand.profile.meta.start_ns + static_cast<std::uint64_t>(i) * 100'000'000, 1e6 + i * 2e4});
+  hand.profile.series.push_back(rss);
+  return hand.profile;
+}
+
+// The program with its standard output in a file; -1 where it cannot be started.
+pid_t start_program(std::vector<std::string> arguments, const std::string& out) {
+  arguments.insert(arguments.begin(), FATHOM_BINARY);
+  std::vector<char*> argv;
+  for (std::string& argument : arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, 1, out.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  ::posix_spawn_file_actions_addopen(&files, 2, (out + ".error").c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  pid_t pid = -1;
+  if (::posix_spawn(&pid, FATHOM_BINARY, &files, nullptr, argv.data(), environ) != 0) pid = -1;
+  ::posix_spawn_file_actions_destroy(&files);
+  return pid;
+}
+
+int ended(pid_t pid) {
+  int status = -1;
+  return pid > 0 && ::waitpid(pid, &status, 0) == pid && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+// The words of a command as a shell has them: blanks part words, single quotes hold them together.
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words(1);
+  bool quoted = false;
+  for (std::size_t i = 0; i < command.size(); ++i) {
+    const char c = command[i];
+    if (c == '\'')
+      quoted = !quoted;
+    else if (c == '\\' && !quoted && i + 1 < command.size())
+      words.back() += command[++i];
+    else if (c == ' ' && !quoted)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  return words;
+}
+
+class PageInBrowser : public testing::Test {
+ protected:
+  static void SetUpTestSuite() {
+    if (find_chromium().empty()) return;
+    auto started = Chromium::start(1400, 900);
+    ASSERT_TRUE(started.has_value()) << started.error().message;
+    browser_ = std::move(*started);
+    std::string pattern = (std::filesystem::temp_directory_path() / "fathom-page-XXXXXX").string();
+    ASSERT_NE(::mkdtemp(pattern.data()), nullptr);
+    folder_ = pattern;
+    ASSERT_TRUE(store::Writer::create(recording()).value().finish(server_profile()));
+    ASSERT_EQ(ended(start_program({"view", recording(), "--html", folder_ + "/page.html"}, folder_ + "/out")),
+              0);
+  }
+  static void TearDownTestSuite() {
+    browser_.reset();
+    if (!folder_.empty()) std::filesystem::remove_all(folder_);
+  }
+  void SetUp() override {
+    if (find_chromium().empty()) GTEST_SKIP() << "no Chromium on this machine (apt-get install chromium)";
+    ASSERT_NE(browser_, nullptr);
+    ASSERT_TRUE(browser_->prefer_dark(false).has_value());
+    ASSERT_TRUE(browser_->resize(1400, 900).has_value());
+  }
+  void TearDown() override {
+    if (!browser_) return;
+    // What the test itself opens is no request of the page.
+    std::vector<std::string> complaints = browser_->take_complaints();
+    std::erase_if(complaints, [](const std::string& line) {
+      return line == "request: data:," || (!served_.empty() && line.starts_with("request: " + served_));
+    });
+    served_.clear();
+    EXPECT_THAT(complaints, IsEmpty());
+    if (const char* folder = std::getenv("FATHOM_SCREENSHOTS")) {
+      const std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
+      EXPECT_TRUE(browser_->screenshot(std::string(folder) + "/" + name + ".png").has_value());
+    }
+  }
+
+  static std::string recording() { return folder_ + "/server.fathom"; }
+  void show(const std::string& fragment = "") {
+    const auto away = browser_->open("about:blank");
+    ASSERT_TRUE(away.has_value()) << away.error().message;
+    const auto opened = browser_->open("file://" + folder_ + "/page.html" + fragment);
+    ASSERT_TRUE(opened.has_value()) << opened.error().message;
+    wait_for("window.fathom");
+  }
+  Json ask(const std::string& expression) {
+    auto value = browser_->evaluate(expression);
+    if (!value) {
+      ADD_FAILURE() << expression << ": " << value.error().message;
+      return {};
+    }
+    return *value;
+  }
+  void wait_for(const std::string& expression) {
+    EXPECT_EQ(
+        ask("new Promise((done) => { const from = Date.now(); const look = () => (" + expression +
+            ") ? done(true) : Date.now() - from > 10000 ? done(false) : setTimeout(look, 10); look(); })"),
+        true)
+        << expression << " did not come true; at " << ask("location.hash");
+  }
+  std::string text(const std::string& selector) {
+    const Json value = ask("document.querySelector('" + selector + "')?.textContent ?? 'nothing there'");
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  }
+  void press(const std::string& key) { ASSERT_TRUE(browser_->press({key}).has_value()); }
+  // A place in the lanes, by parts of their width.
+  std::pair<double, double> lane_at(double part) {
+    const Json box =
+        ask("(() => { const b = document.querySelector('.chart canvas').getBoundingClientRect(); "
+            "return [b.x, b.y, b.width]; })()");
+    if (!box.is_array()) return {0, 0};
+    return {box[0].get<double>() + part * box[2].get<double>(), box[1].get<double>() + 40};
+  }
+
+  // The page's numbers are those that its command prints.
+  void expect_as_reported() {
+    const Json page = ask("window.fathom.report()");
+    ASSERT_TRUE(page.is_object());
+    std::vector<std::string> words = words_of(page["command"]);
+    SCOPED_TRACE(page["command"].get<std::string>());
+    ASSERT_GE(words.size(), 3u);
+    ASSERT_EQ(words[2], "server.fathom");
+    words.erase(words.begin());
+    words[1] = recording();
+    words.push_back("--json");
+    const int status = ended(start_program(words, folder_ + "/report.json"));
+    const auto written = read_file(folder_ + "/report.json");
+    ASSERT_TRUE(written.has_value());
+    if (status != 0) {  // nothing is selected: an error of the report, and nothing on the page
+      EXPECT_EQ(page["total"], 0);
+      return;
+    }
+    const Json report = Json::parse(*written, nullptr, false);
+    ASSERT_FALSE(report.is_discarded());
+    EXPECT_EQ(page["total"], report["total"]);
+    EXPECT_EQ(page["unit"], report["unit"]);
+    std::map<std::string, std::pair<std::int64_t, std::int64_t>> expected, shown;
+    for (const Json& row : report["functions"])
+      if (row["kind"] != "thread" && row["total"] != 0)
+        expected[analysis::printable(row["name"].get<std::string>())] = {row["self"], row["total"]};
+    for (const Json& row : page["functions"])
+      if (row["total"] != 0) shown[row["name"].get<std::string>()] = {row["self"], row["total"]};
+    EXPECT_EQ(shown, expected);
+  }
+
+  static inline std::unique_ptr<Chromium> browser_;
+  static inline std::string folder_, served_;
+};
+
+TEST_F(PageInBrowser, OpensFromAFileOnTheAnswer) {
+  show();
+  EXPECT_THAT(text("h1"), HasSubstr("hand"));
+  EXPECT_THAT(text(".story"), HasSubstr("CPU time"));
+  EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "800");
+  EXPECT_EQ(ask("document.querySelectorAll('.label b').length"), 3);  // memory, CPU, waiting
+  expect_as_reported();
+}
+
+TEST_F(PageInBrowser, ABrushChangesEveryView) {
+  show("#m=cpu&v=top");
+  EXPECT_THAT(text("#top tbody tr"), HasSubstr("Server::serve"));
+  const auto [from_x, y] = lane_at(0.5);
+  const auto [to_x, unused] = lane_at(0.75);
+  ASSERT_TRUE(browser_->drag(from_x, y, to_x, y).has_value());
+  wait_for("location.hash.includes('t=5000-75')");
+  wait_for("document.querySelector('#top tbody').textContent.includes('ksys_read')");
+  EXPECT_THAT(text("#top tbody tr"), HasSubstr("ksys_read"));
+  EXPECT_THAT(text(".bar"), HasSubstr("5 – 7.5"));
+  expect_as_reported();
+  ask("history.back()");
+  wait_for("!location.hash.includes('t=')");
+  EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "800");
+}
+
+TEST_F(PageInBrowser, SumsOfAnySelectionAreTheReports) {
+  show();
+  std::mt19937 random(11);
+  for (const char* metric :
+       {"cpu", "off-cpu", "heap-live", "heap-allocated", "heap-allocations", "heap-growth"}) {
+    for (int i = 0; i < 4; ++i) {
+      const auto from = random() % 1900, to = from + 1 + random() % (2000 - from);
+      std::string part = std::string("{ metric: '") + metric + "', range: [" + std::to_string(from) + ", " +
+                         std::to_string(to) + "], thread: null, focus: [], ignore: [] }";
+      if (i == 0)
+        part = std::string("{ metric: '") + metric + "', range: null, thread: null, focus: [], ignore: [] }";
+      if (i == 2)
+        part = std::string("{ metric: '") + metric +
+               "', range: null, thread: 'server', focus: ['parse'], ignore: [] }";
+      if (i == 3)
+        part = std::string("{ metric: '") + metric +
+               "', range: null, thread: null, focus: [], ignore: ['/^json::/'] }";
+      ask("window.fathom.change(" + part + ")");
+      expect_as_reported();
+    }
+  }
+}
+
+TEST_F(PageInBrowser, NamesStayNames) {
+  show("#m=cpu&v=top");
+  EXPECT_EQ(ask("document.querySelectorAll('#app img').length"), 0);
+  EXPECT_EQ(ask("[...document.querySelectorAll('#top .name')].some((name) => "
+                "name.title.includes('onerror=alert(1)'))"),
+            true);
+  EXPECT_THAT(text("#top"), testing::Not(HasSubstr("\xe2\x80\xae")));
+}
+
+TEST_F(PageInBrowser, ClickingABoxZoomsAndEscapeGoesBack) {
+  show("#m=cpu&threads=0");
+  wait_for("document.querySelector('.flame canvas').getBoundingClientRect().width > 300");
+  const Json box =
+      ask("(() => { const b = document.querySelector('.flame canvas').getBoundingClientRect(); return [b.x, "
+          "b.y]; })()");
+  // The third row is what main calls, the largest first: Server::serve.
+  const double x = box[0].get<double>() + 30, y = box[1].get<double>() + 2.5 * 19;
+  ASSERT_TRUE(browser_->point_at(x, y).has_value());
+  wait_for("document.querySelector('.tip')");
+  EXPECT_THAT(text(".tip"), StartsWith("Server::serve(int)68.8 % · 550 samples with what it calls"));
+  ASSERT_TRUE(browser_->click(x, y).has_value());
+  wait_for("document.querySelector('.crumbs')");
+  EXPECT_THAT(text("aside"), HasSubstr("Server::serve"));
+  press("Escape");
+  press("Escape");
+  wait_for("!document.querySelector('.crumbs')");
+}
+
+TEST_F(PageInBrowser, IsUsedByTheKeyboard) {
+  show();
+  press("/");
+  wait_for("document.activeElement.id === 'search'");
+  ASSERT_TRUE(browser_->type("parse").has_value());
+  wait_for("document.querySelector('.found')?.textContent.includes('31.3 %')");
+  press("Enter");
+  wait_for("location.hash.includes('focus=parse')");
+  EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "250");
+  ask("document.activeElement.blur()");
+  press("2");
+  wait_for("document.querySelector('#top')");
+  press("3");
+  wait_for("location.hash.includes('v=callers')");
+  ask("document.querySelector('.chart canvas').focus()");
+  press("ArrowRight");
+  wait_for("location.hash.includes('t=0-2000')");
+  expect_as_reported();
+}
+
+TEST_F(PageInBrowser, IsServedOnLoopbackToWhoKnowsTheAddress) {
+  const pid_t server = start_program({"view", recording(), "--no-open"}, folder_ + "/url");
+  ASSERT_GT(server, 0);
+  std::string url;
+  for (int i = 0; i < 500 && !url.ends_with('\n'); ++i) {
+    ::usleep(20'000);
+    url = read_file(folder_ + "/url").value_or("");
+  }
+  if (url.ends_with('\n')) url.pop_back();
+  EXPECT_THAT(url, testing::MatchesRegex("http://127.0.0.1:[0-9]+/[0-9a-f]+/"));
+  served_ = url;
+  const auto opened = browser_->open(url + "#m=cpu");
+  EXPECT_TRUE(opened.has_value());
+  wait_for("window.fathom");
+  EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "800");
+  ::kill(server, SIGINT);
+  EXPECT_EQ(ended(server), 0);
+}
+
+TEST_F(PageInBrowser, FitsNarrowWindowsAndDarkOnes) {
+  for (const bool dark : {false, true}) {
+    for (const int width : {1400, 700}) {
+      ASSERT_TRUE(browser_->prefer_dark(dark).has_value());
+      ASSERT_TRUE(browser_->resize(width, 900).has_value());
+      show();
+      EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true) << width;
+      if (const char* folder = std::getenv("FATHOM_SCREENSHOTS")) {
+        const std::string name = std::string(dark ? "dark" : "light") + std::to_string(width);
+        EXPECT_TRUE(browser_->screenshot(std::string(folder) + "/page_" + name + ".png").has_value());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::browser
