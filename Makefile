@@ -14,7 +14,7 @@ COMPILE := cmake --build
 RUN_TESTS := scripts/run-tests.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench soak fuzz install clean format tidy asan tsan mutants stub-arch check-all
+.PHONY: help demo test build bench soak fuzz web install clean format tidy asan tsan mutants stub-arch check-all
 
 help: ## this list
 	@echo "fathom: where a native Linux process spends its time"
@@ -52,6 +52,10 @@ soak: ## trace the heap of real servers in and out for SOAK_CYCLES (1000) times,
 	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom heap_soak_test hostile_heap_test
 	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) FATHOM_SOAK_KILLS=$(SOAK_KILLS) $(RELEASE)/tests/heap_soak_test
 	FATHOM_SOAK_CYCLES=$(SOAK_CYCLES) $(RELEASE)/tests/hostile_heap_test
+
+web: ## build the page of fathom view anew, into web/dist, which is checked in (Node and npm, and a network)
+	$(SETUP_DEBIAN) web
+	cd web && npm ci --no-audit --no-fund && npm run build
 
 fuzz: ## run every fuzz target for FUZZ_SECONDS (60) on its seeds
 	$(SETUP_DEBIAN) build fuzz
