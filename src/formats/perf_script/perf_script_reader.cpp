@@ -109,7 +109,9 @@ class Reader {
     } else {
       // A name like "cafe" looks like an address, so a line that is not indented is first taken for a header.
       const bool outside = !in_sample_ || (line.front() != ' ' && line.front() != '\t');
-      if (!(outside && begin_sample(line)) && !(in_sample_ && read_frame(line))) unread();
+      if (outside && begin_sample(line)) return;
+      // Names of threads stand at the right of their column, so a sample without a stack may be indented, too.
+      if (!(in_sample_ && read_frame(line)) && !begin_sample(line)) unread();
     }
   }
 

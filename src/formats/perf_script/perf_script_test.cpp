@@ -148,5 +148,15 @@ TEST(PerfScript, EveryPrefixIsReadOrRefused) {
   }
 }
 
+TEST(PerfScript, IndentedSamplesWithoutStacksAreSamples) {
+  const auto profile = read_perf_script(
+      "          server 7/7 [001]  3.1: sched:sched_switch: prev_comm=server prev_pid=7 prev_state=D\n"
+      "          server 7/8 [001]  3.2: sched:sched_switch: prev_comm=server prev_pid=8 prev_state=S\n",
+      "x");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->samples.size(), 2u);
+  EXPECT_EQ(profile->threads.size(), 2u);
+}
+
 }  // namespace
 }  // namespace fathom::formats
