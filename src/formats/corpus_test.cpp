@@ -224,5 +224,36 @@ TEST_P(FirefoxCorpus, HasTheSamplesThatTheProfilerShows) {
                                       "main;main;run;parse 50"}));
 }
 
+class MassifCorpus : public ::testing::TestWithParam<fs::path> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(MassifCorpus);
+std::vector<fs::path> massif_files() {
+  std::vector<fs::path> paths;
+  for (const fs::path& path : corpus_files("massif", ".ms_print.txt"))
+    paths.push_back(path.parent_path() / path.stem().stem());
+  return paths;
+}
+INSTANTIATE_TEST_SUITE_P(All, MassifCorpus, ::testing::ValuesIn(massif_files()), name_of);
+
+// "12      3,266        2,800,216        2,561,484          238,732            0", with "8 (peak)" in the line above the table.
+TEST_P(MassifCorpus, HasThePeakThatMsPrintPrints) {
+  const model::Profile profile = profile_of(GetParam(), "massif");
+  const std::string printed = read_file(GetParam().string() + ".ms_print.txt").value();
+  const std::size_t mark = printed.find(" (peak)");
+  ASSERT_NE(mark, std::string::npos);
+  const std::size_t from = printed.find_last_of(" [", mark - 1) + 1;
+  const std::string number = printed.substr(from, mark - from);
+  std::istringstream lines(printed);
+  double useful = -1;
+  for (std::string line; std::getline(lines, line);) {
+    std::erase(line, ',');
+    std::istringstream words(line);
+    std::string row;
+    double time = 0, total = 0, bytes = 0, extra = 0, stacks = 0;
+    if (words >> row >> time >> total >> bytes >> extra >> stacks && row == number) useful = bytes;
+  }
+  EXPECT_EQ(static_cast<double>(total_of(profile, Metric::kHeapPeak)), useful);
+  EXPECT_EQ(profile.heap.heaps[0].peak_bytes, useful);
+}
+
 }  // namespace
 }  // namespace fathom::formats

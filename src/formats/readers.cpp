@@ -10,7 +10,9 @@
 #include "formats/pprof/pprof.h"
 #include "formats/speedscope/speedscope.h"
 #include "formats/v8/v8.h"
+#include "formats/valgrind/callgrind.h"
 #include "formats/valgrind/dhat.h"
+#include "formats/valgrind/massif.h"
 
 namespace fathom::formats {
 namespace {
@@ -26,6 +28,8 @@ constexpr Reader kReaders[] = {
     {"pprof", is_pprof, read_pprof},
     {"gperftools CPU profile", is_gperftools_cpu, read_gperftools_cpu},
     {"dhat", is_dhat, read_dhat},
+    {"massif", is_massif, read_massif},
+    {"callgrind", is_callgrind, read_callgrind},
     {"firefox", is_firefox, read_firefox},
     {"speedscope", is_speedscope, read_speedscope},
     {"cpuprofile", is_cpu_profile, read_cpu_profile},

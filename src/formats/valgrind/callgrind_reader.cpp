@@ -1,0 +1,235 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "formats/import/import.h"
+#include "formats/valgrind/call_paths.h"
+#include "formats/valgrind/callgrind.h"
+
+namespace fathom::formats {
+namespace {
+
+constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+constexpr std::size_t kMostNames = 16'000'000;
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(text.size(), end + 1));
+  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
+  return line;
+}
+std::string_view take_word(std::string_view& text) {
+  text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
+  const std::size_t end = std::min(text.find_first_of(" \t"), text.size());
+  const std::string_view word = text.substr(0, end);
+  text.remove_prefix(end);
+  return word;
+}
+std::optional<std::uint64_t> number_of(std::string_view digits) {
+  int base = 10;
+  if (digits.starts_with("0x")) {
+    digits.remove_prefix(2);
+    base = 16;
+  }
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+
+  Result<model::Profile> read() {
+    while (!rest_.empty()) {
+      ++line_;
+      if (!take(take_line(rest_)))
+        return fail(ErrorKind::kMalformed, fmt::format("{}: line {} is none of callgrind's", name_, line_));
+    }
+    if (event_.empty()) return fail(ErrorKind::kMalformed, name_ + ": no line 'events:' of callgrind");
+    return finish();
+  }
+
+ private:
+  // Names are written once with a number, "(3) main", and then by it, "(3)".
+  class Names {
+   public:
+    std::optional<std::string_view> of(std::string_view text) {
+      text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+      if (!text.starts_with('(')) return text;
+      const std::size_t close = text.find(')');
+      if (close == std::string_view::npos) return text;
+      const auto number = number_of(text.substr(1, close - 1));
+      if (!number) return text;  // "(below main)"
+      text.remove_prefix(close + 1);
+      text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+      if (!text.empty()) {
+        if (names_.size() >= kMostNames) return std::nullopt;
+        names_[*number] = text;
+        return text;
+      }
+      const auto known = names_.find(*number);
+      if (known == names_.end()) return std::nullopt;
+      return known->second;
+    }
+
+   private:
+    std::unordered_map<std::uint64_t, std::string_view> names_;
+  };
+
+  bool take(std::string_view line) {
+    if (line.empty() || line.front() == '#') return true;
+    const char first = line.front();
+    if ((first >= '0' && first <= '9') || first == '+' || first == '-' || first == '*')
+      return take_cost(line);
+    const std::size_t colon = line.find(':'), equals = line.find('=');
+    if (equals < colon) return take_name(line.substr(0, equals), line.substr(equals + 1));
+    if (colon == std::string_view::npos) return line.find_first_not_of(" \t") == std::string_view::npos;
+    return take_head(line.substr(0, colon), line.substr(colon + 1));
+  }
+
+  bool take_head(std::string_view key, std::string_view value) {
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    if (key == "events" && event_.empty()) {
+      events_ = value;
+      event_ = take_word(value);
+    }
+    if (key == "positions") {
+      positions_ = 0;
+      while (!take_word(value).empty()) ++positions_;
+    }
+    if (key == "cmd") command_ = value;
+    if (key == "pid")
+      if (const auto pid = number_of(value); pid && *pid <= INT32_MAX) pid_ = static_cast<std::int32_t>(*pid);
+    return true;
+  }
+
+  bool take_name(std::string_view key, std::string_view value) {
+    if (key == "calls") {
+      in_call_ = true;
+      return number_of(take_word(value)).has_value();
+    }
+    const bool of_call = key.starts_with('c') && key != "c";
+    std::optional<std::string_view> name;
+    if (key == "fn" || key == "cfn") {
+      name = functions_named_.of(value);
+      if (!name) return false;
+      if (of_call) {
+        callee_ = function_of(*name, callee_file_.value_or(file_), callee_object_.value_or(object_));
+        callee_file_.reset();
+        callee_object_.reset();
+      } else {
+        function_ = function_of(*name, file_, object_);
+      }
+    } else if (key == "fl" || key == "cfl" || key == "cfi" || key == "fi" || key == "fe") {
+      name = files_named_.of(value);
+      if (!name) return false;
+      if (of_call)
+        callee_file_ = name;
+      else if (key == "fl")  // the others are files that are included into the function
+        file_ = *name;
+    } else if (key == "ob" || key == "cob") {
+      name = objects_named_.of(value);
+      if (!name) return false;
+      (of_call ? callee_object_.emplace() : object_) = *name;
+    }
+    return true;  // jumps and what newer versions add cost nothing
+  }
+
+  // "+3 120 5": where, and the cost of each event.
+  bool take_cost(std::string_view line) {
+    for (std::size_t i = 0; i < positions_; ++i)
+      if (take_word(line).empty()) return false;
+    const std::string_view word = take_word(line);
+    const std::optional<std::uint64_t> cost = word.empty() ? std::uint64_t{0} : number_of(word);
+    if (!cost || *cost > kMost || !function_) return false;
+    const bool call = std::exchange(in_call_, false);
+    if (call && !callee_) return false;
+    std::uint64_t& sum = call ? costs_.of_calls[{*function_, *callee_}] : costs_.self[*function_];
+    sum = std::min(kMost, sum + *cost);
+    return true;
+  }
+
+  // The same name in two files is two functions.
+  std::uint32_t function_of(std::string_view name, std::string_view file, std::string_view object) {
+    std::string key(name);
+    key.append(1, '\n').append(file).append(1, '\n').append(object);
+    const auto [known, added] =
+        functions_.try_emplace(std::move(key), static_cast<std::uint32_t>(frames_.size()));
+    if (added) {
+      const auto given = [](std::string_view text) { return text == "???" ? std::string_view() : text; };
+      frames_.push_back(import_.frame(import_.module(given(object)), name, given(file)));
+      costs_.self.push_back(0);
+    }
+    return known->second;
+  }
+
+  Result<model::Profile> finish() {
+    model::Profile& profile = import_.profile;
+    const std::string_view program = command_.substr(0, command_.find(' '));
+    const model::ProcessId process = import_.process(pid_, program);
+    const model::ThreadId thread = import_.thread(process, pid_, base_name(program));
+    std::vector<model::StackId> stacks;
+    for (const CallPath& path : paths_of(costs_)) {
+      model::Sample row;
+      row.stack = import_.builder.stack(
+          path.caller == CallPath::kNone ? model::StackId{0} : stacks[path.caller], frames_[path.function]);
+      stacks.push_back(row.stack);
+      row.thread = thread;
+      row.value = path.value;
+      if (row.value != 0) profile.samples.push_back(row);
+    }
+    if (profile.samples.empty())
+      return fail(ErrorKind::kMalformed,
+                  fmt::format("{}: no cost of {} in a file of callgrind", name_, event_));
+    if (!command_.empty()) profile.meta.facts["command"] = command_;
+    profile.meta.event = event_;
+    profile.meta.facts["unit"] = event_ == "Ir" ? "instructions" : std::string(event_);
+    import_.note(
+        "callgrind knows who called whom by pairs: the costs of functions themselves are exact, and how they "
+        "are shared "
+        "among longer paths is in proportion.");
+    if (events_ != event_) import_.note(fmt::format("Of the events {} the first one is shown.", events_));
+    return import_.finish(name_);
+  }
+
+  std::string_view rest_, events_, event_, command_;
+  const std::string& name_;
+  Import import_{"callgrind"};
+  std::uint64_t line_ = 0;
+  std::size_t positions_ = 1;
+  std::int32_t pid_ = 0;
+  Names functions_named_, files_named_, objects_named_;
+  std::string_view file_, object_;
+  std::optional<std::string_view> callee_file_, callee_object_;
+  std::optional<std::uint32_t> function_, callee_;
+  bool in_call_ = false;  // the next cost is what a call took
+  std::unordered_map<std::string, std::uint32_t> functions_;
+  std::vector<model::FrameId> frames_;  // of functions
+  CallCosts costs_;
+};
+
+}  // namespace
+
+bool is_callgrind(std::string_view text) {
+  if (text.starts_with("# callgrind format")) return true;
+  if (!text.starts_with("version:") && !text.starts_with("creator:") && !text.starts_with("events:") &&
+      !text.starts_with("positions:"))
+    return false;
+  const std::string_view head = text.substr(0, 64 * 1024);
+  return text.starts_with("events:") || head.find("\nevents:") != std::string_view::npos;
+}
+
+Result<model::Profile> read_callgrind(std::string_view text, const std::string& name) {
+  return Reader(text, name).read();
+}
+
+}  // namespace fathom::formats

@@ -1,0 +1,267 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "formats/import/import.h"
+#include "formats/valgrind/frame_text.h"
+#include "formats/valgrind/massif.h"
+
+namespace fathom::formats {
+namespace {
+
+constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 53;
+constexpr std::size_t kMostDepth = 1024;
+constexpr std::string_view kBelow = "[places below massif's threshold]";
+
+std::string_view take_line(std::string_view& text) {
+  const std::size_t end = std::min(text.find('\n'), text.size());
+  const std::string_view line = text.substr(0, end);
+  text.remove_prefix(std::min(text.size(), end + 1));
+  return line;
+}
+
+std::optional<std::uint64_t> number_of(std::string_view digits) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+class Reader {
+ public:
+  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+
+  Result<model::Profile> read() {
+    while (!rest_.empty()) {
+      ++line_;
+      if (!take(take_line(rest_)))
+        return fail(ErrorKind::kMalformed, fmt::format("{}: line {} is none of massif's", name_, line_));
+    }
+    end_snapshot();
+    if (slices_ == 0)
+      return fail(ErrorKind::kMalformed, name_ + ": no snapshot of massif has stacks in it",
+                  "valgrind --tool=massif --detailed-freq=1 COMMAND");
+    return finish();
+  }
+
+ private:
+  // One node of a tree: a place that allocated, or who called it.
+  struct Node {
+    model::FrameId frame;
+    std::uint64_t bytes = 0, in_children = 0;
+    std::uint64_t children = 0;
+  };
+
+  bool take(std::string_view line) {
+    if (line.empty() || line.front() == '#') return true;
+    const std::size_t first = line.find_first_not_of(' ');
+    if (first == std::string_view::npos) return true;
+    if (line[first] == 'n' && line.find(": ") != std::string_view::npos && line.find('=') > line.find(": "))
+      return take_node(line.substr(first), first);
+    if (const std::size_t colon = line.find(": ");
+        colon != std::string_view::npos && colon < line.find('=')) {
+      const std::string_view key = line.substr(0, colon), value = line.substr(colon + 2);
+      if (key == "cmd") command_ = value;
+      if (key == "time_unit") unit_ = value;
+      return key == "cmd" || key == "time_unit" || key == "desc";
+    }
+    const std::size_t equals = line.find('=');
+    if (equals == std::string_view::npos) return line.starts_with("desc:");
+    const std::string_view key = line.substr(0, equals), value = line.substr(equals + 1);
+    if (key == "heap_tree") {
+      has_tree_ = value != "empty";
+      is_peak_ = value == "peak";
+      return true;
+    }
+    const std::optional<std::uint64_t> number = number_of(value);
+    if (!number || *number > kMostBytes) return false;
+    if (key == "snapshot") {
+      end_snapshot();
+      in_snapshot_ = true;
+    }
+    if (key == "time") time_ = *number;
+    if (key == "mem_heap_B") heap_bytes_ = *number;
+    if (key == "mem_heap_extra_B") extra_bytes_ = *number;
+    if (key == "mem_stacks_B") stack_bytes_ = *number;
+    return true;
+  }
+
+  // "n2: 4096 0x1091B9: keep (book.c:12)": the number of its callers, their bytes, and the place. A space deeper for each call.
+  bool take_node(std::string_view text, std::size_t depth) {
+    if (!has_tree_ || depth > path_.size() || depth > kMostDepth) return false;
+    const std::size_t colon = text.find(": ");
+    const auto children = number_of(text.substr(1, colon - 1));
+    text.remove_prefix(colon + 2);
+    const auto bytes = number_of(text.substr(0, text.find(' ')));
+    if (!children || !bytes || *bytes > kMostBytes) return false;
+    text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
+    close_below(depth);
+    Node node;
+    node.bytes = *bytes;
+    node.children = *children;
+    if (depth > 0) {
+      if (path_[depth - 1].in_children > kMostBytes) return false;
+      path_[depth - 1].in_children += *bytes;
+      if (text.find(" all below massif's threshold") != std::string_view::npos) {
+        node.frame = import_.frame(import_.module({}), kBelow);
+      } else {
+        const FrameText frame = parse_frame_text(text);
+        node.frame = import_.frame(import_.module(frame.module), frame.function, frame.file, frame.line);
+      }
+    }
+    path_.push_back(node);
+    return true;
+  }
+
+  // What of a node no caller accounts for is its own.
+  void close_below(std::size_t depth) {
+    while (path_.size() > depth) {
+      const Node& node = path_.back();
+      if (path_.size() > 1 && node.bytes > node.in_children) {
+        model::StackId stack{0};
+        for (std::size_t i = path_.size(); i-- > 1;) stack = import_.builder.stack(stack, path_[i].frame);
+        live_[import_.site({0}, stack).value] += node.bytes - node.in_children;
+      }
+      path_.pop_back();
+    }
+  }
+
+  std::uint64_t clock() const {
+    const std::uint64_t scale = unit_ == "ms" ? 1'000'000 : 0;
+    if (scale != 0) return kImportStart + std::min(time_, std::uint64_t{1} << 40) * scale;
+    return kImportStart + snapshots_ * kSecond;
+  }
+
+  void end_snapshot() {
+    if (!in_snapshot_) return;
+    in_snapshot_ = false;
+    close_below(0);
+    model::HeapTables& tables = import_.profile.heap;
+    if (tables.heaps.empty()) {
+      model::Heap heap;
+      heap.process = import_.process(0, "");
+      heap.mode = model::HeapMode::kExact;
+      heap.from_start = true;
+      heap.start_ns = kImportStart;
+      tables.heaps.push_back(heap);
+    }
+    const std::uint64_t now = std::max(clock(), last_ns_);
+    last_ns_ = now;
+    ++snapshots_;
+    if (heap_bytes_ >= most_bytes_) {
+      most_bytes_ = heap_bytes_;
+      most_ns_ = now;
+    }
+    if (has_tree_) end_slice(now);
+    has_tree_ = is_peak_ = false;
+    live_.clear();
+  }
+
+  void end_slice(std::uint64_t now) {
+    model::HeapTables& tables = import_.profile.heap;
+    model::Heap& heap = tables.heaps[0];
+    const model::HeapSliceId slice{static_cast<std::uint32_t>(tables.slices.size())};
+    model::HeapSlice row{{0}, slice_start_ns_, now, most_ns_, static_cast<double>(most_bytes_), 0, 0};
+    std::map<std::uint32_t, std::uint64_t> before = std::move(before_);
+    const auto change = [&](std::uint32_t site, std::uint64_t now_bytes, std::uint64_t then_bytes) {
+      if (now_bytes == then_bytes) return;
+      model::HeapRow made;
+      made.slice = slice;
+      made.site = {site};
+      made.allocated.bytes = now_bytes > then_bytes ? static_cast<double>(now_bytes - then_bytes) : 0;
+      made.freed.bytes = now_bytes < then_bytes ? static_cast<double>(then_bytes - now_bytes) : 0;
+      tables.rows.push_back(made);
+    };
+    std::uint64_t sum = 0;
+    for (const auto& [site, bytes] : live_) {
+      const auto then = before.find(site);
+      change(site, bytes, then == before.end() ? 0 : then->second);
+      if (then != before.end()) before.erase(then);
+      sum += bytes;
+    }
+    for (const auto& [site, bytes] : before) change(site, 0, bytes);
+    row.live_bytes = static_cast<double>(sum);
+    row.peak_bytes = std::max(row.peak_bytes, row.live_bytes);
+    tables.slices.push_back(row);
+    heap.end_ns = now;
+    if (is_peak_ || (!has_peak_ && row.live_bytes >= heap.peak_bytes)) {
+      has_peak_ = is_peak_;
+      heap.peak_bytes = row.live_bytes;
+      heap.peak_ns = now;
+      peak_extra_ = extra_bytes_;
+      peak_stacks_ = stack_bytes_;
+      tables.summaries.clear();
+      for (const auto& [site, bytes] : live_)
+        tables.summaries.push_back({{site}, {0, static_cast<double>(bytes)}, {}, 0});
+    }
+    before_ = std::move(live_);
+    live_.clear();
+    slice_start_ns_ = now;
+    most_bytes_ = 0;
+    most_ns_ = now;
+    ++slices_;
+    detailed_ns_ = now;
+  }
+
+  Result<model::Profile> finish() {
+    model::Profile& profile = import_.profile;
+    model::Meta& meta = profile.meta;
+    meta.facts["heap allocated"] = "not counted";
+    meta.facts["heap numbers"] = "not counted";
+    meta.facts["heap lives"] = "not known";
+    if (!command_.empty()) meta.facts["command"] = command_;
+    meta.start_ns = kImportStart;
+    meta.end_ns = last_ns_;
+    const std::string_view program = command_.substr(0, command_.find(' '));
+    profile.processes[0].name = import_.builder.string(base_name(program));
+    if (!program.empty()) profile.processes[0].executable = import_.builder.string(program);
+    import_.note(
+        fmt::format("massif keeps what was live at {} of {} moments with its stacks, and of how many blocks "
+                    "it was in none.",
+                    slices_, snapshots_));
+    if (unit_ != "ms")
+      import_.note("massif counted instructions or bytes and no time: a second stands for each snapshot.");
+    if (last_ns_ > detailed_ns_)
+      import_.note("The last snapshots have no stacks: what is live is of the last one that has.");
+    if (peak_extra_ != 0)
+      import_.note(fmt::format("At the peak the allocator took {} bytes more for itself.", peak_extra_));
+    if (peak_stacks_ != 0)
+      import_.note(fmt::format("At the peak the stacks of threads took {} bytes.", peak_stacks_));
+    return import_.finish(name_);
+  }
+
+  std::string_view rest_, command_, unit_ = "i";
+  const std::string& name_;
+  Import import_{"massif"};
+  std::uint64_t line_ = 0, snapshots_ = 0, slices_ = 0;
+  // Of the snapshot that is read.
+  std::uint64_t time_ = 0, heap_bytes_ = 0, extra_bytes_ = 0, stack_bytes_ = 0;
+  bool in_snapshot_ = false, has_tree_ = false, is_peak_ = false;
+  std::vector<Node> path_;  // from the root of the tree, which stands for all of it
+  std::map<std::uint32_t, std::uint64_t> live_,
+      before_;  // bytes by site: here, and in the last one with stacks
+  std::uint64_t last_ns_ = kImportStart, slice_start_ns_ = kImportStart, detailed_ns_ = kImportStart;
+  std::uint64_t most_bytes_ = 0, most_ns_ = kImportStart;
+  bool has_peak_ = false;
+  std::uint64_t peak_extra_ = 0, peak_stacks_ = 0;
+};
+
+}  // namespace
+
+bool is_massif(std::string_view text) {
+  if (!text.starts_with("desc:") && !text.starts_with("#-----------")) return false;
+  const std::string_view head = text.substr(0, 64 * 1024);
+  return head.find("snapshot=") != std::string_view::npos &&
+         head.find("mem_heap_B=") != std::string_view::npos;
+}
+
+Result<model::Profile> read_massif(std::string_view text, const std::string& name) {
+  return Reader(text, name).read();
+}
+
+}  // namespace fathom::formats

@@ -1,0 +1,70 @@
+#include "formats/valgrind/massif.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "formats/import/import_testing.h"
+
+namespace fathom::formats {
+namespace {
+
+using model::Metric;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string snapshot(int number, int time, int bytes, const std::string& tree) {
+  return "#-----------\nsnapshot=" + std::to_string(number) + "\n#-----------\ntime=" + std::to_string(time) +
+         "\nmem_heap_B=" + std::to_string(bytes) + "\nmem_heap_extra_B=8\nmem_stacks_B=0\nheap_tree=" + tree +
+         "\n";
+}
+const std::string kHead = "desc: --detailed-freq=1\ncmd: ./book 1 2\ntime_unit: ms\n";
+const std::string kTwo = kHead + snapshot(0, 0, 0, "empty") +
+                         snapshot(1, 100, 3000,
+                                  "peak\n"
+                                  "n2: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
+                                  " n1: 2000 0x401000: keep (book.c:12)\n"
+                                  "  n0: 2000 0x402000: main (book.c:30)\n"
+                                  " n0: 1000 in 3 places, all below massif's threshold (1.00%)") +
+                         snapshot(2, 150, 2500, "empty") +
+                         snapshot(3, 200, 700,
+                                  "detailed\n"
+                                  "n1: 700 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
+                                  " n0: 700 0x401000: keep (book.c:12)");
+
+TEST(Massif, SnapshotsWithStacksAreWhatWasLive) {
+  ASSERT_TRUE(is_massif(kTwo));
+  const model::Profile profile = read_massif(kTwo, "x").value();
+  EXPECT_THAT(stacks_of(profile, Metric::kHeapPeak),
+              ElementsAre("[places below massif's threshold] 1000", "main;keep 2000"));
+  EXPECT_THAT(stacks_of(profile, Metric::kHeapLive), ElementsAre("keep 700"));
+  const model::Heap& heap = profile.heap.heaps[0];
+  EXPECT_EQ(heap.peak_bytes, 3000);
+  EXPECT_EQ(heap.peak_ns - profile.meta.start_ns, 100'000'000u);
+  EXPECT_EQ(profile.heap.slices.size(), 2u);
+  EXPECT_EQ(profile.heap.slices[1].live_bytes, 700);
+  EXPECT_EQ(profile.heap.slices[1].peak_bytes, 2500) << "of a snapshot between that has no stacks";
+  EXPECT_EQ(profile.strings[profile.processes[0].name], "book");
+  EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("at 2 of 4 moments with its stacks")));
+  EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("the allocator took 8 bytes more")));
+}
+
+TEST(Massif, HeaptracksOwnWayOfWritingItIsReadToo) {
+  // heaptrack_print -M has snapshots before the three lines of the head.
+  const std::string text = kTwo.substr(kHead.size()) + kHead;
+  ASSERT_TRUE(is_massif(text));
+  EXPECT_EQ(total_of(read_massif(text, "x").value(), Metric::kHeapPeak), 3000);
+}
+
+TEST(Massif, DamageIsSaid) {
+  const auto refusal = [](const std::string& text) { return read_massif(text, "x").error().message; };
+  EXPECT_THAT(refusal(kHead + snapshot(0, 0, 0, "empty")), HasSubstr("no snapshot of massif has stacks"));
+  EXPECT_THAT(refusal(kHead + "what is this\n"), HasSubstr("line 4 is none of massif's"));
+  EXPECT_THAT(refusal(kHead + snapshot(0, 0, 5, "detailed\nn1: 5 (heap)\n   n0: 5 0x1: f (a.c:1)")),
+              HasSubstr("line 13 is none of massif's"));
+  EXPECT_THAT(refusal(kHead + snapshot(0, 0, 5, "detailed\nn1: 99999999999999999999 (heap)")),
+              HasSubstr("line 12 is none"));
+}
+
+}  // namespace
+}  // namespace fathom::formats
