@@ -293,7 +293,7 @@ TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
 
   const Outcome binary = run({"report", file("perf.data", "PERFILE2....")});
   EXPECT_EQ(binary.status, 1);
-  EXPECT_THAT(binary.error, testing::MatchesRegex("fathom: [^\n]*perf.data[^\n]*\ntry: perf script[^\n]*\n"));
+  EXPECT_THAT(binary.error, testing::MatchesRegex("fathom: [^\n]*perf.data[^\n]*\ntry: perf record[^\n]*\n"));
 
   EXPECT_THAT(run({"report", recording_, "--callers", "server::"}).error,
               HasSubstr("'server::' fits 4 functions: "));

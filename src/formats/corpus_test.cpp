@@ -255,5 +255,31 @@ TEST_P(MassifCorpus, HasThePeakThatMsPrintPrints) {
   EXPECT_EQ(profile.heap.heaps[0].peak_bytes, useful);
 }
 
+class PerfDataCorpus : public ::testing::TestWithParam<fs::path> {};
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(PerfDataCorpus);
+INSTANTIATE_TEST_SUITE_P(All, PerfDataCorpus, ::testing::ValuesIn(corpus_files("perf", ".data")), name_of);
+
+// By thread, what perf script prints of the same file.
+TEST_P(PerfDataCorpus, HasTheSamplesThatPerfScriptPrints) {
+  const model::Profile profile = profile_of(GetParam(), "perf.data");
+  fs::path script = GetParam();
+  const model::Profile printed = profile_of(script.replace_extension(".script.txt"), "perf script");
+  const auto by_thread = [](const model::Profile& of) {
+    std::map<std::pair<std::int32_t, std::string>, std::int64_t> sums;
+    for (const model::Sample& row : of.samples) {
+      const model::Thread& thread = of.threads[row.thread.value];
+      sums[{thread.tid, std::string(of.strings[thread.name])}] += row.value;
+    }
+    return sums;
+  };
+  EXPECT_EQ(profile.samples.size() + profile.quality.switches, printed.samples.size());
+  // Where switches have ends they are waits, and their times are in no line of the text.
+  if (profile.waits.empty()) {
+    EXPECT_EQ(by_thread(profile), by_thread(printed));
+  }
+  const auto text_ns = [](const model::Profile& of) { return of.meta.end_ns / 1000; };
+  EXPECT_EQ(text_ns(profile), text_ns(printed));
+}
+
 }  // namespace
 }  // namespace fathom::formats

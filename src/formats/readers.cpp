@@ -6,6 +6,7 @@
 #include "formats/folded/folded.h"
 #include "formats/gperftools/cpu_profile.h"
 #include "formats/heaptrack/heaptrack.h"
+#include "formats/perf_data/perf_data.h"
 #include "formats/perf_script/perf_script.h"
 #include "formats/pprof/pprof.h"
 #include "formats/speedscope/speedscope.h"
@@ -25,6 +26,8 @@ bool any_text(std::string_view) {
 
 constexpr Reader kReaders[] = {
     {"heaptrack", is_heaptrack, read_heaptrack},
+    {"perf.data", is_perf_data,
+     [](std::string_view bytes, const std::string& name) { return read_perf_data(bytes, name); }},
     {"pprof", is_pprof, read_pprof},
     {"gperftools CPU profile", is_gperftools_cpu, read_gperftools_cpu},
     {"dhat", is_dhat, read_dhat},

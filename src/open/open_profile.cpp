@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,7 +14,9 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "base/mapping.h"
 #include "dumps/trim.h"
+#include "formats/perf_data/perf_data.h"
 #include "formats/readers.h"
 #include "formats/unpacker.h"
 #include "open/block_choice.h"
@@ -51,6 +54,15 @@ Result<std::string> read_all(int fd, const std::string& name) {
   }
 }
 
+// Whoever does not say what it is of is called after its file.
+Result<model::Profile> called_after(Result<model::Profile> profile, const std::string& name) {
+  if (profile && profile->meta.target.empty()) {
+    const std::size_t slash = name.rfind('/');
+    profile->meta.target = slash == std::string::npos ? name : name.substr(slash + 1);
+  }
+  return profile;
+}
+
 Result<model::Profile> read_text(std::string_view text, const std::string& path, const std::string& name) {
   if (text.empty()) return fail(ErrorKind::kMalformed, fmt::format("{}: the file is empty", name));
   const formats::Reader& reader = formats::reader_of(text);
@@ -62,12 +74,7 @@ Result<model::Profile> read_text(std::string_view text, const std::string& path,
                   fmt::format("{}: neither a recording nor a format that is read", name),
                   std::string(kFormatsThatAreRead));
   }
-  Result<model::Profile> profile = reader.read(text, name);
-  if (profile && profile->meta.target.empty()) {
-    const std::size_t slash = name.rfind('/');
-    profile->meta.target = slash == std::string::npos ? name : name.substr(slash + 1);
-  }
-  return profile;
+  return called_after(reader.read(text, name), name);
 }
 
 Result<> take_names_from_folder(model::Profile& recording, const symbolize::Options& options,
@@ -145,9 +152,34 @@ Result<model::Profile> profile_of_dumps(const std::vector<dumps::DumpFile>& file
   return profile;
 }
 
+// `release`: lets go of what was looked at, where that can be had again.
+Result<model::Profile> profile_of_perf_data(std::string_view bytes, const std::string& name,
+                                            const NameOptions& names, std::function<void()> release) {
+  Result<dumps::FilesByName> binaries = dumps::FilesByName::scan(names.symbol_directory);
+  if (!binaries) return tl::unexpected(binaries.error());
+  formats::PerfDataOptions options;
+  options.called = [&](std::string_view file) { return binaries->called(file); };
+  options.release = std::move(release);
+  return completed(called_after(formats::read_perf_data(bytes, name, options), name), names);
+}
+
+// Copies of stacks make large files, of which little is looked at: never all of it is in memory.
+Result<model::Profile> profile_of_perf_data(const Fd& fd, const std::string& name, const NameOptions& names) {
+  const Result<Mapping> mapping = Mapping::of_fd(fd.get(), name);
+  if (!mapping) return tl::unexpected(mapping.error());
+  const std::string_view bytes(static_cast<const char*>(mapping->data()), mapping->size());
+  return profile_of_perf_data(bytes, name, names,
+                              [&] { (void)::madvise(mapping->data(), mapping->size(), MADV_DONTNEED); });
+}
+
 Result<model::Profile> with_choice(Result<model::Profile> profile, const store::ReadOptions& options) {
   if (profile && options.blocks) tell_block_choice(*options.blocks, *profile);
   return profile;
+}
+
+tl::unexpected<Error> no_blocks(const std::string& name) {
+  return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
+              "fathom record --heap=exact --events");
 }
 
 Result<model::Profile> open_one(const std::string& path, const store::ReadOptions& options,
@@ -169,14 +201,19 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     const ssize_t count = ::pread(fd->get(), first.data(), first.size(), 0);
     if (count > 0 && store::is_recording(std::span(first.data(), static_cast<std::size_t>(count))))
       return completed(with_choice(store::read(path, options), options), names);
+    const std::string_view start(reinterpret_cast<const char*>(first.data()),
+                                 count > 0 ? static_cast<std::size_t>(count) : 0);
+    if (formats::is_perf_data(start)) {
+      if (options.blocks) return no_blocks(name);
+      return profile_of_perf_data(*fd, name, names);
+    }
   }
   const Result<Content> content = read_content(*fd, name);
   if (!content) return tl::unexpected(content.error());
   if (store::is_recording(bytes_of(content->text)))
     return completed(with_choice(store::read_bytes(bytes_of(content->text), name, options), options), names);
-  if (options.blocks)
-    return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
-                "fathom record --heap=exact --events");
+  if (options.blocks) return no_blocks(name);
+  if (formats::is_perf_data(content->text)) return profile_of_perf_data(content->text, name, names, {});
   if (formats::is_heap_dump(content->text)) {
     Result<dumps::DumpFile> dump = dump_of(*content, path);
     if (!dump) return tl::unexpected(dump.error());
@@ -184,11 +221,18 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     one.push_back(std::move(*dump));
     return profile_of_dumps(one, names, dump_options);
   }
-  if (!names.symbol_directory.empty())
-    return fail(ErrorKind::kUsage,
-                name + ": --symbols needs a recording or a heap dump: this text has no build ids",
-                "without --symbols");
-  return read_text(content->text, path, name);
+  Result<model::Profile> profile = read_text(content->text, path, name);
+  // Where no frame has an address nothing can be named, whatever the folder holds.
+  if (profile && !names.symbol_directory.empty()) {
+    if (std::ranges::none_of(profile->frames, [&](const model::Frame& frame) {
+          return profile->modules[frame.module.value].kind == model::ModuleKind::kFile &&
+                 frame.address.value != 0;
+        }))
+      return fail(ErrorKind::kUsage, name + ": --symbols needs addresses, and this file has names only",
+                  "without --symbols");
+    return completed(std::move(profile), names);
+  }
+  return profile;
 }
 
 }  // namespace

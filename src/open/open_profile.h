@@ -30,7 +30,7 @@ struct NameOptions {
 };
 
 // The profile has passed check(). An imported one is named after its file (meta.target). A file that is packed
-// with gzip or zstd is what is in it. What is recognised and cannot be read (perf.data, pictures) is kUnsupported with the
+// with gzip or zstd is what is in it. What is recognised and cannot be read (pictures) is kUnsupported with the
 // way out.
 // What `options` ask for is kNotFound in anything but a recording.
 Result<model::Profile> open_profile(const std::string& path, const NameOptions& names,

@@ -81,8 +81,9 @@ TEST_F(OpenProfile, WhatItCannotReadItNamesWithTheWayOut) {
     EXPECT_EQ(read.error().message.find('\n'), std::string::npos);
     return read.error().message + " | " + read.error().remedy;
   };
-  EXPECT_THAT(refusal("PERFILE2........"),
-              HasSubstr("binary perf.data, which is not read | perf script -F +pid -i "));
+  EXPECT_THAT(refusal("PERFILE2........"), HasSubstr("perf.data with a damaged head"));
+  EXPECT_THAT(refusal("2ELIFREP........"),
+              HasSubstr("the other order of bytes, which is not read | perf script -F +pid -i "));
   EXPECT_THAT(refusal("\x1f\x8b\x08\x01"), HasSubstr("packed with gzip, and damaged or cut short"));
   EXPECT_THAT(refusal("\xfd"
                       "7zXZ"),
@@ -138,6 +139,14 @@ TEST_F(OpenProfile, WhatWasNotLookedAtForNamesIsSaid) {
   ASSERT_TRUE(open_profile(path, names));
   EXPECT_THAT(told, testing::ElementsAre(HasSubstr("lie more than 10 deep and were not looked at"),
                                          HasSubstr("no file that was looked at in ")));
+}
+
+TEST_F(OpenProfile, AFolderWithNamesIsRefusedWhereNothingHasAnAddress) {
+  NameOptions names("");
+  names.symbol_directory = folder_;
+  const Result<model::Profile> read = open_profile(file("main;f 3\n"), names);
+  ASSERT_FALSE(read);
+  EXPECT_THAT(read.error().message, HasSubstr("--symbols needs addresses, and this file has names only"));
 }
 
 TEST_F(OpenProfile, AMissingFileAndAFolderAreErrors) {

@@ -16,7 +16,9 @@ struct Beginning {
   Stranger stranger;
 };
 constexpr Beginning kBeginnings[] = {
-    {"PERFILE2"sv, {"the binary perf.data", "perf script -F +pid -i {} | fathom report -"}},
+    {"2ELIFREP"sv,
+     {"perf.data of a machine with the other order of bytes", "perf script -F +pid -i {} | fathom report -"}},
+    {"PERFFILE"sv, {"perf.data of Linux 2.6", "perf script -F +pid -i {} | fathom report -"}},
     {"\xfd"
      "7zXZ"sv,
      {"packed with xz", "xz -dk {}, and the file that it writes"}},

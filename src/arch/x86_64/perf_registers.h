@@ -12,4 +12,14 @@ inline constexpr std::uint64_t kPerfRegisters = (1U << 6) | (1U << 7) | (1U << 8
 // Where they stand in a record.
 inline constexpr std::size_t kPerfFp = 0, kPerfSp = 1, kPerfPc = 2;
 
+// Their bits.
+inline constexpr int kPerfFpBit = 6, kPerfSpBit = 7, kPerfPcBit = 8;
+
+// The DWARF number of the register of a bit; -1: it has none that stacks are walked with.
+constexpr int dwarf_of_perf_register(int bit) {
+  constexpr int kNumbers[] = {0, 3, 2, 1, 4, 5, 6, 7};  // rax, rbx, rcx, rdx, rsi, rdi, rbp, rsp
+  if (bit >= 0 && bit < 8) return kNumbers[bit];
+  return bit >= 16 && bit < 24 ? bit - 8 : -1;  // r8 to r15, behind the flags and the segments
+}
+
 }  // namespace fathom::arch
