@@ -106,9 +106,9 @@ std::string cost_line(const session::RecordOptions& options, const std::optional
                              : fmt::format("waits {} for 1,000 switches/s", range_text(cost.waits)));
   parts.push_back("fathom itself " + range_text(cost.recorder));
   if (std::string heap = heap_text(options); !heap.empty()) parts.push_back(std::move(heap));
-  const std::string all =
-      activity ? fmt::format("{} of one CPU as it runs now", range_text(cost.all())) : "of one CPU";
-  return fmt::format("expected cost: {}: {}", all, fmt::join(parts, ", "));
+  if (!activity) return fmt::format("expected cost, of one CPU: {}", fmt::join(parts, ", "));
+  return fmt::format("expected cost: {} of one CPU as it runs now: {}", range_text(cost.all()),
+                     fmt::join(parts, ", "));
 }
 
 }  // namespace fathom::cli

@@ -48,7 +48,7 @@ TEST(CostEstimate, TheLineSaysFromWhatItIs) {
       HasSubstr(", heap about 8 ns for each pair of malloc and free (a sample for 512.0 KiB of them)"));
   EXPECT_THAT(
       cost_line(options, std::nullopt),
-      HasSubstr("expected cost: of one CPU: samples 0.14 to 1.0 % for each busy CPU (999 Hz), waits 0.15 to "
+      HasSubstr("expected cost, of one CPU: samples 0.14 to 1.0 % for each busy CPU (999 Hz), waits 0.15 to "
                 "1.0 % for 1,000 switches/s, "));
 }
 

@@ -116,7 +116,7 @@ Progress::Progress(bool quiet, const session::RecordOptions& options)
   options_.heap = options.heap;
   options_.heap_interval_bytes = options.heap_interval_bytes;
   // The second reading is made when the recording begins: what lies between, the loading of its programs, is no delay.
-  if (!quiet && somebody_looks()) activity_ = read_activity(pids_);
+  if (!quiet) activity_ = read_activity(pids_);
 }
 
 bool Progress::may_draw(const session::Session& session) const {
@@ -126,8 +126,8 @@ bool Progress::may_draw(const session::Session& session) const {
 
 void Progress::tell(const session::Session& session) {
   tell_unseen(session);
-  if (!may_draw(session)) return;
   tell_opening(session);
+  if (!may_draw(session)) return;
   tell_tracing(session);
   const std::uint64_t now = monotonic_ns();
   if (now < next_ns_) return;
@@ -147,10 +147,15 @@ void Progress::tell(const session::Session& session) {
   notice_now("\r" + cut(progress_line(figures), columns_there()) + "\033[K");
 }
 
+// What it will cost is told wherever it is written to: who records by a script reads it afterwards.
 void Progress::tell_opening(const session::Session& session) {
-  if (std::exchange(opening_told_, true)) return;
-  notice_now(
-      fmt::format("fathom: {} (Ctrl-C ends the recording)\n", opening_line(options_, session.command_pid())));
+  if (quiet_ || opening_told_ || session.phase() != session::Phase::kRecording) return;
+  const bool watched = somebody_looks();
+  if (watched && launched_ && somebody_draws()) return;
+  opening_told_ = true;
+  if (watched)
+    notice_now(fmt::format("fathom: {} (Ctrl-C ends the recording)\n",
+                           opening_line(options_, session.command_pid())));
   notice_now(
       fmt::format("fathom: {}\n", cost_line(options_, activity_between(activity_, read_activity(pids_)))));
 }

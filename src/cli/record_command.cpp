@@ -244,20 +244,24 @@ Result<> fits_flight(const RecordArguments& arguments) {
   return {};
 }
 
-// What recording would cost, and with --heap what it would change in the process.
+// What recording would cost, and with --heap what it would change in the process. Of a command that is not started nothing is
+// known but what each busy CPU and each thousand switches will cost.
 Result<int> run_dry(const RecordArguments& arguments) {
-  if (arguments.options.pids.empty())
-    return fail(ErrorKind::kUsage,
-                "--dry-run says what recording a running process would cost, and no process is named",
-                "fathom record --dry-run -p PID");
-  const ActivityReading before = read_activity(arguments.options.pids);
-  std::this_thread::sleep_for(std::chrono::milliseconds(500));
-  const auto activity = activity_between(before, read_activity(arguments.options.pids));
-  if (auto written = write_output(cost_line(arguments.options, activity) + "\n", OutputPath{}); !written)
+  const session::RecordOptions& options = arguments.options;
+  std::optional<TargetActivity> activity;
+  if (options.command.empty()) {
+    const ActivityReading before = read_activity(options.pids);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    activity = activity_between(before, read_activity(options.pids));
+  }
+  if (auto written = write_output(cost_line(options, activity) + "\n", OutputPath{}); !written)
     return tl::unexpected<Error>(written.error());
-  if (arguments.options.heap == session::Heap::kNone) return kDone;
-  for (const std::int32_t pid : arguments.options.pids) {
-    auto text = session::describe_heap_tracing(pid, arguments.options.symbol_directory);
+  if (options.heap == session::Heap::kNone) return kDone;
+  if (!options.command.empty())
+    say("fathom: what --heap changes is known of a process that runs: fathom record --dry-run --heap -p "
+        "PID\n");
+  for (const std::int32_t pid : options.pids) {
+    auto text = session::describe_heap_tracing(pid, options.symbol_directory);
     if (!text) return tl::unexpected<Error>(text.error());
     if (auto written = write_output(analysis::printable_lines(*text), OutputPath{}); !written)
       return tl::unexpected<Error>(written.error());
@@ -498,8 +502,8 @@ Run add_record(CLI::App& app) {
                "with --heap: also programs that forked processes execute");
   app.add_flag(
       "--dry-run", arguments->dry_run,
-      "with -p: say what recording would cost, with --heap also what would be changed in the process, and "
-      "record nothing");
+      "say what recording would cost, with --heap and -p also what would be changed in the process, and "
+      "record and start nothing");
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");
   add_metrics_options(app, arguments->metrics);
   app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
