@@ -19,6 +19,7 @@
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
 #include "analysis/diff/work_series.h"
+#include "analysis/summary/side_quality.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -317,9 +318,16 @@ void say_failed(const std::vector<analysis::DiffReport>& reports,
   }
 }
 
+analysis::SideQuality quality_of(const std::vector<analysis::DiffRun>& side) {
+  std::vector<analysis::SideRun> runs;
+  for (const analysis::DiffRun& run : side) runs.push_back({run.profile, run.selection});
+  return analysis::side_quality(runs);
+}
+
 // A check that can never fail is worse than none.
 Result<> can_fail(const std::vector<analysis::DiffReport>& reports,
                   const std::vector<analysis::FailCondition>& conditions) {
+  std::set<std::string> told;  // the same condition may be given twice
   for (const analysis::FailCondition& condition : conditions) {
     const model::Metric metric = condition.metric.value_or(reports.front().metric);
     for (const analysis::DiffReport& report : reports) {
@@ -331,7 +339,7 @@ Result<> can_fail(const std::vector<analysis::DiffReport>& reports,
                         "both sides",
                         analysis::printable(condition.text)),
             "--normalize absolute, or a name: 'total > +5% : NAME'");
-      if (!analysis::finds_its_name(report, condition))
+      if (!analysis::finds_its_name(report, condition) && told.insert(condition.text).second)
         say("fathom: {}: neither side has anything of this name, so this can never hold\n",
             analysis::printable(condition.text));
       break;  // as failed_of()
@@ -381,8 +389,11 @@ Result<int> run_diff(const DiffArguments& arguments) {
       arguments.selection.metric.empty() ? analysis::make_memory_diff(inputs.base, inputs.fresh)
                                          : std::nullopt;
   style.memory = memory ? &*memory : nullptr;
-  const std::string text = arguments.power      ? power_text(reports->front(), power)
-                           : arguments.json     ? present::diff_json(*reports, failed, style.memory)
+  const analysis::DiffQuality quality{quality_of(inputs.base), quality_of(inputs.fresh)};
+  style.quality = &quality;
+  const std::string text = arguments.power ? power_text(reports->front(), power)
+                           : arguments.json
+                               ? present::diff_json(*reports, failed, style.memory, style.quality)
                            : arguments.markdown ? present::diff_markdown(*reports, style)
                            : arguments.folded   ? present::write_diff_folded(reports->front())
                                                 : present::diff_text(*reports, style);

@@ -110,10 +110,25 @@ Json memory_json(const analysis::MemoryDiff& memory) {
   return json;
 }
 
+Json quality_json(const analysis::SideQuality& side) {
+  const auto share = [](const std::optional<double>& value) { return value ? Json(*value) : Json(); };
+  return {{"runs", side.runs},
+          {"imported", side.imported},
+          {"samples", side.samples},
+          {"lost", side.lost},
+          {"waits", side.waits},
+          {"lost_waits", side.lost_waits},
+          {"heap_events", side.heap_events},
+          {"lost_heap_events", side.lost_heap_events},
+          {"complete_share", share(side.complete_share)},
+          {"unnamed_share", share(side.unnamed_share)},
+          {"own_cost", share(side.own_cost)}};
+}
+
 }  // namespace
 
 std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<FailedCondition>& failed,
-                      const analysis::MemoryDiff* memory) {
+                      const analysis::MemoryDiff* memory, const analysis::DiffQuality* quality) {
   Json json;
   json["format_version"] = kDiffJsonVersion;
   json["doubts"] = Json::array();
@@ -132,6 +147,9 @@ std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<
   json["metrics"] = Json::array();
   for (const DiffReport& report : reports) json["metrics"].push_back(report_json(report));
   json["memory"] = memory != nullptr ? memory_json(*memory) : Json();
+  json["quality"] = Json();
+  if (quality != nullptr)
+    json["quality"] = {{"base", quality_json(quality->base)}, {"new", quality_json(quality->fresh)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -8,6 +8,7 @@
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
 #include "analysis/diff/memory_diff.h"
+#include "analysis/summary/side_quality.h"
 
 namespace fathom::present {
 
@@ -22,6 +23,7 @@ struct FailedCondition {
 // The reports are of one comparison, a metric each. Ends with a newline.
 std::string diff_json(const std::vector<analysis::DiffReport>& reports,
                       const std::vector<FailedCondition>& failed,
-                      const analysis::MemoryDiff* memory = nullptr);
+                      const analysis::MemoryDiff* memory = nullptr,
+                      const analysis::DiffQuality* quality = nullptr);
 
 }  // namespace fathom::present

@@ -34,6 +34,12 @@ TEST(DiffJson, HasTheKeysThatScriptsRelyOn) {
   EXPECT_NEAR(first.at("self").at("change").get<double>(), 0.2, 1e-9);
   EXPECT_LT(first.at("self").at("p").get<double>(), 1e-6);
   EXPECT_TRUE(json.at("memory").is_null());
+  EXPECT_TRUE(json.at("quality").is_null());
+  const analysis::DiffQuality quality{analysis::side_quality({{&base, {}}}),
+                                      analysis::side_quality({{&fresh, {}}})};
+  const auto with_quality = nlohmann::json::parse(diff_json(reports, {}, nullptr, &quality));
+  EXPECT_EQ(with_quality.at("quality").at("base").at("samples"), base.quality.samples);
+  EXPECT_EQ(with_quality.at("quality").at("new").at("lost"), 0);
   for (const char* key : {"summary", "whole", "causes", "threads", "modules", "crates", "sizes", "lifetimes",
                           "looked_at", "level", "new"})
     EXPECT_TRUE(metric.contains(key)) << key;

@@ -1,6 +1,7 @@
 #include "present/sentences/quality_sentences.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -82,6 +83,30 @@ std::string cause_of_few(const Finding& finding) {
   add(finding.by_late_timer, "as it ran for microseconds at a time and the timer comes late");
   if (text.empty()) return "the cause is not known";
   return text + (known < kMost ? "; the cause of the rest is not known" : "");
+}
+
+std::string side_text(const SideQuality& side) {
+  std::vector<std::string> parts;
+  const auto lost_of = [&](std::uint64_t lost, std::uint64_t kept, std::string_view what) {
+    if (lost + kept != 0)
+      parts.push_back(fmt::format("{} of {} {} lost", with_commas(static_cast<std::int64_t>(lost)),
+                                  with_commas(static_cast<std::int64_t>(lost + kept)), what));
+  };
+  if (side.imported != 0)
+    parts.push_back(
+        side.imported == side.runs
+            ? "imported, and what was lost is not known"
+            : fmt::format("{} of {} runs imported, of which it is not known", side.imported, side.runs));
+  if (side.imported != side.runs) {
+    lost_of(side.lost, side.samples, "samples");
+    lost_of(side.lost_waits, side.waits, "waits");
+    lost_of(side.lost_heap_events, side.heap_events, "events of the heap");
+  }
+  if (side.complete_share) parts.push_back(percent(*side.complete_share) + " of stacks complete");
+  if (side.unnamed_share) parts.push_back(percent(*side.unnamed_share) + " of frames without a name");
+  if (side.own_cost)
+    parts.push_back(fmt::format("fathom took {} of a core", rounded_percent(*side.own_cost)));
+  return parts.empty() ? "nothing was counted" : fmt::format("{}", fmt::join(parts, ", "));
 }
 
 // The part of the heap's events that it concerns, as far as that is known.
@@ -225,6 +250,10 @@ std::string own_cost_parts(const Report& report) {
   return fmt::format("{} CPU while it recorded{}, {} to start, {} for names{}", seconds(cost->recording_s),
                      of_one(cost->recording_s), seconds(cost->start_s), seconds(cost->naming_s),
                      rest_s >= 0.001 ? fmt::format(", {} to complete the file", seconds(rest_s)) : "");
+}
+
+std::string sentence_of(const DiffQuality& quality) {
+  return fmt::format("base: {}; new: {}.", side_text(quality.base), side_text(quality.fresh));
 }
 
 std::string_view describe_walk_end(model::WalkEnd end) {

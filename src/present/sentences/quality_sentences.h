@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analysis/summary/report.h"
+#include "analysis/summary/side_quality.h"
 
 namespace fathom::present {
 
@@ -33,6 +34,9 @@ std::string tracer_share_text(const analysis::CallTree& tree);
 std::string own_cost_sentence(const model::Profile& profile);
 // The same in parts, for the block: "22.7 ms CPU while recording (0.8 % of one), 50.3 ms to start, 137 ms for names".
 std::string own_cost_parts(const analysis::Report& report);
+
+// Of a comparison, in one line: "base: 0 of 4,386 samples lost, 99.8 % of stacks complete, ...; new: ...".
+std::string sentence_of(const analysis::DiffQuality& quality);
 
 // Why a walk ended (abi/walk.h).
 std::string_view describe_walk_end(model::WalkEnd end);

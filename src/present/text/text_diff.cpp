@@ -12,6 +12,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/diff_sentences.h"
 #include "present/sentences/memory_sentences.h"
+#include "present/sentences/quality_sentences.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -260,6 +261,7 @@ std::string diff_text(const std::vector<DiffReport>& reports, const DiffTextOpti
                 width, 0);
   if (const std::string unmatched = unmatched_sentence(first); !unmatched.empty())
     out += fill("", unmatched, width, 0);
+  if (options.quality != nullptr) out += fill("Quality: ", sentence_of(*options.quality), width, 2);
   return out;
 }
 
@@ -307,6 +309,7 @@ std::string diff_markdown(const std::vector<DiffReport>& reports, const DiffText
   out += "\n<sub>" + in_markdown(diff_legend(first));
   if (const std::string unmatched = unmatched_sentence(first); !unmatched.empty())
     out += " " + in_markdown(unmatched);
+  if (options.quality != nullptr) out += " Quality: " + in_markdown(sentence_of(*options.quality));
   return out + "</sub>\n";
 }
 

@@ -8,6 +8,7 @@
 
 #include "analysis/diff/diff.h"
 #include "analysis/diff/memory_diff.h"
+#include "analysis/summary/side_quality.h"
 #include "present/text/text_report.h"
 
 namespace fathom::present {
@@ -17,6 +18,7 @@ struct DiffTextOptions {
   bool noise = false;      // rows that are no more than noise, too: grey, by name, below the others
   const analysis::MemoryDiff* memory =
       nullptr;  // what RSS consists of, where both sides know it; outlives the call
+  const analysis::DiffQuality* quality = nullptr;  // of the recordings; outlives the call
 };
 
 // The reports are of one comparison, a metric each; the first is the one that was asked for.

@@ -53,6 +53,35 @@ TEST(TextDiff, NamesInMarkdownCallNobodyAndAreNoFormulas) {
   EXPECT_THAT(text, Not(HasSubstr("@team")));
 }
 
+// Where all was well nothing was said of the recordings at all.
+TEST(TextDiff, SaysHowGoodTheRecordingsOfBothSidesAre) {
+  model::Profile base = side_of_change(false), again = base, fresh = side_of_change(true);
+  base.quality.samples = 990;
+  base.quality.lost_disk = 10;
+  base.quality.complete = 1000;
+  again.quality.samples = 1000;
+  fresh.quality.samples = 4000;
+  fresh.meta.facts.insert({{"own_start_us", "0"}, {"own_naming_us", "0"}, {"own_recording_us", "100000"}});
+  const analysis::DiffQuality quality{analysis::side_quality({{&base, {}}, {&again, {}}}),
+                                      analysis::side_quality({{&fresh, {}}})};
+  EXPECT_EQ(quality.base.runs, 2u);
+  DiffTextOptions options = narrow();
+  options.style.width = 0;
+  options.quality = &quality;
+  const std::string text = diff_text({compare_sides(base, fresh)}, options);
+  EXPECT_THAT(text,
+              HasSubstr("\nQuality: base: 10 of 2,000 samples lost, 100.0 % of stacks complete, 1.9 % of "
+                        "frames without a name; new: 0 of 4,000 samples lost, 100.0 % of stacks complete, "
+                        "1.2 % of frames without a name, fathom took 0.50 % of a core.\n"));
+  EXPECT_THAT(diff_markdown({compare_sides(base, fresh)}, options),
+              HasSubstr(" Quality: base: 10 of 2,000 "));
+  fresh.meta.engine = "import";
+  const analysis::DiffQuality imported{quality.base, analysis::side_quality({{&fresh, {}}})};
+  options.quality = &imported;
+  EXPECT_THAT(diff_text({compare_sides(base, fresh)}, options),
+              HasSubstr("; new: imported, and what was lost is not known, "));
+}
+
 TEST(TextDiff, NoiseIsShownWhereItIsAskedForAndSaidToBeIt) {
   const model::Profile base = side_of_change(false);
   DiffTextOptions options = narrow();
