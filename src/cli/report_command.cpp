@@ -81,6 +81,11 @@ present::Layout layout_of(const ReportArguments& arguments) {
   return asked ? present::Layout::kAsked : present::Layout::kFirstScreen;
 }
 
+bool has_metric(const model::Profile& profile, model::Metric metric) {
+  const std::vector<model::Metric> metrics = analysis::metrics_in(profile);
+  return std::ranges::find(metrics, metric) != metrics.end();
+}
+
 // How the program died stands before everything else that there is to say about it.
 std::string with_death(std::string text, const model::Profile& profile, const ReportArguments& arguments,
                        std::size_t width) {
@@ -132,8 +137,7 @@ std::string components_text(const model::Profile& profile, const present::TextOp
   if (sentences.empty()) return "";
   const std::string_view title = "What the program's own metrics say of its memory";
   std::string text = style.color ? fmt::format("\n\x1b[1m{}\x1b[0m\n", title) : fmt::format("\n{}\n", title);
-  for (const std::string& sentence : sentences)
-    text += present::fill("  ", sentence, style.width, 4);
+  for (const std::string& sentence : sentences) text += present::fill("  ", sentence, style.width, 4);
   return text;
 }
 
@@ -219,6 +223,8 @@ Result<int> run_report(const ReportArguments& given) {
     style.heap = arguments.heap;
     style.blocks = arguments.blocks;
     style.memory = arguments.memory;
+    style.heap_by_itself =
+        options.heap_by && arguments.selection.metric.empty() && has_metric(*profile, model::Metric::kCpu);
     style.tree = !arguments.tree.empty();
     style.least_share = arguments.percent_limit.value_or(0) / 100;
     style.series = arguments.series || arguments.all;
@@ -268,8 +274,7 @@ Run add_report(CLI::App& app) {
       ->check(CLI::IsMember({"self", "total"}));
   app.add_option("--by", arguments->by,
                  "by crate (or outermost namespace), module, thread, file; the heap, where it was recorded "
-                 "and no other "
-                 "--metric is named, also by stack, function, size, allocator; "
+                 "and --metric cpu is not named, also by stack, function, size, allocator; "
                  "--timeline by function, module, thread, allocator")
       ->check(CLI::IsMember({"stack", "function", "module", "crate", "thread", "file", "size", "allocator"}));
   app.add_flag("--tree{callees}", arguments->tree,

@@ -32,10 +32,10 @@ std::string whole_text(const HeapGroups& groups) {
 std::string heading(const HeapGroups& groups, const TextOptions& options, std::size_t shown) {
   std::string cut;
   if (shown < groups.rows.size()) cut = fmt::format(", {} of {}", shown, groups.rows.size());
-  const std::string text =
-      fmt::format("{} by {}{} (% of {}{}{})", model::to_string(groups.metric), to_string(groups.by), cut,
-                  whole_text(groups), groups.blocks ? " blocks" : "",
-                  groups.metric == model::Metric::kHeapGrowth ? " that grew" : "");
+  const std::string text = fmt::format("{} ({}) by {}{} (% of {}{}{})", model::info_of(groups.metric).title,
+                                       model::to_string(groups.metric), to_string(groups.by), cut,
+                                       whole_text(groups), groups.blocks ? " blocks" : "",
+                                       groups.metric == model::Metric::kHeapGrowth ? " that grew" : "");
   return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
 }
 
@@ -127,6 +127,10 @@ std::string heap_groups_text(const HeapGroups& groups, const TextOptions& option
     note("    ",
          "Stacks that ask for several sizes were shared out among them as they asked for them over all of "
          "the recording: these are estimates.");
+  if (options.heap_by_itself)
+    note("    ",
+         "That is of the heap, as it was recorded and no metric was named: --metric cpu groups the CPU time, "
+         "other metrics of the heap are --metric heap-allocated, heap-temporary ...");
   if (!groups.sampled)
     note("    ", roomy ? "temp: freed by its thread before it allocated again."
                        : "temp: freed by its thread before it allocated again. --wide has more columns.");

@@ -33,6 +33,17 @@ TEST(TextHeapGroups, OfSamplesMarkWhatIsNoise) {
                                                 Metric::kHeapGrowth, HeapGrouping::kFunction));
 }
 
+// "--by module" of a recording with a heap took the heap, and did not say that CPU time could be had.
+TEST(TextHeapGroups, SayOfWhichMetricTheyAreAndThatThereIsAnother) {
+  const model::Profile profile = analysis::small_heap().profile;
+  const auto groups = analysis::group_heap(
+      profile, {.selection = {.metric = Metric::kHeapLive}, .by = HeapGrouping::kModule});
+  EXPECT_THAT(heap_groups_text(groups, {}), testing::StartsWith("\nLive heap (heap-live) by module "));
+  EXPECT_THAT(heap_groups_text(groups, {}), testing::Not(testing::HasSubstr("--metric cpu")));
+  EXPECT_THAT(heap_groups_text(groups, {.width = 0, .heap_by_itself = true}),
+              testing::HasSubstr("--metric cpu groups the CPU time"));
+}
+
 TEST(TextHeapGroups, OfAnyProfileHoldNoControlCharacters) {
   int seen = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
