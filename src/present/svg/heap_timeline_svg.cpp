@@ -130,7 +130,7 @@ class Picture {
       const TimelineGroup& group = timeline_.groups[g];
       out += fmt::format("<path class=\"band {} {}\" d=\"{}{}Z\"><title>{}</title></path>\n", class_of(g),
                          id_of(g), there, back,
-                         escape_xml(fmt::format("{}: {} at the peak", name_of(group), bytes(group.at_peak))));
+                         escape_xml(name_of(group) + ": " + amount_of(g, " at the peak")));
     }
     return out;
   }
@@ -284,6 +284,16 @@ class Picture {
     return line("title", 26, title_, 10.6) + line("muted", 44, subtitle_, kTextColumn);
   }
 
+  // "1.2 MiB at the peak"; what was not there at that moment has a largest of its own.
+  std::string amount_of(std::size_t group, std::string_view at_peak) const {
+    constexpr double kSomething = 0.5;  // bytes
+    const double now = timeline_.groups[group].at_peak;
+    if (now >= kSomething) return bytes(now) + std::string(at_peak);
+    double most = 0;
+    for (const TimelinePoint& point : timeline_.points) most = std::max(most, point.groups[group]);
+    return most < kSomething ? "next to nothing" : fmt::format("none then, up to {}", bytes(most));
+  }
+
   std::string item(double x, double y, const std::string& id, const std::string& swatch,
                    std::string_view name, std::string_view module, const std::string& value, double value_x,
                    std::string_view full) const {
@@ -321,7 +331,7 @@ class Picture {
       const std::string swatch =
           fmt::format("<path class=\"s {}\" d=\"M{} {}h14\"/>", class_of(g), number(kPad), number(y - 4));
       out += item(kPad, y, id_of(g), swatch, clean_text(group.name), clean_text(group.module),
-                  bytes(group.at_peak) + ", " + analysis::percent(share), left_end, name_of(group));
+                  amount_of(g, ", " + analysis::percent(share)), left_end, name_of(group));
     }
     double bottom = y;
     if (!timeline_.lines.empty()) {
@@ -449,9 +459,12 @@ class Picture {
     std::string text = title_ + ".";
     for (const std::string& note : sentences_of(timeline_)) text += " " + note;
     std::string most;
-    for (std::size_t g = 0; g < timeline_.groups.size() && g < 5; ++g)
-      most += (most.empty() ? "" : "; ") + name_of(timeline_.groups[g]) + " " +
-              bytes(timeline_.groups[g].at_peak);
+    std::size_t told = 0;
+    for (const TimelineGroup& group : timeline_.groups) {
+      if (group.at_peak < 1 || told == 5) continue;
+      ++told;
+      most += (most.empty() ? "" : "; ") + name_of(group) + " " + bytes(group.at_peak);
+    }
     return clean_text(text + (most.empty() ? "" : " At the peak: " + most + "."));
   }
 

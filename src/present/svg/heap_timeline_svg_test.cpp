@@ -59,6 +59,18 @@ TEST(HeapTimelineSvg, SaysThePeakAndWhatItWasMadeOf) {
   EXPECT_THAT(svg, HasSubstr("nothing was live above it"));
 }
 
+// "At the peak: main 0 bytes; passing, inside of a slice 0 bytes" is no news of the peak.
+TEST(HeapTimelineSvg, WhatWasNotThereAtThePeakHasNoBytesOfIt) {
+  analysis::HeapTimeline timeline = timeline_of(server_with_resident_memory());
+  std::size_t g = 0;
+  while (timeline.groups[g].at_peak <= 0) ++g;
+  timeline.groups[g].at_peak = 0;
+  for (analysis::TimelinePoint& point : timeline.points) point.groups[g] = 3 << 20;
+  const std::string svg = heap_timeline_svg(timeline, {});
+  EXPECT_THAT(svg, Not(HasSubstr(" 0 bytes")));
+  EXPECT_THAT(svg, HasSubstr("none then, up to 3.0 MiB"));
+}
+
 TEST(HeapTimelineSvg, TheErrorOfThePeakStandsBesideItsBytesAndNotBesideItsTime) {
   analysis::HeapTimeline timeline = timeline_of(server_with_resident_memory());
   timeline.peak.error = 1 << 20;
