@@ -226,10 +226,12 @@ class WaitText {
                      {"for"},
                      {"in", Align::kLeft, true},
                      {"as it stands in", Align::kLeft}});
+    const bool whole = table_width(options_) == 0;  // pipes are never cut
     for (std::size_t i = 0; i < shown(waits_.reasons.size()); ++i) {
       const analysis::ReasonRow& row = waits_.reasons[i];
+      const std::string evidence = printable(row.evidence);
       table.add({total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()), std::to_string(row.threads),
-                 printable(row.reason), printable(row.site), shorten_name(printable(row.evidence), 36)});
+                 printable(row.reason), printable(row.site), whole ? evidence : shorten_name(evidence, 36)});
     }
     write(table);
   }
