@@ -6,6 +6,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "analysis/core/words.h"
 #include "cli/command.h"
@@ -46,19 +49,8 @@ Result<int> find_target(const DoctorArguments& arguments) {
 }
 
 // --malloc-conf and --for: about settings, and not about the machine.
-Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
-  doctor::MallocConfTarget target;
-  if (pid != 0) {
-    const auto facts = doctor::probe_target(pid, {});
-    if (!facts) return tl::unexpected<Error>(facts.error());
-    const std::vector<doctor::JemallocFact> found = doctor::jemallocs_of(pid, *facts);
-    if (found.empty())
-      return fail(ErrorKind::kNotFound, fmt::format("there is no jemalloc in process {}", pid),
-                  "fathom record --heap -p PID, which needs none");
-    target = doctor::conf_target_of(found.front());
-    fmt::print("{}", analysis::printable_lines(
-                         fmt::format("{} in {}\n", found.front().label, found.front().module)));
-  }
+// Writes settings for one jemalloc where a purpose is named, and says what is wrong with them. Whether anything is.
+Result<bool> check_conf(const DoctorArguments& arguments, doctor::MallocConfTarget target) {
   target.bytes_per_s = arguments.megabytes_per_s * 1e6;
   std::string text = arguments.malloc_conf.value_or("");
   if (!arguments.purpose.empty()) {
@@ -69,7 +61,34 @@ Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
   }
   const doctor::ConfCheck check = doctor::check_malloc_conf(text, target);
   fmt::print("{}", analysis::printable_lines(doctor::to_text(check)));
-  return check.wrong() ? kFailed : kDone;
+  return check.wrong();
+}
+
+// A process may hold several jemallocs, each with a prefix and a variable of its own.
+Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
+  std::vector<doctor::JemallocFact> found;
+  if (pid != 0) {
+    const auto facts = doctor::probe_target(pid, {});
+    if (!facts) return tl::unexpected<Error>(facts.error());
+    found = doctor::jemallocs_of(pid, *facts);
+    if (found.empty())
+      return fail(ErrorKind::kNotFound, fmt::format("there is no jemalloc in process {}", pid),
+                  "fathom record --heap -p PID, which needs none");
+  }
+  if (found.empty()) {
+    const auto wrong = check_conf(arguments, {});
+    return !wrong ? tl::unexpected<Error>(wrong.error()) : Result<int>(*wrong ? kFailed : kDone);
+  }
+  int status = kDone;
+  std::string_view joint;
+  for (const doctor::JemallocFact& fact : found) {
+    fmt::print("{}{}", std::exchange(joint, "\n"),
+               analysis::printable_lines(fmt::format("{} in {}\n", fact.label, fact.module)));
+    const auto wrong = check_conf(arguments, doctor::conf_target_of(fact));
+    if (!wrong) return tl::unexpected<Error>(wrong.error());
+    if (*wrong) status = kFailed;
+  }
+  return status;
 }
 
 Result<int> run_doctor(const DoctorArguments& arguments) {
