@@ -4,6 +4,7 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string_view>
 
 #include "analysis/verdicts/heap_judge.h"
 
@@ -42,6 +43,13 @@ std::optional<HeapEvidence> age_of(const HeapJudge& judge, const HeapTrack& trac
 
 void number(HeapVerdict& verdict, const char* name, double value) {
   verdict.numbers.emplace_back(name, value);
+}
+
+// nullptr where the verdict has no number of this name.
+double* number_in(HeapVerdict& verdict, std::string_view name) {
+  for (auto& [known, value] : verdict.numbers)
+    if (known == name) return &value;
+  return nullptr;
 }
 
 // A bucket's upper end, in seconds, that this share of all blocks of the kind is below; 0: there are too few.
@@ -101,8 +109,7 @@ void add_work(HeapVerdict& verdict, const HeapJudge& judge) {
 // Beside the live bytes, where it was recorded and is not said already.
 void add_rss(HeapVerdict& verdict, const HeapJudge& judge) {
   if (!judge.rss_known) return;
-  if (std::ranges::none_of(verdict.numbers, [](const auto& of) { return of.first == "rss_bytes_per_s"; }))
-    number(verdict, "rss_bytes_per_s", judge.rss_per_s);
+  if (number_in(verdict, "rss_bytes_per_s") == nullptr) number(verdict, "rss_bytes_per_s", judge.rss_per_s);
   const bool said =
       std::ranges::any_of(verdict.evidence,
                           [](const HeapEvidence& of) {
@@ -356,8 +363,7 @@ void reconcile(std::vector<HeapVerdict>& out, std::size_t whole_at) {
   if (most <= 0 || whole.kind != HeapVerdictKind::kLevel) return;
   whole.kind = HeapVerdictKind::kNoise;
   whole.facts.unseen_bytes_per_s = std::max(whole.facts.unseen_bytes_per_s, most);
-  for (auto& [name, value] : whole.numbers)
-    if (name == "unseen_bytes_per_s") value = whole.facts.unseen_bytes_per_s;
+  if (double* unseen = number_in(whole, "unseen_bytes_per_s")) *unseen = whole.facts.unseen_bytes_per_s;
   whole.doubts.insert(whole.doubts.begin(),
                       {Doubt::kHidesGrowth, whole.facts.unseen_bytes_per_s * whole.facts.unseen_in_s});
   whole.advice = {Advice::kJudgeFunctions};
