@@ -110,6 +110,20 @@ TEST(ProblemClass, IsToldFromTheCpusAloneWhereWaitsWereNotRecorded) {
             "CPU-bound: 0.91 CPUs were used on average (from 0.7 on); waits were not recorded");
 }
 
+// Below one core, and without waits, there was no line at all.
+TEST(ProblemClass, SaysThatItIsNotKnownWhereHalfACoreWasUsedAndWaitsWereNotRecorded) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app", 4'500'000'000);
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"main"})}), 450);
+  const ProblemClass problem = classify(make_report(hand.profile, {}).value());
+  EXPECT_EQ(problem.kind, ProblemKind::kUnknown);
+  EXPECT_EQ(
+      present::sentence_of(problem),
+      "not known: 0.45 CPUs were used on average, between idle (below 0.1) and CPU-bound (from 0.7 on), "
+      "and what its threads waited for was not recorded");
+  EXPECT_EQ(present::sentence_of(ProblemClass{}), "") << "a file without times";
+}
+
 TEST(ProblemClass, LeadsToTheTableOfWhatItIs) {
   const model::Profile profile = waiting_server();
   const auto report = make_report(profile, {}).value();

@@ -70,7 +70,12 @@ static std::string sentence_of_class(const ProblemClass& problem) {
   };
   switch (problem.kind) {
     case ProblemKind::kUnknown:
-      return "";
+      // Of a file without times there is nothing to tell it from.
+      if (problem.waits_known || problem.threads_active <= 0) return "";
+      return fmt::format(
+          "not known: {:.2f} CPUs were used on average, between idle (below {:g}) and CPU-bound (from {:g} "
+          "on), and what its threads waited for was not recorded",
+          problem.threads_active, from.idle_below, from.ran);
     case ProblemKind::kIdle:
       return fmt::format("idle: {:.2f} threads were active on average (below {:g})", problem.threads_active,
                          from.idle_below);
