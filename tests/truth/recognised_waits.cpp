@@ -1,8 +1,12 @@
 // Waits that a profiler should recognise by the functions around them, each in its own place: a connection of a bounded pool, a
-// reader-writer lock, a file that is synced after each write. Usage: recognised_waits SECONDS FILE. Prints its answer as JSON:
-// places in seconds.
+// reader-writer lock, a file that is synced after each write, a name server that takes its time. Usage: recognised_waits
+// SECONDS FILE. Prints its answer as JSON: places in seconds.
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netdb.h>
 #include <pthread.h>
+#include <resolv.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <array>
@@ -48,7 +52,7 @@ using namespace fathom::truth;
 double g_end_s;
 ConnectionPool g_pool;
 pthread_rwlock_t g_table = PTHREAD_RWLOCK_INITIALIZER;
-std::atomic<std::int64_t> g_queried_ns{0}, g_read_ns{0}, g_logged_ns{0};
+std::atomic<std::int64_t> g_queried_ns{0}, g_read_ns{0}, g_logged_ns{0}, g_resolved_ns{0};
 
 #define SITE extern "C" OUT_OF_LINE void
 
@@ -78,6 +82,49 @@ SITE append_to_log(int file) {
   timed(g_logged_ns, [&] { fsync(file); });
 }
 
+// Answers each question after 20 ms: there is no such name. The last ones are asked when the others have ended.
+void serve_names(int server) {
+  std::array<unsigned char, 512> packet;
+  sockaddr_in peer{};
+  while (wall_s() < g_end_s + 1) {
+    socklen_t length = sizeof(peer);
+    const ssize_t size =
+        recvfrom(server, packet.data(), packet.size(), 0, reinterpret_cast<sockaddr*>(&peer), &length);
+    if (size < 12) continue;  // nobody asked for a while
+    usleep(20'000);
+    packet[2] |= 0x80;     // an answer
+    packet[3] = 0x80 | 3;  // from a server that can ask others: no such name
+    if (sendto(server, packet.data(), static_cast<std::size_t>(size), 0, reinterpret_cast<sockaddr*>(&peer),
+               length) != size)
+      abort();
+  }
+}
+
+sockaddr_in g_name_server;
+
+// The thread's own resolver asks our server, whatever resolv.conf says.
+SITE look_up_peer() {
+  _res.nscount = 1;
+  _res.nsaddr_list[0] = g_name_server;
+  addrinfo* found = nullptr;
+  timed(g_resolved_ns, [&] {
+    if (getaddrinfo("peer.invalid.", nullptr, nullptr, &found) == 0) abort();
+  });
+}
+
+int open_name_server() {
+  const int server = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  g_name_server.sin_family = AF_INET;
+  g_name_server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof(g_name_server);
+  auto* address = reinterpret_cast<sockaddr*>(&g_name_server);
+  const timeval patience{0, 100'000};
+  if (bind(server, address, length) != 0 || getsockname(server, address, &length) != 0 ||
+      setsockopt(server, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) != 0)
+    abort();
+  return server;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,7 +143,15 @@ int main(int argc, char** argv) {
   for (int i = 0; i < 2; ++i) repeat("reader", read_table);
   repeat("writer", write_table);
   repeat("logger", [file] { append_to_log(file); });
+  const int server = open_name_server();
+  threads.emplace_back(serve_names, server);
+  repeat("resolver", [] {
+    thread_local const int initialised = res_init();
+    if (initialised == 0) look_up_peer();
+  });
   for (std::thread& thread : threads) thread.join();
-  std::printf("{\"query_database\": %.6f, \"read_table\": %.6f, \"append_to_log\": %.6f}\n",
-              g_queried_ns * 1e-9, g_read_ns * 1e-9, g_logged_ns * 1e-9);
+  std::printf(
+      "{\"query_database\": %.6f, \"read_table\": %.6f, \"append_to_log\": %.6f, "
+      "\"look_up_peer\": %.6f}\n",
+      g_queried_ns * 1e-9, g_read_ns * 1e-9, g_logged_ns * 1e-9, g_resolved_ns * 1e-9);
 }
