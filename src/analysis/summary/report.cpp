@@ -154,6 +154,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   if (options.group_by)
     report.groups = group_stacks(profile, tree_options.selection, *options.group_by, options.sort);
   report.hot_path = find_hot_path(profile, options.selection, report.tree);
+  if (options.selection.metric == model::Metric::kCpu)
+    report.allocator_cpu = allocator_cpu(profile, options.selection);
   report.resident = find_resident(profile, options.selection);
   report.memory = make_rss_breakdown(profile, options.selection);
   return report;

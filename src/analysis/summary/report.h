@@ -12,6 +12,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/functions.h"
 #include "analysis/core/stack_groups.h"
+#include "analysis/heap/allocator_cpu.h"
 #include "analysis/heap/heap_groups.h"
 #include "analysis/memory/rss_breakdown.h"
 #include "analysis/summary/call_rows.h"
@@ -148,6 +149,8 @@ struct Report {
   std::optional<HeapGroups> heap_groups;  // of heap metrics, where asked for
   std::optional<StackGroups> groups;      // where asked for
   HotPath hot_path;                       // of CPU samples
+  // Of CPU samples: what allocating and freeing took, whether the heap was recorded or not.
+  std::optional<AllocatorCpu> allocator_cpu;
   std::optional<ResidentMemory> resident;
   std::optional<RssBreakdown> memory;  // what memory was made of at the end of the selection
 };

@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "present/sentences/ending_sentences.h"
 #include "present/sentences/heap_sentences.h"
@@ -231,26 +233,83 @@ static std::string with_confidence(const HeapVerdict& verdict) {
                      doubts.empty() ? "" : ": " + doubts.front());
 }
 
-std::string sentence_of_heap(const Report& report) {
-  if (!report.heap) return "";
-  const HeapReport& heap = *report.heap;
+namespace {
+
+// The verdicts that the first screen tells, the first of them first.
+std::vector<const HeapVerdict*> told_verdicts(const HeapReport& heap) {
+  if (heap.is_blind() || heap.verdicts.empty()) return {};
   const auto sure = std::find_if(heap.verdicts.begin(), heap.verdicts.end(), [](const HeapVerdict& verdict) {
     return verdict.kind == HeapVerdictKind::kLeak && verdict.confidence != Confidence::kLow;
   });
-  const std::string choice = block_choice_text(heap);
-  const std::string unseen =
-      (heap.unseen.empty() ? "" : unseen_text(heap.unseen, heap.unseen_at_most) + " ") +
-      (choice.empty() ? "" : choice + " ");
-  if (heap.is_blind()) return unseen_text(heap.unseen, heap.unseen_at_most);
-  if (heap.verdicts.empty()) return unseen + sentences_of(heap).back();
   const HeapVerdict& first = sure != heap.verdicts.end() ? *sure : heap.verdicts.front();
-  std::string text = unseen + with_confidence(first);
+  std::vector<const HeapVerdict*> told{&first};
   // What is not certain leaves room for what is.
   const auto certain = std::ranges::find(heap.verdicts, Confidence::kHigh,
                                          [](const HeapVerdict& of) { return of.confidence; });
-  if (first.confidence == Confidence::kMedium && certain != heap.verdicts.end())
-    text += " " + with_confidence(*certain);
+  if (first.confidence == Confidence::kMedium && certain != heap.verdicts.end()) told.push_back(&*certain);
+  return told;
+}
+
+}  // namespace
+
+std::string sentence_of_heap(const Report& report) {
+  if (!report.heap) return "";
+  const HeapReport& heap = *report.heap;
+  if (heap.is_blind()) return unseen_text(heap.unseen, heap.unseen_at_most);
+  const std::string choice = block_choice_text(heap);
+  std::string text = (heap.unseen.empty() ? "" : unseen_text(heap.unseen, heap.unseen_at_most) + " ") +
+                     (choice.empty() ? "" : choice + " ");
+  if (heap.verdicts.empty()) return text + sentences_of(heap).back();
+  std::string joint;
+  for (const HeapVerdict* verdict : told_verdicts(heap)) {
+    text += std::exchange(joint, " ") + with_confidence(*verdict);
+  }
   return text;
+}
+
+std::string sentence_of_allocator_cpu(const Report& report) {
+  constexpr double kMuch = 0.05;        // of CPU time
+  constexpr std::int64_t kEnough = 20;  // samples
+  if (!report.allocator_cpu) return "";
+  const AllocatorCpu& cpu = *report.allocator_cpu;
+  if (cpu.inside < kEnough || cpu.share() < kMuch) return "";
+  if (report.heap)
+    for (const HeapVerdict* verdict : told_verdicts(*report.heap))
+      if (verdict->kind == HeapVerdictKind::kChurn && verdict->of_whole) return "";
+  const double error = cpu.interval().half_width();
+  const auto of_all = [&](std::int64_t samples) {
+    return static_cast<double>(samples) / static_cast<double>(cpu.total);
+  };
+  // An allocator that is linked into a stripped program has functions that are not known to be its own.
+  constexpr double kManyUnnamed = 0.05;
+  std::string text =
+      fmt::format("Allocating and freeing take {}{}{} of CPU time",
+                  report.quality.unnamed_share > kManyUnnamed ? "at least " : "",
+                  rounded_percent(cpu.share()), error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
+  if (of_all(cpu.kernel) >= 0.01)
+    text += fmt::format(" ({} in the kernel)", rounded_percent(of_all(cpu.kernel)));
+  if (!cpu.functions.empty()) {
+    const AllocatorCpuRow& most = cpu.functions.front();
+    const double part = static_cast<double>(most.inside) / static_cast<double>(cpu.inside);
+    text += fmt::format(", {} for {}",
+                        part >= 0.9    ? "nearly all of that"
+                        : part >= 0.66 ? "most of that"
+                                       : rounded_percent(part) + " of that",
+                        spoken_name(most.name));
+  }
+  const auto& heap = report.heap;
+  if (heap && heap->window_s > 0 && heap->allocated_known && heap->total.allocated.blocks.value > 0) {
+    const HeapAmounts& allocated = heap->total.allocated;
+    const double calls = allocated.blocks.value / heap->window_s;
+    text += fmt::format(
+        ": {} calls and {} a second",
+        count_with_error(calls, std::max(0.02 * calls, allocated.blocks.error() / heap->window_s)),
+        bytes(allocated.bytes.value / heap->window_s));
+  }
+  // Of whoever touches the pages first, not of the allocators alone.
+  if (of_all(cpu.page_faults) >= kMuch)
+    text += fmt::format("; page faults of all kinds take {}", rounded_percent(of_all(cpu.page_faults)));
+  return text + ".";
 }
 
 std::string quality_sentence(const Report& report) {

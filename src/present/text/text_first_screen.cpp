@@ -158,7 +158,10 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
   const bool of_cpu = report.tree.metric == model::Metric::kCpu && report.tree.total > 0;
   const bool too_few = of_cpu && report.tree.effective_samples < kTooFew;
   const std::string little = of_cpu && report.waits ? sentence_of_little_cpu(report) : "";
-  sentences += paragraph(sentence_of_cpu(report, little, too_few), options);
+  std::string of_cpu_time = sentence_of_cpu(report, little, too_few);
+  const std::string allocators = of_cpu && !too_few ? sentence_of_allocator_cpu(report) : "";
+  if (!allocators.empty()) of_cpu_time += " " + allocators;
+  sentences += paragraph(of_cpu_time, options);
   if (of_cpu && !too_few && little.empty()) sentences += paragraph(sentence_of_few(report.tree), options);
   if (!sentences.empty()) out += "\n" + sentences;
   // The chain of calls of what hardly ran would stand there as if it were what to look at.

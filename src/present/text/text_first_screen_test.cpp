@@ -52,6 +52,37 @@ TEST(FirstScreen, NamesTheOwnFunctionThatExplainsMost) {
                         "building std::basic_regex.\n"));
 }
 
+TEST(FirstScreen, SaysWhatTheAllocatorsTakeAndForWhom) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app"), libc = hand.module("libc.so.6"),
+             system = hand.module("[kernel]", model::ModuleKind::kKernel, model::SymbolSource::kKallsyms);
+  const auto main = hand.frame(app, {"main"}), serve = hand.frame(app, {"Shop::serve()"}),
+             load = hand.frame(app, {"Shop::load()"});
+  const auto malloc = hand.frame(libc, {"malloc"}), inner = hand.frame(libc, {"_int_malloc"}),
+             free = hand.frame(libc, {"free"}), fault = hand.frame(system, {"asm_exc_page_fault"});
+  hand.sample(thread, hand.stack({main, serve, malloc, inner}), 300);
+  hand.sample(thread, hand.stack({main, serve, free}), 60);
+  hand.sample(thread, hand.stack({main, load, malloc, inner, fault}), 40);
+  hand.sample(thread, hand.stack({main, load, fault}), 40);
+  hand.sample(thread, hand.stack({main, load}), 560);
+  const std::string screen = screen_of(hand.profile, 0);
+  EXPECT_THAT(screen,
+              HasSubstr("Allocating and freeing take 40 % ±3 of CPU time (4.0 % in the kernel), nearly "
+                        "all of that for Shop::serve; page faults of all kinds take 8.0 %."))
+      << screen;
+}
+
+TEST(FirstScreen, HasNoWordForAllocatorsThatTakeLittle) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto main = hand.frame(hand.module("app"), {"main"}),
+             malloc = hand.frame(hand.module("libc.so.6"), {"malloc"});
+  hand.sample(thread, hand.stack({main, malloc}), 40);
+  hand.sample(thread, hand.stack({main}), 960);
+  EXPECT_THAT(screen_of(hand.profile), testing::Not(HasSubstr("Allocating")));
+}
+
 // It said "20 % ±29 of CPU time is below main", of five samples, and had a path of them.
 TEST(FirstScreen, OfAHandfulOfSamplesDoesNotSayWhoseTheyAre) {
   analysis::HandMade hand;
