@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/stack_sums.h"
 #include "analysis/core/words.h"
 #include "page/call_nodes.h"
 #include "page/columns.h"
@@ -102,8 +104,31 @@ Json words_of(const Story& story) {
           {"complaints", story.complaints}};
 }
 
+// What one independent sample is worth, on average; 0 where every event was counted.
+double weight_of(const model::Profile& profile, Metric metric) {
+  analysis::TreeOptions options;
+  options.selection.metric = metric;
+  analysis::CallTree tree;
+  tree.metric = metric;
+  tree.unit = analysis::unit_of(profile, metric);
+  double whole = 0;
+  for (const auto& row : analysis::add_up_stacks(profile, options, tree).rows)
+    whole += static_cast<double>(row.value);
+  return tree.effective_samples > 0 && tree.effective_samples < analysis::kExact
+             ? whole / tree.effective_samples
+             : 0;
+}
+using Weights = std::map<std::string, double, std::less<>>;
+Weights weights_of(const model::Profile& profile) {
+  Weights weights;
+  for (const Metric metric : {Metric::kCpu, Metric::kOffCpu, Metric::kHeapLive, Metric::kHeapAllocated,
+                              Metric::kHeapAllocations, Metric::kHeapGrowth, Metric::kHeapPeak})
+    weights.emplace(model::to_string(metric), weight_of(profile, metric));
+  return weights;
+}
+
 Result<std::string> pack(const model::Profile& profile, const DocumentOptions& options, const Story& story,
-                         const TimeSlices& slices, double least_share) {
+                         const Weights& weights, const TimeSlices& slices, double least_share) {
   CallNodes calls(profile);
   Costs costs = add_up_costs(profile, slices, calls);
   const std::uint32_t folded = least_share > 0 ? fold_small_calls(calls, costs, least_share) : 0;
@@ -114,6 +139,8 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
   for (Json& metric : metrics) {
     if (!metric.contains("unit"))
       metric["unit"] = analysis::unit_of(profile, *model::metric_from(metric["name"].get<std::string>()));
+    const auto weight = weights.find(metric["name"].get<std::string>());
+    metric["weight"] = weight == weights.end() ? 0 : weight->second;
   }
   Json series = add_series(profile, columns);
   Json threads = Json::array();
@@ -160,6 +187,7 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
 
 Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options) {
   const Story story = tell(profile);
+  const Weights weights = weights_of(profile);
   constexpr std::uint32_t kFewestSlices = 100;
   TimeSlices slices(profile.meta.start_ns, profile.meta.end_ns, options.most_slices);
   const auto widen = [&] {
@@ -169,7 +197,7 @@ Result<Document> make_document(const model::Profile& profile, const DocumentOpti
   while (wait_entries(profile, slices) > kMostWaitEntries && slices.count() > kFewestSlices) widen();
   double share = 0;
   for (;;) {
-    Result<std::string> packed = pack(profile, options, story, slices, share);
+    Result<std::string> packed = pack(profile, options, story, weights, slices, share);
     if (!packed) return tl::unexpected(packed.error());
     if (packed->size() <= options.most_bytes) return Document{std::move(*packed), slices.width_ms(), share};
     if (slices.count() > kFewestSlices) {

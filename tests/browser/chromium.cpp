@@ -223,11 +223,16 @@ Result<> Chromium::click(double x, double y) {
   return {};
 }
 
-Result<> Chromium::drag(double from_x, double from_y, double to_x, double to_y) {
+Result<> Chromium::drag(double from_x, double from_y, double to_x, double to_y, bool shift) {
   const auto send = [&](const char* type, double x, double y) -> Result<> {
-    auto done =
-        call("Input.dispatchMouseEvent",
-             {{"type", type}, {"x", x}, {"y", y}, {"button", "left"}, {"buttons", 1}, {"clickCount", 1}});
+    constexpr int kShift = 8;
+    auto done = call("Input.dispatchMouseEvent", {{"type", type},
+                                                  {"x", x},
+                                                  {"y", y},
+                                                  {"button", "left"},
+                                                  {"buttons", 1},
+                                                  {"modifiers", shift ? kShift : 0},
+                                                  {"clickCount", 1}});
     if (!done) return tl::unexpected(done.error());
     return {};
   };

@@ -36,7 +36,8 @@ class Chromium {
   Result<Json> evaluate(const std::string& expression);  // the value; an exception is an error
   Result<> click(double x, double y);
   Result<> point_at(double x, double y);
-  Result<> drag(double from_x, double from_y, double to_x, double to_y);  // in a few steps, button down
+  // In a few steps, button down.
+  Result<> drag(double from_x, double from_y, double to_x, double to_y, bool shift = false);
   Result<> press(const Key& key);
   Result<> type(const std::string& text);
   Result<> prefer_dark(bool dark);

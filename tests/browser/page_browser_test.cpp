@@ -242,6 +242,46 @@ class PageInBrowser : public testing::Test {
     EXPECT_EQ(shown, expected);
   }
 
+  // Two times on the page are what `fathom diff` of them is: figures to the last digit that matters, the same changes
+  // beyond noise, and errors that lie near one another (the page's pieces of a time end at its slices).
+  void expect_as_compared() {
+    const Json page = ask("window.fathom.compared()");
+    ASSERT_TRUE(page.is_object());
+    std::vector<std::string> words = words_of(page["command"]);
+    SCOPED_TRACE(page["command"].get<std::string>());
+    ASSERT_GE(words.size(), 3u);
+    words.erase(words.begin());
+    words[1] = recording();
+    words.push_back("--json");
+    ASSERT_EQ(ended(start_program(words, folder_ + "/diff.json")), 0);
+    const Json written = Json::parse(read_file(folder_ + "/diff.json").value_or(""), nullptr, false);
+    ASSERT_FALSE(written.is_discarded());
+    const Json& diff = written["metrics"][0];
+    const auto expect_near = [](const Json& shown, const Json& expected) {
+      for (const char* key : {"base", "fresh"}) {
+        const double value = expected[std::string(key) == "base" ? "base" : "new"];
+        EXPECT_NEAR(shown[key].get<double>(), value, 1e-9 * std::abs(value) + 1e-12) << key;
+      }
+      const double error = expected["error"];
+      EXPECT_NEAR(shown["error"].get<double>(), error, 0.15 * error + 1e-12);
+      EXPECT_EQ(shown["beyondNoise"], expected["beyond_noise"]);
+    };
+    expect_near(page["whole"], diff["whole"]);
+    std::map<std::string, const Json*> shown;
+    for (const Json& row : page["functions"]) shown[row["name"].get<std::string>()] = &row;
+    std::size_t met = 0;
+    for (const Json& row : diff["functions"]) {
+      const std::string name = analysis::printable(row["name"].get<std::string>());
+      SCOPED_TRACE(name);
+      if (row["total"]["base"] == 0 && row["total"]["new"] == 0) continue;
+      ASSERT_TRUE(shown.contains(name));
+      expect_near((*shown[name])["self"], row["self"]);
+      expect_near((*shown[name])["total"], row["total"]);
+      ++met;
+    }
+    EXPECT_GT(met, 1u);
+  }
+
   static inline std::unique_ptr<Chromium> browser_;
   static inline std::string folder_, served_;
 };
@@ -292,6 +332,42 @@ TEST_F(PageInBrowser, SumsOfAnySelectionAreTheReports) {
       expect_as_reported();
     }
   }
+}
+
+TEST_F(PageInBrowser, AShiftDragComparesWithAnotherTime) {
+  show("#m=cpu&threads=0");
+  const auto [slow_x, y] = lane_at(0.4);
+  const auto [slow_end, unused] = lane_at(0.65);
+  ASSERT_TRUE(browser_->drag(slow_x, y, slow_end, y).has_value());
+  wait_for("location.hash.includes('t=40')");
+  const auto [from_x, y_again] = lane_at(0.05);
+  const auto [to_x, unused_too] = lane_at(0.35);
+  ASSERT_TRUE(browser_->drag(from_x, y_again, to_x, y_again, true).has_value());
+  wait_for("location.hash.includes('b=5')");
+  wait_for("document.querySelector('#compared')");
+  EXPECT_THAT(text("#compared"), HasSubstr("went from"));
+  EXPECT_THAT(text(".bar"), HasSubstr("compared with 0.5"));
+  expect_as_compared();
+  press("2");
+  wait_for("document.querySelector('#top')");
+  EXPECT_THAT(text("#top"), HasSubstr("ksys_read"));
+  EXPECT_THAT(text("#top"), HasSubstr("new"));
+  press("1");
+  ask("history.back()");
+  ask("history.back()");
+  wait_for("!location.hash.includes('v=top')");
+}
+
+TEST_F(PageInBrowser, ComparesWhatTheProgramCompares) {
+  show();
+  for (const char* metric : {"cpu", "off-cpu", "heap-allocated", "heap-live", "heap-growth"}) {
+    ask(std::string("window.fathom.change({ metric: '") + metric +
+        "', range: [800, 1300], base: [100, 700], thread: null, focus: [], ignore: [] })");
+    expect_as_compared();
+  }
+  ask("window.fathom.change({ metric: 'cpu', range: [800, 1300], base: [100, 700], thread: 'server', focus: "
+      "[], ignore: ['json'] })");
+  expect_as_compared();
 }
 
 TEST_F(PageInBrowser, NamesStayNames) {
@@ -367,6 +443,9 @@ TEST_F(PageInBrowser, FitsNarrowWindowsAndDarkOnes) {
       ASSERT_TRUE(browser_->prefer_dark(dark).has_value());
       ASSERT_TRUE(browser_->resize(width, 900).has_value());
       show();
+      EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true) << width;
+      ask("window.fathom.change({ metric: 'cpu', range: [800, 1300], base: [100, 700] })");
+      wait_for("document.querySelector('#compared')");
       EXPECT_EQ(ask("document.documentElement.scrollWidth <= innerWidth"), true) << width;
       if (const char* folder = std::getenv("FATHOM_SCREENSHOTS")) {
         const std::string name = std::string(dark ? "dark" : "light") + std::to_string(width);

@@ -77,7 +77,8 @@ export function cellValues(doc: Doc, metric: string, from: number, to: number): 
   return out;
 }
 
-export interface Taken { cells: Cells; values: Float64Array; total: number; whole: number }
+// `base`: the same cells' values at the other time of a comparison.
+export interface Taken { cells: Cells; values: Float64Array; total: number; whole: number; base?: Float64Array }
 // What a selection takes; `whole` is what it would take without its patterns.
 export function take(doc: Doc, selection: Selection): Taken {
   const cells = cellsOf(doc, selection.metric);
@@ -94,14 +95,17 @@ export function take(doc: Doc, selection: Selection): Taken {
 }
 
 // Nodes in the order parents before children; 0 is the root. `place` of a thread is places + its row of the threads.
-export interface Tree { parent: Uint32Array; place: Uint32Array; self: Float64Array; total: Float64Array; count: number }
+export interface Tree {
+  parent: Uint32Array; place: Uint32Array; self: Float64Array; total: Float64Array; count: number;
+  base?: { self: Float64Array; total: Float64Array }; fresh?: { self: Float64Array; total: Float64Array };  // of a comparison
+}
 
 export function labelOf(doc: Doc, place: number): string {
   return place === 0 ? "all" : place < doc.places ? doc.name[place] : doc.head.threads[place - doc.places].name;
 }
 
 class Draft {
-  parent = [0]; place = [0]; self = [0];
+  parent = [0]; place = [0]; self = [0]; base = [0];
   private ids = new Map<number, number>();
   constructor(private width: number) {}
   child(parent: number, place: number): number {
@@ -109,58 +113,68 @@ class Draft {
     let id = this.ids.get(key);
     if (id === undefined) {
       this.ids.set(key, (id = this.parent.length));
-      this.parent.push(parent); this.place.push(place); this.self.push(0);
+      this.parent.push(parent); this.place.push(place); this.self.push(0); this.base.push(0);
     }
     return id;
   }
-  finish(): Tree {
-    const self = Float64Array.from(this.self), total = self.slice(), parent = Uint32Array.from(this.parent);
-    for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
-    return { parent, place: Uint32Array.from(this.place), self, total, count: total.length };
+  finish(compared: boolean): Tree {
+    const parent = Uint32Array.from(this.parent);
+    const added = (of: number[]) => {
+      const self = Float64Array.from(of), total = self.slice();
+      for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
+      return { self, total };
+    };
+    const tree: Tree = { parent, place: Uint32Array.from(this.place), ...added(this.self), count: parent.length };
+    if (compared) tree.base = added(this.base);
+    return tree;
   }
 }
 
 export interface TreeOptions { threads: boolean; inverted: boolean }
 export function buildTree(doc: Doc, taken: Taken, options: TreeOptions): Tree {
-  const draft = new Draft(doc.places + doc.head.threads.length);
-  const values = new Map<number, Float64Array>();  // by thread, or of all: by shown node
+  const draft = new Draft(doc.places + doc.head.threads.length), { base } = taken;
+  const values = new Map<number, [own: Float64Array, base: Float64Array | null]>();  // by thread, or of all: by shown node
   for (let i = 0; i < taken.values.length; i++) {
-    if (taken.values[i] === 0) continue;
-    const thread = options.threads ? taken.cells.thread[i] : 0;
+    if (taken.values[i] === 0 && !base?.[i]) continue;
+    const thread = options.threads ? taken.cells.thread[i] : 0, node = doc.shown[taken.cells.node[i]];
     let of = values.get(thread);
-    if (!of) values.set(thread, (of = new Float64Array(doc.parent.length)));
-    of[doc.shown[taken.cells.node[i]]] += taken.values[i];
+    if (!of) values.set(thread, (of = [new Float64Array(doc.parent.length), base ? new Float64Array(doc.parent.length) : null]));
+    of[0][node] += taken.values[i];
+    if (base) of[1]![node] += base[i];
   }
   const entered = new Uint32Array(doc.parent.length);
-  for (const [thread, of] of values) {
+  for (const [thread, [own, others]] of values) {
     const last = doc.places + thread;
+    let enter: (node: number) => number;
     if (options.inverted) {
-      for (let node = 0; node < of.length; node++) {
-        if (of[node] === 0) continue;
+      enter = (node) => {
         let at = 0;
         for (let up = node; up !== 0; up = doc.parent[up]) at = draft.child(at, doc.place[up]);
-        if (options.threads) at = draft.child(at, last);
-        draft.self[at] += of[node];
-      }
-      continue;
+        return options.threads ? draft.child(at, last) : at;
+      };
+    } else {
+      entered.fill(0);
+      entered[0] = 1 + (options.threads ? draft.child(0, last) : 0);
+      enter = (node) => {
+        const path = [];
+        for (; !entered[node]; node = doc.parent[node]) path.push(node);
+        let at = entered[node] - 1;
+        while (path.length) {
+          const next = path.pop()!;
+          at = draft.child(at, doc.place[next]);
+          entered[next] = at + 1;
+        }
+        return at;
+      };
     }
-    entered.fill(0);
-    entered[0] = 1 + (options.threads ? draft.child(0, last) : 0);
-    const enter = (node: number): number => {
-      if (entered[node]) return entered[node] - 1;
-      const path = [];
-      for (; !entered[node]; node = doc.parent[node]) path.push(node);
-      let at = entered[node] - 1;
-      while (path.length) {
-        const next = path.pop()!;
-        at = draft.child(at, doc.place[next]);
-        entered[next] = at + 1;
-      }
-      return at;
-    };
-    for (let node = 0; node < of.length; node++) if (of[node] !== 0) draft.self[enter(node)] += of[node];
+    for (let node = 0; node < own.length; node++) {
+      if (own[node] === 0 && !others?.[node]) continue;
+      const at = enter(node);
+      draft.self[at] += own[node];
+      if (others) draft.base[at] += others[node];
+    }
   }
-  return draft.finish();
+  return draft.finish(base !== undefined);
 }
 
 export interface FunctionRow { place: number; self: number; total: number }

@@ -1,6 +1,7 @@
 // The document that a page holds: a head in JSON and columns of numbers (docs/page.md). Decoded once into typed arrays.
 
-export interface Metric { name: string; title: string; unit: string; table: string }
+// `weight`: what one independent sample is worth; 0: every event was counted.
+export interface Metric { name: string; title: string; unit: string; table: string; weight: number }
 export interface ThreadName { name: string; threads: number }
 export interface SeriesHead { name: string; unit: string; pid: number; columns: string }
 export interface Claim { text: string; metric: string; focus: string }

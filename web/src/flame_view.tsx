@@ -3,8 +3,8 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { labelOf } from "./aggregate";
 import { boxAt, layout, type Box } from "./flame_layout";
-import { change, children, doc, hovered, metric, search, tree, view, zoom } from "./state";
-import { amount, colorOf, fitted, percent, whereOf } from "./words";
+import { change, children, comparison, doc, hovered, metric, search, tree, view, zoom } from "./state";
+import { amount, changeColor, colorOf, figure, fitted, ofBase, percent, whereOf } from "./words";
 
 const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
@@ -39,6 +39,23 @@ export const useMatches = () => useComputed(() => {
   }
   return { places, value, calls, share: t.total[top] > 0 ? value / t.total[top] : 0 };
 });
+
+// Of a comparison: how the call changed, where its function changed by more than noise in all.
+function colorAt(node: number): string {
+  const t = tree.value, c = comparison.value, place = t.place[node];
+  if (!c || !t.base || !t.fresh) return colorOf(doc, place);
+  const judged = node === 0 ? c.whole : place >= doc.places ? c.threads.get(place - doc.places) : c.functions.get(place)?.total;
+  return changeColor(t.base.total[node], t.fresh.total[node], judged?.beyondNoise ?? false);
+}
+
+function Numbers({ node }: { node: number }) {
+  const t = tree.value, c = comparison.value, { unit } = metric.value;
+  if (!c || !t.base || !t.fresh) return <>{percent(t.total[node] / t.total[0])} · {amount(t.total[node], unit)} with what it calls · {amount(t.self[node], unit)} itself</>;
+  const place = t.place[node], all = place > 0 && place < doc.places ? c.functions.get(place) : undefined;
+  const [base, fresh] = [t.base.total[node], t.fresh.total[node]];
+  return <>{figure(base, c.unit)} → {figure(fresh, c.unit)}{ofBase({ ...c.whole, base, fresh }) && ` (${ofBase({ ...c.whole, base, fresh })})`} here, with what it calls
+    {all && <><br />everywhere {figure(all.total.base, c.unit)} → {figure(all.total.fresh, c.unit)}, {figure(all.total.change, c.unit, all.total.error, true)} ± {figure(all.total.error, c.unit)}{all.total.beyondNoise ? "" : ": no more than noise"}</>}</>;
+}
 
 export function Flame() {
   const scroller = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null);
@@ -87,7 +104,7 @@ export function Flame() {
           for (let stripe = 0; stripe < w; stripe += 4) pen.fillRect(x + stripe, y, Math.min(2, w - stripe), rowHeight - 1);
           continue;
         }
-        pen.fillStyle = found?.[place] ? mark : colorOf(doc, place);
+        pen.fillStyle = found?.[place] ? mark : colorAt(b.node);
         pen.fillRect(x, y, w, rowHeight - 1);
         if (pointed && pointed.place === place) {
           pen.strokeStyle = ink;
@@ -103,7 +120,7 @@ export function Flame() {
     }
     pen.globalAlpha = 1;
   };
-  useSignalEffect(() => { rows.value; matches.value; hovered.value; size.value; draw(); });
+  useSignalEffect(() => { rows.value; matches.value; hovered.value; size.value; comparison.value; draw(); });
   useLayoutEffect(() => {
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", draw);
@@ -150,9 +167,9 @@ export function Flame() {
       </div>
       {shown && shown.box.node < t.count && <div class="tip" style={{ left: `${Math.min(shown.x + 14, innerWidth - 440)}px`, top: `${shown.y + 18 > innerHeight - 90 ? shown.y - 84 : shown.y + 18}px` }}>
         {shown.box.joined
-          ? <b>{shown.box.joined} calls too narrow to draw: {amount(shown.box.value, metric.value.unit)}, {percent(shown.box.value / t.total[0])}. Click to see them.</b>
+          ? <b>{shown.box.joined} calls too narrow to draw: {comparison.value ? "" : `${amount(shown.box.value, metric.value.unit)}, `}{percent(shown.box.value / t.total[0])}. Click to see them.</b>
           : <><b>{labelOf(doc, t.place[shown.box.node])}</b><br />
-            {percent(t.total[shown.box.node] / t.total[0])} · {amount(t.total[shown.box.node], metric.value.unit)} with what it calls · {amount(t.self[shown.box.node], metric.value.unit)} itself
+            <Numbers node={shown.box.node} />
             <br /><span class="quiet">{whereOf(doc, t.place[shown.box.node])}{view.value.inverted ? " · inverted: callers below" : ""}</span></>}
       </div>}
     </div>);

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, nodesWith, overTime, together } from "./aggregate";
+import { canCompare } from "./compare";
 import { Kind, type Line } from "./document";
 import { change, doc, view } from "./state";
 import { bytes, seconds, secondsText } from "./words";
@@ -15,7 +16,8 @@ const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9
 const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
 
 // A series at equal steps: the last value before, so that a gap stays what it was.
-function resampled(line: Line, per: number): Float64Array {
+// `ends`: it is nothing before its first reading, and after its last where others went on.
+function resampled(line: Line, per: number, ends = false): Float64Array {
   const buckets = Math.ceil(doc.head.slices / per), out = new Float64Array(buckets), width = per * doc.head.slice_ms;
   let at = 0, value = line.value[0] ?? 0;
   for (let b = 0; b < buckets; b++) {
@@ -23,6 +25,10 @@ function resampled(line: Line, per: number): Float64Array {
     for (; at < line.ms.length && line.ms[at] < (b + 1) * width; at++) { value = line.value[at]; most = Math.max(most, value); }
     out[b] = most < 0 ? value : most;
   }
+  const longestGap = Math.max(2 * width, 3 * (line.ms[line.ms.length - 1] - line.ms[0]) / Math.max(1, line.ms.length - 1));
+  if (ends)
+    for (let b = 0; b < buckets; b++)
+      if ((b + 1) * width <= line.ms[0] || b * width > line.ms[line.ms.length - 1] + longestGap) out[b] = 0;
   return out;
 }
 
@@ -46,16 +52,18 @@ function lanes(per: number): Lane[] {
   const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
   const stacked = (bands: Band[]) => Math.max(0, ...Array.from({ length: buckets }, (_, b) => bands.reduce((sum, band) => sum + band.values[b], 0)));
   const mean = (bands: Band[]) => bands.reduce((sum, band) => sum + band.values.reduce((a, b) => a + b, 0), 0) / buckets;
-  const main = doc.lines.filter(({ name }) => name === "memory.rss_anon").sort((a, b) => b.value.length - a.value.length)[0]?.pid;
+  // Of all processes together, each from its first reading to its last.
+  const processes = new Set(doc.lines.filter(({ name }) => name === "memory.rss_anon").map(({ pid }) => pid)).size;
   const rss = rssParts.flatMap(([name, label, color]) => {
-    const line = doc.lines.find((one) => one.name === name && one.pid === main);
-    return line && line.value.some((v) => v > 0) ? [{ name: `RSS: ${label}`, color, values: resampled(line, per) }] : [];
+    const lines = doc.lines.filter((one) => one.name === name).map((line) => resampled(line, per, processes > 1));
+    const values = new Float64Array(buckets).map((_, b) => lines.reduce((sum, line) => sum + line[b], 0));
+    return values.some((value) => value > 0) ? [{ name: `RSS: ${label}`, color, values }] : [];
   });
-  const live = doc.lines.filter(({ name }) => name === "heap.live").sort((a, b) => Math.max(...b.value) - Math.max(...a.value))[0];
-  const liveBand = live ? { name: "heap live", color: "#1c2733", values: resampled(live, per) } : null;
+  const live = doc.lines.filter(({ name }) => name === "heap.live"), lives = live.map((line) => resampled(line, per, live.length > 1));
+  const liveBand = live.length ? { name: "heap live", color: "#1c2733", values: new Float64Array(buckets).map((_, b) => lives.reduce((sum, line) => sum + line[b], 0)) } : null;
   if (rss.length || liveBand) {
     const most = Math.max(stacked(rss), ...(liveBand?.values ?? [0]));
-    out.push({ title: "Memory", note: rss.length ? "resident; ● its peak" : "live heap; ● its peak", top: bytes(most), most, bands: rss, line: liveBand, kind: "memory" });
+    out.push({ title: "Memory", note: rss.length ? `resident${processes > 1 ? ` of ${processes} processes` : ""}; ● its peak` : "live heap; ● its peak", top: bytes(most), most, bands: rss, line: liveBand, kind: "memory" });
   }
   const names = head.threads.map(({ name }) => name);
   if (doc.costs.has("cpu") && head.period_ns > 0) {
@@ -87,7 +95,7 @@ function ticks(width: number): number[] {
 
 export function Lanes() {
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
-  const drag = useSignal<{ start: number; end: number } | null>(null), at = useSignal<number | null>(null);
+  const drag = useSignal<{ start: number; end: number; base: boolean } | null>(null), at = useSignal<number | null>(null);
   const per = useComputed(() => together(doc, width.value / 4));
   const all = useComputed(() => lanes(per.value));
   // When the function that is looked at was on a stack.
@@ -114,7 +122,8 @@ export function Lanes() {
     const color = (name: string) => style.getPropertyValue(name).trim();
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     const { slices } = doc.head, n = Math.ceil(slices / per.value), x = (bucket: number) => Math.min(slices, bucket * per.value) * w / slices;
-    const chosen = drag.value ? [Math.min(drag.value.start, drag.value.end), Math.max(drag.value.start, drag.value.end)] : view.value.range;
+    const dragged = drag.value && drag.value.start !== drag.value.end ? [Math.min(drag.value.start, drag.value.end), Math.max(drag.value.start, drag.value.end)] : null;
+    const chosen = dragged && !drag.value!.base ? dragged : view.value.range, base = dragged && drag.value!.base ? dragged : view.value.base;
     const times = ticks(w), total = doc.head.duration_ns / 1e9;
     pen.strokeStyle = color("--line");
     for (const time of times) { pen.beginPath(); pen.moveTo(Math.round(time / total * w) + 0.5, 0); pen.lineTo(Math.round(time / total * w) + 0.5, h - axisHeight); pen.stroke(); }
@@ -156,15 +165,27 @@ export function Lanes() {
       for (let b = 0; b < n; b++) if (when[b] > 0) { pen.globalAlpha = 0.25 + 0.75 * when[b] / most; pen.fillRect(x(b), y, Math.max(1, w / n), 8); }
       pen.globalAlpha = 1;
     }
-    if (chosen) {
-      const left = chosen[0] / slices * w, right = chosen[1] / slices * w;
+    if (chosen || base) {
+      const bottom = h - axisHeight, shown = [chosen, base].filter((range) => range !== null).map((range) => range.map((slice) => slice / slices * w)).sort((a, b) => a[0] - b[0]);
       pen.fillStyle = color("--page");
       pen.globalAlpha = 0.68;
-      pen.fillRect(0, 0, left, h - axisHeight);
-      pen.fillRect(right, 0, w - right, h - axisHeight);
+      let left = chosen || !base ? 0 : w;  // beside a base alone everything is looked at
+      for (const [from, to] of shown) { if (from > left) pen.fillRect(left, 0, from - left, bottom); left = Math.max(left, to); }
+      if (left < w) pen.fillRect(left, 0, w - left, bottom);
       pen.globalAlpha = 1;
-      pen.fillStyle = color("--accent");
-      for (const edge of [left, right]) { pen.fillRect(Math.min(w - 2, Math.max(0, edge - 1)), 0, 2, h - axisHeight); pen.fillRect(Math.min(w - 5, Math.max(0, edge - 3)), 14, 6, 22); }
+      for (const [range, name, word] of [[base, "--base", "base"], [chosen, "--accent", base ? "new" : ""]] as const) {
+        if (!range) continue;
+        const ends = range.map((slice) => slice / slices * w);
+        pen.fillStyle = color(name);
+        for (const edge of ends) { pen.fillRect(Math.min(w - 2, Math.max(0, edge - 1)), 0, 2, bottom); pen.fillRect(Math.min(w - 5, Math.max(0, edge - 3)), 14, 6, 22); }
+        if (range === base) { pen.globalAlpha = 0.1; pen.fillRect(ends[0], 0, ends[1] - ends[0], bottom); pen.globalAlpha = 1; }
+        pen.font = "bold 11px system-ui, sans-serif";
+        if (word && ends[1] - ends[0] > 40) {
+          pen.fillRect(ends[0], 0, pen.measureText(word).width + 10, 14);
+          pen.fillStyle = color("--page");
+          pen.fillText(word, ends[0] + 5, 11);
+        }
+      }
     }
     if (at.value !== null && !drag.value) { pen.fillStyle = color("--quiet"); pen.fillRect(at.value, 0, 1, h - axisHeight); }
     pen.fillStyle = color("--quiet");
@@ -185,17 +206,17 @@ export function Lanes() {
     const place = canvas.current!.getBoundingClientRect();
     return Math.max(0, Math.min(doc.head.slices, round((event.clientX - place.left) / place.width * doc.head.slices)));
   };
-  const select = (a: number, b: number, replace: boolean) => {
-    const [from, to] = [Math.min(a, b), Math.max(a, b)];
-    change({ range: to > from && to - from < doc.head.slices ? [from, to] : null }, replace);
+  const select = (a: number, b: number, replace: boolean, base = false) => {
+    const [from, to] = [Math.min(a, b), Math.max(a, b)], range: [number, number] | null = to > from && to - from < doc.head.slices ? [from, to] : null;
+    change(base ? { base: range } : { range }, replace);
   };
   let timer = 0;
   const move = (event: PointerEvent) => {
     at.value = event.clientX - canvas.current!.getBoundingClientRect().left;
     if (!drag.value) return;
-    drag.value = { start: drag.value.start, end: sliceAt(event, Math.round) };
+    drag.value = { ...drag.value, end: sliceAt(event, Math.round) };
     // While it is dragged the views follow, a step a frame; only the end is a step that Back undoes.
-    if (!timer) timer = requestAnimationFrame(() => { timer = 0; if (drag.value) select(drag.value.start, drag.value.end, true); });
+    if (!timer) timer = requestAnimationFrame(() => { timer = 0; if (drag.value) select(drag.value.start, drag.value.end, true, drag.value.base); });
   };
   const keys = (event: KeyboardEvent) => {
     const [from, to] = view.value.range ?? [0, doc.head.slices], step = Math.max(1, Math.round(doc.head.slices / 50));
@@ -215,12 +236,12 @@ export function Lanes() {
     <section class="lanes" aria-label="Over time">
       <div class="labels">{all.value.map((lane) => <div class="label" style={{ height: `${laneHeight + gap}px` }}><b>{lane.title}</b><span>{lane.note}</span><i>{lane.top}</i></div>)}</div>
       <div class="chart" ref={box}>
-        <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
+        <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
           style={{ width: "100%", height: `${height.value}px` }}
-          onPointerDown={(event) => { canvas.current!.setPointerCapture(event.pointerId); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round) }; }}
+          onPointerDown={(event) => { canvas.current!.setPointerCapture(event.pointerId); history.pushState(null, "", location.hash || "#"); drag.value = { start: sliceAt(event, Math.round), end: sliceAt(event, Math.round), base: event.shiftKey }; }}
           onPointerMove={move} onPointerLeave={() => { at.value = null; }}
-          onPointerUp={(event) => { if (!drag.value) return; const { start } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true); }}
-          onDblClick={() => change({ range: null })} onKeyDown={keys} />
+          onPointerUp={(event) => { if (!drag.value) return; const { start, base } = drag.value; drag.value = null; const end = sliceAt(event, Math.round); if (end !== start) select(start, end, true, base); }}
+          onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />
       </div>
       <div class="legend">
         {all.value.flatMap((lane) => [...lane.bands, ...(lane.line ? [lane.line] : [])].map((band) => {
@@ -229,7 +250,7 @@ export function Lanes() {
             ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
             : <span><s style={{ background: band === lane.line ? "var(--ink)" : band.color }} />{band.name}</span>;
         }))}
-        <em>drag: select · double-click: all</em>
+        <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em>
       </div>
     </section>);
 }

@@ -6,7 +6,9 @@ import { around, labelOf, nodesWith, cellsOf, overTime, together, type FunctionR
 import { readDocument, unpack } from "./document";
 import { Flame, useMatches } from "./flame_view";
 import { Lanes } from "./lanes_view";
-import { change, children, command, doc, functionOf, functions, hasIdle, hovered, ignoreFor, isIdleHidden, metric, notice, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, zoom, type Tab } from "./state";
+import { baseTree, change, children, command, compared, comparison, doc, functionOf, functions, hasIdle, hovered, ignoreFor, isIdleHidden, metric, notice, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
+import { canCompare } from "./compare";
 import { amount, colorOf, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
 
 const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", quality: "Quality" };
@@ -39,7 +41,7 @@ function Story() {
           zoom.value = 0;
           const fn = claim.focus ? doc.name.indexOf(claim.focus, 1) : -1;
           const metric = doc.head.metrics.some(({ name }) => name === claim.metric) ? claim.metric : view.value.metric;
-          change({ metric, focus: claim.focus ? [claim.focus] : [], ignore: ignoreFor(metric), range: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
+          change({ metric, focus: claim.focus ? [claim.focus] : [], ignore: ignoreFor(metric), range: null, base: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
         }}>{claim.text}</a> </>
         : <>{claim.text} </>)}</p>
       <p class="quality"><i class={words.complaints.length ? "dot warn" : "dot"} />{words.quality}
@@ -48,8 +50,16 @@ function Story() {
     </header>);
 }
 
-function Chip({ text, title, drop }: { text: string; title: string; drop: () => void }) {
-  return <button class="chip" title={`${title}; click to drop it`} onClick={drop}>{text} <span aria-label="remove">×</span></button>;
+// The chosen time becomes the base, and the next one that is chosen is compared with it.
+function makeBase() {
+  if (!view.value.range || !canCompare(view.value.metric)) return;
+  change({ base: view.value.range, range: null });
+  notice.value = "drag over the time to compare with it";
+  setTimeout(() => { notice.value = ""; }, 4000);
+}
+
+function Chip({ text, title, drop, kind = "" }: { text: string; title: string; drop: () => void; kind?: string }) {
+  return <button class={`chip ${kind}`} title={`${title}; click to drop it`} onClick={drop}>{text} <span aria-label="remove">×</span></button>;
 }
 
 function Bar() {
@@ -68,13 +78,15 @@ function Bar() {
     <div class="bar">
       <label class="visually-hidden" for="metric">Metric</label>
       <select id="metric" value={v.metric} onChange={(event) => { zoom.value = 0; change({ metric: event.currentTarget.value, ignore: ignoreFor(event.currentTarget.value, v.ignore) }); }}>
-        {doc.head.metrics.map((one) => <option value={one.name} disabled={one.name === "heap-peak" && v.range !== null}>{one.title} ({one.unit})</option>)}
+        {doc.head.metrics.map((one) => <option value={one.name} disabled={!canCompare(one.name) && (v.range ?? v.base) !== null}>{one.title} ({one.unit})</option>)}
       </select>
       {v.range && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
+      {v.base && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
+      {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time, and see what differs from this one" onClick={makeBase}>compare with this time</button>}
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
       {v.focus.map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
       {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : `ignore ${foldGenerics(pattern)}`} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
-      {v.metric === "off-cpu" && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
+      {v.metric === "off-cpu" && !v.base && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
       <form onSubmit={add}>
         <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore NAME; regular expressions" aria-label="Search, focus or ignore" autocomplete="off" spellcheck={false}
           onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
@@ -113,11 +125,19 @@ function Top() {
 function Callers() {
   const { fn } = view.value, { unit } = metric.value;
   const facts = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
+  const old = useComputed(() => view.value.fn === null || !baseTree.value ? null : around(doc, baseTree.value, view.value.fn));
   if (fn === null || !facts.value) return <p class="empty">Choose a function: click a box of the flame graph, or a name under Top.</p>;
   const { self, total, callers, callees } = facts.value;
   const list = (rows: [number, number][], nobody: string) => <table><tbody>{rows.slice(0, 60).map(([place, value]) => <tr key={place}>
     <td>{amount(value, unit)}</td><td class="bar-cell" style={{ "--share": total > 0 ? value / total : 0 } as never}>{percent(total > 0 ? value / total : 0)}</td>
     <td class="left">{place === 0 ? nobody : <Name place={place} />}</td></tr>)}</tbody></table>;
+  if (old.value) return (
+    <div class="scroll callers">
+      <h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2>
+      <p class="quiet">{whereOf(doc, fn)}</p>{changeOf(fn)}
+      <div class="two"><div><h3>Called by</h3><ComparedCalls base={old.value.callers} fresh={callers} name={(place) => place === 0 ? "the start of the thread" : <Name place={place} />} /></div>
+        <div><h3>Calls</h3><ComparedCalls base={old.value.callees} fresh={callees} name={(place) => <Name place={place} />} /></div></div>
+    </div>);
   return (
     <div class="scroll callers">
       <h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2>
@@ -164,17 +184,18 @@ function Evidence() {
   const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
   const node = pointed && pointed.place === place && pointed.node < t.count ? pointed.node : zoom.value < t.count && t.place[zoom.value] === place ? zoom.value : null;
   const near = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
-  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><p>Keys: 1–5 views, / search, i invert, t threads, Esc back, arrow keys in graph and time.</p></aside>;
+  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><p>Keys: 1–5 views, / search, i invert, t threads, b compare with this time, Esc back, arrow keys in graph and time.</p></aside>;
   const row = functionOf.value.get(place), top = Math.min(zoom.value, t.count - 1);
   return (
     <aside>
       <h2>{foldGenerics(labelOf(doc, place))}</h2><p class="quiet">{whereOf(doc, place)}</p>
+      {comparison.value && changeOf(place)}
       <dl>
-        {node !== null && <><dt>here, with what it calls</dt><dd>{percent(share(t.total[node]))}</dd></>}
+        {node !== null && !comparison.value && <><dt>here, with what it calls</dt><dd>{percent(share(t.total[node]))}</dd></>}
         <dt>everywhere</dt><dd>{percent(share(row?.total ?? 0))}</dd>
         <dt>itself</dt><dd>{percent(share(row?.self ?? 0))}</dd>
-        {node !== null && top !== 0 && <><dt>of what is zoomed into</dt><dd>{percent(t.total[top] > 0 ? Math.min(1, t.total[node] / t.total[top]) : 0)}</dd></>}
-        <dt>total</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
+        {node !== null && top !== 0 && !comparison.value && <><dt>of what is zoomed into</dt><dd>{percent(t.total[top] > 0 ? Math.min(1, t.total[node] / t.total[top]) : 0)}</dd></>}
+        <dt>total{comparison.value ? " of new" : ""}</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
       </dl>
       {place === fn && <><Sparkline place={place} />
         {near.value && <><h3>Called by</h3>{near.value.callers.slice(0, 5).map(([p, value]) => <div class="row"><span>{p === 0 ? "start of the thread" : <Name place={p} />}</span><b>{percent(share(value))}</b></div>)}
@@ -192,12 +213,16 @@ function Views() {
         <span class="options">
           {v.tab === "flame" && <><label><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
             <label><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label></>}
+          {v.tab === "flame" && v.base && <label>widths <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
           <b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span></nav>
       {v.tab === "flame" && path.length > 0 && <p class="crumbs"><button class="link" onClick={() => { zoom.value = 0; }}>all</button>{path.slice(-4).map((node) => <> › <button class="link" onClick={() => { zoom.value = node; }}>{foldGenerics(labelOf(doc, tree.value.place[node])).slice(-48)}</button></>)} <button onClick={() => { zoom.value = tree.value.parent[zoom.value]; }}>back (Esc)</button></p>}
+      {v.base && <Compared />}
       <main class={v.tab === "flame" || v.tab === "top" ? "split" : ""}>
-        {taken.value.total === 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
-          : v.tab === "flame" ? <Flame /> : v.tab === "top" ? <Top /> : v.tab === "callers" ? <Callers /> : v.tab === "threads" ? <Threads /> : null}
-        {v.tab === "quality" && taken.value.total > 0 && <Quality />}
+        {v.tab === "quality" ? <Quality />
+          : tree.value.total[0] <= 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
+          : v.tab === "flame" ? <Flame /> : v.tab === "callers" ? <Callers />
+          : v.tab === "top" ? (v.base ? <ComparedTop name={(place) => <Name place={place} />} /> : <Top />)
+          : v.base ? <ComparedThreads /> : <Threads />}
         {(v.tab === "flame" || v.tab === "top") && <Evidence />}
       </main>
     </>);
@@ -212,6 +237,7 @@ function Page() {
       else if (event.key >= "1" && event.key <= `${tabs.length}`) change({ tab: tabs[+event.key - 1] });
       else if (event.key === "i") { zoom.value = 0; change({ inverted: !view.value.inverted }); }
       else if (event.key === "t") { zoom.value = 0; change({ byThread: !view.value.byThread }); }
+      else if (event.key === "b") { if (view.value.base && !view.value.range) change({ base: null, range: view.value.base }); else makeBase(); }
       else if (event.key === "c") copy(command(view.value), command(view.value));
       else if (event.key === "Escape" && !event.defaultPrevented) {
         if (search.value) search.value = "";
@@ -236,7 +262,7 @@ async function main() {
     document.title = `${doc.head.words.headline.split(" · ")[0] || doc.head.target} – fathom`;
     root.textContent = "";
     render(<Page />, root);
-    Object.assign(window, { fathom: { report, change, view, children } });
+    Object.assign(window, { fathom: { report, compared, change, view, children } });
   } catch (error) {
     root.textContent = `fathom: the page cannot be shown: ${error instanceof Error ? error.message : error}`;
   }

@@ -1,6 +1,7 @@
 // One selection for all views. It is the page's address: Back undoes it, and a copied address opens the same view.
 import { computed, signal } from "@preact/signals";
 import { buildTree, functionTable, take, type Selection } from "./aggregate";
+import { canCompare, compare, withBase, type Comparison } from "./compare";
 import { childrenOf } from "./flame_layout";
 import { Kind, type Doc } from "./document";
 import { quoted, secondsText } from "./words";
@@ -8,10 +9,16 @@ import { quoted, secondsText } from "./words";
 export const tabs = ["flame", "top", "callers", "threads", "quality"] as const;
 export type Tab = (typeof tabs)[number];
 
+// Of a comparison's flame graph: what the width of a box is worth.
+export const widths = ["both", "new", "base"] as const;
+export type Widths = (typeof widths)[number];
+
 export interface View {
   metric: string; range: [from: number, to: number] | null;  // slices
+  base: [from: number, to: number] | null;                   // slices of a time that `range` is compared with
   thread: string | null; focus: string[]; ignore: string[];
   tab: Tab; inverted: boolean; byThread: boolean; fn: number | null;  // a place
+  widths: Widths;
 }
 
 export let doc: Doc;
@@ -37,12 +44,14 @@ export function toHash(v: View): string {
   const parts = new URLSearchParams();
   parts.set("m", v.metric);
   if (v.range) parts.set("t", v.range.map((slice) => slice * doc.head.slice_ms).join("-"));
+  if (v.base) parts.set("b", v.base.map((slice) => slice * doc.head.slice_ms).join("-"));
   if (v.thread !== null) parts.set("thread", v.thread);
   v.focus.forEach((pattern) => parts.append("focus", pattern));
   v.ignore.forEach((pattern) => parts.append("ignore", pattern));
   if (v.tab !== "flame") parts.set("v", v.tab);
   if (v.inverted) parts.set("i", "1");
   if (!v.byThread) parts.set("threads", "0");
+  if (v.base && v.widths !== "both") parts.set("w", v.widths);
   if (v.fn !== null) parts.set("fn", doc.name[v.fn]);
   return parts.toString();
 }
@@ -51,15 +60,17 @@ export function toHash(v: View): string {
 function fromHash(): View {
   const parts = new URLSearchParams(location.hash.slice(1)), { head } = doc;
   const metric = head.metrics.find(({ name }) => name === parts.get("m"))?.name ?? head.metrics[0]?.name ?? "cpu";
-  const times = /^(\d+)-(\d+)$/.exec(parts.get("t") ?? "");
-  let range: View["range"] = null;
-  if (times) {
+  const rangeOf = (text: string | null): View["range"] => {
+    const times = /^(\d+)-(\d+)$/.exec(text ?? "");
+    if (!times) return null;
     const [from, to] = [Math.floor(+times[1] / head.slice_ms), Math.min(head.slices, Math.ceil(+times[2] / head.slice_ms))];
-    if (from < to && to - from < head.slices) range = [from, to];
-  }
+    return from < to && to - from < head.slices ? [from, to] : null;
+  };
+  const w = parts.get("w") as Widths;
   const thread = parts.get("thread"), tab = parts.get("v") as Tab, fn = doc.name.indexOf(parts.get("fn") ?? "", 1);
   return {
-    metric, range, thread: head.threads.some(({ name }) => name === thread) ? thread : null,
+    metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
+    thread: head.threads.some(({ name }) => name === thread) ? thread : null,
     focus: parts.getAll("focus"), ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
     inverted: parts.get("i") === "1", byThread: parts.get("threads") !== "0", fn: parts.has("fn") && fn > 0 ? fn : null,
   };
@@ -68,26 +79,55 @@ function fromHash(): View {
 // `replace`: it is no step of its own that Back would undo, as while a brush is dragged.
 export function change(part: Partial<View>, replace = false): void {
   const next = { ...view.value, ...part };
-  if (next.metric === "heap-peak" && next.range) next.metric = "heap-live";  // the peak is known of the whole recording
+  if (next.metric === "heap-peak" && (next.range || next.base)) next.metric = "heap-live";  // the peak is known of the whole recording
   const before = toHash(view.value), after = toHash(next);
   if (before === after && !replace) return;
   view.value = next;
   if (replace) history.replaceState(null, "", `#${after}`); else history.pushState(null, "", `#${after}`);
 }
 
-export const metric = computed(() => doc.head.metrics.find(({ name }) => name === view.value.metric) ?? { name: "cpu", title: "CPU time", unit: "samples", table: "" });
+export const metric = computed(() => doc.head.metrics.find(({ name }) => name === view.value.metric) ?? { name: "cpu", title: "CPU time", unit: "samples", table: "", weight: 1 });
 export const selection = computed<Selection>(() => {
   const v = view.value;
   return { metric: v.metric, from: v.range?.[0] ?? 0, to: v.range?.[1] ?? doc.head.slices, thread: v.thread, focus: v.focus, ignore: v.ignore };
 });
 const selectionKey = computed(() => JSON.stringify(selection.value));
 export const taken = computed(() => { selectionKey.value; return take(doc, selection.peek()); });
-const treeOptions = computed(() => `${view.value.inverted},${view.value.byThread}`);
+// A comparison leaves idle waits out, as `fathom diff` does.
+const comparedSelection = () => ({ ...selection.peek(), ignore: ignoreFor(selection.peek().metric, selection.peek().ignore) });
+const baseKey = computed(() => JSON.stringify(view.value.base));
+export const comparison = computed<Comparison | null>(() => {
+  selectionKey.value; baseKey.value;
+  const { base } = view.peek();
+  return base && compare(doc, comparedSelection(), base);
+});
+const comparedTaken = computed(() => {
+  selectionKey.value; baseKey.value;
+  const { base } = view.peek(), of = comparedSelection();
+  return base ? withBase(doc, take(doc, of), of, base) : taken.value;
+});
+const treeOptions = computed(() => `${view.value.inverted},${view.value.byThread},${view.value.widths}`);
+// Of a comparison totals are figures (of a second ...), of one side or of both together: what boxes are as wide as.
 export const tree = computed(() => {
   treeOptions.value;
-  return buildTree(doc, taken.value, { threads: view.peek().byThread, inverted: view.peek().inverted });
+  const v = view.peek(), built = buildTree(doc, comparedTaken.value, { threads: v.byThread, inverted: v.inverted });
+  const { base } = built, factors = comparison.value?.factors;
+  if (!base || !factors) return built;
+  const [old, fresh] = [v.widths === "new" ? 0 : factors[0], v.widths === "base" ? 0 : factors[1]];
+  const figures = (of: Float64Array, factor: number) => of.map((value) => value * factor);
+  const wide = (now: Float64Array, before: Float64Array) => now.map((value, i) => Math.max(0, value * fresh) + Math.max(0, before[i] * old));
+  return {
+    ...built, self: wide(built.self, base.self), total: wide(built.total, base.total),
+    base: { self: figures(base.self, factors[0]), total: figures(base.total, factors[0]) },
+    fresh: { self: figures(built.self, factors[1]), total: figures(built.total, factors[1]) },
+  };
 });
 export const children = computed(() => childrenOf(tree.value));
+// Of base, where a comparison is asked about callers.
+export const baseTree = computed(() => {
+  const of = comparedTaken.value;
+  return of.base ? buildTree(doc, { ...of, values: of.base, base: undefined }, { threads: false, inverted: false }) : null;
+});
 export const plainTree = computed(() => buildTree(doc, taken.value, { threads: false, inverted: false }));
 export const functions = computed(() => functionTable(doc, plainTree.value));
 export const functionOf = computed(() => new Map(functions.value.map((row) => [row.place, row])));
@@ -97,15 +137,25 @@ export const toggleIdle = () => change({ ignore: isIdleHidden() ? view.value.ign
 
 // The command that prints the same numbers.
 export function command(v: View): string {
-  const { head } = doc, words = ["fathom", "report", quoted(head.file), ...head.arguments.map(quoted), "--metric", v.metric];
-  if (v.range && v.range[0] > 0) words.push("--from", secondsText(v.range[0] * head.slice_ms));
-  if (v.range && v.range[1] < head.slices) words.push("--until", secondsText(v.range[1] * head.slice_ms));
+  const { head } = doc, words = ["fathom", v.base ? "diff" : "report", quoted(head.file), ...head.arguments.map(quoted), "--metric", v.metric];
+  const edge = (slice: number) => slice > 0 && slice < head.slices ? secondsText(slice * head.slice_ms) : "";
+  const time = ([from, to]: [number, number]) => `${edge(from)}:${edge(to)}`;
+  if (v.base) words.push("--base", time(v.base), "--new", time(v.range ?? [0, head.slices]));
+  else if (v.range) {
+    if (edge(v.range[0])) words.push("--from", edge(v.range[0]));
+    if (edge(v.range[1])) words.push("--until", edge(v.range[1]));
+  }
   if (v.thread !== null) words.push("--thread", quoted(v.thread));
   for (const pattern of v.focus) words.push("--focus", quoted(pattern));
-  for (const pattern of v.ignore) words.push("--ignore", quoted(pattern));
+  for (const pattern of v.ignore) if (!v.base || pattern !== idlePattern) words.push("--ignore", quoted(pattern));
   return words.join(" ");
 }
 export function report(): Record<string, unknown> {  // what tests compare with the program's own report
   return { total: taken.value.total, unit: metric.value.unit, command: command(view.value), functions: functions.value
     .map((row) => ({ name: doc.name[row.place], module: doc.module[row.place], self: Math.round(row.self), total: Math.round(row.total) })) };
+}
+export function compared(): Record<string, unknown> | null {  // and with `fathom diff`
+  const c = comparison.value;
+  return c && { command: command(view.value), whole: c.whole, looked_at: c.lookedAt, level: c.level, functions: [...c.functions.values()]
+    .map(({ place, self, total }) => ({ name: doc.name[place], module: doc.module[place], kind: doc.kind[place], self, total })) };
 }

@@ -1,5 +1,7 @@
 // Numbers and names as people read them; the same words as the program's own (analysis/core/words.h).
+import type { Unit } from "./compare";
 import { Kind, type Doc } from "./document";
+import type { Change } from "./statistics";
 
 const digits = (value: number) => value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 export const withCommas = (value: number) => Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ",");
@@ -26,6 +28,32 @@ export function percent(share: number): string {
   const value = 100 * share;
   return `${value >= 99.95 ? "100" : value >= 10 || value === 0 ? value.toFixed(value === 0 ? 0 : 1) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
 }
+// A figure of a comparison, with no more digits than its error leaves.
+export function figure(value: number, unit: Unit, error = 0, sign = false): string {
+  const mark = sign && value > 0 ? "+" : value < 0 ? "−" : "", size = Math.abs(value);
+  if (unit === "cores" || unit === "threads" || unit === "share") {
+    const known = 100 * (error > 0 ? error : size);
+    return `${mark}${(100 * size).toFixed(known >= 0.995 || known === 0 ? 1 : known >= 0.0995 ? 2 : 3)} %`;
+  }
+  if (unit === "per second") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}/s`;
+  return `${mark}${bytes(size)}${unit === "bytes" ? "" : "/s"}`;
+}
+// "+51.2 %", "12 times", "new"
+export function ofBase(change: Change): string {
+  if (change.base <= 0) return change.fresh > 0 ? "new" : "";
+  if (change.fresh <= 0) return "gone";
+  const ratio = change.fresh / change.base;
+  return ratio >= 10 ? `${ratio.toFixed(0)} times` : `${ratio >= 1 ? "+" : "−"}${Math.abs(100 * (ratio - 1)).toFixed(1)} %`;
+}
+const steps = [0.1, 1 / 3, 0.9995];
+const less = ["#bed3e8", "#92b9de", "#6099cf", "#3477bb"], more = ["#fadcb6", "#f8be7a", "#f0963c", "#de6e14"];
+// Blue is less and orange more, the darkest gone and new; grey is noise.
+export function changeColor(base: number, fresh: number, beyondNoise: boolean): string {
+  if (!beyondNoise || base === fresh) return "#d6d8dc";
+  const part = Math.abs(fresh - base) / Math.max(base, fresh);
+  return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
+}
+
 // Seconds from the start, as --from takes them: no digit too many.
 export const secondsText = (ms: number) => (ms / 1000).toString();
 
