@@ -7,22 +7,27 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "base/clock.h"
 #include "base/files.h"
 
 namespace fathom::process {
 namespace {
 
 constexpr char kReady = 1;
+// For the end of a guardian that has nothing to do any more; one that somebody stopped is killed after it.
+constexpr std::uint64_t kPatienceNs = 2'000'000'000;
 
 // A message that is shorter or longer is none.
 bool receive_whole(int channel, void* message, std::size_t size) {
   ssize_t got;
-  while ((got = ::recv(channel, message, size, 0)) < 0 && errno == EINTR) {
+  // With MSG_TRUNC it tells how long the message is; else of one that is too long only how much fitted.
+  while ((got = ::recv(channel, message, size, MSG_TRUNC)) < 0 && errno == EINTR) {
   }
   return got == static_cast<ssize_t>(size);
 }
@@ -78,7 +83,18 @@ bool GuardianProcess::receive(void* message, std::size_t size) {
 void GuardianProcess::wait() {
   channel_ = Fd();
   const pid_t pid = std::exchange(pid_, -1);
-  while (::waitpid(pid, nullptr, 0) < 0 && errno == EINTR) {
+  const auto has_ended = [&] {
+    const pid_t ended = ::waitpid(pid, nullptr, WNOHANG);
+    return ended == pid || (ended < 0 && errno != EINTR);
+  };
+  const timespec short_while{0, 200'000}, longer{0, 5'000'000};
+  const std::uint64_t begun = monotonic_ns();
+  bool killed = false;
+  for (std::uint64_t waited = 0; !has_ended(); waited = monotonic_ns() - begun) {
+    if (waited >= kPatienceNs && !std::exchange(killed, true)) ::kill(pid, SIGKILL);
+    // Not even that helps while the kernel keeps it in a call.
+    if (waited >= 2 * kPatienceNs) return;
+    ::nanosleep(waited < 20'000'000 ? &short_while : &longer, nullptr);
   }
 }
 

@@ -36,7 +36,8 @@ class GuardianProcess {
     static_assert(std::is_trivially_copyable_v<Message>);
     return send(&message, sizeof(message));
   }
-  // Waits until it has ended. `message` tells it to end without doing anything. The second time nothing happens.
+  // `message` tells it to end without doing anything. Waits until it has ended; one that does not within two seconds is
+  // killed. The second time nothing happens.
   template <class Message>
   void dismiss(const Message& message) {
     if (pid_ < 0) return;
