@@ -15,6 +15,9 @@ struct MappedFile {
   Fd fd;
   struct stat of {};
 };
+// Whether a file is the one of a mapping, and a regular one. Pure.
+bool is_mapped_file(const struct stat& file, const process::MapEntry& entry);
+
 // As the process sees it: through its map_files, which needs rights, or by its name in the process's root. Only if it is
 // the file that is mapped and a regular one: opening a device may do anything. The file system may be the target's own
 // (FUSE) and not answer.
