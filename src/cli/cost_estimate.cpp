@@ -7,7 +7,6 @@
 
 #include "analysis/core/words.h"
 #include "base/clock.h"
-#include "process/threads.h"
 
 namespace fathom::cli {
 namespace {
@@ -47,32 +46,54 @@ std::string heap_text(const session::RecordOptions& options) {
 
 }  // namespace
 
+std::size_t ActivityReading::threads() const {
+  std::size_t sum = 0;
+  for (const auto& [pid, process] : processes) sum += process.threads;
+  return sum;
+}
+
 ActivityReading read_activity(const std::vector<std::int32_t>& pids) {
   ActivityReading reading;
   for (const std::int32_t pid : pids) {
     auto tids = process::read_thread_ids(pid);
     if (!tids) continue;
-    reading.threads += tids->size();
-    const std::size_t all = tids->size();
-    tids->resize(std::min(all, kMostThreadsRead));
-    const double stands_for =
-        tids->empty() ? 0 : static_cast<double>(all) / static_cast<double>(tids->size());
+    ActivityReading::Process& process = reading.processes[pid];
+    process.threads = tids->size();
+    tids->resize(std::min(tids->size(), kMostThreadsRead));
     for (const int tid : *tids)
-      if (const auto times = process::read_schedstat(pid, tid)) {
-        reading.ran_ns += stands_for * static_cast<double>(times->ran_ns);
-        reading.slices += stands_for * static_cast<double>(times->slices);
-      }
+      if (const auto times = process::read_schedstat(pid, tid)) process.read.emplace(tid, *times);
   }
   reading.time_ns = monotonic_ns();
   return reading;
 }
 
 std::optional<TargetActivity> activity_between(const ActivityReading& first, const ActivityReading& second) {
-  if (second.threads == 0 || second.time_ns < first.time_ns + kShortestNs) return std::nullopt;
+  if (second.threads() == 0 || second.time_ns < first.time_ns + kShortestNs) return std::nullopt;
   const auto ns = static_cast<double>(second.time_ns - first.time_ns);
-  // What ended threads had done is missing in the second reading.
-  return TargetActivity{second.threads, std::max(0.0, second.ran_ns - first.ran_ns) / ns,
-                        std::max(0.0, second.slices - first.slices) / ns * 1e9};
+  TargetActivity all{second.threads(), 0, 0};
+  for (const auto& [pid, now] : second.processes) {
+    const auto process = first.processes.find(pid);
+    if (process == first.processes.end()) continue;
+    const bool is_cut = now.threads > kMostThreadsRead;
+    double ran_ns = 0, slices = 0;
+    std::size_t counted = 0;
+    for (const auto& [tid, times] : now.read) {
+      process::SchedulerTimes before;
+      const auto known = process->second.read.find(tid);
+      // One that is new began meanwhile; where not all are read, it may only have come in reach.
+      if (known == process->second.read.end() && (is_cut || process->second.threads > kMostThreadsRead))
+        continue;
+      if (known != process->second.read.end()) before = known->second;
+      ++counted;
+      ran_ns += static_cast<double>(times.ran_ns - std::min(times.ran_ns, before.ran_ns));
+      slices += static_cast<double>(times.slices - std::min(times.slices, before.slices));
+    }
+    if (counted == 0) continue;
+    const double stands_for = is_cut ? static_cast<double>(now.threads) / static_cast<double>(counted) : 1;
+    all.busy_cpus += stands_for * ran_ns / ns;
+    all.switches_per_s += stands_for * slices / ns * 1e9;
+  }
+  return all;
 }
 
 CostEstimate estimate_cost(const session::RecordOptions& options, const TargetActivity& activity) {

@@ -3,24 +3,30 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "process/threads.h"
 #include "session/record_options.h"
 
 namespace fathom::cli {
 
-// What the scheduler has counted of the target up to a moment. Sums over threads: of more than 512 of a process only so many
-// are read, and stand for the others.
+// What the scheduler has counted of the target's threads up to a moment. Of more than 512 of a process only so many are read.
 struct ActivityReading {
+  struct Process {
+    std::size_t threads = 0;
+    std::map<std::int32_t, process::SchedulerTimes> read;  // by thread, since its start
+  };
   std::uint64_t time_ns = 0;  // CLOCK_MONOTONIC
-  std::size_t threads = 0;
-  double ran_ns = 0, slices = 0;
+  std::map<std::int32_t, Process> processes;
+  std::size_t threads() const;
 };
 ActivityReading read_activity(const std::vector<std::int32_t>& pids);
 
-// What it did between two readings.
+// What it did between two readings. Of a process of which not all threads were read, those that were read twice stand for the
+// others: what a thread did in its life before is nobody's rate.
 struct TargetActivity {
   std::size_t threads = 0;
   double busy_cpus = 0;

@@ -13,6 +13,13 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
+process::SchedulerTimes times(double ran_ns, std::uint64_t slices) {
+  process::SchedulerTimes made;
+  made.ran_ns = static_cast<std::uint64_t>(ran_ns);
+  made.slices = slices;
+  return made;
+}
+
 TEST(CostEstimate, GrowsWithWhatTheTargetDoes) {
   session::RecordOptions options;  // CPU at 999 Hz, waits, memory
   const CostEstimate idle = estimate_cost(options, {.threads = 300});
@@ -54,24 +61,48 @@ TEST(CostEstimate, TheLineSaysFromWhatItIs) {
 
 TEST(CostEstimate, ActivityIsWhatChangedBetweenTwoReadings) {
   EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000'000}), std::nullopt) << "it has ended";
-  EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000, .threads = 1}), std::nullopt) << "too short";
-  const auto activity = activity_between({.time_ns = 0, .threads = 9, .ran_ns = 5e9, .slices = 100},
-                                         {.time_ns = 500'000'000, .threads = 3, .ran_ns = 6e9, .slices = 50});
+  EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000, .processes = {{7, {.threads = 1}}}}), std::nullopt)
+      << "too short";
+  const ActivityReading first{.time_ns = 0,
+                              .processes = {{7, {3, {{7, times(4e9, 100)}, {8, times(1e9, 900)}, {9, {}}}}}}};
+  const ActivityReading second{
+      .time_ns = 500'000'000,
+      .processes = {{7, {3, {{7, times(4.5e9, 150)}, {9, times(1e8, 10)}, {10, times(4e8, 40)}}}}}};
+  const auto activity = activity_between(first, second);
   ASSERT_TRUE(activity);
   EXPECT_EQ(activity->threads, 3u);
-  EXPECT_DOUBLE_EQ(activity->busy_cpus, 2);
-  EXPECT_EQ(activity->switches_per_s, 0) << "threads ended, and took their counts with them";
+  EXPECT_DOUBLE_EQ(activity->busy_cpus, 2) << "of 10, which began meanwhile, all";
+  EXPECT_DOUBLE_EQ(activity->switches_per_s, 200) << "8 has ended, and took its counts with it";
+}
+
+// Of 600 threads that each ran for an hour one more is there at the second reading: it is no hour in half a second.
+TEST(CostEstimate, ThreadsThatAreReadStandForTheOthersInWhatTheyDidMeanwhile) {
+  ActivityReading first{.time_ns = 0, .processes = {{7, {600, {}}}}};
+  for (int tid = 0; tid < 512; ++tid) first.processes[7].read[tid] = times(3.6e12, 1'000'000);
+  ActivityReading second = first;
+  second.time_ns = 500'000'000;
+  second.processes[7].threads = 1022;
+  for (auto& [tid, of] : second.processes[7].read) of = times(3.6e12 + 5e5, 1'000'001);
+  second.processes[7].read.erase(3);
+  second.processes[7].read[512] = times(3.6e12, 1'000'000);  // 3 ended, so this one came in reach
+  const auto activity = activity_between(first, second);
+  ASSERT_TRUE(activity);
+  EXPECT_NEAR(activity->busy_cpus, 1022 * 1e-3, 1e-9);
+  EXPECT_NEAR(activity->switches_per_s, 1022 * 2, 1e-6);
 }
 
 TEST(CostEstimate, ReadsTheThreadsOfAProcess) {
   const ActivityReading first = read_activity({::getpid()});
-  ASSERT_GE(first.threads, 1u);
+  ASSERT_GE(first.threads(), 1u);
   for (int i = 0; i < 20; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   const ActivityReading second = read_activity({::getpid()});
-  EXPECT_GE(second.slices, first.slices + 20);
-  EXPECT_GE(second.ran_ns, first.ran_ns);
+  const std::int32_t self = ::getpid();
+  const auto &before = first.processes.at(self).read.at(self),
+             &after = second.processes.at(self).read.at(self);
+  EXPECT_GE(after.slices, before.slices + 20);
+  EXPECT_GE(after.ran_ns, before.ran_ns);
   EXPECT_GT(second.time_ns, first.time_ns);
-  EXPECT_EQ(read_activity({1 << 30}).threads, 0u) << "there is no such process";
+  EXPECT_EQ(read_activity({1 << 30}).threads(), 0u) << "there is no such process";
 }
 
 }  // namespace
