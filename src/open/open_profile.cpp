@@ -249,12 +249,19 @@ Result<model::Profile> open_profiles(const std::vector<std::string>& inputs,
   if (!files) return tl::unexpected(files.error());
   if (files->size() == 1) return open_one(files->front(), options, names, dump_options);
   std::vector<dumps::DumpFile> all;
+  std::uint64_t bytes = 0;
   for (const std::string& path : *files) {
     const std::string name = spoken(path);
     const Result<Fd> fd = open_input(path, name);
     if (!fd) return tl::unexpected(fd.error());
     const Result<Content> content = read_content(*fd, name);
     if (!content) return tl::unexpected(content.error());
+    bytes += content->text.size();
+    if (bytes > dump_options.most_bytes)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("{} is the dump by which these {} files are more than {} MiB of text", name,
+                              files->size(), dump_options.most_bytes >> 20),
+                  "fewer of them, as every tenth");
     if (!formats::is_heap_dump(content->text))
       return fail(ErrorKind::kUsage,
                   fmt::format("{}: no heap dump, and only of these several are taken together", name),

@@ -39,7 +39,8 @@ Result<model::Profile> open_profile(const std::string& path, const NameOptions& 
 // How heap dumps are taken together.
 struct DumpOptions {
   dumps::Merge merge;
-  std::optional<std::int32_t> pid = {};  // of dumps of several processes those of this one
+  std::optional<std::int32_t> pid = {};               // of dumps of several processes those of this one
+  std::uint64_t most_bytes = std::uint64_t{4} << 30;  // of all their texts together; more is refused
 };
 
 // The same of several inputs: files, patterns ("jeprof.*.heap") and folders of heap dumps, which become one profile as

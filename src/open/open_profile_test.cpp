@@ -50,6 +50,23 @@ TEST_F(OpenProfile, KnowsARecordingByItsContent) {
   EXPECT_EQ(read->samples.size(), profile.samples.size());
 }
 
+TEST_F(OpenProfile, DumpsThatAreTooMuchTogetherAreRefused) {
+  std::vector<std::string> dumps;
+  const std::string text =
+      "heap_v2/1024\n  t*: 1: 1024 [0: 0]\n@ 0x10\n  t*: 1: 1024 [0: 0]\n\nMAPPED_LIBRARIES:\n";
+  for (int i = 0; i < 3; ++i)
+    dumps.push_back(file(text, "jeprof.7." + std::to_string(i) + ".m" + std::to_string(i) + ".heap"));
+  const auto open = [&](std::uint64_t most) {
+    return open_profiles(dumps, {}, NameOptions(""), {.merge = {}, .most_bytes = most});
+  };
+  const auto all = open(3 * text.size());
+  EXPECT_TRUE(all) << all.error().message;
+  const auto refused = open(3 * text.size() - 1);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("these 3 files"));
+}
+
 TEST_F(OpenProfile, KnowsFoldedStacksAndNamesThemAfterTheFile) {
   const Result<model::Profile> read = opened(file("main;f 3\n", "stacks.txt"));
   ASSERT_TRUE(read) << read.error().message;
