@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -189,6 +190,7 @@ class Watch {
         target = targets_.erase(target);
         continue;
       }
+      target->oom.look(target->watched.process().pid);  // it may have been moved
       target->history.set_name(target->watched.process().name);
       target->view =
           target->history.add(std::move(*look), own_cpu_ns(), own_rss(), target->watched.missing());
@@ -225,7 +227,7 @@ class Watch {
   }
 
   Result<int> print_mappings() {
-    for (const Target& target : targets_) {
+    for (Target& target : targets_) {
       const auto mappings = target.watched.mappings();
       if (!mappings) return tl::unexpected<Error>(mappings.error());
       const process::ProcessInfo& process = target.watched.process();
@@ -327,9 +329,17 @@ class Watch {
   bool waits_for_names() const { return server_ && !names_.empty(); }
   void follow_names() {
     for (const std::string& name : names_) {
-      if (std::any_of(targets_.begin(), targets_.end(),
-                      [&](const Target& target) { return target.watched.process().name == name; }))
-        continue;
+      const auto alive =
+          static_cast<std::size_t>(std::count_if(targets_.begin(), targets_.end(), [&](const Target& target) {
+            return process::is_named(target.watched.process(), name);
+          }));
+      Followed& followed = followed_[name];
+      followed.most = std::max(followed.most, alive);
+      // Looking through all processes costs some milliseconds: soon while one is missing, and now and then for one more.
+      constexpr std::uint64_t kMissingNs = 2'000'000'000, kMoreNs = 10'000'000'000;
+      const std::uint64_t now = monotonic_ns();
+      if (alive != 0 && now < followed.looked_ns + (alive < followed.most ? kMissingNs : kMoreNs)) continue;
+      followed.looked_ns = now;
       const auto found = process::find_by_name(name);
       if (!found) continue;
       for (const process::ProcessInfo& process : *found) (void)add(process.pid);  // or it has ended already
@@ -356,10 +366,21 @@ class Watch {
     return log_->add(watch::Log::is_csv(arguments_.log) ? watch::csv_row(view) : watch::look_json(view));
   }
 
-  Result<bool> tell_ending(const Target& target) {
+  static std::string words_of(const session::OomWatch::Group& kill) {
+    using Cause = session::OomWatch::Group::Cause;
+    std::string words =
+        fmt::format(", and the kernel killed for want of memory in control group {}", kill.cgroup);
+    if (kill.cause == Cause::kLimit)
+      words += kill.limited == kill.cgroup ? ": its limit was met"
+                                           : fmt::format(": the limit of {} was met", kill.limited);
+    if (kill.cause == Cause::kMachine) words += ": no limit of a group was met, the machine was full";
+    return words;
+  }
+
+  Result<bool> tell_ending(Target& target) {
     std::string how = target.ending.words();
-    if (const auto kill = target.oom.kill())
-      how += fmt::format(", and the kernel killed for want of memory in control group {}", kill->cgroup);
+    target.oom.refresh();
+    if (const auto kill = target.oom.kill()) how += words_of(*kill);
     const process::ProcessInfo& process = target.watched.process();
     const std::uint64_t rss = target.history.last_rss();
     const std::string json = watch::ending_json(process.pid, process.name, how, rss, wall_clock_ns());
@@ -385,6 +406,11 @@ class Watch {
   std::string metrics_source_;
   watch::MetricHistory metric_history_;
   std::int32_t metrics_of_ = 0;  // the process that they are of
+  struct Followed {
+    std::size_t most = 0;  // at once, so far
+    std::uint64_t looked_ns = 0;
+  };
+  std::map<std::string, Followed> followed_;
 };
 
 Result<int> run_watch(const WatchArguments& arguments) {

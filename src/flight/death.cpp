@@ -1,5 +1,7 @@
 #include "flight/death.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -17,6 +19,7 @@ namespace {
 using analysis::TimedValue;
 
 constexpr double kLongestWindow_s = 60;
+constexpr std::string_view kLimitCause = "limit ";
 constexpr std::size_t kMostHolders = 20, kMostFrames = 64, kMostMarks = 64;
 
 std::string_view fact_of(const model::Profile& profile, const char* key) {
@@ -357,8 +360,14 @@ std::optional<Death> death_of(const model::Profile& profile) {
     ending = analysis::ending_of(profile, *dead);
     is_counted = ending.out_of_memory;
   }
+  const std::string_view cause =
+      dead == nullptr ? std::string_view() : fact_of(profile, fmt::format("oom_cause.{}", dead->pid).c_str());
+  const bool is_limit = cause.starts_with(kLimitCause);
   const auto verdict = judge({.signal = ending.signal,
                               .group_counted = is_counted,
+                              .cause = is_limit             ? CountedCause::kLimit
+                                       : cause == "machine" ? CountedCause::kMachine
+                                                            : CountedCause::kNotKnown,
                               .group_watched = is_watched,
                               .log_read = !death.log_unread,
                               .record = death.record ? &*death.record : nullptr,
@@ -371,6 +380,8 @@ std::optional<Death> death_of(const model::Profile& profile) {
     death.group = death.record->limited_group;
     if (death.record->memory) death.limit_bytes = death.record->memory->limit_bytes;
   }
+  if (death.group.empty() && death.verdict == Verdict::kGroupLimit && is_limit)
+    death.group = cause.substr(kLimitCause.size());
   if (death.group.empty() && death.verdict != Verdict::kMachine) death.group = ending.cgroup;
   if (!death.limit_bytes && death.verdict != Verdict::kMachine) death.limit_bytes = ending.limit_bytes;
   if (death.verdict == Verdict::kMachine && death.record) death.limit_bytes = death.record->ram_bytes;

@@ -43,7 +43,7 @@ struct Death {
   std::string group;
   std::optional<std::uint64_t> limit_bytes;
   std::optional<oom::Record> record;  // the kernel's, about it or its group
-  bool log_unread = false;            // this user may not read the kernel's log
+  bool log_unread = false;  // this user may not read the kernel's log, or its numbers of processes are others
 
   // The heap, to the last event before death. Empty: it was not traced.
   std::vector<Holder> holders;  // most bytes first
@@ -74,7 +74,7 @@ std::optional<Death> death_of(const model::Profile& profile);
 // Names of facts.
 inline constexpr const char* kKernelRecordFact = "kernel_record";  // lines of the kernel's log
 inline constexpr const char* kKernelLogFact =
-    "kernel_log";  // "read", "unreadable", or "overwritten" before it was read
+    "kernel_log";  // "read", "unreadable", "other-numbers" (pid namespace), or "overwritten" before it was read
 inline constexpr const char* kWallStackFact = "wall_stack";  // "thread (tid)", then functions, a line each
 inline constexpr const char* kMarksFact = "flight_marks";    // a line each
 inline constexpr const char* kHoldsFact =

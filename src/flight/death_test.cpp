@@ -163,6 +163,26 @@ TEST(Death, KillOfAHelperInTheSameGroupIsNotTheNodes) {
   EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kWantOfMemory);
 }
 
+TEST(Death, WithoutARecordTheCountersNameTheGroupWhoseLimitWasMet) {
+  Node node;
+  auto& facts = node.profile.meta.facts;
+  facts["kernel_log"] = "other-numbers";
+  facts["ended_pid"] = "10";
+  facts["end.10"] = "signal 9";
+  facts["oom.10"] = "419430400 /pod/box";
+  facts["oom_cause.10"] = "limit /pod";
+  auto death = death_of(node.profile);
+  EXPECT_EQ(death->verdict, Verdict::kGroupLimit);
+  EXPECT_EQ(death->group, "/pod");
+  EXPECT_EQ(death->limit_bytes, 400U << 20);
+  facts["oom_cause.10"] = "machine";
+  death = death_of(node.profile);
+  EXPECT_EQ(death->verdict, Verdict::kMachine);
+  EXPECT_FALSE(death->limit_bytes);
+  facts["oom_cause.10"] = "the weather";
+  EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kWantOfMemory);
+}
+
 TEST(Death, KillOfWhichNobodyKnowsWhomItMetIsAKill) {
   Node node;
   auto& facts = node.profile.meta.facts;

@@ -45,9 +45,16 @@ std::optional<Verdict> judge(const EndFacts& facts) {
   }
   if (facts.signal == 0) return std::nullopt;
   if (facts.signal == SIGKILL) {
-    // The counter also moves when the machine as a whole was full, so it does not say whose limit it was. If the
-    // record names another victim it was that one which was counted.
-    if (facts.group_counted && facts.record == nullptr) return Verdict::kWantOfMemory;
+    // The counter also moves when the machine as a whole was full, so by itself it does not say whose limit it was. If
+    // the record names another victim it was that one which was counted.
+    if (facts.group_counted && facts.record == nullptr) switch (facts.cause) {
+        case CountedCause::kLimit:
+          return Verdict::kGroupLimit;
+        case CountedCause::kMachine:
+          return Verdict::kMachine;
+        case CountedCause::kNotKnown:
+          return Verdict::kWantOfMemory;
+      }
     return facts.log_read || (facts.group_watched && !facts.group_counted) ? Verdict::kSomebodysKill
                                                                            : Verdict::kKill;
   }

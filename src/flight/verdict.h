@@ -9,6 +9,9 @@
 
 namespace fathom::flight {
 
+// What the counters of control groups say of a kill for want of memory. Version 2 alone tells it.
+enum class CountedCause : std::uint8_t { kNotKnown, kLimit, kMachine };
+
 enum class Verdict : std::uint8_t {
   kGroupLimit,     // the kernel, at the limit of a control group
   kMachine,        // the kernel, as the machine (or its cpuset) had no memory left
@@ -24,8 +27,9 @@ std::string_view to_string(Verdict verdict);  // "group-limit" ...: for JSON
 struct EndFacts {
   int signal = 0;              // that ended it; 0: not known
   bool group_counted = false;  // its control group counted a kill for want of memory meanwhile
-  bool group_watched = true;   // else nobody looked at that counter
-  bool log_read = false;       // the kernel's log of that time was read, to its end
+  CountedCause cause = CountedCause::kNotKnown;  // of that kill
+  bool group_watched = true;                     // else nobody looked at that counter
+  bool log_read = false;                         // the kernel's log of that time was read, to its end
   // The kernel's record about this process; null: there is none. Outlives the call only.
   const oom::Record* record = nullptr;
   // The record names another process of its group as the victim.

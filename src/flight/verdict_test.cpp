@@ -33,6 +33,18 @@ TEST(Verdict, CounterOfTheGroupAloneDoesNotSayWhoseLimitItWas) {
   EXPECT_EQ(judge({.signal = SIGKILL, .group_counted = true}), Verdict::kWantOfMemory);
 }
 
+TEST(Verdict, CountersThatTellTheCauseAreBelievedWhereThereIsNoRecord) {
+  EXPECT_EQ(judge({.signal = SIGKILL, .group_counted = true, .cause = CountedCause::kLimit}),
+            Verdict::kGroupLimit);
+  EXPECT_EQ(judge({.signal = SIGKILL, .group_counted = true, .cause = CountedCause::kMachine}),
+            Verdict::kMachine);
+  const oom::Record record = record_of(oom::Scope::kMachine);
+  EXPECT_EQ(
+      judge({.signal = SIGKILL, .group_counted = true, .cause = CountedCause::kLimit, .record = &record}),
+      Verdict::kMachine)
+      << "the record is about this very kill";
+}
+
 TEST(Verdict, KillThatTheKernelDidNotRecordIsSomebodyElses) {
   EXPECT_EQ(judge({.signal = SIGKILL, .log_read = true}), Verdict::kSomebodysKill);
   EXPECT_EQ(judge({.signal = SIGKILL, .log_read = false}), Verdict::kSomebodysKill)

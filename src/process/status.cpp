@@ -1,6 +1,8 @@
 #include "process/status.h"
 
 #include <fmt/format.h>
+#include <signal.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -19,6 +21,8 @@ T number_or_zero(std::string_view text, int base = 10) {
 }
 
 constexpr std::uint64_t kKernelThreadFlag = 0x00200000;  // PF_KTHREAD, include/linux/sched.h
+constexpr std::uint64_t kExitingFlag = 0x00000004;       // PF_EXITING
+constexpr std::uint64_t kKillMask = std::uint64_t{1} << (SIGKILL - 1);
 
 }  // namespace
 
@@ -57,6 +61,7 @@ Result<Status> parse_status(std::string_view text) {
     if (key == "Seccomp") status.seccomp = number_or_zero<std::int32_t>(value);
     if (key == "NoNewPrivs") status.no_new_privileges = value == "1";
     if (key == "CapEff") status.effective_capabilities = number_or_zero<std::uint64_t>(value, 16);
+    if (key == "SigPnd") status.killed = (number_or_zero<std::uint64_t>(value, 16) & kKillMask) != 0;
     if (key == "RssAnon") status.rss_anon = bytes();
     if (key == "RssFile") status.rss_file = bytes();
     if (key == "RssShmem") status.rss_shmem = bytes();
@@ -98,7 +103,9 @@ Result<Stat> parse_stat(std::string_view text) {
   stat.pid = *pid;
   stat.state = fields[0][0];
   stat.parent_pid = number_or_zero<std::int32_t>(fields[1]);
-  stat.kernel_thread = (number_or_zero<std::uint64_t>(fields[6]) & kKernelThreadFlag) != 0;
+  const auto flags = number_or_zero<std::uint64_t>(fields[6]);
+  stat.kernel_thread = (flags & kKernelThreadFlag) != 0;
+  stat.exiting = (flags & kExitingFlag) != 0;
   stat.minor_faults = number_or_zero<std::uint64_t>(fields[7]);
   stat.major_faults = number_or_zero<std::uint64_t>(fields[9]);
   stat.user_ticks = number_or_zero<std::uint64_t>(fields[11]);
@@ -122,6 +129,18 @@ Result<Stat> read_stat_file(const std::string& path) {
 Result<Stat> read_stat(int pid) {
   return read_stat_file(fmt::format("/proc/{}/stat", pid));
 }
+bool is_ending(int pid) {
+  const auto stat = read_stat(pid);
+  if (!stat || stat->exiting || stat->state == 'Z' || stat->state == 'X') return true;
+  const auto status = read_status(pid);
+  return !status || status->killed;
+}
+bool has_numbers_of_the_kernel() {
+  constexpr ino_t kFirst = 0xefff'fffc;  // PROC_PID_INIT_INO, include/linux/proc_ns.h
+  struct stat of {};
+  return ::stat("/proc/self/ns/pid", &of) == 0 && of.st_ino == kFirst;
+}
+
 Result<Stat> read_thread_stat(int pid, int tid) {
   return read_stat_file(fmt::format("/proc/{}/task/{}/stat", pid, tid));
 }

@@ -26,6 +26,7 @@ struct Status {
   std::uint64_t rss_anon = 0, rss_file = 0, rss_shmem = 0, swap = 0, page_tables = 0, rss_peak = 0,
                 virtual_size = 0;
   std::uint64_t huge_files = 0;  // resident on explicit huge pages (hugetlbfs), beside the resident set
+  bool killed = false;           // SIGKILL was sent to it
   bool operator==(const Status&) const = default;
 };
 Result<Status> parse_status(std::string_view text);
@@ -37,6 +38,7 @@ struct Stat {
   std::string name;
   char state = '?';
   bool kernel_thread = false;
+  bool exiting = false;
   std::uint64_t minor_faults = 0, major_faults = 0;
   std::uint64_t user_ticks = 0, system_ticks = 0;  // ticks_per_second() of them make a second
   std::uint64_t start_ticks = 0;                   // since boot, time asleep included (CLOCK_BOOTTIME)
@@ -44,6 +46,12 @@ struct Stat {
 };
 Result<Stat> parse_stat(std::string_view text);
 Result<Stat> read_stat(int pid);
+// Whether it has ended or been told to by SIGKILL: its memory is taken apart while it can still be looked at. Also true
+// where it is gone.
+bool is_ending(int pid);
+// Whether our numbers of processes are those that the kernel prints in its log: in a pid namespace of our own the same
+// number there is another process.
+bool has_numbers_of_the_kernel();
 Result<Stat> read_thread_stat(int pid, int tid);
 std::uint64_t ticks_per_second();
 

@@ -1,6 +1,8 @@
 #include "process/status.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -98,6 +100,41 @@ TEST(Stat, KernelThreadIsToldByItsFlag) {
   const auto stat = parse_stat("2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 3 0 0 20 0 1 0 5 0 0\n");
   ASSERT_TRUE(stat);
   EXPECT_TRUE(stat->kernel_thread);
+}
+
+TEST(Stat, AProcessThatEndsIsToldByItsFlagAndByTheKillThatWaits) {
+  const auto of_flags = [](std::string_view flags) {
+    return parse_stat(fmt::format("7 (a) R 1 7 7 0 -1 {} 0 0 0 0 0 0 0 0 20 0 1 0 1", flags)).value().exiting;
+  };
+  EXPECT_TRUE(of_flags("4194564"));   // 0x400104
+  EXPECT_FALSE(of_flags("4194560"));  // 0x400100
+  const auto killed = [](std::string_view pending) {
+    return parse_status(fmt::format("Tgid:\t7\nSigPnd:\t{}\nShdPnd:\t0000000000000000\n", pending))
+        .value()
+        .killed;
+  };
+  EXPECT_TRUE(killed("0000000000000100"));
+  EXPECT_FALSE(killed("0000000000004000")) << "SIGTERM";
+  EXPECT_FALSE(is_ending(::getpid()));
+  EXPECT_TRUE(is_ending(0x7fffffff)) << "gone";
+}
+
+TEST(Status, InAPidNamespaceOfOurOwnNumbersAreNotTheKernels) {
+  const pid_t outer = ::fork();
+  if (outer == 0) {
+    const bool before = has_numbers_of_the_kernel();
+    if (::unshare(CLONE_NEWPID) != 0) ::_exit(9);
+    const pid_t inner = ::fork();
+    if (inner == 0) ::_exit(has_numbers_of_the_kernel() ? 1 : 0);
+    int status = 0;
+    ::waitpid(inner, &status, 0);
+    ::_exit(WEXITSTATUS(status) + (before ? 2 : 0));
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(outer, &status, 0), outer);
+  if (WEXITSTATUS(status) == 9) GTEST_SKIP() << "needs the right to make a pid namespace";
+  EXPECT_EQ(WEXITSTATUS(status) & 1, 0);
+  EXPECT_EQ((WEXITSTATUS(status) & 2) != 0, has_numbers_of_the_kernel());
 }
 
 TEST(Stat, CutTextIsRefused) {

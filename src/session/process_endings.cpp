@@ -65,6 +65,10 @@ void ProcessEndings::tell(const OomWatch& memory, bool launched,
     facts[fmt::format("oom.{}", pid)] =
         group ? (group->limit_bytes ? std::to_string(*group->limit_bytes) : "none") + " " + group->cgroup
               : "none";
+    using Cause = OomWatch::Group::Cause;
+    if (group && group->cause == Cause::kLimit)
+      facts[fmt::format("oom_cause.{}", pid)] = "limit " + group->limited;
+    if (group && group->cause == Cause::kMachine) facts[fmt::format("oom_cause.{}", pid)] = "machine";
   }
   if (ended_targets_.empty()) return;
   const auto killed =

@@ -25,6 +25,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kBudgetNs = 60 * kSecond;
 // A composition is paid for with so much time without any: half a per cent of a CPU, and two while it grows.
 constexpr std::uint64_t kShare = 200, kShareGrown = 50;
+constexpr std::string_view kNoThread = "earlier readings hang, and there are no more at once";
 
 Result<std::string> read_again(const Fd& fd, const std::string& what) {
   constexpr std::size_t kMost = 16 * 1024;
@@ -80,7 +81,7 @@ analysis::MemoryLines lines_of_status(const Figures& figures) {
   return made;
 }
 
-Result<Watched> Watched::open(std::int32_t pid, session::MakeReader make_reader) {
+Result<Watched> Watched::open(std::int32_t pid, WaysToRead ways) {
   auto process = process::read_process(pid);
   if (!process && process.error().kind == ErrorKind::kNotFound)
     return fail(ErrorKind::kNotFound, fmt::format("there is no process {}", pid),
@@ -88,7 +89,7 @@ Result<Watched> Watched::open(std::int32_t pid, session::MakeReader make_reader)
   if (!process) return tl::unexpected<Error>(process.error());
   Watched watched;
   watched.process_ = std::move(*process);
-  watched.make_reader_ = std::move(make_reader);
+  watched.ways_ = std::move(ways);
   const auto file = [&](const char* name) {
     return Fd(::open(fmt::format("/proc/{}/{}", pid, name).c_str(), O_RDONLY | O_CLOEXEC));
   };
@@ -154,15 +155,18 @@ allocators::AllocatorStates Watched::read_held(const sources::MemoryReading& rea
   std::vector<process::MapEntry> maps;
   maps.reserve(reading.mappings.size());
   for (const sources::MemoryMapping& mapping : reading.mappings) maps.push_back(mapping.entry);
-  auto read = held_hangs_ ? std::nullopt
-                          : session::read_held_in_time(process_.pid, std::move(maps),
-                                                       session::present_of(reading.pages), make_reader_);
-  if (!read) {
+  if (held_hangs_) return {};
+  auto read = session::read_held_in_time(process_.pid, std::move(maps), session::present_of(reading.pages),
+                                         ways_.records);
+  if (read.hangs) {
     held_hangs_ = true;
     miss("what its allocators hold: a page of their records did not come, and nobody waits for it again");
+  }
+  if (!read.states) {
+    if (!read.hangs) miss(fmt::format("what its allocators hold: {}", kNoThread));
     return {};
   }
-  allocators::AllocatorStates states = std::move(*read);
+  allocators::AllocatorStates states = std::move(*read.states);
   if (states.cut) miss(fmt::format("what its allocators hold: {}", allocators::kTooMuch));
   for (std::size_t i = 0; i < states.allocators.size(); ++i) {
     const allocators::AllocatorState& state = states.allocators[i];
@@ -183,11 +187,40 @@ std::vector<sources::CachedFile> Watched::read_files(std::span<const sources::Me
       Abandonable<std::vector<sources::CachedFile>>::start([pid = process_.pid, asked = std::move(asked)] {
         return sources::join_tables(sources::read_page_cache(pid, asked, monotonic_ns() + kFilesNs));
       });
-  if (work && work->wait_until(monotonic_ns() + 10 * kFilesNs))
+  if (!work) {
+    miss(fmt::format("what the page cache holds of its files: {}", kNoThread));
+    return {};
+  }
+  if (work->wait_until(monotonic_ns() + 10 * kFilesNs))
     return work->take().value_or(std::vector<sources::CachedFile>{});
   files_hang_ = true;
   miss("what the page cache holds of its files: one of them does not answer");
   return {};
+}
+
+// Adds to `beside_ns` what a thread of its own took for the files.
+Result<sources::MemoryReading> Watched::read_mappings(bool by_smaps, std::uint64_t& beside_ns) {
+  const auto ask = [&](std::int32_t pid, const std::vector<process::MapEntry>& entries,
+                       bool has_huge_files) -> std::optional<sources::FileAnswers> {
+    if (files_hang_) return std::nullopt;
+    const std::uint64_t begun = monotonic_ns();
+    auto work = Abandonable<std::optional<sources::FileAnswers>>::start(
+        [pid, entries, has_huge_files, files = ways_.files] { return files(pid, entries, has_huge_files); });
+    if (!work) {
+      miss(fmt::format("where the zeroed data of its files ends: {}", kNoThread));
+      return std::nullopt;
+    }
+    if (!work->wait_until(begun + session::kFilesHangNs)) {
+      files_hang_ = true;
+      miss(
+          "where the zeroed data of its files ends: one of them does not answer, and nobody waits for it "
+          "again");
+      return std::nullopt;
+    }
+    beside_ns += monotonic_ns() - begun;
+    return work->take().value_or(std::nullopt);
+  };
+  return sources::read_mappings(process_.pid, kBudgetNs, by_smaps, ask);
 }
 
 // The process goes on under its number with another program, and a thread may give it another name at any time.
@@ -207,10 +240,11 @@ Composition Watched::compose(const Figures& before) {
   made.time_ns = monotonic_ns();
   const std::uint64_t cpu = clock_ns(CLOCK_THREAD_CPUTIME_ID);
   Figures figures = before;
+  std::uint64_t beside_ns = 0;
   const bool scan = sources::has_page_scan();
   // smaps holds the process up for as long as it takes, so it is for one look.
   const bool may_read = scan || composition_ == nullptr;
-  auto reading = may_read ? sources::read_mappings(process_.pid, kBudgetNs, !scan)
+  auto reading = may_read ? read_mappings(!scan, beside_ns)
                           : Result<sources::MemoryReading>(fail(ErrorKind::kUnsupported, ""));
   if (!scan)
     miss(
@@ -223,7 +257,10 @@ Composition Watched::compose(const Figures& before) {
         "the "
         "process has no rights of its own");
   if (!reading || !reading->whole) {
+    if (reading) miss("what the memory consists of: reading its pages takes more than a minute");
     made.lines = lines_of_status(figures);
+    // Read in vain costs as much.
+    made.took_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) - cpu + beside_ns;
     return made;
   }
   made.way = scan ? Way::kPageScan : Way::kSmaps;
@@ -241,7 +278,7 @@ Composition Watched::compose(const Figures& before) {
   const std::uint64_t files_begun = monotonic_ns();
   made.files = read_files(reading->mappings);
   // Threads of their own read these two.
-  const std::uint64_t beside_ns = held.took_ns + (made.files.empty() ? 0 : monotonic_ns() - files_begun);
+  beside_ns += held.took_ns + (made.files.empty() ? 0 : monotonic_ns() - files_begun);
   session::MemoryComposition composition(sources::judge_mappings(std::move(reading->mappings), stacks), {},
                                          {});
   if (reading->way == sources::ReadingWay::kPageScan) composition.set_pages(std::move(reading->pages));
@@ -287,8 +324,9 @@ Result<Look> Watched::look(bool compose_now) {
   return look;
 }
 
-Result<std::vector<sources::JudgedMapping>> Watched::mappings() const {
-  auto reading = sources::read_mappings(process_.pid, kBudgetNs, !sources::has_page_scan());
+Result<std::vector<sources::JudgedMapping>> Watched::mappings() {
+  std::uint64_t beside_ns = 0;
+  auto reading = read_mappings(!sources::has_page_scan(), beside_ns);
   if (!reading) return tl::unexpected<Error>(reading.error());
   auto judged =
       sources::judge_mappings(std::move(reading->mappings), sources::read_stack_pointers(process_.pid));

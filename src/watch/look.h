@@ -56,18 +56,23 @@ struct Look {
   bool pressure_of_group = false;
 };
 
+// Who reads what belongs to the target. A test may hand in what hangs.
+struct WaysToRead {
+  session::MakeReader records = session::reader_of_processes();
+  sources::AskFiles files = sources::ask_files;
+};
+
 class Watched {
  public:
   // kNotFound: no such process. What this user may not read is in missing().
-  static Result<Watched> open(std::int32_t pid,
-                              session::MakeReader make_reader = session::reader_of_processes());
+  static Result<Watched> open(std::int32_t pid, WaysToRead ways = {});
 
   // kNotFound: it has ended. `compose`: read what the memory consists of, if it was due or not; else only when it is
   // due: so rarely that it takes half a per cent of a CPU, and more often while it grows.
   Result<Look> look(bool compose);
 
   // Every mapping, most resident first. For --maps.
-  Result<std::vector<sources::JudgedMapping>> mappings() const;
+  Result<std::vector<sources::JudgedMapping>> mappings();
 
   const process::ProcessInfo& process() const { return process_; }
   const std::vector<std::string>& missing() const { return missing_; }
@@ -75,6 +80,7 @@ class Watched {
  private:
   Watched() = default;
   Result<Figures> read_figures();
+  Result<sources::MemoryReading> read_mappings(bool by_smaps, std::uint64_t& beside_ns);
   allocators::AllocatorStates read_held(const sources::MemoryReading& reading);
   std::vector<sources::CachedFile> read_files(std::span<const sources::MemoryMapping> mappings);
   void follow_exec();
@@ -89,8 +95,8 @@ class Watched {
   sources::Limits limits_;
   std::uint64_t limits_ns_ = 0;
   std::vector<std::string> missing_;
-  session::MakeReader make_reader_;
-  bool held_hangs_ = false, files_hang_ = false;
+  WaysToRead ways_;
+  bool held_hangs_ = false, files_hang_ = false;  // nobody waits for it again
 };
 
 // Three lines, as status tells them: for whoever may not see more. Pure.

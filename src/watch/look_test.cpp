@@ -230,10 +230,10 @@ TEST(Look, WhatDoesNotComeBackIsWaitedForOnceAndLeft) {
     std::shared_future<void> come_;
   };
   std::atomic<int> readers = 0;  // counted by the thread that reads
-  auto watched = Watched::open(::getpid(), [&](std::int32_t) {
-    ++readers;
-    return std::make_unique<Hanging>(come);
-  });
+  auto watched = Watched::open(::getpid(), {.records = [&](std::int32_t) {
+                                 ++readers;
+                                 return std::make_unique<Hanging>(come);
+                               }});
   ASSERT_TRUE(watched);
   for (int i = 0; i < 3; ++i) {
     const auto look = watched->look(true);
@@ -245,6 +245,47 @@ TEST(Look, WhatDoesNotComeBackIsWaitedForOnceAndLeft) {
   ASSERT_FALSE(watched->missing().empty());
   EXPECT_NE(watched->missing().back().find("did not come"), std::string::npos);
   promise.set_value();
+}
+
+// As a file of a file system that the target serves itself, and that never answers.
+TEST(Look, AFileThatDoesNotAnswerIsAskedOnceAndLeft) {
+  FATHOM_NEEDS_PAGE_SCAN();
+  std::promise<void> promise;
+  const std::shared_future<void> come = promise.get_future().share();
+  const auto asked = std::make_shared<std::atomic<int>>(0);
+  auto watched =
+      Watched::open(::getpid(), {.files = [come, asked](std::int32_t, const std::vector<process::MapEntry>&,
+                                                        bool) -> std::optional<sources::FileAnswers> {
+                      ++*asked;
+                      come.wait();
+                      return std::nullopt;
+                    }});
+  ASSERT_TRUE(watched);
+  for (int i = 0; i < 3; ++i) {
+    const auto look = watched->look(true);
+    ASSERT_TRUE(look);
+    EXPECT_EQ(look->composition->way, Way::kPageScan) << "what the map and the pages tell";
+    EXPECT_GT(bytes_of(*look->composition, "code"), 0u);
+  }
+  EXPECT_TRUE(watched->mappings());
+  EXPECT_EQ(*asked, 1);
+  ASSERT_FALSE(watched->missing().empty());
+  EXPECT_NE(watched->missing().back().find("does not answer"), std::string::npos);
+  promise.set_value();
+}
+
+// Else whoever may not read the pages would try it again at each look.
+TEST(Look, AReadingInVainIsPaidForLikeAnyOther) {
+  Child child([] {
+    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(1);
+    ::prctl(PR_SET_DUMPABLE, 0);
+  });
+  ASSERT_TRUE(child.lives());
+  auto watched = Watched::open(child.pid());
+  ASSERT_TRUE(watched);
+  const auto look = watched->look(true);
+  ASSERT_TRUE(look);
+  EXPECT_GT(look->composition->took_ns, 0u);
 }
 
 TEST(Look, WhoMayNotSeeTheMappingsHasThreeLines) {

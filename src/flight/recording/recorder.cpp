@@ -284,8 +284,9 @@ void Recorder::keep_kernel_record() {
   const auto signal = facts.find("signal");
   const auto group = facts.find("oom_cgroup");
   if (group == facts.end() && (signal == facts.end() || signal->second != std::to_string(SIGKILL))) return;
-  facts[kKernelLogFact] = log_ ? "read" : "unreadable";
-  if (!log_) return;
+  const bool is_ours = process::has_numbers_of_the_kernel();
+  facts[kKernelLogFact] = !log_ ? "unreadable" : is_ours ? "read" : "other-numbers";
+  if (!log_ || !is_ours) return;
   read_log();
   AboutUs us;
   for (const model::Process& process : lent_->profile.processes) us.pids.insert(process.pid);

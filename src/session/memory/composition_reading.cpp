@@ -2,6 +2,7 @@
 
 #include "allocators/state/process_reader.h"
 #include "base/clock.h"
+#include "process/status.h"
 #include "session/memory/held_memory.h"
 
 namespace fathom::session {
@@ -10,24 +11,52 @@ MakeReader reader_of_processes() {
   return [](std::int32_t pid) { return std::make_unique<allocators::ProcessReader>(pid); };
 }
 
-std::optional<allocators::AllocatorStates> read_held_in_time(std::int32_t pid,
-                                                             std::vector<process::MapEntry> maps,
-                                                             allocators::AddressRanges present,
-                                                             const MakeReader& make_reader) {
+HeldInTime read_held_in_time(std::int32_t pid, std::vector<process::MapEntry> maps,
+                             allocators::AddressRanges present, const MakeReader& make_reader) {
   auto work = Abandonable<allocators::AllocatorStates>::start(
       [pid, maps = std::move(maps), present = std::move(present), make_reader] {
         const auto reader = make_reader(pid);
         return allocators::read_allocator_states(
             maps, present, *reader, allocators::ReadingLimits::of(present, monotonic_ns() + kHeldNs));
       });
-  if (!work || !work->wait_until(monotonic_ns() + kHeldHangsNs)) return std::nullopt;
-  return work->take();
+  if (!work) return {};
+  if (!work->wait_until(monotonic_ns() + kHeldHangsNs)) return {.states = std::nullopt, .hangs = true};
+  return {.states = work->take(), .hangs = false};
 }
+
+namespace {
+
+// The kernel takes the memory of a process apart from its SIGKILL on, for a tenth of a second and more: a part of it is no
+// picture of the whole.
+bool is_torn(std::int32_t pid, const sources::MemoryReading& reading, const process::MemoryUse& before) {
+  std::uint64_t read = 0;
+  for (const sources::MemoryMapping& mapping : reading.mappings) read += mapping.rss;
+  const std::uint64_t rss = before.rss_anon + before.rss_file + before.rss_shmem;
+  return read < rss - rss / 50 && process::is_ending(pid);
+}
+
+}  // namespace
 
 CompositionReading::Outcome CompositionReading::read(std::int32_t pid, const CompositionOptions& options,
                                                      const MakeReader& make_reader, Plain& plain) {
   Outcome outcome;
-  auto reading = sources::read_mappings(pid, options.budget_ns, options.by_smaps);
+  const auto use = process::read_memory(pid);
+  const auto files_since = [&plain](std::uint64_t time_ns) {
+    const std::lock_guard lock(plain.mutex);
+    plain.files_since_ns = time_ns;
+  };
+  auto reading = sources::read_mappings(
+      pid, options.budget_ns, options.by_smaps,
+      [&](std::int32_t of, const std::vector<process::MapEntry>& entries, bool has_huge_files) {
+        files_since(monotonic_ns());
+        auto answers = options.ask_files(of, entries, has_huge_files);
+        files_since(0);
+        return answers;
+      });
+  if (reading && use && is_torn(pid, *reading, *use)) {
+    outcome.read = fail(ErrorKind::kNotFound, "the process is ending");
+    return outcome;
+  }
   if (!reading) {
     outcome.read = tl::unexpected<Error>(reading.error());
     return outcome;
@@ -93,6 +122,11 @@ std::pair<std::shared_ptr<const MemoryComposition>, std::uint64_t> CompositionRe
     const {
   const std::lock_guard lock(plain_->mutex);
   return {plain_->composition, plain_->since_ns};
+}
+
+std::uint64_t CompositionReading::waits_for_file_since() const {
+  const std::lock_guard lock(plain_->mutex);
+  return plain_->files_since_ns;
 }
 
 }  // namespace fathom::session

@@ -24,18 +24,21 @@ namespace fathom::session {
 using MakeReader = std::function<std::unique_ptr<allocators::MemoryReader>(std::int32_t pid)>;
 MakeReader reader_of_processes();
 
-// The records of the allocators, within their limits. nullopt: the thread did not come back in time, and is given up;
-// or too many are gone already. `present`: the pages that are in memory.
-std::optional<allocators::AllocatorStates> read_held_in_time(std::int32_t pid,
-                                                             std::vector<process::MapEntry> maps,
-                                                             allocators::AddressRanges present,
-                                                             const MakeReader& make_reader);
+// The records of the allocators, within their limits. `present`: the pages that are in memory.
+struct HeldInTime {
+  std::optional<allocators::AllocatorStates> states;
+  // No states: the thread did not come back in time, and is given up; else it was not begun, as too many are gone already.
+  bool hangs = false;
+};
+HeldInTime read_held_in_time(std::int32_t pid, std::vector<process::MapEntry> maps,
+                             allocators::AddressRanges present, const MakeReader& make_reader);
 
 struct CompositionOptions {
   bool by_smaps = false;
   // Of a process whose blocks are recorded: only the mappings and pages, as the blocks are added by the recording.
   bool traced = false;
   std::uint64_t budget_ns = 0;  // of the pages alone; no further call is begun after it
+  sources::AskFiles ask_files = sources::ask_files;
 };
 
 class CompositionReading {
@@ -64,12 +67,14 @@ class CompositionReading {
   // The composition by the map and the pages alone, as soon as these are read, and since when; null: they are not, or
   // the process is traced. For a reading that hangs behind it.
   std::pair<std::shared_ptr<const MemoryComposition>, std::uint64_t> without_records() const;
+  // Since when it waits for a file behind a mapping; 0: it does not.
+  std::uint64_t waits_for_file_since() const;
 
  private:
   struct Plain {
     std::mutex mutex;
     std::shared_ptr<const MemoryComposition> composition;
-    std::uint64_t since_ns = 0;
+    std::uint64_t since_ns = 0, files_since_ns = 0;
   };
   CompositionReading(Abandonable<Outcome> work, std::shared_ptr<Plain> plain, std::uint64_t time_ns)
       : work_(std::move(work)), plain_(std::move(plain)), time_ns_(time_ns) {}
@@ -83,5 +88,7 @@ class CompositionReading {
 
 // From the end of the pages on: what the readers of allocators may take, and when they count as hanging.
 inline constexpr std::uint64_t kHeldNs = 1'000'000'000, kHeldHangsNs = 2'000'000'000;
+// From when on a file behind a mapping counts as one that does not answer.
+inline constexpr std::uint64_t kFilesHangNs = 1'000'000'000;
 
 }  // namespace fathom::session

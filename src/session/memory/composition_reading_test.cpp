@@ -16,6 +16,7 @@
 #include "base/abandonable.h"
 #include "base/clock.h"
 #include "session/memory/memory_snapshots.h"
+#include "sources/memory/testing_kernel.h"
 
 namespace fathom::session {
 namespace {
@@ -59,7 +60,7 @@ struct NoWalker : WalkerControl {
 class Snapshots : public testing::Test {
  protected:
   void SetUp() override {
-    if (!sources::has_page_scan()) GTEST_SKIP() << "this kernel has no PAGEMAP_SCAN";
+    FATHOM_NEEDS_PAGE_SCAN();
     table_.expect_exec(::getpid(), 1);
     table_.apply(sources::ProcessExeced{2, ::getpid(), ::getpid(), "test"});
   }
@@ -119,6 +120,52 @@ TEST_F(Snapshots, OfOneThatHangsThereIsNoSecondReading) {
   EXPECT_TRUE(has(model::MemoryKind::kNotSplit)) << "after it, as a whole";
 }
 
+// As a file of a file system that the target serves itself, and that never answers.
+class SilentFile {
+ public:
+  sources::AskFiles ask() {
+    return [come = come_, asked = asked_](std::int32_t, const std::vector<process::MapEntry>&,
+                                          bool) -> std::optional<sources::FileAnswers> {
+      ++*asked;
+      come.wait();
+      return std::nullopt;
+    };
+  }
+  int asked() const { return *asked_; }
+  ~SilentFile() { promise_.set_value(); }
+
+ private:
+  std::promise<void> promise_;
+  std::shared_future<void> come_ = promise_.get_future().share();
+  std::shared_ptr<std::atomic<int>> asked_ = std::make_shared<std::atomic<int>>(0);
+};
+
+TEST_F(Snapshots, AFileThatDoesNotAnswerCostsItsAnswerAlone) {
+  SilentFile silent;
+  MemorySnapshots snapshots(profile_, builder_, table_, reader_of_processes(), silent.ask());
+  const std::uint64_t until = monotonic_ns() + 30 * kSecond;
+  while (profile_.memory_ranges.empty() && monotonic_ns() < until) {
+    snapshots.sample(monotonic_ns(), self_, nullptr);
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  EXPECT_TRUE(has(model::MemoryKind::kFile));
+  EXPECT_FALSE(has(model::MemoryKind::kNotSplit));
+  EXPECT_EQ(silent.asked(), 1);
+  const auto notes = snapshots.take_notes();
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("does not answer"), std::string::npos) << notes[0];
+}
+
+TEST_F(Snapshots, AFileThatDoesNotAnswerAtTheEndDoesNotTakeTheLastReading) {
+  SilentFile silent;
+  MemorySnapshots snapshots(profile_, builder_, table_, reader_of_processes(), silent.ask());
+  snapshots.sample(monotonic_ns(), self_, nullptr);
+  EXPECT_TRUE(profile_.memory_ranges.empty());
+  snapshots.finish(monotonic_ns(), self_, nullptr);
+  EXPECT_TRUE(has(model::MemoryKind::kFile));
+  EXPECT_GT(rss_of_rows(), 1u << 20);
+}
+
 TEST_F(Snapshots, ReadingThatComesBackIsCollected) {
   MemorySnapshots snapshots(profile_, builder_, table_);
   snapshots.sample(monotonic_ns(), self_, nullptr);
@@ -165,7 +212,9 @@ TEST(ReadHeldInTime, IsGivenUpWhereAPageDoesNotCome) {
   const auto maps = process::read_maps(::getpid());
   ASSERT_TRUE(maps.has_value());
   const allocators::AddressRanges all({{4096, allocators::kAddressLimit}});
-  EXPECT_FALSE(read_held_in_time(::getpid(), *maps, all, hanging.reader()));
+  const HeldInTime held = read_held_in_time(::getpid(), *maps, all, hanging.reader());
+  EXPECT_FALSE(held.states);
+  EXPECT_TRUE(held.hangs);
 }
 
 }  // namespace

@@ -30,6 +30,10 @@ std::uint64_t own_cpu_ns() {
   return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
+std::optional<sources::FileAnswers> ask_no_file(std::int32_t, const std::vector<process::MapEntry>&, bool) {
+  return std::nullopt;
+}
+
 std::uint64_t rss_of(const std::vector<model::MemoryRange>& rows) {
   std::uint64_t sum = 0;
   for (const model::MemoryRange& row : rows) sum += row.rss_bytes;
@@ -80,7 +84,10 @@ std::vector<model::MemoryRange> MemorySnapshots::begin(std::uint64_t now_ns, std
   if (rss == 0) return {};  // on its way out
   state.process = profile_.threads[processes_.thread_row(pid, pid).value].process;
   if (state.hangs) return as_a_whole(now_ns, pid, state.process);
-  CompositionOptions options{.by_smaps = !sources::has_page_scan(), .traced = traced, .budget_ns = kScanNs};
+  CompositionOptions options{.by_smaps = !sources::has_page_scan(),
+                             .traced = traced,
+                             .budget_ns = kScanNs,
+                             .ask_files = state.files_hang ? ask_no_file : ask_files_};
   if (options.by_smaps) {
     // smaps holds up the process, so it is for one look and for the last one.
     if (!last && std::exchange(state.looked_with_smaps, true)) return as_a_whole(now_ns, pid, state.process);
@@ -94,7 +101,9 @@ std::vector<model::MemoryRange> MemorySnapshots::begin(std::uint64_t now_ns, std
   state.reading = CompositionReading::start(pid, now_ns, options, make_reader_);
   state.no_room = !state.reading;
   if (state.no_room && last)
-    return give_up(now_ns, pid, state.process, state, "readings of others are not over");
+    return give_up(
+        now_ns, pid, state.process, state,
+        fmt::format("{} readings of others hang, and there are no more at once", kMostAbandonable));
   return {};
 }
 
@@ -102,6 +111,16 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
                                                                         HeapTracing* heap,
                                                                         std::uint64_t until_ns, bool leave) {
   if (!state.reading->wait_until(until_ns)) {
+    const std::uint64_t asked_ns = state.reading->waits_for_file_since();
+    if (asked_ns != 0 && monotonic_ns() >= asked_ns + kFilesHangNs) {
+      state.reading.reset();
+      if (!std::exchange(state.files_hang, true))
+        notes_.push_back(fmt::format(
+            "memory: a file that process {} has mapped does not answer: its zeroed data and pages of "
+            "hugetlbfs are not told apart",
+            pid));
+      return std::vector<model::MemoryRange>{};
+    }
     const auto [plain, since_ns] = state.reading->without_records();
     const bool hangs = plain != nullptr && monotonic_ns() >= since_ns + kHeldHangsNs;
     if (!hangs && !leave) return std::nullopt;
@@ -254,7 +273,7 @@ void MemorySnapshots::finish(std::uint64_t now_ns, const std::vector<std::int32_
     if (auto rows = collect(pid, state, heaps != nullptr ? heaps->find(pid) : nullptr, 0, true);
         rows && !rows->empty())
       state.kept = std::move(*rows);
-    state.hangs = state.hangs || !over;
+    state.hangs = state.hangs || (!over && !state.files_hang);
   }
   for (const std::int32_t pid : pids) {
     State& state = states_[pid];
@@ -263,8 +282,11 @@ void MemorySnapshots::finish(std::uint64_t now_ns, const std::vector<std::int32_
     HeapTracing* heap = heaps != nullptr ? heaps->find(pid) : nullptr;
     const std::uint64_t start = own_cpu_ns();
     auto rows = begin(now_ns, pid, state, heap != nullptr, true);
+    // Whoever was waited for in vain has used up the time of all: this is the time of a reading without it.
+    const std::uint64_t own_until_ns =
+        state.files_hang ? std::max(until_ns, monotonic_ns() + kSecond / 2) : until_ns;
     if (state.reading)
-      if (auto read = collect(pid, state, heap, until_ns, true)) rows = std::move(*read);
+      if (auto read = collect(pid, state, heap, own_until_ns, true)) rows = std::move(*read);
     if (!rows.empty()) store(state, rows);
     took_ns_ += own_cpu_ns() - start;
   }

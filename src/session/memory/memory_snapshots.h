@@ -26,8 +26,13 @@ class MemorySnapshots {
  public:
   // All outlive this object.
   MemorySnapshots(model::Profile& profile, model::Builder& builder, ProcessTable& processes,
-                  MakeReader make_reader = reader_of_processes())
-      : profile_(profile), builder_(builder), processes_(processes), make_reader_(std::move(make_reader)) {}
+                  MakeReader make_reader = reader_of_processes(),
+                  sources::AskFiles ask_files = sources::ask_files)
+      : profile_(profile),
+        builder_(builder),
+        processes_(processes),
+        make_reader_(std::move(make_reader)),
+        ask_files_(std::move(ask_files)) {}
 
   // Those of `pids` (ascending) that are due. `heaps` may be null. Appends to profile.memory_ranges, ever
   // more rarely the longer the recording lasts; what was not appended is kept in case that it stays the last
@@ -53,6 +58,7 @@ class MemorySnapshots {
     model::ProcessId process;
     std::optional<CompositionReading> reading;  // one that goes on
     bool hangs = false;                         // one hung, and there are no more
+    bool files_hang = false;                    // a file did not answer, and none is asked any more
     bool no_room = false;  // as many are read as may be at once: the next step tries again
     bool noted = false, noted_smaps = false, noted_cut = false, looked_with_smaps = false;
   };
@@ -77,6 +83,7 @@ class MemorySnapshots {
   model::Builder& builder_;
   ProcessTable& processes_;
   MakeReader make_reader_;
+  sources::AskFiles ask_files_;
   std::map<std::int32_t, State> states_;
   std::vector<std::string> notes_;
   std::uint64_t readings_ = 0, took_ns_ = 0, longest_ns_ = 0;

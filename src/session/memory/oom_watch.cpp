@@ -1,5 +1,7 @@
 #include "session/memory/oom_watch.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "base/files.h"
@@ -32,31 +34,78 @@ std::optional<std::uint64_t> limit_of(const process::MemoryCgroup& cgroup) {
   return least;
 }
 
+std::optional<std::uint64_t> count_in(std::string_view text, std::string_view name) {
+  std::string_view line;
+  while (process::next_line(text, line))
+    if (process::next_field(line) == name) return process::parse_number(process::next_field(line));
+  return std::nullopt;
+}
+
+bool has_limit(const std::string& directory) {
+  const auto text = read_file(directory + "/memory.max");
+  return text && sources::parse_memory_limit(*text);
+}
+
 }  // namespace
 
 std::optional<std::uint64_t> parse_oom_kills(std::string_view text) {
-  std::string_view line;
-  while (process::next_line(text, line))
-    if (process::next_field(line) == "oom_kill") return process::parse_number(process::next_field(line));
-  return std::nullopt;
+  return count_in(text, "oom_kill");
+}
+std::optional<std::uint64_t> parse_ooms(std::string_view text) {
+  return count_in(text, "oom");
+}
+
+void OomWatch::find_above(Watched& watched) {
+  if (watched.cgroup.version != 2) return;
+  std::string directory = watched.cgroup.directory, path = watched.cgroup.path;
+  for (auto depth = std::count(path.begin(), path.end(), '/') + 1; depth > 0; --depth) {
+    const auto text = read_file(directory + "/memory.events");
+    if (const auto ooms = text ? parse_ooms(*text) : std::nullopt)
+      watched.above.push_back({directory, path.empty() ? "/" : path, *ooms});
+    // Only the root of all groups has no state of its own; that of a namespace has.
+    watched.sees_root = ::access((directory + "/cgroup.procs").c_str(), F_OK) == 0 &&
+                        ::access((directory + "/cgroup.events").c_str(), F_OK) != 0;
+    const std::size_t slash = directory.rfind('/'), up = path.rfind('/');
+    if (watched.sees_root || slash == std::string::npos || slash == 0) break;
+    directory.erase(slash);
+    path.erase(up == std::string::npos ? 0 : up);
+  }
 }
 
 void OomWatch::refresh(Watched& watched) {
   const auto kills = kills_in(watched.cgroup);
-  if (!kills) return;
+  if (!kills) return;  // it is gone: what was seen last is kept
+  const std::uint64_t before = watched.now.kills;
   watched.now.kills = *kills > watched.kills ? *kills - watched.kills : 0;
   watched.now.limit_bytes = limit_of(watched.cgroup);
+  if (watched.now.kills == before || watched.cgroup.version != 2) return;
+  watched.now.cause = watched.sees_root ? Group::Cause::kMachine : Group::Cause::kNotKnown;
+  for (const Above& above : watched.above) {
+    const auto text = read_file(above.directory + "/memory.events");
+    const auto ooms = text ? parse_ooms(*text) : std::nullopt;
+    if (!ooms || *ooms <= above.ooms || !has_limit(above.directory)) continue;
+    watched.now.cause = Group::Cause::kLimit;
+    watched.now.limited = above.path;
+    return;
+  }
 }
 
 void OomWatch::look(std::int32_t pid) {
-  auto cgroup = process::read_memory_cgroup(pid);
-  if (!cgroup || !*cgroup) return;
-  const std::string& directory = (*cgroup)->directory;
+  if (const auto cgroup = process::read_memory_cgroup(pid); cgroup && *cgroup) look(pid, **cgroup);
+}
+
+void OomWatch::look(std::int32_t pid, const process::MemoryCgroup& cgroup) {
+  const std::string& directory = cgroup.directory;
   auto watched = watched_.find(directory);
   if (watched == watched_.end()) {
-    const auto kills = kills_in(**cgroup);
+    const auto kills = kills_in(cgroup);
     if (!kills) return;
-    watched = watched_.emplace(directory, Watched{**cgroup, *kills, {(*cgroup)->path, {}, 0}}).first;
+    Watched made;
+    made.cgroup = cgroup;
+    made.kills = *kills;
+    made.now.cgroup = cgroup.path;
+    find_above(made);
+    watched = watched_.emplace(directory, std::move(made)).first;
   }
   directory_of_[pid] = directory;
   refresh(watched->second);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "process/cgroup.h"
 
@@ -16,6 +17,8 @@ namespace fathom::session {
 
 // Processes that the kernel killed in this cgroup, from memory.events or memory.oom_control.
 std::optional<std::uint64_t> parse_oom_kills(std::string_view text);
+// How often this cgroup, or one below it, had no memory left within its limit, from memory.events. Version 1 does not tell.
+std::optional<std::uint64_t> parse_ooms(std::string_view text);
 
 class OomWatch {
  public:
@@ -23,10 +26,18 @@ class OomWatch {
     std::string cgroup;                        // as processes are told
     std::optional<std::uint64_t> limit_bytes;  // the smallest one from there up; nullopt: there is none
     std::uint64_t kills = 0;                   // since it was first looked at
+    // Whose limit those kills were for. The kernel counts a kill also where the machine was full; of version 2 it
+    // counts beside it in which cgroup there was no memory left.
+    enum class Cause : std::uint8_t { kNotKnown, kLimit, kMachine };
+    Cause cause = Cause::kNotKnown;
+    std::string
+        limited;  // kLimit: the cgroup whose limit was met, its own or one above it; as processes are told
   };
 
   // Looks in which cgroup the process is now, and counts there from then on. Some 50 us.
   void look(std::int32_t pid);
+  // The same of a cgroup that is known.
+  void look(std::int32_t pid, const process::MemoryCgroup& cgroup);
   // Counts again in all that are there.
   void refresh();
   // Of the process, where it was looked for last.
@@ -35,11 +46,19 @@ class OomWatch {
   std::optional<Group> kill() const;
 
  private:
+  // A cgroup of version 2, from the watched one upward.
+  struct Above {
+    std::string directory, path;
+    std::uint64_t ooms = 0;  // at first
+  };
   struct Watched {
     process::MemoryCgroup cgroup;
     std::uint64_t kills = 0;  // at first
+    std::vector<Above> above;
+    bool sees_root = false;  // else there may be limits above that nobody here sees
     Group now;
   };
+  static void find_above(Watched& watched);
   static void refresh(Watched& watched);
 
   std::map<std::string, Watched> watched_;            // by directory

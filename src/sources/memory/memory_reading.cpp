@@ -16,9 +16,13 @@ namespace {
 // Above it lies the kernel's; [vsyscall] is told as a mapping of the process.
 constexpr std::uint64_t kEndOfUser = std::uint64_t{1} << 56;
 
+bool is_anonymous_huge_page(const process::MapEntry& entry) {
+  return entry.path == "/anon_hugepage";
+}
+
 bool is_of_hugetlbfs(std::int32_t pid, const process::MapEntry& entry) {
   constexpr long kMagic = 0x958458f6;  // HUGETLBFS_MAGIC
-  if (entry.path == "/anon_hugepage") return true;
+  if (is_anonymous_huge_page(entry)) return true;
   if (entry.inode == 0) return false;
   struct statfs of {};
   return ::statfs(process::map_files_path(pid, entry).c_str(), &of) == 0 && of.f_type == kMagic;
@@ -33,7 +37,15 @@ std::size_t end_of_sweep(const std::vector<process::MapEntry>& entries, std::siz
   return last;
 }
 
-Result<MemoryReading> read_by_scan(PageScan scan, std::int32_t pid, std::uint64_t budget_ns) {
+FileAnswers without_files(std::vector<process::MapEntry> entries) {
+  FileAnswers answers;
+  for (const process::MapEntry& entry : entries) answers.huge_files.push_back(is_anonymous_huge_page(entry));
+  answers.entries = std::move(entries);
+  return answers;
+}
+
+Result<MemoryReading> read_by_scan(PageScan scan, std::int32_t pid, std::uint64_t budget_ns,
+                                   const AskFiles& ask) {
   MemoryReading reading;
   const std::uint64_t start = monotonic_ns();
   const auto status = process::read_status(pid);
@@ -42,18 +54,17 @@ Result<MemoryReading> read_by_scan(PageScan scan, std::int32_t pid, std::uint64_
   if (!entries) return tl::unexpected<Error>(entries.error());
   if (entries->empty())
     return fail(ErrorKind::kNotFound, fmt::format("process {} has no memory any more", pid));
-  const std::vector<std::uint64_t> others = split_zeroed_data(pid, *entries);
-  std::vector<bool> huge_files(entries->size());
-  if (status->huge_files != 0)
-    for (std::size_t i = 0; i < entries->size(); ++i) huge_files[i] = is_of_hugetlbfs(pid, (*entries)[i]);
+  const bool has_huge_files = status->huge_files != 0;
+  auto answered = ask(pid, *entries, has_huge_files);
+  const FileAnswers files = answered ? std::move(*answered) : without_files(std::move(*entries));
 
-  PageSums sums(*entries, huge_files);
+  PageSums sums(files.entries, files.huge_files);
   reading.whole = true;
-  for (std::size_t first = 0; first < entries->size() && reading.whole;) {
-    const std::size_t last = end_of_sweep(*entries, first);
+  for (std::size_t first = 0; first < files.entries.size() && reading.whole;) {
+    const std::size_t last = end_of_sweep(files.entries, first);
     if (last == first) break;
-    const auto done = scan.scan((*entries)[first].start.value, (*entries)[last - 1].end.value,
-                                PageSums::asks_of_file((*entries)[first]), start + budget_ns,
+    const auto done = scan.scan(files.entries[first].start.value, files.entries[last - 1].end.value,
+                                PageSums::asks_of_file(files.entries[first]), start + budget_ns,
                                 [&](const PageRun& run) { sums.add(run); });
     if (!done) return tl::unexpected<Error>(done.error());
     reading.whole = *done;
@@ -61,7 +72,8 @@ Result<MemoryReading> read_by_scan(PageScan scan, std::int32_t pid, std::uint64_
   }
   sums.finish(status->swap, reading);
   for (MemoryMapping& mapping : reading.mappings)
-    mapping.not_zeroed_data = std::binary_search(others.begin(), others.end(), mapping.entry.start.value);
+    mapping.not_zeroed_data =
+        std::binary_search(files.not_zeroed.begin(), files.not_zeroed.end(), mapping.entry.start.value);
   reading.longest_ns = scan.longest_ns();
   reading.took_ns = monotonic_ns() - start;
   return reading;
@@ -162,10 +174,21 @@ bool has_page_scan() {
   return has;
 }
 
-Result<MemoryReading> read_mappings(std::int32_t pid, std::uint64_t budget_ns, bool by_smaps) {
+FileAnswers ask_files(std::int32_t pid, std::vector<process::MapEntry> entries, bool has_huge_files) {
+  FileAnswers answers;
+  answers.not_zeroed = split_zeroed_data(pid, entries);
+  answers.huge_files.resize(entries.size());
+  if (has_huge_files)
+    for (std::size_t i = 0; i < entries.size(); ++i) answers.huge_files[i] = is_of_hugetlbfs(pid, entries[i]);
+  answers.entries = std::move(entries);
+  return answers;
+}
+
+Result<MemoryReading> read_mappings(std::int32_t pid, std::uint64_t budget_ns, bool by_smaps,
+                                    const AskFiles& ask) {
   if (!by_smaps) {
     auto scan = PageScan::open(pid);
-    if (scan) return read_by_scan(std::move(*scan), pid, budget_ns);
+    if (scan) return read_by_scan(std::move(*scan), pid, budget_ns, ask);
     if (scan.error().kind != ErrorKind::kUnsupported) return tl::unexpected<Error>(scan.error());
   }
   auto smaps = read_smaps(pid, budget_ns);

@@ -7,6 +7,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -64,9 +66,25 @@ class PageSums {
   std::uint64_t zero_bytes_ = 0, elsewhere_ = 0;
 };
 
+// What only the files behind the mappings can tell.
+struct FileAnswers {
+  std::vector<process::MapEntry> entries;  // zeroed data is split from what lies behind it (zeroed_data.h)
+  std::vector<std::uint64_t>
+      not_zeroed;                // starts of those that look like zeroed data and are none; ascending
+  std::vector<bool> huge_files;  // of hugetlbfs; as long as `entries`
+};
+// `has_huge_files`: the process has pages of hugetlbfs, so it is asked which mappings they are in.
+FileAnswers ask_files(std::int32_t pid, std::vector<process::MapEntry> entries, bool has_huge_files);
+
+// Who asks. The file system may be the target's own (FUSE) and never answer, so whoever must not wait for ever asks in a
+// thread that can be given up. nullopt: no answer; the mappings are told by what the map says of them alone.
+using AskFiles = std::function<std::optional<FileAnswers>(
+    std::int32_t pid, const std::vector<process::MapEntry>& entries, bool has_huge_files)>;
+
 // `budget_ns`: no further call is begun after it. kNotFound: no such process, or one without memory. kPermission: no
-// ptrace access. `by_smaps`: as on a kernel without PAGEMAP_SCAN.
-Result<MemoryReading> read_mappings(std::int32_t pid, std::uint64_t budget_ns, bool by_smaps = false);
+// ptrace access. `by_smaps`: as on a kernel without PAGEMAP_SCAN; no file is asked then.
+Result<MemoryReading> read_mappings(std::int32_t pid, std::uint64_t budget_ns, bool by_smaps = false,
+                                    const AskFiles& ask = ask_files);
 
 // Whether this kernel has the scan: tried once on ourselves.
 bool has_page_scan();
