@@ -48,6 +48,7 @@ class Maker {
     measure_rounding();
     sort_ranges();
     // A recorder that is not killed looks once more before it ends.
+    breakdown_.file_caches = recorded_file_caches(profile_, selection_.pid, until_ns_);
     breakdown_.at_end = !selection_.to_ns && !profile_.quality.truncated;
     breakdown_.live = live_;
     return std::move(breakdown_);

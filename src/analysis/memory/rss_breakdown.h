@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
+#include "analysis/memory/file_cache.h"
 
 namespace fathom::analysis {
 
@@ -59,6 +60,8 @@ struct RssBreakdown {
   std::optional<double> rounding;
   std::vector<MemoryPart> parts;       // most first within anonymous memory, then the rest
   std::vector<MemoryRangeRow> ranges;  // most resident first
+  // What the page cache holds of mapped databases, whoever brought it there: beside RSS, of which only a part is mapped in.
+  std::vector<FileCacheRow> file_caches;
 
   double part(std::string_view key) const;  // bytes; 0 where there is no such part
 };

@@ -69,6 +69,16 @@ void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
                             {"ranges", part.ranges}});
   all["ranges"] = Json::array();
   for (const MemoryRangeRow& row : breakdown.ranges) all["ranges"].push_back(range_json(row));
+  all["file_caches"] = Json::array();
+  for (const FileCacheRow& row : breakdown.file_caches)
+    all["file_caches"].push_back({{"path", row.path},
+                                  {"pid", row.pid},
+                                  {"file_bytes", row.size},
+                                  {"cached_bytes", row.cached},
+                                  {"first_cached_bytes", row.cached_first},
+                                  {"most_cached_bytes", row.cached_most},
+                                  {"dirty_bytes", or_null(row.dirty)},
+                                  {"recently_evicted_bytes", or_null(row.evicted)}});
   json["memory"] = std::move(all);
 }
 

@@ -96,6 +96,24 @@ std::string ranges_text(const analysis::RssBreakdown& breakdown, const TextOptio
   return out + table.text(table_width(options), options.color);
 }
 
+std::string file_caches_text(const analysis::RssBreakdown& breakdown, const TextOptions& options) {
+  if (breakdown.file_caches.empty()) return "";
+  std::string out = heading("Page cache of mapped databases, whoever brought it there", options);
+  TextTable table({{"cached", Align::kRight},
+                   {"% of file", Align::kRight},
+                   {"at first", Align::kRight},
+                   {"most", Align::kRight},
+                   {"dirty", Align::kRight},
+                   {"just evicted", Align::kRight},
+                   {"file", Align::kLeft, true}});
+  const auto told = [](const std::optional<double>& value) { return value ? bytes(*value) : "not known"; };
+  for (const analysis::FileCacheRow& row : breakdown.file_caches)
+    table.add({bytes(row.cached), row.size > 0 ? percent_number(row.cached / row.size) : "",
+               bytes(row.cached_first), bytes(row.cached_most), told(row.dirty), told(row.evicted),
+               printable(row.path)});
+  return out + table.text(table_width(options), options.color);
+}
+
 }  // namespace
 
 std::string memory_text(const analysis::RssBreakdown& breakdown, const TextOptions& options, bool sentences) {
@@ -106,7 +124,8 @@ std::string memory_text(const analysis::RssBreakdown& breakdown, const TextOptio
   if (sentences)
     for (const std::string& sentence : sentences_of(breakdown)) out += fill("  ", sentence, options.width, 4);
   out += parts_text(breakdown, options);
-  return out + ranges_text(breakdown, options);
+  out += ranges_text(breakdown, options);
+  return out + file_caches_text(breakdown, options);
 }
 
 }  // namespace fathom::present

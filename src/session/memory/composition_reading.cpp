@@ -24,6 +24,21 @@ HeldInTime read_held_in_time(std::int32_t pid, std::vector<process::MapEntry> ma
   return {.states = work->take(), .hangs = false};
 }
 
+// A terabyte of which all is cached takes seconds, so what a moment's time does not suffice for is not known. The tables of one
+// RocksDB are hundreds of files.
+std::vector<sources::CachedFile> ask_databases(std::int32_t pid,
+                                               std::span<const sources::MemoryMapping> mappings) {
+  constexpr std::size_t kMost = 256;
+  constexpr std::uint64_t kTimeNs = 200'000'000;
+  const auto asked = sources::databases_worth_asking(mappings, kMost);
+  if (asked.empty()) return {};
+  return sources::join_tables(sources::read_page_cache(pid, asked, monotonic_ns() + kTimeNs));
+}
+
+std::vector<sources::CachedFile> ask_no_database(std::int32_t, std::span<const sources::MemoryMapping>) {
+  return {};
+}
+
 namespace {
 
 // The kernel takes the memory of a process apart from its SIGKILL on, for a tenth of a second and more: a part of it is no
@@ -66,6 +81,10 @@ CompositionReading::Outcome CompositionReading::read(std::int32_t pid, const Com
   outcome.took_ns = reading->took_ns;
   outcome.longest_ns = reading->longest_ns;
   if (!reading->whole) return outcome;
+  // Also a file that answered a moment ago may not do so now.
+  files_since(monotonic_ns());
+  outcome.databases = options.ask_databases(pid, reading->mappings);
+  files_since(0);
   const auto stacks = sources::read_stack_pointers(pid);
   const bool held = !options.traced && reading->way == sources::ReadingWay::kPageScan;
   std::vector<process::MapEntry> maps;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "allocators/state/present_memory.h"
@@ -17,6 +18,7 @@
 #include "base/result.h"
 #include "session/memory/memory_composition.h"
 #include "sources/memory/memory_reading.h"
+#include "sources/memory/page_cache.h"
 
 namespace fathom::session {
 
@@ -33,12 +35,21 @@ struct HeldInTime {
 HeldInTime read_held_in_time(std::int32_t pid, std::vector<process::MapEntry> maps,
                              allocators::AddressRanges present, const MakeReader& make_reader);
 
+// What the page cache holds of mapped databases. A file system may not answer, here too.
+using AskDatabases = std::function<std::vector<sources::CachedFile>(
+    std::int32_t pid, std::span<const sources::MemoryMapping> mappings)>;
+std::vector<sources::CachedFile> ask_databases(std::int32_t pid,
+                                               std::span<const sources::MemoryMapping> mappings);
+std::vector<sources::CachedFile> ask_no_database(std::int32_t pid,
+                                                 std::span<const sources::MemoryMapping> mappings);
+
 struct CompositionOptions {
   bool by_smaps = false;
   // Of a process whose blocks are recorded: only the mappings and pages, as the blocks are added by the recording.
   bool traced = false;
   std::uint64_t budget_ns = 0;  // of the pages alone; no further call is begun after it
   sources::AskFiles ask_files = sources::ask_files;
+  AskDatabases ask_databases = session::ask_databases;
 };
 
 class CompositionReading {
@@ -52,6 +63,7 @@ class CompositionReading {
     sources::ResidentPages pages;                  // traced
     std::optional<MemoryComposition> composition;  // not traced
     bool held_cut = false;                         // not all records of the allocators were read
+    std::vector<sources::CachedFile> databases;    // mapped ones, with what the page cache holds of them
     std::uint64_t took_ns = 0, longest_ns = 0;     // of the pages: by the clock; one call
     std::uint64_t cpu_ns = 0;                      // of the thread
   };
@@ -89,6 +101,6 @@ class CompositionReading {
 // From the end of the pages on: what the readers of allocators may take, and when they count as hanging.
 inline constexpr std::uint64_t kHeldNs = 1'000'000'000, kHeldHangsNs = 2'000'000'000;
 // From when on a file behind a mapping counts as one that does not answer.
-inline constexpr std::uint64_t kFilesHangNs = 1'000'000'000;
+inline constexpr std::uint64_t kFilesHangNs = 2'000'000'000;
 
 }  // namespace fathom::session

@@ -166,6 +166,14 @@ TEST_F(Snapshots, AFileThatDoesNotAnswerAtTheEndDoesNotTakeTheLastReading) {
   EXPECT_GT(rss_of_rows(), 1u << 20);
 }
 
+TEST_F(Snapshots, AFileThatDoesNotAnswerInTheLastReadingIsLeftOutOfAnotherOne) {
+  SilentFile silent;
+  MemorySnapshots snapshots(profile_, builder_, table_, reader_of_processes(), silent.ask());
+  snapshots.finish(monotonic_ns(), self_, nullptr);
+  EXPECT_TRUE(has(model::MemoryKind::kFile));
+  EXPECT_EQ(silent.asked(), 1);
+}
+
 TEST_F(Snapshots, ReadingThatComesBackIsCollected) {
   MemorySnapshots snapshots(profile_, builder_, table_);
   snapshots.sample(monotonic_ns(), self_, nullptr);

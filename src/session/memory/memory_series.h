@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -20,19 +21,24 @@ class MemorySeries {
   void sample(std::uint64_t now_ns, const std::vector<std::int32_t>& pids,
               const std::vector<std::int32_t>& with_series);
 
+  // Processes of which the files are kept open, six each: of more only resident memory, swap and page tables are read,
+  // from a file that is opened each time.
+  static constexpr std::size_t kMostKept = 64;
+
   // Of all of `pids` together, at the last sample.
   double resident_bytes() const { return resident_bytes_; }
 
  private:
   struct Sampled {
-    sources::MemorySampler sampler;
-    std::map<std::string_view, std::size_t> rows;  // names live as long as the program
+    std::optional<sources::MemorySampler> sampler;  // nullopt: too many are kept
+    std::map<std::string_view, std::size_t> rows;   // names live as long as the program
   };
   void add(std::uint64_t now_ns, std::int32_t pid, Sampled& sampled, const sources::SeriesValue& value);
 
   model::Profile& profile_;
   double resident_bytes_ = 0;
   std::map<std::int32_t, Sampled> sampled_;
+  std::size_t kept_ = 0;  // those with a sampler
 };
 
 }  // namespace fathom::session

@@ -87,7 +87,8 @@ std::vector<model::MemoryRange> MemorySnapshots::begin(std::uint64_t now_ns, std
   CompositionOptions options{.by_smaps = !sources::has_page_scan(),
                              .traced = traced,
                              .budget_ns = kScanNs,
-                             .ask_files = state.files_hang ? ask_no_file : ask_files_};
+                             .ask_files = state.files_hang ? ask_no_file : ask_files_,
+                             .ask_databases = state.files_hang ? ask_no_database : ask_databases};
   if (options.by_smaps) {
     // smaps holds up the process, so it is for one look and for the last one.
     if (!last && std::exchange(state.looked_with_smaps, true)) return as_a_whole(now_ns, pid, state.process);
@@ -117,7 +118,7 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
       if (!std::exchange(state.files_hang, true))
         notes_.push_back(fmt::format(
             "memory: a file that process {} has mapped does not answer: its zeroed data and pages of "
-            "hugetlbfs are not told apart",
+            "hugetlbfs are not told apart, and its page cache is not known",
             pid));
       return std::vector<model::MemoryRange>{};
     }
@@ -149,6 +150,7 @@ std::optional<std::vector<model::MemoryRange>> MemorySnapshots::collect(std::int
         "memory: this kernel has no PAGEMAP_SCAN (Linux 6.7): what the memory of process {} is made of was "
         "read with smaps at the start and at the end only",
         pid));
+  file_caches_.add(time_ns, pid, outcome.databases);
   ++readings_;
   longest_ns_ = std::max(longest_ns_, outcome.longest_ns);
   if (!outcome.whole) return give_up(time_ns, pid, state.process, state, "reading them takes too long");
@@ -281,12 +283,16 @@ void MemorySnapshots::finish(std::uint64_t now_ns, const std::vector<std::int32_
     if (state.store_every_ns == 0) state.store_every_ns = kSecond;
     HeapTracing* heap = heaps != nullptr ? heaps->find(pid) : nullptr;
     const std::uint64_t start = own_cpu_ns();
-    auto rows = begin(now_ns, pid, state, heap != nullptr, true);
-    // Whoever was waited for in vain has used up the time of all: this is the time of a reading without it.
-    const std::uint64_t own_until_ns =
-        state.files_hang ? std::max(until_ns, monotonic_ns() + kSecond / 2) : until_ns;
-    if (state.reading)
-      if (auto read = collect(pid, state, heap, own_until_ns, true)) rows = std::move(*read);
+    std::vector<model::MemoryRange> rows;
+    for (bool again = true; again;) {
+      const bool knew = state.files_hang;
+      rows = begin(now_ns, pid, state, heap != nullptr, true);
+      // Whoever was waited for in vain has used up the time of all: this is the time of a reading without it.
+      const std::uint64_t own_until_ns = knew ? std::max(until_ns, monotonic_ns() + 2 * kSecond) : until_ns;
+      if (state.reading)
+        if (auto read = collect(pid, state, heap, own_until_ns, true)) rows = std::move(*read);
+      again = state.files_hang && !knew;
+    }
     if (!rows.empty()) store(state, rows);
     took_ns_ += own_cpu_ns() - start;
   }

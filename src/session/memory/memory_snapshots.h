@@ -3,6 +3,7 @@
 // half a per cent of one CPU. Threads of their own read (composition_reading.h). The recording does not wait for them,
 // but for 20 ms where the heap is traced: what takes more, as a process of a hundred gigabytes, is collected when it is
 // there, and what hangs is left.
+// Beside it go what the page cache holds of mapped databases, as series (file_cache_series.h).
 // Where the kernel has smaps only, a process of which that alone would take more than 200 ms is told only as a whole.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "model/profile.h"
 #include "session/heap/heap_recordings.h"
 #include "session/memory/composition_reading.h"
+#include "session/memory/file_cache_series.h"
 #include "session/tracking/process_table.h"
 
 namespace fathom::session {
@@ -84,6 +86,7 @@ class MemorySnapshots {
   ProcessTable& processes_;
   MakeReader make_reader_;
   sources::AskFiles ask_files_;
+  FileCacheSeries file_caches_{profile_};
   std::map<std::int32_t, State> states_;
   std::vector<std::string> notes_;
   std::uint64_t readings_ = 0, took_ns_ = 0, longest_ns_ = 0;

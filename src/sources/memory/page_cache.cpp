@@ -119,6 +119,7 @@ std::vector<MappedFileUse> files_worth_asking(std::span<const MemoryMapping> map
     MappedFileUse& use = by_file[{entry.device_major, entry.device_minor, entry.inode, entry.path}];
     if (use.mapped == 0) use.entry = entry;
     use.mapped += entry.size();
+    use.has_code = use.has_code || entry.executable;
     use.resident += mapping.rss - std::min(mapping.rss, mapping.anonymous);
   }
   std::vector<MappedFileUse> files;
@@ -128,6 +129,16 @@ std::vector<MappedFileUse> files_worth_asking(std::span<const MemoryMapping> map
     const bool a_database = !database_of(a.entry.path).empty(),
                b_database = !database_of(b.entry.path).empty();
     return a_database != b_database ? a_database : a.mapped > b.mapped;
+  });
+  if (files.size() > most) files.resize(most);
+  return files;
+}
+
+std::vector<MappedFileUse> databases_worth_asking(std::span<const MemoryMapping> mappings, std::size_t most) {
+  constexpr std::uint64_t kLarge = std::uint64_t{64} << 20;
+  auto files = files_worth_asking(mappings, SIZE_MAX);
+  std::erase_if(files, [](const MappedFileUse& use) {
+    return database_of(use.entry.path).empty() && (use.has_code || use.mapped < kLarge);
   });
   if (files.size() > most) files.resize(most);
   return files;

@@ -26,10 +26,14 @@ std::string_view database_of(std::string_view path);
 struct MappedFileUse {
   process::MapEntry entry;  // one of its mappings
   std::uint64_t mapped = 0, resident = 0;
+  bool has_code = false;
 };
 // Databases first, then by size of what is mapped; at most `most` of them. Small ones (below 4 MiB) are left out, and
 // memory that only looks like a file.
 std::vector<MappedFileUse> files_worth_asking(std::span<const MemoryMapping> mappings, std::size_t most);
+
+// Of those the databases: by their names, and whatever else is mapped as data and is large (64 MiB).
+std::vector<MappedFileUse> databases_worth_asking(std::span<const MemoryMapping> mappings, std::size_t most);
 
 enum class CacheWay : std::uint8_t { kCachestat, kMincore, kUnknown };
 std::string_view to_string(CacheWay way);  // "cachestat", "mincore", "unknown"

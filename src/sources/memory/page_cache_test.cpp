@@ -70,6 +70,19 @@ TEST(Database, IsKnownByItsFile) {
   EXPECT_EQ(database_of(""), "");
 }
 
+TEST(DatabasesWorthAsking, AreKnownByNameOrAreLargeAndNoCode) {
+  std::vector<MemoryMapping> mappings{
+      mapping("/bin/node", 1, 100 * kMiB, 8 * kMiB), mapping("/db/small.sst", 2, kMiB, kMiB),
+      mapping("/data/blocks.dat", 3, 64 * kMiB, kMiB), mapping("/data/index.dat", 4, 63 * kMiB, kMiB)};
+  mappings[0].entry.executable = true;
+  mappings.push_back(mapping("/bin/node", 1, 400 * kMiB, 8 * kMiB));  // its data, beside the code
+  const auto asked = databases_worth_asking(mappings, 8);
+  ASSERT_EQ(asked.size(), 2u);
+  EXPECT_EQ(asked[0].entry.path, "/db/small.sst");
+  EXPECT_EQ(asked[1].entry.path, "/data/blocks.dat");
+  EXPECT_EQ(databases_worth_asking(mappings, 1).size(), 1u);
+}
+
 TEST(FilesWorthAsking, AreDatabasesAndThenTheLargest) {
   const std::vector<MemoryMapping> mappings{mapping("/lib/large.so", 1, 100 * kMiB, 8 * kMiB, kMiB),
                                             mapping("/lib/small.so", 2, kMiB, kMiB),
