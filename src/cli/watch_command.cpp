@@ -473,7 +473,9 @@ Run add_watch(CLI::App& app) {
   app.footer(
       "The process is not stopped and nothing is put into it. On a terminal one screen is drawn again and "
       "again, else\n"
-      "one line is written for each look; Ctrl-C ends it. Without root it shows processes of the same user.");
+      "one line is written for each look; Ctrl-C ends it. Without root it shows processes of the same user.\n"
+      "What it holds by call site, also after its death: fathom record --flight --heap -p N, for weeks "
+      "beside it.");
   return [arguments] { return run_watch(*arguments); };
 }
 

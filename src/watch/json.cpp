@@ -208,6 +208,7 @@ std::string mappings_json(std::int32_t pid, const std::string& name,
          {"rss_bytes", judged.mapping.rss},
          {"anonymous_bytes", judged.mapping.anonymous},
          {"huge_bytes", judged.mapping.huge},
+         {"huge_file_bytes", judged.mapping.huge_file},
          {"swap_bytes", judged.mapping.swap}});
   }
   return dump(json);

@@ -330,9 +330,13 @@ Result<std::vector<sources::JudgedMapping>> Watched::mappings() {
   if (!reading) return tl::unexpected<Error>(reading.error());
   auto judged =
       sources::judge_mappings(std::move(reading->mappings), sources::read_stack_pointers(process_.pid));
-  std::stable_sort(judged.begin(), judged.end(), [](const auto& a, const auto& b) {
-    return a.mapping.rss != b.mapping.rss ? a.mapping.rss > b.mapping.rss
-                                          : a.mapping.entry.size() > b.mapping.entry.size();
+  // Explicit huge pages are in memory, too.
+  const auto in_memory = [](const sources::JudgedMapping& one) {
+    return one.mapping.rss + one.mapping.huge_file;
+  };
+  std::stable_sort(judged.begin(), judged.end(), [&](const auto& a, const auto& b) {
+    return in_memory(a) != in_memory(b) ? in_memory(a) > in_memory(b)
+                                        : a.mapping.entry.size() > b.mapping.entry.size();
   });
   return judged;
 }

@@ -346,14 +346,16 @@ std::string mappings_text(std::span<const sources::JudgedMapping> mappings, cons
     const process::MapEntry& entry = mapping.entry;
     sum.rss += mapping.rss;
     sum.anonymous += mapping.anonymous;
-    sum.huge += mapping.huge;
+    // Explicit ones stand in this column alone: the kernel counts them beside what is resident.
+    const std::uint64_t huge = mapping.huge + mapping.huge_file;
+    sum.huge += huge;
     sum.swap += mapping.swap;
     virtual_bytes += entry.size();
     if (i >= shown) continue;
     const std::string mode = fmt::format("{}{}{}{}", entry.readable ? 'r' : '-', entry.writable ? 'w' : '-',
                                          entry.executable ? 'x' : '-', entry.shared ? 's' : 'p');
     table.add({fmt::format("{:x}", entry.start.value), size_of(entry.size()), some(mapping.rss),
-               some(mapping.anonymous), some(mapping.huge), some(mapping.swap), mode, name_of(mappings[i])});
+               some(mapping.anonymous), some(huge), some(mapping.swap), mode, name_of(mappings[i])});
   }
   table.add({"total", size_of(virtual_bytes), size_of(sum.rss), size_of(sum.anonymous), some(sum.huge),
              some(sum.swap), "",

@@ -144,6 +144,18 @@ TEST(WatchText, MappingsAddUp) {
   EXPECT_THAT(mappings_text(mappings, {.top = 1}), HasSubstr("1 of 3 mappings shown"));
 }
 
+TEST(WatchText, ExplicitHugePagesOfAMappingStandInTheirColumn) {
+  std::vector<sources::JudgedMapping> mappings(1);
+  mappings[0].mapping.entry.end = {32 << 20};
+  mappings[0].mapping.huge_file = 24 << 20;
+  mappings[0].name = "/anon_hugepage";
+  const std::string text = mappings_text(mappings, {});
+  EXPECT_THAT(text, HasSubstr("24.0 MiB"));
+  const auto json = nlohmann::json::parse(mappings_json(7, "node", mappings));
+  EXPECT_EQ(json["mappings"][0]["huge_file_bytes"], 24 << 20);
+  EXPECT_EQ(json["mappings"][0]["rss_bytes"], 0);
+}
+
 TEST(WatchJson, IsOneLineWithTheFieldsThatScriptsRead) {
   const std::string text = look_json(a_view());
   EXPECT_EQ(text.find('\n'), std::string::npos);
