@@ -60,8 +60,9 @@ TEST(CostEstimate, TheLineSaysFromWhatItIs) {
 }
 
 TEST(CostEstimate, ActivityIsWhatChangedBetweenTwoReadings) {
-  EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000'000}), std::nullopt) << "it has ended";
-  EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000, .processes = {{7, {.threads = 1}}}}), std::nullopt)
+  EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000'000, .processes = {}}), std::nullopt)
+      << "it has ended";
+  EXPECT_EQ(activity_between({}, {.time_ns = 1'000'000, .processes = {{7, {1, {}}}}}), std::nullopt)
       << "too short";
   const ActivityReading first{.time_ns = 0,
                               .processes = {{7, {3, {{7, times(4e9, 100)}, {8, times(1e9, 900)}, {9, {}}}}}}};

@@ -276,15 +276,16 @@ TEST(Look, AFileThatDoesNotAnswerIsAskedOnceAndLeft) {
 
 // Else whoever may not read the pages would try it again at each look.
 TEST(Look, AReadingInVainIsPaidForLikeAnyOther) {
-  Child child([] {
-    if (::geteuid() == 0 && (::setgid(65534) != 0 || ::setuid(65534) != 0)) ::_exit(1);
-    ::prctl(PR_SET_DUMPABLE, 0);
-  });
-  ASSERT_TRUE(child.lives());
-  auto watched = Watched::open(child.pid());
-  ASSERT_TRUE(watched);
-  const auto look = watched->look(true);
-  ASSERT_TRUE(look);
+  constexpr uid_t kNobody = 65534;
+  const uid_t me = ::geteuid();
+  if (me == 0) {
+    ASSERT_EQ(::seteuid(kNobody), 0);
+  }
+  auto watched = Watched::open(1);
+  const auto look = watched ? watched->look(true) : Result<Look>(tl::unexpected<Error>(watched.error()));
+  ASSERT_EQ(::seteuid(me), 0);
+  ASSERT_TRUE(look) << look.error().message;
+  if (look->composition->way != Way::kStatus) GTEST_SKIP() << "needs a first process of another user";
   EXPECT_GT(look->composition->took_ns, 0u);
 }
 
