@@ -63,6 +63,21 @@ TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
   EXPECT_TRUE(std::filesystem::exists(folder / "x.fathom"));
 }
 
+// A script has no terminal, and was told nothing.
+TEST(CommandLine, WhatACommandWillCostIsSaidBeforeItRuns) {
+  FATHOM_NEEDS_PERF_EVENT();
+  const TempDir folder;
+  const Outcome recorded = fathom({"record", "-o", folder / "x.fathom", "--", CPU_SHARES, "1"});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  EXPECT_THAT(recorded.errors, StartsWith("fathom: expected cost, of one CPU: samples ")) << recorded.errors;
+  const Outcome quiet = fathom({"record", "-q", "-o", folder / "x.fathom", "--", CPU_SHARES, "1"});
+  EXPECT_EQ(quiet.errors, "");
+  const Outcome dry = fathom({"record", "--dry-run", "--", "touch", folder / "run"});
+  EXPECT_TRUE(dry.ok()) << dry.describe();
+  EXPECT_THAT(dry.output, StartsWith("expected cost, of one CPU: samples "));
+  EXPECT_FALSE(std::filesystem::exists(folder / "run")) << "nothing is started";
+}
+
 TEST(CommandLine, AProcessThatIsNotThereIsThree) {
   const TempDir folder;
   const Outcome by_pid = fathom({"record", "-p", "4194000", "-o", folder / "x.fathom"});
