@@ -285,6 +285,34 @@ TEST_F(Cli, OomReadsALogOfTheKernel) {
   EXPECT_THAT(none.error, HasSubstr("try: journalctl -k -b -1"));
 }
 
+// What a file of another tool does not tell is not told in the words of a recording or of jemalloc's dumps.
+TEST_F(Cli, FilesOfOtherToolsAreNotSpokenOfAsRecordings) {
+  const std::string massif = file("massif.out.7", R"(desc: (none)
+cmd: ./book 1 2
+time_unit: ms
+#-----------
+snapshot=0
+#-----------
+time=100
+mem_heap_B=3000
+mem_heap_extra_B=8
+mem_stacks_B=0
+heap_tree=peak
+n1: 3000 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
+ n1: 3000 0x401000: keep (book.c:12)
+  n0: 3000 0x402000: main (book.c:30)
+)");
+  const Outcome report = run({"report", massif});
+  EXPECT_EQ(report.status, 0) << report.error;
+  EXPECT_THAT(report.out, HasSubstr("2.9 KiB"));
+  EXPECT_THAT(report.out, testing::Not(HasSubstr("prof_accum")));
+  EXPECT_THAT(report.out, testing::Not(HasSubstr("Nothing was allocated")));
+  EXPECT_THAT(run({"report", massif, "--metric", "heap-short-lived"}).error,
+              HasSubstr("the file does not tell how long blocks lived"));
+  EXPECT_THAT(run({"report", massif, "--metric", "heap-allocated"}).error,
+              HasSubstr("the file does not tell what was allocated"));
+}
+
 TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
   const Outcome missing = run({"report", folder_ + "/nothing"});
   EXPECT_EQ(missing.status, 3);

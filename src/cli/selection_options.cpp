@@ -28,11 +28,31 @@ bool takes_any_sample(const model::Profile& profile, const analysis::Selection& 
   });
 }
 
+// Files of other tools have what these count, and "heap lives" and "heap allocated" say what is not in them.
+Result<> check_imported(const model::Profile& profile, model::Metric metric) {
+  using model::Metric;
+  const auto& facts = profile.meta.facts;
+  auto lives = facts.find("heap lives");
+  if (lives == facts.end()) lives = facts.find(dumps::kHeapSource);  // one moment has no lives
+  const bool knows_temporary = lives == facts.end() || lives->second == "temporary only";
+  if ((metric == Metric::kHeapShortLived && lives != facts.end()) ||
+      (metric == Metric::kHeapTemporary && !knows_temporary))
+    return fail(ErrorKind::kNotFound, "the file does not tell how long blocks lived",
+                "fathom record --heap, or --metric heap-live");
+  if (facts.contains(dumps::kHeapAllocated) &&
+      (metric == Metric::kHeapAllocated || metric == Metric::kHeapAllocations))
+    return fail(ErrorKind::kNotFound, "the file does not tell what was allocated",
+                "fathom record --heap, or --metric heap-live");
+  return {};
+}
+
 // Dumps count what is live, and what was allocated only if they were told to; lives of blocks are in none.
 Result<> check_counted(const model::Profile& profile, model::Metric metric) {
   using model::Metric;
   const auto& facts = profile.meta.facts;
-  if (!facts.contains(dumps::kHeapSource)) return {};
+  const auto format = facts.find("format");
+  const bool of_other_tool = format != facts.end() && format->second != "jemalloc heap dump";
+  if (of_other_tool || !facts.contains(dumps::kHeapSource)) return check_imported(profile, metric);
   if (metric == Metric::kHeapTemporary || metric == Metric::kHeapShortLived)
     return fail(ErrorKind::kNotFound, "heap dumps do not tell how long blocks live",
                 "fathom record --heap, or --metric heap-live");

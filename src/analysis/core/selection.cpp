@@ -34,10 +34,17 @@ Filter::Filter(const model::Profile& profile, const Selection& selection)
   }
 }
 
-// Heap dumps of a program itself count less than a recording does.
+// Heap dumps of a program itself, and files of other tools, count less than a recording does.
 static bool tells_of(const model::Profile& profile, model::Metric metric) {
   const auto source = profile.meta.facts.find("heap source");
-  if (source == profile.meta.facts.end()) return true;
+  if (source == profile.meta.facts.end()) {
+    const auto lives = profile.meta.facts.find("heap lives");
+    if (metric == model::Metric::kHeapShortLived) return lives == profile.meta.facts.end();
+    if (metric == model::Metric::kHeapTemporary)
+      return lives == profile.meta.facts.end() || lives->second == "temporary only";
+    return (metric != model::Metric::kHeapAllocated && metric != model::Metric::kHeapAllocations) ||
+           !profile.meta.facts.contains("heap allocated");
+  }
   switch (metric) {
     case model::Metric::kHeapAllocated:
     case model::Metric::kHeapAllocations:

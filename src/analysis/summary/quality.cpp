@@ -85,7 +85,8 @@ void judge_stacks(QualityView& view) {
                            .end = worst.reason});
 }
 
-void judge_names(const CallTree& tree, const std::vector<ModuleRow>& modules, QualityView& view) {
+void judge_names(const model::Profile& profile, const CallTree& tree, const std::vector<ModuleRow>& modules,
+                 QualityView& view) {
   double frames = 0;
   double unnamed = 0;
   const ModuleRow* worst = nullptr;
@@ -96,7 +97,13 @@ void judge_names(const CallTree& tree, const std::vector<ModuleRow>& modules, Qu
   }
   view.unnamed_share = frames <= 0 ? 0 : unnamed / frames;
   if (view.unnamed_share <= kUnnamedFrom || worst == nullptr) return;
-  const TreeModule& module = tree.modules[worst->module];
+  TreeModule module = tree.modules[worst->module];
+  // Nothing names what a file of another tool has without an address.
+  if (profile.meta.engine == "import" && std::ranges::none_of(profile.frames, [&](const model::Frame& frame) {
+        const model::Module& row = profile.modules[frame.module.value];
+        return frame.address.value != 0 && profile.strings[row.name] == module.name;
+      }))
+    module.kind = model::ModuleKind::kNames;
   view.findings.push_back({.kind = FindingKind::kUnnamed,
                            .share = view.unnamed_share,
                            .module = module.name,
@@ -214,7 +221,7 @@ QualityView judge_quality(const model::Profile& profile, const CallTree& tree,
   if (quality.complete + early > 0) view.complete_share = ratio(quality.complete, quality.complete + early);
   judge_loss(profile, view);
   judge_stacks(view);
-  judge_names(tree, modules, view);
+  judge_names(profile, tree, modules, view);
   judge_cost(profile, tree, view);
   judge_machine(profile, view);
   for (Finding& finding : view.findings) {

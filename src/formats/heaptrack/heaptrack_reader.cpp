@@ -309,6 +309,8 @@ class Reader {
     if (program.empty() && command != profile.meta.facts.end())
       program = command->second.substr(0, command->second.find(' '));
     model::Process& process = profile.processes[0];
+    // Whoever is not attached to is recorded to its end.
+    if (!attached_) process.end_ns = now_ns_;
     process.name = import_.builder.string(base_name(program));
     if (!program.empty()) process.executable = import_.builder.string(program);
     if (!points_.empty())
@@ -320,6 +322,7 @@ class Reader {
       import_.note("This is a raw file, which has no names: heaptrack_interpret < FILE makes one that has.");
     if (deep_)
       import_.note(fmt::format("Of stacks with more than {} frames the innermost are left out.", kMostDepth));
+    profile.meta.facts["heap lives"] = "temporary only";
     import_.note("heaptrack has times of 10 ms, so how long blocks lived is not known.");
     profile.quality.samples = 0;
     return import_.finish(name_);

@@ -93,6 +93,9 @@ class Reader {
     heap.peak_ns = std::min(time_of("tg"), heap.end_ns);
     import_.profile.heap.heaps.push_back(heap);
     import_.profile.heap.slices.push_back({{0}, heap.start_ns, heap.end_ns, heap.peak_ns, 0, 0, 0});
+    // DHAT writes its file when the program ends.
+    import_.profile.processes[process_.value].end_ns = heap.end_ns;
+    import_.profile.meta.facts["heap lives"] = "not known";
     import_.note("DHAT says how long blocks lived as a mean only, so short lives are not known.");
   }
 

@@ -175,6 +175,9 @@ class Reader {
       made.site = {site};
       made.allocated.bytes = now_bytes > then_bytes ? static_cast<double>(now_bytes - then_bytes) : 0;
       made.freed.bytes = now_bytes < then_bytes ? static_cast<double>(then_bytes - now_bytes) : 0;
+      // Numbers of blocks are not in the file.
+      made.allocated.blocks = then_bytes == 0 ? 1 : 0;
+      made.freed.blocks = now_bytes == 0 ? 1 : 0;
       tables.rows.push_back(made);
     };
     std::uint64_t sum = 0;
@@ -186,18 +189,21 @@ class Reader {
     }
     for (const auto& [site, bytes] : before) change(site, 0, bytes);
     row.live_bytes = static_cast<double>(sum);
+    row.live_blocks = static_cast<double>(live_.size());
     row.peak_bytes = std::max(row.peak_bytes, row.live_bytes);
     tables.slices.push_back(row);
     heap.end_ns = now;
+    heap.events += live_.size();
     if (is_peak_ || (!has_peak_ && row.live_bytes >= heap.peak_bytes)) {
       has_peak_ = is_peak_;
       heap.peak_bytes = row.live_bytes;
+      heap.peak_blocks = row.live_blocks;
       heap.peak_ns = now;
       peak_extra_ = extra_bytes_;
       peak_stacks_ = stack_bytes_;
       tables.summaries.clear();
       for (const auto& [site, bytes] : live_)
-        tables.summaries.push_back({{site}, {0, static_cast<double>(bytes)}, {}, 0});
+        tables.summaries.push_back({{site}, {1, static_cast<double>(bytes)}, {}, 0});
     }
     before_ = std::move(live_);
     live_.clear();
@@ -212,7 +218,6 @@ class Reader {
     model::Profile& profile = import_.profile;
     model::Meta& meta = profile.meta;
     meta.facts["heap allocated"] = "not counted";
-    meta.facts["heap numbers"] = "not counted";
     meta.facts["heap lives"] = "not known";
     if (!command_.empty()) meta.facts["command"] = command_;
     meta.start_ns = kImportStart;
@@ -222,7 +227,7 @@ class Reader {
     if (!program.empty()) profile.processes[0].executable = import_.builder.string(program);
     import_.note(
         fmt::format("massif keeps what was live at {} of {} moments with its stacks, and of how many blocks "
-                    "it was in none.",
+                    "it was in none: each place stands as one.",
                     slices_, snapshots_));
     if (unit_ != "ms")
       import_.note("massif counted instructions or bytes and no time: a second stands for each snapshot.");

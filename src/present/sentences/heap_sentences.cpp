@@ -226,7 +226,7 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
                        blocks_of({total.allocated.blocks.value / report.window_s,
                                   total.allocated.blocks.variance / report.window_s / report.window_s}));
   if (!report.allocated_known)
-    add("What was allocated was not counted (prof_accum was off): what follows is what is live.");
+    add("What was allocated was not counted: what follows is what is live.");
   else if (report.of_dump && !report.of_dumps)
     add(fmt::format("Since the profile was switched on it has allocated {} in {} calls.",
                     bytes_of(total.allocated.bytes), blocks_of(total.allocated.blocks)));

@@ -45,6 +45,7 @@ std::string remedy_for_names(const Finding& finding) {
     case model::ModuleKind::kAnonymous:
       return "let the run time write /tmp/perf-PID.map (node --perf-basic-prof, java with perf-map-agent)";
     case model::ModuleKind::kUnknown:
+    case model::ModuleKind::kNames:  // there is no address to look up
       return "";
     default:
       return fmt::format(
