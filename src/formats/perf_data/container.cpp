@@ -61,7 +61,7 @@ std::string_view counted_text(Cursor& in) {
 // Of any version: a shorter one ends in zeros, of a longer one only the first part is known.
 perf_event_attr attributes_of(std::string_view bytes) {
   perf_event_attr attributes{};
-  std::memcpy(&attributes, bytes.data(), std::min(bytes.size(), sizeof attributes));
+  if (!bytes.empty()) std::memcpy(&attributes, bytes.data(), std::min(bytes.size(), sizeof attributes));
   return attributes;
 }
 

@@ -77,6 +77,7 @@ class Finder {
       }
     for (std::size_t i = 0; i < paths_.size(); ++i) {
       const std::uint32_t function = paths_[i].function;
+      if (costs_.self[function] == 0) continue;
       const auto self = static_cast<double>(costs_.self[function]);
       const double before = std::floor(given[function] / found[function] * self + 0.5);
       given[function] += parts_[i];

@@ -81,6 +81,14 @@ calls=1 1
   EXPECT_EQ(total_of(profile, model::Metric::kCpu), 1000);
 }
 
+// Found by fuzzing: a share of nothing is no number.
+TEST(Callgrind, AFunctionThatCostNothingHasNoValue) {
+  CallCosts costs;
+  costs.self = {0, 7};
+  costs.of_calls[{0, 1}] = 0;
+  for (const CallPath& path : paths_of(costs)) EXPECT_EQ(path.value, path.function == 1 ? 7 : 0);
+}
+
 TEST(Callgrind, PathsOfAFunctionAddUpToItsCost) {
   // Three callers of equal weight, and a cost that three do not divide.
   CallCosts costs;
