@@ -1,20 +1,27 @@
 // fathom export: a recording in somebody else's format.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <memory>
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
+#include "analysis/summary/report.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "cli/version.h"
 #include "formats/packer.h"
 #include "open/open_profile.h"
+#include "present/exports/firefox_writer.h"
 #include "present/exports/folded_writer.h"
 #include "present/exports/heaptrack_writer.h"
 #include "present/exports/massif_writer.h"
+#include "present/exports/pprof_writer.h"
+#include "present/exports/speedscope_writer.h"
+#include "present/sentences/quality_sentences.h"
 
 namespace fathom::cli {
 namespace {
@@ -65,6 +72,58 @@ Result<std::string> export_heaptrack(const ExportInput& input) {
   return packer.finish();
 }
 
+// What is known about the truth of the numbers goes along with them.
+std::vector<std::string> comments_for(const ExportInput& input) {
+  const std::string version = version_text();
+  std::vector<std::string> comments{version.substr(0, version.find('\n'))};
+  if (!input.profile.meta.target.empty()) comments.push_back(input.profile.meta.target);
+  analysis::ReportOptions options;
+  options.selection = input.tree.selection;
+  if (const Result<analysis::Report> report = analysis::make_report(input.profile, options))
+    for (const present::Complaint& complaint : present::complaints_of(*report))
+      comments.push_back(complaint.text);
+  for (const std::string& note : input.profile.quality.notes) comments.push_back(note);
+  return comments;
+}
+
+Result<std::string> packed(std::string_view bytes, formats::Packing packing) {
+  formats::Packer packer(packing);
+  packer.add(bytes);
+  return packer.finish();
+}
+
+Result<std::string> export_pprof(const ExportInput& input) {
+  const std::string& path = input.arguments.output.path;
+  if (is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1)
+    return fail(ErrorKind::kUsage, "a pprof profile is binary, and not for a terminal", "-o FILE.pb.gz");
+  const Result<std::string> bytes = present::write_pprof(
+      input.profile, {input.tree.selection, input.tree.fold_generics, comments_for(input)});
+  if (!bytes) return tl::unexpected(bytes.error());
+  // Its readers expect it packed, whatever the file is called; a name without .gz that ends in .pb asks for it as it is.
+  const formats::Packing asked = formats::packing_of(path);
+  return packed(*bytes,
+                asked != formats::Packing::kNone || path.ends_with(".pb") ? asked : formats::Packing::kGzip);
+}
+
+Result<std::string> export_speedscope(const ExportInput& input) {
+  present::SpeedscopeOptions options{.selection = input.tree.selection,
+                                     .fold_generics = input.tree.fold_generics};
+  if (!input.arguments.selection.metric.empty()) options.metrics = {input.tree.selection.metric};
+  const Result<std::string> text = present::write_speedscope(input.profile, options);
+  if (!text) return text;
+  return packed(*text, formats::packing_of(input.arguments.output.path));
+}
+
+Result<std::string> export_firefox(const ExportInput& input) {
+  present::FirefoxOptions options{.selection = input.tree.selection,
+                                  .fold_generics = input.tree.fold_generics};
+  const std::string version = version_text();
+  options.version = version.substr(0, version.find('\n'));
+  const Result<std::string> text = present::write_firefox(input.profile, options);
+  if (!text) return text;
+  return packed(*text, formats::packing_of(input.arguments.output.path));
+}
+
 // One row per format that can be written.
 struct ExportFormat {
   std::string_view name;
@@ -72,10 +131,13 @@ struct ExportFormat {
   Result<std::string> (*write)(const ExportInput&);
 };
 constexpr ExportFormat kFormats[] = {
+    {"firefox", ".firefox.json", export_firefox},
     {"folded", ".folded", export_folded},
     {"heaptrack", ".heaptrack", export_heaptrack},
     {"massif", "massif.out", export_massif},
     {"ms_print", ".ms_print", export_ms_print},
+    {"pprof", ".pb", export_pprof},
+    {"speedscope", ".speedscope.json", export_speedscope},
 };
 
 Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
@@ -121,7 +183,8 @@ Run add_export(CLI::App& app) {
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   app.add_option("--to,--format", arguments->format,
-                 "folded, heaptrack (packed where -o ends in .gz or .zst), massif, ms_print (default: by the "
+                 "folded, heaptrack (packed where -o ends in .gz or .zst), massif, ms_print, pprof, "
+                 "speedscope (default: by the "
                  "ending of -o)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file to write instead of standard output");

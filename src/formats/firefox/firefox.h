@@ -1,7 +1,8 @@
 // Processed profiles of the Firefox Profiler, as samply and the Profiler's own page write them: versions with tables shared by
 // all threads (60 and later) and with tables of each thread, parents by number or by distance. The samples of every thread
-// become the metric cpu: by their weights, at the rate of the profile where they count samples, else in ns. Markers, counters and
-// allocations are left out, and so are profiles that are not processed (Gecko's own).
+// become the metric cpu: by their weights, at the rate of the profile where they count samples, else in ns; those of threads
+// called "... (off-CPU)" off-cpu. Markers, counters and allocations are left out, and so are profiles that are not processed
+// (Gecko's own).
 #pragma once
 
 #include <string>

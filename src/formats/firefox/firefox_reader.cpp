@@ -126,7 +126,9 @@ class Reader {
       return {};
     }
     const bool in_ms = kind == "tracing-ms";
-    (in_ms ? in_ns_ : in_samples_) = true;
+    // Waits stand in threads of their own, beside those that count samples.
+    const bool waits = in_ms && text_of(member(thread, "name")).ends_with(" (off-CPU)");
+    if (!waits) (in_ms ? in_ns_ : in_samples_) = true;
     const model::ThreadId id =
         import_.thread(import_.process(id_of(member(thread, "pid")), text_of(member(thread, "processName"))),
                        id_of(member(thread, "tid")), text_of(member(thread, "name")));
@@ -144,6 +146,7 @@ class Reader {
       row.time_ns = kImportStart + static_cast<std::uint64_t>(std::llround(std::max(0.0, now_ms) * 1e6));
       row.thread = id;
       row.stack = stacks_[static_cast<std::size_t>(stack)];
+      if (waits) row.metric = model::Metric::kOffCpu;
       end_ns_ = std::max(end_ns_, row.time_ns);
       if (row.value != 0) import_.profile.samples.push_back(row);
     }

@@ -112,9 +112,14 @@ class Reader {
     model::Meta& meta = import_.profile.meta;
     const std::int64_t scale = ns_per_value(Meaning::kCpuTime);
     const auto period = nanoseconds_in(message_.period_type.unit);
-    const bool rate = has(Meaning::kSamples) && period && message_.period > 0 &&
-                      message_.period <= 1'000'000'000 / *period &&
-                      1'000'000'000 % (message_.period * *period) == 0;
+    // 997 times a second is a period of 1,003,009 ns, as periods are whole numbers.
+    std::uint32_t frequency = 0;
+    if (period && message_.period > 0 && message_.period <= 1'000'000'000 / *period) {
+      const auto period_ns = static_cast<double>(message_.period * *period);
+      const auto nearest = static_cast<std::uint32_t>(std::llround(1e9 / period_ns));
+      if (std::llround(1e9 / nearest) == message_.period * *period) frequency = nearest;
+    }
+    const bool rate = has(Meaning::kSamples) && frequency != 0;
     PprofMessage::Sample sample;
     bool exact = rate;
     for (const std::string_view bytes : message_.samples) {
@@ -127,7 +132,7 @@ class Reader {
     }
     cpu_in_samples_ = exact;
     if (exact)
-      meta.frequency_hz = static_cast<std::uint32_t>(1'000'000'000 / (message_.period * *period));
+      meta.frequency_hz = frequency;
     else
       meta.facts["unit"] = "ns";
   }

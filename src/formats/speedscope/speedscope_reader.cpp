@@ -29,6 +29,7 @@ class Reader {
     import_.profile.meta.start_ns = import_.profile.meta.end_ns = kImportStart;
     const Kind kind = kind_to_read(profiles);
     if (kind == Kind::kTime) import_.profile.meta.facts["unit"] = "ns";
+    by_fathom_ = text_of(member(json_, "exporter")) == "fathom";
     if (kind == Kind::kBytes) begin_heap();
     std::vector<std::string> left_out;
     const auto of_kind = static_cast<std::size_t>(std::count_if(
@@ -41,6 +42,7 @@ class Reader {
       }
       thread_ = import_.thread(import_.process(0, ""), 0, title.empty() ? base_name(name_) : title);
       parts_ = WholeParts(scale_of(profile));
+      metric_ = metric_of(title);
       const Result<> read =
           text_of(member(profile, "type")) == "evented" ? read_events(profile) : read_samples(profile);
       if (!read) return tl::unexpected(read.error());
@@ -72,7 +74,16 @@ class Reader {
     const Unit* unit = unit_of(profile);
     return unit != nullptr && unit->ns != 0 ? unit->ns : 1;
   }
-  static bool is_sum(std::string_view title) { return title == "all threads" || title == "All threads"; }
+  bool is_sum(std::string_view title) const {
+    return title == "all threads" || title == "All threads" ||
+           (by_fathom_ && title.starts_with("all threads ("));
+  }
+  // The format has no place for it, and fathom's own files have several in one.
+  model::Metric metric_of(std::string_view title) const {
+    if (by_fathom_ && title.ends_with(" (off-CPU)")) return model::Metric::kOffCpu;
+    if (by_fathom_ && title.ends_with(" (wall-clock)")) return model::Metric::kWall;
+    return model::Metric::kCpu;
+  }
 
   // Of several kinds the times, else that of the first profile.
   static Kind kind_to_read(const Json& profiles) {
@@ -105,6 +116,7 @@ class Reader {
     row.value = value;
     row.thread = thread_;
     row.stack = stack;
+    row.metric = metric_;
     if (value != 0) import_.profile.samples.push_back(row);
     return {};
   }
@@ -177,6 +189,8 @@ class Reader {
   std::vector<model::FrameId> frames_;
   model::ThreadId thread_;
   WholeParts parts_{1};
+  model::Metric metric_ = model::Metric::kCpu;
+  bool by_fathom_ = false;
 };
 
 }  // namespace
