@@ -167,6 +167,55 @@ TEST_F(CliNames, OfAFileOfAnotherBuildIdAreRefusedInWords) {
   EXPECT_EQ(run({"report", file("x.folded", "a;b 1\n"), "--symbols", names_}).status, 2);
 }
 
+TEST_F(CliNames, AreKeptByFathomSymbolize) {
+  put("dwarf5.debug", "debug");
+  const std::string kept = folder_ + "/kept.fathom";
+  const Outcome outcome = run({"symbolize", stripped_, "--symbols", names_ + "/debug", "-o", kept});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(run({"export", kept, "--to", "folded"}).out,
+              HasSubstr("store::fill(store::Bucket&, unsigned int)"));
+  EXPECT_EQ(run({"symbolize", stripped_, "--symbols", names_, "-o", kept}).status, 2) << "it is there";
+}
+
+TEST_F(CliNames, OfAWrongTwinAreRefusedByFathomSymbolize) {
+  put("dwarf4", "twin");
+  const std::string kept = folder_ + "/kept.fathom";
+  const Outcome outcome = run({"symbolize", stripped_, "--symbols", names_ + "/twin", "-o", kept});
+  EXPECT_EQ(outcome.status, 3);
+  EXPECT_THAT(outcome.error, HasSubstr("names/twin is not used: its build id is "));
+  EXPECT_THAT(outcome.error, HasSubstr("and no module of the recording has that"));
+  EXPECT_FALSE(std::filesystem::exists(kept)) << "nothing was gained";
+}
+
+TEST_F(Cli, ExportsAreReadAgain) {
+  for (const char* ending : {".pb.gz", ".pb", ".speedscope.json", ".firefox.json.gz"}) {
+    const std::string written = folder_ + "/x" + ending;
+    const Outcome outcome = run({"export", recording_, "-o", written});
+    EXPECT_EQ(outcome.status, 0) << ending << outcome.error;
+    const std::string folded = run({"export", written, "--to", "folded"}).out;
+    EXPECT_THAT(folded, HasSubstr("__libc_start_main;main;write;ksys_write")) << ending;
+  }
+  EXPECT_THAT(read_file(folder_ + "/x.pb.gz").value(), StartsWith("\x1f\x8b"));
+  EXPECT_THAT(read_file(folder_ + "/x.pb").value(), Not(StartsWith("\x1f\x8b")));
+  EXPECT_THAT(run({"export", recording_, "--to", "pprof"}).out, StartsWith("\x1f\x8b"));
+}
+
+TEST_F(Cli, SeveralRecordingsBecomeOne) {
+  model::Profile later = analysis::small_server();
+  later.samples.resize(500);
+  const std::string second = folder_ + "/second.fathom", all = folder_ + "/all.fathom";
+  ASSERT_TRUE(store::Writer::create(second).value().finish(later));
+  const Outcome outcome = run({"merge", all, recording_, second});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(run({"report", all, "--all"}).out, HasSubstr("1,400 CPU samples"));
+  EXPECT_EQ(run({"merge", all, recording_, second}).status, 2) << "it is there";
+  EXPECT_EQ(run({"merge", all, recording_, second, "--force"}).status, 0);
+  const Outcome twice = run({"merge", folder_ + "/twice", recording_, recording_});
+  EXPECT_EQ(twice.status, 2);
+  EXPECT_THAT(twice.error, HasSubstr("are the same recording, which would count twice"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ + "/twice"));
+}
+
 // The answer to a question does not begin behind two screens of other tables.
 TEST_F(Cli, ATableThatIsAskedForStandsFirst) {
   for (const auto& [option, heading] :

@@ -32,6 +32,8 @@ Run add_timeline(CLI::App& app);
 Run add_view(CLI::App& app);
 Run add_leaks(CLI::App& app);
 Run add_export(CLI::App& app);
+Run add_merge(CLI::App& app);
+Run add_symbolize(CLI::App& app);
 Run add_doctor(CLI::App& app);
 Run add_detach(CLI::App& app);
 Run add_oom(CLI::App& app);

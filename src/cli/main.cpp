@@ -48,6 +48,8 @@ constexpr Command kCommands[] = {
     {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
     {"timeline", "draw the heap over time as one SVG", fathom::cli::add_timeline},
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
+    {"merge", "several recordings and files of other tools as one recording", fathom::cli::add_merge},
+    {"symbolize", "names for a recording of a stripped program, kept in it", fathom::cli::add_symbolize},
 #ifdef FATHOM_HAS_OOM
     {"oom", "what the kernel killed for want of memory, and why", fathom::cli::add_oom},
 #endif

@@ -108,10 +108,10 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
 }
 
 void add_symbols_option(CLI::App& app, std::string& folder) {
-  app.add_option(
-         "--symbols", folder,
-         "folder with unstripped twins and debug files: functions get the names of those that have the "
-         "build ids of what was recorded")
+  app.add_option("--symbols", folder,
+                 "folder with unstripped twins and debug files, or one such file: functions get the names of "
+                 "those that "
+                 "have the build ids of what was recorded")
       ->type_name("DIR");
 }
 

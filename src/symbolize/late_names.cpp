@@ -138,6 +138,13 @@ Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
   LateReader reader(of_files);
   FolderNames found;
   found.gaps = folder->gaps();
+  std::vector<std::string> build_ids;
+  for (const model::Module& module : profile.modules)
+    build_ids.emplace_back(profile.strings[module.build_id]);
+  if (const std::string wrong = folder->refusal(build_ids); !wrong.empty()) {
+    found.refused.push_back(wrong);
+    return found;
+  }
   for (auto& [module, rows] : frames) {
     model::Module& row = profile.modules[module.value];
     const std::string path(profile.strings[row.path]), build_id(profile.strings[row.build_id]);

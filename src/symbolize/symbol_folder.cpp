@@ -73,7 +73,11 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
   SymbolFolder folder;
   Walk walk(most_entries);
   std::vector<std::string> paths;
-  if (const std::error_code error = walk.read({path}, paths))
+  std::error_code no_file;
+  if (fs::is_regular_file(path, no_file)) {
+    paths.push_back(path);
+    folder.is_file_ = true;
+  } else if (const std::error_code error = walk.read({path}, paths))
     return fail(error == std::errc::permission_denied ? ErrorKind::kPermission : ErrorKind::kNotFound,
                 fmt::format("{}: {}", path, error.message()));
   std::size_t closed = 0;
@@ -86,7 +90,13 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
   std::ranges::sort(paths);
   for (std::string& file_path : paths) {
     const auto file = elf::ModuleFile::open(file_path);
-    if (!file || !has_names(file->elf())) continue;
+    if (!file || !has_names(file->elf())) {
+      if (folder.is_file_)
+        folder.gaps_.push_back(fmt::format("{} is not used: {}", file_path,
+                                           file ? "it has neither a symbol table nor debug information"
+                                                : "it is no ELF file that can be read"));
+      continue;
+    }
     const auto row = static_cast<std::uint32_t>(folder.files_.size());
     folder.by_name_[fs::path(file_path).filename().string()].push_back(row);
     folder.by_build_id_[file->elf().build_id()].push_back(row);
@@ -118,6 +128,15 @@ std::vector<const SymbolFile*> SymbolFolder::of(const std::string& build_id) con
   std::vector<const SymbolFile*> files;
   if (!build_id.empty() && !build_id.starts_with("x-")) append_rows(by_build_id_, build_id, files);
   return files;
+}
+
+std::string SymbolFolder::refusal(const std::vector<std::string>& build_ids) const {
+  if (!is_file_ || files_.empty()) return "";
+  const SymbolFile& file = files_.front();
+  if (file.build_id.empty()) return fmt::format("{} is not used: it has no build id", file.path);
+  if (std::ranges::find(build_ids, file.build_id) != build_ids.end()) return "";
+  return fmt::format("{} is not used: its build id is {}, and no module of the recording has that", file.path,
+                     file.build_id);
 }
 
 std::vector<const SymbolFile*> SymbolFolder::called(std::string_view module) const {

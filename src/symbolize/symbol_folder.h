@@ -22,7 +22,7 @@ class SymbolFolder {
   // What is looked at: a folder of this size takes some seconds, and whoever names / by mistake is told instead of waiting.
   static constexpr std::size_t kMostEntries = 100'000;
 
-  // All regular ELF files below `path` that have names, nearest folders first, 10 folders deep and `most_entries` files and
+  // All regular ELF files below `path` that have names, or that file itself, nearest folders first, 10 folders deep and `most_entries` files and
   // folders at most. kNotFound or kPermission where the folder itself cannot be read.
   static Result<SymbolFolder> scan(const std::string& path, std::size_t most_entries = kMostEntries);
 
@@ -30,6 +30,9 @@ class SymbolFolder {
   std::vector<const SymbolFile*> of(const std::string& build_id) const;
   // Files that one would take for those of the module "sqlite3": sqlite3, sqlite3.debug. By path.
   std::vector<const SymbolFile*> called(std::string_view module) const;
+
+  // What was scanned is a file itself: its sentence where none of these modules is its own, "" where one is.
+  std::string refusal(const std::vector<std::string>& build_ids) const;
 
   // A sentence for each reason for which files below the folder were not looked at. Empty: all were.
   const std::vector<std::string>& gaps() const { return gaps_; }
@@ -40,6 +43,7 @@ class SymbolFolder {
   void append_rows(const Rows& rows, const std::string& key, std::vector<const SymbolFile*>& files) const;
 
   std::vector<SymbolFile> files_;  // by path
+  bool is_file_ = false;
   Rows by_build_id_, by_name_;
   std::vector<std::string> gaps_;
 };

@@ -1,0 +1,13 @@
+#include "cli/save_recording.h"
+
+#include "store/writer.h"
+
+namespace fathom::cli {
+
+Result<> save_recording(const model::Profile& profile, const std::string& path, bool force) {
+  Result<store::Writer> writer = store::Writer::create(path, {.overwrite = force, .force = force});
+  if (!writer) return tl::unexpected(writer.error());
+  return writer->finish(profile);
+}
+
+}  // namespace fathom::cli

@@ -1,0 +1,65 @@
+// fathom symbolize: names for a recording that was made without them, kept in it.
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "analysis/core/words.h"
+#include "cli/command.h"
+#include "cli/notices.h"
+#include "cli/save_recording.h"
+#include "cli/selection_options.h"
+
+namespace fathom::cli {
+namespace {
+
+struct SymbolizeArguments {
+  std::string file, symbols, output;
+  DumpInputs dumps;
+  bool force = false;
+};
+
+std::uint64_t named_frames(const model::Profile& profile) {
+  std::uint64_t named = 0;
+  for (const model::Frame& frame : profile.frames) named += frame.line_count != 0 ? 1 : 0;
+  return named;
+}
+
+Result<int> run_symbolize(const SymbolizeArguments& arguments) {
+  const Result<model::Profile> before = open_with_names(arguments.file, {}, {}, arguments.dumps);
+  if (!before) return tl::unexpected(before.error());
+  const Result<model::Profile> after =
+      open_with_names(arguments.file, {}, arguments.symbols, arguments.dumps);
+  if (!after) return tl::unexpected(after.error());
+  const std::uint64_t had = named_frames(*before), has = named_frames(*after);
+  if (before->lines == after->lines && had == has)
+    return fail(
+        ErrorKind::kNotFound,
+        fmt::format("{}: nothing in {} gives it a name that it lacks", arguments.file, arguments.symbols),
+        "the unstripped twins or debug files of exactly the programs that were recorded");
+  if (const Result<> saved = save_recording(*after, arguments.output, arguments.force); !saved)
+    return tl::unexpected(saved.error());
+  say("{}: {} of {} places have names, {} before\n", arguments.output,
+      analysis::with_commas(static_cast<std::int64_t>(has)),
+      analysis::with_commas(static_cast<std::int64_t>(after->frames.size())),
+      analysis::with_commas(static_cast<std::int64_t>(had)));
+  return kDone;
+}
+
+}  // namespace
+
+Run add_symbolize(CLI::App& app) {
+  auto arguments = std::make_shared<SymbolizeArguments>();
+  app.add_option("file", arguments->file, "recording, or heap dump of jemalloc")
+      ->required()
+      ->type_name("FILE");
+  app.add_option("-o,--output", arguments->output, "recording to write, with the names in it")
+      ->required()
+      ->type_name("OUT");
+  add_symbols_option(app, arguments->symbols);
+  app.get_option("--symbols")->required();
+  app.add_flag("-f,--force", arguments->force, "replace OUT, whatever it is");
+  return [arguments] { return run_symbolize(*arguments); };
+}
+
+}  // namespace fathom::cli
