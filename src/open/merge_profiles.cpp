@@ -246,7 +246,8 @@ std::string target_of(const std::vector<MergeInput>& inputs) {
   std::set<std::string> targets;
   for (const MergeInput& input : inputs) targets.insert(input.profile.meta.target);
   std::vector<std::string> names(targets.begin(), targets.end());
-  if (names.size() == 1) return fmt::format("{} ({} recordings)", names[0], inputs.size());
+  if (names.size() == 1)
+    return inputs.size() == 1 ? names[0] : fmt::format("{} ({} recordings)", names[0], inputs.size());
   const std::size_t more = names.size() > kMostNames ? names.size() - kMostNames : 0;
   names.resize(names.size() - more);
   return fmt::format("{}{}", fmt::join(names, ", "), more == 0 ? "" : fmt::format(" and {} more", more));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "elf/module_file.h"
 #include "symbolize/testing_fixtures.h"
@@ -110,11 +111,23 @@ TEST_F(SymbolFolderTest, ClosedFoldersBelowAreCountedAndOneIsNamed) {
                                                          HasSubstr("cannot be read, such as "))));
 }
 
-TEST_F(SymbolFolderTest, AFileIsNoFolder) {
-  const std::string file = put("dwarf5", "file");
-  const auto folder = SymbolFolder::scan(file);
-  ASSERT_FALSE(folder);
-  EXPECT_EQ(folder.error().kind, ErrorKind::kNotFound);
+TEST_F(SymbolFolderTest, AFileIsItsOwnOnlyOne) {
+  const auto folder = SymbolFolder::scan(put("dwarf5", "file"));
+  ASSERT_TRUE(folder);
+  const std::string id = elf::ModuleFile::open(fixture("dwarf5"))->elf().build_id();
+  ASSERT_EQ(folder->of(id).size(), 1u);
+  EXPECT_EQ(folder->refusal({"aa", id}), "");
+  EXPECT_THAT(folder->refusal({"aa"}), HasSubstr("file is not used: its build id is " + id));
+}
+
+TEST_F(SymbolFolderTest, AFileWithoutNamesIsTold) {
+  const std::string text = put("dwarf5", "text");
+  std::ofstream(text, std::ios::trunc) << "no program";
+  const auto folder = SymbolFolder::scan(text);
+  ASSERT_TRUE(folder);
+  ASSERT_EQ(folder->gaps().size(), 1u);
+  EXPECT_THAT(folder->gaps()[0], HasSubstr("it is no ELF file that can be read"));
+  EXPECT_EQ(SymbolFolder::scan(text + ".none").error().kind, ErrorKind::kNotFound);
 }
 
 }  // namespace
