@@ -1,5 +1,7 @@
 #include "model/nameless_function.h"
 
+#include <charconv>
+
 namespace fathom::model {
 
 std::optional<NamelessFunction> nameless_function(std::string_view name) {
@@ -9,8 +11,15 @@ std::optional<NamelessFunction> nameless_function(std::string_view name) {
   if (address.starts_with("fde+")) address.remove_prefix(4);
   if (!address.starts_with("0x")) return std::nullopt;
   address.remove_prefix(2);
+  std::uint64_t code = 0;
+  if (const std::size_t at = address.find('#'); at != address.npos) {
+    const std::string_view digits = address.substr(at + 1);
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+    if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+    address = address.substr(0, at);
+  }
   if (address.empty() || address.find_first_not_of("0123456789abcdef") != address.npos) return std::nullopt;
-  return NamelessFunction{name.substr(0, mark), address};
+  return NamelessFunction{name.substr(0, mark), address, code};
 }
 
 std::string short_name(const NamelessFunction& function) {

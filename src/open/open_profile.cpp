@@ -101,7 +101,7 @@ Result<model::Profile> completed(Result<model::Profile> recording, const NameOpt
       return tl::unexpected(taken.error());
   options.symbol_directory.clear();
   symbolize::name_unnamed_frames(*recording, options);
-  shorten_nameless_functions(*recording);
+  if (!names.long_names) shorten_nameless_functions(*recording);
   drop_interrupt_wakers(*recording);
   return recording;
 }

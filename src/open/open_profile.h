@@ -27,6 +27,7 @@ struct NameOptions {
   std::string symbol_directory;  // unstripped twins and debug files, by their build ids; empty: none
   std::function<void(const std::string&)>
       tell;  // a sentence for whoever asked, such as why a file is not used; it may hold names from files
+  bool long_names = false;  // functions without a name keep the one they were recorded with (short_names.h)
 };
 
 // The profile has passed check(). An imported one is named after its file (meta.target). A file that is packed

@@ -4,10 +4,18 @@
 
 namespace fathom::open {
 
-void shorten_nameless_functions(model::Profile& profile) {
-  for (model::Function& function : profile.functions)
-    if (const auto nameless = model::nameless_function(profile.strings[function.name]))
-      function.name = profile.strings.intern(model::short_name(*nameless));
+std::vector<std::uint64_t> shorten_nameless_functions(model::Profile& profile) {
+  std::vector<std::uint64_t> codes;
+  for (std::size_t i = 0; i < profile.functions.size(); ++i) {
+    const auto nameless = model::nameless_function(profile.strings[profile.functions[i].name]);
+    if (!nameless) continue;
+    if (nameless->code != 0) {
+      codes.resize(profile.functions.size(), 0);
+      codes[i] = nameless->code;
+    }
+    profile.functions[i].name = profile.strings.intern(model::short_name(*nameless));
+  }
+  return codes;
 }
 
 }  // namespace fathom::open

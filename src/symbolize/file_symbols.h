@@ -43,7 +43,7 @@ class FileSymbols final : public ModuleSymbols {
   // The name from the symbol tables, else from the bounds of functions; "" if there is none. With
   // `must_start_at`, only a symbol of the function that starts there.
   std::string symbol_name(ElfAddress address, const ElfAddress* must_start_at);
-  std::string pseudo_name(std::pair<ElfAddress, std::uint64_t> bounds) const;
+  const std::string& pseudo_name(std::pair<ElfAddress, std::uint64_t> bounds);
   std::optional<std::pair<ElfAddress, std::uint64_t>> bounds_around(ElfAddress address);
   const std::string& demangled(std::string_view mangled);
 
@@ -64,6 +64,8 @@ class FileSymbols final : public ModuleSymbols {
   std::vector<std::pair<ElfAddress, std::uint64_t>> bounds_;
   std::string_view last_mangled_;  // neighbours mostly lie in one function
   std::string last_demangled_;
+  std::optional<ElfAddress> last_nameless_;  // of which the name is:
+  std::string last_pseudo_name_;
 };
 
 }  // namespace fathom::symbolize

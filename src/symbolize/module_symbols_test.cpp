@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "elf/module_file.h"
+#include "model/nameless_function.h"
 #include "symbolize/named_ranges.h"
 #include "symbolize/testing_fixtures.h"
 
@@ -123,8 +124,11 @@ TEST(FileSymbols, StrippedCodeIsNamedByTheBoundsOfItsFunctions) {
   char expected[64];
   std::snprintf(expected, sizeof expected, "dwarf5.stripped@fde+0x%llx",
                 static_cast<unsigned long long>(fill.value));
-  EXPECT_EQ(outermost(*symbols, fill), expected);
-  EXPECT_EQ(outermost(*symbols, {fill.value + 5}), expected);
+  const std::string name = outermost(*symbols, fill);
+  EXPECT_EQ(name.substr(0, name.find('#')), expected);
+  EXPECT_EQ(name.size() - name.find('#'), 17u) << "the hash of its code: " << name;
+  EXPECT_EQ(outermost(*symbols, {fill.value + 5}), name);
+  EXPECT_NE(model::nameless_function(name)->code, 0u);
 }
 
 TEST(FileSymbols, NothingIsKnownOutsideOfCode) {

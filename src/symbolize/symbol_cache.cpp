@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::string_view kMagic = "fathmsym";
 // Counts changes of this format, and of how names are made: old names must not live on beside new ones.
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kVersion = 2;
 constexpr std::size_t kMostAddresses = 1'000'000;
 constexpr std::size_t kLargestFile = 256 << 20;
 constexpr std::string_view kSuffix = ".names";
