@@ -15,6 +15,7 @@
 #include "analysis/core/waits.h"
 #include "analysis/core/words.h"
 #include "analysis/diff/block_histogram.h"
+#include "analysis/diff/load_evenness.h"
 
 namespace fathom::analysis {
 namespace {
@@ -48,6 +49,12 @@ Window window_of(const DiffRun& run) {
   window.from = std::min(run.selection.from_ns.value_or(0), length);
   window.to = std::min(run.selection.to_ns.value_or(length), length);
   return window;
+}
+
+// Whether a single run's distance from others of its program is assumed: no side has enough runs to tell.
+bool spread_is_assumed(std::size_t base_runs, std::size_t runs) {
+  const std::size_t fresh_runs = runs - base_runs;
+  return (base_runs == 1 && fresh_runs < kRunsThatTell) || (fresh_runs == 1 && base_runs < kRunsThatTell);
 }
 
 bool is_whole_run(const DiffRun& run) {
@@ -134,7 +141,7 @@ class Comparison {
       options.fold_generics = options_.fold_generics;
       options.fold_kernel = true;
       options.drop_idle = true;
-      UnionRun row{run->profile, std::move(options), {}};
+      UnionRun row{run->profile, std::move(options), {}, run->codes};
       const Window window = window_of(*run);
       // The heap's windows are made of slices, and what is live is no sum over them.
       const bool cut = is_time(options_.metric) && window.seconds() >= kLeastForPieces_s;
@@ -232,11 +239,11 @@ class Comparison {
   }
 
   void describe_sides() {
-    report_.own_spread = runs_.size() == 2 ? scales_.front().own_spread : 0;
+    report_.own_spread = spread_is_assumed(report_.base_runs, runs_.size()) ? scales_.front().own_spread : 0;
     report_.exact =
         std::all_of(scales_.begin(), scales_.end(), [](const RunScale& scale) { return scale.weight <= 0; });
     std::size_t piece = 0;
-    std::array<double, 2> all{}, unmatched{};
+    std::array<double, 2> all{}, unmatched{}, by_code{};
     for (std::size_t run = 0; run < runs_.size(); ++run) {
       DiffSide& side = is_base(run) ? report_.base : report_.fresh;
       const auto count =
@@ -245,30 +252,51 @@ class Comparison {
       side.seconds += window_of(*runs_[run]).seconds() / count;
       side.samples += report_.tree.samples[run];
       const double whole = whole_of(run);
+      describe_load(run, piece, side);
       report_.run_factors.push_back(
           (scales_[run].of_whole ? (whole > 0 ? 1 / whole : 0) : scales_[run].factor) / count);
       const std::size_t which = is_base(run) ? 0 : 1;
       all[which] += whole;
       for (std::size_t place = 0; place < report_.tree.places.size(); ++place) {
-        if (!report_.tree.places[place].unmatched) continue;
+        const UnionPlace& row = report_.tree.places[place];
+        if (!row.unmatched && !row.by_code) continue;
         for (std::size_t i = 0; i < pieces_[run]; ++i)
-          unmatched[which] +=
+          (row.unmatched ? unmatched : by_code)[which] +=
               static_cast<double>(report_.tree.place_self[place * report_.tree.pieces + piece + i]);
       }
       piece += pieces_[run];
     }
-    report_.base.unmatched = all[0] > 0 ? unmatched[0] / all[0] : 0;
-    report_.fresh.unmatched = all[1] > 0 ? unmatched[1] / all[1] : 0;
+    for (const std::size_t which : {0u, 1u}) {
+      DiffSide& side = which == 0 ? report_.base : report_.fresh;
+      side.unmatched = all[which] > 0 ? unmatched[which] / all[which] : 0;
+      side.by_code = all[which] > 0 ? by_code[which] / all[which] : 0;
+      side.spread = spread_of_side(which == 0);
+    }
+  }
+
+  void describe_load(std::size_t run, std::size_t first_piece, DiffSide& side) const {
+    if (report_.metric != Metric::kCpu) return;
+    const std::span<const std::int64_t> wholes = report_.tree.whole;
+    const auto uneven = unevenness_of(wholes.subspan(first_piece, pieces_[run]), scales_[run].weight);
+    if (uneven) side.unevenness = std::max(side.unevenness.value_or(0), *uneven);
+  }
+
+  // Of the whole; where that is the same by definition, there is none.
+  std::optional<double> spread_of_side(bool base) const {
+    const auto first =
+        base ? scales_.begin() : scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs);
+    const auto end = base ? scales_.begin() + static_cast<std::ptrdiff_t>(report_.base_runs) : scales_.end();
+    const std::vector<RunScale> scales(first, end);
+    if (scales.size() < 2 || report_.normalization == Normalization::kShare) return std::nullopt;
+    std::size_t from = 0, count = 0;
+    for (auto scale = scales_.begin(); scale != first; ++scale) from += scale->pieces;
+    for (const RunScale& scale : scales) count += scale.pieces;
+    const auto wholes = std::span<const std::int64_t>(report_.tree.whole).subspan(from, count);
+    return figure_of(wholes, wholes, scales).spread;
   }
 
   Change change_of(std::span<const std::int64_t> values, const std::vector<RunScale>& scales) const {
-    std::size_t first = 0;
-    for (std::size_t run = 0; run < report_.base_runs; ++run) first += pieces_[run];
-    const std::span<const std::int64_t> wholes = report_.tree.whole;
-    const auto middle = scales.begin() + static_cast<std::ptrdiff_t>(report_.base_runs);
-    const std::vector<RunScale> base(scales.begin(), middle), fresh(middle, scales.end());
-    return change_between(figure_of(values.first(first), wholes.first(first), base),
-                          figure_of(values.subspan(first), wholes.subspan(first), fresh));
+    return change_of_runs(values, report_.tree.whole, scales, report_.base_runs);
   }
 
   bool is_looked_at(std::span<const std::int64_t> values, const Change& change,

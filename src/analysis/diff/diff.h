@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,10 +33,11 @@ std::string_view to_string(Normalization normalization);  // "per-second": what 
 std::optional<Normalization> normalization_from(std::string_view name);
 
 struct DiffRun {
-  const model::Profile* profile = nullptr;  // outlives the report
-  Selection selection = {};                 // of its time, only what lies inside is compared
-  std::string label;                        // the file, as it was typed
-  double work = 0;                          // units done in this time; 0: unknown
+  const model::Profile* profile = nullptr;    // outlives the report
+  Selection selection = {};                   // of its time, only what lies inside is compared
+  std::string label;                          // the file, as it was typed
+  double work = 0;                            // units done in this time; 0: unknown
+  std::span<const std::uint64_t> codes = {};  // UnionRun::codes; what they point to outlives the report
 };
 
 struct DiffOptions {
@@ -74,6 +76,11 @@ struct DiffSide {
   double seconds = 0;         // mean of the runs; 0 if unknown
   std::uint64_t samples = 0;  // of all runs
   double unmatched = 0;       // share of its values in code that has no name in common, 0 to 1
+  double by_code = 0;         // share in functions without a name that were found by their code
+  // How far its runs lie apart in the whole: their standard deviation, of the mean. Of one run it is not known.
+  std::optional<double> spread = {};
+  // How its load varied over time (load_evenness.h); of several runs the most, where it is known of any.
+  std::optional<double> unevenness = {};
 };
 
 struct DiffReport {

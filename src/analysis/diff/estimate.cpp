@@ -124,19 +124,44 @@ Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int6
   }
   figure.variance = within;
   figure.freedom = clamp_freedom(shaky > 0 ? within * within / shaky : kManyDegrees);
+  figure.runs = runs.size();
   if (runs.size() == 1) {
     const double own = runs.front().own_spread * figure.mean;
-    figure.variance += own * own;
+    figure.assumed = own * own;
+    figure.variance += figure.assumed;
     return figure;
   }
   double between = 0;
   for (const double mean : means) between += (mean - figure.mean) * (mean - figure.mean);
   between /= (count - 1) * count;
+  if (figure.mean != 0) figure.spread = std::sqrt(between * count) / std::fabs(figure.mean);
   if (between > figure.variance) {
     figure.variance = between;
     figure.freedom = count - 1;
   }
   return figure;
+}
+
+Figure with_spread_of(Figure figure, const Figure& other) {
+  if (figure.runs != 1 || other.runs < 2) return figure;
+  if (other.runs >= kRunsThatTell) figure.variance = std::max(figure.variance - figure.assumed, 0.0);
+  const double apart = other.spread * figure.mean;
+  if (apart * apart > figure.variance) {
+    figure.variance = apart * apart;
+    figure.freedom = static_cast<double>(other.runs - 1);
+  }
+  return figure;
+}
+
+Change change_of_runs(std::span<const std::int64_t> values, std::span<const std::int64_t> wholes,
+                      const std::vector<RunScale>& runs, std::size_t base_runs) {
+  const auto middle = runs.begin() + static_cast<std::ptrdiff_t>(base_runs);
+  const std::vector<RunScale> base(runs.begin(), middle), fresh(middle, runs.end());
+  std::size_t first = 0;
+  for (const RunScale& run : base) first += run.pieces;
+  const Figure a = figure_of(values.first(first), wholes.first(first), base);
+  const Figure b = figure_of(values.subspan(first), wholes.subspan(first), fresh);
+  return change_between(with_spread_of(a, b), with_spread_of(b, a));
 }
 
 Change change_between(const Figure& base, const Figure& fresh) {

@@ -4,8 +4,8 @@
 //  * sampling: n samples vary by sqrt(n); by less where a function takes nearly all of the samples that there can be;
 //  * time: samples of one thread are not independent when a program has phases, so a run is cut into pieces of equal length,
 //    and the spread of a function's values over them counts, also what neighbours have in common (Newey and West 1987);
-//  * runs: where each side has several, their spread, with Student's t.
-// A single run cannot tell how far another one of the same program would be from it (addresses, neighbours on the machine,
+//  * runs: where a side has several, their spread, with Student's t; it also stands for the one run of the other side.
+// Two single runs cannot tell how far another one of the same program would be from them (addresses, neighbours on the machine,
 // data that came in another order): kRunToRun of each value, of waits more, is added, which was measured (docs/performance.md).
 //
 // Many functions are looked at, so many have a chance to look changed. Holm's procedure (1979) keeps the chance that any
@@ -39,6 +39,9 @@ struct Figure {
   double mean = 0;
   double variance = 0;  // of the mean
   double freedom = 0;   // degrees of freedom of the variance
+  std::size_t runs = 0;
+  double spread = 0;   // of several runs: the standard deviation of one, of the mean
+  double assumed = 0;  // of one run: the part of the variance that its own_spread is
 };
 
 // `values`: of each piece of each run in turn; `wholes`: what all functions together have there.
@@ -56,6 +59,16 @@ struct Change {
 };
 
 Change change_between(const Figure& base, const Figure& fresh);
+
+// From so many runs of one side their spread is taken for the single run of the other one; of fewer it is too uncertain to be
+// below what is assumed.
+inline constexpr std::size_t kRunsThatTell = 4;
+// `figure` of one run with the spread that `other`'s runs have; any other figure as it is.
+Figure with_spread_of(Figure figure, const Figure& other);
+
+// The same figure of all runs, those of base first: `values` and `wholes` as in figure_of().
+Change change_of_runs(std::span<const std::int64_t> values, std::span<const std::int64_t> wholes,
+                      const std::vector<RunScale>& runs, std::size_t base_runs);
 
 // Holm's procedure for the chances (Change::p) of all that is looked at together. `level`: the chance that any is called
 // changed by mistake. Returns the level of a single one: what has a smaller p is beyond noise.

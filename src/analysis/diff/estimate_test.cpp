@@ -48,6 +48,33 @@ TEST(Estimate, PhasesMakeItUncertain) {
   EXPECT_GT(figure_of(phases, whole, {scale(20)}).variance, 400.0 * 400);
 }
 
+// Five runs of base say how far runs lie apart, so nothing has to be assumed of the one of new.
+TEST(Estimate, TheSpreadOfOneSidesRunsStandsForTheSingleRunOfTheOther) {
+  RunScale counted = scale(1);
+  counted.weight = 0;  // no sampling error
+  counted.own_spread = 0.01;
+  const std::vector<RunScale> runs(6, counted);
+  const Values whole(6, 100'000);
+  const Change wide = change_of_runs(Values{900, 1100, 1000, 950, 1050, 2000}, whole, runs, 5);
+  // Deviation of one: 79, of 1000; so 158 of the 2000, and 35 of the mean of five.
+  EXPECT_NEAR(wide.sd, std::hypot(158.1, 35.4), 0.1);
+  EXPECT_LT(wide.freedom, 6);
+  const Change turned = change_of_runs(Values{2000, 900, 1100, 1000, 950, 1050}, whole, runs, 1);
+  EXPECT_DOUBLE_EQ(turned.sd, wide.sd);
+  EXPECT_DOUBLE_EQ(turned.change, -wide.change);
+  const Change equal = change_of_runs(Values(6, 1000), whole, runs, 5);
+  EXPECT_EQ(equal.sd, 0) << "five equal runs: 1 % is not assumed";
+}
+
+TEST(Estimate, TwoRunsTellTooLittleToAssumeLessThanUsual) {
+  RunScale counted = scale(1);
+  counted.weight = 0;
+  counted.own_spread = 0.01;
+  const Values whole(3, 100'000);
+  const Change change = change_of_runs(Values{1000, 1000, 2000}, whole, std::vector<RunScale>(3, counted), 2);
+  EXPECT_DOUBLE_EQ(change.sd, 20) << "1 % of the one";
+}
+
 TEST(Estimate, TheSpreadOfRunsCountsWhereItIsLarger) {
   const std::vector<RunScale> three(3, scale(1));
   const Values whole(3, 10'000);

@@ -61,11 +61,9 @@ std::optional<MemoryDiff> make_memory_diff(const std::vector<DiffRun>& base,
   scale.whole_run = true;
   scale.own_spread = one_process ? 0 : kRunToRunOfMemory;
   if (runs.size() == 2) diff.own_spread = scale.own_spread;
-  const std::vector<RunScale> base_scales(base.size(), scale), fresh_scales(fresh.size(), scale);
+  const std::vector<RunScale> scales(runs.size(), scale);
   const auto change_of = [&](std::span<const std::int64_t> values) {
-    const std::span<const std::int64_t> wholes = rss;
-    return change_between(figure_of(values.first(base.size()), wholes.first(base.size()), base_scales),
-                          figure_of(values.subspan(base.size()), wholes.subspan(base.size()), fresh_scales));
+    return change_of_runs(values, rss, scales, base.size());
   };
   diff.rss = change_of(rss);
   diff.rss.looked_at = true;

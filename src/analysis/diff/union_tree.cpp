@@ -50,6 +50,8 @@ class ModuleKeys {
         builds_[key_of(profile, row)].insert(std::string(profile.strings[module.build_id]));
       }
     }
+    for (const UnionRun& run : runs) find_codes(run);
+    name_codes();
   }
 
   // "": modules are not told apart.
@@ -67,9 +69,48 @@ class ModuleKeys {
     const auto found = builds_.find(key);
     return found != builds_.end() && found->second.size() == 1 && !found->second.begin()->empty();
   }
+  // What a function without a name is called in all builds of its module; null where not each of them has one function
+  // with this code.
+  const std::string* name_of_code(const std::string& key, std::uint64_t code) const {
+    const auto found = names_.find({key, code});
+    return code == 0 || found == names_.end() ? nullptr : &found->second;
+  }
 
  private:
+  using Code = std::pair<std::string, std::uint64_t>;  // of the module with this key
+
+  void find_codes(const UnionRun& run) {
+    const model::Profile& profile = *run.profile;
+    const std::size_t count = std::min(run.codes.size(), profile.functions.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      if (run.codes[i] == 0) continue;
+      const model::Module& module = profile.modules[profile.functions[i].module.value];
+      TreeModule row;
+      row.name = profile.strings[module.name];
+      row.path = profile.strings[module.path];
+      row.kind = module.kind;
+      functions_[{key_of(profile, row), run.codes[i]}][std::string(profile.strings[module.build_id])].insert(
+          std::string(profile.strings[profile.functions[i].name]));
+      first_build_.try_emplace(key_of(profile, row), profile.strings[module.build_id]);
+    }
+  }
+
+  // Two functions of one build that look alike without the addresses in them are not told apart, and match none.
+  void name_codes() {
+    for (const auto& [code, builds] : functions_) {
+      if (builds.size() != builds_[code.first].size()) continue;
+      const bool alone = std::all_of(builds.begin(), builds.end(),
+                                     [](const auto& build) { return build.second.size() == 1; });
+      if (!alone || builds.contains("")) continue;
+      // Every build has it, so also the one that comes first, in which no other function has this name.
+      names_.emplace(code, *builds.at(first_build_.at(code.first)).begin());
+    }
+  }
+
   std::map<std::string, std::set<std::string>> builds_;
+  std::map<Code, std::map<std::string, std::set<std::string>>> functions_;  // their names, by build
+  std::map<std::string, std::string> first_build_;  // by module: that of the first run
+  std::map<Code, std::string> names_;
   bool names_only_ = false;
 };
 
@@ -99,6 +140,7 @@ class Union {
   std::size_t node_count() const { return tree_.nodes.size(); }
   const ModuleKeys& keys() const { return keys_; }
   const std::string& module_key(std::uint32_t module) const { return module_keys_[module]; }
+  const std::string& module_name(std::uint32_t module) const { return tree_.modules[module]; }
   const std::vector<std::uint32_t>& first_child() const { return first_child_; }
   const std::vector<std::uint32_t>& next_sibling() const { return next_sibling_; }
 
@@ -112,13 +154,14 @@ class Union {
     return found->second;
   }
 
-  std::uint32_t place_of(const std::string& name, std::uint32_t module, NodeKind kind, bool unmatched) {
+  std::uint32_t place_of(const std::string& name, std::uint32_t module, NodeKind kind, bool unmatched,
+                         bool by_code = false) {
     const auto [named, new_name] =
         name_ids_.try_emplace(name, static_cast<std::uint32_t>(tree_.names.size()));
     if (new_name) tree_.names.push_back(name);
     const auto [found, added] = place_ids_.try_emplace(std::tuple(named->second, module, sort_of(kind)),
                                                        static_cast<std::uint32_t>(tree_.places.size()));
-    if (added) tree_.places.push_back({named->second, module, kind, unmatched});
+    if (added) tree_.places.push_back({named->second, module, kind, unmatched, by_code});
     return found->second;
   }
 
@@ -179,6 +222,7 @@ class RunPlaces {
  public:
   RunPlaces(const UnionRun& run, Union& all)
       : profile_(*run.profile),
+        codes_(run.codes),
         fold_(run.options.fold_generics),
         left_out_(run.options.selection.tracer ? std::nullopt : tracer_module(profile_)),
         all_(all),
@@ -244,21 +288,28 @@ class RunPlaces {
     if (inlined && kind == NodeKind::kUser) kind = NodeKind::kInlined;
     if (place == kNoPlace) {
       const std::string_view name = profile_.strings[function.name];
-      place = of_code(fold_ ? fold_generics(name) : std::string(name), function.module, kind);
+      const std::uint64_t code = id.value < codes_.size() ? codes_[id.value] : 0;
+      place = of_code(fold_ ? fold_generics(name) : std::string(name), function.module, kind, code);
     }
     return {place, kind};
   }
 
-  std::uint32_t of_code(const std::string& name, model::ModuleId id, NodeKind kind) {
+  std::uint32_t of_code(const std::string& name, model::ModuleId id, NodeKind kind, std::uint64_t code = 0) {
     const std::uint32_t module = modules_[id.value];
     if (kind == NodeKind::kCause) return all_.place_of(name, module, kind, false);
     const std::string file = file_of_address(name);
     if (file.empty()) return all_.place_of(stable_name(name), module, kind, false);
     if (all_.keys().is_one_build(all_.module_key(module))) return all_.place_of(name, module, kind, false);
-    return all_.place_of("[unnamed in " + stable_module(file) + "]", module, kind, true);
+    if (const std::string* same = all_.keys().name_of_code(all_.module_key(module), code))
+      return all_.place_of(*same, module, kind, false, true);
+    // The program is one whatever its file is called.
+    const bool program = all_.module_key(module) == kProgram;
+    return all_.place_of("[unnamed in " + (program ? all_.module_name(module) : stable_module(file)) + "]",
+                         module, kind, true);
   }
 
   const model::Profile& profile_;
+  std::span<const std::uint64_t> codes_;
   bool fold_;
   std::optional<model::ModuleId> left_out_;
   Union& all_;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -25,6 +26,7 @@ struct UnionPlace {
   std::uint32_t module = 0;         // row of UnionTree::modules
   NodeKind kind = NodeKind::kUser;  // kInlined if it was inlined wherever it was seen
   bool unmatched = false;           // stands for all code of its module that has no name in common
+  bool by_code = false;  // of several builds, and the same by its instructions; the name is of the first
 };
 
 struct UnionNode {
@@ -53,6 +55,8 @@ struct UnionRun {
   const model::Profile* profile = nullptr;
   TreeOptions options;              // with thread_roots and not reversed
   std::vector<std::uint64_t> cuts;  // between its pieces: ns from the start of the recording, ascending
+  // By function: a hash of its code where it has no name, 0 where it is not known; may be shorter than the table.
+  std::span<const std::uint64_t> codes = {};
 };
 
 // The profiles are needed during the call only. All selections have one metric. Time: a few ns per sample, one hash lookup

@@ -98,6 +98,70 @@ TEST(UnionTree, AddressesAreMatchedInOneBuildOnly) {
   }
 }
 
+// Two builds of a stripped program in which every function has moved; `codes` by function of each.
+struct StrippedBuild : OneFunction {
+  std::vector<std::uint64_t> codes;
+  explicit StrippedBuild(const std::string& build_id) {
+    hand.profile.modules[app.value].build_id = hand.builder.string(build_id);
+  }
+  void run(const std::string& address, std::uint64_t code, int samples) {
+    OneFunction::run({hand.frame(app, {"app@0x" + address})}, samples);
+    codes.resize(hand.profile.functions.size(), 0);
+    codes.back() = code;
+  }
+  UnionRun as_run() const { return {&hand.profile, TreeOptions{}, {}, codes}; }
+};
+
+TEST(UnionTree, FunctionsWithoutNamesAreFoundByTheirCodeInAnotherBuild) {
+  StrippedBuild old_one("aa"), new_one("bb");
+  old_one.run("100", 7, 3);
+  old_one.run("200", 8, 4);
+  old_one.run("300", 0, 1);
+  new_one.run("120", 7, 5);
+  new_one.run("200", 9, 6);  // another one at the same place
+  const UnionTree tree = build_union_tree({old_one.as_run(), new_one.as_run()});
+  EXPECT_EQ(self_of(tree, "app@0x100"), (std::vector<std::int64_t>{3, 5}));
+  EXPECT_EQ(self_of(tree, "[unnamed in app]"), (std::vector<std::int64_t>{5, 6}))
+      << "what only one build has";
+  for (const UnionPlace& place : tree.places) {
+    EXPECT_EQ(place.by_code, tree.names[place.name] == "app@0x100");
+  }
+  const UnionTree turned = build_union_tree({new_one.as_run(), old_one.as_run()});
+  EXPECT_EQ(self_of(turned, "app@0x120"), (std::vector<std::int64_t>{5, 3}));
+}
+
+// What was left of a stripped program was gone in new and new there, as its file had another name.
+TEST(UnionTree, WhatIsUnmatchedOfAProgramIsOneRowWhateverItsFileIsCalled) {
+  OneFunction old_one("main", "server-old"), new_one("main", "server-new");
+  for (OneFunction* side : {&old_one, &new_one})
+    side->hand.profile.modules[side->app.value].path = side->hand.profile.processes[0].executable;
+  old_one.run({old_one.hand.unnamed(old_one.app, 0x100)}, 3);
+  new_one.run({new_one.hand.unnamed(new_one.app, 0x200)}, 5);
+  const UnionTree tree = build_union_tree({one(old_one.hand.profile), one(new_one.hand.profile)});
+  EXPECT_EQ(self_of(tree, "[unnamed in server-old]"), (std::vector<std::int64_t>{3, 5}));
+}
+
+TEST(UnionTree, FunctionsOfOneBuildThatLookAlikeMatchNone) {
+  StrippedBuild old_one("aa"), new_one("bb");
+  old_one.run("100", 7, 3);
+  old_one.run("200", 7, 4);
+  new_one.run("120", 7, 5);
+  const UnionTree tree = build_union_tree({old_one.as_run(), new_one.as_run()});
+  EXPECT_EQ(self_of(tree, "[unnamed in app]"), (std::vector<std::int64_t>{7, 5}));
+}
+
+TEST(UnionTree, OfThreeBuildsEachHasToHaveTheCode) {
+  StrippedBuild first("aa"), second("bb"), third("cc");
+  first.run("100", 7, 3);
+  second.run("110", 7, 4);
+  third.run("120", 8, 5);
+  const auto matched = [](const UnionTree& tree) {
+    return std::any_of(tree.places.begin(), tree.places.end(), [](const UnionPlace& p) { return p.by_code; });
+  };
+  EXPECT_TRUE(matched(build_union_tree({first.as_run(), second.as_run()})));
+  EXPECT_FALSE(matched(build_union_tree({first.as_run(), second.as_run(), third.as_run()})));
+}
+
 TEST(UnionTree, WhatIsGoneStays) {
   OneFunction old_one, new_one;
   old_one.run({old_one.hand.frame(old_one.app, {"gone"})}, 3);

@@ -1,0 +1,30 @@
+#include "analysis/diff/load_evenness.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "analysis/diff/hand_made_sides.h"
+
+namespace fathom::analysis {
+namespace {
+
+TEST(LoadEvenness, ALoadIsAsUnevenAsItIsBeyondWhatSamplingDoes) {
+  // 100 samples a piece vary by 10 by themselves.
+  const std::vector<std::int64_t> by_chance{90, 110, 100, 95, 105, 110, 90, 100};
+  EXPECT_DOUBLE_EQ(unevenness_of(by_chance, 1).value(), 0);
+  const std::vector<std::int64_t> in_bursts{0, 200, 0, 200, 0, 200, 0, 200};
+  EXPECT_NEAR(unevenness_of(in_bursts, 1).value(), 1.06, 0.01);
+  const std::vector<std::int64_t> few{9, 11, 10, 9, 11};
+  EXPECT_EQ(unevenness_of(few, 1), std::nullopt) << "too few samples to tell";
+  EXPECT_EQ(unevenness_of(std::span(in_bursts).first(4), 1), std::nullopt) << "too few parts";
+}
+
+TEST(LoadEvenness, OfAComparisonItIsThatOfItsRuns) {
+  const model::Profile base = side_of_change(false), fresh = side_of_change(true);
+  const DiffReport report = compare_sides(base, fresh);
+  EXPECT_LT(report.base.unevenness.value(), 0.02);
+}
+
+}  // namespace
+}  // namespace fathom::analysis
