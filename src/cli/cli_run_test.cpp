@@ -574,6 +574,37 @@ TEST_F(Cli, DiffTakesRangesRunsAndFoldedStacks) {
   EXPECT_THAT(folded.out, HasSubstr("parse went from 30.0 % to 50.0 %"));
 }
 
+TEST_F(Cli, DiffComparesPhasesByTheirMarksAndProcessesByTheirNumbers) {
+  const std::string file = folder_ + "/base.fathom";
+  model::Profile profile = analysis::side_of_change(true);
+  profile.meta.facts["marks"] = "0.000 s: startup\n5.000 s: load\n10.000 s: rest\n15.000 s: load\n";
+  ASSERT_TRUE(store::Writer::create(file).value().finish(profile));
+  const Outcome once = run({"diff", file, "--base", "startup", "--new", "rest", "--wide"});
+  EXPECT_EQ(once.status, 0) << once.error;
+  EXPECT_THAT(once.out, HasSubstr("base.fathom startup (5.00 s, "));
+  EXPECT_THAT(run({"diff", file, "--base", "startup", "--new", "load", "--wide"}).out, HasSubstr("2 runs ("));
+  const Outcome unknown = run({"diff", file, "--base", "startup", "--new", "lunch"});
+  EXPECT_EQ(unknown.status, 2);
+  EXPECT_THAT(unknown.error,
+              HasSubstr("'lunch' is no range of seconds and no mark; there are 'startup', 'load', 'rest'"));
+  EXPECT_THAT(run({"diff", file, "--base", "pid:10", "--new", "pid:10", "--wide"}).out,
+              HasSubstr("base.fathom pid:10 ("));
+  EXPECT_EQ(run({"diff", file, "--base", "pid:10", "--new", "pid:x"}).status, 2);
+}
+
+TEST_F(Cli, DiffSaysHowFarRunsLieApartAndHowEvenTheLoadWas) {
+  const std::string base = folder_ + "/base.fathom", fresh = folder_ + "/new.fathom";
+  ASSERT_TRUE(store::Writer::create(base).value().finish(analysis::side_of_change(false)));
+  ASSERT_TRUE(store::Writer::create(fresh).value().finish(analysis::side_of_change(true)));
+  const std::string equal = run({"diff", base, base, "--wide"}).out;
+  EXPECT_THAT(equal, HasSubstr("1,150 samples, an even load)"));
+  EXPECT_THAT(run({"diff", base, fresh, "--wide"}).out, HasSubstr("1.0 % is assumed"));
+  const std::string runs = run({"diff", "--base", base, base, base, base, "--new", fresh, "--wide"}).out;
+  EXPECT_THAT(runs, HasSubstr("runs lie apart by 0.0 %"));
+  EXPECT_THAT(runs, HasSubstr("known of base, and taken for the one run of new, too"));
+  EXPECT_THAT(runs, Not(HasSubstr("is assumed")));
+}
+
 TEST_F(Cli, DiffRefusesWhatAreNoTwoSides) {
   const std::vector<std::vector<std::string>> wrong = {{recording_},
                                                        {recording_, recording_, recording_},

@@ -16,6 +16,7 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
+#include "analysis/diff/marks.h"
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
 #include "analysis/diff/work_series.h"
@@ -24,6 +25,7 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "open/short_names.h"
 #include "present/exports/diff_folded_writer.h"
 #include "present/json/diff_json.h"
 #include "present/sentences/diff_sentences.h"
@@ -50,12 +52,30 @@ struct DiffArguments {
   bool noise = false, fold_generics = false, wide = false;
 };
 
+// A part of a recording: of its time, or one of its processes.
 struct Range {
   std::optional<double> from_s, to_s;
+  std::optional<std::int32_t> pid;
+  std::string label;
 };
+
+// "pid:4711": what this process did.
+std::optional<Range> process_from(std::string_view text) {
+  constexpr std::string_view kPid = "pid:";
+  if (!text.starts_with(kPid)) return std::nullopt;
+  text.remove_prefix(kPid.size());
+  Range range;
+  std::int32_t pid = 0;
+  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), pid);
+  if (error != std::errc{} || stop != text.data() + text.size() || pid <= 0) return std::nullopt;
+  range.pid = pid;
+  range.label = fmt::format("{}{}", kPid, pid);
+  return range;
+}
 
 // "10:40", "10:", ":40": seconds after the start.
 std::optional<Range> range_from(const std::string& text) {
+  if (auto process = process_from(text)) return process;
   const std::size_t colon = text.find(':');
   if (colon == std::string::npos || text.size() < 2) return std::nullopt;
   Range range;
@@ -71,12 +91,18 @@ std::optional<Range> range_from(const std::string& text) {
   const std::string_view view = text;
   if (!number(view.substr(0, colon), range.from_s) || !number(view.substr(colon + 1), range.to_s))
     return std::nullopt;
+  range.label =
+      fmt::format("{:g}:{}", range.from_s.value_or(0), range.to_s ? fmt::format("{:g}", *range.to_s) : "");
   return range;
 }
 
 // Files, each read once, and what is compared of them.
+struct Input {
+  model::Profile profile;
+  std::vector<std::uint64_t> codes;  // of functions without a name
+};
 struct Inputs {
-  std::map<std::string, std::unique_ptr<model::Profile>> profiles;
+  std::map<std::string, std::unique_ptr<Input>> files;
   std::vector<analysis::DiffRun> base, fresh;
 };
 
@@ -113,38 +139,70 @@ class Opener {
       if (side->empty())
         return fail(ErrorKind::kUsage, "of one file two ranges are compared", "--base 0:30 --new 30:60");
       for (const std::string& text : *side) {
-        const std::optional<Range> range = range_from(text);
-        if (!range || (range->from_s && range->to_s && *range->from_s >= *range->to_s))
-          return fail(ErrorKind::kUsage,
-                      fmt::format("'{}' is no range of seconds", analysis::printable(text)),
-                      "--base 10:40, --new 60: or two files");
-        if (const Result<> read = add(file, *range, side == &arguments_.base ? inputs_.base : inputs_.fresh);
-            !read)
-          return read;
+        const Result<std::vector<Range>> ranges = ranges_named(file, text);
+        if (!ranges) return tl::unexpected(ranges.error());
+        for (const Range& range : *ranges) {
+          if (const Result<> read = add(file, range, side == &arguments_.base ? inputs_.base : inputs_.fresh);
+              !read)
+            return read;
+        }
       }
     }
     return {};
   }
 
-  Result<> add(const std::string& file, const Range& range, std::vector<analysis::DiffRun>& side) {
-    std::unique_ptr<model::Profile>& profile = inputs_.profiles[file];
-    if (!profile) {
-      Result<model::Profile> read = open_selected(file, arguments_.selection);
-      if (!read) return tl::unexpected(read.error());
-      profile = std::make_unique<model::Profile>(std::move(*read));
+  // A phase that came several times is several runs.
+  Result<std::vector<Range>> ranges_named(const std::string& file, const std::string& text) {
+    const Result<Input*> input = opened(file);
+    if (!input) return tl::unexpected(input.error());
+    std::vector<Range> ranges;
+    std::string known;
+    for (const analysis::Phase& phase : analysis::phases_of((*input)->profile)) {
+      const std::string quoted = fmt::format("'{}'", analysis::printable(phase.name));
+      constexpr std::size_t kManyNames = 300;
+      if (known.size() < kManyNames && known.find(quoted) == std::string::npos)
+        known += (known.empty() ? "" : ", ") + quoted;
+      if (phase.name != text || (phase.to_s && *phase.to_s <= phase.from_s)) continue;
+      ranges.push_back({phase.from_s, phase.to_s, {}, phase.name});
     }
+    if (!ranges.empty()) return ranges;
+    const std::optional<Range> range = range_from(text);
+    if (!range || (range->from_s && range->to_s && *range->from_s >= *range->to_s))
+      return fail(ErrorKind::kUsage,
+                  fmt::format("'{}' is no range of seconds{}", analysis::printable(text),
+                              known.empty() ? "" : fmt::format(" and no mark; there are {}", known)),
+                  "--base 10:40, --new 60: or --base pid:NUMBER, or two files");
+    return std::vector<Range>{*range};
+  }
+
+  Result<Input*> opened(const std::string& file) {
+    std::unique_ptr<Input>& input = inputs_.files[file];
+    if (input) return input.get();
+    SelectionOptions reading = arguments_.selection;
+    reading.long_names = true;  // they tell the code, which finds functions without a name in another build
+    Result<model::Profile> read = open_selected(file, reading);
+    if (!read) return tl::unexpected(read.error());
+    input = std::make_unique<Input>(Input{std::move(*read), {}});
+    input->codes = open::shorten_nameless_functions(input->profile);
+    return input.get();
+  }
+
+  Result<> add(const std::string& file, const Range& range, std::vector<analysis::DiffRun>& side) {
+    const Result<Input*> file_input = opened(file);
+    if (!file_input) return tl::unexpected(file_input.error());
+    const Input* input = *file_input;
     SelectionOptions options = arguments_.selection;
     if (range.from_s) options.from_s = range.from_s;
     if (range.to_s) options.until_s = range.to_s;
-    Result<analysis::Selection> selection = selection_from(options, *profile);
+    if (range.pid) options.pid = range.pid;
+    Result<analysis::Selection> selection = selection_from(options, input->profile);
     if (!selection) return within(file, selection.error());
     analysis::DiffRun run;
-    run.profile = profile.get();
+    run.profile = &input->profile;
+    run.codes = input->codes;
     run.selection = std::move(*selection);
     run.label = file;
-    if (range.from_s || range.to_s)
-      run.label += fmt::format(" {:g}:{}", range.from_s.value_or(0),
-                               range.to_s ? fmt::format("{:g}", *range.to_s) : "");
+    if (!range.label.empty()) run.label += " " + range.label;
     side.push_back(std::move(run));
     return {};
   }
@@ -415,9 +473,12 @@ Run add_diff(CLI::App& app) {
   app.add_option("files", arguments->files,
                  "BASE and NEW: recordings, or any other readable input; one FILE with --base and --new")
       ->type_name("FILE");
-  app.add_option("--base", arguments->base, "several runs as base; of one FILE, a range of seconds: 10:40")
+  app.add_option(
+         "--base", arguments->base,
+         "several runs as base; of one FILE, a range of seconds (10:40), a mark, or a process (pid:4711)")
       ->type_name("RUN");
-  app.add_option("--new", arguments->fresh, "several runs as new; of one FILE, a range of seconds: 60:90")
+  app.add_option("--new", arguments->fresh,
+                 "several runs as new; of one FILE, a range of seconds (60:90), a mark, or a process")
       ->type_name("RUN");
   app.add_option("--normalize", arguments->normalization,
                  "how the sides are made comparable (default: per-second for CPU time and waiting; absolute "

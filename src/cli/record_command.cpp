@@ -19,6 +19,7 @@
 #include "cli/command.h"
 #include "cli/cost_estimate.h"
 #include "cli/group_option.h"
+#include "cli/mark_file.h"
 #include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -50,6 +51,7 @@ struct RecordArguments {
   std::optional<process::Group> group;  // the one that they name
   session::RecordOptions options;
   MetricsArguments metrics;
+  std::string marks;
   std::vector<std::int32_t> pids;
   std::string name;
   std::string engine = "auto";
@@ -379,6 +381,12 @@ Result<int> run_record(RecordArguments& arguments) {
   }
   flight::Recorder recorder(flight);
   options.companion = &recorder;
+  std::optional<MarkingCompanion> marking;
+  if (!arguments.marks.empty()) {
+    auto marks = MarkFile::open_file(arguments.marks);
+    if (!marks) return tl::unexpected<Error>(marks.error());
+    options.companion = &marking.emplace(std::move(*marks), recorder);
+  }
   const auto outcome = run_session(options, arguments.quiet, arguments.group);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (!arguments.quiet) say_what_is_left(*outcome, options.heap != session::Heap::kNone);
@@ -506,6 +514,10 @@ Run add_record(CLI::App& app) {
       "record and start nothing");
   app.add_flag("--no-off-cpu", arguments->no_off_cpu, "leave waiting out");
   add_metrics_options(app, arguments->metrics);
+  app.add_option(
+         "--marks", arguments->marks,
+         "lines that are written there while it records are marks: fathom diff FILE --base MARK --new MARK")
+      ->type_name("FILE");
   app.add_flag("--no-memory", arguments->no_memory, "leave the memory series out");
   app.add_flag("--no-children", arguments->no_children, "leave out processes that the target forks");
   app.add_flag(

@@ -138,7 +138,7 @@ void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
 
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps,
-                                       std::optional<std::int32_t> pid) {
+                                       std::optional<std::int32_t> pid, bool long_names) {
   open::DumpOptions merging{dumps.initial, pid};
   if (!dumps.merge.empty()) {
     const Result<dumps::Merge> merge = dumps::parse_merge(dumps.merge);
@@ -149,6 +149,7 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   inputs.insert(inputs.end(), dumps.more.begin(), dumps.more.end());
   open::NameOptions names("/proc/self/exe");  // main() knows what it is then
   names.symbol_directory = symbols;
+  names.long_names = long_names;
   names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
   Result<model::Profile> profile = open::open_profiles(inputs, read, names, merging);
   // What several dumps mean together is never left to guess.
@@ -161,7 +162,7 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
                                      std::uint32_t keep_blocks) {
   const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
-  return open_with_names(path, *read, options.symbols, options.dumps, options.pid);
+  return open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names);
 }
 
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {

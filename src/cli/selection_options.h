@@ -42,6 +42,7 @@ struct SelectionOptions {
   std::string heap_unit;  // bytes, blocks; empty: as the metric
   BlockOptions blocks;
   DumpInputs dumps;
+  bool long_names = false;  // open::NameOptions::long_names
 };
 
 // `options` outlives `app`.
@@ -53,7 +54,7 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
 // open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps = {},
-                                       std::optional<std::int32_t> pid = {});
+                                       std::optional<std::int32_t> pid = {}, bool long_names = false);
 // --symbols; `folder` outlives `app`.
 void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.

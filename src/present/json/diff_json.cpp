@@ -40,6 +40,10 @@ Json change_json(const Change& change) {
           {"beyond_noise", change.beyond_noise}};
 }
 
+Json or_null(const std::optional<double>& value) {
+  return value ? Json(*value) : Json();
+}
+
 Json side_json(const analysis::DiffSide& side) {
   Json json;
   json["files"] = Json::array();
@@ -47,6 +51,9 @@ Json side_json(const analysis::DiffSide& side) {
   json["seconds"] = side.seconds;
   json["samples"] = side.samples;
   json["unmatched"] = side.unmatched;
+  json["by_code"] = side.by_code;
+  json["spread"] = or_null(side.spread);
+  json["unevenness"] = or_null(side.unevenness);
   return json;
 }
 

@@ -232,9 +232,16 @@ std::string diff_legend(const DiffReport& report) {
             : fmt::format("all {} figures that were",
                           analysis::with_commas(static_cast<std::int64_t>(report.looked_at))));
   }
-  if (report.own_spread > 0)
-    text += fmt::format(" How far runs lie apart is not known from one of each; {} is assumed.",
-                        analysis::percent(report.own_spread));
+  const bool lone = report.base_runs == 1 || report.tree.runs - report.base_runs == 1;
+  const std::string assumed = analysis::percent(report.own_spread);
+  if (report.own_spread > 0 && several)
+    text += fmt::format(" Few runs tell little of how far they lie apart; {} at least is assumed of the one.",
+                        assumed);
+  else if (report.own_spread > 0)
+    text += fmt::format(" How far runs lie apart is not known from one of each; {} is assumed.", assumed);
+  else if (several && lone)
+    text += fmt::format(" How far runs lie apart is known of {}, and taken for the one run of {}, too.",
+                        report.base_runs == 1 ? "new" : "base", report.base_runs == 1 ? "base" : "new");
   if (has_uneven_load(report))
     text +=
         " The whole varied over time far more than a steady load does, and every ± is wide by it: "
@@ -285,12 +292,20 @@ std::vector<std::string> doubt_sentences(const DiffReport& report) {
 }
 
 std::string unmatched_sentence(const DiffReport& report) {
-  if (report.base.unmatched <= 0 && report.fresh.unmatched <= 0) return "";
-  return fmt::format(
-      "Code without names could not be matched, as the builds differ: {} of base, {} of new; it is one row "
-      "per module. "
-      "--symbols with an unstripped twin names it.",
-      analysis::percent(report.base.unmatched), analysis::percent(report.fresh.unmatched));
+  std::string text;
+  if (report.base.by_code > 0 || report.fresh.by_code > 0)
+    text = fmt::format(
+        "Functions without a name were found by their code in the other build: {} of base, {} of new.",
+        analysis::percent(report.base.by_code), analysis::percent(report.fresh.by_code));
+  if (report.base.unmatched > 0 || report.fresh.unmatched > 0)
+    text += fmt::format(
+        "{}Code without names could not be matched, as the builds differ: {} of base, {} of new; it is one "
+        "row "
+        "per module. "
+        "--symbols with an unstripped twin names it.",
+        text.empty() ? "" : " ", analysis::percent(report.base.unmatched),
+        analysis::percent(report.fresh.unmatched));
+  return text;
 }
 
 std::string power_sentence(const analysis::Power& power, const std::string& figure) {

@@ -23,7 +23,7 @@ std::string diff_headline(const analysis::DiffReport& report);
 std::string diff_legend(const analysis::DiffReport& report);
 // Why the sides should not be compared; one sentence each.
 std::vector<std::string> doubt_sentences(const analysis::DiffReport& report);
-// Code that has no name in common; "" where all has.
+// Code without names: what was found by its instructions, and what has nothing in common; "" where all has names.
 std::string unmatched_sentence(const analysis::DiffReport& report);
 std::string power_sentence(const analysis::Power& power, const std::string& figure);
 

@@ -171,6 +171,12 @@ std::string side_line(const char* name, const analysis::DiffSide& side) {
   if (side.seconds > 0)
     parts.push_back(analysis::seconds(side.seconds) + (side.labels.size() > 1 ? " each" : ""));
   parts.push_back(analysis::counted(side.samples, "sample"));
+  if (side.spread) parts.push_back("runs lie apart by " + analysis::percent(*side.spread));
+  constexpr double kEven = 0.02;
+  if (side.unevenness)
+    parts.push_back(*side.unevenness < kEven
+                        ? "an even load"
+                        : "a load that varied by " + analysis::percent(*side.unevenness) + " over time");
   return fmt::format("{:4}  {} ({})\n", name, side_name(side), fmt::join(parts, ", "));
 }
 
