@@ -59,6 +59,15 @@ TEST(Completeness, StacksZoo) {
   EXPECT_TRUE(report.has_thread("zoo-short"));
 }
 
+// Linked statically, without symbols and without call frame information, C library and all.
+TEST(Completeness, ProgramThatTellsNothingButItsCode) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", BARE_THREADS, "3"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  expect_complete(folder / "x.fathom", 200, 99);
+}
+
 TEST(Completeness, RedisUnderLoad) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

@@ -54,8 +54,14 @@ struct unwind_rule {
   u8 fp;  /* enum unwind_fp */
   u8 reg; /* CFA_REGISTER: DWARF number; CFA_PLT: the threshold */
   s8 add; /* CFA_DEREF_*: added after the load */
-  u32 unused;
+  u32 flags;
 };
+
+/* Made from code whose bounds are guessed: a return address that this rule finds is believed only behind a call. */
+#define UNWIND_RULE_GUESSED 1u
+/* Of code that changes to another stack: the caller's frame may lie below, and its return address is doubted as well.
+ */
+#define UNWIND_RULE_SWITCHES 2u
 
 /* A row: low 16 bits of the address | rule number << 16. */
 typedef u32 unwind_row;

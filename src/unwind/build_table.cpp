@@ -9,6 +9,7 @@
 #include "arch/facts.h"
 #include "dwarf/compile.h"
 #include "unwind/frame_sections.h"
+#include "unwind/guess_functions.h"
 #include "unwind/overlap.h"
 #include "unwind/synthesize.h"
 #include "unwind/table.h"
@@ -133,6 +134,14 @@ void add_entry(const elf::ElfFile& file, const std::vector<CodeRange>& ranges, s
   cfi.rows.push_back({0, rules.insert(end)});
 }
 
+// Both sorted, and together disjoint.
+void add_pieces(std::vector<Piece>& pieces, const std::vector<Piece>& more) {
+  const auto middle = static_cast<std::ptrdiff_t>(pieces.size());
+  pieces.insert(pieces.end(), more.begin(), more.end());
+  std::inplace_merge(pieces.begin(), pieces.begin() + middle, pieces.end(),
+                     [](const Piece& a, const Piece& b) { return a.start < b.start; });
+}
+
 }  // namespace
 
 Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options) {
@@ -155,12 +164,15 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   resolve_overlaps(pieces);
   if (options.synthesize) {
     add_entry(file, ranges, pieces, rules, cfi);
+    add_pieces(pieces, end_threads(file, ranges, pieces, rules, cfi));
     const auto made = synthesize(file, ranges, pieces, rules, cfi);
     table.synthesized = made.size();
-    const auto middle = static_cast<std::ptrdiff_t>(pieces.size());
-    pieces.insert(pieces.end(), made.begin(), made.end());
-    std::inplace_merge(pieces.begin(), pieces.begin() + middle, pieces.end(),
-                       [](const Piece& a, const Piece& b) { return a.start < b.start; });
+    add_pieces(pieces, made);
+    if (options.guess) {
+      const Guesses guesses = guess_functions(file, ranges, pieces, rules, cfi);
+      table.guessed = guesses.functions;
+      add_pieces(pieces, guesses.pieces);
+    }
   }
   write_rows(pieces, cfi, table);
   table.rules = std::move(rules).take();

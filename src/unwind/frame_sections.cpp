@@ -77,6 +77,24 @@ std::vector<CodeRange> code_ranges(const elf::ElfFile& file) {
   return ranges;
 }
 
+std::vector<CodeRange> code_sections(const elf::ElfFile& file, const std::vector<CodeRange>& ranges) {
+  std::vector<CodeRange> code;
+  for (const elf::Section& each : file.sections())
+    if (each.type == SHT_PROGBITS && (each.flags & SHF_EXECINSTR) != 0 && each.size != 0 &&
+        size_within(ranges, each.address.value, each.size) == each.size)
+      code.push_back({each.address.value, each.address.value + each.size});
+  std::sort(code.begin(), code.end(),
+            [](const CodeRange& a, const CodeRange& b) { return a.start < b.start; });
+  // Sections of a broken file may lie over each other.
+  std::uint64_t end = 0;
+  for (CodeRange& each : code) {
+    each.start = std::max(each.start, end);
+    end = std::max(end, each.end);
+  }
+  std::erase_if(code, [](const CodeRange& each) { return each.start >= each.end; });
+  return code.empty() ? ranges : code;
+}
+
 std::uint64_t size_within(const std::vector<CodeRange>& ranges, std::uint64_t start, std::uint64_t size) {
   for (const CodeRange& range : ranges)
     if (start >= range.start && start < range.end) return std::min(size, range.end - start);

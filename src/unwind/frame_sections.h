@@ -25,6 +25,10 @@ struct CodeRange {
 };
 std::vector<CodeRange> code_ranges(const elf::ElfFile& file);
 
+// The sections of code in the ranges, sorted and disjoint, as older linkers put read-only data into the same segment;
+// the ranges if the file has no sections.
+std::vector<CodeRange> code_sections(const elf::ElfFile& file, const std::vector<CodeRange>& ranges);
+
 // The part of [start, start + size) that is in one of the ranges, from `start` on; size 0 if none.
 std::uint64_t size_within(const std::vector<CodeRange>& ranges, std::uint64_t start, std::uint64_t size);
 

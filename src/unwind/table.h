@@ -25,15 +25,19 @@ struct Table {
   std::vector<unwind_rule> rules;  // rules[0] is CFA_NONE; numbers as in the rows
   std::uint64_t page_base = 0;     // ELF address >> UNWIND_PAGE_SHIFT of pages[0]
 
-  std::uint64_t fdes = 0;         // functions whose call frame information is in the table
-  std::uint64_t skipped = 0;      // functions' entries that could not be used
-  std::uint64_t unsupported = 0;  // rows whose rule cannot be expressed
-  std::uint64_t synthesized = 0;  // functions whose rows were made from their prologue
+  std::uint64_t fdes = 0;          // functions whose call frame information is in the table
+  std::uint64_t skipped = 0;       // functions' entries that could not be used
+  std::uint64_t unsupported = 0;   // rows whose rule cannot be expressed
+  std::uint64_t synthesized = 0;   // functions whose rows were made from their code
+  std::uint64_t go_functions = 0;  // that Go's own table of the program describes
+  std::uint64_t guessed = 0;       // functions that were looked for in bare code, and their rows made from it
 };
 
 struct TableOptions {
   // Make rows for functions that have a symbol and no call frame information.
   bool synthesize = true;
+  // Look for functions in code that has neither, and make rows for them.
+  bool guess = true;
 };
 
 // Of executables, shared objects and vdso images for this processor (arch/facts.h); anything else is kUnsupported. A module without

@@ -24,4 +24,18 @@ struct PrologueRow {
 // `code` is one whole function, entered by a call at its first byte. nullopt: it could not be followed.
 std::optional<std::vector<PrologueRow>> rows_from_code(std::span<const std::byte> code);
 
+// What is known of code that begins with a function and ends nobody knows where: a stripped program.
+struct FollowedCode {
+  std::vector<PrologueRow> rows;  // CFA_NONE where no path leads
+  bool returns;                   // a path came to a return with the stack as a caller has it
+  // Jumps out of the code, as offsets from its start; they wrap for what lies before it.
+  std::vector<std::uint64_t> leaves_to;
+};
+
+// `code` is entered by a call at its first byte and reaches to the next known function, so that others may lie
+// behind this one. A call or a jump through a table after which paths contradict each other is taken as one that
+// does not come back, instead of giving up: what lies behind it is another function. nullopt: not even the paths
+// without calls could be followed.
+std::optional<FollowedCode> rows_from_start(std::span<const std::byte> code);
+
 }  // namespace fathom::arch

@@ -9,6 +9,9 @@
 /* A frame pointer is believed when it lies this close above the stack pointer. */
 #define STEP_FP_REACH (1ull << 20)
 
+/* mov $15,%rax and the first byte of syscall: rt_sigreturn, as C libraries write it */
+#define STEP_SIGRETURN 0x0f0000000fc0c748ull
+
 /* Does a call instruction end at this address? E8 rel32, or FF /2 with any addressing, as far as 7 bytes
  * back. It tells a return address from a number that happens to lie in code. 1 also when code cannot be read
  * here. */
@@ -79,8 +82,7 @@ STEP_FN int step_without_rule(struct step_walk* w, u32 made_at_run_time) {
   u64 code = 0;
   int end;
   if (!w) return WALK_NO_RULE;
-  /* mov $15,%rax; syscall: rt_sigreturn (musl) */
-  if (step_read_code(w, w->pc, &code) == 0 && code == 0x0f0000000fc0c748ull) return step_signal_frame(w);
+  if (step_read_code(w, w->pc, &code) == 0 && code == STEP_SIGRETURN) return step_signal_frame(w);
   if (!made_at_run_time && step_leaf(w) == 0)
     end = 0;
   else {
@@ -91,6 +93,15 @@ STEP_FN int step_without_rule(struct step_walk* w, u32 made_at_run_time) {
   w->exact = 0;
   w->first = 0;
   return 0;
+}
+
+/* May a rule that is doubted have found this? A return address, the trampoline that a signal handler returns to, or
+ * where a goroutine ends: behind the nop that runtime.goexit begins with. Inline, as above. */
+STEP_INLINE int step_doubt_is_past(struct step_walk* w, u64 address) {
+  u64 code = 0;
+  if (step_plausible_return(w, address)) return 1;
+  if (step_read_code(w, address, &code) == 0 && code == STEP_SIGRETURN) return 1;
+  return step_read_code(w, address - 8, &code) == 0 && code >> 56 == 0x90 && step_find_mapping(w, address) >= 0;
 }
 
 /* From the frame in `w` to its caller by its rule. 0, or how the walk ended; then `w` still holds the last
@@ -129,16 +140,17 @@ STEP_INLINE int step_by_rule(struct step_walk* w, const struct unwind_rule* rule
     default:
       return WALK_UNSUPPORTED;
   }
-  if (cfa <= w->sp) return WALK_NO_PROGRESS;
+  if (cfa <= w->sp && !(rule->flags & UNWIND_RULE_SWITCHES)) return WALK_NO_PROGRESS;
 
   error = step_read_u64(w, cfa - 8, &ra);
   if (error) return error;
+  if (rule->flags && ra != 0 && !step_doubt_is_past(w, ra)) return step_without_rule(w, 0);
   fp = w->fp;
   if (rule->fp == FP_AT_CFA || rule->fp == FP_AT_FP) {
     address = (rule->fp == FP_AT_CFA ? cfa : w->fp) + (u64)(s64)rule->fp_offset;
     /* A slot below the stack pointer was popped already (gcc's epilogues state no restore): the register is
      * right. */
-    if (address >= w->sp) {
+    if (address >= w->sp || (rule->flags & UNWIND_RULE_SWITCHES)) {
       error = step_read_u64(w, address, &fp);
       if (error) return error;
     }

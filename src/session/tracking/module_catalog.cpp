@@ -133,6 +133,9 @@ void ModuleCatalog::load(CodeModule& module, Fd fd, const std::string& path, con
     notes_.push_back(fmt::format("{}: no unwind rules: {}", path, table.error().message));
     return;
   }
+  if (table->guessed != 0)
+    notes_.push_back(fmt::format("{}: carries no unwind rules for {} functions; they were made from its code",
+                                 path, table->guessed));
   set_table(module, std::move(*table));
 }
 

@@ -6,4 +6,8 @@ std::optional<std::vector<PrologueRow>> rows_from_code(std::span<const std::byte
   return std::nullopt;
 }
 
+std::optional<FollowedCode> rows_from_start(std::span<const std::byte>) {
+  return std::nullopt;
+}
+
 }  // namespace fathom::arch

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "arch/common/prologue.h"
 
@@ -15,6 +16,11 @@ constexpr std::int64_t kLargestFrame = std::int64_t{1} << 30;   // bytes
 // A function has a handful of frame layouts. More are a sign of hostile code, and would make the search for
 // them slow.
 constexpr std::size_t kMostStates = 1024;
+
+// For code without known bounds. Paths that contradict each other are followed more than once.
+constexpr std::uint64_t kMostVisits = 16;  // of each byte, on average
+constexpr int kDeepestRegion = 1000;       // calls after each other
+constexpr std::size_t kMostSwitchStates = 4;
 
 // Where things are before an instruction. Offsets count from the CFA downwards, so they are positive.
 struct State {
@@ -243,6 +249,21 @@ class Function {
     }
   }
 
+  // As follow(), for code that may hold more than its function. Every path that was only guessed is taken back
+  // when it contradicts the others.
+  bool follow_start() {
+    if (is_trap(code_.front())) return false;
+    budget_ = kMostVisits * code_.size() + kMostVisits;
+    reached_in_.resize(code_.size());
+    const Region main = follow_region(0, State{}, 0);
+    if (main.contradicted) return false;
+    returns_ = main.returns;
+    open_switch_regions();
+    return true;
+  }
+  bool returns() const { return returns_; }
+  const std::vector<std::uint64_t>& leaves_to() const { return leaves_to_; }
+
   std::vector<PrologueRow> rows() const {
     std::vector<PrologueRow> rows;
     std::uint16_t last = kInside;  // none yet
@@ -269,6 +290,9 @@ class Function {
   static constexpr std::uint16_t kUnreached = 0xffff;
   static constexpr std::uint16_t kInside = 0xfffe;  // of an instruction, not its first byte
 
+  // int3, which linkers fill gaps with
+  static bool is_trap(std::byte first) { return first == std::byte{0xcc}; }
+
   bool is_padding(std::size_t offset, std::size_t end) const {
     while (offset < end) {
       ZydisDecodedInstruction decoded;
@@ -290,7 +314,12 @@ class Function {
   // A path comes to this instruction. False: it contradicts another one, or leads into the middle of an
   // instruction.
   bool reach(std::uint64_t offset, const State& state) {
-    if (offset >= code_.size()) return true;  // into other code: a tail call, or a part elsewhere
+    if (offset >= code_.size()) {  // into other code: a tail call, or a part elsewhere
+      if (lenient()) leaves_to_.push_back(offset);
+      // With something left on the stack: to a part of its own that lies elsewhere, if this is what it seems.
+      if (!state.rsp_known || state.rsp_depth != 8 || !state.rbp_is_callers) here_.contradicted = true;
+      return true;
+    }
     if (states_.size() >= kMostStates) return false;
     std::uint16_t& known = state_at_[static_cast<std::size_t>(offset)];
     if (known == kInside) return false;
@@ -302,11 +331,102 @@ class Function {
     }
     if (!sound(now)) return false;
     const std::uint16_t number = number_of(now);
+    if (lenient()) {
+      std::uint32_t& region = reached_in_[static_cast<std::size_t>(offset)];
+      if (known == kUnreached) region = number_;
+      here_.joins = std::min(here_.joins, region);
+    }
     if (known != number) {
-      known = number;
+      set(known, number);
       open_.push_back(static_cast<std::uint32_t>(offset));
     }
     return true;
+  }
+
+  void set(std::uint16_t& place, std::uint16_t value) {
+    if (lenient()) undo_.emplace_back(static_cast<std::uint32_t>(&place - state_at_.data()), place);
+    place = value;
+  }
+  bool lenient() const { return budget_ != 0; }
+
+  // ---- Paths that may have to be taken back.
+
+  struct Region {
+    bool contradicted = false;  // while it is followed: something in it may be
+    bool returns = false;       // as it should
+    std::uint32_t joins = ~0u;  // the first of the regions whose code it came to
+    // What came to a good end, seen from the region with this number.
+    bool is_proven_for(std::uint32_t number) const { return !contradicted && (returns || joins < number); }
+  };
+
+  // Follows all that begins here with this state, also behind calls, as one more region.
+  Region follow_region(std::uint32_t offset, const State& state, int depth) {
+    const std::size_t undo = undo_.size(), leaves = leaves_to_.size();
+    const std::uint32_t number = ++regions_;
+    std::map<std::uint32_t, State> outer;
+    outer.swap(after_calls_);
+    const auto give_up = [&] {
+      for (; undo_.size() > undo; undo_.pop_back()) state_at_[undo_.back().first] = undo_.back().second;
+      leaves_to_.resize(leaves);
+      open_.clear();
+      after_calls_.swap(outer);
+      return Region{.contradicted = true};
+    };
+    here_ = {};
+    number_ = number;
+    bool followed = reach(offset, state);
+    while (followed && !open_.empty()) {
+      const std::uint32_t next = open_.back();
+      open_.pop_back();
+      followed = budget_ > 1 && --budget_ > 1 && follow_from(next);
+    }
+    if (!followed) return give_up();
+    Region all = here_;
+    bool doubtful = std::exchange(all.contradicted, false);
+    std::map<std::uint32_t, State> mine;
+    mine.swap(after_calls_);
+    for (const auto& [after, held] : mine) {
+      if (depth == kDeepestRegion) break;
+      const std::uint16_t known = state_at_[after];
+      if (known != kUnreached) {
+        if (known != kInside && meet(states_[known], held))
+          all.joins = std::min(all.joins, reached_in_[after]);
+        continue;
+      }
+      const Region region = follow_region(after, held, depth + 1);
+      doubtful = doubtful || region.contradicted;
+      all.returns = all.returns || region.returns;
+      all.joins = std::min(all.joins, region.joins);
+    }
+    // Nothing here came to a good end and something to a bad one: this is another function already.
+    if (doubtful && depth != 0 && !all.is_proven_for(number)) return give_up();
+    after_calls_.swap(outer);
+    return all;
+  }
+
+  // What no path has reached may be the cases of a switch.
+  void open_switch_regions() {
+    std::vector<State> entries;
+    for (const State& state : switches_)
+      if (std::find(entries.begin(), entries.end(), state) == entries.end()) entries.push_back(state);
+    if (entries.empty() || entries.size() > kMostSwitchStates) return;
+    for (std::uint32_t at = 0; at < code_.size() && budget_ > 1; ++at) {
+      const std::uint32_t before = regions_ + 1;
+      if (state_at_[at] != kUnreached) continue;
+      ZydisDecodedInstruction decoded;
+      if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder_, nullptr, code_.data() + at,
+                                                      code_.size() - at, &decoded)))
+        return;
+      if (decoded.mnemonic == ZYDIS_MNEMONIC_NOP || decoded.mnemonic == ZYDIS_MNEMONIC_INT3) {
+        at += decoded.length - 1u;
+        continue;
+      }
+      const auto fits = [&](const State& state) {
+        const Region region = follow_region(at, state, 1);
+        return region.is_proven_for(before);
+      };
+      if (std::none_of(entries.begin(), entries.end(), fits)) return;
+    }
   }
 
   // A call may or may not return. Where another path has been and contradicts it, it does not.
@@ -317,6 +437,8 @@ class Function {
   }
 
   bool follow_from(std::uint32_t offset) {
+    // The lock prefix counts as an instruction of its own: glibc jumps behind it where there is one thread.
+    if (code_[offset] == std::byte{0xf0}) return reach(offset + 1u, states_[state_at_[offset]]);
     Instruction in;
     const auto rest = code_.subspan(offset);
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder_, rest.data(), rest.size(), &in.decoded, in.operands)))
@@ -326,14 +448,16 @@ class Function {
     for (std::uint64_t inside = offset + 1; inside < next; ++inside) {
       std::uint16_t& known = state_at_[static_cast<std::size_t>(inside)];
       if (known != kUnreached && known != kInside) return false;  // two readings of the same bytes
-      known = kInside;
+      if (known != kInside) set(known, kInside);
     }
     if (!state.rsp_known && changes_depth(in)) return false;
     switch (in.decoded.meta.category) {
       case ZYDIS_CATEGORY_RET:
         // The proof of the tracking: at a return, only the return address is left. Callers' rbp has to be
         // back too.
-        return state.rsp_known && state.rsp_depth == 8 && state.rbp_is_callers;
+        if (!state.rsp_known || state.rsp_depth != 8 || !state.rbp_is_callers) return false;
+        here_.returns = true;
+        return true;
       case ZYDIS_CATEGORY_UNCOND_BR:
         if (const auto target = branch_target(in, next)) return reach(*target, state);
         // With nothing on the stack it may as well be a tail call, which tells nothing about this function's
@@ -399,6 +523,15 @@ class Function {
   std::map<std::uint32_t, State> after_calls_;
   std::vector<State> switches_;  // how jumps through a pointer were left
   std::size_t switch_scan_ = 0;
+
+  // Of follow_start() alone.
+  std::uint64_t budget_ = 0;                                   // instructions that may still be visited
+  std::vector<std::pair<std::uint32_t, std::uint16_t>> undo_;  // what state_at_ held before, oldest first
+  std::vector<std::uint64_t> leaves_to_;
+  std::vector<std::uint32_t> reached_in_;   // the region that came to a byte first
+  std::uint32_t regions_ = 0, number_ = 0;  // how many there were; the one that is followed now
+  Region here_;                             // what is known of it so far
+  bool returns_ = false;
 };
 
 }  // namespace
@@ -408,6 +541,13 @@ std::optional<std::vector<PrologueRow>> rows_from_code(std::span<const std::byte
   Function function(code);
   if (!function.follow()) return std::nullopt;
   return function.rows();
+}
+
+std::optional<FollowedCode> rows_from_start(std::span<const std::byte> code) {
+  if (code.empty() || code.size() > kLargestFunction) return std::nullopt;
+  Function function(code);
+  if (!function.follow_start()) return std::nullopt;
+  return FollowedCode{function.rows(), function.returns(), function.leaves_to()};
 }
 
 }  // namespace fathom::arch
