@@ -9,6 +9,7 @@
 #include "arch/facts.h"
 #include "dwarf/compile.h"
 #include "unwind/frame_sections.h"
+#include "unwind/go_table.h"
 #include "unwind/guess_functions.h"
 #include "unwind/overlap.h"
 #include "unwind/synthesize.h"
@@ -154,11 +155,13 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   dwarf::RuleSet rules;
   dwarf::CfiFunctions cfi;
   if (sections.eh_frame) dwarf::compile(*sections.eh_frame, rules, cfi);
-  if (sections.debug_frame) dwarf::compile(*sections.debug_frame, rules, cfi);
-
   Table table;
+  // Go's .debug_frame says the same, but for the places where the stack is another one.
+  table.go_functions = compile_go_table(file, ranges, rules, cfi);
+  if (sections.debug_frame && table.go_functions == 0) dwarf::compile(*sections.debug_frame, rules, cfi);
+
   auto pieces = pieces_of(cfi, ranges, table);
-  table.fdes = pieces.size();
+  table.fdes = pieces.size() - std::min<std::uint64_t>(pieces.size(), table.go_functions);
   table.skipped += cfi.skipped;
   table.unsupported = cfi.unsupported;
   resolve_overlaps(pieces);
