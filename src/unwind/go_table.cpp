@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "arch/common/code_references.h"
 #include "base/cursor.h"
 
 namespace fathom::unwind {
@@ -19,9 +20,6 @@ constexpr std::int32_t kWord = 8;
 // Of a function's entry.
 constexpr std::uint8_t kIsFirstFrame = 1;      // nobody called it
 constexpr std::uint8_t kSetsStackPointer = 2;  // to what the table does not know: another stack
-
-// How Go leaves a signal handler: mov $15, %rax; syscall. The handler returns to its first byte.
-constexpr std::uint64_t kSignalReturn = 0x0f0000000fc0c748;
 
 struct GoTable {
   std::span<const std::byte> functions,
@@ -124,7 +122,7 @@ class Compiler {
     } else if ((flags & kSetsStackPointer) != 0) {
       whole = rule_of_switch();
     } else if (is_signal_return(start)) {
-      // What returns there is looked up one byte before, in the padding.
+      // A signal handler returns to its first byte, which is looked up one byte before, in the padding.
       whole.cfa = CFA_SIGNAL;
       --start;
       ++size;
@@ -140,8 +138,8 @@ class Compiler {
   }
 
   bool is_signal_return(std::uint64_t start) const {
-    const auto code = file_.bytes_at({start}, 8);
-    return code && Cursor(*code).read<std::uint64_t>() == kSignalReturn;
+    const auto code = file_.bytes_at({start}, 16);
+    return code && arch::is_signal_return(*code);
   }
 
   // Pairs of differences: of the depth, zigzag, and of the address. A 0 that is not the first ends them.

@@ -27,4 +27,7 @@ struct ThreadStart {
 };
 std::vector<ThreadStart> thread_starts(std::span<const std::byte> code, std::uint64_t address);
 
+// Does the code begin with the system call that ends a signal handler?
+bool is_signal_return(std::span<const std::byte> code);
+
 }  // namespace fathom::arch

@@ -101,7 +101,8 @@ STEP_INLINE int step_doubt_is_past(struct step_walk* w, u64 address) {
   u64 code = 0;
   if (step_plausible_return(w, address)) return 1;
   if (step_read_code(w, address, &code) == 0 && code == STEP_SIGRETURN) return 1;
-  return step_read_code(w, address - 8, &code) == 0 && code >> 56 == 0x90 && step_find_mapping(w, address) >= 0;
+  return step_read_code(w, address - 8, &code) == 0 && code >> 56 == 0x90 &&
+         step_find_mapping(w, address) >= 0;
 }
 
 /* From the frame in `w` to its caller by its rule. 0, or how the walk ended; then `w` still holds the last

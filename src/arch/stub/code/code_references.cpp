@@ -8,4 +8,8 @@ std::vector<ThreadStart> thread_starts(std::span<const std::byte>, std::uint64_t
   return {};
 }
 
+bool is_signal_return(std::span<const std::byte>) {
+  return false;
+}
+
 }  // namespace fathom::arch

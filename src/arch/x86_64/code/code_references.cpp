@@ -85,4 +85,10 @@ std::vector<ThreadStart> thread_starts(std::span<const std::byte> code, std::uin
   return found;
 }
 
+bool is_signal_return(std::span<const std::byte> code) {
+  // mov $15, %rax; syscall: rt_sigreturn
+  static constexpr std::uint8_t kReturn[] = {0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05};
+  return has(code, 0, kReturn);
+}
+
 }  // namespace fathom::arch
