@@ -225,7 +225,9 @@ void Recording::drain() {
   sink_->take(batch_);
   for (const auto& ended : sink_->take_ended_threads()) {
     cpu_times_->ended(ended);
-    if (ended.process) endings_.saw(ended.pid, *ended.process);
+    if (!ended.process) continue;
+    endings_.saw(ended.pid, *ended.process);
+    if (ended.process->out_of_memory) oom_watch_.refresh();  // its cgroup may be removed any moment
   }
   const auto memory_calls = sink_->take_memory_calls();
   if (heaps_) heaps_->take(memory_calls);
@@ -453,6 +455,8 @@ Result<> Recording::step(std::uint64_t now) {
 
 void Recording::end() {
   urgency_.end();
+  // Before anything that takes time: the cgroup in which a target was killed may be removed any moment.
+  oom_watch_.refresh();
   if (options_.companion != nullptr) options_.companion->look_first(monotonic_ns());
   cpu_times_->refresh();
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
