@@ -370,6 +370,53 @@ TEST_F(PageInBrowser, ComparesWhatTheProgramCompares) {
   expect_as_compared();
 }
 
+TEST_F(PageInBrowser, SeriesHaveTheirValuesAtBothEndsOfATime) {
+  show("#m=cpu&v=series&t=0-5000");
+  wait_for("document.querySelector('#series')");
+  // 1 MB at the start, 20 kB more every tenth of a second.
+  EXPECT_THAT(text("#series"), HasSubstr("memory.rss_anon977 KiB1.91 MiB+977 KiB1.91 MiB"));
+  EXPECT_EQ(ask("document.querySelectorAll('.label b').length"), 3);
+  ask("[...document.querySelectorAll('#series .name')].find((name) => name.textContent === "
+      "'memory.rss_anon').click()");
+  wait_for("document.querySelectorAll('.label b').length === 4");
+  EXPECT_EQ(ask("location.hash.includes('s=memory.rss_anon')"), true);
+}
+
+TEST_F(PageInBrowser, ALaneIsAHeatMapOnRequest) {
+  show("#m=cpu");
+  const Json before = ask("document.querySelector('.chart canvas').getBoundingClientRect().height");
+  ask("document.querySelector('.label .heat').click()");
+  wait_for("location.hash.includes('heat=cpu')");
+  EXPECT_THAT(text(".labels"), HasSubstr("a column is 1 s, from below up"));
+  // Ten seconds in which the CPU is used up to 8.8 s: the second column has colour, and the last one has none.
+  wait_for("document.querySelector('.chart canvas').getBoundingClientRect().height > " + before.dump());
+  const Json coloured =
+      ask("(() => { const canvas = document.querySelector('.chart canvas'); "
+          "const { data, width, height } = canvas.getContext('2d').getImageData(0, 76, canvas.width, 110); "
+          "return [0.15, 0.95].map((part) => { let n = 0; for (let y = 0; y < height; y++) { "
+          "const at = 4 * (y * width + Math.round(width * part)); if (data[at] > data[at + 2] + 8) n++; } "
+          "return n; }); })()");
+  ASSERT_TRUE(coloured.is_array());
+  EXPECT_GT(coloured[0].get<int>(), 20);
+  EXPECT_EQ(coloured[1], 0);
+  ask("document.querySelector('.label .heat').click()");
+  wait_for("!location.hash.includes('heat=')");
+}
+
+TEST_F(PageInBrowser, WaitsAreToldByCauseAndByTheCodeThatWaits) {
+  show("#m=cpu");
+  press("5");
+  wait_for("document.querySelector('#waits')");
+  EXPECT_EQ(ask("document.querySelectorAll('#waits tbody tr').length"), 2);
+  EXPECT_THAT(text("#waits tbody tr"), HasSubstr("unknown"));
+  EXPECT_THAT(text("#waits tbody tr"), HasSubstr("Server::serve(int)"));
+  const std::string first = text("#waits tbody td");
+  ask("document.querySelector('#waits .name').click()");  // its flame graph
+  wait_for("location.hash.includes('m=off-cpu')");
+  EXPECT_EQ(text("#total"), first);
+  expect_as_reported();
+}
+
 TEST_F(PageInBrowser, NamesStayNames) {
   show("#m=cpu&v=top");
   EXPECT_EQ(ask("document.querySelectorAll('#app img').length"), 0);

@@ -4,13 +4,15 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, nodesWith, overTime, together } from "./aggregate";
 import { canCompare } from "./compare";
 import { Kind, type Line } from "./document";
-import { change, doc, view } from "./state";
-import { bytes, seconds, secondsText } from "./words";
+import { change, doc, heatLanes, lineName, view } from "./state";
+import { bytes, quantity, seconds, secondsText } from "./words";
 
 interface Band { name: string; color: string; values: Float64Array }
-interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; line: Band | null; kind: "memory" | "cpu" | "wait" | "heap" }
+interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; line: Band | null; kind: "memory" | "cpu" | "wait" | "series"; heat?: Heat }
+// What is in each slice of time; so many of them are a column.
+interface Heat { values: Float64Array; column: number; ms: number }
 
-const laneHeight = 62, axisHeight = 20, gap = 10;
+const laneHeight = 62, heatHeight = 124, axisHeight = 20, gap = 10;
 const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
 const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9648f", "#8d95a3"];
 const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
@@ -48,7 +50,16 @@ function groups(metric: string, per: number, keyOf: (cell: number) => number, na
   return bands;
 }
 
-function lanes(per: number): Lane[] {
+const heightOf = (lane: Lane) => lane.heat ? heatHeight : laneHeight;
+
+// Seconds, or the next longer round time of which a column has at least ten slices.
+function heatOf(metric: string, key: (cell: number) => number): Heat | undefined {
+  const ms = [1000, 10_000, 60_000, 600_000, 3_600_000].find((unit) => unit >= 10 * doc.head.slice_ms);
+  if (!ms || doc.head.slices < 2) return undefined;
+  return { values: overTime(doc, metric, 1, 1, (cell) => key(cell) < 0 ? -1 : 0)[0], column: Math.round(ms / doc.head.slice_ms), ms };
+}
+
+function lanes(per: number, series: string | null, heat: string | null): Lane[] {
   const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
   const stacked = (bands: Band[]) => Math.max(0, ...Array.from({ length: buckets }, (_, b) => bands.reduce((sum, band) => sum + band.values[b], 0)));
   const mean = (bands: Band[]) => bands.reduce((sum, band) => sum + band.values.reduce((a, b) => a + b, 0), 0) / buckets;
@@ -69,15 +80,21 @@ function lanes(per: number): Lane[] {
   if (doc.costs.has("cpu") && head.period_ns > 0) {
     const cells = cellsOf(doc, "cpu"), bands = groups("cpu", per, (cell) => cells.thread[cell], names, bandColors);
     const most = stacked(bands);
-    if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "cpu" });
+    if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "cpu", heat: heat === "cpu" ? heatOf("cpu", () => 0) : undefined });
   }
   if (doc.costs.has("off-cpu")) {
     const cells = cellsOf(doc, "off-cpu"), causes = new Map<number, number>(), labels: string[] = [];
     for (let place = 1; place < doc.places; place++)
       if (doc.kind[place] === Kind.cause) { causes.set(place, labels.length); labels.push(doc.name[place].replace(/^\[(wait: )?|\]$/g, "")); }
-    const bands = groups("off-cpu", per, (cell) => causes.get(doc.place[cells.node[cell]]) ?? -1, labels, causeColors);
+    const cause = (cell: number) => causes.get(doc.place[cells.node[cell]]) ?? -1;
+    const bands = groups("off-cpu", per, cause, labels, causeColors);
     const most = stacked(bands);
-    if (bands.length) out.push({ title: "Waiting", note: "threads, without idle ones", top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "wait" });
+    if (bands.length) out.push({ title: "Waiting", note: "threads, without idle ones", top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "wait", heat: heat === "wait" ? heatOf("off-cpu", cause) : undefined });
+  }
+  const chosen = doc.lines.find((line) => lineName(line) === series);
+  if (chosen) {
+    const values = resampled(chosen, per), most = Math.max(0, ...values);
+    out.push({ title: "Series", note: chosen.name, top: quantity(most, chosen.unit), most, bands: [], line: { name: lineName(chosen), color: "", values }, kind: "series" });
   }
   return out;
 }
@@ -93,11 +110,26 @@ function ticks(width: number): number[] {
   return out;
 }
 
+// A column is a second (or what Heat::ms is) from below to above, so that what happens every second is a line across.
+function drawHeat(pen: CanvasRenderingContext2D, heat: Heat, base: number, width: number, hot: string, line: string) {
+  const { slices } = doc.head, high = heatHeight / heat.column, most = heat.values.reduce((a, b) => Math.max(a, b), 0);
+  pen.fillStyle = hot;
+  for (let i = 0; i < heat.values.length && most > 0; i++) {
+    if (!(heat.values[i] > 0)) continue;
+    const column = Math.floor(i / heat.column), x = column * heat.column / slices * width, next = Math.min(slices, (column + 1) * heat.column) / slices * width, row = i % heat.column;
+    pen.globalAlpha = 0.08 + 0.92 * heat.values[i] / most;
+    pen.fillRect(x, base - (row + 1) * high, Math.max(1, next - x - (next - x > 4 ? 1 : 0)), Math.max(1, high));
+  }
+  pen.globalAlpha = 1;
+  pen.strokeStyle = line;
+  pen.strokeRect(0.5, base - heatHeight + 0.5, width - 1, heatHeight);
+}
+
 export function Lanes() {
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
   const drag = useSignal<{ start: number; end: number; base: boolean } | null>(null), at = useSignal<number | null>(null);
   const per = useComputed(() => together(doc, width.value / 4));
-  const all = useComputed(() => lanes(per.value));
+  const series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), all = useComputed(() => lanes(per.value, series.value, heat.value));
   // When the function that is looked at was on a stack.
   const moments = useComputed(() => {
     const v = view.value;
@@ -105,7 +137,7 @@ export function Lanes() {
     const on = nodesWith(doc, v.fn), cells = cellsOf(doc, v.metric);
     return overTime(doc, v.metric, per.value, 1, (cell) => on[cells.node[cell]] ? 0 : -1)[0];
   });
-  const height = useComputed(() => all.value.length * (laneHeight + gap) + axisHeight + (moments.value ? 14 : 0));
+  const height = useComputed(() => all.value.reduce((sum, lane) => sum + heightOf(lane) + gap, 0) + axisHeight + (moments.value ? 14 : 0));
 
   useLayoutEffect(() => {
     const watch = new ResizeObserver(() => { width.value = Math.max(200, box.current!.clientWidth); });
@@ -127,8 +159,12 @@ export function Lanes() {
     const times = ticks(w), total = doc.head.duration_ns / 1e9;
     pen.strokeStyle = color("--line");
     for (const time of times) { pen.beginPath(); pen.moveTo(Math.round(time / total * w) + 0.5, 0); pen.lineTo(Math.round(time / total * w) + 0.5, h - axisHeight); pen.stroke(); }
-    all.value.forEach((lane, index) => {
-      const base = (index + 1) * (laneHeight + gap) - gap, scale = lane.most > 0 ? (laneHeight - 4) / lane.most : 0;
+    let bottomOf = 0;
+    all.value.forEach((lane) => {
+      bottomOf += heightOf(lane) + gap;
+      const base = bottomOf - gap;
+      if (lane.heat) return drawHeat(pen, lane.heat, base, w, color("--heat"), color("--line"));
+      const scale = lane.most > 0 ? (laneHeight - 4) / lane.most : 0;
       const below = new Float64Array(n);
       for (const band of lane.bands) {
         pen.fillStyle = band.color;
@@ -234,7 +270,8 @@ export function Lanes() {
   const range = view.value.range;
   return (
     <section class="lanes" aria-label="Over time">
-      <div class="labels">{all.value.map((lane) => <div class="label" style={{ height: `${laneHeight + gap}px` }}><b>{lane.title}</b><span>{lane.note}</span><i>{lane.top}</i></div>)}</div>
+      <div class="labels">{all.value.map((lane) => <div class="label" style={{ height: `${heightOf(lane) + gap}px` }}><b>{lane.title}</b><span>{lane.heat ? `a column is ${seconds(lane.heat.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: much` : lane.note}</span>{!lane.heat && <i>{lane.top}</i>}
+        {heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" aria-pressed={view.value.heat === lane.kind} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
       <div class="chart" ref={box}>
         <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
           style={{ width: "100%", height: `${height.value}px` }}

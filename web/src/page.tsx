@@ -9,9 +9,11 @@ import { Lanes } from "./lanes_view";
 import { baseTree, change, children, command, compared, comparison, doc, functionOf, functions, hasIdle, hovered, ignoreFor, isIdleHidden, metric, notice, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
 import { canCompare } from "./compare";
+import { SeriesTable } from "./series_view";
+import { Waits } from "./waits_view";
 import { amount, colorOf, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
 
-const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", quality: "Quality" };
+const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", series: "Series", quality: "Quality" };
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
 
 async function copy(text: string, what: string) {
@@ -184,7 +186,7 @@ function Evidence() {
   const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
   const node = pointed && pointed.place === place && pointed.node < t.count ? pointed.node : zoom.value < t.count && t.place[zoom.value] === place ? zoom.value : null;
   const near = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
-  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><p>Keys: 1–5 views, / search, i invert, t threads, b compare with this time, Esc back, arrow keys in graph and time.</p></aside>;
+  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><p>Keys: 1–7 views, / search, i invert, t threads, b compare with this time, Esc back, arrow keys in graph and time.</p></aside>;
   const row = functionOf.value.get(place), top = Math.min(zoom.value, t.count - 1);
   return (
     <aside>
@@ -218,7 +220,7 @@ function Views() {
       {v.tab === "flame" && path.length > 0 && <p class="crumbs"><button class="link" onClick={() => { zoom.value = 0; }}>all</button>{path.slice(-4).map((node) => <> › <button class="link" onClick={() => { zoom.value = node; }}>{foldGenerics(labelOf(doc, tree.value.place[node])).slice(-48)}</button></>)} <button onClick={() => { zoom.value = tree.value.parent[zoom.value]; }}>back (Esc)</button></p>}
       {v.base && <Compared />}
       <main class={v.tab === "flame" || v.tab === "top" ? "split" : ""}>
-        {v.tab === "quality" ? <Quality />
+        {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "series" ? <SeriesTable />
           : tree.value.total[0] <= 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
           : v.tab === "flame" ? <Flame /> : v.tab === "callers" ? <Callers />
           : v.tab === "top" ? (v.base ? <ComparedTop name={(place) => <Name place={place} />} /> : <Top />)

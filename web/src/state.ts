@@ -3,10 +3,10 @@ import { computed, signal } from "@preact/signals";
 import { buildTree, functionTable, take, type Selection } from "./aggregate";
 import { canCompare, compare, withBase, type Comparison } from "./compare";
 import { childrenOf } from "./flame_layout";
-import { Kind, type Doc } from "./document";
+import { Kind, type Doc, type Line } from "./document";
 import { quoted, secondsText } from "./words";
 
-export const tabs = ["flame", "top", "callers", "threads", "quality"] as const;
+export const tabs = ["flame", "top", "callers", "threads", "waits", "series", "quality"] as const;
 export type Tab = (typeof tabs)[number];
 
 // Of a comparison's flame graph: what the width of a box is worth.
@@ -19,6 +19,8 @@ export interface View {
   thread: string | null; focus: string[]; ignore: string[];
   tab: Tab; inverted: boolean; byThread: boolean; fn: number | null;  // a place
   widths: Widths;
+  series: string | null;  // that has a lane of its own
+  heat: string | null;    // kind of the lane that is shown as a heat map
 }
 
 export let doc: Doc;
@@ -33,6 +35,11 @@ export function start(document: Doc): void {
   view.value = fromHash();
   addEventListener("hashchange", () => { if (location.hash.slice(1) !== toHash(view.value)) view.value = fromHash(); });
 }
+
+export const heatLanes = ["cpu", "wait"] as const;
+
+// Of several processes each has a line of that name.
+export const lineName = (line: Line) => doc.lines.some((one) => one !== line && one.name === line.name) ? `${line.name} of ${line.pid}` : line.name;
 
 const idlePattern = "(idle:";
 export const hasIdle = () => doc.kind.some((kind) => kind === Kind.idle);
@@ -52,6 +59,8 @@ export function toHash(v: View): string {
   if (v.inverted) parts.set("i", "1");
   if (!v.byThread) parts.set("threads", "0");
   if (v.base && v.widths !== "both") parts.set("w", v.widths);
+  if (v.heat !== null) parts.set("heat", v.heat);
+  if (v.series !== null) parts.set("s", v.series);
   if (v.fn !== null) parts.set("fn", doc.name[v.fn]);
   return parts.toString();
 }
@@ -70,6 +79,8 @@ function fromHash(): View {
   const thread = parts.get("thread"), tab = parts.get("v") as Tab, fn = doc.name.indexOf(parts.get("fn") ?? "", 1);
   return {
     metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
+    heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
+    series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
     thread: head.threads.some(({ name }) => name === thread) ? thread : null,
     focus: parts.getAll("focus"), ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
     inverted: parts.get("i") === "1", byThread: parts.get("threads") !== "0", fn: parts.has("fn") && fn > 0 ? fn : null,

@@ -24,6 +24,13 @@ export function amount(value: number, unit: string): string {
   if (unit === "bytes") return bytes(value);
   return `${withCommas(value)} ${Math.round(value) === 1 && unit.endsWith("s") ? unit.slice(0, -1) : unit}`;
 }
+// A value of a series, in the unit that it was read in.
+export function quantity(value: number, unit: string): string {
+  if (unit === "bytes") return bytes(value);
+  if (unit === "ns" || unit === "us") return seconds(value / (unit === "ns" ? 1e9 : 1e6));
+  const text = Number.isInteger(value) || value >= 1000 ? withCommas(value) : value.toPrecision(3);
+  return unit && unit !== "count" ? `${text} ${unit}` : text;
+}
 export function percent(share: number): string {
   const value = 100 * share;
   return `${value >= 99.95 ? "100" : value >= 10 || value === 0 ? value.toFixed(value === 0 ? 0 : 1) : value >= 0.095 ? value.toFixed(1) : value.toFixed(2)} %`;
