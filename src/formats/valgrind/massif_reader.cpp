@@ -16,6 +16,7 @@ namespace {
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 53;
 constexpr std::size_t kMostDepth = 1024;
+constexpr double kMostTime = 1e18;  // ns: thirty years, and what still fits into 64 bits
 constexpr std::string_view kBelow = "[places below massif's threshold]";
 
 std::string_view take_line(std::string_view& text) {
@@ -34,7 +35,14 @@ std::optional<std::uint64_t> number_of(std::string_view digits) {
 
 class Reader {
  public:
-  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {
+    // heaptrack_print writes the head behind the snapshots that need it.
+    constexpr std::string_view kUnit = "time_unit: ";
+    if (const std::size_t at = text.find(kUnit); at != std::string_view::npos) {
+      text.remove_prefix(at + kUnit.size());
+      unit_ = take_line(text);
+    }
+  }
 
   Result<model::Profile> read() {
     while (!rest_.empty()) {
@@ -67,7 +75,6 @@ class Reader {
         colon != std::string_view::npos && colon < line.find('=')) {
       const std::string_view key = line.substr(0, colon), value = line.substr(colon + 2);
       if (key == "cmd") command_ = value;
-      if (key == "time_unit") unit_ = value;
       return key == "cmd" || key == "time_unit" || key == "desc";
     }
     const std::size_t equals = line.find('=');
@@ -78,17 +85,23 @@ class Reader {
       is_peak_ = value == "peak";
       return true;
     }
+    if (key == "time") return take_time(value);
     const std::optional<std::uint64_t> number = number_of(value);
     if (!number || *number > kMostBytes) return false;
     if (key == "snapshot") {
       end_snapshot();
       in_snapshot_ = true;
     }
-    if (key == "time") time_ = *number;
     if (key == "mem_heap_B") heap_bytes_ = *number;
     if (key == "mem_heap_extra_B") extra_bytes_ = *number;
     if (key == "mem_stacks_B") stack_bytes_ = *number;
     return true;
+  }
+
+  // valgrind writes whole numbers, heaptrack_print seconds with fractions.
+  bool take_time(std::string_view value) {
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), time_);
+    return error == std::errc{} && end == value.data() + value.size() && time_ >= 0 && time_ <= kMostTime;
   }
 
   // "n2: 4096 0x1091B9: keep (book.c:12)": the number of its callers, their bytes, and the place. A space deeper for each call.
@@ -132,8 +145,8 @@ class Reader {
   }
 
   std::uint64_t clock() const {
-    const std::uint64_t scale = unit_ == "ms" ? 1'000'000 : 0;
-    if (scale != 0) return kImportStart + std::min(time_, std::uint64_t{1} << 40) * scale;
+    const double scale = unit_ == "ms" ? 1e6 : unit_ == "s" ? 1e9 : 0;
+    if (scale != 0) return kImportStart + static_cast<std::uint64_t>(std::min(time_ * scale, kMostTime));
     return kImportStart + snapshots_ * kSecond;
   }
 
@@ -245,7 +258,8 @@ class Reader {
   Import import_{"massif"};
   std::uint64_t line_ = 0, snapshots_ = 0, slices_ = 0;
   // Of the snapshot that is read.
-  std::uint64_t time_ = 0, heap_bytes_ = 0, extra_bytes_ = 0, stack_bytes_ = 0;
+  double time_ = 0;
+  std::uint64_t heap_bytes_ = 0, extra_bytes_ = 0, stack_bytes_ = 0;
   bool in_snapshot_ = false, has_tree_ = false, is_peak_ = false;
   std::vector<Node> path_;  // from the root of the tree, which stands for all of it
   std::map<std::uint32_t, std::uint64_t> live_,

@@ -54,6 +54,21 @@ TEST(Massif, HeaptracksOwnWayOfWritingItIsReadToo) {
   const std::string text = kTwo.substr(kHead.size()) + kHead;
   ASSERT_TRUE(is_massif(text));
   EXPECT_EQ(total_of(read_massif(text, "x").value(), Metric::kHeapPeak), 3000);
+  // Seconds with fractions.
+  std::string seconds = text;
+  for (const auto& [whole, fraction] : {std::pair("time=100\n", "time=1.25\n"),
+                                        {"time=150\n", "time=1.5\n"},
+                                        {"time=200\n", "time=2\n"},
+                                        {"unit: ms", "unit: s"}})
+    seconds.replace(seconds.find(whole), std::string_view(whole).size(), fraction);
+  const model::Profile profile = read_massif(seconds, "x").value();
+  EXPECT_EQ(profile.heap.heaps[0].peak_ns - profile.meta.start_ns, 1'250'000'000u);
+  EXPECT_EQ(profile.meta.end_ns - profile.meta.start_ns, 2'000'000'000u);
+  for (const char* damaged : {"time=-1\n", "time=nan\n", "time=1e300\n", "time=1.5x\n"}) {
+    std::string bad = seconds;
+    bad.replace(bad.find("time=1.5\n"), 9, damaged);
+    EXPECT_FALSE(read_massif(bad, "x")) << damaged;
+  }
 }
 
 TEST(Massif, DamageIsSaid) {
