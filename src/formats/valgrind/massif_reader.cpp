@@ -131,12 +131,14 @@ class Reader {
     return true;
   }
 
-  // What of a node no caller accounts for is its own.
+  // What of a node no caller accounts for is its own; of the whole, it is of no place that the file tells.
   void close_below(std::size_t depth) {
     while (path_.size() > depth) {
       const Node& node = path_.back();
-      if (path_.size() > 1 && node.bytes > node.in_children) {
+      if (node.bytes > node.in_children) {
         model::StackId stack{0};
+        if (path_.size() == 1)
+          stack = import_.builder.stack(stack, import_.frame(import_.module({}), kBelow));
         for (std::size_t i = path_.size(); i-- > 1;) stack = import_.builder.stack(stack, path_[i].frame);
         live_[import_.site({0}, stack).value] += node.bytes - node.in_children;
       }

@@ -71,6 +71,15 @@ TEST(Massif, HeaptracksOwnWayOfWritingItIsReadToo) {
   }
 }
 
+// heaptrack_print leaves out all places of a program that allocates little in each, and counts them with 0 bytes.
+TEST(Massif, WhatNoPlaceHasIsNotLost) {
+  const std::string text = kHead + snapshot(0, 5, 4000,
+                                            "detailed\nn1: 4000 (heap allocation functions)\n"
+                                            " n0: 0 in 15 places, all below massif's threshold (1)\n");
+  EXPECT_THAT(stacks_of(read_massif(text, "x").value(), Metric::kHeapLive),
+              ElementsAre("[places below massif's threshold] 4000"));
+}
+
 TEST(Massif, DamageIsSaid) {
   const auto refusal = [](const std::string& text) { return read_massif(text, "x").error().message; };
   EXPECT_THAT(refusal(kHead + snapshot(0, 0, 0, "empty")), HasSubstr("no snapshot of massif has stacks"));
