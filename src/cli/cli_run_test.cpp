@@ -172,6 +172,7 @@ TEST_F(CliNames, AreKeptByFathomSymbolize) {
   const std::string kept = folder_ + "/kept.fathom";
   const Outcome outcome = run({"symbolize", stripped_, "--symbols", names_ + "/debug", "-o", kept});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.out + outcome.error, HasSubstr("1 of 1 places have names, 0 before"));
   EXPECT_THAT(run({"export", kept, "--to", "folded"}).out,
               HasSubstr("store::fill(store::Bucket&, unsigned int)"));
   EXPECT_EQ(run({"symbolize", stripped_, "--symbols", names_, "-o", kept}).status, 2) << "it is there";

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "analysis/core/functions.h"
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/notices.h"
@@ -21,7 +22,12 @@ struct SymbolizeArguments {
 
 std::uint64_t named_frames(const model::Profile& profile) {
   std::uint64_t named = 0;
-  for (const model::Frame& frame : profile.frames) named += frame.line_count != 0 ? 1 : 0;
+  for (const model::Frame& frame : profile.frames) {
+    if (frame.line_count == 0) continue;
+    // The last of its lines is the function itself. One whose bounds alone are known is called by its address.
+    const model::Line& line = profile.lines[frame.first_line + frame.line_count - 1];
+    named += analysis::is_unnamed(profile.strings[profile.functions[line.function.value].name]) ? 0 : 1;
+  }
   return named;
 }
 
