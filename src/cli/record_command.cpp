@@ -479,8 +479,9 @@ Run add_record(CLI::App& app) {
                  "engine perf: bytes of stack copied for each sample")
       ->capture_default_str()
       ->check(CLI::Range(1024, 65528));
-  app.add_option("--symbols", options.symbol_directory, "folder with unstripped twins of stripped binaries")
-      ->check(CLI::ExistingDirectory);
+  app.add_option("--symbols", options.symbol_directory,
+                 "folder with unstripped twins of stripped binaries, or one of them")
+      ->check(CLI::ExistingPath);
   app.add_flag("--cpu", arguments->cpu, "record where CPU time goes");
   app.add_flag("--off-cpu", arguments->off_cpu, "record where threads wait, for what and for whom");
   app.add_flag("--memory", arguments->memory,

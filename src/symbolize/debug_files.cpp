@@ -109,17 +109,20 @@ void DebugFiles::scan_symbol_directory() {
   scanned_ = true;
   if (options_.symbol_directory.empty()) return;
   std::error_code error;
+  const auto add = [&](const std::string& path) {
+    const auto file = elf::ModuleFile::open(path);
+    if (!file || !has_names(file->elf())) return;
+    const Code code = code_of(file->elf());
+    twins_.push_back({path, file->elf().build_id(), code.address.value, code.size, {}});
+  };
+  if (fs::is_regular_file(options_.symbol_directory, error)) return add(options_.symbol_directory);
   for (fs::recursive_directory_iterator
            entry(options_.symbol_directory, fs::directory_options::skip_permission_denied, error),
        end;
        !error && entry != end && twins_.size() < kMostTwins; entry.increment(error)) {
     if (entry.depth() >= kDeepestFolder) entry.disable_recursion_pending();
     std::error_code ignored;
-    if (!entry->is_regular_file(ignored)) continue;
-    const auto file = elf::ModuleFile::open(entry->path().string());
-    if (!file || !has_names(file->elf())) continue;
-    const Code code = code_of(file->elf());
-    twins_.push_back({entry->path().string(), file->elf().build_id(), code.address.value, code.size, {}});
+    if (entry->is_regular_file(ignored)) add(entry->path().string());
   }
   // The order of a folder is chance; which of two twins is used must not be.
   std::sort(twins_.begin(), twins_.end(), [](const Twin& a, const Twin& b) { return a.path < b.path; });

@@ -239,6 +239,17 @@ TEST(DebugFiles, TheSymbolDirectoryGivesTheTwinByBuildIdWhateverItsName) {
   EXPECT_EQ(outermost(*symbols, address_of(kFill)), kFillName);
 }
 
+TEST(DebugFiles, TheSymbolDirectoryMayBeTheTwinItself) {
+  const Folder folder;
+  folder.copy("dwarf4", "aaa");
+  const auto twin = folder.copy("dwarf5", "release-build");
+  auto options = no_debug_directories();
+  options.symbol_directory = twin;
+  EXPECT_EQ(ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options)->source_path(), twin);
+  options.symbol_directory = folder.path() + "/aaa";
+  EXPECT_EQ(ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options)->source_path(), "");
+}
+
 TEST(DebugFiles, WithoutBuildIdTheTwinIsFoundByTheSameCode) {
   const Folder folder;
   const auto twin = folder.copy("no_build_id", "unstripped");
