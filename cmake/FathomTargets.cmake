@@ -37,6 +37,35 @@ if(FATHOM_FUZZ)
   target_compile_options(fathom_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
+# Reading the same headers anew took most of the time of a build. Tests share one precompiled set; the library has one
+# under sanitizers only, so that the build for users still finds an include that a source forgot.
+# What a test does itself is not what is measured or shipped: it is compiled with less optimisation than the library.
+set(FATHOM_COMMON_HEADERS
+  <algorithm> <array> <chrono> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional> <set> <span>
+  <sstream> <string> <string_view> <unordered_map> <variant> <vector> <fmt/format.h> <tl/expected.hpp>)
+if(FATHOM_SANITIZE)
+  set(FATHOM_TEST_OPTIONS -O0)
+else()
+  set(FATHOM_TEST_OPTIONS -O1)
+endif()
+function(fathom_precompiled_headers name)
+  cmake_parse_arguments(arg "PROGRAM" "" "OPTIONS;HEADERS;LIBRARIES" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/${name}.cpp CONTENT "int main() {}\n")
+  if(arg_PROGRAM)
+    add_executable(${name} ${CMAKE_BINARY_DIR}/${name}.cpp)  # compiled as programs are, -fPIE
+  else()
+    add_library(${name} OBJECT ${CMAKE_BINARY_DIR}/${name}.cpp)
+  endif()
+  target_link_libraries(${name} PRIVATE fathom_flags fmt::fmt Threads::Threads ${arg_LIBRARIES})
+  target_compile_options(${name} PRIVATE ${arg_OPTIONS})
+  target_precompile_headers(${name} PRIVATE ${FATHOM_COMMON_HEADERS} ${arg_HEADERS})
+endfunction()
+fathom_precompiled_headers(fathom_test_headers PROGRAM OPTIONS ${FATHOM_TEST_OPTIONS} HEADERS <gmock/gmock.h> <gtest/gtest.h>
+                           LIBRARIES GTest::gtest GTest::gmock GTest::gtest_main)
+if(FATHOM_SANITIZE)
+  fathom_precompiled_headers(fathom_library_headers)
+endif()
+
 # The folder that makes "NAME/..." reachable, for one target.
 function(fathom_headers target scope name)
   string(REPLACE "/" "_" flat ${name})
@@ -57,6 +86,9 @@ function(fathom_library name)
     fathom_headers(${target} PUBLIC ${name})
     target_link_libraries(${target} PUBLIC fathom_flags fmt::fmt Threads::Threads ${arg_LIBRARIES}
                                     PRIVATE ${arg_PRIVATE_LIBRARIES})
+    if(FATHOM_SANITIZE)
+      target_precompile_headers(${target} REUSE_FROM fathom_library_headers)
+    endif()
     foreach(dependency ${arg_DEPENDS})
       target_link_libraries(${target} PUBLIC fathom_${dependency})
     endforeach()
@@ -84,7 +116,9 @@ add_custom_target(threaded_tests)  # those whose label ends in _with_threads
 function(fathom_test name)
   cmake_parse_arguments(arg "SERIAL;THREADS" "LABEL;TIMEOUT" "SOURCES;LIBRARIES;DEPENDS" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
-  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} GTest::gtest GTest::gmock GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} fmt::fmt GTest::gtest GTest::gmock GTest::gtest_main)
+  target_compile_options(${name} PRIVATE ${FATHOM_TEST_OPTIONS})
+  target_precompile_headers(${name} REUSE_FROM fathom_test_headers)
   list(TRANSFORM arg_DEPENDS REPLACE "/" "_")
   foreach(dependency ${arg_DEPENDS})
     target_link_libraries(${name} PRIVATE fathom_${dependency})
