@@ -1,0 +1,57 @@
+// What the user asks of `fathom record` and `fathom triage`: the options, and whether they fit together. Nothing is started
+// or written here; record_command.cpp does that with what was settled.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/group_option.h"
+#include "cli/metrics_option.h"
+#include "process/group.h"
+#include "session/record_options.h"
+
+namespace fathom::cli {
+
+// What perf and samply call things, for those who have it in their fingers.
+struct Habits {
+  bool stacks = false, whole_machine = false;
+  std::string call_graph;
+  std::vector<std::int32_t> tids;
+};
+
+struct RecordArguments {
+  Habits habits;
+  GroupArguments groups;
+  std::optional<process::Group> group;  // the one that they name
+  session::RecordOptions options;
+  MetricsArguments metrics;
+  std::string marks;
+  std::vector<std::int32_t> pids;
+  std::string name;
+  std::string engine = "auto";
+  std::string heap;
+  double duration_s = 0;
+  bool cpu = false, off_cpu = false, no_off_cpu = false, memory = false, no_memory = false, mappings = false,
+       no_mappings = false, no_children = false;
+  bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
+  std::vector<std::string> suppressions;
+  bool flight = false, flight_freeze = false, flight_brake = false;
+  std::uint64_t each_bytes = 0;
+  std::size_t repeat = 0;  // 0: one recording, as ever
+  std::string against;
+};
+
+// Declare the options on `app`; it writes into `arguments`, which lives as long.
+void add_record_options(CLI::App& app, RecordArguments& arguments);
+void add_triage_options(CLI::App& app, RecordArguments& arguments);
+
+// Finds the target, and turns the words of the options into `arguments.options`. Says on standard error what was chosen, unless
+// quiet. kUsage where two of them contradict each other, kNotFound where there is no such target.
+Result<> settle(RecordArguments& arguments);
+
+}  // namespace fathom::cli
