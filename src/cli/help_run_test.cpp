@@ -1,0 +1,88 @@
+// What is said to a command that is wrong or asks for help.
+#include "cli/testing_program.h"
+
+namespace fathom::cli {
+namespace {
+
+TEST_F(Cli, ErrorsAreOneLineAndARemedy) {
+  const Outcome missing = run({"report", folder_ + "/nothing"});
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_THAT(missing.error, StartsWith("fathom: " + folder_ + "/nothing: "));
+  EXPECT_EQ(missing.out, "");
+
+  const Outcome binary = run({"report", file("perf.data", "PERFILE2....")});
+  EXPECT_EQ(binary.status, 1);
+  EXPECT_THAT(binary.error, testing::MatchesRegex("fathom: [^\n]*perf.data[^\n]*\ntry: perf record[^\n]*\n"));
+
+  EXPECT_THAT(run({"report", recording_, "--callers", "server::"}).error,
+              HasSubstr("'server::' fits 4 functions: "));
+}
+
+TEST_F(Cli, WrongUsageIsStatusTwo) {
+  EXPECT_EQ(run({}).status, 2);
+  EXPECT_EQ(run({"nonsense"}).status, 2);
+  EXPECT_EQ(run({"report"}).status, 3) << "there is no recording in this folder";
+  EXPECT_EQ(run({"recrod", "--", "x"}).error, "fathom: there is no command 'recrod'\ntry: fathom record\n");
+  EXPECT_EQ(run({"statistics"}).error,
+            "fathom: there is no command 'statistics'\ntry: fathom --help, which lists them\n");
+  EXPECT_EQ(run({"report", recording_, "--sort", "name"}).status, 2);
+  const Outcome metric = run({"report", recording_, "--metric", "joules"});
+  EXPECT_EQ(metric.status, 2);
+  EXPECT_THAT(metric.error, HasSubstr("heap-temporary, heap-short-lived\n"))
+      << "all of them, and nothing after them";
+  EXPECT_EQ(run({"report", recording_, "--from", "5", "--to", "4"}).status, 2);
+  EXPECT_EQ(run({"export", recording_, "--to", "tea"}).status, 2);
+  EXPECT_THAT(run({"report", recording_, "--top", "x"}).error, HasSubstr("\ntry: fathom report --help\n"));
+}
+
+TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
+  const Outcome help = run({"report", "--help"});
+  EXPECT_EQ(help.status, 0);
+  EXPECT_THAT(help.out, HasSubstr("--callers"));
+  EXPECT_EQ(run({"--help"}).status, 0);
+  const std::string version = run({"--version"}).out;
+  EXPECT_THAT(version, StartsWith("fathom "));
+  for (const char* line : {"\nengines: ", "\nrecordings: writes format "})
+    EXPECT_THAT(version, HasSubstr(line));
+  EXPECT_EQ(run({"help", "report"}).out, help.out);
+  EXPECT_EQ(run({"help"}).out, run({"--help"}).out);
+  for (const char* word : {"RSS", "OOM", "anonymous", "muzzy", "retained", "confidence"})
+    EXPECT_THAT(run({"help", "words"}).out, HasSubstr(word));
+  const Outcome mistyped = run({"help", "reprot"});
+  EXPECT_EQ(mistyped.status, 2);
+  EXPECT_THAT(mistyped.error,
+              StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, report"));
+}
+
+// What bash itself completes: `words` are those of the line so far, the last of them in the midst.
+std::string completed_by_bash(const std::string& completion, const std::string& words) {
+  const std::string script = "source " + completion + "; COMP_WORDS=(" + words +
+                             "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _fathom; echo \"${COMPREPLY[*]}\"";
+  FILE* pipe = ::popen(("bash -c '" + script + "' 2>&1").c_str(), "r");
+  std::string text;
+  for (char buffer[512]; pipe != nullptr && std::fgets(buffer, sizeof(buffer), pipe) != nullptr;)
+    text += buffer;
+  if (pipe != nullptr) ::pclose(pipe);
+  return text;
+}
+
+TEST_F(Cli, BashCompletesCommandsOptionsAndValues) {
+  const std::string completion = folder_ + "/completion";
+  ASSERT_TRUE(write_file(completion, run({"completion", "bash"}).out).has_value());
+  EXPECT_EQ(completed_by_bash(completion, "fathom rep"), "report\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom report --call"), "--callers --callees\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom report --sort s"), "self\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom help fla"), "flamegraph\n");
+  EXPECT_THAT(completed_by_bash(completion, "fathom report " + folder_ + "/serv"),
+              HasSubstr("/server.fathom"));
+}
+
+TEST_F(Cli, ManualPagesAreOfEveryCommand) {
+  EXPECT_THAT(run({"man"}).out, StartsWith(".TH fathom 1\n"));
+  for (const char* command : {"report", "leaks", "export", "timeline"})
+    EXPECT_THAT(run({"man", command}).out, StartsWith(".TH fathom\\-" + std::string(command) + " 1\n"));
+  EXPECT_EQ(run({"man", "fly"}).status, 2);
+}
+
+}  // namespace
+}  // namespace fathom::cli
