@@ -20,6 +20,20 @@ TEST(LoadEvenness, ALoadIsAsUnevenAsItIsBeyondWhatSamplingDoes) {
   EXPECT_EQ(unevenness_of(std::span(in_bursts).first(4), 1), std::nullopt) << "too few parts";
 }
 
+TEST(LoadEvenness, OfARecordingItIsThatOfTheTimeThatIsSelected) {
+  model::Profile profile = side_of_change(false);
+  EXPECT_LT(unevenness_of(profile, Selection{}).value(), 0.02);
+  // Nothing in its second half.
+  const std::uint64_t half_ns = (profile.meta.end_ns - profile.meta.start_ns) / 2;
+  std::erase_if(profile.samples, [&](const model::Sample& sample) {
+    return sample.time_ns >= profile.meta.start_ns + half_ns;
+  });
+  EXPECT_NEAR(unevenness_of(profile, Selection{}).value(), 1.02, 0.02);
+  EXPECT_LT(unevenness_of(profile, {.to_ns = half_ns}).value(), 0.02);
+  profile.meta.end_ns = profile.meta.start_ns;
+  EXPECT_EQ(unevenness_of(profile, Selection{}), std::nullopt) << "no times are known";
+}
+
 TEST(LoadEvenness, OfAComparisonItIsThatOfItsRuns) {
   const model::Profile base = side_of_change(false), fresh = side_of_change(true);
   const DiffReport report = compare_sides(base, fresh);

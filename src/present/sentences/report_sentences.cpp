@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/core/deep_stacks.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "analysis/diff/load_evenness.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
 #include "present/sentences/wait_sentences.h"
@@ -84,6 +86,36 @@ std::string sentence_of_cost(const Report& report) {
   return text + ".";
 }
 
+// Towers of a flame graph: how tall they are, and whether a function that calls itself makes them so.
+std::string sentence_of_depth(const Report& report) {
+  const CallTree& tree = report.tree;
+  if (tree.waits != 0 || tree.metric != model::Metric::kCpu) return "";
+  const DeepStacks stacks = find_deep_stacks(tree);
+  if (stacks.deepest < 2) return "";
+  std::string text = fmt::format("The deepest stack has {}, down to {}; half of the samples have {} at most",
+                                 counted(std::uint64_t{stacks.deepest}, "call"),
+                                 printable(tree.names[tree.nodes[stacks.deepest_node].name]), stacks.usual);
+  constexpr double kWorthAWord = 0.01;
+  if (share(tree, stacks.recursive) >= kWorthAWord)
+    text += fmt::format("; {} calls itself, in {} of the samples, at most {} times in one",
+                        printable(tree.names[tree.nodes[stacks.recursive_node].name]),
+                        share_with_error(tree, stacks.recursive), stacks.most_times);
+  return text + ".";
+}
+
+// What a figure per second is worth, and whether two parts of the recording can be compared.
+std::string sentence_of_load(const Report& report) {
+  if (report.tree.metric != model::Metric::kCpu) return "";
+  const auto uneven = unevenness_of(*report.profile, report.selection);
+  if (!uneven) return "";
+  constexpr double kSteady = 0.05, kUneven = 0.25;
+  const std::string by = fmt::format(
+      "varied by {} from one twentieth of the time to another, beyond what sampling does", percent(*uneven));
+  if (*uneven < kSteady) return fmt::format("The load was steady: it {}.", by);
+  if (*uneven < kUneven) return fmt::format("The load {}.", by);
+  return fmt::format("The load was not steady: it {}. Figures per second are of this mixture.", by);
+}
+
 std::string sentence_of_threads(const Report& report) {
   if (report.threads.size() < 2 || report.tree.waits != 0) return "";  // who waits most is not busy
   const ThreadRow& top = report.threads.front();
@@ -149,7 +181,9 @@ std::vector<std::string> sentences_of(const Report& report) {
         counted(static_cast<std::uint64_t>(std::llround(tree.effective_samples)), "independent sample"),
         percent_number(wilson_interval(0.5, tree.effective_samples).half_width())));
   }
+  add(sentence_of_load(report));
   add(sentence_of_cost(report));
+  add(sentence_of_depth(report));
   add(sentence_of_threads(report));
   return sentences;
 }

@@ -1,0 +1,80 @@
+#include "analysis/core/deep_stacks.h"
+
+#include <algorithm>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+namespace fathom::analysis {
+namespace {
+
+bool is_call(const TreeNode& node) {
+  return node.kind == NodeKind::kUser || node.kind == NodeKind::kInlined || node.kind == NodeKind::kKernel ||
+         node.kind == NodeKind::kOther;
+}
+
+std::uint64_t function_of(const TreeNode& node) {
+  return (std::uint64_t{node.name} << 32) | node.module;
+}
+
+struct Recursion {
+  std::uint32_t node = 0, most_times = 0;
+  std::int64_t value = 0;
+};
+
+}  // namespace
+
+DeepStacks find_deep_stacks(const CallTree& tree) {
+  DeepStacks found;
+  std::vector<std::uint32_t> path;                         // nodes from the root to the one at hand
+  std::unordered_map<std::uint64_t, std::uint32_t> times;  // by function, in the path
+  std::unordered_map<std::uint64_t, Recursion> recursions;
+  std::map<std::uint32_t, std::int64_t> by_depth;
+  std::uint32_t calls = 0;
+  for (std::uint32_t at = 1; at < tree.nodes.size(); ++at) {
+    const TreeNode& node = tree.nodes[at];
+    while (!path.empty() && tree.nodes[path.back()].depth >= node.depth) {
+      const TreeNode& left = tree.nodes[path.back()];
+      if (is_call(left)) {
+        --times[function_of(left)];
+        --calls;
+      }
+      path.pop_back();
+    }
+    path.push_back(at);
+    if (is_call(node)) {
+      ++calls;
+      const std::uint32_t count = ++times[function_of(node)];
+      if (count > 1) {
+        Recursion& recursion = recursions[function_of(node)];
+        if (count == 2) recursion.value += node.total;  // all that is called from there has it twice at least
+        if (recursion.node == 0) recursion.node = at;
+        recursion.most_times = std::max(recursion.most_times, count);
+      }
+    }
+    if (node.self <= 0) continue;
+    by_depth[calls] += node.self;
+    if (calls > found.deepest) {
+      found.deepest = calls;
+      found.deepest_node = at;
+    }
+  }
+  std::int64_t all = 0, below = 0;
+  for (const auto& [depth, value] : by_depth) all += value;
+  for (const auto& [depth, value] : by_depth) {
+    below += value;
+    found.usual = depth;
+    if (below >= all - below) break;
+  }
+  for (const auto& [function, recursion] : recursions) {
+    const bool more = recursion.value != found.recursive ? recursion.value > found.recursive
+                                                         : recursion.node < found.recursive_node;
+    if (!more) continue;
+    found.recursive_node = recursion.node;
+    found.most_times = recursion.most_times;
+    found.recursive = recursion.value;
+  }
+  return found;
+}
+
+}  // namespace fathom::analysis
