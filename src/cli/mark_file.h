@@ -50,6 +50,7 @@ class MarkingCompanion final : public session::Companion {
   }
   void looked() override { other_.looked(); }
   Save before_save(model::Profile& profile, bool last) override { return other_.before_save(profile, last); }
+  bool enough() const override { return other_.enough(); }
   void finish() override {
     marks_.finish(*profile_);
     other_.finish();

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "cli/notices.h"
+#include "cli/until_stable.h"
 #include "process/find.h"
 #include "process/status.h"
 #include "session/command_line.h"
@@ -110,6 +111,29 @@ Result<> fits_flight(const RecordArguments& arguments) {
   return {};
 }
 
+// What is looked at before and while it records.
+Result<> fits_watching(RecordArguments& arguments) {
+  const session::RecordOptions& options = arguments.options;
+  if (arguments.stable_points > 0) {
+    if (!options.cpu || arguments.flight)
+      return fail(ErrorKind::kUsage,
+                  "--until-stable looks at the shares of CPU time, all of which are recorded",
+                  "fathom record --until-stable -p PID, without --flight");
+    if (arguments.duration_s <= 0) arguments.options.duration_s = kMostUntilStable_s;
+  }
+  if (!arguments.work.empty() && arguments.baseline_s <= 0)
+    return fail(ErrorKind::kUsage, "--work names what is counted before and while it records",
+                "fathom record --baseline 10 --metrics URL --work requests_total -p PID");
+  if (!arguments.work.empty() && arguments.metrics.url.empty())
+    return fail(ErrorKind::kUsage,
+                "--work is a counter of the target's own metrics, whose address is not known",
+                "fathom record --baseline 10 --metrics URL --work requests_total -p PID");
+  if (arguments.baseline_s > 0 && !options.command.empty())
+    return fail(ErrorKind::kUsage, "--baseline looks at a process that does its work already",
+                "fathom record --baseline 10 -p PID");
+  return {};
+}
+
 }  // namespace
 
 Result<> settle(RecordArguments& arguments) {
@@ -153,7 +177,7 @@ Result<> settle(RecordArguments& arguments) {
     options.metrics_url = url->text;
     options.memory = true;  // their growth is set beside that of the memory
   }
-  return {};
+  return fits_watching(arguments);
 }
 
 void add_record_options(CLI::App& app, RecordArguments& arguments) {
@@ -176,6 +200,19 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
          "stop when so many bytes are resident: a recording of what comes before the limit")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
+  app.add_flag("--until-stable{1}", arguments.stable_points,
+               "stop when, with 95 % certainty, the shares of the ten functions that take most CPU time are "
+               "known to ±1 point (=0.5: to half a point), at the latest after -d SECONDS (300)")
+      ->check(CLI::Range(0.05, 20.0));
+  app.add_option(
+         "--baseline", arguments.baseline_s,
+         "look for so many seconds, before it records, at how fast the target works (--work; without it at "
+         "its calls that read and write), and say whether recording slowed it")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(5.0, 3600.0));
+  app.add_option("--work", arguments.work,
+                 "with --baseline and --metrics: the counter that says how much work was done")
+      ->type_name("NAME");
   app.add_flag(
       "--flight", arguments.flight,
       "for a process that runs for weeks: memory (with --heap the heap, too) is kept in rings, and the file, "

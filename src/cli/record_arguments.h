@@ -44,6 +44,9 @@ struct RecordArguments {
   std::uint64_t each_bytes = 0;
   std::size_t repeat = 0;  // 0: one recording, as ever
   std::string against;
+  double stable_points = 0;  // 0: it does not stop by itself
+  double baseline_s = 0;     // how long the target's work is looked at before
+  std::string work;          // a counter of --metrics; empty: calls that read and write
 };
 
 // Declare the options on `app`; it writes into `arguments`, which lives as long.

@@ -25,6 +25,8 @@
 #include "cli/record_arguments.h"
 #include "cli/repeat_runs.h"
 #include "cli/stop_requests.h"
+#include "cli/until_stable.h"
+#include "cli/work_watch.h"
 #include "flight/recording/recorder.h"
 #include "inject/tracer/detach_guardian.h"
 #include "process/group.h"
@@ -222,6 +224,17 @@ Result<int> run_record(RecordArguments& arguments) {
     if (!marks) return tl::unexpected<Error>(marks.error());
     options.companion = &marking.emplace(std::move(*marks), recorder);
   }
+  std::optional<StableCompanion> stable;
+  if (arguments.stable_points > 0)
+    options.companion = &stable.emplace(arguments.stable_points / 100, *options.companion);
+  std::optional<WorkCompanion> work;
+  if (arguments.baseline_s > 0) {
+    auto watched = WorkWatch::start(options.pids, options.metrics_url, arguments.work);
+    if (!watched) return tl::unexpected<Error>(watched.error());
+    if (!arguments.quiet)
+      say("fathom: looks at the target's work for {:g} s before it records\n", arguments.baseline_s);
+    options.companion = &work.emplace(std::move(*watched), arguments.baseline_s, *options.companion);
+  }
   const auto outcome = run_session(options, arguments.quiet, arguments.group);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
   if (!arguments.quiet) say_what_is_left(*outcome, options.heap != session::Heap::kNone);
@@ -232,7 +245,11 @@ Result<int> run_record(RecordArguments& arguments) {
             ? fmt::format("the target ended during the delay of {} s: nothing was recorded", options.delay_s)
             : fmt::format("stopped during the delay of {} s: nothing was recorded", options.delay_s),
         "a shorter --delay");
-  if (!arguments.quiet) print_summary(*outcome, options);
+  if (!arguments.quiet) {
+    print_summary(*outcome, options);
+    if (stable) say("fathom: {}\n", stable->sentence());
+    if (work) say("fathom: {}\n", work->sentence());
+  }
   if (arguments.flamegraph) {
     auto drawn = draw_flamegraph(outcome->path, options.force);
     if (!drawn) return tl::unexpected<Error>(drawn.error());
@@ -255,6 +272,7 @@ Result<int> run_record(RecordArguments& arguments) {
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
       outcome->stopped_by != session::StopReason::kDuration &&
+      outcome->stopped_by != session::StopReason::kEnough &&
       outcome->stopped_by != session::StopReason::kMemory)
     return *outcome->target_status;
   return status;

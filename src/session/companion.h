@@ -42,6 +42,8 @@ class Companion {
   // kAppend, or never. `last`: the recording ends, and it may not be kKept.
   enum class Save : std::uint8_t { kAppend, kKept, kAnew };
   virtual Save before_save(model::Profile& /*profile*/, bool /*last*/) { return Save::kAppend; }
+  // The recording has what it was made for, and ends as at a limit. Asked after each step().
+  virtual bool enough() const { return false; }
   // The targets have ended, or it was told to stop; names are known, and how it ended is among the facts.
   virtual void finish() = 0;
 };

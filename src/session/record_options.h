@@ -72,7 +72,13 @@ struct RecordOptions {
   bool give_up_privileges = false;
 };
 
-enum class StopReason : std::uint8_t { kTargetEnded, kDuration, kInterrupted, kMemory };
+enum class StopReason : std::uint8_t {
+  kTargetEnded,
+  kDuration,
+  kInterrupted,
+  kMemory,
+  kEnough,  // the companion has seen what it was to see
+};
 
 struct RecordOutcome {
   std::string path;

@@ -45,6 +45,10 @@ Task RecordingState::memory_reached(std::uint64_t now_ns) {
   return phase_ == Phase::kRecording ? limit_reached(now_ns, StopReason::kMemory) : Task::kNone;
 }
 
+Task RecordingState::enough(std::uint64_t now_ns) {
+  return phase_ == Phase::kRecording ? limit_reached(now_ns, StopReason::kEnough) : Task::kNone;
+}
+
 Task RecordingState::limit_reached(std::uint64_t now_ns, StopReason reason) {
   stopped_by_ = reason;
   if (!plan_.launched || !plan_.record_shutdown) {

@@ -65,6 +65,8 @@ class RecordingState {
   // Whether a target that was asked to end is stopped or frozen, so that it cannot.
   void target_stands_still(std::uint64_t now_ns, bool still);
   Task memory_reached(std::uint64_t now_ns);
+  // What the recording was made for is known: a limit, as the duration is one.
+  Task enough(std::uint64_t now_ns);
 
   Phase phase() const { return phase_; }
   bool recording() const { return phase_ == Phase::kRecording || phase_ == Phase::kTargetAsked; }

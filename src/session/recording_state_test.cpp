@@ -47,6 +47,16 @@ TEST(RecordingState, AnAttachedTargetIsNeverAskedToEnd) {
   EXPECT_EQ(state.phase(), Phase::kDone);
 }
 
+TEST(RecordingState, WhatIsEnoughEndsItAsALimitDoes) {
+  RecordingState state = recording_of(kAttached);
+  EXPECT_EQ(state.enough(103 * kS), Task::kNone);
+  EXPECT_EQ(state.phase(), Phase::kFinishing);
+  EXPECT_EQ(state.stopped_by(), StopReason::kEnough);
+  RecordingState asked = recording_of({.launched = true, .record_shutdown = true});
+  EXPECT_EQ(asked.enough(103 * kS), Task::kAskTarget) << "its shutdown is recorded, too";
+  EXPECT_EQ(asked.enough(104 * kS), Task::kNone) << "once";
+}
+
 TEST(RecordingState, ALaunchedCommandIsRecordedUntilItEnds) {
   RecordingState state = recording_of(kLaunched);
   state.stop_requested(101 * kS, false);

@@ -18,6 +18,7 @@
 #include "process/ending.h"
 #include "process/find.h"
 #include "process/standstill.h"
+#include "session/companion.h"
 #include "session/recording.h"
 
 namespace fathom::session {
@@ -160,6 +161,8 @@ void Session::step() {
   if (state_.recording()) {
     if (auto stepped = recording_->step(monotonic_ns()); !stepped) fail_with(stepped.error());
     if (recording_->memory_reached()) act_or_fail(state_.memory_reached(monotonic_ns()));
+    if (options_.companion != nullptr && options_.companion->enough())
+      act_or_fail(state_.enough(monotonic_ns()));
   }
   if (state_.recording() && members_) look_for_more(monotonic_ns());
   look_at_targets();

@@ -7,7 +7,7 @@ namespace fathom::session {
 void CpuTimes::begin(std::int32_t pid) {
   for (const std::int32_t tid : processes_.threads(pid)) {
     if (const auto times = process::read_schedstat(pid, tid))
-      live_[tid] = {times->ran_ns, times->ran_ns, times->slices, round_};
+      live_[tid] = {times->ran_ns, times->ran_ns, times->slices, times->waited_ns, round_};
   }
 }
 
@@ -29,6 +29,8 @@ void CpuTimes::refresh() {
         Account& account = note(tid, times->ran_ns);
         if (times->slices > account.runs) runs_ += times->slices - account.runs;
         account.runs = times->slices;
+        if (times->waited_ns > account.waited_ns) waited_ns_ += times->waited_ns - account.waited_ns;
+        account.waited_ns = times->waited_ns;
       }
     }
   }

@@ -24,6 +24,8 @@ class CpuTimes {
   void ended(const sources::ThreadCpuTime& event);
 
   std::uint64_t total_ns() const { return total_ns_; }
+  // How long threads that could run waited for a CPU, as far as was seen: of one that ended, until it was last read.
+  std::uint64_t waited_ns() const { return waited_ns_; }
   // How often threads were put on a CPU, as far as was seen: at least once each.
   std::uint64_t runs() const { return runs_; }
   // Threads that ended: of each, the kernel had not booked the time since its last tick or switch.
@@ -32,14 +34,14 @@ class CpuTimes {
  private:
   struct Account {
     std::uint64_t before_ns = 0, now_ns = 0;
-    std::uint64_t runs = 0;
+    std::uint64_t runs = 0, waited_ns = 0;
     std::uint64_t round = 0;  // in which it was read last
   };
   Account& note(std::int32_t tid, std::uint64_t cpu_ns);
 
   ProcessTable& processes_;
   std::unordered_map<std::int32_t, Account> live_;  // by tid
-  std::uint64_t total_ns_ = 0, runs_ = 0, ended_threads_ = 0, round_ = 0;
+  std::uint64_t total_ns_ = 0, waited_ns_ = 0, runs_ = 0, ended_threads_ = 0, round_ = 0;
 };
 
 }  // namespace fathom::session
