@@ -276,6 +276,8 @@ Result<std::vector<analysis::DiffReport>> compare(const DiffArguments& arguments
   options.fold_generics = arguments.fold_generics;
   if (!arguments.normalization.empty())
     options.normalization = analysis::normalization_from(arguments.normalization);
+  options.whole_matters =
+      !conditions.empty();  // what a check holds against a limit is the same on every machine
   std::vector<model::Metric> metrics = metrics_of(arguments, inputs);
   const std::size_t asked = metrics.size();
   for (const analysis::FailCondition& condition : conditions) {
@@ -483,7 +485,9 @@ Run add_diff(CLI::App& app) {
   app.add_option("--normalize", arguments->normalization,
                  "how the sides are made comparable (default: per-second for CPU time and waiting; absolute "
                  "for programs "
-                 "recorded from start to end and for what is live; share where times are not known)")
+                 "recorded from start to end and for what is live; share where times are not known, and of "
+                 "single runs on a "
+                 "machine that had too little CPU for them, unless --fail-if is given)")
       ->check(CLI::IsMember({"per-second", "absolute", "share", "cpu-second", "work"}));
   app.add_option("--work-base", arguments->work_base,
                  "units of work done in base (requests, blocks), one number or one for each run")

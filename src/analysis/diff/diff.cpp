@@ -79,7 +79,21 @@ double cpu_seconds(const DiffRun& run) {
   return values * sample_period_ns(*run.profile) * 1e-9;
 }
 
-Normalization choose(const std::vector<const DiffRun*>& runs, const DiffOptions& options) {
+double busyness_of(const DiffRun& run, Metric metric) {
+  return metric == Metric::kCpu ? cpu_wait_share(*run.profile) : 0;
+}
+
+// What one run used is what others on the machine left to it; several runs tell that by their spread.
+bool is_left_over(const std::vector<const DiffRun*>& runs, std::size_t base_runs,
+                  const DiffOptions& options) {
+  // Of two times of one recording it is not known when threads waited.
+  return spread_is_assumed(base_runs, runs.size()) && runs.front()->profile != runs.back()->profile &&
+         std::any_of(runs.begin(), runs.end(),
+                     [&](const DiffRun* run) { return busyness_of(*run, options.metric) > kBusyMachine; });
+}
+
+Normalization choose(const std::vector<const DiffRun*>& runs, std::size_t base_runs,
+                     const DiffOptions& options) {
   if (options.normalization) return *options.normalization;
   const auto all = [&](const auto& holds) {
     return std::all_of(runs.begin(), runs.end(), [&](const DiffRun* run) { return holds(*run); });
@@ -88,6 +102,7 @@ Normalization choose(const std::vector<const DiffRun*>& runs, const DiffOptions&
   // What grows with the time that is recorded; what is live at a moment does not.
   const bool flows = options.metric != Metric::kHeapLive && options.metric != Metric::kHeapPeak &&
                      options.metric != Metric::kHeapLeaked;
+  if (!options.whole_matters && is_left_over(runs, base_runs, options)) return Normalization::kShare;
   if (!flows || all(is_whole_run)) return Normalization::kAbsolute;
   const bool timed = all([&](const DiffRun& run) {
     return window_of(run).seconds() > 0 && base_unit(*run.profile, options.metric) > 0;
@@ -106,7 +121,9 @@ class Comparison {
   }
 
   Result<DiffReport> make() {
-    report_.normalization = choose(runs_, options_);
+    report_.normalization = choose(runs_, report_.base_runs, options_);
+    report_.busy_machine = !options_.normalization && report_.normalization == Normalization::kShare &&
+                           is_left_over(runs_, report_.base_runs, options_);
     report_.whole_runs =
         std::all_of(runs_.begin(), runs_.end(), [](const DiffRun* run) { return is_whole_run(*run); });
     cut_into_pieces();
@@ -186,6 +203,12 @@ class Comparison {
     // Of waits every one was seen, so their spread over time is all that tells how they vary.
     if (waits) scale.whole_run = false;
     scale.own_spread = one_process ? 0 : waits ? kRunToRunOfWaits : kRunToRun;
+    const double busy = one_process ? 0 : busyness_of(run, options_.metric);
+    if (busy > 0)
+      scale.own_spread =
+          std::hypot(scale.own_spread, report_.normalization == Normalization::kShare ? kSpreadOfShares * busy
+                                       : busy > kBusyMachine                          ? busy
+                                                                                      : 0);
     const double base = unit > 0 ? unit : 1;
     // A rate of time is a part of a core, or of a thread.
     const double rate = is_time(options_.metric) && unit > 0 ? base * 1e-9 : base;
@@ -239,7 +262,9 @@ class Comparison {
   }
 
   void describe_sides() {
-    report_.own_spread = spread_is_assumed(report_.base_runs, runs_.size()) ? scales_.front().own_spread : 0;
+    if (spread_is_assumed(report_.base_runs, runs_.size()))
+      for (const RunScale& scale : scales_)
+        report_.own_spread = std::max(report_.own_spread, scale.own_spread);
     report_.exact =
         std::all_of(scales_.begin(), scales_.end(), [](const RunScale& scale) { return scale.weight <= 0; });
     std::size_t piece = 0;

@@ -44,6 +44,7 @@ struct DiffOptions {
   model::Metric metric = model::Metric::kCpu;
   std::optional<Normalization> normalization = {};  // none: what suits the metric and the inputs
   bool fold_generics = false;
+  bool whole_matters = false;  // shares are not what suits, as they say nothing of the whole
 };
 
 // What the figures of a report count.
@@ -93,7 +94,9 @@ struct DiffReport {
   std::vector<Doubt> doubts;
   bool whole_runs = false;  // programs from their start to their end
   double own_spread = 0;    // that is assumed of a single run, a part of each figure
-  bool exact = false;       // every event was counted: there is no sampling error
+  bool busy_machine =
+      false;  // shares were chosen, as threads waited for a CPU (cpu_wait_share()) and runs are single
+  bool exact = false;  // every event was counted: there is no sampling error
   Change whole;
   bool whole_is_judged = true;  // a share of all is always 1
   std::vector<DiffRow> rows;    // functions; by |change of self|, largest first, equal ones by name

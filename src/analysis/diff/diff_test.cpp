@@ -251,6 +251,40 @@ TEST(Diff, DoubtsComeFromBothSidesFacts) {
                                            DoubtKind::kStolen}));
 }
 
+TEST(Diff, OfABusyMachinePartsAreComparedAndTheDoubtIsSaid) {
+  // What the others left: base had the CPU for itself, new half of it.
+  model::Profile a = program(4, 20), b = program(4, 20);
+  std::size_t number = 0;
+  std::erase_if(b.samples, [&](const model::Sample&) { return number++ % 2 == 1; });
+  for (model::Profile* profile : {&a, &b}) {
+    profile->quality.expected_samples = 10.0 * profile->meta.frequency_hz;
+    profile->meta.facts["cpu_wait_ms"] = "100";
+  }
+  const Result<DiffReport> quiet = make_diff({run(a)}, {run(b)}, {});
+  ASSERT_TRUE(quiet);
+  EXPECT_EQ(quiet->normalization, Normalization::kPerSecond);
+  EXPECT_FALSE(quiet->busy_machine);
+  EXPECT_TRUE(quiet->doubts.empty());
+  b.meta.facts["cpu_wait_ms"] = "10000";  // half of the time in which it could run
+  EXPECT_DOUBLE_EQ(cpu_wait_share(b), 0.5);
+  const Result<DiffReport> busy = make_diff({run(a)}, {run(b)}, {});
+  ASSERT_TRUE(busy);
+  EXPECT_EQ(busy->normalization, Normalization::kShare);
+  EXPECT_TRUE(busy->busy_machine);
+  ASSERT_EQ(busy->doubts.size(), 1);
+  EXPECT_EQ(busy->doubts[0].kind, DoubtKind::kBusy);
+  EXPECT_FALSE(busy->whole.beyond_noise);
+  EXPECT_GE(busy->own_spread, kSpreadOfShares / 2);
+  // A limit for the whole stays one, with an error that holds what the machine did.
+  const Result<DiffReport> checked = make_diff({run(a)}, {run(b)}, {.whole_matters = true});
+  ASSERT_TRUE(checked);
+  EXPECT_EQ(checked->normalization, Normalization::kPerSecond);
+  EXPECT_FALSE(checked->whole.beyond_noise);
+  EXPECT_TRUE(quiet->whole.beyond_noise);
+  EXPECT_EQ(make_diff({run(a), run(a)}, {run(b), run(b)}, {})->normalization, Normalization::kPerSecond)
+      << "several runs tell how far they lie apart";
+}
+
 TEST(Diff, WhatCannotBeNormalisedIsRefusedWithAWayOut) {
   const model::Profile a = program(3, 20);
   for (const Normalization normalization : {Normalization::kWork, Normalization::kPerSecond}) {

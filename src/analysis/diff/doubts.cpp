@@ -48,6 +48,14 @@ std::string percent_text(double share) {
 
 }  // namespace
 
+double cpu_wait_share(const model::Profile& profile) {
+  const double waited_s = number_of(fact(profile, "cpu_wait_ms")) * 1e-3;
+  const double ran_s = profile.meta.frequency_hz == 0 ? 0
+                                                      : profile.quality.expected_samples /
+                                                            static_cast<double>(profile.meta.frequency_hz);
+  return waited_s > 0 && ran_s > 0 ? waited_s / (waited_s + ran_s) : 0;
+}
+
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
   std::vector<Doubt> doubts;
   // Of both sides something must be known to say that it differs.
@@ -75,6 +83,9 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
   const double stolen_fresh = number_of(fact(fresh, "stolen_percent")) / 100;
   if (stolen_base > kMuchStolen || stolen_fresh > kMuchStolen)
     doubts.push_back({DoubtKind::kStolen, percent_text(stolen_base), percent_text(stolen_fresh)});
+  const double busy_base = cpu_wait_share(base), busy_fresh = cpu_wait_share(fresh);
+  if (busy_base > kBusyMachine || busy_fresh > kBusyMachine)
+    doubts.push_back({DoubtKind::kBusy, percent_text(busy_base), percent_text(busy_fresh)});
   const double time_base = base.duration_s(), time_fresh = fresh.duration_s();
   if (time_base > 0 && time_fresh > 0 &&
       (time_base > kMuchLonger * time_fresh || time_fresh > kMuchLonger * time_base))

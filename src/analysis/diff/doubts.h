@@ -18,10 +18,16 @@ enum class DoubtKind : std::uint8_t {
   kHost,       // other machines, or other numbers of CPUs
   kLosses,     // one side lost more than one event in a hundred
   kStolen,     // the host of a virtual machine took more than one part in twenty
+  kBusy,       // threads of one side waited for a CPU for much of the time in which they could run
   kDuration,   // one side took more than twice as long
   kTruncated,  // the recording ended without its last block
   kFailed,     // the programs did not end alike
 };
+
+// Of the time in which threads could run, how much they waited for a CPU; 0 where that is not known. Such a recording tells
+// of the others on the machine, too: what it used per second is what they left.
+double cpu_wait_share(const model::Profile& profile);
+inline constexpr double kBusyMachine = 0.1;
 
 struct Doubt {
   DoubtKind kind;

@@ -47,7 +47,7 @@ class ModuleKeys {
         row.name = profile.strings[module.name];
         row.path = profile.strings[module.path];
         row.kind = module.kind;
-        builds_[key_of(profile, row)].insert(std::string(profile.strings[module.build_id]));
+        builds_[key_of(profile, row)].insert(build_of(profile, module));
       }
     }
     for (const UnionRun& run : runs) find_codes(run);
@@ -77,6 +77,15 @@ class ModuleKeys {
   }
 
  private:
+  // The vdso is in no file and has no build id; each kernel brings one.
+  static std::string build_of(const model::Profile& profile, const model::Module& module) {
+    const std::string_view id = profile.strings[module.build_id];
+    const auto kernel = profile.meta.facts.find("kernel");
+    return id.empty() && module.kind == model::ModuleKind::kVdso && kernel != profile.meta.facts.end()
+               ? kernel->second
+               : std::string(id);
+  }
+
   using Code = std::pair<std::string, std::uint64_t>;  // of the module with this key
 
   void find_codes(const UnionRun& run) {

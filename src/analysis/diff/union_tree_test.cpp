@@ -112,6 +112,19 @@ struct StrippedBuild : OneFunction {
   UnionRun as_run() const { return {&hand.profile, TreeOptions{}, {}, codes}; }
 };
 
+TEST(UnionTree, TheVdsoIsOneBuildForEachKernel) {
+  const auto with_kernel = [](const std::string& release) {
+    OneFunction one;
+    const auto vdso = one.hand.module("[vdso]", model::ModuleKind::kVdso, model::SymbolSource::kNone);
+    one.run({one.hand.unnamed(vdso, 0x10)}, 3);
+    one.hand.profile.meta.facts["kernel"] = release;
+    return std::move(one.hand.profile);
+  };
+  const model::Profile a = with_kernel("6.1.0"), b = with_kernel("6.1.0"), other = with_kernel("6.2.0");
+  EXPECT_EQ(places_called(build_union_tree({one(a), one(b)}), "[unnamed in [vdso]]"), 0u);
+  EXPECT_EQ(places_called(build_union_tree({one(a), one(other)}), "[unnamed in [vdso]]"), 1u);
+}
+
 TEST(UnionTree, FunctionsWithoutNamesAreFoundByTheirCodeInAnotherBuild) {
   StrippedBuild old_one("aa"), new_one("bb");
   old_one.run("100", 7, 3);

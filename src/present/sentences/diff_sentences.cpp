@@ -277,6 +277,16 @@ std::vector<std::string> doubt_sentences(const DiffReport& report) {
         sentences.push_back(
             fmt::format("the host took {} of the CPUs' time from base, {} from new", base, fresh));
         break;
+      case DoubtKind::kBusy:
+        sentences.push_back(fmt::format(
+            "the machine was busy: of the time in which threads could run, they waited for a CPU for {} in "
+            "base, {} "
+            "in new{}",
+            base, fresh,
+            report.busy_machine
+                ? "; so shares are compared, as what one run used per second is what others left it"
+                : ""));
+        break;
       case DoubtKind::kDuration:
         sentences.push_back(fmt::format("base took {}, new {}", base, fresh));
         break;
