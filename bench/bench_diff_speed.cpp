@@ -1,13 +1,15 @@
 // How long a comparison of two large recordings takes and what memory it needs: a million samples each, of 20,000 different
 // stacks of 40 frames, beside the tools that draw a difference from folded stacks, in the same run: difffolded.pl with
-// flamegraph.pl, or inferno-diff-folded with inferno-flamegraph, as far as they are in PATH; flamegraph.pl alone is given
-// the differences as fathom found them, and only draws.
+// flamegraph.pl, or inferno-diff-folded with inferno-flamegraph, as far as they are there; flamegraph.pl alone is given the
+// differences as fathom found them, and only draws. Debian has flamegraph.pl in libdevel-nytprof-perl, and difffolded.pl in no
+// package: where it is not in PATH, bench/two_columns.pl, which does the same, stands in for it and is named in the table.
 //
-// ROUNDS (5); SAMPLES (1,000,000).
+// FLAMEGRAPH_PL names the script elsewhere. ROUNDS (5); SAMPLES (1,000,000).
 #include <fmt/core.h>
 
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -51,6 +53,15 @@ void fold(const std::string& from, const std::string& to) {
   if (!outcome.ok()) throw std::runtime_error(outcome.describe());
 }
 
+// How to call it, as a word of a shell; the package of Debian has it outside of PATH.
+std::optional<std::string> flamegraph_script() {
+  if (support::find_program("flamegraph.pl")) return "flamegraph.pl";
+  const char* named = std::getenv("FLAMEGRAPH_PL");
+  const std::string path = named != nullptr ? named : "/usr/share/perl5/Devel/NYTProf/flamegraph.pl";
+  if (!std::filesystem::exists(path)) return std::nullopt;
+  return "perl " + path;
+}
+
 }  // namespace
 }  // namespace fathom::bench
 
@@ -69,22 +80,25 @@ int main() {
                           {"fathom diff --flamegraph, of the folded stacks", {}, {}}};
   const std::string svg = folder / "x.svg";
   struct Peer {
-    const char *diff, *draw;
+    std::string diff, draw, name;
   };
-  constexpr Peer kPeers[] = {{"difffolded.pl", "flamegraph.pl"},
-                             {"inferno-diff-folded", "inferno-flamegraph"}};
+  const auto flamegraph_pl = flamegraph_script();
   const std::size_t own = costs.size();
   std::vector<Peer> found;
-  for (const Peer& peer : kPeers) {
-    if (!support::find_program(peer.diff) || !support::find_program(peer.draw)) continue;
-    found.push_back(peer);
-    costs.push_back({fmt::format("{} | {}, of the folded stacks", peer.diff, peer.draw), {}, {}});
+  if (flamegraph_pl) {
+    const bool has_original = support::find_program("difffolded.pl").has_value();
+    found.push_back({has_original ? "difffolded.pl" : "perl " TWO_COLUMNS, *flamegraph_pl,
+                     has_original ? "difffolded.pl | flamegraph.pl"
+                                  : "two_columns.pl (for difffolded.pl) | flamegraph.pl"});
   }
+  if (support::find_program("inferno-diff-folded") && support::find_program("inferno-flamegraph"))
+    found.push_back(
+        {"inferno-diff-folded", "inferno-flamegraph", "inferno-diff-folded | inferno-flamegraph"});
+  for (const Peer& peer : found) costs.push_back({peer.name + ", of the folded stacks", {}, {}});
   const std::string differences = folder / "differences.folded", peer_svg = folder / "peer.svg";
   const support::Outcome two_columns = support::fathom({"diff", base, fresh, "--folded", "-o", differences});
   if (!two_columns.ok()) throw std::runtime_error(two_columns.describe());
-  const bool draws_alone = support::find_program("flamegraph.pl").has_value();
-  if (draws_alone) costs.push_back({"flamegraph.pl, of fathom diff --folded", {}, {}});
+  if (flamegraph_pl) costs.push_back({"flamegraph.pl, of fathom diff --folded", {}, {}});
   for (int round = 0; round < rounds(); ++round) {
     costs[0].measure(support::fathom_command({"diff", base, fresh, "-o", folder / "x.txt", "--force"}));
     costs[1].measure(support::fathom_command(
@@ -95,8 +109,8 @@ int main() {
       costs[own + i].measure({"sh", "-c",
                               fmt::format("{} {} {} | {} > {}", found[i].diff, base_folded, fresh_folded,
                                           found[i].draw, peer_svg)});
-    if (draws_alone)
-      costs.back().measure({"sh", "-c", fmt::format("flamegraph.pl {} > {}", differences, peer_svg)});
+    if (flamegraph_pl)
+      costs.back().measure({"sh", "-c", fmt::format("{} {} > {}", *flamegraph_pl, differences, peer_svg)});
   }
   std::vector<std::vector<std::string>> rows;
   for (const Cost& cost : costs) rows.push_back(cost.row());

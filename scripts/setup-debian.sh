@@ -15,7 +15,7 @@ declare -A packages=(
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf?
           libjemalloc2 libmimalloc2.0? libtcmalloc-minimal4? musl-tools heaptrack? valgrind? bpftrace? jq prometheus?"
-  [bench]="redis-tools procps libbenchmark-dev heaptrack? jq linux-perf?"
+  [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
