@@ -24,16 +24,21 @@ class UntilStable : public testing::Test {
  protected:
   UntilStable() : builder_(profile_) {
     profile_.meta.start_ns = 100 * kS;
-    const model::ModuleId module = builder_.module({.kind = model::ModuleKind::kNames});
+    model::Module names;
+    names.kind = model::ModuleKind::kNames;
+    const model::ModuleId module = builder_.module(names);
     for (const char* name : {"f", "g"})
       stacks_.push_back(builder_.stack({}, builder_.named_frame(name, module)));
   }
   // One second of a thousand samples, of which `share` are of f.
   void second(StableCompanion& companion, double share) {
     std::bernoulli_distribution first(share);
-    for (std::uint64_t i = 0; i < 1'000; ++i)
-      profile_.samples.push_back(
-          {.time_ns = (100 + seconds_) * kS + i * 1'000'000, .stack = stacks_[first(random_) ? 0 : 1]});
+    for (std::uint64_t i = 0; i < 1'000; ++i) {
+      model::Sample sample;
+      sample.time_ns = (100 + seconds_) * kS + i * 1'000'000;
+      sample.stack = stacks_[first(random_) ? 0 : 1];
+      profile_.samples.push_back(sample);
+    }
     ++seconds_;
     (void)companion.before_save(profile_, false);
     profile_.samples.clear();
@@ -75,7 +80,7 @@ TEST_F(UntilStable, AMorePreciseOneTakesLonger) {
 
 TEST_F(UntilStable, WhatChangesAllTheTimeIsNotStable) {
   StableCompanion companion(0.01, nothing_);
-  EXPECT_EQ(seconds_until_enough(companion, 40, [](int i) { return i < 20 ? 0.1 : 0.6; }), 40);
+  EXPECT_EQ(seconds_until_enough(companion, 40, [](int i) { return i % 2 == 0 ? 0.1 : 0.6; }), 40);
   companion.finish();
   EXPECT_THAT(companion.sentence(), testing::HasSubstr("not stable at the end"));
   EXPECT_THAT(profile_.meta.facts["until_stable"], testing::StartsWith("missed"));

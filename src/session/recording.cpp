@@ -317,7 +317,8 @@ void Recording::account() {
   if (options_.cpu) {  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
     profile_.meta.facts["cpu_runs"] = std::to_string(cpu_times_->runs());
-    profile_.meta.facts["cpu_wait_ms"] = std::to_string(cpu_times_->waited_ns() / 1'000'000);
+    if (const auto waited_ns = cpu_times_->waited_ns())
+      profile_.meta.facts["cpu_wait_ms"] = std::to_string(*waited_ns / 1'000'000);
     profile_.meta.facts["ended_threads"] = std::to_string(cpu_times_->ended_threads());
   }
   account_own_cost();

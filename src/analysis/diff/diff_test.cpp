@@ -275,6 +275,8 @@ TEST(Diff, OfABusyMachinePartsAreComparedAndTheDoubtIsSaid) {
   EXPECT_EQ(busy->doubts[0].kind, DoubtKind::kBusy);
   EXPECT_FALSE(busy->whole.beyond_noise);
   EXPECT_GE(busy->own_spread, kSpreadOfShares / 2);
+  a.meta.facts.erase("cpu_wait_ms");
+  EXPECT_EQ(make_diff({run(a)}, {run(b)}, {})->doubts[0].base, "an unknown part") << "it ended too soon";
   // A limit for the whole stays one, with an error that holds what the machine did.
   const Result<DiffReport> checked = make_diff({run(a)}, {run(b)}, {.whole_matters = true});
   ASSERT_TRUE(checked);

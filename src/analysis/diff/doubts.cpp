@@ -56,6 +56,10 @@ double cpu_wait_share(const model::Profile& profile) {
   return waited_s > 0 && ran_s > 0 ? waited_s / (waited_s + ran_s) : 0;
 }
 
+static std::string busy_text(const model::Profile& profile, double share) {
+  return fact(profile, "cpu_wait_ms").empty() ? "an unknown part" : percent_text(share);
+}
+
 std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profile& fresh) {
   std::vector<Doubt> doubts;
   // Of both sides something must be known to say that it differs.
@@ -85,7 +89,7 @@ std::vector<Doubt> doubts_between(const model::Profile& base, const model::Profi
     doubts.push_back({DoubtKind::kStolen, percent_text(stolen_base), percent_text(stolen_fresh)});
   const double busy_base = cpu_wait_share(base), busy_fresh = cpu_wait_share(fresh);
   if (busy_base > kBusyMachine || busy_fresh > kBusyMachine)
-    doubts.push_back({DoubtKind::kBusy, percent_text(busy_base), percent_text(busy_fresh)});
+    doubts.push_back({DoubtKind::kBusy, busy_text(base, busy_base), busy_text(fresh, busy_fresh)});
   const double time_base = base.duration_s(), time_fresh = fresh.duration_s();
   if (time_base > 0 && time_fresh > 0 &&
       (time_base > kMuchLonger * time_fresh || time_fresh > kMuchLonger * time_base))

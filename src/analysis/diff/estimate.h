@@ -25,7 +25,7 @@ inline constexpr double kRunToRun = 0.01;
 inline constexpr double kRunToRunOfWaits = 0.05;
 // Where threads waited for a CPU, neighbours also took caches and let the clock rate vary, which is not the same for every
 // function: so much of the part of the time that was waited is added to each share.
-inline constexpr double kSpreadOfShares = 0.05;
+inline constexpr double kSpreadOfShares = 0.15;
 
 // How values of one run become comparable ones.
 struct RunScale {

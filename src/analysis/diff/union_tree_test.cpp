@@ -116,7 +116,7 @@ TEST(UnionTree, TheVdsoIsOneBuildForEachKernel) {
   const auto with_kernel = [](const std::string& release) {
     OneFunction one;
     const auto vdso = one.hand.module("[vdso]", model::ModuleKind::kVdso, model::SymbolSource::kNone);
-    one.run({one.hand.unnamed(vdso, 0x10)}, 3);
+    one.run({one.hand.frame(vdso, {"[vdso]@0x10"})}, 3);
     one.hand.profile.meta.facts["kernel"] = release;
     return std::move(one.hand.profile);
   };

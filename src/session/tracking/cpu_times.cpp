@@ -29,6 +29,7 @@ void CpuTimes::refresh() {
         Account& account = note(tid, times->ran_ns);
         if (times->slices > account.runs) runs_ += times->slices - account.runs;
         account.runs = times->slices;
+        was_read_ = was_read_ || account.now_ns > account.before_ns;
         if (times->waited_ns > account.waited_ns) waited_ns_ += times->waited_ns - account.waited_ns;
         account.waited_ns = times->waited_ns;
       }

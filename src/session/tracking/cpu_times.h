@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 
 #include "model/profile.h"
@@ -25,7 +26,10 @@ class CpuTimes {
 
   std::uint64_t total_ns() const { return total_ns_; }
   // How long threads that could run waited for a CPU, as far as was seen: of one that ended, until it was last read.
-  std::uint64_t waited_ns() const { return waited_ns_; }
+  // Nothing: no thread that ran could be read while it lived.
+  std::optional<std::uint64_t> waited_ns() const {
+    return was_read_ ? std::optional(waited_ns_) : std::nullopt;
+  }
   // How often threads were put on a CPU, as far as was seen: at least once each.
   std::uint64_t runs() const { return runs_; }
   // Threads that ended: of each, the kernel had not booked the time since its last tick or switch.
@@ -41,6 +45,7 @@ class CpuTimes {
 
   ProcessTable& processes_;
   std::unordered_map<std::int32_t, Account> live_;  // by tid
+  bool was_read_ = false;                           // waited_ns_ counts something
   std::uint64_t total_ns_ = 0, waited_ns_ = 0, runs_ = 0, ended_threads_ = 0, round_ = 0;
 };
 
