@@ -17,6 +17,12 @@ std::uint64_t function_of(const TreeNode& node) {
   return (std::uint64_t{node.name} << 32) | node.module;
 }
 
+// A wrapper that was inlined into its own alias ("read" in "read") is no call of itself.
+bool is_called(const CallTree& tree, const TreeNode& node) {
+  return is_call(node) &&
+         !(node.kind == NodeKind::kInlined && function_of(tree.nodes[node.parent]) == function_of(node));
+}
+
 struct Recursion {
   std::uint32_t node = 0, most_times = 0;
   std::int64_t value = 0;
@@ -35,15 +41,13 @@ DeepStacks find_deep_stacks(const CallTree& tree) {
     const TreeNode& node = tree.nodes[at];
     while (!path.empty() && tree.nodes[path.back()].depth >= node.depth) {
       const TreeNode& left = tree.nodes[path.back()];
-      if (is_call(left)) {
-        --times[function_of(left)];
-        --calls;
-      }
+      if (is_called(tree, left)) --times[function_of(left)];
+      if (is_call(left)) --calls;
       path.pop_back();
     }
     path.push_back(at);
-    if (is_call(node)) {
-      ++calls;
+    if (is_call(node)) ++calls;
+    if (is_called(tree, node)) {
       const std::uint32_t count = ++times[function_of(node)];
       if (count > 1) {
         Recursion& recursion = recursions[function_of(node)];

@@ -39,6 +39,16 @@ TEST(DeepStacks, WhatCallsItselfCountsOnceHoweverOften) {
   EXPECT_EQ(found.deepest, 6);
 }
 
+TEST(DeepStacks, WhatWasInlinedIntoItsOwnNameDoesNotCallItself) {
+  HandMade hand;
+  const auto libc = hand.module("libc.so.6");
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  hand.sample(thread, hand.stack({hand.frame(libc, {"read", "read"})}), 5);
+  const DeepStacks found = find_deep_stacks(build_call_tree(hand.profile, {}));
+  EXPECT_EQ(found.recursive_node, 0);
+  EXPECT_EQ(found.deepest, 2);
+}
+
 TEST(DeepStacks, OfNothingThereIsNothing) {
   HandMade hand;
   const DeepStacks found = find_deep_stacks(build_call_tree(hand.profile, {}));
