@@ -10,10 +10,8 @@
 
 #include "elf/module_file.h"
 #include "model/nameless_function.h"
-#include "symbolize/debug_files.h"
+#include "symbolize/local_names.h"
 #include "symbolize/module_symbols.h"
-#include "symbolize/name_process.h"
-#include "symbolize/remote_symbols.h"
 #include "symbolize/symbol_folder.h"
 
 namespace fathom::symbolize {
@@ -24,23 +22,6 @@ using model::Profile;
 
 // By module; only of files.
 using FramesByModule = std::map<ModuleId, std::vector<std::uint32_t>>;
-
-// Reads files as a recorder does: apart from this process, where there is a program for it.
-class LateReader {
- public:
-  explicit LateReader(const Options& options) : options_(options), debug_files_(options_) {
-    if (!options_.reader.program.empty()) process_.emplace(options_.reader);
-  }
-  std::unique_ptr<ModuleSymbols> open(const ModuleSource& source, ModuleId module) {
-    return process_ ? open_remote(source, options_, debug_files_, *process_, module.value)
-                    : ModuleSymbols::open(source, options_, debug_files_);
-  }
-
- private:
-  Options options_;
-  DebugFiles debug_files_;
-  std::optional<NameProcess> process_;
-};
 
 // The file of the module on this machine, if it is the one that was recorded.
 std::optional<ModuleSource> source_of(const Profile& profile, const model::Module& module) {
@@ -110,12 +91,12 @@ std::size_t name_unnamed_frames(Profile& profile, const Options& options) {
   }
   if (unnamed.empty()) return 0;
   model::Builder builder(profile);
-  LateReader reader(options);
+  LocalNames reader(options);
   std::size_t named = 0;
   for (auto& [module, frames] : unnamed) {
     const auto source = source_of(profile, profile.modules[module.value]);
     if (!source) continue;
-    const auto symbols = reader.open(*source, module);
+    const auto symbols = reader.open(*source, module.value);
     named += name_frames(profile, builder, std::move(frames), *symbols, false);
     model::Module& row = profile.modules[module.value];
     row.symbols = std::max(row.symbols, symbols->source());
@@ -135,7 +116,7 @@ Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
   Options of_files = options;
   of_files.symbol_directory.clear();  // by build id alone, which is found below
   model::Builder builder(profile);
-  LateReader reader(of_files);
+  LocalNames reader(of_files);
   FolderNames found;
   found.gaps = folder->gaps();
   std::vector<std::string> build_ids;
@@ -158,7 +139,7 @@ Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
       continue;
     }
     for (const SymbolFile* file : files) {
-      const auto symbols = reader.open({.path = path, .open_path = file->path, .identity = build_id}, module);
+      const auto symbols = reader.open({.path = path, .open_path = file->path, .identity = build_id}, module.value);
       if (rank_of(symbols->source()) <= rank_of(row.symbols)) continue;
       if (name_frames(profile, builder, rows, *symbols, true) == 0) continue;
       row.symbols = symbols->source();
