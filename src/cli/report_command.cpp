@@ -6,12 +6,16 @@
 #include <optional>
 
 #include "analysis/summary/report.h"
+#include "annotate/annotation.h"
+#include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "flight/death_text.h"
 #include "open/open_profile.h"
+#include "present/code/annotation_json.h"
+#include "present/code/annotation_text.h"
 #include "present/json/json.h"
 #include "present/sentences/recorded_component_sentences.h"
 #include "present/text/text_first_screen.h"
@@ -29,6 +33,7 @@ struct ReportArguments {
   std::optional<std::size_t> top;
   std::string sort;
   std::string by;
+  std::vector<std::string> annotate;
   std::string tree;  // callees or callers; empty: not asked for
   std::optional<double> percent_limit;
   OutputPath output;
@@ -63,6 +68,27 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
     text = present::summary_line(*report, style) + text + "\n" + present::quality_line(*report, style);
   } else {
     text.erase(0, 1);
+  }
+  const Result<> written = write_output(text, arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+// Source and machine code of a function, of the files of this machine.
+Result<int> report_annotation(const model::Profile& profile, const analysis::Selection& selection,
+                              const ReportArguments& arguments) {
+  present::TextOptions style;
+  style.width = arguments.wide ? 0 : output_width();
+  style.cut_names = arguments.output.path.empty() && output_is_narrow();
+  style.color = arguments.output.path.empty() && output_has_color();
+  std::string text;
+  for (const std::string& pattern : arguments.annotate) {
+    const Result<annotate::Annotation> annotation =
+        annotate::annotate(profile, selection, annotate_options(pattern, arguments.selection.symbols));
+    if (!annotation) return within(arguments.file, annotation.error());
+    if (!text.empty()) text += "\n";
+    text += arguments.json ? present::to_json(*annotation)
+                           : present::annotation_text(*annotation, style, arguments.percent_limit != 0.0);
   }
   const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());
@@ -162,6 +188,7 @@ Result<int> run_report(const ReportArguments& given) {
   if (!selection) return tl::unexpected(selection.error());
   options.selection = std::move(*selection);
   if (arguments.timeline && !arguments.selection.from_s) options.selection.from_ns.reset();
+  if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
   if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
@@ -291,6 +318,12 @@ Run add_report(CLI::App& app) {
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_option("--callees", arguments->report.callees, "what FN called")
+      ->type_name("FN")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option("--annotate", arguments->annotate,
+                 "source and machine code of FN with what each line and instruction costs, from files of "
+                 "this machine")
       ->type_name("FN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

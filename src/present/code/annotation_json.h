@@ -1,0 +1,12 @@
+// A function's code with its costs, for scripts. Keys: docs/report-json.md.
+#pragma once
+
+#include <string>
+
+#include "annotate/annotation.h"
+
+namespace fathom::present {
+
+std::string to_json(const annotate::Annotation& annotation);
+
+}  // namespace fathom::present

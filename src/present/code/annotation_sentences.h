@@ -1,0 +1,18 @@
+// What a function's code cost, in words.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "annotate/annotation.h"
+
+namespace fathom::present {
+
+// What the function cost, where it costs most, and what is not here of its sources. Lines are told to whoever reads them in
+// a terminal or in JSON.
+std::vector<std::string> sentences_of(const annotate::Annotation& annotation);
+// "hot in cruncher, at 0x1139, 103 bytes"
+std::string block_title(const annotate::CodeBlock& block);
+std::string left_out_sentence(const annotate::Annotation& annotation);
+
+}  // namespace fathom::present
