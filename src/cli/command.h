@@ -30,6 +30,7 @@ Run add_flamegraph(CLI::App& app);
 Run add_diff(CLI::App& app);
 Run add_timeline(CLI::App& app);
 Run add_view(CLI::App& app);
+Run add_tui(CLI::App& app);
 Run add_leaks(CLI::App& app);
 Run add_export(CLI::App& app);
 Run add_merge(CLI::App& app);

@@ -43,6 +43,9 @@ constexpr Command kCommands[] = {
 #ifdef FATHOM_HAS_VIEW
     {"view", "show a recording as a page in a browser, or write the page as one file", fathom::cli::add_view},
 #endif
+#ifdef FATHOM_HAS_TUI
+    {"tui", "walk through a recording in a terminal, with the keys of perf report", fathom::cli::add_tui},
+#endif
     {"diff", "what changed between two recordings, and whether that is more than noise",
      fathom::cli::add_diff},
     {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
