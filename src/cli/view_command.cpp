@@ -9,19 +9,26 @@
 #include <unistd.h>
 
 #include <array>
+#include <charconv>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <string>
 
+#include "analysis/core/functions.h"
 #include "analysis/core/words.h"
+#include "annotate/annotation.h"
+#include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "page/columns.h"
 #include "page/document.h"
 #include "page/html.h"
 #include "page/page_server.h"
+#include "present/code/annotation_json.h"
 
 namespace fathom::cli {
 namespace {
@@ -31,7 +38,7 @@ struct ViewArguments {
   SelectionOptions selection;
   OutputPath html;
   std::uint16_t port = 0;
-  bool no_open = false;
+  bool no_open = false, with_source = false;
 };
 
 // Signals that end the command, held back until somebody waits for them: no thread of the server takes one.
@@ -92,10 +99,73 @@ std::string host_name() {
   return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "HOST";
 }
 
-Result<int> write_page(const page::Document& document, const ViewArguments& arguments) {
+std::string code_problem(const std::string& why) {
+  return nlohmann::ordered_json{{"problem", why}}.dump(-1, ' ', false,
+                                                       nlohmann::ordered_json::error_handler_t::replace);
+}
+
+// What the page asks its server: the words of the command line, as a query.
+std::string answer_code(const model::Profile& profile, const ViewArguments& arguments,
+                        std::string_view query) {
+  SelectionOptions options = arguments.selection;
+  std::string function;
+  for (auto& [name, value] : page::query_words(query)) {
+    if (name == "fn") function = value;
+    if (name == "metric") options.metric = value;
+    if (name == "thread") options.thread = value;
+    if (name == "focus") options.focus.push_back(value);
+    if (name == "ignore") options.ignore.push_back(value);
+    double seconds = 0;
+    if ((name == "from" || name == "until") &&
+        std::from_chars(value.data(), value.data() + value.size(), seconds).ec == std::errc() &&
+        seconds >= 0 && seconds < 1e9)
+      (name == "from" ? options.from_s : options.until_s) = seconds;
+  }
+  if (function.empty()) return code_problem("no function is named");
+  const Result<analysis::Selection> selection = selection_from(options, profile);
+  if (!selection) return code_problem(selection.error().message);
+  const Result<annotate::Annotation> annotation =
+      annotate::annotate(profile, *selection, annotate_options(function, arguments.selection.symbols));
+  return annotation ? present::to_json(*annotation) : code_problem(annotation.error().message);
+}
+
+// For the file: the code of what costs most by itself, by function.
+Result<std::string> code_of_file(const model::Profile& profile, const ViewArguments& arguments) {
+  constexpr std::size_t kMostFunctions = 40;
+  constexpr std::size_t kMostBytes = 24'000'000;  // before they are compressed, to about a tenth
+  const Result<analysis::Selection> selection = selection_from(arguments.selection, profile);
+  if (!selection) return tl::unexpected(selection.error());
+  analysis::TreeOptions options;
+  options.selection = *selection;
+  const analysis::CallTree tree = analysis::build_call_tree(profile, options);
+  std::string json = "{";
+  std::size_t count = 0;
+  for (const analysis::FunctionRow& row : analysis::function_table(tree, analysis::SortBy::kSelf)) {
+    if (row.self == 0 || count == kMostFunctions) break;
+    const std::string& name = tree.names[row.name];
+    const Result<annotate::Annotation> annotation =
+        annotate::annotate(profile, *selection, annotate_options(name, arguments.selection.symbols));
+    if (!annotation) continue;
+    const std::string one = present::to_json(*annotation);
+    if (json.size() + one.size() > kMostBytes) break;
+    json +=
+        (count++ == 0 ? "" : ",") +
+        nlohmann::ordered_json(name).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+        ":" + one;
+  }
+  return page::compress(json + "}");
+}
+
+Result<int> write_page(const page::Document& document, const model::Profile& profile,
+                       const ViewArguments& arguments) {
   if (is_standard_output(arguments.html.path) && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a page is not written to a terminal", "--html FILE.html");
-  const std::string html = page::html_page(document.bytes);
+  page::HtmlOptions options;
+  Result<std::string> code = std::string();
+  if (arguments.with_source) code = code_of_file(profile, arguments);
+  if (!code) return tl::unexpected(code.error());
+  options.code = *code;
+  const std::string html = page::html_page(document.bytes, options);
   const Result<> written = write_output(html, arguments.html);
   if (!written) return tl::unexpected(written.error());
   if (!is_standard_output(arguments.html.path))
@@ -104,9 +174,12 @@ Result<int> write_page(const page::Document& document, const ViewArguments& argu
   return kDone;
 }
 
-Result<int> serve(const page::Document& document, const ViewArguments& arguments) {
+Result<int> serve(const page::Document& document, const model::Profile& profile,
+                  const ViewArguments& arguments) {
   const EndSignals signals;  // before the server has its thread
-  auto server = page::PageServer::open(page::html_page(document.bytes), arguments.port);
+  auto server =
+      page::PageServer::open(page::html_page(document.bytes, {.served = true}), arguments.port,
+                             [&](std::string_view query) { return answer_code(profile, arguments, query); });
   if (!server) return tl::unexpected(server.error());
   const std::string url = (*server)->url();
   fmt::print("{}\n", url);
@@ -143,7 +216,7 @@ Result<int> run_view(const ViewArguments& arguments) {
   if (document->folded_share > 0)
     say("fathom: calls of less than {} of every metric are folded, to keep the page small\n",
         analysis::percent(document->folded_share));
-  return goes_away ? write_page(*document, arguments) : serve(*document, arguments);
+  return goes_away ? write_page(*document, *profile, arguments) : serve(*document, *profile, arguments);
 }
 
 }  // namespace
@@ -159,6 +232,11 @@ Run add_view(CLI::App& app) {
                  "write the page as one file, which needs no network and no fathom; - for standard output")
       ->type_name("OUT");
   app.add_flag("-f,--force", arguments->html.force, "replace OUT, whatever it is");
+  app.add_flag("--with-source", arguments->with_source,
+               "with --html: source and machine code of the functions that cost most go into the file, from "
+               "files of this "
+               "machine")
+      ->needs("--html");
   app.add_option("--port", arguments->port, "of 127.0.0.1 (default: any that is free)")->type_name("PORT");
   app.add_flag("--no-open", arguments->no_open, "do not open a browser, only print the address");
   add_symbols_option(app, arguments->selection.symbols);

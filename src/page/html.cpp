@@ -17,13 +17,18 @@ std::string source_of(std::string_view sha256) {
 
 }  // namespace
 
-std::string content_security_policy() {
+std::string content_security_policy(bool served) {
   return fmt::format(
-      "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",
-      source_of(kScriptSha256), source_of(kStyleSha256));
+      "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'{}",
+      source_of(kScriptSha256), source_of(kStyleSha256), served ? "; connect-src 'self'" : "");
 }
 
-std::string html_page(std::string_view document) {
+std::string html_page(std::string_view document, const HtmlOptions& options) {
+  std::string code;
+  if (options.served) code = "<meta name=\"fathom-code\" content=\"ask\">\n";
+  if (!options.code.empty())
+    code = fmt::format("<script type=\"application/octet-stream\" id=\"code\">{}</script>\n",
+                       base64(options.code));
   return fmt::format(
       "<!DOCTYPE html>\n<!-- fathom page -->\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"{}\">\n"
@@ -31,12 +36,12 @@ std::string html_page(std::string_view document) {
       "<meta name=\"color-scheme\" content=\"light dark\">\n"
       "<meta name=\"referrer\" content=\"no-referrer\">\n"
       "<link rel=\"icon\" href=\"data:,\">\n"
-      "<title>fathom</title>\n<style>{}</style>\n</head>\n<body>\n<div id=\"app\"><p "
+      "<title>fathom</title>\n<style>{}</style>\n{}</head>\n<body>\n<div id=\"app\"><p "
       "class=\"loading\">fathom: the recording "
       "is unpacked here, by a script.</p></div>\n"
       "<script type=\"application/octet-stream\" "
       "id=\"data\">{}</script>\n<script>{}</script>\n</body>\n</html>\n",
-      content_security_policy(), kStyle, base64(document), kScript);
+      content_security_policy(options.served), kStyle, code, base64(document), kScript);
 }
 
 }  // namespace fathom::page

@@ -1,5 +1,6 @@
 // The page as one HTML file: script and style, which are part of the program, and a document as text. Nothing else is in it
-// that came from a recording, so no name can end a tag; it fetches nothing, which its content security policy also says.
+// that came from a recording, so no name can end a tag. The file fetches nothing, and its content security policy forbids it; the
+// page that is served may ask its own server, for source and machine code.
 #pragma once
 
 #include <string>
@@ -10,10 +11,17 @@ namespace fathom::page {
 // web/dist, built by `make web`.
 extern const std::string_view kScript, kScriptSha256, kStyle, kStyleSha256;  // the sums in hexadecimal digits
 
-// Allows that script and that style by their sums, and no other and nothing from elsewhere.
-std::string content_security_policy();
+struct HtmlOptions {
+  bool served = false;  // by a PageServer that answers questions for code
+  std::string_view code =
+      {};  // of a file: source and machine code that goes with it, compressed; empty: none
+};
+
+// Allows that script and that style by their sums, and no other and nothing from elsewhere; `served`: questions to the server
+// that it came from.
+std::string content_security_policy(bool served);
 
 // `document`: as make_document() gives it.
-std::string html_page(std::string_view document);
+std::string html_page(std::string_view document, const HtmlOptions& options = {});
 
 }  // namespace fathom::page

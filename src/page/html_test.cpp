@@ -25,17 +25,25 @@ TEST(PageHtml, HoldsTheDocumentAsTextThatEndsNoTag) {
 
 TEST(PageHtml, AllowsItsOwnScriptAndStyleAndNothingElse) {
   const std::string html = html_page("");
-  const std::string policy = content_security_policy();
+  const std::string policy = content_security_policy(false);
   EXPECT_THAT(html, HasSubstr(policy));
   EXPECT_THAT(policy, StartsWith("default-src 'none'; script-src 'sha256-"));
   EXPECT_THAT(policy, Not(HasSubstr("unsafe")));
   EXPECT_THAT(policy, Not(HasSubstr("http")));
 }
 
-TEST(PageHtml, TheScriptFetchesNothing) {
-  EXPECT_THAT(kScript, Not(HasSubstr("fetch(")));
+TEST(PageHtml, TheFileMayFetchNothingAndTheServedPageAsksItsServerOnly) {
+  EXPECT_THAT(html_page(""), Not(HasSubstr("connect-src")));
+  EXPECT_THAT(html_page(""), Not(HasSubstr("name=\"fathom-code\"")));
+  EXPECT_THAT(html_page("", {.served = true}), HasSubstr("; connect-src 'self'\""));
+  EXPECT_EQ(count_of(kScript, "fetch("), 1u) << "for code";
   EXPECT_THAT(kScript, Not(HasSubstr("XMLHttpRequest")));
   EXPECT_LE(kScript.size(), 150'000u);
+}
+
+TEST(PageHtml, CodeThatGoesWithTheFileEndsNoTag) {
+  const std::string html = html_page("", {.code = "</script>"});
+  EXPECT_THAT(html, HasSubstr("id=\"code\">PC9zY3JpcHQ+</script>"));
 }
 
 }  // namespace

@@ -3,8 +3,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "metrics/address.h"
@@ -16,20 +20,26 @@ namespace fathom::page {
 struct Shown {
   std::string html;   // the page
   std::string token;  // the first part of the path: who does not know it gets nothing
+  // Answers /TOKEN/code?... with JSON, told the query as it came; empty: nothing is to be asked.
+  std::function<std::string(std::string_view query)> code = {};
 };
+
+// "fn=a%20b&metric=cpu" -> pairs, decoded. What is malformed stays as it is.
+std::vector<std::pair<std::string, std::string>> query_words(std::string_view query);
 
 // 32 hexadecimal digits from the kernel.
 Result<std::string> make_token();
 
-// 200 with the page at /TOKEN/ (GET, HEAD); 301 from /TOKEN; 404 elsewhere, as if nothing were there; 405 of other methods; 421 where
+// 200 with the page at /TOKEN/ (GET, HEAD), and with JSON at /TOKEN/code where there is such; 301 from /TOKEN; 404 elsewhere, as if nothing were there; 405 of other methods; 421 where
 // the request was meant for another host, and 400 where it names none: as a page in a browser would whose name was made to
 // point to this machine.
 metrics::Answer answer(const metrics::Request& request, const Shown& shown);
 
 class PageServer {
  public:
-  // On 127.0.0.1; `port` 0: any that is free.
-  static Result<std::unique_ptr<PageServer>> open(std::string html, std::uint16_t port);
+  // On 127.0.0.1; `port` 0: any that is free. `code` as of Shown, called on the server's thread.
+  static Result<std::unique_ptr<PageServer>> open(std::string html, std::uint16_t port,
+                                                  std::function<std::string(std::string_view)> code = {});
   std::string url() const;  // with the token
   std::uint16_t port() const { return server_->address().port; }
 

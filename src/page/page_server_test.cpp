@@ -65,6 +65,25 @@ TEST(PageAnswer, OtherMethodsAreRefused) {
     EXPECT_EQ(answer(request("/" + kShown.token + "/", "127.0.0.1", method), kShown).status, 405) << method;
 }
 
+TEST(PageAnswer, CodeIsAnsweredBelowTheTokenOnly) {
+  Shown shown = kShown;
+  const std::string target = "/" + shown.token + "/code?fn=a%20b%3A%3Ac&from=2&bad=%zz";
+  EXPECT_EQ(answer(request(target), shown).status, 404) << "nothing is to be asked";
+  shown.code = [](std::string_view query) {
+    const auto words = query_words(query);
+    EXPECT_EQ(words.size(), 3u);
+    return words[0].first + "/" + words[0].second + "/" + words[1].second + "/" + words[2].second;
+  };
+  const auto answered = answer(request(target), shown);
+  EXPECT_EQ(answered.status, 200);
+  EXPECT_THAT(answered.text, HasSubstr("Content-Type: application/json"));
+  EXPECT_THAT(answered.text, testing::EndsWith("\r\n\r\nfn/a b::c/2/%zz"));
+  EXPECT_EQ(answer(request("/0123456789abcdef0123456789abcdee/code?fn=x"), shown).status, 404);
+  EXPECT_EQ(answer(request(target, "evil.example"), shown).status, 421);
+  EXPECT_EQ(answer(request(target, "127.0.0.1", "POST"), shown).status, 405);
+  EXPECT_THAT(answer(request("/" + shown.token + "/"), shown).text, HasSubstr("connect-src 'self'"));
+}
+
 TEST(PageServer, TokensAreLongAndDiffer) {
   std::set<std::string> tokens;
   for (int i = 0; i < 50; ++i) tokens.insert(make_token().value());

@@ -8,6 +8,7 @@ import { Flame, useMatches } from "./flame_view";
 import { Lanes } from "./lanes_view";
 import { baseTree, change, children, command, compared, comparison, doc, functionOf, functions, hasIdle, hovered, ignoreFor, isIdleHidden, metric, notice, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
+import { Code, hasCode } from "./code_view";
 import { canCompare } from "./compare";
 import { SeriesTable } from "./series_view";
 import { Waits } from "./waits_view";
@@ -147,6 +148,7 @@ function Callers() {
       <p>{amount(total, unit)} with what it calls, {percent(share(total))} of the selection; {amount(self, unit)} itself, {percent(share(self))}.
         {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>ignore</button></p>
       <div class="two"><div><h3>Called by</h3>{list(callers, "the start of the thread")}</div><div><h3>Calls</h3>{list(callees, "")}{self > 0 && <p class="quiet">and {amount(self, unit)} in itself</p>}</div></div>
+      {hasCode() && <Code fn={fn} key={fn} />}
     </div>);
 }
 

@@ -1,0 +1,95 @@
+// Source and machine code of the chosen function. A served page asks its server, for the selection that is shown; a page in a file
+// holds what was put into it (--with-source), of the whole recording.
+import { useEffect } from "preact/hooks";
+import { useSignal } from "@preact/signals";
+import { unpack } from "./document";
+import { doc, metric, view } from "./state";
+import { amount, percent } from "./words";
+
+interface Chained { function: string; file: string; line: number }
+interface Instruction { address: string; text: string; self: number; total: number; chain: Chained[] }
+interface Block { function: string; module: string; address: string; bytes: number; gap: string; instructions: Instruction[] }
+interface Code { problem?: string; all: number; self: number; sentences: string[]; blocks: Block[]; blocks_left_out: number; sources: Record<string, Record<string, string>> }
+
+const asks = () => document.querySelector("meta[name=fathom-code]") !== null;
+const held = () => document.getElementById("code");
+export const hasCode = () => asks() || held() !== null;
+
+// The selection in the words of the command line.
+function question(fn: number): string {
+  const v = view.value, parts = new URLSearchParams({ fn: doc.name[fn], metric: v.metric });
+  if (v.range) {
+    if (v.range[0] > 0) parts.set("from", `${v.range[0] * doc.head.slice_ms / 1000}`);
+    if (v.range[1] < doc.head.slices) parts.set("until", `${v.range[1] * doc.head.slice_ms / 1000}`);
+  }
+  if (v.thread !== null) parts.set("thread", v.thread);
+  v.focus.forEach((pattern) => parts.append("focus", pattern));
+  v.ignore.forEach((pattern) => parts.append("ignore", pattern));
+  return parts.toString();
+}
+
+let file: Promise<Record<string, Code>> | null = null;
+async function codeOf(fn: number, asked: string): Promise<Code | string> {
+  if (asks()) {
+    const answer = await fetch(`code?${asked}`);
+    if (!answer.ok) return "The program that serves this page does not answer.";
+    const code: Code = await answer.json();
+    return code.problem ?? code;
+  }
+  file ??= unpack(held()!.textContent!).then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
+  return (await file)[doc.name[fn]] ?? "The code of this function is not in this file: it holds that of the functions which cost most by themselves.";
+}
+
+const base = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+const around = 2;  // instructions without cost that are shown around one that has some
+
+function Lines({ code, block }: { code: Code; block: Block }) {
+  const all = useSignal(false), rows = block.instructions, shown = rows.map(() => all.value), out = [];
+  rows.forEach((row, i) => { if (row.total !== 0) shown.fill(true, Math.max(0, i - around), i + around + 1); });
+  const share = (value: number, of: number) => value === 0 || of === 0 ? "" : percent(value / of);
+  let last: Chained[] = [];
+  for (let i = 0; i < rows.length; i++) {
+    if (!shown[i]) {
+      const first = i;
+      while (i + 1 < rows.length && !shown[i + 1]) i++;
+      out.push(<tr class="fold" key={`f${i}`}><td colSpan={3} /><td class="left"><button class="link" onClick={() => { all.value = true; }}>⋯ {i - first + 1} instructions without cost</button></td></tr>);
+      continue;
+    }
+    const { chain, self, total, address, text } = rows[i], deep = Math.max(0, chain.length - 1);
+    let same = 0;
+    const at = (of: Chained[], level: number) => of[of.length - 1 - level];
+    while (same < last.length && same < chain.length && JSON.stringify(at(last, same)) === JSON.stringify(at(chain, same))) same++;
+    if (same === chain.length && same < last.length) same--;
+    for (let level = same; level < chain.length; level++) {
+      const line = at(chain, level), source = code.sources[line.file]?.[line.line] ?? "";
+      out.push(<tr class="source" key={`${i}.${level}`}><td colSpan={3} /><td class="left" title={line.file} style={{ "padding-left": `${1 + level * 1.5}em` }}>
+        {level > 0 && <>↳ {line.function} </>}<span class="quiet">{line.line ? `${base(line.file)}:${line.line}` : base(line.file)}</span> {source.trim()}</td></tr>);
+    }
+    last = chain;
+    out.push(<tr key={i} class={code.self > 0 && self / code.self >= 0.1 ? "hot" : ""}><td>{share(self, code.self)}</td><td class="bar-cell" style={{ "--share": code.all > 0 ? self / code.all : 0 } as never}>{share(self, code.all)}</td><td>{total !== self ? share(total, code.all) : ""}</td>
+      <td class="left" style={{ "padding-left": `${1 + deep * 1.5}em` }}><span class="quiet">{address.slice(2)}</span> {text || chain[0]?.function}</td></tr>);
+  }
+  return (
+    <><h4>{block.function} <span class="quiet">in {block.module}{block.bytes > 0 && `, at ${block.address}, ${block.bytes} bytes`}</span></h4>
+      {block.gap && <p>{block.gap}.</p>}
+      <table class="code"><thead><tr><th>self</th><th>of all</th><th>total</th><th class="left">source and machine code</th></tr></thead><tbody>{out}</tbody></table></>);
+}
+
+export function Code({ fn }: { fn: number }) {
+  const asked = question(fn), code = useSignal<Code | string | null>(null);
+  useEffect(() => {
+    let wanted = true;
+    code.value = null;
+    // While a brush is dragged nothing is asked.
+    const timer = setTimeout(() => codeOf(fn, asked).catch((error) => `${error}`).then((found) => { if (wanted) code.value = found; }), 150);
+    return () => { wanted = false; clearTimeout(timer); };
+  }, [asked]);
+  const found = code.value;
+  return (
+    <section id="source"><h3>Source and machine code{!asks() && ", of the whole recording"}</h3>
+      {found === null ? <p class="quiet">reading …</p> : typeof found === "string" ? <p>{found}</p>
+        : <>{found.sentences.map((text) => <p>{text}</p>)}{found.blocks.map((block, i) => <Lines code={found} block={block} key={i} />)}
+          {found.blocks_left_out > 0 && <p class="quiet">{found.blocks_left_out} more pieces of code are not shown.</p>}
+          <p class="quiet">Shares are of {amount(found.self, metric.value.unit)} in its own code, and of all.</p></>}
+    </section>);
+}
