@@ -263,7 +263,8 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
 }
 
 bool has_all_names(const ModuleHealth& module) {
-  return module.symbols == SymbolSource::kSymtab || module.symbols == SymbolSource::kDwarf;
+  return module.symbols == SymbolSource::kSymtab || module.symbols == SymbolSource::kDwarf ||
+         module.symbols == SymbolSource::kGo;
 }
 
 Remedy debug_packages(const TargetFacts& target) {

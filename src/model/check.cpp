@@ -15,7 +15,7 @@ bool known(ModuleKind kind) {
   return kind <= ModuleKind::kNames;
 }
 bool known(SymbolSource source) {
-  return source <= SymbolSource::kPseudo;
+  return source <= SymbolSource::kGo;
 }
 bool known(Metric metric) {
   return metric <= kLastSampleMetric;

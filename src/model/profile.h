@@ -84,6 +84,7 @@ enum class SymbolSource : std::uint8_t {
   kKallsyms,
   kPerfMap,
   kPseudo,  // function bounds from .eh_frame, named by their address
+  kGo,      // what a Go program knows of itself, stripped or not: functions, inlined calls and lines
 };
 
 struct Module {

@@ -127,10 +127,12 @@ void FileSymbols::load(const elf::ElfFile& elf) {
   symbols_.add(elf, elf::SymbolTable::kDynsym);
   symbols_.finish();
   plt_ = plt_entries(elf, symbols_);
+  go_ = elf::GoFunctions::find(elf);
 }
 
 model::SymbolSource FileSymbols::source() const {
   if (debug_elf_ != nullptr && debug_fd_) return model::SymbolSource::kDwarf;
+  if (go_) return model::SymbolSource::kGo;
   if (has_symtab_) return model::SymbolSource::kSymtab;
   if (!symbols_.empty()) return model::SymbolSource::kDynsym;
   const elf::ElfFile* file = elf();
@@ -191,6 +193,7 @@ std::vector<std::vector<Name>> FileSymbols::resolve_ascending(std::span<const El
     for (auto& name : chain.names)
       names.push_back(
           {name.function.empty() ? "[inlined]" : std::move(name.function), std::move(name.file), name.line});
+    if (names.empty() && add_go_names(addresses[i], names)) continue;
     const bool complete = !names.empty() && chain.names.back().is_linkage_name;
     if (complete) continue;
     // DWARF that knows no linkage name: for C, the symbol is the name that is called ("malloc", not
@@ -207,6 +210,15 @@ std::vector<std::vector<Name>> FileSymbols::resolve_ascending(std::span<const El
     names.back().function = std::move(symbol);
   }
   return result;
+}
+
+// Functions that Go's compiler and assembler made; C in the same program has its names elsewhere.
+bool FileSymbols::add_go_names(ElfAddress address, std::vector<Name>& names) const {
+  if (!go_) return false;
+  for (const elf::GoPlace& place : go_->places(address, inlines_))
+    names.push_back(
+        {std::string(place.function), std::string(inlines_ ? place.file : ""), inlines_ ? place.line : 0});
+  return !names.empty();
 }
 
 std::string FileSymbols::symbol_name(ElfAddress address, const ElfAddress* must_start_at) {

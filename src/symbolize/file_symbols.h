@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "elf/go_functions.h"
 #include "elf/module_file.h"
 #include "symbolize/debug_info.h"
 #include "symbolize/module_symbols.h"
@@ -39,6 +40,7 @@ class FileSymbols final : public ModuleSymbols {
   void load(const elf::ElfFile& elf);
   const elf::ElfFile* elf() const;
   DebugInfo* debug_info();
+  bool add_go_names(ElfAddress address, std::vector<Name>& names) const;
   std::vector<std::vector<Name>> resolve_ascending(std::span<const ElfAddress> addresses);
   // The name from the symbol tables, else from the bounds of functions; "" if there is none. With
   // `must_start_at`, only a symbol of the function that starts there.
@@ -59,6 +61,7 @@ class FileSymbols final : public ModuleSymbols {
   std::unique_ptr<DebugInfo> debug_info_;
   SymbolTable symbols_;
   bool has_symtab_ = false;
+  std::optional<elf::GoFunctions> go_;
   std::vector<PltEntry> plt_;
   bool bounds_read_ = false;
   std::vector<std::pair<ElfAddress, std::uint64_t>> bounds_;

@@ -71,8 +71,10 @@ int rank_of(model::SymbolSource source) {
       return 2;
     case model::SymbolSource::kSymtab:
       return 3;
-    case model::SymbolSource::kDwarf:
+    case model::SymbolSource::kGo:
       return 4;
+    case model::SymbolSource::kDwarf:
+      return 5;
     default:
       return 0;
   }

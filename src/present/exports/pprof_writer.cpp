@@ -345,7 +345,8 @@ class Writer {
       row.number(5, model_text(module.path.value != 0 ? module.path : module.name));
       if (!build_id.starts_with("x-")) row.number(6, model_text(module.build_id));  // no hash in its place
       const bool named = named_[order_[i].value] && !nameless_[order_[i].value];
-      const bool lines = named && module.symbols == model::SymbolSource::kDwarf;
+      const bool lines = named && (module.symbols == model::SymbolSource::kDwarf ||
+                                   module.symbols == model::SymbolSource::kGo);
       row.number(7, named).number(8, lines).number(9, lines).number(10, lines);
       all.message(kMapping, row);
     }

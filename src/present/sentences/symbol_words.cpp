@@ -18,6 +18,8 @@ std::string_view to_string(model::SymbolSource source) {
       return "perf-map";
     case model::SymbolSource::kPseudo:
       return "pseudo";
+    case model::SymbolSource::kGo:
+      return "go";
   }
   return "unknown";
 }
@@ -38,6 +40,8 @@ std::string_view describe(model::SymbolSource source) {
       return "perf map";
     case model::SymbolSource::kPseudo:
       return "function bounds only";
+    case model::SymbolSource::kGo:
+      return "Go functions, inlined calls, lines";
   }
   return "unknown";
 }
