@@ -40,7 +40,7 @@ static __always_inline u64 cpu_ring_flags(void) {
 static __always_inline void send_new_stack(struct stack_buffer* buffer, struct cpu_counters* counters) {
   u32 slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
   u64* seen = bpf_map_lookup_elem(&cpu_seen, &slot);
-  u32 count = buffer->header.kernel_count + buffer->header.user_count;
+  u32 count = frames_kept(buffer);
   if (!seen || *seen == buffer->header.stack_id) return;
   if (count > FRAME_SLOTS) return;
   if (bpf_ringbuf_output(&cpu_ring, buffer, sizeof(buffer->header) + count * 8, cpu_ring_flags()) == 0) {

@@ -163,7 +163,7 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
   }
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
   slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
-  count = buffer->header.kernel_count + buffer->header.user_count;
+  count = frames_kept(buffer);
   seen = bpf_map_lookup_elem(&off_cpu_seen, &slot);
   if (!seen || count > FRAME_SLOTS) return 0;
   if (*seen != buffer->header.stack_id) {

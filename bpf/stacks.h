@@ -7,7 +7,7 @@
 
 struct stack_buffer {
   struct cpu_event_stack header;
-  u64 frames[FRAME_SLOTS]; /* kernel_count, then user_count */
+  u64 frames[FRAME_SLOTS]; /* kernel_count, then user_count, see cpu_event_stack */
 };
 
 static __always_inline u64 hash_word(u64 hash, u64 word) {
@@ -73,12 +73,12 @@ __attribute__((noinline)) int walk_some_frames(struct step_walk* w, struct stack
   int end = 0;
   if (!w || !buffer) return WALK_NO_RULE;
   count = buffer->header.user_count;
-  n = buffer->header.kernel_count + count;
+  n = buffer->header.kernel_count;
   hash = buffer->header.stack_id;
 #pragma unroll 1
   for (int i = 0; i < FRAMES_AT_ONCE; i++) {
     u64 frame = w->pc | (u64)w->exact << 63; /* WALK_EXACT, without a branch for the verifier */
-    buffer->frames[(n + i) & (FRAME_SLOTS - 1)] = frame;
+    buffer->frames[(n + slot_of_frame(count)) & (FRAME_SLOTS - 1)] = frame;
     hash = hash_word(hash, frame);
     count++;
     end = step_once(w);
@@ -92,15 +92,24 @@ __attribute__((noinline)) int walk_some_frames(struct step_walk* w, struct stack
 /* Walks the user stack from `w` on into buffer->frames behind the kernel frames, and adds each frame to the
  * stack's hash in header.stack_id; header.user_count is 0 before. Global, as the one above: the verifier follows
  * every round of a loop, and with one loop over all frames it took 25 ms for each program that walks (2026-11). */
-_Static_assert(WALK_MAX_FRAMES % FRAMES_AT_ONCE == 0, "a walk ends with a whole round");
+_Static_assert(WALK_MOST_STEPS % FRAMES_AT_ONCE == 0, "a walk ends with a whole round");
+_Static_assert(MAX_KERNEL_FRAMES + WALK_MAX_FRAMES <= FRAME_SLOTS, "all that is kept has a slot");
 __attribute__((noinline)) int walk_user_stack(struct step_walk* w, struct stack_buffer* buffer) {
   if (!w || !buffer) return WALK_NO_RULE;
 #pragma unroll 1
-  for (int i = 0; i < WALK_MAX_FRAMES / FRAMES_AT_ONCE; i++) {
+  for (int i = 0; i < WALK_MOST_STEPS / FRAMES_AT_ONCE; i++) {
     int end = walk_some_frames(w, buffer);
+    if (end == WALK_ROOT && *(volatile u16*)&buffer->header.user_count > WALK_MAX_FRAMES)
+      return WALK_MIDDLE_CUT;
     if (end) return end;
   }
   return WALK_DEPTH_LIMIT;
+}
+
+/* How many addresses the buffer holds. */
+static __always_inline u32 frames_kept(const struct stack_buffer* buffer) {
+  u32 user = buffer->header.user_count;
+  return buffer->header.kernel_count + (user < WALK_MAX_FRAMES ? user : WALK_MAX_FRAMES);
 }
 
 #endif

@@ -22,19 +22,27 @@ struct cpu_event_sample {
 
 #define MAX_KERNEL_FRAMES 127
 
-/* A stack at its first sight, followed by kernel_count + user_count addresses, kernel's first, leaf first.
- * Its sample follows as an event of its own. */
+/* A stack at its first sight, followed by addresses, kernel's first, leaf first: kernel_count, and user_count or
+ * WALK_MAX_FRAMES. Its sample follows as an event of its own. Of a deeper stack the first WALK_LEAF_FRAMES user frames
+ * are followed by a ring of WALK_ROOT_FRAMES that holds the last ones: frame i, from the leaf, stands at slot_of_frame. */
 struct cpu_event_stack {
   u8 kind;
   u8 end;
   u16 kernel_count;
-  u16 user_count;
+  u16 user_count; /* frames walked, which may be more than are kept */
   u16 kernel_truncated;
   u32 pid;
   u32 epoch; /* of the process's mappings, see struct tracked_process */
   u64 time_ns;
   u64 stack_id; /* hash of pid, epoch, end and addresses */
 };
+
+/* Without a branch, which would double the states of the BPF verifier in every round. */
+static inline __attribute__((always_inline)) u32 slot_of_frame(u32 frame) {
+  u32 behind = frame - WALK_LEAF_FRAMES;
+  u32 is_leaf = (u32)((s32)behind >> 31); /* all ones */
+  return (frame & is_leaf) | ((WALK_LEAF_FRAMES + (behind & (WALK_ROOT_FRAMES - 1))) & ~is_leaf);
+}
 
 /* A thread of a recorded process ends; with the CPU time of its whole life. With the last one, or with several that end
  * at once, the process does. */

@@ -26,16 +26,18 @@ typedef int64_t s64;
 
 /* Where the canonical frame address (CFA) is: the value of sp before the call instruction pushed. */
 enum unwind_cfa {
-  CFA_NONE = 0,       /* no rule: a gap between functions, or code without unwind information */
-  CFA_SP = 1,         /* sp + offset */
-  CFA_FP = 2,         /* fp + offset */
-  CFA_PLT = 3,        /* sp + offset + ((pc & 15) >= reg ? 8 : 0): procedure linkage table stubs */
-  CFA_DEREF_SP = 4,   /* *(sp + offset) + add: re-aligned frames */
-  CFA_DEREF_FP = 5,   /* *(fp + offset) + add */
-  CFA_REGISTER = 6,   /* DWARF register `reg` + offset; only the first frame has its value */
-  CFA_SIGNAL = 7,     /* a signal frame: the registers are in the kernel's ucontext above sp */
-  CFA_END = 8,        /* the return address is undefined: the start of the thread */
-  CFA_UNSUPPORTED = 9 /* there is a rule and we cannot express it */
+  CFA_NONE = 0,        /* no rule: a gap between functions, or code without unwind information */
+  CFA_SP = 1,          /* sp + offset */
+  CFA_FP = 2,          /* fp + offset */
+  CFA_PLT = 3,         /* sp + offset + ((pc & 15) >= reg ? 8 : 0): procedure linkage table stubs */
+  CFA_DEREF_SP = 4,    /* *(sp + offset) + add: re-aligned frames */
+  CFA_DEREF_FP = 5,    /* *(fp + offset) + add */
+  CFA_REGISTER = 6,    /* DWARF register `reg` + offset; only the first frame has its value */
+  CFA_SIGNAL = 7,      /* a signal frame: the registers are in the kernel's ucontext above sp */
+  CFA_END = 8,         /* the return address is undefined: the start of the thread */
+  CFA_UNSUPPORTED = 9, /* there is a rule and we cannot express it */
+  CFA_EXCEPTION =
+      10 /* slots that the rule counts on are overwritten: an exception goes on to its handler from here */
 };
 
 /* Where the caller's fp is. */

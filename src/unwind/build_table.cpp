@@ -8,6 +8,7 @@
 
 #include "arch/facts.h"
 #include "dwarf/compile.h"
+#include "unwind/exception_exits.h"
 #include "unwind/frame_sections.h"
 #include "unwind/go_table.h"
 #include "unwind/guess_functions.h"
@@ -159,6 +160,8 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   // Go's .debug_frame says the same, but for the places where the stack is another one.
   table.go_functions = compile_go_table(file, ranges, rules, cfi);
   if (sections.debug_frame && table.go_functions == 0) dwarf::compile(*sections.debug_frame, rules, cfi);
+
+  end_at_exception_exits(file, ranges, rules, cfi);
 
   auto pieces = pieces_of(cfi, ranges, table);
   table.fdes = pieces.size() - std::min<std::uint64_t>(pieces.size(), table.go_functions);

@@ -25,13 +25,16 @@ struct ModuleSpec {
   Bytes debug_frame = {};
   std::uint64_t debug_frame_flags = 0;
   std::size_t code_size = 0x30000;
+  Bytes code = {};  // the first bytes of it
   bool section_headers = true;
   bool eh_frame_header = true;
 };
 
 inline Bytes module_bytes(const ModuleSpec& spec) {
   elf::testing::ElfBuilder builder;
-  builder.segment(PT_LOAD, PF_R | PF_X, kCode, builder.blob(Bytes(spec.code_size, std::byte{0xcc})));
+  Bytes code = spec.code;
+  code.resize(spec.code_size, std::byte{0xcc});
+  builder.segment(PT_LOAD, PF_R | PF_X, kCode, builder.blob(code));
   if (!spec.eh_frame.empty()) {
     const auto frames = builder.blob(spec.eh_frame);
     builder.segment(PT_LOAD, PF_R, kEhFrame, frames);

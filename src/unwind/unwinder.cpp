@@ -105,13 +105,20 @@ walk_end Unwinder::unwind(const UnwindInput& input, std::vector<FrameAddress>& o
   walk.mapping_count = static_cast<u32>(space_.mappings().size());
   walk.exact = 1;
   walk.first = 1;
-  for (int frame = 0; frame < WALK_MAX_FRAMES; ++frame) {
+  const std::size_t first = out.size();
+  int end = 0;
+  for (int frame = 0; frame < WALK_MOST_STEPS && end == 0; ++frame) {
     const auto kind =
         walk.exact != 0 ? FrameAddress::Kind::kInstructionPointer : FrameAddress::Kind::kReturnAddress;
     out.push_back({{walk.pc}, kind});
-    if (const int end = step_once(&walk); end != 0) return static_cast<walk_end>(end);
+    end = step_once(&walk);
   }
-  return WALK_DEPTH_LIMIT;
+  if (end == 0) end = WALK_DEPTH_LIMIT;
+  if (out.size() - first <= WALK_MAX_FRAMES) return static_cast<walk_end>(end);
+  const auto middle = out.begin() + static_cast<std::ptrdiff_t>(first) + WALK_LEAF_FRAMES;
+  out.erase(middle, out.end() - (WALK_ROOT_FRAMES - 1));
+  out.insert(out.end() - (WALK_ROOT_FRAMES - 1), {{WALK_LEFT_OUT}, FrameAddress::Kind::kInstructionPointer});
+  return end == WALK_ROOT ? WALK_MIDDLE_CUT : static_cast<walk_end>(end);
 }
 
 }  // namespace fathom::unwind

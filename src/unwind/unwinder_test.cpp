@@ -180,20 +180,49 @@ TEST(Unwinder, CodeReaderTellsReturnAddressesFromNumbers) {
   EXPECT_EQ(process.walk(at(0x20000), kStack + 0x40, 0, nullptr, call), WALK_ROOT);
 }
 
-TEST(Unwinder, RecursionIsCutAtTheDepthLimit) {
-  SectionBuilder frames;
-  frames.fde(frames.cie(), kCode, 0x100, {});
-  const auto table = std::make_shared<Table>(testing::table_of({.eh_frame = frames.raw()}));
-  AddressSpace space;
-  space.add({at(0)}, {at(0x1000)}, kBias, table);
-  std::vector<std::byte> stack(0x8000);
-  for (std::size_t i = 0; i < stack.size(); i += 8) {
-    const std::uint64_t address = at(0x10);
-    std::memcpy(stack.data() + i, &address, 8);
+class DeepRecursion : public ::testing::Test {
+ protected:
+  DeepRecursion() {
+    SectionBuilder frames;
+    frames.fde(frames.cie(), kCode, 0x100, {});
+    space_.add({at(0)}, {at(0x1000)}, kBias,
+               std::make_shared<Table>(testing::table_of({.eh_frame = frames.raw()})));
   }
-  std::vector<FrameAddress> out;
-  EXPECT_EQ(Unwinder(space).unwind({at(0x10), kStack, 0, nullptr, {kStack}, stack}, out), WALK_DEPTH_LIMIT);
-  EXPECT_EQ(out.size(), std::size_t{WALK_MAX_FRAMES});
+  // `frames` with a word each; the caller of all is another place, and has none.
+  walk_end walk(std::size_t frames) {
+    std::vector<std::byte> stack(frames * 8);
+    for (std::size_t i = 0; i + 1 < frames; ++i) {
+      const std::uint64_t address = at(i + 2 == frames ? 0x20 : 0x10);
+      std::memcpy(stack.data() + i * 8, &address, 8);
+    }
+    out_.clear();
+    return Unwinder(space_).unwind({at(0x10), kStack, 0, nullptr, {kStack}, stack}, out_);
+  }
+  AddressSpace space_;
+  std::vector<FrameAddress> out_;
+};
+
+TEST_F(DeepRecursion, IsKeptWholeAsLongAsItFits) {
+  EXPECT_EQ(walk(WALK_MAX_FRAMES), WALK_ROOT);
+  EXPECT_EQ(out_.size(), std::size_t{WALK_MAX_FRAMES});
+  EXPECT_EQ(out_.back().address.value, at(0x20));
+  EXPECT_EQ(out_[WALK_LEAF_FRAMES].address.value, at(0x10));
+}
+
+TEST_F(DeepRecursion, LosesItsMiddleAndKeepsBothEnds) {
+  for (const std::size_t frames : {WALK_MAX_FRAMES + 1, 5000}) {
+    EXPECT_EQ(walk(frames), WALK_MIDDLE_CUT);
+    EXPECT_EQ(out_.size(), std::size_t{WALK_MAX_FRAMES});
+    EXPECT_EQ(out_[WALK_LEAF_FRAMES - 1].address.value, at(0x10));
+    EXPECT_EQ(out_[WALK_LEAF_FRAMES].address.value, std::uint64_t{WALK_LEFT_OUT});
+    EXPECT_EQ(out_[WALK_LEAF_FRAMES + 1].address.value, at(0x10));
+    EXPECT_EQ(out_.back().address.value, at(0x20));
+  }
+}
+
+TEST_F(DeepRecursion, HasALimit) {
+  EXPECT_EQ(walk(WALK_MOST_STEPS + 1), WALK_DEPTH_LIMIT);
+  EXPECT_EQ(out_.size(), std::size_t{WALK_MAX_FRAMES});
 }
 
 }  // namespace

@@ -85,6 +85,34 @@ void judge_stacks(QualityView& view) {
                            .end = worst.reason});
 }
 
+RunTime run_time_of(std::string_view executable) {
+  const std::string_view name = executable.substr(executable.rfind('/') + 1);
+  if (name == "node" || name == "nodejs") return RunTime::kNode;
+  if (name == "deno") return RunTime::kDeno;
+  if (name == "java") return RunTime::kJava;
+  if (name.starts_with("python3")) return RunTime::kPython;
+  if (name == "dotnet") return RunTime::kDotnet;
+  return RunTime::kUnknown;
+}
+
+// Of the process that has most samples with code in them that was made at run time and has no name.
+RunTime run_time_of_nameless_code(const model::Profile& profile) {
+  std::vector<char> nameless(profile.stacks.size());
+  for (std::size_t i = 1; i < profile.stacks.size(); ++i) {
+    const model::Stack& stack = profile.stacks[i];
+    const model::Frame& frame = profile.frames[stack.frame.value];
+    nameless[i] =
+        nameless[stack.parent.value] != 0 ||
+        (frame.line_count == 0 && profile.modules[frame.module.value].kind == model::ModuleKind::kAnonymous);
+  }
+  std::vector<std::uint64_t> samples(profile.processes.size());
+  for (const model::Sample& sample : profile.samples)
+    if (nameless[sample.stack.value] != 0) ++samples[profile.threads[sample.thread.value].process.value];
+  const auto most = std::ranges::max_element(samples);
+  if (most == samples.end() || *most == 0) return RunTime::kUnknown;
+  return run_time_of(profile.strings[profile.processes[most - samples.begin()].executable]);
+}
+
 void judge_names(const model::Profile& profile, const CallTree& tree, const std::vector<ModuleRow>& modules,
                  QualityView& view) {
   double frames = 0;
@@ -109,6 +137,8 @@ void judge_names(const model::Profile& profile, const CallTree& tree, const std:
                            .module = module.name,
                            .module_kind = module.kind,
                            .symbols = module.symbols});
+  if (module.kind == model::ModuleKind::kAnonymous)
+    view.findings.back().run_time = run_time_of_nameless_code(profile);
 }
 
 // Not those that are known for having woken one of them.

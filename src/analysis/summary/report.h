@@ -76,6 +76,9 @@ enum class CostCause : std::uint8_t {
   kRate,           // count: Hz
   kManyProcesses,  // count: of them
 };
+// Who makes code at run time: what is known to write a perf map when told so.
+enum class RunTime : std::uint8_t { kUnknown, kNode, kDeno, kJava, kPython, kDotnet };
+
 struct Finding {
   FindingKind kind{};
   double share = 0;
@@ -86,6 +89,7 @@ struct Finding {
   model::ModuleKind module_kind = {};
   model::SymbolSource symbols = {};
   CostCause cost = {};
+  RunTime run_time = {};  // kUnnamed of code made at run time
   // kFewReceived: what is known of the cause, as shares of what is missing. Each 0 to 1.
   double by_host = 0, by_late_timer = 0, by_throttling = 0;
   double importance = 0;   // 0 to 1: the part of the numbers that it makes worth less

@@ -136,6 +136,8 @@ STEP_INLINE int step_by_rule(struct step_walk* w, const struct unwind_rule* rule
       return step_signal_frame(w);
     case CFA_END:
       return WALK_ROOT;
+    case CFA_EXCEPTION:
+      return WALK_EXCEPTION;
     case CFA_NONE:
       return step_without_rule(w, 0);
     default:

@@ -32,10 +32,35 @@ constexpr std::array<std::string_view, WALK_END_COUNT> kWalkEnds{
     "sampled before the mappings were known",
     "kernel thread: no user stack",
     "exiting: the memory was released already",
+    "an exception was just being passed on, and saved registers were overwritten",
+    "deeper than the frames that are kept: the middle is left out",
 };
 
 std::string name_of(const std::string& module) {
   return module.empty() ? "code of no module" : printable(module);
+}
+
+// What makes a run time write names where they are looked for, /tmp/perf-PID.map, as its manual says; of others it is not
+// known whether they can.
+std::string remedy_for_made_code(RunTime run_time) {
+  switch (run_time) {
+    case RunTime::kNode:
+      return "node --perf-basic-prof writes the names of its functions to /tmp/perf-PID.map";
+    case RunTime::kDeno:
+      return "deno run --v8-flags=--perf-basic-prof writes the names of its functions to /tmp/perf-PID.map";
+    case RunTime::kJava:
+      return "java -XX:+PreserveFramePointer, and while it is recorded jcmd PID Compiler.perfmap (JDK 17 and "
+             "later), "
+             "which writes the names of its methods to /tmp/perf-PID.map";
+    case RunTime::kPython:
+      return "python3 -X perf (3.12 and later) writes the names of its functions to /tmp/perf-PID.map";
+    case RunTime::kDotnet:
+      return "DOTNET_PerfMapEnabled=1 in the environment of the program writes its names to "
+             "/tmp/perf-PID.map";
+    case RunTime::kUnknown:
+      break;
+  }
+  return "if what made this code can write a perf map (/tmp/perf-PID.map), its names are read from there";
 }
 
 std::string remedy_for_names(const Finding& finding) {
@@ -43,7 +68,7 @@ std::string remedy_for_names(const Finding& finding) {
     case model::ModuleKind::kKernel:
       return "kernel names need root, CAP_SYSLOG, or sysctl kernel.kptr_restrict=0";
     case model::ModuleKind::kAnonymous:
-      return "let the run time write /tmp/perf-PID.map (node --perf-basic-prof, java with perf-map-agent)";
+      return remedy_for_made_code(finding.run_time);
     case model::ModuleKind::kUnknown:
     case model::ModuleKind::kNames:  // there is no address to look up
       return "";

@@ -22,6 +22,10 @@ model::FrameId StackResolver::frame_of(model::ModuleId module, std::uint64_t add
 }
 
 model::FrameId StackResolver::user_frame(std::int32_t pid, std::uint64_t address, model::ModuleId& module) {
+  if ((address & ~WALK_EXACT) == WALK_LEFT_OUT) {
+    module = {};
+    return builder_.named_frame("[frames left out]", {});
+  }
   const bool exact = (address & WALK_EXACT) != 0;
   const FrameAddress frame{
       {address & ~WALK_EXACT},

@@ -100,6 +100,14 @@ Waited waited(const off_cpu_event_wait& event) {
   return wait;
 }
 
+// Of a stack deeper than what is kept: the ring behind the first frames, from its oldest frame on, which gives its place
+// to the mark.
+void put_in_order(std::vector<std::uint64_t>& user, std::uint32_t walked) {
+  const auto ring = user.begin() + WALK_LEAF_FRAMES;
+  std::rotate(ring, user.begin() + slot_of_frame(walked - WALK_ROOT_FRAMES), user.end());
+  *ring = WALK_LEFT_OUT;
+}
+
 }  // namespace
 
 std::uint32_t BpfOptions::sample_ring_bytes(std::size_t cpus) const {
@@ -364,7 +372,8 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
       cpu_event_stack event;
       if (size < sizeof(event)) break;
       std::memcpy(&event, data, sizeof(event));
-      const std::size_t count = std::size_t{event.kernel_count} + event.user_count;
+      const std::size_t kept = std::min<std::size_t>(event.user_count, WALK_MAX_FRAMES);
+      const std::size_t count = event.kernel_count + kept;
       if (size < sizeof(event) + count * 8) break;
       StackSeen stack;
       stack.time_ns = event.time_ns;
@@ -373,9 +382,10 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
       stack.epoch = event.epoch;
       stack.end = event.end;
       stack.kernel.resize(event.kernel_count);
-      stack.user.resize(event.user_count);
+      stack.user.resize(kept);
       std::memcpy(stack.kernel.data(), bytes + sizeof(event), stack.kernel.size() * 8);
       std::memcpy(stack.user.data(), bytes + sizeof(event) + stack.kernel.size() * 8, stack.user.size() * 8);
+      if (event.user_count > WALK_MAX_FRAMES) put_in_order(stack.user, event.user_count);
       out.emplace_back(std::move(stack));
       break;
     }

@@ -1,0 +1,17 @@
+// Walks end where an exception is about to go on to its handler: from there on saved registers are those of the handler.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "dwarf/compile.h"
+#include "elf/elf_file.h"
+#include "unwind/frame_sections.h"
+
+namespace fathom::unwind {
+
+// Changes the rows of such functions in `cfi`; how many functions that were.
+std::uint64_t end_at_exception_exits(const elf::ElfFile& file, const std::vector<CodeRange>& ranges,
+                                     dwarf::RuleSet& rules, dwarf::CfiFunctions& cfi);
+
+}  // namespace fathom::unwind
