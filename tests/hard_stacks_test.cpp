@@ -1,0 +1,133 @@
+// Stacks on which others end or invent: in the midst of an exception, thousands of frames deep, and of Go programs
+// without symbols.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::support {
+namespace {
+
+struct FoldedStack {
+  std::vector<std::string> frames;  // from the root on
+  double samples = 0;
+};
+
+std::vector<FoldedStack> folded_stacks(const std::string& recording) {
+  const Outcome outcome = fathom({"export", recording, "--to", "folded", "-o", "-"});
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  std::vector<FoldedStack> stacks;
+  std::istringstream lines(outcome.output);
+  for (std::string line; std::getline(lines, line);) {
+    FoldedStack stack;
+    stack.samples = std::atof(line.substr(line.rfind(' ') + 1).c_str());
+    std::istringstream frames(line.substr(0, line.rfind(' ')));
+    for (std::string frame; std::getline(frames, frame, ';');) stack.frames.push_back(frame);
+    stacks.push_back(stack);
+  }
+  return stacks;
+}
+
+TEST(HardStacks, NoCallerIsInventedWhileAnExceptionIsPassedOn) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-F", "1999", "-o", folder / "x.fathom", "--", PASSED_ON, "1.5"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const std::map<std::string, std::vector<std::string>> callers{{"throws", {"goes_deeper"}},
+                                                                {"goes_deeper", {"goes_deeper", "passes_on"}},
+                                                                {"passes_on", {"catches"}},
+                                                                {"catches", {"throws_in_a_loop"}},
+                                                                {"throws_in_a_loop", {"main"}}};
+  double all = 0, of_exceptions = 0;
+  for (const FoldedStack& stack : folded_stacks(folder / "x.fathom")) {
+    all += stack.samples;
+    for (std::size_t i = 1; i < stack.frames.size(); ++i) {
+      if (stack.frames[i].starts_with("_Unwind_")) of_exceptions += stack.samples;
+      const auto known = callers.find(stack.frames[i]);
+      if (known == callers.end()) continue;
+      // A stack that was cut begins anywhere, and says so; what stands above a known function is its caller.
+      EXPECT_THAT(known->second, ::testing::Contains(stack.frames[i - 1]))
+          << stack.samples << " samples of " << stack.frames[i];
+    }
+  }
+  EXPECT_GE(all, 100);
+  EXPECT_GE(of_exceptions, all / 10);
+  const Report report(folder / "x.fathom");
+  EXPECT_GE(report.complete_percent(), 90) << report.quality();
+  // Nothing else ends early here but the start and the end of the program.
+  EXPECT_GE(report.complete_percent_without(
+                {"an exception was just being passed on, and saved registers were overwritten",
+                 "stack memory that could not be read", "an unwind rule that needs more than sampling has"}),
+            99.5)
+      << report.quality();
+}
+
+TEST(HardStacks, DeepRecursionKeepsBothEnds) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  for (const auto& [depth, whole] : {std::pair{"900", true}, std::pair{"6000", false}}) {
+    const std::string recording = folder / (std::string(depth) + ".fathom");
+    const Outcome outcome =
+        fathom({"record", "-F", "199", "-o", recording, "--", DEEP_RECURSION, depth, "0.7"},
+               {.folder = folder.path()});
+    ASSERT_TRUE(outcome.ok()) << outcome.describe();
+    double deep = 0, marked = 0;
+    for (const FoldedStack& stack : folded_stacks(recording)) {
+      if (stack.frames.back() != "burns_at_the_bottom") continue;
+      deep += stack.samples;
+      EXPECT_THAT(stack.frames, ::testing::IsSupersetOf({"main", "starts_deep"}));
+      const auto mark = std::ranges::count(stack.frames, "[frames left out]");
+      marked += mark == 1 ? stack.samples : 0;
+      EXPECT_EQ(stack.frames[stack.frames.size() - 2], "goes_down");
+    }
+    EXPECT_GE(deep, 20);
+    EXPECT_EQ(marked, whole ? 0 : deep);
+    const Report report(recording);
+    const double without_middle =
+        report.complete_percent_without({"deeper than the frames that are kept: the middle is left out"});
+    EXPECT_GE(without_middle, 95) << report.quality();
+    if (whole)
+      EXPECT_GE(report.complete_percent(), 95) << report.quality();
+    else
+      EXPECT_LE(report.complete_percent(), 10) << report.quality();
+  }
+}
+
+// Without symbols and debugging information, as Go programs are shipped.
+TEST(HardStacks, StrippedGoProgramIsNamedByItsOwnTable) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_PROGRAM("go");
+  const TempDir folder;
+  const CommandOptions build{.folder = folder.path(),
+                             .environment = {"GOCACHE=" + (folder / "cache"), "GO111MODULE=off"}};
+  const Outcome built =
+      run({"go", "build", "-ldflags=-s -w", "-o", folder / "known_go", KNOWN_GO_SOURCE}, build);
+  ASSERT_TRUE(built.ok()) << built.describe();
+  const Outcome outcome = fathom({"record", "-o", folder / "x.fathom", "--", folder / "known_go"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  double all = 0, right = 0;
+  for (const FoldedStack& stack : folded_stacks(folder / "x.fathom")) {
+    const auto leaf = std::ranges::find(stack.frames, "main.leaf");
+    if (leaf == stack.frames.end()) continue;
+    all += stack.samples;
+    const std::vector<std::string> above(leaf - std::min<std::ptrdiff_t>(2, leaf - stack.frames.begin()),
+                                         leaf);
+    if (above == std::vector<std::string>{"main.spin", "main.(*worker).step"}) right += stack.samples;
+  }
+  EXPECT_GE(all, 50);
+  EXPECT_GE(right, all * 0.99);
+  const Report report(folder / "x.fathom");
+  EXPECT_GE(report.complete_percent(), 99) << report.quality();
+  EXPECT_GE(report.total_percent("main.mix"), 30);
+  EXPECT_GE(report.total_percent("main.main.func1"), 20);
+}
+
+}  // namespace
+}  // namespace fathom::support
