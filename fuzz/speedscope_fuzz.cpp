@@ -1,30 +1,11 @@
 // Any text as a file of speedscope: refused in one line, or made a sound profile of which trees can be built.
-#include <cstdint>
-#include <cstdlib>
-#include <string_view>
-
-#include "analysis/core/call_tree.h"
+#include "any_profile.h"
 #include "formats/speedscope/speedscope.h"
-
-namespace {
-
-void look(const fathom::Result<fathom::model::Profile>& profile) {
-  using namespace fathom;
-  if (!profile) {
-    if (profile.error().message.find('\n') != std::string::npos) std::abort();
-    return;
-  }
-  if (!model::check(*profile)) std::abort();
-  for (const model::Metric metric : analysis::metrics_in(*profile))
-    (void)analysis::build_call_tree(*profile, {.selection = {.metric = metric}});
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace fathom;
-  const std::string_view text(reinterpret_cast<const char*>(data), size);
-  (void)formats::is_speedscope(text);
-  look(formats::read_speedscope(text, "fuzz"));
+  const std::string_view bytes = fuzz::text_of(data, size);
+  (void)formats::is_speedscope(bytes);
+  fuzz::expect_sound(formats::read_speedscope(bytes, "fuzz"));
   return 0;
 }
