@@ -4,22 +4,28 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/command.h"
+#include "cli/frozen_page.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "cli/version.h"
 #include "formats/packer.h"
 #include "open/open_profile.h"
+#include "present/exports/callgrind_writer.h"
+#include "present/exports/dot_writer.h"
 #include "present/exports/firefox_writer.h"
 #include "present/exports/folded_writer.h"
 #include "present/exports/heaptrack_writer.h"
 #include "present/exports/massif_writer.h"
+#include "present/exports/perfetto_writer.h"
 #include "present/exports/pprof_writer.h"
+#include "present/exports/recording_json.h"
 #include "present/exports/speedscope_writer.h"
 #include "present/sentences/quality_sentences.h"
 
@@ -31,7 +37,9 @@ struct ExportArguments {
   std::string format;
   OutputPath output;
   SelectionOptions selection;
-  bool fold_generics = false, fold_idle = false, mark_inlined = false;
+  bool fold_generics = false, fold_idle = false, mark_inlined = false, parts = false;
+  std::optional<std::uint32_t> functions;  // of a call graph
+  std::optional<double> percent_limit;
 };
 
 // What a writer is given.
@@ -72,10 +80,14 @@ Result<std::string> export_heaptrack(const ExportInput& input) {
   return packer.finish();
 }
 
+std::string first_line_of_version() {
+  const std::string version = version_text();
+  return version.substr(0, version.find('\n'));
+}
+
 // What is known about the truth of the numbers goes along with them.
 std::vector<std::string> comments_for(const ExportInput& input) {
-  const std::string version = version_text();
-  std::vector<std::string> comments{version.substr(0, version.find('\n'))};
+  std::vector<std::string> comments{first_line_of_version()};
   if (!input.profile.meta.target.empty()) comments.push_back(input.profile.meta.target);
   analysis::ReportOptions options;
   options.selection = input.tree.selection;
@@ -92,6 +104,12 @@ Result<std::string> packed(std::string_view bytes, formats::Packing packing) {
   return packer.finish();
 }
 
+// Readers of pprof expect it packed, whatever the file is called; a name without .gz that ends in .pb asks for it as it is.
+formats::Packing packing_of_pprof(const std::string& path) {
+  const formats::Packing asked = formats::packing_of(path);
+  return asked != formats::Packing::kNone || path.ends_with(".pb") ? asked : formats::Packing::kGzip;
+}
+
 Result<std::string> export_pprof(const ExportInput& input) {
   const std::string& path = input.arguments.output.path;
   if (is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1)
@@ -99,10 +117,87 @@ Result<std::string> export_pprof(const ExportInput& input) {
   const Result<std::string> bytes = present::write_pprof(
       input.profile, {input.tree.selection, input.tree.fold_generics, comments_for(input)});
   if (!bytes) return tl::unexpected(bytes.error());
-  // Its readers expect it packed, whatever the file is called; a name without .gz that ends in .pb asks for it as it is.
-  const formats::Packing asked = formats::packing_of(path);
-  return packed(*bytes,
-                asked != formats::Packing::kNone || path.ends_with(".pb") ? asked : formats::Packing::kGzip);
+  return packed(*bytes, packing_of_pprof(path));
+}
+
+// "x.pb.gz": "x.1.pb.gz", "x.2.pb.gz" and so on.
+Result<int> export_pprof_parts(const ExportInput& input) {
+  const OutputPath& output = input.arguments.output;
+  if (is_standard_output(output.path))
+    return fail(ErrorKind::kUsage, "several parts are several files", "--parts -o FILE.pb.gz");
+  const present::PprofLimits limits;
+  const auto parts = present::write_pprof_parts(
+      input.profile, {input.tree.selection, input.tree.fold_generics, comments_for(input)}, limits);
+  if (!parts) return within(input.arguments.file, parts.error());
+  std::size_t dot = output.path.rfind(".pb");
+  if (dot == std::string::npos) dot = output.path.size();
+  for (std::size_t i = 0; i < parts->size(); ++i) {
+    OutputPath part = output;
+    part.path.insert(dot, fmt::format(".{}", i + 1));
+    const Result<std::string> content = packed((*parts)[i], packing_of_pprof(output.path));
+    if (!content) return tl::unexpected(content.error());
+    if (const Result<> written = write_output(*content, part); !written)
+      return tl::unexpected(written.error());
+    if ((*parts)[i].size() > limits.most_bytes)
+      say("fathom: {} has {} unpacked: one of its stacks is that large\n", part.path,
+          analysis::bytes(static_cast<double>((*parts)[i].size())));
+  }
+  say("fathom: {}, each of less than 16,000 samples; their sums add up to those of one file\n",
+      analysis::counted(parts->size(), "part"));
+  return kDone;
+}
+
+Result<std::string> export_callgrind(const ExportInput& input) {
+  const Result<std::string> text = present::write_callgrind(
+      input.profile, {input.tree.selection, input.tree.fold_generics, first_line_of_version()});
+  if (!text) return text;
+  return packed(*text, formats::packing_of(input.arguments.output.path));
+}
+
+Result<std::string> export_dot(const ExportInput& input) {
+  present::DotOptions options{.selection = input.tree.selection, .fold_generics = input.tree.fold_generics};
+  if (input.arguments.functions) options.most_functions = *input.arguments.functions;
+  if (input.arguments.percent_limit) options.least_share = *input.arguments.percent_limit / 100;
+  return present::write_dot(input.profile, options);
+}
+
+Result<std::string> export_perfetto(const ExportInput& input) {
+  const std::string& path = input.arguments.output.path;
+  if (is_standard_output(path) && ::isatty(STDOUT_FILENO) == 1)
+    return fail(ErrorKind::kUsage, "a trace of Perfetto is binary, and not for a terminal",
+                "-o FILE.pftrace");
+  const Result<std::string> bytes =
+      present::write_perfetto(input.profile, {input.tree.selection, input.tree.fold_generics});
+  if (!bytes) return bytes;
+  return packed(*bytes, formats::packing_of(path));
+}
+
+// The whole recording: what was asked for beside it would be forgotten in silence.
+Result<> check_whole(const ExportArguments& arguments, std::string_view format) {
+  const SelectionOptions& selection = arguments.selection;
+  if (selection.metric.empty() && !selection.thread && !selection.pid && !selection.from_s &&
+      !selection.until_s && selection.focus.empty() && selection.ignore.empty())
+    return {};
+  return fail(ErrorKind::kUsage,
+              fmt::format("--to {} holds the recording whole: nothing is selected from it", format),
+              "without --metric, --thread, --pid, --from, --until, --focus and --ignore");
+}
+
+Result<std::string> export_json(const ExportInput& input) {
+  if (const Result<> whole = check_whole(input.arguments, "json"); !whole)
+    return tl::unexpected(whole.error());
+  formats::Packer packer(formats::packing_of(input.arguments.output.path));
+  present::write_recording_json(input.profile, first_line_of_version(),
+                                [&packer](std::string_view text) { packer.add(text); });
+  return packer.finish();
+}
+
+Result<std::string> export_html(const ExportInput& input) {
+  if (const Result<> whole = check_whole(input.arguments, "html"); !whole)
+    return tl::unexpected(whole.error());
+  if (is_standard_output(input.arguments.output.path) && ::isatty(STDOUT_FILENO) == 1)
+    return fail(ErrorKind::kUsage, "a page is not written to a terminal", "-o FILE.html");
+  return frozen_page(input.profile, input.arguments.file);
 }
 
 Result<std::string> export_speedscope(const ExportInput& input) {
@@ -117,27 +212,31 @@ Result<std::string> export_speedscope(const ExportInput& input) {
 Result<std::string> export_firefox(const ExportInput& input) {
   present::FirefoxOptions options{.selection = input.tree.selection,
                                   .fold_generics = input.tree.fold_generics};
-  const std::string version = version_text();
-  options.version = version.substr(0, version.find('\n'));
+  options.version = first_line_of_version();
   const Result<std::string> text = present::write_firefox(input.profile, options);
   if (!text) return text;
   return packed(*text, formats::packing_of(input.arguments.output.path));
 }
 
-// One row per format that can be written.
+// One row per format that can be written. Longer endings stand before those that they end in.
 struct ExportFormat {
   std::string_view name;
   std::string_view ending;  // of files, for -o without --to
   Result<std::string> (*write)(const ExportInput&);
 };
 constexpr ExportFormat kFormats[] = {
+    {"callgrind", ".callgrind", export_callgrind},
+    {"dot", ".dot", export_dot},
     {"firefox", ".firefox.json", export_firefox},
     {"folded", ".folded", export_folded},
     {"heaptrack", ".heaptrack", export_heaptrack},
+    {"html", ".html", export_html},
     {"massif", "massif.out", export_massif},
     {"ms_print", ".ms_print", export_ms_print},
+    {"perfetto", ".pftrace", export_perfetto},
     {"pprof", ".pb", export_pprof},
     {"speedscope", ".speedscope.json", export_speedscope},
+    {"json", ".json", export_json},
 };
 
 Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
@@ -158,6 +257,10 @@ Result<const ExportFormat*> choose_format(const ExportArguments& arguments) {
 Result<int> run_export(const ExportArguments& arguments) {
   const Result<const ExportFormat*> format = choose_format(arguments);
   if (!format) return tl::unexpected(format.error());
+  if (arguments.parts && (*format)->write != export_pprof)
+    return fail(ErrorKind::kUsage, "only pprof is written in parts", "--to pprof --parts");
+  if ((arguments.functions || arguments.percent_limit) && (*format)->write != export_dot)
+    return fail(ErrorKind::kUsage, "only a call graph leaves functions out", "--to dot");
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
   const Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
@@ -166,6 +269,7 @@ Result<int> run_export(const ExportArguments& arguments) {
   tree.selection = *selection;
   tree.fold_generics = arguments.fold_generics;
   tree.selection.fold_idle = arguments.fold_idle;
+  if (arguments.parts) return export_pprof_parts({*profile, tree, arguments});
   const Result<std::string> content = (*format)->write({*profile, tree, arguments});
   if (!content) return within(arguments.file, content.error());
   const Result<> written = write_output(*content, arguments.output);
@@ -183,15 +287,24 @@ Run add_export(CLI::App& app) {
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   app.add_option("--to,--format", arguments->format,
-                 "folded, heaptrack (packed where -o ends in .gz or .zst), massif, ms_print, pprof, "
-                 "speedscope (default: by the "
-                 "ending of -o)")
+                 "callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, "
+                 "speedscope (default: by the ending of -o; packed where that ends in .gz or .zst)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file to write instead of standard output");
   add_selection_options(app, arguments->selection);
   app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
   app.add_flag("--fold-idle", arguments->fold_idle, "waits of idle workers as one frame per thread");
   app.add_flag("--mark-inlined", arguments->mark_inlined, "folded: _[i] after calls that were inlined");
+  app.add_flag(
+      "--parts", arguments->parts,
+      "pprof: several files of less than 16,000 samples and 1.9 MB each, as some servers take no more");
+  app.add_option("--functions", arguments->functions,
+                 "dot: at most so many functions, those with the largest totals (80); 0: all")
+      ->type_name("N");
+  app.add_option("--percent-limit", arguments->percent_limit,
+                 "dot: leave out functions and calls of less than this part of the whole (0.5)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0));
   return [arguments] { return run_export(*arguments); };
 }
 

@@ -21,6 +21,7 @@
 #include "annotate/annotation.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
+#include "cli/frozen_page.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
@@ -156,21 +157,19 @@ Result<std::string> code_of_file(const model::Profile& profile, const ViewArgume
   return page::compress(json + "}");
 }
 
-Result<int> write_page(const page::Document& document, const model::Profile& profile,
-                       const ViewArguments& arguments) {
+Result<int> write_page(const model::Profile& profile, const ViewArguments& arguments) {
   if (is_standard_output(arguments.html.path) && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a page is not written to a terminal", "--html FILE.html");
-  page::HtmlOptions options;
   Result<std::string> code = std::string();
   if (arguments.with_source) code = code_of_file(profile, arguments);
   if (!code) return tl::unexpected(code.error());
-  options.code = *code;
-  const std::string html = page::html_page(document.bytes, options);
-  const Result<> written = write_output(html, arguments.html);
+  const Result<std::string> html = frozen_page(profile, arguments.file, *code);
+  if (!html) return tl::unexpected(html.error());
+  const Result<> written = write_output(*html, arguments.html);
   if (!written) return tl::unexpected(written.error());
   if (!is_standard_output(arguments.html.path))
     say("{} ({}): one file, which opens without a network\n", arguments.html.path,
-        analysis::bytes(static_cast<double>(html.size())));
+        analysis::bytes(static_cast<double>(html->size())));
   return kDone;
 }
 
@@ -205,18 +204,13 @@ std::string absolute(const std::string& file) {
 Result<int> run_view(const ViewArguments& arguments) {
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection);
   if (!profile) return tl::unexpected(profile.error());
+  if (!arguments.html.path.empty()) return write_page(*profile, arguments);
   page::DocumentOptions options;
-  // A file that goes into a ticket names no folder of the machine that it was made on.
-  const bool goes_away = !arguments.html.path.empty();
-  options.file =
-      goes_away ? std::filesystem::path(arguments.file).filename().string() : absolute(arguments.file);
-  if (options.file.empty()) options.file = arguments.file;
+  options.file = absolute(arguments.file);
   const Result<page::Document> document = page::make_document(*profile, options);
   if (!document) return within(arguments.file, document.error());
-  if (document->folded_share > 0)
-    say("fathom: calls of less than {} of every metric are folded, to keep the page small\n",
-        analysis::percent(document->folded_share));
-  return goes_away ? write_page(*document, *profile, arguments) : serve(*document, *profile, arguments);
+  tell_what_was_folded(document->folded_share);
+  return serve(*document, *profile, arguments);
 }
 
 }  // namespace

@@ -118,6 +118,49 @@ TEST(PprofRoundTrip, EverySumOfEveryMetricIsKept) {
   });
 }
 
+TEST(PprofRoundTrip, PartsAreWholeProfilesThatAddUp) {
+  std::size_t most = 0;
+  model::for_each_profile(40, [&](const model::Profile& profile) {
+    for (const Metric metric : analysis::metrics_in(profile)) {
+      SCOPED_TRACE(model::to_string(metric));
+      const present::PprofOptions options{.selection = of(metric), .comments = {}};
+      const auto whole = present::write_pprof(profile, options);
+      const auto parts = present::write_pprof_parts(profile, options, {.most_samples = 7});
+      ASSERT_EQ(whole.has_value(), parts.has_value());
+      if (!whole) continue;
+      std::vector<std::int64_t> sums(types_of(message_of(*whole)).size());
+      std::size_t samples = 0;
+      for (const std::string& part : *parts) {
+        const PprofMessage message = message_of(part);
+        expect_sound(message);
+        EXPECT_LE(message.samples.size(), 7U);
+        EXPECT_EQ(types_of(message), types_of(message_of(*whole)));
+        const std::vector<std::int64_t> of_part = sums_of(message);
+        for (std::size_t i = 0; i < sums.size(); ++i) sums[i] += of_part[i];
+        samples += message.samples.size();
+      }
+      EXPECT_EQ(sums, sums_of(message_of(*whole)));
+      EXPECT_EQ(samples, message_of(*whole).samples.size());
+      most = std::max(most, parts->size());
+    }
+  });
+  EXPECT_GT(most, 3U);
+}
+
+// Names are most of what a profile holds: a part ends before it is too large, however few samples it has.
+TEST(PprofRoundTrip, PartsEndBeforeTheyAreTooLarge) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  for (int i = 0; i < 400; ++i)
+    hand.sample(thread,
+                hand.stack({hand.frame(hand.module("app"), {std::string(1000, 'x') + std::to_string(i)})}),
+                1);
+  const auto parts = present::write_pprof_parts(hand.profile, {.comments = {}}, {.most_bytes = 100'000});
+  ASSERT_TRUE(parts);
+  EXPECT_GE(parts->size(), 4U);
+  for (const std::string& part : *parts) EXPECT_LE(part.size(), 100'000U);
+}
+
 TEST(PprofRoundTrip, TheHeapIsKeptToTheByte) {
   model::for_each_profile(60, [](const model::Profile& profile) {
     if (profile.heap.empty()) return;

@@ -100,6 +100,20 @@ std::vector<HeapCostRow> heap_rows(const model::Profile& profile, const analysis
   return rows;
 }
 
+CostRows metric_rows(const model::Profile& profile, const analysis::Selection& selection) {
+  CostRows costs = sample_rows(profile, selection);
+  if (model::is_heap(selection.metric) && !profile.heap.empty()) {
+    const analysis::HeapSums sums(profile, selection);
+    WholeSum whole;
+    for (const HeapCostRow& row : heap_rows(profile, selection, sums)) {
+      const double value = sums.value(row.site, selection.metric, analysis::unit_of_heap(selection)).value;
+      if (value > 0) costs.rows.push_back({row.thread, row.stack, row.skip, 0, 1, whole.take(value)});
+    }
+  }
+  std::erase_if(costs.rows, [](const CostRow& row) { return row.value <= 0; });
+  return costs;
+}
+
 std::int64_t WholeSum::take(double value) {
   sum_ += value;
   const std::int64_t whole = std::llround(std::clamp(sum_, -4e18, 4e18));

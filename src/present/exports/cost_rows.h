@@ -40,6 +40,10 @@ struct HeapCostRow {
 std::vector<HeapCostRow> heap_rows(const model::Profile& profile, const analysis::Selection& selection,
                                    const analysis::HeapSums& sums);
 
+// Samples, waits and sites of the heap of any metric, in the unit of the selection, sites behind samples. Rows that cost nothing are
+// left out; the others add up to what the call tree of the selection has.
+CostRows metric_rows(const model::Profile& profile, const analysis::Selection& selection);
+
 // Turns estimates into whole numbers whose sum is that of the estimates, rounded, and fits into 64 bits.
 class WholeSum {
  public:

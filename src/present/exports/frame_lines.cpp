@@ -32,7 +32,7 @@ std::span<const std::uint32_t> FrameLines::of_frame(model::FrameId id, std::uint
 void FrameLines::of_stack(model::StackId stack, std::uint32_t skip, std::string_view cause,
                           std::vector<std::uint32_t>& calls) {
   calls.clear();
-  if (!cause.empty()) calls.push_back(of_name(std::string(cause), {0}));
+  if (!cause.empty()) calls.push_back(of_cause(cause));
   for (; stack.value != 0; stack = profile_.stacks[stack.value].parent, skip = 0) {
     const auto rows = of_frame(profile_.stacks[stack.value].frame, skip);
     calls.insert(calls.end(), rows.begin(), rows.end());

@@ -33,6 +33,8 @@ class FrameLines {
   // The calls of a whole stack, outermost first, with the frame of its cause at the end.
   void of_stack(model::StackId stack, std::uint32_t skip, std::string_view cause,
                 std::vector<std::uint32_t>& calls);
+  // The call that stands for the cause of a wait.
+  std::uint32_t of_cause(std::string_view cause) { return of_name(std::string(cause), {0}); }
   const std::vector<FrameCall>& calls() const { return calls_; }
 
  private:

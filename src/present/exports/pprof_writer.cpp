@@ -51,19 +51,16 @@ struct Kind {
 
 class Writer {
  public:
-  Writer(const model::Profile& profile, const PprofOptions& options)
+  // No limits: one part.
+  Writer(const model::Profile& profile, const PprofOptions& options, std::optional<PprofLimits> limits)
       : profile_(profile),
         options_(options),
+        limits_(limits),
         selection_(options.selection),
-        tracer_(selection_.tracer ? std::nullopt : analysis::tracer_module(profile)),
-        strings_(profile.strings.size()),
-        locations_(profile.frames.size()),
-        mappings_(profile.modules.size()) {
-    text("");
-  }
+        tracer_(selection_.tracer ? std::nullopt : analysis::tracer_module(profile)) {}
 
-  Result<std::string> write() {
-    map_main_binary();
+  Result<std::vector<std::string>> write() {
+    begin_part();
     if (model::is_heap(selection_.metric))
       write_heap();
     else
@@ -73,10 +70,42 @@ class Writer {
           ErrorKind::kNotFound,
           fmt::format("no samples of metric {} in this selection", model::to_string(selection_.metric)),
           "fathom report FILE says what the file holds");
-    return finish();
+    parts_.push_back(finish());
+    return std::move(parts_);
   }
 
  private:
+  // Nothing is written of any row of the model.
+  void begin_part() {
+    text_numbers_.clear();
+    texts_.clear();
+    text_bytes_ = 0;
+    strings_.assign(profile_.strings.size(), 0);
+    locations_.assign(profile_.frames.size(), 0);
+    mappings_.assign(profile_.modules.size(), 0);
+    functions_ = {};
+    cut_locations_.clear();
+    causes_.clear();
+    threads_.clear();
+    named_.clear();
+    nameless_.clear();
+    order_.clear();
+    last_location_ = last_function_ = written_ = 0;
+    samples_.clear();
+    places_of_file_.clear();
+    functions_of_file_.clear();
+    text("");
+    map_main_binary();
+  }
+
+  // One sample may bring a stack of new names with it: room for such a one is left.
+  bool is_full() const {
+    if (!limits_ || written_ == 0) return false;
+    const std::size_t bytes = samples_.view().size() + places_of_file_.view().size() +
+                              functions_of_file_.view().size() + text_bytes_;
+    return written_ >= limits_->most_samples || bytes >= limits_->most_bytes / 4 * 3;
+  }
+
   // Of time: samples and waits.
   void write_times() {
     CostRows rows = sample_rows(profile_, selection_);
@@ -225,6 +254,10 @@ class Writer {
   void sample(model::ThreadId thread, model::StackId stack, std::uint32_t skip, std::string_view cause,
               const std::vector<std::int64_t>& values) {
     if (std::ranges::all_of(values, [](std::int64_t value) { return value == 0; })) return;
+    if (is_full()) {
+      parts_.push_back(finish());
+      begin_part();
+    }
     places_.clear();
     if (!cause.empty()) put_wire_varint(places_, place_of_cause(cause));
     for (bool leaf = true; stack.value != 0; stack = profile_.stacks[stack.value].parent, leaf = false) {
@@ -392,7 +425,10 @@ class Writer {
   }
   std::uint64_t text(std::string_view raw) {
     const auto [known, added] = text_numbers_.try_emplace(analysis::printable(raw), texts_.size());
-    if (added) texts_.push_back(&known->first);
+    if (added) {
+      texts_.push_back(&known->first);
+      text_bytes_ += known->first.size() + 4;
+    }
     return known->second;
   }
 
@@ -402,11 +438,13 @@ class Writer {
 
   const model::Profile& profile_;
   const PprofOptions& options_;
+  std::optional<PprofLimits> limits_;
   const analysis::Selection& selection_;
   std::optional<model::ModuleId> tracer_;
   Kind kind_;
   std::unordered_map<std::string, std::uint64_t> text_numbers_;
   std::vector<const std::string*> texts_;  // keys, which never move
+  std::size_t text_bytes_ = 0;
   // Numbers in the file, 0 for what is not in it yet, by rows of the model.
   std::vector<std::uint64_t> strings_, locations_, mappings_;
   analysis::FlatMap<std::uint64_t> functions_;  // by function and file
@@ -418,12 +456,20 @@ class Writer {
   std::uint64_t last_location_ = 0, last_function_ = 0, written_ = 0;
   std::string places_, amounts_;  // of one sample
   WireWriter row_, samples_, places_of_file_, functions_of_file_;
+  std::vector<std::string> parts_;
 };
 
 }  // namespace
 
 Result<std::string> write_pprof(const model::Profile& profile, const PprofOptions& options) {
-  return Writer(profile, options).write();
+  Result<std::vector<std::string>> parts = Writer(profile, options, std::nullopt).write();
+  if (!parts) return tl::unexpected(parts.error());
+  return std::move(parts->front());
+}
+
+Result<std::vector<std::string>> write_pprof_parts(const model::Profile& profile, const PprofOptions& options,
+                                                   const PprofLimits& limits) {
+  return Writer(profile, options, limits).write();
 }
 
 }  // namespace fathom::present

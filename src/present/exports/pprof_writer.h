@@ -6,6 +6,8 @@
 // the reason is the leaf of its stack as well, as in every picture of fathom.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -23,5 +25,14 @@ struct PprofOptions {
 
 // Not packed. kNotFound where the selection has nothing.
 Result<std::string> write_pprof(const model::Profile& profile, const PprofOptions& options);
+
+// What servers take at once: Pyroscope refuses profiles of more than 16,000 samples and, by default, of some megabytes unpacked.
+struct PprofLimits {
+  std::uint64_t most_samples = 15'999;
+  std::size_t most_bytes = 1'900'000;  // unpacked; a sample that is larger by itself is a part of its own
+};
+// The same in parts, each a whole profile. Their samples are those of the one, each once, so sums over all parts are its sums.
+Result<std::vector<std::string>> write_pprof_parts(const model::Profile& profile, const PprofOptions& options,
+                                                   const PprofLimits& limits);
 
 }  // namespace fathom::present

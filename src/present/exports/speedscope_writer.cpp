@@ -64,7 +64,7 @@ class Writer {
   Rows rows_of(Metric metric) const {
     analysis::Selection selection = options_.selection;
     selection.metric = metric;
-    CostRows found = sample_rows(profile_, selection);
+    CostRows found = metric_rows(profile_, selection);
     Rows rows{std::move(found.rows), std::move(found.causes), "none"};
     const std::string unit = analysis::unit_of(profile_, selection);
     if (unit == "ns") rows.unit = "nanoseconds";
@@ -75,18 +75,7 @@ class Writer {
       for (CostRow& row : rows.rows) row.value = whole.take(static_cast<double>(row.value) * period);
       rows.unit = "nanoseconds";
     }
-    if (model::is_heap(metric) && !profile_.heap.empty()) add_heap(selection, rows.rows);
-    std::erase_if(rows.rows, [](const CostRow& row) { return row.value <= 0; });
     return rows;
-  }
-
-  void add_heap(const analysis::Selection& selection, std::vector<CostRow>& rows) const {
-    const analysis::HeapSums sums(profile_, selection);
-    WholeSum whole;
-    for (const HeapCostRow& row : heap_rows(profile_, selection, sums)) {
-      const double value = sums.value(row.site, selection.metric, analysis::unit_of_heap(selection)).value;
-      if (value > 0) rows.push_back({row.thread, row.stack, row.skip, 0, 1, whole.take(value)});
-    }
   }
 
   void add_metric(Metric metric) {

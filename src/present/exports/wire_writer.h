@@ -25,6 +25,18 @@ class WireWriter {
   WireWriter& signed_number(std::uint32_t field, std::int64_t value) {
     return number(field, static_cast<std::uint64_t>(value));
   }
+  // Written even where it is 0: in schemas of version 2, and where one of several fields is chosen, 0 says something.
+  WireWriter& number_or_zero(std::uint32_t field, std::uint64_t value) {
+    put_wire_varint(bytes_, std::uint64_t{field} << 3);
+    put_wire_varint(bytes_, value);
+    return *this;
+  }
+  // Of types fixed64 and double.
+  WireWriter& fixed(std::uint32_t field, std::uint64_t bits) {
+    put_wire_varint(bytes_, std::uint64_t{field} << 3 | 1);
+    for (int i = 0; i < 8; ++i) bytes_ += static_cast<char>(bits >> (8 * i));
+    return *this;
+  }
   // A text, a message or packed numbers.
   WireWriter& bytes(std::uint32_t field, std::string_view value) {
     put_wire_varint(bytes_, std::uint64_t{field} << 3 | 2);

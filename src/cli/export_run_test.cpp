@@ -1,0 +1,136 @@
+// What `fathom export` writes, opened by the tools that it is for, where they are installed; and read again by fathom.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "cli/testing_program.h"
+
+namespace fathom::cli {
+namespace {
+
+using testing::ContainsRegex;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+// The parts of Perfetto's schema that are written, from the numbers of their fields.
+constexpr std::string_view kPerfettoSchema = R"(syntax = "proto2";
+message Text { optional uint64 iid = 1; optional bytes str = 2; }
+message EventName { optional uint64 iid = 1; optional string name = 2; }
+message Frame { optional uint64 iid = 1; optional uint64 function_name_id = 2; optional uint64 mapping_id = 3;
+  optional uint64 rel_pc = 4; optional uint64 source_path_iid = 5; optional uint32 line_number = 6; }
+message Callstack { optional uint64 iid = 1; repeated uint64 frame_ids = 2; }
+message Mapping { optional uint64 iid = 1; optional uint64 build_id = 2; optional uint64 end = 5; repeated uint64 path_string_ids = 7; }
+message InternedData { repeated EventName event_names = 2; repeated Text function_names = 5; repeated Frame frames = 6;
+  repeated Callstack callstacks = 7; repeated Text build_ids = 16; repeated Text mapping_paths = 17;
+  repeated Text source_paths = 18; repeated Mapping mappings = 19; }
+message Clock { optional uint32 clock_id = 1; optional uint64 timestamp = 2; }
+message ClockSnapshot { repeated Clock clocks = 1; optional uint32 primary_trace_clock = 2; }
+message Timebase { optional uint64 frequency = 2; optional uint32 counter = 4; optional string name = 10; }
+message PerfSampleDefaults { optional Timebase timebase = 1; }
+message TracePacketDefaults { optional PerfSampleDefaults perf_sample_defaults = 12; optional uint32 timestamp_clock_id = 58; }
+message DebugAnnotation { optional string string_value = 6; optional string name = 10; }
+message TrackEvent { repeated DebugAnnotation debug_annotations = 4; optional uint32 type = 9; optional uint64 name_iid = 10;
+  optional uint64 track_uuid = 11; repeated string categories = 22; optional double double_counter_value = 44;
+  repeated fixed64 flow_ids = 47; repeated fixed64 terminating_flow_ids = 48; optional uint64 callstack_iid = 56; }
+message ProcessDescriptor { optional int32 pid = 1; optional string process_name = 6; }
+message ThreadDescriptor { optional int32 pid = 1; optional int32 tid = 2; optional string thread_name = 5; }
+message CounterDescriptor { optional uint32 unit = 3; optional string unit_name = 6; }
+message TrackDescriptor { optional uint64 uuid = 1; optional string name = 2; optional ProcessDescriptor process = 3;
+  optional ThreadDescriptor thread = 4; optional uint64 parent_uuid = 5; optional CounterDescriptor counter = 8; }
+message PerfSample { optional uint32 cpu = 1; optional uint32 pid = 2; optional uint32 tid = 3; optional uint64 callstack_iid = 4;
+  optional uint64 timebase_count = 6; }
+message TracePacket { optional ClockSnapshot clock_snapshot = 6; optional uint64 timestamp = 8;
+  optional uint32 trusted_packet_sequence_id = 10; optional TrackEvent track_event = 11; optional InternedData interned_data = 12;
+  optional uint32 sequence_flags = 13; optional TracePacketDefaults trace_packet_defaults = 59;
+  optional TrackDescriptor track_descriptor = 60; optional PerfSample perf_sample = 66; }
+message Trace { repeated TracePacket packet = 1; }
+)";
+
+class Exports : public Cli {
+ protected:
+  // What a tool of the machine prints of `input`; it is one that may not be installed.
+  Outcome tool(const std::string& program, const std::vector<std::string>& arguments,
+               const std::string& input = "/dev/null") {
+    return run_program(program, arguments, input);
+  }
+  static bool is_installed(const std::string& program) {
+    return std::filesystem::exists("/usr/bin/" + program);
+  }
+
+  std::string exported(const std::string& name) {
+    const std::string path = folder_ + "/" + name;
+    const Outcome outcome = run({"export", recording_, "-o", path});
+    EXPECT_EQ(outcome.status, 0) << outcome.error;
+    return path;
+  }
+};
+
+TEST_F(Exports, CallgrindAnnotatePrintsTheSumsOfTheRecording) {
+  const std::string path = exported("x.callgrind");
+  EXPECT_THAT(run({"export", path, "--to", "folded"}).out, HasSubstr("ksys_write 100"));
+  if (!is_installed("callgrind_annotate")) GTEST_SKIP() << "callgrind_annotate is not installed (valgrind)";
+  const Outcome outcome = tool("callgrind_annotate", {"--threshold=100", path});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_THAT(outcome.out, HasSubstr("900 (100.0%)  PROGRAM TOTALS"));
+  EXPECT_THAT(outcome.out, ContainsRegex("300 \\(33.33%\\)  .*::walk "));
+  EXPECT_THAT(outcome.out, ContainsRegex("100 \\(11.11%\\)  .*ksys_write "));
+  EXPECT_THAT(tool("callgrind_annotate", {"--inclusive=yes", path}).out,
+              ContainsRegex("700 \\(77.78%\\)  .*:main "));
+}
+
+TEST_F(Exports, GraphvizDrawsTheCallGraph) {
+  const std::string path = exported("x.dot");
+  if (!is_installed("dot")) GTEST_SKIP() << "dot is not installed (graphviz)";
+  const Outcome outcome = tool("dot", {"-Tplain", path});
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.error, "");
+  EXPECT_THAT(outcome.out, HasSubstr("ksys_write\\n100 samples (11.1 %)"));
+}
+
+TEST_F(Exports, TheSchemaOfPerfettoHasAllThatIsInATrace) {
+  const std::string path = exported("x.pftrace");
+  if (!is_installed("protoc")) GTEST_SKIP() << "protoc is not installed (protobuf-compiler)";
+  file("trace.proto", kPerfettoSchema);
+  const Outcome outcome = tool("protoc", {"--proto_path=" + folder_, "--decode=Trace", "trace.proto"}, path);
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.out, HasSubstr("str: \"__libc_start_main\""));
+  EXPECT_THAT(outcome.out, HasSubstr("double_counter_value: 31457280"));
+  EXPECT_THAT(outcome.out, HasSubstr("thread_name: \"worker-1\""));
+  EXPECT_THAT(outcome.out, HasSubstr("primary_trace_clock: 3"));
+  // A field that the schema does not know is printed as its number.
+  EXPECT_THAT(outcome.out, Not(ContainsRegex("\n +[0-9]+[:{ ]")));
+}
+
+TEST_F(Exports, APageIsThatOfView) {
+  const std::string page = exported("x.html");
+  const std::string frozen = folder_ + "/view.html";
+  EXPECT_EQ(run({"view", recording_, "--html", frozen}).status, 0);
+  EXPECT_EQ(read_file(page).value(), read_file(frozen).value());
+}
+
+TEST_F(Exports, JsonHasTheRecordingWholeOrIsRefused) {
+  const nlohmann::json json = nlohmann::json::parse(read_file(exported("x.json")).value());
+  EXPECT_EQ(json.at("samples").at("value").size(), 900U);
+  EXPECT_EQ(json.at("quality").at("lost_ring_full"), 3);
+  for (const char* format : {"json", "html"}) {
+    const Outcome outcome = run({"export", recording_, "--to", format, "--pid", "10", "-o", folder_ + "/y"});
+    EXPECT_EQ(outcome.status, 2);
+    EXPECT_THAT(outcome.error, HasSubstr("holds the recording whole"));
+  }
+  EXPECT_THAT(read_file(exported("x.json.gz")).value(), StartsWith("\x1f\x8b"));
+}
+
+TEST_F(Exports, PartsAreFilesWithNumbers) {
+  const Outcome outcome = run({"export", recording_, "--parts", "-o", folder_ + "/x.pb.gz"});
+  EXPECT_EQ(outcome.status, 0) << outcome.error;
+  EXPECT_THAT(outcome.error, HasSubstr("1 part, each of less than 16,000 samples"));
+  EXPECT_THAT(run({"export", folder_ + "/x.1.pb.gz", "--to", "folded"}).out, HasSubstr("ksys_write 1"));
+  EXPECT_EQ(run({"export", recording_, "--to", "pprof", "--parts"}).status, 2) << "to standard output";
+  EXPECT_EQ(run({"export", recording_, "--to", "folded", "--parts"}).status, 2);
+}
+
+}  // namespace
+}  // namespace fathom::cli

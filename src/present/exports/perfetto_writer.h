@@ -1,0 +1,24 @@
+// A trace for Perfetto's page and trace_processor: CPU samples with their stacks, waits as slices of their threads with who ended
+// them, and what was read over time (memory, the live heap) as counters, all on one clock. Sources: trace_packet.proto,
+// track_event.proto, profile_common.proto and profile_packet.proto of the Perfetto project. Descriptions of tracks, their events and
+// the clock are promised to stay as they are; samples (PerfSample) are read by every version so far.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "analysis/core/selection.h"
+#include "base/result.h"
+#include "model/profile.h"
+
+namespace fathom::present {
+
+struct PerfettoOptions {
+  analysis::Selection selection = {};  // its metric does not matter: a trace has all that has a time
+  bool fold_generics = false;
+};
+
+// Not packed. kNotFound where the selection has nothing.
+Result<std::string> write_perfetto(const model::Profile& profile, const PerfettoOptions& options);
+
+}  // namespace fathom::present
