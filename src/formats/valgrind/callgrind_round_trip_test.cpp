@@ -42,7 +42,12 @@ TEST(CallgrindRoundTrip, CostsOfFunctionsOfEveryMetricAreKept) {
       const auto read = read_callgrind(*written, "x");
       ASSERT_TRUE(read) << read.error().message;
       EXPECT_EQ(total_of(*read, Metric::kCpu), total);
-      EXPECT_EQ(self_by_name(*read, Metric::kCpu), self_by_name(profile, metric));
+      const auto costs = self_by_name(*read, Metric::kCpu), known = self_by_name(profile, metric);
+      ASSERT_EQ(costs.size(), known.size());
+      // Estimates become whole numbers one after the other, and a tree has another order.
+      const auto rounded = model::is_heap(metric) ? static_cast<double>(profile.heap.sites.size()) : 0;
+      for (const auto& [name, value] : known)
+        EXPECT_NEAR(static_cast<double>(costs.at(name)), static_cast<double>(value), rounded) << name;
       EXPECT_THAT(*written, HasSubstr("\ntotals: " + std::to_string(total) + "\n"));
       ++seen;
     }
