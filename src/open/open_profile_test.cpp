@@ -67,6 +67,20 @@ TEST_F(OpenProfile, DumpsThatAreTooMuchTogetherAreRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("these 3 files"));
 }
 
+// Its blocks have no mark but a 1 and their length.
+TEST_F(OpenProfile, AFileOfBytehoundIsRefusedWithTheWayOut) {
+  std::string block("\x01\x40\0\0\0", 5);
+  block += std::string(64, '\x17');
+  for (const std::string& content : {block, block + block}) {
+    const std::string path = file(content, "memory.dat");
+    const auto refused = opened(path);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().message, path + ": this is a file of bytehound, which is not read");
+    EXPECT_THAT(refused.error().remedy, HasSubstr("bytehound server " + path));
+  }
+  EXPECT_THAT(opened(file(block + "\x02")).error().message, testing::Not(HasSubstr("bytehound")));
+}
+
 TEST_F(OpenProfile, KnowsFoldedStacksAndNamesThemAfterTheFile) {
   const Result<model::Profile> read = opened(file("main;f 3\n", "stacks.txt"));
   ASSERT_TRUE(read) << read.error().message;
