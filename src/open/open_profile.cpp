@@ -22,6 +22,7 @@
 #include "open/block_choice.h"
 #include "open/inputs.h"
 #include "open/interrupt_wakers.h"
+#include "open/kernel_functions.h"
 #include "open/short_names.h"
 #include "open/strangers.h"
 #include "symbolize/late_names.h"
@@ -160,6 +161,7 @@ Result<model::Profile> profile_of_perf_data(std::string_view bytes, const std::s
   formats::PerfDataOptions options;
   options.called = [&](std::string_view file) { return binaries->called(file); };
   options.release = std::move(release);
+  options.kernel = [](const formats::PerfKernel& kernel) { return functions_of_kernel(kernel); };
   return completed(called_after(formats::read_perf_data(bytes, name, options), name), names);
 }
 

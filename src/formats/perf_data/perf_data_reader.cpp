@@ -58,7 +58,8 @@ class Reader {
     samples_of_.resize(container_.events.size());
     choice_ = choose_events(container_, samples_of_);
     fields_ = switch_fields(container_.tracing);
-    kernel_ = import_.frame(import_.module("[kernel.kallsyms]", {}, model::SymbolSource::kNone), "[kernel]");
+    nameless_kernel_ =
+        import_.frame(import_.module("[kernel.kallsyms]", {}, model::SymbolSource::kNone), "[kernel]");
     std::ranges::stable_sort(order_, {}, &Row::time_ns);
     std::uint64_t since_release = 0;
     for (const Row& row : order_) {
@@ -255,7 +256,8 @@ class Reader {
   void take_mapping(const PerfRecord& record) {
     const std::optional<PerfMapping> mapping = parse_mapping(record);
     if (!mapping) return unread();
-    if (mode_of(record.misc) == Mode::kKernel || mapping->pid == -1 || !mapping->executable) return;
+    if (mode_of(record.misc) == Mode::kKernel || mapping->pid == -1) return take_kernel(*mapping);
+    if (!mapping->executable) return;
     Process& owner = process(mapping->pid);
     CodeFile* code = files_.of(*mapping);
     if (owner.executable.empty() && code->kind == model::ModuleKind::kFile) {
@@ -267,6 +269,30 @@ class Reader {
     if (work_ > kMostMappingWork ||
         !owner.maps.add(mapping->start, mapping->start + mapping->size, mapping->offset, code))
       bounded_ = true;
+  }
+
+  // "[kernel.kallsyms]_text": its place stands where a file has its offset.
+  void take_kernel(const PerfMapping& mapping) {
+    constexpr std::string_view kKernel = "[kernel.kallsyms]";
+    if (!mapping.path.starts_with(kKernel) || kernel_.reference_address != 0) return;
+    kernel_.reference = mapping.path.substr(kKernel.size());
+    kernel_.reference_address = mapping.offset;
+  }
+
+  // The function of the kernel that holds the address.
+  model::FrameId kernel_frame(std::uint64_t address) {
+    if (!functions_asked_) {
+      functions_asked_ = true;
+      if (const auto id = container_.build_ids.find("[kernel.kallsyms]"); id != container_.build_ids.end())
+        kernel_.build_id = id->second;
+      if (options_.kernel) functions_ = options_.kernel(kernel_);
+    }
+    const auto after = std::ranges::upper_bound(functions_, address, {}, &PerfKernelFunction::address);
+    if (after == functions_.begin()) return nameless_kernel_;
+    const PerfKernelFunction& function = *std::prev(after);
+    const std::string module =
+        function.module.empty() ? "[kernel]" : fmt::format("[kernel:{}]", function.module);
+    return import_.frame(import_.module(module, {}, model::SymbolSource::kKallsyms), function.name);
   }
 
   void take_switch_record(const PerfRecord& record, std::uint64_t time_ns) {
@@ -331,8 +357,8 @@ class Reader {
     const auto add = [&](std::uint64_t address) {
       if (frames_.size() >= kMostImportedFrames) return;
       if (mode == Mode::kKernel) {
-        // Its addresses have names on the machine and in the boot in which they were recorded.
-        if (frames_.empty() || frames_.back() != kernel_) frames_.push_back(kernel_);
+        const model::FrameId frame = kernel_frame(exact ? address : address - 1);
+        if (frame != nameless_kernel_ || frames_.empty() || frames_.back() != frame) frames_.push_back(frame);
       } else if (mode == Mode::kUser && address != 0) {
         frames_.push_back(frame_of(owner.maps, exact ? address : address - 1));
       }
@@ -496,7 +522,10 @@ class Reader {
   EventChoice choice_;
   SwitchFields fields_;
   Switches switches_;
-  model::FrameId kernel_;
+  model::FrameId nameless_kernel_;  // one for all of its places
+  PerfKernel kernel_;
+  std::vector<PerfKernelFunction> functions_;
+  bool functions_asked_ = false;
   std::unordered_map<std::int32_t, std::unique_ptr<Process>> processes_;
   std::unordered_map<std::int32_t, Thread> threads_;
   std::vector<model::FrameId> frames_;  // leaf first

@@ -63,6 +63,26 @@ TEST(PerfData, CallChainsBecomeStacksOfPlacesInFiles) {
   EXPECT_THAT(profile.quality.notes, ElementsAre(HasSubstr("without names: /no/such/server")));
 }
 
+// The second place returns to 0x123, so it lies in the function before.
+TEST(PerfData, PlacesInTheKernelHaveTheNamesThatAreKnownForIt) {
+  PerfDataOptions options;
+  PerfKernel asked;
+  options.kernel = [&](const PerfKernel& kernel) {
+    asked = kernel;
+    return std::vector<PerfKernelFunction>{{0xffffffff81000000, "do_read", ""},
+                                           {0xffffffff81000123, "after", ""}};
+  };
+  const std::string records =
+      mapped(-1, 0xffffffff81000000, 0x1000000, 0xffffffff81000000, "[kernel.kallsyms]_text") + two_threads();
+  const Result<model::Profile> profile =
+      read_perf_data(perf_file(clock_with_chains(), records), "perf.data", options);
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_THAT(stacks_of(*profile),
+              testing::Contains("server;[server+0x200];[server+0x100];do_read;do_read 10000000"));
+  EXPECT_EQ(asked.reference, "_text");
+  EXPECT_EQ(asked.reference_address, 0xffffffff81000000);
+}
+
 TEST(PerfData, WhatWentThroughAPipeIsTheSame) {
   EXPECT_EQ(read(perf_pipe(clock_with_chains(), two_threads())),
             read(perf_file(clock_with_chains(), two_threads())));
