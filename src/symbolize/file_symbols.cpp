@@ -4,16 +4,14 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <xxhash.h>
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "arch/common/stable_code.h"
-#include "arch/facts.h"
 #include "process/maps.h"
 #include "symbolize/demangle.h"
+#include "symbolize/function_code.h"
 #include "symbolize/opened_files.h"
 #include "unwind/table.h"
 
@@ -28,20 +26,6 @@ struct ByStart {
   }
   bool operator()(std::uint64_t address, const PltEntry& entry) const { return address < entry.start.value; }
 };
-
-// What a function without a name is known by in another build; 0 if its code says nothing.
-std::uint64_t code_of(const elf::ElfFile& file, std::pair<ElfAddress, std::uint64_t> bounds) {
-  const auto code = file.bytes_at(bounds.first, bounds.second);
-  if (!code || file.machine() != arch::kElfMachine) return 0;
-  arch::ImageRange image{UINT64_MAX, 0};
-  for (const elf::Segment& segment : file.segments()) {
-    if (segment.type != PT_LOAD) continue;
-    image.first = std::min(image.first, segment.address.value);
-    image.end = std::max(image.end, segment.address.value + segment.memory_size);
-  }
-  const auto stable = arch::stable_code(*code, bounds.first, image);
-  return stable ? XXH3_64bits(stable->data(), stable->size()) : 0;
-}
 
 }  // namespace
 

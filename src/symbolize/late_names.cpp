@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 
 #include "elf/module_file.h"
 #include "model/nameless_function.h"
+#include "symbolize/function_code.h"
 #include "symbolize/local_names.h"
 #include "symbolize/module_symbols.h"
 #include "symbolize/symbol_folder.h"
@@ -84,6 +86,49 @@ std::string_view file_name(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
+std::string identity_of(const std::string& path) {
+  const auto file = elf::ModuleFile::open(path);
+  return file ? file->elf().identity() : "";
+}
+
+// The functions of which the recording knows the code: those without a name.
+RecordedCode recorded_code(const Profile& profile, const std::vector<std::uint32_t>& frames) {
+  RecordedCode functions;
+  for (const std::uint32_t row : frames) {
+    const model::Frame& frame = profile.frames[row];
+    if (frame.line_count == 0) continue;
+    const model::Line& line = profile.lines[frame.first_line + frame.line_count - 1];
+    const auto nameless =
+        model::nameless_function(profile.strings[profile.functions[line.function.value].name]);
+    if (!nameless || nameless->code == 0) continue;
+    std::uint64_t start = 0;
+    const char* const end = nameless->address.data() + nameless->address.size();
+    if (const auto [stop, error] = std::from_chars(nameless->address.data(), end, start, 16);
+        error == std::errc{} && stop == end)
+      functions[ElfAddress{start}] = nameless->code;
+  }
+  return functions;
+}
+
+// Of the files that may be of a module without a build id those that have its code.
+std::vector<const SymbolFile*> twins_by_code(const SymbolFolder& folder, std::string_view module,
+                                             const RecordedCode& functions,
+                                             std::vector<std::string>& refused) {
+  std::vector<const SymbolFile*> twins;
+  for (const SymbolFile* candidate : folder.without_build_id(module)) {
+    const auto file = elf::ModuleFile::open(candidate->path);
+    if (!file) continue;
+    const CodeMatch match = match_code(file->elf(), functions);
+    if (match.is_twin())
+      twins.push_back(candidate);
+    else
+      refused.push_back(
+          fmt::format("{} is not used: neither it nor {} in the recording has a build id, and {}",
+                      candidate->path, module, match.reason()));
+  }
+  return twins;
+}
+
 }  // namespace
 
 std::size_t name_unnamed_frames(Profile& profile, const Options& options) {
@@ -131,17 +176,22 @@ Result<FolderNames> name_from_folder(Profile& profile, const Options& options) {
   for (auto& [module, rows] : frames) {
     model::Module& row = profile.modules[module.value];
     const std::string path(profile.strings[row.path]), build_id(profile.strings[row.build_id]);
-    const std::vector<const SymbolFile*> files = folder->of(build_id);
-    if (files.empty()) {
+    std::vector<const SymbolFile*> files = folder->of(build_id);
+    const bool by_code = build_id.starts_with("x-");
+    if (by_code) files = twins_by_code(*folder, file_name(path), recorded_code(profile, rows), found.refused);
+    if (files.empty() && !(by_code && folder->is_file())) {
       for (const SymbolFile* file : folder->called(file_name(path)))
-        found.refused.push_back(
-            fmt::format("{} is not used: {}, and that of {} in the recording is {}", file->path,
-                        file->build_id.empty() ? "it has no build id" : "its build id is " + file->build_id,
-                        file_name(path), build_id.empty() || build_id.starts_with("x-") ? "none" : build_id));
+        if (!by_code || !file->build_id.empty())
+          found.refused.push_back(fmt::format(
+              "{} is not used: {}, and that of {} in the recording is {}", file->path,
+              file->build_id.empty() ? "it has no build id" : "its build id is " + file->build_id,
+              file_name(path), build_id.empty() || build_id.starts_with("x-") ? "none" : build_id));
       continue;
     }
     for (const SymbolFile* file : files) {
-      const auto symbols = reader.open({.path = path, .open_path = file->path, .identity = build_id}, module.value);
+      const std::string identity = by_code ? identity_of(file->path) : build_id;
+      const auto symbols =
+          reader.open({.path = path, .open_path = file->path, .identity = identity}, module.value);
       if (rank_of(symbols->source()) <= rank_of(row.symbols)) continue;
       if (name_frames(profile, builder, rows, *symbols, true) == 0) continue;
       row.symbols = symbols->source();

@@ -4,9 +4,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
+#include <fstream>
 
+#include "base/files.h"
 #include "elf/module_file.h"
+#include "symbolize/debug_files.h"
+#include "symbolize/module_symbols.h"
 #include "symbolize/testing_fixtures.h"
 
 namespace fathom::symbolize {
@@ -135,6 +140,73 @@ TEST_F(Stripped, RefusesAFileOfAnotherBuildIdInWords) {
       found->refused[1],
       testing::StartsWith(folder + "/dwarf5.stripped.debug is not used: it has no build id, and that of "));
   EXPECT_EQ(name(), "dwarf5.stripped@fde+0x1000");
+}
+
+// A recording of no_build_id.stripped, as a recorder writes it: the names of its functions hold hashes of their code.
+class WithoutBuildId : public Stripped {
+ protected:
+  WithoutBuildId() {
+    profile = {};
+    model::Builder builder(profile);
+    const std::string path = fixture("no_build_id.stripped");
+    const auto file = elf::ModuleFile::open(path);
+    model::Module row;
+    row.kind = model::ModuleKind::kFile;
+    row.name = builder.string("server");
+    row.path = builder.string("/elsewhere/server");
+    row.build_id = builder.string(file->elf().identity());
+    row.symbols = model::SymbolSource::kPseudo;
+    module = builder.module(row);
+    DebugFiles debug_files(no_debug_directories());
+    const auto symbols = ModuleSymbols::open(source_of(path), no_debug_directories(), debug_files);
+    const auto whole = elf::ModuleFile::open(fixture("no_build_id"));
+    for (const auto& symbol : whole->elf().symbols(elf::SymbolTable::kSymtab)) {
+      const auto names = symbols->resolve(std::array{symbol.address});
+      if (names.empty() || names[0].empty()) continue;
+      const auto id = builder.frame(module, symbol.address);
+      builder.name_frame(id, {{names[0].back().function, "", 0}});
+      if (symbol.name == "_ZN5store4fillERNS_6BucketEj") frame = id;
+    }
+  }
+};
+
+TEST_F(WithoutBuildId, GetsNamesFromATwinOfTheSameCode) {
+  ASSERT_THAT(name(), testing::MatchesRegex(".*@fde\\+0x[0-9a-f]+#[0-9a-f]+"));
+  const model::Profile before = profile;
+  put("no_build_id", "server");
+  const auto found = name_from_folder(profile, options);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_THAT(found->refused, testing::IsEmpty());
+  EXPECT_EQ(name(), "store::fill(store::Bucket&, unsigned int)");
+  // The file itself may be called anything.
+  profile = before;
+  put("no_build_id", "twin");
+  options.symbol_directory = folder + "/twin";
+  ASSERT_TRUE(name_from_folder(profile, options));
+  EXPECT_EQ(name(), "store::fill(store::Bucket&, unsigned int)");
+}
+
+TEST_F(WithoutBuildId, RefusesATwinOfOtherCodeWithTheReason) {
+  const std::string was = name();
+  // The same program with one instruction changed in one of the functions.
+  std::string bytes = read_file(fixture("no_build_id")).value();
+  const auto whole = elf::ModuleFile::open(fixture("no_build_id"));
+  const auto place = whole->elf().offset_of(profile.frames[frame.value].address);
+  bytes[place->value] = static_cast<char>(bytes[place->value] == '\x90' ? '\xf8' : '\x90');
+  std::ofstream(folder + "/server", std::ios::binary) << bytes;
+  auto found = name_from_folder(profile, options);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->refused.size(), 1u);
+  EXPECT_THAT(found->refused[0],
+              testing::HasSubstr("recorded functions have other code in it, such as the one at 0x"));
+  EXPECT_EQ(name(), was);
+  // A debug file by itself has no code.
+  std::filesystem::remove(folder + "/server");
+  put("no_build_id.debug", "server.debug");
+  found = name_from_folder(profile, options);
+  ASSERT_TRUE(found);
+  ASSERT_EQ(found->refused.size(), 1u);
+  EXPECT_EQ(name(), was);
 }
 
 TEST_F(Stripped, KeepsBetterNamesThanAFolderHas) {

@@ -133,7 +133,10 @@ std::vector<const SymbolFile*> SymbolFolder::of(const std::string& build_id) con
 std::string SymbolFolder::refusal(const std::vector<std::string>& build_ids) const {
   if (!is_file_ || files_.empty()) return "";
   const SymbolFile& file = files_.front();
-  if (file.build_id.empty()) return fmt::format("{} is not used: it has no build id", file.path);
+  const bool by_code =
+      std::ranges::any_of(build_ids, [](const std::string& id) { return id.starts_with("x-"); });
+  if (file.build_id.empty())
+    return by_code ? "" : fmt::format("{} is not used: it has no build id", file.path);
   if (std::ranges::find(build_ids, file.build_id) != build_ids.end()) return "";
   return fmt::format("{} is not used: its build id is {}, and no module of the recording has that", file.path,
                      file.build_id);
@@ -144,6 +147,16 @@ std::vector<const SymbolFile*> SymbolFolder::called(std::string_view module) con
   append_rows(by_name_, std::string(module), files);
   append_rows(by_name_, std::string(module) + ".debug", files);
   std::ranges::sort(files);  // pointers into one array, which is by path
+  return files;
+}
+
+std::vector<const SymbolFile*> SymbolFolder::without_build_id(std::string_view module) const {
+  std::vector<const SymbolFile*> files;
+  if (is_file_ && !files_.empty())
+    files.push_back(&files_.front());
+  else
+    files = called(module);
+  std::erase_if(files, [](const SymbolFile* file) { return !file->build_id.empty(); });
   return files;
 }
 

@@ -31,7 +31,12 @@ class SymbolFolder {
   // Files that one would take for those of the module "sqlite3": sqlite3, sqlite3.debug. By path.
   std::vector<const SymbolFile*> called(std::string_view module) const;
 
-  // What was scanned is a file itself: its sentence where none of these modules is its own, "" where one is.
+  // Files that may be of a module that was recorded without a build id, for whoever can tell by their code: the file itself where one was
+  // named, else those that are called like the module.
+  std::vector<const SymbolFile*> without_build_id(std::string_view module) const;
+  bool is_file() const { return is_file_; }
+
+  // What was scanned is a file itself: its sentence where none of these modules is its own, "" where one is, or where one has no build id either.
   std::string refusal(const std::vector<std::string>& build_ids) const;
 
   // A sentence for each reason for which files below the folder were not looked at. Empty: all were.
