@@ -9,6 +9,7 @@
 #include "annotate/annotation.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
+#include "cli/follow_dumps.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
@@ -41,7 +42,7 @@ struct ReportArguments {
        blocks = false;
   bool timeline = false, memory = false;
   bool all = false, series = false, lines = false;
-  bool show_idle = false, json = false, wide = false;
+  bool show_idle = false, json = false, wide = false, follow = false;
 };
 
 Result<int> report_timeline(const model::Profile& profile, const analysis::Selection& selection,
@@ -179,7 +180,11 @@ Result<int> run_report(const ReportArguments& given) {
   const std::size_t top_blocks = arguments.top.value_or(20);
   const std::size_t keep =
       arguments.blocks ? std::min(top_blocks == 0 ? kMostBlocks : top_blocks, kMostBlocks) : 0;
-  if (arguments.timeline) arguments.selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
+  if (arguments.timeline || arguments.follow)
+    arguments.selection.dumps.initial.kind = dumps::Merge::Kind::kAll;
+  if (arguments.follow)
+    if (const Result<> followed = follow_dumps(arguments.file, arguments.selection); !followed)
+      return tl::unexpected(followed.error());
   const Result<model::Profile> profile =
       open_selected(arguments.file, arguments.selection, static_cast<std::uint32_t>(keep));
   if (!profile) return tl::unexpected(profile.error());
@@ -295,6 +300,9 @@ Run add_report(CLI::App& app) {
   add_selection_options(app, arguments->selection);
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
   app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
+  app.add_flag("--follow", arguments->follow,
+               "heap dumps of jemalloc, as a folder or a pattern: a line for each that comes, until Ctrl-C; "
+               "then the report of all");
   app.add_option("--top", arguments->top, "rows per table, 0 for all (default: 20, with --json all)");
   app.add_option("--sort", arguments->sort,
                  "order of functions, lines and groups (default: self; of waits total)")
