@@ -78,7 +78,7 @@ TEST(PerfData, PlacesInTheKernelHaveTheNamesThatAreKnownForIt) {
       read_perf_data(perf_file(clock_with_chains(), records), "perf.data", options);
   ASSERT_TRUE(profile) << profile.error().message;
   EXPECT_THAT(stacks_of(*profile),
-              testing::Contains("server;[server+0x200];[server+0x100];do_read;do_read 10000000"));
+              ::testing::Contains("server;[server+0x200];[server+0x100];do_read;do_read 10000000"));
   EXPECT_EQ(asked.reference, "_text");
   EXPECT_EQ(asked.reference_address, 0xffffffff81000000);
 }
