@@ -82,12 +82,12 @@ class Parser {
       for (const std::string_view call : split(rest, " ")) rule.calls.emplace_back(call);
       return "";
     }
-    if (word == "crowd") {
-      const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), rule.crowd);
-      return error == std::errc{} && end == rest.data() + rest.size() && rule.crowd != 0
+    if (word == "crowd")
+      return take_number(rest, rule.crowd) ? "" : fmt::format("'{}' is no number of threads", rest);
+    if (word == "rest")
+      return take_number(rest, rule.rest) && rule.rest <= 100
                  ? ""
-                 : fmt::format("'{}' is no number of threads", rest);
-    }
+                 : fmt::format("'{}' is no number of percent", rest);
     const std::optional<PatternSet> patterns = pattern_set(rest);
     if (!patterns) return "too many patterns";
     if (word == "frame") {
@@ -100,6 +100,11 @@ class Parser {
       return fmt::format("'{}' is no word of a rule", word);
     }
     return "";
+  }
+
+  static bool take_number(std::string_view text, std::uint32_t& number) {
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc{} && end == text.data() + text.size() && number != 0;
   }
 
   std::optional<PatternSet> pattern_set(std::string_view text) {
@@ -227,7 +232,8 @@ std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause c
   const PatternSet& frames = sets_[of_stack_[wait.stack.value]];
   for (std::size_t i = 0; i < rules_.rules.size(); ++i) {
     const WaitRule& rule = rules_.rules[i];
-    if (!rule.causes[static_cast<std::size_t>(cause)] || (frames & rule.absent).any()) continue;
+    if (rule.rest != 0 || !rule.causes[static_cast<std::size_t>(cause)] || (frames & rule.absent).any())
+      continue;
     if (rule.threads && (of_thread_[wait.thread.value] & *rule.threads).none()) continue;
     const auto holds = [&](const PatternSet& alternatives) { return (frames & alternatives).any(); };
     if (!std::all_of(rule.frames.begin(), rule.frames.end(), holds)) continue;
@@ -237,6 +243,12 @@ std::optional<std::uint8_t> RuledWaits::rule_of(const model::Wait& wait, Cause c
     }
     return static_cast<std::uint8_t>(i);
   }
+  return std::nullopt;
+}
+
+std::optional<std::uint8_t> RuledWaits::rule_of_rest() const {
+  for (std::size_t i = 0; i < rules_.rules.size(); ++i)
+    if (rules_.rules[i].rest != 0) return static_cast<std::uint8_t>(i);
   return std::nullopt;
 }
 

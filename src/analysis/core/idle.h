@@ -30,6 +30,7 @@ struct WaitRule {
   std::vector<PatternSet> frames;  // of each one must be there
   PatternSet absent;
   std::uint32_t crowd = 0;  // not 0: so many threads must have done nothing else, at one futex
+  std::uint32_t rest = 0;   // not 0: a place at rest (places_at_rest.h) by so many percent, and no name
 };
 
 struct WaitRules {
@@ -56,9 +57,13 @@ bool matches_glob(std::string_view pattern, std::string_view text);
 class RuledWaits {
  public:
   RuledWaits(const model::Profile& profile, const WaitRules& rules);
-  // The row of the rule that holds for this wait, of this cause; a crowd is not asked for here.
+  // The row of the rule that holds for this wait, of this cause; a crowd is not asked for here, and a rule about rest never
+  // holds.
   std::optional<std::uint8_t> rule_of(const model::Wait& wait, Cause cause) const;
   std::uint32_t crowd(std::uint8_t rule) const { return rules_.rules[rule].crowd; }
+  // The row of the first rule about rest.
+  std::optional<std::uint8_t> rule_of_rest() const;
+  std::uint32_t rest(std::uint8_t rule) const { return rules_.rules[rule].rest; }
   const std::string& name(std::uint8_t rule) const { return rules_.rules[rule].name; }
   // "(idle: tokio worker)": the frame that stands for all of them.
   std::string frame(std::uint8_t rule) const { return idle_frame(name(rule)); }

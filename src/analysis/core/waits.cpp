@@ -6,6 +6,8 @@
 #include <map>
 #include <tuple>
 
+#include "analysis/core/places_at_rest.h"
+
 namespace fathom::analysis {
 
 std::int64_t weighted_ns(std::uint64_t ns, std::uint32_t weight) {
@@ -68,7 +70,22 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     rows_.push_back(row);
   }
   keep_crowds();
+  find_rest();
   keep_chosen(selection);
+}
+
+void Waits::find_rest() {
+  const std::optional<std::uint8_t> rule = idle_.rule_of_rest();
+  if (!rule || profile_.waits.empty()) return;
+  const PlacesAtRest places(
+      profile_, causes_,
+      [this](const model::Wait& wait) {
+        const auto named = idle_.rule_of(wait, causes_.of(wait));
+        return named && idle_.crowd(*named) == 0;
+      },
+      idle_.rest(*rule));
+  for (SelectedWait& row : rows_)
+    if (!row.idle && row.cause == Cause::kFutex && places.holds(wait(row))) row.idle = *rule;
 }
 
 // The two parts of a wait are two frames above its stack: each is taken by itself.

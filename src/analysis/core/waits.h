@@ -39,6 +39,7 @@ class Waits {
 
  private:
   void keep_crowds();
+  void find_rest();
   void keep_chosen(const Selection& selection);
   const model::Profile& profile_;
   WaitCauses causes_;

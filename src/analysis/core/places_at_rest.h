@@ -1,0 +1,35 @@
+// Where threads of a stripped program park when nobody has work. No name tells a parked worker from one that waits for a lock,
+// but time does: who holds a lock runs, waits for a CPU, or waits for something else, so while all threads of a process are parked at
+// once, none of them waits for a lock. A place (the calls from the root to the function without a name that waits) at which a
+// good part of the time passed like that is one of rest. What is not recorded of a thread counts as work.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <set>
+
+#include "analysis/core/wait_cause.h"
+#include "model/profile.h"
+
+namespace fathom::analysis {
+
+class PlacesAtRest {
+ public:
+  // `is_idle` says of a row of Profile::waits whether a rule knows it by name. `percent`: so much of the time spent at a
+  // place passed while the whole process was at rest.
+  PlacesAtRest(const model::Profile& profile, const WaitCauses& causes,
+               const std::function<bool(const model::Wait&)>& is_idle, std::uint32_t percent);
+  bool holds(const model::Wait& wait) const;
+
+ private:
+  struct Place {
+    std::uint32_t process = 0, stack = 0;  // rows; the stack of the caller, 0: no such place
+    auto operator<=>(const Place&) const = default;
+  };
+  Place place_of(const model::Wait& wait) const;
+
+  const model::Profile& profile_;
+  std::set<Place> places_;
+};
+
+}  // namespace fathom::analysis
