@@ -92,6 +92,29 @@ TEST(WaitReasons, AreNotGuessed) {
             "a connection of a pool");
 }
 
+// What a database did while it waited for its files.
+TEST(WaitReasons, AreTheWorkOfADatabase) {
+  const auto reason = [](std::string_view call, const std::vector<std::string>& functions) {
+    return reason_for(call, functions).first;
+  };
+  EXPECT_EQ(reason("fdatasync", {"main", "sqlite3_step", "sqlite3VdbeHalt", "sqlite3PagerCommitPhaseOne"}),
+            "a commit of a database (SQLite)");
+  EXPECT_EQ(reason("fdatasync", {"main", "sqlite3_step", "app@fde+0x10", "fdatasync"}),
+            "a statement of a database (SQLite)")
+      << "a stripped library has its exported names only";
+  EXPECT_EQ(reason("fdatasync", {"reth::save", "mdbx_txn_commit_ex", "mdbx_env_sync_internal"}),
+            "a commit of a database (LMDB, MDBX)");
+  EXPECT_EQ(reason("pread64", {"rocksdb::DBImpl::BackgroundCompaction", "rocksdb::BlockFetcher::ReadBlock"}),
+            "a compaction of a database (RocksDB, LevelDB)");
+  EXPECT_EQ(reason("pread64", {"serve", "rocksdb::DBImpl::GetImpl", "rocksdb::BlockFetcher::ReadBlock"}),
+            "a block of a table (RocksDB, LevelDB)");
+  EXPECT_EQ(reason("fdatasync", {"serve", "leveldb::DBImpl::Write", "fdatasync"}),
+            "the log of a database (RocksDB, LevelDB)");
+  EXPECT_EQ(reason("fdatasync", {"PostgresMain", "XLogFlush", "issue_xlog_fsync"}),
+            "the log of a database (PostgreSQL)");
+  EXPECT_EQ(reason("fdatasync", {"main", "save", "fdatasync"}), "");
+}
+
 TEST(IdleRules, OfTheFileAreWellFormed) {
   const Result<WaitRules> rules = parse_wait_rules(kIdleRulesText, "idle_rules.txt");
   ASSERT_TRUE(rules) << rules.error().message;

@@ -26,6 +26,7 @@ bool is_restarted(std::int64_t result) {
 
 struct Draft {
   struct OfStack {
+    std::optional<std::uint8_t> reason;
     WaitSum sum;
     Returned returned;
     FaultCount faults;
@@ -95,14 +96,14 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
   const auto draft_of = [&](model::WaitObjectId id, Cause cause) -> Draft& {
     const model::WaitObject& object = profile.objects[id.value];
     std::string name(profile.strings[object.name]);
-    if (name.empty())
-      name = object.kind == model::ObjectKind::kMemory ? "(memory without a file)" : "(unknown)";
+    if (name.empty()) name = object.kind == model::ObjectKind::kMemory ? "(no file)" : "(unknown)";
     Draft& draft = drafts[{name, object.kind, cause}];
     draft.row.name = std::move(name);
     draft.row.kind = object.kind;
     draft.row.cause = cause;
     return draft;
   };
+  const RuledWaits reasons(profile, built_in_wait_reasons());
   const Filter filter(profile, selection);
   for (const model::Fault& fault : profile.faults) {
     if (!filter.takes_time(fault.time_ns) || !filter.takes_thread(fault.thread) ||
@@ -125,6 +126,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     Draft::OfStack& stack = draft.stacks[user_stack(profile, wait.stack)];
     stack.sum.add(selected.waited_ns, selected.weight);
     stack.returned.add(wait);
+    if (!stack.reason) stack.reason = reasons.rule_of(wait, selected.cause);
   }
   std::vector<FileRow> rows;
   for (auto& [key, draft] : drafts) {
@@ -135,8 +137,9 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     constexpr std::size_t kMostStacks = 10;
     if (stacks.size() > kMostStacks) stacks.resize(kMostStacks);
     for (const auto& [stack, of_stack] : stacks)
-      draft.row.stacks.push_back(
-          {sites.path({stack}, kPathFrames), of_stack.sum, of_stack.returned, of_stack.faults});
+      draft.row.stacks.push_back({sites.path({stack}, kPathFrames),
+                                  of_stack.reason ? reasons.name(*of_stack.reason) : "", of_stack.sum,
+                                  of_stack.returned, of_stack.faults});
     if (draft.row.kind == model::ObjectKind::kMappedFile) {
       draft.row.ranges = draft.faulted.ranges();
       if (draft.row.ranges.empty()) draft.row.ranges = draft.waited.ranges();

@@ -40,6 +40,8 @@ struct FileRow {
   FaultCount faults;
   struct StackRow {
     std::string path;  // "wait < commit < main"
+    std::string
+        reason;  // "a commit of a database (SQLite)", of wait_reasons.txt; of waits only, and mostly ""
     WaitSum sum;
     Returned returned;
     FaultCount faults;

@@ -107,7 +107,8 @@ Json file_json(const FileRow& row) {
   json.update(returned_json(row.returned));
   json.update(faults_json(row.faults));
   json["stacks"] = rows_json(row.stacks, 0, [](const FileRow::StackRow& stack) {
-    Json stack_json = joined({{"path", stack.path}}, returned_json(stack.returned));
+    const Json reason = stack.reason.empty() ? Json() : Json(stack.reason);
+    Json stack_json = joined({{"path", stack.path}, {"reason", reason}}, returned_json(stack.returned));
     return joined(joined(std::move(stack_json), faults_json(stack.faults)), sum_json(stack.sum));
   });
   constexpr std::size_t kMostRanges = 16;

@@ -161,7 +161,8 @@ class WaitText {
             stack.returned.bytes > 0 ? ", " + analysis::bytes(stack.returned.bytes) : std::string();
         std::string faults = faults_of(stack.faults.major, 0, ", ", " major faults");
         faults += faults_of(stack.faults.minor, stack.faults.minor_error(), ", ~", " minor faults");
-        out_ += fill("    ", total_of(stack.sum) + moved + faults + "  " + printable(stack.path),
+        const std::string reason = stack.reason.empty() ? "" : "for " + printable(stack.reason) + ": ";
+        out_ += fill("    ", total_of(stack.sum) + moved + faults + "  " + reason + printable(stack.path),
                      options_.width, 6);
       }
       if (!row.ranges.empty()) out_ += fill("    ", ranges_of(row), options_.width, 6);
