@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -108,6 +109,21 @@ TEST_F(WatchRun, IntoAPipeThereIsALineForEachLookAndSigintEndsIt) {
   const std::string table = read_file(folder_ / "x.csv").value();
   EXPECT_TRUE(table.starts_with("time,pid,name,rss_bytes,")) << table.substr(0, 100);
   EXPECT_GE(std::count(table.begin(), table.end(), '\n'), 6);
+}
+
+// The recording is complete however the watch ends, and nobody is left who records.
+TEST_F(WatchRun, AFlightRecordingIsMadeBesideIt) {
+  start_known_memory();
+  Running watch(fathom_command({"watch", pid(), "--interval", "0.1", "--flight", folder_ / "x.fathom"}));
+  ASSERT_TRUE(
+      wait_until([&] { return std::filesystem::exists(folder_ / "x.fathom"); }, milliseconds(60'000)));
+  watch.send(SIGINT);
+  const Outcome outcome = watch.wait(milliseconds(60'000));
+  EXPECT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("next: fathom report"));
+  const Outcome report = fathom({"report", folder_ / "x.fathom"});
+  EXPECT_TRUE(report.ok()) << report.describe();
+  EXPECT_THAT(report.output, HasSubstr("RSS "));
 }
 
 TEST_F(WatchRun, TheDeathOfTheTargetIsToldWithItsLastRss) {

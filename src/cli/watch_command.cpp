@@ -21,6 +21,7 @@
 
 #include "base/clock.h"
 #include "cli/command.h"
+#include "cli/flight_beside.h"
 #include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -49,6 +50,8 @@ struct WatchArguments {
   double interval_s = 1;
   std::string log;
   std::string listen, token_file;
+  std::string flight;  // where the flight recording goes
+  bool flight_heap = false;
   MetricsArguments metrics;
 };
 
@@ -413,12 +416,10 @@ class Watch {
   std::map<std::string, Followed> followed_;
 };
 
-Result<int> run_watch(const WatchArguments& arguments) {
-  const auto pids = find_targets(arguments);
-  if (!pids) return tl::unexpected<Error>(pids.error());
-  Signals signals;
+Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<std::int32_t>& pids,
+                            Signals& signals) {
   Watch watch(arguments, is_screen() && !arguments.json && !arguments.once && !arguments.maps);
-  if (auto opened = watch.open(*pids); !opened) return tl::unexpected<Error>(opened.error());
+  if (auto opened = watch.open(pids); !opened) return tl::unexpected<Error>(opened.error());
   if (arguments.maps) return watch.print_mappings();
   const auto interval_ns = static_cast<std::uint64_t>(std::llround(arguments.interval_s * 1e9));
   for (std::uint64_t next = monotonic_ns();;) {
@@ -433,6 +434,27 @@ Result<int> run_watch(const WatchArguments& arguments) {
       if (!watch.draw()) return kDone;
     }
   }
+}
+
+Result<int> run_watch(const WatchArguments& arguments) {
+  const auto pids = find_targets(arguments);
+  if (!pids) return tl::unexpected<Error>(pids.error());
+  Signals signals;
+  std::optional<FlightBeside> flight;
+  if (!arguments.flight.empty()) {
+    if (pids->size() != 1)
+      return fail(ErrorKind::kUsage, "--flight records one process, and several are watched",
+                  "fathom watch --flight FILE PID");
+    auto started = FlightBeside::start({pids->front(), arguments.flight, arguments.flight_heap});
+    if (!started) return tl::unexpected<Error>(started.error());
+    flight.emplace(std::move(*started));
+  }
+  const auto status = watch_until_end(arguments, *pids, signals);
+  if (!status || !flight) return status;
+  // It may have seen the end of the process, or is asked to end; its file is whole then.
+  if (auto ended = flight->finish(); !ended) return tl::unexpected<Error>(ended.error());
+  say("fathom: flight recording in {}\nnext: fathom report {}\n", arguments.flight, arguments.flight);
+  return status;
 }
 
 }  // namespace
@@ -469,13 +491,21 @@ Run add_watch(CLI::App& app) {
                  "where the address is not loopback")
       ->type_name("FILE")
       ->needs(listen);
+  auto* flight = app.add_option("--flight", arguments->flight,
+                                "keep a flight recording of the process in this file (as fathom record "
+                                "--flight does): what grew, and how it died")
+                     ->type_name("FILE")
+                     ->excludes("--once");
+  app.add_flag("--heap", arguments->flight_heap,
+               "with --flight: of its heap, too, sampled; puts hooks into the process")
+      ->needs(flight);
   app.add_flag("--maps", arguments->maps, "print every mapping, most resident first, and end");
   app.footer(
-      "The process is not stopped and nothing is put into it. On a terminal one screen is drawn again and "
+      "Without --heap the process is not stopped and nothing is put into it. On a terminal one screen is "
+      "drawn again and "
       "again, else\n"
       "one line is written for each look; Ctrl-C ends it. Without root it shows processes of the same user.\n"
-      "What it holds by call site, also after its death: fathom record --flight --heap -p N, for weeks "
-      "beside it.");
+      "What it holds by call site, also after its death, for weeks: --flight FILE --heap.");
   return [arguments] { return run_watch(*arguments); };
 }
 
