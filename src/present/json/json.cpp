@@ -308,6 +308,27 @@ Json selection_json(const Selection& selection) {
   return json;
 }
 
+Json allocator_cpu_json(const analysis::AllocatorCpu& cpu, std::size_t top) {
+  const auto percent_of = [](std::int64_t part, std::int64_t whole) {
+    return whole == 0 ? Json() : Json(100 * static_cast<double>(part) / static_cast<double>(whole));
+  };
+  const analysis::Interval interval = cpu.interval();
+  Json json;
+  json["samples"] = cpu.total;
+  json["percent"] = percent_of(cpu.inside, cpu.total);
+  json["percent_low"] = cpu.total == 0 ? Json() : Json(100 * interval.low);
+  json["percent_high"] = cpu.total == 0 ? Json() : Json(100 * interval.high);
+  json["kernel_percent"] = percent_of(cpu.kernel, cpu.total);
+  json["page_faults_percent"] = percent_of(cpu.page_faults, cpu.total);
+  json["functions"] = Json::array();
+  for (const analysis::AllocatorCpuRow& row : cpu.functions) {
+    if (top != 0 && json["functions"].size() == top) break;
+    json["functions"].push_back(
+        {{"name", row.name}, {"module", row.module}, {"percent", percent_of(row.inside, cpu.total)}});
+  }
+  return json;
+}
+
 }  // namespace
 
 std::string to_json(const Report& report, std::size_t top) {
@@ -335,6 +356,8 @@ std::string to_json(const Report& report, std::size_t top) {
   json["cpu_s_exact"] = report.activity.exact;
   json["cpus_used"] = report.activity.cpus_used() ? Json(*report.activity.cpus_used()) : Json();
   json["idle"] = report.activity.idle();
+  if (report.allocator_cpu && report.allocator_cpu->inside > 0)
+    json["allocator_cpu"] = allocator_cpu_json(*report.allocator_cpu, top);
   json["summary"] = sentences_of(report);
   json["quality"] = quality_json(report);
   json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
