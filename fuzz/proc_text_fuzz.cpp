@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "flight/recording/wall_witness.h"
 #include "process/cgroup.h"
 #include "process/ending.h"
 #include "process/find.h"
@@ -13,9 +14,14 @@
 #include "process/perf_map.h"
 #include "process/status.h"
 #include "process/threads.h"
+#include "session/memory/oom_watch.h"
 #include "sources/memory/memory_limits.h"
 #include "sources/memory/memory_map.h"
 #include "sources/memory/memory_reading.h"
+#include "sources/memory/memory_sampler.h"
+#include "sources/perf/event.h"
+#include "sources/proc/blocked_thread.h"
+#include "sources/proc/kernel_stack.h"
 
 namespace {
 
@@ -77,6 +83,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   (void)parse_namespace(text);
   if (const auto code = parse_exit_code(text)) require(!ending_in_words(*code).empty());
   (void)fathom::sources::parse_process_limits(text);
+  (void)fathom::sources::parse_pressure(text);
+  (void)fathom::sources::parse_memory_limit(text);
+  (void)fathom::session::parse_oom_kills(text);
+  (void)fathom::session::parse_ooms(text);
+  (void)fathom::flight::parse_tracepoint_id(text);
+  (void)fathom::sources::parse_cpu_list(text);
+  (void)fathom::sources::parse_blocked_thread(text);
+  (void)fathom::sources::parse_kernel_stack(text);
   const auto machine = fathom::sources::parse_meminfo(text);
   for (const int version : {1, 2}) {
     const auto group = fathom::sources::parse_group_memory(text, version);
