@@ -130,7 +130,8 @@ Error not_expected(const CLI::App& command) {
 std::string nearest_word(std::string_view typed, const std::vector<std::string>& words) {
   typed = typed.substr(0, kLongestShown);
   const std::string* nearest = nullptr;
-  std::size_t least = 3;
+  // Of a short word nearly every letter would be another.
+  std::size_t least = typed.size() > 2 && typed.starts_with("--") && typed.size() < 7 ? 2 : 3;
   for (const std::string& word : words) {
     const std::size_t letters = distance(typed, word);
     if (letters >= least) continue;
