@@ -24,6 +24,7 @@ constexpr std::uint32_t kNoFile = ~std::uint32_t{0};
 // Words of the runtime's record of a program (moduledata) that are asked for.
 constexpr std::size_t kModuleNames = 1, kModuleText = 22, kFirstCallsBase = 36, kModuleWords = 48;
 constexpr std::uint64_t kFunctionsTried = 4096;
+constexpr int kHeadersTried = 16;  // without sections: each costs a look at all of the data
 
 std::optional<GoVersion> version_of(std::span<const std::byte> bytes) {
   Cursor in(bytes);
@@ -54,11 +55,13 @@ std::optional<GoFunctions> GoFunctions::find(const ElfFile& file) {
     const auto bytes = file.bytes_at(section->address, section->size);
     if (bytes && table.read(section->address, *bytes)) return table;
   }
+  int left = kHeadersTried;
   for (const Segment& segment : file.segments()) {
     if (segment.type != PT_LOAD) continue;
     const auto bytes = file.bytes_from(segment.address);
-    for (std::size_t at = 0; at + kWord <= bytes.size(); at += kWord) {
+    for (std::size_t at = 0; at + kWord <= bytes.size() && left > 0; at += kWord) {
       if (bytes[at + 3] != std::byte{0xff} || !version_of(bytes.subspan(at, kWord))) continue;
+      --left;
       GoFunctions table(file);
       if (table.read({segment.address.value + at}, bytes.subspan(at))) return table;
     }
