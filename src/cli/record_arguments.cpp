@@ -154,6 +154,7 @@ Result<> settle(RecordArguments& arguments) {
   if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
   if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
   if (arguments.engine == "perf") options.engine = session::Engine::kPerf;
+  if (arguments.engine == "proc") options.engine = session::Engine::kProc;
   // Naming sources records those; naming none records all that are cheap.
   const bool some = arguments.cpu || arguments.off_cpu || arguments.memory || arguments.flight;
   options.cpu = !some || arguments.cpu;
@@ -239,7 +240,7 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
       ->check(CLI::IsMember({"cpu-clock", "cycles"}));
   app.add_option("--engine", arguments.engine, "how stacks are taken")
       ->capture_default_str()
-      ->check(CLI::IsMember({"auto", "bpf", "perf"}));
+      ->check(CLI::IsMember({"auto", "bpf", "perf", "proc"}));
   app.add_option("--stack-copy", options.stack_copy_bytes,
                  "engine perf: bytes of stack copied for each sample")
       ->capture_default_str()

@@ -17,7 +17,7 @@ namespace fathom::session {
 
 class Companion;
 
-enum class Engine : std::uint8_t { kAutomatic, kBpf, kPerf };
+enum class Engine : std::uint8_t { kAutomatic, kBpf, kPerf, kProc };
 
 enum class Heap : std::uint8_t { kNone, kSampled, kExact };
 

@@ -16,6 +16,7 @@
 #include "session/companion.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
+#include "sources/perf/sampler.h"
 #include "symbolize/symbol_cache.h"
 
 namespace fathom::session {
@@ -59,7 +60,7 @@ Recording::~Recording() {
 }
 
 Result<> Recording::open_source() {
-  if (options_.engine != Engine::kPerf) {
+  if (options_.engine == Engine::kAutomatic || options_.engine == Engine::kBpf) {
     auto source = open_bpf_source(options_);
     if (source) {
       source_ = std::move(*source);
@@ -69,7 +70,16 @@ Result<> Recording::open_source() {
     if (source.error().kind == ErrorKind::kUsage) return tl::unexpected<Error>(source.error());
     obstacles_.push_back(source.error().message);
   }
-  auto source = open_perf_source(options_);
+  bool only_proc = options_.engine == Engine::kProc;
+  if (options_.engine == Engine::kAutomatic) {
+    // Of ourselves: whether the target may be looked at is another question, and has its own answer.
+    const auto tried = sources::PerfSampler::open(::getpid(), {});
+    if (!tried && options_.off_cpu && options_.heap == Heap::kNone) {
+      obstacles_.push_back(tried.error().message);
+      only_proc = true;
+    }
+  }
+  auto source = only_proc ? open_proc_source(options_) : open_perf_source(options_);
   if (!source) return tl::unexpected<Error>(source.error());
   source_ = std::move(*source);
   return {};
@@ -314,7 +324,7 @@ void Recording::account() {
                     "stacks and names of their code may be missing or wrong",
                     pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
-  if (options_.cpu) {  // else the CPU time promises nothing
+  if (options_.cpu && source_->name() != "proc") {  // else the CPU time promises nothing
     quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
     profile_.meta.facts["cpu_runs"] = std::to_string(cpu_times_->runs());
     if (const auto waited_ns = cpu_times_->waited_ns())

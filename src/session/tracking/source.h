@@ -1,5 +1,6 @@
-// Where samples come from: one engine with its side band, behind one face. Two stand: the BPF engine, which
-// walks stacks in the kernel, and the perf engine, which copies stacks and needs no privileges.
+// Where samples come from: one engine with its side band, behind one face. Three stand: the BPF engine, which
+// walks stacks in the kernel, the perf engine, which copies stacks and needs no privileges, and the proc engine, which
+// looks at what waits where neither is allowed.
 #pragma once
 
 #include <memory>
@@ -55,5 +56,7 @@ class Source : public WalkerControl {
 
 Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options);
 Result<std::unique_ptr<Source>> open_perf_source(const RecordOptions& options);
+// For waits only.
+Result<std::unique_ptr<Source>> open_proc_source(const RecordOptions& options);
 
 }  // namespace fathom::session

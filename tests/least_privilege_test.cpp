@@ -1,0 +1,100 @@
+// The table "Which privilege buys what" of the README, row by row: what each of these users may record, with which
+// engine, and what is said to be missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+
+namespace fathom::support {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr uid_t kNobody = 65534;
+
+class LeastPrivilege : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become other users";
+    ASSERT_EQ(::chown(folder_.path().c_str(), kNobody, kNobody), 0);
+  }
+
+  // Records a program that burns and sleeps, as what `before` makes of us.
+  Outcome record(std::vector<std::string> before, std::vector<std::string> more = {}) {
+    auto command = fathom_command({"record", "-o", recording_});
+    command.insert(command.begin(), before.begin(), before.end());
+    command.insert(command.end(), more.begin(), more.end());
+    command.insert(command.end(), {"--", KNOWN_WAITS, "2", folder_ / "waits"});
+    return run(command, {.folder = folder_.path(), .environment = {"HOME=" + folder_.path()}});
+  }
+  std::string waits() {
+    const Outcome outcome = fathom({"report", recording_, "--waits"});
+    EXPECT_TRUE(outcome.ok()) << outcome.describe();
+    return outcome.output;
+  }
+
+  const std::vector<std::string> nobody_{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
+  TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
+};
+
+TEST_F(LeastPrivilege, Root) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome = record({});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(Report(recording_).engine(), "bpf");
+  EXPECT_GE(Report(recording_).complete_percent(), 95);
+}
+
+TEST_F(LeastPrivilege, TwoCapabilitiesOfAnotherUser) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  auto before = nobody_;
+  before.insert(before.end(), {"--inh-caps=+bpf,+perfmon", "--ambient-caps=+bpf,+perfmon"});
+  const Outcome outcome = record(before);
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(Report(recording_).engine(), "bpf");
+  EXPECT_GE(Report(recording_).complete_percent(), 95);
+}
+
+TEST_F(LeastPrivilege, NoCapabilities) {
+  FATHOM_NEEDS_PERF_EVENT();
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  const Outcome outcome = record(nobody_);
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(Report(recording_).engine(), "perf");
+  EXPECT_THAT(outcome.errors, HasSubstr("engine perf is used"));
+  EXPECT_THAT(Report(recording_).quality(), HasSubstr("time inside system calls is not in the samples"));
+}
+
+TEST_F(LeastPrivilege, NeitherBpfNorPerfEvents) {
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  auto before = nobody_;
+  before.emplace_back(WITHOUT_EVENTS);
+  const Outcome outcome = record(before);
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const Report report(recording_);
+  EXPECT_EQ(report.engine(), "proc");
+  EXPECT_EQ(report.samples(), 0);
+  EXPECT_THAT(outcome.errors, HasSubstr("engine proc is used"));
+  EXPECT_THAT(report.quality(), HasSubstr("there are no CPU samples"));
+  EXPECT_THAT(report.quality(), Not(HasSubstr("of the samples arrived")));
+  // What it is for: where the threads of this program wait, with functions of its own.
+  EXPECT_THAT(waits(), HasSubstr("wait_in_sleep"));
+}
+
+TEST_F(LeastPrivilege, TheLastEngineSaysWhatItCannotRecord) {
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  const Outcome outcome = record(nobody_, {"--engine", "proc", "--cpu"});
+  EXPECT_FALSE(outcome.ok());
+  EXPECT_THAT(outcome.errors, HasSubstr("without BPF and perf events only waits can be seen"));
+}
+
+}  // namespace
+}  // namespace fathom::support
