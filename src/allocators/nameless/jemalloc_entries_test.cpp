@@ -1,0 +1,109 @@
+#include "allocators/nameless/jemalloc_entries.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "elf/module_file.h"
+
+namespace fathom::allocators::nameless {
+namespace {
+
+std::map<std::string, std::uint64_t> functions_of(const elf::ElfFile& file) {
+  std::map<std::string, std::uint64_t> found;
+  for (const elf::Symbol& symbol : file.symbols(elf::SymbolTable::kSymtab))
+    if (symbol.section != 0) found.emplace(std::string(symbol.name), symbol.address.value);
+  return found;
+}
+
+const Candidate* at(const JemallocEntries& entries, std::uint64_t address) {
+  for (const Candidate& each : entries.candidates)
+    if (each.address.value == address) return &each;
+  return nullptr;
+}
+
+#ifdef USES_JEMALLOC
+// What the stripped file is said to hold, held against the names of its twin.
+TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
+  for (const std::string form : {"pie", "static", "static_pie", "fixed"}) {
+    SCOPED_TRACE(form);
+    const auto twin = elf::ModuleFile::open(USES_JEMALLOC + form);
+    const auto stripped = elf::ModuleFile::open(USES_JEMALLOC + form + "_stripped");
+    ASSERT_TRUE(twin && stripped);
+    const auto found = find_jemalloc_entries(stripped->elf());
+    ASSERT_TRUE(found) << found.error().message;
+    auto functions = functions_of(twin->elf());
+    EXPECT_EQ(found->version, "5.3.0");
+    for (const std::string name : {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"})
+      EXPECT_NE(at(*found, functions.at(name)), nullptr) << name;
+    for (const Candidate& each : found->candidates) {
+      if (each.label == Role::kUnknown) continue;
+      EXPECT_EQ(each.address.value, functions.at(std::string(name_of(each.label))));
+    }
+    ASSERT_NE(found->labelled(Role::kMalloc), nullptr);
+    ASSERT_EQ(found->tables.size(), 2u);
+    EXPECT_EQ(found->tables[0].value, functions.at("je_sz_size2index_tab"));
+    EXPECT_EQ(found->tables[1].value, functions.at("je_sz_index2size_tab"));
+    // Nothing of the program is taken for the library's own.
+    for (const std::string name : {"main", "make"})
+      for (const CodeRange& range : found->own_code)
+        EXPECT_FALSE(functions.at(name) >= range.start.value && functions.at(name) < range.end.value) << name;
+  }
+}
+
+TEST(JemallocEntries, DamagedFilesAreReadOrRefused) {
+  const auto whole = elf::ModuleFile::open(std::string(USES_JEMALLOC) + "pie_stripped");
+  ASSERT_TRUE(whole);
+  const auto bytes = whole->elf().bytes();
+  std::uint64_t random = 1;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::byte> damaged(bytes.begin(), bytes.end());
+    if (round % 3 == 0) damaged.resize(damaged.size() * static_cast<std::size_t>(round + 1) / 13);
+    for (int i = 0; i < 2000 && !damaged.empty(); ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      damaged[(random >> 20) % damaged.size()] = std::byte(random >> 56);
+    }
+    const auto file = elf::ElfFile::parse(damaged, "damaged");
+    if (file) (void)find_jemalloc_entries(*file);
+  }
+}
+#else
+TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
+  GTEST_SKIP() << "libjemalloc_pic.a (package libjemalloc-dev) is not installed";
+}
+#endif
+
+TEST(JemallocEntries, AProgramWithoutItHasNone) {
+  const auto file = elf::ModuleFile::open("/proc/self/exe");
+  ASSERT_TRUE(file);
+  const auto found = find_jemalloc_entries(file->elf());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kNotFound);
+}
+
+// A large program from elsewhere, and a stripped copy of it, both named in the environment: FATHOM_TWIN, FATHOM_STRIPPED.
+TEST(JemallocEntries, OfALargeRustProgramAllSixAreLabelled) {
+  const char *twin_path = std::getenv("FATHOM_TWIN"), *stripped_path = std::getenv("FATHOM_STRIPPED");
+  if (twin_path == nullptr || stripped_path == nullptr)
+    GTEST_SKIP() << "FATHOM_TWIN and FATHOM_STRIPPED name none";
+  const auto twin = elf::ModuleFile::open(twin_path), stripped = elf::ModuleFile::open(stripped_path);
+  ASSERT_TRUE(twin && stripped);
+  const auto found = find_jemalloc_entries(stripped->elf());
+  ASSERT_TRUE(found) << found.error().message;
+  const auto functions = functions_of(twin->elf());
+  for (const Role role :
+       {Role::kMalloc, Role::kCalloc, Role::kRealloc, Role::kMallocx, Role::kRallocx, Role::kSdallocx}) {
+    const Candidate* entry = found->labelled(role);
+    ASSERT_NE(entry, nullptr) << name_of(role);
+    EXPECT_EQ(entry->address.value, functions.at("_rjem_" + std::string(name_of(role))));
+    EXPECT_EQ(entry->direct, 0u);
+  }
+}
+
+}  // namespace
+}  // namespace fathom::allocators::nameless
