@@ -1,6 +1,7 @@
 // Builds dist/page.js and dist/page.css, which the program embeds, and refuses a script that is larger than it may be.
 import { build } from "esbuild";
-import { readFileSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 
 const common = { bundle: true, target: "es2022", jsx: "automatic", jsxImportSource: "preact", charset: "utf8" };
@@ -15,3 +16,8 @@ const compressed = gzipSync(script).length;
 console.log(`page.js: ${script.length} bytes, ${compressed} compressed`);
 if (script.length > most.script || compressed > most.compressed) throw new Error("the script is larger than it may be");
 if (script.includes(')PAGE"') || /<\/script/i.test(script)) throw new Error("the script cannot be embedded");
+
+// What dist was built from and what came of it, as sha256sum checks it: a test without Node sees a dist that is older than src.
+const sources = readdirSync("src").sort().map((name) => `src/${name}`);
+const line = (name) => `${createHash("sha256").update(readFileSync(name)).digest("hex")}  ${name}\n`;
+writeFileSync("dist/SHA256SUMS", [...sources, "build.mjs", "package-lock.json", "tsconfig.json", "dist/page.js", "dist/page.css"].map(line).join(""));

@@ -45,6 +45,7 @@ class ThreadNames {
     rows[all].threads = 0;
     return all;
   }
+  const std::vector<std::uint32_t>& of_threads() const { return of_thread_; }
   std::vector<ThreadName> rows;
 
  private:
@@ -115,17 +116,44 @@ void for_each_slice(const TimeSlices& slices, std::uint64_t start_ns, std::uint6
   }
 }
 
+// The longest first kMostWaitRows of them stay, in order of time.
+void keep_longest(Costs& costs) {
+  std::vector<WaitRow>& rows = costs.waits;
+  if (rows.size() > kMostWaitRows) {
+    const auto length = [](const WaitRow& row) { return row.waited_ns + row.queued_ns; };
+    std::nth_element(rows.begin(), rows.begin() + kMostWaitRows, rows.end(),
+                     [&](const WaitRow& a, const WaitRow& b) {
+                       return length(a) != length(b) ? length(a) > length(b) : a.start_ns < b.start_ns;
+                     });
+    costs.shorter_waits = rows.size() - kMostWaitRows;
+    rows.resize(kMostWaitRows);
+  }
+  std::stable_sort(rows.begin(), rows.end(),
+                   [](const WaitRow& a, const WaitRow& b) { return a.start_ns < b.start_ns; });
+}
+
 void add_waits(const model::Profile& profile, const TimeSlices& slices, const ThreadNames& threads,
-               CallNodes& nodes, const analysis::Selection& selection, CostAdder& costs) {
+               CallNodes& nodes, const analysis::Selection& selection, CostAdder& costs, Costs& all) {
   const analysis::Waits waits(profile, selection);
+  ObjectNames objects(profile);
+  CostAdder by_object(Metric::kOffCpu);
   for (const analysis::SelectedWait& row : waits.rows()) {
     const model::Wait& wait = waits.wait(row);
     const std::uint32_t thread = threads.of(wait.thread), node = nodes.of_stack(wait.stack);
+    const std::uint32_t object = row.idle ? 0 : objects.of(wait, row.cause);
+    if (!row.idle && row.waited_ns != 0) {
+      const bool ended = is_ended_by_a_thread(row.cause);
+      all.waits.push_back({wait.start_ns - std::min(wait.start_ns, profile.meta.start_ns), row.waited_ns,
+                           row.queued_ns, wait.thread, ended ? wait.waker : model::kNoThread,
+                           ended ? wait.waker_stack : model::StackId{}, 0, object,
+                           nodes.cause_below(node, analysis::frame_of(row.cause), false), row.weight});
+    }
     if (row.waited_ns != 0) {
       const std::uint32_t leaf = row.idle ? nodes.cause_below(node, waits.idle().frame(*row.idle), true)
                                           : nodes.cause_below(node, analysis::frame_of(row.cause), false);
       for_each_slice(slices, wait.start_ns, row.waited_ns, [&](std::uint32_t slice, std::uint64_t ns) {
         costs.add(thread, leaf, slice, analysis::weighted_ns(ns, row.weight));
+        if (object != 0) by_object.add(object, leaf, slice, analysis::weighted_ns(ns, row.weight));
       });
     }
     if (row.queued_ns != 0) {
@@ -136,10 +164,14 @@ void add_waits(const model::Profile& profile, const TimeSlices& slices, const Th
                      });
     }
   }
+  keep_longest(all);
+  for (WaitRow& row : all.waits) row.waker_node = nodes.of_stack(row.waker_stack);
+  all.by_object = by_object.finish();
+  all.objects = std::move(objects.rows);
 }
 
 HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, ThreadNames& threads,
-                      CallNodes& nodes) {
+                      CallNodes& nodes, std::vector<std::uint32_t>& cell_of_site) {
   const model::HeapTables& heap = profile.heap;
   analysis::Selection selection;
   selection.metric = Metric::kHeapPeak;
@@ -147,7 +179,6 @@ HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, T
   const analysis::HeapSums sums(profile, selection);
   analysis::HeapLeaves leaves(profile, selection, true);
   Pairs pairs;  // of thread names and stacks
-  std::vector<std::uint32_t> cell_of_site;
   HeapTable table;
   for (std::uint32_t i = 0; i < heap.sites.size(); ++i) {
     const model::HeapSite& site = heap.sites[i];
@@ -211,10 +242,15 @@ Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, Call
     selection.fold_idle = true;
     CostAdder adder(metric);
     add_samples(profile, slices, threads, nodes, selection, adder);
-    if (metric == Metric::kOffCpu) add_waits(profile, slices, threads, nodes, selection, adder);
+    if (metric == Metric::kOffCpu) add_waits(profile, slices, threads, nodes, selection, adder, costs);
     costs.tables.push_back(adder.finish());
   }
-  if (costs.has_heap) costs.heap = add_up_heap(profile, slices, threads, nodes);
+  if (costs.has_heap) {
+    std::vector<std::uint32_t> cell_of_site;
+    costs.heap = add_up_heap(profile, slices, threads, nodes, cell_of_site);
+    costs.shapes = shapes_of(profile, cell_of_site);
+  }
+  costs.thread_names = threads.of_threads();
   costs.threads = std::move(threads.rows);
   return costs;
 }

@@ -9,7 +9,9 @@
 #include "model/metric.h"
 #include "model/profile.h"
 #include "page/call_nodes.h"
+#include "page/heap_shapes.h"
 #include "page/time_slices.h"
+#include "page/wait_rows.h"
 
 namespace fathom::page {
 
@@ -47,10 +49,21 @@ struct ThreadName {
   std::uint32_t threads = 0;  // so many have it
 };
 
+// At most so many single waits are kept.
+inline constexpr std::size_t kMostWaitRows = 20'000;
+
 struct Costs {
   std::vector<ThreadName> threads;
+  std::vector<std::uint32_t> thread_names;  // of each thread of the profile: row of `threads`
   std::vector<CostTable> tables;
+  // Waits by what was waited for: Cell::thread is here a row of `objects`. A part of the off-cpu table: only what waits for
+  // something that has a name.
+  CostTable by_object;
+  std::vector<ObjectNames::Row> objects;
+  std::vector<WaitRow> waits;       // the longest that are not idle, in order of time
+  std::uint64_t shorter_waits = 0;  // that were left out of it
   HeapTable heap;
+  HeapShapes shapes;
   bool has_heap = false;
 };
 

@@ -12,6 +12,7 @@
 #include "page/columns.h"
 #include "page/cost_table.h"
 #include "page/fold_calls.h"
+#include "page/parts.h"
 #include "page/series_columns.h"
 #include "page/story.h"
 #include "page/time_slices.h"
@@ -23,18 +24,6 @@ using Json = nlohmann::ordered_json;
 using model::Metric;
 
 constexpr std::uint64_t kMostWaitEntries = 8'000'000;
-
-template <class Row, class Value>
-std::vector<std::uint64_t> column(const std::vector<Row>& rows, Value value) {
-  std::vector<std::uint64_t> out;
-  out.reserve(rows.size());
-  for (const Row& row : rows) out.push_back(value(row));
-  return out;
-}
-
-std::vector<std::int64_t> differences(const std::vector<std::uint64_t>& values) {
-  return {values.begin(), values.end()};
-}
 
 void add_nodes(const CallNodes& calls, Columns& columns) {
   std::vector<std::uint64_t> back;  // how many rows above it the parent stands: mostly one
@@ -53,23 +42,11 @@ void add_nodes(const CallNodes& calls, Columns& columns) {
   add("place.kind", [](const Place& place) { return static_cast<std::uint64_t>(place.kind); });
 }
 
-void add_cells(const std::string& name, const std::vector<Cell>& cells,
-               const std::vector<std::uint32_t>& first, Columns& columns) {
-  columns.add_unsigned(name + ".thread", column(cells, [](const Cell& cell) { return cell.thread; }));
-  columns.add_differences(name + ".node",
-                          differences(column(cells, [](const Cell& cell) { return cell.node; })));
-  std::vector<std::uint64_t> counts;
-  for (std::size_t i = 0; i + 1 < first.size(); ++i) counts.push_back(first[i + 1] - first[i]);
-  columns.add_unsigned(name + ".entries", counts);
-}
-
 void add_costs(const Costs& costs, Columns& columns, Json& metrics) {
   for (const CostTable& table : costs.tables) {
     const model::MetricInfo& info = model::info_of(table.metric);
     const std::string name(info.name);
-    add_cells(name, table.cells, table.first, columns);
-    columns.add_differences(name + ".slice", differences({table.slices.begin(), table.slices.end()}));
-    columns.add_differences(name + ".value", table.values);
+    add_table(name, table, columns);
     metrics.push_back({{"name", name}, {"title", info.title}, {"table", name}});
   }
   if (!costs.has_heap) return;
@@ -143,6 +120,8 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
     metric["weight"] = weight == weights.end() ? 0 : weight->second;
   }
   Json series = add_series(profile, columns);
+  Json waits = add_wait_parts(profile, costs, columns);
+  Json blocks = add_heap_parts(costs, columns);
   Json threads = Json::array();
   for (const ThreadName& thread : costs.threads)
     threads.push_back({{"name", calls.texts.rows()[thread.name]}, {"threads", thread.threads}});
@@ -170,6 +149,9 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
       {"metrics", std::move(metrics)},
       {"threads", std::move(threads)},
       {"series", std::move(series)},
+      {"waits", std::move(waits)},
+      {"heap", std::move(blocks)},
+      {"modules", modules_of(profile)},
       {"texts", calls.texts.rows()}};
   Json& table = head["columns"] = Json::object();
   for (const ColumnPlace& place : columns.places())

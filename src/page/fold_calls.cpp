@@ -133,6 +133,11 @@ std::uint32_t fold_small_calls(CallNodes& nodes, Costs& costs, double share) {
   }
   nodes.nodes = std::move(kept);
   for (CostTable& table : costs.tables) table = merge(table, moved);
+  costs.by_object = merge(costs.by_object, moved);
+  for (WaitRow& row : costs.waits) {
+    row.node = moved[row.node];
+    row.waker_node = moved[row.waker_node];
+  }
   for (Cell& cell : costs.heap.cells) cell.node = moved[cell.node];
   drop_unused(nodes, costs);
   return count;

@@ -1,6 +1,7 @@
 // Adds up what a selection takes, from columns of running sums: values of cells, the tree of calls, tables. Pure. The sums
 // are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
-import type { Cells, Doc } from "./document";
+import type { Cells, CostTable, Doc } from "./document";
+import { plainShape, rankOf, type Shape } from "./shape";
 
 export interface Selection {
   metric: string;
@@ -49,14 +50,16 @@ export function cellsOf(doc: Doc, metric: string): Cells {
   return doc.costs.get(metric) ?? doc.heap!;
 }
 
+export function cellValuesOf(table: CostTable, from: number, to: number): Float64Array {
+  const out = new Float64Array(table.node.length);
+  for (let i = 0; i < out.length; i++) out[i] = table.sums[entryAt(table, i, to)] - table.sums[entryAt(table, i, from)];
+  return out;
+}
+
 // The value of every cell in a range of slices, by that metric alone.
 export function cellValues(doc: Doc, metric: string, from: number, to: number): Float64Array {
   const table = doc.costs.get(metric);
-  if (table) {
-    const out = new Float64Array(table.node.length);
-    for (let i = 0; i < out.length; i++) out[i] = table.sums[entryAt(table, i, to)] - table.sums[entryAt(table, i, from)];
-    return out;
-  }
+  if (table) return cellValuesOf(table, from, to);
   const heap = doc.heap!, out = new Float64Array(heap.node.length);
   for (let i = 0; i < out.length; i++) {
     const start = heap.first[i], low = entryAt(heap, i, from), high = entryAt(heap, i, to);
@@ -100,81 +103,144 @@ export interface Tree {
   base?: { self: Float64Array; total: Float64Array }; fresh?: { self: Float64Array; total: Float64Array };  // of a comparison
 }
 
+// Places of a tree: functions, then threads, then modules whose calls were made one.
+export const labelCount = (doc: Doc) => doc.places + doc.head.threads.length + doc.modules.length;
 export function labelOf(doc: Doc, place: number): string {
-  return place === 0 ? "all" : place < doc.places ? doc.name[place] : doc.head.threads[place - doc.places].name;
+  if (place === 0) return "all";
+  if (place < doc.places) return doc.name[place];
+  const thread = place - doc.places, { threads } = doc.head;
+  return thread < threads.length ? threads[thread].name : `${doc.modules[thread - threads.length]} (all of it)`;
 }
 
+// Grows call by call; `child` finds the one of that place, `next` only the one that was added last.
 class Draft {
   parent = [0]; place = [0]; self = [0]; base = [0];
   private ids = new Map<number, number>();
+  private last = new Map<number, number>();
   constructor(private width: number) {}
+  private add(parent: number, place: number): number {
+    const id = this.parent.length;
+    this.parent.push(parent); this.place.push(place); this.self.push(0); this.base.push(0);
+    return id;
+  }
   child(parent: number, place: number): number {
     const key = parent * this.width + place;
     let id = this.ids.get(key);
-    if (id === undefined) {
-      this.ids.set(key, (id = this.parent.length));
-      this.parent.push(parent); this.place.push(place); this.self.push(0); this.base.push(0);
-    }
+    if (id === undefined) this.ids.set(key, (id = this.add(parent, place)));
+    return id;
+  }
+  next(parent: number, place: number): number {
+    let id = this.last.get(parent);
+    if (id === undefined || this.place[id] !== place) this.last.set(parent, (id = this.add(parent, place)));
     return id;
   }
   finish(compared: boolean): Tree {
-    const parent = Uint32Array.from(this.parent);
-    const added = (of: number[]) => {
-      const self = Float64Array.from(of), total = self.slice();
-      for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
-      return { self, total };
-    };
-    const tree: Tree = { parent, place: Uint32Array.from(this.place), ...added(this.self), count: parent.length };
-    if (compared) tree.base = added(this.base);
-    return tree;
+    return finished(Uint32Array.from(this.parent), Uint32Array.from(this.place), Float64Array.from(this.self), compared ? Float64Array.from(this.base) : null);
   }
 }
 
+function finished(parent: Uint32Array, place: Uint32Array, self: Float64Array, base: Float64Array | null): Tree {
+  const added = (of: Float64Array) => {
+    const total = of.slice();
+    for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
+    return { self: of, total };
+  };
+  const tree: Tree = { parent, place, ...added(self), count: parent.length };
+  if (base) tree.base = added(base);
+  return tree;
+}
+
+// Of each thread, or of all (0), what is spent in each node of the shape, and at the other time of a comparison.
+type Spent = Map<number, { own: Float64Array; base: Float64Array | null }>;
+function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent {
+  const out: Spent = new Map(), count = shape.parent.length, { base, values } = taken;
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === 0 && !base?.[i]) continue;
+    const thread = threads ? taken.cells.thread[i] : 0, node = shape.of[doc.shown[taken.cells.node[i]]];
+    let of = out.get(thread);
+    if (!of) out.set(thread, (of = { own: new Float64Array(count), base: base ? new Float64Array(count) : null }));
+    of.own[node] += values[i];
+    if (of.base) of.base[node] += base![i];
+  }
+  return out;
+}
+
+// Nodes of a shape are merged already: those that have a value, and their callers, keep their order.
+function forward(doc: Doc, spent: Spent, shape: Shape, threads: boolean, compared: boolean): Tree {
+  const count = shape.parent.length, groups = [...spent].map(([thread, { own, base }]) => {
+    const needed = new Uint8Array(count);
+    let size = 0;
+    for (let i = count - 1; i > 0; i--) {
+      if (!needed[i] && own[i] === 0 && !base?.[i]) continue;
+      needed[i] = needed[shape.parent[i]] = 1;
+      size++;
+    }
+    return { thread, own, base, needed, size };
+  });
+  const rows = groups.reduce((sum, { size }) => sum + size + (threads ? 1 : 0), 1);
+  const parent = new Uint32Array(rows), place = new Uint32Array(rows), self = new Float64Array(rows), others = compared ? new Float64Array(rows) : null;
+  const at = new Uint32Array(count);
+  let next = 1;
+  for (const { thread, own, base, needed } of groups) {
+    at[0] = 0;
+    if (threads) { place[next] = doc.places + thread; at[0] = next++; }
+    self[at[0]] += own[0];
+    if (base) others![at[0]] += base[0];
+    for (let i = 1; i < count; i++) {
+      if (!needed[i]) continue;
+      parent[next] = at[shape.parent[i]];
+      place[next] = shape.place[i];
+      self[next] = own[i];
+      if (base) others![next] = base[i];
+      at[i] = next++;
+    }
+  }
+  return finished(parent, place, self, others);
+}
+
 export interface TreeOptions { threads: boolean; inverted: boolean }
-export function buildTree(doc: Doc, taken: Taken, options: TreeOptions): Tree {
-  const draft = new Draft(doc.places + doc.head.threads.length), { base } = taken;
-  const values = new Map<number, [own: Float64Array, base: Float64Array | null]>();  // by thread, or of all: by shown node
-  for (let i = 0; i < taken.values.length; i++) {
-    if (taken.values[i] === 0 && !base?.[i]) continue;
-    const thread = options.threads ? taken.cells.thread[i] : 0, node = doc.shown[taken.cells.node[i]];
-    let of = values.get(thread);
-    if (!of) values.set(thread, (of = [new Float64Array(doc.parent.length), base ? new Float64Array(doc.parent.length) : null]));
-    of[0][node] += taken.values[i];
-    if (base) of[1]![node] += base[i];
-  }
-  const entered = new Uint32Array(doc.parent.length);
-  for (const [thread, [own, others]] of values) {
-    const last = doc.places + thread;
-    let enter: (node: number) => number;
-    if (options.inverted) {
-      enter = (node) => {
-        let at = 0;
-        for (let up = node; up !== 0; up = doc.parent[up]) at = draft.child(at, doc.place[up]);
-        return options.threads ? draft.child(at, last) : at;
-      };
-    } else {
-      entered.fill(0);
-      entered[0] = 1 + (options.threads ? draft.child(0, last) : 0);
-      enter = (node) => {
-        const path = [];
-        for (; !entered[node]; node = doc.parent[node]) path.push(node);
-        let at = entered[node] - 1;
-        while (path.length) {
-          const next = path.pop()!;
-          at = draft.child(at, doc.place[next]);
-          entered[next] = at + 1;
-        }
-        return at;
-      };
-    }
+export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: Shape = plainShape(doc)): Tree {
+  const spent = spentIn(doc, taken, shape, options.threads), compared = taken.base !== undefined;
+  if (!options.inverted) return forward(doc, spent, shape, options.threads, compared);
+  const draft = new Draft(labelCount(doc));
+  for (const [thread, { own, base }] of spent)
     for (let node = 0; node < own.length; node++) {
-      if (own[node] === 0 && !others?.[node]) continue;
-      const at = enter(node);
+      if (own[node] === 0 && !base?.[node]) continue;
+      let at = 0;
+      for (let up = node; up !== 0; up = shape.parent[up]) at = draft.child(at, shape.place[up]);
+      if (options.threads) at = draft.child(at, doc.places + thread);
       draft.self[at] += own[node];
-      if (others) draft.base[at] += others[node];
+      if (base) draft.base[at] += base[node];
+    }
+  return draft.finish(compared);
+}
+
+// The same in order of time: in each part of it what was spent then, and what goes on from one part to the next is one box.
+export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, threads: boolean, most: number): Tree {
+  const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
+  const table = doc.costs.get(metric), value = table ? table.value : metric === "heap-allocations" ? doc.heap!.allocatedBlocks : doc.heap!.allocatedBytes;
+  const parts = Math.min(most, to - from), order = rankOf(shape), values = new Map<number, number>();
+  const width = (threads ? doc.head.threads.length : 1) * shape.parent.length, one = shape.parent.length;
+  const nodeOf = new Uint32Array(one);
+  order.forEach((rank, node) => { nodeOf[rank] = node; });
+  for (let i = 0; i < cells.node.length; i++) {
+    if (!nodes[cells.node[i]] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
+    const row = (threads ? cells.thread[i] * one : 0) + order[shape.of[doc.shown[cells.node[i]]]];
+    for (let j = entryAt(cells, i, from), end = entryAt(cells, i, to); j < end; j++) {
+      const key = Math.floor((cells.slice[j] - from) * parts / (to - from)) * width + row;
+      values.set(key, (values.get(key) ?? 0) + value[j]);
     }
   }
-  return draft.finish(base !== undefined);
+  const draft = new Draft(labelCount(doc)), path: number[] = [];
+  for (const key of Float64Array.from(values.keys()).sort()) {
+    const row = key % width, thread = Math.floor(row / one);
+    let at = threads ? draft.child(0, doc.places + thread) : 0;
+    path.length = 0;
+    for (let up = nodeOf[row % one]; up !== 0; up = shape.parent[up]) path.push(shape.place[up]);
+    while (path.length) at = draft.next(at, path.pop()!);
+    draft.self[at] += values.get(key)!;
+  }
+  return draft.finish(false);
 }
 
 export interface FunctionRow { place: number; self: number; total: number }

@@ -11,20 +11,36 @@ export interface Head {
   folded: { calls: number; share: number };
   words: { headline: string; quality: string; claims: Claim[]; complaints: string[] };
   metrics: Metric[]; threads: ThreadName[]; series: SeriesHead[]; texts: string[];
+  waits: { objects: { name: string; kind: WaitedFor }[]; shorter: number };
+  heap: { knows_blocks: boolean } | null;
+  modules: { name: string; build_id: string; symbols: string }[];
   columns: Record<string, [kind: string, offset: number, bytes: number, count: number]>;
 }
 
 export const enum Kind { code, kernel, runtime, allocator, generated, unknown, cause, idle, folded }
 
+export const enum WaitedFor { other, lock, file }
+
 // Entries of cell i stand from first[i] to first[i + 1], in order of time; sums[j] is the sum of all entries before j.
 export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint32Array }
 export interface CostTable extends Cells { value: Float64Array; sums: Float64Array }
 export interface HeapTable extends Cells {
-  allocatedBytes: Float64Array; allocatedBlocks: Float64Array; freedBytes: Float64Array; peakBytes: Float64Array;
+  allocatedBytes: Float64Array; allocatedBlocks: Float64Array; freedBytes: Float64Array; freedBlocks: Float64Array; peakBytes: Float64Array;
   // Running sums over entries, as above.
-  sumAllocatedBytes: Float64Array; sumAllocatedBlocks: Float64Array; sumFreedBytes: Float64Array;
+  sumAllocatedBytes: Float64Array; sumAllocatedBlocks: Float64Array; sumFreedBytes: Float64Array; sumFreedBlocks: Float64Array;
 }
 export interface Line { name: string; unit: string; pid: number; ms: Float64Array; value: Float64Array }
+
+// The longest single waits, in order of time. Threads are rows of the head's names, one higher: 0 is nobody.
+export interface WaitRows {
+  start: Float64Array; waited: Float64Array; queued: Float64Array;  // ns, from the start of the recording
+  thread: Uint32Array; tid: Uint32Array; waker: Uint32Array; wakerTid: Uint32Array;
+  node: Uint32Array; wakerNode: Uint32Array; object: Uint32Array; weight: Uint32Array;
+}
+// So many blocks of a cell of the heap have 2^(bucket - 1) up to 2^bucket bytes, or ns.
+export const enum ShapeKind { size, lifetime, age }
+export interface Shapes { cell: Uint32Array; kind: Uint8Array; bucket: Uint8Array; blocks: Float64Array }
+export interface Blocks { cell: Uint32Array; address: Float64Array; size: Float64Array; allocated: Float64Array; blocks: Float64Array }
 
 export interface Doc {
   head: Head;
@@ -34,6 +50,9 @@ export interface Doc {
   places: number; name: string[]; module: string[]; crate: string[]; file: string[];
   line: Uint32Array; lastLine: Uint32Array; kind: Uint8Array;
   costs: Map<string, CostTable>; heap: HeapTable | null; lines: Line[];
+  modules: string[];  // that places are of
+  byObject: CostTable; waits: WaitRows;  // by what was waited for: `thread` is there a row of head.waits.objects
+  shapes: Shapes | null; blocks: Blocks | null;
 }
 
 export async function unpack(base64: string): Promise<Uint8Array> {
@@ -115,16 +134,26 @@ export function readDocument(bytes: Uint8Array): Doc {
   let heap: HeapTable | null = null;
   if (head.columns["heap.thread"]) {
     const allocatedBytes = column("heap.allocated_bytes"), allocatedBlocks = column("heap.allocated_blocks");
-    const freedBytes = column("heap.freed_bytes");
+    const freedBytes = column("heap.freed_bytes"), freedBlocks = column("heap.freed_blocks");
     heap = {
-      ...cells("heap"), allocatedBytes, allocatedBlocks, freedBytes, peakBytes: column("heap.peak_bytes"),
+      ...cells("heap"), allocatedBytes, allocatedBlocks, freedBytes, freedBlocks, peakBytes: column("heap.peak_bytes"),
       sumAllocatedBytes: runningSums(allocatedBytes), sumAllocatedBlocks: runningSums(allocatedBlocks),
-      sumFreedBytes: runningSums(freedBytes),
+      sumFreedBytes: runningSums(freedBytes), sumFreedBlocks: runningSums(freedBlocks),
     };
   }
+  const objectValue = column("object.value"), module = texts("place.module");
   return {
+    modules: [...new Set(module)].filter(Boolean),
+    byObject: { ...cells("object"), value: objectValue, sums: runningSums(objectValue) },
+    waits: {
+      start: column("wait.start_ns"), waited: column("wait.waited_ns"), queued: column("wait.queued_ns"), thread: whole("wait.thread"),
+      tid: whole("wait.tid"), waker: whole("wait.waker"), wakerTid: whole("wait.waker_tid"), node: whole("wait.node"),
+      wakerNode: whole("wait.waker_node"), object: whole("wait.object"), weight: whole("wait.weight"),
+    },
+    shapes: heap && { cell: whole("shape.cell"), kind: Uint8Array.from(column("shape.kind")), bucket: Uint8Array.from(column("shape.bucket")), blocks: column("shape.blocks") },
+    blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
     head, nodes, parent: Uint32Array.from(parent), place: Uint32Array.from(place), shown,
-    places: kind.length, name: texts("place.name"), module: texts("place.module"), crate: texts("place.crate"),
+    places: kind.length, name: texts("place.name"), module, crate: texts("place.crate"),
     file: texts("place.file"), line: whole("place.line"), lastLine: whole("place.last_line"), kind, costs, heap,
     lines: head.series.map((series) => ({
       name: series.name, unit: series.unit, pid: series.pid, ms: column(`${series.columns}.ms`), value: column(`${series.columns}.value`),

@@ -10,14 +10,14 @@ export interface Box {
 }
 
 export interface Children { first: Uint32Array; list: Uint32Array }
-// Children of each node, the largest first.
-export function childrenOf(tree: Tree): Children {
+// Children of each node, the largest first, or as they stand.
+export function childrenOf(tree: Tree, sorted = true): Children {
   const first = new Uint32Array(tree.count + 1);
   for (let i = 1; i < tree.count; i++) first[tree.parent[i] + 1]++;
   for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
   const next = first.slice(), list = new Uint32Array(Math.max(0, tree.count - 1));
   for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
-  for (let i = 0; i < tree.count; i++)
+  for (let i = 0; sorted && i < tree.count; i++)
     if (first[i + 1] - first[i] > 1)
       list.subarray(first[i], first[i + 1]).sort((a, b) => tree.total[b] - tree.total[a] || tree.place[a] - tree.place[b]);
   return { first, list };

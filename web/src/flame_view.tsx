@@ -1,10 +1,11 @@
 // The flame graph on a canvas of the size of its window, which scrolls over rows that are drawn only where they are seen.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { labelOf } from "./aggregate";
+import { labelCount, labelOf } from "./aggregate";
 import { boxAt, layout, type Box } from "./flame_layout";
-import { change, children, comparison, doc, hovered, metric, search, tree, view, zoom } from "./state";
-import { amount, changeColor, colorOf, figure, fitted, ofBase, percent, whereOf } from "./words";
+import { change, children, comparison, doc, functionOf, hovered, inTime, metric, search, taken, tree, view, zoom } from "./state";
+import { CanvasTable } from "./canvas_table";
+import { amount, changeColor, colorBy, figure, fitted, ofBase, percent, whereOf } from "./words";
 
 const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
@@ -24,7 +25,7 @@ export function searchMatcher(text: string): ((name: string) => boolean) | null 
 export const useMatches = () => useComputed(() => {
   const matches = searchMatcher(search.value), t = tree.value, top = Math.min(zoom.value, t.count - 1);
   if (!matches) return null;
-  const places = new Uint8Array(doc.places + doc.head.threads.length);
+  const places = new Uint8Array(labelCount(doc));
   for (let i = 1; i < places.length; i++) places[i] = matches(labelOf(doc, i)) ? 1 : 0;
   const state = new Uint8Array(t.count);  // 1: below the zoomed node, 2: and below a match
   let value = 0, calls = 0;
@@ -40,17 +41,39 @@ export const useMatches = () => useComputed(() => {
   return { places, value, calls, share: t.total[top] > 0 ? value / t.total[top] : 0 };
 });
 
+// Zooms to the next box of which the name matches, the largest first; again and again through all of them.
+export function goToMatch(places: Uint8Array, step: 1 | -1): void {
+  const t = tree.value, found = [];
+  for (let i = 1; i < t.count; i++) if (places[t.place[i]] && t.total[i] > 0) found.push(i);
+  if (!found.length) return;
+  found.sort((a, b) => t.total[b] - t.total[a] || a - b);
+  const at = found.indexOf(zoom.value), next = at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length;
+  zoom.value = found[next];
+  const place = t.place[zoom.value];
+  if (place < doc.places) change({ fn: place }, true);
+}
+
 // Of a comparison: how the call changed, where its function changed by more than noise in all.
 function colorAt(node: number): string {
   const t = tree.value, c = comparison.value, place = t.place[node];
-  if (!c || !t.base || !t.fresh) return colorOf(doc, place);
+  if (!c || !t.base || !t.fresh) return colorBy(doc, view.value.color, place, t.total[node] > 0 ? t.self[node] / t.total[node] : 0);
   const judged = node === 0 ? c.whole : place >= doc.places ? c.threads.get(place - doc.places) : c.functions.get(place)?.total;
   return changeColor(t.base.total[node], t.fresh.total[node], judged?.beyondNoise ?? false);
 }
 
 function Numbers({ node }: { node: number }) {
   const t = tree.value, c = comparison.value, { unit } = metric.value;
-  if (!c || !t.base || !t.fresh) return <>{percent(t.total[node] / t.total[0])} · {amount(t.total[node], unit)} with what it calls · {amount(t.self[node], unit)} itself</>;
+  if (!c || !t.base || !t.fresh) {
+    const value = t.total[node], top = Math.min(zoom.value, t.count - 1), row = functionOf.value.get(t.place[node]);
+    let thread = node;
+    while (t.parent[thread] !== 0) thread = t.parent[thread];
+    const isThread = t.place[thread] >= doc.places && !view.value.inverted && thread !== node, { weight } = metric.value;
+    // Samples come by chance: what is counted lies so far from the truth in one of twenty cases at most.
+    const error = weight > 0 ? 1.96 * Math.sqrt(value * weight) : 0;
+    return <>{percent(value / t.total[0])} · {amount(value, unit)} with what it calls{error > 0 && ` ± ${amount(error, unit)}`} · {amount(t.self[node], unit)} itself
+      {row && row.total > value && <><br />everywhere: {percent(row.total / t.total[0])} · {amount(row.total, unit)}</>}
+      {(top !== 0 || isThread) && <><br />{top !== 0 && `${percent(t.total[top] > 0 ? Math.min(1, value / t.total[top]) : 0)} of what is zoomed into`}{top !== 0 && isThread && " · "}{isThread && `${percent(value / t.total[thread])} of ${labelOf(doc, t.place[thread])}`}</>}</>;
+  }
   const place = t.place[node], all = place > 0 && place < doc.places ? c.functions.get(place) : undefined;
   const [base, fresh] = [t.base.total[node], t.fresh.total[node]];
   return <>{figure(base, c.unit)} → {figure(fresh, c.unit)}{ofBase({ ...c.whole, base, fresh }) && ` (${ofBase({ ...c.whole, base, fresh })})`} here, with what it calls
@@ -63,6 +86,7 @@ export function Flame() {
   const matches = useMatches();
   const at = useComputed(() => zoom.value < tree.value.count ? zoom.value : 0);
   const rows = useComputed(() => layout(tree.value, children.value, at.value, size.value.width));
+  const spoken = useSignal("");
   const tip = useSignal<{ box: Box; x: number; y: number } | null>(null);
 
   useLayoutEffect(() => {
@@ -90,11 +114,11 @@ export function Flame() {
     const letter = pen.measureText("0").width, measure = (text: string) => text.length * letter;
     const ink = style.getPropertyValue("--flame-ink"), mark = style.getPropertyValue("--mark");
     const found = matches.value?.places, pointed = hovered.value, top = at.value;
-    const first = Math.floor(box.scrollTop / rowHeight), last = Math.ceil((box.scrollTop + height) / rowHeight);
+    const first = Math.floor(box.scrollTop / rowHeight), last = Math.ceil((box.scrollTop + height) / rowHeight), rowCount = rows.value.length, up = view.value.up;
     let depth = 0;
-    for (let up = top; up !== 0; up = tree.value.parent[up]) depth++;
-    for (let row = first; row < Math.min(last, rows.value.length); row++) {
-      const y = row * rowHeight - box.scrollTop;
+    for (let above = top; above !== 0; above = tree.value.parent[above]) depth++;
+    for (let line = first; line < Math.min(last, rowCount); line++) {
+      const row = up ? rowCount - 1 - line : line, y = line * rowHeight - box.scrollTop;
       for (const b of rows.value[row] ?? []) {
         const place = tree.value.place[b.node], x = Math.round(b.x), w = Math.max(1, Math.round(b.x + b.width) - x - (b.width > 3 ? 1 : 0));
         pen.globalAlpha = row < depth ? 0.45 : found && !found[place] ? 0.35 : 1;
@@ -120,7 +144,9 @@ export function Flame() {
     }
     pen.globalAlpha = 1;
   };
-  useSignalEffect(() => { rows.value; matches.value; hovered.value; size.value; comparison.value; draw(); });
+  // Callers stand at the foot of a graph that grows upwards.
+  useSignalEffect(() => { rows.value; if (view.value.up) queueMicrotask(() => { const box = scroller.current; if (box) box.scrollTop = box.scrollHeight; }); });
+  useSignalEffect(() => { view.value; rows.value; matches.value; hovered.value; size.value; comparison.value; draw(); });
   useLayoutEffect(() => {
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     scheme.addEventListener("change", draw);
@@ -129,7 +155,8 @@ export function Flame() {
 
   const boxFor = (event: MouseEvent): Box | null => {
     const place = canvas.current!.getBoundingClientRect();
-    return boxAt(rows.value, Math.floor((event.clientY - place.top + scroller.current!.scrollTop) / rowHeight), event.clientX - place.left);
+    const line = Math.floor((event.clientY - place.top + scroller.current!.scrollTop) / rowHeight);
+    return boxAt(rows.value, view.value.up ? rows.value.length - 1 - line : line, event.clientX - place.left);
   };
   const point = (box: Box | null) => { hovered.value = box && !box.joined ? { place: tree.value.place[box.node], node: box.node } : null; };
   const choose = (box: Box | null) => {
@@ -144,8 +171,9 @@ export function Flame() {
     if (!box) return;
     const row = rows.value[box.row], i = row.indexOf(box);
     let next: Box | undefined;
-    if (event.key === "ArrowDown") next = rows.value[box.row + 1]?.find((b) => !b.joined && tree.value.parent[b.node] === box.node);
-    else if (event.key === "ArrowUp") next = rows.value[box.row - 1]?.find((b) => b.node === tree.value.parent[box.node]);
+    const down = view.value.up ? "ArrowUp" : "ArrowDown", back = view.value.up ? "ArrowDown" : "ArrowUp";
+    if (event.key === down) next = rows.value[box.row + 1]?.find((b) => !b.joined && tree.value.parent[b.node] === box.node);
+    else if (event.key === back) next = rows.value[box.row - 1]?.find((b) => b.node === tree.value.parent[box.node]);
     else if (event.key === "ArrowLeft") next = row[i - 1];
     else if (event.key === "ArrowRight") next = row[i + 1];
     else if (event.key === "Enter") { choose(box); event.preventDefault(); return; }
@@ -153,14 +181,25 @@ export function Flame() {
     event.preventDefault();
     focusBox.value = next ?? box;
     point(focusBox.value);
-    scroller.current!.scrollTop = Math.max(0, Math.min(focusBox.value.row * rowHeight - 40, scroller.current!.scrollTop + (focusBox.value.row * rowHeight < scroller.current!.scrollTop ? -1e9 : 0)) || scroller.current!.scrollTop);
+    const line = view.value.up ? rows.value.length - 1 - focusBox.value.row : focusBox.value.row, within = scroller.current!, y = line * rowHeight;
+    if (y < within.scrollTop) within.scrollTop = y;
+    else if (y + rowHeight > within.scrollTop + within.clientHeight) within.scrollTop = y + rowHeight - within.clientHeight;
+    const now = focusBox.value, place = tree.value.place[now.node];
+    spoken.value = now.joined ? `${now.joined} calls too narrow to draw` : `${labelOf(doc, place)}, ${percent(now.value / tree.value.total[0])}`;
   };
   const height = useComputed(() => rows.value.length * rowHeight);
   const shown = tip.value, t = tree.value;
+  // What is drawn, as text: the widest two hundred boxes, in the order of the graph.
+  const table = useComputed(() => {
+    const { unit } = metric.value, of = tree.value, boxes = rows.value.flat().filter((b) => b && !b.joined);
+    const least = boxes.length > 200 ? boxes.map((b) => b.value).sort((a, b) => b - a)[200] : 0;
+    const out = boxes.filter((b) => b.value > least || boxes.length <= 200);
+    return { head: ["level", "call", "itself", "with what it calls", "share"], rows: out.map((b) => [`${b.row}`, labelOf(doc, of.place[b.node]), amount(of.self[b.node], unit), amount(b.value, unit), percent(of.total[0] > 0 ? b.value / of.total[0] : 0)]) };
+  });
   return (
-    <div class="flame" ref={scroller} onScroll={draw} tabIndex={0} role="application" onKeyDown={keys}
-      aria-label="Flame graph. Arrow keys move between calls, Enter zooms, Escape goes back. The table under Top holds the same numbers.">
-      <div style={{ height: `${height.value}px` }}>
+    <div class="flame" ref={scroller} onScroll={draw}>
+      <div class="graph" style={{ height: `${height.value}px` }} tabIndex={0} role="application" onKeyDown={keys}
+        aria-label="Flame graph. Arrow keys move between calls, Enter zooms, Escape goes back. A table with the same numbers follows.">
         <canvas ref={canvas} style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }}
           onMouseMove={(event) => { const box = boxFor(event); point(box); tip.value = box && { box, x: event.clientX, y: event.clientY }; }}
           onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} />
@@ -170,7 +209,9 @@ export function Flame() {
           ? <b>{shown.box.joined} calls too narrow to draw: {comparison.value ? "" : `${amount(shown.box.value, metric.value.unit)}, `}{percent(shown.box.value / t.total[0])}. Click to see them.</b>
           : <><b>{labelOf(doc, t.place[shown.box.node])}</b><br />
             <Numbers node={shown.box.node} />
-            <br /><span class="quiet">{whereOf(doc, t.place[shown.box.node])}{view.value.inverted ? " · inverted: callers below" : ""}</span></>}
+            <br /><span class="quiet">{whereOf(doc, t.place[shown.box.node])}{view.value.inverted ? " · inverted: callers below" : ""}{inTime.value ? " · in order of time" : ""}</span></>}
       </div>}
+      <div class="visually-hidden" role="status">{spoken.value}</div>
+      <CanvasTable id="flame-table" caption={`Flame graph of ${metric.value.title}, ${amount(taken.value.total, metric.value.unit)}`} table={table} />
     </div>);
 }

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { cellsOf, nodesWith, overTime, together } from "./aggregate";
+import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
 import { Kind, type Line } from "./document";
 import { change, doc, heatLanes, lineName, view } from "./state";
@@ -266,6 +267,18 @@ export function Lanes() {
     else return;
     event.preventDefault();
   };
+  // The lanes as text: twenty pieces of the time, the mean of each band in them.
+  const table = useComputed(() => {
+    const buckets = Math.ceil(doc.head.slices / per.value), pieces = Math.min(20, buckets), bands = all.value.flatMap((lane) => [...lane.bands, ...(lane.line ? [lane.line] : [])].map((band) => ({ lane, band })));
+    const value = (lane: Lane, of: number) => lane.kind === "memory" ? bytes(of) : lane.kind === "series" ? quantity(of, doc.lines.find((line) => lineName(line) === view.value.series)?.unit ?? "") : of.toFixed(2);
+    return {
+      head: ["from", ...bands.map(({ lane, band }) => `${lane.title}: ${band.name}`)],
+      rows: Array.from({ length: pieces }, (_, piece) => {
+        const from = Math.floor(piece * buckets / pieces), to = Math.max(from + 1, Math.floor((piece + 1) * buckets / pieces));
+        return [`${secondsText(from * per.value * doc.head.slice_ms)} s`, ...bands.map(({ lane, band }) => value(lane, band.values.slice(from, to).reduce((a, b) => a + b, 0) / (to - from)))];
+      }),
+    };
+  });
   if (doc.head.duration_ns === 0 || !all.value.length) return <div ref={box} class="empty">{doc.head.duration_ns === 0 ? "This file has no times: it can be looked at as a whole." : "Nothing was measured over time."}</div>;
   const range = view.value.range;
   return (
@@ -289,5 +302,6 @@ export function Lanes() {
         }))}
         <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em>
       </div>
+      <div class="legend"><CanvasTable id="lanes-table" caption="Over time: memory, CPU in cores, threads that wait" table={table} /></div>
     </section>);
 }

@@ -4,33 +4,23 @@ import { useLayoutEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { around, labelOf, nodesWith, cellsOf, overTime, together, type FunctionRow } from "./aggregate";
 import { readDocument, unpack } from "./document";
-import { Flame, useMatches } from "./flame_view";
+import { copy } from "./clipboard";
+import { Flame, goToMatch, useMatches } from "./flame_view";
+import { Heap } from "./heap_view";
 import { Lanes } from "./lanes_view";
-import { baseTree, change, children, command, compared, comparison, doc, functionOf, functions, hasIdle, hovered, ignoreFor, isIdleHidden, metric, notice, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { Modules } from "./modules_view";
+import { wholeEdits } from "./shape";
+import { baseTree, change, children, colorings, command, compared, comparison, doc, functionOf, functions, hasIdle, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
 import { Code, hasCode } from "./code_view";
 import { canCompare } from "./compare";
 import { SeriesTable } from "./series_view";
+import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
 import { amount, colorOf, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
 
-const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", series: "Series", quality: "Quality" };
+const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
-
-async function copy(text: string, what: string) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {  // a page from a file may not be allowed to
-    const area = document.createElement("textarea");
-    area.value = text;
-    document.body.append(area);
-    area.select();
-    document.execCommand("copy");
-    area.remove();
-  }
-  notice.value = `copied: ${what}`;
-  setTimeout(() => { notice.value = ""; }, 4000);
-}
 
 function Story() {
   const { words, target, start_unix_ms } = doc.head;
@@ -57,7 +47,7 @@ function Story() {
 function makeBase() {
   if (!view.value.range || !canCompare(view.value.metric)) return;
   change({ base: view.value.range, range: null });
-  notice.value = "drag over the time to compare with it";
+  notice.value = "choose the time to compare with it";
   setTimeout(() => { notice.value = ""; }, 4000);
 }
 
@@ -65,8 +55,12 @@ function Chip({ text, title, drop, kind = "" }: { text: string; title: string; d
   return <button class={`chip ${kind}`} title={`${title}; click to drop it`} onClick={drop}>{text} <span aria-label="remove">×</span></button>;
 }
 
+const editNames: Record<string, string> = { own: "only own code", recursion: "recursion folded", runtime: "runtime folded" };
+const toggleEdit = (edit: string) => { zoom.value = 0; change({ edits: view.value.edits.includes(edit) ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] }); };
+
 function Bar() {
   const v = view.value, text = useSignal(""), matches = useMatches();
+  matched.value = matches.value;
   const add = (event: Event) => {
     event.preventDefault();
     const typed = text.value.trim(), hit = /^(focus|ignore)[: ]\s*(.+)$/.exec(typed);
@@ -89,12 +83,14 @@ function Bar() {
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
       {v.focus.map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
       {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : `ignore ${foldGenerics(pattern)}`} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
+      {v.edits.map((edit) => <Chip kind="edit" text={editNames[edit] ?? foldGenerics(edit.replace(":", " "))} title="a transform of the tree: sums stay, calls go" drop={() => toggleEdit(edit)} />)}
       {v.metric === "off-cpu" && !v.base && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
       <form onSubmit={add}>
         <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore NAME; regular expressions" aria-label="Search, focus or ignore" autocomplete="off" spellcheck={false}
-          onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
+          onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if ((event.key === "ArrowDown" || event.key === "ArrowUp") && matches.value) { goToMatch(matches.value.places, event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); } else if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
       </form>
-      {matches.value && <span class="found" role="status">{withCommas(matches.value.calls)} boxes, {percent(matches.value.share)}</span>}
+      {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} boxes, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
+        <button title="key p, or arrow up in the field" onClick={() => goToMatch(matches.value!.places, -1)}>previous</button><button title="key n, or arrow down in the field" onClick={() => goToMatch(matches.value!.places, 1)}>next</button></>}
       <button onClick={() => copy(command(v), command(v))} title={command(v)} id="copy">copy as command</button>
     </div>);
 }
@@ -146,7 +142,7 @@ function Callers() {
       <h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2>
       <p class="quiet">{whereOf(doc, fn)}</p>
       <p>{amount(total, unit)} with what it calls, {percent(share(total))} of the selection; {amount(self, unit)} itself, {percent(share(self))}.
-        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>ignore</button></p>
+        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>drop</button> <button title="key m: its own cost becomes its callers'" onClick={() => toggleEdit(`merge:${doc.name[fn]}`)}>merge</button>{doc.module[fn] && <> <button title="key C: calls inside of it become one" onClick={() => toggleEdit(`collapse:${doc.module[fn]}`)}>collapse {doc.module[fn]}</button></>}</p>
       <div class="two"><div><h3>Called by</h3>{list(callers, "the start of the thread")}</div><div><h3>Calls</h3>{list(callees, "")}{self > 0 && <p class="quiet">and {amount(self, unit)} in itself</p>}</div></div>
       {hasCode() && <Code fn={fn} key={fn} />}
     </div>);
@@ -183,12 +179,17 @@ function Sparkline({ place }: { place: number }) {
   return <svg class="spark" viewBox="0 0 100 31" preserveAspectRatio="none" aria-label="its cost over time"><polyline points={points} fill="none" stroke="var(--accent)" stroke-width="1.2" vector-effect="non-scaling-stroke" /></svg>;
 }
 
+function Keys() {
+  const keys = [["1–9, 0", "views"], ["/", "search; n, p: next, previous"], ["i t u o", "inverted, by thread, upwards, in time"], ["f d m C", "focus on, drop, merge the function; collapse its module"], ["r y Y", "fold recursion, only own code, fold runtime"], ["b", "compare with this time"], ["c", "copy as command"], ["Esc", "back"], ["arrows", "in graph, tree and time"]];
+  return <dl class="keys">{keys.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>;
+}
+
 function Evidence() {
   const pointed = hovered.value, { fn } = view.value, { unit } = metric.value, t = tree.value;
   const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
   const node = pointed && pointed.place === place && pointed.node < t.count ? pointed.node : zoom.value < t.count && t.place[zoom.value] === place ? zoom.value : null;
   const near = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
-  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><p>Keys: 1–7 views, / search, i invert, t threads, b compare with this time, Esc back, arrow keys in graph and time.</p></aside>;
+  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><Keys /></aside>;
   const row = functionOf.value.get(place), top = Math.min(zoom.value, t.count - 1);
   return (
     <aside>
@@ -213,18 +214,22 @@ function Views() {
   for (let at = zoom.value < tree.value.count ? zoom.value : 0; at !== 0; at = tree.value.parent[at]) path.unshift(at);
   return (
     <>
-      <nav role="tablist">{tabs.map((tab, i) => <button role="tab" aria-selected={v.tab === tab} title={`key ${i + 1}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}
+      <nav role="tablist">{tabs.map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}
         <span class="options">
           {v.tab === "flame" && <><label><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
-            <label><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label></>}
+            <label><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
+            <label><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>
+            <label>order <select id="order" value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
+            {!v.base && <label>colour <select id="color" value={v.color} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.map((one) => <option value={one}>{one === "self" ? "own share" : one}</option>)}</select></label>}
+            <label>fold <select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">…</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label></>}
           {v.tab === "flame" && v.base && <label>widths <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
           <b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span></nav>
       {v.tab === "flame" && path.length > 0 && <p class="crumbs"><button class="link" onClick={() => { zoom.value = 0; }}>all</button>{path.slice(-4).map((node) => <> › <button class="link" onClick={() => { zoom.value = node; }}>{foldGenerics(labelOf(doc, tree.value.place[node])).slice(-48)}</button></>)} <button onClick={() => { zoom.value = tree.value.parent[zoom.value]; }}>back (Esc)</button></p>}
       {v.base && <Compared />}
       <main class={v.tab === "flame" || v.tab === "top" ? "split" : ""}>
-        {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "series" ? <SeriesTable />
+        {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "heap" ? <Heap /> : v.tab === "series" ? <SeriesTable />
           : tree.value.total[0] <= 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
-          : v.tab === "flame" ? <Flame /> : v.tab === "callers" ? <Callers />
+          : v.tab === "flame" ? <Flame /> : v.tab === "tree" ? <TreeTable /> : v.tab === "modules" ? <Modules /> : v.tab === "callers" ? <Callers />
           : v.tab === "top" ? (v.base ? <ComparedTop name={(place) => <Name place={place} />} /> : <Top />)
           : v.base ? <ComparedThreads /> : <Threads />}
         {(v.tab === "flame" || v.tab === "top") && <Evidence />}
@@ -232,13 +237,25 @@ function Views() {
     </>);
 }
 
+const matched = { value: null as ReturnType<typeof useMatches>["value"] };  // of the search, for keys
+
 function Page() {
   useLayoutEffect(() => {
     const keys = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || target.localName === "input" || target.localName === "select") return;
       if (event.key === "/") { document.getElementById("search")!.focus(); event.preventDefault(); }
-      else if (event.key >= "1" && event.key <= `${tabs.length}`) change({ tab: tabs[+event.key - 1] });
+      else if (event.key >= "0" && event.key <= "9") change({ tab: tabs.find((tab) => keyOf(tab) === event.key)! });
+      else if (event.key === "u") change({ up: !view.value.up });
+      else if (event.key === "o" && hasOrder(view.value)) { zoom.value = 0; change({ order: view.value.order === "time" ? "size" : "time" }); }
+      else if ((event.key === "n" || event.key === "p") && matched.value) goToMatch(matched.value.places, event.key === "n" ? 1 : -1);
+      else if (event.key === "m" && view.value.fn !== null) toggleEdit(`merge:${doc.name[view.value.fn]}`);
+      else if (event.key === "d" && view.value.fn !== null) { zoom.value = 0; change({ ignore: [...view.value.ignore, doc.name[view.value.fn]] }); }
+      else if (event.key === "f" && view.value.fn !== null) { zoom.value = 0; change({ focus: [...view.value.focus, doc.name[view.value.fn]] }); }
+      else if (event.key === "C" && view.value.fn !== null && doc.module[view.value.fn]) toggleEdit(`collapse:${doc.module[view.value.fn]}`);
+      else if (event.key === "r") toggleEdit("recursion");
+      else if (event.key === "y") toggleEdit("own");
+      else if (event.key === "Y") toggleEdit("runtime");
       else if (event.key === "i") { zoom.value = 0; change({ inverted: !view.value.inverted }); }
       else if (event.key === "t") { zoom.value = 0; change({ byThread: !view.value.byThread }); }
       else if (event.key === "b") { if (view.value.base && !view.value.range) change({ base: null, range: view.value.base }); else makeBase(); }
@@ -266,7 +283,8 @@ async function main() {
     document.title = `${doc.head.words.headline.split(" · ")[0] || doc.head.target} – fathom`;
     root.textContent = "";
     render(<Page />, root);
-    Object.assign(window, { fathom: { report, compared, change, view, children } });
+    const asTree = () => ({ self: [...tree.value.self], total: [...tree.value.total], labels: [...tree.value.place].map((place) => labelOf(doc, place)) });
+    Object.assign(window, { fathom: { report, compared, change, view, children, zoom, search, slices: doc.head.slices, tree: asTree } });
   } catch (error) {
     root.textContent = `fathom: the page cannot be shown: ${error instanceof Error ? error.message : error}`;
   }

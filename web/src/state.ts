@@ -1,17 +1,25 @@
 // One selection for all views. It is the page's address: Back undoes it, and a copied address opens the same view.
 import { computed, signal } from "@preact/signals";
-import { buildTree, functionTable, take, type Selection } from "./aggregate";
+import { buildTimeTree, buildTree, functionTable, take, type Selection } from "./aggregate";
 import { canCompare, compare, withBase, type Comparison } from "./compare";
 import { childrenOf } from "./flame_layout";
 import { Kind, type Doc, type Line } from "./document";
+import { isEdit, shapeOf } from "./shape";
 import { quoted, secondsText } from "./words";
 
-export const tabs = ["flame", "top", "callers", "threads", "waits", "series", "quality"] as const;
+export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;
+export const keyOf = (tab: Tab) => `${(tabs.indexOf(tab) + 1) % 10}`;
 export type Tab = (typeof tabs)[number];
 
 // Of a comparison's flame graph: what the width of a box is worth.
 export const widths = ["both", "new", "base"] as const;
 export type Widths = (typeof widths)[number];
+
+// What boxes stand for by their colour, and how they are put side by side.
+export const colorings = ["crate", "kind", "self", "function"] as const;
+export const orders = ["size", "time"] as const;
+export const waitLists = ["causes", "longest", "locks", "files", "chains"] as const;
+export const heapLists = ["sites", "sizes", "blocks"] as const;
 
 export interface View {
   metric: string; range: [from: number, to: number] | null;  // slices
@@ -21,6 +29,9 @@ export interface View {
   widths: Widths;
   series: string | null;  // that has a lane of its own
   heat: string | null;    // kind of the lane that is shown as a heat map
+  up: boolean; order: (typeof orders)[number]; color: (typeof colorings)[number]; edits: string[];  // shape.ts
+  waits: (typeof waitLists)[number]; wait: number | null;  // a row of the single waits that is followed
+  heap: (typeof heapLists)[number];
 }
 
 export let doc: Doc;
@@ -61,6 +72,13 @@ export function toHash(v: View): string {
   if (v.base && v.widths !== "both") parts.set("w", v.widths);
   if (v.heat !== null) parts.set("heat", v.heat);
   if (v.series !== null) parts.set("s", v.series);
+  if (v.up) parts.set("up", "1");
+  if (v.order !== "size") parts.set("order", v.order);
+  if (v.color !== "crate") parts.set("color", v.color);
+  v.edits.forEach((edit) => parts.append("x", edit));
+  if (v.waits !== "causes") parts.set("waits", v.waits);
+  if (v.wait !== null) parts.set("wait", `${v.wait}`);
+  if (v.heap !== "sites") parts.set("heap", v.heap);
   if (v.fn !== null) parts.set("fn", doc.name[v.fn]);
   return parts.toString();
 }
@@ -77,7 +95,11 @@ function fromHash(): View {
   };
   const w = parts.get("w") as Widths;
   const thread = parts.get("thread"), tab = parts.get("v") as Tab, fn = doc.name.indexOf(parts.get("fn") ?? "", 1);
+  const one = <T extends string>(among: readonly T[], name: string) => among.find((word) => word === parts.get(name)) ?? among[0];
+  const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
   return {
+    up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits: parts.getAll("x").filter(isEdit),
+    waits: one(waitLists, "waits"), heap: one(heapLists, "heap"), wait,
     metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
@@ -117,11 +139,19 @@ const comparedTaken = computed(() => {
   const { base } = view.peek(), of = comparedSelection();
   return base ? withBase(doc, take(doc, of), of, base) : taken.value;
 });
-const treeOptions = computed(() => `${view.value.inverted},${view.value.byThread},${view.value.widths}`);
+const editKey = computed(() => JSON.stringify(view.value.edits));
+export const shape = computed(() => { editKey.value; return shapeOf(doc, view.peek().edits); });
+// What is only known at two moments has no order of time, nor has a comparison.
+export const hasOrder = (v: View) => !v.base && !v.inverted && doc.head.slices > 1 && (doc.costs.has(v.metric) || v.metric === "heap-allocated" || v.metric === "heap-allocations");
+export const inTime = computed(() => view.value.order === "time" && hasOrder(view.value));
+const timeParts = 200;
+const treeOptions = computed(() => `${view.value.inverted},${view.value.byThread},${view.value.widths},${inTime.value}`);
 // Of a comparison totals are figures (of a second ...), of one side or of both together: what boxes are as wide as.
 export const tree = computed(() => {
   treeOptions.value;
-  const v = view.peek(), built = buildTree(doc, comparedTaken.value, { threads: v.byThread, inverted: v.inverted });
+  const v = view.peek();
+  if (inTime.value) { selectionKey.value; return buildTimeTree(doc, selection.peek(), shape.value, v.byThread, timeParts); }
+  const built = buildTree(doc, comparedTaken.value, { threads: v.byThread, inverted: v.inverted }, shape.value);
   const { base } = built, factors = comparison.value?.factors;
   if (!base || !factors) return built;
   const [old, fresh] = [v.widths === "new" ? 0 : factors[0], v.widths === "base" ? 0 : factors[1]];
@@ -133,7 +163,7 @@ export const tree = computed(() => {
     fresh: { self: figures(built.self, factors[1]), total: figures(built.total, factors[1]) },
   };
 });
-export const children = computed(() => childrenOf(tree.value));
+export const children = computed(() => childrenOf(tree.value, !inTime.value));
 // Of base, where a comparison is asked about callers.
 export const baseTree = computed(() => {
   const of = comparedTaken.value;

@@ -96,6 +96,15 @@ export function whereOf(doc: Doc, place: number): string {
 export const quoted = (text: string) => /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 
 // Colours that colour-blind people tell apart (after Okabe and Ito, 2008), lighter for black text.
+const kinds = ["#8fbfe8", "#e89a5f", "#cdd6de", "#c3a6dd", "#b9c98a", "#bfc3c9", "#e08a86", "#d5d5d5", "#bfc3c9"];
+const shares = ["#e9edf2", "#fbe3c0", "#f8c98a", "#f0a35a", "#dd7a3c"];  // of its own in all that it costs
+// `own`: the part of the box that is the call's own.
+export function colorBy(doc: Doc, by: string, place: number, own: number): string {
+  if (by === "crate" || place === 0 || place >= doc.places) return colorOf(doc, place);
+  if (by === "kind") return kinds[doc.kind[place]] ?? kinds[0];
+  if (by === "self") return shares[Math.min(shares.length - 1, Math.ceil(own * (shares.length - 1)))];
+  return hashed(doc.name[place]);
+}
 const crates = ["#8fbfe8", "#e8bd6d", "#8fcbb0", "#d6a3c9", "#c9c276", "#a9b6e6", "#d9a88e", "#9fd0d6", "#c3b1a0", "#b5cf8f"];
 export function colorOf(doc: Doc, place: number): string {
   if (place === 0 || place >= doc.places) return "#c8ccd6";
@@ -108,8 +117,10 @@ export function colorOf(doc: Doc, place: number): string {
     case Kind.idle: return "#d5d5d5";
     case Kind.unknown: case Kind.folded: return "#bfc3c9";
   }
-  const of = doc.crate[place] || doc.module[place];
+  return hashed(doc.crate[place] || doc.module[place]);
+}
+function hashed(text: string): string {
   let hash = 5381;
-  for (let i = 0; i < of.length; i++) hash = (hash * 33 + of.charCodeAt(i)) >>> 0;
+  for (let i = 0; i < text.length; i++) hash = (hash * 33 + text.charCodeAt(i)) >>> 0;
   return crates[hash % crates.length];
 }

@@ -1,0 +1,121 @@
+#include "page/parts.h"
+
+#include <algorithm>
+
+#include "analysis/core/selection.h"
+#include "analysis/core/words.h"
+
+namespace fathom::page {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+const char* name_of(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kNone:
+      return "no names";
+    case model::SymbolSource::kDynsym:
+      return "exported names only";
+    case model::SymbolSource::kSymtab:
+      return "names, no lines";
+    case model::SymbolSource::kDwarf:
+      return "names, lines, inlined calls";
+    case model::SymbolSource::kKallsyms:
+      return "the kernel's names";
+    case model::SymbolSource::kPerfMap:
+      return "names of generated code";
+    case model::SymbolSource::kPseudo:
+      return "bounds of functions only";
+  }
+  return "";
+}
+
+}  // namespace
+
+void add_cells(const std::string& name, const std::vector<Cell>& cells,
+               const std::vector<std::uint32_t>& first, Columns& columns) {
+  columns.add_unsigned(name + ".thread", column(cells, [](const Cell& cell) { return cell.thread; }));
+  columns.add_differences(name + ".node",
+                          differences(column(cells, [](const Cell& cell) { return cell.node; })));
+  std::vector<std::uint64_t> counts;
+  for (std::size_t i = 0; i + 1 < first.size(); ++i) counts.push_back(first[i + 1] - first[i]);
+  columns.add_unsigned(name + ".entries", counts);
+}
+
+void add_table(const std::string& name, const CostTable& table, Columns& columns) {
+  add_cells(name, table.cells, table.first, columns);
+  columns.add_differences(name + ".slice", differences({table.slices.begin(), table.slices.end()}));
+  columns.add_differences(name + ".value", table.values);
+}
+
+Json add_wait_parts(const model::Profile& profile, const Costs& costs, Columns& columns) {
+  Json objects = Json::array();
+  for (const ObjectNames::Row& row : costs.objects)
+    objects.push_back({{"name", row.name}, {"kind", static_cast<int>(row.kind)}});
+  add_table("object", costs.by_object, columns);
+  const auto add = [&](const char* name, auto value) {
+    columns.add_unsigned(std::string("wait.") + name, column(costs.waits, value));
+  };
+  // Of a thread: its row of the names, and its number.
+  const auto name_of_thread = [&](model::ThreadId thread) -> std::uint64_t {
+    return thread == model::kNoThread ? 0 : costs.thread_names[thread.value] + 1u;
+  };
+  const auto tid = [&](model::ThreadId thread) -> std::uint64_t {
+    return thread == model::kNoThread ? 0 : static_cast<std::uint32_t>(profile.threads[thread.value].tid);
+  };
+  columns.add_differences("wait.start_ns",
+                          differences(column(costs.waits, [](const WaitRow& row) { return row.start_ns; })));
+  add("waited_ns", [](const WaitRow& row) { return row.waited_ns; });
+  add("queued_ns", [](const WaitRow& row) { return row.queued_ns; });
+  add("thread", [&](const WaitRow& row) { return name_of_thread(row.thread); });
+  add("tid", [&](const WaitRow& row) { return tid(row.thread); });
+  add("waker", [&](const WaitRow& row) { return name_of_thread(row.waker); });
+  add("waker_tid", [&](const WaitRow& row) { return tid(row.waker); });
+  add("node", [](const WaitRow& row) { return row.node; });
+  add("waker_node", [](const WaitRow& row) { return row.waker_node; });
+  add("object", [](const WaitRow& row) { return row.object; });
+  add("weight", [](const WaitRow& row) { return row.weight; });
+  return {{"objects", std::move(objects)}, {"shorter", costs.shorter_waits}};
+}
+
+Json add_heap_parts(const Costs& costs, Columns& columns) {
+  if (!costs.has_heap) return nullptr;
+  const HeapShapes& of = costs.shapes;
+  columns.add_differences("shape.cell",
+                          differences(column(of.shapes, [](const HeapShape& row) { return row.cell; })));
+  columns.add_unsigned("shape.kind", column(of.shapes, [](const HeapShape& row) {
+                         return static_cast<std::uint64_t>(row.kind);
+                       }));
+  columns.add_unsigned("shape.bucket", column(of.shapes, [](const HeapShape& row) { return row.bucket; }));
+  std::vector<double> numbers;
+  for (const HeapShape& row : of.shapes) numbers.push_back(row.sum.blocks);
+  columns.add_reals("shape.blocks", numbers);
+  const auto add = [&](const char* name, auto value) {
+    columns.add_unsigned(std::string("block.") + name, column(of.blocks, value));
+  };
+  add("cell", [](const HeapBlockRow& row) { return row.cell; });
+  add("address", [](const HeapBlockRow& row) { return row.address; });
+  add("size", [](const HeapBlockRow& row) { return row.size; });
+  add("allocated_ns", [](const HeapBlockRow& row) { return row.allocated_ns; });
+  numbers.clear();
+  for (const HeapBlockRow& row : of.blocks) numbers.push_back(row.blocks);
+  columns.add_reals("block.blocks", numbers);
+  return {{"knows_blocks", of.knows_blocks}};
+}
+
+Json modules_of(const model::Profile& profile) {
+  Json out = Json::array();
+  std::vector<bool> seen(profile.modules.size());
+  for (const model::Frame& frame : profile.frames) seen[frame.module.value] = true;
+  for (std::size_t i = 0; i < profile.modules.size(); ++i) {
+    const model::Module& module = profile.modules[i];
+    const std::string name(profile.strings[module.name]);
+    if (!seen[i] || name.empty()) continue;
+    out.push_back({{"name", analysis::printable(name)},
+                   {"build_id", analysis::printable(profile.strings[module.build_id])},
+                   {"symbols", name_of(module.symbols)}});
+  }
+  return out;
+}
+
+}  // namespace fathom::page

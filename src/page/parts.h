@@ -1,0 +1,39 @@
+// The parts of a document beside sums over time: single waits and what was waited for, shapes and blocks of the heap,
+// modules and what their symbols are worth. docs/page.md lists the columns.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "model/profile.h"
+#include "page/columns.h"
+#include "page/cost_table.h"
+
+namespace fathom::page {
+
+template <class Row, class Value>
+std::vector<std::uint64_t> column(const std::vector<Row>& rows, Value value) {
+  std::vector<std::uint64_t> out;
+  out.reserve(rows.size());
+  for (const Row& row : rows) out.push_back(value(row));
+  return out;
+}
+inline std::vector<std::int64_t> differences(const std::vector<std::uint64_t>& values) {
+  return {values.begin(), values.end()};
+}
+
+// Columns NAME.thread, .node and .entries; of a table of costs also .slice and .value.
+void add_cells(const std::string& name, const std::vector<Cell>& cells,
+               const std::vector<std::uint32_t>& first, Columns& columns);
+void add_table(const std::string& name, const CostTable& table, Columns& columns);
+
+// Columns "wait.*" and "object.*"; what the head says of them.
+nlohmann::ordered_json add_wait_parts(const model::Profile& profile, const Costs& costs, Columns& columns);
+// Columns "shape.*" and "block.*".
+nlohmann::ordered_json add_heap_parts(const Costs& costs, Columns& columns);
+// By name: path, build id, where its symbols come from.
+nlohmann::ordered_json modules_of(const model::Profile& profile);
+
+}  // namespace fathom::page

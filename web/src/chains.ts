@@ -1,0 +1,48 @@
+// For whom a thread waited in the end: the thread that ended a wait has often waited itself meanwhile, and somebody ended
+// that wait. The rules are those of `fathom report --waits` (analysis/waits/wait_chains.cpp), over the waits that the page has.
+// Pure.
+import { type Doc } from "./document";
+
+export interface Hop { row: number; ns: number; waker: number; wakerTid: number }  // `ns`: the part that delays the hop before
+
+const mostHops = 8, leastNs = 100_000, leastShare = 0.3;
+
+export type ByThread = Map<number, number[]>;  // rows of the waits by thread number, in order of time
+export function byThread({ waits }: Doc): ByThread {
+  const out: ByThread = new Map();
+  for (let i = 0; i < waits.start.length; i++) {
+    if (waits.waited[i] < leastNs) continue;
+    const rows = out.get(waits.tid[i]);
+    if (rows) rows.push(i); else out.set(waits.tid[i], [i]);
+  }
+  return out;
+}
+
+// The wait of a thread that fills most of a time, and ends in it: else it could not have woken anybody then.
+function longestWithin({ waits }: Doc, rows: number[], from: number, to: number): [row: number, from: number, to: number] | null {
+  let best: [number, number, number] | null = null;
+  let low = 0, high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (waits.start[rows[middle]] < from) low = middle + 1; else high = middle;
+  }
+  for (let i = Math.max(0, low - 1); i < rows.length && waits.start[rows[i]] < to; i++) {
+    const end = waits.start[rows[i]] + waits.waited[rows[i]], begin = Math.max(from, waits.start[rows[i]]);
+    if (end > to || end <= from || best && end - begin <= best[2] - best[1]) continue;
+    best = [rows[i], begin, end];
+  }
+  return best && best[2] - best[1] >= leastShare * (to - from) ? best : null;
+}
+
+export function chainOf(doc: Doc, threads: ByThread, first: number): Hop[] {
+  const { waits } = doc, hops: Hop[] = [], seen = new Set<number>();
+  let row = first, from = waits.start[row], to = from + waits.waited[row];
+  for (;;) {
+    seen.add(waits.tid[row]);
+    hops.push({ row, ns: to - from, waker: waits.waker[row], wakerTid: waits.wakerTid[row] });
+    if (!waits.waker[row] || hops.length === mostHops || seen.has(waits.wakerTid[row])) return hops;
+    const next = longestWithin(doc, threads.get(waits.wakerTid[row]) ?? [], from, to);
+    if (!next) return hops;
+    [row, from, to] = next;
+  }
+}

@@ -1,0 +1,103 @@
+// The heap in the selection: what grew between its two ends and who asked for it, sizes and lifetimes, single blocks.
+import { useComputed, useSignal } from "@preact/signals";
+import { entryAt, takenNodes } from "./aggregate";
+import { Kind, ShapeKind } from "./document";
+import { change, doc, heapLists, selection, view } from "./state";
+import { amount, bytes, colorOf, foldGenerics, percent, seconds, secondsText, withCommas } from "./words";
+
+// The nearest function that is no allocator's and no library of the language; else the caller of the innermost.
+function askerOf(node: number): number {
+  let nearest = 0;
+  for (let at = node; at !== 0; at = doc.parent[at]) {
+    const place = doc.place[at], kind: Kind = doc.kind[place];
+    if (kind === Kind.code) return place;
+    if (kind !== Kind.allocator) nearest ||= place;
+  }
+  return nearest || doc.place[node];
+}
+
+// Cells of the heap that threads and patterns take.
+const cellsTaken = () => {
+  const heap = doc.heap!, { thread, focus, ignore } = selection.value, nodes = takenNodes(doc, focus, ignore);
+  return Array.from(heap.node, (node, cell) => nodes[node] === 1 && (thread === null || doc.head.threads[heap.thread[cell]].name === thread));
+};
+
+interface Site { place: number; before: number; after: number; allocated: number; calls: number; freed: number }
+function Sites() {
+  const by = useSignal<"growth" | "after" | "allocated" | "calls">("growth"), all = useSignal(false);
+  const rows = useComputed(() => {
+    const heap = doc.heap!, { from, to } = selection.value, takes = cellsTaken(), sites = new Map<number, Site>();
+    for (let cell = 0; cell < heap.node.length; cell++) {
+      if (!takes[cell]) continue;
+      const place = askerOf(heap.node[cell]), start = heap.first[cell], low = entryAt(heap, cell, from), high = entryAt(heap, cell, to);
+      let row = sites.get(place);
+      if (!row) sites.set(place, (row = { place, before: 0, after: 0, allocated: 0, calls: 0, freed: 0 }));
+      const live = (until: number) => heap.sumAllocatedBytes[until] - heap.sumAllocatedBytes[start] - heap.sumFreedBytes[until] + heap.sumFreedBytes[start];
+      row.before += live(low);
+      row.after += live(high);
+      row.allocated += heap.sumAllocatedBytes[high] - heap.sumAllocatedBytes[low];
+      row.calls += heap.sumAllocatedBlocks[high] - heap.sumAllocatedBlocks[low];
+      row.freed += heap.sumFreedBytes[high] - heap.sumFreedBytes[low];
+    }
+    return [...sites.values()];
+  });
+  const key = (row: Site) => by.value === "growth" ? row.after - row.before : row[by.value];
+  const sorted = [...rows.value].sort((a, b) => key(b) - key(a)), sum = (of: (row: Site) => number) => rows.value.reduce((total, row) => total + of(row), 0);
+  const { from, to } = selection.value, time = (slice: number) => `${secondsText(slice * doc.head.slice_ms)} s`;
+  const head = (name: typeof by.value, text: string) => <th aria-sort={by.value === name ? "descending" : "none"}><button class="link" onClick={() => { by.value = name; }}>{text}{by.value === name ? " ↓" : ""}</button></th>;
+  const signed = (value: number) => `${value > 0.5 ? "+" : value < -0.5 ? "−" : ""}${bytes(Math.abs(value))}`;
+  const shown = all.value ? sorted : sorted.slice(0, 100);
+  return (<>
+    <p>Between {time(from)} and {to === doc.head.slices ? "the end" : time(to)} the heap {sum((r) => r.after) >= sum((r) => r.before) ? "grew" : "shrank"} by <b id="heap-growth">{bytes(Math.abs(sum((r) => r.after - r.before)))}</b>, from {bytes(sum((r) => r.before))} to {bytes(sum((r) => r.after))}; {bytes(sum((r) => r.allocated))} came in {withCommas(sum((r) => r.calls))} calls, {bytes(sum((r) => r.freed))} went. <span class="quiet">Both marks are the ends of the time that is selected above.</span></p>
+    <table id="sites"><thead><tr><th>live at the start</th>{head("after", "at the end")}{head("growth", "growth")}{head("allocated", "allocated")}{head("calls", "calls")}<th>freed of its own</th><th class="left">asked for by</th></tr></thead>
+      <tbody>{shown.map((row) => <tr key={row.place} class={view.value.fn === row.place ? "on" : ""}><td>{bytes(Math.max(0, row.before))}</td><td>{bytes(Math.max(0, row.after))}</td><td>{signed(row.after - row.before)}</td><td>{bytes(row.allocated)}</td><td>{withCommas(row.calls)}</td><td>{bytes(row.freed)}</td>
+        <td class="left"><s style={{ background: colorOf(doc, row.place) }} /><button class="link name" title={`${doc.name[row.place]}: only what it asked for`} onClick={() => change({ focus: [...view.value.focus.filter((p) => p !== doc.name[row.place]), doc.name[row.place]], fn: row.place })}>{foldGenerics(doc.name[row.place])}</button></td></tr>)}</tbody></table>
+    {sorted.length > shown.length && <button onClick={() => { all.value = true; }}>{sorted.length - shown.length} more</button>}</>);
+}
+
+const kinds = [[ShapeKind.size, "Sizes of what was allocated"], [ShapeKind.lifetime, "Lifetimes of what was freed"], [ShapeKind.age, "Ages of what is live at the end"]] as const;
+const edge = (kind: ShapeKind, bucket: number) => bucket === 0 ? "0" : kind === ShapeKind.size ? bytes(2 ** bucket) : seconds(2 ** bucket / 1e9);
+function Sizes() {
+  const sums = useComputed(() => {
+    const takes = cellsTaken(), { shapes } = doc, out = kinds.map(() => new Float64Array(65));
+    for (let i = 0; i < shapes!.cell.length; i++) if (takes[shapes!.cell[i]]) out[shapes!.kind[i]][shapes!.bucket[i]] += shapes!.blocks[i];
+    return out;
+  });
+  return (
+    <div class="two">{kinds.map(([kind, title]) => {
+      const of = sums.value[kind], total = of.reduce((a, b) => a + b, 0), most = Math.max(...of);
+      const quantile = (share: number) => { let sum = 0, bucket = 0; while (bucket < 64 && (sum += of[bucket]) < share * total) bucket++; return edge(kind, bucket); };
+      if (!(total > 0)) return <div><h3>{title}</h3><p class="quiet">None.</p></div>;
+      const first = of.findIndex((value) => value > 0), last = of.reduce((at, value, i) => value > 0 ? i : at, 0);
+      return <div><h3>{title}</h3><p class="quiet">{withCommas(total)} blocks; half are below {quantile(0.5)}, 99 % below {quantile(0.99)}.</p>
+        <table class="histogram" id={`histogram-${kind}`}><thead><tr><th>below</th><th>blocks</th><th>share</th></tr></thead><tbody>{[...of].slice(first, last + 1).map((value, i) => <tr key={i}><td>{edge(kind, first + i)}</td><td>{withCommas(value)}</td><td class="bar-cell" style={{ "--share": value / most } as never}>{percent(value / total)}</td></tr>)}</tbody></table></div>;
+    })}<p class="quiet wide">Each row reaches from the row above it to its number. Sizes and lifetimes are known of the whole recording: the selected time leaves them as they are, threads and patterns do not.</p></div>);
+}
+
+function Blocks() {
+  const least = useSignal(""), oldest = useSignal(false), end = doc.head.duration_ns;
+  const rows = useComputed(() => {
+    const takes = cellsTaken(), { blocks } = doc, { from, to } = selection.value, width = doc.head.slice_ms * 1e6;
+    const out = [];
+    for (let i = 0; i < blocks!.cell.length; i++)
+      if (takes[blocks!.cell[i]] && blocks!.allocated[i] >= from * width && (to === doc.head.slices || blocks!.allocated[i] < to * width)) out.push(i);
+    return out;
+  });
+  if (!doc.head.heap?.knows_blocks) return <p class="empty">Single blocks were not recorded: fathom record --heap --events does.</p>;
+  const size = Number(least.value) || 0, of = doc.blocks!, found = rows.value.filter((i) => of.size[i] >= size).sort((a, b) => oldest.value ? of.allocated[a] - of.allocated[b] : of.size[b] - of.size[a]);
+  return (<>
+    <p><label>at least <input class="number" type="text" inputMode="numeric" value={least.value} onInput={(event) => { least.value = event.currentTarget.value; }} /> bytes</label> <label><input type="checkbox" checked={oldest.value} onChange={() => { oldest.value = !oldest.value; }} /> oldest first</label>
+      {" "}<span class="quiet">{withCommas(found.length)} that are live at the end and were allocated in the selected time, of the {withCommas(of.cell.length)} largest and oldest.</span></p>
+    <table id="blocks"><thead><tr><th>size</th><th>allocated at</th><th>age</th><th>address</th><th>stands for</th><th class="left">thread</th><th class="left">asked for by</th></tr></thead>
+      <tbody>{found.slice(0, 300).map((i) => { const place = askerOf(doc.heap!.node[of.cell[i]]); return <tr key={i}><td title={`${withCommas(of.size[i])} bytes`}>{bytes(of.size[i])}</td><td>{(of.allocated[i] / 1e9).toFixed(3)} s</td><td>{seconds(Math.max(0, end - of.allocated[i]) / 1e9)}</td><td class="name">0x{of.address[i].toString(16)}</td><td>{of.blocks[i] > 1.005 ? amount(of.blocks[i], "blocks") : ""}</td>
+        <td class="left">{doc.head.threads[doc.heap!.thread[of.cell[i]]].name}</td><td class="left"><button class="link name" title={doc.name[place]} onClick={() => change({ fn: place, tab: "callers" })}>{foldGenerics(doc.name[place])}</button></td></tr>; })}</tbody></table></>);
+}
+
+const listNames = { sites: "growth between two marks", sizes: "sizes and lifetimes", blocks: "single blocks" };
+export function Heap() {
+  const of = view.value.heap;
+  if (!doc.heap) return <p class="empty">The heap was not recorded: fathom record --heap does.</p>;
+  return (
+    <div class="scroll"><p class="lists" role="group" aria-label="Heap">{heapLists.map((list) => <button class="link" aria-pressed={of === list} onClick={() => change({ heap: list })}>{listNames[list]}</button>)}</p>
+      {of === "sites" ? <Sites /> : of === "sizes" ? <Sizes /> : <Blocks />}</div>);
+}

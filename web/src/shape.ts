@@ -1,0 +1,65 @@
+// What the calls of a document look like after transforms: functions taken out, modules made one, recursion folded. Sums stay
+// what they are: what a call that is taken out cost itself is its caller's. Pure.
+import { Kind, type Doc } from "./document";
+
+// Nodes with parents before children. `of`: by node of the document, which has the idle waits behind its calls.
+export interface Shape { parent: Uint32Array; place: Uint32Array; of: Uint32Array }
+
+// "merge:NAME" takes a function out, "collapse:MODULE" makes calls inside of a module one, "own" leaves the program's own
+// code, "recursion" makes a function that calls itself one call, "runtime" takes libraries of the language out.
+export const wholeEdits = ["own", "recursion", "runtime"] as const;
+export const isEdit = (text: string) => (wholeEdits as readonly string[]).includes(text) || /^(merge|collapse):./s.test(text);
+
+let plain: { doc: Doc; shape: Shape } | null = null;
+export function plainShape(doc: Doc): Shape {
+  if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: Uint32Array.from(doc.parent, (_, i) => i) } };
+  return plain.shape;
+}
+
+export function shapeOf(doc: Doc, edits: string[]): Shape {
+  if (!edits.length) return plainShape(doc);
+  const one = (kind: string) => new Set(edits.filter((edit) => edit.startsWith(kind)).map((edit) => edit.slice(kind.length)));
+  const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
+  const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
+  // What becomes of a place: 0: it goes; else the place that stands for it.
+  const becomes = new Uint32Array(doc.places);
+  for (let place = 1; place < doc.places; place++) {
+    const kind: Kind = doc.kind[place];
+    const foreign = kind === Kind.runtime || kind === Kind.allocator || kind === Kind.kernel || kind === Kind.unknown;
+    if (merged.has(doc.name[place]) || own && foreign || runtime && kind === Kind.runtime) continue;
+    becomes[place] = collapsed.has(doc.module[place]) ? first + doc.modules.indexOf(doc.module[place]) : place;
+  }
+  const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length;
+  const ids = new Map<number, number>();
+  for (let i = 1; i < of.length; i++) {
+    const above = of[doc.parent[i]], as = becomes[doc.place[i]];
+    if (as === 0 || as >= first && place[above] === as) { of[i] = above; continue; }
+    if (recursion) {
+      let up = above;
+      while (up !== 0 && place[up] !== as) up = parent[up];
+      if (up !== 0) { of[i] = up; continue; }
+    }
+    const key = above * width + as;
+    let id = ids.get(key);
+    if (id === undefined) {
+      ids.set(key, (id = parent.length));
+      parent.push(above);
+      place.push(as);
+    }
+    of[i] = id;
+  }
+  return { parent: Uint32Array.from(parent), place: Uint32Array.from(place), of };
+}
+
+// By node its place in a walk down the tree, so that calls of one stack lie side by side.
+export function rankOf(shape: Shape): Uint32Array {
+  const count = shape.parent.length, sizes = new Uint32Array(count).fill(1), rank = new Uint32Array(count), next = new Uint32Array(count);
+  for (let i = count - 1; i > 0; i--) sizes[shape.parent[i]] += sizes[i];
+  next[0] = 1;
+  for (let i = 1; i < count; i++) {
+    rank[i] = next[shape.parent[i]];
+    next[shape.parent[i]] += sizes[i];
+    next[i] = rank[i] + 1;
+  }
+  return rank;
+}

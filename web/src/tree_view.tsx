@@ -1,0 +1,62 @@
+// The tree of calls as rows that open: the same tree as the flame graph, for who reads or listens.
+import { useSignal } from "@preact/signals";
+import { labelOf } from "./aggregate";
+import { change, children, doc, metric, tree, view } from "./state";
+import { amount, colorOf, foldGenerics, percent, whereOf } from "./words";
+
+const most = 40;  // of a call, until all are asked for
+
+export function TreeTable() {
+  const t = tree.value, kids = children.value, { unit } = metric.value;
+  // By node: 1 where the reader opened it, 2 where all of what it calls is shown. At first the way to the largest part is open.
+  const opened = useSignal<Map<number, 1 | 2>>(new Map()), built = useSignal(t), at = useSignal(0);
+  if (built.peek() !== t) {
+    const way = new Map<number, 1 | 2>([[0, 1]]);
+    for (let node = 0; kids.first[node + 1] > kids.first[node];) {
+      const next = kids.list[kids.first[node]];
+      if (t.total[next] < 0.5 * t.total[node]) break;
+      way.set(next, 1);
+      node = next;
+    }
+    built.value = t;
+    opened.value = way;
+    at.value = 0;
+  }
+  if (!opened.value.size) opened.value = new Map([[0, 1]]);
+  const rows: { node: number; depth: number; left: number }[] = [];
+  const put = (node: number, depth: number) => {
+    rows.push({ node, depth, left: 0 });
+    const how = opened.value.get(node);
+    if (!how || rows.length > 3000) return;
+    const first = kids.first[node], end = kids.first[node + 1], last = how === 2 ? end : Math.min(end, first + most);
+    for (let i = first; i < last; i++) if (t.total[kids.list[i]] > 0) put(kids.list[i], depth + 1);
+    if (last < end) rows.push({ node, depth: depth + 1, left: end - last });
+  };
+  put(0, 0);
+  const set = (node: number, how: 0 | 1 | 2) => {
+    const next = new Map(opened.value);
+    if (how) next.set(node, how); else next.delete(node);
+    opened.value = next;
+  };
+  const has = (node: number) => kids.first[node + 1] > kids.first[node];
+  const keys = (event: KeyboardEvent) => {
+    const row = Math.max(0, rows.findIndex(({ node, left }) => node === at.value && !left)), { node } = rows[row];
+    if (event.key === "ArrowDown") at.value = rows.slice(row + 1).find(({ left }) => !left)?.node ?? node;
+    else if (event.key === "ArrowUp") at.value = rows.slice(0, row).reverse().find(({ left }) => !left)?.node ?? node;
+    else if (event.key === "ArrowRight") { if (has(node) && !opened.value.has(node)) set(node, 1); else if (has(node)) at.value = kids.list[kids.first[node]]; }
+    else if (event.key === "ArrowLeft") { if (opened.value.has(node)) set(node, 0); else at.value = t.parent[node]; }
+    else if (event.key === "Enter") { const place = t.place[node]; if (place > 0 && place < doc.places) change({ fn: place, tab: "callers" }); }
+    else return;
+    event.preventDefault();
+    queueMicrotask(() => document.querySelector("#tree tr.on")?.scrollIntoView({ block: "nearest" }));
+  };
+  return (
+    <div class="scroll"><table id="tree" role="treegrid" tabIndex={0} aria-label="Tree of calls. Arrow keys move, right opens, left closes, Enter shows callers." onKeyDown={keys}>
+      <thead><tr><th>total</th><th /><th>self</th><th class="left">call</th><th class="left wide">where</th></tr></thead>
+      <tbody>{rows.map(({ node, depth, left }) => left
+        ? <tr key={`rest${node}`}><td /><td /><td /><td class="left" style={{ paddingLeft: `${8 + depth * 14}px` }}><button class="link" onClick={() => set(node, 2)}>{left} more</button></td><td class="wide" /></tr>
+        : <tr key={node} role="row" aria-level={depth + 1} aria-expanded={has(node) ? opened.value.has(node) : undefined} aria-selected={at.value === node} class={at.value === node || view.value.fn === t.place[node] && node !== 0 ? "on" : ""} onClick={() => { at.value = node; }}>
+          <td>{amount(t.total[node], unit)}</td><td class="bar-cell" style={{ "--share": t.total[node] / t.total[0] } as never}>{percent(t.total[node] / t.total[0])}</td><td>{t.self[node] > 0 ? amount(t.self[node], unit) : ""}</td>
+          <td class="left" style={{ paddingLeft: `${8 + depth * 14}px` }}>{has(node) ? <button class="link twist" tabIndex={-1} aria-label={opened.value.has(node) ? "close" : "open"} onClick={() => set(node, opened.value.has(node) ? 0 : 1)}>{opened.value.has(node) ? "▾" : "▸"}</button> : <span class="twist" />}
+            <s style={{ background: colorOf(doc, t.place[node]) }} /><span class="name">{foldGenerics(labelOf(doc, t.place[node]))}</span></td><td class="left quiet wide">{whereOf(doc, t.place[node])}</td></tr>)}</tbody></table></div>);
+}
