@@ -35,6 +35,17 @@ std::string decode_base64(std::string_view text) {
   return out;
 }
 
+int code_of(const std::string& key) {
+  if (key == "Tab") return 9;
+  if (key == "Enter") return 13;
+  if (key == "Escape") return 27;
+  if (key == "ArrowLeft") return 37;
+  if (key == "ArrowUp") return 38;
+  if (key == "ArrowRight") return 39;
+  if (key == "ArrowDown") return 40;
+  return 0;
+}
+
 }  // namespace
 
 std::string find_chromium() {
@@ -251,7 +262,10 @@ Result<> Chromium::drag(double from_x, double from_y, double to_x, double to_y, 
 Result<> Chromium::press(const Key& key) {
   const std::string text = key.control ? "" : key.key == "Enter" ? "\r" : key.key.size() == 1 ? key.key : "";
   for (const char* type : {"keyDown", "keyUp"}) {
-    Json parameters = {{"type", type}, {"key", key.key}, {"modifiers", key.control ? 2 : 0}};
+    Json parameters = {
+        {"type", type}, {"key", key.key}, {"modifiers", (key.control ? 2 : 0) | (key.shift ? 8 : 0)}};
+    // What Chromium itself does with a key, it does by this number.
+    if (const int code = code_of(key.key); code != 0) parameters["windowsVirtualKeyCode"] = code;
     if (!text.empty() && std::string(type) == "keyDown") parameters["text"] = text;
     if (auto done = call("Input.dispatchKeyEvent", std::move(parameters)); !done)
       return tl::unexpected(done.error());

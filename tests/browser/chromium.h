@@ -21,7 +21,7 @@ std::string find_chromium();
 
 struct Key {
   std::string key;  // "Escape", "n", "ArrowUp"
-  bool control = false;
+  bool control = false, shift = false;
 };
 
 class Chromium {
