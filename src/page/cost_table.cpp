@@ -9,6 +9,7 @@
 #include "analysis/core/heap.h"
 #include "analysis/core/selection.h"
 #include "analysis/core/waits.h"
+#include "analysis/waits/wait_chains.h"
 
 namespace fathom::page {
 namespace {
@@ -142,7 +143,7 @@ void add_waits(const model::Profile& profile, const TimeSlices& slices, const Th
     const std::uint32_t thread = threads.of(wait.thread), node = nodes.of_stack(wait.stack);
     const std::uint32_t object = row.idle ? 0 : objects.of(wait, row.cause);
     if (!row.idle && row.waited_ns != 0) {
-      const bool ended = is_ended_by_a_thread(row.cause);
+      const bool ended = analysis::is_ended_by_a_thread(row.cause);
       all.waits.push_back({wait.start_ns - std::min(wait.start_ns, profile.meta.start_ns), row.waited_ns,
                            row.queued_ns, wait.thread, ended ? wait.waker : model::kNoThread,
                            ended ? wait.waker_stack : model::StackId{}, 0, object,

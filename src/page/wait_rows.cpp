@@ -9,21 +9,6 @@ namespace fathom::page {
 using analysis::Cause;
 using model::ObjectKind;
 
-bool is_ended_by_a_thread(Cause cause) {
-  switch (cause) {
-    case Cause::kFutex:
-    case Cause::kPoll:
-    case Cause::kPipe:
-    case Cause::kSocket:
-    case Cause::kChild:
-    case Cause::kIpc:
-    case Cause::kFileLock:
-      return true;
-    default:
-      return false;
-  }
-}
-
 std::uint32_t ObjectNames::of(const model::Wait& wait, Cause cause) {
   if (of_object_.empty()) of_object_.resize(profile_.objects.size());
   std::uint32_t& known = of_object_[wait.object.value];

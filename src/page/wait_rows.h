@@ -22,10 +22,6 @@ struct WaitRow {
   std::uint32_t weight = 1;                          // so many waits does it stand for
 };
 
-// Whether the end of such a wait is a thread's doing. A timer or a disk ends others: then the recorded waker is whoever was
-// interrupted.
-bool is_ended_by_a_thread(analysis::Cause cause);
-
 enum class WaitedFor : std::uint8_t { kOther, kLock, kFile };
 
 // What was waited for, by number and as text. Row 0: nothing that is known.

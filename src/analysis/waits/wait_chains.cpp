@@ -10,6 +10,13 @@
 #include "analysis/core/words.h"
 
 namespace fathom::analysis {
+
+bool is_ended_by_a_thread(Cause cause) {
+  return cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kPipe ||
+         cause == Cause::kSocket || cause == Cause::kChild || cause == Cause::kIpc ||
+         cause == Cause::kFileLock;
+}
+
 namespace {
 
 constexpr std::size_t kMostWaits = 2000;
@@ -17,13 +24,6 @@ constexpr std::size_t kMostHops = 8;
 constexpr std::uint64_t kLeastNs = 100'000;
 // A waker that waited for less than this part of the wait was not what it all hung on.
 constexpr double kLeastShare = 0.3;
-
-// A timer or a disk ends other waits: then the recorded waker is whoever was interrupted.
-bool is_ended_by_a_thread(Cause cause) {
-  return cause == Cause::kFutex || cause == Cause::kPoll || cause == Cause::kPipe ||
-         cause == Cause::kSocket || cause == Cause::kChild || cause == Cause::kIpc ||
-         cause == Cause::kFileLock;
-}
 
 class Finder {
  public:

@@ -12,6 +12,10 @@
 
 namespace fathom::analysis {
 
+// Whether a thread ends waits of that cause. A timer or a disk ends other waits: then the recorded waker is whoever was
+// interrupted.
+bool is_ended_by_a_thread(Cause cause);
+
 struct ChainHop {
   std::string thread;
   std::int32_t tid = 0;  // of the longest wait of its row
