@@ -4,33 +4,11 @@
 
 #include "analysis/core/selection.h"
 #include "analysis/core/words.h"
+#include "present/sentences/symbol_words.h"
 
 namespace fathom::page {
-namespace {
 
 using Json = nlohmann::ordered_json;
-
-const char* name_of(model::SymbolSource source) {
-  switch (source) {
-    case model::SymbolSource::kNone:
-      return "no names";
-    case model::SymbolSource::kDynsym:
-      return "exported names only";
-    case model::SymbolSource::kSymtab:
-      return "names, no lines";
-    case model::SymbolSource::kDwarf:
-      return "names, lines, inlined calls";
-    case model::SymbolSource::kKallsyms:
-      return "the kernel's names";
-    case model::SymbolSource::kPerfMap:
-      return "names of generated code";
-    case model::SymbolSource::kPseudo:
-      return "bounds of functions only";
-  }
-  return "";
-}
-
-}  // namespace
 
 void add_cells(const std::string& name, const std::vector<Cell>& cells,
                const std::vector<std::uint32_t>& first, Columns& columns) {
@@ -113,7 +91,7 @@ Json modules_of(const model::Profile& profile) {
     if (!seen[i] || name.empty()) continue;
     out.push_back({{"name", analysis::printable(name)},
                    {"build_id", analysis::printable(profile.strings[module.build_id])},
-                   {"symbols", name_of(module.symbols)}});
+                   {"symbols", std::string(present::describe(module.symbols))}});
   }
   return out;
 }
