@@ -269,7 +269,7 @@ TEST_F(PageWalks, SearchGoesToTheNextAndTheTreeIsWalked) {
   EXPECT_EQ(ask("document.querySelectorAll('#tree tbody tr').length"), 3);
   press("8");
   wait_for("document.querySelector('#modules')");
-  EXPECT_THAT(text("#modules tbody tr"), HasSubstr("names, lines, inlined calls"));
+  EXPECT_THAT(text("#modules tbody tr"), HasSubstr("functions, inlined calls, lines"));
 }
 
 TEST_F(PageWalks, CanvasesHaveATableThatCopies) {
