@@ -187,6 +187,7 @@ TEST_F(PageScanOfThisProcess, FindsWhatWasTouchedAndTouchesNothing) {
 }
 
 TEST_F(PageScanOfThisProcess, ThePageOfZerosIsNotResident) {
+  FATHOM_NEEDS_PAGE_OF_ZEROS();
   for (std::size_t i = 0; i < 10; ++i) (void)start_[i * kPage];
   start_[10 * kPage] = 1;
   std::uint64_t resident = 0, zeros = 0;
