@@ -70,7 +70,8 @@ class Exports : public Cli {
 TEST_F(Exports, CallgrindAnnotatePrintsTheSumsOfTheRecording) {
   const std::string path = exported("x.callgrind");
   EXPECT_THAT(run({"export", path, "--to", "folded"}).out, HasSubstr("ksys_write 100"));
-  if (!is_installed("callgrind_annotate")) GTEST_SKIP() << "callgrind_annotate is not installed (valgrind)";
+  if (!is_installed("callgrind_annotate"))
+    GTEST_SKIP() << "needs callgrind_annotate of valgrind, which is not installed";
   const Outcome outcome = tool("callgrind_annotate", {"--threshold=100", path});
   EXPECT_EQ(outcome.status, 0) << outcome.error;
   EXPECT_EQ(outcome.error, "");
@@ -83,7 +84,7 @@ TEST_F(Exports, CallgrindAnnotatePrintsTheSumsOfTheRecording) {
 
 TEST_F(Exports, GraphvizDrawsTheCallGraph) {
   const std::string path = exported("x.dot");
-  if (!is_installed("dot")) GTEST_SKIP() << "dot is not installed (graphviz)";
+  if (!is_installed("dot")) GTEST_SKIP() << "needs dot of graphviz, which is not installed";
   const Outcome outcome = tool("dot", {"-Tplain", path});
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.error, "");
@@ -92,7 +93,7 @@ TEST_F(Exports, GraphvizDrawsTheCallGraph) {
 
 TEST_F(Exports, TheSchemaOfPerfettoHasAllThatIsInATrace) {
   const std::string path = exported("x.pftrace");
-  if (!is_installed("protoc")) GTEST_SKIP() << "protoc is not installed (protobuf-compiler)";
+  if (!is_installed("protoc")) GTEST_SKIP() << "needs protoc of protobuf-compiler, which is not installed";
   file("trace.proto", kPerfettoSchema);
   const Outcome outcome = tool("protoc", {"--proto_path=" + folder_, "--decode=Trace", "trace.proto"}, path);
   EXPECT_EQ(outcome.status, 0) << outcome.error;

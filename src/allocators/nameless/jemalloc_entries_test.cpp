@@ -74,7 +74,7 @@ TEST(JemallocEntries, DamagedFilesAreReadOrRefused) {
 }
 #else
 TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
-  GTEST_SKIP() << "libjemalloc_pic.a (package libjemalloc-dev) is not installed";
+  GTEST_SKIP() << "needs libjemalloc_pic.a of libjemalloc-dev, which is not installed";
 }
 #endif
 
