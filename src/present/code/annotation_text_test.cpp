@@ -55,7 +55,7 @@ Annotation hand_made() {
 
 TEST(AnnotationText, TheHottestLineIsToldFirst) {
   const std::string text = annotation_text(hand_made(), {}, true);
-  const std::size_t first = text.find("100 % of its own cost is at math.h:3 `return x * x;`.");
+  const std::size_t first = text.find("100.0 % of its own cost is at math.h:3 `return x * x;`.");
   ASSERT_NE(first, std::string::npos) << text;
   EXPECT_LT(first, text.find("hot in prog, at 0x1000, 48 bytes"));
   EXPECT_THAT(text, HasSubstr("hot: 50.0 % of 200 samples, 40.0 % in its own code"));
