@@ -41,8 +41,8 @@ constexpr std::string_view kPutBack = "\x1b[?25h\x1b[?1049l";
 TEST_F(TuiRun, WithoutATerminalItSaysSoInOneLine) {
   const Outcome outcome = fathom({"tui", file_});
   EXPECT_EQ(outcome.exit_status, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr("needs a terminal"));
+  EXPECT_EQ(outcome.output, "");
+  EXPECT_THAT(outcome.errors, HasSubstr("needs a terminal"));
 }
 
 TEST_F(TuiRun, ItDrawsTakesKeysAndPutsTheTerminalBack) {
@@ -81,7 +81,7 @@ class TmuxRun : public TuiRun {
   std::string screen_with(const std::string& text) {
     std::string screen;
     for (int i = 0; i < 400; ++i) {
-      screen = tmux({"capture-pane", "-p", "-t", "s"}).out;
+      screen = tmux({"capture-pane", "-p", "-t", "s"}).output;
       if (screen.find(text) != std::string::npos) break;
       std::this_thread::sleep_for(50ms);
     }

@@ -12,6 +12,7 @@
 #include <fstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "analysis/diff/hand_made_sides.h"
@@ -41,7 +42,13 @@ class Cli : public ::testing::Test {
 
   // Standard output goes to `out_fd` when given.
   Outcome run(std::vector<std::string> arguments, const std::string& input = "/dev/null", int out_fd = -1) {
-    arguments.insert(arguments.begin(), FATHOM_BINARY);
+    return run_program(FATHOM_BINARY, std::move(arguments), input, out_fd);
+  }
+
+  // Another program, by its path or by its name.
+  Outcome run_program(const std::string& program, std::vector<std::string> arguments,
+                      const std::string& input, int out_fd = -1) {
+    arguments.insert(arguments.begin(), program);
     std::vector<char*> argv;
     for (std::string& argument : arguments) argv.push_back(argument.data());
     argv.push_back(nullptr);
@@ -62,7 +69,7 @@ class Cli : public ::testing::Test {
     }
     ::posix_spawn_file_actions_addopen(&actions, 2, error.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
     pid_t pid = 0;
-    EXPECT_EQ(::posix_spawn(&pid, FATHOM_BINARY, &actions, nullptr, argv.data(), envp.data()), 0);
+    EXPECT_EQ(::posix_spawnp(&pid, program.c_str(), &actions, nullptr, argv.data(), envp.data()), 0);
     ::posix_spawn_file_actions_destroy(&actions);
     int status = 0;
     EXPECT_EQ(::waitpid(pid, &status, 0), pid);

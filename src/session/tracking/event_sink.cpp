@@ -181,7 +181,7 @@ void EventSink::on(const sources::Waited& event) {
   if (stack) {
     wait.stack = stack->stack;
     wait.end = stack->end;
-  } else {
+  } else if (event.stack_id != 0) {  // 0: it ended before anybody looked where it stood
     ++profile_.quality.lost_stack;
   }
   if (const ResolvedStack* waker = find_stack(event.waker_stack_id)) wait.waker_stack = waker->stack;
