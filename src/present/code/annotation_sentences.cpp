@@ -53,15 +53,23 @@ std::string hot_lines(const Annotation& annotation) {
   return text + ".";
 }
 
+// A timer's sample falls on the instruction after the one that took the time, so both are named.
 std::string hot_instruction(const Annotation& annotation) {
-  const annotate::CodeInstruction* hottest = nullptr;
+  const annotate::CodeInstruction *hottest = nullptr, *before = nullptr;
   for (const annotate::CodeBlock& block : annotation.blocks)
-    for (const annotate::CodeInstruction& row : block.instructions)
-      if (row.cost.self > 0 && (hottest == nullptr || row.cost.self > hottest->cost.self)) hottest = &row;
+    for (std::size_t i = 0; i < block.instructions.size(); ++i) {
+      const annotate::CodeInstruction& row = block.instructions[i];
+      if (row.cost.self <= 0 || (hottest != nullptr && row.cost.self <= hottest->cost.self)) continue;
+      hottest = &row;
+      before = i > 0 ? &block.instructions[i - 1] : nullptr;
+    }
   if (hottest == nullptr || hottest->text.empty()) return {};
-  return fmt::format("The instruction at 0x{:x}, `{}`, has {} of it.", hottest->address.value,
-                     printable(hottest->text),
-                     analysis::percent(share(hottest->cost.self, annotation.cost.self)));
+  std::string text = fmt::format("The instruction at 0x{:x}, `{}`, has {} of it", hottest->address.value,
+                                 printable(hottest->text),
+                                 analysis::percent(share(hottest->cost.self, annotation.cost.self)));
+  if (before != nullptr && !before->text.empty())
+    text += fmt::format(", or `{}` before it: a sample often falls one later", printable(before->text));
+  return text + ".";
 }
 
 // The line from which most is called.
