@@ -123,7 +123,7 @@ Result<std::string> export_pprof(const ExportInput& input) {
 // "x.pb.gz": "x.1.pb.gz", "x.2.pb.gz" and so on.
 Result<int> export_pprof_parts(const ExportInput& input) {
   const OutputPath& output = input.arguments.output;
-  if (is_standard_output(output.path))
+  if (output.path.empty() || is_standard_output(output.path))
     return fail(ErrorKind::kUsage, "several parts are several files", "--parts -o FILE.pb.gz");
   const present::PprofLimits limits;
   const auto parts = present::write_pprof_parts(

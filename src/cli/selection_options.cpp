@@ -159,9 +159,10 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
 }
 
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
-                                     std::uint32_t keep_blocks) {
-  const Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
+                                     std::uint32_t keep_blocks, bool if_recorded) {
+  Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
+  if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
   return open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names);
 }
 

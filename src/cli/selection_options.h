@@ -48,9 +48,10 @@ struct SelectionOptions {
 // `options` outlives `app`.
 void add_selection_options(CLI::App& app, SelectionOptions& options);
 
-// open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep.
+// open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep, `if_recorded` likewise where
+// all blocks are asked for.
 Result<model::Profile> open_selected(const std::string& path, const SelectionOptions& options,
-                                     std::uint32_t keep_blocks = 0);
+                                     std::uint32_t keep_blocks = 0, bool if_recorded = false);
 // open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps = {},

@@ -203,7 +203,7 @@ std::string absolute(const std::string& file) {
 
 Result<int> run_view(const ViewArguments& arguments) {
   constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
-  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection, kBlocks);
+  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection, kBlocks, true);
   if (!profile) return tl::unexpected(profile.error());
   if (!arguments.html.path.empty()) return write_page(*profile, arguments);
   page::DocumentOptions options;

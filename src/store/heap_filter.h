@@ -27,10 +27,13 @@ struct HeapBlockFilter {
   // Of those that pass, so many are handed out one by one in HeapTables::blocks: the largest and the oldest,
   // if they are live (at alive_at_ns, where that is given, else at the end). 0: none.
   std::uint32_t keep = 0;
+  bool if_recorded =
+      false;  // where no lives of blocks were recorded, the tables stay as they are, and that is no error
 
   bool selects_all() const {
     HeapBlockFilter all;
     all.keep = keep;
+    all.if_recorded = if_recorded;
     return *this == all;
   }
   bool operator==(const HeapBlockFilter&) const = default;

@@ -261,9 +261,11 @@ class Reader {
   Result<> select_blocks(Profile& profile) {
     if (!loading_.options.blocks) return {};
     model::HeapTables& heap = profile.heap;
-    if (std::none_of(heap.heaps.begin(), heap.heaps.end(), [](const auto& row) { return row.each_block; }))
+    if (std::none_of(heap.heaps.begin(), heap.heaps.end(), [](const auto& row) { return row.each_block; })) {
+      if (loading_.options.blocks->if_recorded) return {};
       return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
                   "fathom record --heap=exact --events");
+    }
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     const double expected = blocks_expected(heap);
     const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const model::HeapRow& row) {
