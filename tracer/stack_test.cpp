@@ -163,8 +163,7 @@ TEST(Stack, EqualsAFullWalkThroughFramesOfBothKindsAHundredThousandTimes) {
 
 TEST(Stack, DeeperThanTheLimitKeepsItsLeaf) {
   Comparison comparison;  // the witness keeps every frame of up to 1,023
-  for (const int depth : {1000, 480, 500, 520, 490, 900, 10, 505, 1000, 1000, 10})
-    recurse(comparison, depth);
+  for (const int depth : {1000, 480, 500, 520, 490, 900, 10, 505, 1000, 1000, 10}) recurse(comparison, depth);
   comparison.compare();
   recurse(comparison, 1000);
   EXPECT_EQ(comparison.last().frames.size(), std::size_t{TRACER_MAX_FRAMES});

@@ -140,8 +140,7 @@ Result<NameAnswer> decode_answer(std::span<const std::byte> bytes, std::size_t a
   Cursor in(bytes);
   NameAnswer answer;
   const auto source = in.read<std::uint8_t>();
-  if (source > static_cast<std::uint8_t>(model::SymbolSource::kGo))
-    return malformed("an unknown source", in);
+  if (source > static_cast<std::uint8_t>(model::SymbolSource::kGo)) return malformed("an unknown source", in);
   answer.source = static_cast<model::SymbolSource>(source);
   answer.problem = read_text(in);
   for (char& each : answer.problem)

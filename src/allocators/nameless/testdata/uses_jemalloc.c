@@ -3,10 +3,10 @@
 #include <time.h>
 #include <unistd.h>
 
-static void *kept[1000];
+static void* kept[1000];
 
-__attribute__((noinline)) static void *make(unsigned kind, size_t size) {
-  void *block = NULL;
+__attribute__((noinline)) static void* make(unsigned kind, size_t size) {
+  void* block = NULL;
   switch (kind & 3) {
     case 0:
       return malloc(size);
@@ -19,7 +19,7 @@ __attribute__((noinline)) static void *make(unsigned kind, size_t size) {
   }
 }
 
-int main(int argc, char **argv) {
+int main(int argc, char** argv) {
   const time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 0);
   unsigned random = 1;
   do {
