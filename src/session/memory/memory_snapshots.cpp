@@ -257,7 +257,8 @@ void MemorySnapshots::sample(std::uint64_t now_ns, const std::vector<std::int32_
     state.took_ns += took;
     // The first ones come soon, for programs that do not last a second.
     const bool soon = state.stored < 3 && state.store_every_ns == kSecond;
-    state.due_ns = now_ns + std::max(soon ? kSecond / 5 : kSecond, state.took_ns * kShare * pids.size());
+    const std::uint64_t fair_ns = state.took_ns * kShare * pids.size();
+    state.due_ns = now_ns + (soon ? std::clamp(fair_ns, kSecond / 5, kSecond) : std::max(kSecond, fair_ns));
   }
 }
 
