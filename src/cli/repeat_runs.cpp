@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kExtension = ".fathom";
 
 // As a shell takes it for one word.
-std::string quoted(const std::string& word) {
+std::string shell_word(const std::string& word) {
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
@@ -117,7 +117,7 @@ void say_end(const std::vector<PlannedRun>& made, const RepeatOptions& options) 
     return;
   }
   std::string files;
-  for (const PlannedRun& run : made) files += " " + quoted(run.path);
+  for (const PlannedRun& run : made) files += " " + shell_word(run.path);
   if (!options.has_against)
     say("next: record the other version in the same way; then fathom diff --base{} --new ITS RECORDINGS\n",
         files);
@@ -197,7 +197,7 @@ Result<std::vector<std::string>> words_of_command(const std::string& text) {
 
 std::string comparison_of(const std::vector<PlannedRun>& made) {
   std::string base, fresh;
-  for (const PlannedRun& run : made) (run.against ? base : fresh) += " " + quoted(run.path);
+  for (const PlannedRun& run : made) (run.against ? base : fresh) += " " + shell_word(run.path);
   return base.empty() || fresh.empty() ? "" : "fathom diff --base" + base + " --new" + fresh;
 }
 

@@ -23,7 +23,7 @@ struct Arrow {
   bool direct = false;  // somewhere one calls the other itself
 };
 
-std::string quoted(std::string_view raw) {
+std::string escaped(std::string_view raw) {
   std::string text;
   for (const char c : analysis::printable(raw)) {
     if (c == '"' || c == '\\') text += '\\';
@@ -52,7 +52,7 @@ class Writer {
         "fontsize=14]\n"
         "  node [shape=box style=filled fontname=\"sans-serif\"]\n  edge [fontname=\"sans-serif\" "
         "fontsize=9]\n",
-        quoted(profile_.meta.target), title());
+        escaped(profile_.meta.target), title());
     for (std::uint32_t i = 0; i < functions_.size(); ++i)
       if (functions_[i].shown) write_function(out, i);
     for (const auto& [ends, arrow] : arrows_)
@@ -121,9 +121,9 @@ class Writer {
   }
 
   std::string title() const {
-    std::string text = fmt::format("{}\\l{}: {}\\l", quoted(profile_.meta.target),
+    std::string text = fmt::format("{}\\l{}: {}\\l", escaped(profile_.meta.target),
                                    model::info_of(options_.selection.metric).title,
-                                   quoted(analysis::amount(static_cast<double>(costs_.total()), unit_)));
+                                   escaped(analysis::amount(static_cast<double>(costs_.total()), unit_)));
     if (left_out_ != 0)
       text += fmt::format("{} and calls of less than {} are left out\\l",
                           analysis::counted(left_out_, "smaller function"),
@@ -135,19 +135,19 @@ class Writer {
     const FrameCall& call = costs_.calls()[row];
     const Function& function = functions_[row];
     const model::Module& module = profile_.modules[call.module.value];
-    std::string label = quoted(call.name.empty() ? "[unknown]" : call.name);
-    if (function.self != 0) label += "\\n" + quoted(amount(function.self));
-    if (function.total != function.self) label += "\\nof " + quoted(amount(function.total));
+    std::string label = escaped(call.name.empty() ? "[unknown]" : call.name);
+    if (function.self != 0) label += "\\n" + escaped(amount(function.self));
+    if (function.total != function.self) label += "\\nof " + escaped(amount(function.total));
     // Letters are as large as what the function costs itself, colours as strong as what it costs with all.
     out +=
         fmt::format("  f{} [label=\"{}\" tooltip=\"{} {}\" fontsize={:.1f} fillcolor=\"0.05 {:.3f} 1.0\"]\n",
-                    row, label, quoted(profile_.strings[module.name]), quoted(call.file),
+                    row, label, escaped(profile_.strings[module.name]), escaped(call.file),
                     9 + 31 * std::sqrt(share(function.self)), 0.05 + 0.5 * share(function.total));
   }
 
   void write_arrow(std::string& out, std::uint32_t from, std::uint32_t to, const Arrow& arrow) const {
     out += fmt::format("  f{} -> f{} [label=\" {}\" penwidth={:.2f} weight={}{}]\n", from, to,
-                       quoted(analysis::amount(static_cast<double>(arrow.value), unit_)),
+                       escaped(analysis::amount(static_cast<double>(arrow.value), unit_)),
                        1 + 5 * share(arrow.value), 1 + std::llround(share(arrow.value) * 100),
                        arrow.direct ? "" : " style=dashed");
   }

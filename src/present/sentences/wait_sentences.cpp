@@ -14,24 +14,24 @@ using namespace analysis;  // this folder puts into words what lies there
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_ticks(std::string_view text) {
   return "`" + printable(text) + "`";
 }
 
 // "is blocked in page faults of `mdbx.dat`"
 std::string blocked_in(const BlockedRow& row) {
   const auto with = [&](std::string_view words, std::string_view joint) {
-    return std::string(words) + (row.what.empty() ? "" : std::string(joint) + quoted(row.what));
+    return std::string(words) + (row.what.empty() ? "" : std::string(joint) + in_ticks(row.what));
   };
   if (!row.reason.empty() && !row.released)
     return with("is spent waiting for " + printable(row.reason),
                 row.cause == Cause::kPageFault ? " of " : " in ");
   switch (row.cause) {
     case Cause::kFutex:
-      return row.released ? "is spent waiting for what " + quoted(row.what) + " lets go"
+      return row.released ? "is spent waiting for what " + in_ticks(row.what) + " lets go"
                           : with("is spent waiting at futexes", " in ");
     case Cause::kPoll:
-      return row.released ? "is spent polling for what " + quoted(row.what) + " does"
+      return row.released ? "is spent polling for what " + in_ticks(row.what) + " does"
                           : with("is spent polling", " in ");
     case Cause::kAsyncIo:
       return with("is spent waiting for asynchronous I/O", " of ");
@@ -103,8 +103,8 @@ std::vector<std::string> sentences_of(const WaitReport& report) {
     if (row.share < kLeastShare) continue;
     const WaitThreadRow* threads = thread_row(report, row.thread);
     const std::string who = threads != nullptr && threads->threads > 1
-                                ? fmt::format("the {} threads {}", threads->threads, quoted(row.thread))
-                                : quoted(row.thread);
+                                ? fmt::format("the {} threads {}", threads->threads, in_ticks(row.thread))
+                                : in_ticks(row.thread);
     sentences.push_back(
         fmt::format("{} of the wall time of {} {}.", percent(row.share), who, blocked_in(row)));
     ++shown;
