@@ -80,7 +80,7 @@ tidy: ## read the sources with clang-tidy
 	git ls-files 'src/*.cpp' | xargs -P $(JOBS) -n 4 clang-tidy --quiet -p build/dev
 
 asan: ## run the unit tests under the address and undefined behaviour sanitizers
-	$(SETUP_DEBIAN) build test
+	$(SETUP_DEBIAN) build test fuzz
 	cmake --preset asan
 	$(COMPILE) build/asan --parallel $(JOBS) --target unit_tests
 	scripts/with-sanitizers.sh $(RUN_TESTS) build/asan --parallel $(JOBS) --label-regex '^unit'
