@@ -80,7 +80,7 @@ TEST_F(FirstScreen, OfARecursionShowsItOnce) {
 
 TEST_F(FirstScreen, OfAWalkThroughMemoryNamesTheLoop) {
   FATHOM_NEEDS_PERF_EVENT();
-  const std::string screen = screen_of("chase");
+  const std::string screen = screen_of("chase", "2");
   EXPECT_THAT(answer_in(screen), HasSubstr("of CPU time is below Graph::walk (first_screens.cpp:")) << screen;
   EXPECT_THAT(answer_in(screen), HasSubstr("in its own instructions")) << screen;
 }
