@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "analysis/summary/report.h"
+#include "base/huge_pages.h"
 #include "cli/notices.h"
 #include "open/open_profile.h"
 
@@ -139,6 +140,7 @@ void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps,
                                        std::optional<std::int32_t> pid, bool long_names) {
+  use_huge_pages();
   open::DumpOptions merging{dumps.initial, pid};
   if (!dumps.merge.empty()) {
     const Result<dumps::Merge> merge = dumps::parse_merge(dumps.merge);

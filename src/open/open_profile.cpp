@@ -39,8 +39,9 @@ std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-Result<std::string> read_all(int fd, const std::string& name) {
+Result<std::string> read_all(int fd, std::size_t expected, const std::string& name) {
   std::string content;
+  content.reserve(std::min(expected, kMostText));  // or the largest text would be copied as it grows
   std::array<char, 1 << 16> buffer;
   for (;;) {
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
@@ -116,7 +117,8 @@ struct Content {
 Result<Content> read_content(const Fd& fd, const std::string& name) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(name, errno);
-  Result<std::string> text = read_all(fd.get(), name);
+  Result<std::string> text =
+      read_all(fd.get(), S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0, name);
   if (!text) return tl::unexpected(text.error());
   if (formats::is_packed(*text)) text = formats::unpacked(*text, name, kMostUnpacked);
   if (!text) return tl::unexpected(text.error());

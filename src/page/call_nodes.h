@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "analysis/core/container_frames.h"
-#include "analysis/core/flat_map.h"
+#include "base/flat_map.h"
 #include "model/profile.h"
 
 namespace fathom::page {
@@ -73,7 +73,7 @@ class CallNodes {
   std::optional<model::ModuleId> tracer_;
   std::vector<std::uint32_t> of_stack_;     // node + 1
   std::vector<std::uint32_t> of_function_;  // place
-  analysis::FlatMap<std::uint32_t> children_, places_;
+  FlatMap<std::uint32_t> children_, places_;
 };
 
 }  // namespace fathom::page

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "analysis/core/call_tree.h"
-#include "analysis/core/flat_map.h"
 #include "analysis/core/heap.h"
 #include "analysis/core/selection.h"
 #include "analysis/core/waits.h"
 #include "analysis/waits/wait_chains.h"
+#include "base/flat_map.h"
 
 namespace fathom::page {
 namespace {
@@ -30,7 +30,7 @@ class Pairs {
   const std::vector<std::pair<std::uint32_t, std::uint32_t>>& rows() const { return rows_; }
 
  private:
-  analysis::FlatMap<std::uint32_t> ids_;
+  FlatMap<std::uint32_t> ids_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_;
 };
 
@@ -88,7 +88,7 @@ class CostAdder {
  private:
   CostTable table_;
   Pairs cells_;
-  analysis::FlatMap<std::int64_t> values_;
+  FlatMap<std::int64_t> values_;
   analysis::ValueBudget budget_;
 };
 

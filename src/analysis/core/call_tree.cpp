@@ -7,10 +7,11 @@
 #include <tuple>
 #include <unordered_map>
 
-#include "analysis/core/flat_map.h"
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/stack_sums.h"
 #include "analysis/core/tracer_frames.h"
+#include "base/flat_map.h"
+#include "base/row_index.h"
 
 namespace fathom::analysis {
 namespace {
@@ -123,7 +124,9 @@ constexpr std::uint64_t kMostSteps = 1'000'000'000;
 // The tree in order of discovery.
 class Draft {
  public:
-  explicit Draft(bool fold_recursion) : fold_recursion_(fold_recursion) {
+  // `expected`: how many nodes there may be, if that is known; a guess costs nothing but addresses.
+  Draft(bool fold_recursion, std::size_t expected) : fold_recursion_(fold_recursion) {
+    nodes_.reserve(std::min(expected + 1, kMostNodes));
     nodes_.push_back({0, kNoPlace, NodeKind::kRoot});
   }
   std::uint32_t child(std::uint32_t parent, Places::Line line) {
@@ -134,9 +137,11 @@ class Draft {
     if (++steps_ > kMostSteps || nodes_.size() > kMostNodes)
       throw std::length_error(
           "the call tree is too large: more than 16 million nodes, or a billion frames to place");
-    std::uint32_t& node = children_[std::uint64_t{parent} << 32 | line.place];
-    if (node == 0) {
-      node = static_cast<std::uint32_t>(nodes_.size());
+    const auto next = static_cast<std::uint32_t>(nodes_.size());
+    const std::uint32_t node = children_.find_or_add(
+        key_of(parent, line.place), next,
+        [&](std::uint32_t known) { return key_of(nodes_[known].parent, nodes_[known].place); });
+    if (node == next) {
       nodes_.push_back({parent, line.place, line.kind});
     } else if (line.kind == NodeKind::kUser) {
       nodes_[node].kind = NodeKind::kUser;
@@ -147,10 +152,14 @@ class Draft {
   const std::vector<DraftNode>& nodes() const { return nodes_; }
 
  private:
+  static std::uint64_t key_of(std::uint32_t parent, std::uint32_t place) {
+    return std::uint64_t{parent} << 32 | place;
+  }
+
   bool fold_recursion_;
   std::vector<DraftNode> nodes_;
   std::uint64_t steps_ = 0;
-  FlatMap<std::uint32_t> children_;  // never 0: the root is nobody's child
+  RowIndex children_;  // all nodes but the root, by parent and place
 };
 
 void draw_from_root(const Profile& profile, const TreeOptions& options, const StackSums& sums, Places& places,
@@ -334,7 +343,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   tree.unit = unit_of(profile, options.selection);
   const StackSums sums = add_up_stacks(profile, options, tree);
   Places places(profile, options.fold_generics, options.selection.tracer);
-  Draft draft(options.fold_recursion);
+  Draft draft(options.fold_recursion, options.reverse ? 0 : profile.stacks.size());
   if (options.reverse) {
     draw_from_leaf(profile, options, sums, places, draft);
   } else {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <tuple>
 
-#include "analysis/core/flat_map.h"
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
+#include "base/flat_map.h"
 #include "model/nameless_function.h"
 
 namespace fathom::analysis {

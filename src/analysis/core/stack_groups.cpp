@@ -11,10 +11,10 @@
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/code_name.h"
-#include "analysis/core/flat_map.h"
 #include "analysis/core/source_facts.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/core/waits.h"
+#include "base/flat_map.h"
 
 namespace fathom::analysis {
 namespace {

@@ -8,9 +8,10 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "analysis/core/flat_map.h"
 #include "analysis/core/heap.h"
 #include "analysis/core/waits.h"
+#include "base/flat_map.h"
+#include "model/exact_count.h"
 
 namespace fathom::analysis {
 namespace {
@@ -28,7 +29,9 @@ class Adder {
     add_samples();
     if (metric == model::Metric::kOffCpu || metric == model::Metric::kWall) add_waits();
     if (model::is_heap(metric) && !profile_.heap.empty()) add_heap();
-    if (variance_ > 0) {
+    if (metric == model::Metric::kCpu && model::counts_all(profile_)) {
+      tree_.effective_samples = kExact;
+    } else if (variance_ > 0) {
       tree_.effective_samples = std::min(kExact, weights_ * weights_ / variance_);
     } else if (tree_.waits > 0 || (model::is_heap(metric) && tree_.samples > 0)) {
       tree_.effective_samples = kExact;

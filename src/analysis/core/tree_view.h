@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "analysis/core/call_tree.h"
-#include "analysis/core/flat_map.h"
+#include "base/flat_map.h"
 
 namespace fathom::analysis {
 

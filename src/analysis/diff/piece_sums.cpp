@@ -4,9 +4,9 @@
 #include <numeric>
 #include <unordered_map>
 
-#include "analysis/core/flat_map.h"
 #include "analysis/core/stack_sums.h"
 #include "analysis/core/waits.h"
+#include "base/flat_map.h"
 
 namespace fathom::analysis {
 namespace {

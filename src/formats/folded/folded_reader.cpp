@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/row_index.h"
 #include "formats/folded/folded.h"
 
 namespace fathom::formats {
@@ -60,8 +61,9 @@ struct Line {
   std::size_t number;
 };
 
-Result<std::vector<Line>> split(std::string_view text, const std::string& name) {
-  std::vector<Line> lines;
+// Every line that has a count; the first one without ends it.
+template <class Visit>
+Result<> for_each_line(std::string_view text, const std::string& name, Visit visit) {
   for (std::size_t number = 1; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     std::string_view line = text.substr(0, end);
@@ -75,20 +77,31 @@ Result<std::vector<Line>> split(std::string_view text, const std::string& name) 
       return fail(ErrorKind::kMalformed, fmt::format("{}: line {}: no count at the end", name, number),
                   std::string(kRemedy));
     }
-    lines.push_back({line, *count, number});
+    if (Result<> visited = visit(Line{line, *count, number}); !visited) return visited;
   }
-  if (lines.empty()) {
-    return fail(ErrorKind::kMalformed, fmt::format("{}: no stacks in it", name), std::string(kRemedy));
-  }
-  return lines;
+  return {};
 }
 
-// "stack BEFORE AFTER" in every line. One line without a second number makes it part of a name ("thread 12").
-bool is_difference(const std::vector<Line>& lines) {
-  return std::all_of(lines.begin(), lines.end(), [](const Line& line) {
-    std::string_view stack = line.stack;
-    return take_count(stack).has_value();
+// What has to be known of all lines before the first is read.
+struct Shape {
+  std::size_t lines = 0;
+  bool difference =
+      true;  // "stack BEFORE AFTER" in every line; one without makes the number part of a name ("thread 12")
+  bool fractions = false;
+};
+
+Result<Shape> shape_of(std::string_view text, const std::string& name) {
+  Shape shape;
+  Result<> read = for_each_line(text, name, [&](Line line) -> Result<> {
+    ++shape.lines;
+    shape.difference = shape.difference && take_count(line.stack).has_value();
+    shape.fractions = shape.fractions || line.count.fraction;
+    return {};
   });
+  if (!read) return tl::unexpected(read.error());
+  if (shape.lines == 0)
+    return fail(ErrorKind::kMalformed, fmt::format("{}: no stacks in it", name), std::string(kRemedy));
+  return shape;
 }
 
 void cut(std::string_view stack, std::vector<std::string_view>& parts) {
@@ -101,10 +114,10 @@ void cut(std::string_view stack, std::vector<std::string_view>& parts) {
   }
 }
 
-// Frames by their text.
-class Frames {
+// Frames by their text, and stacks by their frames.
+class Stacks {
  public:
-  explicit Frames(model::Builder& builder) : builder_(builder) {
+  Stacks(model::Profile& profile, model::Builder& builder) : profile_(profile), builder_(builder) {
     model::Module names;
     names.kind = model::ModuleKind::kNames;
     plain_ = builder_.module(names);
@@ -112,8 +125,11 @@ class Frames {
 
   // `parts`: a line cut at ";", the thread first.
   model::StackId stack(const std::vector<std::string_view>& parts) {
-    model::StackId stack{0};
-    for (std::size_t at = 1; at < parts.size();) {
+    // Text that was sorted begins as the line before.
+    std::size_t equal = 1;
+    while (equal < parts.size() && equal < before_.size() && parts[equal] == before_[equal]) ++equal;
+    while (!entered_.empty() && entered_.back().end >= equal) entered_.pop_back();
+    for (std::size_t at = entered_.empty() ? 1 : entered_.back().end; at < parts.size();) {
       // Inlined calls follow the function that they were inlined into, and are one frame with it.
       std::size_t end = at + 1;
       while (end < parts.size() && parts[end].ends_with(kInlined)) ++end;
@@ -121,16 +137,37 @@ class Frames {
                                  static_cast<std::size_t>(parts[end - 1].end() - parts[at].begin()));
       const auto [known, added] = frames_.try_emplace(all);
       if (added) known->second = make(parts, at, end);
-      stack = builder_.stack(stack, known->second);
+      entered_.push_back(
+          {end, stack_of(entered_.empty() ? model::StackId{0} : entered_.back().stack, known->second)});
       at = end;
     }
-    return stack;
+    before_ = parts;
+    return entered_.empty() ? model::StackId{0} : entered_.back().stack;
   }
 
  private:
   static constexpr std::string_view kInlined = "_[i]";
   static constexpr std::string_view kKernel = "_[k]";
   static constexpr std::string_view kJit = "_[j]";
+
+  struct Entered {
+    std::size_t end;  // the part behind the frame
+    model::StackId stack;
+  };
+
+  // As Builder::stack: a large text has millions of them, and nobody else adds any meanwhile.
+  model::StackId stack_of(model::StackId parent, model::FrameId frame) {
+    const auto key_of = [](model::StackId above, model::FrameId below) {
+      return std::uint64_t{above.value} << 32 | below.value;
+    };
+    std::vector<model::Stack>& table = profile_.stacks;
+    const auto next = static_cast<std::uint32_t>(table.size());
+    const std::uint32_t row = index_.find_or_add(key_of(parent, frame), next, [&](std::uint32_t known) {
+      return key_of(table[known].parent, table[known].frame);
+    });
+    if (row == next) table.push_back({parent, frame});
+    return {row};
+  }
 
   // The frame of parts[first], with what was inlined into it behind.
   model::FrameId make(const std::vector<std::string_view>& parts, std::size_t first, std::size_t end) {
@@ -164,35 +201,36 @@ class Frames {
     return builder_.module(row);
   }
 
+  model::Profile& profile_;
   model::Builder& builder_;
   model::ModuleId plain_;
   std::unordered_map<std::string_view, model::FrameId> frames_;
+  RowIndex index_;
+  std::vector<std::string_view> before_;  // the parts of the last line, and its frames
+  std::vector<Entered> entered_;
 };
 
 }  // namespace
 
 Result<model::Profile> read_folded(std::string_view text, const std::string& name) {
-  Result<std::vector<Line>> lines = split(text, name);
-  if (!lines) return tl::unexpected(lines.error());
+  const Result<Shape> shape = shape_of(text, name);
+  if (!shape) return tl::unexpected(shape.error());
 
   model::Profile profile;
   profile.meta.engine = "import";
   profile.meta.facts["format"] = "folded";
-  if (is_difference(*lines)) {
-    for (Line& line : *lines) (void)take_count(line.stack);
+  if (shape->difference)
     profile.quality.notes.push_back("The file has two counts per line; the second is taken.");
-  }
-  const bool fractions =
-      std::any_of(lines->begin(), lines->end(), [](const Line& line) { return line.count.fraction; });
-  if (fractions) profile.meta.facts["unit"] = "thousandths";
+  if (shape->fractions) profile.meta.facts["unit"] = "thousandths";
 
   model::Builder builder(profile);
   profile.processes.push_back({});
-  Frames frames(builder);
+  Stacks stacks(profile, builder);
   std::unordered_map<std::string_view, model::ThreadId> threads;
-  profile.samples.reserve(lines->size());
+  profile.samples.reserve(shape->lines);
   std::vector<std::string_view> parts;
-  for (const Line& line : *lines) {
+  Result<> read = for_each_line(text, name, [&](Line line) -> Result<> {
+    if (shape->difference) (void)take_count(line.stack);
     cut(line.stack, parts);
     const std::string_view thread_name = parts[0];
     const auto [thread, added] =
@@ -204,9 +242,9 @@ Result<model::Profile> read_folded(std::string_view text, const std::string& nam
     }
     model::Sample sample;
     sample.thread = thread->second;
-    sample.stack = frames.stack(parts);
+    sample.stack = stacks.stack(parts);
     sample.value = line.count.whole;
-    if (fractions) {
+    if (shape->fractions) {
       if (sample.value > (INT64_MAX - 999) / 1000) {
         return fail(ErrorKind::kMalformed,
                     fmt::format("{}: line {}: the count is too large", name, line.number),
@@ -215,7 +253,9 @@ Result<model::Profile> read_folded(std::string_view text, const std::string& nam
       sample.value = sample.value * 1000 + line.count.thousandths;
     }
     profile.samples.push_back(sample);
-  }
+    return {};
+  });
+  if (!read) return tl::unexpected(read.error());
   profile.quality.samples = profile.samples.size();
   return profile;
 }

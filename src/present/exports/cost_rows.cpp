@@ -5,8 +5,8 @@
 #include <map>
 #include <tuple>
 
-#include "analysis/core/flat_map.h"
 #include "analysis/core/waits.h"
+#include "base/flat_map.h"
 
 namespace fathom::present {
 namespace {
@@ -76,7 +76,7 @@ class Adder {
   const model::Profile& profile_;
   const analysis::Selection& selection_;
   CostRows rows_;
-  std::vector<analysis::FlatMap<std::uint32_t>> known_;  // by cause; row number + 1 by thread and stack
+  std::vector<FlatMap<std::uint32_t>> known_;  // by cause; row number + 1 by thread and stack
   std::map<std::string, std::uint32_t> causes_;
   analysis::ValueBudget counts_, values_;
 };

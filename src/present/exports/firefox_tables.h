@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/core/flat_map.h"
+#include "base/flat_map.h"
 #include "model/profile.h"
 
 namespace fathom::present {
@@ -56,7 +56,7 @@ class FirefoxTables {
   std::vector<const std::string*> texts_;
   std::vector<std::uint32_t> stacks_;  // by row of the model: row + 1 of stack_rows_
   std::vector<std::pair<std::uint32_t, std::uint32_t>> stack_rows_;  // parent or kNone, frame
-  analysis::FlatMap<std::uint32_t> children_;
+  FlatMap<std::uint32_t> children_;
   std::vector<FrameRow> frame_rows_;
   std::vector<std::uint32_t> frames_;  // by row of the model: first row + 1 of frame_rows_
   std::map<std::string, std::uint32_t, std::less<>> causes_;

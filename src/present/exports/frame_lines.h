@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/core/flat_map.h"
+#include "base/flat_map.h"
 #include "model/profile.h"
 
 namespace fathom::present {
@@ -48,7 +48,7 @@ class FrameLines {
   std::vector<std::pair<std::uint32_t, std::uint32_t>>
       ranges_;  // by frame: first row + 1 of lines_, and how many
   std::vector<std::uint32_t> lines_;
-  analysis::FlatMap<std::uint32_t> functions_;  // row + 1, by function and file
+  FlatMap<std::uint32_t> functions_;  // row + 1, by function and file
   std::map<std::pair<std::string, std::uint32_t>, std::uint32_t> names_;
 };
 

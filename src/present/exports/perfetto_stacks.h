@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "analysis/core/flat_map.h"
+#include "base/flat_map.h"
 #include "model/profile.h"
 #include "present/exports/wire_writer.h"
 

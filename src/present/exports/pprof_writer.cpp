@@ -8,10 +8,10 @@
 #include <optional>
 #include <unordered_map>
 
-#include "analysis/core/flat_map.h"
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/tracer_frames.h"
 #include "analysis/core/words.h"
+#include "base/flat_map.h"
 #include "present/exports/cost_rows.h"
 #include "present/exports/wire_writer.h"
 
@@ -447,7 +447,7 @@ class Writer {
   std::size_t text_bytes_ = 0;
   // Numbers in the file, 0 for what is not in it yet, by rows of the model.
   std::vector<std::uint64_t> strings_, locations_, mappings_;
-  analysis::FlatMap<std::uint64_t> functions_;  // by function and file
+  FlatMap<std::uint64_t> functions_;  // by function and file
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint64_t> cut_locations_;
   std::map<std::string, std::uint64_t> causes_;
   std::unordered_map<std::uint32_t, ThreadLabels> threads_;

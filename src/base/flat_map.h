@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace fathom::analysis {
+namespace fathom {
 
 template <class Value>
 class FlatMap {
@@ -58,4 +58,4 @@ class FlatMap {
   std::size_t size_ = 0;
 };
 
-}  // namespace fathom::analysis
+}  // namespace fathom

@@ -1,0 +1,11 @@
+// Large blocks of the heap in large pages: who reads a large recording looks up millions of rows in no order, and without them
+// half of that time goes to finding pages (docs/decisions.md). For commands that read and end; a recorder stays small.
+#pragma once
+
+namespace fathom {
+
+// From now on, for blocks of 4 MiB and more that operator new gives out. Where the kernel has no large pages to give
+// (transparent_hugepage: never), and under sanitizers, which have an operator new of their own, nothing changes.
+void use_huge_pages() noexcept;
+
+}  // namespace fathom
