@@ -25,12 +25,22 @@ tl::unexpected<Error> too_large(const std::string& name, std::uint64_t most) {
               fmt::format("{}: more than {} MiB are packed in it", name, most >> 20));
 }
 
+// What the last four bytes of a gzip file say (RFC 1952, 2.3.1): a hint, as there may be several files in it.
+std::uint64_t size_in_trailer(std::string_view content) {
+  constexpr std::uint64_t kMostRatio = 1032;  // of deflate
+  std::uint64_t size = 0;
+  for (std::size_t i = 0; i < 4 && i < content.size(); ++i)
+    size = size << 8 | static_cast<std::uint8_t>(content[content.size() - 1 - i]);
+  return std::min(size, kMostRatio * content.size());
+}
+
 Result<std::string> gunzipped(std::string_view content, const std::string& name, std::uint64_t most) {
   z_stream stream{};
   // 15 bits of window, and 16 for a gzip header.
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return fail(ErrorKind::kSystem, name + ": zlib failed");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
   std::string text;
+  text.reserve(std::min(most, size_in_trailer(content)));
   std::vector<char> piece(kPiece);
   for (;;) {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // zlib counts in 32 bits
@@ -55,21 +65,35 @@ Result<std::string> gunzipped(std::string_view content, const std::string& name,
   }
 }
 
-Result<std::string> from_zstd(std::string_view content, const std::string& name, std::uint64_t most) {
+// Each piece of what is packed in `content` -> visit(piece).
+template <class Visit>
+Result<> unpack_zstd(std::string_view content, const std::string& name, std::uint64_t most, Visit visit) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   if (context == nullptr) return fail(ErrorKind::kSystem, name + ": zstd failed");
-  std::string text;
   std::vector<char> piece(kPiece);
   ZSTD_inBuffer in{content.data(), content.size(), 0};
-  for (;;) {
+  for (std::uint64_t size = 0;;) {
     ZSTD_outBuffer out{piece.data(), piece.size(), 0};
     const std::size_t left = ZSTD_decompressStream(context.get(), &out, &in);
     if (ZSTD_isError(left) != 0) return cut(name, "zstd");
-    if (out.pos > most - text.size()) return too_large(name, most);
-    text.append(piece.data(), out.pos);
-    if (in.pos == in.size && left == 0) return text;
+    if (out.pos > most - size) return too_large(name, most);
+    size += out.pos;
+    visit(std::string_view(piece.data(), out.pos));
+    if (in.pos == in.size && left == 0) return {};
     if (in.pos == in.size && out.pos < out.size) return cut(name, "zstd");
   }
+}
+
+// Unpacking twice is cheaper than a text that is copied as it grows: whoever packs a stream does not say its size.
+Result<std::string> from_zstd(std::string_view content, const std::string& name, std::uint64_t most) {
+  std::size_t size = 0;
+  Result<> counted = unpack_zstd(content, name, most, [&](std::string_view piece) { size += piece.size(); });
+  if (!counted) return tl::unexpected(counted.error());
+  std::string text;
+  text.reserve(size);
+  Result<> read = unpack_zstd(content, name, most, [&](std::string_view piece) { text.append(piece); });
+  if (!read) return tl::unexpected(read.error());
+  return text;
 }
 
 }  // namespace
