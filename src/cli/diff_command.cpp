@@ -16,7 +16,6 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/diff.h"
 #include "analysis/diff/fail_condition.h"
-#include "analysis/diff/marks.h"
 #include "analysis/diff/memory_diff.h"
 #include "analysis/diff/power.h"
 #include "analysis/diff/work_series.h"
@@ -25,6 +24,7 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "model/marks.h"
 #include "open/short_names.h"
 #include "present/exports/diff_folded_writer.h"
 #include "present/json/diff_json.h"
@@ -157,7 +157,7 @@ class Opener {
     if (!input) return tl::unexpected(input.error());
     std::vector<Range> ranges;
     std::string known;
-    for (const analysis::Phase& phase : analysis::phases_of((*input)->profile)) {
+    for (const model::Phase& phase : model::phases_of((*input)->profile)) {
       const std::string quoted = fmt::format("'{}'", analysis::printable(phase.name));
       constexpr std::size_t kManyNames = 300;
       if (known.size() < kManyNames && known.find(quoted) == std::string::npos)

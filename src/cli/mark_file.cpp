@@ -9,8 +9,8 @@
 #include <string_view>
 
 #include "analysis/core/words.h"
-#include "analysis/diff/marks.h"
 #include "base/files.h"
+#include "model/marks.h"
 
 namespace fathom::cli {
 namespace {
@@ -53,7 +53,7 @@ void MarkFile::take(model::Profile& profile) {
   if (name.empty() || marks_ == kMostMarks) return;
   ++marks_;
   const double at_s = static_cast<double>(last_ns_ - std::min(last_ns_, profile.meta.start_ns)) * 1e-9;
-  profile.meta.facts[analysis::kMarksFact] += analysis::mark_line(at_s, name) + "\n";
+  profile.meta.facts[model::kMarksFact] += model::mark_line(at_s, name) + "\n";
 }
 
 }  // namespace fathom::cli

@@ -1,5 +1,5 @@
 // `record --marks FILE`: whoever runs a load writes a line into FILE when a phase of it begins, and the moment becomes a mark of
-// the recording (analysis/diff/marks.h). A file or a named pipe, looked at between two drains of the engine's events: a mark
+// the recording (model/marks.h). A file or a named pipe, looked at between two drains of the engine's events: a mark
 // is as exact as these are frequent, a few tenths of a second.
 #pragma once
 

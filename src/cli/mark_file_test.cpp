@@ -7,7 +7,7 @@
 
 #include <fstream>
 
-#include "analysis/diff/marks.h"
+#include "model/marks.h"
 
 namespace fathom::cli {
 namespace {
@@ -25,7 +25,7 @@ class Marking : public testing::Test {
   void look(MarkFile& marks, std::uint64_t second) { marks.look((100 + second) * 1'000'000'000, profile_); }
   std::vector<std::string> names() const {
     std::vector<std::string> names;
-    for (const analysis::Phase& phase : analysis::phases_of(profile_)) names.push_back(phase.name);
+    for (const model::Phase& phase : model::phases_of(profile_)) names.push_back(phase.name);
     return names;
   }
 
@@ -45,8 +45,8 @@ TEST_F(Marking, ALineIsAMarkOfTheMomentAtWhichItIsSeen) {
   write("ad\n");
   look(marks, 4);
   ASSERT_THAT(names(), ElementsAre("startup", "load"));
-  EXPECT_EQ(analysis::phases_of(profile_)[0].from_s, 2);
-  EXPECT_EQ(analysis::phases_of(profile_)[1].from_s, 4);
+  EXPECT_EQ(model::phases_of(profile_)[0].from_s, 2);
+  EXPECT_EQ(model::phases_of(profile_)[1].from_s, 4);
 }
 
 TEST_F(Marking, WhatStoodInTheFileBeforeIsOfAnotherRecording) {

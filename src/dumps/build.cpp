@@ -8,6 +8,7 @@
 
 #include "abi/walk.h"
 #include "formats/jemalloc/estimate.h"
+#include "model/marks.h"
 
 namespace fathom::dumps {
 namespace {
@@ -315,6 +316,9 @@ void ProfileBuilder::add(const Instance& instance, std::span<const DumpFile* con
     for (std::size_t i = 0; i < dumps.size(); ++i) {
       build.read(*dumps[i]);
       build.end_slice(i == 0 ? kStart : times.at[i - 1], times.at[i]);
+      if (const std::string why = trigger_label(*dumps[i]); !why.empty())
+        profile_.meta.facts[model::kMarksFact] +=
+            model::mark_line(static_cast<double>(times.at[i] - kStart) * 1e-9, why) + "\n";
     }
     profile_.meta.end_ns = std::max(profile_.meta.end_ns, times.at.back());
     profile_.meta.facts[kHeapSource] = "dumps";

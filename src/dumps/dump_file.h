@@ -21,6 +21,9 @@ struct DumpFile {
 // "13 (i13)" of jeprof.21626.13.i13.heap, else the name of the file.
 std::string short_label(const DumpFile& file);
 
+// "i13", "f": why it was written, and which of its kind it is. Empty: its name does not say.
+std::string trigger_label(const DumpFile& file);
+
 // What was live, with each pair taken by itself.
 model::HeapWeight live_in(const formats::HeapDump& dump);
 

@@ -40,10 +40,14 @@ std::string place_of(std::string_view maps) {
 
 std::string short_label(const DumpFile& file) {
   if (!file.name) return std::string(file_name(file.path));
+  return fmt::format("{} ({})", file.name->sequence, trigger_label(file));
+}
+
+std::string trigger_label(const DumpFile& file) {
+  if (!file.name) return "";
   const char kind = static_cast<char>(file.name->trigger);
-  if (file.name->trigger == formats::DumpTrigger::kFinal)
-    return fmt::format("{} ({})", file.name->sequence, kind);
-  return fmt::format("{} ({}{})", file.name->sequence, kind, file.name->number);
+  if (file.name->trigger == formats::DumpTrigger::kFinal) return std::string(1, kind);
+  return fmt::format("{}{}", kind, file.name->number);
 }
 
 model::HeapWeight live_in(const formats::HeapDump& dump) {

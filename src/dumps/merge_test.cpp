@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "analysis/core/heap.h"
+#include "model/marks.h"
 
 namespace fathom::dumps {
 namespace {
@@ -123,6 +124,11 @@ TEST(MergedDumps, OverTimeEndAtTheLastAndGrowBySite) {
   EXPECT_THAT(profile->quality.notes,
               testing::Contains(HasSubstr("2 dumps with the letter i: so many bytes were allocated")));
   EXPECT_THAT(profile->quality.notes, testing::Contains(HasSubstr("1 dump with the letter m")));
+  const std::vector<model::Phase> marks = model::phases_of(*profile);
+  ASSERT_EQ(marks.size(), 3u) << "each dump is a moment of the time axis";
+  EXPECT_EQ(marks[1].name, "i1");
+  EXPECT_EQ(marks[2].name, "m0");
+  EXPECT_NEAR(marks[2].from_s - marks[1].from_s, 1, 1e-3);
 }
 
 TEST(MergedDumps, OverTimeThatWereWrittenAtOneMomentGrowAllTheSame) {

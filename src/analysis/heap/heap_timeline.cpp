@@ -7,6 +7,7 @@
 
 #include "analysis/core/heap.h"
 #include "analysis/heap/heap_curves.h"
+#include "model/marks.h"
 
 namespace fathom::analysis {
 namespace {
@@ -250,6 +251,10 @@ class Timeline {
       out_.to_s = std::max(out_.to_s, out_.points.back().time_s);
     }
     out_.to_s = std::max(out_.to_s, out_.from_s);
+    for (model::Phase& phase : model::phases_of(profile_)) {
+      if (phase.from_s >= out_.from_s && phase.from_s <= out_.to_s)
+        out_.marks.push_back({phase.from_s, std::move(phase.name)});
+    }
     for (const std::uint32_t h : heaps_) {
       const double start = seconds_into(profile_, heap_.heaps[h].start_ns);
       out_.tracing_s = h == heaps_.front() ? start : std::min(out_.tracing_s, start);

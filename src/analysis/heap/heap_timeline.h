@@ -67,6 +67,12 @@ struct TimelineLine {
   double most() const;
 };
 
+// A moment with a name: a phase that began, a trigger, why a dump was written.
+struct TimelineMark {
+  double time_s = 0;
+  std::string name;
+};
+
 struct TimelinePeak {
   double time_s = 0;
   double bytes = 0;
@@ -85,8 +91,9 @@ struct HeapTimeline {
   std::vector<TimelinePoint> points;  // in order of time; two of one time are a jump
   std::vector<TimelineLine> lines;    // resident memory first; without those that are 0 all the time
   TimelinePeak peak;
-  double tracing_s = 0;    // when the tracing began
-  bool from_start = true;  // there are no blocks from before it
+  std::vector<TimelineMark> marks;  // inside of the axis, in order of time
+  double tracing_s = 0;             // when the tracing began
+  bool from_start = true;           // there are no blocks from before it
   bool sampled = false;
   HeapLosses losses;                // what is missing of what is drawn
   std::uint64_t earlier_bytes = 0;  // resident anonymous memory when the tracing began

@@ -32,6 +32,7 @@ constexpr double kTop = 74;
 constexpr double kLineHeight = 18;
 constexpr double kStrip = 56, kStripGap = 12;  // the strip of the process's memory, and above it
 constexpr double kLeastOfStrip = 0.05;         // of the largest line: less is not drawn
+constexpr double kMarkRow = 16;                // of names below the times
 constexpr double kTextColumn = 6.3;            // mean width of a character of 12 px text
 constexpr double kLabelColumn = 7.4;           // of bold text
 
@@ -65,12 +66,13 @@ class Picture {
 
   std::string draw() {
     if (timeline_.points.empty() || timeline_.peak.bytes <= 0) return draw_empty();
-    const std::string foot = draw_foot(bottom() + 30);
+    const std::string foot = draw_foot(bottom() + 30 + (timeline_.marks.empty() ? 0 : kMarkRow));
     std::string out = open(foot_end_) + draw_head();
     out += "<g class=\"chart\">\n";
     out += fmt::format("<rect class=\"bg\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\"/>\n", number(kLeft),
                        number(kTop), number(width_), number(options_.height));
-    out += draw_bands() + draw_grid() + draw_lines() + draw_outages() + draw_labels() + draw_marks();
+    out += draw_bands() + draw_grid() + draw_lines() + draw_outages() + draw_labels() + draw_moments() +
+           draw_marks();
     out += fmt::format(
         "<path class=\"cursor\" style=\"display:none\" d=\"M0 {}v{}\"/>\n</g>\n"
         "<g class=\"panel\" style=\"display:none\"></g>\n",
@@ -236,6 +238,27 @@ class Picture {
       const bool light = timeline_.groups[g].kind == TimelineKind::kNamed && kLightText[g % kBands.size()];
       out += fmt::format("<text class=\"inside {}\" x=\"{}\" y=\"{}\">{}</text>\n",
                          light ? "onDark" : "onLight", number(best_x), number(best_y + 4), escape_xml(label));
+    }
+    return out;
+  }
+
+  // Named moments: a tick across the axis each, and below the times the names for which there is room.
+  std::string draw_moments() const {
+    std::string out;
+    double free_from = kLeft - 20;
+    for (const analysis::TimelineMark& mark : timeline_.marks) {
+      const double x = x_of(mark.time_s);
+      const std::string name = clean_text(mark.name);
+      out += fmt::format("<path class=\"moment\" d=\"M{} {}v12\"><title>{}</title></path>\n", number(x),
+                         number(bottom() - 6),
+                         escape_xml(fmt::format("{} at {}", name, analysis::seconds(mark.time_s))));
+      const std::string label = frame_label(name, 24);
+      const double needed = kTextColumn * static_cast<double>(text_columns(label));
+      const double left = std::min(x - needed / 2, kLeft + width_ + kRight - needed - 4);
+      if (left < free_from) continue;
+      free_from = left + needed + 6;
+      out += fmt::format("<text class=\"muted\" x=\"{}\" y=\"{}\">{}</text>\n", number(left),
+                         number(bottom() + 19 + kMarkRow), escape_xml(label));
     }
     return out;
   }
@@ -428,6 +451,7 @@ class Picture {
         ".fathom .line,.fathom .halo{fill:none;stroke-width:1.8;stroke-linejoin:round;pointer-events:none}"
         ".fathom .line{stroke:#1b1f24}.fathom .halo{stroke:#fff;stroke-width:4;stroke-opacity:.65}"
         ".fathom .outage{fill:#8b949e;fill-opacity:.45;stroke:#57606a;stroke-dasharray:2 3}"
+        ".fathom .moment{stroke:#1b1f24;stroke-width:1.5;fill:none}"
         ".fathom .mark{stroke:#1b1f24;stroke-dasharray:3 3;stroke-opacity:.75;fill:none;pointer-events:none}"
         ".fathom .dot{fill:#1b1f24;stroke:#fff;stroke-width:1.5;pointer-events:none}"
         ".fathom .flag,.fathom .box{fill:#fff;fill-opacity:.94;stroke:#b0b5bc;pointer-events:none}"
@@ -447,7 +471,7 @@ class Picture {
            ".bg{fill:#15181c}"
            ".fathom .muted{fill:#9aa4b2}.fathom .onDark{fill:#fff}.fathom .onLight{fill:#14171b}"
            ".fathom .grid{stroke:#e6e9ed}.fathom .axis{stroke:#9aa4b2}.fathom .band{stroke:#15181c}"
-           ".fathom .line,.fathom .l,.fathom .cursor,.fathom .mark{stroke:#f4f5f7}"
+           ".fathom .line,.fathom .l,.fathom .cursor,.fathom .mark,.fathom .moment{stroke:#f4f5f7}"
            ".fathom .halo{stroke:#15181c}.fathom .dot{fill:#f4f5f7;stroke:#15181c}"
            ".fathom .flag,.fathom .box{fill:#1f2429;stroke:#565c64}"
            ".fathom .others{fill:#6b727b}.fathom .s.others{stroke:#6b727b}"

@@ -5,6 +5,7 @@
 
 #include "analysis/heap/hand_made_heap.h"
 #include "base/golden.h"
+#include "model/marks.h"
 #include "model/random_profile.h"
 #include "present/svg/flame_graph_testing.h"
 #include "present/svg/svg_text.h"
@@ -99,6 +100,19 @@ TEST(HeapTimelineSvg, LeavesLinesOutThatWouldHugTheBottom) {
   EXPECT_THAT(svg, HasSubstr("resident, of files (not drawn)"));
   EXPECT_THAT(svg,
               HasSubstr("Not drawn, as below 5.0 % of the largest line of the process: resident, of files."));
+}
+
+TEST(HeapTimelineSvg, NamesMomentsBelowTheAxisWhereThereIsRoom) {
+  model::Profile profile = server_with_resident_memory();
+  profile.meta.facts[model::kMarksFact] = "0.5 s: i0\n0.501 s: u<1>\n2 s: f\n900 s: outside\n";
+  const std::string svg = heap_timeline_svg(timeline_of(profile), {});
+  EXPECT_EQ(xml_mistake(svg), std::nullopt);
+  EXPECT_THAT(svg, HasSubstr("<title>i0 at 500 ms</title>"));
+  EXPECT_THAT(svg, HasSubstr(">i0</text>"));
+  EXPECT_THAT(svg, HasSubstr("<title>u&lt;1&gt; at 501 ms</title>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">u&lt;1&gt;</text>")));
+  EXPECT_THAT(svg, HasSubstr(">f</text>"));
+  EXPECT_THAT(svg, Not(HasSubstr("outside")));
 }
 
 TEST(HeapTimelineSvg, OfNothingSaysSo) {

@@ -168,6 +168,17 @@ std::string chart(const HeapTimeline& timeline, const TextOptions& options) {
   }
   out += std::string(kGutter, ' ') + times + "\n";
 
+  // Named moments stand below their times, those for which there is room.
+  std::string moments;
+  for (const analysis::TimelineMark& mark : timeline.marks) {
+    const std::string name = keep_both_ends(analysis::printable(mark.name), std::min<std::size_t>(24, width));
+    const std::size_t start = std::min(columns.column_of(mark.time_s), width - display_width(name));
+    if (!moments.empty() && display_width(moments) >= start) continue;
+    moments.append(start - display_width(moments), ' ');
+    moments += name;
+  }
+  if (!moments.empty()) out += std::string(kGutter, ' ') + moments + "\n";
+
   if (!timeline.losses.outages.empty()) {
     std::string unknown(width, ' ');
     for (const analysis::OutageRow& outage : timeline.losses.outages)

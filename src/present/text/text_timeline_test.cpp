@@ -5,6 +5,7 @@
 
 #include "analysis/heap/hand_made_heap.h"
 #include "base/golden.h"
+#include "model/marks.h"
 #include "model/random_profile.h"
 #include "present/text/time_axis.h"
 
@@ -47,6 +48,17 @@ TEST(TextTimeline, LeavesOutResidentMemoryThatWouldMakeTheHeapAStroke) {
   const std::string text = text_of(server(2e9));
   EXPECT_THAT(text, Not(HasSubstr("*")));
   EXPECT_THAT(text, HasSubstr("Resident memory, up to 1.9 GiB,"));
+}
+
+TEST(TextTimeline, NamesMomentsBelowTheirTimesWhereThereIsRoom) {
+  model::Profile profile = server(8'000'000);
+  profile.meta.facts[model::kMarksFact] =
+      "0.5 s: i0\n0.51 s: hidden\n2 s: " + std::string(500, 'm') + "\n2.5 s: m7\x1b[31m\n900 s: outside\n";
+  const std::string text = text_of(profile);
+  EXPECT_THAT(text, testing::ContainsRegex("\n +i0 .*mmm"));
+  EXPECT_THAT(text, Not(HasSubstr("hidden")));
+  EXPECT_THAT(text, Not(HasSubstr("outside")));
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
 }
 
 TEST(TextTimeline, OfNothingSaysSo) {

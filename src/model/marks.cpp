@@ -1,11 +1,11 @@
-#include "analysis/diff/marks.h"
+#include "model/marks.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <charconv>
 
-namespace fathom::analysis {
+namespace fathom::model {
 namespace {
 
 constexpr std::string_view kAfterTime = " s: ";
@@ -31,7 +31,7 @@ void add(std::vector<Phase>& phases, std::string_view text) {
 
 }  // namespace
 
-std::vector<Phase> phases_of(const model::Profile& profile) {
+std::vector<Phase> phases_of(const Profile& profile) {
   std::vector<Phase> phases;
   for (const char* key : {kMarksFact, kFlightMarksFact}) {
     if (const auto fact = profile.meta.facts.find(key); fact != profile.meta.facts.end())
@@ -46,4 +46,4 @@ std::string mark_line(double at_s, std::string_view name) {
   return fmt::format("{:.3f}{}{}", at_s, kAfterTime, name);
 }
 
-}  // namespace fathom::analysis
+}  // namespace fathom::model

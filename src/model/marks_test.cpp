@@ -1,12 +1,12 @@
-#include "analysis/diff/marks.h"
+#include "model/marks.h"
 
 #include <gtest/gtest.h>
 
-namespace fathom::analysis {
+namespace fathom::model {
 namespace {
 
 std::vector<Phase> phases(const std::string& marks, const std::string& flight = "") {
-  model::Profile profile;
+  Profile profile;
   if (!marks.empty()) profile.meta.facts[kMarksFact] = marks;
   if (!flight.empty()) profile.meta.facts["flight_marks"] = flight;
   return phases_of(profile);
@@ -42,4 +42,4 @@ TEST(Marks, AFileThatIsFullOfThemIsBounded) {
 }
 
 }  // namespace
-}  // namespace fathom::analysis
+}  // namespace fathom::model

@@ -1,4 +1,4 @@
-// Named moments of a recording (`record --marks`, triggers of the flight recorder): phases of a program, each from its mark to
+// Named moments of a recording (`record --marks`, triggers of the flight recorder, dumps of a heap): phases of a program, each from its mark to
 // the next one or to the end. A phase that came several times is several runs.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 #include "model/profile.h"
 
-namespace fathom::analysis {
+namespace fathom::model {
 
 inline constexpr const char* kMarksFact = "marks";  // a line each, "12.3 s: NAME", oldest first
 
@@ -20,9 +20,9 @@ struct Phase {
 };
 
 // In the order of time. Untrusted text: what is no mark is left out.
-std::vector<Phase> phases_of(const model::Profile& profile);
+std::vector<Phase> phases_of(const Profile& profile);
 
 // A line of kMarksFact, without its end.
 std::string mark_line(double at_s, std::string_view name);
 
-}  // namespace fathom::analysis
+}  // namespace fathom::model
