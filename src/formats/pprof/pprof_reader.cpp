@@ -10,6 +10,7 @@
 #include "formats/import/import.h"
 #include "formats/pprof/meanings.h"
 #include "formats/pprof/pprof.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -99,7 +100,10 @@ class Reader {
     if (has(Meaning::kWallTime) && has(Meaning::kCpuTime)) wall_holds_cpu_ = wall_is_never_less();
     if (!has(Meaning::kCpuTime) && (has(Meaning::kWallTime) || has(Meaning::kOffCpuTime)))
       meta.facts["unit"] = "ns";
-    if (counted_) meta.facts["unit"] = std::string(message_.types[*counted_].type);
+    if (counted_) {
+      meta.facts["unit"] = std::string(message_.types[*counted_].type);
+      meta.facts[model::kCountedFact] = "all";
+    }
     if (has(Meaning::kCpuTime) || has(Meaning::kSamples)) meta.event = "cpu";
     std::string program = message_.mappings.empty() ? "" : std::string(message_.mappings.front().path);
     program_ = program.empty() || program.front() == '[' ? "" : program;

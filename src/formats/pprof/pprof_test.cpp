@@ -5,6 +5,7 @@
 
 #include "formats/import/import_testing.h"
 #include "formats/pprof/pprof_bytes.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -91,6 +92,7 @@ TEST(Pprof, WhatIsNoTimeAndNoMemoryKeepsItsName) {
   bytes.type("goroutine", "count").sample({1}, {7});
   const model::Profile profile = read_pprof(bytes.bytes(), "x").value();
   EXPECT_EQ(analysis::unit_of(profile, Metric::kCpu), "goroutine");
+  EXPECT_TRUE(model::counts_all(profile));
   EXPECT_EQ(total_of(profile, Metric::kCpu), 7);
   EXPECT_THAT(profile.quality.notes, ElementsAre("The values are goroutine (count) and no CPU time."));
 }

@@ -11,6 +11,7 @@
 #include "formats/import/import.h"
 #include "formats/valgrind/call_paths.h"
 #include "formats/valgrind/callgrind.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -102,6 +103,13 @@ class Reader {
       events_ = value;
       event_ = take_word(value);
     }
+    // "cpu : CPU (samples)": what fathom itself wrote says its unit.
+    if (key == "event" && from_fathom_ && value.ends_with(')'))
+      if (const std::size_t open = value.rfind('('); open != std::string_view::npos) {
+        const std::string_view unit = value.substr(open + 1, value.size() - open - 2);
+        own_units_.try_emplace(take_word(value), unit);
+      }
+    if (key == "creator") from_fathom_ = value.starts_with("fathom ");
     if (key == "positions") {
       positions_ = 0;
       while (!take_word(value).empty()) ++positions_;
@@ -192,7 +200,12 @@ class Reader {
                   fmt::format("{}: no cost of {} in a file of callgrind", name_, event_));
     if (!command_.empty()) profile.meta.facts["command"] = command_;
     profile.meta.event = event_;
-    profile.meta.facts["unit"] = event_ == "Ir" ? "instructions" : std::string(event_);
+    const auto own = own_units_.find(event_);
+    const bool sampled = own != own_units_.end();
+    if (!sampled || own->second != "samples")
+      profile.meta.facts["unit"] =
+          event_ == "Ir" ? "instructions" : std::string(sampled ? own->second : event_);
+    if (!sampled) profile.meta.facts[model::kCountedFact] = "all";
     import_.note(
         "callgrind knows who called whom by pairs: the costs of functions themselves are exact, and how they "
         "are shared "
@@ -202,6 +215,8 @@ class Reader {
   }
 
   std::string_view rest_, events_, event_, command_;
+  bool from_fathom_ = false;
+  std::map<std::string_view, std::string_view> own_units_;  // by event
   const std::string& name_;
   Import import_{"callgrind"};
   std::uint64_t line_ = 0;

@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "formats/import/import_testing.h"
 #include "formats/valgrind/callgrind.h"
+#include "model/exact_count.h"
 #include "model/random_profile.h"
 #include "present/exports/callgrind_writer.h"
 
@@ -42,6 +43,7 @@ TEST(CallgrindRoundTrip, CostsOfFunctionsOfEveryMetricAreKept) {
       const auto read = read_callgrind(*written, "x");
       ASSERT_TRUE(read) << read.error().message;
       EXPECT_EQ(total_of(*read, Metric::kCpu), total);
+      EXPECT_FALSE(model::counts_all(*read)) << "samples do not become exact";
       const auto costs = self_by_name(*read, Metric::kCpu), known = self_by_name(profile, metric);
       ASSERT_EQ(costs.size(), known.size());
       // Estimates become whole numbers one after the other, and a tree has another order.

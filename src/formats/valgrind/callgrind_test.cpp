@@ -5,6 +5,7 @@
 
 #include "formats/import/import_testing.h"
 #include "formats/valgrind/call_paths.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -55,6 +56,7 @@ TEST(Callgrind, CostsOfFunctionsAreExactAndPathsInProportion) {
   EXPECT_THAT(stacks_of(profile), ElementsAre("book;main 100", "book;main;cool 50", "book;main;cool;work 100",
                                               "book;main;heat 200", "book;main;heat;work 300"));
   EXPECT_EQ(analysis::unit_of(profile, model::Metric::kCpu), "instructions");
+  EXPECT_TRUE(model::counts_all(profile));
   EXPECT_EQ(profile.meta.event, "Ir");
   EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("in proportion")));
   EXPECT_THAT(profile.quality.notes, Contains(HasSubstr("Of the events Ir Dr the first one is shown")));

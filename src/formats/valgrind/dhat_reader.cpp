@@ -8,6 +8,7 @@
 #include "formats/json/json.h"
 #include "formats/valgrind/dhat.h"
 #include "formats/valgrind/frame_text.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -44,6 +45,7 @@ class Reader {
     } else {
       const std::string verb = text_of(member(json_, "verb"));
       meta.facts["unit"] = text_of(member(json_, "bu")).empty() ? "bytes" : text_of(member(json_, "bu"));
+      meta.facts[model::kCountedFact] = "all";
       import_.note(fmt::format("The values are {} of DHAT's mode {} ({}) and no CPU time.",
                                meta.facts["unit"], text_of(member(json_, "mode")), verb));
     }

@@ -5,6 +5,7 @@
 
 #include "formats/import/import_testing.h"
 #include "formats/valgrind/frame_text.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -41,6 +42,7 @@ TEST(Dhat, WhatIsNoHeapIsCounted) {
                                      .value();
   EXPECT_EQ(total_of(profile, Metric::kCpu), 77);
   EXPECT_EQ(analysis::unit_of(profile, Metric::kCpu), "bytes");
+  EXPECT_TRUE(model::counts_all(profile));
   EXPECT_THAT(profile.quality.notes, ElementsAre(HasSubstr("mode copy (Copied) and no CPU time")));
 }
 

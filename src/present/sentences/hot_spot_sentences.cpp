@@ -9,6 +9,7 @@
 
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "model/exact_count.h"
 #include "present/sentences/ending_sentences.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
@@ -93,6 +94,12 @@ std::string others_of(const Report& report) {
   return text.empty() ? "" : text + ".";
 }
 
+// What metric cpu is of: a file may count something else, and then it says what.
+std::string cost_in_words(const Report& report) {
+  const std::string& unit = report.tree.unit;
+  return unit == "samples" || unit == "ns" || unit == "thousandths" ? "CPU time" : "all " + printable(unit);
+}
+
 }  // namespace
 
 std::string rounded_percent(double share) {
@@ -117,6 +124,8 @@ std::string headline_of(const Report& report) {
   const std::uint64_t samples = samples_in(report.tree);
   if (samples == 0 && report.tree.waits != 0)
     parts.push_back(counted(report.tree.waits, "wait"));
+  else if (model::counts_all(*report.profile))
+    parts.push_back(fmt::format("{} {}", with_commas(report.tree.total), printable(report.tree.unit)));
   else if (!model::is_heap(report.tree.metric))
     parts.push_back(counted(samples, "sample"));
   if (std::string kind = short_words(classify(report).kind); !kind.empty()) parts.push_back(kind);
@@ -157,9 +166,10 @@ std::string sentence_of_hot_spot(const Report& report) {
       rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
   const std::string others = others_of(report);
   if (explained < kExplainsMuch)
-    return fmt::format("No function of its own code explains much: {} of CPU time is below {}{}.{}", how_much,
-                       name, inside_of(*spot), others);
-  return fmt::format("{} of CPU time is below {}{}.{}", how_much, name, inside_of(*spot), others);
+    return fmt::format("No function of its own code explains much: {} of {} is below {}{}.{}", how_much,
+                       cost_in_words(report), name, inside_of(*spot), others);
+  return fmt::format("{} of {} is below {}{}.{}", how_much, cost_in_words(report), name, inside_of(*spot),
+                     others);
 }
 
 std::string modules_line(const Report& report) {
@@ -282,10 +292,10 @@ std::string sentence_of_allocator_cpu(const Report& report) {
   };
   // An allocator that is linked into a stripped program has functions that are not known to be its own.
   constexpr double kManyUnnamed = 0.05;
-  std::string text =
-      fmt::format("Allocating and freeing take {}{}{} of CPU time",
-                  report.quality.unnamed_share > kManyUnnamed ? "at least " : "",
-                  rounded_percent(cpu.share()), error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
+  std::string text = fmt::format(
+      "Allocating and freeing take {}{}{} of {}",
+      report.quality.unnamed_share > kManyUnnamed ? "at least " : "", rounded_percent(cpu.share()),
+      error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "", cost_in_words(report));
   if (of_all(cpu.kernel) >= 0.01)
     text += fmt::format(" ({} in the kernel)", rounded_percent(of_all(cpu.kernel)));
   if (!cpu.functions.empty()) {

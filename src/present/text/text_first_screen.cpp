@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "model/exact_count.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/prose_name.h"
@@ -156,7 +157,8 @@ std::string first_screen_text(const analysis::Report& report, const TextOptions&
                      });
   if (leaks) sentences = paragraph(sentence_of_heap(report), options) + sentences;
   const bool of_cpu = report.tree.metric == model::Metric::kCpu && report.tree.total > 0;
-  const bool too_few = of_cpu && report.tree.effective_samples < kTooFew;
+  const bool too_few =
+      of_cpu && !model::counts_all(*report.profile) && report.tree.effective_samples < kTooFew;
   const std::string little = of_cpu && report.waits ? sentence_of_little_cpu(report) : "";
   std::string of_cpu_time = sentence_of_cpu(report, little, too_few);
   const std::string allocators = of_cpu && !too_few ? sentence_of_allocator_cpu(report) : "";

@@ -83,6 +83,23 @@ TEST(FirstScreen, HasNoWordForAllocatorsThatTakeLittle) {
   EXPECT_THAT(screen_of(hand.profile), testing::Not(HasSubstr("Allocating")));
 }
 
+// It said "1,363 samples of CPU time are too few" of six million instructions, each of which was counted.
+TEST(FirstScreen, OfWhatWasCountedNamesTheUnitAndHasNoSamplingError) {
+  analysis::HandMade hand;
+  hand.profile.meta.engine = "import";
+  hand.profile.meta.facts["unit"] = "instructions";
+  hand.profile.meta.facts["counted"] = "all";
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto app = hand.module("app");
+  hand.sample(thread, hand.stack({hand.frame(app, {"main"}), hand.frame(app, {"Shop::serve"})}), 6'000'000);
+  hand.sample(thread, hand.stack({hand.frame(app, {"main"})}), 2'000'000);
+  const std::string screen = screen_of(hand.profile);
+  EXPECT_THAT(screen, HasSubstr("8,000,000 instructions"));
+  EXPECT_THAT(screen, HasSubstr("75 % of all instructions is below Shop::serve"));
+  EXPECT_THAT(screen, testing::Not(HasSubstr("±")));
+  EXPECT_THAT(screen, testing::Not(HasSubstr("CPU time")));
+}
+
 // It said "20 % ±29 of CPU time is below main", of five samples, and had a path of them.
 TEST(FirstScreen, OfAHandfulOfSamplesDoesNotSayWhoseTheyAre) {
   analysis::HandMade hand;
