@@ -12,6 +12,7 @@
 
 #include "analysis/core/words.h"
 #include "cli/command.h"
+#include "cli/named_target.h"
 #include "doctor/diagnosis.h"
 #include "doctor/jemalloc_settings.h"
 #include "doctor/machine_probe.h"
@@ -35,17 +36,7 @@ struct DoctorArguments {
 // The process that the user named; 0 for none.
 Result<int> find_target(const DoctorArguments& arguments) {
   if (arguments.name.empty()) return arguments.pid;
-  auto found = process::find_by_name(arguments.name);
-  if (!found) return tl::unexpected<Error>(found.error());
-  if (found->empty()) return tl::unexpected<Error>(process::no_process_named(arguments.name));
-  if (found->size() > 1) {
-    std::string candidates;
-    for (const auto& process : *found) candidates += "\n  " + process::describe(process);
-    return fail(ErrorKind::kUsage,
-                fmt::format("{} processes are named '{}':{}", found->size(), arguments.name, candidates),
-                fmt::format("fathom doctor -p {}", found->front().pid));
-  }
-  return found->front().pid;
+  return the_one_named(arguments.name, "fathom doctor");
 }
 
 // --malloc-conf and --for: about settings, and not about the machine.

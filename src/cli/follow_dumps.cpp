@@ -1,7 +1,6 @@
 #include "cli/follow_dumps.h"
 
 #include <fmt/format.h>
-#include <pthread.h>
 #include <signal.h>
 
 #include <chrono>
@@ -15,6 +14,7 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/heap.h"
 #include "analysis/core/words.h"
+#include "cli/end_signals.h"
 #include "cli/notices.h"
 #include "formats/jemalloc/file_name.h"
 #include "open/inputs.h"
@@ -29,26 +29,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(250);
 constexpr auto kStill = std::chrono::milliseconds(500);
 
-// Signals that end the command, held back meanwhile.
-class EndSignals {
- public:
-  EndSignals() {
-    ::sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set_, signal);
-    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~EndSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-  // Whether one came within `time`.
-  bool wait(std::chrono::nanoseconds time) const {
-    const timespec limit{0, static_cast<long>(time.count())};
-    return ::sigtimedwait(&set_, nullptr, &limit) > 0;
-  }
-
- private:
-  sigset_t set_{}, before_{};
-};
+;
 
 class Follower {
  public:

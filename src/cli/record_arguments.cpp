@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "cli/named_target.h"
 #include "cli/notices.h"
 #include "cli/until_stable.h"
 #include "process/find.h"
@@ -68,17 +69,9 @@ Result<> choose_target(RecordArguments& arguments) {
   }
   if (groups.given() != 0) return choose_group(arguments);
   if (!arguments.name.empty()) {
-    auto found = process::find_by_name(arguments.name);
-    if (!found) return tl::unexpected<Error>(found.error());
-    if (found->empty()) return tl::unexpected<Error>(process::no_process_named(arguments.name));
-    if (found->size() > 1) {
-      std::string candidates;
-      for (const auto& process : *found) candidates += "\n  " + process::describe(process);
-      return fail(ErrorKind::kUsage,
-                  fmt::format("{} processes are named '{}':{}", found->size(), arguments.name, candidates),
-                  fmt::format("fathom record -p {}", found->front().pid));
-    }
-    arguments.pids = {found->front().pid};
+    const Result<std::int32_t> found = the_one_named(arguments.name, "fathom record");
+    if (!found) return tl::unexpected(found.error());
+    arguments.pids = {*found};
   }
   for (const std::int32_t pid : arguments.pids) {
     auto process = process::read_process(pid);

@@ -45,12 +45,17 @@ struct ReportArguments {
   bool show_idle = false, json = false, wide = false, follow = false;
 };
 
-Result<int> report_timeline(const model::Profile& profile, const analysis::Selection& selection,
-                            const ReportArguments& arguments) {
+present::TextOptions style_of(const ReportArguments& arguments) {
   present::TextOptions style;
   style.width = arguments.wide ? 0 : output_width();
   style.cut_names = arguments.output.path.empty() && output_is_narrow();
   style.color = arguments.output.path.empty() && output_has_color();
+  return style;
+}
+
+Result<int> report_timeline(const model::Profile& profile, const analysis::Selection& selection,
+                            const ReportArguments& arguments) {
+  const present::TextOptions style = style_of(arguments);
   analysis::TimelineOptions options;
   options.selection = selection;
   options.columns = present::timeline_columns(style);
@@ -78,10 +83,7 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
 // Source and machine code of a function, of the files of this machine.
 Result<int> report_annotation(const model::Profile& profile, const analysis::Selection& selection,
                               const ReportArguments& arguments) {
-  present::TextOptions style;
-  style.width = arguments.wide ? 0 : output_width();
-  style.cut_names = arguments.output.path.empty() && output_is_narrow();
-  style.color = arguments.output.path.empty() && output_has_color();
+  const present::TextOptions style = style_of(arguments);
   std::string text;
   for (const std::string& pattern : arguments.annotate) {
     const Result<annotate::Annotation> annotation =
@@ -242,10 +244,7 @@ Result<int> run_report(const ReportArguments& given) {
   if (arguments.json) {
     text = present::to_json(*report, arguments.top.value_or(0));
   } else {
-    present::TextOptions style;
-    style.width = arguments.wide ? 0 : output_width();
-    style.cut_names = arguments.output.path.empty() && output_is_narrow();
-    style.color = arguments.output.path.empty() && output_has_color();
+    present::TextOptions style = style_of(arguments);
     style.top = arguments.top.value_or(style.top);
     style.threads = arguments.threads;
     style.modules = arguments.modules;

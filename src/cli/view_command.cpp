@@ -2,7 +2,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
-#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -21,6 +20,7 @@
 #include "annotate/annotation.h"
 #include "cli/annotate_options.h"
 #include "cli/command.h"
+#include "cli/end_signals.h"
 #include "cli/frozen_page.h"
 #include "cli/notices.h"
 #include "cli/output.h"
@@ -42,26 +42,7 @@ struct ViewArguments {
   bool no_open = false, with_source = false;
 };
 
-// Signals that end the command, held back until somebody waits for them: no thread of the server takes one.
-class EndSignals {
- public:
-  EndSignals() {
-    ::sigemptyset(&set_);
-    for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set_, signal);
-    ::pthread_sigmask(SIG_BLOCK, &set_, &before_);
-  }
-  ~EndSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  EndSignals(const EndSignals&) = delete;
-  EndSignals& operator=(const EndSignals&) = delete;
-  void wait() const {
-    int signal = 0;
-    ::sigwait(&set_, &signal);
-  }
-  const sigset_t& before() const { return before_; }
-
- private:
-  sigset_t set_{}, before_{};
-};
+;
 
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
