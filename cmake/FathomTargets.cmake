@@ -63,7 +63,7 @@ endfunction()
 fathom_precompiled_headers(fathom_test_headers PROGRAM OPTIONS ${FATHOM_TEST_OPTIONS} HEADERS <gmock/gmock.h> <gtest/gtest.h>
                            LIBRARIES GTest::gtest GTest::gmock GTest::gtest_main)
 if(FATHOM_SANITIZE)
-  fathom_precompiled_headers(fathom_library_headers)
+  fathom_precompiled_headers(fathom_library_headers HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
 endif()
 
 # The folder that makes "NAME/..." reachable, for one target.
