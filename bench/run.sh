@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1
 shift
-questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer memory_sources start end stop_to_svg unwind_table}")
+questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer memory_sources start end stop_to_svg unwind_table readers}")
 # shellcheck disable=SC2206  # the default is a list of words
 questions=(${questions[*]})
 
@@ -21,6 +21,7 @@ declare -A titles=(
   [memory_sources]="What it costs to read what memory consists of, and how long the target waits for it"
   [end]="From the end of the program to the end of the recorder"
   [stop_to_svg]="From the request to stop to the picture"
+  [readers]="From the file of another tool to an answer"
   [unwind_table]="Making unwind tables, beside libdw asked once for each function"
 )
 
