@@ -108,6 +108,11 @@ TEST(FirefoxRoundTrip, SamplesStandAtTheirTimesAndWaitsInThreadsOfTheirOwn) {
   for (const Json& thread : json["threads"]) names.push_back(thread["name"]);
   EXPECT_THAT(names, ElementsAre("server", "worker-1", "server (off-CPU)"));
   EXPECT_EQ(json["threads"][0]["samples"]["time"][1], 10);
+  double cpu_ns = 0;
+  for (const Json& thread : json["threads"])
+    for (const Json& part : thread["samples"].value("threadCPUDelta", Json::array()))
+      cpu_ns += part.get<double>();
+  EXPECT_EQ(cpu_ns, 9e9) << "900 samples at 100 Hz: how busy the viewer draws the threads";
   const Json& waits = json["threads"][2];
   EXPECT_EQ(waits["samples"]["weight"][0], 1.5);
   EXPECT_EQ(waits["markers"]["startTime"][0], 1000);

@@ -236,6 +236,13 @@ class Writer {
       });
     else
       append_list(out, rows, [](std::string& to, const Row& row) { append_number(to, row.weight); });
+    // From which the viewer draws how busy a thread was.
+    if (const double period_ns = analysis::sample_period_ns(profile_); weight == "samples" && period_ns > 0) {
+      out += R"(,"threadCPUDelta":)";
+      append_list(out, rows, [&](std::string& to, const Row& row) {
+        append_number(to, std::round(period_ns * static_cast<double>(row.weight)));
+      });
+    }
     out += fmt::format(R"(,"weightType":"{}"}},"markers":)", weight);
     out += markers.empty()
                ? R"({"length":0,"data":[],"name":[],"startTime":[],"endTime":[],"phase":[],"category":[]})"
