@@ -109,7 +109,7 @@ class Reader {
         const std::string_view unit = value.substr(open + 1, value.size() - open - 2);
         own_units_.try_emplace(take_word(value), unit);
       }
-    if (key == "creator") from_fathom_ = value.starts_with("fathom ");
+    if (key == "creator") from_fathom_ = value.starts_with("fathom");
     if (key == "positions") {
       positions_ = 0;
       while (!take_word(value).empty()) ++positions_;

@@ -109,8 +109,8 @@ TEST(HeapTimelineSvg, NamesMomentsBelowTheAxisWhereThereIsRoom) {
   EXPECT_EQ(xml_mistake(svg), std::nullopt);
   EXPECT_THAT(svg, HasSubstr("<title>i0 at 500 ms</title>"));
   EXPECT_THAT(svg, HasSubstr(">i0</text>"));
-  EXPECT_THAT(svg, HasSubstr("<title>u&lt;1&gt; at 501 ms</title>"));
-  EXPECT_THAT(svg, Not(HasSubstr(">u&lt;1&gt;</text>")));
+  EXPECT_THAT(svg, HasSubstr("<title>u&lt;1> at 501 ms</title>"));
+  EXPECT_THAT(svg, Not(HasSubstr(">u&lt;1></text>")));
   EXPECT_THAT(svg, HasSubstr(">f</text>"));
   EXPECT_THAT(svg, Not(HasSubstr("outside")));
 }
