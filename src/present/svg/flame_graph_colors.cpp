@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "analysis/core/wait_cause.h"
+#include "base/flat_map.h"
 #include "model/nameless_function.h"
 #include "present/svg/flame_graph_text.h"
 
@@ -170,6 +171,25 @@ std::string_view group_of(std::string_view name, std::string_view module) {
 }
 
 Coloring color_by_owner(const CallTree& tree, bool reverse) {
+  // Each function once: a large tree has hundreds of nodes of one.
+  struct Facts {
+    Owner owner = Owner::kCode;
+    std::string_view group;
+    bool known = false;
+  };
+  FlatMap<Facts> of_function;
+  const auto facts_of = [&](const TreeNode& node) {
+    const std::uint64_t module_and_kind =
+        std::uint64_t{node.module} << 4 | static_cast<std::uint8_t>(node.kind);
+    Facts& facts = of_function[std::uint64_t{node.name} << 32 ^ module_and_kind];
+    if (facts.known) return facts;
+    facts.known = true;
+    facts.owner = model::nameless_function(tree.name(node))
+                      ? Owner::kUnknown
+                      : owner_of(node, tree.name(node), tree.modules[node.module]);
+    if (facts.owner == Owner::kCode) facts.group = group_of(tree.name(node), tree.modules[node.module].name);
+    return facts;
+  };
   // Per node once, as both passes below need it.
   std::vector<Owner> owners(tree.nodes.size());
   std::vector<std::string_view> groups(tree.nodes.size());
@@ -178,12 +198,12 @@ Coloring color_by_owner(const CallTree& tree, bool reverse) {
   std::int64_t covered_by_code = 0;
   for (std::size_t i = 0; i < tree.nodes.size(); ++i) {
     const TreeNode& node = tree.nodes[i];
-    owners[i] = owner_of(node, tree.name(node), tree.modules[node.module]);
-    if (model::nameless_function(tree.name(node))) owners[i] = Owner::kUnknown;
-    if (owners[i] != Owner::kCode) continue;
+    const Facts facts = facts_of(node);
+    owners[i] = facts.owner;
+    groups[i] = facts.group;
+    if (facts.owner != Owner::kCode) continue;
     covered_by_code += node.total;
-    groups[i] = group_of(tree.name(node), tree.modules[node.module].name);
-    if (!groups[i].empty()) area[groups[i]] += node.total;
+    if (!facts.group.empty()) area[facts.group] += node.total;
   }
   std::vector<std::pair<std::string_view, std::int64_t>> largest(area.begin(), area.end());
   std::stable_sort(largest.begin(), largest.end(),
