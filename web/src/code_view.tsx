@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { unpack } from "./document";
 import { doc, metric, view } from "./state";
-import { amount, percent } from "./words";
+import { amount, foldArguments, foldGenerics, percent } from "./words";
 
 interface Chained { function: string; file: string; line: number }
 interface Instruction { address: string; text: string; self: number; total: number; chain: Chained[] }
@@ -63,7 +63,7 @@ function Lines({ code, block }: { code: Code; block: Block }) {
     for (let level = same; level < chain.length; level++) {
       const line = at(chain, level), source = code.sources[line.file]?.[line.line] ?? "";
       out.push(<tr class="source" key={`${i}.${level}`}><td colSpan={3} /><td class="left" title={line.file} style={{ "padding-left": `${1 + level * 1.5}em` }}>
-        {level > 0 && <>↳ {line.function} </>}<span class="quiet">{line.line ? `${base(line.file)}:${line.line}` : base(line.file)}</span> {source.trim()}</td></tr>);
+        {level > 0 && <>↳ <span title={line.function}>{foldGenerics(foldArguments(line.function))}</span> </>}<span class="quiet">{line.line ? `${base(line.file)}:${line.line}` : base(line.file)}</span> {source.trim()}</td></tr>);
     }
     last = chain;
     out.push(<tr key={i} class={code.self > 0 && self / code.self >= 0.1 ? "hot" : ""}><td>{share(self, code.self)}</td><td class="bar-cell" style={{ "--share": code.all > 0 ? self / code.all : 0 } as never}>{share(self, code.all)}</td><td>{total !== self ? share(total, code.all) : ""}</td>

@@ -30,6 +30,8 @@ export const useMatches = () => useComputed(() => {
   const state = new Uint8Array(t.count);  // 1: below the zoomed node, 2: and below a match
   let value = 0, calls = 0;
   state[top] = 1;
+  // Who zoomed to a match sees it: it counts.
+  if (top > 0 && places[t.place[top]]) { state[top] = 2; value = t.total[top]; calls = 1; }
   for (let i = top + 1; i < t.count; i++) {
     const above = state[t.parent[i]];
     if (!above) continue;

@@ -17,7 +17,7 @@ import { canCompare } from "./compare";
 import { SeriesTable } from "./series_view";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
-import { amount, colorOf, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
+import { amount, colorOf, fitted, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
 
 const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
@@ -89,7 +89,7 @@ function Bar() {
         <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore NAME; regular expressions" aria-label="Search, focus or ignore" autocomplete="off" spellcheck={false}
           onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if ((event.key === "ArrowDown" || event.key === "ArrowUp") && matches.value) { goToMatch(matches.value.places, event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); } else if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
       </form>
-      {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} boxes, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
+      {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} {matches.value.calls === 1 ? "box" : "boxes"}, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
         <button title="key p, or arrow up in the field" onClick={() => goToMatch(matches.value!.places, -1)}>previous</button><button title="key n, or arrow down in the field" onClick={() => goToMatch(matches.value!.places, 1)}>next</button></>}
       <button onClick={() => copy(command(v), command(v))} title={command(v)} id="copy">copy as command</button>
     </div>);
@@ -284,7 +284,7 @@ async function main() {
     root.textContent = "";
     render(<Page />, root);
     const asTree = () => ({ self: [...tree.value.self], total: [...tree.value.total], labels: [...tree.value.place].map((place) => labelOf(doc, place)) });
-    Object.assign(window, { fathom: { report, compared, change, view, children, zoom, search, slices: doc.head.slices, tree: asTree } });
+    Object.assign(window, { fathom: { report, compared, change, view, children, zoom, search, slices: doc.head.slices, tree: asTree, fitted } });
   } catch (error) {
     root.textContent = `fathom: the page cannot be shown: ${error instanceof Error ? error.message : error}`;
   }

@@ -9,7 +9,7 @@ const most = 40;  // of a call, until all are asked for
 export function TreeTable() {
   const t = tree.value, kids = children.value, { unit } = metric.value;
   // By node: 1 where the reader opened it, 2 where all of what it calls is shown. At first the way to the largest part is open.
-  const opened = useSignal<Map<number, 1 | 2>>(new Map()), built = useSignal(t), at = useSignal(0);
+  const opened = useSignal<Map<number, 1 | 2>>(new Map()), built = useSignal<typeof t | null>(null), at = useSignal(0);
   if (built.peek() !== t) {
     const way = new Map<number, 1 | 2>([[0, 1]]);
     for (let node = 0; kids.first[node + 1] > kids.first[node];) {

@@ -75,13 +75,37 @@ export function foldGenerics(name: string): string {
   }
   return depth === 0 ? out : name;
 }
-// Shortened from the left, where paths begin: what it does stands at the end.
+// "f(int, char const*) const" becomes "f(…)". What a path goes on behind ("(*T).method"), and an empty pair, stay.
+export function foldArguments(name: string): string {
+  const end = name.lastIndexOf(")");
+  if (end < 0 || !/^( const| volatile| &&?|&&?)*( \[.*\])?$/.test(name.slice(end + 1))) return name;
+  for (let i = end, depth = 0; i > 0; i--) {
+    if (name[i] === ")") depth++;
+    else if (name[i] === "(" && --depth === 0) return i + 1 === end || name[i - 1] === " " ? name : `${name.slice(0, i)}(…)`;
+  }
+  return name;
+}
+// Without its arguments, then without generics, then from the left, where paths begin: what it does stands at the end.
 export function fitted(name: string, room: number, width: (text: string) => number): string {
   if (width(name) <= room) return name;
-  const folded = foldGenerics(name);
-  if (width(folded) <= room) return folded;
-  const characters = Math.floor(room / Math.max(1, width("0"))) - 1;
-  return characters < 2 ? "" : `…${folded.slice(-characters)}`;
+  let short = foldArguments(name);
+  if (width(short) <= room) return short;
+  short = foldGenerics(short);
+  if (width(short) <= room) return short;
+  let last = short;
+  for (let i = 0, depth = 0; i + 1 < short.length; i++) {
+    if ("<([{".includes(short[i])) depth++;
+    else if (">)]}".includes(short[i])) depth--;
+    if (depth !== 0 || short[i] !== ":" || short[i + 1] !== ":" || short[i + 2] === "{") continue;
+    last = short.slice(i + 2);
+    if (width(`…::${last}`) <= room) return `…::${last}`;
+  }
+  last = last.replace(/(?<!operator)\(…?\)$/, "");
+  if (width(last) > room) last = last.replace(/<…>$/, "");
+  if (width(last) <= room) return last;
+  const characters = Math.floor(room / Math.max(1, width("0"))) - 1, tail = Math.floor(characters / 3);
+  if (characters < 2) return "";
+  return characters < 7 || /[/.]/.test(last) ? `…${last.slice(-characters)}` : `${last.slice(0, characters - tail)}…${last.slice(-tail)}`;
 }
 
 export function whereOf(doc: Doc, place: number): string {
