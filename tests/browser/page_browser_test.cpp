@@ -1,5 +1,6 @@
 // The page of `fathom view` in a real browser, from a file and from the server: no complaint on the console, what a brush
 // selects is what the program's own report says of it, names that try to be tags or commands stay names.
+#include <array>
 #include <random>
 
 #include "analysis/core/hand_made_profile.h"
@@ -81,6 +82,27 @@ class PageInBrowser : public PageTest {
  protected:
   static void SetUpTestSuite() { set_up(server_profile()); }
 
+  static constexpr std::array kMetrics = {
+      "cpu", "off-cpu", "heap-live", "heap-allocated", "heap-allocations", "heap-growth"};
+
+  // A time, a thread and patterns by chance, also all of them together.
+  static Json some_selection(std::mt19937& random, const char* metric) {
+    const auto chance = [&] { return random() % 2 == 0; };
+    Json out = {{"metric", metric},
+                {"range", nullptr},
+                {"thread", nullptr},
+                {"focus", Json::array()},
+                {"ignore", Json::array()}};
+    if (chance()) {
+      const auto from = random() % 1900;
+      out["range"] = {from, from + 1 + random() % (2000 - from)};
+    }
+    if (chance()) out["thread"] = chance() ? "server" : "it's a worker";
+    if (chance()) out["focus"].push_back(chance() ? "serve" : "/^json::/");
+    if (chance()) out["ignore"].push_back(chance() ? "parse" : "onerror");
+    return out;
+  }
+
   // Two times on the page are what `fathom diff` of them is: figures to the last digit that matters, the same changes
   // beyond noise, and errors that lie near one another (the page's pieces of a time end at its slices).
   void expect_as_compared() {
@@ -150,24 +172,11 @@ TEST_F(PageInBrowser, ABrushChangesEveryView) {
 TEST_F(PageInBrowser, SumsOfAnySelectionAreTheReports) {
   show();
   std::mt19937 random(11);
-  for (const char* metric :
-       {"cpu", "off-cpu", "heap-live", "heap-allocated", "heap-allocations", "heap-growth"}) {
-    for (int i = 0; i < 4; ++i) {
-      const auto from = random() % 1900, to = from + 1 + random() % (2000 - from);
-      std::string part = std::string("{ metric: '") + metric + "', range: [" + std::to_string(from) + ", " +
-                         std::to_string(to) + "], thread: null, focus: [], ignore: [] }";
-      if (i == 0)
-        part = std::string("{ metric: '") + metric + "', range: null, thread: null, focus: [], ignore: [] }";
-      if (i == 2)
-        part = std::string("{ metric: '") + metric +
-               "', range: null, thread: 'server', focus: ['parse'], ignore: [] }";
-      if (i == 3)
-        part = std::string("{ metric: '") + metric +
-               "', range: null, thread: null, focus: [], ignore: ['/^json::/'] }";
-      ask("window.fathom.change(" + part + ")");
+  for (const char* metric : kMetrics)
+    for (int i = 0; i < 5; ++i) {
+      ask("window.fathom.change(" + some_selection(random, metric).dump() + ")");
       expect_as_reported();
     }
-  }
 }
 
 TEST_F(PageInBrowser, AShiftDragComparesWithAnotherTime) {
@@ -262,6 +271,22 @@ TEST_F(PageInBrowser, NamesStayNames) {
   EXPECT_THAT(text("#top"), testing::Not(HasSubstr("\xe2\x80\xae")));
 }
 
+TEST_F(PageInBrowser, NamesThatAreTooWideKeepWhatTheyDo) {
+  show();
+  const auto fitted = [&](const std::string& name, int room) {
+    return ask("window.fathom.fitted(" + Json(name).dump() + ", " + std::to_string(room) +
+               ", (text) => text.length)");
+  };
+  EXPECT_EQ(fitted("mix(std::vector<double> const&)", 31), "mix(std::vector<double> const&)");
+  EXPECT_EQ(fitted("mix(std::vector<double> const&)", 20), "mix(…)");
+  EXPECT_EQ(fitted("std::map<int, a::b>::find(int const&) const", 24), "std::map<…>::find(…)");
+  EXPECT_EQ(fitted("std::map<int, a::b>::find(int const&) const", 12), "…::find(…)");
+  EXPECT_EQ(fitted("std::map<int, a::b>::find(int const&) const", 5), "find");
+  EXPECT_EQ(fitted("net/http.(*conn).serve", 12), "…conn).serve");
+  EXPECT_EQ(fitted("A::operator()(int)", 14), "operator()");
+  EXPECT_EQ(fitted("asm_sysvec_apic_timer", 12), "asm_sysv…mer");
+}
+
 TEST_F(PageInBrowser, ClickingABoxZoomsAndEscapeGoesBack) {
   show("#m=cpu&threads=0");
   wait_for("document.querySelector('.flame canvas').getBoundingClientRect().width > 300");
@@ -316,6 +341,11 @@ TEST_F(PageInBrowser, IsServedOnLoopbackToWhoKnowsTheAddress) {
   EXPECT_TRUE(opened.has_value());
   wait_for("window.fathom");
   EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "800");
+  std::mt19937 random(13);
+  for (const char* metric : kMetrics) {
+    ask("window.fathom.change(" + some_selection(random, metric).dump() + ")");
+    expect_as_reported();
+  }
   ::kill(server, SIGINT);
   EXPECT_EQ(ended(server), 0);
 }

@@ -85,7 +85,7 @@ class PageWalks : public PageTest {
   // With the tab key, as somebody without a mouse comes there.
   void tab_to(const std::string& what) {
     for (int i = 0; i < 120; ++i) {
-      if (ask("(() => { const on = document.activeElement; return !!on && (" + what + "); })()") == true)
+      if (ask("(() => { const on = document.activeElement; return !!(on && (" + what + ")); })()") == true)
         return;
       press("Tab");
     }
@@ -131,6 +131,47 @@ TEST_F(PageWalks, AnIncidentFromTheSentenceToTheCallersOfWhatGrew) {
   wait_for("location.hash.includes('v=heap')");
 }
 
+TEST_F(PageWalks, ASlowMomentFromTheStripeToTheThreadThatHeldTheLock) {
+  show("#m=cpu");
+  tab_to("on.matches('.heat')");  // the heat map of the CPU
+  press("Enter");
+  wait_for("location.hash.includes('heat=cpu')");
+  tab_to("on.matches('.chart canvas')");
+  press("ArrowRight");  // a normal time: the first two seconds
+  wait_for("location.hash.includes('t=0-2000')");
+  press("b");
+  wait_for("location.hash.includes('b=0-2000')");
+  press("ArrowRight");
+  press_times("ArrowRight", 20);  // and the stripe beside it: 4 to 6 s
+  wait_for("location.hash.includes('t=4000-6000')");
+  wait_for("document.querySelector('#compared')");
+  leave();
+  press("2");
+  wait_for("document.querySelector('#top')");
+  EXPECT_THAT(text("#top"), HasSubstr("db::parse"));
+  EXPECT_THAT(text("#top"), HasSubstr("new"));
+  press("5");
+  wait_for("document.querySelector('#waits')");
+  EXPECT_THAT(text("#waits tbody tr"), HasSubstr("Pipeline::unwind"));
+  tab_to("on.textContent === 'longest'");
+  press("Enter");
+  wait_for("document.querySelector('#longest')");
+  EXPECT_EQ(ask("document.querySelectorAll('#longest tbody tr').length"), 40);
+  EXPECT_THAT(text("#longest tbody tr"), HasSubstr("82.0 ms"));
+  tab_to("on.closest('#longest tbody') && on.textContent === '82.0 ms'");
+  press("Enter");
+  wait_for("document.querySelector('.chain')");
+  EXPECT_THAT(text(".chain li:nth-child(1)"), HasSubstr("engine 10 waited 82.0 ms for futex"));
+  EXPECT_THAT(text(".chain li:nth-child(1)"),
+              HasSubstr("ended by persistence 11, which was in Persistence::release"));
+  EXPECT_THAT(text(".chain li:nth-child(2)"),
+              HasSubstr("persistence 11 waited 77.0 ms for file sync (/data/x.log)"));
+  EXPECT_THAT(text(".chain li:nth-child(2)"), HasSubstr("Persistence::save"));
+  EXPECT_EQ(ask("/wait=[0-9]+/.test(location.hash)"), true);
+  ask("history.back()");
+  wait_for("!document.querySelector('.chain')");
+}
+
 TEST_F(PageWalks, ARegressionFromTwoTimesToTheBoxThatIsNew) {
   show("#m=cpu&threads=0&t=4000-6000&b=0-2000");
   wait_for("document.querySelector('#compared')");
@@ -164,6 +205,19 @@ TEST_F(PageWalks, LocksFilesAndChainsHaveTheTimeThatTheirWaitsTook) {
   EXPECT_THAT(text("#chains tbody tr"), HasSubstr("engine futex ← persistence"));
 }
 
+TEST_F(PageWalks, SizesAndLifetimesAreCounted) {
+  show("#m=heap-live&v=heap&heap=sizes");
+  wait_for("document.querySelector('#histogram-0')");
+  // Rows of nothing stand between the two sizes.
+  EXPECT_EQ(ask("[...document.querySelectorAll('#histogram-0 tbody tr')].map((row) => "
+                "row.textContent).filter((t) => !t.endsWith('00 %'))"),
+            Json::array({"2.00 KiB10050.0 %", "128 KiB10050.0 %"}));
+  EXPECT_THAT(text("#histogram-1"), HasSubstr("524 us99"));
+  show("#m=heap-live&v=heap&heap=sizes&focus=Pool");
+  wait_for("document.querySelector('#histogram-0')");
+  EXPECT_THAT(text("#histogram-0"), Not(HasSubstr("128 KiB")));
+}
+
 TEST_F(PageWalks, TransformsKeepSums) {
   show("#m=cpu&threads=0");
   const std::string total = text("#total");
@@ -194,6 +248,40 @@ TEST_F(PageWalks, TransformsKeepSums) {
   EXPECT_EQ(rows()[0], before[0]);
   // The first half second is of two places in turn: no box stands twice beside itself, and there are more than by size.
   EXPECT_GT(rows()[2].size(), before[2].size() + 20);
+}
+
+TEST_F(PageWalks, SearchGoesToTheNextAndTheTreeIsWalked) {
+  show("#m=cpu&threads=0");
+  press("/");
+  wait_for("document.activeElement.id === 'search'");
+  ASSERT_TRUE(browser_->type("unwind").has_value());
+  wait_for("document.querySelector('.found')");
+  press("ArrowDown");
+  wait_for("document.querySelector('.crumbs')?.textContent.includes('Pipeline::unwind')");
+  wait_for("document.querySelector('.found')?.textContent === '1 box, 100 % of the zoom'");
+  press("Escape");
+  press("Escape");
+  press("7");
+  wait_for("document.querySelector('#tree')");
+  tab_to("on.id === 'tree'");
+  press_times("ArrowDown", 2);
+  wait_for("document.querySelector('#tree tr.on .name')?.textContent === 'db::serve'");
+  EXPECT_EQ(ask("document.querySelectorAll('#tree tbody tr').length"), 6);  // the way to the largest is open
+  press("ArrowLeft");
+  wait_for("document.querySelectorAll('#tree tbody tr').length === 3");
+  press("8");
+  wait_for("document.querySelector('#modules')");
+  EXPECT_THAT(text("#modules tbody tr"), HasSubstr("functions, inlined calls, lines"));
+}
+
+TEST_F(PageWalks, CanvasesHaveATableThatCopies) {
+  show("#m=cpu&threads=0");
+  EXPECT_EQ(text("#flame-table tbody tr"), "0all0 samples380 samples100 %");
+  EXPECT_THAT(text("#flame-table"), HasSubstr("db::parse"));
+  EXPECT_EQ(ask("document.querySelectorAll('#lanes-table tbody tr').length"), 20);
+  tab_to("on.textContent === 'copy as text' && on.closest('.flame')");
+  press("Enter");
+  wait_for("/^copied: \\d+ rows as text/.test(document.querySelector('.notice').textContent)");
 }
 
 }  // namespace
