@@ -112,7 +112,7 @@ TEST_F(TmuxRun, AWalkWithTheKeysOfPerfReport) {
   keys({"<"});
   EXPECT_THAT(screen_with("who called"), HasSubstr("who called parse"));
   ASSERT_EQ(tmux({"resize-window", "-t", "s", "-x", "30", "-y", "5"}).exit_status, 0);
-  EXPECT_THAT(screen_with("total %"), HasSubstr("total %"));
+  EXPECT_THAT(screen_with("total who"), HasSubstr("total who called parse")) << "one share and the name";
   ASSERT_EQ(tmux({"resize-window", "-t", "s", "-x", "100", "-y", "30"}).exit_status, 0);
   EXPECT_THAT(screen_with("9 answer"), HasSubstr("9 answer"));
   keys({"h"});

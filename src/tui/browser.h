@@ -114,12 +114,14 @@ class Browser {
   void move_to(std::size_t row);
 
   std::string title() const;
-  std::string tabs() const;
-  std::string head(const View& view) const;
+  std::string tabs(std::size_t width) const;
+  std::string head(const View& view, std::size_t width) const;
   ScreenLine row_line(const View& view, std::size_t row, std::size_t width) const;
   void wrap_lines(View& view, std::size_t width);
   std::string status_line() const;
   std::string percent(std::int64_t value) const;
+  std::string percents(const std::string& total, const std::string& self, std::size_t width) const;
+  bool has_module(std::size_t width) const;
   std::string marked(const analysis::NodeKind kind) const;
 
   const model::Profile& profile_;

@@ -130,6 +130,37 @@ TEST_F(BrowserTest, ATreeOpensAndCloses) {
   EXPECT_THAT(screen(100, 60), Contains(HasSubstr("ksys_write")));
 }
 
+TEST_F(BrowserTest, SearchFindsWhatIsNotOpened) {
+  type("2");
+  EXPECT_THAT(screen(), testing::Not(Contains(HasSubstr("ksys_write"))));
+  find("ksys_write");
+  EXPECT_THAT(cursor(), HasSubstr("ksys_write"));
+  type("C/main");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(cursor(), HasSubstr("main"));
+  type("/no_such_call");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(screen().back(), HasSubstr("'no_such_call' is not found here"));
+  EXPECT_THAT(cursor(), HasSubstr("main")) << "the cursor stays";
+}
+
+TEST_F(BrowserTest, OrderAndGroupsAreTheFlatViewsAlone) {
+  type("2sg");
+  EXPECT_THAT(screen().back(), HasSubstr("flat view"));
+  type("1");
+  EXPECT_THAT(screen()[2], HasSubstr("by self"));
+}
+
+TEST_F(BrowserTest, ANarrowScreenHasNames) {
+  find("ksys_write");
+  EXPECT_THAT(cursor(24, 5), HasSubstr("ksys_write"));
+  EXPECT_THAT(cursor(60, 5), HasSubstr("ksys_write"));
+  EXPECT_THAT(screen(60, 8)[1], testing::AllOf(HasSubstr("[1 flat]"), HasSubstr(" 9 ")));
+  type("2E");
+  find("ksys_write");
+  EXPECT_THAT(cursor(40, 8), HasSubstr("ksys_write"));
+}
+
 TEST_F(BrowserTest, AThreadIsTakenAndGivenBack) {
   type("6");
   EXPECT_EQ(browser_->kind(), ViewKind::kThreads);

@@ -13,6 +13,7 @@ constexpr std::size_t kMostRows = 200'000;
 
 CallList::CallList(analysis::MergedCalls calls) : calls_(std::move(calls)), open_(calls_.nodes().size(), 0) {
   make_rows();
+  if (rows_.size() == 1) open(0);
 }
 
 std::vector<std::uint32_t> CallList::children(std::uint32_t id) const {
@@ -57,6 +58,41 @@ void CallList::close(std::size_t row) {
   if (row >= rows_.size()) return;
   open_[rows_[row].node] = 0;
   make_rows();
+}
+
+std::optional<std::size_t> CallList::find(
+    std::size_t row, bool forward, bool from_here,
+    const std::function<bool(const analysis::MergedCalls::Node&)>& wanted) {
+  if (rows_.empty()) return std::nullopt;
+  // Every node in the order in which it would stand if all were open, with who called it.
+  std::vector<std::uint32_t> order, callers(calls_.nodes().size(), 0), todo;
+  const auto push = [&](std::uint32_t parent) {
+    const std::vector<std::uint32_t> ids = children(parent);
+    for (auto id = ids.rbegin(); id != ids.rend(); ++id) {
+      callers[*id] = parent;
+      todo.push_back(*id);
+    }
+  };
+  push(0);
+  std::size_t here = 0;
+  const std::uint32_t current = rows_[std::min(row, rows_.size() - 1)].node;
+  while (!todo.empty()) {
+    const std::uint32_t id = todo.back();
+    todo.pop_back();
+    if (id == current) here = order.size();
+    order.push_back(id);
+    push(id);
+  }
+  for (std::size_t i = from_here ? 0 : 1; i < order.size() + (from_here ? 0 : 1); ++i) {
+    const std::uint32_t id = order[(here + (forward ? i : order.size() - i % order.size())) % order.size()];
+    if (!wanted(node(id))) continue;
+    for (std::uint32_t up = callers[id]; up != 0; up = callers[up]) open_[up] = 1;
+    make_rows();
+    for (std::size_t at = 0; at < rows_.size(); ++at)
+      if (rows_[at].node == id) return at;
+    return std::nullopt;
+  }
+  return std::nullopt;
 }
 
 void CallList::open_all() {

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "analysis/core/tree_view.h"
@@ -25,6 +27,10 @@ class CallList {
   // Opening goes on down a chain of calls that only hand on. Rows above stay where they are.
   void open(std::size_t row);
   void close(std::size_t row);
+  // The next node of which `wanted` holds, in the order of the whole tree, from the row on (or behind it), and around; what it
+  // lies below is opened. Its row; none where there is no such node, or its row would be beyond those that are shown.
+  std::optional<std::size_t> find(std::size_t row, bool forward, bool from_here,
+                                  const std::function<bool(const analysis::MergedCalls::Node&)>& wanted);
   // Of a row with all below it. Opening stops at a number of rows that nobody reads.
   void open_all();
   void close_all();
