@@ -165,43 +165,70 @@ function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent 
   return out;
 }
 
-// Nodes of a shape are merged already: those that have a value, and their callers, keep their order.
-function forward(doc: Doc, spent: Spent, shape: Shape, threads: boolean, compared: boolean): Tree {
-  const count = shape.parent.length, groups = [...spent].map(([thread, { own, base }]) => {
-    const needed = new Uint8Array(count);
+// Nodes of a shape are merged already: those that have a value, and their callers, keep their order. One thread after the other
+// in the same columns, which are cleared where they were touched: a shape may have a million nodes, of which a thread has few.
+function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
+  const count = shape.parent.length, { base, cells, values } = taken, groups = new Map<number, number[]>();
+  for (let i = 0; i < values.length; i++) {
+    if (values[i] === 0 && !base?.[i]) continue;
+    const thread = threads ? cells.thread[i] : 0, of = groups.get(thread);
+    if (of) of.push(i); else groups.set(thread, [i]);
+  }
+  const own = new Float64Array(count), before = base ? new Float64Array(count) : null, at = new Uint32Array(count);
+  const needed = new Uint8Array(count), nodes = new Uint32Array(count);
+  const pieces: { parent: Uint32Array; place: Uint32Array; self: Float64Array; base: Float64Array | null }[] = [];
+  let rows = 1;
+  const piece = (size: number) => {
+    const out = { parent: new Uint32Array(size), place: new Uint32Array(size), self: new Float64Array(size), base: base ? new Float64Array(size) : null };
+    pieces.push(out);
+    return out;
+  };
+  const root = piece(1);
+  for (const [thread, list] of groups) {
     let size = 0;
-    for (let i = count - 1; i > 0; i--) {
-      if (!needed[i] && own[i] === 0 && !base?.[i]) continue;
-      needed[i] = needed[shape.parent[i]] = 1;
-      size++;
+    for (const i of list) {
+      const node = shape.of[doc.shown[cells.node[i]]];
+      own[node] += values[i];
+      if (before) before[node] += base![i];
+      for (let up = node; up !== 0 && !needed[up]; up = shape.parent[up]) { needed[up] = 1; nodes[size++] = up; }
     }
-    return { thread, own, base, needed, size };
-  });
-  const rows = groups.reduce((sum, { size }) => sum + size + (threads ? 1 : 0), 1);
-  const parent = new Uint32Array(rows), place = new Uint32Array(rows), self = new Float64Array(rows), others = compared ? new Float64Array(rows) : null;
-  const at = new Uint32Array(count);
-  let next = 1;
-  for (const { thread, own, base, needed } of groups) {
+    if (size * 16 < count) nodes.subarray(0, size).sort();
+    else for (let node = 1, next = 0; next < size; node++) if (needed[node]) nodes[next++] = node;
+    const lead = threads ? 1 : 0, out = piece(size + lead);
     at[0] = 0;
-    if (threads) { place[next] = doc.places + thread; at[0] = next++; }
-    self[at[0]] += own[0];
-    if (base) others![at[0]] += base[0];
-    for (let i = 1; i < count; i++) {
-      if (!needed[i]) continue;
-      parent[next] = at[shape.parent[i]];
-      place[next] = shape.place[i];
-      self[next] = own[i];
-      if (base) others![next] = base[i];
-      at[i] = next++;
+    if (threads) { out.place[0] = doc.places + thread; at[0] = rows; }
+    const top = threads ? out : root;
+    top.self[0] += own[0];
+    if (before) top.base![0] += before[0];
+    for (let k = 0; k < size; k++) {
+      const node = nodes[k];
+      out.parent[k + lead] = at[shape.parent[node]];
+      out.place[k + lead] = shape.place[node];
+      out.self[k + lead] = own[node];
+      if (before) { out.base![k + lead] = before[node]; before[node] = 0; }
+      at[node] = rows + k + lead;
+      own[node] = needed[node] = 0;
     }
+    own[0] = 0;
+    if (before) before[0] = 0;
+    rows += size + lead;
+  }
+  const parent = new Uint32Array(rows), place = new Uint32Array(rows), self = new Float64Array(rows), others = base ? new Float64Array(rows) : null;
+  let next = 0;
+  for (const of of pieces) {
+    parent.set(of.parent, next);
+    place.set(of.place, next);
+    self.set(of.self, next);
+    if (of.base) others!.set(of.base, next);
+    next += of.parent.length;
   }
   return finished(parent, place, self, others);
 }
 
 export interface TreeOptions { threads: boolean; inverted: boolean }
 export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: Shape = plainShape(doc)): Tree {
+  if (!options.inverted) return forward(doc, taken, shape, options.threads);
   const spent = spentIn(doc, taken, shape, options.threads), compared = taken.base !== undefined;
-  if (!options.inverted) return forward(doc, spent, shape, options.threads, compared);
   const draft = new Draft(labelCount(doc));
   for (const [thread, { own, base }] of spent)
     for (let node = 0; node < own.length; node++) {

@@ -102,24 +102,23 @@ export function readDocument(bytes: Uint8Array): Doc {
     const [kind, offset, size, count] = head.columns[name];
     return decode(bytes.subarray(body + length + offset, body + length + offset + size), kind, count);
   };
-  const whole = (name: string) => Uint32Array.from(column(name));
+  const whole = (name: string) => new Uint32Array(column(name));
   const texts = (name: string) => Array.from(column(name), (row) => head.texts[row]);
 
-  const kind = Uint8Array.from(column("place.kind"));
+  const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
-  const shown = Uint32Array.from(back, (_, i) => i);
-  const parent = Array.from(back, (steps, i) => i - steps), place = Array.from(placeOf);
-  const idle = new Map<number, number>();
+  // Loops and typed arrays: there may be a million nodes.
+  const shown = back.map((_, i) => i), idle = new Map<number, number>(), idlePlaces: number[] = [];
   for (let i = 1; i < nodes; i++) {
     if (kind[placeOf[i]] !== Kind.idle) continue;
     let at = idle.get(placeOf[i]);
-    if (at === undefined) {
-      idle.set(placeOf[i], (at = parent.length));
-      parent.push(0);
-      place.push(placeOf[i]);
-    }
+    if (at === undefined) idle.set(placeOf[i], (at = nodes + idlePlaces.push(placeOf[i]) - 1));
     shown[i] = at;
   }
+  const parent = new Uint32Array(nodes + idlePlaces.length), place = new Uint32Array(nodes + idlePlaces.length);
+  for (let i = 0; i < nodes; i++) parent[i] = i - back[i];
+  place.set(placeOf);
+  place.set(idlePlaces, nodes);
   const cells = (table: string): Cells => {
     const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
     for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
@@ -150,9 +149,9 @@ export function readDocument(bytes: Uint8Array): Doc {
       tid: whole("wait.tid"), waker: whole("wait.waker"), wakerTid: whole("wait.waker_tid"), node: whole("wait.node"),
       wakerNode: whole("wait.waker_node"), object: whole("wait.object"), weight: whole("wait.weight"),
     },
-    shapes: heap && { cell: whole("shape.cell"), kind: Uint8Array.from(column("shape.kind")), bucket: Uint8Array.from(column("shape.bucket")), blocks: column("shape.blocks") },
+    shapes: heap && { cell: whole("shape.cell"), kind: new Uint8Array(column("shape.kind")), bucket: new Uint8Array(column("shape.bucket")), blocks: column("shape.blocks") },
     blocks: heap && { cell: whole("block.cell"), address: column("block.address"), size: column("block.size"), allocated: column("block.allocated_ns"), blocks: column("block.blocks") },
-    head, nodes, parent: Uint32Array.from(parent), place: Uint32Array.from(place), shown,
+    head, nodes, parent, place, shown,
     places: kind.length, name: texts("place.name"), module, crate: texts("place.crate"),
     file: texts("place.file"), line: whole("place.line"), lastLine: whole("place.last_line"), kind, costs, heap,
     lines: head.series.map((series) => ({

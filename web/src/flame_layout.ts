@@ -17,9 +17,18 @@ export function childrenOf(tree: Tree, sorted = true): Children {
   for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
   const next = first.slice(), list = new Uint32Array(Math.max(0, tree.count - 1));
   for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
-  for (let i = 0; sorted && i < tree.count; i++)
-    if (first[i + 1] - first[i] > 1)
-      list.subarray(first[i], first[i + 1]).sort((a, b) => tree.total[b] - tree.total[a] || tree.place[a] - tree.place[b]);
+  const later = (a: number, b: number) => tree.total[b] - tree.total[a] || tree.place[a] - tree.place[b];
+  for (let i = 0; sorted && i < tree.count; i++) {
+    const from = first[i], end = first[i + 1];
+    if (end - from > 16) { list.subarray(from, end).sort(later); continue; }
+    // Few, as nearly always: without an array of their own.
+    for (let k = from + 1; k < end; k++) {
+      const node = list[k];
+      let to = k;
+      for (; to > from && later(list[to - 1], node) > 0; to--) list[to] = list[to - 1];
+      list[to] = node;
+    }
+  }
   return { first, list };
 }
 

@@ -12,7 +12,7 @@ export const isEdit = (text: string) => (wholeEdits as readonly string[]).includ
 
 let plain: { doc: Doc; shape: Shape } | null = null;
 export function plainShape(doc: Doc): Shape {
-  if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: Uint32Array.from(doc.parent, (_, i) => i) } };
+  if (plain?.doc !== doc) plain = { doc, shape: { parent: doc.parent, place: doc.place, of: doc.parent.map((_, i) => i) } };
   return plain.shape;
 }
 
