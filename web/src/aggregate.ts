@@ -165,64 +165,63 @@ function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent 
   return out;
 }
 
-// Nodes of a shape are merged already: those that have a value, and their callers, keep their order. One thread after the other
-// in the same columns, which are cleared where they were touched: a shape may have a million nodes, of which a thread has few.
-function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
-  const count = shape.parent.length, { base, cells, values } = taken, groups = new Map<number, number[]>();
-  for (let i = 0; i < values.length; i++) {
-    if (values[i] === 0 && !base?.[i]) continue;
+// The tree of all cells of a table, below their threads or not. It stays while selections change: only what is spent in a node
+// does, and what nothing is spent in has a total of 0.
+interface Skeleton { parent: Uint32Array; place: Uint32Array; of: Uint32Array }  // `of`: the node of a cell
+const skeletons = new WeakMap<Shape, Map<Cells, (Skeleton | undefined)[]>>();
+
+// Nodes of a shape are merged already, and keep their order: one thread after the other, in the order of their first cells.
+function makeSkeleton(doc: Doc, cells: Cells, shape: Shape, threads: boolean): Skeleton {
+  const count = shape.parent.length, groups = new Map<number, number[]>();
+  for (let i = 0; i < cells.node.length; i++) {
     const thread = threads ? cells.thread[i] : 0, of = groups.get(thread);
     if (of) of.push(i); else groups.set(thread, [i]);
   }
-  const own = new Float64Array(count), before = base ? new Float64Array(count) : null, at = new Uint32Array(count);
-  const needed = new Uint8Array(count), nodes = new Uint32Array(count);
-  const pieces: { parent: Uint32Array; place: Uint32Array; self: Float64Array; base: Float64Array | null }[] = [];
+  const at = new Uint32Array(count), needed = new Uint8Array(count), nodes = new Uint32Array(count), of = new Uint32Array(cells.node.length);
+  const pieces: { parent: Uint32Array; place: Uint32Array }[] = [{ parent: new Uint32Array(1), place: new Uint32Array(1) }];
   let rows = 1;
-  const piece = (size: number) => {
-    const out = { parent: new Uint32Array(size), place: new Uint32Array(size), self: new Float64Array(size), base: base ? new Float64Array(size) : null };
-    pieces.push(out);
-    return out;
-  };
-  const root = piece(1);
   for (const [thread, list] of groups) {
     let size = 0;
-    for (const i of list) {
-      const node = shape.of[doc.shown[cells.node[i]]];
-      own[node] += values[i];
-      if (before) before[node] += base![i];
-      for (let up = node; up !== 0 && !needed[up]; up = shape.parent[up]) { needed[up] = 1; nodes[size++] = up; }
-    }
+    for (const i of list)
+      for (let up = shape.of[doc.shown[cells.node[i]]]; up !== 0 && !needed[up]; up = shape.parent[up]) { needed[up] = 1; nodes[size++] = up; }
     if (size * 16 < count) nodes.subarray(0, size).sort();
     else for (let node = 1, next = 0; next < size; node++) if (needed[node]) nodes[next++] = node;
-    const lead = threads ? 1 : 0, out = piece(size + lead);
+    const lead = threads ? 1 : 0, parent = new Uint32Array(size + lead), place = new Uint32Array(size + lead);
     at[0] = 0;
-    if (threads) { out.place[0] = doc.places + thread; at[0] = rows; }
-    const top = threads ? out : root;
-    top.self[0] += own[0];
-    if (before) top.base![0] += before[0];
+    if (threads) { place[0] = doc.places + thread; at[0] = rows; }
     for (let k = 0; k < size; k++) {
       const node = nodes[k];
-      out.parent[k + lead] = at[shape.parent[node]];
-      out.place[k + lead] = shape.place[node];
-      out.self[k + lead] = own[node];
-      if (before) { out.base![k + lead] = before[node]; before[node] = 0; }
+      parent[k + lead] = at[shape.parent[node]];
+      place[k + lead] = shape.place[node];
       at[node] = rows + k + lead;
-      own[node] = needed[node] = 0;
+      needed[node] = 0;
     }
-    own[0] = 0;
-    if (before) before[0] = 0;
+    for (const i of list) of[i] = at[shape.of[doc.shown[cells.node[i]]]];
+    pieces.push({ parent, place });
     rows += size + lead;
   }
-  const parent = new Uint32Array(rows), place = new Uint32Array(rows), self = new Float64Array(rows), others = base ? new Float64Array(rows) : null;
+  const parent = new Uint32Array(rows), place = new Uint32Array(rows);
   let next = 0;
-  for (const of of pieces) {
-    parent.set(of.parent, next);
-    place.set(of.place, next);
-    self.set(of.self, next);
-    if (of.base) others!.set(of.base, next);
-    next += of.parent.length;
+  for (const piece of pieces) {
+    parent.set(piece.parent, next);
+    place.set(piece.place, next);
+    next += piece.parent.length;
   }
-  return finished(parent, place, self, others);
+  return { parent, place, of };
+}
+
+function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
+  let known = skeletons.get(shape);
+  if (!known) skeletons.set(shape, (known = new Map()));
+  let kinds = known.get(taken.cells);
+  if (!kinds) known.set(taken.cells, (kinds = []));
+  const { parent, place, of } = kinds[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads);
+  const spent = (values: Float64Array) => {
+    const out = new Float64Array(parent.length);
+    for (let i = 0; i < values.length; i++) if (values[i] !== 0) out[of[i]] += values[i];
+    return out;
+  };
+  return finished(parent, place, spent(taken.values), taken.base ? spent(taken.base) : null);
 }
 
 export interface TreeOptions { threads: boolean; inverted: boolean }

@@ -63,8 +63,9 @@ export async function unpack(base64: string): Promise<Uint8Array> {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-function decode(bytes: Uint8Array, kind: string, count: number): Float64Array {
-  const out = new Float64Array(count);
+// Into `out`, which has a place for each: numbers of 32 bits need no wider column on their way.
+function decode<T extends Float64Array | Uint32Array>(bytes: Uint8Array, kind: string, out: T): T {
+  const count = out.length;
   if (kind === "f") {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     for (let i = 0; i < count; i++) out[i] = view.getFloat64(8 * i, true);
@@ -73,12 +74,11 @@ function decode(bytes: Uint8Array, kind: string, count: number): Float64Array {
   let at = 0, last = 0;
   for (let i = 0; i < count; i++) {
     // Numbers of 53 bits: beyond 32 they are put together by multiplication.
-    let value = 0, scale = 1, byte;
-    do {
+    let byte = bytes[at++], value = byte & 0x7f;
+    for (let scale = 128; byte & 0x80; scale *= 128) {
       byte = bytes[at++];
       value += (byte & 0x7f) * scale;
-      scale *= 128;
-    } while (byte & 0x80);
+    }
     if (kind === "d") last = value = last + (value % 2 ? -(value + 1) / 2 : value / 2);
     out[i] = value;
   }
@@ -98,11 +98,11 @@ export function readDocument(bytes: Uint8Array): Doc {
   const body = mark.length + 4;
   const head: Head = JSON.parse(new TextDecoder().decode(bytes.subarray(body, body + length)));
   if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
-  const column = (name: string): Float64Array => {
+  const read = <T extends Float64Array | Uint32Array>(name: string, make: new (count: number) => T): T => {
     const [kind, offset, size, count] = head.columns[name];
-    return decode(bytes.subarray(body + length + offset, body + length + offset + size), kind, count);
+    return decode(bytes.subarray(body + length + offset, body + length + offset + size), kind, new make(count));
   };
-  const whole = (name: string) => new Uint32Array(column(name));
+  const column = (name: string) => read(name, Float64Array), whole = (name: string) => read(name, Uint32Array);
   const texts = (name: string) => Array.from(column(name), (row) => head.texts[row]);
 
   const kind = new Uint8Array(column("place.kind"));

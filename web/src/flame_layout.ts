@@ -9,27 +9,38 @@ export interface Box {
   value: number;
 }
 
-export interface Children { first: Uint32Array; list: Uint32Array }
+// Children of node i stand in `list` from first[i] to first[i + 1]: ask for them by `of`, which puts the largest first when a node
+// is looked at for the first time. Of a million nodes a few thousand are.
+export class Children {
+  private seen: Uint8Array;
+  constructor(private tree: Tree, readonly first: Uint32Array, readonly list: Uint32Array, sorted: boolean) { this.seen = new Uint8Array(tree.count).fill(sorted ? 0 : 1); }
+  // Those that cost something.
+  of(node: number): Uint32Array {
+    const { total, place } = this.tree, all = this.list.subarray(this.first[node], this.first[node + 1]);
+    if (!this.seen[node]) {
+      this.seen[node] = 1;
+      if (all.length > 1) all.sort((a, b) => total[b] - total[a] || place[a] - place[b]);
+    }
+    let end = all.length;
+    while (end > 0 && !(total[all[end - 1]] > 0)) end--;
+    return all.subarray(0, end);
+  }
+}
+
+// Trees of other selections have the same parents.
+const orders = new WeakMap<Uint32Array, { first: Uint32Array; list: Uint32Array }>();
 // Children of each node, the largest first, or as they stand.
 export function childrenOf(tree: Tree, sorted = true): Children {
-  const first = new Uint32Array(tree.count + 1);
-  for (let i = 1; i < tree.count; i++) first[tree.parent[i] + 1]++;
-  for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
-  const next = first.slice(), list = new Uint32Array(Math.max(0, tree.count - 1));
-  for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
-  const later = (a: number, b: number) => tree.total[b] - tree.total[a] || tree.place[a] - tree.place[b];
-  for (let i = 0; sorted && i < tree.count; i++) {
-    const from = first[i], end = first[i + 1];
-    if (end - from > 16) { list.subarray(from, end).sort(later); continue; }
-    // Few, as nearly always: without an array of their own.
-    for (let k = from + 1; k < end; k++) {
-      const node = list[k];
-      let to = k;
-      for (; to > from && later(list[to - 1], node) > 0; to--) list[to] = list[to - 1];
-      list[to] = node;
-    }
+  let known = orders.get(tree.parent);
+  if (!known) {
+    const first = new Uint32Array(tree.count + 1);
+    for (let i = 1; i < tree.count; i++) first[tree.parent[i] + 1]++;
+    for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
+    const next = first.slice(), list = new Uint32Array(Math.max(0, tree.count - 1));
+    for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
+    orders.set(tree.parent, (known = { first, list }));
   }
-  return { first, list };
+  return new Children(tree, known.first, known.list.slice(), sorted);
 }
 
 export const leastWidth = 1.5;  // pixels
@@ -47,8 +58,8 @@ export function layout(tree: Tree, children: Children, zoom: number, width: numb
   while (open.length) {
     const box = open.pop()!;
     let x = box.x, count = 0, value = 0;
-    for (let i = children.first[box.node]; i < children.first[box.node + 1]; i++) {
-      const node = children.list[i], wide = tree.total[node] * scale;
+    for (const node of children.of(box.node)) {
+      const wide = tree.total[node] * scale;
       if (tree.total[node] <= 0) continue;
       if (wide < leastWidth) { count++; value += tree.total[node]; continue; }
       const child = { node, x, width: wide, row: box.row + 1, joined: 0, value: tree.total[node] };

@@ -34,7 +34,7 @@ export const useMatches = () => useComputed(() => {
   if (top > 0 && places[t.place[top]]) { state[top] = 2; value = t.total[top]; calls = 1; }
   for (let i = top + 1; i < t.count; i++) {
     const above = state[t.parent[i]];
-    if (!above) continue;
+    if (!above || !(t.total[i] > 0)) continue;
     state[i] = above;
     if (!places[t.place[i]]) continue;
     calls++;

@@ -39,7 +39,7 @@ function Sites() {
       row.calls += heap.sumAllocatedBlocks[high] - heap.sumAllocatedBlocks[low];
       row.freed += heap.sumFreedBytes[high] - heap.sumFreedBytes[low];
     }
-    return [...sites.values()];
+    return [...sites.values()].filter((row) => row.before || row.after || row.allocated || row.freed);
   });
   const key = (row: Site) => by.value === "growth" ? row.after - row.before : row[by.value];
   const sorted = [...rows.value].sort((a, b) => key(b) - key(a)), sum = (of: (row: Site) => number) => rows.value.reduce((total, row) => total + of(row), 0);
@@ -51,7 +51,7 @@ function Sites() {
     <p>Between {time(from)} and {to === doc.head.slices ? "the end" : time(to)} the heap {sum((r) => r.after) >= sum((r) => r.before) ? "grew" : "shrank"} by <b id="heap-growth">{bytes(Math.abs(sum((r) => r.after - r.before)))}</b>, from {bytes(sum((r) => r.before))} to {bytes(sum((r) => r.after))}; {bytes(sum((r) => r.allocated))} came in {withCommas(sum((r) => r.calls))} calls, {bytes(sum((r) => r.freed))} went. <span class="quiet">Both marks are the ends of the time that is selected above.</span></p>
     <table id="sites"><thead><tr><th>live at the start</th>{head("after", "at the end")}{head("growth", "growth")}{head("allocated", "allocated")}{head("calls", "calls")}<th>freed of its own</th><th class="left">asked for by</th></tr></thead>
       <tbody>{shown.map((row) => <tr key={row.place} class={view.value.fn === row.place ? "on" : ""}><td>{bytes(Math.max(0, row.before))}</td><td>{bytes(Math.max(0, row.after))}</td><td>{signed(row.after - row.before)}</td><td>{bytes(row.allocated)}</td><td>{withCommas(row.calls)}</td><td>{bytes(row.freed)}</td>
-        <td class="left"><s style={{ background: colorOf(doc, row.place) }} /><button class="link name" title={`${doc.name[row.place]}: only what it asked for`} onClick={() => change({ focus: [...view.value.focus.filter((p) => p !== doc.name[row.place]), doc.name[row.place]], fn: row.place })}>{foldGenerics(doc.name[row.place])}</button></td></tr>)}</tbody></table>
+        <td class="left"><s style={{ background: colorOf(doc, row.place) }} /><button class="link name" title={`${doc.name[row.place]}: only what it asked for`} onClick={() => change({ focus: [...view.value.focus.filter((p) => p !== doc.name[row.place]), doc.name[row.place]], fn: row.place })}>{foldGenerics(doc.name[row.place]) || "(no stack)"}</button></td></tr>)}</tbody></table>
     {sorted.length > shown.length && <button onClick={() => { all.value = true; }}>{sorted.length - shown.length} more</button>}</>);
 }
 

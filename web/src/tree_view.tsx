@@ -12,8 +12,8 @@ export function TreeTable() {
   const opened = useSignal<Map<number, 1 | 2>>(new Map()), built = useSignal<typeof t | null>(null), at = useSignal(0);
   if (built.peek() !== t) {
     const way = new Map<number, 1 | 2>([[0, 1]]);
-    for (let node = 0; kids.first[node + 1] > kids.first[node];) {
-      const next = kids.list[kids.first[node]];
+    for (let node = 0; kids.of(node).length > 0;) {
+      const next = kids.of(node)[0];
       if (t.total[next] < 0.5 * t.total[node]) break;
       way.set(next, 1);
       node = next;
@@ -28,9 +28,9 @@ export function TreeTable() {
     rows.push({ node, depth, left: 0 });
     const how = opened.value.get(node);
     if (!how || rows.length > 3000) return;
-    const first = kids.first[node], end = kids.first[node + 1], last = how === 2 ? end : Math.min(end, first + most);
-    for (let i = first; i < last; i++) if (t.total[kids.list[i]] > 0) put(kids.list[i], depth + 1);
-    if (last < end) rows.push({ node, depth: depth + 1, left: end - last });
+    const called = kids.of(node), shown = how === 2 ? called.length : Math.min(called.length, most);
+    for (let i = 0; i < shown; i++) put(called[i], depth + 1);
+    if (shown < called.length) rows.push({ node, depth: depth + 1, left: called.length - shown });
   };
   put(0, 0);
   const set = (node: number, how: 0 | 1 | 2) => {
@@ -38,12 +38,12 @@ export function TreeTable() {
     if (how) next.set(node, how); else next.delete(node);
     opened.value = next;
   };
-  const has = (node: number) => kids.first[node + 1] > kids.first[node];
+  const has = (node: number) => kids.of(node).length > 0;
   const keys = (event: KeyboardEvent) => {
     const row = Math.max(0, rows.findIndex(({ node, left }) => node === at.value && !left)), { node } = rows[row];
     if (event.key === "ArrowDown") at.value = rows.slice(row + 1).find(({ left }) => !left)?.node ?? node;
     else if (event.key === "ArrowUp") at.value = rows.slice(0, row).reverse().find(({ left }) => !left)?.node ?? node;
-    else if (event.key === "ArrowRight") { if (has(node) && !opened.value.has(node)) set(node, 1); else if (has(node)) at.value = kids.list[kids.first[node]]; }
+    else if (event.key === "ArrowRight") { if (has(node) && !opened.value.has(node)) set(node, 1); else if (has(node)) at.value = kids.of(node)[0]; }
     else if (event.key === "ArrowLeft") { if (opened.value.has(node)) set(node, 0); else at.value = t.parent[node]; }
     else if (event.key === "Enter") { const place = t.place[node]; if (place > 0 && place < doc.places) change({ fn: place, tab: "callers" }); }
     else return;
