@@ -21,7 +21,7 @@ declare -A packages=(
   [fuzz]="clang libclang-rt-14-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
   [tidy]="clang-tidy clang-format"
-  [pictures]="redis-tools curl chromium imagemagick"  # scripts/readme-pictures.sh
+  [pictures]="redis-tools curl chromium imagemagick"  # scripts/readme-pictures.sh, page-pictures.sh
 )
 
 say() { printf 'setup: %s\n' "$*" >&2; }
