@@ -61,9 +61,10 @@ T load(const std::byte* at) {
 
 class Search {
  public:
-  Search(const elf::ElfFile& file, const Allocator& allocator)
+  Search(const elf::ElfFile& file, const Allocator& allocator, const BranchCheck& may_branch)
       : file_(file),
         allocator_(allocator),
+        may_branch_(may_branch),
         words_(words_holding(file, addresses())),
         functions_(addresses()),
         slots_(slot_addresses()),
@@ -141,6 +142,7 @@ class Search {
       if (!is_own(address)) ++points_[function].direct_references;
       return;
     }
+    if (may_branch_ && !may_branch_(address, target)) return;
     auto& all = points_[function].entered_at;
     const auto place = std::lower_bound(all.begin(), all.end(), offset);
     if (place == all.end() || *place != offset) all.insert(place, offset);
@@ -192,6 +194,7 @@ class Search {
 
   const elf::ElfFile& file_;
   const Allocator& allocator_;
+  const BranchCheck& may_branch_;
   std::vector<FilledWord> words_;
   Targets functions_, slots_;
   std::vector<HookPoints> points_;  // of each address, as the sizes
@@ -201,8 +204,9 @@ class Search {
 
 }  // namespace
 
-std::vector<HookPoints> hook_points_of(const elf::ElfFile& file, const Allocator& allocator) {
-  return Search(file, allocator).run();
+std::vector<HookPoints> hook_points_of(const elf::ElfFile& file, const Allocator& allocator,
+                                       const BranchCheck& may_branch) {
+  return Search(file, allocator, may_branch).run();
 }
 
 }  // namespace fathom::allocators

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "allocators/find.h"
@@ -33,7 +34,12 @@ struct HookPoints {
   bool exported = false;
 };
 
-// One for each function, in their order. One pass over the code, one over the relocations.
-std::vector<HookPoints> hook_points_of(const elf::ElfFile& file, const Allocator& allocator);
+// Whether bytes in the code, here, may be a branch to there; only asked where they look like one. False: surely not.
+using BranchCheck = std::function<bool(std::uint64_t at, std::uint64_t target)>;
+
+// One for each function, in their order. One pass over the code, one over the relocations. Without a check bytes that look
+// like a branch into a function's first bytes by chance count as one.
+std::vector<HookPoints> hook_points_of(const elf::ElfFile& file, const Allocator& allocator,
+                                       const BranchCheck& may_branch = {});
 
 }  // namespace fathom::allocators

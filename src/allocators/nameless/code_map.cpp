@@ -103,6 +103,14 @@ std::optional<arch::FunctionFacts> CodeMap::facts(FunctionNumber function) const
   return arch::function_facts(code(function), starts_[function], image_, kBounds);
 }
 
+bool CodeMap::may_branch(std::uint64_t at, std::uint64_t target) const {
+  const FunctionNumber function = holding(at);
+  if (function == kNoFunction) return true;
+  const auto all = facts(function);
+  return !all || std::ranges::binary_search(all->calls, target) ||
+         std::ranges::binary_search(all->jumps, target);
+}
+
 template <class Visit>
 void CodeMap::for_each_code(const Visit& visit) const {
   for (const elf::Segment& segment : file_.segments())
@@ -177,6 +185,25 @@ std::vector<CodeMap::Edge> CodeMap::edges_into(const std::vector<bool>& wanted) 
   std::sort(edges.begin(), edges.end());
   edges.erase(std::unique(edges.begin(), edges.end()), edges.end());
   return edges;
+}
+
+std::vector<FilledWord> CodeMap::fixed_words_holding(std::span<const ElfAddress> addresses) const {
+  std::vector<FilledWord> found;
+  if (image_.end == 0 || addresses.empty()) return found;
+  const std::uint64_t first = addresses.front().value, reach = addresses.back().value - first;
+  for (const elf::Segment& segment : file_.segments()) {
+    if (segment.type != PT_LOAD) continue;  // constants may share a segment with code
+    const auto bytes = file_.bytes_from(segment.address);
+    // Words are where compilers put them: at whole multiples of 8.
+    for (std::size_t i = (8 - segment.address.value % 8) % 8; i + 8 <= bytes.size(); i += 8) {
+      const auto value = load<std::uint64_t>(bytes.data() + i);
+      if (value - first > reach) [[likely]]
+        continue;
+      if (std::ranges::binary_search(addresses, ElfAddress{value}))
+        found.push_back({{segment.address.value + i}, {value}});
+    }
+  }
+  return found;
 }
 
 bool CodeMap::is_writable(std::uint64_t address) const {

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocators/relocations.h"
 #include "arch/common/function_facts.h"
 #include "base/address.h"
 #include "elf/elf_file.h"
@@ -32,6 +33,10 @@ class CodeMap {
   // nullopt: not all of it are instructions, or it is larger than any function of interest.
   std::optional<arch::FunctionFacts> facts(FunctionNumber function) const;
 
+  // Whether what stands at an address may be a branch or a call to another: false where the function that holds it is made
+  // of instructions as a whole, and none of them is one.
+  bool may_branch(std::uint64_t at, std::uint64_t target) const;
+
   // What in the code may name one of the addresses (ascending), chance included; in the order of the code.
   struct Naming {
     std::uint64_t named;
@@ -49,6 +54,10 @@ class CodeMap {
   };
   // Those with a callee for which `wanted` is true; ascending, each once.
   std::vector<Edge> edges_into(const std::vector<bool>& wanted) const;
+
+  // Of a program that is linked to lie at one place: words of its data that equal one of `addresses` (ascending), as
+  // nothing says which words are addresses there. Chance included; empty for others.
+  std::vector<FilledWord> fixed_words_holding(std::span<const ElfAddress> addresses) const;
 
   // Whether the address lies in memory that the program itself may write to at any time.
   bool is_writable(std::uint64_t address) const;

@@ -215,6 +215,14 @@ class Search {
     return {};
   }
 
+  // The library's own tables hold functions too, hundreds of them. Those are told by their caller which thread they are
+  // in; what programs call finds it out, or goes on into what does.
+  bool finds_its_thread(FunctionNumber function) {
+    const Facts& all = facts(function);
+    return !all || all->thread_accesses > 0 ||
+           (code_.size_of(function) <= kLargestWrapper && !all->jumps.empty());
+  }
+
   Result<> find_candidates() {
     std::vector<ElfAddress> starts;
     std::vector<FunctionNumber> ordered = library_;
@@ -250,15 +258,21 @@ class Search {
         ++candidate(code_.starting_at(each.named)).direct;
     // Words that hold one.
     std::vector<std::uint64_t> words;
-    for (const FilledWord& each : words_holding(file_, starts)) {
+    for (const FilledWord& each : words_holding(file_, starts))
       holds_[each.word.value] = code_.starting_at(each.holds.value);
-      words.push_back(each.word.value);
-    }
-    for (const CodeMap::Naming& each : code_.namings(words))
+    for (const FilledWord& each : code_.fixed_words_holding(starts))
+      holds_[each.word.value] = code_.starting_at(each.holds.value);
+    for (const auto& [word, function] : holds_) words.push_back(word);
+    std::set<std::uint64_t> in_tables(words.begin(), words.end());
+    for (const CodeMap::Naming& each : code_.namings(words)) {
+      in_tables.erase(each.named);
       if (each.by == kNoFunction || !inside_[each.by]) {
         ++candidate(holds_.at(each.named)).through_words;
         if (each.by != kNoFunction && code_.size_of(each.by) <= kLargestShim) near_shims_.insert(each.by);
       }
+    }
+    for (const std::uint64_t word : in_tables)
+      if (finds_its_thread(holds_.at(word))) ++candidate(holds_.at(word)).in_tables;
     // Other modules may call what is exported.
     for (const elf::Symbol& symbol : file_.symbols(elf::SymbolTable::kDynsym))
       if (symbol.section != SHN_UNDEF)
@@ -270,10 +284,8 @@ class Search {
       candidate(each).is_wrapper = true;
       if (found.size() > kMostCandidates) break;
     }
-    for (const FunctionNumber each : slow_)
-      if (const auto at = found.find(each);
-          at != found.end() && at->second.direct + at->second.through_words == 0)
-        found.erase(at);
+    // What quick paths leave to another function goes through these paths: it would be seen twice.
+    for (const FunctionNumber each : slow_) found.erase(each);
     if (found.size() > kMostCandidates)
       return fail(ErrorKind::kUnsupported, "too many functions go on into it to tell its entries");
     for (auto& [function, each] : found) {
@@ -414,6 +426,10 @@ std::string_view name_of(Role role) {
       return "aligned_alloc";
     case Role::kNew:
       return "operator new";
+    case Role::kValloc:
+      return "valloc";
+    case Role::kXallocx:
+      return "xallocx";
     case Role::kUnknown:
       break;
   }

@@ -34,6 +34,8 @@ enum class Role : std::uint8_t {
   kPosixMemalign,
   kAlignedAlloc,  // or memalign
   kNew,           // operator new: as malloc, but throws
+  kValloc,        // or pvalloc: on whole pages
+  kXallocx,       // resizes in place, gives the size
 };
 std::string_view name_of(Role role);  // "malloc"
 
@@ -46,6 +48,8 @@ struct Candidate {
   bool is_wrapper = false;  // not the library's: a few bytes that go on into it
   // Places outside of the library that call it or take its address, and those that do so through a word of data.
   std::uint32_t direct = 0, through_words = 0;
+  // Words of data that hold its address and that no code names: parts of tables, of which nobody knows who reads them.
+  std::uint32_t in_tables = 0;
   std::vector<ElfAddress> goes_on_to;  // candidates that it jumps to
 };
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/nameless/code_map.h"
 #include "elf/module_file.h"
 
 namespace fathom::allocators::nameless {
@@ -56,8 +57,19 @@ TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
   }
 }
 
+TEST(JemallocEntries, BytesThatLookLikeABranchAreToldFromOnes) {
+  const auto twin = elf::ModuleFile::open(USES_JEMALLOC "fixed");
+  ASSERT_TRUE(twin);
+  const auto functions = functions_of(twin->elf());
+  const CodeMap code(twin->elf());
+  const std::uint64_t inside = functions.at("make") + 1, malloc = functions.at("malloc");
+  EXPECT_TRUE(code.may_branch(inside, malloc));
+  EXPECT_FALSE(code.may_branch(inside, malloc + 5));
+  EXPECT_TRUE(code.may_branch(1, malloc + 5)) << "of code that no function holds nothing is known";
+}
+
 TEST(JemallocEntries, DamagedFilesAreReadOrRefused) {
-  const auto whole = elf::ModuleFile::open(std::string(USES_JEMALLOC) + "pie_stripped");
+  const auto whole = elf::ModuleFile::open(USES_JEMALLOC "pie_stripped");
   ASSERT_TRUE(whole);
   const auto bytes = whole->elf().bytes();
   std::uint64_t random = 1;

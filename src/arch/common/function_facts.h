@@ -21,7 +21,7 @@ struct FunctionFacts {
   std::vector<std::uint64_t> words;   // called or jumped to through the word there
   std::vector<std::uint64_t> data;    // named otherwise: relative to the code, or as a number within `image`
   std::uint32_t call_count = 0;       // direct ones and others
-  std::uint32_t thread_accesses = 0;  // instructions that use memory of the thread's own
+  std::uint32_t thread_accesses = 0;  // instructions that use memory of the thread's own, stack guards aside
   // Of the first two arguments: compared with one of the wanted bounds.
   std::array<bool, 2> is_bounded{};
   // Of the first three arguments: compared with nothing but 0 before anything was called.

@@ -53,6 +53,11 @@ inline void prepare_call(UserRegisters& registers, std::uint64_t instruction, st
                          const std::array<std::uint64_t, 6>& = {}) {
   registers = {instruction, stack};
 }
+inline std::uint64_t prepare_function(UserRegisters& registers, std::uint64_t function, std::uint64_t stack,
+                                      const std::array<std::uint64_t, 4>&) {
+  registers = {function, stack};
+  return stack;
+}
 inline std::uint64_t call_result(const UserRegisters&) {
   return static_cast<std::uint64_t>(-ENOSYS);
 }

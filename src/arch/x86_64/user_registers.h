@@ -66,7 +66,20 @@ inline void prepare_call(UserRegisters& registers, std::uint64_t instruction, st
   registers.rdi = arguments[0], registers.rsi = arguments[1], registers.rdx = arguments[2];
   registers.r10 = arguments[3], registers.r8 = arguments[4], registers.r9 = arguments[5];
 }
-// What the kernel answered.
+// So that the thread runs a function of the C calling convention next, with `stack` free below. Gives where the address
+// that it returns to has to be written.
+inline std::uint64_t prepare_function(UserRegisters& registers, std::uint64_t function, std::uint64_t stack,
+                                      const std::array<std::uint64_t, 4>& arguments) {
+  registers.rip = function;
+  registers.rsp = (stack & ~std::uint64_t{15}) - 8;
+  registers.rax = 0;
+  registers.orig_rax = static_cast<unsigned long long>(-1);
+  registers.eflags &= ~std::uint64_t{0x400};  // strings go upwards
+  registers.rdi = arguments[0], registers.rsi = arguments[1], registers.rdx = arguments[2],
+  registers.rcx = arguments[3];
+  return registers.rsp;
+}
+// What the kernel, or the function, answered.
 inline std::uint64_t call_result(const UserRegisters& registers) {
   return registers.rax;
 }

@@ -42,7 +42,8 @@ class Reading {
       next_ = start_ + at;
       read_way(instruction);
       read_data(instruction);
-      if ((instruction.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) != 0) ++facts_.thread_accesses;
+      if ((instruction.attributes & ZYDIS_ATTRIB_HAS_SEGMENT_FS) != 0 && !is_stack_guard(instruction))
+        ++facts_.thread_accesses;
       read_signs(context, instruction);
     }
     for (auto* each : {&facts_.calls, &facts_.jumps, &facts_.words, &facts_.data}) sort_once(*each);
@@ -57,6 +58,10 @@ class Reading {
   static bool of_pc(const ZydisDecodedInstruction& instruction) {
     return (instruction.attributes & ZYDIS_ATTRIB_HAS_MODRM) != 0 && instruction.raw.modrm.mod == 0 &&
            instruction.raw.modrm.rm == 5;
+  }
+  // fs:0x28, which compilers compare the stack with. Source: the psABI's tcbhead_t of glibc.
+  static bool is_stack_guard(const ZydisDecodedInstruction& instruction) {
+    return instruction.raw.disp.size != 0 && instruction.raw.disp.value == 0x28;
   }
   void read_way(const ZydisDecodedInstruction& instruction) {
     const bool calls = instruction.mnemonic == ZYDIS_MNEMONIC_CALL;
