@@ -1,0 +1,197 @@
+#include "inject/trial/nameless_allocator.h"
+
+#include <elf.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <vector>
+
+#include "allocators/nameless/jemalloc_entries.h"
+#include "allocators/operators.h"
+#include "inject/stop/remote_memory.h"
+#include "inject/trial/entry_trial.h"
+#include "inject/trial/private_copy.h"
+#include "inject/trial/size_tables.h"
+
+namespace fathom::inject {
+namespace {
+
+using allocators::nameless::JemallocEntries;
+using allocators::nameless::name_of;
+using allocators::nameless::Role;
+
+tracer_shape shape_of(Role role) {
+  switch (role) {
+    case Role::kCalloc:
+      return TRACER_CALLOC;
+    case Role::kRealloc:
+    case Role::kRallocx:
+      return TRACER_REALLOC;
+    case Role::kSdallocx:
+      return TRACER_FREE_SIZED;
+    case Role::kFree:
+      return TRACER_FREE;
+    case Role::kPosixMemalign:
+      return TRACER_POSIX;
+    case Role::kAlignedAlloc:
+      return TRACER_ALIGNED;
+    case Role::kNew:
+      return TRACER_NEW;
+    case Role::kXallocx:
+      return TRACER_XALLOCX;
+    case Role::kMalloc:
+    case Role::kValloc:
+    case Role::kMallocx:
+    case Role::kUnknown:
+      break;
+  }
+  return TRACER_MALLOC;
+}
+
+// What names are left must not say otherwise.
+Result<> check_names(const elf::ElfFile& file, const EntryTrial& trial) {
+  for (const elf::Symbol& symbol : file.symbols(elf::SymbolTable::kDynsym)) {
+    if (symbol.section == SHN_UNDEF) continue;
+    const auto name = symbol.name.substr(0, symbol.name.find('@'));
+    const auto known = [&](Role role) { return name == name_of(role); };
+    constexpr Role kNamed[] = {Role::kMalloc,        Role::kCalloc,       Role::kRealloc,
+                               Role::kMallocx,       Role::kRallocx,      Role::kSdallocx,
+                               Role::kPosixMemalign, Role::kAlignedAlloc, Role::kFree};
+    const auto named = std::ranges::find_if(kNamed, known);
+    if (named == std::end(kNamed)) continue;
+    for (const TriedEntry& each : trial.entries)
+      if (each.candidate.address == symbol.address && each.role != *named)
+        return fail(ErrorKind::kUnsupported,
+                    fmt::format("what is called {} behaves as {}", name, name_of(each.role)));
+    if ((*named == Role::kFree || *named == Role::kRealloc) &&
+        std::ranges::none_of(
+            trial.entries, [&](const TriedEntry& each) { return each.candidate.address == symbol.address; }))
+      return fail(ErrorKind::kUnsupported, fmt::format("what is called {} does not behave so", name));
+  }
+  return {};
+}
+
+// The code of the entries must be the file's: somebody else's hooks would be taken for it. The tables are filled when the
+// library begins, and are zeros till then.
+Result<> check_process(const NamelessProgram& program, const elf::ElfFile& file, const JemallocEntries& found,
+                       const EntryTrial& trial, bool& tables_agree) {
+  const auto memory = RemoteMemory::open(program.pid);
+  if (!memory) return tl::unexpected<Error>(memory.error());
+  for (const TriedEntry& each : trial.entries) {
+    const auto stored = file.bytes_at(each.candidate.address, each.candidate.size);
+    std::vector<std::byte> lives(each.candidate.size);
+    if (!stored) return fail(ErrorKind::kMalformed, "the file does not store its code");
+    if (auto read = memory->read({each.candidate.address.value + program.bias}, lives); !read)
+      return tl::unexpected<Error>(read.error());
+    if (!std::ranges::equal(*stored, lives))
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("the code of its {} was changed in the process", name_of(each.role)));
+  }
+  bool empty = true;
+  for (const allocators::CodeRange& pair : {allocators::CodeRange{found.tables[0], found.tables[1]},
+                                            allocators::CodeRange{found.tables[1], found.tables[0]}}) {
+    std::vector<std::byte> numbers(kNumberTableBytes), sizes(kSizeTableBytes);
+    if (!memory->read({pair.start.value + program.bias}, numbers) ||
+        !memory->read({pair.end.value + program.bias}, sizes))
+      continue;
+    tables_agree |= are_size_tables(numbers, sizes);
+    empty &= std::ranges::all_of(sizes, [](std::byte each) { return each == std::byte{0}; });
+  }
+  if (!tables_agree && !empty)
+    return fail(ErrorKind::kUnsupported, "its tables of sizes in the process are not those of jemalloc");
+  return {};
+}
+
+// What the names began with: it names the link that it reads settings from after it, as "/etc/_rjem_malloc.conf".
+std::string prefix_of(const elf::ElfFile& file) {
+  constexpr std::string_view kBegin("\0/etc/", 6), kEnd("malloc.conf\0", 12);
+  constexpr std::size_t kLongest = 32;
+  std::set<std::string, std::less<>> prefixes;
+  for (const elf::Segment& segment : file.segments()) {
+    if (segment.type != PT_LOAD) continue;
+    const auto bytes = file.bytes_from(segment.address);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    for (std::size_t at = text.find(kEnd); at != std::string_view::npos; at = text.find(kEnd, at + 1)) {
+      const std::size_t near = at < kLongest ? 0 : at - kLongest;
+      const std::size_t begin = text.substr(near, at - near).rfind(kBegin);
+      if (begin == std::string_view::npos) continue;
+      const std::string_view prefix = text.substr(near, at - near).substr(begin + kBegin.size());
+      if (std::ranges::all_of(prefix, [](char each) {
+            return each == '_' || (each >= '0' && each <= '9') || (each >= 'a' && each <= 'z') ||
+                   (each >= 'A' && each <= 'Z');
+          }))
+        prefixes.emplace(prefix);
+    }
+  }
+  return prefixes.size() == 1 ? *prefixes.begin() : std::string();
+}
+
+std::string list_of(const EntryTrial& trial) {
+  std::map<std::string_view, int> counts;
+  for (const TriedEntry& each : trial.entries) ++counts[name_of(each.role)];
+  std::string text;
+  for (const auto& [name, count] : counts)
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", count > 1 ? fmt::format("{} ", count) : "", name);
+  return text;
+}
+
+}  // namespace
+
+Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program, const elf::ElfFile& file) {
+  if (file.type() != ET_EXEC && file.interpreter().empty() && !file.needed().empty())
+    return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
+  if (!program.may_probe)
+    return fail(ErrorKind::kUnsupported,
+                "--no-probe forbids to try its functions in a private copy of the program");
+  if (auto allowed = check_private_copy(program.fd); !allowed) return tl::unexpected<Error>(allowed.error());
+  const auto found = allocators::nameless::find_jemalloc_entries(file);
+  if (!found) return tl::unexpected<Error>(found.error());
+  if (found->tables.size() != 2)
+    return fail(ErrorKind::kUnsupported, "which of its data are the tables of sizes is not known");
+  const auto trial = try_entries(program.fd, file, *found, program.pid);
+  if (!trial) return tl::unexpected<Error>(trial.error());
+  if (auto named = check_names(file, *trial); !named) return tl::unexpected<Error>(named.error());
+  bool tables_agree = false;
+  if (auto same = check_process(program, file, *found, *trial, tables_agree); !same)
+    return tl::unexpected<Error>(same.error());
+
+  NamelessAllocator result;
+  allocators::Allocator& allocator = result.allocator;
+  allocator.kind = allocators::Kind::kJemalloc;
+  allocator.prefix = prefix_of(file);
+  allocator.label = fmt::format("jemalloc{}{}", found->version.empty() ? "" : " ", found->version);
+  if (!allocator.prefix.empty()) allocator.label += fmt::format(" ({})", allocator.prefix);
+  allocator.own_code = found->own_code;
+  std::optional<ElfAddress> malloc;
+  for (const TriedEntry& each : trial->entries)
+    if (each.role == Role::kMalloc && !malloc) malloc = each.candidate.address;
+  for (const TriedEntry& each : trial->entries) {
+    const std::string name(name_of(each.role));
+    allocators::Function function{each.role == Role::kNew ? name : allocator.prefix + name,
+                                  shape_of(each.role), each.candidate.address, each.candidate.size,
+                                  std::nullopt};
+    if (each.role == Role::kNew) function.partner = malloc;
+    allocator.functions.push_back(std::move(function));
+  }
+  allocators::find_wrappers(file, allocator);
+  result.evidence = fmt::format(
+      "found by its code: {} of {} ways into it are entries ({}): their shape and their callers say so, each "
+      "behaved so when it "
+      "was "
+      "called in a private copy of the program ({} copies), nothing speaks against it, {}{}",
+      trial->entries.size(), found->candidates.size(), list_of(*trial), trial->copies,
+      tables_agree ? "and their code and jemalloc's tables of sizes are the same in the process"
+                   : "and their code is the same in the process, where jemalloc has not begun yet",
+      trial->unknown == 0
+          ? std::string()
+          : fmt::format("; {} more allocate in a way that is not known: what they give is not "
+                        "counted",
+                        trial->unknown));
+  return result;
+}
+
+}  // namespace fathom::inject

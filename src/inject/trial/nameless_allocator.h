@@ -1,0 +1,31 @@
+// The allocator inside of a stripped program, as one that can be traced: found by its code, tried in a private copy, and
+// compared with the living process, which is only read.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "allocators/find.h"
+#include "base/result.h"
+#include "elf/elf_file.h"
+
+namespace fathom::inject {
+
+struct NamelessProgram {
+  std::int32_t pid = 0;  // runs it
+  int fd = -1;           // its file, open for reading
+  std::uint64_t bias = 0;
+  bool may_probe = true;  // false: no copy may be started, so nothing is sure
+};
+
+struct NamelessAllocator {
+  allocators::Allocator allocator;  // labelled and named as that of an unstripped program would be
+  // "found by its code: 6 of 48 ways into it are entries (calloc, malloc, ...): ... each behaved so when it was called in a private copy of
+  // the program ..."
+  std::string evidence;
+};
+
+// jemalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
+Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program, const elf::ElfFile& file);
+
+}  // namespace fathom::inject
