@@ -27,7 +27,7 @@ struct DoctorArguments {
   int pid = 0;
   std::string name;
   std::string symbol_directory;
-  bool json = false;
+  bool json = false, no_probe = false;
   std::optional<std::string> malloc_conf;
   std::string purpose;
   double megabytes_per_s = 0;
@@ -59,7 +59,7 @@ Result<bool> check_conf(const DoctorArguments& arguments, doctor::MallocConfTarg
 Result<int> run_malloc_conf(const DoctorArguments& arguments, int pid) {
   std::vector<doctor::JemallocFact> found;
   if (pid != 0) {
-    const auto facts = doctor::probe_target(pid, {});
+    const auto facts = doctor::probe_target(pid, {}, false);
     if (!facts) return tl::unexpected<Error>(facts.error());
     found = doctor::jemallocs_of(pid, *facts);
     if (found.empty())
@@ -90,7 +90,7 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
   if (*pid != 0) {
     symbolize::Options options;
     options.symbol_directory = arguments.symbol_directory;
-    auto facts = doctor::probe_target(*pid, options);
+    auto facts = doctor::probe_target(*pid, options, !arguments.no_probe);
     if (!facts) return tl::unexpected<Error>(facts.error());
     target = std::move(*facts);
   }
@@ -116,6 +116,9 @@ Run add_doctor(CLI::App& app) {
       ->excludes(pid);
   app.add_option("--symbols", arguments->symbol_directory, "folder with unstripped files and debug files");
   app.add_flag("--json", arguments->json, "all facts, for scripts");
+  app.add_flag(
+      "--no-probe", arguments->no_probe,
+      "do not start a private copy of a stripped program to try what the functions of its allocator do");
   auto* conf =
       app.add_option(
              "--malloc-conf", arguments->malloc_conf,

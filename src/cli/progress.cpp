@@ -162,11 +162,14 @@ void Progress::tell_opening(const session::Session& session) {
 
 void Progress::tell_unseen(const session::Session& session) {
   constexpr std::size_t kMost = 8;
-  if (quiet_ || unseen_told_ == kMost) return;
-  const auto unseen = session.unseen_allocators();
-  for (; unseen_told_ < std::min(unseen.size(), kMost); ++unseen_told_)
-    notice_now(fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "",
-                           analysis::printable(unseen[unseen_told_])));
+  if (quiet_) return;
+  const auto tell = [this, kMost](const std::vector<std::string>& all, std::size_t& told) {
+    for (; told < std::min(all.size(), kMost); ++told)
+      notice_now(
+          fmt::format("{}fathom: heap: {}\n", shown_ ? "\r\033[K" : "", analysis::printable(all[told])));
+  };
+  tell(session.unseen_allocators(), unseen_told_);
+  tell(session.allocators_found_by_code(), found_by_code_told_);
 }
 
 // Within the first second, as whoever waits for a heap wants to know that it is there.

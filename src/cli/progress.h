@@ -58,7 +58,7 @@ class Progress {
   session::RecordOptions options_;
   ActivityReading activity_;  // before the recording
   bool shown_ = false, idle_told_ = false, tracing_told_ = false, opening_told_ = false;
-  std::size_t unseen_told_ = 0;
+  std::size_t unseen_told_ = 0, found_by_code_told_ = 0;
   std::uint64_t next_ns_ = 0, before_ns_ = 0, cpu_before_ns_ = 0;
   session::Phase told_ = session::Phase::kHeld;
 };

@@ -81,6 +81,7 @@ struct AllocatorFact {
   std::string label;  // "jemalloc 5.3.0 (_rjem_)"
   std::string module;
   std::vector<std::string> functions;
+  std::string evidence{};  // of one that has no names: what says that these are its functions
 };
 
 // Memory is handed out by this, too, and it must not be traced: not all that frees its blocks is known.

@@ -97,6 +97,8 @@ void append_target(std::string& out, const TargetFacts& target) {
   if (!target.allocators.empty()) out += "\n  allocator                 functions  module\n";
   for (const AllocatorFact& allocator : target.allocators)
     append_line(out, "  {:<26}{:>9}  {}", allocator.label, allocator.functions.size(), allocator.module);
+  for (const AllocatorFact& allocator : target.allocators)
+    if (!allocator.evidence.empty()) append_line(out, "  {}: {}", allocator.label, allocator.evidence);
   out += held_table(target);
 }
 
@@ -169,6 +171,7 @@ Json json_of(const TargetFacts& target) {
   for (const AllocatorFact& allocator : target.allocators) {
     json["allocators"].push_back(
         {{"label", allocator.label}, {"module", allocator.module}, {"functions", allocator.functions}});
+    if (!allocator.evidence.empty()) json["allocators"].back()["evidence"] = allocator.evidence;
   }
   json["unseen_allocators"] = Json::array();
   for (const UnseenFact& unseen : target.unseen_allocators) {

@@ -43,7 +43,7 @@ TEST(Probe, TellsAboutATarget) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     for (;;) ::pause();
   }
-  const auto target = probe_target(child, {});
+  const auto target = probe_target(child, {}, true);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   ASSERT_TRUE(target);
@@ -59,7 +59,7 @@ TEST(Probe, TellsAboutATarget) {
 }
 
 TEST(Probe, GoneTargetIsNotFound) {
-  const auto target = probe_target(0x3fffff, {});
+  const auto target = probe_target(0x3fffff, {}, true);
   ASSERT_FALSE(target);
   EXPECT_EQ(target.error().kind, ErrorKind::kNotFound);
 }

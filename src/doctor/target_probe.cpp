@@ -1,5 +1,6 @@
 #include "doctor/target_probe.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
@@ -12,11 +13,13 @@
 #include "allocators/find.h"
 #include "allocators/runtime_arenas.h"
 #include "allocators/state/process_reader.h"
+#include "arch/facts.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "elf/module_file.h"
 #include "inject/tracer/stale_tracer.h"
 #include "inject/tracer/tracer.h"
+#include "inject/trial/nameless_allocator.h"
 #include "process/environment.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
@@ -73,13 +76,41 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
   return health;
 }
 
+// A jemalloc without names, as a recording would find it.
+// Its evidence; empty where there is none.
+std::string find_by_code(int pid, const MappedFile& file, const elf::ModuleFile& module,
+                         allocators::Found& found, bool may_try) {
+  const auto unseen = std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
+  if (unseen == found.unseen.end() || module.elf().section(".symtab") != nullptr) return {};
+  Fd fd(::open(process::map_files_path(pid, file.first).c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0)
+    fd = Fd(::open(fmt::format("/proc/{}/root{}", pid, file.first.path).c_str(), O_RDONLY | O_CLOEXEC));
+  // Mappings begin at whole pages.
+  const auto segment = std::ranges::find_if(module.elf().segments(), [&](const elf::Segment& each) {
+    return each.type == PT_LOAD && (each.flags & PF_X) != 0 &&
+           each.offset.value / arch::kPageBytes == file.first.offset.value / arch::kPageBytes;
+  });
+  if (fd.get() < 0 || segment == module.elf().segments().end()) return {};
+  const std::uint64_t linked = segment->address.value / arch::kPageBytes * arch::kPageBytes;
+  auto nameless = inject::find_nameless_allocator({pid, fd.get(), file.first.start.value - linked, may_try},
+                                                  module.elf());
+  if (!nameless) {
+    unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
+    return {};
+  }
+  found.unseen.erase(unseen);
+  found.allocators.push_back(std::move(nameless->allocator));
+  return std::move(nameless->evidence);
+}
+
 // By the file that is mapped, whatever its name is now.
 void probe_allocators(int pid, const MappedFile& file, process::Environment& environment,
-                      std::string_view command_line, TargetFacts& facts) {
+                      std::string_view command_line, bool may_try, TargetFacts& facts) {
   auto module = elf::ModuleFile::open(process::map_files_path(pid, file.first));
   if (!module) module = elf::ModuleFile::open(fmt::format("/proc/{}/root{}", pid, file.first.path));
   if (!module) return;
-  const allocators::Found found = allocators::find(module->elf(), nullptr);
+  allocators::Found found = allocators::find(module->elf(), nullptr);
+  const std::string evidence = find_by_code(pid, file, *module, found, may_try);
   for (const std::string& note : found.notes)
     facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, note));
   for (const allocators::Unseen& unseen : found.unseen) {
@@ -93,6 +124,7 @@ void probe_allocators(int pid, const MappedFile& file, process::Environment& env
   for (const allocators::Allocator& allocator : found.allocators) {
     AllocatorFact fact{allocator.label, file.first.path, {}};
     for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);
+    if (&allocator == &found.allocators.back()) fact.evidence = evidence;
     facts.allocators.push_back(std::move(fact));
   }
 }
@@ -105,7 +137,7 @@ void probe_heap(int pid, TargetFacts& facts) {
 }
 
 void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const symbolize::Options& options,
-                   TargetFacts& facts) {
+                   bool may_try, TargetFacts& facts) {
   std::map<std::pair<std::uint64_t, std::string>, MappedFile> files;
   for (const process::MapEntry& entry : maps) {
     if (!entry.executable) continue;
@@ -123,7 +155,7 @@ void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const sy
       process::read_beginning(fmt::format("/proc/{}/cmdline", pid), process::kMostStartText).value_or("");
   for (const auto& [key, file] : files) {
     facts.modules.push_back(health_of(pid, file, options));
-    probe_allocators(pid, file, environment, command_line, facts);
+    probe_allocators(pid, file, environment, command_line, may_try, facts);
   }
   std::sort(facts.modules.begin(), facts.modules.end(),
             [](const ModuleHealth& a, const ModuleHealth& b) { return a.code_bytes > b.code_bytes; });
@@ -146,7 +178,7 @@ void probe_surroundings(int pid, TargetFacts& facts) {
 
 }  // namespace
 
-Result<TargetFacts> probe_target(int pid, const symbolize::Options& options) {
+Result<TargetFacts> probe_target(int pid, const symbolize::Options& options, bool may_try) {
   auto process = process::read_process(pid);
   if (!process) return fail(ErrorKind::kNotFound, fmt::format("no process has the number {}", pid));
   TargetFacts facts;
@@ -159,7 +191,7 @@ Result<TargetFacts> probe_target(int pid, const symbolize::Options& options) {
   auto maps = process::read_maps(pid);
   facts.maps = maps ? Trial{true, {}} : Trial{false, maps.error().message};
   facts.map_files = {false, "none is known"};
-  if (maps) probe_modules(pid, *maps, options, facts);
+  if (maps) probe_modules(pid, *maps, options, may_try, facts);
   if (auto held = allocators::read_allocator_states(pid)) facts.held = std::move(*held);
   probe_heap(pid, facts);
   return facts;

@@ -8,7 +8,8 @@
 
 namespace fathom::doctor {
 
-// kNotFound: there is no such process. Anything else that fails is part of the facts.
-Result<TargetFacts> probe_target(int pid, const symbolize::Options& options);
+// kNotFound: there is no such process. Anything else that fails is part of the facts. `may_try`: functions of an allocator
+// without names may be tried in a private copy of the program (inject/trial).
+Result<TargetFacts> probe_target(int pid, const symbolize::Options& options, bool may_try);
 
 }  // namespace fathom::doctor

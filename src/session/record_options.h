@@ -43,6 +43,8 @@ struct RecordOptions {
   // Threads of the target wait for fathom, where it cannot keep up, rather than that an event is lost: each
   // at most some 5 s at a time, all together at most 60 s. With Heap::kExact.
   bool heap_lossless = false;
+  // No private copy of the target's program is started to try functions of an allocator without names.
+  bool heap_no_probe = false;
   bool heap_children = false;    // programs that forked processes execute are traced, too
   bool heap_each_block = false;  // the life of every block, and not only sums
   // Takes heap tracers out if this process dies; started by whoever has one thread only, outlives the session.

@@ -88,6 +88,9 @@ class Recording {
   std::vector<std::string> unseen_allocators() const {
     return heaps_ ? heaps_->describe_unseen() : std::vector<std::string>();
   }
+  std::vector<std::string> allocators_found_by_code() const {
+    return heaps_ ? heaps_->describe_found_by_code() : std::vector<std::string>();
+  }
   std::uint64_t bytes_written() const { return writer_ ? writer_->bytes_written() : 0; }
 
  private:

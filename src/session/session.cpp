@@ -295,6 +295,10 @@ std::vector<std::string> Session::unseen_allocators() const {
   return recording_ ? recording_->unseen_allocators() : std::vector<std::string>();
 }
 
+std::vector<std::string> Session::allocators_found_by_code() const {
+  return recording_ ? recording_->allocators_found_by_code() : std::vector<std::string>();
+}
+
 std::string Session::traced_allocators() const {
   return recording_ && state_.recording() ? recording_->traced_allocators() : std::string();
 }

@@ -76,6 +76,8 @@ class Session {
   std::string traced_allocators() const;
   // Which are there and are not, why, and what would help; a line each. Also when the recording has ended.
   std::vector<std::string> unseen_allocators() const;
+  // Which have no names and are traced all the same, and by what evidence; a line each.
+  std::vector<std::string> allocators_found_by_code() const;
 
  private:
   Result<> prepare();

@@ -44,7 +44,8 @@ std::string describe_hook(const inject::Hook& hook, const HeapTarget& target) {
 
 }  // namespace
 
-Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory) {
+Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory,
+                                          bool may_probe) {
   if (auto possible = inject::Tracer::check(pid); !possible) return tl::unexpected<Error>(possible.error());
   model::Profile profile;
   model::Builder builder(profile);
@@ -57,6 +58,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
   if (!processes.read_from_proc(pid)) return tl::unexpected<Error>(process::unreadable_process(pid));
   symbolize::DebugFiles debug_files(symbols);
   HeapTarget target;
+  target.may_probe = may_probe;
   find_more(target, pid, processes.mappings(pid), debug_files);
 
   std::string text;
@@ -67,6 +69,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
     }
   }
   for (const HeapTarget::UnseenOfModule& unseen : target.unseen) text += text_of(unseen) + "\n";
+  for (const std::string& each : target.found_by_code) text += each + "\n";
   for (const std::string& note : target.notes) text += "not traced: " + note + "\n";
   const auto threads = inject::thread_places(pid);
   if (!threads) return tl::unexpected<Error>(threads.error());

@@ -10,6 +10,7 @@ namespace fathom::session {
 
 // Lines for people: each allocator with its functions and how each is hooked, where the threads stand, how long
 // they would stand still. An error: tracing would be refused, and why.
-Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory);
+Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory,
+                                          bool may_probe);
 
 }  // namespace fathom::session

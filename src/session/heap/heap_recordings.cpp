@@ -25,6 +25,7 @@ HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& 
   options_.lossless = options.heap_lossless;
   options_.each_block = options.heap_each_block;
   options_.symbol_directory = options.symbol_directory;
+  options_.no_probe = options.heap_no_probe;
 }
 
 Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
@@ -227,6 +228,14 @@ std::vector<std::string> HeapRecordings::describe_unseen() const {
       std::string text = text_of(unseen);
       if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
     }
+  return texts;
+}
+
+std::vector<std::string> HeapRecordings::describe_found_by_code() const {
+  std::vector<std::string> texts;
+  for (const auto& heap : heaps_)
+    for (const std::string& text : heap->target().found_by_code)
+      if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
   return texts;
 }
 

@@ -44,6 +44,8 @@ class HeapRecordings {
   std::string describe_tracing() const;
   // Allocators that are there and not traced, why, and what would help: a line each.
   std::vector<std::string> describe_unseen() const;
+  // Allocators without names that are traced, and by what evidence: a line each.
+  std::vector<std::string> describe_found_by_code() const;
 
  private:
   std::string describe_stops() const;

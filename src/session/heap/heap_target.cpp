@@ -9,7 +9,9 @@
 
 #include "allocators/find.h"
 #include "allocators/hook_points.h"
+#include "allocators/nameless/code_map.h"
 #include "allocators/runtime_arenas.h"
+#include "inject/trial/nameless_allocator.h"
 #include "process/environment.h"
 
 namespace fathom::session {
@@ -53,6 +55,7 @@ class Finder {
       if (off) target_.notes.push_back(fmt::format("{}: {}", file.name(), *off));
       return off.has_value();
     });
+    if (!twin) find_by_code(mapping, found);
     for (allocators::Unseen& unseen : found.unseen)
       target_.unseen.push_back({std::move(unseen), file.name(), mapping.module->id});
     for (const allocators::Allocator& allocator : found.allocators) add(mapping, allocator);
@@ -62,6 +65,23 @@ class Finder {
   }
 
  private:
+  // A jemalloc without names may be known by its code.
+  void find_by_code(const CodeMapping& mapping, allocators::Found& found) {
+    const elf::ElfFile& file = mapping.module->file->elf();
+    const auto unseen =
+        std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
+    if (unseen == found.unseen.end() || file.section(".symtab") != nullptr) return;
+    auto nameless = inject::find_nameless_allocator(
+        {pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe}, file);
+    if (!nameless) {
+      unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
+      return;
+    }
+    target_.found_by_code.push_back(
+        fmt::format("{}: {}: {}", file.name(), nameless->allocator.label, nameless->evidence));
+    found.unseen.erase(unseen);
+    found.allocators.push_back(std::move(nameless->allocator));
+  }
   std::string_view command_line() {
     if (!command_line_)
       command_line_ = process::read_beginning(fmt::format("/proc/{}/cmdline", pid_), process::kMostStartText)
@@ -104,7 +124,12 @@ class Finder {
 
   void add_hooks(const CodeMapping& mapping, const allocators::Allocator& allocator, std::uint8_t number) {
     const elf::ElfFile& file = mapping.module->file->elf();
-    const auto points = allocators::hook_points_of(file, allocator);
+    std::optional<allocators::nameless::CodeMap> code;
+    const auto points =
+        allocators::hook_points_of(file, allocator, [&](std::uint64_t at, std::uint64_t target) {
+          if (!code) code.emplace(file);
+          return code->may_branch(at, target);
+        });
     const auto [start, end] = extent_of(file, mapping.bias);
     // Hooked at their start, they see the calls of other functions of the allocator as well.
     std::set<ElfAddress> seen_from_inside;
@@ -122,8 +147,8 @@ class Finder {
       hook.allocator = number;
       hook.function = {mapping.bias + function.address.value};
       if (function.partner) hook.partner = ProcessAddress{mapping.bias + function.partner->value};
-      const auto code = allocators::code_of(file, function);
-      hook.code.assign(code.begin(), code.end());
+      const auto bytes = allocators::code_of(file, function);
+      hook.code.assign(bytes.begin(), bytes.end());
       hook.entered_at = points[i].entered_at;
       if (slots_are_complete(points[i])) {
         for (const ElfAddress slot : points[i].slots) hook.slots.push_back({mapping.bias + slot.value});

@@ -34,10 +34,14 @@ struct HeapTarget {
   std::vector<UnseenOfModule> unseen;         // that are there and must not be traced
   std::vector<inject::Hook> hooks;
   std::vector<std::string> notes;  // functions that are there and cannot be traced, and why
+  // Allocators without names that are traced all the same, and by what evidence; a line each.
+  std::vector<std::string> found_by_code;
   // That were looked into, and where they lie: a library that is loaded again lies elsewhere.
   std::set<std::pair<const CodeModule*, std::uint64_t>> modules;
   // Operators delete that only know a size are hooked, too: another event for each of them.
   bool sized_deletes = false;
+  // Functions without names may be tried in a private copy of the program.
+  bool may_probe = true;
 };
 
 // Adds what is in modules of `mappings`, the executable ones of the process, that were not looked into yet:

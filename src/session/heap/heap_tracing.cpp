@@ -137,9 +137,10 @@ Result<> HeapTracing::place() {
 
 void HeapTracing::find_allocators() {
   target_.sized_deletes = options_.mode == Heap::kExact;
+  target_.may_probe = !options_.no_probe;
   const auto mappings = context_.processes.mappings(pid_);
   find_more(target_, pid_, mappings, debug_files_);
-  notes_ = std::exchange(target_.notes, {});
+  take_target_notes();
   if (!target_.hooks.empty() || !target_.unseen.empty()) return;
   const auto first = std::ranges::find_if(
       mappings, [](const CodeMapping& each) { return each.module != nullptr && each.module->file; });
@@ -149,6 +150,12 @@ void HeapTracing::find_allocators() {
         "--symbols DIR with an unstripped twin of the program or its debug file"},
        first->module->file->elf().name(),
        first->module->id});
+}
+
+void HeapTracing::take_target_notes() {
+  for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
+  for (; found_by_code_told_ < target_.found_by_code.size(); ++found_by_code_told_)
+    notes_.push_back("heap: " + target_.found_by_code[found_by_code_told_]);
 }
 
 // Before any of their hooks goes in.
@@ -239,7 +246,7 @@ void HeapTracing::hook_new_modules() {
   look_for_reloads();
   const std::size_t known = target_.hooks.size();
   if (!find_more(target_, pid_, context_.processes.mappings(pid_), debug_files_)) return;
-  for (std::string& note : std::exchange(target_.notes, {})) notes_.push_back(std::move(note));
+  take_target_notes();
   if (target_.hooks.size() == known) {
     add_unseen_rows();
     if (mapped_) mapped_->know(target_, allocator_rows_);

@@ -38,6 +38,7 @@ struct HeapTracingOptions {
   bool lossless = false;        // RecordOptions::heap_lossless
   bool from_start = false;      // the process has not run its first instruction yet
   std::string symbol_directory;
+  bool no_probe = false;  // RecordOptions::heap_no_probe
 };
 
 // Where the rows go and how they are found.
@@ -106,6 +107,7 @@ class HeapTracing {
   Result<> place();
   Result<> hook();
   void find_allocators();
+  void take_target_notes();
   model::Heap add_heap();
   void add_rows(const std::vector<inject::PlannedHook>& planned);
   void add_unseen_rows();
@@ -150,7 +152,7 @@ class HeapTracing {
   std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
   bool ended_ = false, blind_ = false;
-  std::size_t unseen_told_ = 0;  // of target_.unseen
+  std::size_t unseen_told_ = 0, found_by_code_told_ = 0;  // of target_
   std::uint32_t programs_executed_;
 
   // Shared with the collecting thread, under `lock_`.

@@ -1,0 +1,167 @@
+// Programs whose allocator is linked in and has lost its names: found by its code, tried in a private copy, and then
+// traced to the byte, as that of the unstripped twin is.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "support/environment.h"
+#include "support/fathom_program.h"
+#include "support/heap_answer.h"
+#include "support/process_code.h"
+
+namespace fathom::support {
+namespace {
+
+using nlohmann::json;
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::HasSubstr;
+using testing::Not;
+
+#ifdef NAMELESS_HEAP
+// As a private copy wants them.
+bool may_make_namespaces() {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    constexpr int kApart = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    ::_exit(::unshare(::geteuid() == 0 ? kApart : kApart | CLONE_NEWUSER) == 0 ? 0 : 1);
+  }
+  int status = 1;
+  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
+}
+
+class HeapNameless : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!may_make_namespaces()) GTEST_SKIP() << "no namespaces can be made here";
+  }
+  // Names come afterwards, from the unstripped twin.
+  HeapAnswer named() {
+    const std::string path = folder_ / "named.fathom";
+    const Outcome outcome = fathom({"symbolize", recording_, "--symbols", NAMED_HEAP, "-o", path});
+    if (!outcome.ok()) throw std::runtime_error(outcome.describe());
+    return HeapAnswer(path);
+  }
+  void expect_equal(const Outcome& program, const std::set<std::string>& without = {}) {
+    const HeapAnswer answer = named();
+    EXPECT_THAT(answer.allocators(), Contains("jemalloc 5.3.0"));
+    const auto calls = answer_of(program, "calls"), bytes = answer_of(program, "bytes"),
+               live = answer_of(program, "live_bytes");
+    for (const auto& [site, count] : calls) {
+      if (without.contains(site)) continue;
+      const HeapNumbers numbers = answer.below(site);
+      EXPECT_EQ(numbers.calls, count) << site;
+      EXPECT_EQ(numbers.bytes, bytes.at(site)) << site;
+      EXPECT_EQ(numbers.live_bytes, live.at(site)) << site;
+    }
+    EXPECT_GT(live.at("site_leaked"), 0);
+    EXPECT_EQ(answer.heap().unseen_frees, 0) << answer.losses();
+    EXPECT_EQ(answer.heap().invalid_frees, 0) << answer.losses();
+  }
+  TempDir folder_;
+  std::string recording_ = folder_ / "x.fathom";
+};
+
+TEST_F(HeapNameless, ACommandToTheByte) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome =
+      fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", NAMELESS_HEAP, "2000", "2"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("found by its code"));
+  EXPECT_THAT(outcome.errors, Not(HasSubstr("is not traced")));
+  expect_equal(outcome);
+  // The recording says so, too.
+  EXPECT_THAT(fathom({"report", recording_, "--json"}).output, HasSubstr("in a private copy of the program"));
+}
+
+TEST_F(HeapNameless, ARunningProgramToTheByteAndAsItWasAfterwards) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  Running target({NAMELESS_HEAP, "2000", "3", folder_ / "go"});
+  pause_ms(200);
+  Running recorder =
+      start_recording(recording_, {"-p", std::to_string(target.pid()), "--heap=exact", "--lossless"});
+  wait_until([&] { return recorder.errors_so_far().find("found by its code") != std::string::npos; },
+             milliseconds(10'000));
+  std::ofstream(folder_ / "go") << "go";
+  const Outcome outcome = target.wait(milliseconds(60'000));
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  ASSERT_TRUE(recorder.wait(milliseconds(20'000)).ok());
+  expect_equal(outcome, {"site_constructor"});
+
+  const Running other({NAMELESS_HEAP, "100000000", "3"});
+  pause_ms(300);
+  const std::string before = code_of(other.pid());
+  ASSERT_TRUE(
+      fathom({"record", "--heap", "-d", "0.5", "-o", recording_, "-p", std::to_string(other.pid())}).ok());
+  EXPECT_GT(HeapAnswer(recording_).all().calls, 100);
+  EXPECT_FALSE(other.finished());
+  EXPECT_TRUE(code_of(other.pid()) == before);
+  EXPECT_EQ(tracer_mappings_of(other.pid()), 0);
+}
+
+TEST_F(HeapNameless, IsNotTracedWhereNoCopyMayBeStarted) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome = fathom(
+      {"record", "--heap=exact", "--cpu", "--no-probe", "-o", recording_, "--", NAMELESS_HEAP, "10", "1"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("is not traced"));
+  EXPECT_THAT(outcome.errors, HasSubstr("--no-probe forbids"));
+  EXPECT_THAT(outcome.errors, HasSubstr("--symbols DIR"));
+  EXPECT_EQ(HeapAnswer(recording_).below("site_leaked").calls, 0);
+}
+
+// A program with rights of its own is never started by somebody else.
+TEST_F(HeapNameless, IsNotTracedWhereTheProgramHasRightsOfItsOwn) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const std::string path = folder_ / "privileged";
+  std::filesystem::copy_file(NAMELESS_HEAP, path);
+  using std::filesystem::perms;
+  std::filesystem::permissions(path, perms::set_uid, std::filesystem::perm_options::add);
+  const Running target({path, "1", "1", folder_ / "never"});
+  pause_ms(200);
+  const Outcome outcome = fathom({"doctor", "-p", std::to_string(target.pid()), "--json"});
+  const json found = json::parse(outcome.output).at("target").at("unseen_allocators");
+  ASSERT_EQ(found.size(), 1u) << outcome.output;
+  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("rights of its own"));
+}
+
+TEST_F(HeapNameless, TheDoctorSaysByWhatEvidence) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target({NAMELESS_HEAP, "1", "1", folder_ / "never"});
+  pause_ms(200);
+  const std::vector<std::string> asked{"doctor", "-p", std::to_string(target.pid())};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), asked.begin(), asked.end());
+    return fathom(more);
+  };
+  const Outcome outcome = with({"--json"});
+  json entries;
+  const json found = json::parse(outcome.output);
+  for (const json& each : found.at("target").at("allocators"))
+    if (each.contains("evidence")) entries = each;
+  ASSERT_TRUE(entries.is_object()) << outcome.output;
+  EXPECT_THAT(std::string(entries.at("label")), HasSubstr("jemalloc"));
+  EXPECT_THAT(std::string(entries.at("evidence")), HasSubstr("tables of sizes are the same in the process"));
+  for (const char* name : {"malloc", "calloc", "realloc", "free"})
+    EXPECT_THAT(entries.at("functions"), Contains(name));
+  EXPECT_THAT(with({}).output, HasSubstr("found by its code"));
+  EXPECT_THAT(with({"--no-probe"}).output, HasSubstr("--no-probe forbids"));
+}
+#else
+TEST(HeapNameless, ACommandToTheByte) {
+  GTEST_SKIP() << "needs libjemalloc_pic.a of libjemalloc-dev, which is not installed";
+}
+#endif
+
+}  // namespace
+}  // namespace fathom::support
