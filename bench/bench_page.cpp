@@ -3,7 +3,6 @@
 // Chromium, and asked. Figures are printed beside what they may be.
 //
 //   bench_page hour|million [FOLDER]      CORES=2: so many of the 32 threads run at a time
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <spawn.h>
 #include <sys/resource.h>
