@@ -77,7 +77,9 @@ void OomWatch::refresh(Watched& watched) {
   if (!kills) return;  // it is gone: what was seen last is kept
   const std::uint64_t before = watched.now.kills;
   watched.now.kills = *kills > watched.kills ? *kills - watched.kills : 0;
-  watched.now.limit_bytes = limit_of(watched.cgroup);
+  const auto limit = limit_of(watched.cgroup);
+  // Gone in between, it would seem to have none, and the kill to be the machine's.
+  if (kills_in(watched.cgroup)) watched.now.limit_bytes = limit;
   if (watched.now.kills == before || watched.cgroup.version != 2) return;
   watched.now.cause = watched.sees_root ? Group::Cause::kMachine : Group::Cause::kNotKnown;
   for (const Above& above : watched.above) {
