@@ -33,7 +33,7 @@ Result<> follow_habits(RecordArguments& arguments) {
           tid, status->pid, tid);
   }
   std::ranges::sort(arguments.pids);
-  arguments.pids.erase(std::ranges::unique(arguments.pids).begin(), arguments.pids.end());
+  arguments.pids.erase(std::unique(arguments.pids.begin(), arguments.pids.end()), arguments.pids.end());
   return {};
 }
 
@@ -266,9 +266,10 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
       "--lossless", arguments.lossless,
       "with --heap=exact: no event is lost while threads of the program may wait for fathom, 5 s at a "
       "time and 60 s in all (--leaks has it by itself)");
-  app.add_flag("--no-probe", options.heap_no_probe,
-               "with --heap: do not start a private copy of a stripped program to try what the functions of its "
-               "allocator do; an allocator without names is then not traced");
+  app.add_flag(
+      "--no-probe", options.heap_no_probe,
+      "with --heap: do not start a private copy of a stripped program to try what the functions of its "
+      "allocator do; an allocator without names is then not traced");
   app.add_flag("--heap-children", options.heap_children,
                "with --heap: also programs that forked processes execute");
   app.add_flag(

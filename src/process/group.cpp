@@ -205,7 +205,7 @@ std::vector<int> members_of(const Group& group) {
   std::size_t groups = 0;
   read_members(group.folder, pids, groups);
   std::ranges::sort(pids);
-  pids.erase(std::ranges::unique(pids).begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
   std::erase(pids, ::getpid());
   return pids;
 }

@@ -148,7 +148,7 @@ std::vector<CodeMap::Naming> CodeMap::namings(std::span<const std::uint64_t> add
 std::vector<FunctionNumber> CodeMap::holding_constant(std::span<const std::uint32_t> constants) const {
   std::vector<FunctionNumber> found;
   if (constants.empty()) return found;
-  const auto [least, most] = std::ranges::minmax(constants);
+  const std::uint32_t least = std::ranges::min(constants), most = std::ranges::max(constants);
   for_each_code([&](std::span<const std::byte> bytes, std::uint64_t start) {
     for (std::size_t i = 0; i + 4 <= bytes.size(); ++i) {
       const auto value = load<std::uint32_t>(bytes.data() + i);

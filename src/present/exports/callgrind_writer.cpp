@@ -78,8 +78,7 @@ class Writer {
       of_row.clear();
       for (std::size_t i = 1; i < places.size(); ++i) of_row.push_back({places[i - 1], places[i].call});
       std::ranges::sort(of_row);
-      const auto twice = std::ranges::unique(of_row);
-      of_row.erase(twice.begin(), twice.end());
+      of_row.erase(std::unique(of_row.begin(), of_row.end()), of_row.end());
       for (const Call& call : of_row) {
         CallCost& cost = calls[call];
         cost.count += static_cast<std::uint64_t>(std::max<std::int64_t>(row.count, 1));
