@@ -265,13 +265,14 @@ std::uint64_t Places::starts(const Place& place) const {
 std::vector<Family> make_families(const std::vector<ServedView>& views, const Places& places,
                                   const OwnFigures& own) {
   Exposition out;
-  for (const auto& [place, starts] : places.all()) {
+  for (const auto& row : places.all()) {
+    const Places::Place& place = row.first;
     const bool up = std::any_of(views.begin(), views.end(),
                                 [&](const ServedView& served) { return served.place == place; });
     out.add("fathom_process_up", Type::kGauge, "", "1 while a process has this place, 0 when it has ended.",
             labels_of(place), up ? 1 : 0);
     out.add("fathom_process_starts", Type::kCounter, "",
-            "Processes that had this place since the watch began.", labels_of(place), real(starts));
+            "Processes that had this place since the watch began.", labels_of(place), real(row.second));
   }
   for (const ServedView& served : views) OfProcess(out, served).add();
   out.add("fathom_own_cpu_seconds", Type::kCounter, "seconds", "CPU time of the watch itself.", {},
