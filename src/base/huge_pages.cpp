@@ -7,14 +7,9 @@
 #include <cstdlib>
 #include <new>
 
-#if defined(__has_feature)
-#define FATHOM_HAS_FEATURE(name) __has_feature(name)
-#else
-#define FATHOM_HAS_FEATURE(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) ||                 \
-    FATHOM_HAS_FEATURE(address_sanitizer) || FATHOM_HAS_FEATURE(thread_sanitizer) || \
-    FATHOM_HAS_FEATURE(memory_sanitizer)
+#include "base/sanitized.h"
+
+#if FATHOM_ADDRESS_SANITIZER || FATHOM_THREAD_SANITIZER
 
 void fathom::use_huge_pages() noexcept {}
 

@@ -152,6 +152,7 @@ TEST(MetricsServer, ClientsThatSayNothingAreEnded) {
 TEST(MetricsServer, GoesOnWhenItCouldNotPollForAWhile) {
   const auto server = serve();
   server->publish(families(1));
+  ASSERT_THAT(get(server->address()), HasSubstr("\nx 1\n")) << "its thread has begun";
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
   const Fd early = connect_to(server->address());

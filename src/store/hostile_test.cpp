@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "base/sanitized.h"
 #include "store/column.h"
 #include "store/testing.h"
 
@@ -94,7 +95,7 @@ Outcome expect_bounded(const std::string& content, bool blocks = false) {
   if (std::getenv("FATHOM_SHOW") != nullptr)
     fprintf(stderr, "%zu bytes: %.2f s, %ld MiB, %s\n", content.size(), outcome.cpu_s, outcome.peak_mib,
             outcome.read ? "read" : outcome.error.c_str());
-#ifndef __SANITIZE_ADDRESS__  // which keeps what was freed, and takes several times as long
+#if !FATHOM_ADDRESS_SANITIZER  // which keeps what was freed, and takes several times as long
   EXPECT_LT(outcome.peak_mib, 512) << content.size() << " bytes: " << outcome.error;
   EXPECT_LT(outcome.cpu_s, 4) << content.size() << " bytes: " << outcome.error;
 #endif

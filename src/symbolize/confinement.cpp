@@ -19,6 +19,7 @@
 
 #include "arch/trapped_call.h"
 #include "base/capabilities.h"
+#include "base/sanitized.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -146,7 +147,7 @@ bool confine_process(const Confinement& confinement) {
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, 0);
   limit(RLIMIT_NOFILE, kMostDescriptors);
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+#if !FATHOM_ADDRESS_SANITIZER && !FATHOM_THREAD_SANITIZER
   limit(RLIMIT_DATA, confinement.memory_bytes);
 #endif
   const bool root = ::geteuid() == 0;
@@ -165,7 +166,7 @@ bool confine_process(const Confinement& confinement) {
 }
 
 bool filter_system_calls(OpenFile open_file, PathOf path_of) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FATHOM_ADDRESS_SANITIZER || FATHOM_THREAD_SANITIZER
   return false;  // the sanitizer reads /proc and maps code of its own
 #endif
   if (arch::kAuditArch == 0) return false;

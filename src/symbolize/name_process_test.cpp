@@ -21,6 +21,7 @@
 #include <thread>
 #include <vector>
 
+#include "base/sanitized.h"
 #include "elf/module_file.h"
 #include "process/status.h"
 #include "symbolize/opened_files.h"
@@ -108,7 +109,7 @@ TEST(NameProcess, AFileThatCannotBeReadHasAProblemAndNoNames) {
 }
 
 TEST(NameProcess, HasNoRightsNoFilesAndFewSystemCalls) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FATHOM_ADDRESS_SANITIZER || FATHOM_THREAD_SANITIZER
   GTEST_SKIP() << "the sanitizer needs system calls that the reader refuses";
 #endif
   const Options options = apart();
@@ -151,7 +152,7 @@ TEST(NameProcess, KilledWhileNobodyAsksItCostsNothing) {
 }
 
 TEST(NameProcess, AModuleThatNeedsTooMuchMemoryIsGivenUpAndTheOthersAreNot) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FATHOM_ADDRESS_SANITIZER || FATHOM_THREAD_SANITIZER
   GTEST_SKIP() << "the sanitizer's own memory is more than the reader may have";
 #endif
   const std::string path = "/tmp/perf-" + std::to_string(::getpid()) + ".map";

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "base/sanitized.h"
 #include "process/status.h"
 #include "sources/memory/testing_kernel.h"
 #include "watch/look.h"
@@ -112,7 +113,7 @@ Seen look_at(const Child& child) {
 }
 
 // A sanitizer has a malloc of its own.
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__) && !defined(__clang__)
+#if !FATHOM_ADDRESS_SANITIZER && !FATHOM_THREAD_SANITIZER && !defined(__clang__)
 constexpr std::size_t kBlocks = 4000, kBlock = 12'000;  // below glibc's threshold for mappings of their own
 
 TEST(Shapes, FragmentationOfGlibcIsFreeChunks) {

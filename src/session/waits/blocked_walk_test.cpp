@@ -18,6 +18,7 @@
 
 #include "abi/walk.h"
 #include "base/clock.h"
+#include "base/sanitized.h"
 
 namespace fathom::session {
 namespace {
@@ -138,7 +139,7 @@ TEST_F(BlockedWalkTest, FindsTheWaitAndAllItsFrames) {
 }
 
 TEST_F(BlockedWalkTest, CopiesMoreWhereFramesAreLarge) {
-#ifdef __SANITIZE_ADDRESS__
+#if FATHOM_ADDRESS_SANITIZER
   GTEST_SKIP() << "the sanitizer keeps large frames away from the stack";
 #endif
   const Target target([] { large_frame(2); });

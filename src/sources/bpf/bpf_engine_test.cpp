@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/files.h"
+#include "base/sanitized.h"
 
 namespace fathom::sources {
 namespace {
@@ -58,7 +59,7 @@ TEST(BpfEngine, TheVerifierFollowsFewInstructions) {
 }
 
 TEST(BpfEngine, TakesLittleMemoryOfThisProcessHoweverLargeTheTablesAre) {
-#ifdef __SANITIZE_ADDRESS__
+#if FATHOM_ADDRESS_SANITIZER
   GTEST_SKIP() << "the sanitizer keeps memory that was freed";
 #endif
   FATHOM_NEEDS_BPF();

@@ -1,4 +1,5 @@
 #include "sources/heap/size_classes.h"
+#include "base/sanitized.h"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -59,7 +60,7 @@ void expect_usable(const Library& library, const char* usable_name, SizeRule rul
 }
 
 TEST(SizeClasses, OfGlibcAreWhatItSaysOfItsBlocks) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FATHOM_ADDRESS_SANITIZER || FATHOM_THREAD_SANITIZER
   GTEST_SKIP() << "the sanitizer has an allocator of its own";
 #endif
   // From a place that no smaller block was cut from, so that no rest of it is added to the block.
@@ -86,7 +87,7 @@ TEST(SizeClasses, OfJemallocAreWhatItSaysItself) {
       std::printf("= %llu %zu\n", static_cast<unsigned long long>(size), nallocx(size, 0));
     return;
   }
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if FATHOM_ADDRESS_SANITIZER || FATHOM_THREAD_SANITIZER
   GTEST_SKIP() << "the sanitizer has an allocator of its own";
 #endif
   constexpr const char* kLibrary = "/usr/lib/x86_64-linux-gnu/libjemalloc.so.2";

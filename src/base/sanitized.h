@@ -1,0 +1,21 @@
+// Whether this is built with a sanitizer: g++ says so with a macro, clang 14 with a feature. For the few places where its own
+// allocator, memory or system calls are in the way.
+#pragma once
+
+#if defined(__has_feature)
+#define FATHOM_HAS_FEATURE(name) __has_feature(name)
+#else
+#define FATHOM_HAS_FEATURE(name) 0
+#endif
+
+#if defined(__SANITIZE_ADDRESS__) || FATHOM_HAS_FEATURE(address_sanitizer)
+#define FATHOM_ADDRESS_SANITIZER 1
+#else
+#define FATHOM_ADDRESS_SANITIZER 0
+#endif
+
+#if defined(__SANITIZE_THREAD__) || FATHOM_HAS_FEATURE(thread_sanitizer)
+#define FATHOM_THREAD_SANITIZER 1
+#else
+#define FATHOM_THREAD_SANITIZER 0
+#endif
