@@ -82,7 +82,7 @@ tidy: ## read the sources with clang-tidy
 asan: ## run the unit tests under the address and undefined behaviour sanitizers
 	$(SETUP_DEBIAN) build test fuzz
 	cmake --preset asan
-	$(COMPILE) build/asan --parallel $(JOBS) --target unit_tests
+	$(COMPILE) build/asan --parallel $(JOBS) --target $(if $(ASAN_FOLDERS),$(addsuffix /all,$(ASAN_FOLDERS)),unit_tests)
 	scripts/with-sanitizers.sh $(RUN_TESTS) build/asan --parallel $(JOBS) --label-regex '^unit'
 
 tsan: ## run the tests of what has threads under the thread sanitizer
