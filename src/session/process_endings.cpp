@@ -61,7 +61,12 @@ void ProcessEndings::tell(const OomWatch& memory, bool launched,
     else
       text = end.wait_status ? fmt::format("exit {}", WEXITSTATUS(*end.wait_status)) : "unknown";
     if (!met_the_limit(pid, end, memory)) continue;
-    const auto group = group_of_kill(pid, memory);
+    auto group = group_of_kill(pid, memory);
+    // The kernel told of the kill, and the group was removed before its count was read: its limit is known from before.
+    if (!group && end.out_of_memory.value_or(false)) {
+      group = memory.group_of(pid);
+      if (group && !group->limit_bytes) group.reset();
+    }
     facts[fmt::format("oom.{}", pid)] =
         group ? (group->limit_bytes ? std::to_string(*group->limit_bytes) : "none") + " " + group->cgroup
               : "none";
