@@ -20,12 +20,14 @@ inline std::uint64_t behind_field(std::span<const std::byte> code, std::size_t f
   return start + field + 4 + static_cast<std::uint64_t>(std::int64_t{distance});
 }
 
-// Whether a rel32 field can follow this byte: e8 and e9 call and jump, 0f 80..8f branch, c7 f8 starts a
-// transaction, and a rip-relative operand has a ModRM byte with mod 0 and rm 5 before its displacement.
-inline bool can_precede(std::byte before, bool with_immediate) {
+// Whether a rel32 field can follow these two bytes: e8 and e9 call and jump, 0f 80..8f branch, c7 f8 starts a
+// transaction, and a rip-relative operand has a ModRM byte with mod 0 and rm 5 before its displacement. The nop before a
+// function, 0f 1f 80 and four zeros, would name that function.
+inline bool can_precede(std::byte earlier, std::byte before, bool with_immediate) {
   const auto byte = std::to_integer<unsigned>(before);
   if ((byte & 0xc7) == 0x05) return true;
-  return !with_immediate && ((byte & 0xfe) == 0xe8 || (byte & 0xf0) == 0x80 || byte == 0xf8);
+  return !with_immediate && ((byte & 0xfe) == 0xe8 || ((byte & 0xf0) == 0x80 && earlier == std::byte{0x0f}) ||
+                             (byte == 0xf8 && earlier == std::byte{0xc7}));
 }
 
 inline constexpr std::byte kThreadLocal{0x64}, kCall{0xe8}, kJump{0xe9}, kIndirect{0xff}, kCallSlot{0x15},
@@ -70,7 +72,7 @@ template <class Visit>
   const std::byte before = i == 0 ? std::byte{0} : code[i - 1];
   const std::byte earlier = i < 2 ? std::byte{0} : code[i - 2];
   for (const std::uint64_t immediate : {0, 1, 2, 4}) {
-    if (!can_precede(before, immediate != 0)) continue;
+    if (!can_precede(earlier, before, immediate != 0)) continue;
     // ff /2 and ff /4 with a rip-relative operand.
     const bool through_word =
         immediate == 0 && earlier == kIndirect && (before == kCallSlot || before == kJumpSlot);

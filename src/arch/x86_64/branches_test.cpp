@@ -111,6 +111,8 @@ TEST(References, OperandMayBeFollowedByAnImmediate) {
 TEST(References, WhatNoInstructionEndsInIsPassedOver) {
   EXPECT_THAT(references_to(0x1105, bytes({0x90, 0, 1, 0, 0})), IsEmpty());
   EXPECT_THAT(references_to(0x1105, bytes({0xe8, 0, 1})), IsEmpty()) << "cut short";
+  EXPECT_THAT(references_to(0x1007, bytes({0x0f, 0x1f, 0x80, 0, 0, 0, 0})), IsEmpty())
+      << "a nop before a function";
 }
 
 TEST(Ways, OutOfAShortFunction) {
