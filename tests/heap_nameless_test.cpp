@@ -2,9 +2,7 @@
 // traced to the byte, as that of the unstripped twin is.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -12,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "process/testing_namespaces.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 #include "support/heap_answer.h"
@@ -27,22 +26,9 @@ using testing::HasSubstr;
 using testing::Not;
 
 #ifdef NAMELESS_HEAP
-// As a private copy wants them.
-bool may_make_namespaces() {
-  const pid_t child = ::fork();
-  if (child == 0) {
-    constexpr int kApart = CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
-    ::_exit(::unshare(::geteuid() == 0 ? kApart : kApart | CLONE_NEWUSER) == 0 ? 0 : 1);
-  }
-  int status = 1;
-  return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
-}
-
 class HeapNameless : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!may_make_namespaces()) GTEST_SKIP() << "no namespaces can be made here";
-  }
+  void SetUp() override { FATHOM_NEEDS_NAMESPACES(); }
   // Names come afterwards, from the unstripped twin.
   HeapAnswer named() {
     const std::string path = folder_ / "named.fathom";

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
 
 namespace fathom::session {
 namespace {
@@ -66,6 +70,25 @@ TEST(ProcessEndings, KillForWantOfMemoryIsToldWithoutAGroupToo) {
   endings.saw_target(12, SIGKILL);
   EXPECT_THAT(told(endings), UnorderedElementsAre(Pair("end.12", "signal 9"), Pair("oom.12", "none"),
                                                   Pair("signal", "9"), Pair("ended_pid", "12")));
+}
+
+// The group was removed with the process: its count of kills cannot be read any more.
+TEST(ProcessEndings, KillInAGroupThatIsGoneNamesTheLimitThatWasKnown) {
+  std::string group = testing::TempDir() + "fathom_ending_XXXXXX";
+  ASSERT_NE(::mkdtemp(group.data()), nullptr);
+  std::ofstream(group + "/memory.events") << "oom 0\noom_kill 0\n";
+  std::ofstream(group + "/memory.max") << "67108864\n";
+  OomWatch memory;
+  memory.look(12, {2, group, "/slice/node"});
+  std::filesystem::remove_all(group);
+  memory.refresh();
+  ProcessEndings endings;
+  endings.add_target(12);
+  endings.saw(12, {.wait_status = SIGKILL, .out_of_memory = true});
+  endings.saw_target(12, SIGKILL);
+  Facts facts;
+  endings.tell(memory, false, facts);
+  EXPECT_EQ(facts["oom.12"], "67108864 /slice/node");
 }
 
 TEST(ProcessEndings, OfAStormOfKilledChildrenAreLimitedAndTheTargetIsAmongThem) {

@@ -13,7 +13,7 @@
 
 #include "base/fd.h"
 #include "elf/module_file.h"
-#include "inject/trial/testing_namespaces.h"
+#include "process/testing_namespaces.h"
 
 namespace fathom::inject {
 namespace {

@@ -5,7 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace fathom::inject {
+namespace fathom::process {
 
 inline bool may_make_namespaces() {
   const pid_t child = ::fork();
@@ -17,7 +17,7 @@ inline bool may_make_namespaces() {
   return child > 0 && ::waitpid(child, &status, 0) == child && status == 0;
 }
 
-}  // namespace fathom::inject
+}  // namespace fathom::process
 
 #define FATHOM_NEEDS_NAMESPACES() \
-  if (!fathom::inject::may_make_namespaces()) GTEST_SKIP() << "no namespaces can be made here"
+  if (!fathom::process::may_make_namespaces()) GTEST_SKIP() << "no namespaces can be made here"
