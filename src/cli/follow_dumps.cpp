@@ -29,8 +29,6 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kLook = std::chrono::milliseconds(250);
 constexpr auto kStill = std::chrono::milliseconds(500);
 
-;
-
 class Follower {
  public:
   Follower(const std::string& file, const SelectionOptions& selection) : selection_(selection) {

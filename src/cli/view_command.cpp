@@ -42,8 +42,6 @@ struct ViewArguments {
   bool no_open = false, with_source = false;
 };
 
-;
-
 bool is_set(const char* variable) {
   const char* value = std::getenv(variable);
   return value != nullptr && *value != '\0';

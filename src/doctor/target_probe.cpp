@@ -76,15 +76,15 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
   return health;
 }
 
-// A jemalloc without names, as a recording would find it.
-// Its evidence; empty where there is none.
+// Adds a jemalloc without names, as a recording would find it, and returns the evidence; empty where there is none.
 std::string find_by_code(int pid, const MappedFile& file, const elf::ModuleFile& module,
                          allocators::Found& found, bool may_try) {
   const auto unseen = std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
   if (unseen == found.unseen.end() || module.elf().section(".symtab") != nullptr) return {};
   Fd fd(::open(process::map_files_path(pid, file.first).c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0)
-    fd = Fd(::open(fmt::format("/proc/{}/root{}", pid, file.first.path).c_str(), O_RDONLY | O_CLOEXEC));
+    fd = Fd(::open(fmt::format("/proc/{}/root{}", pid, file.first.path).c_str(),
+                   O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   // Mappings begin at whole pages.
   const auto segment = std::ranges::find_if(module.elf().segments(), [&](const elf::Segment& each) {
     return each.type == PT_LOAD && (each.flags & PF_X) != 0 &&
