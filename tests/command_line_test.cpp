@@ -53,6 +53,20 @@ TEST(CommandLine, WrongUsageIsTwo) {
   EXPECT_EQ(fathom({"record", "-p", "1", "--", "true"}).exit_status, 2) << "two targets";
 }
 
+TEST(CommandLine, AllProgramsOfTheMachineAreRecordedButNotTheirHeaps) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Running target({CPU_SHARES, "60"});
+  const Outcome recorded = fathom({"record", "-q", "-a", "-d", "2", "--cpu", "-o", folder / "x.fathom"});
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const Report report(folder / "x.fathom");
+  EXPECT_TRUE(report.has_function("work_alpha"));
+  EXPECT_FALSE(target.finished());
+  const Outcome heaps = fathom({"record", "-a", "--heap"});
+  EXPECT_EQ(heaps.exit_status, 2);
+  EXPECT_THAT(heaps.errors, AllOf(is_one_error(), HasSubstr("fathom record --heap -p PID")));
+}
+
 // One command for whoever does not know where to begin.
 TEST(CommandLine, TriageRecordsAndPrintsTheAnswer) {
   FATHOM_NEEDS_PERF_EVENT();

@@ -8,6 +8,7 @@ namespace fathom::cli {
 namespace {
 
 Result<process::Group> look_up(const GroupArguments& arguments) {
+  if (arguments.machine) return process::whole_machine();
   const process::GroupView view = process::read_groups();
   if (!arguments.path.empty()) return process::group_at(view, arguments.path);
   if (!arguments.unit.empty()) return process::group_of_unit(view, arguments.unit);

@@ -1,4 +1,4 @@
-// --cgroup, --unit and --container: all processes of a control group as the target.
+// --cgroup, --unit and --container: all processes of a control group as the target; -a: all there are.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -11,7 +11,8 @@ namespace fathom::cli {
 
 struct GroupArguments {
   std::string path, unit, container;
-  int given() const { return !path.empty() + !unit.empty() + !container.empty(); }
+  bool machine = false;
+  int given() const { return !path.empty() + !unit.empty() + !container.empty() + machine; }
 };
 // `arguments` outlives the parsing.
 void add_group_options(CLI::App& app, GroupArguments& arguments);

@@ -19,9 +19,11 @@ namespace {
 // Stacks are always recorded and walked in one way, and whole processes are.
 Result<> follow_habits(RecordArguments& arguments) {
   const Habits& habits = arguments.habits;
-  if (habits.whole_machine)
-    return fail(ErrorKind::kUsage, "fathom records programs and not the whole machine",
-                "fathom record -p PID, -n NAME, --unit NAME, --container NAME, or -- COMMAND ARGUMENTS");
+  arguments.groups.machine = habits.whole_machine;
+  if (habits.whole_machine && !arguments.heap.empty())
+    return fail(ErrorKind::kUsage,
+                "the heap is traced of programs that were asked for, and not of all that run",
+                "fathom record --heap -p PID");
   for (const std::int32_t tid : habits.tids) {
     const auto status = process::read_status(tid);
     if (!status)
@@ -43,6 +45,7 @@ Result<> choose_group(RecordArguments& arguments) {
   auto group = find_group(arguments.groups);
   if (!group) return tl::unexpected<Error>(group.error());
   options.pids = process::members_of(*group);
+  options.pids_are_members = true;
   options.target = group->title;
   if (!arguments.quiet)
     say("fathom: {}: {} process{}; those that come later are recorded too{}\n", group->title,
@@ -317,8 +320,10 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
                  "the process of this thread; report --thread shows the thread alone")
       ->delimiter(',')
       ->group(kHabits);
-  app.add_flag("-a,--all-cpus", arguments.habits.whole_machine,
-               "refused: programs are recorded, not the whole machine")
+  app.add_flag(
+         "-a,--all-cpus", arguments.habits.whole_machine,
+         "all programs that run on this machine, also those that come later; the kernel's own threads are "
+         "left out")
       ->group(kHabits);
   app.add_option("command", options.command, "-- COMMAND ARGUMENTS: launch and record this")->type_name("");
   app.positionals_at_end();

@@ -120,6 +120,16 @@ void read_members(const std::string& folder, std::vector<int>& pids, std::size_t
   }
 }
 
+// Those that have memory of their own: threads of the kernel and what has ended have none.
+std::vector<int> read_programs(const std::string& folder) {
+  std::vector<int> pids = numbers_in(folder).value_or(std::vector<int>());
+  std::erase_if(pids, [&](int pid) {
+    const auto pages = read_file(fmt::format("{}/{}/statm", folder, pid), kMostText);
+    return !pages || pages->starts_with("0 ");
+  });
+  return pids;
+}
+
 }  // namespace
 
 Result<Group> group_at(const GroupView& view, std::string_view path) {
@@ -200,10 +210,17 @@ Result<Group> group_of_container(const GroupView& view, std::string_view name) {
                *folder};
 }
 
+Group whole_machine() {
+  return {"this machine", "/proc", true};
+}
+
 std::vector<int> members_of(const Group& group) {
   std::vector<int> pids;
   std::size_t groups = 0;
-  read_members(group.folder, pids, groups);
+  if (group.is_machine)
+    pids = read_programs(group.folder);
+  else
+    read_members(group.folder, pids, groups);
   std::ranges::sort(pids);
   pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
   std::erase(pids, ::getpid());

@@ -16,7 +16,8 @@ namespace fathom::process {
 struct Group {
   std::string
       title;  // "redis.service (unit)", "web (container of docker, 0123456789ab)", "/a/b (control group)"
-  std::string folder;  // as we can open it
+  std::string folder;       // as we can open it
+  bool is_machine = false;  // no group, but all that runs here
 };
 
 // What groups are looked for in. Of this machine in read_groups(); tests write it down.
@@ -33,6 +34,9 @@ Result<Group> group_at(const GroupView& view, std::string_view path);
 Result<Group> group_of_unit(const GroupView& view, std::string_view name);
 // By name, by id, or by the beginning of an id that only one has. kNotFound with those that there are.
 Result<Group> group_of_container(const GroupView& view, std::string_view name);
+
+// All programs that run here; the kernel's own threads are none.
+Group whole_machine();
 
 // The processes in it and in the groups below it, ascending, without this one. Empty: there are none, or it is gone.
 std::vector<int> members_of(const Group& group);

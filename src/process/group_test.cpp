@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 namespace fathom::process {
 namespace {
@@ -107,6 +108,25 @@ TEST_F(Groups, ThatAreGoneHaveNoMembers) {
 
 TEST(GroupsOfThisMachine, HoldThisProcess) {
   EXPECT_FALSE(read_groups().memberships.empty());
+}
+
+TEST(GroupsOfThisMachine, AreAllOfItsProgramsAndNoThreadOfTheKernel) {
+  const auto all = members_of(whole_machine());
+  EXPECT_THAT(all, testing::Contains(::getppid()));
+  EXPECT_THAT(all, testing::Not(testing::Contains(::getpid())));
+  for (const int pid : all) {
+    std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+    std::string text;
+    std::getline(file, text);
+    if (text.empty()) continue;  // it has ended meanwhile
+    std::istringstream fields(text.substr(text.rfind(')') + 2));
+    std::string skipped;
+    for (int i = 3; i < 9; ++i) fields >> skipped;
+    unsigned long flags = 0;
+    fields >> flags;
+    constexpr unsigned long kKernelThread = 0x00200000;  // PF_KTHREAD of the kernel's sched.h
+    EXPECT_EQ(flags & kKernelThread, 0u) << pid;
+  }
 }
 
 }  // namespace

@@ -92,9 +92,14 @@ Result<> Session::find_targets() {
   }
   for (const std::int32_t pid : targets_) {
     Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    if (!fd && errno == ESRCH && options_.pids_are_members) continue;
     if (!fd) return within(fmt::format("process {}", pid), system_error("pidfd_open", errno).value());
     if (auto watched = watch(fd.get()); !watched) return watched;
     running_.push_back({pid, std::move(fd)});
+  }
+  if (running_.size() < targets_.size()) {
+    targets_.clear();
+    for (const auto& each : running_) targets_.push_back(each.pid);
   }
   return {};
 }
