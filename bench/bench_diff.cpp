@@ -4,7 +4,7 @@
 //
 // The same for a lock that is held longer, an array that grows by 1.5 instead of 2, and a leak of 20 KB a second.
 //
-// PAIRS (10) of each, SECONDS_PER_RUN (20). The order within a pair is chance, as a machine gets slower and faster. `ranges`
+// PAIRS (10) of each, SECONDS_PER_RUN (20). Pairs of equal runs that raise an alarm are copied into the folder KEEP. The order within a pair is chance, as a machine gets slower and faster. `ranges`
 // makes many pairs in short time: of each recording that FILES names, long ones of a steady load, ranges of SECONDS_PER_RUN
 // are compared with one another, as many as PAIRS says. These are equal runs but for what differs between two starts.
 #include <fmt/core.h>
@@ -143,6 +143,12 @@ void null_pairs(const std::string& name, const std::string& folder,
     if (const auto alarm = alarm_of(diff)) {
       ++alarms;
       which += (which.empty() ? "" : ", ") + *alarm;
+      if (const char* kept = std::getenv("KEEP")) {
+        for (const char* side : {"a", "b"})
+          std::filesystem::copy_file(fmt::format("{}/{}.fathom", folder, side),
+                                     fmt::format("{}/{}-{}-{}.fathom", kept, name, pair + 1, side),
+                                     std::filesystem::copy_options::overwrite_existing);
+      }
     }
     fmt::print(stderr, "{}: pair {} of {}, {} alarms{}, {}\n", name, pair + 1, pairs(), alarms,
                which.empty() ? "" : " (" + which + ")", apart.text());

@@ -1,5 +1,6 @@
 #include "process/machine_time.h"
 
+#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -35,6 +36,14 @@ std::optional<double> stolen_share(const MachineTime& before, const MachineTime&
     return std::nullopt;
   return static_cast<double>(after.stolen_ticks - before.stolen_ticks) /
          static_cast<double>(after.busy_ticks - before.busy_ticks);
+}
+
+std::optional<double> others_share(const MachineTime& before, const MachineTime& after, double known_s,
+                                   double available_s) {
+  if (available_s < 1 || after.busy_ticks < before.busy_ticks) return std::nullopt;
+  const double busy_s =
+      static_cast<double>(after.busy_ticks - before.busy_ticks) / static_cast<double>(ticks_per_second());
+  return std::clamp((busy_s - known_s) / available_s, 0.0, 1.0);
 }
 
 }  // namespace fathom::process

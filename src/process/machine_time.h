@@ -21,4 +21,9 @@ Result<MachineTime> read_machine_time();
 // Of the busy time between the two. nullopt: too little of it for a share, less than a second.
 std::optional<double> stolen_share(const MachineTime& before, const MachineTime& after);
 
+// Of the `available_s` that all CPUs together had between the two, what others took: all but `known_s`. 0 to 1; nullopt: less
+// than a second was available.
+std::optional<double> others_share(const MachineTime& before, const MachineTime& after, double known_s,
+                                   double available_s);
+
 }  // namespace fathom::process

@@ -28,6 +28,15 @@ TEST(MachineTime, ShareIsOfTheBusyTimeInBetweenIfThatIsASecond) {
   EXPECT_EQ(stolen_share({100, 60}, {100 + second, 10}), std::nullopt);
 }
 
+TEST(MachineTime, OfAllCpusWhatIsNotOursIsOthers) {
+  const std::uint64_t second = ticks_per_second();
+  // Of 4 s on two CPUs 5 s were busy, and 3 s of that are known.
+  EXPECT_DOUBLE_EQ(others_share({100, 0}, {100 + 5 * second, 0}, 3, 8).value(), 0.25);
+  EXPECT_EQ(others_share({100, 0}, {100 + second, 0}, 3, 8), 0) << "ticks are coarse";
+  EXPECT_EQ(others_share({100, 0}, {100 + second, 0}, 0, 0.5), std::nullopt);
+  EXPECT_EQ(others_share({100 + second, 0}, {100, 0}, 0, 8), std::nullopt);
+}
+
 TEST(MachineTime, ThisMachineHasOne) {
   const auto time = read_machine_time();
   ASSERT_TRUE(time);

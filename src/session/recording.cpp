@@ -151,7 +151,10 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
   describe();
   // The side band runs already: what changes while /proc is read is seen twice, and never not at all.
   for (const std::int32_t pid : pids) {
-    if (!processes_->read_from_proc(pid)) return tl::unexpected<Error>(process::unreadable_process(pid));
+    if (!processes_->read_from_proc(pid)) {
+      if (options_.pids_are_members) continue;
+      return tl::unexpected<Error>(process::unreadable_process(pid));
+    }
     cpu_times_->begin(pid);
   }
   if (auto started = source_->start(pids); !started) return started;
@@ -332,6 +335,7 @@ void Recording::account() {
     profile_.meta.facts["ended_threads"] = std::to_string(cpu_times_->ended_threads());
   }
   account_own_cost();
+  account_others();
 }
 
 OwnCpu Recording::own_cpu() const {
@@ -346,6 +350,17 @@ void Recording::account_own_cost() {
   profile_.quality.profiler_cpu_ns = now.all_ns;
   profile_.quality.profiler_rss_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
   tell(own_cost_.parts(now), profile_.meta.facts);
+}
+
+// What else ran on the machine takes caches from the target, and lets the clock rate vary.
+void Recording::account_others() {
+  const auto machine = process::read_machine_time();
+  if (!options_.cpu || !machine || !machine_before_ || profile_.meta.end_ns <= profile_.meta.start_ns) return;
+  const double known_s =
+      static_cast<double>(cpu_times_->total_ns() + profile_.quality.profiler_cpu_ns) * 1e-9;
+  const double available_s = profile_.duration_s() * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
+  if (const auto share = process::others_share(*machine_before_, *machine, known_s, available_s))
+    profile_.meta.facts["others_percent"] = fmt::format("{:.1f}", 100 * *share);
 }
 
 // All notes are written when one of them changes: not every second, but each time that the number has doubled.

@@ -16,6 +16,7 @@
 #include "analysis/core/words.h"
 #include "analysis/diff/block_histogram.h"
 #include "analysis/diff/load_evenness.h"
+#include "analysis/diff/run_spread.h"
 
 namespace fathom::analysis {
 namespace {
@@ -171,9 +172,14 @@ class Comparison {
     report_.tree = build_union_tree(joined);
   }
 
-  double whole_of(std::size_t run) const {
+  std::size_t first_piece_of(std::size_t run) const {
     std::size_t at = 0;
     for (std::size_t i = 0; i < run; ++i) at += pieces_[i];
+    return at;
+  }
+
+  double whole_of(std::size_t run) const {
+    const std::size_t at = first_piece_of(run);
     double whole = 0;
     for (std::size_t i = 0; i < pieces_[run]; ++i) whole += static_cast<double>(report_.tree.whole[at + i]);
     return whole;
@@ -203,12 +209,7 @@ class Comparison {
     // Of waits every one was seen, so their spread over time is all that tells how they vary.
     if (waits) scale.whole_run = false;
     scale.own_spread = one_process ? 0 : waits ? kRunToRunOfWaits : kRunToRun;
-    const double busy = one_process ? 0 : busyness_of(run, options_.metric);
-    if (busy > 0)
-      scale.own_spread =
-          std::hypot(scale.own_spread, report_.normalization == Normalization::kShare ? kSpreadOfShares * busy
-                                       : busy > kBusyMachine                          ? busy
-                                                                                      : 0);
+    if (!one_process && options_.metric == Metric::kCpu) assume_spread(scale, index);
     const double base = unit > 0 ? unit : 1;
     // A rate of time is a part of a core, or of a thread.
     const double rate = is_time(options_.metric) && unit > 0 ? base * 1e-9 : base;
@@ -245,6 +246,23 @@ class Comparison {
     return scale;
   }
 
+  // Of the CPU time of a single run.
+  void assume_spread(RunScale& scale, std::size_t index) const {
+    const DiffRun& run = *runs_[index];
+    const double busy = cpu_wait_share(*run.profile);
+    scale.kernel_spread = kRunToRunOfKernel;
+    if (is_whole_run(run) && has_phases(report_.tree, first_piece_of(index), pieces_[index], scale.weight)) {
+      scale.own_spread = std::hypot(kRunToRunOfPhases, kSpreadOfShares * others_share(*run.profile));
+      scale.kernel_spread = kRunToRunOfKernelInPhases;
+      scale.least_spread = kLeastSpreadOfPhases;
+    }
+    scale.least_spread = std::hypot(scale.least_spread, kLeastSpreadOfBusy * busy);
+    const bool shares = report_.normalization == Normalization::kShare;
+    const double of_user = shares ? kSpreadOfShares * busy : busy > kBusyMachine ? busy : 0;
+    scale.own_spread = std::hypot(scale.own_spread, of_user);
+    scale.kernel_spread = std::hypot(scale.kernel_spread, std::max(kSpreadOfKernel * busy, of_user));
+  }
+
   DiffUnit unit() {
     if (report_.normalization == Normalization::kShare) return DiffUnit::kShare;
     const bool timed = std::all_of(runs_.begin(), runs_.end(), [&](const DiffRun* run) {
@@ -263,8 +281,10 @@ class Comparison {
 
   void describe_sides() {
     if (spread_is_assumed(report_.base_runs, runs_.size()))
-      for (const RunScale& scale : scales_)
+      for (const RunScale& scale : scales_) {
         report_.own_spread = std::max(report_.own_spread, scale.own_spread);
+        report_.kernel_spread = std::max(report_.kernel_spread, scale.kernel_spread);
+      }
     report_.exact =
         std::all_of(scales_.begin(), scales_.end(), [](const RunScale& scale) { return scale.weight <= 0; });
     std::size_t piece = 0;
@@ -320,6 +340,15 @@ class Comparison {
     return figure_of(wholes, wholes, scales).spread;
   }
 
+  // As far as a figure is the kernel's, single runs lie apart as what the kernel does.
+  std::vector<RunScale> with_kernel(double part) const {
+    std::vector<RunScale> scales = scales_;
+    for (RunScale& scale : scales)
+      if (scale.kernel_spread > 0)
+        scale.own_spread = std::hypot((1 - part) * scale.own_spread, part * scale.kernel_spread);
+    return scales;
+  }
+
   Change change_of(std::span<const std::int64_t> values, const std::vector<RunScale>& scales) const {
     return change_of_runs(values, report_.tree.whole, scales, report_.base_runs);
   }
@@ -351,18 +380,23 @@ class Comparison {
 
   void compare_all() {
     const UnionTree& tree = report_.tree;
+    const std::vector<double> kernel = kernel_parts(tree);
+    const auto judged = [&](std::span<const std::int64_t> values, Change& change, double part) {
+      part > 0 ? test(values, change, with_kernel(part)) : test(values, change);
+    };
     report_.whole = change_of(tree.whole, scales_);
     report_.whole_is_judged = report_.normalization != Normalization::kShare;
-    if (report_.whole_is_judged) test(tree.whole, report_.whole);
+    if (report_.whole_is_judged) judged(tree.whole, report_.whole, kernel.back());
     const auto row = [&](const std::vector<std::int64_t>& values, std::size_t at) {
       return std::span<const std::int64_t>(values).subspan(at * tree.pieces, tree.pieces);
     };
+    std::set<std::uint32_t> kernel_modules;
     for (std::size_t at = 0; at < tree.places.size(); ++at) {
       const UnionPlace& place = tree.places[at];
       if (place.kind == NodeKind::kThread || place.kind == NodeKind::kCause) {
         DiffGroup group{tree.names[place.name], {}};
-        test(place.kind == NodeKind::kThread ? row(tree.place_total, at) : row(tree.place_self, at),
-             group.self);
+        judged(place.kind == NodeKind::kThread ? row(tree.place_total, at) : row(tree.place_self, at),
+               group.self, kernel[at]);
         (place.kind == NodeKind::kThread ? report_.threads : report_.causes).push_back(std::move(group));
         continue;
       }
@@ -370,8 +404,10 @@ class Comparison {
       function.name = tree.names[place.name];
       function.module = tree.modules[place.module];
       function.kind = place.kind;
-      test(row(tree.place_self, at), function.self);
-      test(row(tree.place_total, at), function.total);
+      const bool in_kernel = place.kind == NodeKind::kKernel;
+      if (in_kernel) kernel_modules.insert(place.module);
+      judged(row(tree.place_self, at), function.self, in_kernel ? 1 : 0);
+      judged(row(tree.place_total, at), function.total, kernel[at]);
       report_.rows.push_back(std::move(function));
     }
     compare_crates();
@@ -381,7 +417,8 @@ class Comparison {
     }
     for (std::size_t at = 0; at < tree.modules.size(); ++at) {
       DiffGroup group{tree.modules[at], {}};
-      test(row(tree.module_self, at), group.self);
+      judged(row(tree.module_self, at), group.self,
+             kernel_modules.contains(static_cast<std::uint32_t>(at)) ? 1 : 0);
       if (group.self.base != 0 || group.self.fresh != 0) report_.modules.push_back(std::move(group));
     }
     report_.looked_at = chances_.size();

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -54,6 +55,10 @@ double cpu_wait_share(const model::Profile& profile) {
                                                       : profile.quality.expected_samples /
                                                             static_cast<double>(profile.meta.frequency_hz);
   return waited_s > 0 && ran_s > 0 ? waited_s / (waited_s + ran_s) : 0;
+}
+
+double others_share(const model::Profile& profile) {
+  return std::clamp(number_of(fact(profile, "others_percent")) / 100, 0.0, 1.0);
 }
 
 static std::string busy_text(const model::Profile& profile, double share) {

@@ -29,6 +29,9 @@ enum class DoubtKind : std::uint8_t {
 double cpu_wait_share(const model::Profile& profile);
 inline constexpr double kBusyMachine = 0.1;
 
+// Of the time that all CPUs of its machine had, how much other programs took; 0 where that is not known.
+double others_share(const model::Profile& profile);
+
 struct Doubt {
   DoubtKind kind;
   std::string base, fresh;  // what each side is or has, to be quoted

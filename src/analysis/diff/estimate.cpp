@@ -126,8 +126,12 @@ Figure figure_of(std::span<const std::int64_t> values, std::span<const std::int6
   figure.freedom = clamp_freedom(shaky > 0 ? within * within / shaky : kManyDegrees);
   figure.runs = runs.size();
   if (runs.size() == 1) {
-    const double own = runs.front().own_spread * figure.mean;
-    figure.assumed = own * own;
+    const RunScale& run = runs.front();
+    double whole = 0;
+    for (const std::int64_t piece : wholes) whole += static_cast<double>(piece);
+    const double own = run.own_spread * figure.mean;
+    const double least = run.least_spread * (run.of_whole ? 1 : whole * run.factor);
+    figure.assumed = own * own + least * least;
     figure.variance += figure.assumed;
     return figure;
   }

@@ -6,7 +6,8 @@
 //    and the spread of a function's values over them counts, also what neighbours have in common (Newey and West 1987);
 //  * runs: where a side has several, their spread, with Student's t; it also stands for the one run of the other side.
 // Two single runs cannot tell how far another one of the same program would be from them (addresses, neighbours on the machine,
-// data that came in another order): kRunToRun of each value, of waits more, is added, which was measured (docs/performance.md).
+// data that came in another order): kRunToRun of each value, of waits, of programs with phases and of what the kernel did more
+// (run_spread.h), is added, which was measured (docs/performance.md).
 //
 // Many functions are looked at, so many have a chance to look changed. Holm's procedure (1979) keeps the chance that any
 // that did not change is called changed at 5 %.
@@ -36,6 +37,9 @@ struct RunScale {
   bool of_whole = false;   // the figure is a share of the run's whole
   bool whole_run = false;  // from start to end of a program: its pieces are its phases and not repetitions
   double own_spread = kRunToRun;  // of a single run of this side; 0 where both sides are of one process
+  double kernel_spread = 0;       // the same of what the kernel took; 0: as of all else
+  double least_spread =
+      0;  // the same as a part of the run's whole, which is added: small functions vary most
 };
 
 struct Figure {

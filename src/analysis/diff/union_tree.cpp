@@ -180,7 +180,9 @@ class Union {
           "the call tree of both sides is too large: more than 16 million nodes, or a billion frames to "
           "place");
     UnionPlace& at = tree_.places[place];
-    if (at.kind == NodeKind::kInlined) at.kind = kind;  // called for real somewhere
+    // Called for real somewhere; or, whichever side is first, not the kernel's everywhere.
+    if (at.kind == NodeKind::kInlined || (at.kind == NodeKind::kKernel && kind != NodeKind::kInlined))
+      at.kind = kind;
     std::uint32_t* slot = slot_of(parent, place);
     if (*slot == 0) {
       if (tree_.nodes.size() * 2 > slots_.size()) {

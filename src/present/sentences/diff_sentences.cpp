@@ -238,7 +238,11 @@ std::string diff_legend(const DiffReport& report) {
     text += fmt::format(" Few runs tell little of how far they lie apart; {} at least is assumed of the one.",
                         assumed);
   else if (report.own_spread > 0)
-    text += fmt::format(" How far runs lie apart is not known from one of each; {} is assumed.", assumed);
+    text +=
+        fmt::format(" How far runs lie apart is not known from one of each; {} is assumed{}.", assumed,
+                    report.kernel_spread > report.own_spread
+                        ? fmt::format(", {} of what the kernel did", analysis::percent(report.kernel_spread))
+                        : std::string());
   else if (several && lone)
     text += fmt::format(" How far runs lie apart is known of {}, and taken for the one run of {}, too.",
                         report.base_runs == 1 ? "new" : "base", report.base_runs == 1 ? "base" : "new");

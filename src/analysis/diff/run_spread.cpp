@@ -1,0 +1,64 @@
+#include "analysis/diff/run_spread.h"
+
+#include <cmath>
+#include <cstdint>
+#include <numbers>
+
+namespace fathom::analysis {
+
+bool has_phases(const UnionTree& tree, std::size_t first_piece, std::size_t pieces, double weight) {
+  constexpr std::size_t kLeastPieces = 5;
+  constexpr double kDiffers = 0.1;
+  if (pieces < kLeastPieces) return true;
+  const std::size_t half = pieces / 2;
+  const auto sum = [&](const std::vector<std::int64_t>& values, std::size_t row, std::size_t from,
+                       std::size_t to) {
+    double all = 0;
+    for (std::size_t i = from; i < to; ++i)
+      all += static_cast<double>(values[row * tree.pieces + first_piece + i]);
+    return all;
+  };
+  const double first = sum(tree.whole, 0, 0, half), second = sum(tree.whole, 0, half, pieces);
+  if (!(first > 0) || !(second > 0)) return true;
+  double apart = 0, by_chance = 0;
+  for (std::size_t place = 0; place < tree.places.size(); ++place) {
+    const NodeKind kind = tree.places[place].kind;
+    if (kind == NodeKind::kThread || kind == NodeKind::kCause) continue;
+    const double a = sum(tree.place_self, place, 0, half), b = sum(tree.place_self, place, half, pieces);
+    if (a == 0 && b == 0) continue;
+    apart += std::fabs(a / first - b / second) / 2;
+    const double share = (a + b) / (first + second);
+    const double variance = share * (1 - share) * weight * (1 / first + 1 / second);
+    // The mean distance of a normal distribution from its middle.
+    by_chance += std::sqrt(2 * std::fmax(variance, 0.0) / std::numbers::pi) / 2;
+  }
+  return apart - by_chance > kDiffers;
+}
+
+std::vector<double> kernel_parts(const UnionTree& tree) {
+  // Parents have smaller numbers than their children.
+  std::vector<double> all(tree.nodes.size()), kernel(tree.nodes.size());
+  for (std::size_t node = tree.nodes.size(); node-- > 0;) {
+    const std::uint32_t place = tree.nodes[node].place;
+    const bool in_kernel = place != kNoPlace && tree.places[place].kind == NodeKind::kKernel;
+    for (std::size_t run = 0; run < tree.runs; ++run) {
+      const auto self = static_cast<double>(tree.node_self[node * tree.runs + run]);
+      all[node] += self;
+      if (in_kernel) kernel[node] += self;
+    }
+    if (node == 0) break;
+    all[tree.nodes[node].parent] += all[node];
+    kernel[tree.nodes[node].parent] += kernel[node];
+  }
+  // Recursion counts more than once on both sides of the ratio.
+  std::vector<double> parts(tree.places.size() + 1), wholes(tree.places.size() + 1);
+  for (std::size_t node = 0; node < tree.nodes.size(); ++node) {
+    const std::size_t at = tree.nodes[node].place == kNoPlace ? tree.places.size() : tree.nodes[node].place;
+    parts[at] += kernel[node];
+    wholes[at] += all[node];
+  }
+  for (std::size_t at = 0; at < parts.size(); ++at) parts[at] = wholes[at] > 0 ? parts[at] / wholes[at] : 0;
+  return parts;
+}
+
+}  // namespace fathom::analysis
