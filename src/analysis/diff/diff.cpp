@@ -384,6 +384,7 @@ class Comparison {
     const auto judged = [&](std::span<const std::int64_t> values, Change& change, double part) {
       part > 0 ? test(values, change, with_kernel(part)) : test(values, change);
     };
+    if (kernel.back() <= 0) report_.kernel_spread = 0;
     report_.whole = change_of(tree.whole, scales_);
     report_.whole_is_judged = report_.normalization != Normalization::kShare;
     if (report_.whole_is_judged) judged(tree.whole, report_.whole, kernel.back());

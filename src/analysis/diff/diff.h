@@ -94,7 +94,7 @@ struct DiffReport {
   std::vector<Doubt> doubts;
   bool whole_runs = false;   // programs from their start to their end
   double own_spread = 0;     // that is assumed of a single run, a part of each figure
-  double kernel_spread = 0;  // the same of what the kernel took, of CPU time
+  double kernel_spread = 0;  // the same of what the kernel took; 0: it took nothing
   bool busy_machine =
       false;  // shares were chosen, as threads waited for a CPU (cpu_wait_share()) and runs are single
   bool exact = false;  // every event was counted: there is no sampling error

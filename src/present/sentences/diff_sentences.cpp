@@ -203,7 +203,7 @@ static bool has_uneven_load(const DiffReport& report) {
     return false;
   const auto expected = [&](double figure, std::uint64_t samples) {
     const double sampling = samples == 0 ? 0 : figure / std::sqrt(static_cast<double>(samples));
-    return std::hypot(sampling, report.own_spread * figure);
+    return std::hypot(sampling, std::max(report.own_spread, report.kernel_spread) * figure);
   };
   constexpr double kFarMore = 3;
   return report.whole.sd > kFarMore * std::hypot(expected(report.whole.base, report.base.samples),
