@@ -205,7 +205,7 @@ Result<int> run_report(const ReportArguments& given) {
   const bool grouping_heap = model::is_heap(options.selection.metric) ||
                              (arguments.selection.metric.empty() && !profile->heap.empty());
   if (const auto by = analysis::group_by_from(arguments.by);
-      by && (!grouping_heap || arguments.by == "file")) {
+      by && (!grouping_heap || arguments.by == "file" || arguments.by == "process")) {
     options.group_by = by;
   } else if (arguments.lines) {
     options.group_by = analysis::GroupBy::kLine;
@@ -306,11 +306,13 @@ Run add_report(CLI::App& app) {
   app.add_option("--sort", arguments->sort,
                  "order of functions, lines and groups (default: self; of waits total)")
       ->check(CLI::IsMember({"self", "total"}));
-  app.add_option("--by", arguments->by,
-                 "by crate (or outermost namespace), module, thread, file; the heap, where it was recorded "
-                 "and --metric cpu is not named, also by stack, function, size, allocator; "
-                 "--timeline by function, module, thread, allocator")
-      ->check(CLI::IsMember({"stack", "function", "module", "crate", "thread", "file", "size", "allocator"}));
+  app.add_option(
+         "--by", arguments->by,
+         "by crate (or outermost namespace), module, thread, process, file; the heap, where it was recorded "
+         "and --metric cpu is not named, also by stack, function, size, allocator; "
+         "--timeline by function, module, thread, allocator")
+      ->check(CLI::IsMember(
+          {"stack", "function", "module", "crate", "thread", "process", "file", "size", "allocator"}));
   app.add_flag("--tree{callees}", arguments->tree,
                "the call tree from the root on; --tree=callers: from what costs by itself up to its callers")
       ->check(CLI::IsMember({"callees", "callers"}));

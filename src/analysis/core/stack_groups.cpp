@@ -21,7 +21,7 @@ namespace {
 
 using namespace model;
 
-constexpr std::array<std::string_view, 5> kNames = {"module", "crate", "thread", "file", "line"};
+constexpr std::array<std::string_view, 6> kNames = {"module", "crate", "thread", "process", "file", "line"};
 
 // "/src/evm/mod.rs" -> "evm/mod.rs": half of all files of Rust are called mod.rs.
 std::string_view short_path(std::string_view path) {
@@ -181,6 +181,31 @@ std::vector<GroupRow> group_threads(const Profile& profile, const Selection& sel
   return rows;
 }
 
+std::vector<GroupRow> group_processes(const Profile& profile, const Selection& selection) {
+  std::vector<std::int64_t> values(profile.processes.size());
+  for_each_value(profile, selection, [&](ThreadId thread, std::int64_t value) {
+    values[profile.threads[thread.value].process.value] += value;
+  });
+  struct Sum {
+    std::int64_t value = 0;
+    std::size_t processes = 0;
+  };
+  std::map<std::string_view, Sum> sums;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == 0) continue;
+    Sum& sum = sums[profile.strings[profile.processes[i].name]];
+    sum.value += values[i];
+    ++sum.processes;
+  }
+  std::vector<GroupRow> rows;
+  for (const auto& [name, sum] : sums) {
+    std::string title(name.empty() ? "(no name)" : name);
+    if (sum.processes > 1) title += fmt::format(" ({} processes)", sum.processes);
+    rows.push_back({std::move(title), "", sum.value, sum.value});
+  }
+  return rows;
+}
+
 }  // namespace
 
 std::string_view to_string(GroupBy by) {
@@ -197,8 +222,9 @@ StackGroups group_stacks(const Profile& profile, const Selection& selection, Gro
   StackGroups groups;
   groups.by = by;
   groups.sort = sort;
-  groups.rows = by == GroupBy::kThread
-                    ? group_threads(profile, selection)
+  groups.rows = by == GroupBy::kThread ? group_threads(profile, selection)
+                : by == GroupBy::kProcess
+                    ? group_processes(profile, selection)
                     : Grouper(profile, selection, by).group(stack_values(profile, selection));
   std::erase_if(groups.rows, [](const GroupRow& row) { return row.self == 0 && row.total == 0; });
   for (const GroupRow& row : groups.rows) groups.whole += row.self;

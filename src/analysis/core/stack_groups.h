@@ -1,4 +1,4 @@
-// What the values of a selection are made of: by crate, module, thread, source file or source line, each with what it cost
+// What the values of a selection are made of: by crate, module, thread, process, source file or source line, each with what it cost
 // by itself and with all that it called.
 #pragma once
 
@@ -15,9 +15,10 @@ namespace fathom::analysis {
 
 enum class GroupBy : std::uint8_t {
   kModule,
-  kCrate,   // crate of Rust, outermost namespace of C++ (code_name.h); the module for functions in none
-  kThread,  // by name
-  kFile,    // with the folder that it lies in
+  kCrate,    // crate of Rust, outermost namespace of C++ (code_name.h); the module for functions in none
+  kThread,   // by name
+  kProcess,  // by name, with how many had it
+  kFile,     // with the folder that it lies in
   kLine,
 };
 std::string_view to_string(GroupBy by);
@@ -27,7 +28,8 @@ struct GroupRow {
   std::string name;
   std::string function;  // of lines: the one that most of the weight is in
   std::int64_t self = 0;
-  std::int64_t total = 0;  // of the stacks that have it anywhere, each once; of threads the same as self
+  std::int64_t total =
+      0;  // of the stacks that have it anywhere, each once; of threads and processes the same as self
 };
 
 struct StackGroups {

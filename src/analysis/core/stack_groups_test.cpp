@@ -31,6 +31,17 @@ TEST(StackGroups, OfTheSmallServer) {
               ElementsAre("server 700 700", "worker-1 200 200"));
 }
 
+TEST(StackGroups, ProcessesOfOneNameAreOneRow) {
+  HandMade hand;
+  const auto work = hand.stack({hand.frame(hand.module("cc"), {"work"})});
+  for (const auto& [pid, name, value] : {std::tuple(10, "cc", 30), std::tuple(11, "cc", 20),
+                                         std::tuple(12, "ld", 40), std::tuple(13, "as", 0)})
+    if (const auto thread = hand.thread(hand.process(pid, name), pid, name); value > 0)
+      hand.sample(thread, work, value);
+  EXPECT_THAT(written(group_stacks(hand.profile, {}, GroupBy::kProcess, SortBy::kSelf)),
+              ElementsAre("cc (2 processes) 50 50", "ld 40 40"));
+}
+
 struct WithLines : HandMade {
   model::ModuleId app = module("app");
   model::ThreadId thread_row = thread(process(10, "app"), 10, "app");

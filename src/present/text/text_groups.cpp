@@ -18,7 +18,7 @@ std::string groups_text(const analysis::Report& report, const TextOptions& optio
   const analysis::CallTree& tree = report.tree;
   const bool by_self = groups.sort == analysis::SortBy::kSelf;
   const bool of_lines = groups.by == analysis::GroupBy::kLine;
-  const bool has_total = groups.by != analysis::GroupBy::kThread;
+  const bool has_total = groups.by != analysis::GroupBy::kThread && groups.by != analysis::GroupBy::kProcess;
   const auto wide_enough = [&](const analysis::GroupRow& row) {
     return static_cast<double>(by_self ? row.self : row.total) >=
            options.least_share * static_cast<double>(tree.total);
@@ -29,8 +29,8 @@ std::string groups_text(const analysis::Report& report, const TextOptions& optio
   if (rows < groups.rows.size())
     cut =
         fmt::format(", {} of {}", rows, analysis::with_commas(static_cast<std::int64_t>(groups.rows.size())));
-  constexpr std::array<std::string_view, 5> kTitles = {"Modules", "Crates and namespaces", "Threads", "Files",
-                                                       "Lines"};
+  constexpr std::array<std::string_view, 6> kTitles = {
+      "Modules", "Crates and namespaces", "Threads", "Processes", "Files", "Lines"};
   const std::string title = fmt::format(
       "{} by {}{} (% of {}, ± is the 95 % sampling error)", kTitles[static_cast<std::size_t>(groups.by)],
       by_self ? "self" : "total", cut, analysis::amount_of(tree, tree.total));

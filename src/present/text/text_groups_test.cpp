@@ -32,6 +32,8 @@ TEST(TextGroups, LinesNameTheirFunction) {
   const auto frame = hand.builder.frame(hand.module("x"), ElfAddress{0x20});
   hand.builder.name_frame(frame, {{"int Parser::line(char const*)", "/src/app/parser.cpp", 24}});
   hand.sample(thread, hand.stack({frame}), 400);
+  EXPECT_THAT(groups_of(hand.profile, analysis::GroupBy::kProcess, analysis::SortBy::kSelf),
+              testing::HasSubstr("\nProcesses by self"));
   EXPECT_THAT(groups_of(hand.profile, analysis::GroupBy::kLine, analysis::SortBy::kSelf),
               testing::HasSubstr("app/parser.cpp:24  Parser::line\n"));
 }
