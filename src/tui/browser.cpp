@@ -115,8 +115,15 @@ void Browser::show(ViewKind kind, const std::string& function) {
   views_.push_back(std::move(view));
 }
 
-// Views that the new selection leaves nothing of are closed.
+OpenCalls::Name Browser::name_of(const analysis::MergedCalls::Node& node) const {
+  return {tree_.names[node.name], tree_.modules[node.module].name};
+}
+
+// Views that the new selection leaves nothing of are closed. In those of calls what was open stays open.
 void Browser::change(const Words& words) {
+  const auto named = [this](const analysis::MergedCalls::Node& node) { return name_of(node); };
+  for (View& view : views_)
+    if (view.calls) view.open.remember(*view.calls, view.cursor, named);
   if (const Result<> loaded = load(words); !loaded) {
     status_ = printable(loaded.error().message);
     return;
@@ -128,6 +135,7 @@ void Browser::change(const Words& words) {
       status_ = printable(filled.error().message);
       break;
     }
+    if (view.calls) view.cursor = view.open.restore(*view.calls, named);
     kept.push_back(std::move(view));
   }
   views_ = std::move(kept);

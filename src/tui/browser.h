@@ -18,6 +18,7 @@
 #include "tui/call_list.h"
 #include "tui/flat_list.h"
 #include "tui/keys.h"
+#include "tui/open_calls.h"
 
 namespace fathom::tui {
 
@@ -80,6 +81,7 @@ class Browser {
     std::size_t cursor = 0, top = 0;
     std::vector<FlatRow> flat;
     std::optional<CallList> calls;
+    OpenCalls open;                    // of `calls`, under the selections before this one
     std::vector<std::size_t> threads;  // rows of report()->threads
     std::vector<std::string> lines;
     std::size_t lines_width = 0;
@@ -93,6 +95,7 @@ class Browser {
   Result<> fill(View& view);
   void show(ViewKind kind, const std::string& function = {});
   void change(const Words& words);
+  OpenCalls::Name name_of(const analysis::MergedCalls::Node& node) const;
   void back();
 
   void press_text(const std::string& text);

@@ -186,6 +186,25 @@ TEST_F(BrowserTest, ATimeIsTypedAndMoved) {
   EXPECT_THAT(browser_->command(), testing::Not(HasSubstr("--from")));
 }
 
+TEST_F(BrowserTest, WhatIsOpenStaysOpenWhenTheTimeIsAnother) {
+  type("2E");
+  find("ksys_write");
+  type("T5:8");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(cursor(), HasSubstr("ksys_write")) << "by its name, wherever it stands now";
+  // A time that does not have it, and back.
+  type("[");
+  EXPECT_THAT(screen(), testing::Not(Contains(HasSubstr("ksys_write"))));
+  EXPECT_THAT(screen(), Contains(HasSubstr("walk")));
+  EXPECT_THAT(cursor(), HasSubstr("main")) << "the nearest of its callers that is there";
+  type("]");
+  EXPECT_THAT(screen(), Contains(HasSubstr("ksys_write")));
+  // What was closed stays closed.
+  type("CT");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(screen(), testing::Not(Contains(HasSubstr("ksys_write"))));
+}
+
 TEST_F(BrowserTest, FiltersAreThoseOfTheCommandLine) {
   type("fwrite");
   press(KeyKind::kEnter);

@@ -60,6 +60,11 @@ void CallList::close(std::size_t row) {
   make_rows();
 }
 
+void CallList::open_these(const std::vector<std::uint32_t>& nodes) {
+  for (const std::uint32_t id : nodes) open_[id] = 1;
+  make_rows();
+}
+
 std::optional<std::size_t> CallList::find(
     std::size_t row, bool forward, bool from_here,
     const std::function<bool(const analysis::MergedCalls::Node&)>& wanted) {

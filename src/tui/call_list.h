@@ -27,6 +27,8 @@ class CallList {
   // Opening goes on down a chain of calls that only hand on. Rows above stay where they are.
   void open(std::size_t row);
   void close(std::size_t row);
+  // These, and nothing else that was closed.
+  void open_these(const std::vector<std::uint32_t>& nodes);
   // The next node of which `wanted` holds, in the order of the whole tree, from the row on (or behind it), and around; what it
   // lies below is opened. Its row; none where there is no such node, or its row would be beyond those that are shown.
   std::optional<std::size_t> find(std::size_t row, bool forward, bool from_here,
