@@ -133,7 +133,8 @@ Result<std::string> code_of_file(const model::Profile& profile, const ViewArgume
         nlohmann::ordered_json(name).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
         ":" + one;
   }
-  return page::compress(json + "}");
+  const std::array<std::string_view, 2> parts{json, "}"};
+  return page::compress(parts);
 }
 
 Result<int> write_page(const model::Profile& profile, const ViewArguments& arguments) {

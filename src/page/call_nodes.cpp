@@ -153,4 +153,26 @@ std::uint32_t CallNodes::cause_below(std::uint32_t node, std::string_view cause,
   return child(node, known);
 }
 
+std::vector<std::uint32_t> CallNodes::put_in_order() {
+  std::vector<std::uint32_t> below(nodes.size(), 1), moved(nodes.size()), next(nodes.size());
+  for (std::size_t i = nodes.size(); i-- > 1;) below[nodes[i].parent] += below[i];
+  next[0] = 1;
+  for (std::size_t i = 1; i < nodes.size(); ++i) {
+    std::uint32_t& place = next[nodes[i].parent];
+    moved[i] = place;
+    next[i] = place + 1;
+    place += below[i];
+  }
+  std::vector<CallNode> ordered(nodes.size());
+  children_ = {};
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    ordered[moved[i]] = {moved[nodes[i].parent], nodes[i].place};
+    if (i > 0) children_[std::uint64_t{moved[nodes[i].parent]} << 32 | nodes[i].place] = moved[i];
+  }
+  nodes = std::move(ordered);
+  for (std::uint32_t& node : of_stack_)
+    if (node != 0) node = moved[node - 1] + 1;
+  return moved;
+}
+
 }  // namespace fathom::page

@@ -2,6 +2,8 @@
 
 #include <zlib.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "base/varint.h"
@@ -26,39 +28,58 @@ void Columns::add_unsigned(const std::string& name, std::span<const std::uint64_
   close(name, ColumnKind::kUnsigned, offset, values.size());
 }
 
-void Columns::add_differences(const std::string& name, std::span<const std::int64_t> values) {
+template <class Number>
+void Columns::put_differences(const std::string& name, std::span<const Number> values) {
   const std::uint64_t offset = bytes_.size();
   std::uint64_t last = 0;  // wraps around where two values are further apart than a number can say
-  for (const std::int64_t value : values) {
+  for (const Number value : values) {
     put(bytes_, zigzag(static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - last)));
     last = static_cast<std::uint64_t>(value);
   }
   close(name, ColumnKind::kDifferences, offset, values.size());
 }
 
+void Columns::add_differences(const std::string& name, std::span<const std::int64_t> values) {
+  put_differences(name, values);
+}
+
+void Columns::add_differences(const std::string& name, std::span<const std::uint32_t> values) {
+  put_differences(name, values);
+}
+
 void Columns::add_reals(const std::string& name, std::span<const double> values) {
   const std::uint64_t offset = bytes_.size();
-  for (const double value : values) {
-    char bytes[sizeof value];
-    std::memcpy(bytes, &value, sizeof value);
-    bytes_.append(bytes, sizeof value);
-  }
+  bytes_.resize(bytes_.size() + values.size_bytes());
+  if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), values.size_bytes());
   close(name, ColumnKind::kReal, offset, values.size());
 }
 
-Result<std::string> compress(const std::string& bytes) {
+Result<std::string> compress(std::span<const std::string_view> parts) {
   z_stream stream{};
   constexpr int kGzip = 15 + 16;
-  if (deflateInit2(&stream, 9, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) != Z_OK)
+  // Level 9 takes three times as long as 6, for one part in a hundred.
+  if (deflateInit2(&stream, 6, Z_DEFLATED, kGzip, 9, Z_DEFAULT_STRATEGY) != Z_OK)
     return fail(ErrorKind::kSystem, "zlib could not be started");
-  std::string out(deflateBound(&stream, bytes.size()), '\0');
-  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = reinterpret_cast<Bytef*>(out.data());
-  stream.avail_out = static_cast<uInt>(out.size());
-  const int outcome =
-      bytes.size() > UINT32_MAX || out.size() > UINT32_MAX ? Z_BUF_ERROR : deflate(&stream, Z_FINISH);
-  out.resize(stream.total_out);
+  std::string out;
+  std::array<char, 1 << 16> room{};
+  int outcome = Z_OK;
+  for (std::size_t part = 0; part <= parts.size() && outcome == Z_OK; ++part) {
+    std::string_view left = part < parts.size() ? parts[part] : std::string_view();
+    const int flush = part < parts.size() ? Z_NO_FLUSH : Z_FINISH;
+    do {
+      const std::size_t piece = std::min<std::size_t>(left.size(), 1 << 24);
+      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(left.data()));
+      stream.avail_in = static_cast<uInt>(piece);
+      do {
+        stream.next_out = reinterpret_cast<Bytef*>(room.data());
+        stream.avail_out = static_cast<uInt>(room.size());
+        outcome = deflate(&stream, flush);
+        out.append(room.data(), room.size() - stream.avail_out);
+      } while (outcome == Z_OK && stream.avail_out == 0);
+      if (outcome == Z_BUF_ERROR) outcome = Z_OK;  // nothing was left to do
+      left.remove_prefix(piece);
+    } while (!left.empty() && outcome == Z_OK);
+  }
   deflateEnd(&stream);
   if (outcome != Z_STREAM_END) return fail(ErrorKind::kSystem, "the page's data could not be compressed");
   return out;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -26,19 +27,22 @@ class Columns {
  public:
   void add_unsigned(const std::string& name, std::span<const std::uint64_t> values);
   void add_differences(const std::string& name, std::span<const std::int64_t> values);
+  void add_differences(const std::string& name, std::span<const std::uint32_t> values);
   void add_reals(const std::string& name, std::span<const double> values);
 
   const std::vector<ColumnPlace>& places() const { return places_; }
   const std::string& bytes() const { return bytes_; }
 
  private:
+  template <class Number>
+  void put_differences(const std::string& name, std::span<const Number> values);
   void close(const std::string& name, ColumnKind kind, std::uint64_t offset, std::uint64_t count);
   std::vector<ColumnPlace> places_;
   std::string bytes_;
 };
 
-// As gzip has it (RFC 1952): what every browser can unpack by itself.
-Result<std::string> compress(const std::string& bytes);
+// The parts, one behind the other, as gzip has them (RFC 1952): what every browser can unpack by itself.
+Result<std::string> compress(std::span<const std::string_view> parts);
 std::string base64(std::string_view bytes);
 
 }  // namespace fathom::page

@@ -1,6 +1,7 @@
 #include "page/cost_table.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 
@@ -9,30 +10,12 @@
 #include "analysis/core/selection.h"
 #include "analysis/core/waits.h"
 #include "analysis/waits/wait_chains.h"
-#include "base/flat_map.h"
+#include "page/slice_sums.h"
 
 namespace fathom::page {
 namespace {
 
 using model::Metric;
-
-// Numbers of pairs, in the order in which they were met.
-class Pairs {
- public:
-  std::uint32_t of(std::uint32_t a, std::uint32_t b) {
-    std::uint32_t& row = ids_[std::uint64_t{a} << 32 | b];
-    if (row == 0) {
-      rows_.push_back({a, b});
-      row = static_cast<std::uint32_t>(rows_.size());
-    }
-    return row - 1;
-  }
-  const std::vector<std::pair<std::uint32_t, std::uint32_t>>& rows() const { return rows_; }
-
- private:
-  FlatMap<std::uint32_t> ids_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> rows_;
-};
 
 class ThreadNames {
  public:
@@ -62,43 +45,13 @@ class ThreadNames {
   std::vector<std::uint32_t> of_thread_;
 };
 
-class CostAdder {
- public:
-  explicit CostAdder(Metric metric) { table_.metric = metric; }
-  void add(std::uint32_t thread, std::uint32_t node, std::uint32_t slice, std::int64_t value) {
-    value = budget_.take(value);
-    if (value != 0) values_[std::uint64_t{cells_.of(thread, node)} << 32 | slice] += value;
-  }
-  CostTable finish() {
-    std::vector<std::pair<std::uint64_t, std::int64_t>> entries;
-    values_.for_each([&](std::uint64_t key, std::int64_t value) { entries.emplace_back(key, value); });
-    std::sort(entries.begin(), entries.end());
-    for (const auto& [thread, node] : cells_.rows()) table_.cells.push_back({thread, node});
-    for (const auto& [key, value] : entries) {
-      while (table_.first.size() <= key >> 32)
-        table_.first.push_back(static_cast<std::uint32_t>(table_.slices.size()));
-      table_.slices.push_back(static_cast<std::uint32_t>(key));
-      table_.values.push_back(value);
-    }
-    while (table_.first.size() <= table_.cells.size())
-      table_.first.push_back(static_cast<std::uint32_t>(table_.slices.size()));
-    return std::move(table_);
-  }
-
- private:
-  CostTable table_;
-  Pairs cells_;
-  FlatMap<std::int64_t> values_;
-  analysis::ValueBudget budget_;
-};
-
-void add_samples(const model::Profile& profile, const TimeSlices& slices, const ThreadNames& threads,
-                 CallNodes& nodes, const analysis::Selection& selection, CostAdder& costs) {
+template <class Visit>
+void walk_samples(const model::Profile& profile, const TimeSlices& slices, const ThreadNames& threads,
+                  CallNodes& nodes, const analysis::Selection& selection, Visit visit) {
   const analysis::Filter filter(profile, selection);
   for (const model::Sample& sample : profile.samples) {
     if (filter.takes(sample))
-      costs.add(threads.of(sample.thread), nodes.of_stack(sample.stack), slices.of(sample.time_ns),
-                sample.value);
+      visit(threads.of(sample.thread), nodes.of_stack(sample.stack), slices.of(sample.time_ns), sample.value);
   }
 }
 
@@ -133,43 +86,67 @@ void keep_longest(Costs& costs) {
                    [](const WaitRow& a, const WaitRow& b) { return a.start_ns < b.start_ns; });
 }
 
-void add_waits(const model::Profile& profile, const TimeSlices& slices, const ThreadNames& threads,
-               CallNodes& nodes, const analysis::Selection& selection, CostAdder& costs, Costs& all) {
-  const analysis::Waits waits(profile, selection);
-  ObjectNames objects(profile);
-  CostAdder by_object(Metric::kOffCpu);
-  for (const analysis::SelectedWait& row : waits.rows()) {
-    const model::Wait& wait = waits.wait(row);
-    const std::uint32_t thread = threads.of(wait.thread), node = nodes.of_stack(wait.stack);
-    const std::uint32_t object = row.idle ? 0 : objects.of(wait, row.cause);
-    if (!row.idle && row.waited_ns != 0) {
-      const bool ended = analysis::is_ended_by_a_thread(row.cause);
-      all.waits.push_back({wait.start_ns - std::min(wait.start_ns, profile.meta.start_ns), row.waited_ns,
-                           row.queued_ns, wait.thread, ended ? wait.waker : model::kNoThread,
-                           ended ? wait.waker_stack : model::StackId{}, 0, object,
-                           nodes.cause_below(node, analysis::frame_of(row.cause), false), row.weight});
-    }
-    if (row.waited_ns != 0) {
-      const std::uint32_t leaf = row.idle ? nodes.cause_below(node, waits.idle().frame(*row.idle), true)
-                                          : nodes.cause_below(node, analysis::frame_of(row.cause), false);
-      for_each_slice(slices, wait.start_ns, row.waited_ns, [&](std::uint32_t slice, std::uint64_t ns) {
-        costs.add(thread, leaf, slice, analysis::weighted_ns(ns, row.weight));
-        if (object != 0) by_object.add(object, leaf, slice, analysis::weighted_ns(ns, row.weight));
-      });
-    }
-    if (row.queued_ns != 0) {
-      const std::uint32_t leaf = nodes.cause_below(node, analysis::frame_of(row.queue_cause), false);
-      for_each_slice(slices, wait.start_ns + wait.waited_ns, row.queued_ns,
-                     [&](std::uint32_t slice, std::uint64_t ns) {
-                       costs.add(thread, leaf, slice, analysis::weighted_ns(ns, row.weight));
-                     });
+// The waits of a profile, as costs of their causes below their stacks.
+class WaitCosts {
+ public:
+  WaitCosts(const model::Profile& profile, const TimeSlices& slices, const ThreadNames& threads,
+            CallNodes& nodes, const analysis::Selection& selection)
+      : profile_(profile), slices_(slices), threads_(threads), nodes_(nodes), waits_(profile, selection) {}
+
+  // visit(thread, node, slice, ns); `by_object`: the object in the place of the thread, and only what has one.
+  template <class Visit>
+  void walk(bool by_object, Visit visit) {
+    for (const analysis::SelectedWait& row : waits_.rows()) {
+      const model::Wait& wait = waits_.wait(row);
+      const std::uint32_t of = by_object ? object_of(row) : threads_.of(wait.thread);
+      if (by_object && of == 0) continue;
+      const std::uint32_t node = nodes_.of_stack(wait.stack);
+      if (row.waited_ns != 0) spread(wait.start_ns, row.waited_ns, of, leaf_of(row, node), row.weight, visit);
+      if (row.queued_ns != 0 && !by_object)
+        spread(wait.start_ns + wait.waited_ns, row.queued_ns, of,
+               nodes_.cause_below(node, analysis::frame_of(row.queue_cause), false), row.weight, visit);
     }
   }
-  keep_longest(all);
-  for (WaitRow& row : all.waits) row.waker_node = nodes.of_stack(row.waker_stack);
-  all.by_object = by_object.finish();
-  all.objects = std::move(objects.rows);
-}
+
+  // The longest that are not idle, and what was waited for.
+  void collect(Costs& costs) {
+    for (const analysis::SelectedWait& row : waits_.rows()) {
+      if (row.idle || row.waited_ns == 0) continue;
+      const model::Wait& wait = waits_.wait(row);
+      const bool ended = analysis::is_ended_by_a_thread(row.cause);
+      costs.waits.push_back({wait.start_ns - std::min(wait.start_ns, profile_.meta.start_ns), row.waited_ns,
+                             row.queued_ns, wait.thread, ended ? wait.waker : model::kNoThread,
+                             ended ? wait.waker_stack : model::StackId{}, 0, object_of(row),
+                             leaf_of(row, nodes_.of_stack(wait.stack)), row.weight});
+    }
+    keep_longest(costs);
+    for (WaitRow& row : costs.waits) row.waker_node = nodes_.of_stack(row.waker_stack);
+    costs.objects = objects_.rows;
+  }
+
+ private:
+  std::uint32_t object_of(const analysis::SelectedWait& row) {
+    return row.idle ? 0 : objects_.of(waits_.wait(row), row.cause);
+  }
+  std::uint32_t leaf_of(const analysis::SelectedWait& row, std::uint32_t node) {
+    return row.idle ? nodes_.cause_below(node, waits_.idle().frame(*row.idle), true)
+                    : nodes_.cause_below(node, analysis::frame_of(row.cause), false);
+  }
+  template <class Visit>
+  void spread(std::uint64_t start_ns, std::uint64_t length_ns, std::uint32_t of, std::uint32_t leaf,
+              std::uint32_t weight, Visit& visit) {
+    for_each_slice(slices_, start_ns, length_ns, [&](std::uint32_t slice, std::uint64_t ns) {
+      visit(of, leaf, slice, analysis::weighted_ns(ns, weight));
+    });
+  }
+
+  const model::Profile& profile_;
+  const TimeSlices& slices_;
+  const ThreadNames& threads_;
+  CallNodes& nodes_;
+  analysis::Waits waits_;
+  ObjectNames objects_{profile_};
+};
 
 HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, ThreadNames& threads,
                       CallNodes& nodes, std::vector<std::uint32_t>& cell_of_site) {
@@ -234,23 +211,40 @@ Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, Call
   Costs costs;
   ThreadNames threads(profile, nodes);
   costs.has_heap = !profile.heap.empty();
+  std::vector<analysis::Selection> metrics;
   for (const Metric metric : analysis::metrics_in(profile)) {
     // Wall is the sum of two others; what follows from the heap tables is added up from them.
     if (metric > model::kLastSampleMetric || metric == Metric::kWall) continue;
     if (model::is_heap(metric) && costs.has_heap) continue;
-    analysis::Selection selection;
-    selection.metric = metric;
-    selection.fold_idle = true;
-    CostAdder adder(metric);
-    add_samples(profile, slices, threads, nodes, selection, adder);
-    if (metric == Metric::kOffCpu) add_waits(profile, slices, threads, nodes, selection, adder, costs);
-    costs.tables.push_back(adder.finish());
+    metrics.emplace_back();
+    metrics.back().metric = metric;
+    metrics.back().fold_idle = true;
   }
+  std::optional<WaitCosts> waits;
+  const auto walk_all = [&](const analysis::Selection& selection, auto visit) {
+    walk_samples(profile, slices, threads, nodes, selection, visit);
+    if (selection.metric != Metric::kOffCpu) return;
+    if (!waits) waits.emplace(profile, slices, threads, nodes, selection);
+    waits->walk(false, visit);
+  };
+  // All calls are known before the first cost is put down: they then stand in the order of a walk, and costs in theirs.
+  for (const analysis::Selection& selection : metrics)
+    walk_all(selection, [](std::uint32_t, std::uint32_t, std::uint32_t, std::int64_t) {});
+  if (waits) waits->collect(costs);
+  std::vector<std::uint32_t> cell_of_site;
   if (costs.has_heap) {
-    std::vector<std::uint32_t> cell_of_site;
     costs.heap = add_up_heap(profile, slices, threads, nodes, cell_of_site);
     costs.shapes = shapes_of(profile, cell_of_site);
   }
+  const std::vector<std::uint32_t> moved = nodes.put_in_order();
+  for (WaitRow& row : costs.waits) {
+    row.node = moved[row.node];
+    row.waker_node = moved[row.waker_node];
+  }
+  for (Cell& cell : costs.heap.cells) cell.node = moved[cell.node];
+  for (const analysis::Selection& selection : metrics)
+    costs.tables.push_back(add_up_slices(selection.metric, [&](auto visit) { walk_all(selection, visit); }));
+  if (waits) costs.by_object = add_up_slices(Metric::kOffCpu, [&](auto visit) { waits->walk(true, visit); });
   costs.thread_names = threads.of_threads();
   costs.threads = std::move(threads.rows);
   return costs;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/stack_sums.h"
 #include "analysis/core/words.h"
+#include "model/marks.h"
 #include "page/call_nodes.h"
 #include "page/columns.h"
 #include "page/cost_table.h"
@@ -42,11 +45,13 @@ void add_nodes(const CallNodes& calls, Columns& columns) {
   add("place.kind", [](const Place& place) { return static_cast<std::uint64_t>(place.kind); });
 }
 
-void add_costs(const Costs& costs, Columns& columns, Json& metrics) {
-  for (const CostTable& table : costs.tables) {
+// Lets go of each table as it becomes columns.
+void add_costs(Costs& costs, Columns& columns, Json& metrics) {
+  for (CostTable& table : costs.tables) {
     const model::MetricInfo& info = model::info_of(table.metric);
     const std::string name(info.name);
     add_table(name, table, columns);
+    table = {};
     metrics.push_back({{"name", name}, {"title", info.title}, {"table", name}});
   }
   if (!costs.has_heap) return;
@@ -69,6 +74,14 @@ void add_costs(const Costs& costs, Columns& columns, Json& metrics) {
     const model::MetricInfo& info = model::info_of(metric);
     metrics.push_back({{"name", info.name}, {"title", info.title}, {"table", "heap"}, {"unit", info.unit}});
   }
+}
+
+// 0: none that is known.
+std::uint64_t number_of(const std::string& text) {
+  std::uint64_t number = 0;
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end ? number : 0;
 }
 
 Json words_of(const Story& story) {
@@ -129,6 +142,9 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
     const auto found = profile.meta.facts.find(name);
     return found == profile.meta.facts.end() ? std::string() : analysis::printable(found->second);
   };
+  Json marks = Json::array();
+  for (const model::Phase& phase : model::phases_of(profile))
+    marks.push_back({{"s", phase.from_s}, {"name", analysis::printable(phase.name)}});
   Json head = {
       {"version", kDocumentVersion},
       {"file", analysis::printable(options.file)},
@@ -142,6 +158,8 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
        profile.meta.end_ns > profile.meta.start_ns ? profile.meta.end_ns - profile.meta.start_ns : 0},
       {"cpus", fact("cpus")},
       {"host", fact("host")},
+      {"memory_limit", number_of(fact("oom_limit_bytes"))},
+      {"marks", std::move(marks)},
       {"slice_ms", slices.width_ms()},
       {"slices", slices.count()},
       {"folded", {{"calls", folded}, {"share", least_share}}},
@@ -160,9 +178,9 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
   const std::string json = head.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string whole = "fathom page\n";
   for (int shift = 0; shift < 32; shift += 8) whole += static_cast<char>(json.size() >> shift & 0xff);
-  whole += json;
-  whole += columns.bytes();
-  return compress(whole);
+  costs = {};  // the rest takes room of its own
+  const std::array<std::string_view, 3> parts{whole, json, columns.bytes()};
+  return compress(parts);
 }
 
 }  // namespace

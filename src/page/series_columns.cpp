@@ -1,6 +1,7 @@
 #include "page/series_columns.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,25 @@ std::vector<model::Point> thinned(const std::vector<model::Point>& points) {
   return out;
 }
 
-std::vector<Line> lines_of(const model::Profile& profile) {
+// What allocators hold resident beyond the blocks that are live in it, at each moment at which memory was looked at.
+std::vector<Line> slack_of(const model::Profile& profile) {
+  std::map<std::uint32_t, std::map<std::uint64_t, double>> slack;  // by process and time
+  for (const model::MemoryRange& range : profile.memory_ranges) {
+    if (range.kind != model::MemoryKind::kAllocator && range.kind != model::MemoryKind::kBreak) continue;
+    slack[range.process.value][range.time_ns] +=
+        static_cast<double>(range.rss_bytes) - range.live_resident_bytes;
+  }
   std::vector<Line> lines;
+  for (const auto& [process, points] : slack) {
+    Line line{"memory.allocator_slack", "bytes", profile.processes[process].pid, {}};
+    for (const auto& [time, bytes] : points) line.points.push_back({time, std::max(0.0, bytes)});
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::vector<Line> lines_of(const model::Profile& profile) {
+  std::vector<Line> lines = slack_of(profile);
   for (std::uint32_t i = 0; i < profile.heap.heaps.size(); ++i) {
     const model::Heap& heap = profile.heap.heaps[i];
     Line line{"heap.live", "bytes", 0, {}};

@@ -214,6 +214,30 @@ TEST(PageSums, OfTheHeapAreThoseOfTheReport) {
   }
 }
 
+// What the page relies on to be fast: what lies below a call stands side by side, cells too, each slice of a cell once.
+TEST(PageSums, StandInTheOrderOfAWalk) {
+  const model::Profile profile = busy_profile(3).profile;
+  const TimeSlices slices(profile.meta.start_ns, profile.meta.end_ns, 20);
+  CallNodes calls(profile);
+  const Costs costs = add_up_costs(profile, slices, calls);
+  ASSERT_GT(calls.nodes.size(), 10u);
+  for (std::uint32_t i = 1; i < calls.nodes.size(); ++i) {
+    std::uint32_t up = i - 1;
+    while (up != 0 && up != calls.nodes[i].parent) up = calls.nodes[up].parent;
+    EXPECT_EQ(up, calls.nodes[i].parent)
+        << "node " << i << " is not below the one before or one of its callers";
+  }
+  ASSERT_FALSE(costs.tables.empty());
+  for (const CostTable& table : costs.tables) {
+    for (std::size_t i = 0; i + 1 < table.cells.size(); ++i)
+      EXPECT_LT(std::pair(table.cells[i].thread, table.cells[i].node),
+                std::pair(table.cells[i + 1].thread, table.cells[i + 1].node));
+    for (std::size_t i = 0; i < table.cells.size(); ++i)
+      for (std::uint32_t at = table.first[i]; at + 1 < table.first[i + 1]; ++at)
+        EXPECT_LT(table.slices[at], table.slices[at + 1]);
+  }
+}
+
 // Every table filled, extreme numbers in: nothing of it may stop the page.
 TEST(PageSums, AnyProfileHasCosts) {
   model::for_each_profile(60, [](const model::Profile& profile) {
