@@ -5,6 +5,7 @@
 
 #include "analysis/core/hand_made_profile.h"
 #include "browser/page_testing.h"
+#include "model/marks.h"
 
 namespace fathom::browser {
 namespace {
@@ -75,6 +76,17 @@ model::Profile server_profile() {
     rss.points.push_back(
         {hand.profile.meta.start_ns + static_cast<std::uint64_t>(i) * 100'000'000, 1e6 + i * 2e4});
   hand.profile.series.push_back(rss);
+  model::Series faults;
+  faults.name = hand.builder.string("memory.minor_faults");
+  faults.unit = hand.builder.string("count");
+  faults.pid = 10;
+  for (int i = 0; i <= 10; ++i)
+    faults.points.push_back({hand.profile.meta.start_ns + static_cast<std::uint64_t>(i) * 1'000'000'000,
+                             i < 5 ? 0 : (i - 5) * 700.0});
+  hand.profile.series.push_back(faults);
+  hand.profile.meta.facts[model::kMarksFact] =
+      model::mark_line(2, "warm") + "\n" + model::mark_line(6, "load <b>");
+  hand.profile.meta.facts["oom_limit_bytes"] = "8000000";
   return hand.profile;
 }
 
@@ -149,7 +161,7 @@ TEST_F(PageInBrowser, OpensFromAFileOnTheAnswer) {
   EXPECT_THAT(text("h1"), HasSubstr("hand"));
   EXPECT_THAT(text(".story"), HasSubstr("CPU time"));
   EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "800");
-  EXPECT_EQ(ask("document.querySelectorAll('.label b').length"), 3);  // memory, CPU, waiting
+  EXPECT_EQ(ask("document.querySelectorAll('.label b').length"), 4);  // memory, CPU, waiting, faults
   expect_as_reported();
 }
 
@@ -220,17 +232,17 @@ TEST_F(PageInBrowser, SeriesHaveTheirValuesAtBothEndsOfATime) {
   wait_for("document.querySelector('#series')");
   // 1 MB at the start, 20 kB more every tenth of a second.
   EXPECT_THAT(text("#series"), HasSubstr("memory.rss_anon977 KiB1.91 MiB+977 KiB1.91 MiB"));
-  EXPECT_EQ(ask("document.querySelectorAll('.label b').length"), 3);
+  EXPECT_EQ(ask("document.querySelectorAll('.label b').length"), 4);
   ask("[...document.querySelectorAll('#series .name')].find((name) => name.textContent === "
       "'memory.rss_anon').click()");
-  wait_for("document.querySelectorAll('.label b').length === 4");
+  wait_for("document.querySelectorAll('.label b').length === 5");
   EXPECT_EQ(ask("location.hash.includes('s=memory.rss_anon')"), true);
 }
 
 TEST_F(PageInBrowser, ALaneIsAHeatMapOnRequest) {
   show("#m=cpu");
   const Json before = ask("document.querySelector('.chart canvas').getBoundingClientRect().height");
-  ask("document.querySelector('.label .heat').click()");
+  ask("document.querySelector('.heat[data-lane=cpu]').click()");
   wait_for("location.hash.includes('heat=cpu')");
   EXPECT_THAT(text(".labels"), HasSubstr("a column is 1 s, from below up"));
   // Ten seconds in which the CPU is used up to 8.8 s: the second column has colour, and the last one has none.
@@ -244,8 +256,53 @@ TEST_F(PageInBrowser, ALaneIsAHeatMapOnRequest) {
   ASSERT_TRUE(coloured.is_array());
   EXPECT_GT(coloured[0].get<int>(), 20);
   EXPECT_EQ(coloured[1], 0);
-  ask("document.querySelector('.label .heat').click()");
+  ask("document.querySelector('.heat[data-lane=cpu]').click()");
   wait_for("!location.hash.includes('heat=')");
+}
+
+TEST_F(PageInBrowser, LanesHaveFaultsTheLimitAndMarks) {
+  show("#m=cpu");
+  EXPECT_THAT(text(".labels"), testing::AllOf(HasSubstr("limit 7.63 MiB"), HasSubstr("Faults")));
+  // No fault in the first half, 700 a second in the second one: twenty rows, of half a second each.
+  const std::string rate =
+      "((row) => { const table = document.querySelector('#lanes-table'); const column = "
+      "[...table.querySelectorAll('th')].findIndex((one) => one.textContent === 'Faults: minor faults'); "
+      "return "
+      "table.querySelectorAll('tbody tr')[row].children[column].textContent; })";
+  EXPECT_EQ(ask(rate + "(2)"), "0.00");
+  EXPECT_EQ(ask(rate + "(15)"), "700.00");
+  // A mark begins what goes on until the next one; its name is text.
+  ask("[...document.querySelectorAll('.legend button')].find((one) => "
+      "one.textContent.includes('warm')).click()");
+  wait_for("location.hash.includes('t=2000-6000')");
+  ask("[...document.querySelectorAll('.legend button')].find((one) => one.textContent.includes('load "
+      "<b>')).click()");
+  wait_for("location.hash.includes('t=6000-10000')");
+}
+
+TEST_F(PageInBrowser, ADoubleClickAsksWhoCalls) {
+  show("#m=cpu&threads=0");
+  ask("(() => { const at = document.querySelector('.flame canvas'), box = at.getBoundingClientRect(); "
+      "at.dispatchEvent(new MouseEvent('dblclick', { clientX: box.x + 20, clientY: box.y + 30, bubbles: true "
+      "})); })()");
+  wait_for("document.querySelector('.callers h2')");
+  EXPECT_EQ(text(".callers h2"), "main");
+}
+
+TEST_F(PageInBrowser, PointingAtACallShowsWhenItWasOnAStack) {
+  show("#m=cpu&threads=0");
+  EXPECT_THAT(text("#lanes-table th:last-child"), testing::Not(HasSubstr("on a stack")));
+  ask("(() => { const at = document.querySelector('.flame canvas'), box = at.getBoundingClientRect(); "
+      "at.dispatchEvent(new MouseEvent('mousemove', { clientX: box.x + 20, clientY: box.y + 30, bubbles: "
+      "true "
+      "})); })()");
+  wait_for("document.querySelector('#lanes-table th:last-child').textContent === 'on a stack: main'");
+  // From the first half second on, and no more in the last one.
+  EXPECT_THAT(text("#lanes-table tbody tr:first-child td:last-child"),
+              testing::Not(testing::StartsWith("0")));
+  EXPECT_THAT(text("#lanes-table tbody tr:last-child td:last-child"), testing::StartsWith("0"));
+  ask("document.querySelector('.flame canvas').dispatchEvent(new MouseEvent('mouseleave'))");
+  wait_for("!document.querySelector('#lanes-table th:last-child').textContent.includes('on a stack')");
 }
 
 TEST_F(PageInBrowser, WaitsAreToldByCauseAndByTheCodeThatWaits) {

@@ -133,7 +133,7 @@ TEST_F(PageWalks, AnIncidentFromTheSentenceToTheCallersOfWhatGrew) {
 
 TEST_F(PageWalks, ASlowMomentFromTheStripeToTheThreadThatHeldTheLock) {
   show("#m=cpu");
-  tab_to("on.matches('.heat')");  // the heat map of the CPU
+  tab_to("on.matches('.heat[data-lane=cpu]')");  // the heat map of the CPU
   press("Enter");
   wait_for("location.hash.includes('heat=cpu')");
   tab_to("on.matches('.chart canvas')");

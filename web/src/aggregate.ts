@@ -1,6 +1,6 @@
 // Adds up what a selection takes, from columns of running sums: values of cells, the tree of calls, tables. Pure. The sums
 // are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
-import type { Cells, CostTable, Doc } from "./document";
+import type { Cells, CostTable, Doc, Sums } from "./document";
 import { plainShape, rankOf, type Shape } from "./shape";
 
 export interface Selection {
@@ -56,6 +56,23 @@ export function cellValuesOf(table: CostTable, from: number, to: number): Float6
   return out;
 }
 
+// Running sums over entries of what came and, where a metric tells what is there at a time, of what went.
+function flowOf(doc: Doc, metric: string): { came: Sums; went: Float64Array | null } {
+  const table = doc.costs.get(metric), heap = doc.heap!;
+  if (table) return { came: table.sums, went: null };
+  if (metric === "heap-allocations") return { came: heap.sumAllocatedBlocks, went: null };
+  return { came: heap.sumAllocatedBytes, went: metric === "heap-allocated" ? null : heap.sumFreedBytes };
+}
+
+function addFlow(cells: Cells, i: number, came: Sums, went: Float64Array | null, bucketOf: Uint16Array, out: Float64Array): void {
+  const end = cells.first[i + 1];
+  for (let j = cells.first[i], before = came[j]; j < end; j++) {
+    const after = came[j + 1];
+    out[bucketOf[cells.slice[j]]] += after - before - (went ? went[j + 1] - went[j] : 0);
+    before = after;
+  }
+}
+
 // The value of every cell in a range of slices, by that metric alone.
 export function cellValues(doc: Doc, metric: string, from: number, to: number): Float64Array {
   const table = doc.costs.get(metric);
@@ -81,7 +98,7 @@ export function cellValues(doc: Doc, metric: string, from: number, to: number): 
 }
 
 // `base`: the same cells' values at the other time of a comparison.
-export interface Taken { cells: Cells; values: Float64Array; total: number; whole: number; base?: Float64Array }
+export interface Taken { metric: string; cells: Cells; values: Float64Array; total: number; whole: number; base?: Float64Array }
 // What a selection takes; `whole` is what it would take without its patterns.
 export function take(doc: Doc, selection: Selection): Taken {
   const cells = cellsOf(doc, selection.metric);
@@ -94,14 +111,21 @@ export function take(doc: Doc, selection: Selection): Taken {
     if (!nodes[cells.node[i]]) values[i] = 0;
     total += values[i];
   }
-  return { cells, values, total: Math.round(total), whole: Math.round(whole) };
+  return { metric: selection.metric, cells, values, total: Math.round(total), whole: Math.round(whole) };
 }
 
 // Nodes in the order parents before children; 0 is the root. `place` of a thread is places + its row of the threads.
 export interface Tree {
-  parent: Uint32Array; place: Uint32Array; self: Float64Array; total: Float64Array; count: number;
-  base?: { self: Float64Array; total: Float64Array }; fresh?: { self: Float64Array; total: Float64Array };  // of a comparison
+  parent: Uint32Array; place: Uint32Array; count: number;
+  selfOf(node: number): number; totalOf(node: number): number;
+  outermost?: Uint8Array;  // by node whether no caller is the same function, where that is known
+  base?: Costs; fresh?: Costs;  // of a comparison
 }
+export interface Costs { self: Float64Array; total: Float64Array }
+export const treeOf = (parent: Uint32Array, place: Uint32Array, { self, total }: Costs, base?: Costs): Tree =>
+  ({ parent, place, count: parent.length, selfOf: (node) => self[node], totalOf: (node) => total[node], base });
+export const costsOf = ({ count, selfOf, totalOf }: Tree): Costs =>
+  ({ self: Float64Array.from({ length: count }, (_, i) => selfOf(i)), total: Float64Array.from({ length: count }, (_, i) => totalOf(i)) });
 
 // Places of a tree: functions, then threads, then modules whose calls were made one.
 export const labelCount = (doc: Doc) => doc.places + doc.head.threads.length + doc.modules.length;
@@ -145,9 +169,7 @@ function finished(parent: Uint32Array, place: Uint32Array, self: Float64Array, b
     for (let i = total.length - 1; i > 0; i--) total[parent[i]] += total[i];
     return { self: of, total };
   };
-  const tree: Tree = { parent, place, ...added(self), count: parent.length };
-  if (base) tree.base = added(base);
-  return tree;
+  return treeOf(parent, place, added(self), base ? added(base) : undefined);
 }
 
 // Of each thread, or of all (0), what is spent in each node of the shape, and at the other time of a comparison.
@@ -165,10 +187,38 @@ function spentIn(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Spent 
   return out;
 }
 
-// The tree of all cells of a table, below their threads or not. It stays while selections change: only what is spent in a node
-// does, and what nothing is spent in has a total of 0.
-interface Skeleton { parent: Uint32Array; place: Uint32Array; of: Uint32Array }  // `of`: the node of a cell
+// The tree of all cells of a table, below their threads or not. It stays while selections change: `order` has the cells as a walk
+// down the tree meets them, so that those of a node and of all that it calls are a run of them, and what it costs is the
+// difference of two running sums. Of a million nodes only those that are looked at are ever asked.
+interface Skeleton {
+  parent: Uint32Array; place: Uint32Array; order: Uint32Array;
+  first: Uint32Array; own: Uint32Array; end: Uint32Array;  // by node: where its cells begin, where its own end, and all of them
+  outermost?: Uint8Array;
+}
 const skeletons = new WeakMap<Shape, Map<Cells, (Skeleton | undefined)[]>>();
+
+function orderCells(parent: Uint32Array, of: Uint32Array): Omit<Skeleton, "parent" | "place"> {
+  const rows = parent.length, sizes = new Uint32Array(rows).fill(1), rank = new Uint32Array(rows), next = new Uint32Array(rows);
+  for (let i = rows - 1; i > 0; i--) sizes[parent[i]] += sizes[i];
+  next[0] = 1;
+  for (let i = 1; i < rows; i++) {
+    rank[i] = next[parent[i]];
+    next[parent[i]] += sizes[i];
+    next[i] = rank[i] + 1;
+  }
+  const begin = new Uint32Array(rows + 1);  // of the cells of the node of a rank
+  for (let i = 0; i < of.length; i++) begin[rank[of[i]] + 1]++;
+  for (let i = 0; i < rows; i++) begin[i + 1] += begin[i];
+  const first = new Uint32Array(rows), own = new Uint32Array(rows), end = sizes;
+  for (let i = 0; i < rows; i++) {
+    first[i] = begin[rank[i]];
+    own[i] = begin[rank[i] + 1];
+    end[i] = begin[rank[i] + sizes[i]];
+  }
+  const order = new Uint32Array(of.length);
+  for (let i = 0; i < of.length; i++) order[begin[rank[of[i]]]++] = i;
+  return { order, first, own, end };
+}
 
 // Nodes of a shape are merged already, and keep their order: one thread after the other, in the order of their first cells.
 function makeSkeleton(doc: Doc, cells: Cells, shape: Shape, threads: boolean): Skeleton {
@@ -207,7 +257,18 @@ function makeSkeleton(doc: Doc, cells: Cells, shape: Shape, threads: boolean): S
     place.set(piece.place, next);
     next += piece.parent.length;
   }
-  return { parent, place, of };
+  return { parent, place, ...orderCells(parent, of) };
+}
+
+// By node whether no caller is the same function.
+function outermostOf({ parent, place }: Skeleton): Uint8Array {
+  const out = new Uint8Array(parent.length);
+  for (let i = 1; i < out.length; i++) {
+    let up = parent[i];
+    while (up !== 0 && place[up] !== place[i]) up = parent[up];
+    out[i] = up === 0 ? 1 : 0;
+  }
+  return out;
 }
 
 function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
@@ -215,13 +276,19 @@ function forward(doc: Doc, taken: Taken, shape: Shape, threads: boolean): Tree {
   if (!known) skeletons.set(shape, (known = new Map()));
   let kinds = known.get(taken.cells);
   if (!kinds) known.set(taken.cells, (kinds = []));
-  const { parent, place, of } = kinds[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads);
-  const spent = (values: Float64Array) => {
-    const out = new Float64Array(parent.length);
-    for (let i = 0; i < values.length; i++) if (values[i] !== 0) out[of[i]] += values[i];
-    return out;
+  const skeleton = kinds[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads), { parent, place, order, first, own, end } = skeleton;
+  const costs = (values: Float64Array) => {
+    const sums = new Float64Array(order.length + 1);
+    for (let i = 0, sum = 0; i < order.length; i++) sums[i + 1] = sum += values[order[i]];
+    // Samples and waits are whole numbers. Estimates of the heap may leave a hair where nothing is.
+    const hair = doc.costs.has(taken.metric) ? 0 : 1e-9 * sums[order.length];
+    const between = (from: number, to: number) => { const value = sums[to] - sums[from]; return Math.abs(value) <= hair ? 0 : value; };
+    return { selfOf: (node: number) => between(first[node], own[node]), totalOf: (node: number) => between(first[node], end[node]) };
   };
-  return finished(parent, place, spent(taken.values), taken.base ? spent(taken.base) : null);
+  const tree: Tree = { parent, place, count: parent.length, ...costs(taken.values) };
+  if (taken.base) tree.base = costsOf({ ...tree, ...costs(taken.base) });
+  if (!threads && shape === plainShape(doc)) tree.outermost = skeleton.outermost ??= outermostOf(skeleton);
+  return tree;
 }
 
 export interface TreeOptions { threads: boolean; inverted: boolean }
@@ -244,7 +311,7 @@ export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: S
 // The same in order of time: in each part of it what was spent then, and what goes on from one part to the next is one box.
 export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, threads: boolean, most: number): Tree {
   const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
-  const table = doc.costs.get(metric), value = table ? table.value : metric === "heap-allocations" ? doc.heap!.allocatedBlocks : doc.heap!.allocatedBytes;
+  const { came } = flowOf(doc, metric);
   const parts = Math.min(most, to - from), order = rankOf(shape), values = new Map<number, number>();
   const width = (threads ? doc.head.threads.length : 1) * shape.parent.length, one = shape.parent.length;
   const nodeOf = new Uint32Array(one);
@@ -254,7 +321,7 @@ export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, thre
     const row = (threads ? cells.thread[i] * one : 0) + order[shape.of[doc.shown[cells.node[i]]]];
     for (let j = entryAt(cells, i, from), end = entryAt(cells, i, to); j < end; j++) {
       const key = Math.floor((cells.slice[j] - from) * parts / (to - from)) * width + row;
-      values.set(key, (values.get(key) ?? 0) + value[j]);
+      values.set(key, (values.get(key) ?? 0) + came[j + 1] - came[j]);
     }
   }
   const draft = new Draft(labelCount(doc)), path: number[] = [];
@@ -273,14 +340,23 @@ export interface FunctionRow { place: number; self: number; total: number }
 // Recursion counts once: `total` is what is spent where the function is anywhere on the stack. Of a tree that is not inverted.
 export function functionTable(doc: Doc, tree: Tree): FunctionRow[] {
   const self = new Float64Array(doc.places), total = new Float64Array(doc.places), seen = new Int32Array(doc.places).fill(-1);
-  for (let node = 1; node < tree.count; node++) {
-    if (tree.self[node] === 0) continue;
+  if (tree.outermost)
+    for (let node = 1; node < tree.count; node++) {
+      const all = tree.totalOf(node), place = tree.place[node];
+      if (all === 0) continue;
+      seen[place] = node;
+      self[place] += tree.selfOf(node);
+      if (tree.outermost[node]) total[place] += all;
+    }
+  else for (let node = 1; node < tree.count; node++) {
+    const value = tree.selfOf(node);
+    if (value === 0) continue;
     let leaf = true;
     for (let at = node; at !== 0; at = tree.parent[at]) {
       const place = tree.place[at];
       if (place >= doc.places) continue;
-      if (leaf) { self[place] += tree.self[node]; leaf = false; }
-      if (seen[place] !== node) { total[place] += tree.self[node]; seen[place] = node; }
+      if (leaf) { self[place] += value; leaf = false; }
+      if (seen[place] !== node) { total[place] += value; seen[place] = node; }
     }
   }
   const rows: FunctionRow[] = [];
@@ -296,7 +372,7 @@ export function around(doc: Doc, tree: Tree, place: number): Around {
   const callers = new Map<number, number>(), callees = new Map<number, number>();
   let self = 0, total = 0;
   for (let node = 1; node < tree.count; node++) {
-    const value = tree.self[node];
+    const value = tree.selfOf(node);
     if (value === 0) continue;
     let inner = 0, outer = 0, below = 0;
     for (let at = node, last = 0; at !== 0; last = at, at = tree.parent[at]) {
@@ -321,18 +397,11 @@ export const together = (doc: Doc, most: number) => Math.max(1, Math.ceil(doc.he
 export function overTime(doc: Doc, metric: string, per: number, rows: number, row: (cell: number) => number): Float64Array[] {
   const buckets = Math.ceil(doc.head.slices / per);
   const out = Array.from({ length: rows }, () => new Float64Array(buckets));
-  const table = doc.costs.get(metric), cells = cellsOf(doc, metric);
-  const level = !table && metric !== "heap-allocated" && metric !== "heap-allocations";
+  const cells = cellsOf(doc, metric), { came, went } = flowOf(doc, metric), level = went !== null;
+  const bucketOf = Uint16Array.from({ length: doc.head.slices }, (_, slice) => Math.floor(slice / per));
   for (let i = 0; i < cells.node.length; i++) {
     const to = row(i);
-    if (to < 0) continue;
-    for (let j = cells.first[i]; j < cells.first[i + 1]; j++) {
-      const bucket = Math.floor(cells.slice[j] / per);
-      out[to][bucket] += table ? table.value[j]
-        : metric === "heap-allocations" ? doc.heap!.allocatedBlocks[j]
-        : metric === "heap-allocated" ? doc.heap!.allocatedBytes[j]
-        : doc.heap!.allocatedBytes[j] - doc.heap!.freedBytes[j];
-    }
+    if (to >= 0) addFlow(cells, i, came, went, bucketOf, out[to]);
   }
   if (level) for (const line of out) for (let b = 1; b < buckets; b++) line[b] += line[b - 1];
   return out;

@@ -79,7 +79,7 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
     };
     sides.forEach((side, s) => {
       if (values) return add(s, 0, values[s][i]);
-      for (let j = entryAt(cells, i, side.range[0]), end = entryAt(cells, i, side.range[1]); j < end; j++) add(s, side.pieceOf(cells.slice[j]), table!.value[j]);
+      for (let j = entryAt(cells, i, side.range[0]), end = entryAt(cells, i, side.range[1]); j < end; j++) add(s, side.pieceOf(cells.slice[j]), table!.sums[j + 1] - table!.sums[j]);
     });
   }
 

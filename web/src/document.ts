@@ -7,7 +7,10 @@ export interface SeriesHead { name: string; unit: string; pid: number; columns: 
 export interface Claim { text: string; metric: string; focus: string }
 export interface Head {
   version: number; file: string; arguments: string[]; target: string; event: string; frequency_hz: number;
-  period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string; slice_ms: number; slices: number;
+  period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string;
+  memory_limit: number;  // bytes; 0: none that is known
+  marks: { s: number; name: string }[];  // named moments, in order of time
+  slice_ms: number; slices: number;
   folded: { calls: number; share: number };
   words: { headline: string; quality: string; claims: Claim[]; complaints: string[] };
   metrics: Metric[]; threads: ThreadName[]; series: SeriesHead[]; texts: string[];
@@ -21,12 +24,13 @@ export const enum Kind { code, kernel, runtime, allocator, generated, unknown, c
 
 export const enum WaitedFor { other, lock, file }
 
-// Entries of cell i stand from first[i] to first[i + 1], in order of time; sums[j] is the sum of all entries before j.
-export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint32Array }
-export interface CostTable extends Cells { value: Float64Array; sums: Float64Array }
+// Entries of cell i stand from first[i] to first[i + 1], in order of time. Of values only their running sums are kept: sums[j] is
+// the sum of all entries before j.
+export type Sums = Float64Array | Uint32Array;
+export interface Cells { thread: Uint32Array; node: Uint32Array; first: Uint32Array; slice: Uint16Array }
+export interface CostTable extends Cells { sums: Sums }
 export interface HeapTable extends Cells {
-  allocatedBytes: Float64Array; allocatedBlocks: Float64Array; freedBytes: Float64Array; freedBlocks: Float64Array; peakBytes: Float64Array;
-  // Running sums over entries, as above.
+  peakBytes: Float64Array;
   sumAllocatedBytes: Float64Array; sumAllocatedBlocks: Float64Array; sumFreedBytes: Float64Array; sumFreedBlocks: Float64Array;
 }
 export interface Line { name: string; unit: string; pid: number; ms: Float64Array; value: Float64Array }
@@ -55,39 +59,96 @@ export interface Doc {
   shapes: Shapes | null; blocks: Blocks | null;
 }
 
-export async function unpack(base64: string): Promise<Uint8Array> {
-  const text = atob(base64.trim());
-  const packed = new Uint8Array(text.length);
+// Newer browsers read base64 by themselves.
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> {
+  const native = (Uint8Array as unknown as { fromBase64?: (text: string) => Uint8Array<ArrayBuffer> }).fromBase64;
+  if (native) return native.call(Uint8Array, base64);
+  const text = atob(base64.trim()), packed = new Uint8Array(text.length);
   for (let i = 0; i < text.length; i++) packed[i] = text.charCodeAt(i);
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
-  return new Uint8Array(await new Response(stream).arrayBuffer());
+  return packed;
 }
 
-// Into `out`, which has a place for each: numbers of 32 bits need no wider column on their way.
-function decode<T extends Float64Array | Uint32Array>(bytes: Uint8Array, kind: string, out: T): T {
-  const count = out.length;
+export async function unpack(base64: string): Promise<Uint8Array> {
+  const packed = bytesOf(base64), stream = new DecompressionStream("gzip"), writer = stream.writable.getWriter(), reader = stream.readable.getReader();
+  writer.write(packed).catch(() => {});  // what is wrong with it is said where it is read
+  writer.close().catch(() => {});
+  // The last four bytes say how long it becomes: it is put where it belongs as it comes.
+  const out = new Uint8Array(new DataView(packed.buffer).getUint32(packed.length - 4, true));
+  for (let at = 0; ;) {
+    const { done, value } = await reader.read();
+    if (done) return out;
+    out.set(value, at);
+    at += value.length;
+  }
+}
+
+// Columns are read in loops of their own by what they become: most numbers are of one byte, and those must cost nothing more.
+// Numbers have up to 53 bits: beyond 32 they are put together by multiplication.
+class Varints {
+  private at = 0;
+  constructor(private bytes: Uint8Array) {}
+  private long(value: number): number {
+    let byte = 0;
+    for (let scale = 128; ; scale *= 128) {
+      byte = this.bytes[this.at++];
+      value += (byte & 0x7f) * scale;
+      if (!(byte & 0x80)) return value;
+    }
+  }
+  next(): number {
+    const byte = this.bytes[this.at++];
+    return byte < 0x80 ? byte : this.long(byte & 0x7f);
+  }
+  difference(): number {
+    const byte = this.bytes[this.at++];
+    if (byte < 0x80) return (byte >>> 1) ^ -(byte & 1);
+    const value = this.long(byte & 0x7f);
+    return value % 2 ? -(value + 1) / 2 : value / 2;
+  }
+}
+
+function numbers(bytes: Uint8Array, kind: string, count: number): Float64Array {
+  const out = new Float64Array(count), from = new Varints(bytes);
   if (kind === "f") {
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     for (let i = 0; i < count; i++) out[i] = view.getFloat64(8 * i, true);
-    return out;
-  }
-  let at = 0, last = 0;
-  for (let i = 0; i < count; i++) {
-    // Numbers of 53 bits: beyond 32 they are put together by multiplication.
-    let byte = bytes[at++], value = byte & 0x7f;
-    for (let scale = 128; byte & 0x80; scale *= 128) {
-      byte = bytes[at++];
-      value += (byte & 0x7f) * scale;
-    }
-    if (kind === "d") last = value = last + (value % 2 ? -(value + 1) / 2 : value / 2);
-    out[i] = value;
-  }
+  } else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  else for (let i = 0; i < count; i++) out[i] = from.next();
   return out;
+}
+
+function wholeNumbers(bytes: Uint8Array, kind: string, count: number): Uint32Array {
+  const out = new Uint32Array(count), from = new Varints(bytes);
+  if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  else for (let i = 0; i < count; i++) out[i] = from.next();
+  return out;
+}
+
+function sliceNumbers(bytes: Uint8Array, count: number): Uint16Array {
+  const out = new Uint16Array(count), from = new Varints(bytes);
+  for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  return out;
+}
+
+// Running sums of values, in half the room where they fit into 32 bits.
+function sumsOfValues(bytes: Uint8Array, count: number): Sums {
+  const from = new Varints(bytes), small = new Uint32Array(count + 1);
+  let i = 0, value = 0, sum = 0;
+  for (; i < count; i++) {
+    value += from.difference();
+    if (value < 0 || sum + value > 0xffff_ffff) break;
+    small[i + 1] = sum += value;
+  }
+  if (i === count) return small;
+  const wide = new Float64Array(count + 1);
+  wide.set(small.subarray(0, i + 1));
+  for (wide[++i] = sum += value; i < count; i++) wide[i + 1] = sum += value += from.difference();
+  return wide;
 }
 
 function runningSums(values: Float64Array): Float64Array {
   const sums = new Float64Array(values.length + 1);
-  for (let i = 0; i < values.length; i++) sums[i + 1] = sums[i] + values[i];
+  for (let i = 0, sum = 0; i < values.length; i++) sums[i + 1] = sum += values[i];
   return sums;
 }
 
@@ -98,11 +159,12 @@ export function readDocument(bytes: Uint8Array): Doc {
   const body = mark.length + 4;
   const head: Head = JSON.parse(new TextDecoder().decode(bytes.subarray(body, body + length)));
   if (head.version !== 1) throw new Error(`the document has version ${head.version}, and this page knows 1`);
-  const read = <T extends Float64Array | Uint32Array>(name: string, make: new (count: number) => T): T => {
+  const read = <T,>(name: string, as: (bytes: Uint8Array, kind: string, count: number) => T): T => {
     const [kind, offset, size, count] = head.columns[name];
-    return decode(bytes.subarray(body + length + offset, body + length + offset + size), kind, new make(count));
+    return as(bytes.subarray(body + length + offset, body + length + offset + size), kind, count);
   };
-  const column = (name: string) => read(name, Float64Array), whole = (name: string) => read(name, Uint32Array);
+  const column = (name: string) => read(name, numbers), whole = (name: string) => read(name, wholeNumbers);
+  const sumsOf = (name: string) => read(name, (of, _, count) => sumsOfValues(of, count)), sumsOfReals = (name: string) => runningSums(column(name));
   const texts = (name: string) => Array.from(column(name), (row) => head.texts[row]);
 
   const kind = new Uint8Array(column("place.kind"));
@@ -122,28 +184,25 @@ export function readDocument(bytes: Uint8Array): Doc {
   const cells = (table: string): Cells => {
     const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
     for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
-    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first, slice: whole(`${table}.slice`) };
+    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first, slice: read(`${table}.slice`, (of, _, count) => sliceNumbers(of, count)) };
   };
   const costs = new Map<string, CostTable>();
   for (const metric of head.metrics) {
     if (metric.table === "heap") continue;
-    const value = column(`${metric.name}.value`);
-    costs.set(metric.name, { ...cells(metric.name), value, sums: runningSums(value) });
+    costs.set(metric.name, { ...cells(metric.name), sums: sumsOf(`${metric.name}.value`) });
   }
   let heap: HeapTable | null = null;
   if (head.columns["heap.thread"]) {
-    const allocatedBytes = column("heap.allocated_bytes"), allocatedBlocks = column("heap.allocated_blocks");
-    const freedBytes = column("heap.freed_bytes"), freedBlocks = column("heap.freed_blocks");
     heap = {
-      ...cells("heap"), allocatedBytes, allocatedBlocks, freedBytes, freedBlocks, peakBytes: column("heap.peak_bytes"),
-      sumAllocatedBytes: runningSums(allocatedBytes), sumAllocatedBlocks: runningSums(allocatedBlocks),
-      sumFreedBytes: runningSums(freedBytes), sumFreedBlocks: runningSums(freedBlocks),
+      ...cells("heap"), peakBytes: column("heap.peak_bytes"),
+      sumAllocatedBytes: sumsOfReals("heap.allocated_bytes"), sumAllocatedBlocks: sumsOfReals("heap.allocated_blocks"),
+      sumFreedBytes: sumsOfReals("heap.freed_bytes"), sumFreedBlocks: sumsOfReals("heap.freed_blocks"),
     };
   }
-  const objectValue = column("object.value"), module = texts("place.module");
+  const module = texts("place.module");
   return {
     modules: [...new Set(module)].filter(Boolean),
-    byObject: { ...cells("object"), value: objectValue, sums: runningSums(objectValue) },
+    byObject: { ...cells("object"), sums: sumsOf("object.value") },
     waits: {
       start: column("wait.start_ns"), waited: column("wait.waited_ns"), queued: column("wait.queued_ns"), thread: whole("wait.thread"),
       tid: whole("wait.tid"), waker: whole("wait.waker"), wakerTid: whole("wait.waker_tid"), node: whole("wait.node"),

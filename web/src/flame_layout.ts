@@ -12,18 +12,19 @@ export interface Box {
 // Children of node i stand in `list` from first[i] to first[i + 1]: ask for them by `of`, which puts the largest first when a node
 // is looked at for the first time. Of a million nodes a few thousand are.
 export class Children {
-  private seen: Uint8Array;
-  constructor(private tree: Tree, readonly first: Uint32Array, readonly list: Uint32Array, sorted: boolean) { this.seen = new Uint8Array(tree.count).fill(sorted ? 0 : 1); }
+  private seen = new Map<number, Uint32Array>();
+  constructor(private tree: Tree, readonly first: Uint32Array, readonly list: Uint32Array, private sorted: boolean) {}
   // Those that cost something.
   of(node: number): Uint32Array {
-    const { total, place } = this.tree, all = this.list.subarray(this.first[node], this.first[node + 1]);
-    if (!this.seen[node]) {
-      this.seen[node] = 1;
-      if (all.length > 1) all.sort((a, b) => total[b] - total[a] || place[a] - place[b]);
-    }
+    const known = this.seen.get(node);
+    if (known) return known;
+    const { place } = this.tree, total = (node: number) => this.tree.totalOf(node), all = this.list.slice(this.first[node], this.first[node + 1]);
+    if (this.sorted && all.length > 1) all.sort((a, b) => total(b) - total(a) || place[a] - place[b]);
     let end = all.length;
-    while (end > 0 && !(total[all[end - 1]] > 0)) end--;
-    return all.subarray(0, end);
+    while (end > 0 && !(total(all[end - 1]) > 0)) end--;
+    const some = all.subarray(0, end);
+    this.seen.set(node, some);
+    return some;
   }
 }
 
@@ -40,7 +41,7 @@ export function childrenOf(tree: Tree, sorted = true): Children {
     for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
     orders.set(tree.parent, (known = { first, list }));
   }
-  return new Children(tree, known.first, known.list.slice(), sorted);
+  return new Children(tree, known.first, known.list, sorted);
 }
 
 export const leastWidth = 1.5;  // pixels
@@ -52,17 +53,17 @@ export function layout(tree: Tree, children: Children, zoom: number, width: numb
   const path = [];
   for (let at = zoom; at !== 0; at = tree.parent[at]) path.push(at);
   path.push(0);
-  path.reverse().forEach((node, row) => put({ node, x: 0, width, row, joined: 0, value: tree.total[node] }));
-  const scale = tree.total[zoom] > 0 ? width / tree.total[zoom] : 0;
+  path.reverse().forEach((node, row) => put({ node, x: 0, width, row, joined: 0, value: tree.totalOf(node) }));
+  const scale = tree.totalOf(zoom) > 0 ? width / tree.totalOf(zoom) : 0;
   const open: Box[] = [rows[path.length - 1][0]];
   while (open.length) {
     const box = open.pop()!;
     let x = box.x, count = 0, value = 0;
     for (const node of children.of(box.node)) {
-      const wide = tree.total[node] * scale;
-      if (tree.total[node] <= 0) continue;
-      if (wide < leastWidth) { count++; value += tree.total[node]; continue; }
-      const child = { node, x, width: wide, row: box.row + 1, joined: 0, value: tree.total[node] };
+      const total = tree.totalOf(node), wide = total * scale;
+      if (total <= 0) continue;
+      if (wide < leastWidth) { count++; value += total; continue; }
+      const child = { node, x, width: wide, row: box.row + 1, joined: 0, value: total };
       put(child);
       open.push(child);
       x += wide;

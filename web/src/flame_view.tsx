@@ -1,11 +1,11 @@
 // The flame graph on a canvas of the size of its window, which scrolls over rows that are drawn only where they are seen.
 import { useLayoutEffect, useRef } from "preact/hooks";
-import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
+import { computed, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { labelCount, labelOf } from "./aggregate";
 import { boxAt, layout, type Box } from "./flame_layout";
 import { change, children, comparison, doc, functionOf, hovered, inTime, metric, search, taken, tree, view, zoom } from "./state";
 import { CanvasTable } from "./canvas_table";
-import { amount, changeColor, colorBy, figure, fitted, ofBase, percent, whereOf } from "./words";
+import { amount, changeColor, colorBy, figure, fitted, hashed, ofBase, percent, whereOf } from "./words";
 
 const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
@@ -31,34 +31,43 @@ export const useMatches = () => useComputed(() => {
   let value = 0, calls = 0;
   state[top] = 1;
   // Who zoomed to a match sees it: it counts.
-  if (top > 0 && places[t.place[top]]) { state[top] = 2; value = t.total[top]; calls = 1; }
+  if (top > 0 && places[t.place[top]]) { state[top] = 2; value = t.totalOf(top); calls = 1; }
   for (let i = top + 1; i < t.count; i++) {
     const above = state[t.parent[i]];
-    if (!above || !(t.total[i] > 0)) continue;
+    if (!above || !(t.totalOf(i) > 0)) continue;
     state[i] = above;
     if (!places[t.place[i]]) continue;
     calls++;
-    if (above === 1) { state[i] = 2; value += t.total[i]; }
+    if (above === 1) { state[i] = 2; value += t.totalOf(i); }
   }
-  return { places, value, calls, share: t.total[top] > 0 ? value / t.total[top] : 0 };
+  return { places, value, calls, share: t.totalOf(top) > 0 ? value / t.totalOf(top) : 0 };
 });
 
 // Zooms to the next box of which the name matches, the largest first; again and again through all of them.
 export function goToMatch(places: Uint8Array, step: 1 | -1): void {
   const t = tree.value, found = [];
-  for (let i = 1; i < t.count; i++) if (places[t.place[i]] && t.total[i] > 0) found.push(i);
+  for (let i = 1; i < t.count; i++) if (places[t.place[i]] && t.totalOf(i) > 0) found.push(i);
   if (!found.length) return;
-  found.sort((a, b) => t.total[b] - t.total[a] || a - b);
+  found.sort((a, b) => t.totalOf(b) - t.totalOf(a) || a - b);
   const at = found.indexOf(zoom.value), next = at < 0 ? (step > 0 ? 0 : found.length - 1) : (at + step + found.length) % found.length;
   zoom.value = found[next];
   const place = t.place[zoom.value];
   if (place < doc.places) change({ fn: place }, true);
 }
 
+// The thread that a call is of, where the tree is by thread: threads stand below the root.
+const threadsOf = computed(() => {
+  const { parent, place, count } = tree.value, out = new Uint32Array(count);
+  for (let i = 1; i < count; i++) out[i] = parent[i] === 0 ? place[i] : out[parent[i]];
+  return out;
+});
+
 // Of a comparison: how the call changed, where its function changed by more than noise in all.
 function colorAt(node: number): string {
   const t = tree.value, c = comparison.value, place = t.place[node];
-  if (!c || !t.base || !t.fresh) return colorBy(doc, view.value.color, place, t.total[node] > 0 ? t.self[node] / t.total[node] : 0);
+  const thread = !c && view.value.color === "thread" && node !== 0 ? threadsOf.value[node] : 0;
+  if (thread >= doc.places) return hashed(labelOf(doc, thread));
+  if (!c || !t.base || !t.fresh) return colorBy(doc, view.value.color, place, t.totalOf(node) > 0 ? t.selfOf(node) / t.totalOf(node) : 0);
   const judged = node === 0 ? c.whole : place >= doc.places ? c.threads.get(place - doc.places) : c.functions.get(place)?.total;
   return changeColor(t.base.total[node], t.fresh.total[node], judged?.beyondNoise ?? false);
 }
@@ -66,15 +75,15 @@ function colorAt(node: number): string {
 function Numbers({ node }: { node: number }) {
   const t = tree.value, c = comparison.value, { unit } = metric.value;
   if (!c || !t.base || !t.fresh) {
-    const value = t.total[node], top = Math.min(zoom.value, t.count - 1), row = functionOf.value.get(t.place[node]);
+    const value = t.totalOf(node), top = Math.min(zoom.value, t.count - 1), row = functionOf.value.get(t.place[node]);
     let thread = node;
     while (t.parent[thread] !== 0) thread = t.parent[thread];
     const isThread = t.place[thread] >= doc.places && !view.value.inverted && thread !== node, { weight } = metric.value;
     // Samples come by chance: what is counted lies so far from the truth in one of twenty cases at most.
     const error = weight > 0 ? 1.96 * Math.sqrt(value * weight) : 0;
-    return <>{percent(value / t.total[0])} · {amount(value, unit)} with what it calls{error > 0 && ` ± ${amount(error, unit)}`} · {amount(t.self[node], unit)} itself
-      {row && row.total > value && <><br />everywhere: {percent(row.total / t.total[0])} · {amount(row.total, unit)}</>}
-      {(top !== 0 || isThread) && <><br />{top !== 0 && `${percent(t.total[top] > 0 ? Math.min(1, value / t.total[top]) : 0)} of what is zoomed into`}{top !== 0 && isThread && " · "}{isThread && `${percent(value / t.total[thread])} of ${labelOf(doc, t.place[thread])}`}</>}</>;
+    return <>{percent(value / t.totalOf(0))} · {amount(value, unit)} with what it calls{error > 0 && ` ± ${amount(error, unit)}`} · {amount(t.selfOf(node), unit)} itself
+      {row && row.total > value && <><br />everywhere: {percent(row.total / t.totalOf(0))} · {amount(row.total, unit)}</>}
+      {(top !== 0 || isThread) && <><br />{top !== 0 && `${percent(t.totalOf(top) > 0 ? Math.min(1, value / t.totalOf(top)) : 0)} of what is zoomed into`}{top !== 0 && isThread && " · "}{isThread && `${percent(value / t.totalOf(thread))} of ${labelOf(doc, t.place[thread])}`}</>}</>;
   }
   const place = t.place[node], all = place > 0 && place < doc.places ? c.functions.get(place) : undefined;
   const [base, fresh] = [t.base.total[node], t.fresh.total[node]];
@@ -167,6 +176,11 @@ export function Flame() {
     const place = tree.value.place[box.node];
     if (place > 0 && place < doc.places) change({ fn: place }, true);
   };
+  // Its callers and what it calls, wherever it is called.
+  const pivot = (box: Box | null) => {
+    const place = box && !box.joined ? tree.value.place[box.node] : 0;
+    if (place > 0 && place < doc.places) { zoom.value = 0; change({ fn: place, tab: "callers" }); }
+  };
   // Boxes by the keyboard: up to the caller, down to the largest callee, sideways along the row.
   const keys = (event: KeyboardEvent) => {
     const box = focusBox.value && rows.value[focusBox.value.row]?.find((b) => b.node === focusBox.value!.node) || rows.value[0]?.[0];
@@ -187,7 +201,7 @@ export function Flame() {
     if (y < within.scrollTop) within.scrollTop = y;
     else if (y + rowHeight > within.scrollTop + within.clientHeight) within.scrollTop = y + rowHeight - within.clientHeight;
     const now = focusBox.value, place = tree.value.place[now.node];
-    spoken.value = now.joined ? `${now.joined} calls too narrow to draw` : `${labelOf(doc, place)}, ${percent(now.value / tree.value.total[0])}`;
+    spoken.value = now.joined ? `${now.joined} calls too narrow to draw` : `${labelOf(doc, place)}, ${percent(now.value / tree.value.totalOf(0))}`;
   };
   const height = useComputed(() => rows.value.length * rowHeight);
   const shown = tip.value, t = tree.value;
@@ -196,7 +210,7 @@ export function Flame() {
     const { unit } = metric.value, of = tree.value, boxes = rows.value.flat().filter((b) => b && !b.joined);
     const least = boxes.length > 200 ? boxes.map((b) => b.value).sort((a, b) => b - a)[200] : 0;
     const out = boxes.filter((b) => b.value > least || boxes.length <= 200);
-    return { head: ["level", "call", "itself", "with what it calls", "share"], rows: out.map((b) => [`${b.row}`, labelOf(doc, of.place[b.node]), amount(of.self[b.node], unit), amount(b.value, unit), percent(of.total[0] > 0 ? b.value / of.total[0] : 0)]) };
+    return { head: ["level", "call", "itself", "with what it calls", "share"], rows: out.map((b) => [`${b.row}`, labelOf(doc, of.place[b.node]), amount(of.selfOf(b.node), unit), amount(b.value, unit), percent(of.totalOf(0) > 0 ? b.value / of.totalOf(0) : 0)]) };
   });
   return (
     <div class="flame" ref={scroller} onScroll={draw}>
@@ -204,11 +218,11 @@ export function Flame() {
         aria-label="Flame graph. Arrow keys move between calls, Enter zooms, Escape goes back. A table with the same numbers follows.">
         <canvas ref={canvas} style={{ width: `${size.value.width}px`, height: `${size.value.height}px` }}
           onMouseMove={(event) => { const box = boxFor(event); point(box); tip.value = box && { box, x: event.clientX, y: event.clientY }; }}
-          onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} />
+          onMouseLeave={() => { point(null); tip.value = null; }} onClick={(event) => choose(boxFor(event))} onDblClick={(event) => pivot(boxFor(event))} />
       </div>
       {shown && shown.box.node < t.count && <div class="tip" style={{ left: `${Math.min(shown.x + 14, innerWidth - 440)}px`, top: `${shown.y + 18 > innerHeight - 90 ? shown.y - 84 : shown.y + 18}px` }}>
         {shown.box.joined
-          ? <b>{shown.box.joined} calls too narrow to draw: {comparison.value ? "" : `${amount(shown.box.value, metric.value.unit)}, `}{percent(shown.box.value / t.total[0])}. Click to see them.</b>
+          ? <b>{shown.box.joined} calls too narrow to draw: {comparison.value ? "" : `${amount(shown.box.value, metric.value.unit)}, `}{percent(shown.box.value / t.totalOf(0))}. Click to see them.</b>
           : <><b>{labelOf(doc, t.place[shown.box.node])}</b><br />
             <Numbers node={shown.box.node} />
             <br /><span class="quiet">{whereOf(doc, t.place[shown.box.node])}{view.value.inverted ? " · inverted: callers below" : ""}{inTime.value ? " · in order of time" : ""}</span></>}

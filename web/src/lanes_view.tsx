@@ -1,19 +1,19 @@
 // Memory, CPU and waiting over one axis of time. Dragging selects a range; all views follow.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { cellsOf, nodesWith, overTime, together } from "./aggregate";
+import { cellsOf, labelOf, nodesWith, overTime, together } from "./aggregate";
 import { CanvasTable } from "./canvas_table";
 import { canCompare } from "./compare";
-import { Kind, type Line } from "./document";
-import { change, doc, heatLanes, lineName, view } from "./state";
-import { bytes, quantity, seconds, secondsText } from "./words";
+import { Kind, type Cells, type Line } from "./document";
+import { change, doc, heatLanes, hovered, lineName, view } from "./state";
+import { bytes, percent, quantity, seconds, secondsText, withCommas } from "./words";
 
-interface Band { name: string; color: string; values: Float64Array }
-interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; line: Band | null; kind: "memory" | "cpu" | "wait" | "series"; heat?: Heat }
+interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
+interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series"; heat?: Heat; limit?: number }
 // What is in each slice of time; so many of them are a column.
 interface Heat { values: Float64Array; column: number; ms: number }
 
-const laneHeight = 62, heatHeight = 124, axisHeight = 20, gap = 10;
+const laneHeight = 62, lowHeight = 30, heatHeight = 124, axisHeight = 20, gap = 10, stripHeight = 14, markHeight = 14;
 const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
 const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9648f", "#8d95a3"];
 const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
@@ -51,51 +51,89 @@ function groups(metric: string, per: number, keyOf: (cell: number) => number, na
   return bands;
 }
 
-const heightOf = (lane: Lane) => lane.heat ? heatHeight : laneHeight;
+const heightOf = (lane: Lane) => lane.heat ? heatHeight : lane.kind === "faults" || lane.kind === "io" ? lowHeight : laneHeight;
 
 // Seconds, or the next longer round time of which a column has at least ten slices.
-function heatOf(metric: string, key: (cell: number) => number): Heat | undefined {
+function heatOf(values: () => Float64Array): Heat | undefined {
   const ms = [1000, 10_000, 60_000, 600_000, 3_600_000].find((unit) => unit >= 10 * doc.head.slice_ms);
   if (!ms || doc.head.slices < 2) return undefined;
-  return { values: overTime(doc, metric, 1, 1, (cell) => key(cell) < 0 ? -1 : 0)[0], column: Math.round(ms / doc.head.slice_ms), ms };
+  return { values: values(), column: Math.round(ms / doc.head.slice_ms), ms };
+}
+const heatOfCells = (metric: string, key: (cell: number) => number) => heatOf(() => overTime(doc, metric, 1, 1, (cell) => key(cell) < 0 ? -1 : 0)[0]);
+const added = (bands: Float64Array[]) => bands.reduce((sum, band) => sum.map((value, i) => value + band[i]), new Float64Array(bands[0]?.length ?? 0));
+// Memory is never far from what it was: strong is what is above its least.
+const aboveLeast = (values: Float64Array) => { const least = values.reduce((a, b) => Math.min(a, b), Infinity); return values.map((value) => value - least); };
+
+// What a counter grew by, of all processes together, in a second of each part; `unit`: so many of the counter are one.
+function rates(name: string, per: number, unit: number): Float64Array {
+  const out = new Float64Array(Math.ceil(doc.head.slices / per)), width = per * doc.head.slice_ms;
+  for (const line of doc.lines)
+    if (line.name === name)
+      for (let i = 1; i < line.ms.length; i++) {
+        // What came between two readings came evenly, as far as anybody knows.
+        const came = Math.max(0, line.value[i] - line.value[i - 1]) / unit, from = line.ms[i - 1] / width, to = Math.max(line.ms[i] / width, from + 1e-9);
+        for (let b = Math.floor(from); b < to && b < out.length; b++) out[b] += came * (Math.min(b + 1, to) - Math.max(b, from)) / (to - from);
+      }
+  return out.map((value, b) => value * 1000 / Math.max(1, Math.min(width, doc.head.duration_ns / 1e6 - b * width)));
 }
 
-function lanes(per: number, series: string | null, heat: string | null): Lane[] {
+function lanes(per: number, series: string | null, heat: string | null, thread: string | null): Lane[] {
   const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
   const stacked = (bands: Band[]) => Math.max(0, ...Array.from({ length: buckets }, (_, b) => bands.reduce((sum, band) => sum + band.values[b], 0)));
   const mean = (bands: Band[]) => bands.reduce((sum, band) => sum + band.values.reduce((a, b) => a + b, 0), 0) / buckets;
   // Of all processes together, each from its first reading to its last.
   const processes = new Set(doc.lines.filter(({ name }) => name === "memory.rss_anon").map(({ pid }) => pid)).size;
+  const together = (name: string, parts: number) => {
+    const lines = doc.lines.filter((one) => one.name === name);
+    return lines.length ? added(lines.map((line) => resampled(line, parts, name === "heap.live" ? lines.length > 1 : processes > 1))) : null;
+  };
   const rss = rssParts.flatMap(([name, label, color]) => {
-    const lines = doc.lines.filter((one) => one.name === name).map((line) => resampled(line, per, processes > 1));
-    const values = new Float64Array(buckets).map((_, b) => lines.reduce((sum, line) => sum + line[b], 0));
-    return values.some((value) => value > 0) ? [{ name: `RSS: ${label}`, color, values }] : [];
+    const values = together(name, per);
+    return values?.some((value) => value > 0) ? [{ name: `RSS: ${label}`, color, values }] : [];
   });
-  const live = doc.lines.filter(({ name }) => name === "heap.live"), lives = live.map((line) => resampled(line, per, live.length > 1));
-  const liveBand = live.length ? { name: "heap live", color: "#1c2733", values: new Float64Array(buckets).map((_, b) => lives.reduce((sum, line) => sum + line[b], 0)) } : null;
-  if (rss.length || liveBand) {
-    const most = Math.max(stacked(rss), ...(liveBand?.values ?? [0]));
-    out.push({ title: "Memory", note: rss.length ? `resident${processes > 1 ? ` of ${processes} processes` : ""}; ● its peak` : "live heap; ● its peak", top: bytes(most), most, bands: rss, line: liveBand, kind: "memory" });
+  const lines: Band[] = [];
+  for (const [name, label, dashed] of [["heap.live", "heap live", false], ["memory.allocator_slack", "allocator slack", true]] as const) {
+    const values = together(name, per);
+    if (values) lines.push({ name: label, color: "", values, dashed });
+  }
+  if (rss.length || lines.length) {
+    const most = Math.max(stacked(rss), ...lines.map((line) => Math.max(...line.values))), limit = head.memory_limit;
+    out.push({
+      title: "Memory", note: `${rss.length ? `resident${processes > 1 ? ` of ${processes} processes` : ""}` : "live heap"}; ● its peak${limit ? `; limit ${bytes(limit)}` : ""}`,
+      top: bytes(Math.max(most, limit)), most: Math.max(most, limit), bands: rss, lines, kind: "memory", limit: limit || undefined,
+      heat: heat === "memory" ? heatOf(() => aboveLeast(rss.length ? added(rssParts.flatMap(([name]) => together(name, 1) ?? [])) : together("heap.live", 1)!)) : undefined,
+    });
   }
   const names = head.threads.map(({ name }) => name);
+  const ofThread = (cells: Cells, cell: number) => thread === null || names[cells.thread[cell]] === thread ? 0 : -1;
   if (doc.costs.has("cpu") && head.period_ns > 0) {
     const cells = cellsOf(doc, "cpu"), bands = groups("cpu", per, (cell) => cells.thread[cell], names, bandColors);
     const most = stacked(bands);
-    if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "cpu", heat: heat === "cpu" ? heatOf("cpu", () => 0) : undefined });
+    if (bands.length) out.push({ title: "CPU", note: `${mean(bands).toFixed(2)}${head.cpus ? ` of ${head.cpus}` : ""} cores`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, lines: [], kind: "cpu", heat: heat === "cpu" ? heatOfCells("cpu", (cell) => ofThread(cells, cell)) : undefined });
   }
   if (doc.costs.has("off-cpu")) {
     const cells = cellsOf(doc, "off-cpu"), causes = new Map<number, number>(), labels: string[] = [];
     for (let place = 1; place < doc.places; place++)
       if (doc.kind[place] === Kind.cause) { causes.set(place, labels.length); labels.push(doc.name[place].replace(/^\[(wait: )?|\]$/g, "")); }
-    const cause = (cell: number) => causes.get(doc.place[cells.node[cell]]) ?? -1;
+    const cause = (cell: number) => ofThread(cells, cell) < 0 ? -1 : causes.get(doc.place[cells.node[cell]]) ?? -1;
     const bands = groups("off-cpu", per, cause, labels, causeColors);
     const most = stacked(bands);
-    if (bands.length) out.push({ title: "Waiting", note: "threads, without idle ones", top: most.toFixed(most < 10 ? 1 : 0), most, bands, line: null, kind: "wait", heat: heat === "wait" ? heatOf("off-cpu", cause) : undefined });
+    if (bands.length) out.push({ title: "Waiting", note: thread === null ? "threads, without idle ones" : `of ${thread}`, top: most.toFixed(most < 10 ? 1 : 0), most, bands, lines: [], kind: "wait", heat: heat === "wait" ? heatOfCells("off-cpu", cause) : undefined });
   }
+  const faults = [["memory.minor_faults", "minor faults", "#7f97a0"], ["memory.major_faults", "major faults", "#3d5660"]] as const;
+  const pageFaults = faults.map(([name, label, color]) => ({ name: label, color, values: rates(name, per, 1) })).filter(({ values }) => values.some((value) => value > 0));
+  if (pageFaults.length) {
+    const most = stacked(pageFaults);
+    out.push({ title: "Faults", note: "a second", top: withCommas(most), most, bands: pageFaults, lines: [], kind: "faults" });
+  }
+  const stalled = ["cgroup.io_stall_some", "system.io_stall_some"].find((name) => doc.lines.some((line) => line.name === name));
+  const stalls = stalled ? rates(stalled, per, 1e6) : null;  // seconds of a second
+  if (stalls?.some((value) => value >= 0.001))
+    out.push({ title: "I/O", note: `stalls of the ${stalled!.split(".")[0] === "system" ? "machine" : "group"}`, top: percent(Math.max(...stalls)), most: Math.max(...stalls), bands: [{ name: "somebody waits for a device", color: "#6f8f5f", values: stalls }], lines: [], kind: "io" });
   const chosen = doc.lines.find((line) => lineName(line) === series);
   if (chosen) {
     const values = resampled(chosen, per), most = Math.max(0, ...values);
-    out.push({ title: "Series", note: chosen.name, top: quantity(most, chosen.unit), most, bands: [], line: { name: lineName(chosen), color: "", values }, kind: "series" });
+    out.push({ title: "Series", note: chosen.name, top: quantity(most, chosen.unit), most, bands: [], lines: [{ name: lineName(chosen), color: "", values }], kind: "series" });
   }
   return out;
 }
@@ -130,15 +168,23 @@ export function Lanes() {
   const box = useRef<HTMLDivElement>(null), canvas = useRef<HTMLCanvasElement>(null), width = useSignal(900);
   const drag = useSignal<{ start: number; end: number; base: boolean } | null>(null), at = useSignal<number | null>(null);
   const per = useComputed(() => together(doc, width.value / 4));
-  const series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), all = useComputed(() => lanes(per.value, series.value, heat.value));
+  const series = useComputed(() => view.value.series), heat = useComputed(() => view.value.heat), thread = useComputed(() => view.value.thread), all = useComputed(() => lanes(per.value, series.value, heat.value, thread.value));
   // When the function that is looked at was on a stack.
-  const moments = useComputed(() => {
-    const v = view.value;
-    if (v.fn === null) return null;
-    const on = nodesWith(doc, v.fn), cells = cellsOf(doc, v.metric);
-    return overTime(doc, v.metric, per.value, 1, (cell) => on[cells.node[cell]] ? 0 : -1)[0];
+  const looked = useSignal<number | null>(null);
+  useSignalEffect(() => {
+    const pointed = hovered.value, { fn } = view.value;
+    const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
+    const timer = setTimeout(() => { looked.value = place; }, 60);  // whoever moves over many boxes looks at none of them
+    return () => clearTimeout(timer);
   });
-  const height = useComputed(() => all.value.reduce((sum, lane) => sum + heightOf(lane) + gap, 0) + axisHeight + (moments.value ? 14 : 0));
+  const momentMetric = useComputed(() => view.value.metric);
+  const moments = useComputed(() => {
+    if (looked.value === null) return null;
+    const on = nodesWith(doc, looked.value), cells = cellsOf(doc, momentMetric.value);
+    return overTime(doc, momentMetric.value, per.value, 1, (cell) => on[cells.node[cell]] ? 0 : -1)[0];
+  });
+  const { marks } = doc.head, above = marks.length ? markHeight : 0;
+  const height = useComputed(() => above + all.value.reduce((sum, lane) => sum + heightOf(lane) + gap, 0) + axisHeight + stripHeight);
 
   useLayoutEffect(() => {
     const watch = new ResizeObserver(() => { width.value = Math.max(200, box.current!.clientWidth); });
@@ -160,12 +206,12 @@ export function Lanes() {
     const times = ticks(w), total = doc.head.duration_ns / 1e9;
     pen.strokeStyle = color("--line");
     for (const time of times) { pen.beginPath(); pen.moveTo(Math.round(time / total * w) + 0.5, 0); pen.lineTo(Math.round(time / total * w) + 0.5, h - axisHeight); pen.stroke(); }
-    let bottomOf = 0;
+    let bottomOf = above;
     all.value.forEach((lane) => {
       bottomOf += heightOf(lane) + gap;
       const base = bottomOf - gap;
       if (lane.heat) return drawHeat(pen, lane.heat, base, w, color("--heat"), color("--line"));
-      const scale = lane.most > 0 ? (laneHeight - 4) / lane.most : 0;
+      const scale = lane.most > 0 ? (heightOf(lane) - 4) / lane.most : 0;
       const below = new Float64Array(n);
       for (const band of lane.bands) {
         pen.fillStyle = band.color;
@@ -175,16 +221,19 @@ export function Lanes() {
         pen.fill();
         for (let b = 0; b < n; b++) below[b] += band.values[b];
       }
-      if (lane.line) {
+      for (const line of lane.lines) {
         pen.strokeStyle = color("--ink");
         pen.lineWidth = 1.4;
+        pen.setLineDash(line.dashed ? [3, 3] : []);
         pen.beginPath();
-        for (let b = 0; b < n; b++) pen.lineTo(x(b + 0.5), base - lane.line.values[b] * scale);
+        for (let b = 0; b < n; b++) pen.lineTo(x(b + 0.5), base - line.values[b] * scale);
         pen.stroke();
-        pen.lineWidth = 1;
       }
+      pen.setLineDash([]);
+      if (lane.limit) { pen.strokeStyle = color("--heat"); pen.beginPath(); pen.moveTo(0, base - lane.limit * scale); pen.lineTo(w, base - lane.limit * scale); pen.stroke(); }
+      pen.lineWidth = 1;
       if (lane.kind === "memory") {
-        const sums = lane.bands.length ? below : lane.line!.values;
+        const sums = lane.bands.length ? below : lane.lines[0].values;
         let peak = 0;
         for (let b = 0; b < n; b++) if (sums[b] > sums[peak]) peak = b;
         pen.fillStyle = color("--ink");
@@ -195,6 +244,19 @@ export function Lanes() {
       pen.strokeStyle = color("--line");
       pen.beginPath(); pen.moveTo(0, base + 0.5); pen.lineTo(w, base + 0.5); pen.stroke();
     });
+    if (marks.length) {
+      pen.font = "11px system-ui, sans-serif";
+      let free = 0;  // where the next name has room
+      for (const mark of marks) {
+        const at = Math.round(mark.s / total * w);
+        pen.fillStyle = color("--base");
+        for (let y = 0; y < h - axisHeight; y += 6) pen.fillRect(at, y, 1, 3);
+        const name = mark.name.length > 24 ? `${mark.name.slice(0, 23)}…` : mark.name, room = pen.measureText(name).width;
+        if (at + 3 < free || at + 3 + room > w) continue;
+        pen.fillText(name, at + 3, 10);
+        free = at + 3 + room + 6;
+      }
+    }
     const when = moments.value;
     if (when) {
       const most = Math.max(...when), y = h - axisHeight - 12;
@@ -247,6 +309,10 @@ export function Lanes() {
     const [from, to] = [Math.min(a, b), Math.max(a, b)], range: [number, number] | null = to > from && to - from < doc.head.slices ? [from, to] : null;
     change(base ? { base: range } : { range }, replace);
   };
+  const phase = (i: number) => {
+    const slice = (s: number) => Math.max(0, Math.min(doc.head.slices, Math.round(s * 1000 / doc.head.slice_ms)));
+    select(slice(marks[i].s), i + 1 < marks.length ? slice(marks[i + 1].s) : doc.head.slices, false);
+  };
   let timer = 0;
   const move = (event: PointerEvent) => {
     at.value = event.clientX - canvas.current!.getBoundingClientRect().left;
@@ -269,13 +335,14 @@ export function Lanes() {
   };
   // The lanes as text: twenty pieces of the time, the mean of each band in them.
   const table = useComputed(() => {
-    const buckets = Math.ceil(doc.head.slices / per.value), pieces = Math.min(20, buckets), bands = all.value.flatMap((lane) => [...lane.bands, ...(lane.line ? [lane.line] : [])].map((band) => ({ lane, band })));
+    const buckets = Math.ceil(doc.head.slices / per.value), pieces = Math.min(20, buckets), bands = all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => ({ lane, band })));
     const value = (lane: Lane, of: number) => lane.kind === "memory" ? bytes(of) : lane.kind === "series" ? quantity(of, doc.lines.find((line) => lineName(line) === view.value.series)?.unit ?? "") : of.toFixed(2);
+    const when = moments.value, spent = (from: number, to: number) => when!.slice(from, to).reduce((a, b) => a + b, 0) / (to - from);
     return {
-      head: ["from", ...bands.map(({ lane, band }) => `${lane.title}: ${band.name}`)],
+      head: ["from", ...bands.map(({ lane, band }) => `${lane.title}: ${band.name}`), ...(when ? [`on a stack: ${labelOf(doc, looked.value!)}`] : [])],
       rows: Array.from({ length: pieces }, (_, piece) => {
         const from = Math.floor(piece * buckets / pieces), to = Math.max(from + 1, Math.floor((piece + 1) * buckets / pieces));
-        return [`${secondsText(from * per.value * doc.head.slice_ms)} s`, ...bands.map(({ lane, band }) => value(lane, band.values.slice(from, to).reduce((a, b) => a + b, 0) / (to - from)))];
+        return [`${secondsText(from * per.value * doc.head.slice_ms)} s`, ...bands.map(({ lane, band }) => value(lane, band.values.slice(from, to).reduce((a, b) => a + b, 0) / (to - from))), ...(when ? [quantity(spent(from, to), "")] : [])];
       }),
     };
   });
@@ -283,8 +350,8 @@ export function Lanes() {
   const range = view.value.range;
   return (
     <section class="lanes" aria-label="Over time">
-      <div class="labels">{all.value.map((lane) => <div class="label" style={{ height: `${heightOf(lane) + gap}px` }}><b>{lane.title}</b><span>{lane.heat ? `a column is ${seconds(lane.heat.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: much` : lane.note}</span>{!lane.heat && <i>{lane.top}</i>}
-        {heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" aria-pressed={view.value.heat === lane.kind} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
+      <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane) => <div class="label" style={{ height: `${heightOf(lane) + gap}px` }}><b>{lane.title}</b><span>{lane.heat ? `a column is ${seconds(lane.heat.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: ${lane.kind === "memory" ? "far above its least" : "much"}` : lane.note}</span>{!lane.heat && <i>{lane.top}</i>}
+        {heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
       <div class="chart" ref={box}>
         <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}
           style={{ width: "100%", height: `${height.value}px` }}
@@ -294,12 +361,13 @@ export function Lanes() {
           onDblClick={() => change({ range: null, base: null })} onKeyDown={keys} />
       </div>
       <div class="legend">
-        {all.value.flatMap((lane) => [...lane.bands, ...(lane.line ? [lane.line] : [])].map((band) => {
+        {all.value.flatMap((lane) => [...lane.bands, ...lane.lines].map((band) => {
           const canFilter = lane.kind === "cpu" && doc.head.threads.some(({ name }) => name === band.name);
           return canFilter
             ? <button class={view.value.thread === band.name ? "link on" : "link"} title="only these threads" onClick={() => change({ thread: view.value.thread === band.name ? null : band.name })}><s style={{ background: band.color }} />{band.name}</button>
-            : <span><s style={{ background: band === lane.line ? "var(--ink)" : band.color }} />{band.name}</span>;
+            : <span><s style={band.dashed ? { border: "1px dashed var(--ink)" } : { background: band.color || "var(--ink)" }} />{band.name}</span>;
         }))}
+        {marks.slice(0, 20).map((mark, i) => <button class="link" title="the time from this mark to the next one" onClick={() => phase(i)}>⚑ {mark.name}</button>)}
         <em>drag: select{canCompare(view.value.metric) ? " · Shift-drag: compare with" : ""} · double-click: all</em>
       </div>
       <div class="legend"><CanvasTable id="lanes-table" caption="Over time: memory, CPU in cores, threads that wait" table={table} /></div>

@@ -2,7 +2,7 @@
 import { render } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
-import { around, labelOf, nodesWith, cellsOf, overTime, together, type FunctionRow } from "./aggregate";
+import { around, costsOf, labelOf, nodesWith, cellsOf, overTime, together, type FunctionRow } from "./aggregate";
 import { readDocument, unpack } from "./document";
 import { copy } from "./clipboard";
 import { Flame, goToMatch, useMatches } from "./flame_view";
@@ -23,7 +23,13 @@ const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", caller
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
 
 function Story() {
-  const { words, target, start_unix_ms } = doc.head;
+  const { words, target, start_unix_ms } = doc.head, all = useSignal(false);
+  // Of what is long the first sentence says it; the rest is there for who asks, and the picture on the first screen.
+  const brief = (text: string) => {
+    const end = text.length > 200 && !all.value ? text.slice(60).search(/[.)] (?=[A-Z(])/) : -1;
+    return end < 0 ? text : text.slice(0, 60 + end + 1);
+  };
+  const cut = words.claims.some(({ text }) => brief(text) !== text);
   const [name, ...facts] = (words.headline || target || "a profile").split(" · ");
   return (
     <header>
@@ -35,8 +41,9 @@ function Story() {
           const fn = claim.focus ? doc.name.indexOf(claim.focus, 1) : -1;
           const metric = doc.head.metrics.some(({ name }) => name === claim.metric) ? claim.metric : view.value.metric;
           change({ metric, focus: claim.focus ? [claim.focus] : [], ignore: ignoreFor(metric), range: null, base: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
-        }}>{claim.text}</a> </>
-        : <>{claim.text} </>)}</p>
+        }}>{brief(claim.text)}</a> </>
+        : <>{brief(claim.text)} </>)}
+        {(cut || all.value) && <button class="link" aria-expanded={all.value} onClick={() => { all.value = !all.value; }}>{all.value ? "less" : "more"}</button>}</p>
       <p class="quality"><i class={words.complaints.length ? "dot warn" : "dot"} />{words.quality}
         {words.complaints.length > 0 && <> · <button class="link" onClick={() => change({ tab: "quality" })}>{words.complaints.length === 1 ? "1 remark" : `${words.complaints.length} remarks`}</button></>}
         {doc.head.folded.calls > 0 && <> · {withCommas(doc.head.folded.calls)} calls of less than {percent(doc.head.folded.share)} are folded to keep the page small</>}</p>
@@ -189,17 +196,17 @@ function Evidence() {
   const place = pointed && pointed.place > 0 && pointed.place < doc.places ? pointed.place : fn;
   const node = pointed && pointed.place === place && pointed.node < t.count ? pointed.node : zoom.value < t.count && t.place[zoom.value] === place ? zoom.value : null;
   const near = useComputed(() => view.value.fn === null ? null : around(doc, plainTree.value, view.value.fn));
-  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here.</p><Keys /></aside>;
+  if (place === null) return <aside class="quiet"><p>Point at a box to see its numbers; click it to zoom and to keep it here, double-click for its callers.</p><Keys /></aside>;
   const row = functionOf.value.get(place), top = Math.min(zoom.value, t.count - 1);
   return (
     <aside>
       <h2>{foldGenerics(labelOf(doc, place))}</h2><p class="quiet">{whereOf(doc, place)}</p>
       {comparison.value && changeOf(place)}
       <dl>
-        {node !== null && !comparison.value && <><dt>here, with what it calls</dt><dd>{percent(share(t.total[node]))}</dd></>}
+        {node !== null && !comparison.value && <><dt>here, with what it calls</dt><dd>{percent(share(t.totalOf(node)))}</dd></>}
         <dt>everywhere</dt><dd>{percent(share(row?.total ?? 0))}</dd>
         <dt>itself</dt><dd>{percent(share(row?.self ?? 0))}</dd>
-        {node !== null && top !== 0 && !comparison.value && <><dt>of what is zoomed into</dt><dd>{percent(t.total[top] > 0 ? Math.min(1, t.total[node] / t.total[top]) : 0)}</dd></>}
+        {node !== null && top !== 0 && !comparison.value && <><dt>of what is zoomed into</dt><dd>{percent(t.totalOf(top) > 0 ? Math.min(1, t.totalOf(node) / t.totalOf(top)) : 0)}</dd></>}
         <dt>total{comparison.value ? " of new" : ""}</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
       </dl>
       {place === fn && <><Sparkline place={place} />
@@ -220,7 +227,7 @@ function Views() {
             <label><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
             <label><input type="checkbox" checked={v.up} onChange={() => change({ up: !v.up })} /> upwards</label>
             <label>order <select id="order" value={hasOrder(v) ? v.order : "size"} onChange={(event) => { zoom.value = 0; change({ order: event.currentTarget.value as typeof v.order }); }}>{orders.map((one) => <option value={one} disabled={one === "time" && !hasOrder(v)}>{one === "size" ? "largest left" : "in time"}</option>)}</select></label>
-            {!v.base && <label>colour <select id="color" value={v.color} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.map((one) => <option value={one}>{one === "self" ? "own share" : one}</option>)}</select></label>}
+            {!v.base && <label>colour <select id="color" value={v.color} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{one === "self" ? "own share" : one}</option>)}</select></label>}
             <label>fold <select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">…</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label></>}
           {v.tab === "flame" && v.base && <label>widths <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
           <b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span></nav>
@@ -228,7 +235,7 @@ function Views() {
       {v.base && <Compared />}
       <main class={v.tab === "flame" || v.tab === "top" ? "split" : ""}>
         {v.tab === "quality" ? <Quality /> : v.tab === "waits" ? <Waits /> : v.tab === "heap" ? <Heap /> : v.tab === "series" ? <SeriesTable />
-          : tree.value.total[0] <= 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
+          : tree.value.totalOf(0) <= 0 ? <p class="empty">Nothing of {metric.value.title} in this selection.</p>
           : v.tab === "flame" ? <Flame /> : v.tab === "tree" ? <TreeTable /> : v.tab === "modules" ? <Modules /> : v.tab === "callers" ? <Callers />
           : v.tab === "top" ? (v.base ? <ComparedTop name={(place) => <Name place={place} />} /> : <Top />)
           : v.base ? <ComparedThreads /> : <Threads />}
@@ -279,11 +286,13 @@ function Page() {
 async function main() {
   const root = document.getElementById("app")!;
   try {
-    start(readDocument(await unpack(document.getElementById("data")!.textContent!)));
+    const data = document.getElementById("data")!, text = data.textContent!;
+    data.textContent = "";  // as much again as all that is decoded from it
+    start(readDocument(await unpack(text)));
     document.title = `${doc.head.words.headline.split(" · ")[0] || doc.head.target} – fathom`;
     root.textContent = "";
     render(<Page />, root);
-    const asTree = () => ({ self: [...tree.value.self], total: [...tree.value.total], labels: [...tree.value.place].map((place) => labelOf(doc, place)) });
+    const asTree = () => ({ self: [...costsOf(tree.value).self], total: [...costsOf(tree.value).total], labels: [...tree.value.place].map((place) => labelOf(doc, place)) });
     Object.assign(window, { fathom: { report, compared, change, view, children, zoom, search, slices: doc.head.slices, tree: asTree, fitted } });
   } catch (error) {
     root.textContent = `fathom: the page cannot be shown: ${error instanceof Error ? error.message : error}`;

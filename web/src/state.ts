@@ -1,6 +1,6 @@
 // One selection for all views. It is the page's address: Back undoes it, and a copied address opens the same view.
 import { computed, signal } from "@preact/signals";
-import { buildTimeTree, buildTree, functionTable, take, type Selection } from "./aggregate";
+import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf, type Selection } from "./aggregate";
 import { canCompare, compare, withBase, type Comparison } from "./compare";
 import { childrenOf } from "./flame_layout";
 import { Kind, type Doc, type Line } from "./document";
@@ -16,7 +16,7 @@ export const widths = ["both", "new", "base"] as const;
 export type Widths = (typeof widths)[number];
 
 // What boxes stand for by their colour, and how they are put side by side.
-export const colorings = ["crate", "kind", "self", "function"] as const;
+export const colorings = ["crate", "kind", "self", "function", "thread"] as const;
 export const orders = ["size", "time"] as const;
 export const waitLists = ["causes", "longest", "locks", "files", "chains"] as const;
 export const heapLists = ["sites", "sizes", "blocks"] as const;
@@ -47,7 +47,7 @@ export function start(document: Doc): void {
   addEventListener("hashchange", () => { if (location.hash.slice(1) !== toHash(view.value)) view.value = fromHash(); });
 }
 
-export const heatLanes = ["cpu", "wait"] as const;
+export const heatLanes = ["memory", "cpu", "wait"] as const;
 
 // Of several processes each has a line of that name.
 export const lineName = (line: Line) => doc.lines.some((one) => one !== line && one.name === line.name) ? `${line.name} of ${line.pid}` : line.name;
@@ -157,10 +157,10 @@ export const tree = computed(() => {
   const [old, fresh] = [v.widths === "new" ? 0 : factors[0], v.widths === "base" ? 0 : factors[1]];
   const figures = (of: Float64Array, factor: number) => of.map((value) => value * factor);
   const wide = (now: Float64Array, before: Float64Array) => now.map((value, i) => Math.max(0, value * fresh) + Math.max(0, before[i] * old));
+  const own = costsOf(built), both = { self: wide(own.self, base.self), total: wide(own.total, base.total) };
   return {
-    ...built, self: wide(built.self, base.self), total: wide(built.total, base.total),
-    base: { self: figures(base.self, factors[0]), total: figures(base.total, factors[0]) },
-    fresh: { self: figures(built.self, factors[1]), total: figures(built.total, factors[1]) },
+    ...treeOf(built.parent, built.place, both, { self: figures(base.self, factors[0]), total: figures(base.total, factors[0]) }),
+    fresh: { self: figures(own.self, factors[1]), total: figures(own.total, factors[1]) },
   };
 });
 export const children = computed(() => childrenOf(tree.value, !inTime.value));

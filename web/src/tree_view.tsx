@@ -10,11 +10,12 @@ export function TreeTable() {
   const t = tree.value, kids = children.value, { unit } = metric.value;
   // By node: 1 where the reader opened it, 2 where all of what it calls is shown. At first the way to the largest part is open.
   const opened = useSignal<Map<number, 1 | 2>>(new Map()), built = useSignal<typeof t | null>(null), at = useSignal(0);
-  if (built.peek() !== t) {
+  // Another selection has the same calls: what was opened stays open.
+  if (built.peek()?.parent !== t.parent) {
     const way = new Map<number, 1 | 2>([[0, 1]]);
     for (let node = 0; kids.of(node).length > 0;) {
       const next = kids.of(node)[0];
-      if (t.total[next] < 0.5 * t.total[node]) break;
+      if (t.totalOf(next) < 0.5 * t.totalOf(node)) break;
       way.set(next, 1);
       node = next;
     }
@@ -56,7 +57,7 @@ export function TreeTable() {
       <tbody>{rows.map(({ node, depth, left }) => left
         ? <tr key={`rest${node}`}><td /><td /><td /><td class="left" style={{ paddingLeft: `${8 + depth * 14}px` }}><button class="link" onClick={() => set(node, 2)}>{left} more</button></td><td class="wide" /></tr>
         : <tr key={node} role="row" aria-level={depth + 1} aria-expanded={has(node) ? opened.value.has(node) : undefined} aria-selected={at.value === node} class={at.value === node || view.value.fn === t.place[node] && node !== 0 ? "on" : ""} onClick={() => { at.value = node; }}>
-          <td>{amount(t.total[node], unit)}</td><td class="bar-cell" style={{ "--share": t.total[node] / t.total[0] } as never}>{percent(t.total[node] / t.total[0])}</td><td>{t.self[node] > 0 ? amount(t.self[node], unit) : ""}</td>
+          <td>{amount(t.totalOf(node), unit)}</td><td class="bar-cell" style={{ "--share": t.totalOf(node) / t.totalOf(0) } as never}>{percent(t.totalOf(node) / t.totalOf(0))}</td><td>{t.selfOf(node) > 0 ? amount(t.selfOf(node), unit) : ""}</td>
           <td class="left" style={{ paddingLeft: `${8 + depth * 14}px` }}>{has(node) ? <button class="link twist" tabIndex={-1} aria-label={opened.value.has(node) ? "close" : "open"} onClick={() => set(node, opened.value.has(node) ? 0 : 1)}>{opened.value.has(node) ? "▾" : "▸"}</button> : <span class="twist" />}
             <s style={{ background: colorOf(doc, t.place[node]) }} /><span class="name">{foldGenerics(labelOf(doc, t.place[node]))}</span></td><td class="left quiet wide">{whereOf(doc, t.place[node])}</td></tr>)}</tbody></table></div>);
 }

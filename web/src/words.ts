@@ -143,7 +143,7 @@ export function colorOf(doc: Doc, place: number): string {
   }
   return hashed(doc.crate[place] || doc.module[place]);
 }
-function hashed(text: string): string {
+export function hashed(text: string): string {
   let hash = 5381;
   for (let i = 0; i < text.length; i++) hash = (hash * 33 + text.charCodeAt(i)) >>> 0;
   return crates[hash % crates.length];
