@@ -2,6 +2,7 @@
 // is made here (big_profile.h) and written through the store; the page is frozen by `fathom view`, opened in a headless
 // Chromium, and asked. Figures are printed beside what they may be.
 //
+//   bench_page real RECORDING [FOLDER]    a real one, merged and repeated to an hour of 32 threads
 //   bench_page hour|million [FOLDER]      CORES=2: so many of the 32 threads run at a time
 #include <fmt/format.h>
 #include <spawn.h>
@@ -21,6 +22,7 @@
 #include "base/files.h"
 #include "bench/support/big_profile.h"
 #include "browser/chromium.h"
+#include "store/reader.h"
 #include "store/writer.h"
 
 namespace fathom::bench {
@@ -100,6 +102,68 @@ model::Profile million() {
   return profile;
 }
 
+// A real recording again and again until it is an hour long, with its threads so many times that there are 32 or more.
+void repeat(model::Profile& profile) {
+  const std::uint64_t length = profile.meta.end_ns - profile.meta.start_ns;
+  const auto times = static_cast<std::uint32_t>((3'600'000'000'000 + length - 1) / length);
+  const auto threads = static_cast<std::uint32_t>(profile.threads.size());
+  const std::uint32_t copies = (32 + threads - 1) / threads;
+  for (std::uint32_t copy = 1; copy < copies; ++copy)
+    for (std::uint32_t i = 0; i < threads; ++i) {
+      model::Thread thread = profile.threads[i];
+      thread.tid += static_cast<std::int32_t>(copy) * 4'000'000;
+      profile.threads.push_back(thread);
+    }
+  const auto again = [&](auto& rows, std::uint32_t of_each, auto move) {
+    const auto once = rows;
+    rows.reserve(once.size() * times * of_each);
+    rows.clear();
+    for (std::uint32_t time = 0; time < times; ++time)
+      for (const auto& row : once)
+        for (std::uint32_t copy = 0; copy < of_each; ++copy) {
+          rows.push_back(row);
+          move(rows.back(), time, copy);
+        }
+  };
+  const auto of_copy = [&](model::ThreadId& thread, std::uint32_t copy) {
+    if (thread != model::kNoThread) thread.value += copy * threads;
+  };
+  again(profile.samples, copies, [&](model::Sample& row, std::uint32_t time, std::uint32_t copy) {
+    row.time_ns += time * length;
+    of_copy(row.thread, copy);
+  });
+  again(profile.waits, copies, [&](model::Wait& row, std::uint32_t time, std::uint32_t copy) {
+    row.start_ns += time * length;
+    of_copy(row.thread, copy);
+    of_copy(row.waker, copy);
+  });
+  again(profile.memory_ranges, 1,
+        [&](model::MemoryRange& row, std::uint32_t time, std::uint32_t) { row.time_ns += time * length; });
+  const auto slices = static_cast<std::uint32_t>(profile.heap.slices.size());
+  const double left = slices > 0 ? profile.heap.slices.back().live_bytes : 0;
+  again(profile.heap.slices, 1, [&](model::HeapSlice& row, std::uint32_t time, std::uint32_t) {
+    row.start_ns += time * length;
+    row.end_ns += time * length;
+    row.peak_ns += time * length;
+    row.live_bytes += time * left;
+    row.peak_bytes += time * left;
+  });
+  again(profile.heap.rows, 1,
+        [&](model::HeapRow& row, std::uint32_t time, std::uint32_t) { row.slice.value += time * slices; });
+  for (model::Heap& heap : profile.heap.heaps) heap.end_ns += (times - 1) * length;
+  for (model::Series& series : profile.series) {
+    const bool counts = profile.strings[series.unit] != "bytes";
+    const double more =
+        counts && !series.points.empty() ? series.points.back().value - series.points[0].value : 0;
+    again(series.points, 1, [&](model::Point& point, std::uint32_t time, std::uint32_t) {
+      point.time_ns += time * length;
+      point.value += time * more;
+    });
+  }
+  profile.meta.end_ns += (times - 1) * length;
+  profile.quality.samples = profile.samples.size();
+}
+
 struct Run {
   double wall_s = 0;
   double peak_mib = 0;
@@ -176,12 +240,25 @@ void say_ms(browser::Chromium& chromium, const char* what, const char* reach, co
   say("  its CPU time", (tab().cpu_ms - before) / rounds, "ms", "");
 }
 
-int measure(const std::string& question, const std::string& folder) {
+int measure(const std::string& question, const std::string& folder, const std::string& real) {
   const std::string recording = folder + "/" + question + ".fathom", page = folder + "/" + question + ".html";
   {
     const char* cores = std::getenv("CORES");
-    const model::Profile profile = question == "hour" ? hour(cores ? std::atof(cores) : 2) : million();
-    fmt::print("{}: {} samples, {} stacks\n", question, profile.samples.size(), profile.stacks.size());
+    model::Profile profile;
+    if (question == "real") {
+      auto read = store::read(real);
+      if (!read) {
+        fmt::print("{}\n", read.error().message);
+        return 1;
+      }
+      profile = std::move(*read);
+      repeat(profile);
+    } else {
+      profile = question == "hour" ? hour(cores ? std::atof(cores) : 2) : million();
+    }
+    fmt::print("{}: {} samples, {} stacks, {} waits, {} threads, {} rows of the heap\n", question,
+               profile.samples.size(), profile.stacks.size(), profile.waits.size(), profile.threads.size(),
+               profile.heap.rows.size());
     std::filesystem::remove(recording);
     auto writer = store::Writer::create(recording);
     if (!writer || !writer->finish(profile)) {
@@ -212,7 +289,7 @@ int measure(const std::string& question, const std::string& folder) {
       "async (i) => { const n = window.fathom.slices; window.fathom.change({ range: [10 + i * 3, "
       "Math.floor(n / 2) + i * 5] }, true); " +
       frame + "}";
-  if (question == "hour") {
+  if (question != "million") {
     say_ms(**chromium, "brush to flame graph and lanes", "at most 100", brush);
     (void)(*chromium)->evaluate("window.fathom.change({ tab: 'top' })");
     say_ms(**chromium, "brush to table", "at most 100", brush);
@@ -245,10 +322,12 @@ int measure(const std::string& question, const std::string& folder) {
 }  // namespace fathom::bench
 
 int main(int argc, char** argv) {
-  const std::string question = argc > 1 ? argv[1] : "", folder = argc > 2 ? argv[2] : "/tmp";
-  if (question != "hour" && question != "million") {
-    fmt::print("bench_page hour|million [FOLDER]\n");
+  const std::string question = argc > 1 ? argv[1] : "";
+  const bool real = question == "real";
+  if ((question != "hour" && question != "million" && !real) || (real && argc < 3)) {
+    fmt::print("bench_page hour|million [FOLDER]\nbench_page real RECORDING [FOLDER]\n");
     return 2;
   }
-  return fathom::bench::measure(question, folder);
+  const int folder = real ? 3 : 2;
+  return fathom::bench::measure(question, argc > folder ? argv[folder] : "/tmp", real ? argv[2] : "");
 }
