@@ -18,11 +18,15 @@ export class Children {
   of(node: number): Uint32Array {
     const known = this.seen.get(node);
     if (known) return known;
-    const { place } = this.tree, total = (node: number) => this.tree.totalOf(node), all = this.list.slice(this.first[node], this.first[node + 1]);
-    if (this.sorted && all.length > 1) all.sort((a, b) => total(b) - total(a) || place[a] - place[b]);
-    let end = all.length;
-    while (end > 0 && !(total(all[end - 1]) > 0)) end--;
-    const some = all.subarray(0, end);
+    // A node may have thousands: what they cost is asked once.
+    const { place } = this.tree, ids: number[] = [], costs: number[] = [];
+    for (let i = this.first[node]; i < this.first[node + 1]; i++) {
+      const cost = this.tree.totalOf(this.list[i]);
+      if (cost > 0) { ids.push(this.list[i]); costs.push(cost); }
+    }
+    const order = Uint32Array.from(ids.keys());
+    if (this.sorted && order.length > 1) order.sort((a, b) => costs[b] - costs[a] || place[ids[a]] - place[ids[b]]);
+    const some = order.map((i) => ids[i]);
     this.seen.set(node, some);
     return some;
   }
