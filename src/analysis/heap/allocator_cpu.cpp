@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string_view>
+#include <utility>
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/container_frames.h"
@@ -159,22 +160,28 @@ class Classes {
   std::vector<LeafKind> leaves_;
 };
 
-}  // namespace
+struct Draft {
+  AllocatorCpu sums;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> asked;  // by frame and line
+};
 
-std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selection& selection) {
+// By process, or all of them as process 0.
+std::optional<std::map<std::uint32_t, Draft>> add_up(const Profile& profile, const Selection& selection,
+                                                     bool by_process) {
   Selection cpu = selection;
   cpu.metric = Metric::kCpu;
   const Filter filter(profile, cpu);
   Classes classes(profile);
   HeapLeaves leaves(profile, selection, true);
   ValueBudget budget;
-  AllocatorCpu result;
-  std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> asked;  // by frame and line
+  std::map<std::uint32_t, Draft> drafts;
   bool any = false;
   for (const Sample& sample : profile.samples) {
     if (sample.metric != Metric::kCpu) continue;
     any = true;
     if (!filter.takes_all(sample)) continue;
+    Draft& draft = drafts[by_process ? profile.threads[sample.thread.value].process.value : 0];
+    AllocatorCpu& result = draft.sums;
     const std::int64_t value = std::max<std::int64_t>(0, budget.take(sample.value));
     if (!filter.takes(sample)) {
       result.tracer += value;
@@ -190,19 +197,41 @@ std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selectio
     // Named as the heap names it, so that the two can be joined: std::string that grows is not who wanted it.
     const HeapLeaf wanted = leaves.of(leaf.asked);
     const std::uint32_t line = wanted.stack == leaf.asked ? std::max(wanted.skip, leaf.line) : wanted.skip;
-    asked[{profile.stacks[wanted.stack.value].frame.value, line}] += value;
+    draft.asked[{profile.stacks[wanted.stack.value].frame.value, line}] += value;
   }
   if (!any) return std::nullopt;
+  return drafts;
+}
+
+AllocatorCpu named(const Profile& profile, Draft draft) {
   std::map<std::pair<std::string, std::string>, std::int64_t> functions;
-  for (const auto& [place, value] : asked) {
+  for (const auto& [place, value] : draft.asked) {
     const FrameId frame{place.first};
     const Module& module = profile.modules[profile.frames[frame.value].module.value];
     functions[{frame_name(profile, frame, place.second), std::string(profile.strings[module.name])}] += value;
   }
+  AllocatorCpu result = std::move(draft.sums);
   for (const auto& [name, value] : functions) result.functions.push_back({name.first, name.second, value});
   std::stable_sort(result.functions.begin(), result.functions.end(),
                    [](const AllocatorCpuRow& a, const AllocatorCpuRow& b) { return a.inside > b.inside; });
   return result;
+}
+
+}  // namespace
+
+std::optional<AllocatorCpu> allocator_cpu(const Profile& profile, const Selection& selection) {
+  auto drafts = add_up(profile, selection, false);
+  if (!drafts) return std::nullopt;
+  return named(profile, std::move((*drafts)[0]));
+}
+
+std::optional<std::map<std::uint32_t, AllocatorCpu>> allocator_cpu_by_process(const Profile& profile,
+                                                                              const Selection& selection) {
+  auto drafts = add_up(profile, selection, true);
+  if (!drafts) return std::nullopt;
+  std::map<std::uint32_t, AllocatorCpu> processes;
+  for (auto& [process, draft] : *drafts) processes[process] = named(profile, std::move(draft));
+  return processes;
 }
 
 }  // namespace fathom::analysis

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,5 +34,8 @@ struct AllocatorCpu {
 
 // Nothing where CPU was not sampled. `profile` has passed check().
 std::optional<AllocatorCpu> allocator_cpu(const model::Profile& profile, const Selection& selection);
+// The same by the place of the process among those of the profile; a process without a sample is not among them.
+std::optional<std::map<std::uint32_t, AllocatorCpu>> allocator_cpu_by_process(const model::Profile& profile,
+                                                                              const Selection& selection);
 
 }  // namespace fathom::analysis

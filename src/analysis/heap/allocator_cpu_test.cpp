@@ -60,6 +60,21 @@ TEST(AllocatorCpu, CountsWhatStandsBelowAllocators) {
   EXPECT_EQ(cpu.functions[0].inside, 20);
 }
 
+TEST(AllocatorCpu, IsToldApartByProcess) {
+  Places places;
+  places.at({places.libc("malloc")}, 3);
+  const auto other = places.process(20, "child");
+  const auto stack = places.stack({places.app("main"), places.app("grow"), places.libc("malloc")});
+  places.sample(places.thread(other, 21, "child"), stack, 5);
+  EXPECT_EQ(places.cpu().inside, 8);
+  const auto each = allocator_cpu_by_process(places.profile, {}).value();
+  const AllocatorCpu& of_child = each.at(other.value);
+  EXPECT_EQ(of_child.inside, 5);
+  ASSERT_EQ(of_child.functions.size(), 1u);
+  EXPECT_EQ(of_child.functions[0].name, "grow");
+  EXPECT_EQ(each.size(), 2u);
+}
+
 TEST(AllocatorCpu, NamesTheLibraryFunctionThatAsked) {
   Places places;
   places.at({places.libc("fopen"), places.libc("__GI___libc_malloc")}, 3);

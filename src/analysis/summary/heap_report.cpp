@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
 #include <tuple>
 
 #include "analysis/heap/heap_history.h"
+#include "analysis/heap/untraced_processes.h"
 #include "analysis/memory/rss_breakdown.h"
 
 namespace fathom::analysis {
@@ -150,32 +150,6 @@ Heap counters_of(const Profile& profile, const Selection& selection) {
   return all;
 }
 
-// Processes that a traced one forked, and theirs, of which there is no heap.
-void find_untraced(const Profile& profile, const Selection& selection, HeapReport& report) {
-  std::vector<std::uint64_t> cpu_ns(profile.processes.size());
-  for (const Thread& thread : profile.threads) cpu_ns[thread.process.value] += thread.cpu_ns;
-  std::set<std::int32_t> family, pids;
-  for (const Heap& heap : profile.heap.heaps) family.insert(profile.processes[heap.process.value].pid);
-  std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < profile.processes.size(); ++i) {
-    const Process& process = profile.processes[i];
-    if (family.contains(process.pid) && !pids.contains(process.pid)) continue;  // it is traced
-    if (!family.contains(process.parent_pid) || process.start_ns == 0) continue;
-    family.insert(process.pid);
-    pids.insert(process.pid);
-    rows.push_back(i);
-  }
-  if (rows.empty() || selection.pid) return;
-  std::stable_sort(rows.begin(), rows.end(),
-                   [&](std::size_t a, std::size_t b) { return cpu_ns[a] > cpu_ns[b]; });
-  HeapFinding finding{HeapFindingKind::kNotTraced, static_cast<double>(pids.size()), "", {}};
-  for (const std::size_t row : rows)
-    if (std::string name(profile.strings[profile.processes[row].name]);
-        std::ranges::find(finding.functions, name) == finding.functions.end())
-      finding.functions.push_back(std::move(name));
-  report.findings.push_back(std::move(finding));
-}
-
 void judge(HeapReport& report) {
   const Heap& counters = report.counters;
   const double events = static_cast<double>(counters.events);
@@ -252,7 +226,10 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
     report.verdicts = judge_heap(profile, selection, sums);
   for (const HeapRow& row : profile.heap.rows) report.freed_blocks += row.freed.blocks;
   judge(report);
-  if (!report.of_dump) find_untraced(profile, selection, report);
+  if (report.of_dump) return report;
+  if (UntracedProcesses untraced = untraced_processes(profile, selection); !untraced.empty())
+    report.findings.push_back(
+        {HeapFindingKind::kNotTraced, static_cast<double>(untraced.count), "", std::move(untraced.names)});
   return report;
 }
 

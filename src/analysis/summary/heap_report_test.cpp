@@ -246,6 +246,10 @@ TEST(HeapReport, NamesForkedProcessesThatWereNotTraced) {
   add(22, 5, "stranger", 1'000'000);
   EXPECT_THAT(findings_of(hand.profile),
               HasSubstr("Of the heap, 2 forked processes were not traced: worker, helper. Of their blocks "));
+  // A verdict speaks of no more than what it knows.
+  const HeapReport report = make_heap_report(hand.profile, {}).value();
+  ASSERT_FALSE(report.verdicts.empty());
+  EXPECT_TRUE(report.verdicts.front().facts.traced_part);
 }
 
 }  // namespace

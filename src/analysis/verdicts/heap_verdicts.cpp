@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "analysis/core/unseen_allocators.h"
+#include "analysis/heap/untraced_processes.h"
 #include "analysis/verdicts/heap_judge.h"
 
 namespace fathom::analysis {
@@ -108,7 +109,7 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
       cpu(of_cpu),
       leaves(of_profile, selection, true),
       losses(heap_losses(of_profile, of_profile.processes[of_history.process.value].pid)) {
-  traced_part = !unseen_allocators(profile).empty();
+  traced_part = !unseen_allocators(profile).empty() || !untraced_processes(profile, selection).empty();
   chosen_part = selection.stacks != nullptr || selection.thread.has_value() ||
                 profile.meta.facts.contains("heap blocks");
   whole = find_trend(history.live(history.whole, history.end_of_work));
@@ -298,8 +299,14 @@ void HeapJudge::add_losses(HeapVerdict& verdict) const {
 std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& selection,
                                     const HeapSums& sums) {
   std::vector<HeapVerdict> verdicts;
-  const std::optional<AllocatorCpu> cpu = allocator_cpu(profile, selection);
+  // A heap is judged by what its own process does: another's time is not its allocators'.
+  const auto cpus = allocator_cpu_by_process(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
+    std::optional<AllocatorCpu> cpu;
+    if (cpus) {
+      const auto own = cpus->find(history.process.value);
+      cpu = own == cpus->end() ? AllocatorCpu{} : own->second;
+    }
     const HeapJudge judge(profile, sums, history, cpu, selection);
     const std::size_t before = verdicts.size();
     judge_growth(judge, verdicts);

@@ -308,13 +308,18 @@ std::string sentence_of_allocator_cpu(const Report& report) {
                         spoken_name(most.name));
   }
   const auto& heap = report.heap;
-  if (heap && heap->window_s > 0 && heap->allocated_known && heap->total.allocated.blocks.value > 0) {
+  // Calls that were counted of some processes are not those that took the CPU time of all.
+  const bool of_all_processes = heap && std::ranges::none_of(heap->findings, [](const HeapFinding& finding) {
+                                  return finding.kind == HeapFindingKind::kNotTraced;
+                                });
+  if (of_all_processes && heap->window_s > 0 && heap->allocated_known &&
+      heap->total.allocated.blocks.value > 0) {
     const HeapAmounts& allocated = heap->total.allocated;
     const double calls = allocated.blocks.value / heap->window_s;
     text += fmt::format(
         ": {} calls and {} a second",
         count_with_error(calls, std::max(0.02 * calls, allocated.blocks.error() / heap->window_s)),
-        bytes(allocated.bytes.value / heap->window_s));
+        bytes_with_error(allocated.bytes.value / heap->window_s, allocated.bytes.error() / heap->window_s));
   }
   // Of whoever touches the pages first, not of the allocators alone.
   if (of_all(cpu.page_faults) >= kMuch)
