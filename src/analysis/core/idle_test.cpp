@@ -55,7 +55,7 @@ TEST(WaitReasons, AreToldByAFunctionOnTheStack) {
             Known("a lock of the database (PostgreSQL)", "ProcSleep"));
   EXPECT_EQ(reason_for("epoll_wait", {"PostgresMain", "heap_update", "XactLockTableWait",
                                       "LockAcquireExtended", "ProcSleep", "WaitLatch"}),
-            Known("the end of a transaction that has the row (PostgreSQL)", "XactLockTableWait"));
+            Known("a row's transaction to end (PostgreSQL)", "XactLockTableWait"));
   EXPECT_EQ(reason_for("futex", {"PostgresMain", "XactLockTableWait", "LWLockAcquire", "PGSemaphoreLock"}),
             Known("a lock of the database (PostgreSQL)", "LWLockAcquire"))
       << "of the table of locks, and not of the row";

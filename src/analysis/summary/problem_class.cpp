@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "analysis/waits/other_locks.h"
+
 namespace fathom::analysis {
 namespace {
 
@@ -81,16 +83,11 @@ void add_waits(const WaitReport& waits, ProblemClass& problem) {
     problem.memory += ns;
   }
   problem.locks -= joins_of(waits);
-  for (const ReasonRow& row : waits.reasons) {
-    if (!row.reason.starts_with("the lock of a database (SQLite)")) continue;  // its busy handler sleeps
-    const auto ns = static_cast<double>(row.sum.total_ns());
-    problem.slept -= ns;
-    problem.locks += ns;
-  }
-  for (const BlockedRow& row : waits.blocked) {
-    if (row.cause != Cause::kPoll || !row.reason.starts_with("a lock of the database (PostgreSQL)")) continue;
-    const auto ns = static_cast<double>(row.sum.total_ns());  // backends wait for locks in epoll
-    problem.peers -= ns;
+  // Who waits for the lock of a database sleeps between two tries (SQLite), or waits in epoll (PostgreSQL).
+  for (const OtherLockRow& row : other_locks(waits)) {
+    if (row.row->cause != Cause::kSleep && row.row->cause != Cause::kPoll) continue;
+    const auto ns = static_cast<double>(row.row->sum.total_ns());
+    (row.row->cause == Cause::kSleep ? problem.slept : problem.peers) -= ns;
     problem.locks += ns;
   }
 }

@@ -55,6 +55,17 @@ TEST(ProblemClass, IsWhatTakesTheActiveTime) {
   EXPECT_EQ(judge({.ran_s = 5, .queued_s = 4, .call = "futex"}).kind, ProblemKind::kCpuAndRunQueue);
 }
 
+TEST(ProblemClass, CountsWaitsForLocksOfDatabasesAsSuch) {
+  const auto kind_of = [](std::string_view call, const std::vector<std::string>& functions) {
+    return judge({.ran_s = 1, .call = call, .functions = functions}).kind;
+  };
+  EXPECT_EQ(
+      kind_of("epoll_wait", {"main", "heap_update", "XactLockTableWait", "LockAcquireExtended", "ProcSleep"}),
+      ProblemKind::kLocks)
+      << "a row of PostgreSQL";
+  EXPECT_EQ(kind_of("nanosleep", {"main", "sqlite3_exec", "sqlite3InvokeBusyHandler"}), ProblemKind::kLocks);
+}
+
 TEST(ProblemClass, LeavesIdleWaitsOut) {
   EXPECT_EQ(judge({.ran_s = 0.2, .call = "epoll_wait"}).kind, ProblemKind::kIdle);
   EXPECT_EQ(judge({.ran_s = 2, .call = "epoll_wait"}).kind, ProblemKind::kCpu) << "all of its active time";

@@ -99,8 +99,10 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
       draft.row.waits.add(selected.waited_ns, selected.weight);
       draft.add_waiter(thread, site, selected);
       const bool known = wait.waker != model::kNoThread;
-      draft.add_releaser(known ? thread_name(profile, wait.waker) : "",
-                         wait.waker_stack.value == 0 ? "" : sites.of(wait.waker_stack), selected);
+      // Where each thread of Rust begins says no more than the thread's name.
+      std::string releaser = wait.waker_stack.value == 0 ? "" : sites.of(wait.waker_stack);
+      if (releaser.ends_with("::__rust_begin_short_backtrace")) releaser.clear();
+      draft.add_releaser(known ? thread_name(profile, wait.waker) : "", std::move(releaser), selected);
     };
     const auto [at_site, new_site] = by_site.try_emplace({place.name, place.released});
     if (new_site) {

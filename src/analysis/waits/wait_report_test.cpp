@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "analysis/waits/hand_made_waits.h"
+#include "analysis/waits/other_locks.h"
 #include "model/parked_lock.h"
 #include "model/random_profile.h"
 #include "present/sentences/wait_sentences.h"
@@ -370,6 +371,61 @@ TEST(Contention, IsNotOfTheSemaphoreOfAProcessOfPostgres) {
   const WaitReport report = make_wait_report(hand.profile, {});
   ASSERT_THAT(report.locks.by_object, SizeIs(1));
   EXPECT_EQ(report.locks.by_object[0].name, "parked in XLogFlush");
+}
+
+// Who waits for the lock of SQLite sleeps between two tries, and for a row of PostgreSQL it polls.
+TEST(OtherLocks, AreThoseThatAreNoFutexes) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(10, "shop"), 10, "shop");
+  const auto shop = hand.module("shop"), sqlite = hand.module("libsqlite3.so.0");
+  const auto main = hand.frame(shop, {"main"}), store = hand.frame(shop, {"store_order"});
+  const auto busy = hand.stack({main, store, hand.frame(sqlite, {"sqlite3InvokeBusyHandler"})});
+  hand.wait(thread, busy, "clock_nanosleep", 0, 30);
+  hand.wait(thread, hand.stack({main, store}), "clock_nanosleep", 0, 500);
+  hand.wait(thread, hand.stack({main, store}), "flock", 0, 20, 0,
+            hand.object(ObjectKind::kFile, "/run/shop.lock"));
+  hand.wait(thread, hand.stack({main, store}), "futex", 0, 10, 0,
+            hand.object(ObjectKind::kFutex, "", 0x1000));
+  const WaitReport report = make_wait_report(hand.profile, {});
+  const std::vector<OtherLockRow> rows = other_locks(report);
+  ASSERT_THAT(rows, SizeIs(2)) << "neither a sleep nor a futex";
+  EXPECT_EQ(rows[0].lock, "the lock of a database (SQLite)");
+  EXPECT_NE(rows[0].place, "");
+  EXPECT_EQ(rows[0].row->sum.total_ns(), 30'000'000);
+  EXPECT_EQ(rows[1].lock, "the lock of shop.lock");
+  EXPECT_EQ(rows[1].place, "store_order");
+}
+
+TEST(Contention, SaysNothingOfWhereAThreadOfRustBegan) {
+  HandMade hand;
+  const auto process = hand.process(10, "node");
+  const auto thread = hand.thread(process, 10, "node");
+  const auto node = hand.module("node");
+  const auto waits =
+      hand.stack({hand.frame(node, {"node::serve"}), hand.frame(node, {"parking_lot::RawMutex::lock"})});
+  hand.wait(thread, waits, "futex", 0, 10, 0, hand.object(ObjectKind::kFutex, "", 0x1000));
+  model::Wait& wait = hand.profile.waits.back();
+  wait.waker = hand.thread(process, 11, "worker");
+  wait.waker_stack = hand.stack({hand.frame(node, {"std::sys::backtrace::__rust_begin_short_backtrace"})});
+  const WaitReport report = make_wait_report(hand.profile, {});
+  ASSERT_THAT(report.locks.by_site, SizeIs(1));
+  ASSERT_THAT(report.locks.by_site[0].releasers, SizeIs(1));
+  EXPECT_EQ(report.locks.by_site[0].releasers[0].thread, "worker");
+  EXPECT_EQ(report.locks.by_site[0].releasers[0].site, "");
+}
+
+TEST(WaitSites, KnowAReaderWriterLockBelowManyInlinedCalls) {
+  HandMade hand;
+  const auto node = hand.module("node");
+  std::vector<model::FrameId> frames{hand.frame(node, {"node::serve"}),
+                                     hand.frame(node, {"parking_lot::raw_rwlock::RawRwLock::lock_common"})};
+  for (const char* inner :
+       {"parking_lot_core::parking_lot::park", "parking_lot_core::parking_lot::with_thread_data",
+        "parking_lot_core::parking_lot::park::{{closure}}", "core::option::Option<T>::map",
+        "parking_lot_core::thread_parker::imp::ThreadParker::park",
+        "parking_lot_core::thread_parker::imp::ThreadParker::futex_wait"})
+    frames.push_back(hand.frame(node, {inner}));
+  EXPECT_EQ(WaitSites(hand.profile).futex_kind(hand.stack(frames)), FutexKind::kReaderWriter);
 }
 
 TEST(Chains, TellThreadsOfOneNameApartByTheirNumbers) {

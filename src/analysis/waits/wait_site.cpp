@@ -125,7 +125,10 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
     } else if (has("park") && !has("parking_lot")) {
       kind = FutexKind::kPark;
     }
-    return kind == FutexKind::kLock && ++seen < 6;  // farther out it is about something else
+    // How a lock waits is many calls deep where lines are known, and says nothing about which lock it is.
+    const bool inside = has("parking_lot_core::") || has("core::ops::") || has("core::option::");
+    seen += inside ? 0 : 1;
+    return kind == FutexKind::kLock && seen < 6;  // farther out it is about something else
   });
   return kind;
 }

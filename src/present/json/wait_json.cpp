@@ -1,7 +1,9 @@
 #include "present/json/wait_json.h"
-#include "present/sentences/wait_sentences.h"
 
 #include <algorithm>
+
+#include "analysis/waits/other_locks.h"
+#include "present/sentences/wait_sentences.h"
 
 namespace fathom::present {
 
@@ -176,7 +178,14 @@ void add_waits(Json& json, const WaitReport& waits, std::size_t top) {
                   spread_json(row.waits, true));
   });
   json["locks"] = {{"by_site", rows_json(waits.locks.by_site, top, contention_json)},
-                   {"by_object", rows_json(waits.locks.by_object, top, contention_json)}};
+                   {"by_object", rows_json(waits.locks.by_object, top, contention_json)},
+                   {"others", rows_json(other_locks(waits), top, [](const OtherLockRow& row) {
+                      return joined({{"lock", row.lock},
+                                     {"place", row.place},
+                                     {"thread", row.row->thread},
+                                     {"cause", to_string(row.row->cause)}},
+                                    sum_json(row.row->sum));
+                    })}};
   json["files"] = rows_json(waits.files, top, file_json);
 }
 

@@ -4,14 +4,16 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 #include "analysis/core/fold_generics.h"
+#include "present/sentences/prose_name.h"
 
 namespace fathom::present {
 namespace {
 
 constexpr std::string_view kEllipsis = "…";
-constexpr std::size_t kLeastName = 16;
+constexpr std::size_t kLeastName = 14;
 constexpr std::string_view kGap = "  ";
 
 bool starts_character(char c) {
@@ -127,19 +129,48 @@ std::string shorten_name(const std::string& name, std::size_t width) {
     return width >= kRoomy ? shorten_name(bare, width - kInlined.size()) + std::string(kInlined)
                            : shorten_name(bare, width);
   }
+  // Of a wait for what a function lets go (analysis/waits/wait_site.h) the function is what may be shortened.
+  for (const auto& [start, end] :
+       {std::pair<std::string_view, std::string_view>{"what ", " lets go"}, {"(what ", " lets go)"}}) {
+    if (!name.starts_with(start) || !name.ends_with(end) || name.size() <= start.size() + end.size())
+      continue;
+    constexpr std::size_t kLeast = 8;
+    const std::string function = name.substr(start.size(), name.size() - start.size() - end.size());
+    const std::size_t words = start.size() + end.size();
+    if (width < words + kLeast) return shorten_name(function, width);
+    return std::string(start) + shorten_name(function, width - words) + std::string(end);
+  }
   std::string shorter = without_arguments(name);
   if (display_width(shorter) <= width) return shorter;
   shorter = analysis::fold_generics(shorter);
   if (display_width(shorter) <= width) return shorter;
   shorter = with_bare_bracket(shorter);
   if (display_width(shorter) <= width) return shorter;
-  // "f::{{closure}}" without f names nothing.
-  std::string last = shorter;
-  for (const std::size_t start : part_starts(shorter)) {
-    if (shorter.compare(start, 1, "{") == 0) continue;
+  // "f::{{closure}}" without f names nothing, and "operator()" nothing without whose it is.
+  const std::vector<std::size_t> starts = part_starts(shorter);
+  std::string last = shorter, tail;
+  for (const std::size_t start : starts) {
+    if (shorter.compare(start, 1, "{") == 0 || shorter.compare(start, 10, "operator()") == 0) continue;
     last = shorter.substr(start);
-    std::string tail = std::string(kEllipsis) + "::" + last;
-    if (display_width(tail) <= width) return tail;
+    if (tail.empty() && display_width(last) + 3 <= width) tail = std::string(kEllipsis) + "::" + last;
+  }
+  // The last part alone says less than the short name, which has what it belongs to, where there is room for that.
+  if (!starts.empty() && (tail.empty() || tail.size() == last.size() + kEllipsis.size() + 2)) {
+    std::string prose = prose_name(name);
+    for (std::size_t at; tail.empty() && display_width(prose) > width &&
+                         (at = prose.find("::")) != prose.npos && prose.compare(at + 2, 1, "{") != 0 &&
+                         prose.compare(at + 2, 10, "operator()") != 0;)
+      prose.erase(0, at + 2);
+    if (display_width(prose) <= width) return prose;
+  }
+  if (!tail.empty()) return tail;
+  // Of a closure the function is what tells it.
+  constexpr std::string_view kClosure = "::{{closure}}";
+  bool closure = false;
+  for (; last.ends_with(kClosure); closure = true) last.resize(last.size() - kClosure.size());
+  if (closure) {
+    const std::string mark = "::{…}";
+    return display_width(last) + display_width(mark) <= width ? last + mark : keep_both_ends(last, width);
   }
   if (last.ends_with("(…)")) last.resize(last.size() - std::string_view("(…)").size());
   return keep_both_ends(last, width);
@@ -157,13 +188,26 @@ std::string TextTable::text(std::size_t width, bool color) const {
     for (const Row& row : rows_) widest = std::max(widest, display_width(row.cells[column]));
     widths.push_back(widest);
   }
-  for (std::size_t column = 0; column < columns_.size(); ++column) {
-    if (!columns_[column].is_name || width == 0) continue;
-    std::size_t others = kGap.size() * columns_.size();
-    for (std::size_t other = 0; other < columns_.size(); ++other)
-      others += other == column ? 0 : widths[other];
-    const std::size_t left = width > others ? width - others : 0;
-    widths[column] = std::min(widths[column], std::max(left, kLeastName));
+  // The widest name gives way first, until it is no wider than the next.
+  const auto too_wide = [&] {
+    std::size_t all = kGap.size() * columns_.size();
+    for (const std::size_t each : widths) all += each;
+    return width != 0 && all > width ? all - width : 0;
+  };
+  while (const std::size_t excess = too_wide()) {
+    std::size_t widest = columns_.size(), next = kLeastName;
+    for (std::size_t column = 0; column < columns_.size(); ++column) {
+      if (!columns_[column].is_name) continue;
+      if (widest == columns_.size() || widths[column] > widths[widest]) {
+        if (widest != columns_.size()) next = std::max(next, widths[widest]);
+        widest = column;
+      } else {
+        next = std::max(next, widths[column]);
+      }
+    }
+    if (widest == columns_.size() || widths[widest] <= kLeastName) break;
+    const std::size_t step = widths[widest] > next ? widths[widest] - next : 1;
+    widths[widest] -= std::min(step, excess);
   }
   // Of names that stay whole a few are very long: these push what follows aside, and no other line.
   constexpr std::size_t kWidestPadding = 100;

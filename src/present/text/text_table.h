@@ -1,4 +1,4 @@
-// Tables for a terminal of a given width: numbers to the right, one column of names that takes what is left.
+// Tables for a terminal of a given width: numbers to the right, columns of names that take what is left.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ class TextTable {
   struct Column {
     std::string head;
     Align align = Align::kLeft;
-    bool is_name = false;  // shortened with shorten_name to what the others leave; at most one
+    bool is_name = false;  // shortened with shorten_name to what the others leave
   };
   explicit TextTable(std::vector<Column> columns) : columns_(std::move(columns)) {}
   // One text per column. `faint`: of little weight, drawn so where colours are on.

@@ -10,9 +10,34 @@ TEST(ShortenName, KeepsWhatTellsFunctionsApart) {
   EXPECT_EQ(shorten_name(rust, 200), rust);
   EXPECT_EQ(shorten_name(rust, 60), "<server::tree::Node<..> as server::tree::Visit>::walk");
   EXPECT_EQ(shorten_name(rust, 30), "<Node<..> as Visit>::walk");
-  EXPECT_EQ(shorten_name(rust, 20), "…::walk");
+  EXPECT_EQ(shorten_name(rust, 20), "Node::walk");
   EXPECT_EQ(shorten_name("ns::parse(std::string const&, int) const", 20), "ns::parse(…)");
   EXPECT_EQ(shorten_name("a::very::long::path::to::function", 20), "…::to::function");
+}
+
+TEST(ShortenName, KeepsWhoseAnOperatorOrAClosureIs) {
+  const std::string matcher =
+      "bool std::__detail::_AnyMatcher<std::regex_traits<char>, false>::operator()(char) const";
+  EXPECT_EQ(shorten_name(matcher, 26), "_AnyMatcher::operator()");
+  EXPECT_EQ(shorten_name("anvil::eth::api::EthApi::call::{{closure}}", 16), "call::{…}");
+  EXPECT_EQ(shorten_name("anvil::eth::api::call_many::{{closure}}", 16), "call_many::{…}");
+  EXPECT_EQ(shorten_name("what backend::do_mine_block::{{closure}} lets go", 32),
+            "what do_mine_block::{…} lets go");
+}
+
+TEST(ShortenName, TakesNoWordsForAType) {
+  EXPECT_EQ(shorten_name("inode 10994266 of device 254:0", 14), "inode 109…54:0");
+  EXPECT_EQ(shorten_name("(what backend::do_mine_block::{{closure}} lets go)", 16), "do_mine_block");
+}
+
+TEST(TextTable, NamesOfSeveralColumnsGiveWayTheWidestFirst) {
+  TextTable table({{"time", Align::kRight}, {"in", Align::kLeft, true}, {"by", Align::kLeft, true}});
+  table.add({"1.22 s", "server::tree::Node::find_or_insert", "worker"});
+  EXPECT_EQ(table.text(40, false),
+            "    time  in                      by\n  1.22 s  Node::find_or_insert    worker\n");
+  EXPECT_EQ(table.text(0, false),
+            "    time  in                                  by\n  1.22 s  server::tree::Node::find_or_insert  "
+            "worker\n");
 }
 
 TEST(ShortenName, NeverLosesTheFunction) {

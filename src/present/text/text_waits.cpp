@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "analysis/waits/other_locks.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/wait_sentences.h"
 #include "present/text/text_table.h"
@@ -92,15 +94,22 @@ class WaitText {
 
   std::string locks() {
     if (waits_.locks.by_site.empty()) {
-      heading("Locks: nobody waited at a futex, idle threads apart");
+      heading(analysis::other_locks(waits_).empty() ? "Locks: nobody waited for one, idle threads apart"
+                                                    : "Futexes: nobody waited at one, idle threads apart");
+      other_locks();
       return std::move(out_);
     }
+    // What was waited for longer comes first.
+    const auto others = analysis::other_locks(waits_);
+    const bool others_first = !others.empty() && others.front().row->sum.total_ns() >
+                                                     waits_.locks.by_site.front().waits.sum().total_ns();
+    if (others_first) other_locks();
     contention("Futexes by the place that waits", waits_.locks.by_site, false);
     contention("Locks and other futexes", waits_.locks.by_object, true);
     if (std::ranges::any_of(waits_.locks.by_object, [](const auto& row) { return row.address == 0; }))
       out_ +=
           fill("  ",
-               "Rows \"parked in\": these threads waited at parkers of their own (parking_lot, "
+               "Rows \"parked\": these threads waited at parkers of their own (parking_lot, "
                "std::thread::park, PostgreSQL), and which lock they wanted is not known: several locks of "
                "one place are one row.",
                options_.width, 2);
@@ -112,6 +121,7 @@ class WaitText {
     if (parked > 0)
       out_ += fill("  ", fmt::format("Idle threads parked at futexes for {} more.", time_of(parked)),
                    options_.width, 2);
+    if (!others_first) other_locks();
     return std::move(out_);
   }
 
@@ -126,28 +136,41 @@ class WaitText {
                  "once are not "
                  "counted. Where in a file is known of missing pages alone.",
                  options_.width, 2);
-    TextTable table({{"time", Align::kRight},
-                     {"waits", Align::kRight},
-                     {"p50", Align::kRight},
-                     {"p99", Align::kRight},
-                     {"max", Align::kRight},
-                     {"asked for", Align::kRight},
-                     {"moved", Align::kRight},
-                     {"failed", Align::kRight},
-                     {"major", Align::kRight},
-                     {"minor", Align::kRight},
-                     {"for"},
-                     {"file", Align::kLeft, true}});
-    for (std::size_t i = 0; i < shown(waits_.files.size()); ++i) {
-      const analysis::FileRow& row = waits_.files[i];
-      table.add({total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.quantile_ns(0.5)),
-                 time_of(row.waits.quantile_ns(0.99)), time_of(row.waits.sum().max_ns()),
-                 row.bytes_asked > 0 ? analysis::bytes(row.bytes_asked) : "",
-                 row.returned.bytes > 0 ? analysis::bytes(row.returned.bytes) : "",
-                 row.returned.failed > 0 ? with_commas(static_cast<std::int64_t>(row.returned.failed)) : "",
-                 faults_of(row.faults.major, 0, ""),
-                 faults_of(row.faults.minor, row.faults.minor_error(), "~"),
-                 std::string(analysis::describe(row.cause)), printable(row.name)});
+    // What no row has takes no room from the names.
+    const auto shown_rows = std::span(waits_.files).first(shown(waits_.files.size()));
+    const auto any = [&](auto has) { return std::ranges::any_of(shown_rows, has); };
+    const bool asked = any([](const analysis::FileRow& row) { return row.bytes_asked > 0; });
+    const bool has_moved = any([](const analysis::FileRow& row) { return row.returned.bytes > 0; });
+    const bool failed = any([](const analysis::FileRow& row) { return row.returned.failed > 0; });
+    const bool major = any([](const analysis::FileRow& row) { return row.faults.major > 0; });
+    const bool minor = any([](const analysis::FileRow& row) { return row.faults.minor > 0; });
+    std::vector<TextTable::Column> columns = {{"time", Align::kRight},
+                                              {"waits", Align::kRight},
+                                              {"p50", Align::kRight},
+                                              {"p99", Align::kRight},
+                                              {"max", Align::kRight}};
+    if (asked) columns.push_back({"asked for", Align::kRight});
+    if (has_moved) columns.push_back({"moved", Align::kRight});
+    if (failed) columns.push_back({"failed", Align::kRight});
+    if (major) columns.push_back({"major", Align::kRight});
+    if (minor) columns.push_back({"minor", Align::kRight});
+    columns.push_back({"for"});
+    columns.push_back({"file", Align::kLeft, true});
+    TextTable table(columns);
+    for (const analysis::FileRow& row : shown_rows) {
+      std::vector<std::string> cells = {
+          total_of(row.waits.sum()), count_of(row.waits.sum()), time_of(row.waits.quantile_ns(0.5)),
+          time_of(row.waits.quantile_ns(0.99)), time_of(row.waits.sum().max_ns())};
+      if (asked) cells.push_back(row.bytes_asked > 0 ? analysis::bytes(row.bytes_asked) : "");
+      if (has_moved) cells.push_back(row.returned.bytes > 0 ? analysis::bytes(row.returned.bytes) : "");
+      if (failed)
+        cells.push_back(row.returned.failed > 0 ? with_commas(static_cast<std::int64_t>(row.returned.failed))
+                                                : "");
+      if (major) cells.push_back(faults_of(row.faults.major, 0, ""));
+      if (minor) cells.push_back(faults_of(row.faults.minor, row.faults.minor_error(), "~"));
+      cells.push_back(std::string(analysis::describe(row.cause)));
+      cells.push_back(printable(row.name));
+      table.add(std::move(cells));
     }
     write(table);
     constexpr std::size_t kMostFiles = 3, kMostStacks = 3;
@@ -226,13 +249,12 @@ class WaitText {
                      {"threads", Align::kRight},
                      {"for"},
                      {"in", Align::kLeft, true},
-                     {"as it stands in", Align::kLeft}});
-    const bool whole = table_width(options_) == 0;  // pipes are never cut
+                     {"as it stands in", Align::kLeft, true}});
     for (std::size_t i = 0; i < shown(waits_.reasons.size()); ++i) {
       const analysis::ReasonRow& row = waits_.reasons[i];
       const std::string evidence = printable(row.evidence);
       table.add({total_of(row.sum), count_of(row.sum), time_of(row.sum.max_ns()), std::to_string(row.threads),
-                 printable(row.reason), printable(row.site), whole ? evidence : shorten_name(evidence, 36)});
+                 printable(row.reason), printable(row.site), evidence});
     }
     write(table);
   }
@@ -272,7 +294,19 @@ class WaitText {
 
   void contention(const std::string& title, const std::vector<analysis::ContentionRow>& rows, bool objects) {
     if (rows.empty()) return;
-    heading(title + cut_off(rows.size()));
+    // Where all locks are of one process, it is said once.
+    std::string of_process;
+    for (const analysis::ContentionRow& row : rows)
+      if (const std::string own = fmt::format(" of pid {}", row.pid);
+          row.address != 0 && row.name.ends_with(own)) {
+        if (!of_process.empty() && of_process != own) {
+          of_process.clear();
+          break;
+        }
+        of_process = own;
+      }
+    if (!objects || table_width(options_) == 0) of_process.clear();
+    heading(title + of_process + cut_off(rows.size()));
     std::vector<TextTable::Column> columns = {{"time", Align::kRight},
                                               {"waits", Align::kRight},
                                               {"mean", Align::kRight},
@@ -291,9 +325,17 @@ class WaitText {
     if (holds) columns.push_back({"held p50", Align::kRight});
     columns.push_back(
         {objects ? "lock" : "waits in", Align::kLeft, !objects});  // an address that is cut is none
-    columns.push_back({objects ? "mostly in" : "mostly woken by", Align::kLeft, objects});
-    if (objects) columns.push_back({"let go by", Align::kLeft});
+    columns.push_back({objects ? "mostly in" : "mostly woken by", Align::kLeft, true});
+    if (objects) columns.push_back({"let go by", Align::kLeft, true});
     TextTable table(columns);
+    const bool narrow = table_width(options_) != 0 && !roomy;
+    const auto lock_of = [&](const analysis::ContentionRow& row) {
+      // Where it is waited for stands in a column of its own.
+      if (narrow && objects && row.address == 0 && !row.released) return std::string("parked");
+      std::string lock = row.released ? "what " + prose_name(row.name) + " lets go" : printable(row.name);
+      if (!of_process.empty() && lock.ends_with(of_process)) lock.resize(lock.size() - of_process.size());
+      return lock;
+    };
     for (std::size_t i = 0; i < shown(rows.size()); ++i) {
       const analysis::ContentionRow& row = rows[i];
       std::vector<std::string> cells = {total_of(row.waits.sum()),
@@ -305,7 +347,7 @@ class WaitText {
                                         std::string(analysis::to_string(row.kind))};
       if (roomy) cells.insert(cells.begin() + kBehindMean, time_of(row.waits.quantile_ns(0)));
       if (holds) cells.push_back(row.holds.sum().walked() == 0 ? "" : time_of(row.holds.quantile_ns(0.5)));
-      cells.push_back(row.released ? "what " + prose_name(row.name) + " lets go" : printable(row.name));
+      cells.push_back(lock_of(row));
       cells.push_back(party(objects ? row.waiters : row.releasers));
       if (objects) cells.push_back(party(row.releasers));
       table.add(cells);
@@ -313,11 +355,35 @@ class WaitText {
     write(table);
   }
 
+  void other_locks() {
+    const std::vector<analysis::OtherLockRow> rows = analysis::other_locks(waits_);
+    if (rows.empty()) return;
+    heading("Locks that are no futexes" + cut_off(rows.size()));
+    const bool one_thread = std::ranges::all_of(rows, [&](const analysis::OtherLockRow& each) {
+      return each.row->thread == rows.front().row->thread;
+    });
+    std::vector<TextTable::Column> columns = {{"time", Align::kRight},
+                                              {"waits", Align::kRight},
+                                              {"mean", Align::kRight},
+                                              {"max", Align::kRight},
+                                              {"lock"},
+                                              {"in", Align::kLeft, true}};
+    if (!one_thread) columns.push_back({"thread"});
+    TextTable table(columns);
+    for (std::size_t i = 0; i < shown(rows.size()); ++i) {
+      const analysis::BlockedRow& row = *rows[i].row;
+      table.add({total_of(row.sum), count_of(row.sum), time_of(row.sum.mean_ns()), time_of(row.sum.max_ns()),
+                 printable(rows[i].lock), printable(rows[i].place), printable(row.thread)});
+    }
+    write(table);
+    out_ += fill("  ", "Who has such a lock is not known: its waiters are not told.", options_.width, 2);
+  }
+
   static std::string party(const std::vector<analysis::PartyRow>& rows) {
     // The first that is known; one that is not says nothing.
     for (const analysis::PartyRow& row : rows) {
-      if (!row.site.empty()) return shorten_name(printable(row.site), 32);
-      if (!row.thread.empty()) return "thread " + shorten_name(printable(row.thread), 24);
+      if (!row.site.empty()) return printable(row.site);
+      if (!row.thread.empty()) return "thread " + printable(row.thread);
     }
     return "(unknown)";
   }

@@ -45,7 +45,7 @@ TEST(TextWaits, SayThatNobodyWaited) {
   hand.wait(thread, hand.stack({hand.frame(hand.module("app"), {"f"})}), "nanosleep", 0, 5);
   const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kOffCpu}}).value();
   const std::string text = report_text(report, {.locks = true, .files = true});
-  EXPECT_THAT(text, HasSubstr("Locks: nobody waited at a futex"));
+  EXPECT_THAT(text, HasSubstr("Locks: nobody waited for one"));
   EXPECT_THAT(text, HasSubstr("Files: nobody waited for one"));
 }
 
