@@ -34,7 +34,7 @@ TEST(HeapVerdicts, ChurnIsJoinedWithTheCpuOfTheAllocators) {
   const HeapVerdict* known = find(after, HeapVerdictKind::kChurn);
   ASSERT_TRUE(known);
   EXPECT_THAT(all_text(*known),
-              HasSubstr("the allocators take 30.0 % ±2.8 % of all CPU time, 100.0 % of that "
+              HasSubstr("the allocators take 30.0 % ±2.8 of its process's CPU time, 100 % of that "
                         "for this function"));
   EXPECT_EQ(known->confidence, Confidence::kHigh);
 }

@@ -129,8 +129,9 @@ std::string text_of(const HeapEvidence& of, const HeapVerdict& verdict) {
     case Kind::kSeenInAllocators:
       return fmt::format("the allocators were seen in {:.0f} of {:.0f} CPU samples", of.a, of.b);
     case Kind::kAllocatorCpu:
-      return fmt::format("the allocators take {} ±{} of all CPU time, {} of that for this function",
-                         percent(of.a), percent(of.b), percent(of.c));
+      return fmt::format(
+          "the allocators take {} ±{} of its process's CPU time, {:.0f} % of that for this function",
+          percent(of.a), percent_number(of.b), 100 * of.c);
     case Kind::kMostlyOfSize:
       return fmt::format("{} of its bytes are in blocks of {} to {}", percent(of.a), bytes(of.b),
                          bytes(of.c));

@@ -37,8 +37,18 @@ std::string heap_first(const HeapVerdict& verdict) {
   return verdict.facts.traced_part ? "What is traced of the heap" : "The heap";
 }
 
+// A part of `amount`, with the digits that sampling leaves: "78 %" of a hundred sampled blocks.
+std::string part_text(double share, double amount, const HeapFacts& facts) {
+  const double samples = samples_behind(amount, facts.per_unit.bytes);
+  const double error = std::sqrt(std::max(share * (1 - share), 1 / samples) / samples);
+  return percent_with_error(share, error) + " %";
+}
+
 std::string slope_text(const TrendLine& slope) {
-  return fmt::format("{} (95 %: {} to {})", rate(slope.per_s), rate(slope.low), rate(slope.high));
+  // The ends of an interval have one digit more than what lies within it.
+  const double error = std::fabs(slope.high - slope.low) / 2;
+  return fmt::format("{}/s (95 %: {}/s to {}/s)", bytes_with_error(slope.per_s, error),
+                     bytes_with_error(slope.low, error / 10), bytes_with_error(slope.high, error / 10));
 }
 
 // "83.0 % by parse in server, 12.1 % by load in server": up to three.
@@ -47,7 +57,8 @@ std::string largest_shares(const HeapVerdict& verdict) {
   for (std::size_t i = 0; i < std::min<std::size_t>(3, verdict.shares.size()); ++i) {
     const HeapShare& share = verdict.shares[i];
     text +=
-        fmt::format("{}{} by {}{}", i == 0 ? "" : ", ", percent(std::min(1.0, share.share)),
+        fmt::format("{}{} by {}{}", i == 0 ? "" : ", ",
+                    part_text(std::min(1.0, share.share), verdict.bytes, verdict.facts),
                     spoken_name(share.name), share.module.empty() ? "" : " in " + printable(share.module));
   }
   return text;
@@ -58,14 +69,15 @@ std::string of_that(const HeapVerdict& verdict) {
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(2, verdict.shares.size()); ++i)
     text += fmt::format("{}{} by {}", i == 0 ? "; of that " : ", ",
-                        percent(std::min(1.0, verdict.shares[i].share)), spoken_name(verdict.shares[i].name));
+                        part_text(std::min(1.0, verdict.shares[i].share), verdict.bytes, verdict.facts),
+                        spoken_name(verdict.shares[i].name));
   return text;
 }
 
 std::string growth_share_of(const HeapVerdict& verdict) {
   const auto& share = verdict.facts.growth_share;
   if (!share) return "";
-  return fmt::format(", {} of the {} growth", percent(*share),
+  return fmt::format(", {} of the {} growth", part_text(*share, verdict.bytes, verdict.facts),
                      verdict.facts.chosen_part ? "selection's" : "heap's");
 }
 
@@ -121,7 +133,7 @@ std::string sentence_of_level(const HeapVerdict& verdict) {
   // Where nothing was seen it is not nothing: it is what would not be seen.
   const double unsampled = verdict.facts.unseen_bytes_per_s * verdict.facts.unseen_in_s;
   const std::string level = verdict.facts.level_bytes > 0 || unsampled < 1024
-                                ? bytes(verdict.facts.level_bytes)
+                                ? bytes_text(verdict.facts.level_bytes, verdict.facts)
                                 : fmt::format("no more than {}", bytes(unsampled));
   const std::string unseen =
       verdict.facts.unseen_bytes_per_s > 0
@@ -160,13 +172,15 @@ std::string sentence_of_churn(const HeapVerdict& verdict) {
   if (!verdict.of_whole)
     return fmt::format(
         "Churn: {} allocates {} times and {} a second, {} of all calls; {} of its blocks are freed {}.",
-        place_of(verdict), calls, bytes(facts.bytes_per_s), percent(facts.calls_share),
-        percent(facts.passing_share), facts.by_order ? "before its thread allocates again" : "within 1 ms");
+        place_of(verdict), calls, bytes(facts.bytes_per_s),
+        part_text(facts.calls_share, verdict.bytes, facts),
+        part_text(facts.passing_share, verdict.bytes, facts),
+        facts.by_order ? "before its thread allocates again" : "within 1 ms");
   std::string by;
   for (const auto& [name, share] : facts.cpu_for)
-    by += fmt::format("{}{} of it for {}", by.empty() ? "; " : ", ", percent(share), spoken_name(name));
-  return fmt::format("The allocators take {} ±{} of all CPU time for {} calls a second{}.",
-                     percent(facts.cpu_share), percent(facts.cpu_error), calls, by);
+    by += fmt::format("{}{:.0f} % of it for {}", by.empty() ? "; " : ", ", 100 * share, spoken_name(name));
+  return fmt::format("The allocators take {} ±{} of CPU time for {} calls a second{}.",
+                     percent(facts.cpu_share), percent_number(facts.cpu_error), calls, by);
 }
 
 std::string since_of(const HeapVerdict& verdict) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <utility>
 
+#include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 
 namespace fathom::present {
@@ -17,8 +18,9 @@ std::string of(std::uint64_t value) {
   return bytes(static_cast<double>(value));
 }
 std::string with_error(const HeapAmount& amount) {
-  return amount.variance <= 0 ? bytes(amount.value)
-                              : fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
+  return amount.variance <= 0
+             ? bytes(amount.value)
+             : fmt::format("{} ±{}", bytes_with_error(amount.value, amount.error()), bytes(amount.error()));
 }
 
 std::string moment(const RssBreakdown& breakdown) {
@@ -29,8 +31,10 @@ std::string moment(const RssBreakdown& breakdown) {
 
 std::string coverage_text(const RssBreakdown& breakdown) {
   if (breakdown.explained.variance <= 0) return percent(breakdown.coverage);
-  return fmt::format("{}, {} to {}", percent(breakdown.coverage), percent_number(breakdown.coverage_low),
-                     percent(breakdown.coverage_high));
+  const double error = (breakdown.coverage_high - breakdown.coverage_low) / 2;
+  return fmt::format("{} %, {} to {} %", percent_with_error(breakdown.coverage, error),
+                     percent_with_error(breakdown.coverage_low, error),
+                     percent_with_error(breakdown.coverage_high, error));
 }
 
 std::string sentence_of_coverage(const RssBreakdown& breakdown) {

@@ -12,6 +12,7 @@
 #include "analysis/diff/load_evenness.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/memory_sentences.h"
+#include "present/sentences/prose_name.h"
 #include "present/sentences/wait_sentences.h"
 
 namespace fathom::present {
@@ -94,11 +95,11 @@ std::string sentence_of_depth(const Report& report) {
   if (stacks.deepest < 2) return "";
   std::string text = fmt::format("The deepest stack has {}, down to {}; half of the samples have {} at most",
                                  counted(std::uint64_t{stacks.deepest}, "call"),
-                                 printable(tree.names[tree.nodes[stacks.deepest_node].name]), stacks.usual);
+                                 spoken_name(tree.names[tree.nodes[stacks.deepest_node].name]), stacks.usual);
   constexpr double kWorthAWord = 0.01;
   if (share(tree, stacks.recursive) >= kWorthAWord)
     text += fmt::format("; {} calls itself, in {} of the samples, at most {} times in one",
-                        printable(tree.names[tree.nodes[stacks.recursive_node].name]),
+                        spoken_name(tree.names[tree.nodes[stacks.recursive_node].name]),
                         share_with_error(tree, stacks.recursive), stacks.most_times);
   return text + ".";
 }

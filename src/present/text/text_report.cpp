@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/symbol_words.h"
@@ -266,13 +267,17 @@ class TextReport {
                      {tree_.unit == "samples" ? "samples" : "self", Align::kRight},
                      {"function", Align::kLeft, true},
                      {"module"}});
+    // The names of functions have more to say than those of modules.
+    constexpr std::size_t kRoomy = 120;
+    const bool slim = table_width(options_) != 0 && table_width(options_) < kRoomy;
     bool noise = false;
     for (std::size_t i = 0; i < rows; ++i) {
       const analysis::FunctionRow& row = report_.functions[i];
       const bool faint = rank(row) != 0 && analysis::is_noise(tree_, rank(row));
       noise = noise || faint;
       table.add({share(row.self), error(row.self), share(row.total), error(row.total) + (faint ? " ~" : "  "),
-                 value(row.self), marked(tree_.names[row.name], row.kind), module_name(row.module)},
+                 value(row.self), marked(tree_.names[row.name], row.kind),
+                 slim ? short_module(module_name(row.module)) : module_name(row.module)},
                 faint);
     }
     write(table);
@@ -291,7 +296,10 @@ class TextReport {
         around.matched.size() == 1
             ? printable(around.matched.front())
             : fmt::format("{} functions that match {}", around.matched.size(), printable(of.pattern));
-    heading(fmt::format("{} {}", callers ? "Callers of" : "Callees of", what));
+    const std::string start = callers ? "Callers of " : "Callees of ";
+    const std::size_t width = table_width(options_);
+    heading(start +
+            (width == 0 ? what : shorten_name(what, std::max<std::size_t>(40, width) - start.size())));
     out_ += fmt::format("  self {} % {}, total {} % {}; the shares of its total add up\n", share(around.self),
                         error(around.self), share(around.total), error(around.total));
     out_ += call_chains_text(report_, of, options_, callers);
@@ -373,6 +381,15 @@ class TextReport {
     write(table);
   }
 
+  // Times that the kernel adds up since the machine began are told as what was added since the recording did.
+  static analysis::SeriesRow since_start(analysis::SeriesRow row) {
+    if (row.unit != "us") return row;
+    for (double* value : {&row.last, &row.least, &row.most}) *value = (*value - row.first) * 1e3;
+    row.first = 0;
+    row.unit = "ns";
+    return row;
+  }
+
   // What concerns the program, and what concerns all of its control group.
   void write_series() {
     std::size_t zero = 0;
@@ -391,8 +408,9 @@ class TextReport {
                      {"least", Align::kRight},
                      {"most", Align::kRight},
                      {"pid", Align::kRight},
-                     {"series", Align::kLeft, true}});
-    for (const analysis::SeriesRow& row : report_.series) {
+                     {"series"}});  // a name that is cut is none
+    for (const analysis::SeriesRow& recorded : report_.series) {
+      const analysis::SeriesRow row = since_start(recorded);
       if (row.name.starts_with("cgroup.") != of_group) continue;
       if (row.least == 0 && row.most == 0) {
         ++zero;
