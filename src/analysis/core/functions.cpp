@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "analysis/core/fold_generics.h"
 #include "analysis/core/name_pattern.h"
 #include "analysis/core/words.h"
 #include "base/flat_map.h"
@@ -17,12 +18,16 @@ bool is_function(const TreeNode& node) {
   return node.kind != NodeKind::kRoot && node.kind != NodeKind::kThread;
 }
 
-std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 8;
+// The shortest first: a name of a whole template's arguments is nothing that anybody reads in a message.
+std::string listed(std::vector<std::string> names) {
+  constexpr std::size_t kMost = 4, kLongest = 72;
+  std::ranges::stable_sort(names, {}, &std::string::size);
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) {
     if (i != 0) text += ", ";
-    text += "'" + printable(names[i]) + "'";
+    std::string name = names[i].size() <= kLongest ? names[i] : fold_generics(names[i]);
+    if (name.size() > kLongest) name = valid_utf8(name.substr(0, kLongest)) + "…";
+    text += "'" + printable(name) + "'";
   }
   if (names.size() > kMost) text += fmt::format(" and {} more", names.size() - kMost);
   return text;
