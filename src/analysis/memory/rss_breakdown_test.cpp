@@ -68,7 +68,7 @@ TEST(RssBreakdown, OfSamplesHasAnInterval) {
   EXPECT_NEAR(breakdown->explained.error(), 1.982e5, 100);
   EXPECT_NEAR(breakdown->coverage_low, (1300 - 193.6) / 2624, 1e-3);
   EXPECT_NEAR(breakdown->coverage_high, (1300 + 193.6) / 2624, 1e-3);
-  EXPECT_THAT(summary_of(*breakdown), HasSubstr("explains 1.3 MiB ±193.6 KiB (49.5 %, 42.2 to 56.9 %)"));
+  EXPECT_THAT(summary_of(*breakdown), HasSubstr("explains 1.3 MiB ±193.6 KiB (50 %, 42 to 57 %)"));
 }
 
 // Blocks that no sample fell on lie in mappings that look like nobody's.
