@@ -115,7 +115,8 @@ TEST_F(EmbeddedSession, TargetsThatComeLaterAreRecordedFromThenOn) {
     return members;
   });
   const auto outcome = run(session, [&] {
-    if (!later && session.phase() == Phase::kRecording) later.emplace(std::vector<std::string>{CPU_SHARES, "60"});
+    if (!later && session.phase() == Phase::kRecording)
+      later.emplace(std::vector<std::string>{CPU_SHARES, "60"});
   });
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_EQ(outcome->stopped_by, session::StopReason::kDuration);
