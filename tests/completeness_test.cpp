@@ -123,7 +123,7 @@ TEST(Completeness, TheCompiler) {
 }
 
 // A program that another one starts is sampled without stacks until its tables are made: 20 to 40 ms for a
-// compiler.
+// compiler, and twice that on a machine that is slow at the moment. All else is as complete as ever.
 TEST(Completeness, AProgramThatStartsOthers) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_PROGRAM("g++");
@@ -134,7 +134,9 @@ TEST(Completeness, AProgramThatStartsOthers) {
                                  {.folder = folder.path()});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const Report report(folder / "x.fathom");
-  EXPECT_GE(report.complete_percent(), 98.5) << report.quality();
+  EXPECT_GE(report.complete_percent(), 97) << report.quality();
+  EXPECT_GE(report.complete_percent_without({"sampled before the mappings were known"}), 99.5)
+      << report.quality();
   EXPECT_TRUE(report.has_thread("cc1plus"));
   EXPECT_TRUE(report.has_thread("as"));
 }
