@@ -4,7 +4,8 @@
 //
 // The same for a lock that is held longer, an array that grows by 1.5 instead of 2, and a leak of 20 KB a second.
 //
-// PAIRS (10) of each, SECONDS_PER_RUN (20). Pairs of equal runs that raise an alarm are copied into the folder KEEP. The order within a pair is chance, as a machine gets slower and faster. `ranges`
+// PAIRS (10) of each, SECONDS_PER_RUN (20). Pairs of equal runs that raise an alarm are copied into the folder KEEP. The
+// order within a pair is chance, as a machine gets slower and faster. `ranges`
 // makes many pairs in short time: of each recording that FILES names, long ones of a steady load, ranges of SECONDS_PER_RUN
 // are compared with one another, as many as PAIRS says. These are equal runs but for what differs between two starts.
 #include <fmt/core.h>

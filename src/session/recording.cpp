@@ -305,10 +305,6 @@ void Recording::account() {
   }
   source_->count(quality);
   quality.table_overflows = modules_->modules_without_room();
-  if (const auto machine = process::read_machine_time(); machine && machine_before_) {
-    if (const auto stolen = process::stolen_share(*machine_before_, *machine))
-      profile_.meta.facts["stolen_percent"] = fmt::format("{:.1f}", 100 * *stolen);
-  }
   if (heaps_) heaps_->account(quality);
   if (snapshots_) {
     for (std::string& note : snapshots_->take_notes()) quality.notes.push_back(std::move(note));
@@ -335,7 +331,7 @@ void Recording::account() {
     profile_.meta.facts["ended_threads"] = std::to_string(cpu_times_->ended_threads());
   }
   account_own_cost();
-  account_others();
+  account_machine();
 }
 
 OwnCpu Recording::own_cpu() const {
@@ -352,15 +348,19 @@ void Recording::account_own_cost() {
   tell(own_cost_.parts(now), profile_.meta.facts);
 }
 
-// What else ran on the machine takes caches from the target, and lets the clock rate vary.
-void Recording::account_others() {
+void Recording::account_machine() {
   const auto machine = process::read_machine_time();
-  if (!options_.cpu || !machine || !machine_before_ || profile_.meta.end_ns <= profile_.meta.start_ns) return;
+  if (!machine || !machine_before_) return;
+  const auto tell = [&](const char* fact, std::optional<double> share) {
+    if (share) profile_.meta.facts[fact] = fmt::format("{:.1f}", 100 * *share);
+  };
+  tell("stolen_percent", process::stolen_share(*machine_before_, *machine));
+  if (!options_.cpu || profile_.meta.end_ns <= profile_.meta.start_ns) return;
+  // What else ran takes caches from the target, and lets the clock rate vary.
   const double known_s =
       static_cast<double>(cpu_times_->total_ns() + profile_.quality.profiler_cpu_ns) * 1e-9;
   const double available_s = profile_.duration_s() * static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN));
-  if (const auto share = process::others_share(*machine_before_, *machine, known_s, available_s))
-    profile_.meta.facts["others_percent"] = fmt::format("{:.1f}", 100 * *share);
+  tell("others_percent", process::others_share(*machine_before_, *machine, known_s, available_s));
 }
 
 // All notes are written when one of them changes: not every second, but each time that the number has doubled.

@@ -106,7 +106,7 @@ class Recording {
   void account();
   OwnCpu own_cpu() const;
   void account_own_cost();
-  void account_others();
+  void account_machine();
   void sample_memory(std::uint64_t now_ns);
   void sample_metrics();
   void note_shared_rows();

@@ -1,5 +1,5 @@
-// What the values of a selection are made of: by crate, module, thread, process, source file or source line, each with what it cost
-// by itself and with all that it called.
+// What the values of a selection are made of: by crate, module, thread, process, source file or source line, each with
+// what it cost by itself and with all that it called.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct GroupRow {
   std::string name;
   std::string function;  // of lines: the one that most of the weight is in
   std::int64_t self = 0;
-  std::int64_t total =
-      0;  // of the stacks that have it anywhere, each once; of threads and processes the same as self
+  // Of the stacks that have it anywhere, each once; of threads and processes the same as self.
+  std::int64_t total = 0;
 };
 
 struct StackGroups {

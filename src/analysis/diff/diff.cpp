@@ -209,7 +209,11 @@ class Comparison {
     // Of waits every one was seen, so their spread over time is all that tells how they vary.
     if (waits) scale.whole_run = false;
     scale.own_spread = one_process ? 0 : waits ? kRunToRunOfWaits : kRunToRun;
-    if (!one_process && options_.metric == Metric::kCpu) assume_spread(scale, index);
+    if (!one_process && options_.metric == Metric::kCpu) {
+      const bool phases =
+          is_whole_run(run) && has_phases(report_.tree, first_piece_of(index), pieces_[index], scale.weight);
+      assume_spread(scale, *run.profile, phases, report_.normalization == Normalization::kShare);
+    }
     const double base = unit > 0 ? unit : 1;
     // A rate of time is a part of a core, or of a thread.
     const double rate = is_time(options_.metric) && unit > 0 ? base * 1e-9 : base;
@@ -244,23 +248,6 @@ class Comparison {
         break;
     }
     return scale;
-  }
-
-  // Of the CPU time of a single run.
-  void assume_spread(RunScale& scale, std::size_t index) const {
-    const DiffRun& run = *runs_[index];
-    const double busy = cpu_wait_share(*run.profile);
-    scale.kernel_spread = kRunToRunOfKernel;
-    if (is_whole_run(run) && has_phases(report_.tree, first_piece_of(index), pieces_[index], scale.weight)) {
-      scale.own_spread = std::hypot(kRunToRunOfPhases, kSpreadOfShares * others_share(*run.profile));
-      scale.kernel_spread = kRunToRunOfKernelInPhases;
-      scale.least_spread = kLeastSpreadOfPhases;
-    }
-    scale.least_spread = std::hypot(scale.least_spread, kLeastSpreadOfBusy * busy);
-    const bool shares = report_.normalization == Normalization::kShare;
-    const double of_user = shares ? kSpreadOfShares * busy : busy > kBusyMachine ? busy : 0;
-    scale.own_spread = std::hypot(scale.own_spread, of_user);
-    scale.kernel_spread = std::hypot(scale.kernel_spread, std::max(kSpreadOfKernel * busy, of_user));
   }
 
   DiffUnit unit() {

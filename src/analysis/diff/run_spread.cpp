@@ -1,8 +1,11 @@
 #include "analysis/diff/run_spread.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+
+#include "analysis/diff/doubts.h"
 
 namespace fathom::analysis {
 
@@ -33,6 +36,20 @@ bool has_phases(const UnionTree& tree, std::size_t first_piece, std::size_t piec
     by_chance += std::sqrt(2 * std::fmax(variance, 0.0) / std::numbers::pi) / 2;
   }
   return apart - by_chance > kDiffers;
+}
+
+void assume_spread(RunScale& scale, const model::Profile& profile, bool phases, bool shares) {
+  scale.kernel_spread = kRunToRunOfKernel;
+  if (phases) {
+    scale.own_spread = std::hypot(kRunToRunOfPhases, kSpreadOfShares * others_share(profile));
+    scale.kernel_spread = kRunToRunOfKernelInPhases;
+    scale.least_spread = kLeastSpreadOfPhases;
+  }
+  const double busy = cpu_wait_share(profile);
+  const double of_user = shares ? kSpreadOfShares * busy : busy > kBusyMachine ? busy : 0;
+  scale.own_spread = std::hypot(scale.own_spread, of_user);
+  scale.kernel_spread = std::hypot(scale.kernel_spread, std::max(kSpreadOfKernel * busy, of_user));
+  scale.least_spread = std::hypot(scale.least_spread, kLeastSpreadOfBusy * busy);
 }
 
 std::vector<double> kernel_parts(const UnionTree& tree) {

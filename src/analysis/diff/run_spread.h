@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <vector>
 
+#include "analysis/diff/estimate.h"
 #include "analysis/diff/union_tree.h"
+#include "model/profile.h"
 
 namespace fathom::analysis {
 
@@ -21,6 +23,9 @@ inline constexpr double kSpreadOfKernel = 0.5;
 // Whether the first and the second half of a run differ in what they are made of, by more than a tenth beyond what
 // samples worth `weight` each differ by chance. True where there are too few pieces to see that.
 bool has_phases(const UnionTree& tree, std::size_t first_piece, std::size_t pieces, double weight);
+
+// What is assumed of the CPU time of a single run. `shares`: its parts are compared, and not what it used.
+void assume_spread(RunScale& scale, const model::Profile& profile, bool phases, bool shares);
 
 // Of each place the part of all it has, with what it calls, that the kernel took: 0 to 1. The last one is of the whole.
 std::vector<double> kernel_parts(const UnionTree& tree);

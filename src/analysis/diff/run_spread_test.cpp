@@ -45,6 +45,27 @@ TEST(RunSpread, OfARunThatIsOnePieceNothingIsKnown) {
   EXPECT_TRUE(has_phases(tree_of(steady, 1), 0, 1, 1));
 }
 
+TEST(RunSpread, PhasesOthersAndWaitsForACpuAddToWhatIsAssumed) {
+  model::Profile profile = program(20);
+  const auto assumed = [&](bool phases) {
+    RunScale scale;
+    assume_spread(scale, profile, phases, true);
+    return scale;
+  };
+  EXPECT_DOUBLE_EQ(assumed(false).own_spread, kRunToRun);
+  EXPECT_DOUBLE_EQ(assumed(false).kernel_spread, kRunToRunOfKernel);
+  EXPECT_EQ(assumed(false).least_spread, 0);
+  EXPECT_DOUBLE_EQ(assumed(true).own_spread, kRunToRunOfPhases);
+  EXPECT_DOUBLE_EQ(assumed(true).least_spread, kLeastSpreadOfPhases);
+  profile.meta.facts["others_percent"] = "50.0";
+  EXPECT_DOUBLE_EQ(assumed(false).own_spread, kRunToRun) << "its pieces show what others do to it";
+  EXPECT_GT(assumed(true).own_spread, kRunToRunOfPhases);
+  profile.meta.facts["cpu_wait_ms"] = "1000";
+  profile.quality.expected_samples = 1.0 * profile.meta.frequency_hz;  // a second, so half of it was waited
+  EXPECT_GE(assumed(false).own_spread, kSpreadOfShares / 2);
+  EXPECT_GE(assumed(false).kernel_spread, kSpreadOfKernel / 2);
+}
+
 TEST(RunSpread, WhatTheKernelTookIsAPartOfAllThatCallsIt) {
   const model::Profile profile = program(20);
   const UnionTree tree = tree_of(profile, 20);
