@@ -260,6 +260,37 @@ TEST_F(PageInBrowser, ALaneIsAHeatMapOnRequest) {
   wait_for("!location.hash.includes('heat=')");
 }
 
+TEST_F(PageInBrowser, FaultsAndSeriesAreHeatMapsThatSayHowFineTheyAre) {
+  show("#m=cpu&s=memory.rss_anon");
+  EXPECT_EQ(ask("[...document.querySelectorAll('.heat')].map((button) => button.dataset.lane)"),
+            Json({"memory", "cpu", "wait", "faults", "series"}));
+  // By parts of the width whether the heat map of a lane has colour there; the lane stands `top` pixels below the first one.
+  const auto coloured = [&](const std::string& lane) {
+    ask("document.querySelector('.heat[data-lane=" + lane + "]').click()");
+    wait_for("location.hash.includes('heat=" + lane + "')");
+    return ask(
+        "new Promise((done) => requestAnimationFrame(() => { const label = "
+        "document.querySelector('.heat[data-lane=" +
+        lane +
+        "]').parentElement, canvas = document.querySelector('.chart canvas'), copy = new "
+        "OffscreenCanvas(canvas.width, canvas.height), pen = copy.getContext('2d', { willReadFrequently: "
+        "true "
+        "}); pen.drawImage(canvas, 0, 0); "
+        "const top = label.getBoundingClientRect().top - canvas.getBoundingClientRect().top; "
+        "const { data, width, height } = pen.getImageData(0, Math.round(top) + 4, "
+        "canvas.width, 110); done([0.25, 0.75].map((part) => { let n = 0; for (let y = 0; y < height; y++) { "
+        "const at = 4 * (y * width + Math.round(width * part)); if (data[at] > data[at + 2] + 8) n++; } "
+        "return n > 50; })); }))");
+  };
+  // No fault in the first half; read once a second, which is no finer than a column.
+  EXPECT_EQ(coloured("faults"), Json({false, true}));
+  EXPECT_THAT(text(".labels"), HasSubstr("strong: much; read every 1.00 s: nothing finer is known"));
+  // The memory grows evenly, and is read ten times in a column.
+  EXPECT_EQ(coloured("series"), Json({true, true}));
+  EXPECT_THAT(text(".labels"), HasSubstr("far above its least"));
+  EXPECT_THAT(text(".labels"), testing::Not(HasSubstr("nothing finer")));
+}
+
 TEST_F(PageInBrowser, LanesHaveFaultsTheLimitAndMarks) {
   show("#m=cpu");
   EXPECT_THAT(text(".labels"), testing::AllOf(HasSubstr("limit 7.63 MiB"), HasSubstr("Faults")));

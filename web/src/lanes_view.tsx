@@ -11,7 +11,7 @@ import { bytes, percent, quantity, seconds, secondsText, withCommas } from "./wo
 interface Band { name: string; color: string; values: Float64Array; dashed?: boolean }
 interface Lane { title: string; note: string; top: string; most: number; bands: Band[]; lines: Band[]; kind: "memory" | "cpu" | "wait" | "faults" | "io" | "series"; heat?: Heat; limit?: number }
 // What is in each slice of time; so many of them are a column.
-interface Heat { values: Float64Array; column: number; ms: number }
+interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: what was read from time to time, so often
 
 const laneHeight = 62, lowHeight = 30, heatHeight = 124, axisHeight = 20, gap = 10, stripHeight = 14, markHeight = 14;
 const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
@@ -61,6 +61,11 @@ function heatOf(values: () => Float64Array): Heat | undefined {
 }
 const heatOfCells = (metric: string, key: (cell: number) => number) => heatOf(() => overTime(doc, metric, 1, 1, (cell) => key(cell) < 0 ? -1 : 0)[0]);
 const added = (bands: Float64Array[]) => bands.reduce((sum, band) => sum.map((value, i) => value + band[i]), new Float64Array(bands[0]?.length ?? 0));
+// A series knows no more than its readings: where they are far apart, what lies between them is the same or spread evenly.
+function heatOfSeries(lines: Line[], values: () => Float64Array): Heat | undefined {
+  const heat = heatOf(values), steps = lines.filter(({ ms }) => ms.length > 1).map(({ ms }) => (ms[ms.length - 1] - ms[0]) / (ms.length - 1));
+  return heat && steps.length ? { ...heat, readMs: Math.min(...steps) } : heat;
+}
 // Memory is never far from what it was: strong is what is above its least.
 const aboveLeast = (values: Float64Array) => { const least = values.reduce((a, b) => Math.min(a, b), Infinity); return values.map((value) => value - least); };
 
@@ -76,6 +81,12 @@ function rates(name: string, per: number, unit: number): Float64Array {
       }
   return out.map((value, b) => value * 1000 / Math.max(1, Math.min(width, doc.head.duration_ns / 1e6 - b * width)));
 }
+
+const linesOf = (...names: string[]) => doc.lines.filter(({ name }) => names.includes(name));
+
+// What the strength of colour says, and how much of the detail is real.
+const heatNote = ({ kind, heat }: Lane) => `a column is ${seconds(heat!.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: ${kind === "memory" || kind === "series" ? "far above its least" : "much"}`
+  + (heat!.readMs && heat!.readMs > heat!.ms / 10 ? `; read every ${seconds(heat!.readMs / 1000)}: nothing finer is known` : "");
 
 function lanes(per: number, series: string | null, heat: string | null, thread: string | null): Lane[] {
   const out: Lane[] = [], { head } = doc, buckets = Math.ceil(head.slices / per);
@@ -124,16 +135,19 @@ function lanes(per: number, series: string | null, heat: string | null, thread: 
   const pageFaults = faults.map(([name, label, color]) => ({ name: label, color, values: rates(name, per, 1) })).filter(({ values }) => values.some((value) => value > 0));
   if (pageFaults.length) {
     const most = stacked(pageFaults);
-    out.push({ title: "Faults", note: "a second", top: withCommas(most), most, bands: pageFaults, lines: [], kind: "faults" });
+    out.push({ title: "Faults", note: "a second", top: withCommas(most), most, bands: pageFaults, lines: [], kind: "faults",
+      heat: heat === "faults" ? heatOfSeries(linesOf(...faults.map(([name]) => name)), () => added(faults.map(([name]) => rates(name, 1, 1)))) : undefined });
   }
   const stalled = ["cgroup.io_stall_some", "system.io_stall_some"].find((name) => doc.lines.some((line) => line.name === name));
   const stalls = stalled ? rates(stalled, per, 1e6) : null;  // seconds of a second
   if (stalls?.some((value) => value >= 0.001))
-    out.push({ title: "I/O", note: `stalls of the ${stalled!.split(".")[0] === "system" ? "machine" : "group"}`, top: percent(Math.max(...stalls)), most: Math.max(...stalls), bands: [{ name: "somebody waits for a device", color: "#6f8f5f", values: stalls }], lines: [], kind: "io" });
+    out.push({ title: "I/O", note: `stalls of the ${stalled!.split(".")[0] === "system" ? "machine" : "group"}`, top: percent(Math.max(...stalls)), most: Math.max(...stalls), bands: [{ name: "somebody waits for a device", color: "#6f8f5f", values: stalls }], lines: [], kind: "io",
+      heat: heat === "io" ? heatOfSeries(linesOf(stalled!), () => rates(stalled!, 1, 1e6)) : undefined });
   const chosen = doc.lines.find((line) => lineName(line) === series);
   if (chosen) {
     const values = resampled(chosen, per), most = Math.max(0, ...values);
-    out.push({ title: "Series", note: chosen.name, top: quantity(most, chosen.unit), most, bands: [], lines: [{ name: lineName(chosen), color: "", values }], kind: "series" });
+    out.push({ title: "Series", note: chosen.name, top: quantity(most, chosen.unit), most, bands: [], lines: [{ name: lineName(chosen), color: "", values }], kind: "series",
+      heat: heat === "series" ? heatOfSeries([chosen], () => aboveLeast(resampled(chosen, 1))) : undefined });
   }
   return out;
 }
@@ -350,7 +364,7 @@ export function Lanes() {
   const range = view.value.range;
   return (
     <section class="lanes" aria-label="Over time">
-      <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane) => <div class="label" style={{ height: `${heightOf(lane) + gap}px` }}><b>{lane.title}</b><span>{lane.heat ? `a column is ${seconds(lane.heat.ms / 1000).replace(/\.0+ /, " ")}, from below up; strong: ${lane.kind === "memory" ? "far above its least" : "much"}` : lane.note}</span>{!lane.heat && <i>{lane.top}</i>}
+      <div class="labels" style={{ paddingTop: `${above}px` }}>{all.value.map((lane) => <div class="label" style={{ height: `${heightOf(lane) + gap}px` }}><b>{lane.title}</b><span>{lane.heat ? heatNote(lane) : lane.note}</span>{!lane.heat && <i>{lane.top}</i>}
         {heatLanes.some((kind) => kind === lane.kind) && <button class="link heat" data-lane={lane.kind} aria-pressed={view.value.heat === lane.kind} onClick={() => change({ heat: view.value.heat === lane.kind ? null : lane.kind })}>{lane.heat ? "over time" : "heat map"}</button>}</div>)}</div>
       <div class="chart" ref={box}>
         <canvas ref={canvas} tabIndex={0} role="slider" aria-label="Range of time. Arrow keys move it, with Shift its end; B makes it the base of a comparison; Escape takes all." aria-valuetext={range ? `${secondsText(range[0] * doc.head.slice_ms)} to ${secondsText(range[1] * doc.head.slice_ms)} s` : "all"}

@@ -47,7 +47,7 @@ export function start(document: Doc): void {
   addEventListener("hashchange", () => { if (location.hash.slice(1) !== toHash(view.value)) view.value = fromHash(); });
 }
 
-export const heatLanes = ["memory", "cpu", "wait"] as const;
+export const heatLanes = ["memory", "cpu", "wait", "faults", "io", "series"] as const;
 
 // Of several processes each has a line of that name.
 export const lineName = (line: Line) => doc.lines.some((one) => one !== line && one.name === line.name) ? `${line.name} of ${line.pid}` : line.name;
