@@ -414,6 +414,43 @@ TEST_F(PageInBrowser, IsUsedByTheKeyboard) {
   expect_as_reported();
 }
 
+TEST_F(PageInBrowser, HidesFunctionsAndShowsStacksFromOne) {
+  show("#m=cpu&threads=0");
+  const auto enter = [&](const std::string& typed) {
+    ask("document.activeElement.blur()");
+    press("/");
+    wait_for("document.activeElement.id === 'search'");
+    ASSERT_TRUE(browser_->type(typed).has_value());
+    EXPECT_EQ(ask("document.querySelector('.found') === null"), true);  // no search
+    press("Enter");
+  };
+  // Rows "name own total" of the tree, by their order.
+  const std::string rows =
+      "(() => { const { labels, self, total } = window.fathom.tree(); "
+      "return labels.map((name, i) => `${name} ${self[i]} ${total[i]}`).sort(); })()";
+  enter("show-from serve");
+  wait_for("location.hash.includes('x=from%3Aserve')");
+  EXPECT_EQ(ask(rows), Json({"Server::serve(int) 0 60", "Server::serve(int) 300 550", "all 0 550",
+                             "json::parse<std::string, 12> 190 190", "json::parse<std::string, 12> 60 60"}));
+  expect_as_reported();  // the command focuses on it
+  EXPECT_THAT(text(".bar"),
+              testing::AllOf(HasSubstr("show from serve"), testing::Not(HasSubstr("focus serve"))));
+  enter("hide /^json::/");
+  wait_for("location.hash.includes('x=hide')");
+  EXPECT_EQ(ask(rows), Json({"Server::serve(int) 490 550", "Server::serve(int) 60 60", "all 0 550"}));
+  expect_as_reported();
+  // Back undoes one after the other; the chip drops the callers' and the stacks' part at once.
+  ask("history.back()");
+  wait_for("!location.hash.includes('x=hide')");
+  ask("[...document.querySelectorAll('.chip')].find((chip) => chip.textContent.includes('show "
+      "from')).click()");
+  wait_for("!location.hash.includes('serve')");
+  EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "800");
+  // An address that is typed takes the same stacks.
+  show("#m=cpu&threads=0&x=from:serve");
+  EXPECT_EQ(ask("document.querySelector('#total').dataset.total"), "550");
+}
+
 TEST_F(PageInBrowser, IsServedOnLoopbackToWhoKnowsTheAddress) {
   const pid_t server = start_program({"view", recording(), "--no-open"}, folder_ + "/url");
   ASSERT_GT(server, 0);

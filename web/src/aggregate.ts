@@ -2,23 +2,13 @@
 // are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
 import type { Cells, CostTable, Doc, Sums } from "./document";
 import { plainShape, rankOf, type Shape } from "./shape";
+import { matcher } from "./words";
 
 export interface Selection {
   metric: string;
   from: number; to: number;  // slices; `to` is exclusive
   thread: string | null;     // a name
   focus: string[]; ignore: string[];
-}
-
-// Parts of names, or /expressions/, as --focus and --ignore take them.
-export function matcher(pattern: string): (name: string) => boolean {
-  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
-    try {
-      const expression = new RegExp(pattern.slice(1, -1));
-      return (name) => expression.test(name);
-    } catch { return () => false; }
-  }
-  return (name) => pattern !== "" && name.includes(pattern);
 }
 
 const wanted = 1, unwanted = 2;

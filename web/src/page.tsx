@@ -9,8 +9,8 @@ import { Flame, goToMatch, useMatches } from "./flame_view";
 import { Heap } from "./heap_view";
 import { Lanes } from "./lanes_view";
 import { Modules } from "./modules_view";
-import { wholeEdits } from "./shape";
-import { baseTree, change, children, colorings, command, compared, comparison, doc, functionOf, functions, hasIdle, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { startsOf, wholeEdits } from "./shape";
+import { baseTree, change, children, colorings, command, compared, comparison, doc, dropFrom, functionOf, functions, hasIdle, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, showFrom, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
 import { Code, hasCode } from "./code_view";
 import { canCompare } from "./compare";
@@ -40,7 +40,7 @@ function Story() {
           zoom.value = 0;
           const fn = claim.focus ? doc.name.indexOf(claim.focus, 1) : -1;
           const metric = doc.head.metrics.some(({ name }) => name === claim.metric) ? claim.metric : view.value.metric;
-          change({ metric, focus: claim.focus ? [claim.focus] : [], ignore: ignoreFor(metric), range: null, base: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
+          change({ metric, focus: claim.focus ? [claim.focus] : [], edits: view.value.edits.filter((edit) => !edit.startsWith("from:")), ignore: ignoreFor(metric), range: null, base: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
         }}>{brief(claim.text)}</a> </>
         : <>{brief(claim.text)} </>)}
         {(cut || all.value) && <button class="link" aria-expanded={all.value} onClick={() => { all.value = !all.value; }}>{all.value ? "less" : "more"}</button>}</p>
@@ -65,19 +65,24 @@ function Chip({ text, title, drop, kind = "" }: { text: string; title: string; d
 const editNames: Record<string, string> = { own: "only own code", recursion: "recursion folded", runtime: "runtime folded" };
 const toggleEdit = (edit: string) => { zoom.value = 0; change({ edits: view.value.edits.includes(edit) ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] }); };
 
+// What is typed into the field, and is more than a search.
+const words = /^(focus|ignore|hide|show-from)[: ]\s*(.+)$/;
+
 function Bar() {
   const v = view.value, text = useSignal(""), matches = useMatches();
   matched.value = matches.value;
   const add = (event: Event) => {
     event.preventDefault();
-    const typed = text.value.trim(), hit = /^(focus|ignore)[: ]\s*(.+)$/.exec(typed);
+    const typed = text.value.trim(), hit = words.exec(typed);
     if (!typed) return;
     if (hit?.[1] === "ignore") change({ ignore: [...v.ignore, hit[2]] });
+    else if (hit?.[1] === "show-from") showFrom(hit[2]);
+    else if (hit?.[1] === "hide") change({ edits: [...v.edits.filter((edit) => edit !== `hide:${hit[2]}`), `hide:${hit[2]}`] });
     else change({ focus: [...v.focus, hit ? hit[2] : typed] });
     text.value = search.value = "";
     zoom.value = 0;
   };
-  const typed = (value: string) => { text.value = value; search.value = /^(focus|ignore)[: ]/.test(value) ? "" : value; };
+  const typed = (value: string) => { text.value = value; search.value = words.test(`${value} x`) ? "" : value; };
   return (
     <div class="bar">
       <label class="visually-hidden" for="metric">Metric</label>
@@ -88,12 +93,14 @@ function Bar() {
       {v.base && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
       {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time, and see what differs from this one" onClick={makeBase}>compare with this time</button>}
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
-      {v.focus.map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
+      {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
       {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : `ignore ${foldGenerics(pattern)}`} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
-      {v.edits.map((edit) => <Chip kind="edit" text={editNames[edit] ?? foldGenerics(edit.replace(":", " "))} title="a transform of the tree: sums stay, calls go" drop={() => toggleEdit(edit)} />)}
+      {v.edits.map((edit) => edit.startsWith("from:")
+        ? <Chip kind="edit" text={`show from ${foldGenerics(edit.slice(5))}`} title="only stacks with it, without its callers" drop={() => { zoom.value = 0; dropFrom(edit); }} />
+        : <Chip kind="edit" text={editNames[edit] ?? foldGenerics(edit.replace(":", " "))} title="a transform of the tree: sums stay, calls go" drop={() => toggleEdit(edit)} />)}
       {v.metric === "off-cpu" && !v.base && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
       <form onSubmit={add}>
-        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore NAME; regular expressions" aria-label="Search, focus or ignore" autocomplete="off" spellcheck={false}
+        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore, hide, show-from NAME; /expression/" aria-label="Search, focus, ignore, hide or show-from" autocomplete="off" spellcheck={false}
           onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if ((event.key === "ArrowDown" || event.key === "ArrowUp") && matches.value) { goToMatch(matches.value.places, event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); } else if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
       </form>
       {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} {matches.value.calls === 1 ? "box" : "boxes"}, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
@@ -149,7 +156,7 @@ function Callers() {
       <h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2>
       <p class="quiet">{whereOf(doc, fn)}</p>
       <p>{amount(total, unit)} with what it calls, {percent(share(total))} of the selection; {amount(self, unit)} itself, {percent(share(self))}.
-        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>drop</button> <button title="key m: its own cost becomes its callers'" onClick={() => toggleEdit(`merge:${doc.name[fn]}`)}>merge</button>{doc.module[fn] && <> <button title="key C: calls inside of it become one" onClick={() => toggleEdit(`collapse:${doc.module[fn]}`)}>collapse {doc.module[fn]}</button></>}</p>
+        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>drop</button> <button title="key m: its own cost becomes its callers'" onClick={() => toggleEdit(`merge:${doc.name[fn]}`)}>merge</button> <button title="key s: its stacks, without its callers" onClick={() => showFrom(doc.name[fn])}>show from here</button>{doc.module[fn] && <> <button title="key C: calls inside of it become one" onClick={() => toggleEdit(`collapse:${doc.module[fn]}`)}>collapse {doc.module[fn]}</button></>}</p>
       <div class="two"><div><h3>Called by</h3>{list(callers, "the start of the thread")}</div><div><h3>Calls</h3>{list(callees, "")}{self > 0 && <p class="quiet">and {amount(self, unit)} in itself</p>}</div></div>
       {hasCode() && <Code fn={fn} key={fn} />}
     </div>);
@@ -187,7 +194,7 @@ function Sparkline({ place }: { place: number }) {
 }
 
 function Keys() {
-  const keys = [["1–9, 0", "views"], ["/", "search; n, p: next, previous"], ["i t u o", "inverted, by thread, upwards, in time"], ["f d m C", "focus on, drop, merge the function; collapse its module"], ["r y Y", "fold recursion, only own code, fold runtime"], ["b", "compare with this time"], ["c", "copy as command"], ["Esc", "back"], ["arrows", "in graph, tree and time"]];
+  const keys = [["1–9, 0", "views"], ["/", "search; n, p: next, previous"], ["i t u o", "inverted, by thread, upwards, in time"], ["f d m s C", "focus on, drop, merge, show from the function; collapse its module"], ["r y Y", "fold recursion, only own code, fold runtime"], ["b", "compare with this time"], ["c", "copy as command"], ["Esc", "back"], ["arrows", "in graph, tree and time"]];
   return <dl class="keys">{keys.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>;
 }
 
@@ -260,6 +267,7 @@ function Page() {
       else if (event.key === "d" && view.value.fn !== null) { zoom.value = 0; change({ ignore: [...view.value.ignore, doc.name[view.value.fn]] }); }
       else if (event.key === "f" && view.value.fn !== null) { zoom.value = 0; change({ focus: [...view.value.focus, doc.name[view.value.fn]] }); }
       else if (event.key === "C" && view.value.fn !== null && doc.module[view.value.fn]) toggleEdit(`collapse:${doc.module[view.value.fn]}`);
+      else if (event.key === "s" && view.value.fn !== null) { zoom.value = 0; showFrom(doc.name[view.value.fn]); }
       else if (event.key === "r") toggleEdit("recursion");
       else if (event.key === "y") toggleEdit("own");
       else if (event.key === "Y") toggleEdit("runtime");

@@ -1,14 +1,17 @@
 // What the calls of a document look like after transforms: functions taken out, modules made one, recursion folded. Sums stay
 // what they are: what a call that is taken out cost itself is its caller's. Pure.
 import { Kind, type Doc } from "./document";
+import { matcher } from "./words";
 
 // Nodes with parents before children. `of`: by node of the document, which has the idle waits behind its calls.
 export interface Shape { parent: Uint32Array; place: Uint32Array; of: Uint32Array }
 
-// "merge:NAME" takes a function out, "collapse:MODULE" makes calls inside of a module one, "own" leaves the program's own
-// code, "recursion" makes a function that calls itself one call, "runtime" takes libraries of the language out.
+// "merge:NAME" takes a function out, "hide:PATTERN" all that fit, "collapse:MODULE" makes calls inside of a module one,
+// "from:PATTERN" takes out what stands above the first call that fits: stacks without one are the root's, and the focus that goes
+// with it leaves them out. "own" leaves the program's own code, "recursion" makes a function that calls itself one call,
+// "runtime" takes libraries of the language out.
 export const wholeEdits = ["own", "recursion", "runtime"] as const;
-export const isEdit = (text: string) => (wholeEdits as readonly string[]).includes(text) || /^(merge|collapse):./s.test(text);
+export const isEdit = (text: string) => (wholeEdits as readonly string[]).includes(text) || /^(merge|collapse|hide|from):./s.test(text);
 
 let plain: { doc: Doc; shape: Shape } | null = null;
 export function plainShape(doc: Doc): Shape {
@@ -16,23 +19,31 @@ export function plainShape(doc: Doc): Shape {
   return plain.shape;
 }
 
+// The pattern that stacks are shown from.
+export const startsOf = (edits: string[]) => edits.filter((edit) => edit.startsWith("from:")).map((edit) => edit.slice(5));
+
 export function shapeOf(doc: Doc, edits: string[]): Shape {
   if (!edits.length) return plainShape(doc);
   const one = (kind: string) => new Set(edits.filter((edit) => edit.startsWith(kind)).map((edit) => edit.slice(kind.length)));
   const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
   const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
+  const hides = [...one("hide:")].map(matcher), starts = startsOf(edits).map(matcher);
+  // By place, and then by node: whether stacks are shown from here. Idle waits have no stack, and stay.
+  const isStart = Uint8Array.from(doc.name, (name) => starts.some((fits) => fits(name)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
   // What becomes of a place: 0: it goes; else the place that stands for it.
   const becomes = new Uint32Array(doc.places);
   for (let place = 1; place < doc.places; place++) {
     const kind: Kind = doc.kind[place];
     const foreign = kind === Kind.runtime || kind === Kind.allocator || kind === Kind.kernel || kind === Kind.unknown;
-    if (merged.has(doc.name[place]) || own && foreign || runtime && kind === Kind.runtime) continue;
+    if (merged.has(doc.name[place]) || hides.some((fits) => fits(doc.name[place])) || own && foreign || runtime && kind === Kind.runtime) continue;
     becomes[place] = collapsed.has(doc.module[place]) ? first + doc.modules.indexOf(doc.module[place]) : place;
   }
   const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length;
   const ids = new Map<number, number>();
   for (let i = 1; i < of.length; i++) {
     const above = of[doc.parent[i]], as = becomes[doc.place[i]];
+    started[i] = started[doc.parent[i]] | isStart[doc.place[i]];
+    if (starts.length && !started[i] && i < doc.nodes) continue;
     if (as === 0 || as >= first && place[above] === as) { of[i] = above; continue; }
     if (recursion) {
       let up = above;

@@ -4,7 +4,7 @@ import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf, type Se
 import { canCompare, compare, withBase, type Comparison } from "./compare";
 import { childrenOf } from "./flame_layout";
 import { Kind, type Doc, type Line } from "./document";
-import { isEdit, shapeOf } from "./shape";
+import { isEdit, shapeOf, startsOf } from "./shape";
 import { quoted, secondsText } from "./words";
 
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;
@@ -96,15 +96,16 @@ function fromHash(): View {
   const w = parts.get("w") as Widths;
   const thread = parts.get("thread"), tab = parts.get("v") as Tab, fn = doc.name.indexOf(parts.get("fn") ?? "", 1);
   const one = <T extends string>(among: readonly T[], name: string) => among.find((word) => word === parts.get(name)) ?? among[0];
+  const edits = parts.getAll("x").filter(isEdit), focus = parts.getAll("focus");
   const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
   return {
-    up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits: parts.getAll("x").filter(isEdit),
+    up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits,
     waits: one(waitLists, "waits"), heap: one(heapLists, "heap"), wait,
     metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
     thread: head.threads.some(({ name }) => name === thread) ? thread : null,
-    focus: parts.getAll("focus"), ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
+    focus: startsOf(edits)[0] && !focus.includes(startsOf(edits)[0]) ? [startsOf(edits)[0]] : focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
     inverted: parts.get("i") === "1", byThread: parts.get("threads") !== "0", fn: parts.has("fn") && fn > 0 ? fn : null,
   };
 }
@@ -172,6 +173,11 @@ export const baseTree = computed(() => {
 export const plainTree = computed(() => buildTree(doc, taken.value, { threads: false, inverted: false }));
 export const functions = computed(() => functionTable(doc, plainTree.value));
 export const functionOf = computed(() => new Map(functions.value.map((row) => [row.place, row])));
+
+// Stacks from the first call that fits, and none without one: its focus takes the stacks, so that the command's sums are the same.
+export const showFrom = (pattern: string) =>
+  change({ focus: [pattern], edits: [...view.value.edits.filter((edit) => !edit.startsWith("from:")), `from:${pattern}`] });
+export const dropFrom = (edit: string) => change({ focus: view.value.focus.filter((p) => `from:${p}` !== edit), edits: view.value.edits.filter((e) => e !== edit) });
 
 export const isIdleHidden = () => view.value.ignore.includes(idlePattern);
 export const toggleIdle = () => change({ ignore: isIdleHidden() ? view.value.ignore.filter((p) => p !== idlePattern) : [...view.value.ignore, idlePattern] });

@@ -61,6 +61,17 @@ export function changeColor(base: number, fresh: number, beyondNoise: boolean): 
   return (fresh > base ? more : less)[steps.filter((step) => part >= step).length];
 }
 
+// Parts of names, or /expressions/, as --focus and --ignore take them.
+export function matcher(pattern: string): (name: string) => boolean {
+  if (pattern.length > 2 && pattern.startsWith("/") && pattern.endsWith("/")) {
+    try {
+      const expression = new RegExp(pattern.slice(1, -1));
+      return (name) => expression.test(name);
+    } catch { return () => false; }
+  }
+  return (name) => pattern !== "" && name.includes(pattern);
+}
+
 // Seconds from the start, as --from takes them: no digit too many.
 export const secondsText = (ms: number) => (ms / 1000).toString();
 
