@@ -1,47 +1,16 @@
 // The flame graph on a canvas of the size of its window, which scrolls over rows that are drawn only where they are seen.
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { computed, useComputed, useSignal, useSignalEffect } from "@preact/signals";
-import { labelCount, labelOf } from "./aggregate";
+import { labelOf } from "./aggregate";
 import { boxAt, layout, type Box } from "./flame_layout";
+import { find } from "./search";
 import { change, children, comparison, doc, functionOf, hovered, inTime, metric, search, taken, tree, view, zoom } from "./state";
 import { CanvasTable } from "./canvas_table";
 import { amount, changeColor, colorBy, figure, fitted, hashed, ofBase, percent, whereOf } from "./words";
 
 const rowHeight = 19, font = "12px ui-monospace, 'DejaVu Sans Mono', Menlo, Consolas, monospace";
 
-export function searchMatcher(text: string): ((name: string) => boolean) | null {
-  if (!text) return null;
-  const sensitive = /[A-Z]/.test(text);  // as it is typed: small letters find both
-  try {
-    const expression = new RegExp(text, sensitive ? "" : "i");
-    return (name) => expression.test(name);
-  } catch {
-    const plain = text.toLowerCase();
-    return (name) => name.toLowerCase().includes(plain);
-  }
-}
-
-// How much of what is zoomed into is below a match, each stack once; and by place whether it is one.
-export const useMatches = () => useComputed(() => {
-  const matches = searchMatcher(search.value), t = tree.value, top = Math.min(zoom.value, t.count - 1);
-  if (!matches) return null;
-  const places = new Uint8Array(labelCount(doc));
-  for (let i = 1; i < places.length; i++) places[i] = matches(labelOf(doc, i)) ? 1 : 0;
-  const state = new Uint8Array(t.count);  // 1: below the zoomed node, 2: and below a match
-  let value = 0, calls = 0;
-  state[top] = 1;
-  // Who zoomed to a match sees it: it counts.
-  if (top > 0 && places[t.place[top]]) { state[top] = 2; value = t.totalOf(top); calls = 1; }
-  for (let i = top + 1; i < t.count; i++) {
-    const above = state[t.parent[i]];
-    if (!above || !(t.totalOf(i) > 0)) continue;
-    state[i] = above;
-    if (!places[t.place[i]]) continue;
-    calls++;
-    if (above === 1) { state[i] = 2; value += t.totalOf(i); }
-  }
-  return { places, value, calls, share: t.totalOf(top) > 0 ? value / t.totalOf(top) : 0 };
-});
+export const useMatches = () => useComputed(() => find(doc, tree.value, Math.min(zoom.value, tree.value.count - 1), search.value));
 
 // Zooms to the next box of which the name matches, the largest first; again and again through all of them.
 export function goToMatch(places: Uint8Array, step: 1 | -1): void {

@@ -1,0 +1,95 @@
+// Documents as docs/page.md describes them, written by this and by no code of the program, of samples by chance.
+
+class Columns {
+  table = {};
+  bytes = [];
+  #put(name, kind, count, write) {
+    const offset = this.bytes.length;
+    write();
+    this.table[name] = [kind, offset, this.bytes.length - offset, count];
+  }
+  #varint(value) {
+    for (let left = BigInt(value); ; left >>= 7n) {
+      if (left < 128n) return void this.bytes.push(Number(left));
+      this.bytes.push(Number(left & 127n) | 128);
+    }
+  }
+  unsigned(name, values) { this.#put(name, "u", values.length, () => values.forEach((value) => this.#varint(value))); }
+  // Each as its distance from the one before, with the sign in the lowest bit.
+  differences(name, values) {
+    let last = 0n;
+    this.#put(name, "d", values.length, () => values.forEach((value) => {
+      const step = BigInt(value) - last;
+      last = BigInt(value);
+      this.#varint(step < 0n ? -2n * step - 1n : 2n * step);
+    }));
+  }
+  reals(name, values) {
+    this.#put(name, "f", values.length, () => values.forEach((value) => this.bytes.push(...new Uint8Array(new Float64Array([value]).buffer))));
+  }
+  // Entries { thread, node, slice, value }: cells by thread and node, their entries in order of time.
+  entries(table, entries) {
+    const cells = new Map();
+    for (const entry of entries) {
+      const key = `${entry.thread} ${entry.node}`;
+      if (!cells.has(key)) cells.set(key, { ...entry, of: new Map() });
+      const { of } = cells.get(key);
+      of.set(entry.slice, (of.get(entry.slice) ?? 0) + entry.value);
+    }
+    const all = [...cells.values()], runs = all.map(({ of }) => [...of].sort((a, b) => a[0] - b[0]));
+    this.unsigned(`${table}.thread`, all.map(({ thread }) => thread));
+    this.unsigned(`${table}.node`, all.map(({ node }) => node));
+    this.unsigned(`${table}.entries`, runs.map((run) => run.length));
+    this.differences(`${table}.slice`, runs.flatMap((run) => run.map(([slice]) => slice)));
+    this.differences(`${table}.value`, runs.flatMap((run) => run.map(([, value]) => value)));
+  }
+}
+
+export function randomOf(seed) {
+  let state = seed;
+  return (below) => {  // after Marsaglia's xorshift
+    state ^= state << 13; state ^= state >>> 17; state ^= state << 5;
+    return (state >>> 0) % below;
+  };
+}
+
+export const idleKind = 7;
+// `calls`: rows { parent, place } from 1 on, each parent before its children; `entries` of the metric "cpu".
+export function documentOf({ names, modules = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, version = 1 }) {
+  const texts = ["", ...new Set([...names, ...modules])].filter((text, i) => i === 0 || text !== ""), columns = new Columns();
+  const rows = (of) => [0, ...of.map((text) => texts.indexOf(text))], none = [0, ...names.map(() => 0)];
+  columns.unsigned("node.back", [0, ...calls.map(({ parent }, i) => i + 1 - parent)]);
+  columns.unsigned("node.place", [0, ...calls.map(({ place }) => place)]);
+  columns.unsigned("place.name", rows(names));
+  columns.unsigned("place.module", rows(modules));
+  for (const name of ["crate", "file", "line", "last_line"]) columns.unsigned(`place.${name}`, none);
+  columns.unsigned("place.kind", [0, ...kinds]);
+  columns.entries("cpu", entries);
+  columns.entries("object", []);
+  for (const name of ["start_ns", "waited_ns", "queued_ns", "thread", "tid", "waker", "waker_tid", "node", "waker_node", "object", "weight"]) columns.unsigned(`wait.${name}`, []);
+  const head = {
+    version, file: "x.fathom", arguments: [], target: "x", event: "", frequency_hz: 99, period_ns: 1e9 / 99, start_unix_ms: 0, duration_ns: slices * 1e7,
+    cpus: "", host: "", memory_limit: 0, marks: [], slice_ms: 10, slices, folded: { calls: 0, share: 0 }, words: { headline: "", quality: "", claims: [], complaints: [] },
+    metrics: [{ name: "cpu", title: "CPU time", unit: "samples", table: "cpu", weight: 1 }], threads: threads.map((name) => ({ name, threads: 1 })), series: [], texts,
+    waits: { objects: [], shorter: 0 }, heap: null, modules: [], columns: columns.table,
+  };
+  const json = new TextEncoder().encode(JSON.stringify(head)), mark = new TextEncoder().encode("fathom page\n"), length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, json.length, true);
+  return Uint8Array.from([...mark, ...length, ...json, ...columns.bytes]);
+}
+
+// A tree of 60 calls, of which some recur and some are waits for work; values up to what fits into 53 bits where `large`.
+export function someDocument(seed, large = false) {
+  const random = randomOf(seed);
+  const names = ["main", "Server::serve", "json::parse", "std::sort<int>", "serve_file", "(idle: worker)", "write", "été::λ"];
+  const kinds = names.map((name) => name.startsWith("(idle:") ? idleKind : 0), modules = names.map((_, i) => i % 3 === 0 ? "libc.so" : "server");
+  const calls = [], threads = ["main", "worker"], slices = 40;
+  const idle = names.indexOf("(idle: worker)") + 1;
+  for (let i = 1; i <= 60; i++) {
+    let parent = random(i);
+    while (parent > 0 && calls[parent - 1].place === idle) parent = random(i);
+    calls.push({ parent, place: 1 + random(names.length) });
+  }
+  const entries = Array.from({ length: 300 }, () => ({ thread: random(2), node: 1 + random(60), slice: random(slices), value: large ? 2 ** 43 + random(1e9) : 1 + random(200) }));
+  return { names, kinds, modules, calls, threads, slices, entries };
+}
