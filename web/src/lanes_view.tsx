@@ -13,7 +13,7 @@ interface Lane { title: string; note: string; top: string; most: number; bands: 
 // What is in each slice of time; so many of them are a column.
 interface Heat { values: Float64Array; column: number; ms: number; readMs?: number }  // `readMs`: what was read from time to time, so often
 
-const laneHeight = 62, lowHeight = 30, heatHeight = 124, axisHeight = 20, gap = 10, stripHeight = 14, markHeight = 14;
+const laneHeight = 62, lowHeight = 44, heatHeight = 124, axisHeight = 20, gap = 10, stripHeight = 14, markHeight = 14;
 const bandColors = ["#b8862f", "#4f93c9", "#3f9a78", "#b06aa0", "#8a8f2f", "#6f7fc4", "#9b6b52", "#8d95a3"];
 const causeColors = ["#c8504e", "#7a63bd", "#c98a2b", "#3f8fb0", "#8a9a3a", "#a9648f", "#8d95a3"];
 const rssParts = [["memory.rss_anon", "anonymous", "#3d7edb"], ["memory.rss_file", "files", "#9bbcea"], ["memory.rss_shmem", "shared", "#cfd9e6"]] as const;
