@@ -82,7 +82,7 @@ function Bar() {
     text.value = search.value = "";
     zoom.value = 0;
   };
-  const typed = (value: string) => { text.value = value; search.value = words.test(`${value} x`) ? "" : value; };
+  const typed = (value: string) => { text.value = value; search.value = words.test(`${value}x`) ? "" : value; };
   return (
     <div class="bar">
       <label class="visually-hidden" for="metric">Metric</label>

@@ -96,7 +96,9 @@ function fromHash(): View {
   const w = parts.get("w") as Widths;
   const thread = parts.get("thread"), tab = parts.get("v") as Tab, fn = doc.name.indexOf(parts.get("fn") ?? "", 1);
   const one = <T extends string>(among: readonly T[], name: string) => among.find((word) => word === parts.get(name)) ?? among[0];
-  const edits = parts.getAll("x").filter(isEdit), focus = parts.getAll("focus");
+  // Stacks begin at one pattern, the last one, and the focus on it takes them.
+  const asked = parts.getAll("x").filter(isEdit), from = startsOf(asked).at(-1), edits = asked.filter((edit) => !edit.startsWith("from:") || edit === `from:${from}`);
+  const focus = from === undefined || parts.getAll("focus").includes(from) ? parts.getAll("focus") : [from];
   const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
   return {
     up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits,
@@ -105,7 +107,7 @@ function fromHash(): View {
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
     thread: head.threads.some(({ name }) => name === thread) ? thread : null,
-    focus: startsOf(edits)[0] && !focus.includes(startsOf(edits)[0]) ? [startsOf(edits)[0]] : focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
+    focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
     inverted: parts.get("i") === "1", byThread: parts.get("threads") !== "0", fn: parts.has("fn") && fn > 0 ? fn : null,
   };
 }
