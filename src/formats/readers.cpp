@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "formats/bytehound/bytehound.h"
 #include "formats/firefox/firefox.h"
 #include "formats/folded/folded.h"
 #include "formats/gperftools/cpu_profile.h"
@@ -28,6 +29,7 @@ constexpr Reader kReaders[] = {
     {"heaptrack", is_heaptrack, read_heaptrack},
     {"perf.data", is_perf_data,
      [](std::string_view bytes, const std::string& name) { return read_perf_data(bytes, name); }},
+    {"bytehound", is_bytehound, read_bytehound},
     {"pprof", is_pprof, read_pprof},
     {"gperftools CPU profile", is_gperftools_cpu, read_gperftools_cpu},
     {"dhat", is_dhat, read_dhat},

@@ -67,18 +67,18 @@ TEST_F(OpenProfile, DumpsThatAreTooMuchTogetherAreRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("these 3 files"));
 }
 
-// Its blocks have no mark but a 1 and their length.
-TEST_F(OpenProfile, AFileOfBytehoundIsRefusedWithTheWayOut) {
-  std::string block("\x01\x40\0\0\0", 5);
-  block += std::string(64, '\x17');
-  for (const std::string& content : {block, block + block}) {
-    const std::string path = file(content, "memory.dat");
-    const auto refused = opened(path);
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().message, path + ": this is a file of bytehound, which is not read");
-    EXPECT_THAT(refused.error().remedy, HasSubstr("bytehound server " + path));
-  }
-  EXPECT_THAT(opened(file(block + "\x02")).error().message, testing::Not(HasSubstr("bytehound")));
+// A file of bytehound has no mark: its first block unpacks to a header.
+TEST_F(OpenProfile, AFileOfBytehoundIsKnownByItsHeader) {
+  std::string event(52, '\0');
+  event += std::string("\x2a\0\0\0", 4) + std::string(12, '\0') + std::string(8, '\0') + '\x08';
+  const std::string head("\x02\x4d\0\0\0", 5);
+  ASSERT_EQ(event.size(), 0x4du);
+  const Result<model::Profile> read = opened(file(head + event, "memory.dat"));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->meta.facts.at("format"), "bytehound");
+  const auto refused = opened(file(std::string("\x01\x40\0\0\0", 5) + std::string(64, '\x17')));
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::Not(HasSubstr("bytehound")));
 }
 
 TEST_F(OpenProfile, KnowsFoldedStacksAndNamesThemAfterTheFile) {

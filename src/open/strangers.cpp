@@ -51,26 +51,11 @@ constexpr Word kJsonWords[] = {
 };
 constexpr std::size_t kLookedAt = 16 * 1024;
 
-// bytehound's files have no mark: they are blocks of LZ4, each behind a 1 and its length, of half a megabyte unpacked.
-constexpr Stranger kBytehound{
-    "a file of bytehound",
-    "bytehound server {}, and the file for heaptrack that its page writes, which fathom reads"};
-bool is_bytehound(std::string_view content) {
-  constexpr std::size_t kHead = 5, kLeast = 32, kMost = 600 * 1024;
-  if (content.size() <= kHead || content[0] != 1) return false;
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < 4; ++i)
-    length |= std::size_t{static_cast<std::uint8_t>(content[1 + i])} << (8 * i);
-  if (length < kLeast || length > kMost || content.size() < kHead + length) return false;
-  return content.size() == kHead + length || content[kHead + length] == 1;
-}
-
 }  // namespace
 
 std::optional<Stranger> stranger_of(std::string_view content) {
   for (const Beginning& beginning : kBeginnings)
     if (content.starts_with(beginning.magic)) return beginning.stranger;
-  if (is_bytehound(content)) return kBytehound;
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (content[first] != '{' && content[first] != '['))
     return std::nullopt;

@@ -15,11 +15,12 @@ HeapCourse::HeapCourse(Import& import, model::ProcessId process)
   import_.profile.heap.heaps.push_back(row);
 }
 
-HeapCourse::Kind HeapCourse::kind(std::uint64_t size, model::StackId stack) {
-  const auto [row, added] = site_rows_.try_emplace(stack.value, static_cast<std::uint32_t>(sites_.size()));
+HeapCourse::Kind HeapCourse::kind(std::uint64_t size, model::StackId stack, model::ThreadId thread) {
+  const auto [row, added] =
+      site_rows_.try_emplace({stack.value, thread.value}, static_cast<std::uint32_t>(sites_.size()));
   if (added) {
     Site site;
-    site.id = import_.site(heap_, stack);
+    site.id = import_.site(heap_, stack, thread);
     sites_.push_back(site);
   }
   kinds_.push_back({size, 0, 0, row->second});

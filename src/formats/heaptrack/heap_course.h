@@ -19,7 +19,8 @@ class HeapCourse {
   // The heap of `process`. `import` outlives it.
   HeapCourse(Import& import, model::ProcessId process);
 
-  Kind kind(std::uint64_t size, model::StackId stack);
+  // `thread`: who allocates, where that is known.
+  Kind kind(std::uint64_t size, model::StackId stack, model::ThreadId thread = model::kNoThread);
   std::size_t kinds() const { return kinds_.size(); }
   // False, and nothing is done, where all that was allocated would be more than 2^62 bytes.
   bool allocate(Kind kind);
@@ -61,7 +62,7 @@ class HeapCourse {
   model::HeapId heap_;
   std::vector<KindRow> kinds_;
   std::vector<Site> sites_;
-  std::map<std::uint32_t, std::uint32_t> site_rows_;  // by stack
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> site_rows_;  // by stack and thread
   std::vector<std::uint32_t> touched_;
   std::uint64_t now_ns_ = kImportStart, slice_start_ns_ = kImportStart;
   std::uint64_t allocated_bytes_ = 0, live_bytes_ = 0, live_blocks_ = 0;
