@@ -33,7 +33,7 @@ class Finder {
 
   HotPath find(std::size_t most) {
     HotPath path;
-    walk_stacks(path);
+    find_spots(path);
     path.frames = widest_chain(most);
     return path;
   }
@@ -56,9 +56,11 @@ class Finder {
     std::uint32_t part = 0;           // row of parts_ names; 0: itself
     std::uint32_t file = 0, line = 0;
   };
+  // What it consists of is added up only of those that are told.
   struct Spot {
     FunctionKey key;
-    std::int64_t explained = 0;
+    std::int64_t explained = 0, self = 0;
+    bool told = false;
     std::map<std::uint32_t, std::int64_t> parts;
     std::map<std::uint32_t, std::int64_t> stacks;  // those whose leaf it is
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> lines;
@@ -95,7 +97,8 @@ class Finder {
     return part_rows_.try_emplace(name, static_cast<std::uint32_t>(part_rows_.size() + 1)).first->second;
   }
 
-  void walk_stacks(HotPath& path) {
+  // The answer of each stack, and what each function explains.
+  std::vector<Answer> answers_of_stacks() {
     std::vector<Answer> answers(profile_.stacks.size());
     for (std::uint32_t i = 1; i < answers.size(); ++i) {
       if (weights_[i] <= 0) continue;
@@ -115,22 +118,42 @@ class Finder {
       if (leaves_[i] <= 0 || answers[i].spot == UINT32_MAX) continue;
       Spot& spot = spots_[answers[i].spot];
       spot.explained += leaves_[i];
-      spot.stacks[answers[i].stack] += leaves_[i];
-      spot.parts[answers[i].part] += leaves_[i];
-      spot.lines[{answers[i].file, answers[i].line}] += leaves_[i];
-      if (answers[i].part == 0) {
-        path.own_self += leaves_[i];
-        path.own_self_of[spot.key.second] += leaves_[i];
-      }
+      if (answers[i].part == 0) spot.self += leaves_[i];
+    }
+    return answers;
+  }
+
+  bool is_wide(const Spot& spot) const {
+    return static_cast<double>(spot.explained) >= kLeastShare * static_cast<double>(tree_.total);
+  }
+
+  void add_up_told(const std::vector<Answer>& answers) {
+    for (std::uint32_t i = 1; i < answers.size(); ++i) {
+      const Answer& answer = answers[i];
+      if (leaves_[i] <= 0 || answer.spot == UINT32_MAX || !spots_[answer.spot].told) continue;
+      Spot& spot = spots_[answer.spot];
+      spot.stacks[answer.stack] += leaves_[i];
+      spot.parts[answer.part] += leaves_[i];
+      spot.lines[{answer.file, answer.line}] += leaves_[i];
+    }
+  }
+
+  void find_spots(HotPath& path) {
+    const std::vector<Answer> answers = answers_of_stacks();
+    for (const Spot& spot : spots_) {
+      if (spot.self == 0) continue;
+      path.own_self += spot.self;
+      path.own_self_of[spot.key.second] += spot.self;
     }
     const auto largest = std::max_element(
         spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
     if (largest == spots_.end() || largest->explained <= 0) return;
+    for (Spot& spot : spots_) spot.told = &spot == &*largest || is_wide(spot);
+    add_up_told(answers);
     path.spot = finished(*largest);
     path.spot->own_caller = is_unnamed(path.spot->name) ? path.spot->caller : own_caller_of(*largest);
     for (const Spot& spot : spots_)
-      if (&spot != &*largest &&
-          static_cast<double>(spot.explained) >= kLeastShare * static_cast<double>(tree_.total))
+      if (&spot != &*largest && is_wide(spot))
         path.others.push_back({spot.key.first, spot.key.second, spot.explained,
                                is_unnamed(spot.key.first) ? caller_of(spot) : own_caller_of(spot)});
     std::stable_sort(path.others.begin(), path.others.end(),
@@ -195,7 +218,7 @@ class Finder {
 
   std::uint32_t spot_row(FunctionKey key) {
     const auto [known, is_new] = spot_rows_.try_emplace(key, static_cast<std::uint32_t>(spots_.size()));
-    if (is_new) spots_.push_back({std::move(key), 0, {}, {}, {}});
+    if (is_new) spots_.emplace_back().key = std::move(key);
     return known->second;
   }
 
