@@ -11,9 +11,11 @@
 #include <charconv>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 
 #include "analysis/core/functions.h"
 #include "analysis/core/words.h"
@@ -25,6 +27,7 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
+#include "cli/view_pair.h"
 #include "page/columns.h"
 #include "page/document.h"
 #include "page/html.h"
@@ -137,28 +140,30 @@ Result<std::string> code_of_file(const model::Profile& profile, const ViewArgume
   return page::compress(parts);
 }
 
-Result<int> write_page(const model::Profile& profile, const ViewArguments& arguments) {
+Result<int> write_html(const std::string& html, const ViewArguments& arguments) {
   if (is_standard_output(arguments.html.path) && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a page is not written to a terminal", "--html FILE.html");
+  const Result<> written = write_output(html, arguments.html);
+  if (!written) return tl::unexpected(written.error());
+  if (!is_standard_output(arguments.html.path))
+    say("{} ({}): one file, which opens without a network\n", arguments.html.path,
+        analysis::bytes(static_cast<double>(html.size())));
+  return kDone;
+}
+
+Result<int> write_page(const model::Profile& profile, const ViewArguments& arguments) {
   Result<std::string> code = std::string();
   if (arguments.with_source) code = code_of_file(profile, arguments);
   if (!code) return tl::unexpected(code.error());
   const Result<std::string> html = frozen_page(profile, arguments.file, *code);
   if (!html) return tl::unexpected(html.error());
-  const Result<> written = write_output(*html, arguments.html);
-  if (!written) return tl::unexpected(written.error());
-  if (!is_standard_output(arguments.html.path))
-    say("{} ({}): one file, which opens without a network\n", arguments.html.path,
-        analysis::bytes(static_cast<double>(html->size())));
-  return kDone;
+  return write_html(*html, arguments);
 }
 
-Result<int> serve(const page::Document& document, const model::Profile& profile,
-                  const ViewArguments& arguments) {
+Result<int> serve(const std::string& html, const ViewArguments& arguments,
+                  std::function<std::string(std::string_view)> code = {}) {
   const EndSignals signals;  // before the server has its thread
-  auto server =
-      page::PageServer::open(page::html_page(document.bytes, {.served = true}), arguments.port,
-                             [&](std::string_view query) { return answer_code(profile, arguments, query); });
+  auto server = page::PageServer::open(html, arguments.port, std::move(code));
   if (!server) return tl::unexpected(server.error());
   const std::string url = (*server)->url();
   fmt::print("{}\n", url);
@@ -174,6 +179,11 @@ Result<int> serve(const page::Document& document, const model::Profile& profile,
   return kDone;
 }
 
+std::string file_name(const std::string& file) {
+  const std::string name = std::filesystem::path(file).filename().string();
+  return name.empty() ? file : name;
+}
+
 // What the page's commands call the recording: they are typed elsewhere.
 std::string absolute(const std::string& file) {
   std::error_code ignored;
@@ -181,7 +191,39 @@ std::string absolute(const std::string& file) {
   return ignored || file == "-" ? file : path.lexically_normal().string();
 }
 
+// Two recordings are compared; several dumps of jemalloc are taken together.
+Result<bool> is_pair(const ViewArguments& arguments) {
+  const DumpInputs& dumps = arguments.selection.dumps;
+  if (dumps.more.size() != 1 || !dumps.merge.empty()) return false;
+  for (const std::string& file : {arguments.file, dumps.more.front()}) {
+    const Result<bool> dump = is_jemalloc_dump(file);
+    if (!dump) return tl::unexpected(dump.error());
+    if (!*dump) return true;
+  }
+  return false;
+}
+
+Result<int> view_pair(const ViewArguments& arguments) {
+  const std::string& base = arguments.file;
+  const std::string& fresh = arguments.selection.dumps.more.front();
+  if (arguments.with_source)
+    return fail(ErrorKind::kUsage, "--with-source is of one recording", "fathom view FILE --with-source");
+  SelectionOptions reading = arguments.selection;
+  reading.dumps.more.clear();
+  const bool frozen = !arguments.html.path.empty();
+  const Result<page::Document> document =
+      compare_files(base, fresh, reading,
+                    frozen ? page::ComparisonOptions{file_name(base), file_name(fresh)}
+                           : page::ComparisonOptions{absolute(base), absolute(fresh)});
+  if (!document) return tl::unexpected(document.error());
+  const std::string html = page::html_page(document->bytes);
+  return frozen ? write_html(html, arguments) : serve(html, arguments);
+}
+
 Result<int> run_view(const ViewArguments& arguments) {
+  const Result<bool> pair = is_pair(arguments);
+  if (!pair) return tl::unexpected(pair.error());
+  if (*pair) return view_pair(arguments);
   constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection, kBlocks, true);
   if (!profile) return tl::unexpected(profile.error());
@@ -191,15 +233,18 @@ Result<int> run_view(const ViewArguments& arguments) {
   const Result<page::Document> document = page::make_document(*profile, options);
   if (!document) return within(arguments.file, document.error());
   tell_what_was_folded(document->folded_share);
-  return serve(*document, *profile, arguments);
+  return serve(page::html_page(document->bytes, {.served = true}), arguments,
+               [&](std::string_view query) { return answer_code(*profile, arguments, query); });
 }
 
 }  // namespace
 
 Run add_view(CLI::App& app) {
   auto arguments = std::make_shared<ViewArguments>();
-  app.add_option("file", arguments->file,
-                 "recording, folded stacks, perf script text, heap dump; - for standard input")
+  app.add_option(
+         "file", arguments->file,
+         "recording, folded stacks, perf script text, heap dump; - for standard input. Two recordings are "
+         "compared, as fathom diff does")
       ->required()
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);

@@ -15,7 +15,9 @@ using analysis::NodeKind;
 
 constexpr std::size_t kMostNodes = 16'000'000;  // as of a call tree
 
-PlaceKind kind_of(analysis::Owner owner) {
+}  // namespace
+
+PlaceKind place_kind(analysis::Owner owner) {
   using analysis::Owner;
   switch (owner) {
     case Owner::kKernel:
@@ -36,8 +38,6 @@ PlaceKind kind_of(analysis::Owner owner) {
   }
   return PlaceKind::kCode;
 }
-
-}  // namespace
 
 std::uint32_t Texts::of(std::string_view text) {
   const auto [found, added] =
@@ -86,7 +86,7 @@ std::uint32_t CallNodes::place_of(std::string_view name, model::ModuleId id, boo
   place.name = text;
   place.module = texts.of(module_name);
   place.crate = texts.of(analysis::crate_of(name));
-  place.kind = kind_of(analysis::owner_of(node, name, described));
+  place.kind = place_kind(analysis::owner_of(node, name, described));
   known = static_cast<std::uint32_t>(places.size());
   places.push_back(place);
   return known;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "analysis/core/code_owner.h"
 #include "analysis/core/container_frames.h"
 #include "base/flat_map.h"
 #include "model/profile.h"
@@ -38,6 +39,8 @@ enum class PlaceKind : std::uint8_t {
   kIdle,       // the same of a wait that is no problem: shown without its stack
   kFolded,     // stands for calls that the page has no room for
 };
+
+PlaceKind place_kind(analysis::Owner owner);
 
 // A function of a module, or what stands in the place of one. Numbers of texts.
 struct Place {

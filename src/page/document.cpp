@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -27,23 +26,6 @@ using Json = nlohmann::ordered_json;
 using model::Metric;
 
 constexpr std::uint64_t kMostWaitEntries = 8'000'000;
-
-void add_nodes(const CallNodes& calls, Columns& columns) {
-  std::vector<std::uint64_t> back;  // how many rows above it the parent stands: mostly one
-  for (std::size_t i = 0; i < calls.nodes.size(); ++i) back.push_back(i - calls.nodes[i].parent);
-  columns.add_unsigned("node.back", back);
-  columns.add_unsigned("node.place", column(calls.nodes, [](const CallNode& node) { return node.place; }));
-  const auto add = [&](const char* name, auto value) {
-    columns.add_unsigned(name, column(calls.places, value));
-  };
-  add("place.name", [](const Place& place) { return place.name; });
-  add("place.module", [](const Place& place) { return place.module; });
-  add("place.crate", [](const Place& place) { return place.crate; });
-  add("place.file", [](const Place& place) { return place.file; });
-  add("place.line", [](const Place& place) { return place.first_line; });
-  add("place.last_line", [](const Place& place) { return place.last_line; });
-  add("place.kind", [](const Place& place) { return static_cast<std::uint64_t>(place.kind); });
-}
 
 // Lets go of each table as it becomes columns.
 void add_costs(Costs& costs, Columns& columns, Json& metrics) {
@@ -124,7 +106,7 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
   const std::uint32_t folded = least_share > 0 ? fold_small_calls(calls, costs, least_share) : 0;
   Columns columns;
   Json metrics = Json::array();
-  add_nodes(calls, columns);
+  add_nodes(calls.nodes, calls.places, columns);
   add_costs(costs, columns, metrics);
   for (Json& metric : metrics) {
     if (!metric.contains("unit"))
@@ -171,16 +153,8 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
       {"heap", std::move(blocks)},
       {"modules", modules_of(profile)},
       {"texts", calls.texts.rows()}};
-  Json& table = head["columns"] = Json::object();
-  for (const ColumnPlace& place : columns.places())
-    table[place.name] = {std::string(1, static_cast<char>(place.kind)), place.offset, place.bytes,
-                         place.count};
-  const std::string json = head.dump(-1, ' ', false, Json::error_handler_t::replace);
-  std::string whole = "fathom page\n";
-  for (int shift = 0; shift < 32; shift += 8) whole += static_cast<char>(json.size() >> shift & 0xff);
   costs = {};  // the rest takes room of its own
-  const std::array<std::string_view, 3> parts{whole, json, columns.bytes()};
-  return compress(parts);
+  return pack_document(std::move(head), columns);
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "page/parts.h"
 
 #include <algorithm>
+#include <array>
+#include <span>
+#include <string_view>
 
 #include "analysis/core/selection.h"
 #include "analysis/core/words.h"
@@ -9,6 +12,21 @@
 namespace fathom::page {
 
 using Json = nlohmann::ordered_json;
+
+void add_nodes(const std::vector<CallNode>& nodes, const std::vector<Place>& places, Columns& columns) {
+  std::vector<std::uint64_t> back;  // how many rows above it the parent stands: mostly one
+  for (std::size_t i = 0; i < nodes.size(); ++i) back.push_back(i - nodes[i].parent);
+  columns.add_unsigned("node.back", back);
+  columns.add_unsigned("node.place", column(nodes, [](const CallNode& node) { return node.place; }));
+  const auto add = [&](const char* name, auto value) { columns.add_unsigned(name, column(places, value)); };
+  add("place.name", [](const Place& place) { return place.name; });
+  add("place.module", [](const Place& place) { return place.module; });
+  add("place.crate", [](const Place& place) { return place.crate; });
+  add("place.file", [](const Place& place) { return place.file; });
+  add("place.line", [](const Place& place) { return place.first_line; });
+  add("place.last_line", [](const Place& place) { return place.last_line; });
+  add("place.kind", [](const Place& place) { return static_cast<std::uint64_t>(place.kind); });
+}
 
 void add_cells(const std::string& name, const std::vector<Cell>& cells,
                const std::vector<std::uint32_t>& first, Columns& columns) {
@@ -94,6 +112,25 @@ Json modules_of(const model::Profile& profile) {
                    {"symbols", std::string(present::describe(module.symbols))}});
   }
   return out;
+}
+
+void add_no_waits(Columns& columns) {
+  add_table("object", {}, columns);
+  for (const char* name : {"start_ns", "waited_ns", "queued_ns", "thread", "tid", "waker", "waker_tid",
+                           "node", "waker_node", "object", "weight"})
+    columns.add_unsigned(std::string("wait.") + name, std::span<const std::uint64_t>());
+}
+
+Result<std::string> pack_document(Json head, const Columns& columns) {
+  Json& table = head["columns"] = Json::object();
+  for (const ColumnPlace& place : columns.places())
+    table[place.name] = {std::string(1, static_cast<char>(place.kind)), place.offset, place.bytes,
+                         place.count};
+  const std::string json = head.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string whole = "fathom page\n";
+  for (int shift = 0; shift < 32; shift += 8) whole += static_cast<char>(json.size() >> shift & 0xff);
+  const std::array<std::string_view, 3> parts{whole, json, columns.bytes()};
+  return compress(parts);
 }
 
 }  // namespace fathom::page

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "model/profile.h"
+#include "page/call_nodes.h"
 #include "page/columns.h"
 #include "page/cost_table.h"
 
@@ -24,6 +26,8 @@ inline std::vector<std::int64_t> differences(const std::vector<std::uint64_t>& v
   return {values.begin(), values.end()};
 }
 
+// Columns "node.*" and "place.*".
+void add_nodes(const std::vector<CallNode>& nodes, const std::vector<Place>& places, Columns& columns);
 // Columns NAME.thread, .node and .entries; of a table of costs also .slice and .value.
 void add_cells(const std::string& name, const std::vector<Cell>& cells,
                const std::vector<std::uint32_t>& first, Columns& columns);
@@ -35,5 +39,10 @@ nlohmann::ordered_json add_wait_parts(const model::Profile& profile, const Costs
 nlohmann::ordered_json add_heap_parts(const Costs& costs, Columns& columns);
 // By name: path, build id, where its symbols come from.
 nlohmann::ordered_json modules_of(const model::Profile& profile);
+
+// The columns of add_wait_parts() of what has no waits.
+void add_no_waits(Columns& columns);
+// A whole document: the mark, the head with its table of columns, the columns; compressed.
+Result<std::string> pack_document(nlohmann::ordered_json head, const Columns& columns);
 
 }  // namespace fathom::page

@@ -1,3 +1,7 @@
+// src/statistics.ts
+var manyDegrees = 1e4;
+var nothing = { base: 0, fresh: 0, change: 0, sd: 0, freedom: manyDegrees, p: 1, error: 0, lookedAt: false, beyondNoise: false };
+
 // src/document.ts
 var Kind = /* @__PURE__ */ ((Kind2) => {
   Kind2[Kind2["code"] = 0] = "code";
@@ -156,8 +160,38 @@ function readDocument(bytes2) {
       sumFreedBlocks: sumsOfReals("heap.freed_blocks")
     };
   }
+  const changes = (name) => {
+    const values = column(`${name}.values`);
+    return Array.from(whole(`${name}.flags`), (flags, i) => ({
+      ...nothing,
+      base: values[5 * i],
+      fresh: values[5 * i + 1],
+      change: values[5 * i + 2],
+      error: values[5 * i + 3],
+      p: values[5 * i + 4],
+      lookedAt: (flags & 1) !== 0,
+      beyondNoise: (flags & 2) !== 0
+    }));
+  };
+  const comparisonOf = (name, of) => {
+    const from = `compared.${name}`, functions = /* @__PURE__ */ new Map(), rows = changes(`${from}.places`), ofThreads = changes(`${from}.threads`);
+    whole(`${from}.places`).forEach((place2, i) => {
+      functions.set(place2, { place: place2, self: rows[2 * i], total: rows[2 * i + 1] });
+    });
+    return {
+      unit: of.unit,
+      seconds: of.seconds,
+      factors: of.factors,
+      whole: changes(`${from}.whole`)[0],
+      functions,
+      threads: new Map(Array.from(whole(`${from}.threads`), (row, i) => [row, ofThreads[i]])),
+      lookedAt: of.looked_at,
+      level: of.level
+    };
+  };
   const module = texts("place.module");
   return {
+    compared: head.compared_with === void 0 ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
     byObject: { ...cells("object"), sums: sumsOf("object.value") },
     waits: {
@@ -238,6 +272,8 @@ function figure(value, unit, error = 0, sign = false) {
     return `${mark}${(100 * size).toFixed(known >= 0.995 || known === 0 ? 1 : known >= 0.0995 ? 2 : 3)} %`;
   }
   if (unit === "per second") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}/s`;
+  if (unit === "count") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}`;
+  if (unit === "ns") return `${mark}${seconds(size / 1e9)}`;
   return `${mark}${bytes(size)}${unit === "bytes" ? "" : "/s"}`;
 }
 function ofBase(change) {

@@ -5,7 +5,7 @@ import { Kind, type Doc } from "./document";
 import { changeBetween, figureOf, holmLevel, judgeAll, type Change, type Scale } from "./statistics";
 
 export type Range = [from: number, to: number];  // slices; the end is exclusive
-export type Unit = "cores" | "threads" | "share" | "bytes" | "bytes per second" | "per second";
+export type Unit = "cores" | "threads" | "share" | "ns" | "bytes" | "bytes per second" | "per second" | "count";
 export interface Compared { place: number; self: Change; total: Change }
 export interface Comparison {
   unit: Unit; seconds: [base: number, fresh: number]; factors: [base: number, fresh: number];

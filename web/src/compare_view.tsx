@@ -6,7 +6,7 @@ import type { Comparison } from "./compare";
 import type { Change } from "./statistics";
 import { changeColor, figure, foldGenerics, ofBase, secondsText, whereOf, withCommas } from "./words";
 
-const perWords: Record<Comparison["unit"], string> = {
+const perWords: Partial<Record<Comparison["unit"], string>> = {
   cores: "per second, where 100 % is one core", threads: "per second, where 100 % is one thread", share: "as a share of its time", bytes: "at the end of each time",
   "bytes per second": "per second", "per second": "per second",
 };
@@ -14,7 +14,20 @@ const moved = (c: Comparison, of: Change) => of.base <= 0 ? `is new with ${figur
 const range = (c: Comparison, of: Change) => `${figure(of.base, c.unit)} to ${figure(of.fresh, c.unit)}${of.base > 0 && of.fresh > 0 ? ` (${ofBase(of)})` : ""}`;
 const byChange = (a: Change, b: Change) => Math.abs(b.change) - Math.abs(a.change);
 
+const Legend = () => <span class="quiet"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span>;
+
+// Of two recordings the program has said it.
+function ComparedFiles() {
+  const { compared } = metric.value, v = view.value;
+  if (!compared) return null;
+  const narrowed = v.focus.length > 0 || v.ignore.length > 0 || v.thread !== null;
+  return (
+    <p class="compared" id="compared"><b>{compared.headline}</b>{compared.doubts.map((doubt) => <> {doubt}</>)}
+      {" "}<span class="quiet">{compared.legend}{narrowed && " The picture is of the chosen stacks alone; figures of functions and what is noise are of all stacks."}</span> <Legend /></p>);
+}
+
 export function Compared() {
+  if (doc.compared) return <ComparedFiles />;
   const c = comparison.value!, { head } = doc, [from, to] = view.value.range ?? [0, head.slices];
   const time = (a: number, b: number) => `${secondsText(a * head.slice_ms)} – ${secondsText(b * head.slice_ms)} s`;
   const changed = [...c.functions.values()].filter((row) => row.self.beyondNoise).sort((a, b) => byChange(a.self, b.self));
@@ -24,7 +37,7 @@ export function Compared() {
     <p class="compared" id="compared"><b>{metric.value.title} {c.whole.beyondNoise ? `${moved(c, c.whole)}.` : c.unit === "share" ? "is compared by its parts." : `is the same within noise (${range(c, c.whole)}).`}</b>
       {" "}{parts.length ? `${parts.join("; ")}${changed.length > 2 ? `; ${withCommas(changed.length - 2)} more changed by more than noise` : ""}.` : c.whole.beyondNoise ? "No function alone changed by more than noise." : "No part changed by more than noise."}
       {" "}<span class="quiet">From {time(...view.value.base!)} to {time(from, to)}, {perWords[c.unit]}; ± holds with 95 % certainty for all {withCommas(c.lookedAt)} figures together.</span>
-      <span class="quiet"><s style={{ background: changeColor(1, 0, true) }} />less, gone<s style={{ background: changeColor(0, 1, true) }} />more, new<s style={{ background: changeColor(1, 1, false) }} />noise</span></p>);
+      <Legend /></p>);
 }
 
 export function changeOf(place: number) {

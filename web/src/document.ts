@@ -1,12 +1,20 @@
 // The document that a page holds: a head in JSON and columns of numbers (docs/page.md). Decoded once into typed arrays.
+import type { Compared, Comparison, Unit } from "./compare";
+import { nothing, type Change } from "./statistics";
 
 // `weight`: what one independent sample is worth; 0: every event was counted.
-export interface Metric { name: string; title: string; unit: string; table: string; weight: number }
+// `compared`: of a page of two recordings.
+export interface Metric { name: string; title: string; unit: string; table: string; weight: number; compared?: ComparedHead }
+// What `fathom diff` says of both sides. Values of a side times its factor are figures.
+export interface ComparedHead {
+  unit: Unit; seconds: [base: number, fresh: number]; factors: [base: number, fresh: number]; looked_at: number; level: number; judged: boolean;
+  headline: string; legend: string; doubts: string[];
+}
 export interface ThreadName { name: string; threads: number }
 export interface SeriesHead { name: string; unit: string; pid: number; columns: string }
 export interface Claim { text: string; metric: string; focus: string }
 export interface Head {
-  version: number; file: string; arguments: string[]; target: string; event: string; frequency_hz: number;
+  version: number; file: string; compared_with?: string; arguments: string[]; target: string; event: string; frequency_hz: number;
   period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string;
   memory_limit: number;  // bytes; 0: none that is known
   marks: { s: number; name: string }[];  // named moments, in order of time
@@ -57,6 +65,7 @@ export interface Doc {
   modules: string[];  // that places are of
   byObject: CostTable; waits: WaitRows;  // by what was waited for: `thread` is there a row of head.waits.objects
   shapes: Shapes | null; blocks: Blocks | null;
+  compared: Map<string, Comparison> | null;  // of two recordings, by metric: time has two slices then, base and new
 }
 
 // Newer browsers read base64 by themselves.
@@ -199,8 +208,23 @@ export function readDocument(bytes: Uint8Array): Doc {
       sumFreedBytes: sumsOfReals("heap.freed_bytes"), sumFreedBlocks: sumsOfReals("heap.freed_blocks"),
     };
   }
+  // Five figures of each change, and whether it was looked at and is beyond noise.
+  const changes = (name: string): Change[] => {
+    const values = column(`${name}.values`);
+    return Array.from(whole(`${name}.flags`), (flags, i) => ({ ...nothing,
+      base: values[5 * i], fresh: values[5 * i + 1], change: values[5 * i + 2], error: values[5 * i + 3], p: values[5 * i + 4], lookedAt: (flags & 1) !== 0, beyondNoise: (flags & 2) !== 0 }));
+  };
+  const comparisonOf = (name: string, of: ComparedHead): Comparison => {
+    const from = `compared.${name}`, functions = new Map<number, Compared>(), rows = changes(`${from}.places`), ofThreads = changes(`${from}.threads`);
+    whole(`${from}.places`).forEach((place, i) => { functions.set(place, { place, self: rows[2 * i], total: rows[2 * i + 1] }); });
+    return {
+      unit: of.unit, seconds: of.seconds, factors: of.factors, whole: changes(`${from}.whole`)[0], functions,
+      threads: new Map(Array.from(whole(`${from}.threads`), (row, i) => [row, ofThreads[i]])), lookedAt: of.looked_at, level: of.level,
+    };
+  };
   const module = texts("place.module");
   return {
+    compared: head.compared_with === undefined ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
     byObject: { ...cells("object"), sums: sumsOf("object.value") },
     waits: {

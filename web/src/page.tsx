@@ -10,14 +10,14 @@ import { Heap } from "./heap_view";
 import { Lanes } from "./lanes_view";
 import { Modules } from "./modules_view";
 import { startsOf, wholeEdits } from "./shape";
-import { baseTree, change, children, colorings, command, compared, comparison, doc, dropFrom, functionOf, functions, hasIdle, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, showFrom, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { baseTree, change, children, colorings, command, compared, comparison, doc, dropFrom, functionOf, functions, hasIdle, hasTab, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, showFrom, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
 import { Code, hasCode } from "./code_view";
 import { canCompare } from "./compare";
 import { SeriesTable } from "./series_view";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
-import { amount, colorOf, fitted, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
+import { amount, colorOf, figure, fitted, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
 
 const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
@@ -87,10 +87,10 @@ function Bar() {
     <div class="bar">
       <label class="visually-hidden" for="metric">Metric</label>
       <select id="metric" value={v.metric} onChange={(event) => { zoom.value = 0; change({ metric: event.currentTarget.value, ignore: ignoreFor(event.currentTarget.value, v.ignore) }); }}>
-        {doc.head.metrics.map((one) => <option value={one.name} disabled={!canCompare(one.name) && (v.range ?? v.base) !== null}>{one.title} ({one.unit})</option>)}
+        {doc.head.metrics.map((one) => <option value={one.name} disabled={!doc.compared && !canCompare(one.name) && (v.range ?? v.base) !== null}>{one.title} ({one.unit})</option>)}
       </select>
-      {v.range && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
-      {v.base && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
+      {v.range && !doc.compared && <Chip text={`${secondsText(v.range[0] * doc.head.slice_ms)} – ${secondsText(v.range[1] * doc.head.slice_ms)} s`} title="only this time" drop={() => change({ range: null })} />}
+      {v.base && !doc.compared && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
       {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time, and see what differs from this one" onClick={makeBase}>compare with this time</button>}
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
       {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
@@ -179,9 +179,9 @@ function Quality() {
   return (
     <div class="scroll prose"><p>{words.quality}</p>
       <ul>{words.complaints.map((text) => <li>{text}</li>)}</ul>
-      <p>Time is held in {withCommas(slices)} slices of {slice_ms} ms: a range begins and ends at one. {folded.calls > 0
+      {!doc.compared && <p>Time is held in {withCommas(slices)} slices of {slice_ms} ms: a range begins and ends at one. {folded.calls > 0
         ? `${withCommas(folded.calls)} calls of less than ${percent(folded.share)} of every metric are folded into "(smaller calls)" below their callers, so that the page stays small; the recording has them all.`
-        : "No call is left out."}</p></div>);
+        : "No call is left out."}</p>}</div>);
 }
 
 function Sparkline({ place }: { place: number }) {
@@ -194,7 +194,7 @@ function Sparkline({ place }: { place: number }) {
 }
 
 function Keys() {
-  const keys = [["1–9, 0", "views"], ["/", "search; n, p: next, previous"], ["i t u o", "inverted, by thread, upwards, in time"], ["f d m s C", "focus on, drop, merge, show from the function; collapse its module"], ["r y Y", "fold recursion, only own code, fold runtime"], ["b", "compare with this time"], ["c", "copy as command"], ["Esc", "back"], ["arrows", "in graph, tree and time"]];
+  const keys = [["1–9, 0", "views"], ["/", "search; n, p: next, previous"], ["i t u o", "inverted, by thread, upwards, in time"], ["f d m s C", "focus on, drop, merge, show from the function; collapse its module"], ["r y Y", "fold recursion, only own code, fold runtime"], ...(doc.compared ? [] : [["b", "compare with this time"]]), ["c", "copy as command"], ["Esc", "back"], ["arrows", "in graph, tree and time"]];
   return <dl class="keys">{keys.map(([key, what]) => <><dt><kbd>{key}</kbd></dt><dd>{what}</dd></>)}</dl>;
 }
 
@@ -209,14 +209,14 @@ function Evidence() {
     <aside>
       <h2>{foldGenerics(labelOf(doc, place))}</h2><p class="quiet">{whereOf(doc, place)}</p>
       {comparison.value && changeOf(place)}
-      <dl>
+      {!doc.compared && <dl>
         {node !== null && !comparison.value && <><dt>here, with what it calls</dt><dd>{percent(share(t.totalOf(node)))}</dd></>}
         <dt>everywhere</dt><dd>{percent(share(row?.total ?? 0))}</dd>
         <dt>itself</dt><dd>{percent(share(row?.self ?? 0))}</dd>
         {node !== null && top !== 0 && !comparison.value && <><dt>of what is zoomed into</dt><dd>{percent(t.totalOf(top) > 0 ? Math.min(1, t.totalOf(node) / t.totalOf(top)) : 0)}</dd></>}
         <dt>total{comparison.value ? " of new" : ""}</dt><dd>{amount(row?.total ?? 0, unit)}</dd>
-      </dl>
-      {place === fn && <><Sparkline place={place} />
+      </dl>}
+      {place === fn && !doc.compared && <><Sparkline place={place} />
         {near.value && <><h3>Called by</h3>{near.value.callers.slice(0, 5).map(([p, value]) => <div class="row"><span>{p === 0 ? "start of the thread" : <Name place={p} />}</span><b>{percent(share(value))}</b></div>)}
           <h3>Calls</h3>{near.value.callees.slice(0, 6).map(([p, value]) => <div class="row"><span><Name place={p} /></span><b>{percent(share(value))}</b></div>)}</>}</>}
     </aside>);
@@ -228,7 +228,7 @@ function Views() {
   for (let at = zoom.value < tree.value.count ? zoom.value : 0; at !== 0; at = tree.value.parent[at]) path.unshift(at);
   return (
     <>
-      <nav role="tablist">{tabs.map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}
+      <nav role="tablist">{tabs.filter(hasTab).map((tab) => <button role="tab" aria-selected={v.tab === tab} title={`key ${keyOf(tab)}`} onClick={() => change({ tab })}>{tabNames[tab]}</button>)}
         <span class="options">
           {v.tab === "flame" && <><label><input type="checkbox" checked={v.inverted} onChange={() => { zoom.value = 0; change({ inverted: !v.inverted }); }} /> inverted</label>
             <label><input type="checkbox" checked={v.byThread} onChange={() => { zoom.value = 0; change({ byThread: !v.byThread }); }} /> by thread</label>
@@ -237,7 +237,7 @@ function Views() {
             {!v.base && <label>colour <select id="color" value={v.color} onChange={(event) => change({ color: event.currentTarget.value as typeof v.color })}>{colorings.map((one) => <option value={one} disabled={one === "thread" && (!v.byThread || v.inverted)}>{one === "self" ? "own share" : one}</option>)}</select></label>}
             <label>fold <select id="fold" value="" onChange={(event) => { if (event.currentTarget.value) toggleEdit(event.currentTarget.value); event.currentTarget.value = ""; }}><option value="">…</option>{wholeEdits.map((edit) => <option value={edit}>{v.edits.includes(edit) ? "✓ " : ""}{editNames[edit]}</option>)}</select></label></>}
           {v.tab === "flame" && v.base && <label>widths <select id="widths" value={v.widths} onChange={(event) => change({ widths: event.currentTarget.value as Widths })}>{widths.map((one) => <option value={one}>{one}</option>)}</select></label>}
-          <b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>{taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span></nav>
+          {doc.compared ? <b id="total">{figure(comparison.value!.whole.base, comparison.value!.unit)} → {figure(comparison.value!.whole.fresh, comparison.value!.unit)}</b> : <b id="total" data-total={taken.value.total}>{amount(taken.value.total, metric.value.unit)}</b>}{!doc.compared && taken.value.whole !== taken.value.total && <> of {amount(taken.value.whole, metric.value.unit)}</>}</span></nav>
       {v.tab === "flame" && path.length > 0 && <p class="crumbs"><button class="link" onClick={() => { zoom.value = 0; }}>all</button>{path.slice(-4).map((node) => <> › <button class="link" onClick={() => { zoom.value = node; }}>{foldGenerics(labelOf(doc, tree.value.place[node])).slice(-48)}</button></>)} <button onClick={() => { zoom.value = tree.value.parent[zoom.value]; }}>back (Esc)</button></p>}
       {v.base && <Compared />}
       <main class={v.tab === "flame" || v.tab === "top" ? "split" : ""}>
@@ -259,7 +259,7 @@ function Page() {
       const target = event.target as HTMLElement;
       if (event.ctrlKey || event.metaKey || event.altKey || target.localName === "input" || target.localName === "select") return;
       if (event.key === "/") { document.getElementById("search")!.focus(); event.preventDefault(); }
-      else if (event.key >= "0" && event.key <= "9") change({ tab: tabs.find((tab) => keyOf(tab) === event.key)! });
+      else if (event.key >= "0" && event.key <= "9") { const tab = tabs.find((one) => keyOf(one) === event.key)!; if (hasTab(tab)) change({ tab }); }
       else if (event.key === "u") change({ up: !view.value.up });
       else if (event.key === "o" && hasOrder(view.value)) { zoom.value = 0; change({ order: view.value.order === "time" ? "size" : "time" }); }
       else if ((event.key === "n" || event.key === "p") && matched.value) goToMatch(matched.value.places, event.key === "n" ? 1 : -1);
@@ -273,7 +273,7 @@ function Page() {
       else if (event.key === "Y") toggleEdit("runtime");
       else if (event.key === "i") { zoom.value = 0; change({ inverted: !view.value.inverted }); }
       else if (event.key === "t") { zoom.value = 0; change({ byThread: !view.value.byThread }); }
-      else if (event.key === "b") { if (view.value.base && !view.value.range) change({ base: null, range: view.value.base }); else makeBase(); }
+      else if (event.key === "b" && !doc.compared) { if (view.value.base && !view.value.range) change({ base: null, range: view.value.base }); else makeBase(); }
       else if (event.key === "c") copy(command(view.value), command(view.value));
       else if (event.key === "Escape" && !event.defaultPrevented) {
         if (search.value) search.value = "";
@@ -286,7 +286,7 @@ function Page() {
   }, []);
   return (
     <>
-      <Story /><Lanes /><Bar /><Views />
+      <Story />{!doc.compared && <Lanes />}<Bar /><Views />
       <div class="notice" role="status">{notice.value}</div>
     </>);
 }

@@ -8,6 +8,10 @@ import { isEdit, shapeOf, startsOf } from "./shape";
 import { quoted, secondsText } from "./words";
 
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;
+// Of two recordings: what is known of both, and no time.
+const comparedTabs: readonly Tab[] = ["flame", "top", "callers", "threads", "tree", "quality"];
+export const hasTab = (tab: Tab) => !doc.compared || comparedTabs.includes(tab);
+const sides = { base: [0, 1] as [number, number], range: [1, 2] as [number, number] };
 export const keyOf = (tab: Tab) => `${(tabs.indexOf(tab) + 1) % 10}`;
 export type Tab = (typeof tabs)[number];
 
@@ -61,8 +65,8 @@ export const ignoreFor = (metric: string, ignore: string[] = []) =>
 export function toHash(v: View): string {
   const parts = new URLSearchParams();
   parts.set("m", v.metric);
-  if (v.range) parts.set("t", v.range.map((slice) => slice * doc.head.slice_ms).join("-"));
-  if (v.base) parts.set("b", v.base.map((slice) => slice * doc.head.slice_ms).join("-"));
+  if (v.range && !doc.compared) parts.set("t", v.range.map((slice) => slice * doc.head.slice_ms).join("-"));
+  if (v.base && !doc.compared) parts.set("b", v.base.map((slice) => slice * doc.head.slice_ms).join("-"));
   if (v.thread !== null) parts.set("thread", v.thread);
   v.focus.forEach((pattern) => parts.append("focus", pattern));
   v.ignore.forEach((pattern) => parts.append("ignore", pattern));
@@ -107,15 +111,16 @@ function fromHash(): View {
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
     thread: head.threads.some(({ name }) => name === thread) ? thread : null,
-    focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) ? tab : "flame",
+    focus, ignore: parts.has("m") ? parts.getAll("ignore") : ignoreFor(metric), tab: tabs.includes(tab) && hasTab(tab) ? tab : "flame",
     inverted: parts.get("i") === "1", byThread: parts.get("threads") !== "0", fn: parts.has("fn") && fn > 0 ? fn : null,
+    ...(doc.compared ? sides : {}),
   };
 }
 
 // `replace`: it is no step of its own that Back would undo, as while a brush is dragged.
 export function change(part: Partial<View>, replace = false): void {
-  const next = { ...view.value, ...part };
-  if (next.metric === "heap-peak" && (next.range || next.base)) next.metric = "heap-live";  // the peak is known of the whole recording
+  const next = { ...view.value, ...part, ...(doc.compared ? sides : {}) };
+  if (!doc.compared && next.metric === "heap-peak" && (next.range || next.base)) next.metric = "heap-live";  // the peak is known of the whole recording
   const before = toHash(view.value), after = toHash(next);
   if (before === after && !replace) return;
   view.value = next;
@@ -135,7 +140,7 @@ const baseKey = computed(() => JSON.stringify(view.value.base));
 export const comparison = computed<Comparison | null>(() => {
   selectionKey.value; baseKey.value;
   const { base } = view.peek();
-  return base && compare(doc, comparedSelection(), base);
+  return doc.compared ? doc.compared.get(selection.peek().metric) ?? null : base && compare(doc, comparedSelection(), base);
 });
 const comparedTaken = computed(() => {
   selectionKey.value; baseKey.value;
@@ -189,7 +194,8 @@ export function command(v: View): string {
   const { head } = doc, words = ["fathom", v.base ? "diff" : "report", quoted(head.file), ...head.arguments.map(quoted), "--metric", v.metric];
   const edge = (slice: number) => slice > 0 && slice < head.slices ? secondsText(slice * head.slice_ms) : "";
   const time = ([from, to]: [number, number]) => `${edge(from)}:${edge(to)}`;
-  if (v.base) words.push("--base", time(v.base), "--new", time(v.range ?? [0, head.slices]));
+  if (head.compared_with !== undefined) words.splice(2, words.length, quoted(head.file), quoted(head.compared_with), "--metric", v.metric);
+  else if (v.base) words.push("--base", time(v.base), "--new", time(v.range ?? [0, head.slices]));
   else if (v.range) {
     if (edge(v.range[0])) words.push("--from", edge(v.range[0]));
     if (edge(v.range[1])) words.push("--until", edge(v.range[1]));

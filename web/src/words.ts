@@ -43,6 +43,8 @@ export function figure(value: number, unit: Unit, error = 0, sign = false): stri
     return `${mark}${(100 * size).toFixed(known >= 0.995 || known === 0 ? 1 : known >= 0.0995 ? 2 : 3)} %`;
   }
   if (unit === "per second") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}/s`;
+  if (unit === "count") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}`;
+  if (unit === "ns") return `${mark}${seconds(size / 1e9)}`;
   return `${mark}${bytes(size)}${unit === "bytes" ? "" : "/s"}`;
 }
 // "+51.2 %", "12 times", "new"

@@ -1,0 +1,25 @@
+// Two recordings as one document for the page: the calls of both (analysis/diff/union_tree.h) with what each side spent in
+// them, and every figure as `fathom diff` judged it. It is a document as of one recording (document.h), whose time has two
+// slices: base, then new. docs/page.md describes what its head has besides.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "analysis/diff/diff.h"
+#include "base/result.h"
+#include "page/document.h"
+
+namespace fathom::page {
+
+struct ComparisonOptions {
+  std::string base, fresh;              // what the commands of the page call the files
+  std::size_t most_bytes = 11'000'000;  // compressed
+};
+
+// One report for each metric, each of one run on either side; at least one. kUnsupported where it does not fit.
+Result<Document> make_comparison(std::span<const analysis::DiffReport> reports,
+                                 const ComparisonOptions& options);
+
+}  // namespace fathom::page

@@ -1,0 +1,191 @@
+// Two recordings as one page: each figure is what `fathom diff` prints of them, and the picture can be searched, zoomed and
+// pointed at as that of one recording.
+#include "analysis/diff/hand_made_sides.h"
+#include "browser/page_testing.h"
+
+namespace fathom::browser {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+// A heap in which one place asks for twice as much as before.
+void add_heap(model::Profile& profile, bool after) {
+  model::Heap heap;
+  heap.mode = model::HeapMode::kExact;
+  heap.start_ns = profile.meta.start_ns;
+  heap.end_ns = profile.meta.end_ns;
+  profile.heap.heaps.push_back(heap);
+  for (std::uint32_t site = 0; site < 2; ++site)
+    profile.heap.sites.push_back({{0}, profile.samples[site].stack, {0}, profile.samples[0].thread, 0});
+  double live = 0;
+  for (std::uint32_t i = 0; i < 20; ++i) {
+    model::HeapSlice slice;
+    slice.start_ns = heap.start_ns + i * 1'000'000'000ull;
+    slice.end_ns = slice.start_ns + 1'000'000'000;
+    for (std::uint32_t site = 0; site < 2; ++site) {
+      model::HeapRow row;
+      row.slice = {i};
+      row.site = {site};
+      row.allocated = {10, site == 0 && after ? 200'000.0 : 100'000.0};
+      row.freed = {9, row.allocated.bytes * 0.9};
+      live += row.allocated.bytes - row.freed.bytes;
+      profile.heap.rows.push_back(row);
+    }
+    slice.live_bytes = slice.peak_bytes = live;
+    slice.peak_ns = slice.end_ns;
+    profile.heap.slices.push_back(slice);
+  }
+}
+
+// The sides of a change, with waits besides that became shorter.
+model::Profile side(bool after) {
+  model::Profile profile = analysis::side_of_change(after);
+  for (std::uint32_t i = 0; i < 150; ++i) {
+    model::Wait wait;
+    wait.start_ns = profile.meta.start_ns + i * 130'000'000ull;
+    wait.waited_ns = (after ? 20'000'000 : 60'000'000) + i % 7 * 100'000;
+    wait.thread = profile.samples.front().thread;
+    wait.stack = profile.samples[i % 5].stack;
+    profile.waits.push_back(wait);
+  }
+  add_heap(profile, after);
+  return profile;
+}
+
+class PageOfTwo : public PageTest {
+ protected:
+  static void SetUpTestSuite() {
+    set_up(side(false));
+    if (folder_.empty()) return;
+    ASSERT_TRUE(store::Writer::create(fresh()).value().finish(side(true)));
+    ASSERT_EQ(ended(start_program({"view", recording(), fresh(), "--html", folder_ + "/page.html", "--force"},
+                                  folder_ + "/out")),
+              0)
+        << read_file(folder_ + "/out.error").value_or("");
+  }
+  static std::string fresh() { return folder_ + "/server-new.fathom"; }
+
+  void expect_near(const Json& shown, const Json& expected) {
+    EXPECT_EQ(shown["base"], expected["base"]);
+    EXPECT_EQ(shown["fresh"], expected["new"]);
+    EXPECT_EQ(shown["change"], expected["change"]);
+    EXPECT_EQ(shown["error"], expected["error"]);
+    EXPECT_EQ(shown["lookedAt"], expected["looked_at"]);
+    EXPECT_EQ(shown["beyondNoise"], expected["beyond_noise"]);
+  }
+  void expect_as_compared(const std::string& metric) {
+    const Json page = ask("window.fathom.compared()");
+    ASSERT_TRUE(page.is_object());
+    std::vector<std::string> words = words_of(page["command"]);
+    SCOPED_TRACE(page["command"].get<std::string>());
+    ASSERT_EQ(words.size(), 6u);
+    EXPECT_EQ(words[5], metric);
+    EXPECT_EQ(words[2], "server.fathom");
+    EXPECT_EQ(words[3], "server-new.fathom");
+    ASSERT_EQ(ended(start_program({"diff", recording(), fresh(), words[4], words[5], "--json"},
+                                  folder_ + "/diff.json")),
+              0);
+    const Json written = Json::parse(read_file(folder_ + "/diff.json").value_or(""), nullptr, false);
+    ASSERT_FALSE(written.is_discarded());
+    const Json& diff = written["metrics"][0];
+    EXPECT_EQ(text("#compared b"), analysis::printable(diff["summary"].get<std::string>()));
+    expect_near(page["whole"], diff["whole"]);
+    EXPECT_EQ(page["looked_at"], diff["looked_at"]);
+    std::map<std::pair<std::string, std::string>, const Json*> shown;
+    for (const Json& row : page["functions"])
+      shown[{row["name"].get<std::string>(), row["module"].get<std::string>()}] = &row;
+    for (const Json& row : diff["functions"]) {
+      const auto name = std::pair(analysis::printable(row["name"].get<std::string>()),
+                                  analysis::printable(row["module"].get<std::string>()));
+      SCOPED_TRACE(name.first);
+      ASSERT_TRUE(shown.contains(name));
+      expect_near((*shown[name])["self"], row["self"]);
+      expect_near((*shown[name])["total"], row["total"]);
+    }
+    EXPECT_GT(diff["functions"].size(), 1u);
+    // The boxes are as wide as both sides together, and those below a call are worth what it is.
+    const Json tree = ask("window.fathom.tree()");
+    const double whole = page["whole"]["base"].get<double>() + page["whole"]["fresh"].get<double>();
+    EXPECT_NEAR(tree["total"][0].get<double>(), whole, 1e-9 * whole);
+    double self = 0;
+    for (const Json& value : tree["self"]) self += value.get<double>();
+    EXPECT_NEAR(self, whole, 1e-9 * whole);
+  }
+};
+
+TEST_F(PageOfTwo, FiguresAreThoseOfTheDiff) {
+  show();
+  EXPECT_EQ(text("h1"), "server.fathom → server-new.fathom ");
+  EXPECT_EQ(ask("document.querySelector('.chart')"), Json());
+  for (const char* metric :
+       {"cpu", "off-cpu", "heap-live", "heap-allocated", "heap-allocations", "heap-growth"}) {
+    show(std::string("#m=") + metric);
+    wait_for("document.querySelector('#compared')");
+    expect_as_compared(metric);
+  }
+  for (const char* shape : {"i=1", "i=1&threads=0"}) {
+    show(std::string("#m=off-cpu&") + shape);
+    wait_for("document.querySelector('#compared')");
+    expect_as_compared("off-cpu");
+  }
+}
+
+TEST_F(PageOfTwo, SaysWhatIsNewAndWhatIsGone) {
+  show("#m=cpu&v=top");
+  wait_for("document.querySelector('#top')");
+  EXPECT_THAT(text("#top"), HasSubstr("Trie::rehash"));
+  EXPECT_THAT(text("#top"), HasSubstr("new"));
+  EXPECT_THAT(text("#top"), HasSubstr("memcpy"));
+  EXPECT_THAT(text("#top"), HasSubstr("gone"));
+  EXPECT_THAT(text("#top"), Not(HasSubstr("Server::serve<")));  // no more than noise
+  show("#m=cpu&v=threads");
+  EXPECT_THAT(text("table"), HasSubstr("worker-#"));
+  show("#m=cpu&v=quality");
+  EXPECT_THAT(text(".prose"), Not(HasSubstr("slices")));
+  // Views of one time, and a second time, are not to be had.
+  show("#m=cpu&v=heap&t=0-1&b=1-2");
+  wait_for("document.querySelector('.flame canvas')");
+  EXPECT_EQ(ask("document.querySelectorAll('nav [role=tab]').length"), 6);
+  press("6");
+  press("b");
+  EXPECT_EQ(ask("window.fathom.view.value.tab"), "flame");
+  EXPECT_EQ(ask("window.fathom.view.value.range"), Json::array({1, 2}));
+}
+
+TEST_F(PageOfTwo, IsSearchedZoomedAndPointedAt) {
+  show("#m=cpu&threads=0");
+  press("/");
+  wait_for("document.activeElement.id === 'search'");
+  ASSERT_TRUE(browser_->type("rehash").has_value());
+  wait_for("document.querySelector('.found')?.textContent.startsWith('1 box')");
+  press("ArrowDown");
+  wait_for("document.querySelector('.crumbs')?.textContent.includes('Trie::rehash')");
+  press("Escape");
+  ask("(() => { const canvas = document.querySelector('.flame canvas'), b = canvas.getBoundingClientRect(); "
+      "canvas.dispatchEvent(new MouseEvent('mousemove', { bubbles: true, clientX: b.x + b.width / 2, "
+      "clientY: "
+      "b.y + 4.5 * 19 })); })()");  // below all, main, serve and root
+  wait_for("document.querySelector('.tip')?.textContent.includes('Trie::rehash')");
+  EXPECT_THAT(text(".tip"), HasSubstr("(new) here"));
+  EXPECT_THAT(text(".tip"), HasSubstr("everywhere 0.0 %"));
+  EXPECT_THAT(text("aside"), HasSubstr("Trie::rehash"));
+  // What is new has the darkest orange.
+  EXPECT_EQ(
+      ask("(() => { const c = document.querySelector('.flame canvas'), r = c.width / "
+          "c.getBoundingClientRect().width; return [...c.getContext('2d').getImageData(c.width - 12 * r, "
+          "Math.round((4 * 19 + 4) * r), 1, 1).data]; })()"),
+      Json::array({0xde, 0x6e, 0x14, 255}));
+  press("Escape");
+  wait_for("!document.querySelector('.crumbs')?.textContent.includes('rehash')");
+  ask("window.fathom.change({ widths: 'new' })");
+  wait_for("location.hash.includes('w=new')");
+  const Json tree = ask("window.fathom.tree().total[0]"), whole = ask("window.fathom.compared().whole.fresh");
+  EXPECT_NEAR(tree.get<double>(), whole.get<double>(), 1e-9);
+  ask("window.fathom.change({ focus: ['Trie::copy'] })");
+  wait_for("document.querySelector('#compared').textContent.includes('chosen stacks alone')");
+  EXPECT_EQ(ask("window.fathom.tree().total[0]"), 0);  // gone
+}
+
+}  // namespace
+}  // namespace fathom::browser
