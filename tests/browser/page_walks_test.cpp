@@ -72,6 +72,16 @@ model::Profile database_profile() {
     slice.peak_ns = slice.end_ns;
     tables.slices.push_back(slice);
   }
+  // While it syncs, somebody of its group waits for the device half of the time; read every 50 ms.
+  model::Series stalls;
+  stalls.name = hand.builder.string("cgroup.io_stall_some");
+  stalls.unit = hand.builder.string("us");
+  for (std::uint64_t i = 0; i <= 200; ++i)
+    stalls.points.push_back(
+        {hand.profile.meta.start_ns + i * 50'000'000, 25'000.0 * static_cast<double>(i <= 80    ? 0
+                                                                                     : i >= 120 ? 40
+                                                                                                : i - 80)});
+  hand.profile.series.push_back(stalls);
   // A hundred blocks of 64 to 128 KiB, and as many of 1 to 2 KiB, of which 99 lived for half a millisecond.
   tables.histograms.push_back({{0}, model::HeapHistogramKind::kSize, 17, {100, 0}});
   tables.histograms.push_back({{1}, model::HeapHistogramKind::kSize, 11, {100, 0}});
@@ -170,6 +180,29 @@ TEST_F(PageWalks, ASlowMomentFromTheStripeToTheThreadThatHeldTheLock) {
   EXPECT_EQ(ask("/wait=[0-9]+/.test(location.hash)"), true);
   ask("history.back()");
   wait_for("!document.querySelector('.chain')");
+}
+
+TEST_F(PageWalks, StallsOfDevicesAreAHeatMapOnRequest) {
+  show("#m=cpu");
+  EXPECT_THAT(text(".labels"), HasSubstr("stalls of the group"));
+  ask("document.querySelector('.heat[data-lane=io]').click()");
+  wait_for("location.hash.includes('heat=io')");
+  EXPECT_THAT(text(".labels"), HasSubstr("a column is 1 s, from below up; strong: much"));
+  EXPECT_THAT(text(".labels"), Not(HasSubstr("nothing finer")));
+  // Columns of the seconds 1, 4, 5 and 8: only the two in which somebody waited have colour, over their whole height.
+  const Json coloured = ask(
+      "new Promise((done) => requestAnimationFrame(() => { const label = "
+      "document.querySelector('.heat[data-lane=io]').parentElement, canvas = document.querySelector('.chart "
+      "canvas'), copy = new OffscreenCanvas(canvas.width, canvas.height), pen = copy.getContext('2d', { "
+      "willReadFrequently: true }); pen.drawImage(canvas, 0, 0); const top = "
+      "label.getBoundingClientRect().top "
+      "- canvas.getBoundingClientRect().top; const { data, width, height } = pen.getImageData(0, "
+      "Math.round(top) + 4, canvas.width, 90); done([0.15, 0.45, 0.55, 0.85].map((part) => { let n = 0; for "
+      "(let y = 0; y < height; y++) { const at = 4 * (y * width + Math.round(width * part)); if (data[at] > "
+      "data[at + 2] + 8) n++; } return n > 60 ? 'all' : n > 0 ? n : 'none'; })); }))");
+  EXPECT_EQ(coloured, Json({"none", "all", "all", "none"}));
+  ask("history.back()");
+  wait_for("!location.hash.includes('heat=')");
 }
 
 TEST_F(PageWalks, ARegressionFromTwoTimesToTheBoxThatIsNew) {
