@@ -249,6 +249,7 @@ Run add_flamegraph(CLI::App& app) {
   add_output_options(app, arguments->output,
                      "the picture, - for standard output (default: FILE's name with .svg)");
   add_selection_options(app, arguments->selection);
+  add_cut_options(app, arguments->selection);
   app.add_option("--title", picture.title, "heading (default: metric and target)");
   app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");
   app.add_option("--colors,--color", arguments->colors,

@@ -297,6 +297,7 @@ Run add_report(CLI::App& app) {
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   add_selection_options(app, arguments->selection);
+  add_cut_options(app, arguments->selection);
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
   app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
   app.add_flag("--follow", arguments->follow,

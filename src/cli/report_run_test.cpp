@@ -74,6 +74,23 @@ TEST_F(Cli, FocusAndIgnoreTakeStacksEverywhere) {
   EXPECT_THAT(nowhere.error, HasSubstr("no function is called 'nobody'\ntry: "));
 }
 
+TEST_F(Cli, HideAndShowFromCutTreesAndTables) {
+  const std::string report = run({"report", recording_, "--hide", "walk", "--top", "0", "--wide"}).out;
+  EXPECT_THAT(report, HasSubstr("Shown without calls of walk."));
+  EXPECT_THAT(report, testing::Not(HasSubstr("Visit>::walk")));
+  const std::string svg =
+      run({"flamegraph", recording_, "-o", "-", "--show-from", "write", "--hide", "crate:alloc"}).out;
+  EXPECT_THAT(svg, HasSubstr("ksys_write"));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("__libc_start_main")));
+  EXPECT_THAT(svg, HasSubstr("Shown without calls of crate:alloc, from write. Stacks with write: 11 %"));
+  const std::string json = run({"report", recording_, "--show-from", "main", "--json"}).out;
+  EXPECT_THAT(json, HasSubstr("\"show_from\""));
+  EXPECT_THAT(json, testing::Not(HasSubstr("__libc_start_main")));
+  const Outcome nowhere = run({"report", recording_, "--hide", "module:nowhere"});
+  EXPECT_EQ(nowhere.status, 3);
+  EXPECT_THAT(nowhere.error, HasSubstr("nothing is of 'module:nowhere'"));
+}
+
 // Names in a pipe are searched by programs and by people: none is cut, unless COLUMNS says how wide the reader is.
 TEST_F(Cli, ATreeInAPipeHasWholeNames) {
   EXPECT_THAT(run({"report", recording_, "--tree", "--wide"}).out,

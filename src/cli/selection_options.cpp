@@ -89,7 +89,9 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option(
          "--focus", options.focus,
          "only stacks with a function like PATTERN: a part of its name, or /expression/; of several, any; "
-         "also what is waited for, as it is shown: '[wait: futex]', '[run queue]', '(idle:'")
+         "also what is waited for, as it is shown: '[wait: futex]', '[run queue]', '(idle:'; 'module:NAME' "
+         "and "
+         "'crate:NAME' are all functions of one")
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
@@ -106,6 +108,19 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   add_merge_option(app, options.dumps);
   add_containers_option(app, options.fold_containers, options.fold_plumbing);
   add_block_options(app, options.blocks);
+}
+
+void add_cut_options(CLI::App& app, SelectionOptions& options) {
+  const auto add = [&](const char* name, std::vector<std::string>& patterns, const char* what) {
+    app.add_option(name, patterns, what)
+        ->type_name("PATTERN")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  add("--hide", options.cuts.hide,
+      "take functions like PATTERN out of their stacks: what they cost themselves is their callers'");
+  add("--show-from", options.cuts.show_from,
+      "only stacks with a function like PATTERN, and of them what begins at the outermost one");
 }
 
 void add_symbols_option(CLI::App& app, std::string& folder) {
@@ -197,7 +212,7 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
     return fail(ErrorKind::kUsage, "--from must be before --until");
   }
   Result<std::shared_ptr<const analysis::StackChoice>> stacks =
-      analysis::choose_stacks(profile, options.focus, options.ignore);
+      analysis::choose_stacks(profile, options.focus, options.ignore, options.cuts);
   if (!stacks) return tl::unexpected(stacks.error());
   selection.stacks = std::move(*stacks);
   // Who focuses on what was waited for means the waits: nothing that ran has it on its stack.

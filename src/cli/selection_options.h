@@ -37,6 +37,7 @@ struct SelectionOptions {
   std::optional<bool> fold_containers;
   bool fold_plumbing = true;
   std::vector<std::string> focus, ignore;
+  analysis::StackCuts cuts;  // of add_cut_options()
   bool tracer = false;
   std::string symbols;    // folder with names; empty: none
   std::string heap_unit;  // bytes, blocks; empty: as the metric
@@ -47,6 +48,9 @@ struct SelectionOptions {
 
 // `options` outlives `app`.
 void add_selection_options(CLI::App& app, SelectionOptions& options);
+
+// --hide and --show-from, of commands that show trees of calls.
+void add_cut_options(CLI::App& app, SelectionOptions& options);
 
 // open_profile() with the blocks of the heap that were asked for; `keep_blocks` as HeapBlockFilter::keep, `if_recorded` likewise where
 // all blocks are asked for.

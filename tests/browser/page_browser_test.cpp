@@ -311,6 +311,46 @@ TEST_F(PageInBrowser, LanesHaveFaultsTheLimitAndMarks) {
   wait_for("location.hash.includes('t=6000-10000')");
 }
 
+TEST_F(PageInBrowser, ModulesCratesAndCausesAreChips) {
+  show("#m=cpu&v=modules");
+  wait_for("document.querySelector('#modules .only')");
+  ask("[...document.querySelectorAll('#modules tbody tr')].find((row) => row.textContent.includes("
+      "'[kernel]')).querySelector('.only').click()");
+  wait_for("document.querySelector('.chip')?.textContent.startsWith('module [kernel]')");
+  EXPECT_EQ(ask("window.fathom.report().total"), 250);
+  expect_as_reported();
+  ask("history.back()");
+  wait_for("!document.querySelector('.chip')");
+  EXPECT_EQ(ask("window.fathom.report().total"), 800);
+  const auto type = [&](const std::string& words) {
+    press("/");
+    wait_for("document.activeElement.id === 'search'");
+    ASSERT_TRUE(browser_->type(words).has_value());
+    press("Enter");
+    ask("document.activeElement.blur()");
+  };
+  show("#m=cpu");
+  type("crate json");
+  wait_for("document.querySelector('.chip')?.textContent.startsWith('crate json')");
+  EXPECT_EQ(ask("window.fathom.report().total"), 250);
+  expect_as_reported();
+  type("ignore module:libc");
+  wait_for("location.hash.includes('ignore=module%3Alibc')");
+  ask("history.back()");
+  ask("history.back()");
+  wait_for("!document.querySelector('.chip')");
+  type("cause unknown");
+  wait_for("location.hash.includes('m=off-cpu') && location.hash.includes('focus=%5Bwait%3A+unknown%5D')");
+  EXPECT_THAT(text(".bar"), HasSubstr("waits for unknown"));
+  expect_as_reported();
+  show("#m=cpu&v=callers&fn=json::parse%3Cstd::string,%2012%3E");
+  wait_for("document.querySelector('.callers')");
+  ask("[...document.querySelectorAll('.callers button')].find((b) => b.textContent === 'only crate "
+      "json').click()");
+  wait_for("location.hash.includes('focus=crate%3Ajson')");
+  expect_as_reported();
+}
+
 TEST_F(PageInBrowser, ADoubleClickAsksWhoCalls) {
   show("#m=cpu&threads=0");
   ask("(() => { const at = document.querySelector('.flame canvas'), box = at.getBoundingClientRect(); "

@@ -301,6 +301,22 @@ function matcher(pattern) {
   }
   return (name) => pattern !== "" && name.includes(pattern);
 }
+var groupOf = (pattern) => /^(module|crate):(?!:)(.+)$/s.exec(pattern);
+function placeMatcher(doc, pattern) {
+  const group = groupOf(pattern), matches = matcher(group ? group[2] : pattern);
+  if (!group) return (place) => matches(doc.name[place]);
+  const of = group[1] === "module" ? doc.module : doc.crate;
+  return (place) => doc.kind[place] !== 6 /* cause */ && doc.kind[place] !== 7 /* idle */ && matches(of[place]);
+}
+function groupPattern(kind, name, all) {
+  const alone = !name.startsWith("/") && !all.some((other) => other !== name && other.includes(name));
+  return `${kind}:${alone ? name : `/^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$/`}`;
+}
+function patternText(word, pattern) {
+  const group = groupOf(pattern), wait = /^\[wait: (.+)\]$/s.exec(pattern);
+  const text = group ? `${group[1]} ${group[2].replace(/^\/\^(.*)\$\/$/s, "$1").replace(/\\(.)/g, "$1")}` : wait ? `waits for ${wait[1]}` : null;
+  return text === null ? `${word} ${foldGenerics(pattern)}` : word === "focus" ? text : `${word} ${text}`;
+}
 var secondsText = (ms) => (ms / 1e3).toString();
 function foldGenerics(name) {
   let out = "", depth = 0;
@@ -402,13 +418,13 @@ function shapeOf(doc, edits) {
   const one = (kind) => new Set(edits.filter((edit) => edit.startsWith(kind)).map((edit) => edit.slice(kind.length)));
   const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
   const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
-  const hides = [...one("hide:")].map(matcher), starts = startsOf(edits).map(matcher);
-  const isStart = Uint8Array.from(doc.name, (name) => starts.some((fits) => fits(name)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
+  const hides = [...one("hide:")].map((pattern) => placeMatcher(doc, pattern)), starts = startsOf(edits).map((pattern) => placeMatcher(doc, pattern));
+  const isStart = Uint8Array.from(doc.name, (_, i) => i > 0 && starts.some((fits) => fits(i)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
   const becomes = new Uint32Array(doc.places);
   for (let place2 = 1; place2 < doc.places; place2++) {
     const kind = doc.kind[place2];
     const foreign = kind === 2 /* runtime */ || kind === 3 /* allocator */ || kind === 1 /* kernel */ || kind === 5 /* unknown */;
-    if (merged.has(doc.name[place2]) || hides.some((fits) => fits(doc.name[place2])) || own && foreign || runtime && kind === 2 /* runtime */) continue;
+    if (merged.has(doc.name[place2]) || hides.some((fits) => fits(place2)) || own && foreign || runtime && kind === 2 /* runtime */) continue;
     becomes[place2] = collapsed.has(doc.module[place2]) ? first + doc.modules.indexOf(doc.module[place2]) : place2;
   }
   const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length;
@@ -460,8 +476,8 @@ function takenNodes(doc, focus, ignore) {
   if (!focus.length && !ignore.length) return out;
   const marks = new Uint8Array(doc.places);
   for (const [patterns, mark] of [[focus, wanted], [ignore, unwanted]])
-    for (const matches of patterns.map(matcher))
-      for (let i = 1; i < doc.places; i++) if (matches(doc.name[i])) marks[i] |= mark;
+    for (const matches of patterns.map((pattern) => placeMatcher(doc, pattern)))
+      for (let i = 1; i < doc.places; i++) if (matches(i)) marks[i] |= mark;
   const all = new Uint8Array(doc.nodes);
   for (let i = 1; i < doc.nodes; i++) all[i] = all[doc.parent[i]] | marks[doc.place[i]];
   for (let i = 0; i < doc.nodes; i++) out[i] = !(all[i] & unwanted) && (!focus.length || all[i] & wanted) ? 1 : 0;
@@ -976,6 +992,7 @@ export {
   foldArguments,
   foldGenerics,
   functionTable,
+  groupPattern,
   hashed,
   isEdit,
   labelCount,
@@ -986,7 +1003,9 @@ export {
   nodesWith,
   ofBase,
   overTime,
+  patternText,
   percent,
+  placeMatcher,
   plainShape,
   quantity,
   quoted,

@@ -2,7 +2,7 @@
 // are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
 import type { Cells, CostTable, Doc, Sums } from "./document";
 import { plainShape, rankOf, type Shape } from "./shape";
-import { matcher } from "./words";
+import { placeMatcher } from "./words";
 
 export interface Selection {
   metric: string;
@@ -18,8 +18,8 @@ export function takenNodes(doc: Doc, focus: string[], ignore: string[]): Uint8Ar
   if (!focus.length && !ignore.length) return out;
   const marks = new Uint8Array(doc.places);
   for (const [patterns, mark] of [[focus, wanted], [ignore, unwanted]] as const)
-    for (const matches of patterns.map(matcher))
-      for (let i = 1; i < doc.places; i++) if (matches(doc.name[i])) marks[i] |= mark;
+    for (const matches of patterns.map((pattern) => placeMatcher(doc, pattern)))
+      for (let i = 1; i < doc.places; i++) if (matches(i)) marks[i] |= mark;
   const all = new Uint8Array(doc.nodes);
   for (let i = 1; i < doc.nodes; i++) all[i] = all[doc.parent[i]] | marks[doc.place[i]];
   for (let i = 0; i < doc.nodes; i++) out[i] = !(all[i] & unwanted) && (!focus.length || all[i] & wanted) ? 1 : 0;

@@ -22,7 +22,7 @@ function ComparedFiles() {
   if (!compared) return null;
   const narrowed = v.focus.length > 0 || v.ignore.length > 0 || v.thread !== null;
   return (
-    <p class="compared" id="compared"><b>{compared.headline}</b>{compared.doubts.map((doubt) => <> {doubt}</>)}
+    <p class="compared" id="compared"><b>{compared.headline}</b>{compared.doubts.length > 0 && ` Doubtful: ${compared.doubts.map((doubt) => doubt.replace(/\.$/, "")).join("; ")}.`}
       {" "}<span class="quiet">{compared.legend}{narrowed && " The picture is of the chosen stacks alone; figures of functions and what is noise are of all stacks."}</span> <Legend /></p>);
 }
 

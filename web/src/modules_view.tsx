@@ -2,7 +2,7 @@
 import { useComputed } from "@preact/signals";
 import { Kind } from "./document";
 import { change, doc, metric, shape, taken, view } from "./state";
-import { amount, percent } from "./words";
+import { amount, groupPattern, percent } from "./words";
 
 // "MODULE@0xADDRESS" stands for a function of which only the bounds are known, "MODULE+0x..." for a bare address.
 const isNameless = (place: number) => doc.kind[place] === Kind.unknown || /(@0x|\+0x|@fde\+0x)[0-9a-f]+/.test(doc.name[place]);
@@ -36,7 +36,7 @@ export function Modules() {
         const edit = `collapse:${name}`, folded = view.value.edits.includes(edit);
         return <tr key={name}><td>{amount(self, unit)}</td><td class="bar-cell" style={{ "--share": all > 0 ? self / all : 0 } as never}>{percent(all > 0 ? self / all : 0)}</td><td>{amount(total, unit)}</td>
           <td>{self > 0 ? percent(nameless / self) : ""}</td><td class="left name">{name}</td><td class="left">{facts.get(name)?.symbols ?? "not known"}</td><td class="left quiet wide name">{facts.get(name)?.build_id.slice(0, 16)}</td>
-          <td class="left">{doc.modules.includes(name) && <button class="link" aria-pressed={folded} title="its calls become one box each time" onClick={() => change({ edits: folded ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] })}>{folded ? "unfold" : "fold"}</button>}</td></tr>;
+          <td class="left">{doc.modules.includes(name) && <button class="link" aria-pressed={folded} title="its calls become one box each time" onClick={() => change({ edits: folded ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] })}>{folded ? "unfold" : "fold"}</button>} {doc.modules.includes(name) && <button class="link only" title="only stacks with code of it" onClick={() => change({ focus: [...view.value.focus, groupPattern("module", name, doc.modules)] })}>only</button>}</td></tr>;
       })}</tbody></table>
       <p class="quiet">"Without a name" is the part of a module's own cost in functions of which only the address is known; symbols from elsewhere: fathom report --symbols FOLDER.</p></div>);
 }

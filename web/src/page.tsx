@@ -3,7 +3,7 @@ import { render } from "preact";
 import { useLayoutEffect } from "preact/hooks";
 import { useComputed, useSignal } from "@preact/signals";
 import { around, costsOf, labelOf, nodesWith, cellsOf, overTime, together, type FunctionRow } from "./aggregate";
-import { readDocument, unpack } from "./document";
+import { Kind, readDocument, unpack } from "./document";
 import { copy } from "./clipboard";
 import { Flame, goToMatch, useMatches } from "./flame_view";
 import { Heap } from "./heap_view";
@@ -17,7 +17,7 @@ import { canCompare } from "./compare";
 import { SeriesTable } from "./series_view";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
-import { amount, colorOf, figure, fitted, foldGenerics, percent, secondsText, whereOf, withCommas } from "./words";
+import { amount, colorOf, figure, fitted, foldGenerics, groupPattern, patternText, percent, secondsText, whereOf, withCommas } from "./words";
 
 const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
@@ -45,7 +45,7 @@ function Story() {
         : <>{brief(claim.text)} </>)}
         {(cut || all.value) && <button class="link" aria-expanded={all.value} onClick={() => { all.value = !all.value; }}>{all.value ? "less" : "more"}</button>}</p>
       <p class="quality"><i class={words.complaints.length ? "dot warn" : "dot"} />{words.quality}
-        {words.complaints.length > 0 && <> · <button class="link" onClick={() => change({ tab: "quality" })}>{words.complaints.length === 1 ? "1 remark" : `${words.complaints.length} remarks`}</button></>}
+        {words.complaints.length > 0 && <>{words.quality && " · "}<button class="link" onClick={() => change({ tab: "quality" })}>{words.complaints.length === 1 ? "1 remark" : `${words.complaints.length} remarks`}</button></>}
         {doc.head.folded.calls > 0 && <> · {withCommas(doc.head.folded.calls)} calls of less than {percent(doc.head.folded.share)} are folded to keep the page small</>}</p>
     </header>);
 }
@@ -66,7 +66,7 @@ const editNames: Record<string, string> = { own: "only own code", recursion: "re
 const toggleEdit = (edit: string) => { zoom.value = 0; change({ edits: view.value.edits.includes(edit) ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] }); };
 
 // What is typed into the field, and is more than a search.
-const words = /^(focus|ignore|hide|show-from)[: ]\s*(.+)$/;
+const words = /^(focus|ignore|hide|show-from|cause)[: ]\s*(.+)$|^(module|crate)(?: |:(?!:))\s*(.+)$/;
 
 function Bar() {
   const v = view.value, text = useSignal(""), matches = useMatches();
@@ -75,7 +75,11 @@ function Bar() {
     event.preventDefault();
     const typed = text.value.trim(), hit = words.exec(typed);
     if (!typed) return;
-    if (hit?.[1] === "ignore") change({ ignore: [...v.ignore, hit[2]] });
+    if (hit?.[3]) change({ focus: [...v.focus, `${hit[3]}:${hit[4]}`] });
+    else if (hit?.[1] === "cause") {
+      const cause = doc.name.find((name, i) => doc.kind[i] === Kind.cause && name.includes(hit[2])) ?? `[wait: ${hit[2]}]`;
+      change({ metric: doc.costs.has("off-cpu") ? "off-cpu" : v.metric, focus: [...v.focus, cause] });
+    } else if (hit?.[1] === "ignore") change({ ignore: [...v.ignore, hit[2]] });
     else if (hit?.[1] === "show-from") showFrom(hit[2]);
     else if (hit?.[1] === "hide") change({ edits: [...v.edits.filter((edit) => edit !== `hide:${hit[2]}`), `hide:${hit[2]}`] });
     else change({ focus: [...v.focus, hit ? hit[2] : typed] });
@@ -93,14 +97,14 @@ function Bar() {
       {v.base && !doc.compared && <Chip kind="base" text={`compared with ${secondsText(v.base[0] * doc.head.slice_ms)} – ${secondsText(v.base[1] * doc.head.slice_ms)} s`} title="base of the comparison" drop={() => change({ base: null })} />}
       {v.range && !v.base && canCompare(v.metric) && <button class="chip add" title="key b: choose another time, and see what differs from this one" onClick={makeBase}>compare with this time</button>}
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
-      {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={`focus ${foldGenerics(pattern)}`} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
-      {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : `ignore ${foldGenerics(pattern)}`} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
+      {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={patternText("focus", pattern)} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
+      {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : patternText("ignore", pattern)} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
       {v.edits.map((edit) => edit.startsWith("from:")
         ? <Chip kind="edit" text={`show from ${foldGenerics(edit.slice(5))}`} title="only stacks with it, without its callers" drop={() => { zoom.value = 0; dropFrom(edit); }} />
         : <Chip kind="edit" text={editNames[edit] ?? foldGenerics(edit.replace(":", " "))} title="a transform of the tree: sums stay, calls go" drop={() => toggleEdit(edit)} />)}
       {v.metric === "off-cpu" && !v.base && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
       <form onSubmit={add}>
-        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore, hide, show-from NAME; /expression/" aria-label="Search, focus, ignore, hide or show-from" autocomplete="off" spellcheck={false}
+        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore, hide, show-from, module, crate, cause NAME; /expression/" aria-label="Search, focus, ignore, hide or show-from" autocomplete="off" spellcheck={false}
           onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if ((event.key === "ArrowDown" || event.key === "ArrowUp") && matches.value) { goToMatch(matches.value.places, event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); } else if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
       </form>
       {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} {matches.value.calls === 1 ? "box" : "boxes"}, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>
@@ -156,7 +160,7 @@ function Callers() {
       <h2><s style={{ background: colorOf(doc, fn) }} />{labelOf(doc, fn)}</h2>
       <p class="quiet">{whereOf(doc, fn)}</p>
       <p>{amount(total, unit)} with what it calls, {percent(share(total))} of the selection; {amount(self, unit)} itself, {percent(share(self))}.
-        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>drop</button> <button title="key m: its own cost becomes its callers'" onClick={() => toggleEdit(`merge:${doc.name[fn]}`)}>merge</button> <button title="key s: its stacks, without its callers" onClick={() => showFrom(doc.name[fn])}>show from here</button>{doc.module[fn] && <> <button title="key C: calls inside of it become one" onClick={() => toggleEdit(`collapse:${doc.module[fn]}`)}>collapse {doc.module[fn]}</button></>}</p>
+        {" "}<button onClick={() => change({ focus: [...view.value.focus, doc.name[fn]] })}>focus</button> <button onClick={() => change({ ignore: [...view.value.ignore, doc.name[fn]] })}>drop</button> <button title="key m: its own cost becomes its callers'" onClick={() => toggleEdit(`merge:${doc.name[fn]}`)}>merge</button> <button title="key s: its stacks, without its callers" onClick={() => showFrom(doc.name[fn])}>show from here</button>{doc.module[fn] && <> <button title="key C: calls inside of it become one" onClick={() => toggleEdit(`collapse:${doc.module[fn]}`)}>collapse {doc.module[fn]}</button> <button title="only stacks with code of it" onClick={() => change({ focus: [...view.value.focus, groupPattern("module", doc.module[fn], doc.modules)] })}>only module {doc.module[fn]}</button></>}{doc.crate[fn] && <> <button title="only stacks with code of it" onClick={() => change({ focus: [...view.value.focus, groupPattern("crate", doc.crate[fn], doc.crate)] })}>only crate {doc.crate[fn]}</button></>}</p>
       <div class="two"><div><h3>Called by</h3>{list(callers, "the start of the thread")}</div><div><h3>Calls</h3>{list(callees, "")}{self > 0 && <p class="quiet">and {amount(self, unit)} in itself</p>}</div></div>
       {hasCode() && <Code fn={fn} key={fn} />}
     </div>);

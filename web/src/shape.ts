@@ -1,7 +1,7 @@
 // What the calls of a document look like after transforms: functions taken out, modules made one, recursion folded. Sums stay
 // what they are: what a call that is taken out cost itself is its caller's. Pure.
 import { Kind, type Doc } from "./document";
-import { matcher } from "./words";
+import { placeMatcher } from "./words";
 
 // Nodes with parents before children. `of`: by node of the document, which has the idle waits behind its calls.
 export interface Shape { parent: Uint32Array; place: Uint32Array; of: Uint32Array }
@@ -27,15 +27,15 @@ export function shapeOf(doc: Doc, edits: string[]): Shape {
   const one = (kind: string) => new Set(edits.filter((edit) => edit.startsWith(kind)).map((edit) => edit.slice(kind.length)));
   const merged = one("merge:"), collapsed = one("collapse:"), first = doc.places + doc.head.threads.length;
   const own = edits.includes("own"), recursion = edits.includes("recursion"), runtime = edits.includes("runtime");
-  const hides = [...one("hide:")].map(matcher), starts = startsOf(edits).map(matcher);
+  const hides = [...one("hide:")].map((pattern) => placeMatcher(doc, pattern)), starts = startsOf(edits).map((pattern) => placeMatcher(doc, pattern));
   // By place, and then by node: whether stacks are shown from here. Idle waits have no stack, and stay.
-  const isStart = Uint8Array.from(doc.name, (name) => starts.some((fits) => fits(name)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
+  const isStart = Uint8Array.from(doc.name, (_, i) => i > 0 && starts.some((fits) => fits(i)) ? 1 : 0), started = new Uint8Array(doc.parent.length);
   // What becomes of a place: 0: it goes; else the place that stands for it.
   const becomes = new Uint32Array(doc.places);
   for (let place = 1; place < doc.places; place++) {
     const kind: Kind = doc.kind[place];
     const foreign = kind === Kind.runtime || kind === Kind.allocator || kind === Kind.kernel || kind === Kind.unknown;
-    if (merged.has(doc.name[place]) || hides.some((fits) => fits(doc.name[place])) || own && foreign || runtime && kind === Kind.runtime) continue;
+    if (merged.has(doc.name[place]) || hides.some((fits) => fits(place)) || own && foreign || runtime && kind === Kind.runtime) continue;
     becomes[place] = collapsed.has(doc.module[place]) ? first + doc.modules.indexOf(doc.module[place]) : place;
   }
   const parent = [0], place = [0], of = new Uint32Array(doc.parent.length), width = first + doc.modules.length;

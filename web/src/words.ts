@@ -74,6 +74,26 @@ export function matcher(pattern: string): (name: string) => boolean {
   return (name) => pattern !== "" && name.includes(pattern);
 }
 
+const groupOf = (pattern: string) => /^(module|crate):(?!:)(.+)$/s.exec(pattern);
+// Places by their name, or all of a module or a crate: "module:NAME", "crate:NAME".
+export function placeMatcher(doc: Doc, pattern: string): (place: number) => boolean {
+  const group = groupOf(pattern), matches = matcher(group ? group[2] : pattern);
+  if (!group) return (place) => matches(doc.name[place]);
+  const of = group[1] === "module" ? doc.module : doc.crate;
+  return (place) => doc.kind[place] !== Kind.cause && doc.kind[place] !== Kind.idle && matches(of[place]);
+}
+// The pattern that takes this module or crate, and no other one whose name has it in it.
+export function groupPattern(kind: "module" | "crate", name: string, all: string[]): string {
+  const alone = !name.startsWith("/") && !all.some((other) => other !== name && other.includes(name));
+  return `${kind}:${alone ? name : `/^${name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}$/`}`;
+}
+// As a chip says it: "module libc.so", "crate serde", "waits for futex".
+export function patternText(word: string, pattern: string): string {
+  const group = groupOf(pattern), wait = /^\[wait: (.+)\]$/s.exec(pattern);
+  const text = group ? `${group[1]} ${group[2].replace(/^\/\^(.*)\$\/$/s, "$1").replace(/\\(.)/g, "$1")}` : wait ? `waits for ${wait[1]}` : null;
+  return text === null ? `${word} ${foldGenerics(pattern)}` : word === "focus" ? text : `${word} ${text}`;
+}
+
 // Seconds from the start, as --from takes them: no digit too many.
 export const secondsText = (ms: number) => (ms / 1000).toString();
 

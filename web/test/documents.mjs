@@ -55,14 +55,15 @@ export function randomOf(seed) {
 
 export const idleKind = 7;
 // `calls`: rows { parent, place } from 1 on, each parent before its children; `entries` of the metric "cpu".
-export function documentOf({ names, modules = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, version = 1 }) {
-  const texts = ["", ...new Set([...names, ...modules])].filter((text, i) => i === 0 || text !== ""), columns = new Columns();
+export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, version = 1 }) {
+  const texts = ["", ...new Set([...names, ...modules, ...crates])].filter((text, i) => i === 0 || text !== ""), columns = new Columns();
   const rows = (of) => [0, ...of.map((text) => texts.indexOf(text))], none = [0, ...names.map(() => 0)];
   columns.unsigned("node.back", [0, ...calls.map(({ parent }, i) => i + 1 - parent)]);
   columns.unsigned("node.place", [0, ...calls.map(({ place }) => place)]);
   columns.unsigned("place.name", rows(names));
   columns.unsigned("place.module", rows(modules));
-  for (const name of ["crate", "file", "line", "last_line"]) columns.unsigned(`place.${name}`, none);
+  columns.unsigned("place.crate", rows(crates));
+  for (const name of ["file", "line", "last_line"]) columns.unsigned(`place.${name}`, none);
   columns.unsigned("place.kind", [0, ...kinds]);
   columns.entries("cpu", entries);
   columns.entries("object", []);
@@ -82,7 +83,7 @@ export function documentOf({ names, modules = names.map(() => ""), kinds = names
 export function someDocument(seed, large = false) {
   const random = randomOf(seed);
   const names = ["main", "Server::serve", "json::parse", "std::sort<int>", "serve_file", "(idle: worker)", "write", "été::λ"];
-  const kinds = names.map((name) => name.startsWith("(idle:") ? idleKind : 0), modules = names.map((_, i) => i % 3 === 0 ? "libc.so" : "server");
+  const kinds = names.map((name) => name.startsWith("(idle:") ? idleKind : 0), modules = names.map((_, i) => i % 3 === 0 ? "libc.so" : "server"), crates = names.map((name) => /^(.*?)::/.exec(name)?.[1] ?? "");
   const calls = [], threads = ["main", "worker"], slices = 40;
   const idle = names.indexOf("(idle: worker)") + 1;
   for (let i = 1; i <= 60; i++) {
@@ -91,5 +92,5 @@ export function someDocument(seed, large = false) {
     calls.push({ parent, place: 1 + random(names.length) });
   }
   const entries = Array.from({ length: 300 }, () => ({ thread: random(2), node: 1 + random(60), slice: random(slices), value: large ? 2 ** 43 + random(1e9) : 1 + random(200) }));
-  return { names, kinds, modules, calls, threads, slices, entries };
+  return { names, kinds, modules, crates, calls, threads, slices, entries };
 }

@@ -14,14 +14,20 @@ function pathOf({ names, calls }, node) {
   for (let at = node; at !== 0; at = calls[at - 1].parent) path.unshift(names[calls[at - 1].place - 1]);
   return path;
 }
+// "module:NAME" and "crate:NAME" as what its calls are of, of a path's names.
+const partOf = (of, kind, name) => of.kinds[of.names.indexOf(name)] === 0 ? of[`${kind}s`][of.names.indexOf(name)] : "";
+function takes(of, pattern, path) {
+  const group = /^(module|crate):(.*)$/.exec(pattern);
+  return group ? fits(group[2], path.map((name) => partOf(of, group[1], name))) : fits(pattern, path);
+}
 const fits = (pattern, path) => path.some((name) => pattern.startsWith("/") ? new RegExp(pattern.slice(1, -1)).test(name) : name.includes(pattern));
 function chosen(of, { from, to, thread, focus, ignore }) {
   return of.entries.filter((entry) => entry.slice >= from && entry.slice < to && (thread === null || of.threads[entry.thread] === thread)
-    && (!focus.length || focus.some((pattern) => fits(pattern, pathOf(of, entry.node)))) && !ignore.some((pattern) => fits(pattern, pathOf(of, entry.node))));
+    && (!focus.length || focus.some((pattern) => takes(of, pattern, pathOf(of, entry.node)))) && !ignore.some((pattern) => takes(of, pattern, pathOf(of, entry.node))));
 }
 const sum = (entries) => entries.reduce((all, { value }) => all + value, 0);
 function someSelection(random) {
-  const from = random(39), patterns = ["serve", "/^json::/", "main", "std::sort<", "(idle:", "nobody"], some = () => random(2) ? [] : [patterns[random(patterns.length)]];
+  const from = random(39), patterns = ["serve", "/^json::/", "main", "std::sort<", "(idle:", "nobody", "module:libc", "module:/^server$/", "crate:json", "crate:/^(Server|std)$/"], some = () => random(2) ? [] : [patterns[random(patterns.length)]];
   return { metric: "cpu", from, to: from + 1 + random(40 - from), thread: [null, "main", "worker"][random(3)], focus: some(), ignore: some() };
 }
 const everything = { metric: "cpu", from: 0, to: 40, thread: null, focus: [], ignore: [] };
@@ -161,6 +167,28 @@ test("boxes of a call fill what they cost, side by side, and the narrow ones are
       }
     assert.equal(page.boxAt(page.layout(tree, children, 0, 300), 99, 5), null);
   }
+});
+
+test("hide takes a module or a crate out, and chips say what they are of", () => {
+  for (const seed of seeds) {
+    const of = someDocument(seed), doc = opened(of), taken = page.take(doc, everything);
+    for (const [edit, kind, is] of [["hide:module:libc", "module", "libc.so"], ["hide:crate:/^std$/", "crate", "std"]]) {
+      const expected = {};
+      for (const { node, value } of of.entries) {
+        const path = pathOf(of, node), shown = path.at(-1).startsWith("(idle:") ? path.slice(-1) : path;
+        const key = shown.filter((name) => partOf(of, kind, name) !== is).join(";");
+        expected[key] = (expected[key] ?? 0) + value;
+      }
+      assert.deepEqual(stacksOf(doc, page.buildTree(doc, taken, { threads: false, inverted: false }, page.shapeOf(doc, [edit]))), expected, edit);
+    }
+  }
+  assert.equal(page.groupPattern("module", "libc.so.6", ["libc.so.6", "app"]), "module:libc.so.6");
+  assert.equal(page.groupPattern("module", "app", ["app", "app-helper"]), "module:/^app$/");
+  assert.equal(page.groupPattern("crate", "a+b", ["a+b2"]), "crate:/^a\\+b$/");
+  assert.equal(page.patternText("focus", "crate:/^a\\+b$/"), "crate a+b");
+  assert.equal(page.patternText("ignore", "module:libc.so"), "ignore module libc.so");
+  assert.equal(page.patternText("focus", "[wait: futex]"), "waits for futex");
+  assert.equal(page.patternText("focus", "module::run"), "focus module::run");
 });
 
 test("words of a command survive a shell", () => {

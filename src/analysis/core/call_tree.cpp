@@ -38,17 +38,21 @@ constexpr std::uint32_t kNoPlace = ~std::uint32_t{0};
 // Places of one profile, found by frame. Names are folded and joined once per function, not once per node.
 class Places {
  public:
-  Places(const Profile& profile, bool fold, bool tracer)
+  Places(const Profile& profile, bool fold, bool tracer, const StackChoice* cuts)
       : profile_(profile),
         fold_(fold),
+        cuts_(cuts != nullptr && !cuts->function_cuts.empty() ? cuts : nullptr),
         left_out_(tracer ? std::nullopt : tracer_module(profile)),
         first_(profile.frames.size(), kNoPlace),
         functions_(profile.functions.size(), kNoPlace) {}
 
+  static constexpr char kHidden = StackChoice::kHidden, kStart = StackChoice::kStart;
   struct Line {
     std::uint32_t place;
     NodeKind kind;
+    char cut = 0;  // bits: it is not shown; stacks are shown from here
   };
+  bool has_starts() const { return cuts_ != nullptr && !cuts_->starts.empty(); }
   // The lines of a frame, innermost first; at least one, but of the heap tracer's frames. Valid until the next call.
   const Line* lines(FrameId id, std::uint32_t& count) {
     const model::Frame& frame = profile_.frames[id.value];
@@ -61,6 +65,7 @@ class Places {
       if (frame.line_count == 0) {
         lines_.push_back(
             of_name(profile_.pseudo_name(frame), frame.module, kind_of_code(profile_, frame.module, false)));
+        if (cuts_ != nullptr) lines_.back().cut = cuts_->frame_cuts[id.value];
       }
       for (std::uint32_t i = 0; i < frame.line_count; ++i) {
         const model::Line& line = profile_.lines[frame.first_line + i];
@@ -71,7 +76,11 @@ class Places {
     return lines_.data() + first;
   }
   Line of_thread(const std::string& name) { return of_name(name, {0}, NodeKind::kThread); }
-  Line of_cause(const std::string& name) { return of_name(name, {0}, NodeKind::kCause); }
+  Line of_cause(const std::string& name) {
+    Line line = of_name(name, {0}, NodeKind::kCause);
+    if (cuts_ != nullptr) line.cut = cuts_->cut_of_cause(name);
+    return line;
+  }
 
   const std::vector<Place>& all() const { return places_; }
   std::vector<std::string> take_names() { return std::move(names_); }
@@ -86,7 +95,7 @@ class Places {
       place = of_name(fold_ ? fold_generics(name) : std::string(name), function.module, kind).place;
     }
     if (inlined && kind == NodeKind::kUser) kind = NodeKind::kInlined;
-    return {place, kind};
+    return {place, kind, cuts_ != nullptr ? cuts_->function_cuts[id.value] : char{0}};
   }
 
   Line of_name(std::string name, model::ModuleId module, NodeKind kind) {
@@ -105,6 +114,7 @@ class Places {
 
   const Profile& profile_;
   bool fold_;
+  const StackChoice* cuts_;  // nullptr: all is shown
   std::optional<model::ModuleId> left_out_;
   std::vector<std::uint32_t> first_;      // per frame: row of lines_
   std::vector<std::uint32_t> functions_;  // per function: its place
@@ -120,6 +130,11 @@ class Places {
 // exception to main.
 constexpr std::size_t kMostNodes = 16'000'000;
 constexpr std::uint64_t kMostSteps = 1'000'000'000;
+
+// Idle waits stand for themselves, without a stack: they begin nowhere.
+bool is_idle(const StackSums& sums, const StackSums::Row& row) {
+  return row.stack == 0 && sums.causes[row.cause].starts_with("(idle:");
+}
 
 // The tree in order of discovery.
 class Draft {
@@ -169,6 +184,12 @@ void draw_from_root(const Profile& profile, const TreeOptions& options, const St
   std::vector<std::uint32_t> entered_for(profile.stacks.size(), ~std::uint32_t{0});
   std::vector<std::uint32_t> path;
   std::uint32_t root = ~std::uint32_t{0};
+  std::vector<char> started_of_stack(places.has_starts() ? profile.stacks.size() : 0);
+  bool started = true;
+  const auto enter = [&](std::uint32_t node, const Places::Line& line) {
+    started |= (line.cut & Places::kStart) != 0;
+    return started && (line.cut & Places::kHidden) == 0 ? draft.child(node, line) : node;
+  };
   for (const StackSums::Row& row : sums.rows) {
     if (row.root != root) {
       root = row.root;
@@ -181,33 +202,42 @@ void draw_from_root(const Profile& profile, const TreeOptions& options, const St
     std::uint32_t stack = cut ? profile.stacks[row.stack].parent.value : row.stack;
     for (; entered_for[stack] != root; stack = profile.stacks[stack].parent.value) path.push_back(stack);
     std::uint32_t node = node_of_stack[stack];
+    started = started_of_stack.empty() || started_of_stack[stack] != 0;
     for (auto at = path.rbegin(); at != path.rend(); ++at) {
       std::uint32_t count = 0;
       const Places::Line* lines = places.lines(profile.stacks[*at].frame, count);
-      for (std::uint32_t i = count; i-- > 0;) node = draft.child(node, lines[i]);
+      for (std::uint32_t i = count; i-- > 0;) node = enter(node, lines[i]);
       node_of_stack[*at] = node;
+      if (!started_of_stack.empty()) started_of_stack[*at] = started ? 1 : 0;
       entered_for[*at] = root;
     }
     if (cut) {
       std::uint32_t count = 0;
       const Places::Line* lines = places.lines(profile.stacks[row.stack].frame, count);
-      for (std::uint32_t i = count; i-- > row.skip;) node = draft.child(node, lines[i]);
+      for (std::uint32_t i = count; i-- > row.skip;) node = enter(node, lines[i]);
     }
-    if (row.cause != 0) node = draft.child(node, places.of_cause(sums.causes[row.cause]));
+    if (is_idle(sums, row)) started = true;
+    if (row.cause != 0) node = enter(node, places.of_cause(sums.causes[row.cause]));
     draft.add(node, row.value);
   }
 }
 
 void draw_from_leaf(const Profile& profile, const TreeOptions& options, const StackSums& sums, Places& places,
                     Draft& draft) {
+  std::vector<Places::Line> calls;  // of a row, the innermost first
   for (const StackSums::Row& row : sums.rows) {
-    std::uint32_t node = row.cause == 0 ? 0 : draft.child(0, places.of_cause(sums.causes[row.cause]));
+    calls.clear();
+    if (row.cause != 0) calls.push_back(places.of_cause(sums.causes[row.cause]));
     for (std::uint32_t stack = row.stack; stack != 0; stack = profile.stacks[stack].parent.value) {
       std::uint32_t count = 0;
       const Places::Line* lines = places.lines(profile.stacks[stack].frame, count);
-      for (std::uint32_t i = stack == row.stack ? row.skip : 0; i < count; ++i)
-        node = draft.child(node, lines[i]);
+      for (std::uint32_t i = stack == row.stack ? row.skip : 0; i < count; ++i) calls.push_back(lines[i]);
     }
+    if (places.has_starts() && !is_idle(sums, row))
+      while (!calls.empty() && (calls.back().cut & Places::kStart) == 0) calls.pop_back();
+    std::uint32_t node = 0;
+    for (const Places::Line& line : calls)
+      if ((line.cut & Places::kHidden) == 0) node = draft.child(node, line);
     if (options.thread_roots) node = draft.child(node, places.of_thread(sums.root_names[row.root]));
     draft.add(node, row.value);
   }
@@ -342,7 +372,7 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   tree.metric = options.selection.metric;
   tree.unit = unit_of(profile, options.selection);
   const StackSums sums = add_up_stacks(profile, options, tree);
-  Places places(profile, options.fold_generics, options.selection.tracer);
+  Places places(profile, options.fold_generics, options.selection.tracer, options.selection.stacks.get());
   Draft draft(options.fold_recursion, options.reverse ? 0 : profile.stacks.size());
   if (options.reverse) {
     draw_from_leaf(profile, options, sums, places, draft);

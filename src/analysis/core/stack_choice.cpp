@@ -2,6 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
+
+#include "analysis/core/code_name.h"
 #include "analysis/core/idle.h"
 #include "analysis/core/name_pattern.h"
 
@@ -13,6 +18,7 @@ using namespace model;
 // What fits one of some patterns.
 struct Fits {
   std::vector<char> frames;  // by row of the frames: a line of it does
+  std::vector<char> functions;
   std::array<char, kCauseCount> causes{};
   std::vector<char> idle_rules;
 };
@@ -36,11 +42,58 @@ bool mark_waits(const Profile& profile, const NamePattern& pattern, Fits& fits) 
   return found;
 }
 
+// "module:NAME", "crate:NAME": what is behind the colon; a name that goes on with another one ("crate::run") is a name.
+std::optional<std::string> behind(std::string_view word, const std::string& text) {
+  if (!text.starts_with(word) || text.size() == word.size() || text[word.size()] == ':') return std::nullopt;
+  return text.substr(word.size());
+}
+
+// All functions of what the pattern names; `name_of(module, function)` is what it is held against.
+template <class NameOf>
+bool mark_group(const Profile& profile, const NamePattern& pattern, const NameOf& name_of, Fits& fits) {
+  bool found = false;
+  for (std::size_t i = 0; i < fits.functions.size(); ++i) {
+    const Function& function = profile.functions[i];
+    if (!pattern.matches(name_of(function.module, std::string(profile.strings[function.name])))) continue;
+    fits.functions[i] = 1;
+    found = true;
+  }
+  for (std::size_t i = 0; i < fits.frames.size(); ++i) {
+    const Frame& frame = profile.frames[i];
+    if (frame.line_count != 0 || !pattern.matches(name_of(frame.module, profile.pseudo_name(frame))))
+      continue;
+    fits.frames[i] = 1;
+    found = true;
+  }
+  return found;
+}
+
+// Nothing where the text is a pattern of names; else whether a function fits.
+Result<std::optional<bool>> mark_named_group(const Profile& profile, const std::string& text, Fits& fits) {
+  const std::optional<std::string> module = behind("module:", text), crate = behind("crate:", text);
+  if (!module && !crate) return std::optional<bool>();
+  const Result<NamePattern> pattern = NamePattern::parse(module ? *module : *crate);
+  if (!pattern) return tl::unexpected(pattern.error());
+  return std::optional(mark_group(
+      profile, *pattern,
+      [&](ModuleId of, const std::string& name) {
+        return std::string(module ? profile.strings[profile.modules[of.value].name] : crate_of(name));
+      },
+      fits));
+}
+
 Result<Fits> find_fits(const Profile& profile, const std::vector<std::string>& texts) {
-  std::vector<char> functions(profile.functions.size());
-  Fits fits{std::vector<char>(profile.frames.size()), {}, {}};
+  Fits fits{std::vector<char>(profile.frames.size()), std::vector<char>(profile.functions.size()), {}, {}};
+  std::vector<char>& functions = fits.functions;
   fits.idle_rules.resize(built_in_idle_rules().rules.size());
   for (const std::string& text : texts) {
+    const Result<std::optional<bool>> group = mark_named_group(profile, text, fits);
+    if (!group) return tl::unexpected(group.error());
+    if (*group && !**group)
+      return fail(
+          ErrorKind::kNotFound, fmt::format("nothing is of '{}'", text),
+          "a part of its name, or a regular expression between slashes; report --modules lists modules");
+    if (*group) continue;
     const Result<NamePattern> pattern = NamePattern::parse(text);
     if (!pattern) return tl::unexpected(pattern.error());
     bool found = mark_waits(profile, *pattern, fits);
@@ -75,10 +128,23 @@ char marks_of(char wanted, char unwanted) {
 
 }  // namespace
 
+char StackChoice::cut_of_cause(const std::string& frame) const {
+  const auto fits = [&](const NamePattern& pattern) { return pattern.matches(frame); };
+  return static_cast<char>((std::ranges::any_of(hidden, fits) ? kHidden : 0) |
+                           (std::ranges::any_of(starts, fits) ? kStart : 0));
+}
+
 Result<std::shared_ptr<const StackChoice>> choose_stacks(const Profile& profile,
-                                                         const std::vector<std::string>& focus,
-                                                         const std::vector<std::string>& ignore) {
-  if (focus.empty() && ignore.empty()) return std::shared_ptr<const StackChoice>();
+                                                         const std::vector<std::string>& focused,
+                                                         const std::vector<std::string>& ignore,
+                                                         const StackCuts& cuts) {
+  std::vector<std::string> focus = focused;
+  focus.insert(focus.end(), cuts.show_from.begin(), cuts.show_from.end());
+  if (focus.empty() && ignore.empty() && cuts.hide.empty()) return std::shared_ptr<const StackChoice>();
+  const Result<Fits> hidden = find_fits(profile, cuts.hide);
+  if (!hidden) return tl::unexpected(hidden.error());
+  const Result<Fits> starts = find_fits(profile, cuts.show_from);
+  if (!starts) return tl::unexpected(starts.error());
   const Result<Fits> wanted = find_fits(profile, focus);
   if (!wanted) return tl::unexpected(wanted.error());
   const Result<Fits> unwanted = find_fits(profile, ignore);
@@ -86,6 +152,19 @@ Result<std::shared_ptr<const StackChoice>> choose_stacks(const Profile& profile,
   auto choice = std::make_shared<StackChoice>();
   choice->focus = focus;
   choice->ignore = ignore;
+  if (!cuts.hide.empty() || !cuts.show_from.empty()) {
+    const auto bits = [](const std::vector<char>& hide, const std::vector<char>& start) {
+      std::vector<char> out(hide.size());
+      for (std::size_t i = 0; i < out.size(); ++i)
+        out[i] = static_cast<char>((hide[i] != 0 ? StackChoice::kHidden : 0) |
+                                   (start[i] != 0 ? StackChoice::kStart : 0));
+      return out;
+    };
+    choice->function_cuts = bits(hidden->functions, starts->functions);
+    choice->frame_cuts = bits(hidden->frames, starts->frames);
+  }
+  for (const std::string& text : cuts.hide) choice->hidden.push_back(NamePattern::parse(text).value());
+  for (const std::string& text : cuts.show_from) choice->starts.push_back(NamePattern::parse(text).value());
   choice->marks.resize(profile.stacks.size());
   for (std::size_t i = 1; i < choice->marks.size(); ++i) {  // a parent comes before its children
     const Stack& stack = profile.stacks[i];

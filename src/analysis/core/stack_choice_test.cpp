@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "analysis/core/call_tree.h"
 #include "analysis/core/hand_made_profile.h"
 
@@ -102,6 +104,91 @@ TEST(StackChoice, IdleWaitsFitByWhatIsShownOfThem) {
   EXPECT_EQ(waiting.total({"(idle:"}, {}, true), 500);
   EXPECT_EQ(waiting.total({}, {"[wait: poll]"}, true), 545) << "folded, the cause is not shown";
   EXPECT_EQ(waiting.total({}, {"[wait: poll]"}, false), 45);
+}
+
+// Stacks of a tree with what each costs itself, "a;b": value; without threads. "" is what no call that is shown has.
+std::map<std::string, std::int64_t> shown(const model::Profile& profile, const StackCuts& cuts,
+                                          model::Metric metric = model::Metric::kCpu, bool reverse = false,
+                                          const std::vector<std::string>& focus = {}) {
+  TreeOptions options;
+  options.thread_roots = false;
+  options.reverse = reverse;
+  options.selection.metric = metric;
+  options.selection.fold_idle = true;
+  options.selection.stacks = choose_stacks(profile, focus, {}, cuts).value();
+  const CallTree tree = build_call_tree(profile, options);
+  std::map<std::string, std::int64_t> stacks;
+  for (std::uint32_t i = 0; i < tree.nodes.size(); ++i) {
+    if (tree.nodes[i].self == 0) continue;
+    std::string path;
+    for (std::uint32_t at = i; at != 0; at = tree.nodes[at].parent)
+      path = tree.name(tree.nodes[at]) + (path.empty() ? "" : ";") + path;
+    stacks[path] += tree.nodes[i].self;
+  }
+  return stacks;
+}
+
+model::Profile three_deep() {
+  HandMade hand;
+  const auto app = hand.module("app"), lib = hand.module("libz.so");
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto main = hand.frame(app, {"main"}), serve = hand.frame(app, {"net::serve"}),
+             parse = hand.frame(app, {"json::inlined", "json::parse"}), pack = hand.frame(lib, {"deflate"}),
+             unnamed = hand.unnamed(lib, 0x40);
+  hand.sample(thread, hand.stack({main, serve, parse, serve, pack}), 5);
+  hand.sample(thread, hand.stack({main, serve}), 3);
+  hand.sample(thread, hand.stack({main, unnamed}), 2);
+  return std::move(hand.profile);
+}
+
+TEST(StackChoice, HidesCallsAndKeepsSums) {
+  const model::Profile profile = three_deep();
+  using Stacks = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(shown(profile, {{"serve"}, {}}),
+            (Stacks{{"main;json::parse;json::inlined;deflate", 5}, {"main", 3}, {"main;[libz.so+0x40]", 2}}));
+  EXPECT_EQ(
+      shown(profile, {{"/^json::i/", "libz.so+0x40"}, {}}),
+      (Stacks{{"main;net::serve;json::parse;net::serve;deflate", 5}, {"main;net::serve", 3}, {"main", 2}}));
+  EXPECT_EQ(shown(profile, {{"crate:json", "module:libz"}, {}}),
+            (Stacks{{"main;net::serve;net::serve", 5}, {"main;net::serve", 3}, {"main", 2}}));
+  EXPECT_EQ(shown(profile, {{"serve"}, {}}, model::Metric::kCpu, true),
+            (Stacks{{"deflate;json::inlined;json::parse;main", 5}, {"main", 3}, {"[libz.so+0x40];main", 2}}));
+}
+
+TEST(StackChoice, ShowsFromTheOutermostCallThatFits) {
+  const model::Profile profile = three_deep();
+  using Stacks = std::map<std::string, std::int64_t>;
+  EXPECT_EQ(shown(profile, {{}, {"serve"}}),
+            (Stacks{{"net::serve;json::parse;json::inlined;net::serve;deflate", 5}, {"net::serve", 3}}));
+  EXPECT_EQ(shown(profile, {{}, {"json::inlined"}}), (Stacks{{"json::inlined;net::serve;deflate", 5}}));
+  EXPECT_EQ(shown(profile, {{"serve"}, {"serve"}}),
+            (Stacks{{"json::parse;json::inlined;deflate", 5}, {"", 3}}));
+  EXPECT_EQ(shown(profile, {{}, {"json"}}, model::Metric::kCpu, true),
+            (Stacks{{"deflate;net::serve;json::inlined;json::parse", 5}}));
+  // What another focus adds is of no call.
+  EXPECT_EQ(shown(profile, {{}, {"json"}}, model::Metric::kCpu, false, {"main"}).at(""), 5);
+  EXPECT_EQ(choose_stacks(profile, {}, {}, {{"nobody"}, {}}).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(choose_stacks(profile, {}, {}, {{}, {"/(/"}}).error().kind, ErrorKind::kUsage);
+}
+
+TEST(StackChoice, CutsWaitsByWhatIsShownOfThem) {
+  const Waiting waiting;
+  auto stacks = shown(waiting.hand.profile, {{"[wait: sleep]"}, {}}, model::Metric::kOffCpu);
+  EXPECT_EQ(stacks.at("pause_a_bit"), 10'000'000);
+  stacks = shown(waiting.hand.profile, {{}, {"[wait: file read]"}}, model::Metric::kOffCpu);
+  EXPECT_EQ(stacks.at("[wait: file read]"), 30'000'000);
+  EXPECT_EQ(stacks.size(), 1u);
+}
+
+TEST(StackChoice, ModulesAndCratesStandForTheirFunctions) {
+  const model::Profile profile = small_server();
+  EXPECT_EQ(chosen(profile, {"module:libcodec"}, {}).first, 196) << "of code without names, too";
+  EXPECT_EQ(chosen(profile, {"module:/^.kernel.$/"}, {}).first, 100);
+  EXPECT_EQ(chosen(profile, {"crate:alloc"}, {}).first, 300) << "inlined";
+  EXPECT_EQ(chosen(profile, {"crate:/^server$/"}, {"module:libcodec"}).first, 604);
+  EXPECT_EQ(choose_stacks(profile, {"module:nowhere"}, {}).error().kind, ErrorKind::kNotFound);
+  EXPECT_EQ(choose_stacks(profile, {"crate:/(/"}, {}).error().kind, ErrorKind::kUsage);
+  EXPECT_EQ(choose_stacks(profile, {"module::run"}, {}).error().kind, ErrorKind::kNotFound) << "a name";
 }
 
 TEST(StackChoice, CausesAreNoFramesOfARecordingWithoutWaits) {

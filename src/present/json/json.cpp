@@ -303,6 +303,13 @@ Json selection_json(const Selection& selection) {
   if (selection.stacks) {
     json["focus"] = selection.stacks->focus;
     json["ignore"] = selection.stacks->ignore;
+    const auto texts = [](const std::vector<analysis::NamePattern>& patterns) {
+      Json list = Json::array();
+      for (const analysis::NamePattern& pattern : patterns) list.push_back(pattern.text());
+      return list;
+    };
+    if (!selection.stacks->hidden.empty()) json["hide"] = texts(selection.stacks->hidden);
+    if (!selection.stacks->starts.empty()) json["show_from"] = texts(selection.stacks->starts);
   }
   if (selection.to_ns) json["to_s"] = static_cast<double>(*selection.to_ns) * 1e-9;
   return json;

@@ -206,6 +206,16 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
     for (const std::string& pattern : patterns) list += (list.empty() ? "" : " or ") + printable(pattern);
     return list;
   };
+  const analysis::StackChoice& stacks = *selection.stacks;
+  std::string cut;
+  for (const auto& [words, patterns] :
+       {std::pair("without calls of ", &stacks.hidden), std::pair("from ", &stacks.starts)}) {
+    std::vector<std::string> texts;
+    for (const analysis::NamePattern& pattern : *patterns) texts.push_back(pattern.text());
+    if (!texts.empty()) cut += (cut.empty() ? "Shown " : ", ") + (words + listed(texts));
+  }
+  if (!cut.empty()) text += (text.empty() ? "" : " ") + cut + ".";
+  if (stacks.focus.empty() && stacks.ignore.empty()) return text;
   std::string which = selection.stacks->focus.empty() ? "" : " with " + listed(selection.stacks->focus);
   if (!selection.stacks->ignore.empty())
     which += (which.empty() ? "" : ",") + (" without " + listed(selection.stacks->ignore));
