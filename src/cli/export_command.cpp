@@ -85,15 +85,25 @@ std::string first_line_of_version() {
   return version.substr(0, version.find('\n'));
 }
 
+// Of a report what complaints are made of: the rest would take longer than the export.
+analysis::Report quality_of(const ExportInput& input) {
+  analysis::Report report;
+  report.profile = &input.profile;
+  report.selection = input.tree.selection;
+  report.tree =
+      analysis::build_call_tree(input.profile, {.selection = input.tree.selection, .thread_roots = false});
+  report.modules = analysis::module_table(report.tree);
+  report.quality = analysis::judge_quality(input.profile, report.tree, report.modules);
+  report.heap = analysis::make_heap_report(input.profile, input.tree.selection);
+  return report;
+}
+
 // What is known about the truth of the numbers goes along with them.
 std::vector<std::string> comments_for(const ExportInput& input) {
   std::vector<std::string> comments{first_line_of_version()};
   if (!input.profile.meta.target.empty()) comments.push_back(input.profile.meta.target);
-  analysis::ReportOptions options;
-  options.selection = input.tree.selection;
-  if (const Result<analysis::Report> report = analysis::make_report(input.profile, options))
-    for (const present::Complaint& complaint : present::complaints_of(*report))
-      comments.push_back(complaint.text);
+  for (const present::Complaint& complaint : present::complaints_of(quality_of(input)))
+    comments.push_back(complaint.text);
   for (const std::string& note : input.profile.quality.notes) comments.push_back(note);
   return comments;
 }
