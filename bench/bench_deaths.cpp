@@ -30,6 +30,7 @@ using std::chrono::milliseconds;
 struct Way {
   const char* name;
   std::vector<std::string> options;
+  bool takes_stack_at_wall() const { return std::ranges::find(options, "--flight") != options.end(); }
 };
 const std::vector<Way> kWays = {
     {"flight, exact", {"--heap=exact", "--flight"}},
@@ -88,6 +89,9 @@ void die(const std::string& rate, const Way& way, int limit_mb, Row& row) {
   if (error <= 0.01) ++row.within;
   row.worst_error = std::max(row.worst_error, error);
   row.walls += death["wall_stack"].empty() ? 0 : 1;
+  if (death["wall_stack"].empty() && death["wall_unseen"].is_string())
+    fmt::print(stderr, "no stack at the wall: {} MB/s, {}: {}\n", rate, way.name,
+               death["wall_unseen"].get<std::string>());
   row.lost += death["lost_events"].get<double>();
   if (death["last_look"].is_object())
     row.oldest_look_s = std::max(row.oldest_look_s, death["last_look"]["before_end_s"].get<double>());
@@ -108,7 +112,8 @@ int run(std::vector<std::string> rates) {
       for (int round = 0; round < rounds; ++round) die(rate, way, limit_mb, row);
       all = all && row.explained == row.deaths;
       fmt::print("| {} | {} | {} | {} | {} | {:.3f} % | {} | {:.0f} | {:.0f} | {:.0f} |\n", rate, way.name,
-                 row.deaths, row.explained, row.within, 100 * row.worst_error, row.walls, row.lost,
+                 row.deaths, row.explained, row.within, 100 * row.worst_error,
+                 way.takes_stack_at_wall() ? std::to_string(row.walls) : "-", row.lost,
                  1000 * row.oldest_look_s, row.largest_file / 1024);
       std::fflush(stdout);
     }

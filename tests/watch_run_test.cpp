@@ -11,6 +11,7 @@
 
 #include "base/files.h"
 #include "sources/memory/testing_kernel.h"
+#include "support/control_group.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
 #include "support/terminal.h"
@@ -171,6 +172,34 @@ TEST_F(WatchRun, TheMappingsAddUpToRss) {
   EXPECT_NEAR(sum, look().at("rss_bytes").get<double>(), 0.01 * sum);
   const Outcome table = fathom({"watch", pid(), "--maps"});
   EXPECT_THAT(table.output, HasSubstr("resident"));
+}
+
+// A supervisor removes the group of a service that died, and with it the kernel's count of its kills.
+TEST_F(WatchRun, OfADeathInAGroupThatIsGoneIsSaidThatTheReasonIsNotKnown) {
+  std::string why;
+  auto group = ControlGroup::make("memory",
+                                  {{"memory.max", "memory.limit_in_bytes"}, {"134217728", "134217728"}}, why);
+  if (!group) GTEST_SKIP() << why;
+  for (const bool is_gone : {false, true}) {
+    target_.emplace(group->inside({"sleep", "100"}));
+    ASSERT_TRUE(wait_until(
+        [&] {
+          const auto name = read_file("/proc/" + pid() + "/comm");
+          return name && *name == "sleep\n";
+        },
+        milliseconds(30'000)));
+    Running watch(fathom_command({"watch", pid(), "--interval", "0.1"}));
+    ASSERT_TRUE(wait_until([&] { return !watch.output_so_far().empty(); }, milliseconds(30'000)));
+    watch.send(SIGSTOP);  // so that it comes too late
+    target_->kill_and_wait();
+    if (is_gone) group.reset();
+    watch.send(SIGCONT);
+    const Outcome outcome = watch.wait(milliseconds(20'000));
+    EXPECT_EQ(outcome.output.find("whether memory was the reason is not known: control group ") !=
+                  std::string::npos,
+              is_gone)
+        << outcome.describe();
+  }
 }
 
 TEST_F(WatchRun, WhatIsNotThereIsAnError) {

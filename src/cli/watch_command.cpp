@@ -5,6 +5,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -381,10 +382,19 @@ class Watch {
   }
 
   Result<bool> tell_ending(Target& target) {
-    std::string how = target.ending.words();
-    target.oom.refresh();
-    if (const auto kill = target.oom.kill()) how += words_of(*kill);
+    // Asked once: a moment later nobody may know.
+    const auto status = target.ending.status();
+    std::string how = process::ending_in_words(status);
     const process::ProcessInfo& process = target.watched.process();
+    target.oom.refresh();
+    const auto group = target.oom.group_of(process.pid);
+    if (const auto kill = target.oom.kill())
+      how += words_of(*kill);
+    else if (group && group->gone && (!status || (WIFSIGNALED(*status) && WTERMSIG(*status) == SIGKILL)))
+      how += fmt::format(
+          "; whether memory was the reason is not known: control group {} was gone before its kills were "
+          "counted",
+          group->cgroup);
     const std::uint64_t rss = target.history.last_rss();
     const std::string json = watch::ending_json(process.pid, process.name, how, rss, wall_clock_ns());
     const std::string text = watch::ending_text(process.pid, process.name, how, rss);

@@ -359,6 +359,8 @@ std::optional<Death> death_of(const model::Profile& profile) {
     is_watched = tells_whom_the_kernel_chose(profile);
     ending = analysis::ending_of(profile, *dead);
     is_counted = ending.out_of_memory;
+    death.gone_group = ending.gone_cgroup;
+    is_watched = is_watched && ending.gone_cgroup.empty();
   }
   const std::string_view cause =
       dead == nullptr ? std::string_view() : fact_of(profile, fmt::format("oom_cause.{}", dead->pid).c_str());
@@ -391,6 +393,8 @@ std::optional<Death> death_of(const model::Profile& profile) {
     wall.thread = lines.front();
     wall.functions.assign(lines.begin() + 1, lines.end());
     death.wall = std::move(wall);
+  } else {
+    death.wall_unseen = fact_of(profile, kWallUnseenFact);
   }
   death.marks = lines_of(fact_of(profile, kMarksFact), kMostMarks);
   return death;

@@ -43,6 +43,7 @@ struct Death {
   std::string group;
   std::optional<std::uint64_t> limit_bytes;
   std::optional<oom::Record> record;  // the kernel's, about it or its group
+  std::string gone_group;             // its control group, gone before its kills were counted
   bool log_unread = false;  // this user may not read the kernel's log, or its numbers of processes are others
 
   // The heap, to the last event before death. Empty: it was not traced.
@@ -64,6 +65,7 @@ struct Death {
   GrowthVerdict growth;
   Headroom headroom;
   std::optional<WallStack> wall;
+  std::string wall_unseen;         // of a flight recording without one: why
   std::vector<std::string> marks;  // what the flight recorder noted on the way, in words, oldest first
 };
 
@@ -75,8 +77,9 @@ std::optional<Death> death_of(const model::Profile& profile);
 inline constexpr const char* kKernelRecordFact = "kernel_record";  // lines of the kernel's log
 inline constexpr const char* kKernelLogFact =
     "kernel_log";  // "read", "unreadable", "other-numbers" (pid namespace), or "overwritten" before it was read
-inline constexpr const char* kWallStackFact = "wall_stack";  // "thread (tid)", then functions, a line each
-inline constexpr const char* kMarksFact = "flight_marks";    // a line each
+inline constexpr const char* kWallStackFact = "wall_stack";    // "thread (tid)", then functions, a line each
+inline constexpr const char* kWallUnseenFact = "wall_unseen";  // why there is none, in words
+inline constexpr const char* kMarksFact = "flight_marks";      // a line each
 inline constexpr const char* kHoldsFact =
     "flight_holds";  // how often the target was held for a look, and how long
 inline constexpr const char* kEarlierMarksFact = "flight_earlier_marks";  // how many were dropped before them

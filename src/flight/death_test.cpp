@@ -242,12 +242,38 @@ TEST(Death, LevelProgramHasItsLimitTooLow) {
   EXPECT_THAT(death_text(*death, 0), HasSubstr("--bisect"));
 }
 
+// Another process of the recording was counted, so the counters were read; this one's was not.
+TEST(Death, KillInAGroupThatIsGoneIsNotPutDownToSomebody) {
+  Node node;
+  node.profile.meta.facts["signal"] = "9";
+  node.profile.meta.facts["end.10"] = "signal 9";
+  node.profile.meta.facts["oom_unknown.10"] = "/slice/node";
+  node.profile.meta.facts["oom.99"] = "none";
+  node.profile.meta.facts["kernel_log"] = "unreadable";
+  const auto death = death_of(node.profile);
+  ASSERT_TRUE(death);
+  EXPECT_EQ(death->verdict, Verdict::kKill);
+  EXPECT_THAT(verdict_sentence(*death), HasSubstr("control group /slice/node was gone before its kills were "
+                                                  "counted: whether memory was the reason is not known"));
+}
+
 TEST(Death, StackAtTheWallIsToldLeafFirst) {
   Node node;
   node.killed_by_kernel();
   node.profile.meta.facts["wall_stack"] = "node (10)\nmemset\ninsert_into_index\nmain\n";
   EXPECT_THAT(death_text(*death_of(node.profile), 0),
               HasSubstr("memset <- insert_into_index <- main, thread node (10)"));
+}
+
+TEST(Death, StackAtTheWallThatNobodySawIsToldWithTheReason) {
+  Node node;
+  node.killed_by_kernel();
+  node.profile.meta.facts["wall_unseen"] = "the tracepoint cannot be read here";
+  const auto death = death_of(node.profile);
+  EXPECT_THAT(death_text(*death, 0), HasSubstr("at wall   not known: the tracepoint cannot be read here"));
+  nlohmann::ordered_json json;
+  add_death(json, *death);
+  EXPECT_EQ(json["death"]["wall_unseen"], "the tracepoint cannot be read here");
 }
 
 TEST(Death, FactsThatMakeNoSenseAreLeftOut) {

@@ -215,8 +215,13 @@ std::string verdict_sentence(const Death& death) {
           "somebody sent SIGKILL to {}: the kernel did not kill it for want of memory ({})", who,
           death.log_unread ? "the counter of its control group did not move" : "its log has no record of it");
     case Verdict::kKill:
-      return fmt::format("SIGKILL ended {}; by whom is not known, as the kernel's log could not be read",
-                         who);
+      return fmt::format("SIGKILL ended {}; by whom is not known, as the kernel's log could not be read{}",
+                         who,
+                         death.gone_group.empty()
+                             ? ""
+                             : fmt::format(", and control group {} was gone before its kills were counted: "
+                                           "whether memory was the reason is not known",
+                                           printable(death.gone_group)));
     case Verdict::kCrash:
       return fmt::format("{} crashed: {}", who, analysis::signal_name(death.signal));
     case Verdict::kSignal:
@@ -241,6 +246,8 @@ std::string death_text(const Death& death, std::size_t width) {
     for (std::size_t i = 0; i < std::min(kShown, death.wall->functions.size()); ++i)
       calls += fmt::format("{}{}", i == 0 ? "" : " <- ", short_name(death.wall->functions[i]));
     add("at wall", fmt::format("{}, thread {}", calls, printable(death.wall->thread)));
+  } else if (!death.wall_unseen.empty()) {
+    add("at wall", "not known: " + printable(death.wall_unseen));
   }
   if (death.window_s > 0) {  // else nobody looked at it often enough
     add("growth", kind_text(death));
@@ -304,6 +311,9 @@ void add_death(nlohmann::ordered_json& json, const Death& death) {
   if (death.wall)
     for (const std::string& function : death.wall->functions)
       out["wall_stack"].push_back(analysis::valid_utf8(function));
+  out["wall_unseen"] = death.wall_unseen.empty()
+                           ? nlohmann::ordered_json()
+                           : nlohmann::ordered_json(analysis::valid_utf8(death.wall_unseen));
   out["marks"] = nlohmann::ordered_json::array();
   for (const std::string& mark : death.marks) out["marks"].push_back(analysis::valid_utf8(mark));
   json["death"] = std::move(out);

@@ -44,7 +44,9 @@ std::optional<int> status_from_stat(std::int32_t pid) {
 
 }  // namespace
 
-std::string ending_in_words(int wait_status) {
+std::string ending_in_words(std::optional<int> status) {
+  if (!status) return "ended";
+  const int wait_status = *status;
   if (WIFSIGNALED(wait_status)) {
     const int signal = WTERMSIG(wait_status);
     const char* name = ::sigabbrev_np(signal);
@@ -81,9 +83,12 @@ std::optional<int> wait_status(int pidfd, std::int32_t pid) {
   return status && still_there ? status : status_from_pidfd(pidfd);
 }
 
+std::optional<int> Ending::status() const {
+  return fd_ ? wait_status(fd_.get(), pid_) : status_from_stat(pid_);
+}
+
 std::string Ending::words() const {
-  const auto status = fd_ ? wait_status(fd_.get(), pid_) : status_from_stat(pid_);
-  return status ? ending_in_words(*status) : "ended";
+  return ending_in_words(status());
 }
 
 }  // namespace fathom::process

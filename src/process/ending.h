@@ -11,8 +11,8 @@
 
 namespace fathom::process {
 
-// "exited with status 1", "killed by signal 9 (SIGKILL)". `wait_status`: as wait(2) has it.
-std::string ending_in_words(int wait_status);
+// "exited with status 1", "killed by signal 9 (SIGKILL)"; "ended" of nullopt. `status`: as wait(2) has it.
+std::string ending_in_words(std::optional<int> status);
 
 // Field 52 of /proc/PID/stat. nullopt: it is not there, or the process still lives.
 std::optional<int> parse_exit_code(std::string_view stat);
@@ -27,6 +27,8 @@ class Ending {
   bool has_ended() const;
   // Once it has ended; "ended" where the kernel does not say how.
   std::string words() const;
+  // Once it has ended, as of waitpid(); nullopt: the kernel does not say how.
+  std::optional<int> status() const;
 
  private:
   std::int32_t pid_;

@@ -11,6 +11,7 @@ namespace fathom::process {
 namespace {
 
 TEST(Ending, InWords) {
+  EXPECT_EQ(ending_in_words(std::nullopt), "ended");
   EXPECT_EQ(ending_in_words(0), "exited with status 0");
   EXPECT_EQ(ending_in_words(3 << 8), "exited with status 3");
   EXPECT_EQ(ending_in_words(9), "killed by signal 9 (SIGKILL)");

@@ -39,6 +39,12 @@ bool ProcessEndings::met_the_limit(std::int32_t pid, const End& end, const OomWa
   return group->kills >= static_cast<std::uint64_t>(killed_there);
 }
 
+std::string ProcessEndings::gone_group_of(std::int32_t pid, const End& end, const OomWatch& memory) const {
+  if (signal_of(end) != SIGKILL || end.out_of_memory) return "";
+  const auto group = memory.group_of(pid);
+  return group && group->gone ? group->cgroup : "";
+}
+
 // It may have been moved into the group in which it died since it was looked for: then the kernel has counted a kill there
 // that none of those who were seen there accounts for. Any other group is another's.
 std::optional<OomWatch::Group> ProcessEndings::group_of_kill(std::int32_t pid, const OomWatch& memory) const {
@@ -60,13 +66,15 @@ void ProcessEndings::tell(const OomWatch& memory, bool launched,
       text = fmt::format("signal {}", signal);
     else
       text = end.wait_status ? fmt::format("exit {}", WEXITSTATUS(*end.wait_status)) : "unknown";
-    if (!met_the_limit(pid, end, memory)) continue;
+    if (!met_the_limit(pid, end, memory)) {
+      if (std::string gone = gone_group_of(pid, end, memory); !gone.empty())
+        facts[fmt::format("oom_unknown.{}", pid)] = std::move(gone);
+      continue;
+    }
     auto group = group_of_kill(pid, memory);
     // The kernel told of the kill, and the group was removed before its count was read: its limit is known from before.
-    if (!group && end.out_of_memory.value_or(false)) {
-      group = memory.group_of(pid);
-      if (group && !group->limit_bytes) group.reset();
-    }
+    if (!group && end.out_of_memory.value_or(false))
+      if (auto own = memory.group_of(pid); own && own->limit_bytes) group = std::move(own);
     facts[fmt::format("oom.{}", pid)] =
         group ? (group->limit_bytes ? std::to_string(*group->limit_bytes) : "none") + " " + group->cgroup
               : "none";

@@ -25,7 +25,7 @@ class ProcessEndings {
   // Of a target that has ended; nullopt: nobody tells.
   void saw_target(std::int32_t pid, std::optional<int> wait_status);
 
-  // `end.PID` and `oom.PID` of every target that has ended and of children that a signal ended; `exit`, `signal` and
+  // `end.PID`, and `oom.PID` or `oom_unknown.PID`, of every target that has ended and of children that a signal ended; `exit`, `signal` and
   // `ended_pid` of one target, for readers that know no more: the first that a signal ended, else the first.
   void tell(const OomWatch& memory, bool launched, std::map<std::string, std::string>& facts) const;
 
@@ -36,6 +36,8 @@ class ProcessEndings {
   };
   static int signal_of(const End& end);
   std::optional<OomWatch::Group> group_of_kill(std::int32_t pid, const OomWatch& memory) const;
+  // SIGKILL, which nobody saw the kernel send, in a group that was gone before its kills were counted: its name.
+  std::string gone_group_of(std::int32_t pid, const End& end, const OomWatch& memory) const;
   bool met_the_limit(std::int32_t pid, const End& end, const OomWatch& memory) const;
 
   std::map<std::int32_t, End> ends_;

@@ -91,6 +91,30 @@ TEST(ProcessEndings, KillInAGroupThatIsGoneNamesTheLimitThatWasKnown) {
   EXPECT_EQ(facts["oom.12"], "67108864 /slice/node");
 }
 
+// Without an engine that sees the kernel choose, the count of the group is all there is.
+TEST(ProcessEndings, KillInAGroupThatIsGoneIsNotKnownToBeForWantOfMemoryOrNot) {
+  std::string group = testing::TempDir() + "fathom_ending_XXXXXX";
+  ASSERT_NE(::mkdtemp(group.data()), nullptr);
+  std::ofstream(group + "/memory.events") << "oom 0\noom_kill 0\n";
+  OomWatch memory;
+  memory.look(12, {2, group, "/slice/node"});
+  memory.look(13, {2, group, "/slice/node"});
+  ProcessEndings endings;
+  endings.add_target(12);
+  endings.add_target(13);
+  endings.saw_target(12, SIGKILL);
+  endings.saw_target(13, SIGTERM);
+  Facts before, after;
+  endings.tell(memory, false, before);
+  EXPECT_FALSE(before.contains("oom_unknown.12")) << "it is there, and counted none";
+  std::filesystem::remove_all(group);
+  memory.refresh();
+  endings.tell(memory, false, after);
+  EXPECT_EQ(after["oom_unknown.12"], "/slice/node");
+  EXPECT_FALSE(after.contains("oom.12"));
+  EXPECT_FALSE(after.contains("oom_unknown.13")) << "that signal is not the kernel's";
+}
+
 TEST(ProcessEndings, OfAStormOfKilledChildrenAreLimitedAndTheTargetIsAmongThem) {
   ProcessEndings endings;
   endings.add_target(1);

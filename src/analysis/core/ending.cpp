@@ -51,6 +51,9 @@ std::optional<Ending> told_apart(const model::Profile& profile, std::int32_t pid
   if (text.starts_with("signal ")) ending.signal = signal_or_none(number<int>(text.substr(7)));
   ending.not_known = ending.signal == 0 && !text.starts_with("exit ");
   if (ending.signal == SIGKILL) read_kill(profile, pid, ending);
+  const auto gone = profile.meta.facts.find("oom_unknown." + std::to_string(pid));
+  if (ending.signal == SIGKILL && !ending.out_of_memory && gone != profile.meta.facts.end())
+    ending.gone_cgroup = gone->second;
   return ending;
 }
 

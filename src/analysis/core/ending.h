@@ -12,11 +12,12 @@
 namespace fathom::analysis {
 
 struct Ending {
-  int signal = 0;                            // that ended the program; 0: none, or not known, or it runs on
-  std::optional<std::int32_t> pid;           // nullopt: it was launched, or runs on
-  bool not_known = false;                    // it has ended, and nobody told how
-  bool out_of_memory = false;                // the kernel killed it for want of memory
-  std::string cgroup;                        // out_of_memory: its own
+  int signal = 0;                   // that ended the program; 0: none, or not known, or it runs on
+  std::optional<std::int32_t> pid;  // nullopt: it was launched, or runs on
+  bool not_known = false;           // it has ended, and nobody told how
+  bool out_of_memory = false;       // the kernel killed it for want of memory
+  std::string cgroup;               // out_of_memory: its own
+  std::string gone_cgroup;  // its own, gone before its kills were counted: not known whether out_of_memory
   std::optional<std::uint64_t> limit_bytes;  // of the cgroup, or of one above it; nullopt: there is none
 
   bool by_itself() const { return signal == 0 && !not_known; }

@@ -42,7 +42,10 @@ std::optional<std::uint64_t> value_of(std::string_view text, std::string_view na
 void Recorder::open() {
   if (auto log = oom::KernelLogTail::open()) log_.emplace(std::move(*log));
   if (!options_.flight) return;
-  if (auto witness = WallWitness::open()) witness_.emplace(std::move(*witness));
+  if (auto witness = WallWitness::open())
+    witness_.emplace(std::move(*witness));
+  else
+    wall_unseen_ = witness.error().message;
 }
 
 void Recorder::begin(const Lent& lent) {
@@ -60,6 +63,7 @@ void Recorder::look_first(std::uint64_t now_ns) {
 }
 
 void Recorder::walk(const sources::CopiedStackSample& at_wall) {
+  wall_unseen_ = "the stack of that allocation could not be walked";
   if (!at_wall.has_user) return;
   unwind::AddressSpace space;
   for (const session::CodeMapping& mapping : lent_->processes.mappings(at_wall.pid))
@@ -86,7 +90,10 @@ void Recorder::walk(const sources::CopiedStackSample& at_wall) {
 
 // Leaf first, inlined calls too; the frames of our own tracer are no part of the program.
 void Recorder::tell_wall(model::Profile& profile) const {
-  if (!at_wall_) return;
+  if (!at_wall_) {
+    profile.meta.facts[kWallUnseenFact] = wall_unseen_;
+    return;
+  }
   std::string name = "thread";
   for (const model::Thread& thread : profile.threads)
     if (thread.tid == at_wall_->tid && thread.name.value != 0) name = profile.strings[thread.name];

@@ -75,6 +75,7 @@ class Recorder final : public session::Companion {
     model::StackId stack;
   };
   std::optional<AtWall> at_wall_;  // the last one
+  std::string wall_unseen_ = "no allocation of a recorded process was seen to meet the limit";  // else why
 
   std::optional<Hold> held_;
   std::uint64_t held_since_ns_ = 0, next_hold_ns_ = 0, holds_ = 0, longest_hold_ns_ = 0;

@@ -1,10 +1,15 @@
 #include "flight/recording/wall_witness.h"
 
+#include <fcntl.h>
 #include <linux/perf_event.h>
+#include <sys/mount.h>
 
 #include <bit>
+#include <cerrno>
+#include <string>
 #include <utility>
 
+#include "base/fd.h"
 #include "base/files.h"
 #include "process/fields.h"
 #include "sources/perf/event.h"
@@ -14,11 +19,31 @@ namespace {
 
 constexpr std::uint32_t kStackBytes = 16 * 1024;
 
+constexpr const char* kTracepoint = "events/oom/mark_victim/id";
+constexpr std::size_t kMostOfFile = 64;
+
+// tracefs, mounted for us alone: no folder shows it, and it goes away with the descriptor. In a container, or where no init
+// mounts it, nobody else has. Needs CAP_SYS_ADMIN.
+Result<Fd> mount_tracefs() {
+  const Fd context(::fsopen("tracefs", FSOPEN_CLOEXEC));
+  if (!context) return system_error("tracefs", errno);
+  if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+    return system_error("tracefs", errno);
+  Fd mounted(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY));
+  if (!mounted) return system_error("tracefs", errno);
+  return mounted;
+}
+
 Result<std::uint64_t> read_tracepoint_id() {
-  for (const char* path : {"/sys/kernel/tracing/events/oom/mark_victim/id",
-                           "/sys/kernel/debug/tracing/events/oom/mark_victim/id"})
-    if (const auto text = read_file(path))
+  for (const char* folder : {"/sys/kernel/tracing/", "/sys/kernel/debug/tracing/"})
+    if (const auto text = read_file(std::string(folder) + kTracepoint, kMostOfFile))
       if (const auto id = parse_tracepoint_id(*text)) return *id;
+  if (const auto mounted = mount_tracefs()) {
+    const Fd file(::openat(mounted->get(), kTracepoint, O_RDONLY | O_CLOEXEC));
+    if (file)
+      if (const auto text = read_file(file, kTracepoint, kMostOfFile))
+        if (const auto id = parse_tracepoint_id(*text)) return *id;
+  }
   return fail(ErrorKind::kUnsupported, "the tracepoint oom:mark_victim cannot be read here",
               "run as root, with tracefs mounted: mount -t tracefs tracefs /sys/kernel/tracing");
 }

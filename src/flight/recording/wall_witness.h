@@ -18,7 +18,8 @@ namespace fathom::flight {
 
 class WallWitness {
  public:
-  // Of the whole machine, so it needs CAP_PERFMON and a readable tracefs. An error: it is done without.
+  // Of the whole machine, so it needs CAP_PERFMON, and tracefs: mounted where this user may read it, or CAP_SYS_ADMIN, with
+  // which it is mounted for this call alone, in no folder. An error: it is done without.
   static Result<WallWitness> open();
 
   // Those that met it since the last call, of all processes, in order of time; does not wait. A copy stays until it is

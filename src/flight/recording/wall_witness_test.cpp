@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
+#include <iterator>
+#include <string>
+
 namespace fathom::flight {
 namespace {
 
@@ -12,6 +16,18 @@ TEST(WallWitness, NumberOfATracepointIsReadOrRefused) {
   EXPECT_EQ(parse_tracepoint_id("0\n"), std::nullopt);
   EXPECT_EQ(parse_tracepoint_id("sixty\n"), std::nullopt);
   EXPECT_EQ(parse_tracepoint_id("-3\n"), std::nullopt);
+}
+
+// Also where nobody has mounted tracefs: a container, or a machine whose init does not.
+TEST(WallWitness, RootOpensIt) {
+  std::ifstream status("/proc/self/status");
+  const std::string text((std::istreambuf_iterator<char>(status)), {});
+  constexpr std::uint64_t kSysAdmin = std::uint64_t{1} << 21;
+  const std::size_t at = text.find("CapEff:");
+  if (at == std::string::npos || (std::stoull(text.substr(at + 7), nullptr, 16) & kSysAdmin) == 0)
+    GTEST_SKIP() << "needs root (CAP_SYS_ADMIN)";
+  const auto witness = WallWitness::open();
+  EXPECT_TRUE(witness) << witness.error().message;
 }
 
 // Whoever may not open it is told why; whoever may has nothing to take while nothing dies for want of memory in his processes.

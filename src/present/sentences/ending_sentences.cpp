@@ -54,7 +54,12 @@ std::string ending_text(const Ending& ending, const std::optional<ResidentMemory
                      : ending.crashed()                        ? "crashed: " + signal_name(ending.signal)
                      : ending.signal == SIGKILL                ? "killed by SIGKILL"
                                                                : "ended by " + signal_name(ending.signal);
-  if (by_the_kernel(ending)) text += ": " + limit_text(ending);
+  if (by_the_kernel(ending))
+    text += ": " + limit_text(ending);
+  else if (!ending.gone_cgroup.empty())
+    text += fmt::format(
+        " (whether memory was the reason is not known: cgroup {} was gone before its kills were counted)",
+        printable(ending.gone_cgroup));
   if (resident)
     text += fmt::format("{}{} resident at last", by_the_kernel(ending) ? ", " : ": ", bytes(resident->last));
   return text;

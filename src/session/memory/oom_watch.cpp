@@ -1,5 +1,6 @@
 #include "session/memory/oom_watch.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -41,6 +42,12 @@ std::optional<std::uint64_t> count_in(std::string_view text, std::string_view na
   return std::nullopt;
 }
 
+// 0: there is none.
+std::uint64_t inode_of(const std::string& directory) {
+  struct stat status {};
+  return ::stat(directory.c_str(), &status) == 0 ? status.st_ino : 0;
+}
+
 bool has_limit(const std::string& directory) {
   const auto text = read_file(directory + "/memory.max");
   return text && sources::parse_memory_limit(*text);
@@ -73,8 +80,11 @@ void OomWatch::find_above(Watched& watched) {
 }
 
 void OomWatch::refresh(Watched& watched) {
+  if (watched.now.gone) return;  // what was seen last is kept
   const auto kills = kills_in(watched.cgroup);
-  if (!kills) return;  // it is gone: what was seen last is kept
+  // Asked afterwards, so the count is not another group's.
+  watched.now.gone = inode_of(watched.cgroup.directory) != watched.inode;
+  if (!kills || watched.now.gone) return;
   const std::uint64_t before = watched.now.kills;
   watched.now.kills = *kills > watched.kills ? *kills - watched.kills : 0;
   const auto limit = limit_of(watched.cgroup);
@@ -97,33 +107,34 @@ void OomWatch::look(std::int32_t pid) {
 }
 
 void OomWatch::look(std::int32_t pid, const process::MemoryCgroup& cgroup) {
-  const std::string& directory = cgroup.directory;
-  auto watched = watched_.find(directory);
+  const Key key{cgroup.directory, inode_of(cgroup.directory)};
+  auto watched = watched_.find(key);
   if (watched == watched_.end()) {
     const auto kills = kills_in(cgroup);
     if (!kills) return;
     Watched made;
     made.cgroup = cgroup;
     made.kills = *kills;
+    made.inode = key.second;
     made.now.cgroup = cgroup.path;
     find_above(made);
-    watched = watched_.emplace(directory, std::move(made)).first;
+    watched = watched_.emplace(key, std::move(made)).first;
   }
-  directory_of_[pid] = directory;
+  group_of_[pid] = key;
   refresh(watched->second);
 }
 
 void OomWatch::refresh() {
-  for (auto& [directory, watched] : watched_) refresh(watched);
+  for (auto& [key, watched] : watched_) refresh(watched);
 }
 
 std::optional<OomWatch::Group> OomWatch::group_of(std::int32_t pid) const {
-  const auto directory = directory_of_.find(pid);
-  return directory == directory_of_.end() ? std::nullopt : std::optional(watched_.at(directory->second).now);
+  const auto key = group_of_.find(pid);
+  return key == group_of_.end() ? std::nullopt : std::optional(watched_.at(key->second).now);
 }
 
 std::optional<OomWatch::Group> OomWatch::kill() const {
-  for (const auto& [directory, watched] : watched_)
+  for (const auto& [key, watched] : watched_)
     if (watched.now.kills > 0) return watched.now;
   return std::nullopt;
 }

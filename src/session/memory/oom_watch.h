@@ -1,5 +1,6 @@
 // In which cgroups the recorded processes are, which limits of memory hold there, and how many processes the kernel has
-// killed there for want of memory. What was seen last is kept: a cgroup goes away with its last process.
+// killed there for want of memory. What was seen last is kept: a cgroup goes away with its last process, and with it the count,
+// so that whether its last process was killed for want of memory may be known to nobody.
 // Sources: cgroups(7); the kernel's admin-guide/cgroup-v2.rst ("memory.events") and cgroup-v1/memory.rst
 // ("memory.oom_control").
 #pragma once
@@ -9,6 +10,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "process/cgroup.h"
@@ -26,6 +28,8 @@ class OomWatch {
     std::string cgroup;                        // as processes are told
     std::optional<std::uint64_t> limit_bytes;  // the smallest one from there up; nullopt: there is none
     std::uint64_t kills = 0;                   // since it was first looked at
+    // It was removed, or removed and made anew under its name: kills after the last look at it were counted by nobody.
+    bool gone = false;
     // Whose limit those kills were for. The kernel counts a kill also where the machine was full; of version 2 it
     // counts beside it in which cgroup there was no memory left.
     enum class Cause : std::uint8_t { kNotKnown, kLimit, kMachine };
@@ -55,14 +59,17 @@ class OomWatch {
     process::MemoryCgroup cgroup;
     std::uint64_t kills = 0;  // at first
     std::vector<Above> above;
-    bool sees_root = false;  // else there may be limits above that nobody here sees
+    std::uint64_t inode = 0;  // of its folder: no two groups have the same
+    bool sees_root = false;   // else there may be limits above that nobody here sees
     Group now;
   };
   static void find_above(Watched& watched);
   static void refresh(Watched& watched);
 
-  std::map<std::string, Watched> watched_;            // by directory
-  std::map<std::int32_t, std::string> directory_of_;  // by pid
+  using Key =
+      std::pair<std::string, std::uint64_t>;  // directory, and inode: a name may be another group's later
+  std::map<Key, Watched> watched_;
+  std::map<std::int32_t, Key> group_of_;  // by pid
 };
 
 }  // namespace fathom::session

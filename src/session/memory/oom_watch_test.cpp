@@ -123,5 +123,33 @@ TEST_F(Groups, WhatWasSeenLastIsKeptWhenItIsGone) {
   EXPECT_EQ(kill->kills, 1u);
 }
 
+// Its last kill may have come after the last look: no kill that was seen is not the same as none.
+TEST_F(Groups, OneThatIsGoneIsToldFromOneWithoutKills) {
+  look();
+  watch_.refresh();
+  ASSERT_TRUE(watch_.group_of(kPid));
+  EXPECT_FALSE(watch_.group_of(kPid)->gone);
+  fs::remove_all(root_ + "/slice/node");
+  watch_.refresh();
+  EXPECT_TRUE(watch_.group_of(kPid)->gone);
+  EXPECT_EQ(watch_.group_of(kPid)->kills, 0u);
+}
+
+// As services are that are started again.
+TEST_F(Groups, OneThatWasMadeAnewUnderItsNameIsAnother) {
+  look();
+  fs::rename(root_ + "/slice/node", root_ + "/old");
+  fs::create_directories(root_ + "/slice/node");
+  events("/slice/node", 3, 3);
+  watch_.refresh();
+  EXPECT_TRUE(watch_.group_of(kPid)->gone);
+  EXPECT_FALSE(watch_.kill()) << "those are not its own";
+  watch_.look(kPid + 1, {2, root_ + "/slice/node", "/slice/node"});
+  events("/slice/node", 4, 4);
+  watch_.refresh();
+  EXPECT_TRUE(watch_.group_of(kPid)->gone);
+  EXPECT_EQ(watch_.group_of(kPid + 1)->kills, 1u);
+}
+
 }  // namespace
 }  // namespace fathom::session
