@@ -4,7 +4,7 @@
 set -euo pipefail
 build=$1
 shift
-questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer memory_sources watch start end stop_to_svg unwind_table readers}")
+questions=("${@:-one_thread redis anvil switches threads heap_pairs heap_jobs heap_answer memory_sources start end stop_to_svg unwind_table readers}")
 # shellcheck disable=SC2206  # the default is a list of words
 questions=(${questions[*]})
 
@@ -19,7 +19,6 @@ declare -A titles=(
   [threads]="300 threads: 270 parked, 20 that tick, five pairs that hand work to each other"
   [start]="What it costs to begin and to end a recording"
   [memory_sources]="What it costs to read what memory consists of, and how long the target waits for it"
-  [watch]="How much longer requests take while memory is looked at once a second"
   [end]="From the end of the program to the end of the recorder"
   [stop_to_svg]="From the request to stop to the picture"
   [readers]="From the file of another tool to an answer"
