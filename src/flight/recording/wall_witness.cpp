@@ -1,8 +1,10 @@
 #include "flight/recording/wall_witness.h"
 
 #include <fcntl.h>
+#include <linux/mount.h>
 #include <linux/perf_event.h>
-#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <bit>
 #include <cerrno>
@@ -23,13 +25,14 @@ constexpr const char* kTracepoint = "events/oom/mark_victim/id";
 constexpr std::size_t kMostOfFile = 64;
 
 // tracefs, mounted for us alone: no folder shows it, and it goes away with the descriptor. In a container, or where no init
-// mounts it, nobody else has. Needs CAP_SYS_ADMIN.
+// mounts it, nobody else has. Needs CAP_SYS_ADMIN and Linux 5.2. The C library has these calls since 2.36 only.
 Result<Fd> mount_tracefs() {
-  const Fd context(::fsopen("tracefs", FSOPEN_CLOEXEC));
+  const Fd context(static_cast<int>(::syscall(SYS_fsopen, "tracefs", FSOPEN_CLOEXEC)));
   if (!context) return system_error("tracefs", errno);
-  if (::fsconfig(context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
+  if (::syscall(SYS_fsconfig, context.get(), FSCONFIG_CMD_CREATE, nullptr, nullptr, 0) != 0)
     return system_error("tracefs", errno);
-  Fd mounted(::fsmount(context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY));
+  Fd mounted(static_cast<int>(
+      ::syscall(SYS_fsmount, context.get(), FSMOUNT_CLOEXEC, MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOEXEC)));
   if (!mounted) return system_error("tracefs", errno);
   return mounted;
 }
@@ -45,7 +48,8 @@ Result<std::uint64_t> read_tracepoint_id() {
         if (const auto id = parse_tracepoint_id(*text)) return *id;
   }
   return fail(ErrorKind::kUnsupported, "the tracepoint oom:mark_victim cannot be read here",
-              "run as root, with tracefs mounted: mount -t tracefs tracefs /sys/kernel/tracing");
+              "run as root; inside a container also with tracefs mounted: mount -t tracefs tracefs "
+              "/sys/kernel/tracing");
 }
 
 perf_event_attr attributes_of(std::uint64_t tracepoint) {
