@@ -44,9 +44,6 @@ class Reader {
   }
 
  private:
-  struct Trace {
-    model::StackId stack{0};
-  };
   // One frame of the last backtrace of a thread, and the stack from the root to it.
   struct Step {
     model::StackId stack{0};
@@ -117,7 +114,7 @@ class Reader {
       case Kind::kBacktrace32:
         whole_.clear();
         add_frames(whole_, event);
-        traces_[event.id] = {whole_.empty() ? model::StackId{0} : whole_.back().outside};
+        traces_[event.id] = whole_.empty() ? model::StackId{0} : whole_.back().outside;
         return true;
       case Kind::kPartialBacktrace:
       case Kind::kPartialBacktrace32: {
@@ -125,7 +122,7 @@ class Reader {
         const bool all = event.frames_invalidated == bytehound::kAllFrames;
         last.resize(all ? 0 : last.size() - std::min<std::size_t>(last.size(), event.frames_invalidated));
         add_frames(last, event);
-        traces_[event.id] = {last.empty() ? model::StackId{0} : last.back().outside};
+        traces_[event.id] = last.empty() ? model::StackId{0} : last.back().outside;
         return true;
       }
       case Kind::kString:
@@ -223,7 +220,7 @@ class Reader {
       if (*frame >= decoded_.size()) continue;
       stack = import_.builder.stack(stack, decoded_[static_cast<std::size_t>(*frame)]);
     }
-    traces_[decoded_traces_++] = {stack};
+    traces_[decoded_traces_++] = stack;
   }
 
   void tick(std::uint64_t time_us) {
@@ -256,7 +253,7 @@ class Reader {
   bool allocate(const Event& event) {
     const auto trace = traces_.find(event.backtrace);
     if (trace == traces_.end()) ++without_stack_;
-    const model::StackId stack = trace == traces_.end() ? model::StackId{0} : trace->second.stack;
+    const model::StackId stack = trace == traces_.end() ? model::StackId{0} : trace->second;
     const model::ThreadId thread = thread_of(event.thread);
     const auto [known, added] = kinds_.try_emplace(
         {std::uint64_t{stack.value} << 32 | thread.value, event.size}, HeapCourse::kNoKind);
@@ -332,7 +329,7 @@ class Reader {
   bytehound::Code code_{import_};
   std::string executable_;
   std::int32_t pid_ = 0;
-  std::unordered_map<std::uint64_t, Trace> traces_;
+  std::unordered_map<std::uint64_t, model::StackId> traces_;
   std::unordered_map<std::uint32_t, std::vector<Step>> last_of_threads_;
   std::vector<Step> whole_;
   std::unordered_map<std::uint32_t, std::string> texts_;

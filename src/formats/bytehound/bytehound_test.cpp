@@ -8,6 +8,7 @@
 #include <span>
 
 #include "elf/elf_file.h"
+#include "elf/testing_elf.h"
 #include "formats/bytehound/lz4_block.h"
 #include "formats/import/import_testing.h"
 
@@ -301,7 +302,8 @@ TEST(Bytehound, ProgramsInTheFileNamePlacesAndTellTheirBuildIds) {
   std::uint64_t address = 0, main_size = 0;
   for (const elf::Symbol& symbol : elf->symbols(elf::SymbolTable::kSymtab))
     if (symbol.name == "main") address = symbol.address.value, main_size = symbol.size;
-  if (address == 0 || main_size == 0) GTEST_SKIP() << "this program has no symbols";
+  ASSERT_NE(address, 0u);
+  ASSERT_NE(main_size, 0u);
   const auto offset = elf->offset_of(ElfAddress{address});
   ASSERT_TRUE(offset);
   const std::uint64_t first_page = offset->value & ~std::uint64_t{0xfff};
@@ -317,6 +319,31 @@ TEST(Bytehound, ProgramsInTheFileNamePlacesAndTellTheirBuildIds) {
     found |= frame.address.value == address &&
              std::string(profile.strings[profile.modules[frame.module.value].build_id]) == elf->identity();
   EXPECT_TRUE(found);
+}
+
+// A thousand functions that share a name of 64 KiB would take a thousand times the file.
+TEST(Bytehound, NamesOfAProgramTakeNoMoreRoomThanItsFileExplains) {
+  constexpr std::uint32_t kFunctions = 1000;
+  elf::testing::Bytes symbols(sizeof(Elf64_Sym)), names(1), code(kFunctions * 16);
+  for (std::uint32_t i = 0; i < kFunctions; ++i) {
+    const auto entry = elf::testing::symbol_entry(1, STT_FUNC, 1, 0x1000 + i * 16, 16);
+    elf::testing::append(symbols, entry.data(), entry.size());
+  }
+  elf::testing::put_text(names, std::string(64 * 1024, 'f') + '\0');
+  elf::testing::ElfBuilder builder;
+  builder.section(".symtab", SHT_SYMTAB, 0, 0, builder.blob(symbols), 2, sizeof(Elf64_Sym));
+  builder.section(".strtab", SHT_STRTAB, 0, 0, builder.blob(names));
+  const auto bytes = builder.build();
+  const std::string contents(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  Writer file;
+  file.header().maps("1000-9000 r-xp 00001000 08:01 11 /opt/ledger\n").file64("/opt/ledger", contents);
+  file.backtrace(1, {0x1001})
+      .backtrace(2, {0x1000 + 900 * 16 + 1})
+      .alloc(0, 0xa0, 16, 1)
+      .alloc(0, 0xb0, 16, 2);
+  const auto stacks = stacks_of(read(file.file()), Metric::kHeapLive);
+  EXPECT_THAT(stacks, Contains(HasSubstr("fff")));
+  EXPECT_THAT(stacks, Contains(Not(HasSubstr("fff"))));
 }
 
 TEST(Bytehound, AKindThatNobodyKnowsEndsTheReadingAndIsSaid) {

@@ -13,7 +13,7 @@ namespace fathom::formats::bytehound {
 namespace {
 
 constexpr std::uint64_t kPageMask = ~std::uint64_t{0xfff};
-constexpr std::size_t kMostMappings = 1 << 16, kMostPrograms = 4096, kMostNames = 4'000'000;
+constexpr std::size_t kMostMappings = 1 << 16, kMostPrograms = 4096;
 
 bool is_of_tool(std::string_view path) {
   const std::string_view name = base_name(path);
@@ -67,12 +67,17 @@ void Code::take_file(const std::string& path, std::string_view contents) {
           {segment.offset.value, segment.address.value, segment.file_size, (segment.flags & PF_X) != 0});
   std::vector<elf::Symbol> symbols = file->symbols(elf::SymbolTable::kSymtab);
   if (symbols.empty()) symbols = file->symbols(elf::SymbolTable::kDynsym);
+  // Many symbols may share one long name, so what is kept of a program is bounded by its own size, and by what all may have.
+  std::size_t room = std::min(4 * contents.size(), room_);
+  room_ -= room;
   for (const elf::Symbol& symbol : symbols) {
     const bool function = symbol.type == STT_FUNC || symbol.type == STT_GNU_IFUNC;
     if (!function || symbol.section == SHN_UNDEF || symbol.size == 0 || symbol.name.empty()) continue;
-    if (program.names.size() == kMostNames) break;
+    if (sizeof(Name) + symbol.name.size() > room) break;
+    room -= sizeof(Name) + symbol.name.size();
     program.names.push_back({symbol.address.value, symbol.size, std::string(symbol.name)});
   }
+  room_ += room;
   std::ranges::stable_sort(program.names, {}, &Name::address);
   // A mapping that was looked at before its file came is looked at again.
   for (auto& [start, mapping] : mappings_)

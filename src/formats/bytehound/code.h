@@ -63,6 +63,7 @@ class Code {
   std::map<std::string, model::ModuleId> unknown_;
   std::map<std::pair<std::uint32_t, std::uint64_t>, model::FrameId> frames_;
   std::size_t without_contents_ = 0;
+  std::size_t room_ = std::size_t{1} << 30;  // bytes for names of programs that are still to come
   bool bad_maps_ = false;
 };
 
