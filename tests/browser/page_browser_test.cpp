@@ -46,28 +46,15 @@ model::Profile server_profile() {
   heap.process = process;
   heap.start_ns = hand.profile.meta.start_ns;
   heap.end_ns = hand.profile.meta.end_ns;
-  hand.profile.heap.heaps.push_back(heap);
   const auto malloc = hand.frame(libc, {"malloc"});
   for (const auto where : {serve, parse})
     hand.profile.heap.sites.push_back({{0}, hand.stack({start, where, malloc}), {0}, main, 0});
-  double live = 0;
-  for (std::uint32_t i = 0; i < 10; ++i) {
-    model::HeapSlice slice;
-    slice.start_ns = heap.start_ns + i * 1'000'000'000ull;
-    slice.end_ns = slice.start_ns + 1'000'000'000;
-    for (std::uint32_t site = 0; site < 2; ++site) {
-      model::HeapRow row;
-      row.slice = {i};
-      row.site = {site};
-      row.allocated = {10.0 + site, 100'000.0 * (site + 1) + i};
-      row.freed = {4, i == 0 ? 0 : 20'000.0 * (site + 1)};
-      live += row.allocated.bytes - row.freed.bytes;
-      hand.profile.heap.rows.push_back(row);
-    }
-    slice.live_bytes = slice.peak_bytes = live;
-    slice.peak_ns = slice.end_ns;
-    hand.profile.heap.slices.push_back(slice);
-  }
+  add_heap_course(hand.profile, heap, 10, [](std::uint32_t second, std::uint32_t site) {
+    model::HeapRow row;
+    row.allocated = {10.0 + site, 100'000.0 * (site + 1) + second};
+    row.freed = {4, second == 0 ? 0 : 20'000.0 * (site + 1)};
+    return row;
+  });
   model::Series rss;
   rss.name = hand.builder.string("memory.rss_anon");
   rss.unit = hand.builder.string("bytes");

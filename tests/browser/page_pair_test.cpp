@@ -15,27 +15,14 @@ void add_heap(model::Profile& profile, bool after) {
   heap.mode = model::HeapMode::kExact;
   heap.start_ns = profile.meta.start_ns;
   heap.end_ns = profile.meta.end_ns;
-  profile.heap.heaps.push_back(heap);
   for (std::uint32_t site = 0; site < 2; ++site)
     profile.heap.sites.push_back({{0}, profile.samples[site].stack, {0}, profile.samples[0].thread, 0});
-  double live = 0;
-  for (std::uint32_t i = 0; i < 20; ++i) {
-    model::HeapSlice slice;
-    slice.start_ns = heap.start_ns + i * 1'000'000'000ull;
-    slice.end_ns = slice.start_ns + 1'000'000'000;
-    for (std::uint32_t site = 0; site < 2; ++site) {
-      model::HeapRow row;
-      row.slice = {i};
-      row.site = {site};
-      row.allocated = {10, site == 0 && after ? 200'000.0 : 100'000.0};
-      row.freed = {9, row.allocated.bytes * 0.9};
-      live += row.allocated.bytes - row.freed.bytes;
-      profile.heap.rows.push_back(row);
-    }
-    slice.live_bytes = slice.peak_bytes = live;
-    slice.peak_ns = slice.end_ns;
-    profile.heap.slices.push_back(slice);
-  }
+  add_heap_course(profile, heap, 20, [&](std::uint32_t, std::uint32_t site) {
+    model::HeapRow row;
+    row.allocated = {10, site == 0 && after ? 200'000.0 : 100'000.0};
+    row.freed = {9, row.allocated.bytes * 0.9};
+    return row;
+  });
 }
 
 // The sides of a change, with waits besides that became shorter.

@@ -66,6 +66,30 @@ inline std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
+// A heap of `heap` with a slice for each of `seconds`, in which `row_of(second, site)` says what each of its two sites did.
+template <class RowOf>
+void add_heap_course(model::Profile& profile, const model::Heap& heap, std::uint32_t seconds, RowOf row_of) {
+  constexpr std::uint64_t kSecond = 1'000'000'000;
+  model::HeapTables& tables = profile.heap;
+  tables.heaps.push_back(heap);
+  double live = 0;
+  for (std::uint32_t i = 0; i < seconds; ++i) {
+    model::HeapSlice slice;
+    slice.start_ns = heap.start_ns + i * kSecond;
+    slice.end_ns = slice.start_ns + kSecond;
+    for (std::uint32_t site = 0; site < 2; ++site) {
+      model::HeapRow row = row_of(i, site);
+      row.slice = {i};
+      row.site = {site};
+      live += row.allocated.bytes - row.freed.bytes;
+      tables.rows.push_back(row);
+    }
+    slice.live_bytes = slice.peak_bytes = live;
+    slice.peak_ns = slice.end_ns;
+    tables.slices.push_back(slice);
+  }
+}
+
 class PageTest : public testing::Test {
  protected:
   // Of one recording: a browser and its frozen page.

@@ -51,27 +51,14 @@ model::Profile database_profile() {
   heap.mode = model::HeapMode::kExact;
   heap.start_ns = hand.profile.meta.start_ns;
   heap.end_ns = hand.profile.meta.end_ns;
-  tables.heaps.push_back(heap);
   for (const auto where : {insert, pool})
     tables.sites.push_back({{0}, hand.stack({main, serve, where, malloc}), {0}, engine, 0});
-  double live = 0;
-  for (std::uint32_t i = 0; i < 10; ++i) {
-    model::HeapSlice slice;
-    slice.start_ns = heap.start_ns + i * 1'000'000'000ull;
-    slice.end_ns = slice.start_ns + 1'000'000'000;
-    for (std::uint32_t site = 0; site < 2; ++site) {
-      model::HeapRow row;
-      row.slice = {i};
-      row.site = {site};
-      row.allocated = {10, site == 0 ? 1'000'000.0 : 20'000.0};
-      row.freed = site == 0 && i >= 2 ? model::HeapSum{} : row.allocated;
-      live += row.allocated.bytes - row.freed.bytes;
-      tables.rows.push_back(row);
-    }
-    slice.live_bytes = slice.peak_bytes = live;
-    slice.peak_ns = slice.end_ns;
-    tables.slices.push_back(slice);
-  }
+  add_heap_course(hand.profile, heap, 10, [](std::uint32_t second, std::uint32_t site) {
+    model::HeapRow row;
+    row.allocated = {10, site == 0 ? 1'000'000.0 : 20'000.0};
+    row.freed = site == 0 && second >= 2 ? model::HeapSum{} : row.allocated;
+    return row;
+  });
   // While it syncs, somebody of its group waits for the device half of the time; read every 50 ms.
   model::Series stalls;
   stalls.name = hand.builder.string("cgroup.io_stall_some");
