@@ -10,6 +10,8 @@
 #include <memory>
 #include <utility>
 
+#include "cli/seconds_word.h"
+
 namespace fathom::cli {
 namespace {
 
@@ -116,11 +118,13 @@ void add_block_options(CLI::App& app, BlockOptions& options) {
       ->group(group);
   app.add_option("--alive-at", options.alive_at_s,
                  "only blocks that were live so many seconds after the start")
+      ->transform(seconds_word())
       ->check(seconds)
       ->type_name("S")
       ->group(group);
   app.add_option("--freed-after", options.freed_after_s,
                  "only blocks that were freed, and so many seconds after the start or later")
+      ->transform(seconds_word())
       ->check(seconds)
       ->type_name("S")
       ->group(group);

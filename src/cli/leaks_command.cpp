@@ -7,6 +7,7 @@
 #include "cli/block_options.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/seconds_word.h"
 #include "cli/selection_options.h"
 #include "open/open_profile.h"
 #include "present/json/heap_leaks_json.h"
@@ -121,6 +122,7 @@ Run add_leaks(CLI::App& app) {
   app.add_option("--older", options.older_s,
                  "only blocks that have been live for longer (to the next power of two ns)")
       ->type_name("SECONDS")
+      ->transform(seconds_word())
       ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--mappings", options.mappings, "also what the program mapped without an allocator");
   app.add_option("--thread", options.selection.thread,

@@ -14,6 +14,7 @@
 #include "cli/command.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "cli/seconds_word.h"
 #include "cli/stop_requests.h"
 #include "inject/tracer/detach_guardian.h"
 #include "limit/bisection.h"
@@ -284,6 +285,7 @@ Run add_limit(CLI::App& app) {
                  "kernel kills. For a lab: "
                  "system calls that need memory fail meanwhile")
       ->type_name("SECONDS")
+      ->transform(seconds_word())
       ->check(CLI::Range(0.01, 86400.0));
   app.add_option_function<std::uint64_t>(
          "--then-memory",

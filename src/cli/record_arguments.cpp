@@ -8,6 +8,7 @@
 
 #include "cli/named_target.h"
 #include "cli/notices.h"
+#include "cli/seconds_word.h"
 #include "cli/until_stable.h"
 #include "process/find.h"
 #include "process/status.h"
@@ -185,7 +186,9 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
   app.add_option("-F,-r,--freq,--frequency,--rate", options.frequency_hz, "samples per second and CPU")
       ->capture_default_str()
       ->check(CLI::Range(1, 100000));
-  app.add_option("-d,--duration", arguments.duration_s, "stop after so many seconds")
+  app.add_option("-d,--duration", arguments.duration_s,
+                 "stop after so many seconds (500ms, 10m and 1h are taken, too)")
+      ->transform(seconds_word())
       ->check(CLI::PositiveNumber);
   app.add_option_function<std::uint64_t>(
          "--until-live", [&options](std::uint64_t bytes) { options.until_live_bytes = bytes; },
@@ -206,6 +209,7 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
          "look for so many seconds, before it records, at how fast the target works (--work; without it at "
          "its calls that read and write), and say whether recording slowed it")
       ->type_name("SECONDS")
+      ->transform(seconds_word())
       ->check(CLI::Range(5.0, 3600.0));
   app.add_option("--work", arguments.work,
                  "with --baseline and --metrics: the counter that says how much work was done")
@@ -226,7 +230,9 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
                "50 ms at most");
   app.add_flag("--flight-brake", arguments.flight_brake,
                "with --flight: a trigger may brake it (memory.high, version 2) for as long, 200 ms at most");
-  app.add_option("-D,--delay", options.delay_s, "start after so many seconds")->check(CLI::NonNegativeNumber);
+  app.add_option("-D,--delay", options.delay_s, "start after so many seconds")
+      ->transform(seconds_word())
+      ->check(CLI::NonNegativeNumber);
   app.add_option("-o,--output", options.output,
                  "file to write (default: fathom-profiles/TARGET/TIME.fathom); replaces an earlier recording")
       ->type_name("FILE");
@@ -349,6 +355,7 @@ void add_triage_options(CLI::App& app, RecordArguments& arguments) {
   add_group_options(app, arguments.groups);
   app.add_option("-d,--duration", arguments.duration_s,
                  "for so many seconds (default: 30; a command that is launched until it ends)")
+      ->transform(seconds_word())
       ->check(CLI::PositiveNumber);
   app.add_flag("--heap{sampled}", arguments.heap, "look at the heap, too: --heap samples it")
       ->check(CLI::IsMember({"sampled", "exact"}));

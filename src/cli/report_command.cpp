@@ -12,6 +12,7 @@
 #include "cli/follow_dumps.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "cli/seconds_word.h"
 #include "cli/selection_options.h"
 #include "flight/death_text.h"
 #include "open/open_profile.h"
@@ -299,7 +300,10 @@ Run add_report(CLI::App& app) {
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
   app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
-  app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
+  app.add_option("--to", arguments->selection.until_s, "")
+      ->transform(seconds_word())
+      ->check(CLI::Range(0.0, 1e9))
+      ->group("");
   app.add_flag("--follow", arguments->follow,
                "heap dumps of jemalloc, as a folder or a pattern: a line for each that comes, until Ctrl-C; "
                "then the report of all");

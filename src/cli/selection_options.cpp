@@ -8,6 +8,7 @@
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
+#include "cli/seconds_word.h"
 #include "open/open_profile.h"
 
 namespace fathom::cli {
@@ -83,8 +84,10 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
   app.add_option("--thread", options.thread, "only threads of this name, or the one of this tid");
   app.add_option("--pid", options.pid, "only this process");
   app.add_option("--from", options.from_s, "only samples from this many seconds after the start")
+      ->transform(seconds_word())
       ->check(CLI::Range(0.0, kMostSeconds));
   app.add_option("--until", options.until_s, "only samples before this many seconds after the start")
+      ->transform(seconds_word())
       ->check(CLI::Range(0.0, kMostSeconds));
   app.add_option(
          "--focus", options.focus,
@@ -101,7 +104,10 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--tracer", options.tracer, "keep the CPU time of fathom's own heap tracer in the target");
   // What is live at a time is what is live at the end of a window up to then.
-  app.add_option("--at", options.until_s, "")->check(CLI::Range(0.0, kMostSeconds))->group("");
+  app.add_option("--at", options.until_s, "")
+      ->transform(seconds_word())
+      ->check(CLI::Range(0.0, kMostSeconds))
+      ->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
   add_symbols_option(app, options.symbols);

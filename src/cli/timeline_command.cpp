@@ -10,6 +10,7 @@
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/output.h"
+#include "cli/seconds_word.h"
 #include "cli/selection_options.h"
 #include "model/heap_exactness.h"
 #include "present/sentences/quality_sentences.h"
@@ -104,7 +105,10 @@ Run add_timeline(CLI::App& app) {
       ->capture_default_str();
   add_selection_options(app, arguments->selection);
   for (const char* name : {"--metric", "--unit", "--at"}) app.remove_option(app.get_option(name));
-  app.add_option("--to", arguments->selection.until_s, "")->check(CLI::Range(0.0, 1e9))->group("");
+  app.add_option("--to", arguments->selection.until_s, "")
+      ->transform(seconds_word())
+      ->check(CLI::Range(0.0, 1e9))
+      ->group("");
   app.add_option("--title", arguments->picture.title, "heading (default: the target)");
   app.add_option("--subtitle", arguments->picture.subtitle, "line below it (default: the peak)");
   app.add_option("--width", arguments->picture.width, "pixels")

@@ -26,6 +26,7 @@
 #include "cli/metrics_option.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "cli/seconds_word.h"
 #include "metrics/scraper.h"
 #include "metrics/server.h"
 #include "process/ending.h"
@@ -479,7 +480,9 @@ Run add_watch(CLI::App& app) {
       ->allow_extra_args(false);
   app.add_flag("--once", arguments->once, "look once, print, and end");
   app.add_flag("--json", arguments->json, "one object on a line for each look, for scripts");
-  app.add_option("--interval", arguments->interval_s, "seconds from look to look; at least 0.1")
+  app.add_option("--interval", arguments->interval_s,
+                 "seconds from look to look (also 500ms, 1m); at least 0.1")
+      ->transform(seconds_word())
       ->check(CLI::Range(0.1, 86400.0))
       ->type_name("S")
       ->capture_default_str();

@@ -1,0 +1,40 @@
+#include "cli/seconds_word.h"
+
+#include <gtest/gtest.h>
+
+namespace fathom::cli {
+namespace {
+
+std::string turned(std::string text) {
+  EXPECT_EQ(seconds_word()(text), "");
+  return text;
+}
+
+TEST(SecondsWord, UnitsAreTurnedIntoSeconds) {
+  EXPECT_EQ(turned("10s"), "10");
+  EXPECT_EQ(turned("500ms"), "0.5");
+  EXPECT_EQ(turned("250us"), "0.00025");
+  EXPECT_EQ(turned("2m"), "120");
+  EXPECT_EQ(turned("1.5min"), "90");
+  EXPECT_EQ(turned("1h"), "3600");
+  EXPECT_EQ(turned("2d"), "172800");
+  EXPECT_EQ(turned("-1s"), "-1") << "the option's own check refuses it";
+}
+
+TEST(SecondsWord, WhatIsNoTimeIsLeftToTheOption) {
+  for (const char* text : {"10", "0.5", "", "s", "10 s", "10x", "10ss", "1e3", "nan", "ten"})
+    EXPECT_EQ(turned(text), text);
+}
+
+TEST(SecondsWord, ComesBeforeTheChecksOfTheOption) {
+  CLI::App app;
+  double interval_s = 1;
+  app.add_option("--interval", interval_s)->check(CLI::Range(0.1, 100.0))->transform(seconds_word());
+  app.parse("--interval 1m", false);
+  EXPECT_EQ(interval_s, 60);
+  EXPECT_THROW(app.parse("--interval 10ms", false), CLI::ValidationError);
+  EXPECT_THROW(app.parse("--interval 1h", false), CLI::ValidationError);
+}
+
+}  // namespace
+}  // namespace fathom::cli
