@@ -9,6 +9,7 @@
 #include "abi/walk.h"
 #include "formats/jemalloc/estimate.h"
 #include "model/marks.h"
+#include "model/steps.h"
 
 namespace fathom::dumps {
 namespace {
@@ -324,8 +325,10 @@ void ProfileBuilder::add(const Instance& instance, std::span<const DumpFile* con
     profile_.meta.facts[kHeapSource] = "dumps";
     if (times.of_files && profile_.meta.start_unix_ns == 0)
       profile_.meta.start_unix_ns = dumps.front()->modified_unix_ns;
-    if (!times.of_files && dumps.size() > 1)
+    if (!times.of_files && dumps.size() > 1) {
       profile_.quality.notes.push_back(fmt::format("{}, so each dump stands for one second.", times.why_not));
+      profile_.meta.facts[model::kStepsFact] = "dump";
+    }
   }
   if (!build.counts_allocated() || shape == Shape::kMean) profile_.meta.facts[kHeapAllocated] = "not counted";
   for (const DumpFile* file : dumps) {

@@ -80,7 +80,8 @@ class Merger {
   Result<model::Profile> one_file() {
     const DumpFile& file = files_.front();
     builder_.add(instances_.front(), instances_.front().dumps, Shape::kSnapshot);
-    std::string meaning = fmt::format("This is the heap at the moment of one dump, {}", file_name(file.path));
+    std::string meaning = fmt::format("This is the heap at the moment of one dump, {}",
+                                      file.path == "-" ? "standard input" : file_name(file.path));
     if (file.name) meaning += fmt::format("; it was written as {}", formats::words_of(file.name->trigger));
     return done(subject_of(instances_.front(), file), meaning + ".");
   }
@@ -91,6 +92,7 @@ class Merger {
   }
 
   static std::string subject_of(const Instance& instance, const DumpFile& file) {
+    if (file.path == "-") return of_process(instance, "a dump from standard input");
     return of_process(instance, fmt::format("dump {}", short_label(file)));
   }
 

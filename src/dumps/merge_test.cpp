@@ -8,6 +8,7 @@
 
 #include "analysis/core/heap.h"
 #include "model/marks.h"
+#include "model/steps.h"
 
 namespace fathom::dumps {
 namespace {
@@ -75,6 +76,22 @@ TEST(MergedDumps, OfOneProcessAreTheLatestAndNeverSilentlyThatOfTheExit) {
   EXPECT_EQ(profile->meta.target, "server, pid 7, dump 2 (m0)");
   EXPECT_THAT(profile->quality.notes.front(), HasSubstr("The one of the exit is left out"));
   EXPECT_EQ(profile->meta.facts.at(kHeapAllocated), "not counted");
+}
+
+TEST(MergedDumps, FromStandardInputAreCalledSo) {
+  const auto profile = merged({dump("-", {{0x100, 10, 20480}})});
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(profile->meta.target, "server, a dump from standard input");
+  EXPECT_THAT(profile->quality.notes.front(), HasSubstr("one dump, standard input."));
+}
+
+TEST(MergedDumps, OfUnknownTimesStandForASecondEach) {
+  auto files = leaking();
+  const auto steps_of = [&files] { return merged(files, "all")->meta.facts.contains(model::kStepsFact); };
+  for (std::size_t i = 0; i < files.size(); ++i) files[i].modified_unix_ns = (i + 1) * 1'000'000'000;
+  EXPECT_FALSE(steps_of());
+  for (DumpFile& file : files) file.modified_unix_ns = 0;
+  EXPECT_TRUE(steps_of());
 }
 
 TEST(MergedDumps, WithNothingButThatOfTheExitSaySo) {

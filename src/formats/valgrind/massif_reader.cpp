@@ -9,6 +9,7 @@
 #include "formats/import/import.h"
 #include "formats/valgrind/frame_text.h"
 #include "formats/valgrind/massif.h"
+#include "model/steps.h"
 
 namespace fathom::formats {
 namespace {
@@ -146,9 +147,15 @@ class Reader {
     }
   }
 
+  // Nanoseconds of the file's unit; none where it is no unit of time.
+  std::optional<double> scale() const {
+    if (unit_ == "ms") return 1e6;
+    if (unit_ == "s") return 1e9;
+    return std::nullopt;
+  }
+
   std::uint64_t clock() const {
-    const double scale = unit_ == "ms" ? 1e6 : unit_ == "s" ? 1e9 : 0;
-    if (scale != 0) return kImportStart + static_cast<std::uint64_t>(std::min(time_ * scale, kMostTime));
+    if (scale()) return kImportStart + static_cast<std::uint64_t>(std::min(time_ * *scale(), kMostTime));
     return kImportStart + snapshots_ * kSecond;
   }
 
@@ -244,8 +251,10 @@ class Reader {
         fmt::format("massif keeps what was live at {} of {} moments with its stacks, and of how many blocks "
                     "it was in none: each place stands as one.",
                     slices_, snapshots_));
-    if (unit_ != "ms")
+    if (!scale()) {
       import_.note("massif counted instructions or bytes and no time: a second stands for each snapshot.");
+      import_.profile.meta.facts[model::kStepsFact] = "snapshot";
+    }
     if (last_ns_ > detailed_ns_)
       import_.note("The last snapshots have no stacks: what is live is of the last one that has.");
     if (peak_extra_ != 0)

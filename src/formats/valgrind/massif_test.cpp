@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "formats/import/import_testing.h"
+#include "model/steps.h"
 
 namespace fathom::formats {
 namespace {
@@ -69,6 +72,24 @@ TEST(Massif, HeaptracksOwnWayOfWritingItIsReadToo) {
     bad.replace(bad.find("time=1.5\n"), 9, damaged);
     EXPECT_FALSE(read_massif(bad, "x")) << damaged;
   }
+}
+
+TEST(Massif, SecondsThatAreNoTimesAreSaidToBeSteps) {
+  const auto steps_of = [](const std::string& unit) {
+    std::string text = kHead + snapshot(0, 5, 4000, "peak\nn0: 4000 (heap allocation functions)\n");
+    text.replace(text.find("unit: ms"), 8, "unit: " + unit);
+    const model::Profile profile = read_massif(text, "x").value();
+    const bool noted = std::ranges::any_of(profile.quality.notes, [](const std::string& note) {
+      return note.find("a second stands for each snapshot") != note.npos;
+    });
+    const auto fact = profile.meta.facts.find(model::kStepsFact);
+    EXPECT_EQ(noted, fact != profile.meta.facts.end());
+    return fact == profile.meta.facts.end() ? "" : fact->second;
+  };
+  EXPECT_EQ(steps_of("i"), "snapshot");
+  EXPECT_EQ(steps_of("B"), "snapshot");
+  EXPECT_EQ(steps_of("ms"), "");
+  EXPECT_EQ(steps_of("s"), "") << "as heaptrack_print writes them";
 }
 
 // heaptrack_print leaves out all places of a program that allocates little in each, and counts them with 0 bytes.

@@ -10,6 +10,7 @@
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
+#include "model/steps.h"
 #include "present/sentences/ending_sentences.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
@@ -115,7 +116,13 @@ std::string headline_of(const Report& report) {
   std::vector<std::string> parts{target_of(report.profile->meta)};
   const Activity& activity = report.activity;
   if (std::string end = endings_text(report); !end.empty()) parts.push_back(std::move(end));
-  if (activity.duration_s > 0) parts.push_back(seconds(activity.duration_s));
+  const auto steps = report.profile->meta.facts.find(model::kStepsFact);
+  if (activity.duration_s > 0)
+    parts.push_back(
+        seconds(activity.duration_s) +
+        (steps == report.profile->meta.facts.end()
+             ? ""
+             : fmt::format(" (a second for each {}: when it was is not known)", printable(steps->second))));
   std::string busy = threads_in_words(report);
   if (const auto used = activity.cpus_used())
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,

@@ -9,6 +9,7 @@
 #include "analysis/waits/hand_made_waits.h"
 #include "base/golden.h"
 #include "model/random_profile.h"
+#include "model/steps.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/text/text_table.h"
 
@@ -267,6 +268,14 @@ TEST(FirstScreen, SaysInItsFirstLineHowTheProgramDied) {
   EXPECT_THAT(first_line(), HasSubstr("killed by SIGKILL: out of memory, of the machine"));
   profile.meta.facts["signal"] = "many";
   EXPECT_THAT(first_line(), HasSubstr("a process was killed: out of memory"));
+}
+
+TEST(FirstScreen, SaysWhereSecondsAreNoTimes) {
+  model::Profile profile = analysis::small_server();
+  const auto first_line = [&] { return headline_of(analysis::make_report(profile, {}).value()); };
+  EXPECT_THAT(first_line(), testing::Not(HasSubstr("a second for each")));
+  profile.meta.facts[model::kStepsFact] = "snapshot";
+  EXPECT_THAT(first_line(), HasSubstr(" s (a second for each snapshot: when it was is not known) · "));
 }
 
 TEST(FirstScreen, SaysOfEachProgramHowItEnded) {
