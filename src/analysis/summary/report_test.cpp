@@ -137,7 +137,7 @@ TEST(Quality, StandsInTheOrderOfWhatItConcerns) {
 
 TEST(Quality, NamesTheStrippedModuleAndTheWayToItsSymbols) {
   EXPECT_THAT(findings_of(small_server()),
-              HasSubstr("most of them in libcodec.so (stripped: no names). try: names for libcodec.so: its "
+              HasSubstr("most of them in libcodec.so (no names found). try: names for libcodec.so: its "
                         "unstripped twin or debug file through --symbols DIR"));
 }
 

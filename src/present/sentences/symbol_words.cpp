@@ -27,7 +27,7 @@ std::string_view to_string(model::SymbolSource source) {
 std::string_view describe(model::SymbolSource source) {
   switch (source) {
     case model::SymbolSource::kNone:
-      return "stripped: no names";
+      return "no names found";
     case model::SymbolSource::kDynsym:
       return "exported names only";
     case model::SymbolSource::kSymtab:

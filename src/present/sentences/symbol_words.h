@@ -9,7 +9,7 @@ namespace fathom::present {
 
 // "none", "dynsym", "symtab", "dwarf", "kallsyms", "perf-map", "pseudo": for JSON and narrow columns.
 std::string_view to_string(model::SymbolSource source);
-// "stripped: no names" ...: of a module that is named beside it.
+// "no names found" ...: of a module that is named beside it.
 std::string_view describe(model::SymbolSource source);
 // "has exported names only": to follow the name of a module without all its names.
 std::string_view lack_of(model::SymbolSource source);

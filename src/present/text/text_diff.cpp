@@ -166,18 +166,19 @@ std::string rest_of(const Table& table, std::size_t shown) {
                                     : "";
 }
 
-std::string side_line(const char* name, const analysis::DiffSide& side) {
+std::string side_line(const char* name, const analysis::DiffSide& side, bool of_heap) {
   std::vector<std::string> parts;
   if (side.seconds > 0)
     parts.push_back(analysis::seconds(side.seconds) + (side.labels.size() > 1 ? " each" : ""));
-  parts.push_back(analysis::counted(side.samples, "sample"));
+  if (!of_heap) parts.push_back(analysis::counted(side.samples, "sample"));  // else they are places
   if (side.spread) parts.push_back("runs lie apart by " + analysis::percent(*side.spread));
   constexpr double kEven = 0.02;
   if (side.unevenness)
     parts.push_back(*side.unevenness < kEven
                         ? "an even load"
                         : "a load that varied by " + analysis::percent(*side.unevenness) + " over time");
-  return fmt::format("{:4}  {} ({})\n", name, side_name(side), fmt::join(parts, ", "));
+  const std::string more = parts.empty() ? "" : fmt::format(" ({})", fmt::join(parts, ", "));
+  return fmt::format("{:4}  {}{}\n", name, side_name(side), more);
 }
 
 // Whether an earlier report is of the same metric, with another normalisation: its tables say the same.
@@ -244,7 +245,8 @@ std::string diff_text(const std::vector<DiffReport>& reports, const DiffTextOpti
   if (reports.empty()) return "";
   const DiffReport& first = reports.front();
   const std::size_t width = options.style.width;
-  std::string out = side_line("base", first.base) + side_line("new", first.fresh) + "\n";
+  const bool of_heap = model::is_heap(first.metric);
+  std::string out = side_line("base", first.base, of_heap) + side_line("new", first.fresh, of_heap) + "\n";
   const std::vector<std::string> doubts = doubt_sentences(first);
   for (std::size_t i = 0; i < doubts.size(); ++i) out += fill("Doubtful: ", doubts[i] + ".", width, 10);
   if (!doubts.empty()) out += "\n";

@@ -239,7 +239,9 @@ std::string fill(std::string_view start, std::string_view text, std::size_t widt
   std::size_t used = display_width(start);
   bool fresh = true;  // no word on this line yet
   while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
+    std::size_t end = std::min(text.find(' '), text.size());
+    if (end > 0 && text.substr(end).starts_with(" %"))  // stays with its number
+      end = std::min(text.find(' ', end + 1), text.size());
     const std::string_view word = text.substr(0, end);
     text.remove_prefix(std::min(text.size(), end + 1));
     if (word.empty()) continue;

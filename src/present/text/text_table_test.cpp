@@ -95,6 +95,8 @@ TEST(TextTable, WithoutColorThereAreNoEscapes) {
 }
 
 TEST(Fill, BreaksAtSpacesAndIndents) {
+  EXPECT_EQ(fill("", "about 25 % of it", 9, 2), "about\n  25 % of\n  it\n");
+  EXPECT_EQ(fill("", "25 %", 3, 2), "25 %\n");
   EXPECT_EQ(fill("", "one two three four", 9, 2), "one two\n  three\n  four\n");
   EXPECT_EQ(fill("", "unbreakable", 3, 2), "unbreakable\n");
   EXPECT_EQ(fill("", "as long as it is", 0, 2), "as long as it is\n");
