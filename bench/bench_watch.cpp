@@ -1,11 +1,14 @@
 // How much longer do the requests of a server take while somebody looks at its memory once a second: fathom watch, beside a
 // loop that reads smaps? redis-server with half a gigabyte of keys, under redis-benchmark, which keeps 20 requests on the way
-// and says how long 99 of 100 took. A new server for every run: it grows meanwhile, so a later run would be of another.
+// and says how long 99 of 100 took; and anvil, asked on 16 connections. A new server for every run: it grows meanwhile, so a
+// later run would be of another.
 #include <fmt/format.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -13,6 +16,7 @@
 
 #include "bench/support/rounds.h"
 #include "bench/support/statistics.h"
+#include "support/anvil.h"
 #include "support/command.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -26,20 +30,27 @@ struct Load {
   double per_second = 0, p99_ms = 0, longest_ms = 0;
 };
 
-class Server {
+class Redis {
  public:
-  Server(const std::string& program, const std::string& folder)
+  Redis(const std::string& program, const std::string& folder)
       : socket_(folder + "/redis.sock"),
         running_({program, "--port", "0", "--unixsocket", socket_, "--save", "", "--appendonly", "no"},
                  {.folder = folder}) {
     if (!support::wait_until([&] { return ::access(socket_.c_str(), F_OK) == 0; }, milliseconds(5000)))
       throw std::runtime_error("redis-server did not start: " + running_.kill_and_wait().describe());
+    set(1'000'000, 32);
   }
-  ~Server() { ::unlink(socket_.c_str()); }
-  Server(const Server&) = delete;
-  Server& operator=(const Server&) = delete;
+  ~Redis() { ::unlink(socket_.c_str()); }
+  Redis(const Redis&) = delete;
+  Redis& operator=(const Redis&) = delete;
 
   pid_t pid() const { return running_.pid(); }
+  Load load(double seconds) {
+    if (rate_ == 0) rate_ = set(20'000, 1).per_second;
+    return set(static_cast<int>(rate_ * seconds), 1);
+  }
+
+ private:
   // Keys of 512 bytes, of a million different ones.
   Load set(int requests, int pipelined) const {
     const support::Outcome outcome =
@@ -59,9 +70,25 @@ class Server {
     return {numbers[0], numbers[5], numbers[6]};
   }
 
- private:
+  static inline double rate_ = 0;  // of the first run: as many requests in each
   std::string socket_;
   support::Running running_;
+};
+
+class Node {
+ public:
+  explicit Node(const std::string& program) : node_(program, 18546) {}
+  pid_t pid() const { return node_.pid(); }
+  Load load(double seconds) {
+    std::vector<double> waited_ms;
+    const double per_second = node_.load(seconds, &waited_ms);
+    std::ranges::sort(waited_ms);
+    if (waited_ms.empty()) throw std::runtime_error("anvil did not answer");
+    return {per_second, waited_ms[waited_ms.size() * 99 / 100], waited_ms.back()};
+  }
+
+ private:
+  support::Anvil node_;
 };
 
 const std::vector<const char*> kNames = {"nothing", "fathom watch, each second", "smaps, each second"};
@@ -77,21 +104,22 @@ std::optional<support::Running> start_reader(std::size_t contender, pid_t pid) {
                          "sh", "-c", "while cat /proc/" + number + "/smaps > /dev/null; do sleep 1; done"});
 }
 
-void measure(const std::string& program, const std::string& folder) {
+// `start()` gives a server that is ready for requests.
+template <class Start>
+void measure(const std::string& title, const Start& start) {
   Figure per_second(kNames.size()), p99(kNames.size()), longest(kNames.size());
   std::vector<std::vector<double>> cpu(kNames.size());
-  int requests = 0;
   run_rounds(rounds(), kNames.size(), [&](int round, std::size_t contender) {
-    const Server server(program, folder);
-    server.set(1'000'000, 32);
-    if (requests == 0) requests = static_cast<int>(server.set(20'000, 1).per_second * seconds_per_run());
-    auto reader = start_reader(contender, server.pid());
+    const auto server = start();
+    server->load(0.5);
+    auto reader = start_reader(contender, server->pid());
     support::pause_ms(1000);  // what a reader does once is not the question
     const double cpu_before = reader ? support::cpu_seconds_of(reader->pid()) : 0;
-    const Load load = server.set(requests, 1);
+    const auto begun = std::chrono::steady_clock::now();
+    const Load load = server->load(seconds_per_run());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
     if (reader && contender == 1)
-      cpu[contender].push_back((support::cpu_seconds_of(reader->pid()) - cpu_before) /
-                               (requests / load.per_second));
+      cpu[contender].push_back((support::cpu_seconds_of(reader->pid()) - cpu_before) / seconds);
     if (reader && reader->finished())
       throw std::runtime_error(std::string(kNames[contender]) +
                                " ended: " + reader->wait(milliseconds(0)).describe());
@@ -105,6 +133,7 @@ void measure(const std::string& program, const std::string& folder) {
     rows.push_back({kNames[i], median_and_range(p99.values(i), 2), median_and_range(p99.ratios(i), 3),
                     median_and_range(longest.values(i), 1), median_and_range(per_second.ratios(i), 3),
                     cpu[i].empty() ? "-" : median_and_range(cpu[i], 4)});
+  std::printf("%s\n\n", title.c_str());
   print_table({"read by", "99 of 100 requests, ms", "ratio", "the longest, ms", "requests/s, ratio",
                "CPUs of the reader"},
               rows);
@@ -114,11 +143,15 @@ void measure(const std::string& program, const std::string& folder) {
 }  // namespace fathom::bench
 
 int main() {
-  const fathom::support::TempDir folder;
-  const auto program = fathom::support::find_redis_server(folder.path());
-  if (!program) {
+  using namespace fathom;
+  const support::TempDir folder;
+  if (const auto redis = support::find_redis_server(folder.path()))
+    bench::measure("redis-server, under redis-benchmark",
+                   [&] { return std::make_unique<bench::Redis>(*redis, folder.path()); });
+  else
     std::puts("Not measured: redis-tools is not installed.\n");
-    return 0;
-  }
-  fathom::bench::measure(*program, folder.path());
+  if (const auto anvil = support::find_anvil())
+    bench::measure("anvil, asked on 16 connections", [&] { return std::make_unique<bench::Node>(*anvil); });
+  else
+    std::puts("Not measured: anvil is neither in PATH nor named by ANVIL.\n");
 }

@@ -52,8 +52,8 @@ Anvil::Anvil(const std::string& program, int port, std::vector<std::string> pref
   }
 }
 
-double Anvil::load(double seconds) const {
-  return json_rpc_load(port_, kRequests, 16, seconds);
+double Anvil::load(double seconds, std::vector<double>* waited_ms) const {
+  return json_rpc_load(port_, kRequests, 16, seconds, waited_ms);
 }
 
 double Anvil::work(long answers) const {

@@ -18,8 +18,8 @@ class Anvil {
   // is the recorder's.
   Anvil(const std::string& program, int port, std::vector<std::string> prefix = {});
   pid_t pid() const { return node_.pid(); }
-  // Answers per second, asked on 16 connections at once.
-  double load(double seconds) const;
+  // Answers per second, asked on 16 connections at once; `waited_ms` gets how long each answer took.
+  double load(double seconds, std::vector<double>* waited_ms = nullptr) const;
   // Seconds for so many answers, one after the other; two requests in five are a transfer, which makes a
   // block, and a call.
   double work(long answers) const;

@@ -16,6 +16,8 @@
 namespace fathom::support {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 class Connection {
  public:
   explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -41,7 +43,9 @@ class Connection {
       throw std::runtime_error("the node hung up");
     }
     answer_.clear();
+    sent_ = Clock::now();
   }
+  double waited_ms() const { return std::chrono::duration<double, std::milli>(Clock::now() - sent_).count(); }
   // True when the answer is complete.
   bool receive() {
     std::array<char, 65536> chunk;
@@ -62,6 +66,7 @@ class Connection {
  private:
   Fd socket_;
   std::string answer_;
+  Clock::time_point sent_;
 };
 
 struct Answers {
@@ -72,7 +77,8 @@ struct Answers {
 
 // Until `enough` says so.
 template <class Enough>
-Answers ask(int port, const std::vector<std::string>& requests, int connections, Enough enough) {
+Answers ask(int port, const std::vector<std::string>& requests, int connections, Enough enough,
+            std::vector<double>* waited_ms = nullptr) {
   std::vector<Connection> all;
   std::vector<pollfd> polled;
   std::size_t next = 0;
@@ -81,26 +87,29 @@ Answers ask(int port, const std::vector<std::string>& requests, int connections,
     all.back().send(requests[next++ % requests.size()]);
     polled.push_back({all.back().descriptor(), POLLIN, 0});
   }
-  const auto start = std::chrono::steady_clock::now();
+  const auto start = Clock::now();
   Answers answers;
   while (!enough(answers)) {
     poll(polled.data(), polled.size(), 100);
     for (std::size_t i = 0; i < all.size(); ++i) {
       if (polled[i].revents == 0 || !all[i].receive()) continue;
       ++answers.count;
+      if (waited_ms != nullptr) waited_ms->push_back(all[i].waited_ms());
       if (all[i].answered_with_error()) answers.any_error = true;
       all[i].send(requests[next++ % requests.size()]);
     }
-    answers.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    answers.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   }
   return answers;
 }
 
 }  // namespace
 
-double json_rpc_load(int port, const std::vector<std::string>& requests, int connections, double seconds) {
-  const Answers answers =
-      ask(port, requests, connections, [&](const Answers& so_far) { return so_far.seconds >= seconds; });
+double json_rpc_load(int port, const std::vector<std::string>& requests, int connections, double seconds,
+                     std::vector<double>* waited_ms) {
+  const Answers answers = ask(
+      port, requests, connections, [&](const Answers& so_far) { return so_far.seconds >= seconds; },
+      waited_ms);
   return static_cast<double>(answers.count) / answers.seconds;
 }
 
