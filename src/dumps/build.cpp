@@ -277,8 +277,7 @@ class HeapBuilder {
   std::uint64_t samples_ = 0;
 };
 
-ProfileBuilder::ProfileBuilder(FilesByName files)
-    : builder_(profile_), modules_(profile_, builder_, std::move(files)) {
+ProfileBuilder::ProfileBuilder(FilesByName files) : builder_(profile_), modules_(builder_, std::move(files)) {
   profile_.meta.engine = "import";
   profile_.meta.facts["format"] = "jemalloc heap dump";
   profile_.meta.facts[kHeapSource] = "dump";

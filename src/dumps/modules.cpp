@@ -157,8 +157,7 @@ std::optional<std::string> misfit(const elf::ElfFile& file, std::span<const proc
   return std::nullopt;
 }
 
-Modules::Modules(model::Profile& profile, model::Builder& builder, FilesByName files)
-    : profile_(profile), builder_(builder), files_(std::move(files)) {
+Modules::Modules(model::Builder& builder, FilesByName files) : builder_(builder), files_(std::move(files)) {
   if (!files_.note().empty()) notes_.push_back(files_.note());
 }
 

@@ -42,7 +42,7 @@ std::optional<std::string> misfit(const elf::ElfFile& file, std::span<const proc
 // The modules of all dumps of one profile. Files are looked at once.
 class Modules {
  public:
-  Modules(model::Profile& profile, model::Builder& builder, FilesByName files);  // the first two outlive it
+  Modules(model::Builder& builder, FilesByName files);  // the first outlives it
 
   // From here on addresses are of a process with these mappings; `addresses` are all return addresses of the dump. Text
   // that is no maps is taken as far as it can be read, and without it addresses have no module.
@@ -68,7 +68,6 @@ class Modules {
   const Range* range_of(std::uint64_t address) const;
   Located locate(const std::vector<process::MapEntry>& mappings, std::span<const std::uint64_t> addresses);
 
-  model::Profile& profile_;
   model::Builder& builder_;
   FilesByName files_;
   std::vector<Range> ranges_;  // executable ones, by address

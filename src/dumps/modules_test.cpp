@@ -66,7 +66,7 @@ TEST_F(FilesOfDumps, OneThatHoldsNoCallsWhereTheDumpReturnsToDoesNot) {
 TEST_F(FilesOfDumps, AddressesAreThoseOfTheFileAndOneByteInsideOfTheCall) {
   model::Profile profile;
   model::Builder builder(profile);
-  Modules modules(profile, builder, {});
+  Modules modules(builder, {});
   const std::uint64_t address = here();
   const std::uint64_t addresses[] = {address};
   modules.use(maps_, addresses);
@@ -92,7 +92,7 @@ TEST_F(FilesOfDumps, AFileIsFoundByNameInTheFolderAndAWrongOneIsRefused) {
   const auto open = [&] {
     auto profile = std::make_unique<model::Profile>();
     model::Builder builder(*profile);
-    Modules modules(*profile, builder, FilesByName::scan(folder_).value());
+    Modules modules(builder, FilesByName::scan(folder_).value());
     modules.use(elsewhere, addresses);
     const model::Frame frame = profile->frames[modules.frame(addresses[0]).value];
     return std::pair(std::string(profile->strings[profile->modules[frame.module.value].build_id]),
@@ -120,7 +120,7 @@ TEST_F(FilesOfDumps, APathThatIsNoFileIsNotOpened) {
   ASSERT_GE(::inotify_add_watch(opened.get(), pipe.c_str(), IN_OPEN), 0);
   model::Profile profile;
   model::Builder builder(profile);
-  Modules modules(profile, builder, {});
+  Modules modules(builder, {});
   const std::uint64_t addresses[] = {0x1500};
   modules.use("1000-2000 r-xp 00000000 08:02 1 " + pipe + "\n", addresses);
   EXPECT_THAT(modules.notes(), testing::Contains(HasSubstr("is not on this machine")));
@@ -139,7 +139,7 @@ TEST_F(FilesOfDumps, ManyMappingsOfOneFileAndManyAddressesTakeNoLongerThanTheirS
   }
   model::Profile profile;
   model::Builder builder(profile);
-  Modules modules(profile, builder, {});
+  Modules modules(builder, {});
   modules.use(maps, addresses);
   EXPECT_NE(modules.module_of(addresses.back()), model::ModuleId{0});
   EXPECT_EQ(modules.module_of(addresses.back() + 0x1000), model::ModuleId{0});
@@ -148,7 +148,7 @@ TEST_F(FilesOfDumps, ManyMappingsOfOneFileAndManyAddressesTakeNoLongerThanTheirS
 TEST_F(FilesOfDumps, AddressesWithoutAMappingHaveNoModule) {
   model::Profile profile;
   model::Builder builder(profile);
-  Modules modules(profile, builder, {});
+  Modules modules(builder, {});
   for (const std::uint64_t address : {std::uint64_t{0}, std::uint64_t{1}, UINT64_MAX}) {
     modules.use("", {});
     EXPECT_EQ(profile.frames[modules.frame(address).value].module, model::ModuleId{0});

@@ -66,8 +66,6 @@ class Reader {
   }
 
  private:
-  static constexpr std::uint64_t kNone = UINT64_MAX;
-
   std::string_view take_line() {
     const std::size_t end = std::min(rest_.find('\n'), rest_.size());
     const std::string_view line = rest_.substr(0, end);
