@@ -129,6 +129,16 @@ Result<> check_waits(const Profile& profile) {
   return {};
 }
 
+Result<> check_calls(const Profile& profile) {
+  for (std::size_t i = 0; i < profile.calls.size(); ++i) {
+    const Calls& row = profile.calls[i];
+    if (row.function.value >= profile.functions.size()) return bad("calls", i, "no such function");
+    if (row.process.value >= profile.processes.size()) return bad("calls", i, "no such process");
+    if (row.stack.value >= profile.stacks.size()) return bad("calls", i, "no such stack");
+  }
+  return {};
+}
+
 Result<> check_heap_names(const Profile& profile) {
   const HeapTables& heap = profile.heap;
   const std::size_t strings = profile.strings.size();
@@ -256,6 +266,7 @@ Result<> check(const Profile& profile) {
     if (!known(row.metric)) return bad("sample", i, "unknown metric");
   }
   if (auto waits = check_waits(profile); !waits) return waits;
+  if (auto calls = check_calls(profile); !calls) return calls;
   if (auto heap = check_heap(profile); !heap) return heap;
   if (auto memory = check_memory(profile); !memory) return memory;
   for (std::size_t i = 0; i < profile.series.size(); ++i) {

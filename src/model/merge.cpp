@@ -62,8 +62,8 @@ class Merger {
   // Facts that are amounts of one recording; unknown where one does not tell.
   std::map<std::string, std::optional<std::uint64_t>> summed_facts() const {
     std::map<std::string, std::optional<std::uint64_t>> sums;
-    for (const char* key :
-         {"own_start_us", "own_recording_us", "own_naming_us", "cpu_runs", "ended_threads"}) {
+    for (const char* key : {"own_start_us", "own_recording_us", "own_naming_us", "cpu_runs", "ended_threads",
+                            "probe_hits", "probe_ns"}) {
       const auto sum = fact(into_, key), more = fact(from_, key);
       sums[key] = sum && more && *more <= UINT64_MAX - *sum ? std::optional(*sum + *more) : std::nullopt;
     }
@@ -194,6 +194,13 @@ class Merger {
       fault.stack = stacks_[fault.stack.value];
       fault.object = objects[fault.object.value];
       into_.faults.push_back(fault);
+    }
+    for (Calls row : from_.calls) {
+      const Function& function = from_.functions[row.function.value];
+      row.function = builder_.function(from_.strings[function.name], modules_[function.module.value]);
+      row.process = processes_[row.process.value];
+      row.stack = stacks_[row.stack.value];
+      into_.calls.push_back(row);
     }
   }
 

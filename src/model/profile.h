@@ -12,6 +12,7 @@
 //   samples   what the sources delivered: (metric, time, thread, stack, value)
 //   objects, waits   what threads waited for, and each wait
 //   faults    pages that were touched and not there
+//   calls     how often functions that were asked for were called, and how long that took: calls.h
 //   heap      what was allocated and freed where and when: heap.h
 //   memory_ranges   what the memory of processes was made of at some moments: memory.h
 //   series    numbers over time
@@ -31,6 +32,7 @@
 
 #include "base/address.h"
 #include "base/result.h"
+#include "model/calls.h"
 #include "model/heap.h"
 #include "model/ids.h"
 #include "model/memory.h"
@@ -323,6 +325,7 @@ struct Profile {
   std::vector<WaitObject> objects;  // row 0: nothing known
   std::vector<Wait> waits;
   std::vector<Fault> faults;
+  std::vector<Calls> calls;  // a recorder clears them once they are written, like samples
   HeapTables heap;
   std::vector<MemoryRange> memory_ranges;  // a recorder clears them once they are written, like samples
   std::vector<Series> series;

@@ -53,6 +53,7 @@ class Generator {
     if (!options_.only_text) make_heap();
     if (!options_.only_text) make_memory();
     if (!profile_.waits.empty()) make_faults();
+    if (!options_.only_text) make_calls();
     return std::move(profile_);
   }
 
@@ -235,7 +236,7 @@ class Generator {
     for (Thread& row : profile_.threads)
       if (!random_.one_in(3))
         for (std::uint64_t* number : {&row.ran_ns, &row.waited_ns, &row.queued_ns, &row.waits,
-                                      &row.preemptions, &row.unwalked_waits, &row.unwalked_ns})
+                                      &row.preemptions, &row.counted_only_waits, &row.unwalked_ns})
           *number = random_.number(50);
     const bool regular = !random_.one_in(4);
     const std::size_t count = random_.below(options_.samples + 1);
@@ -290,6 +291,29 @@ class Generator {
       if (!row.major) row.weight = static_cast<std::uint32_t>(1 + random_.number(10));
       row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
       profile_.faults.push_back(row);
+    }
+  }
+
+  void make_calls() {
+    if (profile_.functions.empty() || profile_.processes.empty()) return;
+    const std::size_t count = random_.below(20);
+    for (std::size_t i = 0; i < count; ++i) {
+      Calls row;
+      row.time_ns = start_ns_ + random_.number(40);
+      row.function = {random_.row(profile_.functions.size())};
+      row.process = {random_.row(profile_.processes.size())};
+      row.stack = {random_.row(profile_.stacks.size())};
+      row.calls = random_.number();
+      row.counted_only = random_.number();
+      row.timed = random_.one_in(2);
+      if (row.timed) {
+        row.returned = random_.number();
+        row.total_ns = random_.number();
+        row.longest_ns = random_.number();
+      }
+      if (random_.one_in(2)) row.sized = random_.number(), row.bytes = random_.number();
+      row.end = static_cast<WalkEnd>(random_.one_in(5) ? random_.below(12) : 1);
+      profile_.calls.push_back(row);
     }
   }
 
@@ -371,7 +395,7 @@ class Generator {
          {&row.mean_bytes,    &row.end_ns,        &row.earlier_frees,  &row.earlier_rss_bytes,
           &row.peak_ns,       &row.events,        &row.lost_ring_full, &row.lost_no_ring,
           &row.lost_throwing, &row.lost_set_full, &row.lost_damaged,   &row.nested,
-          &row.unwalked,      &row.incomplete,    &row.unseen_frees,   &row.waited_ns,
+          &row.counted_only,  &row.incomplete,    &row.unseen_frees,   &row.waited_ns,
           &row.merged_sites,  &row.invalid_frees, &row.dropped_blocks, &row.dropped_bytes})
       if (random_.one_in(2)) *count = random_.number(50);
     return row;

@@ -152,6 +152,7 @@ class Shift {
       row.queued_ns = std::min(row.queued_ns, UINT64_MAX - row.start_ns - row.waited_ns);
     }
     for (model::Fault& row : profile.faults) at(row.time_ns);
+    for (model::Calls& row : profile.calls) at(row.time_ns);
     model::HeapTables& heap = profile.heap;
     for (model::Heap& row : heap.heaps) at(row.start_ns), at(row.end_ns), at(row.peak_ns);
     for (model::HeapOutage& row : heap.outages) at(row.start_ns), at(row.end_ns);
@@ -257,6 +258,7 @@ void sort_by_time(Profile& profile) {
   std::ranges::stable_sort(profile.samples, {}, &model::Sample::time_ns);
   std::ranges::stable_sort(profile.waits, {}, &model::Wait::start_ns);
   std::ranges::stable_sort(profile.faults, {}, &model::Fault::time_ns);
+  std::ranges::stable_sort(profile.calls, {}, &model::Calls::time_ns);
   std::ranges::stable_sort(profile.memory_ranges, {}, &model::MemoryRange::time_ns);
   for (model::Series& series : profile.series)
     std::ranges::stable_sort(series.points, {}, &model::Point::time_ns);

@@ -16,7 +16,8 @@ constexpr const char* kVersion13 = "testdata/version_1_3.fathom";
 constexpr const char* kVersion14 = "testdata/version_1_4.fathom";
 constexpr const char* kVersion15 = "testdata/version_1_5.fathom";
 constexpr const char* kVersion16 = "testdata/version_1_6.fathom";
-constexpr const char* kNewest = "testdata/version_1_7.fathom";
+constexpr const char* kVersion17 = "testdata/version_1_7.fathom";
+constexpr const char* kNewest = "testdata/version_1_8.fathom";
 
 // Something in every table and every field of version 1.0; spelled out, as it must never change.
 Profile profile_of_version_1_0() {
@@ -269,6 +270,26 @@ Profile profile_of_version_1_7() {
   return profile;
 }
 
+// And of 1.8: calls of functions that were asked for.
+Profile profile_of_version_1_8() {
+  Profile profile = profile_of_version_1_7();
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    Calls row;
+    row.time_ns = profile.meta.start_ns + i / 2 * std::uint64_t{1'000'000'000};
+    row.function = {i % 2};
+    row.process = {0};
+    row.stack = {1 + i % 3};
+    row.calls = 100 + i;
+    row.counted_only = i;
+    row.timed = i % 2 == 0;
+    if (row.timed) row.returned = 99, row.total_ns = 123'456'789, row.longest_ns = 5'000'000 + i;
+    row.sized = i, row.bytes = std::uint64_t{i} << 40;
+    row.end = i == 5 ? 3 : 1;
+    profile.calls.push_back(row);
+  }
+  return profile;
+}
+
 TEST(Golden, RecordingOfVersion10IsStillRead) {
   auto read_back = read(kVersion10);
   ASSERT_TRUE(read_back) << read_back.error().message;
@@ -312,7 +333,13 @@ TEST(Golden, RecordingOfVersion16IsStillRead) {
 }
 
 TEST(Golden, RecordingOfVersion17IsStillRead) {
-  const Profile expected = profile_of_version_1_7();
+  auto read_back = read(kVersion17);
+  ASSERT_TRUE(read_back) << read_back.error().message;
+  EXPECT_EQ(*read_back, profile_of_version_1_7());
+}
+
+TEST(Golden, RecordingOfVersion18IsStillRead) {
+  const Profile expected = profile_of_version_1_8();
   if (const char* bless = std::getenv("BLESS"); bless != nullptr && std::string_view(bless) == "1")
     write_sliced(kNewest, expected, 4);
   auto read_back = read(kNewest);

@@ -177,6 +177,11 @@ Bytes encode_faults(std::span<const model::Fault> faults);  // at most kMaxRows
 // Those in the window of `loading` are kept.
 Result<> decode_faults(Cursor in, std::uint32_t rows, Loading& loading);
 
+// --- calls of functions that were asked for ---
+Bytes encode_calls(std::span<const model::Calls> calls);  // at most kMaxRows
+// Those in the window of `loading` are kept.
+Result<> decode_calls(Cursor in, std::uint32_t rows, Loading& loading);
+
 // --- what memory was made of ---
 Bytes encode_memory(std::span<const model::MemoryRange> ranges);  // at most kMaxRows
 // All of them, whatever the window: the composition at its end may be older than its start.

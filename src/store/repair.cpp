@@ -31,6 +31,7 @@ void repair_stacks(Profile& profile) {
   }
   for (HeapSite& site : profile.heap.sites) mend_stack(site.stack);
   for (Fault& fault : profile.faults) mend_stack(fault.stack);
+  for (Calls& row : profile.calls) mend_stack(row.stack);
 }
 
 // A thread for samples and waits whose own is lost, and a process for it.
@@ -134,6 +135,10 @@ void repair(Profile& profile) {
   for (Wait& row : profile.waits) mend(row.object, profile.objects);
   repair_heap(profile);
   for (Fault& row : profile.faults) mend(row.object, profile.objects);
+  // Without its function a count tells nothing.
+  std::erase_if(profile.calls, [&](const Calls& row) {
+    return row.function.value >= profile.functions.size() || row.process.value >= profile.processes.size();
+  });
   std::erase_if(profile.memory_ranges,
                 [&](const MemoryRange& row) { return row.process.value >= profile.processes.size(); });
   for (MemoryRange& row : profile.memory_ranges) {

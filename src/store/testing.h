@@ -75,6 +75,7 @@ class Slices {
     add_samples(last);
     add_waits(last);
     add_faults(last);
+    add_calls(last);
     add_points(last);
     add_heap(last);
     add_memory(last);
@@ -219,6 +220,16 @@ class Slices {
     }
   }
 
+  void add_calls(bool last) {
+    now_.calls.clear();
+    for (; call_ < whole_.calls.size() && (last || random_() % 20 != 0); ++call_) {
+      now_.calls.push_back(whole_.calls[call_]);
+      if (check(now_)) continue;
+      now_.calls.pop_back();
+      break;
+    }
+  }
+
   void add_memory(bool last) {
     now_.memory_ranges.clear();
     for (; memory_range_ < whole_.memory_ranges.size() && (last || random_() % 20 != 0); ++memory_range_) {
@@ -247,7 +258,7 @@ class Slices {
   std::size_t strings_ = 0, modules_ = 0, functions_ = 0, lines_ = 0, frames_ = 0, stacks_ = 0,
               processes_ = 0, threads_ = 0, objects_ = 0, series_ = 0;
   std::vector<bool> named_;  // per frame
-  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, heap_row_ = 0, memory_range_ = 0;
+  std::size_t sample_ = 0, wait_ = 0, fault_ = 0, call_ = 0, heap_row_ = 0, memory_range_ = 0;
   std::vector<std::size_t> points_;  // per series
 };
 

@@ -44,6 +44,10 @@ Result<> check_rows(const Profile& profile) {
     if (fault.thread.value >= threads || fault.stack.value >= stacks || fault.weight == 0 ||
         fault.object.value >= profile.objects.size())
       return fail(ErrorKind::kMalformed, "a fault of a thread, stack or object that is not there");
+  for (const model::Calls& row : profile.calls)
+    if (row.function.value >= profile.functions.size() || row.process.value >= profile.processes.size() ||
+        row.stack.value >= stacks)
+      return fail(ErrorKind::kMalformed, "calls of a function, process or stack that is not there");
   for (const MemoryRange& range : profile.memory_ranges)
     if (range.process.value >= profile.processes.size() || range.name.value >= profile.strings.size() ||
         range.allocator.value >= profile.heap.allocators.size())
@@ -128,6 +132,11 @@ Result<> Writer::encode_append(const Profile& profile, const std::vector<std::ui
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
     left = left.subspan(part.size());
     put_block(kFaults, encode_faults(part), {part.size(), 0, 0});
+  }
+  for (std::span<const model::Calls> left(profile.calls); !left.empty();) {
+    const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));
+    left = left.subspan(part.size());
+    put_block(kCalls, encode_calls(part), {part.size(), 0, 0});
   }
   for (std::span<const MemoryRange> left(profile.memory_ranges); !left.empty();) {
     const auto part = left.first(std::min<std::size_t>(left.size(), kMaxRows));

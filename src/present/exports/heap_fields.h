@@ -141,6 +141,7 @@ void tables_of(const model::Profile& profile, Table&& table) {
   table("objects", profile.objects);
   table("waits", profile.waits);
   table("faults", profile.faults);
+  table("calls", profile.calls);
   table("heaps", profile.heap.heaps);
   table("heap_allocators", profile.heap.allocators);
   table("heap_hooks", profile.heap.hooks);

@@ -123,6 +123,22 @@ void fields_of(const model::Fault& row, Field&& field) {
   field("end", row.end);
 }
 template <class Field>
+void fields_of(const model::Calls& row, Field&& field) {
+  field("time_ns", row.time_ns);
+  field("function", row.function);
+  field("process", row.process);
+  field("stack", row.stack);
+  field("calls", row.calls);
+  field("counted_only", row.counted_only);
+  field("returned", row.returned);
+  field("total_ns", row.total_ns);
+  field("longest_ns", row.longest_ns);
+  field("sized", row.sized);
+  field("bytes", row.bytes);
+  field("timed", row.timed);
+  field("end", row.end);
+}
+template <class Field>
 void fields_of(const model::MemoryRange& row, Field&& field) {
   field("time_ns", row.time_ns);
   field("process", row.process);
