@@ -16,6 +16,15 @@ struct pt_regs {
 #define IS_USER_MODE(mode) ((mode) == 0)
 #define IS_32_BIT(mode) ((mode) == 0)
 
+#define FUNCTION_ARGUMENTS 1
+#define WORDS_OF_ARGUMENTS \
+  { 0 }
+#define WORD_OF_RESULT 0
+#define REGISTERS_FLAGS(regs) ((regs)->word)
+static inline __attribute__((always_inline)) int jump_is_taken(unsigned long flags, unsigned int condition) {
+  return flags != 0 && condition != 0;
+}
+
 #define CALL_NUMBER(regs) ((regs)->word)
 #define CALL_ARGUMENT_0(regs) ((regs)->word)
 #define CALL_ARGUMENT_1(regs) ((regs)->word)

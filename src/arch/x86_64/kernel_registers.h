@@ -21,6 +21,31 @@ struct pt_regs {
 #define IS_USER_MODE(mode) (((mode)&3) == 3)
 #define IS_32_BIT(mode) (((mode)&0xffff) == 0x23)
 
+/* Arguments and result of a function, as words of struct pt_regs. Source: System V ABI, figure 3.4. */
+#define FUNCTION_ARGUMENTS 6
+#define WORDS_OF_ARGUMENTS \
+  { 14, 13, 12, 11, 9, 8 }
+#define WORD_OF_RESULT 10
+
+/* Whether a conditional jump is taken, by the low four bits of its operation code: SDM volume 2, appendix B.1.4.7. Its lowest bit
+ * turns the question round. */
+#define REGISTERS_FLAGS(regs) ((regs)->flags)
+static inline __attribute__((always_inline)) int jump_is_taken(unsigned long flags, unsigned int condition) {
+  unsigned long carry = flags & 1, parity = flags >> 2 & 1, zero = flags >> 6 & 1, sign = flags >> 7 & 1,
+                overflow = flags >> 11 & 1, holds = 0;
+  switch (condition >> 1 & 7) {
+    case 0: holds = overflow; break;
+    case 1: holds = carry; break;
+    case 2: holds = zero; break;
+    case 3: holds = carry | zero; break;
+    case 4: holds = sign; break;
+    case 5: holds = parity; break;
+    case 6: holds = sign ^ overflow; break;
+    case 7: holds = zero | (sign ^ overflow); break;
+  }
+  return holds != (condition & 1);
+}
+
 /* Of the system call that the thread is in; arguments also at its end. */
 #define CALL_NUMBER(regs) ((regs)->orig_ax)
 #define CALL_ARGUMENT_0(regs) ((regs)->di)
