@@ -1,0 +1,32 @@
+// What the user asks of --probe: a function, where to look for it, and which number of its calls is a size.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/result.h"
+
+namespace fathom::probes {
+
+enum class SizeFrom : std::uint8_t {
+  kNothing,
+  kArgument,  // an argument is the size
+  kPointed,   // an argument points to it: the 8 bytes at argument + offset
+  kResult,    // what the function returns
+};
+
+struct Wish {
+  static constexpr unsigned kMostArguments = 6;  // so many are passed in registers
+  std::string function = {};                     // as the file names it, or as people do
+  std::string module = {};                       // file name or path; empty: wherever it is
+  SizeFrom size = SizeFrom::kNothing;
+  unsigned argument = 0;  // from 1
+  std::int64_t offset = 0;
+  bool operator==(const Wish&) const = default;
+};
+
+// FUNCTION[@MODULE][:argN[+OFFSET]|:ret]. kUsage where it is none.
+Result<Wish> parse_wish(std::string_view text);
+
+}  // namespace fathom::probes
