@@ -20,4 +20,6 @@
 
 #include "mappings.h"
 
+#include "probes.h"
+
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

@@ -115,7 +115,7 @@ std::uint32_t BpfOptions::sample_ring_bytes(std::size_t cpus) const {
 }
 
 std::uint32_t BpfOptions::wait_ring_bytes(std::size_t cpus) const {
-  if (!off_cpu && !mappings) return 4096;
+  if (!off_cpu && !mappings && !probes) return 4096;
   if (ring_bytes != 0) return ring_bytes;
   return mappings ? kMostRingBytes : ring_of(std::uint64_t{cpus} * cpu_walks_per_second() << 10, 2u << 20);
 }
@@ -133,7 +133,13 @@ void BpfEngine::size_maps() {
   bpf_map__set_max_entries(maps.off_cpu_ring, wait_ring);
   skeleton_->rodata->cpu_ring_wakeup_bytes = sample_ring / 4;
   skeleton_->rodata->off_cpu_ring_wakeup_bytes = wait_ring / 4;
-  const bool walks_waits = options_.off_cpu || options_.mappings;
+  const bool walks_waits = options_.off_cpu || options_.mappings || options_.probes;
+  if (options_.probes) {
+    bpf_map__set_max_entries(maps.probe_accounts, PROBE_ACCOUNTS);
+    bpf_map__set_max_entries(maps.probe_calls, PROBE_CALLS);
+    bpf_map__set_max_entries(maps.probe_buffers, bpf_map__max_entries(maps.probe_buffers_taken));
+    skeleton_->rodata->probe_budget = std::max(1u, options_.probed_calls_per_second / 10);
+  }
   if (!options_.cpu) bpf_map__set_max_entries(maps.cpu_seen, 1);
   if (!walks_waits) bpf_map__set_max_entries(maps.off_cpu_seen, 1);
   if (!options_.off_cpu) {
@@ -147,6 +153,9 @@ void BpfEngine::size_maps() {
                          UNWIND_MAX_RULES * sizeof(unwind_rule) + MAX_MAPPINGS * sizeof(unwind_mapping);
   for (const bpf_map* map : {maps.cpu_seen, maps.off_cpu_seen})
     kernel_memory_bytes_ += std::uint64_t{bpf_map__max_entries(map)} * 8;
+  if (options_.probes)
+    kernel_memory_bytes_ += PROBE_ACCOUNTS * (sizeof(probe_key) + sizeof(probe_account)) +
+                            PROBE_CALLS * (sizeof(probe_call_key) + sizeof(probe_call));
   if (!options_.off_cpu) return;
   kernel_memory_bytes_ += ACCOUNTS * sizeof(thread_account);
   if (!takes_elements_by_need()) kernel_memory_bytes_ += CROWDED_ACCOUNTS * sizeof(thread_account);
@@ -169,6 +178,8 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
     bpf_program__set_autoload(program, options.off_cpu);
   bpf_program__set_autoload(programs.sample_cpu, options.cpu);
   bpf_program__set_autoload(programs.memory_changed, options.mappings);
+  bpf_program__set_autoload(programs.probe_entered, options.probes);
+  bpf_program__set_autoload(programs.probe_left, options.probes);
   engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
   engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
   engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;

@@ -58,6 +58,23 @@ TEST(BpfEngine, TheVerifierFollowsFewInstructions) {
   EXPECT_LT(*followed, 110'000u);
 }
 
+// A recording without probes has nothing of them in the kernel.
+TEST(BpfEngine, TheProgramsOfProbesAreVerifiedWhereTheyAreWantedOnly) {
+  FATHOM_NEEDS_BPF();
+  std::optional<std::uint64_t> without, with;
+  {
+    const auto engine = BpfEngine::load({});
+    ASSERT_TRUE(engine) << engine.error().message;
+    without = instructions_followed_by_the_verifier();
+  }
+  const auto engine = BpfEngine::load({.probes = true});
+  ASSERT_TRUE(engine) << engine.error().message;
+  with = instructions_followed_by_the_verifier();
+  if (!without || !with) GTEST_SKIP() << "this kernel does not tell what the verifier did";
+  EXPECT_GT(*with, *without);
+  EXPECT_LT(*with, *without + 30'000);
+}
+
 TEST(BpfEngine, TakesLittleMemoryOfThisProcessHoweverLargeTheTablesAre) {
 #if FATHOM_ADDRESS_SANITIZER
   GTEST_SKIP() << "the sanitizer keeps memory that was freed";
