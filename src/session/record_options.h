@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "model/profile.h"
+#include "probes/wish.h"
 
 namespace fathom::inject {
 class DetachGuardian;
@@ -69,6 +70,10 @@ struct RecordOptions {
   // Giving back millions of rows and nodes one by one takes as long as writing them. false: they are left,
   // for a process that ends when its recording does.
   bool free_tables = true;
+  // Functions whose calls are counted; needs the engine bpf. Of more calls in a second than the limit the rest is counted and
+  // no more.
+  std::vector<probes::Wish> probes;
+  std::uint32_t probe_limit = 20'000;
   // The program that reads the target's files, as of symbolize::ReaderProcess. Empty: they are read in this
   // process.
   std::string name_reader;

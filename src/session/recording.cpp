@@ -66,7 +66,8 @@ Result<> Recording::open_source() {
       source_ = std::move(*source);
       return {};
     }
-    if (options_.engine == Engine::kBpf) return tl::unexpected<Error>(source.error());
+    if (options_.engine == Engine::kBpf || !options_.probes.empty())
+      return tl::unexpected<Error>(source.error());
     if (source.error().kind == ErrorKind::kUsage) return tl::unexpected<Error>(source.error());
     obstacles_.push_back(source.error().message);
   }
@@ -102,6 +103,7 @@ Result<> Recording::open() {
   if (options_.heap != Heap::kNone)
     heaps_.emplace(options_,
                    HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }});
+  if (!options_.probes.empty()) probes_.emplace(options_, profile_, builder_, *processes_, *source_, *sink_);
   if (options_.companion != nullptr) options_.companion->open();
   return {};
 }
@@ -168,6 +170,8 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
     if (!heaps_) break;
     if (auto traced = heaps_->trace(pid, false); !traced) return traced;
   }
+  if (probes_)
+    if (auto probed = probes_->begin(pids); !probed) return probed;
   begin_companion();
   own_cost_.begun(own_cpu());
   return save();  // the file is there from now on
@@ -204,26 +208,32 @@ Result<> Recording::begin(LaunchedProcess& held) {
   processes_->expect_exec(held.pid(), profile_.meta.start_ns);
   if (auto expected = source_->expect_exec(held.pid()); !expected) return expected;
   if (auto started = source_->start({held.pid()}); !started) return started;
-  if (auto launched = heaps_ ? launch_with_heap(held) : held.release(); !launched) return launched;
+  if (auto launched = heaps_ || probes_ ? launch_held(held) : held.release(); !launched) return launched;
   begin_companion();
   own_cost_.begun(own_cpu());
   return save();
 }
 
 // The program is held at its first instruction: its libraries are mapped, and nothing of its own has run.
-Result<> Recording::launch_with_heap(LaunchedProcess& launched) {
+Result<> Recording::launch_held(LaunchedProcess& launched) {
   const std::int32_t pid = launched.pid();
   auto held = inject::launch_to_entry(pid, [&] { return launched.release(); });
   if (!held) return tl::unexpected<Error>(held.error());
   drain();
   if (!processes_->read_from_proc(pid))
     return fail(ErrorKind::kNotFound, "the program ended before it began");
-  if (auto traced = heaps_->trace(pid, true); !traced) {
+  Result<> begun = heaps_ ? begin_heap(pid) : Result<>();
+  if (begun && probes_) begun = probes_->begin({pid});
+  if (!begun) {
     ::kill(pid, SIGKILL);  // it has run nothing, and would run without what was asked for
-    return traced;
+    return begun;
   }
-  if (auto holds = heaps_->hold_execs(*source_, pid, [this] { drain(); }); !holds) return holds;
   return held->go();
+}
+
+Result<> Recording::begin_heap(std::int32_t pid) {
+  if (auto traced = heaps_->trace(pid, true); !traced) return traced;
+  return heaps_->hold_execs(*source_, pid, [this] { drain(); });
 }
 
 bool Recording::memory_reached() const {
@@ -304,6 +314,7 @@ void Recording::account() {
     lost_names_noted_ = std::move(lost);
   }
   source_->count(quality);
+  if (probes_) probes_->account();
   quality.table_overflows = modules_->modules_without_room();
   if (heaps_) heaps_->account(quality);
   if (snapshots_) {
@@ -386,6 +397,7 @@ void Recording::clear_rows() {
   profile_.heap.rows.clear();
   profile_.heap.blocks.clear();
   profile_.faults.clear();
+  profile_.calls.clear();
   profile_.memory_ranges.clear();
   for (auto& series : profile_.series) series.points = {};  // gives the room back, too
 }
@@ -475,6 +487,7 @@ Result<> Recording::step(std::uint64_t now) {
     const Calm calm(urgency_);
     heaps_->publish();
   }
+  if (probes_) probes_->take(now, false);
   if (auto saved = save(); !saved) return saved;
   sink_->forget_ended(now - kSecond);
   return {};
@@ -497,6 +510,7 @@ void Recording::end() {
     source_->cut_waits(profile_.meta.end_ns, batch_);
     sink_->take(batch_);
   }
+  if (probes_) probes_->take(profile_.meta.end_ns, true);
   sink_->finish();
   if (options_.memory) sample_memory(profile_.meta.end_ns);
   own_cost_.ended(own_cpu());

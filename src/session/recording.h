@@ -15,6 +15,7 @@
 
 #include "base/result.h"
 #include "process/machine_time.h"
+#include "session/calls/call_probes.h"
 #include "session/heap/heap_recordings.h"
 #include "session/launch.h"
 #include "session/memory/memory_series.h"
@@ -100,7 +101,8 @@ class Recording {
   };
   Result<> open_source();
   void describe();
-  Result<> launch_with_heap(LaunchedProcess& held);
+  Result<> launch_held(LaunchedProcess& held);
+  Result<> begin_heap(std::int32_t pid);
   void drain();
   void take_names();
   void account();
@@ -137,6 +139,7 @@ class Recording {
   OomWatch oom_watch_;
   ProcessEndings endings_;
   std::optional<HeapRecordings> heaps_;
+  std::optional<CallProbes> probes_;
   Urgency urgency_;
   OwnCost own_cost_;
   Batch batch_;

@@ -36,14 +36,17 @@ RecordingPlan plan_of(const RecordOptions& options) {
   return plan;
 }
 
-// The heap tracer comes in by ptrace before the first instruction, and there the kernel gives a program its own rights
+// The heap tracer and probes come in by ptrace before the first instruction, and there the kernel gives a program its own rights
 // only if the tracer could trace everybody.
 Result<> keeps_its_rights(const RecordOptions& options, const std::string& program) {
-  if (options.heap == Heap::kNone || (own_capabilities() & capability(CAP_SYS_PTRACE)) != 0) return {};
+  if ((options.heap == Heap::kNone && options.probes.empty()) ||
+      (own_capabilities() & capability(CAP_SYS_PTRACE)) != 0)
+    return {};
   if (!process::gives_rights(program)) return {};
-  return fail(ErrorKind::kPermission,
-              program + ": with its heap traced it would run without the rights that its file gives it",
-              "run as root, record without --heap, or start it and attach as root (-p)");
+  return fail(
+      ErrorKind::kPermission,
+      program + ": with its heap traced, or probed, it would run without the rights that its file gives it",
+      "run as root, record without --heap and --probe, or start it and attach as root (-p)");
 }
 
 bool has_ended(const Fd& pidfd) {

@@ -127,6 +127,12 @@ class BpfSource final : public Source {
     sum_threads(end_ns, batch);
   }
 
+  Result<> add_probe(const probe_wanted& wanted, const std::vector<sources::ProbePoint>& points) override {
+    return engine_->add_probe(wanted, points);
+  }
+  std::vector<sources::ProbeReading> read_probes() const override { return engine_->read_probes(); }
+  probe_counters probe_sums() const override { return engine_->probe_sums(); }
+
   void stop() override { engine_->stop(); }
 
   std::vector<int> fds() const override {
@@ -256,6 +262,8 @@ Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
   bpf.cpu = options.cpu;
   bpf.off_cpu = options.off_cpu;
   bpf.mappings = options.heap != Heap::kNone && options.heap_mappings;
+  bpf.probes = !options.probes.empty();
+  bpf.probed_calls_per_second = options.probe_limit;
   auto engine = sources::BpfEngine::load(bpf);
   if (!engine) return tl::unexpected<Error>(engine.error());
   auto side_band = sources::SideBand::open();

@@ -34,6 +34,11 @@ class EventSink {
   void take(const sources::ThreadWaitTime& times) { on(times); }
   // Lets go of processes and threads that ended before this, and of what is known of them.
   void forget_ended(std::uint64_t before_ns);
+  // Of a stack that has arrived.
+  std::optional<ResolvedStack> stack_of(std::uint64_t id) {
+    const ResolvedStack* stack = find_stack(id);
+    return stack == nullptr ? std::nullopt : std::optional(*stack);
+  }
   // For tests: how much is remembered besides the rows.
   std::size_t remembered() const {
     return stacks_.size() + older_stacks_.size() + orphans_.size() + doubtful_.size() + objects_.remembered();

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "session/record_options.h"
 #include "session/tracking/process_table.h"
+#include "sources/bpf/bpf_engine.h"
 #include "sources/events.h"
 
 namespace fathom::session {
@@ -42,6 +43,13 @@ class Source : public WalkerControl {
   virtual void cut_waits(std::uint64_t /*end_ns*/, Batch& /*batch*/) {}
   // The sums of the live threads so far.
   virtual void sum_threads(std::uint64_t /*now_ns*/, Batch& /*batch*/) {}
+  // Calls of functions: once started, as BpfEngine has it. Only the BPF engine can.
+  virtual Result<> add_probe(const probe_wanted&, const std::vector<sources::ProbePoint>&) {
+    return fail(ErrorKind::kUnsupported, "functions are probed by the engine bpf alone",
+                "run as root; fathom doctor");
+  }
+  virtual std::vector<sources::ProbeReading> read_probes() const { return {}; }
+  virtual probe_counters probe_sums() const { return {}; }
   virtual void stop() = 0;
   // For epoll, once started.
   virtual std::vector<int> fds() const = 0;
