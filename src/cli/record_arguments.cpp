@@ -108,6 +108,32 @@ Result<> fits_flight(const RecordArguments& arguments) {
   return {};
 }
 
+// Functions whose calls are counted.
+Result<> choose_probes(RecordArguments& arguments) {
+  session::RecordOptions& options = arguments.options;
+  for (const std::string& text : arguments.probes) {
+    auto wish = probes::parse_wish(text);
+    if (!wish) return tl::unexpected<Error>(wish.error());
+    options.probes.push_back(std::move(*wish));
+  }
+  if (options.probes.empty()) {
+    if (arguments.probe_limit_given)
+      return fail(ErrorKind::kUsage, "--probe-limit is about the functions of --probe",
+                  "fathom record --probe FUNCTION --probe-limit 1000 -p PID");
+    return {};
+  }
+  if (options.engine == session::Engine::kPerf || options.engine == session::Engine::kProc)
+    return fail(ErrorKind::kUsage, "functions are probed by the engine bpf alone",
+                "fathom record --probe FUNCTION, without --engine, as root");
+  if (arguments.flight)
+    return fail(ErrorKind::kUsage, "--flight keeps no calls of functions", "--probe without --flight");
+  if (arguments.groups.machine)
+    return fail(ErrorKind::kUsage,
+                "functions are probed in programs that were asked for, and not in all that run",
+                "fathom record --probe FUNCTION -p PID");
+  return {};
+}
+
 // What is looked at before and while it records.
 Result<> fits_watching(RecordArguments& arguments) {
   const session::RecordOptions& options = arguments.options;
@@ -175,6 +201,7 @@ Result<> settle(RecordArguments& arguments) {
     options.metrics_url = url->text;
     options.memory = true;  // their growth is set beside that of the memory
   }
+  if (auto chosen = choose_probes(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
   return fits_watching(arguments);
 }
 
@@ -285,6 +312,23 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
       "--dry-run", arguments.dry_run,
       "say what recording would cost, with --heap and -p also what would be changed in the process, and "
       "record and start nothing");
+  app.add_option(
+         "--probe", arguments.probes,
+         "count and time the calls of a function, with their callers: FUNCTION, FUNCTION@MODULE; with "
+         ":argN an argument of it, with :argN+OFFSET the 8 bytes that one points to, with :ret what it "
+         "returns is added up as its size. Several times for several functions; fathom report --calls")
+      ->type_name("FUNCTION")
+      ->expected(1)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  app.add_option_function<std::uint32_t>(
+         "--probe-limit",
+         [&arguments](std::uint32_t limit) {
+           arguments.options.probe_limit = limit;
+           arguments.probe_limit_given = true;
+         },
+         "with --probe: time no more calls in a second; what comes beyond is counted (20,000)")
+      ->type_name("N")
+      ->check(CLI::Range(10, 10'000'000));
   app.add_flag("--no-off-cpu", arguments.no_off_cpu, "leave waiting out");
   add_metrics_options(app, arguments.metrics);
   app.add_option(

@@ -40,6 +40,8 @@ struct RecordArguments {
        no_mappings = false, no_children = false;
   bool triage = false, flamegraph = false, leaks = false, quiet = false, dry_run = false, lossless = false;
   std::vector<std::string> suppressions;
+  std::vector<std::string> probes;  // as they were typed
+  bool probe_limit_given = false;
   bool flight = false, flight_freeze = false, flight_brake = false;
   std::uint64_t each_bytes = 0;
   std::size_t repeat = 0;  // 0: one recording, as ever

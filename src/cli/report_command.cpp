@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "analysis/summary/call_table.h"
 #include "analysis/summary/report.h"
 #include "annotate/annotation.h"
 #include "cli/annotate_options.h"
@@ -18,8 +19,10 @@
 #include "open/open_profile.h"
 #include "present/code/annotation_json.h"
 #include "present/code/annotation_text.h"
+#include "present/json/call_table_json.h"
 #include "present/json/json.h"
 #include "present/sentences/recorded_component_sentences.h"
+#include "present/text/text_call_table.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
 #include "present/text/text_table.h"
@@ -41,7 +44,7 @@ struct ReportArguments {
   OutputPath output;
   bool threads = false, modules = false, waits = false, locks = false, files = false, heap = false,
        blocks = false;
-  bool timeline = false, memory = false;
+  bool timeline = false, memory = false, calls = false;
   bool all = false, series = false, lines = false;
   bool show_idle = false, json = false, wide = false, follow = false;
 };
@@ -76,6 +79,25 @@ Result<int> report_timeline(const model::Profile& profile, const analysis::Selec
   } else {
     text.erase(0, 1);
   }
+  const Result<> written = write_output(text, arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
+// Of functions that were probed.
+Result<int> report_calls(const model::Profile& profile, const analysis::Selection& selection,
+                         const ReportArguments& arguments) {
+  if (selection.thread)
+    return fail(ErrorKind::kUsage, "calls are counted for whole processes, and not for threads", "--pid PID");
+  const auto table = analysis::make_call_table(profile, selection);
+  if (!table)
+    return fail(ErrorKind::kNotFound, arguments.file + ": no function was probed",
+                "fathom record --probe FUNCTION");
+  present::TextOptions style = style_of(arguments);
+  style.top = arguments.top.value_or(style.top);
+  const std::string text = arguments.json ? present::to_json(*table, profile.meta.target,
+                                                             profile.duration_s(), arguments.top.value_or(0))
+                                          : present::call_table_text(*table, style);
   const Result<> written = write_output(text, arguments.output);
   if (!written) return tl::unexpected(written.error());
   return kDone;
@@ -197,6 +219,7 @@ Result<int> run_report(const ReportArguments& given) {
   options.selection = std::move(*selection);
   if (arguments.timeline && !arguments.selection.from_s) options.selection.from_ns.reset();
   if (!arguments.annotate.empty()) return report_annotation(*profile, options.selection, arguments);
+  if (arguments.calls) return report_calls(*profile, options.selection, arguments);
   if (arguments.timeline) return report_timeline(*profile, options.selection, arguments);
   options.selection.fold_idle = !arguments.show_idle;
   // Nothing waits in itself: the leaves of such stacks are causes, and they have a table of their own.
@@ -347,6 +370,8 @@ Run add_report(CLI::App& app) {
   app.add_flag("--waits", arguments->waits, "who waits for what and for whom");
   app.add_flag("--locks", arguments->locks, "contended futexes: who waits, who lets go");
   app.add_flag("--files", arguments->files, "files, mapped files and peers that threads waited for");
+  app.add_flag("--calls", arguments->calls,
+               "how often the functions of record --probe were called, by whom, and how long that took");
   app.add_flag("--heap", arguments->heap, "also who allocated, allocators, sizes, lifetimes and ages");
   app.add_flag("--blocks", arguments->blocks,
                "the largest and the oldest live blocks one by one (of recordings made with --events)");
