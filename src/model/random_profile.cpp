@@ -236,7 +236,7 @@ class Generator {
     for (Thread& row : profile_.threads)
       if (!random_.one_in(3))
         for (std::uint64_t* number : {&row.ran_ns, &row.waited_ns, &row.queued_ns, &row.waits,
-                                      &row.preemptions, &row.counted_only_waits, &row.unwalked_ns})
+                                      &row.preemptions, &row.unwalked_waits, &row.unwalked_ns})
           *number = random_.number(50);
     const bool regular = !random_.one_in(4);
     const std::size_t count = random_.below(options_.samples + 1);
@@ -395,7 +395,7 @@ class Generator {
          {&row.mean_bytes,    &row.end_ns,        &row.earlier_frees,  &row.earlier_rss_bytes,
           &row.peak_ns,       &row.events,        &row.lost_ring_full, &row.lost_no_ring,
           &row.lost_throwing, &row.lost_set_full, &row.lost_damaged,   &row.nested,
-          &row.counted_only,  &row.incomplete,    &row.unseen_frees,   &row.waited_ns,
+          &row.unwalked,      &row.incomplete,    &row.unseen_frees,   &row.waited_ns,
           &row.merged_sites,  &row.invalid_frees, &row.dropped_blocks, &row.dropped_bytes})
       if (random_.one_in(2)) *count = random_.number(50);
     return row;

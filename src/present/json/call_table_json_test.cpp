@@ -35,9 +35,11 @@ TEST(CallTableJson, HasFunctionsTheirCallersAndThePathsToThem) {
 }
 
 TEST(CallTableJson, OfAnyProfileIsSound) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed)
-    if (const auto table = analysis::make_call_table(model::random_profile(seed), {}))
-      EXPECT_NO_THROW((void)nlohmann::json::parse(to_json(*table, "\xff", 1, 2))) << seed;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const auto table = analysis::make_call_table(model::random_profile(seed), {});
+    if (!table) continue;
+    EXPECT_TRUE(nlohmann::json::accept(to_json(*table, "\xff", 1, 2))) << seed;
+  }
 }
 
 }  // namespace

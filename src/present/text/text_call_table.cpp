@@ -56,12 +56,12 @@ std::string heading(std::string_view text, const TextOptions& options) {
   return options.color ? fmt::format("\n\x1b[1m{}\x1b[0m\n", text) : fmt::format("\n{}\n", text);
 }
 
-// "serve < accept < main": outwards.
+// "serve ← accept ← main": outwards.
 std::string path_text(const std::vector<std::string>& path) {
   std::string text;
   for (std::size_t i = 0; i < std::min(path.size(), kMostPathNames); ++i)
-    text += (i == 0 ? "" : " < ") + analysis::printable(path[i]);
-  if (path.size() > kMostPathNames) text += fmt::format(" < {} more", path.size() - kMostPathNames);
+    text += (i == 0 ? "" : " ← ") + analysis::printable(path[i]);
+  if (path.size() > kMostPathNames) text += fmt::format(" ← {} more", path.size() - kMostPathNames);
   return text;
 }
 
@@ -87,9 +87,10 @@ std::string callers_text(const CallsOfFunction& function, bool sizes, const Text
     const auto& [sums, path] = rows[i];
     std::string name = path_text(*path);
     if (path->empty())
-      name = sums->counted_only == sums->calls ? "(not looked: beyond --probe-limit)" : "(not known)";
+      name = sums->counted_only == sums->calls ? "(not walked: beyond --probe-limit)" : "(not known)";
     table.add(cells(*sums, std::move(name), sizes));
   }
+  if (rows.empty()) return "";
   return heading("Calls of " + analysis::printable(function.name), options) +
          table.text(options.cut_names ? options.width : 0, options.color) +
          cut_off(rows.size(), shown, "paths");
@@ -110,7 +111,7 @@ std::string remarks(const CallTable& table, const TextOptions& options) {
           "longjmp or with their thread.",
           function.name, number(*left)));
   }
-  for (const std::string& note : table.notes) say(note + ".");
+  for (const std::string& note : table.notes) say("Note: " + note + ".");
   if (table.breakpoints && *table.breakpoints != 0 && table.own_ns)
     say(
         fmt::format("Cost: the program stopped at {} breakpoints; looking took {}, and is no part of the "
