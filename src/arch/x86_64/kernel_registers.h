@@ -34,14 +34,30 @@ static inline __attribute__((always_inline)) int jump_is_taken(unsigned long fla
   unsigned long carry = flags & 1, parity = flags >> 2 & 1, zero = flags >> 6 & 1, sign = flags >> 7 & 1,
                 overflow = flags >> 11 & 1, holds = 0;
   switch (condition >> 1 & 7) {
-    case 0: holds = overflow; break;
-    case 1: holds = carry; break;
-    case 2: holds = zero; break;
-    case 3: holds = carry | zero; break;
-    case 4: holds = sign; break;
-    case 5: holds = parity; break;
-    case 6: holds = sign ^ overflow; break;
-    case 7: holds = zero | (sign ^ overflow); break;
+    case 0:
+      holds = overflow;
+      break;
+    case 1:
+      holds = carry;
+      break;
+    case 2:
+      holds = zero;
+      break;
+    case 3:
+      holds = carry | zero;
+      break;
+    case 4:
+      holds = sign;
+      break;
+    case 5:
+      holds = parity;
+      break;
+    case 6:
+      holds = sign ^ overflow;
+      break;
+    case 7:
+      holds = zero | (sign ^ overflow);
+      break;
   }
   return holds != (condition & 1);
 }
