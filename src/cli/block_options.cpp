@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <bit>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -100,6 +101,14 @@ Result<std::uint64_t> parse_duration_ns(std::string_view text) {
   static constexpr Unit kUnits[] = {{"", 1e9},   {"ns", 1},  {"us", 1e3},   {"\u00b5s", 1e3},
                                     {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
   return parse_with_unit(text, kUnits, "duration", "such as 500us, 10ms or 2s");
+}
+
+Result<analysis::SizeBuckets> parse_asked_sizes(const std::string& text) {
+  std::uint64_t least = 0, most = UINT64_MAX;
+  if (const Result<> read = parse_range("--asked-size", text, parse_bytes, least, most); !read)
+    return tl::unexpected(read.error());
+  return analysis::SizeBuckets{static_cast<std::uint8_t>(std::bit_width(least)),
+                               static_cast<std::uint8_t>(std::bit_width(most) + 1)};
 }
 
 void add_block_options(CLI::App& app, BlockOptions& options) {

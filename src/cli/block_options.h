@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "analysis/core/selection.h"
 #include "base/result.h"
 #include "store/reader.h"
 
@@ -26,6 +27,8 @@ void add_block_options(CLI::App& app, BlockOptions& options);
 // HeapBlockFilter has it. kUsage for what cannot be understood.
 Result<store::ReadOptions> read_options_from(const BlockOptions& options, std::uint32_t keep = 0);
 
+// --asked-size: "4096", "64KiB:1MiB", "1MiB:", ":100", and every power of two that has one of these sizes.
+Result<analysis::SizeBuckets> parse_asked_sizes(const std::string& text);
 // "4096", "4KiB", "1.5MiB", "2GiB"; KB, MB and GB are powers of ten.
 Result<std::uint64_t> parse_bytes(std::string_view text);
 // "0.5", "250ns", "1.5us", "10ms", "2s", "5min"; a number alone is seconds.

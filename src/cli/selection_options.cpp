@@ -65,6 +65,22 @@ Result<> check_counted(const model::Profile& profile, model::Metric metric) {
   return {};
 }
 
+// The heap is meant, also where no metric is named.
+Result<> choose_sizes(const std::string& text, const model::Profile& profile, bool metric_is_named,
+                      analysis::Selection& selection) {
+  const Result<analysis::SizeBuckets> sizes = parse_asked_sizes(text);
+  if (!sizes) return tl::unexpected(sizes.error());
+  if (std::ranges::none_of(profile.heap.histograms, [](const model::HeapHistogram& row) {
+        return row.kind == model::HeapHistogramKind::kSize;
+      }))
+    return fail(ErrorKind::kNotFound, "the file does not tell sizes of blocks", "fathom record --heap");
+  if (!metric_is_named && !model::is_heap(selection.metric)) selection.metric = model::Metric::kHeapLive;
+  if (!model::is_heap(selection.metric))
+    return fail(ErrorKind::kUsage, "--asked-size chooses call sites of the heap", "--metric heap-live");
+  selection.asked_sizes = *sizes;
+  return {};
+}
+
 }  // namespace
 
 void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool& plumbing) {
@@ -110,6 +126,11 @@ void add_selection_options(CLI::App& app, SelectionOptions& options) {
       ->group("");
   app.add_option("--unit", options.heap_unit, "what heap metrics count")
       ->check(CLI::IsMember({"bytes", "blocks"}));
+  app.add_option(
+         "--asked-size", options.asked_size,
+         "heap: only call sites that asked for blocks of this size (4096, 64KiB:1MiB, 1MiB:, :100), with "
+         "all that they asked for; sizes are known by powers of two, and each that has one of them counts")
+      ->type_name("MIN:MAX");
   add_symbols_option(app, options.symbols);
   add_merge_option(app, options.dumps);
   add_containers_option(app, options.fold_containers, options.fold_plumbing);
@@ -225,6 +246,10 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   if (options.metric.empty() && selection.metric == model::Metric::kCpu && !options.focus.empty() &&
       !profile.waits.empty() && !takes_any_sample(profile, selection))
     selection.metric = model::Metric::kOffCpu;
+  if (!options.asked_size.empty())
+    if (const Result<> chosen = choose_sizes(options.asked_size, profile, !options.metric.empty(), selection);
+        !chosen)
+      return tl::unexpected(chosen.error());
   return selection;
 }
 

@@ -39,8 +39,9 @@ struct SelectionOptions {
   std::vector<std::string> focus, ignore;
   analysis::StackCuts cuts;  // of add_cut_options()
   bool tracer = false;
-  std::string symbols;    // folder with names; empty: none
-  std::string heap_unit;  // bytes, blocks; empty: as the metric
+  std::string symbols;     // folder with names; empty: none
+  std::string heap_unit;   // bytes, blocks; empty: as the metric
+  std::string asked_size;  // MIN:MAX; empty: all
   BlockOptions blocks;
   DumpInputs dumps;
   bool long_names = false;  // open::NameOptions::long_names

@@ -96,6 +96,7 @@ std::string answer_code(const model::Profile& profile, const ViewArguments& argu
     if (name == "fn") function = value;
     if (name == "metric") options.metric = value;
     if (name == "thread") options.thread = value;
+    if (name == "asked-size") options.asked_size = value;
     if (name == "focus") options.focus.push_back(value);
     if (name == "ignore") options.ignore.push_back(value);
     double seconds = 0;

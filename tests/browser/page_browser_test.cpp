@@ -55,6 +55,10 @@ model::Profile server_profile() {
     row.freed = {4, second == 0 ? 0 : 20'000.0 * (site + 1)};
     return row;
   });
+  // serve asks for blocks below 128 bytes and below 8 KiB, parse for small ones alone.
+  for (const auto& [site, bucket] : {std::pair{0u, 7}, std::pair{0u, 13}, std::pair{1u, 7}})
+    hand.profile.heap.histograms.push_back(
+        {{site}, model::HeapHistogramKind::kSize, static_cast<std::uint8_t>(bucket), {50, 0}});
   model::Series rss;
   rss.name = hand.builder.string("memory.rss_anon");
   rss.unit = hand.builder.string("bytes");
@@ -87,11 +91,8 @@ class PageInBrowser : public PageTest {
   // A time, a thread and patterns by chance, also all of them together.
   static Json some_selection(std::mt19937& random, const char* metric) {
     const auto chance = [&] { return random() % 2 == 0; };
-    Json out = {{"metric", metric},
-                {"range", nullptr},
-                {"thread", nullptr},
-                {"focus", Json::array()},
-                {"ignore", Json::array()}};
+    Json out = {{"metric", metric},       {"range", nullptr},        {"thread", nullptr},
+                {"focus", Json::array()}, {"ignore", Json::array()}, {"sizes", nullptr}};
     if (chance()) {
       const auto from = random() % 1900;
       out["range"] = {from, from + 1 + random() % (2000 - from)};
@@ -99,6 +100,7 @@ class PageInBrowser : public PageTest {
     if (chance()) out["thread"] = chance() ? "server" : "it's a worker";
     if (chance()) out["focus"].push_back(chance() ? "serve" : "/^json::/");
     if (chance()) out["ignore"].push_back(chance() ? "parse" : "onerror");
+    if (chance()) out["sizes"] = chance() ? Json{7, 8} : Json{10, 20};  // taken of the heap alone
     return out;
   }
 
@@ -336,6 +338,47 @@ TEST_F(PageInBrowser, ModulesCratesAndCausesAreChips) {
       "json').click()");
   wait_for("location.hash.includes('focus=crate%3Ajson')");
   expect_as_reported();
+}
+
+TEST_F(PageInBrowser, SizesAreAChip) {
+  show("#m=cpu&v=heap&heap=sizes");
+  wait_for("document.querySelector('#histogram-0 button')");
+  EXPECT_THAT(text("#histogram-0"), HasSubstr("128 B100"));
+  ask("[...document.querySelectorAll('#histogram-0 button')].find((one) => one.textContent === '8.00 "
+      "KiB').click()");
+  wait_for("location.hash.includes('sizes=4096%3A8191')");
+  EXPECT_THAT(text(".chip"), StartsWith("sizes 4.00 KiB – 8.00 KiB"));
+  EXPECT_EQ(ask("window.fathom.view.value.metric"), "heap-live");
+  // Of what else the site asked for the row stays.
+  EXPECT_THAT(text("#histogram-0"), HasSubstr("128 B50"));
+  expect_as_reported();
+  const Json chosen = ask("window.fathom.report().total");
+  ask("[...document.querySelectorAll('#histogram-0 button')].find((one) => one.textContent === '128 "
+      "B').dispatchEvent(new MouseEvent('click', { shiftKey: true, bubbles: true }))");
+  wait_for("location.hash.includes('sizes=64%3A8191')");
+  EXPECT_GT(ask("window.fathom.report().total").get<double>(), chosen.get<double>());
+  expect_as_reported();
+  ask("history.back()");
+  wait_for("location.hash.includes('sizes=4096%3A8191')");
+  ask("document.querySelector('.chip').click()");
+  wait_for("!location.hash.includes('sizes=')");
+  // By typing; what is no size is said, and nothing changes.
+  const auto type = [&](const std::string& words) {
+    press("/");
+    wait_for("document.activeElement.id === 'search'");
+    ASSERT_TRUE(browser_->type(words).has_value());
+    press("Enter");
+  };
+  type("size many");
+  wait_for("document.querySelector('.notice').textContent.includes('64KiB:1MiB')");
+  press("Escape");
+  type("size 5kB:1MiB");
+  wait_for("location.hash.includes('sizes=4096%3A2097151')");
+  EXPECT_EQ(ask("window.fathom.report().total"), chosen);
+  // CPU time has no sizes.
+  ask("window.fathom.change({ metric: 'cpu' })");
+  wait_for("!location.hash.includes('sizes=')");
+  EXPECT_EQ(ask("window.fathom.report().total"), 800);
 }
 
 TEST_F(PageInBrowser, ADoubleClickAsksWhoCalls) {

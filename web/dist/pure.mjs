@@ -268,8 +268,8 @@ function percent(share) {
 function figure(value, unit, error = 0, sign = false) {
   const mark = sign && value > 0 ? "+" : value < 0 ? "−" : "", size = Math.abs(value);
   if (unit === "cores" || unit === "threads" || unit === "share") {
-    const known = 100 * (error > 0 ? error : size);
-    return `${mark}${(100 * size).toFixed(known >= 0.995 || known === 0 ? 1 : known >= 0.0995 ? 2 : 3)} %`;
+    const known2 = 100 * (error > 0 ? error : size);
+    return `${mark}${(100 * size).toFixed(known2 >= 0.995 || known2 === 0 ? 1 : known2 >= 0.0995 ? 2 : 3)} %`;
   }
   if (unit === "per second") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}/s`;
   if (unit === "count") return `${mark}${size >= 100 ? withCommas(size) : digits(size)}`;
@@ -316,6 +316,21 @@ function patternText(word, pattern) {
   const group = groupOf(pattern), wait = /^\[wait: (.+)\]$/s.exec(pattern);
   const text = group ? `${group[1]} ${group[2].replace(/^\/\^(.*)\$\/$/s, "$1").replace(/\\(.)/g, "$1")}` : wait ? `waits for ${wait[1]}` : null;
   return text === null ? `${word} ${foldGenerics(pattern)}` : word === "focus" ? text : `${word} ${text}`;
+}
+var leastOf = ([first]) => first === 0 ? 0 : 2 ** (first - 1);
+var known = 53;
+var askedSize = (sizes) => `${leastOf(sizes)}:${sizes[1] > known ? "" : 2 ** (sizes[1] - 1) - 1}`;
+function sizesFrom(text) {
+  const read = /^([\d.]*)\s*([KMG]?)(i?)B?(?:(:)([\d.]*)\s*([KMG]?)(i?)B?)?$/i.exec(text.trim());
+  if (!read || !read[1] && !read[5]) return null;
+  const value = (digits2, unit, binary) => Number(digits2) * (binary ? 1024 : 1e3) ** ("KMG".indexOf(unit.toUpperCase() || "-") + 1);
+  const bits = (size) => size < 1 ? 0 : Math.floor(Math.log2(size)) + 1;
+  const least = read[1] ? value(read[1], read[2], read[3]) : 0, most = !read[4] ? least : read[5] ? value(read[5], read[6], read[7]) : Infinity;
+  return !(least <= most) || !(least < 2 ** 63) ? null : [bits(least), most < 2 ** 63 ? bits(most) + 1 : 65];
+}
+function sizesText(sizes) {
+  const [least, most] = [leastOf(sizes), 2 ** (sizes[1] - 1)];
+  return sizes[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
 }
 var secondsText = (ms) => (ms / 1e3).toString();
 function foldGenerics(name) {
@@ -483,6 +498,14 @@ function takenNodes(doc, focus, ignore) {
   for (let i = 0; i < doc.nodes; i++) out[i] = !(all[i] & unwanted) && (!focus.length || all[i] & wanted) ? 1 : 0;
   return out;
 }
+function sizedCells(doc, cells, sizes) {
+  const { shapes } = doc;
+  if (!sizes || !shapes || cells !== doc.heap) return null;
+  const out = new Uint8Array(cells.node.length);
+  for (let i = 0; i < shapes.cell.length; i++)
+    if (shapes.kind[i] === 0 /* size */ && shapes.blocks[i] > 0 && shapes.bucket[i] >= sizes[0] && shapes.bucket[i] < sizes[1]) out[shapes.cell[i]] = 1;
+  return out;
+}
 function entryAt(cells, i, slice) {
   let low = cells.first[i], high = cells.first[i + 1];
   while (low < high) {
@@ -547,7 +570,7 @@ function cellValues(doc, metric, from, to) {
 function take(doc, selection) {
   const cells = cellsOf(doc, selection.metric);
   const values = cellValues(doc, selection.metric, selection.from, selection.to);
-  const nodes = takenNodes(doc, selection.focus, selection.ignore);
+  const nodes = takenNodes(doc, selection.focus, selection.ignore), sized = sizedCells(doc, cells, selection.sizes);
   let total = 0, whole = 0;
   for (let i = 0; i < values.length; i++) {
     if (selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) {
@@ -555,7 +578,7 @@ function take(doc, selection) {
       continue;
     }
     whole += values[i];
-    if (!nodes[cells.node[i]]) values[i] = 0;
+    if (!nodes[cells.node[i]] || sized && !sized[i]) values[i] = 0;
     total += values[i];
   }
   return { metric: selection.metric, cells, values, total: Math.round(total), whole: Math.round(whole) };
@@ -701,10 +724,10 @@ function outermostOf({ parent, place }) {
   return out;
 }
 function forward(doc, taken, shape, threads) {
-  let known = skeletons.get(shape);
-  if (!known) skeletons.set(shape, known = /* @__PURE__ */ new Map());
-  let kinds2 = known.get(taken.cells);
-  if (!kinds2) known.set(taken.cells, kinds2 = []);
+  let known2 = skeletons.get(shape);
+  if (!known2) skeletons.set(shape, known2 = /* @__PURE__ */ new Map());
+  let kinds2 = known2.get(taken.cells);
+  if (!kinds2) known2.set(taken.cells, kinds2 = []);
   const skeleton = kinds2[+threads] ??= makeSkeleton(doc, taken.cells, shape, threads), { parent, place, order, first, own, end } = skeleton;
   const costs = (values) => {
     const sums = new Float64Array(order.length + 1);
@@ -738,7 +761,7 @@ function buildTree(doc, taken, options, shape = plainShape(doc)) {
 }
 function buildTimeTree(doc, selection, shape, threads, most) {
   const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
-  const { came } = flowOf(doc, metric);
+  const { came } = flowOf(doc, metric), sized = sizedCells(doc, cells, selection.sizes);
   const parts = Math.min(most, to - from), order = rankOf(shape), values = /* @__PURE__ */ new Map();
   const width = (threads ? doc.head.threads.length : 1) * shape.parent.length, one = shape.parent.length;
   const nodeOf = new Uint32Array(one);
@@ -746,7 +769,7 @@ function buildTimeTree(doc, selection, shape, threads, most) {
     nodeOf[rank] = node;
   });
   for (let i = 0; i < cells.node.length; i++) {
-    if (!nodes[cells.node[i]] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
+    if (!nodes[cells.node[i]] || sized && !sized[i] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
     const row = (threads ? cells.thread[i] * one : 0) + order[shape.of[doc.shown[cells.node[i]]]];
     for (let j = entryAt(cells, i, from), end = entryAt(cells, i, to); j < end; j++) {
       const key = Math.floor((cells.slice[j] - from) * parts / (to - from)) * width + row;
@@ -855,8 +878,8 @@ var Children = class {
   seen = /* @__PURE__ */ new Map();
   // Those that cost something.
   of(node) {
-    const known = this.seen.get(node);
-    if (known) return known;
+    const known2 = this.seen.get(node);
+    if (known2) return known2;
     const { place } = this.tree, ids = [], costs = [];
     for (let i = this.first[node]; i < this.first[node + 1]; i++) {
       const cost = this.tree.totalOf(this.list[i]);
@@ -874,16 +897,16 @@ var Children = class {
 };
 var orders = /* @__PURE__ */ new WeakMap();
 function childrenOf(tree, sorted = true) {
-  let known = orders.get(tree.parent);
-  if (!known) {
+  let known2 = orders.get(tree.parent);
+  if (!known2) {
     const first = new Uint32Array(tree.count + 1);
     for (let i = 1; i < tree.count; i++) first[tree.parent[i] + 1]++;
     for (let i = 0; i < tree.count; i++) first[i + 1] += first[i];
     const next = first.slice(), list = new Uint32Array(Math.max(0, tree.count - 1));
     for (let i = 1; i < tree.count; i++) list[next[tree.parent[i]]++] = i;
-    orders.set(tree.parent, known = { first, list });
+    orders.set(tree.parent, known2 = { first, list });
   }
-  return new Children(tree, known.first, known.list, sorted);
+  return new Children(tree, known2.first, known2.list, sorted);
 }
 var leastWidth = 1.5;
 function layout(tree, children, zoom, width) {
@@ -973,6 +996,7 @@ export {
   WaitedFor,
   amount,
   around,
+  askedSize,
   boxAt,
   buildTimeTree,
   buildTree,
@@ -998,6 +1022,7 @@ export {
   labelCount,
   labelOf,
   layout,
+  leastOf,
   leastWidth,
   matcher,
   nodesWith,
@@ -1015,6 +1040,9 @@ export {
   seconds,
   secondsText,
   shapeOf,
+  sizedCells,
+  sizesFrom,
+  sizesText,
   startsOf,
   take,
   takenNodes,

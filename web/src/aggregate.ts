@@ -1,6 +1,6 @@
 // Adds up what a selection takes, from columns of running sums: values of cells, the tree of calls, tables. Pure. The sums
 // are those of `fathom report` with the same options, to the unit (tests/browser/page_browser_test.cpp).
-import type { Cells, CostTable, Doc, Sums } from "./document";
+import { ShapeKind, type Cells, type CostTable, type Doc, type Sums } from "./document";
 import { plainShape, rankOf, type Shape } from "./shape";
 import { placeMatcher } from "./words";
 
@@ -9,7 +9,9 @@ export interface Selection {
   from: number; to: number;  // slices; `to` is exclusive
   thread: string | null;     // a name
   focus: string[]; ignore: string[];
+  sizes: Sizes | null;       // of the heap: only sites that asked for blocks of these
 }
+export type Sizes = [first: number, end: number];  // buckets: 2^(first - 1) bytes up to less than 2^(end - 1)
 
 const wanted = 1, unwanted = 2;
 // Of each node whether the selection takes what is spent there.
@@ -23,6 +25,16 @@ export function takenNodes(doc: Doc, focus: string[], ignore: string[]): Uint8Ar
   const all = new Uint8Array(doc.nodes);
   for (let i = 1; i < doc.nodes; i++) all[i] = all[doc.parent[i]] | marks[doc.place[i]];
   for (let i = 0; i < doc.nodes; i++) out[i] = !(all[i] & unwanted) && (!focus.length || all[i] & wanted) ? 1 : 0;
+  return out;
+}
+
+// Of each cell of the heap whether it asked for blocks of these sizes; null: all are taken.
+export function sizedCells(doc: Doc, cells: Cells, sizes: Sizes | null): Uint8Array | null {
+  const { shapes } = doc;
+  if (!sizes || !shapes || cells !== doc.heap) return null;
+  const out = new Uint8Array(cells.node.length);
+  for (let i = 0; i < shapes.cell.length; i++)
+    if (shapes.kind[i] === ShapeKind.size && shapes.blocks[i] > 0 && shapes.bucket[i] >= sizes[0] && shapes.bucket[i] < sizes[1]) out[shapes.cell[i]] = 1;
   return out;
 }
 
@@ -93,12 +105,12 @@ export interface Taken { metric: string; cells: Cells; values: Float64Array; tot
 export function take(doc: Doc, selection: Selection): Taken {
   const cells = cellsOf(doc, selection.metric);
   const values = cellValues(doc, selection.metric, selection.from, selection.to);
-  const nodes = takenNodes(doc, selection.focus, selection.ignore);
+  const nodes = takenNodes(doc, selection.focus, selection.ignore), sized = sizedCells(doc, cells, selection.sizes);
   let total = 0, whole = 0;
   for (let i = 0; i < values.length; i++) {
     if (selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) { values[i] = 0; continue; }
     whole += values[i];
-    if (!nodes[cells.node[i]]) values[i] = 0;
+    if (!nodes[cells.node[i]] || sized && !sized[i]) values[i] = 0;
     total += values[i];
   }
   return { metric: selection.metric, cells, values, total: Math.round(total), whole: Math.round(whole) };
@@ -301,13 +313,13 @@ export function buildTree(doc: Doc, taken: Taken, options: TreeOptions, shape: S
 // The same in order of time: in each part of it what was spent then, and what goes on from one part to the next is one box.
 export function buildTimeTree(doc: Doc, selection: Selection, shape: Shape, threads: boolean, most: number): Tree {
   const { from, to, metric } = selection, cells = cellsOf(doc, metric), nodes = takenNodes(doc, selection.focus, selection.ignore);
-  const { came } = flowOf(doc, metric);
+  const { came } = flowOf(doc, metric), sized = sizedCells(doc, cells, selection.sizes);
   const parts = Math.min(most, to - from), order = rankOf(shape), values = new Map<number, number>();
   const width = (threads ? doc.head.threads.length : 1) * shape.parent.length, one = shape.parent.length;
   const nodeOf = new Uint32Array(one);
   order.forEach((rank, node) => { nodeOf[rank] = node; });
   for (let i = 0; i < cells.node.length; i++) {
-    if (!nodes[cells.node[i]] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
+    if (!nodes[cells.node[i]] || sized && !sized[i] || selection.thread !== null && doc.head.threads[cells.thread[i]].name !== selection.thread) continue;
     const row = (threads ? cells.thread[i] * one : 0) + order[shape.of[doc.shown[cells.node[i]]]];
     for (let j = entryAt(cells, i, from), end = entryAt(cells, i, to); j < end; j++) {
       const key = Math.floor((cells.slice[j] - from) * parts / (to - from)) * width + row;

@@ -4,7 +4,7 @@ import { useEffect } from "preact/hooks";
 import { useSignal } from "@preact/signals";
 import { unpack } from "./document";
 import { doc, metric, view } from "./state";
-import { amount, foldArguments, foldGenerics, percent } from "./words";
+import { askedSize, amount, foldArguments, foldGenerics, percent } from "./words";
 
 interface Chained { function: string; file: string; line: number }
 interface Instruction { address: string; text: string; self: number; total: number; chain: Chained[] }
@@ -25,6 +25,7 @@ function question(fn: number): string {
   if (v.thread !== null) parts.set("thread", v.thread);
   v.focus.forEach((pattern) => parts.append("focus", pattern));
   v.ignore.forEach((pattern) => parts.append("ignore", pattern));
+  if (v.sizes) parts.set("asked-size", askedSize(v.sizes));
   return parts.toString();
 }
 

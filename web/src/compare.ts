@@ -1,6 +1,6 @@
 // Two times of one recording, as `fathom diff FILE --base A:B --new C:D` compares them: each function's figure on both
 // sides, and whether it changed by more than noise. Pure.
-import { cellValues, cellsOf, entryAt, takenNodes, type Selection, type Taken } from "./aggregate";
+import { cellValues, cellsOf, entryAt, sizedCells, takenNodes, type Selection, type Taken } from "./aggregate";
 import { Kind, type Doc } from "./document";
 import { changeBetween, figureOf, holmLevel, judgeAll, type Change, type Scale } from "./statistics";
 
@@ -58,12 +58,12 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
   const { head } = doc, { metric } = selection, cells = cellsOf(doc, metric), table = doc.costs.get(metric);
   const info = head.metrics.find(({ name }) => name === metric), isTime = metric === "cpu" || metric === "off-cpu";
   const sides: [Side, Side] = [new Side(doc, base, isTime), new Side(doc, [selection.from, selection.to], isTime)];
-  const nodes = takenNodes(doc, selection.focus, selection.ignore);
+  const nodes = takenNodes(doc, selection.focus, selection.ignore), sized = sizedCells(doc, cells, selection.sizes);
   const self = new Rows(doc.places, sides), total = new Rows(doc.places, sides), threads = new Rows(head.threads.length, sides), whole = new Rows(1, sides);
   const seen = new Int32Array(doc.places).fill(-1), path: number[] = [];
   const values = table ? null : sides.map(({ range }) => cellValues(doc, metric, ...range));
   for (let i = 0; i < cells.node.length; i++) {
-    if (!nodes[cells.node[i]]) continue;
+    if (!nodes[cells.node[i]] || sized && !sized[i]) continue;
     if (selection.thread !== null && head.threads[cells.thread[i]].name !== selection.thread) continue;
     path.length = 0;
     const add = (side: number, piece: number, value: number) => {
@@ -134,9 +134,10 @@ export function compare(doc: Doc, selection: Selection, base: Range): Comparison
 // Base's values of the same cells, beside those of the selection.
 export function withBase(doc: Doc, taken: Taken, selection: Selection, base: Range): Taken {
   const values = cellValues(doc, selection.metric, ...base), nodes = takenNodes(doc, selection.focus, selection.ignore);
+  const sized = sizedCells(doc, taken.cells, selection.sizes);
   for (let i = 0; i < values.length; i++) {
     const other = selection.thread !== null && doc.head.threads[taken.cells.thread[i]].name !== selection.thread;
-    if (other || !nodes[taken.cells.node[i]]) values[i] = 0;
+    if (other || !nodes[taken.cells.node[i]] || sized && !sized[i]) values[i] = 0;
   }
   return { ...taken, base: values };
 }

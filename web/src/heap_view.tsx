@@ -1,8 +1,8 @@
 // The heap in the selection: what grew between its two ends and who asked for it, sizes and lifetimes, single blocks.
 import { useComputed, useSignal } from "@preact/signals";
-import { entryAt, takenNodes } from "./aggregate";
+import { entryAt, sizedCells, takenNodes } from "./aggregate";
 import { Kind, ShapeKind } from "./document";
-import { change, doc, heapLists, selection, view } from "./state";
+import { change, doc, heapLists, selection, showSizes, view } from "./state";
 import { amount, bytes, colorOf, foldGenerics, percent, seconds, secondsText, withCommas } from "./words";
 
 // The nearest function that is no allocator's and no library of the language; else the caller of the innermost.
@@ -18,8 +18,8 @@ function askerOf(node: number): number {
 
 // Cells of the heap that threads and patterns take.
 const cellsTaken = () => {
-  const heap = doc.heap!, { thread, focus, ignore } = selection.value, nodes = takenNodes(doc, focus, ignore);
-  return Array.from(heap.node, (node, cell) => nodes[node] === 1 && (thread === null || doc.head.threads[heap.thread[cell]].name === thread));
+  const heap = doc.heap!, { thread, focus, ignore, sizes } = selection.value, nodes = takenNodes(doc, focus, ignore), sized = sizedCells(doc, heap, sizes);
+  return Array.from(heap.node, (node, cell) => nodes[node] === 1 && (!sized || sized[cell] === 1) && (thread === null || doc.head.threads[heap.thread[cell]].name === thread));
 };
 
 interface Site { place: number; before: number; after: number; allocated: number; calls: number; freed: number }
@@ -63,6 +63,9 @@ function Sizes() {
     for (let i = 0; i < shapes!.cell.length; i++) if (takes[shapes!.cell[i]]) out[shapes!.kind[i]][shapes!.bucket[i]] += shapes!.blocks[i];
     return out;
   });
+  const { sizes } = view.value, isChosen = (bucket: number) => sizes !== null && bucket >= sizes[0] && bucket < sizes[1];
+  const choose = (bucket: number, upTo: boolean) =>
+    showSizes(upTo && sizes ? [Math.min(bucket, sizes[0]), Math.max(bucket + 1, sizes[1])] : sizes && isChosen(bucket) && sizes[1] === sizes[0] + 1 ? null : [bucket, bucket + 1]);
   return (
     <div class="two">{kinds.map(([kind, title]) => {
       const of = sums.value[kind], total = of.reduce((a, b) => a + b, 0), most = Math.max(...of);
@@ -70,8 +73,8 @@ function Sizes() {
       if (!(total > 0)) return <div><h3>{title}</h3><p class="quiet">None.</p></div>;
       const first = of.findIndex((value) => value > 0), last = of.reduce((at, value, i) => value > 0 ? i : at, 0);
       return <div><h3>{title}</h3><p class="quiet">{withCommas(total)} blocks; half are below {quantile(0.5)}, 99 % below {quantile(0.99)}.</p>
-        <table class="histogram" id={`histogram-${kind}`}><thead><tr><th>below</th><th>blocks</th><th>share</th></tr></thead><tbody>{[...of].slice(first, last + 1).map((value, i) => <tr key={i}><td>{edge(kind, first + i)}</td><td>{withCommas(value)}</td><td class="bar-cell" style={{ "--share": value / most } as never}>{percent(value / total)}</td></tr>)}</tbody></table></div>;
-    })}<p class="quiet wide">Each row reaches from the row above it to its number. Sizes and lifetimes are known of the whole recording: the selected time leaves them as they are, threads and patterns do not.</p></div>);
+        <table class="histogram" id={`histogram-${kind}`}><thead><tr><th>below</th><th>blocks</th><th>share</th></tr></thead><tbody>{[...of].slice(first, last + 1).map((value, i) => <tr key={i} class={kind === ShapeKind.size && isChosen(first + i) ? "on" : ""}><td>{kind === ShapeKind.size ? <button class="link" aria-pressed={isChosen(first + i)} title="only what was asked for by sites with such blocks; with Shift up to this size" onClick={(event) => choose(first + i, event.shiftKey)}>{edge(kind, first + i)}</button> : edge(kind, first + i)}</td><td>{withCommas(value)}</td><td class="bar-cell" style={{ "--share": value / most } as never}>{percent(value / total)}</td></tr>)}</tbody></table></div>;
+    })}<p class="quiet wide">Each row reaches from the row above it to its number. Sizes and lifetimes are known of the whole recording: the selected time leaves them as they are, threads, patterns and a chosen size do not. A click on a size takes the sites that asked for such blocks, with all that they asked for; Shift and a click, all up to there.</p></div>);
 }
 
 function Blocks() {

@@ -10,14 +10,14 @@ import { Heap } from "./heap_view";
 import { Lanes } from "./lanes_view";
 import { Modules } from "./modules_view";
 import { startsOf, wholeEdits } from "./shape";
-import { baseTree, change, children, colorings, command, compared, comparison, doc, dropFrom, functionOf, functions, hasIdle, hasTab, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, showFrom, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
+import { baseTree, change, children, colorings, command, compared, comparison, doc, dropFrom, functionOf, functions, hasIdle, hasTab, hasOrder, hovered, ignoreFor, isIdleHidden, keyOf, metric, notice, orders, plainTree, report, search, showFrom, showSizes, start, tabs, taken, toggleIdle, tree, view, widths, zoom, type Tab, type Widths } from "./state";
 import { Compared, ComparedCalls, ComparedThreads, ComparedTop, changeOf } from "./compare_view";
 import { Code, hasCode } from "./code_view";
 import { canCompare } from "./compare";
 import { SeriesTable } from "./series_view";
 import { TreeTable } from "./tree_view";
 import { Waits } from "./waits_view";
-import { amount, colorOf, figure, fitted, foldGenerics, groupPattern, patternText, percent, secondsText, whereOf, withCommas } from "./words";
+import { amount, colorOf, figure, fitted, foldGenerics, groupPattern, patternText, percent, secondsText, sizesFrom, sizesText, whereOf, withCommas } from "./words";
 
 const tabNames: Record<Tab, string> = { flame: "Flame graph", top: "Top", callers: "Callers", threads: "Threads", waits: "Waits", heap: "Heap", tree: "Tree", modules: "Modules", series: "Series", quality: "Quality" };
 const share = (value: number) => taken.value.total > 0 ? value / taken.value.total : 0;
@@ -40,7 +40,7 @@ function Story() {
           zoom.value = 0;
           const fn = claim.focus ? doc.name.indexOf(claim.focus, 1) : -1;
           const metric = doc.head.metrics.some(({ name }) => name === claim.metric) ? claim.metric : view.value.metric;
-          change({ metric, focus: claim.focus ? [claim.focus] : [], edits: view.value.edits.filter((edit) => !edit.startsWith("from:")), ignore: ignoreFor(metric), range: null, base: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
+          change({ metric, focus: claim.focus ? [claim.focus] : [], edits: view.value.edits.filter((edit) => !edit.startsWith("from:")), ignore: ignoreFor(metric), sizes: null, range: null, base: null, thread: null, tab: "flame", fn: fn > 0 ? fn : null });
         }}>{brief(claim.text)}</a> </>
         : <>{brief(claim.text)} </>)}
         {(cut || all.value) && <button class="link" aria-expanded={all.value} onClick={() => { all.value = !all.value; }}>{all.value ? "less" : "more"}</button>}</p>
@@ -50,12 +50,16 @@ function Story() {
     </header>);
 }
 
+function say(text: string) {
+  notice.value = text;
+  setTimeout(() => { notice.value = ""; }, 4000);
+}
+
 // The chosen time becomes the base, and the next one that is chosen is compared with it.
 function makeBase() {
   if (!view.value.range || !canCompare(view.value.metric)) return;
   change({ base: view.value.range, range: null });
-  notice.value = "choose the time to compare with it";
-  setTimeout(() => { notice.value = ""; }, 4000);
+  say("choose the time to compare with it");
 }
 
 function Chip({ text, title, drop, kind = "" }: { text: string; title: string; drop: () => void; kind?: string }) {
@@ -66,7 +70,7 @@ const editNames: Record<string, string> = { own: "only own code", recursion: "re
 const toggleEdit = (edit: string) => { zoom.value = 0; change({ edits: view.value.edits.includes(edit) ? view.value.edits.filter((e) => e !== edit) : [...view.value.edits, edit] }); };
 
 // What is typed into the field, and is more than a search.
-const words = /^(focus|ignore|hide|show-from|cause)[: ]\s*(.+)$|^(module|crate)(?: |:(?!:))\s*(.+)$/;
+const words = /^(focus|ignore|hide|show-from|cause|size)[: ]\s*(.+)$|^(module|crate)(?: |:(?!:))\s*(.+)$/;
 
 function Bar() {
   const v = view.value, text = useSignal(""), matches = useMatches();
@@ -79,6 +83,10 @@ function Bar() {
     else if (hit?.[1] === "cause") {
       const cause = doc.name.find((name, i) => doc.kind[i] === Kind.cause && name.includes(hit[2])) ?? `[wait: ${hit[2]}]`;
       change({ metric: doc.costs.has("off-cpu") ? "off-cpu" : v.metric, focus: [...v.focus, cause] });
+    } else if (hit?.[1] === "size" && doc.heap) {
+      const sizes = sizesFrom(hit[2]);
+      if (!sizes) return say("size 64KiB:1MiB, or 4096, 1MiB: or :100");
+      showSizes(sizes);
     } else if (hit?.[1] === "ignore") change({ ignore: [...v.ignore, hit[2]] });
     else if (hit?.[1] === "show-from") showFrom(hit[2]);
     else if (hit?.[1] === "hide") change({ edits: [...v.edits.filter((edit) => edit !== `hide:${hit[2]}`), `hide:${hit[2]}`] });
@@ -99,12 +107,13 @@ function Bar() {
       {v.thread !== null && <Chip text={`thread ${v.thread}`} title="only threads of this name" drop={() => change({ thread: null })} />}
       {v.focus.filter((pattern) => !startsOf(v.edits).includes(pattern)).map((pattern) => <Chip text={patternText("focus", pattern)} title={`only stacks with ${pattern}`} drop={() => change({ focus: v.focus.filter((p) => p !== pattern) })} />)}
       {v.ignore.map((pattern) => <Chip text={pattern === "(idle:" ? "not idle" : patternText("ignore", pattern)} title={`no stacks with ${pattern}`} drop={() => change({ ignore: v.ignore.filter((p) => p !== pattern) })} />)}
+      {v.sizes && <Chip text={sizesText(v.sizes)} title="only call sites that asked for blocks of these sizes, with all that they asked for" drop={() => change({ sizes: null })} />}
       {v.edits.map((edit) => edit.startsWith("from:")
         ? <Chip kind="edit" text={`show from ${foldGenerics(edit.slice(5))}`} title="only stacks with it, without its callers" drop={() => { zoom.value = 0; dropFrom(edit); }} />
         : <Chip kind="edit" text={editNames[edit] ?? foldGenerics(edit.replace(":", " "))} title="a transform of the tree: sums stay, calls go" drop={() => toggleEdit(edit)} />)}
       {v.metric === "off-cpu" && !v.base && hasIdle() && !isIdleHidden() && <button class="chip add" title="leave out threads that wait for work" onClick={toggleIdle}>+ not idle</button>}
       <form onSubmit={add}>
-        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore, hide, show-from, module, crate, cause NAME; /expression/" aria-label="Search, focus, ignore, hide or show-from" autocomplete="off" spellcheck={false}
+        <input id="search" value={text.value} placeholder="/ search; Enter: focus on it; ignore, hide, show-from, module, crate, cause NAME; size MIN:MAX; /expression/" aria-label="Search, focus, ignore, hide or show-from" autocomplete="off" spellcheck={false}
           onInput={(event) => typed(event.currentTarget.value)} onKeyDown={(event) => { if ((event.key === "ArrowDown" || event.key === "ArrowUp") && matches.value) { goToMatch(matches.value.places, event.key === "ArrowDown" ? 1 : -1); event.preventDefault(); } else if (event.key === "Escape") { typed(""); event.currentTarget.blur(); event.stopPropagation(); } }} />
       </form>
       {matches.value && <><span class="found" role="status">{withCommas(matches.value.calls)} {matches.value.calls === 1 ? "box" : "boxes"}, {percent(matches.value.share)}{zoom.value > 0 ? " of the zoom" : ""}</span>

@@ -1,11 +1,11 @@
 // One selection for all views. It is the page's address: Back undoes it, and a copied address opens the same view.
 import { computed, signal } from "@preact/signals";
-import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf, type Selection } from "./aggregate";
+import { buildTimeTree, buildTree, costsOf, functionTable, take, treeOf, type Selection, type Sizes } from "./aggregate";
 import { canCompare, compare, withBase, type Comparison } from "./compare";
 import { childrenOf } from "./flame_layout";
 import { Kind, type Doc, type Line } from "./document";
 import { isEdit, shapeOf, startsOf } from "./shape";
-import { quoted, secondsText } from "./words";
+import { askedSize, quoted, secondsText, sizesFrom } from "./words";
 
 export const tabs = ["flame", "top", "callers", "threads", "waits", "heap", "tree", "modules", "series", "quality"] as const;
 // Of two recordings: what is known of both, and no time.
@@ -35,7 +35,7 @@ export interface View {
   heat: string | null;    // kind of the lane that is shown as a heat map
   up: boolean; order: (typeof orders)[number]; color: (typeof colorings)[number]; edits: string[];  // shape.ts
   waits: (typeof waitLists)[number]; wait: number | null;  // a row of the single waits that is followed
-  heap: (typeof heapLists)[number];
+  heap: (typeof heapLists)[number]; sizes: Sizes | null;
 }
 
 export let doc: Doc;
@@ -83,9 +83,15 @@ export function toHash(v: View): string {
   if (v.waits !== "causes") parts.set("waits", v.waits);
   if (v.wait !== null) parts.set("wait", `${v.wait}`);
   if (v.heap !== "sites") parts.set("heap", v.heap);
+  if (v.sizes) parts.set("sizes", askedSize(v.sizes));
   if (v.fn !== null) parts.set("fn", doc.name[v.fn]);
   return parts.toString();
 }
+
+// Sizes are known of what was allocated, and choose sites of the heap.
+export const hasSizes = (metric: string) => doc.heap !== null && !doc.costs.has(metric);
+// The sites that asked for them; where another metric is shown, what is live of them.
+export const showSizes = (sizes: Sizes | null) => change({ sizes, metric: hasSizes(view.value.metric) ? view.value.metric : "heap-live" });
 
 // An address is typed by anybody: what it names and the document does not have is left out.
 function fromHash(): View {
@@ -106,7 +112,7 @@ function fromHash(): View {
   const wait = /^\d+$/.test(parts.get("wait") ?? "") && +parts.get("wait")! < doc.waits.start.length ? +parts.get("wait")! : null;
   return {
     up: parts.get("up") === "1", order: one(orders, "order"), color: one(colorings, "color"), edits,
-    waits: one(waitLists, "waits"), heap: one(heapLists, "heap"), wait,
+    waits: one(waitLists, "waits"), heap: one(heapLists, "heap"), wait, sizes: hasSizes(metric) ? sizesFrom(parts.get("sizes") ?? "") : null,
     metric, range: rangeOf(parts.get("t")), base: canCompare(metric) ? rangeOf(parts.get("b")) : null, widths: widths.includes(w) ? w : "both",
     heat: heatLanes.find((kind) => kind === parts.get("heat")) ?? null,
     series: doc.lines.some((line) => lineName(line) === parts.get("s")) ? parts.get("s") : null,
@@ -121,6 +127,7 @@ function fromHash(): View {
 export function change(part: Partial<View>, replace = false): void {
   const next = { ...view.value, ...part, ...(doc.compared ? sides : {}) };
   if (!doc.compared && next.metric === "heap-peak" && (next.range || next.base)) next.metric = "heap-live";  // the peak is known of the whole recording
+  if (!hasSizes(next.metric)) next.sizes = null;
   const before = toHash(view.value), after = toHash(next);
   if (before === after && !replace) return;
   view.value = next;
@@ -130,7 +137,7 @@ export function change(part: Partial<View>, replace = false): void {
 export const metric = computed(() => doc.head.metrics.find(({ name }) => name === view.value.metric) ?? { name: "cpu", title: "CPU time", unit: "samples", table: "", weight: 1 });
 export const selection = computed<Selection>(() => {
   const v = view.value;
-  return { metric: v.metric, from: v.range?.[0] ?? 0, to: v.range?.[1] ?? doc.head.slices, thread: v.thread, focus: v.focus, ignore: v.ignore };
+  return { metric: v.metric, from: v.range?.[0] ?? 0, to: v.range?.[1] ?? doc.head.slices, thread: v.thread, focus: v.focus, ignore: v.ignore, sizes: v.sizes };
 });
 const selectionKey = computed(() => JSON.stringify(selection.value));
 export const taken = computed(() => { selectionKey.value; return take(doc, selection.peek()); });
@@ -201,6 +208,7 @@ export function command(v: View): string {
     if (edge(v.range[1])) words.push("--until", edge(v.range[1]));
   }
   if (v.thread !== null) words.push("--thread", quoted(v.thread));
+  if (v.sizes) words.push("--asked-size", askedSize(v.sizes));
   for (const pattern of v.focus) words.push("--focus", quoted(pattern));
   for (const pattern of v.ignore) if (!v.base || pattern !== idlePattern) words.push("--ignore", quoted(pattern));
   return words.join(" ");

@@ -1,4 +1,5 @@
 // Numbers and names as people read them; the same words as the program's own (analysis/core/words.h).
+import type { Sizes } from "./aggregate";
 import type { Unit } from "./compare";
 import { Kind, type Doc } from "./document";
 import type { Change } from "./statistics";
@@ -92,6 +93,23 @@ export function patternText(word: string, pattern: string): string {
   const group = groupOf(pattern), wait = /^\[wait: (.+)\]$/s.exec(pattern);
   const text = group ? `${group[1]} ${group[2].replace(/^\/\^(.*)\$\/$/s, "$1").replace(/\\(.)/g, "$1")}` : wait ? `waits for ${wait[1]}` : null;
   return text === null ? `${word} ${foldGenerics(pattern)}` : word === "focus" ? text : `${word} ${text}`;
+}
+
+// Sizes of blocks by powers of two, as --asked-size says them and takes them: "64:127", "64KiB:1MiB", "1MiB:", ":100", "4096".
+export const leastOf = ([first]: Sizes) => first === 0 ? 0 : 2 ** (first - 1);
+const known = 53;  // beyond it the least that is too large has no exact number here
+export const askedSize = (sizes: Sizes) => `${leastOf(sizes)}:${sizes[1] > known ? "" : 2 ** (sizes[1] - 1) - 1}`;
+export function sizesFrom(text: string): Sizes | null {
+  const read = /^([\d.]*)\s*([KMG]?)(i?)B?(?:(:)([\d.]*)\s*([KMG]?)(i?)B?)?$/i.exec(text.trim());
+  if (!read || !read[1] && !read[5]) return null;
+  const value = (digits: string, unit: string, binary: string) => Number(digits) * (binary ? 1024 : 1000) ** ("KMG".indexOf(unit.toUpperCase() || "-") + 1);
+  const bits = (size: number) => size < 1 ? 0 : Math.floor(Math.log2(size)) + 1;
+  const least = read[1] ? value(read[1], read[2], read[3]) : 0, most = !read[4] ? least : read[5] ? value(read[5], read[6], read[7]) : Infinity;
+  return !(least <= most) || !(least < 2 ** 63) ? null : [bits(least), most < 2 ** 63 ? bits(most) + 1 : 65];
+}
+export function sizesText(sizes: Sizes): string {
+  const [least, most] = [leastOf(sizes), 2 ** (sizes[1] - 1)];
+  return sizes[1] > known ? `sizes from ${bytes(least)}` : least === 0 ? `sizes below ${bytes(most)}` : `sizes ${bytes(least)} – ${bytes(most)}`;
 }
 
 // Seconds from the start, as --from takes them: no digit too many.

@@ -55,7 +55,7 @@ export function randomOf(seed) {
 
 export const idleKind = 7;
 // `calls`: rows { parent, place } from 1 on, each parent before its children; `entries` of the metric "cpu".
-export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, version = 1 }) {
+export function documentOf({ names, modules = names.map(() => ""), crates = names.map(() => ""), kinds = names.map(() => 0), calls, threads, slices, entries, heap = null, version = 1 }) {
   const texts = ["", ...new Set([...names, ...modules, ...crates])].filter((text, i) => i === 0 || text !== ""), columns = new Columns();
   const rows = (of) => [0, ...of.map((text) => texts.indexOf(text))], none = [0, ...names.map(() => 0)];
   columns.unsigned("node.back", [0, ...calls.map(({ parent }, i) => i + 1 - parent)]);
@@ -68,11 +68,27 @@ export function documentOf({ names, modules = names.map(() => ""), crates = name
   columns.entries("cpu", entries);
   columns.entries("object", []);
   for (const name of ["start_ns", "waited_ns", "queued_ns", "thread", "tid", "waker", "waker_tid", "node", "waker_node", "object", "weight"]) columns.unsigned(`wait.${name}`, []);
+  if (heap) {
+    const each = (of) => heap.flatMap(of);
+    columns.unsigned("heap.thread", heap.map(({ thread }) => thread));
+    columns.unsigned("heap.node", heap.map(({ node }) => node));
+    columns.unsigned("heap.entries", heap.map(({ allocated }) => allocated.length));
+    columns.differences("heap.slice", each(({ allocated }) => allocated.map(([slice]) => slice)));
+    columns.reals("heap.allocated_bytes", each(({ allocated }) => allocated.map(([, bytes]) => bytes)));
+    for (const name of ["allocated_blocks", "freed_bytes", "freed_blocks"]) columns.reals(`heap.${name}`, each(({ allocated }) => allocated.map(() => 0)));
+    columns.reals("heap.peak_bytes", heap.map(() => 0));
+    columns.unsigned("shape.cell", each(({ sizes }, cell) => sizes.map(() => cell)));
+    columns.unsigned("shape.kind", each(({ sizes }) => sizes.map(() => 0)));
+    columns.unsigned("shape.bucket", each(({ sizes }) => sizes));
+    columns.reals("shape.blocks", each(({ sizes }) => sizes.map(() => 1)));
+    for (const name of ["cell", "address", "size", "allocated_ns"]) columns.unsigned(`block.${name}`, []);
+    columns.reals("block.blocks", []);
+  }
   const head = {
     version, file: "x.fathom", arguments: [], target: "x", event: "", frequency_hz: 99, period_ns: 1e9 / 99, start_unix_ms: 0, duration_ns: slices * 1e7,
     cpus: "", host: "", memory_limit: 0, marks: [], slice_ms: 10, slices, folded: { calls: 0, share: 0 }, words: { headline: "", quality: "", claims: [], complaints: [] },
-    metrics: [{ name: "cpu", title: "CPU time", unit: "samples", table: "cpu", weight: 1 }], threads: threads.map((name) => ({ name, threads: 1 })), series: [], texts,
-    waits: { objects: [], shorter: 0 }, heap: null, modules: [], columns: columns.table,
+    metrics: [{ name: "cpu", title: "CPU time", unit: "samples", table: "cpu", weight: 1 }, ...(heap ? [{ name: "heap-live", title: "Live heap", unit: "bytes", table: "heap", weight: 0 }] : [])], threads: threads.map((name) => ({ name, threads: 1 })), series: [], texts,
+    waits: { objects: [], shorter: 0 }, heap: heap && { knows_blocks: false }, modules: [], columns: columns.table,
   };
   const json = new TextEncoder().encode(JSON.stringify(head)), mark = new TextEncoder().encode("fathom page\n"), length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, json.length, true);

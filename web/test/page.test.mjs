@@ -67,6 +67,41 @@ test("any selection takes what its entries are worth", () => {
   }
 });
 
+// Two sites: one asked for 100 and for 5,000 bytes, the other for 70 bytes.
+const heapOf = (of) => [
+  { thread: 0, node: 5, allocated: [[1, 4000], [30, 500]], sizes: [7, 13] },
+  { thread: 1, node: 9, allocated: [[3, 70]], sizes: [7] },
+].map((cell) => ({ ...cell, node: Math.min(cell.node, of.calls.length) }));
+
+test("sizes take the sites that asked for them, with all that they asked for", () => {
+  const of = someDocument(1), doc = opened({ ...of, heap: heapOf(of) });
+  const total = (sizes, metric = "heap-live", to = 40) => page.take(doc, { ...everything, metric, to, sizes }).total;
+  assert.equal(total(null), 4570);
+  assert.equal(total([13, 14]), 4500);
+  assert.equal(total([7, 8]), 4570);
+  assert.equal(total([8, 13]), 0);
+  assert.equal(total([13, 65], "heap-allocated", 20), 4000);
+  assert.equal(page.take(doc, { ...everything, metric: "heap-live", sizes: [13, 14] }).whole, 4570);
+  assert.equal(total([13, 14], "cpu"), total(null, "cpu"), "samples have no size");
+  const inTime = page.buildTimeTree(doc, { ...everything, metric: "heap-allocated", sizes: [13, 14] }, page.plainShape(doc), false, 10);
+  assert.equal(inTime.totalOf(0), 4500);
+});
+
+test("sizes are read and said as the command line takes them", () => {
+  assert.deepEqual(page.sizesFrom("64:127"), [7, 8]);
+  assert.deepEqual(page.sizesFrom("4096"), [13, 14]);
+  assert.deepEqual(page.sizesFrom("64KiB:1MiB"), [17, 22]);
+  assert.deepEqual(page.sizesFrom("1kB:2 MB"), [10, 22]);
+  assert.deepEqual(page.sizesFrom(":100"), [0, 8]);
+  assert.deepEqual(page.sizesFrom("1MiB:"), [21, 65]);
+  assert.deepEqual(page.sizesFrom("0:0"), [0, 1]);
+  for (const wrong of ["", ":", "5:4", "many", "1e5", "64 127", "1.2.3"]) assert.equal(page.sizesFrom(wrong), null, wrong);
+  for (const sizes of [[0, 1], [7, 8], [0, 12], [21, 65]]) assert.deepEqual(page.sizesFrom(page.askedSize(sizes)), sizes);
+  assert.equal(page.sizesText([7, 8]), "sizes 64 B – 128 B");
+  assert.equal(page.sizesText([0, 8]), "sizes below 128 B");
+  assert.equal(page.sizesText([21, 65]), "sizes from 1.00 MiB");
+});
+
 test("trees keep the sum, and functions count once in recursion", () => {
   for (const seed of seeds) {
     const of = someDocument(seed), doc = opened(of), random = randomOf(seed + 200);

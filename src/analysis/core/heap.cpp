@@ -3,7 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
+#include <string>
+#include <utility>
 
+#include "analysis/core/call_tree.h"
+#include "analysis/core/container_frames.h"
 #include "model/heap_exactness.h"
 
 namespace fathom::analysis {
@@ -28,6 +33,31 @@ HeapAmounts difference(const HeapAmounts& more, const HeapAmounts& less) {
 // What rounding leaves of sums that cancel out is nothing, and has no error.
 void drop_hair(HeapAmount& left, double came) {
   if (left.value <= 1e-9 * came) left = {};
+}
+
+// By site whether its stack, in threads of its name, asked for blocks of these sizes.
+std::vector<char> sites_of_sizes(const Profile& profile, const SizeBuckets& sizes) {
+  const HeapTables& heap = profile.heap;
+  std::vector<char> out(heap.sites.size());
+  for (const HeapHistogram& row : heap.histograms)
+    if (row.kind == HeapHistogramKind::kSize && row.bucket >= sizes.first && row.bucket < sizes.end &&
+        row.sum.blocks > 0)
+      out[row.site.value] = 1;
+  // What was asked for by one stack is one thing, whichever thread of a name and whichever allocator it was.
+  HeapLeaves leaves(profile, HeapLeaves::Fold::kContainers);
+  std::map<std::string, std::uint32_t> names;
+  std::vector<std::uint32_t> name_of(profile.threads.size());
+  for (std::uint32_t i = 0; i < name_of.size(); ++i)
+    name_of[i] =
+        names.try_emplace(thread_name(profile, {i}), static_cast<std::uint32_t>(names.size())).first->second;
+  const auto key_of = [&](const HeapSite& site) {
+    return std::pair(site.thread == kNoThread ? UINT32_MAX : name_of[site.thread.value],
+                     leaves.of(site.stack).stack.value);
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, char> asked;
+  for (std::size_t i = 0; i < out.size(); ++i) asked[key_of(heap.sites[i])] |= out[i];
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = asked[key_of(heap.sites[i])];
+  return out;
 }
 
 }  // namespace
@@ -60,13 +90,16 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
     : profile_(profile), sites_(profile.heap.sites.size()), taken_(profile.heap.sites.size()) {
   const HeapTables& heap = profile.heap;
   const Filter filter(profile, selection);
+  std::vector<char> of_sizes;
+  if (selection.asked_sizes) of_sizes = sites_of_sizes(profile, *selection.asked_sizes);
   for (std::size_t i = 0; i < heap.sites.size(); ++i) {
     const HeapSite& site = heap.sites[i];
     const Process& process = profile.processes[heap.heaps[site.heap.value].process.value];
     const bool of_process = !selection.pid || process.pid == *selection.pid;
     const bool of_thread =
         !selection.thread || (site.thread != kNoThread && filter.takes_thread(site.thread));
-    taken_[i] = of_process && of_thread && filter.takes_stack(site.stack) ? 1 : 0;
+    const bool of_size = of_sizes.empty() || of_sizes[i] != 0;
+    taken_[i] = of_process && of_thread && of_size && filter.takes_stack(site.stack) ? 1 : 0;
   }
   std::vector<double> inside_s(heap.heaps.size());
   for (const HeapSlice& slice : heap.slices) {

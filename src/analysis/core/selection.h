@@ -20,6 +20,11 @@ enum class HeapUnit : std::uint8_t {
   kBlocks,
 };
 
+// Sizes of blocks by powers of two, as model::HeapHistogram counts them: buckets `first` up to, without it, `end`.
+struct SizeBuckets {
+  std::uint8_t first = 0, end = 65;
+};
+
 struct Selection {
   model::Metric metric = model::Metric::kCpu;
   std::optional<std::string> thread = {};  // exact name, or a thread id in digits
@@ -32,6 +37,9 @@ struct Selection {
   std::optional<bool> fold_containers = {};
   bool fold_plumbing = true;  // false: no frame is taken away, not even the allocator's own
   std::shared_ptr<const StackChoice> stacks = {};  // of the same profile; nullptr: all
+  // Heap: only sites that asked for blocks of these sizes, with all that they asked for. Threads of one name, and stacks that
+  // differ in the allocator's own calls alone, are one site here.
+  std::optional<SizeBuckets> asked_sizes = {};
   bool tracer = false;     // CPU samples in fathom's own heap tracer (tracer_frames.h) are taken, too
   bool fold_idle = false;  // waits that are no problem (idle.h) become one frame per thread
 };

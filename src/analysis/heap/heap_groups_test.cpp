@@ -62,6 +62,25 @@ TEST(HeapGroups, CratesAndModulesAndThreadsAndAllocators) {
               ElementsAre("glibc 2.36 9102560 9102560", "jemalloc 5.3.0 (_rjem_) 6000000 6000000"));
 }
 
+TEST(HeapGroups, OfSizesAreTheSitesThatAskedForThem) {
+  HandMadeHeap hand = small_heap();
+  const auto of_sizes = [&](std::uint8_t first, std::uint8_t end) {
+    return lines(group(hand.profile, HeapGrouping::kFunction, Metric::kHeapAllocated,
+                       {.asked_sizes = SizeBuckets{first, end}}));
+  };
+  EXPECT_THAT(of_sizes(7, 8), ElementsAre("server::request::parse 6000000 6000000", "main 0 6000000",
+                                          "server::serve 0 6000000"));
+  EXPECT_THAT(of_sizes(8, 65), ElementsAre("server::Cache::put(int) 1100000 1100000", "main 0 1100000",
+                                           "server::serve 0 1100000"));
+  EXPECT_THAT(of_sizes(20, 65), testing::IsEmpty());
+  // Another thread of the name with the same stack is the same site, a thread of another name is not.
+  const model::HeapSite cache = hand.profile.heap.sites[1];
+  const model::ProcessId process = hand.profile.threads[cache.thread.value].process;
+  hand.row(hand.site(cache.stack, hand.thread(process, 13, "worker"), cache.allocator), {1, 500'000});
+  hand.row(hand.site(cache.stack, hand.thread(process, 14, "other"), cache.allocator), {1, 70});
+  EXPECT_THAT(of_sizes(8, 65), testing::Contains("server::Cache::put(int) 1600000 1600000"));
+}
+
 TEST(HeapGroups, StacksThatReadAlikeAreOne) {
   HandMadeHeap hand = small_heap();
   const auto app = hand.profile.heap.allocators[2].module;

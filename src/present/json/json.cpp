@@ -1,6 +1,7 @@
 #include "present/json/json.h"
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "analysis/metrics/recorded_metrics.h"
@@ -310,6 +311,10 @@ Json selection_json(const Selection& selection) {
     };
     if (!selection.stacks->hidden.empty()) json["hide"] = texts(selection.stacks->hidden);
     if (!selection.stacks->starts.empty()) json["show_from"] = texts(selection.stacks->starts);
+  }
+  if (selection.asked_sizes) {
+    const auto power = [](int bucket) { return bucket == 0 ? 0.0 : std::ldexp(1.0, bucket - 1); };
+    json["asked_size"] = {power(selection.asked_sizes->first), power(selection.asked_sizes->end)};
   }
   if (selection.to_ns) json["to_s"] = static_cast<double>(*selection.to_ns) * 1e-9;
   return json;

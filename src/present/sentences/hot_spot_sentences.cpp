@@ -202,11 +202,25 @@ std::string modules_line(const Report& report) {
   return fmt::format("{}", fmt::join(parts, " · "));
 }
 
+namespace {
+
+std::string sentence_of_sizes(const analysis::SizeBuckets& sizes) {
+  constexpr int kMost = 64;
+  const auto power = [](int bucket) { return bytes(bucket == 0 ? 0 : std::ldexp(1.0, bucket - 1)); };
+  const std::string which = sizes.end > kMost  ? power(sizes.first) + " or more"
+                            : sizes.first == 0 ? "less than " + power(sizes.end)
+                                               : power(sizes.first) + " to less than " + power(sizes.end);
+  return fmt::format("Only call sites that asked for blocks of {}, with all that they asked for.", which);
+}
+
+}  // namespace
+
 std::string sentence_of_selection(const Selection& selection, const CallTree& tree,
                                   std::optional<std::int64_t> whole) {
   std::string text;
   if (tree.filtered != 0)
     text = fmt::format("The selection leaves out {}.", counted(tree.filtered, "sample"));
+  if (selection.asked_sizes) text += (text.empty() ? "" : " ") + sentence_of_sizes(*selection.asked_sizes);
   if (!selection.stacks || !whole) return text;
   const auto listed = [](const std::vector<std::string>& patterns) {
     std::string list;
