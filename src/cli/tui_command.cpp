@@ -31,6 +31,7 @@ Result<int> run_tui(const TuiArguments& arguments) {
   words.until_s = arguments.selection.until_s;
   words.focus = arguments.selection.focus;
   words.ignore = arguments.selection.ignore;
+  words.cuts = arguments.selection.cuts;
   tui::Sources sources;
   sources.select = [&](const tui::Words& said) {
     SelectionOptions options = arguments.selection;
@@ -40,6 +41,7 @@ Result<int> run_tui(const TuiArguments& arguments) {
     options.until_s = said.until_s;
     options.focus = said.focus;
     options.ignore = said.ignore;
+    options.cuts = said.cuts;
     return selection_from(options, *profile);
   };
   sources.annotate = [&](const analysis::Selection& selection, const std::string& function) {
@@ -72,6 +74,7 @@ Run add_tui(CLI::App& app) {
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   add_selection_options(app, arguments->selection);
+  add_cut_options(app, arguments->selection);
   app.footer("In it, h tells the keys: they are those of perf report.");
   return [arguments] { return run_tui(*arguments); };
 }

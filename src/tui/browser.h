@@ -28,6 +28,7 @@ struct Words {
   std::optional<std::string> thread;
   std::optional<double> from_s, until_s;
   std::vector<std::string> focus, ignore;
+  analysis::StackCuts cuts;
 };
 
 // What the browser is given: it opens no file.
@@ -87,7 +88,7 @@ class Browser {
     std::size_t lines_width = 0;
     std::optional<annotate::Annotation> annotation;
   };
-  enum class Prompt : std::uint8_t { kNone, kSearch, kFocus, kIgnore, kTime, kThread };
+  enum class Prompt : std::uint8_t { kNone, kSearch, kFocus, kIgnore, kHide, kShowFrom, kTime, kThread };
 
   Browser(const model::Profile& profile, Sources sources) : profile_(profile), sources_(std::move(sources)) {}
   Result<> load(const Words& words);

@@ -157,6 +157,12 @@ void Browser::press_text(const std::string& text) {
     case 'i':
       prompt_ = Prompt::kIgnore;
       break;
+    case 'H':
+      prompt_ = Prompt::kHide;
+      break;
+    case 'F':
+      prompt_ = Prompt::kShowFrom;
+      break;
     case 'x':
       words = Words{};
       words.metric = words_.metric;
@@ -207,8 +213,13 @@ void Browser::accept(const std::string& text) {
       if (!text.empty()) searched_ = text;
       return search(true, true);
     case Prompt::kFocus:
-    case Prompt::kIgnore: {
-      auto& list = prompt == Prompt::kFocus ? words.focus : words.ignore;
+    case Prompt::kIgnore:
+    case Prompt::kHide:
+    case Prompt::kShowFrom: {
+      auto& list = prompt == Prompt::kFocus    ? words.focus
+                   : prompt == Prompt::kIgnore ? words.ignore
+                   : prompt == Prompt::kHide   ? words.cuts.hide
+                                               : words.cuts.show_from;
       list.clear();
       if (!text.empty()) list.push_back(text);
       return change(words);

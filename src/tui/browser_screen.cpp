@@ -81,6 +81,8 @@ std::string Browser::title() const {
                         words_.until_s ? fmt::format("{:g} s", *words_.until_s) : "the end");
   for (const std::string& pattern : words_.focus) text += ", only with " + printable(pattern);
   for (const std::string& pattern : words_.ignore) text += ", without " + printable(pattern);
+  for (const std::string& pattern : words_.cuts.hide) text += ", hiding " + printable(pattern);
+  for (const std::string& pattern : words_.cuts.show_from) text += ", from " + printable(pattern);
   return text;
 }
 
@@ -204,10 +206,12 @@ void Browser::wrap_lines(View& view, std::size_t width) {
 }
 
 std::string Browser::status_line() const {
-  constexpr std::array<std::string_view, 6> kAsks = {"",
+  constexpr std::array<std::string_view, 8> kAsks = {"",
                                                      "search: ",
                                                      "only stacks with: ",
                                                      "no stacks with: ",
+                                                     "hide calls of: ",
+                                                     "stacks from: ",
                                                      "seconds FROM:UNTIL: ",
                                                      "thread (name or tid): "};
   if (prompt_ != Prompt::kNone)

@@ -141,6 +141,8 @@ std::string Browser::command() const {
   if (words_.until_s) add("--until", fmt::format("{:g}", *words_.until_s));
   for (const std::string& pattern : words_.focus) add("--focus", pattern);
   for (const std::string& pattern : words_.ignore) add("--ignore", pattern);
+  for (const std::string& pattern : words_.cuts.hide) add("--hide", pattern);
+  for (const std::string& pattern : words_.cuts.show_from) add("--show-from", pattern);
   return text;
 }
 

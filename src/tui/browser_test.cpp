@@ -25,7 +25,7 @@ class BrowserTest : public testing::Test {
       selection.thread = said.thread;
       if (said.from_s) selection.from_ns = static_cast<std::uint64_t>(*said.from_s * 1e9);
       if (said.until_s) selection.to_ns = static_cast<std::uint64_t>(*said.until_s * 1e9);
-      auto stacks = analysis::choose_stacks(profile_, said.focus, said.ignore);
+      auto stacks = analysis::choose_stacks(profile_, said.focus, said.ignore, said.cuts);
       if (!stacks) return tl::unexpected(stacks.error());
       selection.stacks = *stacks;
       return selection;
@@ -55,6 +55,12 @@ class BrowserTest : public testing::Test {
   std::vector<std::string> screen(std::size_t width = 100, std::size_t height = 20) {
     std::vector<std::string> texts;
     for (const ScreenLine& line : browser_->draw(width, height)) texts.push_back(line.text);
+    return texts;
+  }
+  // Without the title, which has what was typed.
+  std::vector<std::string> rows() {
+    std::vector<std::string> texts = screen();
+    texts.erase(texts.begin());
     return texts;
   }
   std::string cursor(std::size_t width = 100, std::size_t height = 20) {
@@ -217,6 +223,29 @@ TEST_F(BrowserTest, FiltersAreThoseOfTheCommandLine) {
   EXPECT_THAT(browser_->command(), testing::Not(HasSubstr("--ignore")));
   type("x");
   EXPECT_THAT(browser_->command(), testing::Not(HasSubstr("--focus")));
+}
+
+TEST_F(BrowserTest, CallsAreHiddenAndStacksBeginAtOne) {
+  type("2E");
+  EXPECT_THAT(screen(), Contains(HasSubstr("main")));
+  type("Hmain");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(screen()[0], HasSubstr("hiding main"));
+  EXPECT_THAT(browser_->command(), HasSubstr("--hide main"));
+  EXPECT_THAT(rows(), testing::Not(Contains(HasSubstr("main"))));
+  EXPECT_THAT(rows(), Contains(HasSubstr("server::request::parse"))) << "below its thread now";
+  type("H");
+  press(KeyKind::kEnter);
+  type("Fwrite");
+  press(KeyKind::kEnter);
+  EXPECT_THAT(screen()[0], HasSubstr("from write"));
+  EXPECT_THAT(browser_->command(), HasSubstr("--show-from write"));
+  EXPECT_THAT(rows(), testing::Not(Contains(HasSubstr("main"))));
+  EXPECT_THAT(rows(), Contains(HasSubstr("[.] write")));
+  EXPECT_THAT(rows(), testing::Not(Contains(HasSubstr("server::request::parse"))));
+  type("x");
+  EXPECT_THAT(browser_->command(), testing::Not(HasSubstr("--show-from")));
+  EXPECT_THAT(rows(), Contains(HasSubstr("main")));
 }
 
 TEST_F(BrowserTest, AnnotateShowsCode) {

@@ -19,6 +19,8 @@ std::string help_text() {
          "  g                                  rows by function, thread and function, module, thread\n"
          "  /  n N                             search (a part of a name, or /expression/), next, previous\n"
          "  f  i                               only stacks with a function, only those without; empty: all\n"
+         "  H  F                               hide calls of a function; begin stacks at one; empty: as they "
+         "are\n"
          "  t                                  only the thread at the cursor, or the one that is typed; "
          "again: all\n"
          "  T  [ ]                             only a time, as 10:20 in seconds; the slice before, the one "

@@ -259,12 +259,13 @@ std::vector<std::uint32_t> sort_and_rank(std::vector<Row>& rows) {
   return rank;
 }
 
-// Keeps the rows that a node uses and the first, which stands for "none" ("" and "no module").
+// Keeps the rows that a node uses, and the first `always`.
 template <class Row>
-void keep_used(std::vector<Row>& rows, std::vector<TreeNode>& nodes, std::uint32_t TreeNode::*field) {
+void keep_used(std::vector<Row>& rows, std::uint32_t always, std::vector<TreeNode>& nodes,
+               std::uint32_t TreeNode::*field) {
   std::vector<std::uint32_t> moved(rows.size(), 0);
   for (const TreeNode& node : nodes) moved[node.*field] = 1;
-  moved[0] = 1;
+  std::fill_n(moved.begin(), always, 1);
   std::uint32_t kept = 0;
   for (std::uint32_t i = 0; i < rows.size(); ++i) {
     if (moved[i] == 0) continue;
@@ -394,7 +395,9 @@ CallTree build_call_tree(const Profile& profile, const TreeOptions& options) {
   const std::vector<std::uint32_t> module_rank = sort_and_rank(tree.modules);
   arrange(draft, places.all(), name_rank, module_rank, tree);
   tree.nodes[0].name = name_rank[all];
-  keep_used(tree.modules, tree.nodes, &TreeNode::module);
+  keep_used(tree.names, 0, tree.nodes,
+            &TreeNode::name);  // whoever hides a call does not want to see its name
+  keep_used(tree.modules, 1, tree.nodes, &TreeNode::module);  // row 0 is "no module"
   return tree;
 }
 

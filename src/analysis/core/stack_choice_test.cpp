@@ -155,6 +155,14 @@ TEST(StackChoice, HidesCallsAndKeepsSums) {
             (Stacks{{"deflate;json::inlined;json::parse;main", 5}, {"main", 3}, {"[libz.so+0x40];main", 2}}));
 }
 
+TEST(StackChoice, LeavesNoNameOfWhatIsHidden) {
+  const model::Profile profile = three_deep();
+  TreeOptions options;
+  options.selection.stacks = choose_stacks(profile, {}, {}, {{"serve", "[libz.so+0x40]"}, {}}).value();
+  EXPECT_THAT(build_call_tree(profile, options).names,
+              testing::UnorderedElementsAre("all", "app", "deflate", "json::inlined", "json::parse", "main"));
+}
+
 TEST(StackChoice, ShowsFromTheOutermostCallThatFits) {
   const model::Profile profile = three_deep();
   using Stacks = std::map<std::string, std::int64_t>;

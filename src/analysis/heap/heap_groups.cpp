@@ -7,12 +7,14 @@
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <tuple>
 #include <utility>
 
 #include "analysis/core/call_tree.h"
 #include "analysis/core/code_name.h"
 #include "analysis/core/fold_generics.h"
+#include "analysis/core/shown_calls.h"
 #include "analysis/core/words.h"
 
 namespace fathom::analysis {
@@ -39,13 +41,16 @@ HeapAmounts part_of(const HeapAmounts& amounts, double blocks, double bytes) {
   return {part_of(amounts.blocks, blocks), part_of(amounts.bytes, bytes)};
 }
 
+constexpr const char* kNoStack = "[no stack]";  // also where all calls are hidden
+
 class Grouper {
  public:
   Grouper(const Profile& profile, const HeapGroupOptions& options)
       : profile_(profile),
         options_(options),
         sums_(profile, options.selection),
-        leaves_(profile, options.selection, true) {}
+        leaves_(profile, options.selection, true),
+        shown_(profile, options.selection.stacks.get()) {}
 
   HeapGroups group() {
     groups_.by = options_.by;
@@ -143,8 +148,12 @@ class Grouper {
         break;
     }
     const HeapLeaf leaf = leaves_.of(site.stack);
-    if (leaf.stack.value == 0) return row_named("[no stack]");
-    return groups_.rows[row_of_line(profile_.stacks[leaf.stack.value].frame, leaf.skip)];
+    std::optional<std::size_t> row;
+    shown_.visit(leaf.stack, leaf.skip, [&](FrameId frame, std::uint32_t line) {
+      row = row_of_line(frame, line);
+      return false;
+    });
+    return row ? groups_.rows[*row] : row_named(kNoStack);
   }
 
   HeapGroupRow& row_of_stack(const HeapLeaf& leaf) {
@@ -152,13 +161,11 @@ class Grouper {
         by_line_.try_emplace(std::uint64_t{leaf.stack.value} << 32 | leaf.skip, groups_.rows.size());
     if (!is_new) return groups_.rows[known->second];
     std::vector<std::string> names;
-    std::uint32_t skip = leaf.skip;
-    for (StackId at = leaf.stack; at.value != 0; at = profile_.stacks[at.value].parent, skip = 0) {
-      const FrameId frame = profile_.stacks[at.value].frame;
-      const std::uint32_t lines = std::max<std::uint32_t>(1, profile_.frames[frame.value].line_count);
-      for (std::uint32_t line = skip; line < lines; ++line) names.push_back(function_name(frame, line));
-    }
-    if (names.empty()) names.push_back("[no stack]");
+    shown_.visit(leaf.stack, leaf.skip, [&](FrameId frame, std::uint32_t line) {
+      names.push_back(function_name(frame, line));
+      return true;
+    });
+    if (names.empty()) names.emplace_back(kNoStack);
     // Different addresses in the same functions are one stack to whoever reads it.
     const auto [row, added] = by_stack_.try_emplace(names, groups_.rows.size());
     known->second = row->second;
@@ -173,21 +180,15 @@ class Grouper {
   // To every group on the stack, from the leaf on, once.
   void add_below(StackId stack, const HeapAmount& value) {
     const HeapLeaf leaf = leaves_.of(stack);
-    if (leaf.stack.value == 0) {
-      row_named("[no stack]").cumulative.add(value);
-      return;
-    }
+    bool any = false;
     ++visit_;
-    std::uint32_t skip = leaf.skip;
-    for (StackId at = leaf.stack; at.value != 0; at = profile_.stacks[at.value].parent, skip = 0) {
-      const FrameId frame = profile_.stacks[at.value].frame;
-      const std::uint32_t lines = std::max<std::uint32_t>(1, profile_.frames[frame.value].line_count);
-      for (std::uint32_t line = skip; line < lines; ++line) {
-        const std::size_t row = row_of_line(frame, line);
-        visited_.resize(groups_.rows.size(), 0);
-        if (std::exchange(visited_[row], visit_) != visit_) groups_.rows[row].cumulative.add(value);
-      }
-    }
+    shown_.visit(leaf.stack, leaf.skip, [&](FrameId frame, std::uint32_t line) {
+      const std::size_t row = row_of_line(frame, line);
+      visited_.resize(groups_.rows.size(), 0);
+      if (std::exchange(visited_[row], visit_) != visit_) groups_.rows[row].cumulative.add(value);
+      return any = true;
+    });
+    if (!any) row_named(kNoStack).cumulative.add(value);
   }
 
   void share_out_sizes() {
@@ -243,6 +244,7 @@ class Grouper {
   const HeapGroupOptions& options_;
   HeapSums sums_;
   HeapLeaves leaves_;
+  ShownCalls shown_;
   HeapGroups groups_;
   std::map<std::pair<std::string, std::string>, std::size_t> by_name_;
   std::map<std::uint64_t, std::size_t> by_line_;  // frame or stack, and line

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/stack_choice.h"
 #include "analysis/core/words.h"
 #include "analysis/heap/hand_made_heap.h"
 #include "model/random_profile.h"
@@ -79,6 +80,24 @@ TEST(HeapGroups, OfSizesAreTheSitesThatAskedForThem) {
   hand.row(hand.site(cache.stack, hand.thread(process, 13, "worker"), cache.allocator), {1, 500'000});
   hand.row(hand.site(cache.stack, hand.thread(process, 14, "other"), cache.allocator), {1, 70});
   EXPECT_THAT(of_sizes(8, 65), testing::Contains("server::Cache::put(int) 1600000 1600000"));
+}
+
+TEST(HeapGroups, HiddenCallsAreNoRowsAndWhatTheyAskedForIsTheirCallers) {
+  const model::Profile profile = small_heap().profile;
+  const auto cut = [&](HeapGrouping by, const StackCuts& cuts) {
+    return group(profile, by, Metric::kHeapAllocated,
+                 {.stacks = choose_stacks(profile, {}, {}, cuts).value()});
+  };
+  EXPECT_THAT(lines(cut(HeapGrouping::kFunction, {{"Cache::put", "load", "request"}, {}})),
+              ElementsAre("main 8000000 15102560", "server::serve 7102560 7102560"));
+  const HeapGroups stacks = cut(HeapGrouping::kStack, {{"server::serve"}, {}});
+  ASSERT_EQ(stacks.rows.size(), 4u);
+  EXPECT_THAT(stacks.rows[1].stack, ElementsAre("server::request::parse", "main"));
+  EXPECT_THAT(lines(cut(HeapGrouping::kFunction, {{}, {"server::serve"}})),
+              ElementsAre("server::request::parse 6000000 6000000", "server::Cache::put(int) 1100000 1100000",
+                          "server::serve 2560 7102560"));
+  EXPECT_THAT(lines(cut(HeapGrouping::kFunction, {{"server", "main"}, {}})),
+              ElementsAre("[no stack] 15102560 15102560"));
 }
 
 TEST(HeapGroups, StacksThatReadAlikeAreOne) {

@@ -283,12 +283,16 @@ std::vector<HeapHistory> heap_histories(const Profile& profile, const Selection&
 }
 
 std::pair<std::string, std::string> function_that_asked(const Profile& profile, HeapLeaves& leaves,
-                                                        StackId stack) {
+                                                        StackId stack, const ShownCalls* shown) {
   const HeapLeaf leaf = leaves.of(stack);
-  if (leaf.stack.value == 0) return {"[no stack]", ""};
-  const FrameId frame = profile.stacks[leaf.stack.value].frame;
-  const Module& module = profile.modules[profile.frames[frame.value].module.value];
-  return {frame_name(profile, frame, leaf.skip), std::string(profile.strings[module.name])};
+  const ShownCalls all(profile, nullptr);
+  std::pair<std::string, std::string> asked{"[no stack]", ""};
+  (shown != nullptr ? shown : &all)->visit(leaf.stack, leaf.skip, [&](FrameId frame, std::uint32_t line) {
+    const Module& module = profile.modules[profile.frames[frame.value].module.value];
+    asked = {frame_name(profile, frame, line), std::string(profile.strings[module.name])};
+    return false;
+  });
+  return asked;
 }
 
 std::vector<std::string> path_to_heap(const Profile& profile, HeapLeaves& leaves, StackId stack,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "analysis/core/heap.h"
+#include "analysis/core/shown_calls.h"
 #include "analysis/heap/heap_trend.h"
 
 namespace fathom::analysis {
@@ -62,9 +63,10 @@ struct HeapHistory {
 std::vector<HeapHistory> heap_histories(const model::Profile& profile, const Selection& selection,
                                         const HeapSums& sums);
 
-// Name and module of the function that wanted the memory.
+// Name and module of the function that wanted the memory, of those that are shown.
 std::pair<std::string, std::string> function_that_asked(const model::Profile& profile, HeapLeaves& leaves,
-                                                        model::StackId stack);
+                                                        model::StackId stack,
+                                                        const ShownCalls* shown = nullptr);
 // That function and those that called it, at most `most` of them.
 std::vector<std::string> path_to_heap(const model::Profile& profile, HeapLeaves& leaves, model::StackId stack,
                                       std::size_t most);

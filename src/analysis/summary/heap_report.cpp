@@ -25,6 +25,7 @@ double seconds_into(const Profile& profile, std::uint64_t time_ns) {
 std::vector<HeapFunctionRow> functions_of(const Profile& profile, const Selection& selection,
                                           const HeapSums& sums) {
   HeapLeaves leaves(profile, selection, true);
+  const ShownCalls shown(profile, selection.stacks.get());
   std::vector<double> longest(profile.heap.sites.size());
   for (const HeapSummary& row : profile.heap.summaries)
     longest[row.site.value] = std::max(longest[row.site.value], static_cast<double>(row.longest_ns) * 1e-9);
@@ -35,7 +36,7 @@ std::vector<HeapFunctionRow> functions_of(const Profile& profile, const Selectio
     if (!sums.takes({i}) || (site.allocated.blocks.value == 0 && site.live.blocks.value == 0 &&
                              site.freed.blocks.value == 0 && peak.blocks.value == 0))
       continue;
-    auto name = function_that_asked(profile, leaves, profile.heap.sites[i].stack);
+    auto name = function_that_asked(profile, leaves, profile.heap.sites[i].stack, &shown);
     HeapFunctionRow& row = rows[name];
     row.name = name.first;
     row.module = name.second;

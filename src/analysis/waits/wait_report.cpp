@@ -27,7 +27,7 @@ class Collector {
         selection_(selection),
         waits_(profile, selection),
         reasons_(profile, built_in_wait_reasons()),
-        sites_(profile) {}
+        sites_(profile, selection.stacks.get()) {}
 
   WaitReport collect() {
     WaitReport report;

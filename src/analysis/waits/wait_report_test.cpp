@@ -266,6 +266,16 @@ TEST(WaitSites, AreInTheProgramsOwnCode) {
   EXPECT_EQ(sites.path(hand.in_main, 9), "pthread_mutex_lock < get < main");
 }
 
+TEST(WaitSites, AreAmongTheCallsThatAreShown) {
+  TwoThreads hand;
+  const auto hidden = choose_stacks(hand.profile, {}, {}, {{"get"}, {}}).value();
+  WaitSites sites(hand.profile, hidden.get());
+  EXPECT_EQ(sites.of(hand.in_main), "main");
+  EXPECT_EQ(sites.path(hand.in_main, 9), "pthread_mutex_lock < main");
+  const auto nothing = choose_stacks(hand.profile, {}, {}, {{"/./"}, {}}).value();
+  EXPECT_EQ(WaitSites(hand.profile, nothing.get()).of(hand.in_main), "[no stack]");
+}
+
 // What --focus leaves: the time of threads is that of the stacks that are taken.
 TEST(WaitReport, OfChosenStacksIsAboutTheseAlone) {
   HandMade hand;

@@ -10,15 +10,13 @@ namespace {
 
 // visit(name, frame, number of its line) from the leaf on, user frames only, until it gives false.
 template <class Visit>
-void for_each_user_line(const model::Profile& profile, model::StackId stack, Visit visit) {
-  for (; stack.value != 0; stack = profile.stacks[stack.value].parent) {
-    const model::FrameId id = profile.stacks[stack.value].frame;
+void for_each_user_line(const model::Profile& profile, const ShownCalls& shown, model::StackId stack,
+                        Visit visit) {
+  shown.visit(stack, 0, [&](model::FrameId id, std::uint32_t line) {
     const model::Frame& frame = profile.frames[id.value];
-    if (profile.modules[frame.module.value].kind == model::ModuleKind::kKernel) continue;
-    for (std::uint32_t line = 0; line < std::max(frame.line_count, 1u); ++line) {
-      if (!visit(frame_name(profile, id, line), frame, line)) return;
-    }
-  }
+    const bool of_kernel = profile.modules[frame.module.value].kind == model::ModuleKind::kKernel;
+    return of_kernel || visit(frame_name(profile, id, line), frame, line);
+  });
 }
 
 }  // namespace
@@ -58,29 +56,30 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
   std::string innermost, of_package, of_program;
   std::string between;           // an unnamed function that a runtime's function called
   model::ModuleId runtime = {};  // whose function was the last one
-  for_each_user_line(profile_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
-    const Whose owner = whose(name, frame, line);
-    const bool in_runtime = owner == Whose::kRuntime && frame.module == runtime;
-    if (!between.empty() && !in_runtime) {
-      known->own = true;
-      known->name = std::move(between);
-      return false;
-    }
-    between.clear();
-    // A function that lost its name and lies between two of a runtime in one file is the runtime's, too: of a stripped
-    // PostgreSQL the one between LockAcquireExtended and ProcSleep.
-    if (owner == Whose::kOwn && frame.module == runtime && model::nameless_function(name)) {
-      between = std::move(name);
-      return true;
-    }
-    runtime = owner == Whose::kRuntime ? frame.module : model::ModuleId{};
-    known->own = owner == Whose::kOwn;
-    if (known->own) known->name = name;
-    if (owner == Whose::kPackage && of_package.empty()) of_package = name;
-    if (of_program.empty() && !own_code_.is_library(frame.module)) of_program = name;
-    if (innermost.empty()) innermost = std::move(name);
-    return !known->own;
-  });
+  for_each_user_line(
+      profile_, shown_, stack, [&](std::string name, const model::Frame& frame, std::uint32_t line) {
+        const Whose owner = whose(name, frame, line);
+        const bool in_runtime = owner == Whose::kRuntime && frame.module == runtime;
+        if (!between.empty() && !in_runtime) {
+          known->own = true;
+          known->name = std::move(between);
+          return false;
+        }
+        between.clear();
+        // A function that lost its name and lies between two of a runtime in one file is the runtime's, too: of a stripped
+        // PostgreSQL the one between LockAcquireExtended and ProcSleep.
+        if (owner == Whose::kOwn && frame.module == runtime && model::nameless_function(name)) {
+          between = std::move(name);
+          return true;
+        }
+        runtime = owner == Whose::kRuntime ? frame.module : model::ModuleId{};
+        known->own = owner == Whose::kOwn;
+        if (known->own) known->name = name;
+        if (owner == Whose::kPackage && of_package.empty()) of_package = name;
+        if (of_program.empty() && !own_code_.is_library(frame.module)) of_program = name;
+        if (innermost.empty()) innermost = std::move(name);
+        return !known->own;
+      });
   if (!between.empty()) {
     known->own = true;
     known->name = std::move(between);
@@ -91,10 +90,11 @@ const WaitSites::Site& WaitSites::find(model::StackId stack) {
                 : !of_program.empty() ? std::move(of_program)
                                       : std::move(innermost);
   if (known->name.empty()) {  // a kernel thread, or nothing at all
-    model::StackId root = stack;
-    while (root.value != 0 && profile_.stacks[root.value].parent.value != 0)
-      root = profile_.stacks[root.value].parent;
-    known->name = root.value == 0 ? "[no stack]" : frame_name(profile_, profile_.stacks[root.value].frame);
+    known->name = "[no stack]";
+    shown_.visit(stack, 0, [&](model::FrameId frame, std::uint32_t) {
+      known->name = frame_name(profile_, frame);
+      return true;
+    });
   }
   return *known;
 }
@@ -111,9 +111,10 @@ WaitSites::Place WaitSites::of_wait(const model::Wait& wait) {
 }
 
 FutexKind WaitSites::futex_kind(model::StackId stack) const {
+  const ShownCalls all(profile_, nullptr);
   FutexKind kind = FutexKind::kLock;
   std::size_t seen = 0;
-  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
+  for_each_user_line(profile_, all, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
     if (has("cond_wait") || has("cond_timedwait") || has("cond_clockwait") || has("ondvar") ||
         has("CondVar") || has("condition_variable")) {
@@ -134,8 +135,9 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
 }
 
 bool WaitSites::is_parker(model::StackId stack) const {
+  const ShownCalls all(profile_, nullptr);
   bool found = false;
-  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
+  for_each_user_line(profile_, all, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
     const auto has = [&](std::string_view part) { return name.find(part) != std::string::npos; };
     found = has("parking_lot::") || has("parking_lot_core::") || has("thread_parking") ||
             has("std::thread::park") || has("std::thread::Thread::park") || has("::parker::") ||
@@ -148,14 +150,15 @@ bool WaitSites::is_parker(model::StackId stack) const {
 std::string WaitSites::path(model::StackId stack, std::size_t most) const {
   std::string text;
   std::size_t shown = 0;
-  for_each_user_line(profile_, stack, [&](const std::string& name, const model::Frame&, std::uint32_t) {
-    if (shown == most) {
-      text += " < ...";
-      return false;
-    }
-    text += (shown++ == 0 ? "" : " < ") + name;
-    return true;
-  });
+  for_each_user_line(profile_, shown_, stack,
+                     [&](const std::string& name, const model::Frame&, std::uint32_t) {
+                       if (shown == most) {
+                         text += " < ...";
+                         return false;
+                       }
+                       text += (shown++ == 0 ? "" : " < ") + name;
+                       return true;
+                     });
   return text.empty() ? "[no user stack]" : text;
 }
 

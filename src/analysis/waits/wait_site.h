@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "analysis/core/own_code.h"
+#include "analysis/core/shown_calls.h"
 #include "model/profile.h"
 
 namespace fathom::analysis {
@@ -16,11 +17,13 @@ namespace fathom::analysis {
 enum class FutexKind : std::uint8_t { kLock, kReaderWriter, kCondition, kPark, kJoin };
 std::string_view to_string(FutexKind kind);  // "lock", "rwlock", "condition", "park", "join"
 
-// Remembers what it found. `profile` outlives it and does not change.
+// Remembers what it found. `profile` and `choice` outlive it and do not change.
 class WaitSites {
  public:
-  explicit WaitSites(const model::Profile& profile)
+  // `choice` says which calls are shown (ShownCalls); what a wait is follows from all of them.
+  explicit WaitSites(const model::Profile& profile, const StackChoice* choice = nullptr)
       : profile_(profile),
+        shown_(profile, choice),
         own_code_(profile),
         known_(profile.stacks.size()),
         of_line_(profile.lines.size(), Whose::kNotAsked) {}
@@ -54,6 +57,7 @@ class WaitSites {
   Whose whose(std::string_view name, const model::Frame& frame, std::uint32_t line);
 
   const model::Profile& profile_;
+  ShownCalls shown_;
   OwnCode own_code_;
   std::vector<std::optional<Site>> known_;
   std::vector<Whose> of_line_;  // by row of Profile::lines

@@ -235,8 +235,7 @@ std::string sentence_of_selection(const Selection& selection, const CallTree& tr
     for (const analysis::NamePattern& pattern : *patterns) texts.push_back(pattern.text());
     if (!texts.empty()) cut += (cut.empty() ? "Shown " : ", ") + (words + listed(texts));
   }
-  if (!cut.empty())
-    text += (text.empty() ? "" : " ") + cut + "; tables of waits and of the heap are of whole stacks.";
+  if (!cut.empty()) text += (text.empty() ? "" : " ") + cut + "; sentences are of whole stacks.";
   if (stacks.focus.empty() && stacks.ignore.empty()) return text;
   std::string which = selection.stacks->focus.empty() ? "" : " with " + listed(selection.stacks->focus);
   if (!selection.stacks->ignore.empty())
