@@ -16,6 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/core/functions.h"
 #include "analysis/core/words.h"
@@ -39,6 +40,7 @@ namespace {
 
 struct ViewArguments {
   std::string file;
+  std::vector<std::string> base, fresh;  // several runs of either side
   SelectionOptions selection;
   OutputPath html;
   std::uint16_t port = 0;
@@ -161,10 +163,10 @@ Result<int> write_page(const model::Profile& profile, const ViewArguments& argum
   return write_html(*html, arguments);
 }
 
-Result<int> serve(const std::string& html, const ViewArguments& arguments,
+Result<int> serve(std::string html, const ViewArguments& arguments,
                   std::function<std::string(std::string_view)> code = {}) {
   const EndSignals signals;  // before the server has its thread
-  auto server = page::PageServer::open(html, arguments.port, std::move(code));
+  auto server = page::PageServer::open(std::move(html), arguments.port, std::move(code));
   if (!server) return tl::unexpected(server.error());
   const std::string url = (*server)->url();
   fmt::print("{}\n", url);
@@ -204,27 +206,37 @@ Result<bool> is_pair(const ViewArguments& arguments) {
   return false;
 }
 
-Result<int> view_pair(const ViewArguments& arguments) {
-  const std::string& base = arguments.file;
-  const std::string& fresh = arguments.selection.dumps.more.front();
+Result<int> view_sides(const std::vector<std::string>& base, const std::vector<std::string>& fresh,
+                       const ViewArguments& arguments) {
   if (arguments.with_source)
     return fail(ErrorKind::kUsage, "--with-source is of one recording", "fathom view FILE --with-source");
   SelectionOptions reading = arguments.selection;
   reading.dumps.more.clear();
   const bool frozen = !arguments.html.path.empty();
-  const Result<page::Document> document =
-      compare_files(base, fresh, reading,
-                    frozen ? page::ComparisonOptions{file_name(base), file_name(fresh)}
-                           : page::ComparisonOptions{absolute(base), absolute(fresh)});
+  const auto called = [&](const std::vector<std::string>& files) {
+    std::vector<std::string> names;
+    for (const std::string& file : files) names.push_back(frozen ? file_name(file) : absolute(file));
+    return names;
+  };
+  const Result<page::Document> document = compare_files(base, fresh, reading, {called(base), called(fresh)});
   if (!document) return tl::unexpected(document.error());
-  const std::string html = page::html_page(document->bytes);
-  return frozen ? write_html(html, arguments) : serve(html, arguments);
+  std::string html = page::html_page(document->bytes);
+  return frozen ? write_html(html, arguments) : serve(std::move(html), arguments);
 }
 
 Result<int> run_view(const ViewArguments& arguments) {
+  if (!arguments.base.empty() || !arguments.fresh.empty()) {
+    if (!arguments.file.empty() || arguments.base.empty() || arguments.fresh.empty())
+      return fail(
+          ErrorKind::kUsage, "two sides are compared",
+          "fathom view --base RUN... --new RUN..., or fathom view BASE NEW; times of one recording are "
+          "compared on its page");
+    return view_sides(arguments.base, arguments.fresh, arguments);
+  }
+  if (arguments.file.empty()) return fail(ErrorKind::kUsage, "what is to be seen?", "fathom view FILE");
   const Result<bool> pair = is_pair(arguments);
   if (!pair) return tl::unexpected(pair.error());
-  if (*pair) return view_pair(arguments);
+  if (*pair) return view_sides({arguments.file}, {arguments.selection.dumps.more.front()}, arguments);
   constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
   const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection, kBlocks, true);
   if (!profile) return tl::unexpected(profile.error());
@@ -246,9 +258,11 @@ Run add_view(CLI::App& app) {
          "file", arguments->file,
          "recording, folded stacks, perf script text, heap dump; - for standard input. Two recordings are "
          "compared, as fathom diff does")
-      ->required()
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
+  app.add_option("--base", arguments->base, "several runs as base of a comparison, as fathom diff takes them")
+      ->type_name("RUN");
+  app.add_option("--new", arguments->fresh, "several runs as new")->type_name("RUN");
   app.add_option("--html", arguments->html.path,
                  "write the page as one file, which needs no network and no fathom; - for standard output")
       ->type_name("OUT");

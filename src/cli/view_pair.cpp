@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -16,32 +17,57 @@
 namespace fathom::cli {
 namespace {
 
-struct Side {
+struct Input {
   model::Profile profile;
   std::vector<std::uint64_t> codes;
 };
+struct Run {
+  std::string file;
+  const Input* input = nullptr;
+};
 
-Result<Side> open_side(const std::string& file, SelectionOptions reading) {
-  reading.long_names = true;  // they tell the code, which finds functions without a name in another build
-  Result<model::Profile> profile = open_selected(file, reading);
-  if (!profile) return tl::unexpected(profile.error());
-  Side side{std::move(*profile), {}};
-  side.codes = open::shorten_nameless_functions(side.profile);
-  return side;
+class Inputs {
+ public:
+  explicit Inputs(SelectionOptions reading) : reading_(std::move(reading)) {
+    reading_.long_names = true;  // they tell the code, which finds functions without a name in another build
+  }
+  Result<std::vector<Run>> open(const std::vector<std::string>& files) {
+    std::vector<Run> runs;
+    for (const std::string& file : files) {
+      const auto [known, added] = inputs_.try_emplace(file);
+      if (added) {
+        Result<model::Profile> profile = open_selected(file, reading_);
+        if (!profile) return tl::unexpected(profile.error());
+        known->second.profile = std::move(*profile);
+        known->second.codes = open::shorten_nameless_functions(known->second.profile);
+      }
+      runs.push_back({file, &known->second});
+    }
+    return runs;
+  }
+
+ private:
+  SelectionOptions reading_;
+  std::map<std::string, Input> inputs_;
+};
+
+bool have_metric(const std::vector<Run>& runs, model::Metric metric) {
+  return std::ranges::all_of(runs, [&](const Run& run) {
+    const std::vector<model::Metric> metrics = analysis::metrics_in(run.input->profile);
+    return std::ranges::find(metrics, metric) != metrics.end();
+  });
 }
 
-bool has_metric(const Side& side, model::Metric metric) {
-  const std::vector<model::Metric> metrics = analysis::metrics_in(side.profile);
-  return std::ranges::find(metrics, metric) != metrics.end();
-}
-
-analysis::DiffRun run_of(const Side& side, const std::string& file, model::Metric metric) {
-  analysis::DiffRun run;
-  run.profile = &side.profile;
-  run.codes = side.codes;
-  run.selection.metric = metric;
-  run.label = file;
-  return run;
+std::vector<analysis::DiffRun> runs_of(const std::vector<Run>& runs, model::Metric metric) {
+  std::vector<analysis::DiffRun> out;
+  for (const Run& run : runs) {
+    out.emplace_back();
+    out.back().profile = &run.input->profile;
+    out.back().codes = run.input->codes;
+    out.back().selection.metric = metric;
+    out.back().label = run.file;
+  }
+  return out;
 }
 
 }  // namespace
@@ -62,23 +88,25 @@ Result<bool> is_jemalloc_dump(const std::string& file) {
   return format != profile->meta.facts.end() && format->second == "jemalloc heap dump";
 }
 
-Result<page::Document> compare_files(const std::string& base_file, const std::string& fresh_file,
+Result<page::Document> compare_files(const std::vector<std::string>& base_files,
+                                     const std::vector<std::string>& fresh_files,
                                      const SelectionOptions& reading,
                                      const page::ComparisonOptions& options) {
   using model::Metric;
-  const Result<Side> base = open_side(base_file, reading);
+  Inputs inputs(reading);
+  const Result<std::vector<Run>> base = inputs.open(base_files);
   if (!base) return tl::unexpected(base.error());
-  const Result<Side> fresh = open_side(fresh_file, reading);
+  const Result<std::vector<Run>> fresh = inputs.open(fresh_files);
   if (!fresh) return tl::unexpected(fresh.error());
   std::vector<analysis::DiffReport> reports;
-  Error problem{ErrorKind::kNotFound, "the two recordings have no metric in common", "fathom report FILE"};
+  Error problem{ErrorKind::kNotFound, "the recordings have no metric in common", "fathom report FILE"};
   for (const Metric metric : {Metric::kCpu, Metric::kOffCpu, Metric::kHeapPeak, Metric::kHeapLive,
                               Metric::kHeapAllocated, Metric::kHeapAllocations, Metric::kHeapGrowth}) {
-    if (!has_metric(*base, metric) || !has_metric(*fresh, metric)) continue;
+    if (!have_metric(*base, metric) || !have_metric(*fresh, metric)) continue;
     analysis::DiffOptions diff;
     diff.metric = metric;
     Result<analysis::DiffReport> report =
-        analysis::make_diff({run_of(*base, base_file, metric)}, {run_of(*fresh, fresh_file, metric)}, diff);
+        analysis::make_diff(runs_of(*base, metric), runs_of(*fresh, metric), diff);
     if (report)
       reports.push_back(std::move(*report));
     else if (reports.empty())  // of several, what there is nothing of is left out

@@ -1,7 +1,8 @@
-// Two recordings as one page for `fathom view BASE NEW`: what `fathom diff` says of them.
+// Two recordings, or several runs on either side, as one page for `fathom view BASE NEW`: what `fathom diff` says of them.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cli/selection_options.h"
@@ -12,8 +13,9 @@ namespace fathom::cli {
 // Also of what is no file: a pattern or a folder of dumps.
 Result<bool> is_jemalloc_dump(const std::string& file);
 
-// kNotFound where the two have no metric in common.
-Result<page::Document> compare_files(const std::string& base, const std::string& fresh,
-                                     const SelectionOptions& reading, const page::ComparisonOptions& options);
+// At least one of either side; a file that is named twice is read once. kNotFound where they have no metric in common.
+Result<page::Document> compare_files(const std::vector<std::string>& base,
+                                     const std::vector<std::string>& fresh, const SelectionOptions& reading,
+                                     const page::ComparisonOptions& options);
 
 }  // namespace fathom::cli

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -111,8 +113,48 @@ class Calls {
   FlatMap<std::uint32_t> children_;
 };
 
+// What values of a side in the document are multiplied with to be figures. Of one run they are its own. Of several they are
+// their mean in the units of the first, finer, so that what is rounded away of a call is no part of any figure.
+class SideFactors {
+ public:
+  explicit SideFactors(const DiffReport& report) : report_(report) {
+    constexpr double kFiner = 1024, kMost = 1e15;  // doubles hold whole numbers up to 9e15
+    for (std::uint32_t side = 0; side < 2; ++side) {
+      factors_[side] = report.run_factors[first(side)];
+      if (end(side) - first(side) == 1) continue;
+      if (whole_of(side) * kFiner < kMost * factors_[side]) factors_[side] /= kFiner;
+    }
+  }
+  const std::array<double, 2>& factors() const { return factors_; }
+  std::int64_t value(std::size_t node, std::uint32_t side) const {
+    const UnionTree& tree = report_.tree;
+    const std::int64_t* values = &tree.node_self[node * tree.runs];
+    if (end(side) - first(side) == 1) return values[first(side)];
+    if (factors_[side] <= 0) return 0;
+    double figure = 0;
+    for (std::size_t run = first(side); run < end(side); ++run)
+      figure += static_cast<double>(values[run]) * report_.run_factors[run];
+    return std::llround(figure / factors_[side]);
+  }
+
+ private:
+  std::size_t first(std::uint32_t side) const { return side == 0 ? 0 : report_.base_runs; }
+  std::size_t end(std::uint32_t side) const { return side == 0 ? report_.base_runs : report_.tree.runs; }
+  double whole_of(std::uint32_t side) const {
+    double sum = 0;
+    for (std::size_t node = 0; node < report_.tree.nodes.size(); ++node)
+      for (std::size_t run = first(side); run < end(side); ++run)
+        sum += std::abs(static_cast<double>(report_.tree.node_self[node * report_.tree.runs + run])) *
+               report_.run_factors[run];
+    return sum;
+  }
+  const DiffReport& report_;
+  std::array<double, 2> factors_{};
+};
+
 // What both sides spent in each call, by thread: slice 0 is base, slice 1 is new.
-CostTable costs_of(const DiffReport& report, const std::vector<std::uint32_t>& place_of, Calls& calls) {
+CostTable costs_of(const DiffReport& report, const SideFactors& factors,
+                   const std::vector<std::uint32_t>& place_of, Calls& calls) {
   const UnionTree& tree = report.tree;
   std::vector<Cell> cells(tree.nodes.size());
   for (std::size_t i = 1; i < tree.nodes.size(); ++i) {
@@ -125,7 +167,7 @@ CostTable costs_of(const DiffReport& report, const std::vector<std::uint32_t>& p
   return add_up_slices(report.metric, [&](auto visit) {
     for (std::size_t i = 0; i < cells.size(); ++i)
       for (std::uint32_t side = 0; side < 2; ++side)
-        visit(cells[i].thread, cells[i].node, side, tree.node_self[i * tree.runs + side]);
+        visit(cells[i].thread, cells[i].node, side, factors.value(i, side));
   });
 }
 
@@ -181,7 +223,7 @@ Json lines_of(const std::vector<std::string>& sentences) {
   return lines;
 }
 
-Json metric_of(const DiffReport& report) {
+Json metric_of(const DiffReport& report, const SideFactors& factors) {
   const model::MetricInfo& info = model::info_of(report.metric);
   const std::string name(info.name);
   return {{"name", name},
@@ -192,7 +234,7 @@ Json metric_of(const DiffReport& report) {
           {"compared",
            {{"unit", unit_of(report)},
             {"seconds", {report.base.seconds, report.fresh.seconds}},
-            {"factors", report.run_factors},
+            {"factors", factors.factors()},
             {"looked_at", report.looked_at},
             {"level", report.level},
             {"judged", report.whole_is_judged},
@@ -202,8 +244,9 @@ Json metric_of(const DiffReport& report) {
 }
 
 Json words_of(std::span<const DiffReport> reports, const ComparisonOptions& options) {
-  const auto name = [](const std::string& file) {
-    return analysis::printable(std::filesystem::path(file).filename().string());
+  const auto name = [](const std::vector<std::string>& files) {
+    const std::string first = analysis::printable(std::filesystem::path(files.front()).filename().string());
+    return files.size() == 1 ? first : fmt::format("{} and {} more", first, files.size() - 1);
   };
   Json claims = Json::array();
   std::vector<std::string> complaints;
@@ -220,6 +263,12 @@ Json words_of(std::span<const DiffReport> reports, const ComparisonOptions& opti
           {"complaints", lines_of(complaints)}};
 }
 
+std::vector<std::string> printed(const std::vector<std::string>& texts) {
+  std::vector<std::string> out;
+  for (const std::string& text : texts) out.push_back(analysis::printable(text));
+  return out;
+}
+
 }  // namespace
 
 Result<Document> make_comparison(std::span<const DiffReport> reports, const ComparisonOptions& options) {
@@ -228,9 +277,10 @@ Result<Document> make_comparison(std::span<const DiffReport> reports, const Comp
   Json metrics = Json::array();
   for (const DiffReport& report : reports) {
     const std::string name(model::to_string(report.metric));
-    add_table(name, costs_of(report, calls.places_of(report.tree), calls), columns);
+    const SideFactors factors(report);
+    add_table(name, costs_of(report, factors, calls.places_of(report.tree), calls), columns);
     add_judged("compared." + name, report, calls, columns);
-    metrics.push_back(metric_of(report));
+    metrics.push_back(metric_of(report, factors));
   }
   add_nodes(calls.nodes, calls.places, columns);
   add_no_waits(columns);
@@ -238,8 +288,9 @@ Result<Document> make_comparison(std::span<const DiffReport> reports, const Comp
   for (const std::uint32_t name : calls.threads)
     threads.push_back({{"name", calls.texts.rows()[name]}, {"threads", 0}});
   Json head = {{"version", kDocumentVersion},
-               {"file", analysis::printable(options.base)},
-               {"compared_with", analysis::printable(options.fresh)},
+               {"file", analysis::printable(options.base.front())},
+               {"compared_with", analysis::printable(options.fresh.front())},
+               {"runs", {{"base", printed(options.base)}, {"new", printed(options.fresh)}}},
                {"arguments", Json::array()},
                {"target", ""},
                {"event", ""},

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "analysis/diff/diff.h"
 #include "base/result.h"
@@ -14,11 +15,12 @@
 namespace fathom::page {
 
 struct ComparisonOptions {
-  std::string base, fresh;              // what the commands of the page call the files
+  std::vector<std::string> base,
+      fresh;  // what the commands of the page call the files; of a side several are its runs
   std::size_t most_bytes = 11'000'000;  // compressed
 };
 
-// One report for each metric, each of one run on either side; at least one. kUnsupported where it does not fit.
+// One report for each metric, of the same runs; at least one. kUnsupported where it does not fit.
 Result<Document> make_comparison(std::span<const analysis::DiffReport> reports,
                                  const ComparisonOptions& options);
 

@@ -14,7 +14,7 @@ export interface ThreadName { name: string; threads: number }
 export interface SeriesHead { name: string; unit: string; pid: number; columns: string }
 export interface Claim { text: string; metric: string; focus: string }
 export interface Head {
-  version: number; file: string; compared_with?: string; arguments: string[]; target: string; event: string; frequency_hz: number;
+  version: number; file: string; compared_with?: string; runs?: { base: string[]; new: string[] }; arguments: string[]; target: string; event: string; frequency_hz: number;
   period_ns: number; start_unix_ms: number; duration_ns: number; cpus: string; host: string;
   memory_limit: number;  // bytes; 0: none that is known
   marks: { s: number; name: string }[];  // named moments, in order of time

@@ -201,7 +201,10 @@ export function command(v: View): string {
   const { head } = doc, words = ["fathom", v.base ? "diff" : "report", quoted(head.file), ...head.arguments.map(quoted), "--metric", v.metric];
   const edge = (slice: number) => slice > 0 && slice < head.slices ? secondsText(slice * head.slice_ms) : "";
   const time = ([from, to]: [number, number]) => `${edge(from)}:${edge(to)}`;
-  if (head.compared_with !== undefined) words.splice(2, words.length, quoted(head.file), quoted(head.compared_with), "--metric", v.metric);
+  if (head.compared_with !== undefined) {
+    const runs = head.runs ?? { base: [head.file], new: [head.compared_with] }, single = runs.base.length === 1 && runs.new.length === 1;
+    words.splice(2, words.length, ...(single ? [] : ["--base"]), ...runs.base.map(quoted), ...(single ? [] : ["--new"]), ...runs.new.map(quoted), "--metric", v.metric);
+  }
   else if (v.base) words.push("--base", time(v.base), "--new", time(v.range ?? [0, head.slices]));
   else if (v.range) {
     if (edge(v.range[0])) words.push("--from", edge(v.range[0]));
