@@ -381,6 +381,26 @@ TEST_F(PageInBrowser, SizesAreAChip) {
   EXPECT_EQ(ask("window.fathom.report().total"), 800);
 }
 
+TEST_F(PageInBrowser, TheTableOfAPictureFollowsWhenNothingChanges) {
+  show("#m=cpu&threads=0");
+  const std::string before = text("#flame-table");
+  EXPECT_THAT(before, HasSubstr("ksys_read"));
+  // Zoomed into what has no such call: the picture at once, the table when nothing has changed for a while.
+  const std::string zoom =
+      "new Promise((done) => { const { tree, zoom } = window.fathom; zoom.value = "
+      "tree().labels.indexOf('Server::serve(int)'); "
+      "setTimeout(() => done(document.querySelector('#flame-table').textContent), 50); })";
+  EXPECT_EQ(ask(zoom), before);
+  wait_for("!document.querySelector('#flame-table').textContent.includes('ksys_read')");
+  // Who looks at the table sees it change with the picture.
+  ask("[...document.querySelectorAll('.flame button')].find((one) => one.textContent === 'show as a "
+      "table').click()");
+  ask("window.fathom.zoom.value = 0");
+  EXPECT_EQ(ask("new Promise((done) => setTimeout(() => done(document.querySelector('#flame-table')."
+                "textContent.includes('ksys_read')), 50))"),
+            true);
+}
+
 TEST_F(PageInBrowser, ADoubleClickAsksWhoCalls) {
   show("#m=cpu&threads=0");
   ask("(() => { const at = document.querySelector('.flame canvas'), box = at.getBoundingClientRect(); "

@@ -181,6 +181,7 @@ export function Flame() {
     const out = boxes.filter((b) => b.value > least || boxes.length <= 200);
     return { head: ["level", "call", "itself", "with what it calls", "share"], rows: out.map((b) => [`${b.row}`, labelOf(doc, of.place[b.node]), amount(of.selfOf(b.node), unit), amount(b.value, unit), percent(of.totalOf(0) > 0 ? b.value / of.totalOf(0) : 0)]) };
   });
+  const caption = useComputed(() => `Flame graph of ${metric.value.title}, ${amount(taken.value.total, metric.value.unit)}`);
   return (
     <div class="flame" ref={scroller} onScroll={draw}>
       <div class="graph" style={{ height: `${height.value}px` }} tabIndex={0} role="application" onKeyDown={keys}
@@ -197,6 +198,6 @@ export function Flame() {
             <br /><span class="quiet">{whereOf(doc, t.place[shown.box.node])}{view.value.inverted ? " · inverted: callers below" : ""}{inTime.value ? " · in order of time" : ""}</span></>}
       </div>}
       <div class="visually-hidden" role="status">{spoken.value}</div>
-      <CanvasTable id="flame-table" caption={`Flame graph of ${metric.value.title}, ${amount(taken.value.total, metric.value.unit)}`} table={table} />
+      <CanvasTable id="flame-table" caption={caption} table={table} />
     </div>);
 }
