@@ -1,10 +1,10 @@
 #include "cli/frozen_page.h"
 
 #include <filesystem>
+#include <utility>
 
 #include "analysis/core/words.h"
 #include "cli/notices.h"
-#include "page/document.h"
 #include "page/html.h"
 
 namespace fathom::cli {
@@ -15,17 +15,34 @@ void tell_what_was_folded(double share) {
         analysis::percent(share));
 }
 
-Result<std::string> frozen_page(const model::Profile& profile, const std::string& file,
-                                std::string_view code) {
+namespace {
+
+page::DocumentOptions options_of(const std::string& file) {
   page::DocumentOptions options;
   options.file = std::filesystem::path(file).filename().string();
   if (options.file.empty()) options.file = file;
-  const Result<page::Document> document = page::make_document(profile, options);
+  return options;
+}
+
+Result<std::string> page_of(const Result<page::Document>& document, const std::string& file,
+                            std::string_view code) {
   if (!document) return within(file, document.error());
   tell_what_was_folded(document->folded_share);
   page::HtmlOptions html;
   html.code = code;
   return page::html_page(document->bytes, html);
+}
+
+}  // namespace
+
+Result<std::string> frozen_page(const model::Profile& profile, const std::string& file,
+                                std::string_view code) {
+  return page_of(page::make_document(profile, options_of(file)), file, code);
+}
+
+Result<std::string> frozen_page(model::Profile&& profile, const page::ReadAgain& again,
+                                const std::string& file, std::string_view code) {
+  return page_of(page::make_document(std::move(profile), again, options_of(file)), file, code);
 }
 
 }  // namespace fathom::cli

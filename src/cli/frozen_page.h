@@ -6,6 +6,7 @@
 
 #include "base/result.h"
 #include "model/profile.h"
+#include "page/document.h"
 
 namespace fathom::cli {
 
@@ -14,6 +15,9 @@ namespace fathom::cli {
 // as page::HtmlOptions has it.
 Result<std::string> frozen_page(const model::Profile& profile, const std::string& file,
                                 std::string_view code = {});
+// The same of a profile that is needed no more (page::make_document).
+Result<std::string> frozen_page(model::Profile&& profile, const page::ReadAgain& again,
+                                const std::string& file, std::string_view code = {});
 // What frozen_page() says of it: calls of less than `share` were folded; 0: none.
 void tell_what_was_folded(double share);
 

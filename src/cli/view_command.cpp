@@ -1,6 +1,7 @@
 // fathom view: a recording as a page, served to a browser on this machine or written as one file.
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <malloc.h>
 
 #include <signal.h>
 #include <spawn.h>
@@ -14,6 +15,7 @@
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -154,11 +156,12 @@ Result<int> write_html(const std::string& html, const ViewArguments& arguments) 
   return kDone;
 }
 
-Result<int> write_page(const model::Profile& profile, const ViewArguments& arguments) {
+Result<int> write_page(model::Profile profile, const page::ReadAgain& again, const ViewArguments& arguments) {
   Result<std::string> code = std::string();
   if (arguments.with_source) code = code_of_file(profile, arguments);
   if (!code) return tl::unexpected(code.error());
-  const Result<std::string> html = frozen_page(profile, arguments.file, *code);
+  const Result<std::string> html = again ? frozen_page(std::move(profile), again, arguments.file, *code)
+                                         : frozen_page(profile, arguments.file, *code);
   if (!html) return tl::unexpected(html.error());
   return write_html(*html, arguments);
 }
@@ -224,6 +227,21 @@ Result<int> view_sides(const std::vector<std::string>& base, const std::vector<s
   return frozen ? write_html(html, arguments) : serve(std::move(html), arguments);
 }
 
+Result<model::Profile> open_recording(const ViewArguments& arguments) {
+  constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
+  return open_selected(arguments.file, arguments.selection, kBlocks, true);
+}
+
+// Empty where that is not possible, as of standard input and of pipes, or would tell again what was told about names and dumps.
+page::ReadAgain reading_again(const ViewArguments& arguments) {
+  std::error_code ignored;
+  const SelectionOptions& selection = arguments.selection;
+  if (!std::filesystem::is_regular_file(arguments.file, ignored) || !selection.symbols.empty() ||
+      !selection.dumps.more.empty() || !selection.dumps.merge.empty())
+    return {};
+  return [&arguments] { return open_recording(arguments); };
+}
+
 Result<int> run_view(const ViewArguments& arguments) {
   if (!arguments.base.empty() || !arguments.fresh.empty()) {
     if (!arguments.file.empty() || arguments.base.empty() || arguments.fresh.empty())
@@ -237,17 +255,32 @@ Result<int> run_view(const ViewArguments& arguments) {
   const Result<bool> pair = is_pair(arguments);
   if (!pair) return tl::unexpected(pair.error());
   if (*pair) return view_sides({arguments.file}, {arguments.selection.dumps.more.front()}, arguments);
-  constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
-  const Result<model::Profile> profile = open_selected(arguments.file, arguments.selection, kBlocks, true);
+  Result<model::Profile> profile = open_recording(arguments);
   if (!profile) return tl::unexpected(profile.error());
-  if (!arguments.html.path.empty()) return write_page(*profile, arguments);
+  const page::ReadAgain again = reading_again(arguments);
+  if (!arguments.html.path.empty()) return write_page(std::move(*profile), again, arguments);
   page::DocumentOptions options;
   options.file = absolute(arguments.file);
-  const Result<page::Document> document = page::make_document(*profile, options);
+  Result<page::Document> document = again ? page::make_document(std::move(*profile), again, options)
+                                          : page::make_document(*profile, options);
   if (!document) return within(arguments.file, document.error());
   tell_what_was_folded(document->folded_share);
-  return serve(page::html_page(document->bytes, {.served = true}), arguments,
-               [&](std::string_view query) { return answer_code(*profile, arguments, query); });
+  std::string html = page::html_page(document->bytes, {.served = true});
+  document = page::Document();
+  // A server waits for hours. What it has shown stays with the browser; the recording is read again for the first question
+  // about code, and then kept for the next one.
+  std::optional<model::Profile> kept;
+  if (!again) kept = std::move(*profile);
+  profile = model::Profile();
+  ::malloc_trim(0);
+  return serve(std::move(html), arguments, [&](std::string_view query) {
+    if (!kept) {
+      Result<model::Profile> read = again();
+      if (!read) return code_problem(read.error().message);
+      kept = std::move(*read);
+    }
+    return answer_code(*kept, arguments, query);
+  });
 }
 
 }  // namespace

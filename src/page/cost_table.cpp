@@ -207,7 +207,8 @@ std::uint64_t wait_entries(const model::Profile& profile, const TimeSlices& slic
   return entries;
 }
 
-Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, CallNodes& nodes) {
+Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, CallNodes& nodes,
+                   const LetGo& let_go) {
   Costs costs;
   ThreadNames threads(profile, nodes);
   costs.has_heap = !profile.heap.empty();
@@ -235,6 +236,7 @@ Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, Call
   if (costs.has_heap) {
     costs.heap = add_up_heap(profile, slices, threads, nodes, cell_of_site);
     costs.shapes = shapes_of(profile, cell_of_site);
+    if (let_go) let_go(Piece::kHeapRows);
   }
   const std::vector<std::uint32_t> moved = nodes.put_in_order();
   for (WaitRow& row : costs.waits) {
@@ -245,6 +247,8 @@ Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, Call
   for (const analysis::Selection& selection : metrics)
     costs.tables.push_back(add_up_slices(selection.metric, [&](auto visit) { walk_all(selection, visit); }));
   if (waits) costs.by_object = add_up_slices(Metric::kOffCpu, [&](auto visit) { waits->walk(true, visit); });
+  waits.reset();
+  if (let_go) let_go(Piece::kSamplesAndWaits);
   costs.thread_names = threads.of_threads();
   costs.threads = std::move(threads.rows);
   return costs;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -70,8 +71,13 @@ struct Costs {
 // A wait that spans many slices has an entry in each; how many there would be in all.
 std::uint64_t wait_entries(const model::Profile& profile, const TimeSlices& slices);
 
+// Tables of a profile that are large, and are looked at no more.
+enum class Piece : std::uint8_t { kHeapRows, kSamplesAndWaits };
+using LetGo = std::function<void(Piece)>;
+
 // Of all of the recording, as `fathom report` takes it by itself: idle waits by their rules, containers folded, without the
-// heap tracer's time.
-Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, CallNodes& nodes);
+// heap tracer's time. `let_go` is told as soon as a piece was added up.
+Costs add_up_costs(const model::Profile& profile, const TimeSlices& slices, CallNodes& nodes,
+                   const LetGo& let_go = {});
 
 }  // namespace fathom::page

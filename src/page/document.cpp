@@ -99,10 +99,11 @@ Weights weights_of(const model::Profile& profile) {
   return weights;
 }
 
-Result<std::string> pack(const model::Profile& profile, const DocumentOptions& options, const Story& story,
-                         const Weights& weights, const TimeSlices& slices, double least_share) {
+Result<std::string> pack(const model::Profile& profile, const LetGo& let_go, const DocumentOptions& options,
+                         const Story& story, const Weights& weights, const TimeSlices& slices,
+                         double least_share) {
   CallNodes calls(profile);
-  Costs costs = add_up_costs(profile, slices, calls);
+  Costs costs = add_up_costs(profile, slices, calls, let_go);
   const std::uint32_t folded = least_share > 0 ? fold_small_calls(calls, costs, least_share) : 0;
   Columns columns;
   Json metrics = Json::array();
@@ -157,12 +158,12 @@ Result<std::string> pack(const model::Profile& profile, const DocumentOptions& o
   return pack_document(std::move(head), columns);
 }
 
-}  // namespace
-
-Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options) {
-  const Story story = tell(profile);
-  const Weights weights = weights_of(profile);
+// `let_go` may be empty; then `again` is not asked.
+Result<Document> fit(const model::Profile& profile, const LetGo& let_go,
+                     const std::function<Result<>()>& again, const DocumentOptions& options) {
   constexpr std::uint32_t kFewestSlices = 100;
+  Story story = tell(profile);
+  Weights weights = weights_of(profile);
   TimeSlices slices(profile.meta.start_ns, profile.meta.end_ns, options.most_slices);
   const auto widen = [&] {
     slices =
@@ -171,9 +172,15 @@ Result<Document> make_document(const model::Profile& profile, const DocumentOpti
   while (wait_entries(profile, slices) > kMostWaitEntries && slices.count() > kFewestSlices) widen();
   double share = 0;
   for (;;) {
-    Result<std::string> packed = pack(profile, options, story, weights, slices, share);
+    Result<std::string> packed = pack(profile, let_go, options, story, weights, slices, share);
     if (!packed) return tl::unexpected(packed.error());
     if (packed->size() <= options.most_bytes) return Document{std::move(*packed), slices.width_ms(), share};
+    packed = std::string();
+    if (let_go) {
+      if (const Result<> read = again(); !read) return tl::unexpected(read.error());
+      story = tell(profile);  // of a file that is still written more is known now
+      weights = weights_of(profile);
+    }
     if (slices.count() > kFewestSlices) {
       widen();
     } else if (share < 0.05) {
@@ -185,6 +192,37 @@ Result<Document> make_document(const model::Profile& profile, const DocumentOpti
                   "fathom report, or one process of several (--pid)");
     }
   }
+}
+
+template <class Row>
+void drop(std::vector<Row>& rows) {
+  std::vector<Row>().swap(rows);
+}
+
+}  // namespace
+
+Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options) {
+  return fit(profile, {}, {}, options);
+}
+
+Result<Document> make_document(model::Profile&& profile, const ReadAgain& again,
+                               const DocumentOptions& options) {
+  const auto let_go = [&profile](Piece piece) {
+    if (piece == Piece::kHeapRows) {
+      drop(profile.heap.rows);
+      drop(profile.heap.blocks);
+      return;
+    }
+    drop(profile.samples);
+    drop(profile.waits);
+  };
+  const auto read = [&]() -> Result<> {
+    Result<model::Profile> whole = again();
+    if (!whole) return tl::unexpected(whole.error());
+    profile = std::move(*whole);
+    return {};
+  };
+  return fit(profile, let_go, read, options);
 }
 
 }  // namespace fathom::page

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,5 +31,10 @@ struct Document {
 
 // kUnsupported where it does not fit into `most_bytes` even so.
 Result<Document> make_document(const model::Profile& profile, const DocumentOptions& options);
+// The same of a profile that is needed no more: its tables are let go of while they become the document, which takes a sixth
+// less room. `again` reads it once more where the document did not fit.
+using ReadAgain = std::function<Result<model::Profile>()>;
+Result<Document> make_document(model::Profile&& profile, const ReadAgain& again,
+                               const DocumentOptions& options);
 
 }  // namespace fathom::page

@@ -135,6 +135,44 @@ TEST(PageDocument, WhatHasNoRoomIsFoldedAndSaidToBe) {
   EXPECT_THAT(parts.head["texts"], Contains("(smaller calls)"));
 }
 
+TEST(PageDocument, OfAProfileThatIsNeededNoMoreIsTheSame) {
+  model::for_each_profile(25, [](const model::Profile& profile) {
+    for (const std::size_t most_bytes : {std::size_t{11'000'000}, std::size_t{3000}}) {
+      DocumentOptions options;
+      options.most_slices = 400;
+      options.most_bytes = most_bytes;
+      const auto kept = make_document(profile, options);
+      model::Profile spent = profile;
+      const auto of_spent = make_document(
+          std::move(spent), [&]() -> Result<model::Profile> { return profile; }, options);
+      ASSERT_EQ(of_spent.has_value(), kept.has_value());
+      if (!kept) continue;
+      EXPECT_EQ(of_spent->bytes, kept->bytes);
+      EXPECT_EQ(of_spent->slice_ms, kept->slice_ms);
+    }
+  });
+}
+
+TEST(PageDocument, AProfileThatIsNeededNoMoreIsLetGoOfAndReadAgainWhereItDidNotFit) {
+  const model::Profile profile = small_profile().profile;
+  model::Profile spent = profile;
+  ASSERT_TRUE(make_document(std::move(spent), [] { return model::Profile(); }, {}).has_value());
+  EXPECT_THAT(spent.samples, testing::IsEmpty());  // NOLINT(bugprone-use-after-move): emptied, not moved
+  int reads = 0;
+  DocumentOptions options;
+  options.most_bytes = 100;
+  spent = profile;
+  const auto large = make_document(
+      std::move(spent),
+      [&]() -> Result<model::Profile> {
+        if (++reads == 3) return fail(ErrorKind::kNotFound, "it is gone");
+        return profile;
+      },
+      options);
+  ASSERT_FALSE(large.has_value());
+  EXPECT_EQ(large.error().message, "it is gone");
+}
+
 TEST(PageDocument, ALimitThatCannotBeKeptIsAnError) {
   DocumentOptions options;
   options.most_bytes = 100;

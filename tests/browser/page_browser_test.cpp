@@ -569,6 +569,19 @@ TEST_F(PageInBrowser, IsServedOnLoopbackToWhoKnowsTheAddress) {
     ask("window.fathom.change(" + some_selection(random, metric).dump() + ")");
     expect_as_reported();
   }
+  // The recording is read again for the first question about code, and kept for the next one.
+  const auto code = [&] {
+    return ask("fetch('code?fn=Server::serve&metric=cpu').then((answer) => answer.json())").dump();
+  };
+  std::filesystem::rename(recording(), recording() + ".away");
+  EXPECT_THAT(code(), HasSubstr("No such file"));
+  std::filesystem::rename(recording() + ".away", recording());
+  const std::string known = code();
+  EXPECT_THAT(known, testing::Not(HasSubstr("No such file")));
+  EXPECT_THAT(known, HasSubstr("Server::serve(int)"));
+  std::filesystem::rename(recording(), recording() + ".away");
+  EXPECT_EQ(code(), known);
+  std::filesystem::rename(recording() + ".away", recording());
   ::kill(server, SIGINT);
   EXPECT_EQ(ended(server), 0);
 }
