@@ -76,11 +76,10 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
   return health;
 }
 
-// Adds a jemalloc without names, as a recording would find it, and returns the evidence; empty where there is none.
+// Adds an allocator without names, as a recording would find it, and returns the evidence; empty where there is none.
 std::string find_by_code(int pid, const MappedFile& file, const elf::ModuleFile& module,
                          allocators::Found& found, bool may_try) {
-  const auto unseen = std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
-  if (unseen == found.unseen.end() || module.elf().section(".symtab") != nullptr) return {};
+  if (found.unseen.empty()) return {};
   Fd fd(::open(process::map_files_path(pid, file.first).c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0)
     fd = Fd(::open(fmt::format("/proc/{}/root{}", pid, file.first.path).c_str(),
@@ -92,15 +91,7 @@ std::string find_by_code(int pid, const MappedFile& file, const elf::ModuleFile&
   });
   if (fd.get() < 0 || segment == module.elf().segments().end()) return {};
   const std::uint64_t linked = segment->address.value / arch::kPageBytes * arch::kPageBytes;
-  auto nameless = inject::find_nameless_allocator({pid, fd.get(), file.first.start.value - linked, may_try},
-                                                  module.elf());
-  if (!nameless) {
-    unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
-    return {};
-  }
-  found.unseen.erase(unseen);
-  found.allocators.push_back(std::move(nameless->allocator));
-  return std::move(nameless->evidence);
+  return inject::find_by_code({pid, fd.get(), file.first.start.value - linked, may_try}, module.elf(), found);
 }
 
 // By the file that is mapped, whatever its name is now.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "allocators/nameless/jemalloc_entries.h"
@@ -192,6 +193,19 @@ Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program
                         "counted",
                         trial->unknown));
   return result;
+}
+
+std::string find_by_code(const NamelessProgram& program, const elf::ElfFile& file, allocators::Found& found) {
+  const auto unseen = std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
+  if (unseen == found.unseen.end() || file.section(".symtab") != nullptr) return {};
+  auto nameless = find_nameless_allocator(program, file);
+  if (!nameless) {
+    unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
+    return {};
+  }
+  found.unseen.erase(unseen);
+  found.allocators.push_back(std::move(nameless->allocator));
+  return std::move(nameless->evidence);
 }
 
 }  // namespace fathom::inject

@@ -28,4 +28,8 @@ struct NamelessAllocator {
 // jemalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
 Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program, const elf::ElfFile& file);
 
+// What has no names in the file and is found by its code goes from `found.unseen` to the end of `found.allocators`; why it is not
+// found is added to what is said of it. Returns the evidence; empty where nothing was found.
+std::string find_by_code(const NamelessProgram& program, const elf::ElfFile& file, allocators::Found& found);
+
 }  // namespace fathom::inject

@@ -65,22 +65,13 @@ class Finder {
   }
 
  private:
-  // A jemalloc without names may be known by its code.
   void find_by_code(const CodeMapping& mapping, allocators::Found& found) {
     const elf::ElfFile& file = mapping.module->file->elf();
-    const auto unseen =
-        std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
-    if (unseen == found.unseen.end() || file.section(".symtab") != nullptr) return;
-    auto nameless = inject::find_nameless_allocator(
-        {pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe}, file);
-    if (!nameless) {
-      unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
-      return;
-    }
-    target_.found_by_code.push_back(
-        fmt::format("{}: {}: {}", file.name(), nameless->allocator.label, nameless->evidence));
-    found.unseen.erase(unseen);
-    found.allocators.push_back(std::move(nameless->allocator));
+    const std::string evidence =
+        inject::find_by_code({pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe}, file, found);
+    if (!evidence.empty())
+      target_.found_by_code.push_back(
+          fmt::format("{}: {}: {}", file.name(), found.allocators.back().label, evidence));
   }
   std::string_view command_line() {
     if (!command_line_)
