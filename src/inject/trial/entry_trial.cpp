@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
-#include <span>
+#include <string>
+#include <utility>
 
 #include "inject/stop/thread_stop.h"
+#include "inject/trial/copies.h"
 #include "inject/trial/private_copy.h"
 #include "inject/trial/questions.h"
 #include "inject/trial/size_tables.h"
@@ -32,54 +34,40 @@ bool alike(Role a, Role b) {
 class Trial {
  public:
   Trial(int fd, const elf::ElfFile& file, const JemallocEntries& found, int like)
-      : fd_(fd), file_(file), found_(found), like_(like) {
-    for (const Candidate& each : found.candidates)
-      if (each.by_shape) stops_.push_back(each.address);
-  }
+      : found_(found), copies_(fd, file, stops_of(found), like) {}
 
   Result<EntryTrial> run() {
     if (auto done = try_malloc(); !done) return tl::unexpected<Error>(done.error());
     if (auto done = try_others(); !done) return tl::unexpected<Error>(done.error());
     if (auto done = choose(); !done) return tl::unexpected<Error>(done.error());
+    trial_.copies = copies_.count();
     return std::move(trial_);
   }
 
  private:
-  // nullopt: there was no copy, `problem_` says why.
+  static std::vector<ElfAddress> stops_of(const JemallocEntries& found) {
+    std::vector<ElfAddress> stops;
+    for (const Candidate& each : found.candidates)
+      if (each.by_shape) stops.push_back(each.address);
+    return stops;
+  }
   template <class Answer>
   std::optional<Answer> ask(Answer (*question)(Bench&, ElfAddress), ElfAddress function) {
-    if (!first_) {
-      auto started = PrivateCopy::start(fd_, file_, stops_, like_);
-      if (!started) {
-        problem_ = started.error().message;
-        return std::nullopt;
-      }
-      first_.emplace(std::move(*started));
-    }
-    auto copy = first_->fork();
-    if (!copy) {
-      problem_ = copy.error().message;
-      return std::nullopt;
-    }
-    ++trial_.copies;
-    Bench bench(*copy, malloc_, release_);
-    const Answer answer = question(bench, function);
-    // A call that was not given the time to come back tells nothing.
-    if (first_->was_late()) {
-      problem_ = "this machine is too busy to try its functions";
-      return std::nullopt;
-    }
-    return answer;
+    return copies_.ask([&](PrivateCopy& copy) {
+      Bench bench(copy, malloc_, release_);
+      return question(bench, function);
+    });
   }
+  tl::unexpected<Error> no_answer() const { return fail(ErrorKind::kUnsupported, copies_.problem()); }
 
   Result<> try_malloc() {
     for (const Candidate& each : found_.candidates) {
       if (each.label != Role::kMalloc || !each.by_shape) continue;
       const auto answer = ask(allocates, each.address);
-      if (!answer) return fail(ErrorKind::kUnsupported, problem_);
+      if (!answer) return no_answer();
       if (!*answer) return fail(ErrorKind::kUnsupported, "what looks like its malloc does something else");
       const auto refuses = ask(refuses_huge, each.address);
-      if (!refuses) return fail(ErrorKind::kUnsupported, problem_);
+      if (!refuses) return no_answer();
       trial_.entries.push_back({each, *refuses ? Role::kMalloc : Role::kNew});
       if (*refuses && !malloc_) malloc_ = each.address;
     }
@@ -89,19 +77,20 @@ class Trial {
   }
   // In a copy where something was allocated.
   Result<> check_tables() {
-    auto copy = first_->fork();
-    if (!copy) return tl::unexpected<Error>(copy.error());
-    ++trial_.copies;
-    if (!copy->call(*malloc_, {100, 0, 0, 0}) || copy->was_late())
-      return fail(ErrorKind::kUnsupported, "its malloc does not return");
-    for (const ElfAddress first : found_.tables)
-      for (const ElfAddress second : found_.tables) {
-        std::vector<std::byte> numbers(kNumberTableBytes), sizes(kSizeTableBytes);
-        if (copy->memory().read(copy->at(first), numbers) && copy->memory().read(copy->at(second), sizes) &&
-            are_size_tables(numbers, sizes))
-          return {};
-      }
-    return fail(ErrorKind::kUnsupported, "its tables of sizes are not those of jemalloc");
+    const auto agree = copies_.ask([&](PrivateCopy& copy) {
+      if (!copy.call(*malloc_, {100, 0, 0, 0})) return false;
+      for (const ElfAddress first : found_.tables)
+        for (const ElfAddress second : found_.tables) {
+          std::vector<std::byte> numbers(kNumberTableBytes), sizes(kSizeTableBytes);
+          if (copy.memory().read(copy.at(first), numbers) && copy.memory().read(copy.at(second), sizes) &&
+              are_size_tables(numbers, sizes))
+            return true;
+        }
+      return false;
+    });
+    if (!agree) return no_answer();
+    if (!*agree) return fail(ErrorKind::kUnsupported, "its tables of sizes are not those of jemalloc");
+    return {};
   }
 
   Result<> try_others() {
@@ -109,7 +98,7 @@ class Trial {
     for (const Candidate& each : found_.candidates) {
       if ((each.by_shape && each.label == Role::kMalloc) || each.is_wrapper) continue;
       const auto kind = ask(look_at, each.address);
-      if (!kind) return fail(ErrorKind::kUnsupported, problem_);
+      if (!kind) return no_answer();
       if (*kind == Kind::kNone || *kind == Kind::kGone)
         ++trial_.rejected;
       else
@@ -137,7 +126,7 @@ class Trial {
     for (const Question& each : questions()) {
       if (each.kind != kind) continue;
       const auto answer = ask(each.asks, candidate.address);
-      if (!answer) return fail(ErrorKind::kUnsupported, problem_);
+      if (!answer) return no_answer();
       if (*answer) return each.role;
     }
     // What only asks for a size. What allocates and is none of these (many blocks at once, or for the library itself): the
@@ -192,15 +181,10 @@ class Trial {
     return {};
   }
 
-  int fd_;
-  const elf::ElfFile& file_;
   const JemallocEntries& found_;
-  int like_;
-  std::vector<ElfAddress> stops_;
-  std::optional<PrivateCopy> first_;
+  Copies copies_;
   std::optional<ElfAddress> malloc_;
   std::optional<Release> release_;
-  std::string problem_;
   std::vector<const Candidate*> allocating_;  // in a way that is not known
   EntryTrial trial_;
 };
