@@ -4,7 +4,8 @@
 #
 #   scripts/setup-debian.sh [--list] SET...        sets: build test bench web fuzz uml tidy pictures
 #
-# A package that ends in `?` is left out, with a line about it, where the distribution does not have it.
+# A package that ends in `?` is left out, with a line about it, where the distribution does not have it. `src:NAME?` is the source
+# of a package, which is unpacked below build/sources and installed nowhere.
 set -euo pipefail
 
 declare -A packages=(
@@ -15,7 +16,7 @@ declare -A packages=(
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf? golang-go?
           libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4? musl-tools heaptrack? valgrind? bpftrace? jq prometheus? tmux?
-          protobuf-compiler? graphviz?"
+          protobuf-compiler? graphviz? src:mimalloc?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev"
@@ -45,7 +46,7 @@ for set_name in "$@"; do
   wanted+=("${names[@]}")
 done
 if [ $list = yes ]; then
-  printf '%s\n' "${wanted[@]%\?}" | sort -u
+  printf '%s\n' "${wanted[@]%\?}" | grep -v '^src:' | sort -u
   exit 0
 fi
 
@@ -53,13 +54,44 @@ command -v dpkg-query >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1 ||
   give_up "this is neither Debian nor Ubuntu, so nothing can be installed here" \
     "install the like of: $(printf '%s ' "${wanted[@]%\?}"); then run make with SETUP=no"
 
+sources=$(cd "$(dirname "$0")/.." && pwd)/build/sources
 installed() {
+  if [[ $1 = src:* ]]; then
+    compgen -G "$sources/${1#src:}-*" >/dev/null
+    return
+  fi
   dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -x installed >/dev/null # not: not-installed
+}
+
+# With lists of its own: those of the machine seldom have sources, and stay as they are.
+get_source() {
+  local folder
+  folder=$(mktemp -d)
+  mkdir -p "$folder/parts" "$folder/lists/partial" "$sources"
+  cat /etc/apt/sources.list.d/*.sources 2>/dev/null | sed 's/^Types:.*/Types: deb-src/' >"$folder/parts/all.sources" || true
+  cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' >"$folder/parts/all.list" || true
+  local options=(-q -o Dir::Etc::sourceparts="$folder/parts" -o Dir::Etc::sourcelist=/dev/null
+    -o Dir::State::lists="$folder/lists" -o Dir::Cache="$folder")
+  local done=0
+  (cd "$folder" && apt-get "${options[@]}" update && apt-get "${options[@]}" source --download-only "$1") \
+    >"$folder/log" 2>&1 </dev/null && tar -xf "$folder/$1"_*.orig.tar.* -C "$sources" || done=1
+  rm -rf "$folder"
+  return $done
 }
 
 missing=()
 for name in "${wanted[@]}"; do
-  installed "${name%\?}" || missing+=("$name")
+  installed "${name%\?}" && continue
+  if [[ $name = src:* ]]; then
+    name=${name#src:}
+    if get_source "${name%\?}"; then
+      say "unpacked the source of ${name%\?}"
+    else
+      say "the source of ${name%\?} is not to be had; what needs it will be skipped"
+    fi
+    continue
+  fi
+  missing+=("$name")
 done
 [ ${#missing[@]} -gt 0 ] || exit 0
 

@@ -404,38 +404,6 @@ class Search {
 
 }  // namespace
 
-std::string_view name_of(Role role) {
-  switch (role) {
-    case Role::kMalloc:
-      return "malloc";
-    case Role::kCalloc:
-      return "calloc";
-    case Role::kRealloc:
-      return "realloc";
-    case Role::kMallocx:
-      return "mallocx";
-    case Role::kRallocx:
-      return "rallocx";
-    case Role::kSdallocx:
-      return "sdallocx";
-    case Role::kFree:
-      return "free";
-    case Role::kPosixMemalign:
-      return "posix_memalign";
-    case Role::kAlignedAlloc:
-      return "aligned_alloc";
-    case Role::kNew:
-      return "operator new";
-    case Role::kValloc:
-      return "valloc";
-    case Role::kXallocx:
-      return "xallocx";
-    case Role::kUnknown:
-      break;
-  }
-  return "unknown";
-}
-
 const Candidate* JemallocEntries::labelled(Role role) const {
   const Candidate* found = nullptr;
   for (const Candidate& each : candidates) {

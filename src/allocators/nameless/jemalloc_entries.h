@@ -16,42 +16,12 @@
 #include <vector>
 
 #include "allocators/find.h"
+#include "allocators/nameless/candidate.h"
 #include "base/address.h"
 #include "base/result.h"
 #include "elf/elf_file.h"
 
 namespace fathom::allocators::nameless {
-
-enum class Role : std::uint8_t {
-  kUnknown,
-  kMalloc,
-  kCalloc,
-  kRealloc,
-  kMallocx,
-  kRallocx,
-  kSdallocx,
-  kFree,  // or dallocx: frees without being told a size
-  kPosixMemalign,
-  kAlignedAlloc,  // or memalign
-  kNew,           // operator new: as malloc, but throws
-  kValloc,        // or pvalloc: on whole pages
-  kXallocx,       // resizes in place, gives the size
-};
-std::string_view name_of(Role role);  // "malloc"
-
-struct Candidate {
-  ElfAddress address;
-  std::uint64_t size;  // bytes
-  Role label = Role::kUnknown;
-  bool by_shape = false;    // labelled by its quick path
-  bool by_shim = false;     // labelled by a function of Rust's that hands on to it
-  bool is_wrapper = false;  // not the library's: a few bytes that go on into it
-  // Places outside of the library that call it or take its address, and those that do so through a word of data.
-  std::uint32_t direct = 0, through_words = 0;
-  // Words of data that hold its address and that no code names: parts of tables, of which nobody knows who reads them.
-  std::uint32_t in_tables = 0;
-  std::vector<ElfAddress> goes_on_to;  // candidates that it jumps to
-};
 
 struct JemallocEntries {
   std::string version;  // "5.3.0"; "" if the file does not say

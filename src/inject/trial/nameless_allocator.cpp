@@ -15,6 +15,7 @@
 #include "allocators/operators.h"
 #include "inject/stop/remote_memory.h"
 #include "inject/trial/entry_trial.h"
+#include "inject/trial/mimalloc_trial.h"
 #include "inject/trial/private_copy.h"
 #include "inject/trial/size_tables.h"
 
@@ -28,10 +29,14 @@ using allocators::nameless::Role;
 tracer_shape shape_of(Role role) {
   switch (role) {
     case Role::kCalloc:
+    case Role::kMallocn:
       return TRACER_CALLOC;
     case Role::kRealloc:
     case Role::kRallocx:
+    case Role::kReallocAligned:
       return TRACER_REALLOC;
+    case Role::kReallocarray:
+      return TRACER_REALLOCARRAY;
     case Role::kSdallocx:
       return TRACER_FREE_SIZED;
     case Role::kFree:
@@ -41,10 +46,14 @@ tracer_shape shape_of(Role role) {
     case Role::kAlignedAlloc:
       return TRACER_ALIGNED;
     case Role::kNew:
+    case Role::kNewAligned:
       return TRACER_NEW;
     case Role::kXallocx:
       return TRACER_XALLOCX;
     case Role::kMalloc:
+    case Role::kZalloc:
+    case Role::kMallocAligned:
+    case Role::kZallocAligned:
     case Role::kValloc:
     case Role::kMallocx:
     case Role::kUnknown:
@@ -76,28 +85,31 @@ Result<> check_names(const elf::ElfFile& file, const EntryTrial& trial) {
   return {};
 }
 
-// The code of the entries must be the file's: somebody else's hooks would be taken for it. The tables are filled when the
-// library begins, and are zeros till then.
-Result<> check_process(const NamelessProgram& program, const elf::ElfFile& file, const JemallocEntries& found,
-                       const EntryTrial& trial, bool& tables_agree) {
-  const auto memory = RemoteMemory::open(program.pid);
-  if (!memory) return tl::unexpected<Error>(memory.error());
+// The code of the entries must be the file's: somebody else's hooks would be taken for it.
+Result<> check_code(const NamelessProgram& program, const elf::ElfFile& file, const EntryTrial& trial,
+                    const RemoteMemory& memory) {
   for (const TriedEntry& each : trial.entries) {
     const auto stored = file.bytes_at(each.candidate.address, each.candidate.size);
     std::vector<std::byte> lives(each.candidate.size);
     if (!stored) return fail(ErrorKind::kMalformed, "the file does not store its code");
-    if (auto read = memory->read({each.candidate.address.value + program.bias}, lives); !read)
+    if (auto read = memory.read({each.candidate.address.value + program.bias}, lives); !read)
       return tl::unexpected<Error>(read.error());
     if (!std::ranges::equal(*stored, lives))
       return fail(ErrorKind::kUnsupported,
                   fmt::format("the code of its {} was changed in the process", name_of(each.role)));
   }
+  return {};
+}
+
+// The tables are filled when the library begins, and are zeros till then.
+Result<> check_tables(const NamelessProgram& program, const JemallocEntries& found,
+                      const RemoteMemory& memory, bool& tables_agree) {
   bool empty = true;
   for (const allocators::CodeRange& pair : {allocators::CodeRange{found.tables[0], found.tables[1]},
                                             allocators::CodeRange{found.tables[1], found.tables[0]}}) {
     std::vector<std::byte> numbers(kNumberTableBytes), sizes(kSizeTableBytes);
-    if (!memory->read({pair.start.value + program.bias}, numbers) ||
-        !memory->read({pair.end.value + program.bias}, sizes))
+    if (!memory.read({pair.start.value + program.bias}, numbers) ||
+        !memory.read({pair.end.value + program.bias}, sizes))
       continue;
     tables_agree |= are_size_tables(numbers, sizes);
     empty &= std::ranges::all_of(sizes, [](std::byte each) { return each == std::byte{0}; });
@@ -140,15 +152,29 @@ std::string list_of(const EntryTrial& trial) {
   return text;
 }
 
-}  // namespace
+std::string unknown_of(const EntryTrial& trial) {
+  return trial.unknown == 0
+             ? std::string()
+             : fmt::format("; {} more allocate in a way that is not known: what they give is not counted",
+                           trial.unknown);
+}
 
-Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program, const elf::ElfFile& file) {
-  if (file.type() != ET_EXEC && file.interpreter().empty() && !file.needed().empty())
-    return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
-  if (!program.may_probe)
-    return fail(ErrorKind::kUnsupported,
-                "--no-probe forbids to try its functions in a private copy of the program");
-  if (auto allowed = check_private_copy(program.fd); !allowed) return tl::unexpected<Error>(allowed.error());
+// Named as in a program that was not stripped.
+void add_functions(const EntryTrial& trial, std::optional<ElfAddress> malloc,
+                   std::optional<ElfAddress> malloc_aligned, allocators::Allocator& allocator) {
+  for (const TriedEntry& each : trial.entries) {
+    const std::string name(name_of(each.role));
+    const bool throws = each.role == Role::kNew || each.role == Role::kNewAligned;
+    allocators::Function function{throws ? name : allocator.prefix + name, shape_of(each.role),
+                                  each.candidate.address, each.candidate.size, std::nullopt};
+    if (throws) function.partner = each.role == Role::kNew ? malloc : malloc_aligned;
+    // There is nothing that could stand in for it.
+    if (throws && !function.partner) continue;
+    allocator.functions.push_back(std::move(function));
+  }
+}
+
+Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const elf::ElfFile& file) {
   const auto found = allocators::nameless::find_jemalloc_entries(file);
   if (!found) return tl::unexpected<Error>(found.error());
   if (found->tables.size() != 2)
@@ -156,8 +182,12 @@ Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program
   const auto trial = try_entries(program.fd, file, *found, program.pid);
   if (!trial) return tl::unexpected<Error>(trial.error());
   if (auto named = check_names(file, *trial); !named) return tl::unexpected<Error>(named.error());
+  const auto memory = RemoteMemory::open(program.pid);
+  if (!memory) return tl::unexpected<Error>(memory.error());
   bool tables_agree = false;
-  if (auto same = check_process(program, file, *found, *trial, tables_agree); !same)
+  if (auto same = check_code(program, file, *trial, *memory); !same)
+    return tl::unexpected<Error>(same.error());
+  if (auto same = check_tables(program, *found, *memory, tables_agree); !same)
     return tl::unexpected<Error>(same.error());
 
   NamelessAllocator result;
@@ -170,35 +200,76 @@ Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program
   std::optional<ElfAddress> malloc;
   for (const TriedEntry& each : trial->entries)
     if (each.role == Role::kMalloc && !malloc) malloc = each.candidate.address;
-  for (const TriedEntry& each : trial->entries) {
-    const std::string name(name_of(each.role));
-    allocators::Function function{each.role == Role::kNew ? name : allocator.prefix + name,
-                                  shape_of(each.role), each.candidate.address, each.candidate.size,
-                                  std::nullopt};
-    if (each.role == Role::kNew) function.partner = malloc;
-    allocator.functions.push_back(std::move(function));
-  }
+  add_functions(*trial, malloc, std::nullopt, allocator);
   allocators::find_wrappers(file, allocator);
   result.evidence = fmt::format(
       "found by its code: {} of {} ways into it are entries ({}): their shape and their callers say so, each "
-      "behaved so when it "
-      "was "
-      "called in a private copy of the program ({} copies), nothing speaks against it, {}{}",
+      "behaved so when it was called in a private copy of the program ({} copies), nothing speaks against "
+      "it, {}{}",
       trial->entries.size(), found->candidates.size(), list_of(*trial), trial->copies,
       tables_agree ? "and their code and jemalloc's tables of sizes are the same in the process"
                    : "and their code is the same in the process, where jemalloc has not begun yet",
-      trial->unknown == 0
-          ? std::string()
-          : fmt::format("; {} more allocate in a way that is not known: what they give is not "
-                        "counted",
-                        trial->unknown));
+      unknown_of(*trial));
   return result;
 }
 
+Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const elf::ElfFile& file) {
+  auto code = allocators::nameless::MimallocCode::find(file);
+  if (!code) return tl::unexpected<Error>(code.error());
+  const auto found = try_mimalloc(program.fd, file, *code, program.pid);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const EntryTrial& trial = found->trial;
+  if (auto named = check_names(file, trial); !named) return tl::unexpected<Error>(named.error());
+  const auto memory = RemoteMemory::open(program.pid);
+  if (!memory) return tl::unexpected<Error>(memory.error());
+  if (auto same = check_code(program, file, trial, *memory); !same)
+    return tl::unexpected<Error>(same.error());
+
+  NamelessAllocator result;
+  allocators::Allocator& allocator = result.allocator;
+  allocator.kind = allocators::Kind::kMimalloc;
+  allocator.label = "mimalloc";
+  allocator.own_code = found->own_code;
+  const auto symbols = file.symbols(elf::SymbolTable::kDynsym);
+  const bool overrides = std::ranges::any_of(symbols, [&](const elf::Symbol& each) {
+    return each.section != SHN_UNDEF && each.name.substr(0, each.name.find('@')) == "malloc" &&
+           std::ranges::any_of(trial.entries, [&](const TriedEntry& entry) {
+             return entry.candidate.address == each.address;
+           });
+  });
+  if (!overrides) allocator.prefix = "mi_";
+  add_functions(trial, found->malloc, found->malloc_aligned, allocator);
+  allocators::leave_out_forwarding(file, allocator.functions);
+  allocators::find_wrappers(file, allocator);
+  result.evidence = fmt::format(
+      "found by its code: {} of {} functions that lead into it are entries ({}): each behaved so when it was "
+      "called in "
+      "a private copy of the program ({} copies), what else of it the program calls leaves blocks alone, and "
+      "their "
+      "code is the same in the process{}",
+      trial.entries.size(), found->candidates, list_of(trial), trial.copies, unknown_of(trial));
+  return result;
+}
+
+}  // namespace
+
+Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const NamelessProgram& program,
+                                                  const elf::ElfFile& file) {
+  if (file.type() != ET_EXEC && file.interpreter().empty() && !file.needed().empty())
+    return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
+  if (!program.may_probe)
+    return fail(ErrorKind::kUnsupported,
+                "--no-probe forbids to try its functions in a private copy of the program");
+  if (auto allowed = check_private_copy(program.fd); !allowed) return tl::unexpected<Error>(allowed.error());
+  return kind == allocators::Kind::kMimalloc ? find_mimalloc(program, file) : find_jemalloc(program, file);
+}
+
 std::string find_by_code(const NamelessProgram& program, const elf::ElfFile& file, allocators::Found& found) {
-  const auto unseen = std::ranges::find(found.unseen, allocators::Kind::kJemalloc, &allocators::Unseen::kind);
+  const auto unseen = std::ranges::find_if(found.unseen, [](const allocators::Unseen& each) {
+    return each.kind == allocators::Kind::kJemalloc || each.kind == allocators::Kind::kMimalloc;
+  });
   if (unseen == found.unseen.end() || file.section(".symtab") != nullptr) return {};
-  auto nameless = find_nameless_allocator(program, file);
+  auto nameless = find_nameless_allocator(unseen->kind, program, file);
   if (!nameless) {
     unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
     return {};

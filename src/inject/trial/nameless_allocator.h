@@ -25,8 +25,9 @@ struct NamelessAllocator {
   std::string evidence;
 };
 
-// jemalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
-Result<NamelessAllocator> find_nameless_allocator(const NamelessProgram& program, const elf::ElfFile& file);
+// kJemalloc and kMimalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
+Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const NamelessProgram& program,
+                                                  const elf::ElfFile& file);
 
 // What has no names in the file and is found by its code goes from `found.unseen` to the end of `found.allocators`; why it is not
 // found is added to what is said of it. Returns the evidence; empty where nothing was found.

@@ -238,8 +238,17 @@ Result<> PrivateCopy::hold(const elf::ElfFile& file, std::span<const ElfAddress>
     if (!status) return tl::unexpected<Error>(status.error());
     if (*status >> 16 != 0) return fail(ErrorKind::kUnsupported, "private copy: it executes another program");
     if (!arch::get_registers(pid_, registers)) return system_error("private copy", errno);
-    if (WSTOPSIG(*status) == SIGTRAP && before.contains(arch::pc(registers) - arch::kStopsBehindBreakpoint))
-      break;
+    if (WSTOPSIG(*status) == SIGTRAP && before.contains(arch::pc(registers) - arch::kStopsBehindBreakpoint)) {
+      if (arch::thread_pointer(registers) != 0) break;
+      // The C library has not set up what belongs to the thread: it goes on to the next of them.
+      const std::uint64_t at = arch::pc(registers) - arch::kStopsBehindBreakpoint;
+      if (auto done = memory_->put(ProcessAddress{at}, before.at(at)); !done) return done;
+      before.erase(at);
+      arch::set_pc(registers, at);
+      if (!arch::set_registers(pid_, registers)) return system_error("private copy", errno);
+      signal = 0;
+      continue;
+    }
     signal = WSTOPSIG(*status);
     if (signal == SIGSEGV || signal == SIGILL || signal == SIGBUS || signal == SIGTRAP || signal == SIGABRT ||
         signal == SIGSYS)

@@ -9,6 +9,37 @@
 #include "base/files.h"
 
 namespace fathom::inject {
+
+bool is_aligned_alloc(Bench& bench, ElfAddress function) {
+  for (const std::uint64_t alignment : {64, 256, 4096, 16384})
+    for (int i = 0; i < 3; ++i) {
+      const auto block = bench.call(function, alignment, 100);
+      if (!block || *block == 0 || *block % alignment != 0 || !bench.is_heap(*block)) return false;
+      if (!bench.fill(*block, 100, 0xee)) return false;
+    }
+  return bench.call(function, 24, 100) == 0u;
+}
+bool is_posix_memalign(Bench& bench, ElfAddress function) {
+  for (const std::uint64_t alignment : {64, 256, 4096, 16384}) {
+    if (!bench.memory().put(bench.scratch(), std::uint64_t{0})) return false;
+    const auto answer = bench.call(function, bench.scratch().value, alignment, 100);
+    const auto block = bench.memory().get<std::uint64_t>(bench.scratch());
+    if (!answer || static_cast<std::uint32_t>(*answer) != 0 || !block || *block == 0 ||
+        *block % alignment != 0 || !bench.is_heap(*block))
+      return false;
+  }
+  const auto answer = bench.call(function, bench.scratch().value, 24, 100);
+  return answer && static_cast<std::uint32_t>(*answer) == EINVAL;
+}
+bool is_valloc(Bench& bench, ElfAddress function) {
+  for (const std::uint64_t size : {1, 100, 5000, 20000})
+    for (int i = 0; i < 3; ++i) {  // the first block of a class lies at the start of a page anyway
+      const auto block = bench.call(function, size);
+      if (!block || *block == 0 || *block % 4096 != 0 || !bench.is_heap(*block)) return false;
+    }
+  return true;
+}
+
 namespace {
 
 using allocators::nameless::Role;
@@ -55,27 +86,6 @@ bool is_mallocx(Bench& bench, ElfAddress function) {
   return bench.release(block, 100) && bench.call(function, 100, kZero) == block &&
          bench.is_filled(block, 100, 0);
 }
-bool is_aligned_alloc(Bench& bench, ElfAddress function) {
-  for (const std::uint64_t alignment : {64, 256, 4096, 16384})
-    for (int i = 0; i < 3; ++i) {
-      const auto block = bench.call(function, alignment, 100);
-      if (!block || *block == 0 || *block % alignment != 0 || !bench.is_heap(*block)) return false;
-      if (!bench.fill(*block, 100, 0xee)) return false;
-    }
-  return bench.call(function, 24, 100) == 0u;
-}
-bool is_posix_memalign(Bench& bench, ElfAddress function) {
-  for (const std::uint64_t alignment : {64, 256, 4096, 16384}) {
-    if (!bench.memory().put(bench.scratch(), std::uint64_t{0})) return false;
-    const auto answer = bench.call(function, bench.scratch().value, alignment, 100);
-    const auto block = bench.memory().get<std::uint64_t>(bench.scratch());
-    if (!answer || static_cast<std::uint32_t>(*answer) != 0 || !block || *block == 0 ||
-        *block % alignment != 0 || !bench.is_heap(*block))
-      return false;
-  }
-  const auto answer = bench.call(function, bench.scratch().value, 24, 100);
-  return answer && static_cast<std::uint32_t>(*answer) == EINVAL;
-}
 // Moves what is in the block, and frees that one.
 bool resizes(Bench& bench, ElfAddress function, std::uint64_t size, std::uint64_t third) {
   const std::uint64_t old = bench.block(100);
@@ -99,14 +109,6 @@ bool is_rallocx(Bench& bench, ElfAddress function) {
   }
   return true;
 }
-bool is_valloc(Bench& bench, ElfAddress function) {
-  for (const std::uint64_t size : {1, 100, 5000, 20000})
-    for (int i = 0; i < 3; ++i) {  // the first block of a class lies at the start of a page anyway
-      const auto block = bench.call(function, size);
-      if (!block || *block == 0 || *block % 4096 != 0 || !bench.is_heap(*block)) return false;
-    }
-  return true;
-}
 // What only asks for a block's size answers the same, but does not make a large one smaller.
 bool is_xallocx(Bench& bench, ElfAddress function) {
   const std::uint64_t small = bench.block(100), large = bench.block(1 << 20);
@@ -114,6 +116,29 @@ bool is_xallocx(Bench& bench, ElfAddress function) {
          bench.call(function, small, 5000, 0) == 112u && bench.call(function, large, 1 << 16, 0) == 1u << 16;
 }
 
+bool gives_blocks(Bench& bench, ElfAddress function, std::uint64_t second, std::uint64_t third) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
+  unsigned char mark = 1;
+  for (const std::uint64_t size : {1, 8, 24, 100, 500, 2000, 5000, 20000, 100000, 3000000}) {
+    const auto block = bench.call(function, size, second, third);
+    if (!block || *block == 0 || *block % (size < 16 ? 8 : 16) != 0 || !bench.is_heap(*block) ||
+        !bench.is_heap(*block + size - 1))
+      return false;
+    for (const auto& [other, length] : blocks)
+      if (*block < other + length && other < *block + size) return false;
+    if (!bench.fill(*block, std::min<std::uint64_t>(size, 4096), mark++)) return false;
+    blocks.emplace_back(*block, size);
+  }
+  mark = 1;
+  for (const auto& [block, size] : blocks)
+    if (!bench.is_filled(block, std::min<std::uint64_t>(size, 4096), mark++)) return false;
+  // Of one class side by side.
+  std::vector<std::uint64_t> row;
+  for (int i = 0; i < 6; ++i) row.push_back(bench.call(function, 100, second, third).value_or(0));
+  std::size_t apart = 0;
+  for (std::size_t i = 1; i < row.size(); ++i) apart += row[i] - row[i - 1] == 112;
+  return apart >= 4;
+}
 constexpr Question kQuestions[] = {{Kind::kFrees, Role::kFree, is_free},
                                    {Kind::kFrees, Role::kSdallocx, is_sdallocx},
                                    {Kind::kResizes, Role::kRealloc, is_realloc},
@@ -144,27 +169,10 @@ bool Bench::is_heap(std::uint64_t address) const {
 }
 
 bool allocates(Bench& bench, ElfAddress function) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks;
-  unsigned char mark = 1;
-  for (const std::uint64_t size : {1, 8, 24, 100, 500, 2000, 5000, 20000, 100000, 3000000}) {
-    const auto block = bench.call(function, size);
-    if (!block || *block == 0 || *block % (size < 16 ? 8 : 16) != 0 || !bench.is_heap(*block) ||
-        !bench.is_heap(*block + size - 1))
-      return false;
-    for (const auto& [other, length] : blocks)
-      if (*block < other + length && other < *block + size) return false;
-    if (!bench.fill(*block, std::min<std::uint64_t>(size, 4096), mark++)) return false;
-    blocks.emplace_back(*block, size);
-  }
-  mark = 1;
-  for (const auto& [block, size] : blocks)
-    if (!bench.is_filled(block, std::min<std::uint64_t>(size, 4096), mark++)) return false;
-  // Of one class side by side.
-  std::vector<std::uint64_t> row;
-  for (int i = 0; i < 6; ++i) row.push_back(bench.call(function, 100).value_or(0));
-  std::size_t apart = 0;
-  for (std::size_t i = 1; i < row.size(); ++i) apart += row[i] - row[i - 1] == 112;
-  return apart >= 4;
+  return gives_blocks(bench, function, kJunk, kJunk);
+}
+bool allocates_aligned(Bench& bench, ElfAddress function) {
+  return gives_blocks(bench, function, 8, 0);
 }
 bool refuses_huge(Bench& bench, ElfAddress function) {
   return bench.call(function, std::uint64_t{1} << 63) == 0u;

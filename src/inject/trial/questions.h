@@ -34,8 +34,8 @@ class Bench {
     gone_ = !answer;
     return answer;
   }
-  // A block, or 0.
-  std::uint64_t block(std::uint64_t size) { return malloc_ ? call(*malloc_, size).value_or(0) : 0; }
+  // A block, or 0. For malloc there is no second argument; where there is one, it is an alignment.
+  std::uint64_t block(std::uint64_t size) { return malloc_ ? call(*malloc_, size, 8, 0).value_or(0) : 0; }
   bool release(std::uint64_t block, std::uint64_t size) {
     if (!release_) return false;
     return call(release_->function, block, release_->is_sized ? size : 0, 0).has_value();
@@ -64,7 +64,11 @@ class Bench {
 
 // As malloc, but for what it does with a size that nobody has.
 bool allocates(Bench& bench, ElfAddress function);
+bool allocates_aligned(Bench& bench, ElfAddress function);  // with an alignment behind the size
 bool refuses_huge(Bench& bench, ElfAddress function);
+bool is_aligned_alloc(Bench& bench, ElfAddress function);
+bool is_posix_memalign(Bench& bench, ElfAddress function);
+bool is_valloc(Bench& bench, ElfAddress function);
 
 // What a function seems to be for.
 enum class Kind : std::uint8_t { kNone, kFrees, kResizes, kTells, kStores, kAllocates, kGone };

@@ -1,0 +1,108 @@
+#include "allocators/nameless/mimalloc_code.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "elf/module_file.h"
+
+namespace fathom::allocators::nameless {
+namespace {
+
+#ifdef USES_MIMALLOC
+std::map<std::string, ElfAddress> functions_of(const std::string& path) {
+  std::map<std::string, ElfAddress> found;
+  const auto file = elf::ModuleFile::open(path);
+  if (!file) return found;
+  for (const elf::Symbol& symbol : file->elf().symbols(elf::SymbolTable::kSymtab))
+    if (symbol.section != 0) found.emplace(std::string(symbol.name), symbol.address);
+  return found;
+}
+bool holds(const std::vector<Candidate>& all, ElfAddress address) {
+  return std::ranges::any_of(all, [&](const Candidate& each) { return each.address == address; });
+}
+const std::vector<std::string> kCalled = {"mi_malloc", "mi_calloc",  "mi_malloc_aligned",
+                                          "mi_zalloc", "mi_realloc", "mi_free"};
+
+TEST(MimallocCode, HasThoseThatTheProgramCallsAmongItsCandidates) {
+  for (const std::string form : {"own_gcc_O2", "own_gcc_Os", "own_gcc_O2_sections", "own_gcc_O2_static"}) {
+    SCOPED_TRACE(form);
+    auto functions = functions_of(USES_MIMALLOC + form);
+    const auto stripped = elf::ModuleFile::open(USES_MIMALLOC + form + "_stripped");
+    ASSERT_TRUE(stripped);
+    auto code = MimallocCode::find(stripped->elf());
+    ASSERT_TRUE(code) << code.error().message;
+    const auto candidates = code->candidates();
+    for (const std::string& name : kCalled) EXPECT_TRUE(holds(candidates, functions.at(name))) << name;
+    EXPECT_FALSE(holds(candidates, functions.at("main")));
+  }
+}
+
+// Given all doors but one, that one is what else the program calls; beyond the last door, what it goes on to.
+TEST(MimallocCode, TellsWhatElseOfItTheProgramCalls) {
+  const std::string form = "own_gcc_O2";
+  auto functions = functions_of(USES_MIMALLOC + form);
+  const auto stripped = elf::ModuleFile::open(USES_MIMALLOC + form + "_stripped");
+  ASSERT_TRUE(stripped);
+  for (const std::string& left_out : kCalled) {
+    SCOPED_TRACE(left_out);
+    auto code = MimallocCode::find(stripped->elf());
+    ASSERT_TRUE(code) << code.error().message;
+    std::vector<ElfAddress> doors;
+    for (const std::string& name : kCalled)
+      if (name != left_out) doors.push_back(functions.at(name));
+    const auto ways = code->ways_in(doors);
+    ASSERT_TRUE(ways) << ways.error().message;
+    EXPECT_EQ(ways->entries.size(), doors.size());
+    EXPECT_FALSE(ways->others.empty());
+    if (functions.at(left_out) < std::ranges::max(doors)) {
+      EXPECT_TRUE(holds(ways->others, functions.at(left_out)));
+    }
+    for (const CodeRange& range : ways->own_code)
+      for (const char* name : {"main", "make"})
+        EXPECT_FALSE(functions.at(name) >= range.start && functions.at(name) < range.end) << name;
+  }
+}
+
+TEST(MimallocCode, DamagedFilesAreReadOrRefused) {
+  const auto whole = elf::ModuleFile::open(USES_MIMALLOC "own_gcc_O2_stripped");
+  ASSERT_TRUE(whole);
+  const auto bytes = whole->elf().bytes();
+  std::uint64_t random = 1;
+  for (int round = 0; round < 12; ++round) {
+    std::vector<std::byte> damaged(bytes.begin(), bytes.end());
+    if (round % 3 == 0) damaged.resize(damaged.size() * static_cast<std::size_t>(round + 1) / 13);
+    for (int i = 0; i < 200 && !damaged.empty(); ++i) {
+      random = random * 6364136223846793005u + 1442695040888963407u;
+      damaged[(random >> 20) % damaged.size()] = std::byte(random >> 56);
+    }
+    const auto file = elf::ElfFile::parse(damaged, "damaged");
+    if (!file) continue;
+    auto code = MimallocCode::find(*file);
+    if (!code) continue;
+    std::vector<ElfAddress> doors;
+    for (const Candidate& each : code->candidates()) doors.push_back(each.address);
+    (void)code->ways_in(doors);
+  }
+}
+#else
+TEST(MimallocCode, HasThoseThatTheProgramCallsAmongItsCandidates) {
+  GTEST_SKIP() << "needs the source of mimalloc, which is not unpacked";
+}
+#endif
+
+TEST(MimallocCode, AProgramWithoutItHasNone) {
+  const auto file = elf::ModuleFile::open("/proc/self/exe");
+  ASSERT_TRUE(file);
+  const auto found = MimallocCode::find(file->elf());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kNotFound);
+}
+
+}  // namespace
+}  // namespace fathom::allocators::nameless

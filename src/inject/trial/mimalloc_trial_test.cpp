@@ -1,0 +1,174 @@
+#include "inject/trial/mimalloc_trial.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/fd.h"
+#include "elf/module_file.h"
+#include "process/testing_namespaces.h"
+
+namespace fathom::inject {
+namespace {
+
+using allocators::nameless::MimallocCode;
+using allocators::nameless::name_of;
+using allocators::nameless::Role;
+
+// Names of functions that do what the role says.
+std::set<std::string> names_for(Role role) {
+  switch (role) {
+    case Role::kMalloc:
+      return {"mi_malloc", "malloc", "mi_new_nothrow", "_ZnwmRKSt9nothrow_t", "_ZnamRKSt9nothrow_t"};
+    case Role::kZalloc:
+      return {"mi_zalloc"};
+    case Role::kNew:
+      return {"mi_new", "_Znwm", "_Znam"};
+    case Role::kFree:
+      return {"mi_free",        "free", "cfree", "mi_cfree", "mi_free_size", "mi_free_size_aligned",
+              "mi_free_aligned"};
+    case Role::kCalloc:
+      return {"mi_calloc", "calloc", "mi_calloc_aligned"};
+    case Role::kMallocn:
+      return {"mi_mallocn"};
+    case Role::kRealloc:
+      return {"mi_realloc", "realloc", "mi_rezalloc", "mi_reallocf"};
+    case Role::kReallocAligned:
+      return {"mi_realloc_aligned", "mi_rezalloc_aligned", "mi_realloc_aligned_at"};
+    case Role::kReallocarray:
+      return {"mi_reallocn", "mi_reallocarray", "mi_recalloc", "reallocarray"};
+    case Role::kMallocAligned:
+      return {"mi_malloc_aligned", "mi_malloc_aligned_at", "mi_new_aligned_nothrow",
+              "_ZnwmSt11align_val_tRKSt9nothrow_t", "_ZnamSt11align_val_tRKSt9nothrow_t"};
+    case Role::kZallocAligned:
+      return {"mi_zalloc_aligned", "mi_zalloc_aligned_at"};
+    case Role::kNewAligned:
+      return {"mi_new_aligned", "_ZnwmSt11align_val_t", "_ZnamSt11align_val_t"};
+    case Role::kPosixMemalign:
+      return {"mi_posix_memalign", "posix_memalign"};
+    case Role::kAlignedAlloc:
+      return {"mi_aligned_alloc", "mi_memalign", "aligned_alloc", "memalign"};
+    case Role::kValloc:
+      return {"mi_valloc", "valloc", "mi_pvalloc", "pvalloc"};
+    default:
+      return {};
+  }
+}
+
+Result<MimallocTrial> trial_of(const std::string& path) {
+  const auto stripped = elf::ModuleFile::open(path);
+  if (!stripped) return tl::unexpected<Error>(stripped.error());
+  auto code = MimallocCode::find(stripped->elf());
+  if (!code) return tl::unexpected<Error>(code.error());
+  const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  return try_mimalloc(fd.get(), stripped->elf(), *code, 0);
+}
+
+// The entries that were found in the stripped program, held against the names of its twin.
+void expect_entries(const std::string& twin_path, const std::string& path,
+                    const std::vector<std::string>& at_least) {
+  SCOPED_TRACE(path);
+  FATHOM_NEEDS_NAMESPACES();
+  const auto twin = elf::ModuleFile::open(twin_path);
+  ASSERT_TRUE(twin);
+  const auto found = trial_of(path);
+  ASSERT_TRUE(found) << found.error().message;
+  std::multimap<std::uint64_t, std::string> names;
+  for (const elf::Symbol& symbol : twin->elf().symbols(elf::SymbolTable::kSymtab))
+    if (symbol.section != 0) names.emplace(symbol.address.value, symbol.name);
+  std::set<std::string> seen;
+  for (const TriedEntry& each : found->trial.entries) {
+    const auto [begin, end] = names.equal_range(each.candidate.address.value);
+    bool right = false;
+    std::string all;
+    for (auto at = begin; at != end; ++at) {
+      std::string name = at->second;
+      if (name.starts_with("__libc_")) name.erase(0, 7);
+      all += name + " ";
+      right |= names_for(each.role).contains(name);
+      seen.insert(std::move(name));
+    }
+    EXPECT_TRUE(right) << all << "is taken for " << name_of(each.role);
+  }
+  for (const std::string& name : at_least) EXPECT_TRUE(seen.contains(name)) << name;
+}
+
+#ifdef USES_MIMALLOC
+std::vector<std::string> called_by(const std::string& form) {
+  if (form.starts_with("rust"))
+    return {"mi_malloc_aligned", "mi_zalloc_aligned", "mi_realloc_aligned", "mi_free"};
+  if (form.starts_with("own"))
+    return {"mi_malloc", "mi_calloc", "mi_malloc_aligned", "mi_zalloc", "mi_realloc", "mi_free"};
+  if (form.find("cpp") != std::string::npos) return {"malloc", "realloc", "free", "_Znwm"};
+  return {"malloc", "calloc", "realloc", "free"};
+}
+
+// Every build: the compilers at each level, in each form that a program has.
+void expect_all(std::string_view begin) {
+  std::istringstream forms(MIMALLOC_FORMS);
+  int count = 0;
+  for (std::string form; forms >> form;) {
+    if (!form.starts_with(begin) || form.ends_with("_heaps")) continue;
+    ++count;
+    expect_entries(USES_MIMALLOC + form, USES_MIMALLOC + form + "_stripped", called_by(form));
+    if (testing::Test::IsSkipped()) return;
+  }
+  if (count == 0)
+    GTEST_SKIP() << "needs " << (begin == "rust" ? "rustc" : "clang") << ", which is not installed";
+}
+TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
+  expect_all("own_gcc");
+}
+TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByClang) {
+  expect_all("own_clang");
+}
+TEST(MimallocTrial, OfProgramsWhoseMallocItIsMadeByGcc) {
+  expect_all("all_gcc");
+}
+TEST(MimallocTrial, OfProgramsWhoseMallocItIsMadeByClang) {
+  expect_all("all_clang");
+}
+TEST(MimallocTrial, OfProgramsInRust) {
+  expect_all("rust");
+}
+
+// mi_heap_realloc frees what nobody would see.
+TEST(MimallocTrial, AProgramThatCallsWhatTakesAHeapIsRefused) {
+  FATHOM_NEEDS_NAMESPACES();
+  const auto found = trial_of(USES_MIMALLOC "own_gcc_O2_heaps_stripped");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kUnsupported);
+  EXPECT_THAT(found.error().message, testing::HasSubstr("the program calls a function of it"));
+}
+
+TEST(MimallocTrial, AProgramThatItWasCompiledTogetherWithIsRefused) {
+  FATHOM_NEEDS_NAMESPACES();
+  const auto found = trial_of(USES_MIMALLOC "mixed_stripped");
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().kind, ErrorKind::kUnsupported);
+}
+#else
+TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
+  GTEST_SKIP() << "needs the source of mimalloc, which is not unpacked";
+}
+#endif
+
+// A program from elsewhere, and a stripped copy of it, both named in the environment, and what it calls.
+TEST(MimallocTrial, OfAProgramFromElsewhere) {
+  const char *twin = std::getenv("FATHOM_MIMALLOC_TWIN"), *stripped = std::getenv("FATHOM_MIMALLOC_STRIPPED");
+  if (twin == nullptr || stripped == nullptr)
+    GTEST_SKIP() << "FATHOM_MIMALLOC_TWIN and FATHOM_MIMALLOC_STRIPPED name none";
+  expect_entries(twin, stripped, {});
+}
+
+}  // namespace
+}  // namespace fathom::inject
