@@ -43,7 +43,7 @@ constexpr std::string_view kMessages[] = {
 constexpr FunctionNumber kBefore = 256, kBehind = 384;
 constexpr std::size_t kMostNear = 1600, kMostOfLibrary = 900, kMostCandidates = 400, kMostReached = 400;
 constexpr std::uint64_t kLargestForwarder = 64;
-constexpr int kMostDepth = 6;
+constexpr int kMostDepth = 6, kMostFarLookups = 48;
 
 }  // namespace
 
@@ -228,8 +228,14 @@ bool MimallocCode::is_inner(FunctionNumber function, int depth) {
   if (function >= first_ && function <= last_) return true;
   if (depth > kMostDepth) return false;
   if (code_.holding(file_.entry().value) == function) return false;
-  if (!references_.contains(function)) find_references(function, function);
+  if (!references_.contains(function)) {
+    if (++far_lookups_ > kMostFarLookups) return false;
+    find_references(function, function);
+  }
   const std::vector<Reference> all = references_.at(function);
+  // Beside the library it is a function of it that the program does not use. Elsewhere it may be referred to in a way that is
+  // not known here.
+  if (all.empty()) return function >= near_first_ && function <= near_last_;
   return std::ranges::all_of(all, [&](const Reference& each) {
     return !each.exported && !each.in_table && each.by != kNoFunction && each.by != function &&
            ((!each.through && !is_named_by(each.by, code_.start(function))) || is_inner(each.by, depth + 1));

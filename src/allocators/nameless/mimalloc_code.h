@@ -69,7 +69,8 @@ class MimallocCode {
   FunctionNumber near_first_ = 0, near_last_ = 0;                         // where candidates are looked for
   FunctionNumber first_ = 0, last_ = 0;                                   // the library
   std::map<FunctionNumber, std::vector<Reference>> references_;           // to those of the neighbourhood
-  std::set<FunctionNumber> wrappers_;
+  std::set<FunctionNumber> wrappers_;  // behave as the library's, and are the program's
+  int far_lookups_ = 0;                // each is a pass over all code
 };
 
 }  // namespace fathom::allocators::nameless

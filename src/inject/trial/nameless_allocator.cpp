@@ -168,8 +168,6 @@ void add_functions(const EntryTrial& trial, std::optional<ElfAddress> malloc,
     allocators::Function function{throws ? name : allocator.prefix + name, shape_of(each.role),
                                   each.candidate.address, each.candidate.size, std::nullopt};
     if (throws) function.partner = each.role == Role::kNew ? malloc : malloc_aligned;
-    // There is nothing that could stand in for it.
-    if (throws && !function.partner) continue;
     allocator.functions.push_back(std::move(function));
   }
 }
@@ -224,6 +222,12 @@ Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const el
   if (!memory) return tl::unexpected<Error>(memory.error());
   if (auto same = check_code(program, file, trial, *memory); !same)
     return tl::unexpected<Error>(same.error());
+
+  // What throws is served by its variant that does not: the program has it, whether it calls it or not.
+  for (const TriedEntry& each : trial.entries)
+    if ((each.role == Role::kNew && !found->malloc) ||
+        (each.role == Role::kNewAligned && !found->malloc_aligned))
+      return fail(ErrorKind::kUnsupported, "its operator new has no variant here that does not throw");
 
   NamelessAllocator result;
   allocators::Allocator& allocator = result.allocator;
