@@ -184,9 +184,10 @@ class Trial {
     }
     return fail(
         ErrorKind::kUnsupported,
-        fmt::format("the program calls a function of it, at {:#x}, that does not come back when it is tried, "
-                    "as those that take a heap",
-                    address.value));
+        fmt::format(
+            "the program calls a function of it, at {:#x}, that does not come back when it is tried: one "
+            "that takes a heap, or the rest of a quick path that stands in the program's own code",
+            address.value));
   }
 
   MimallocCode& code_;

@@ -155,6 +155,7 @@ TEST(MimallocTrial, AProgramThatItWasCompiledTogetherWithIsRefused) {
   const auto found = trial_of(USES_MIMALLOC "mixed_stripped");
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().kind, ErrorKind::kUnsupported);
+  EXPECT_THAT(found.error().message, testing::HasSubstr("the program calls a function of it"));
 }
 #else
 TEST(MimallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
