@@ -141,7 +141,10 @@ class Finder {
   }
 
   void find_mimalloc() {
-    if (symbols_.find("mi_malloc") == nullptr || symbols_.find("mi_free") == nullptr) return;
+    // A linker leaves out what is not called: programs in Rust ask for an alignment each time.
+    if ((symbols_.find("mi_malloc") == nullptr && symbols_.find("mi_malloc_aligned") == nullptr) ||
+        symbols_.find("mi_free") == nullptr)
+      return;
     Allocator allocator{Kind::kMimalloc, label("mimalloc", mimalloc_version(file_, symbols_)), {}, {}, {}};
     const bool overrides = same_address("malloc", "mi_malloc");
     if (overrides) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "allocators/find.h"
 #include "elf/module_file.h"
 
 namespace fathom::allocators::nameless {
@@ -67,6 +68,19 @@ TEST(MimallocCode, TellsWhatElseOfItTheProgramCalls) {
       for (const char* name : {"main", "make"})
         EXPECT_FALSE(functions.at(name) >= range.start && functions.at(name) < range.end) << name;
   }
+}
+
+// The linker leaves out mi_malloc where only that with an alignment is called.
+TEST(MimallocCode, IsKnownByTheNamesThatAProgramInRustHas) {
+  const auto twin = elf::ModuleFile::open(USES_MIMALLOC "rust_gcc_O2");
+  if (!twin) GTEST_SKIP() << "needs rustc, which is not installed";
+  const Found found = find(twin->elf(), nullptr);
+  const auto it = std::ranges::find(found.allocators, Kind::kMimalloc, &Allocator::kind);
+  ASSERT_NE(it, found.allocators.end());
+  std::vector<std::string> names;
+  for (const Function& each : it->functions) names.push_back(each.name);
+  for (const char* name : {"mi_malloc_aligned", "mi_zalloc_aligned", "mi_realloc_aligned", "mi_free"})
+    EXPECT_THAT(names, testing::Contains(name));
 }
 
 TEST(MimallocCode, DamagedFilesAreReadOrRefused) {
