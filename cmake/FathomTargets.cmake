@@ -37,8 +37,8 @@ if(FATHOM_FUZZ)
   target_compile_options(fathom_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# Reading the same headers anew took most of the time of a build. Tests share one precompiled set; the library has one
-# under sanitizers only, so that the build for users still finds an include that a source forgot.
+# Reading the same headers anew took most of the time of a build. Tests share one precompiled set, and the library another;
+# without the latter (presets dev and stub) an include that a source forgot is found.
 # What a test does itself is not what is measured or shipped: it is compiled with less optimisation than the library.
 set(FATHOM_COMMON_HEADERS
   <algorithm> <array> <chrono> <cstdint> <cstring> <filesystem> <functional> <map> <memory> <optional> <set> <span>
@@ -62,8 +62,8 @@ function(fathom_precompiled_headers name)
 endfunction()
 fathom_precompiled_headers(fathom_test_headers PROGRAM OPTIONS ${FATHOM_TEST_OPTIONS} HEADERS <gmock/gmock.h> <gtest/gtest.h>
                            LIBRARIES GTest::gtest GTest::gmock GTest::gtest_main)
-if(FATHOM_SANITIZE)
-  fathom_precompiled_headers(fathom_library_headers HEADERS <CLI/CLI.hpp> <nlohmann/json.hpp>)
+if(FATHOM_PRECOMPILE)
+  fathom_precompiled_headers(fathom_library_headers)
 endif()
 
 # The folder that makes "NAME/..." reachable, for one target.
@@ -86,7 +86,7 @@ function(fathom_library name)
     fathom_headers(${target} PUBLIC ${name})
     target_link_libraries(${target} PUBLIC fathom_flags fmt::fmt Threads::Threads ${arg_LIBRARIES}
                                     PRIVATE ${arg_PRIVATE_LIBRARIES})
-    if(FATHOM_SANITIZE)
+    if(FATHOM_PRECOMPILE)
       target_precompile_headers(${target} REUSE_FROM fathom_library_headers)
     endif()
     foreach(dependency ${arg_DEPENDS})
