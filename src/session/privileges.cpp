@@ -30,8 +30,8 @@ CapabilitySet needed_capabilities(PrivilegedParts parts) {
   CapabilitySet needed = 0;
   for (const int number : kNeeded) needed |= capability(number);
   // The heap's tracer suspends seccomp filters of its target for one call; kernel stacks of waits without BPF
-  // are in /proc/PID/task/TID/stack. Both are for nobody else.
-  if (parts.heap || parts.without_bpf) needed |= capability(CAP_SYS_ADMIN);
+  // are in /proc/PID/task/TID/stack; breakpoints are set when the target is there. All are for nobody else.
+  if (parts.heap || parts.without_bpf || parts.probes) needed |= capability(CAP_SYS_ADMIN);
   // Before Linux 5.8, one capability stood for all of that.
   if (::prctl(PR_CAPBSET_READ, CAP_BPF, 0, 0, 0) < 0) needed |= capability(CAP_SYS_ADMIN);
   return needed;

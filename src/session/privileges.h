@@ -10,6 +10,7 @@ namespace fathom::session {
 struct PrivilegedParts {
   bool heap = false;         // the heap is traced
   bool without_bpf = false;  // engine perf
+  bool probes = false;       // functions of the target are probed
 };
 CapabilitySet needed_capabilities(PrivilegedParts parts);
 

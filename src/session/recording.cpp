@@ -127,8 +127,9 @@ Result<> Recording::create_file() {
 
 void Recording::give_up_privileges() {
   if (!options_.give_up_privileges) return;
-  session::give_up_privileges(
-      {.heap = options_.heap != Heap::kNone, .without_bpf = source_->name() != "bpf"});
+  session::give_up_privileges({.heap = options_.heap != Heap::kNone,
+                               .without_bpf = source_->name() != "bpf",
+                               .probes = !options_.probes.empty()});
 }
 
 void Recording::describe() {

@@ -36,6 +36,9 @@ Result<> BpfEngine::add_probe(const probe_wanted& wanted, const std::vector<Prob
     const bpf_program* program = point.entry ? skeleton_->progs.probe_entered : skeleton_->progs.probe_left;
     bpf_link* link = bpf_program__attach_uprobe_opts(program, point.pid.value_or(-1), point.path.c_str(),
                                                      point.offset, &options);
+    if (link == nullptr && errno == EACCES)
+      return fail(ErrorKind::kPermission, "breakpoints in programs are for root (CAP_SYS_ADMIN) only",
+                  "sudo fathom record --probe ...");
     if (link == nullptr)
       return system_error(fmt::format("bpf: a breakpoint at offset 0x{:x} of the file", point.offset), errno);
     links_.push_back(link);
