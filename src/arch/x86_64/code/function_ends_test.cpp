@@ -84,15 +84,26 @@ TEST(FunctionEnds, ConditionsAreThoseOfTheProcessor) {
   asm volatile("lea -128(%%rsp), %%rsp; pushq %1; popfq; lea 128(%%rsp), %%rsp; set" name " %0" \
                : "=q"(taken[number])                                                            \
                : "r"(flags | 0x202)                                                             \
-               : "cc", "memory");
-    SET(0, "o")
-    SET(1, "no")
-        SET(2, "b") SET(3, "ae") SET(4, "e") SET(5, "ne") SET(6, "be") SET(7, "a") SET(8, "s") SET(9, "ns")
-            SET(10, "p") SET(11, "np") SET(12, "l") SET(13, "ge") SET(14, "le") SET(15, "g")
+               : "cc", "memory")
+    SET(0, "o");
+    SET(1, "no");
+    SET(2, "b");
+    SET(3, "ae");
+    SET(4, "e");
+    SET(5, "ne");
+    SET(6, "be");
+    SET(7, "a");
+    SET(8, "s");
+    SET(9, "ns");
+    SET(10, "p");
+    SET(11, "np");
+    SET(12, "l");
+    SET(13, "ge");
+    SET(14, "le");
+    SET(15, "g");
 #undef SET
-                for (unsigned condition = 0; condition < 16; ++condition)
-                    EXPECT_EQ(jump_is_taken(flags, condition), taken[condition])
-        << condition << " with flags " << flags;
+    for (unsigned condition = 0; condition < 16; ++condition)
+      EXPECT_EQ(jump_is_taken(flags, condition), taken[condition]) << condition << " with flags " << flags;
   }
 }
 
