@@ -70,7 +70,7 @@ TEST_F(Cli, BashCompletesCommandsOptionsAndValues) {
   const std::string completion = folder_ + "/completion";
   ASSERT_TRUE(write_file(completion, run({"completion", "bash"}).out).has_value());
   EXPECT_EQ(completed_by_bash(completion, "fathom rep"), "report\n");
-  EXPECT_EQ(completed_by_bash(completion, "fathom report --call"), "--callers --callees\n");
+  EXPECT_EQ(completed_by_bash(completion, "fathom report --calle"), "--callers --callees\n");
   EXPECT_EQ(completed_by_bash(completion, "fathom report --sort s"), "self\n");
   EXPECT_EQ(completed_by_bash(completion, "fathom help fla"), "flamegraph\n");
   EXPECT_THAT(completed_by_bash(completion, "fathom report " + folder_ + "/serv"),

@@ -58,6 +58,7 @@ TEST(Writer, AppendOfNothingNewWritesNothing) {
   profile.samples.clear();
   profile.waits.clear();
   profile.faults.clear();
+  profile.calls.clear();
   profile.memory_ranges.clear();
   for (auto& series : profile.series) series.points.clear();
   const std::uint64_t before = writer->bytes_written();
@@ -281,6 +282,7 @@ TEST(Writer, FullDiskIsAnErrorTheFileStaysAsItWasAndALaterAppendMakesUpForIt) {
   first.samples.resize(100);
   first.stacks.resize(std::min<std::size_t>(first.stacks.size(), 4));
   first.waits.clear();
+  first.calls.clear();
   first.memory_ranges.clear();
   for (auto& sample : first.samples) sample.stack = {0};
   for (auto& series : first.series) series.points.clear();
