@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "analysis/core/words.h"
+#include "base/word_distance.h"
 #include "cli/option_table.h"
 
 namespace fathom::cli {
@@ -18,24 +19,6 @@ constexpr double kNoLimit = 1e300;
 
 std::string shown(std::string_view typed) {
   return analysis::printable(std::string(typed.substr(0, kLongestShown)));
-}
-
-// How many letters are to change; transposed ones count as one.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> cost(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      cost[i][j] = std::min(
-          {cost[i - 1][j] + 1, cost[i][j - 1] + 1, cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-    }
-  }
-  return cost[a.size()][b.size()];
 }
 
 // The text between two others. Nothing: they do not stand there.
@@ -133,7 +116,7 @@ std::string nearest_word(std::string_view typed, const std::vector<std::string>&
   // Of a short word nearly every letter would be another.
   std::size_t least = typed.size() > 2 && typed.starts_with("--") && typed.size() < 7 ? 2 : 3;
   for (const std::string& word : words) {
-    const std::size_t letters = distance(typed, word);
+    const std::size_t letters = word_distance(typed, word);
     if (letters >= least) continue;
     least = letters;
     nearest = &word;

@@ -8,6 +8,7 @@
 #include <map>
 
 #include "allocators/settings/settings.h"
+#include "base/word_distance.h"
 
 namespace fathom::doctor {
 namespace {
@@ -118,26 +119,11 @@ constexpr Stranger kStrangers[] = {
 
 constexpr double kMB = 1e6, kTypicalDump = 1e6;
 
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t above = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
-    }
-  }
-  return row[b.size()];
-}
-
 std::string nearest(std::string_view name) {
   const Option* best = nullptr;
   std::size_t least = 0;
   for (const Option& option : kOptions)
-    if (const std::size_t apart = distance(name, option.name); best == nullptr || apart < least) {
+    if (const std::size_t apart = word_distance(name, option.name); best == nullptr || apart < least) {
       best = &option;
       least = apart;
     }

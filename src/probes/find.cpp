@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "base/word_distance.h"
 #include "probes/ends.h"
 #include "symbolize/demangle.h"
 
@@ -86,17 +87,11 @@ bool contains(std::string_view text, std::string_view part) {
   return std::search(text.begin(), text.end(), part.begin(), part.end(), same) != text.end();
 }
 
-// At most one letter wrong, missing, too many, or two changed round.
-bool is_nearly(std::string_view a, std::string_view b) {
-  if (a.size() > b.size()) std::swap(a, b);
-  if (b.size() - a.size() > 1 || a.size() < 3) return false;
-  const auto [left, right] = std::mismatch(a.begin(), a.end(), b.begin());
-  const std::string_view rest_a(left, a.end()), rest_b(right, b.end());
-  if (rest_a.size() < rest_b.size()) return rest_a == rest_b.substr(1);
-  if (rest_a.empty()) return true;
-  return rest_a.substr(1) == rest_b.substr(1) ||
-         (rest_a.size() > 1 && rest_a[0] == rest_b[1] && rest_a[1] == rest_b[0] &&
-          rest_a.substr(2) == rest_b.substr(2));
+// At most one letter is wrong. Most names of a program differ in their length, which costs nothing to see.
+bool is_nearly(std::string_view name, std::string_view wanted) {
+  const std::size_t shorter = std::min(name.size(), wanted.size()),
+                    longer = std::max(name.size(), wanted.size());
+  return shorter >= 3 && longer - shorter <= 1 && word_distance(name, wanted) <= 1;
 }
 
 class Search {
