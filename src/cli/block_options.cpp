@@ -98,8 +98,8 @@ Result<std::uint64_t> parse_bytes(std::string_view text) {
 }
 
 Result<std::uint64_t> parse_duration_ns(std::string_view text) {
-  static constexpr Unit kUnits[] = {{"", 1e9},   {"ns", 1},  {"us", 1e3},   {"\u00b5s", 1e3},
-                                    {"ms", 1e6}, {"s", 1e9}, {"min", 60e9}, {"h", 3600e9}};
+  static constexpr Unit kUnits[] = {{"", 1e9},  {"ns", 1},   {"us", 1e3},   {"\u00b5s", 1e3}, {"ms", 1e6},
+                                    {"s", 1e9}, {"m", 60e9}, {"min", 60e9}, {"h", 3600e9},    {"d", 86400e9}};
   return parse_with_unit(text, kUnits, "duration", "such as 500us, 10ms or 2s");
 }
 

@@ -270,6 +270,7 @@ Result<int> run_view(const ViewArguments& arguments) {
   // A server waits for hours. What it has shown stays with the browser; the recording is read again for the first question
   // about code, and then kept for the next one.
   std::optional<model::Profile> kept;
+  const std::uint64_t began = profile->meta.start_ns;
   if (!again) kept = std::move(*profile);
   profile = model::Profile();
   ::malloc_trim(0);
@@ -277,6 +278,8 @@ Result<int> run_view(const ViewArguments& arguments) {
     if (!kept) {
       Result<model::Profile> read = again();
       if (!read) return code_problem(read.error().message);
+      if (read->meta.start_ns != began)
+        return code_problem(arguments.file + " is another recording by now: open it anew");
       kept = std::move(*read);
     }
     return answer_code(*kept, arguments, query);
