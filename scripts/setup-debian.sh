@@ -72,11 +72,11 @@ get_source() {
   cat /etc/apt/sources.list /etc/apt/sources.list.d/*.list 2>/dev/null | sed -n 's/^deb /deb-src /p' >"$folder/parts/all.list" || true
   local options=(-q -o Dir::Etc::sourceparts="$folder/parts" -o Dir::Etc::sourcelist=/dev/null
     -o Dir::State::lists="$folder/lists" -o Dir::Cache="$folder")
-  local done=0
+  local status=0
   (cd "$folder" && apt-get "${options[@]}" update && apt-get "${options[@]}" source --download-only "$1") \
-    >"$folder/log" 2>&1 </dev/null && tar -xf "$folder/$1"_*.orig.tar.* -C "$sources" || done=1
+    >"$folder/log" 2>&1 </dev/null && tar -xf "$(find "$folder" -maxdepth 1 -name "$1_*.orig.tar.*" ! -name '*.asc')" -C "$sources" || status=1
   rm -rf "$folder"
-  return $done
+  return $status
 }
 
 missing=()

@@ -5,6 +5,7 @@
 #
 #   scripts/viewers.sh FATHOM RECORDING
 set -euo pipefail
+[ $# = 2 ] || { echo "usage: scripts/viewers.sh FATHOM RECORDING" >&2; exit 2; }
 fathom=$(realpath "$1")
 recording=$(realpath "$2")
 cd "$(dirname "$0")/.."

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "allocators/find.h"
+#include "allocators/nameless/damaged_testing.h"
 #include "elf/module_file.h"
 
 namespace fathom::allocators::nameless {
@@ -86,15 +87,7 @@ TEST(MimallocCode, IsKnownByTheNamesThatAProgramInRustHas) {
 TEST(MimallocCode, DamagedFilesAreReadOrRefused) {
   const auto whole = elf::ModuleFile::open(USES_MIMALLOC "own_gcc_O2_stripped");
   ASSERT_TRUE(whole);
-  const auto bytes = whole->elf().bytes();
-  std::uint64_t random = 1;
-  for (int round = 0; round < 12; ++round) {
-    std::vector<std::byte> damaged(bytes.begin(), bytes.end());
-    if (round % 3 == 0) damaged.resize(damaged.size() * static_cast<std::size_t>(round + 1) / 13);
-    for (int i = 0; i < 200 && !damaged.empty(); ++i) {
-      random = random * 6364136223846793005u + 1442695040888963407u;
-      damaged[(random >> 20) % damaged.size()] = std::byte(random >> 56);
-    }
+  for (const auto& damaged : damaged_copies(whole->elf().bytes(), 200)) {
     const auto file = elf::ElfFile::parse(damaged, "damaged");
     if (!file) continue;
     auto code = MimallocCode::find(*file);
