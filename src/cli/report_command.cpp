@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "allocators/statistics/statistics.h"
 #include "analysis/summary/call_table.h"
 #include "analysis/summary/report.h"
 #include "annotate/annotation.h"
@@ -22,6 +23,7 @@
 #include "present/json/call_table_json.h"
 #include "present/json/json.h"
 #include "present/sentences/recorded_component_sentences.h"
+#include "present/statistics/statistics_report.h"
 #include "present/text/text_call_table.h"
 #include "present/text/text_first_screen.h"
 #include "present/text/text_report.h"
@@ -193,6 +195,19 @@ std::string components_text(const model::Profile& profile, const present::TextOp
   return text;
 }
 
+// No profile, but what an allocator printed of itself.
+Result<int> report_statistics(const std::string& text, const ReportArguments& arguments) {
+  const std::vector<allocators::Statistics> all = allocators::read_statistics(text);
+  const present::TextOptions style = style_of(arguments);
+  const Result<> written = write_output(
+      arguments.json
+          ? present::statistics_json(all)
+          : present::statistics_text(all, style.width, style.color, arguments.top.value_or(style.top)),
+      arguments.output);
+  if (!written) return tl::unexpected(written.error());
+  return kDone;
+}
+
 Result<int> run_report(const ReportArguments& given) {
   ReportArguments arguments = given;
   if (arguments.file.empty()) {
@@ -210,8 +225,11 @@ Result<int> run_report(const ReportArguments& given) {
   if (arguments.follow)
     if (const Result<> followed = follow_dumps(arguments.file, arguments.selection); !followed)
       return tl::unexpected(followed.error());
+  std::string statistics;
+  arguments.selection.statistics = &statistics;
   const Result<model::Profile> profile =
       open_selected(arguments.file, arguments.selection, static_cast<std::uint32_t>(keep));
+  if (!statistics.empty()) return report_statistics(statistics, arguments);
   if (!profile) return tl::unexpected(profile.error());
   analysis::ReportOptions options = arguments.report;
   Result<analysis::Selection> selection = selection_from(arguments.selection, *profile);
@@ -315,7 +333,8 @@ Result<> print_first_screen(const std::string& recording) {
 Run add_report(CLI::App& app) {
   auto arguments = std::make_shared<ReportArguments>();
   app.add_option("file", arguments->file,
-                 "recording, heap dump of jemalloc, folded stacks or perf script text; - for standard input; "
+                 "recording, heap dump or printed statistics of jemalloc, folded stacks or perf script text; "
+                 "- for standard input; "
                  "without one the newest "
                  "recording here")
       ->type_name("FILE");

@@ -23,6 +23,22 @@ TEST_F(Cli, ReportSaysEverythingWhenAsked) {
   EXPECT_THAT(outcome.out, HasSubstr("\nOver time"));
 }
 
+// They have no stacks, and tell what is live and what is free all the same.
+TEST_F(Cli, ReportReadsWhatAnAllocatorPrintsOfItself) {
+  const std::string path = folder_ + "/stats.txt";
+  std::ofstream(path)
+      << "___ Begin jemalloc statistics ___\nVersion: \"5.3.0\"\nAllocated: 4194304, active: 8388608, "
+         "metadata: 1048576 (n_thp 0), resident: 9437184, mapped: 1, retained: 0\n"
+         "--- End jemalloc statistics ---\n";
+  const Outcome text = run({"report", path});
+  EXPECT_EQ(text.status, 0);
+  EXPECT_THAT(text.out, StartsWith("jemalloc 5.3.0\n\nThe program has 4.0 MiB of 9.0 MiB"));
+  EXPECT_THAT(run({"report", path, "--json"}).out, HasSubstr("\"allocated_bytes\": 4194304"));
+  const Outcome picture = run({"flamegraph", path, "-o", "-"});
+  EXPECT_NE(picture.status, 0);
+  EXPECT_THAT(picture.error, HasSubstr("try: fathom report " + path));
+}
+
 // Whoever looks at a picture wants to know what taking it cost the machine.
 TEST_F(Cli, EveryOutputSaysWhatRecordingCost) {
   const std::string cost = "fathom took 120 ms of CPU (1.2 % of a core)";

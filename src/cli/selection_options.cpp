@@ -181,7 +181,8 @@ void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
 
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps,
-                                       std::optional<std::int32_t> pid, bool long_names) {
+                                       std::optional<std::int32_t> pid, bool long_names,
+                                       std::string* statistics) {
   use_huge_pages();
   open::DumpOptions merging{dumps.initial, pid};
   if (!dumps.merge.empty()) {
@@ -194,6 +195,7 @@ Result<model::Profile> open_with_names(const std::string& path, const store::Rea
   open::NameOptions names("/proc/self/exe");  // main() knows what it is then
   names.symbol_directory = symbols;
   names.long_names = long_names;
+  names.statistics = statistics;
   names.tell = [](const std::string& text) { say("fathom: --symbols: {}\n", text); };
   Result<model::Profile> profile = open::open_profiles(inputs, read, names, merging);
   // What several dumps mean together is never left to guess.
@@ -207,7 +209,8 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
-  return open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names);
+  return open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names,
+                         options.statistics);
 }
 
 Result<analysis::Selection> selection_from(const SelectionOptions& options, const model::Profile& profile) {

@@ -44,7 +44,8 @@ struct SelectionOptions {
   std::string asked_size;  // MIN:MAX; empty: all
   BlockOptions blocks;
   DumpInputs dumps;
-  bool long_names = false;  // open::NameOptions::long_names
+  bool long_names = false;            // open::NameOptions::long_names
+  std::string* statistics = nullptr;  // open::NameOptions::statistics
 };
 
 // `options` outlives `app`.
@@ -60,7 +61,8 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
 // open_profile() with names from the folder `symbols`, if that is not empty, and with a process apart that reads files.
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,
                                        const std::string& symbols, const DumpInputs& dumps = {},
-                                       std::optional<std::int32_t> pid = {}, bool long_names = false);
+                                       std::optional<std::int32_t> pid = {}, bool long_names = false,
+                                       std::string* statistics = nullptr);
 // --symbols; `folder` outlives `app`.
 void add_symbols_option(CLI::App& app, std::string& folder);
 // --fold-containers, --no-fold-containers, --no-fold-plumbing; both outlive `app`.

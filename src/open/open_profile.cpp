@@ -12,6 +12,7 @@
 #include <span>
 #include <string_view>
 
+#include "allocators/statistics/statistics.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "base/mapping.h"
@@ -65,11 +66,19 @@ Result<model::Profile> called_after(Result<model::Profile> profile, const std::s
   return profile;
 }
 
-Result<model::Profile> read_text(std::string_view text, const std::string& path, const std::string& name) {
+Result<model::Profile> read_text(const std::string& text, const std::string& path, const std::string& name,
+                                 std::string* statistics) {
   if (text.empty()) return fail(ErrorKind::kMalformed, fmt::format("{}: the file is empty", name));
   const formats::Reader& reader = formats::reader_of(text);
   // The last one takes whatever is left, which may be known as something else.
   if (&reader == &formats::readers().back()) {
+    if (allocators::holds_statistics(text)) {
+      if (statistics != nullptr) *statistics = text;
+      return fail(
+          ErrorKind::kUnsupported,
+          fmt::format("{}: these are statistics that jemalloc prints of itself, without stacks", name),
+          "fathom report " + path);
+    }
     if (const auto stranger = stranger_of(text)) return refused(*stranger, path, name);
     if (text.substr(0, 4096).find('\0') != std::string_view::npos)
       return fail(ErrorKind::kUnsupported,
@@ -225,7 +234,7 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     one.push_back(std::move(*dump));
     return profile_of_dumps(one, names, dump_options);
   }
-  Result<model::Profile> profile = read_text(content->text, path, name);
+  Result<model::Profile> profile = read_text(content->text, path, name, names.statistics);
   // Where no frame has an address nothing can be named, whatever the folder holds.
   if (profile && !names.symbol_directory.empty()) {
     if (std::ranges::none_of(profile->frames, [&](const model::Frame& frame) {

@@ -28,6 +28,9 @@ struct NameOptions {
   std::function<void(const std::string&)>
       tell;  // a sentence for whoever asked, such as why a file is not used; it may hold names from files
   bool long_names = false;  // functions without a name keep the one they were recorded with (short_names.h)
+  // For the text of a file that is no profile but holds statistics which an allocator prints of itself
+  // (allocators/statistics): they have no stacks, so the answer is kUnsupported all the same. Null: nobody reads them.
+  std::string* statistics = nullptr;
 };
 
 // The profile has passed check(). An imported one is named after its file (meta.target). A file that is packed

@@ -148,6 +148,22 @@ model::Profile recording_without_names() {
   return profile;
 }
 
+TEST_F(OpenProfile, StatisticsOfAnAllocatorGoToWhoAskedForThem) {
+  const std::string text = "starting\n___ Begin jemalloc statistics ___\nAllocated: 1, active: 4096\n";
+  const std::string path = file(text);
+  const Result<model::Profile> profile = opened(path);
+  ASSERT_FALSE(profile);
+  EXPECT_EQ(profile.error().kind, ErrorKind::kUnsupported);
+  EXPECT_THAT(profile.error().message,
+              HasSubstr("statistics that jemalloc prints of itself, without stacks"));
+  EXPECT_EQ(profile.error().remedy, "fathom report " + path);
+  std::string statistics;
+  NameOptions names("");
+  names.statistics = &statistics;
+  EXPECT_FALSE(open_profile(path, names));
+  EXPECT_EQ(statistics, text);
+}
+
 TEST_F(OpenProfile, MissingNamesComeFromTheReaderThatItIsGiven) {
   const std::string path = folder_ + "/unnamed.fathom";
   ASSERT_TRUE(store::Writer::create(path).value().finish(recording_without_names()));
