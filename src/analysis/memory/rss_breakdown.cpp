@@ -174,7 +174,8 @@ class Maker {
     const auto of = [&](MemoryKind kind) { return static_cast<double>(by_kind_[kind]); };
     const double held = of(MemoryKind::kAllocator) + of(MemoryKind::kBreak);
     const double unknown = of(MemoryKind::kUnknown);
-    live_.value = std::min(live_.value, held + unknown);
+    breakdown_.overestimated = std::max(0.0, live_.value - held - unknown);
+    live_.value -= breakdown_.overestimated;
     const double beyond = std::max(0.0, live_.value - held);
     const double slack = std::max(0.0, held - live_.value);
     if (breakdown_.earlier_at_most)

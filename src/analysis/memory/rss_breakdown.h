@@ -51,6 +51,8 @@ struct RssBreakdown {
   std::optional<double> page_tables, cgroup;  // bytes, beside RSS and around it
   double live_bytes = 0, live_blocks = 0;     // known blocks, resident or not
   HeapAmount live;                            // the resident part of them
+  // So many bytes more were counted, or estimated from samples, than memory was resident for. Not in `live`.
+  double overestimated = 0;
   // Of the anonymous memory, what stacks explain: live blocks and what the program mapped.
   HeapAmount explained;
   double coverage = 0, coverage_low = 0, coverage_high = 0;  // shares; the same where nothing is estimated

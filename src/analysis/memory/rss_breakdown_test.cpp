@@ -80,6 +80,21 @@ TEST(RssBreakdown, WhatIsEstimatedBeyondAllocatorsComesOutOfTheUnknown) {
   EXPECT_EQ(part(*breakdown, "live"), 2050);
   EXPECT_EQ(part(*breakdown, "slack"), 0);
   EXPECT_EQ(part(*breakdown, "unknown"), 78);
+  EXPECT_EQ(breakdown->overestimated, 0);
+}
+
+TEST(RssBreakdown, AnEstimateAboveWhatIsResidentSaysSo) {
+  HandMadeMemory hand = memory_of_small_heap(HeapMode::kSampled);
+  for (model::MemoryRange& row : hand.profile.memory_ranges)
+    if (row.live_blocks == 1030) row.live_resident_bytes = 3000 << 10;
+  const auto breakdown = make_rss_breakdown(hand.profile, {});
+  EXPECT_EQ(breakdown->overestimated, (3050 - 2128) << 10);
+  EXPECT_EQ(part(*breakdown, "live"), 2128);
+  EXPECT_EQ(part(*breakdown, "unknown"), 0);
+  EXPECT_THAT(
+      summary_of(*breakdown),
+      HasSubstr("The samples come to 922.0 KiB more of live blocks than memory was resident for them: the "
+                "estimate is too high by so much at least."));
 }
 
 TEST(RssBreakdown, OfAProgramFromItsStartKnowsNoEarlierBlocks) {

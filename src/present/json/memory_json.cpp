@@ -52,6 +52,7 @@ void add_memory(nlohmann::ordered_json& json, const RssBreakdown& breakdown) {
   all["live_blocks"] = breakdown.live_blocks;
   all["live_bytes"] = breakdown.live_bytes;
   all["live_is_bound"] = breakdown.live_is_bound;
+  all["overestimated_bytes"] = breakdown.overestimated;
   all["explained_bytes"] = breakdown.explained.value;
   all["explained_error"] = breakdown.explained.error();
   all["coverage_percent"] = breakdown.traced ? Json(breakdown.coverage * 100) : Json();

@@ -95,6 +95,16 @@ std::vector<std::string> sentences_of(const RssBreakdown& breakdown) {
     if (breakdown.live_is_bound)
       say("Which pages of the blocks are resident was not looked at everywhere; what is explained is at "
           "most so much.");
+    if (breakdown.overestimated > 0)
+      say(breakdown.explained.variance > 0
+              ? fmt::format(
+                    "The samples come to {} more of live blocks than memory was resident for them: the "
+                    "estimate is too high by so much at least.",
+                    bytes(breakdown.overestimated))
+              : fmt::format(
+                    "Blocks changed while pages were read: {} more of them were counted as resident than "
+                    "allocators held.",
+                    bytes(breakdown.overestimated)));
     if (breakdown.shared_out)
       say("Memory in which two allocators have blocks is shared out in proportion to these.");
   }
