@@ -2,12 +2,14 @@
 // header promises.
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <string_view>
 
 #include "flight/recording/wall_witness.h"
 #include "process/cgroup.h"
 #include "process/ending.h"
 #include "process/find.h"
+#include "process/jit_dump.h"
 #include "process/kallsyms.h"
 #include "process/machine_time.h"
 #include "process/maps.h"
@@ -67,6 +69,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       require((*symbols)[i - 1].address <= (*symbols)[i].address);
   }
   const auto jitted = parse_perf_map(text);
+  for (const auto& entry : parse_jit_dump([&](std::uint64_t offset, std::span<char> bytes) -> std::size_t {
+         if (offset >= text.size()) return 0;
+         const std::size_t count = std::min(bytes.size(), text.size() - static_cast<std::size_t>(offset));
+         std::memcpy(bytes.data(), text.data() + offset, count);
+         return count;
+       }))
+    require(entry.size != 0 && entry.start.value + entry.size > entry.start.value && !entry.name.empty());
   for (std::size_t i = 0; i < jitted.size(); ++i) {
     require(jitted[i].size > 0 && jitted[i].start.value + jitted[i].size > jitted[i].start.value);
     if (i > 0) require(jitted[i - 1].start.value + jitted[i - 1].size <= jitted[i].start.value);

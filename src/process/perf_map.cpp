@@ -5,13 +5,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
-#include <map>
 #include <optional>
+#include <span>
 
 #include "base/fd.h"
 #include "base/files.h"
 #include "process/fields.h"
+#include "process/jit_dump.h"
+#include "process/live_code.h"
+#include "process/maps.h"
 #include "process/status.h"
 
 namespace fathom::process {
@@ -19,10 +23,21 @@ namespace {
 
 constexpr off_t kMaxSize = off_t{256}
                            << 20;  // node writes some 100 bytes for each function: two million functions
+constexpr off_t kMaxOffset = off_t{1} << 40;  // a dump holds the code, too, which is not read
 
 std::optional<std::uint64_t> parse_hex(std::string_view text) {
   if (text.starts_with("0x") || text.starts_with("0X")) text.remove_prefix(2);
   return parse_number(text, 16);
+}
+
+// Whoever writes a dump maps it to be executed, so that a profiler sees where it is.
+std::optional<std::string> mapped_jit_dump(int pid, int own_pid) {
+  const auto maps = read_maps(pid);
+  if (!maps) return std::nullopt;
+  const std::string name = fmt::format("/jit-{}.dump", own_pid);
+  for (const MapEntry& entry : *maps)
+    if (entry.executable && entry.path.ends_with(name)) return entry.path;
+  return std::nullopt;
 }
 
 std::optional<PerfMapEntry> parse_line(std::string_view line) {
@@ -39,32 +54,21 @@ std::optional<PerfMapEntry> parse_line(std::string_view line) {
 std::vector<PerfMapEntry> parse_perf_map(std::string_view text) {
   const std::size_t whole = text.rfind('\n');
   text = text.substr(0, whole == std::string_view::npos ? 0 : whole + 1);
-  std::map<std::uint64_t, PerfMapEntry> live;  // by start
+  LiveCode live;
   std::string_view line;
-  while (next_line(text, line)) {
-    auto entry = parse_line(line);
-    if (!entry) continue;
-    const std::uint64_t start = entry->start.value;
-    const std::uint64_t end = start + entry->size;
-    auto next = live.lower_bound(start);
-    if (next != live.begin()) {
-      const auto before = std::prev(next);
-      if (before->first + before->second.size > start) next = live.erase(before);
-    }
-    while (next != live.end() && next->first < end) next = live.erase(next);
-    live.emplace_hint(next, start, std::move(*entry));
-  }
-  std::vector<PerfMapEntry> entries;
-  entries.reserve(live.size());
-  for (auto& [start, entry] : live) entries.push_back(std::move(entry));
-  return entries;
+  while (next_line(text, line))
+    if (auto entry = parse_line(line)) live.add(std::move(*entry));
+  return live.take();
 }
 
 std::string perf_map_path(int pid) {
   int own_pid = pid;
   if (auto status = read_status(pid); status && !status->namespace_pids.empty())
     own_pid = status->namespace_pids.back();
-  return fmt::format("/proc/{}/root/tmp/perf-{}.map", pid, own_pid);
+  const std::string map = fmt::format("/proc/{}/root/tmp/perf-{}.map", pid, own_pid);
+  if (::access(map.c_str(), F_OK) == 0) return map;
+  const std::optional<std::string> dump = mapped_jit_dump(pid, own_pid);
+  return dump ? fmt::format("/proc/{}/root{}", pid, *dump) : map;
 }
 
 Result<Fd> open_perf_map(int pid) {
@@ -92,18 +96,34 @@ Result<std::vector<PerfMapEntry>> read_perf_map(int pid) {
 Result<std::vector<PerfMapEntry>> read_perf_map(const Fd& fd, const std::string& path) {
   struct stat file {};
   if (::fstat(fd.get(), &file) != 0) return system_error(path, errno);
-  if (file.st_size > kMaxSize) return fail(ErrorKind::kUnsupported, path + ": longer than 256 MiB");
-  std::string text(static_cast<std::size_t>(file.st_size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::pread(fd.get(), text.data() + done, text.size() - done, static_cast<off_t>(done));
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return system_error(path, errno);
-    if (n == 0) break;
-    done += static_cast<std::size_t>(n);
+  int problem = 0;
+  const ReadAt read_at = [&](std::uint64_t offset, std::span<char> bytes) -> std::size_t {
+    while (offset <= static_cast<std::uint64_t>(kMaxOffset)) {
+      const ssize_t n = ::pread(fd.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) problem = errno;
+      return n < 0 ? 0 : static_cast<std::size_t>(n);
+    }
+    return 0;
+  };
+  std::array<char, 4> start{};
+  std::vector<PerfMapEntry> entries;
+  if (is_jit_dump({start.data(), read_at(0, start)})) {
+    entries = parse_jit_dump(read_at);
+  } else {
+    if (file.st_size > kMaxSize) return fail(ErrorKind::kUnsupported, path + ": longer than 256 MiB");
+    std::string text(static_cast<std::size_t>(file.st_size), '\0');
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const std::size_t n = read_at(done, std::span(text).subspan(done));
+      if (n == 0) break;
+      done += n;
+    }
+    text.resize(done);
+    entries = parse_perf_map(text);
   }
-  text.resize(done);
-  return parse_perf_map(text);
+  if (problem != 0) return system_error(path, problem);
+  return entries;
 }
 
 }  // namespace fathom::process

@@ -26,13 +26,15 @@ struct PerfMapEntry {
 // that do not parse are left out; so is a last line without newline, which is still being written.
 std::vector<PerfMapEntry> parse_perf_map(std::string_view text);
 
-// The map of a running process, wherever its /tmp and its own idea of its pid are. Read only if it is a
+// The map, or the jit dump, of a running process, wherever its /tmp and its own idea of its pid are. Read only if it is a
 // regular file owned by root or by the owner of the process: anybody may create files in /tmp.
 Result<std::vector<PerfMapEntry>> read_perf_map(int pid);
 // The same in two steps, so that one process can open the map and another one read it. `path` is for
 // messages.
 Result<Fd> open_perf_map(int pid);
 Result<std::vector<PerfMapEntry>> read_perf_map(const Fd& file, const std::string& path);
-std::string perf_map_path(int pid);  // "/proc/PID/root/tmp/perf-NSPID.map", existing or not
+// "/proc/PID/root/tmp/perf-NSPID.map", existing or not; where it does not exist and the process has mapped a jit dump
+// (jit_dump.h), that.
+std::string perf_map_path(int pid);
 
 }  // namespace fathom::process
