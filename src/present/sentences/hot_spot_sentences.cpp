@@ -12,6 +12,7 @@
 #include "model/exact_count.h"
 #include "model/steps.h"
 #include "present/sentences/ending_sentences.h"
+#include "present/sentences/generated_name.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/heap_verdict_sentences.h"
 #include "present/sentences/problem_sentences.h"
@@ -107,8 +108,11 @@ std::string rounded_percent(double share) {
   return share >= 0.0995 || share <= 0 ? fmt::format("{:.0f} %", share * 100) : percent(share);
 }
 
-std::string place_text(const SourcePlace& place) {
-  if (place.file.empty()) return "";
+std::string place_text(const SourcePlace& place, std::string_view name) {
+  if (place.file.empty()) {
+    const auto generated = generated_name(name);
+    return generated && !generated->function.empty() ? generated->place : "";
+  }
   return place.line == 0 ? printable(place.file) : fmt::format("{}:{}", printable(place.file), place.line);
 }
 
@@ -164,7 +168,7 @@ std::string sentence_of_hot_spot(const Report& report) {
         rounded_percent(share(tree, top.self)));
   }
   const double explained = share(tree, spot->explained);
-  const std::string place = place_text(spot->place);
+  const std::string place = place_text(spot->place, spot->name);
   const std::string name =
       spoken_name(spot->name) + (place.empty() ? "" : " (" + place + ")") +
       called_by(report, spot->name, is_unnamed(spot->name) ? spot->caller : spot->own_caller);

@@ -29,7 +29,8 @@ std::string sentence_of_allocator_cpu(const analysis::Report& report);
 std::string quality_sentence(const analysis::Report& report);
 
 // "slow.cpp:24"; empty if unknown.
-std::string place_text(const analysis::SourcePlace& place);
+// Of code made at run time, of which no line is known, where the function `name` begins.
+std::string place_text(const analysis::SourcePlace& place, std::string_view name);
 // "98 %", "7.3 %": as many digits as mean something.
 std::string rounded_percent(double share);
 

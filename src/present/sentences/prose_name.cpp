@@ -9,6 +9,7 @@
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/words.h"
 #include "model/nameless_function.h"
+#include "present/sentences/generated_name.h"
 
 namespace fathom::present {
 namespace {
@@ -180,6 +181,8 @@ bool one_of(std::string_view name, const auto& list) {
 
 std::string prose_name(std::string_view name) {
   if (name.starts_with('[')) return analysis::printable(name);  // "[libx.so+0x12]"
+  if (auto generated = generated_name(name))
+    return generated->function.empty() ? generated->place : generated->function;
   const std::vector<std::string> parts = short_parts(name);
   if (parts.empty()) return analysis::printable(name);
   // A closure is nothing without the function that it stands in.

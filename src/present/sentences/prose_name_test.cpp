@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "present/sentences/generated_name.h"
+
 namespace fathom::present {
 namespace {
 
@@ -98,6 +100,26 @@ TEST(ProseActivity, SaysWhatACallDoes) {
   EXPECT_EQ(activity_of("__libc_free"), "freeing memory");
   EXPECT_EQ(activity_of("asm_exc_page_fault"), "in page faults");
   EXPECT_EQ(activity_of("Table::find(int)"), "in Table::find");
+}
+
+// Of code that was made at run time the name has the place, too.
+TEST(GeneratedName, IsTheFunctionAndWhereItBegins) {
+  const auto of = [](std::string_view name) {
+    const auto generated = generated_name(name);
+    return generated ? generated->function + " at " + generated->place : "none";
+  };
+  EXPECT_EQ(of("JS:*add /app/x.js:1:2"), "add at x.js:1");
+  EXPECT_EQ(of("LazyCompile:~get size /my app/x.js:12:3"), "get size at x.js:12");
+  EXPECT_EQ(of("JS:^run file:///app/x.mjs:7:19"), "run at x.mjs:7");
+  EXPECT_EQ(of("JS:*emit node:events:465:44"), "emit at node:events:465");
+  EXPECT_EQ(of("Function:* /app/x.js:3:4"), " at x.js:3");
+  EXPECT_EQ(of("py::serve:/app/x.py"), "serve at x.py");
+  EXPECT_EQ(of("JS:*add"), "none");
+  EXPECT_EQ(of("JS::add x"), "none");
+  EXPECT_EQ(of("std::vector<int>::push_back(int)"), "none");
+  EXPECT_EQ(prose_name("JS:*add /app/x.js:1:2"), "add");
+  EXPECT_EQ(prose_name("JS:* /app/x.js:1:2"), "x.js:1");
+  EXPECT_EQ(spoken_name("py::serve:/app/x.py"), "serve");
 }
 
 }  // namespace

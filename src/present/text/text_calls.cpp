@@ -170,7 +170,7 @@ class CallText {
 
   std::string where_of(const CallRow& row) const {
     if (row.row.kind != TreeRowKind::kCall) return "";
-    std::string where = place_text(row.place);
+    std::string where = place_text(row.place, tree_.names[row.call.name]);
     if (where.empty() && row.call.kind == NodeKind::kKernel) where = "kernel";
     if (where.empty() && row.call.kind != NodeKind::kThread && row.call.kind != NodeKind::kCause)
       where = short_module(tree_.modules[row.call.module].name);

@@ -41,7 +41,7 @@ bool is_waiting(analysis::ProblemKind kind) {
 }
 
 std::string where_text(const HotFrame& frame) {
-  std::string where = place_text(frame.place);
+  std::string where = place_text(frame.place, frame.name);
   if (where.empty() && frame.kind != analysis::NodeKind::kThread)
     where = frame.kind == analysis::NodeKind::kKernel ? "kernel" : short_module(frame.module);
   if (frame.recursions > 0)
