@@ -90,7 +90,10 @@ Result<MimallocCode> MimallocCode::find(const elf::ElfFile& file) {
   const auto stands_elsewhere = [&](FunctionNumber function) {
     const std::vector<ElfAddress> start{{found.code_.start(function)}};
     for (const FilledWord& each : words_holding(file, start))
-      if (found.is_start_or_end(each.word.value)) return true;
+      if (std::ranges::any_of(found.starts_and_ends_, [&](const auto& range) {
+            return each.word.value >= range.first && each.word.value < range.second;
+          }))
+        return true;
     std::vector<bool> wanted(found.code_.size());
     wanted[function] = true;
     bool jumped = false;
@@ -125,52 +128,14 @@ Result<MimallocCode> MimallocCode::find(const elf::ElfFile& file) {
   return found;
 }
 
-bool MimallocCode::is_start_or_end(std::uint64_t word) const {
-  return std::ranges::any_of(starts_and_ends_,
-                             [&](const auto& each) { return word >= each.first && word < each.second; });
-}
-
 // False: surely not, the bytes only looked like it.
 bool MimallocCode::is_named_by(FunctionNumber by, std::uint64_t address) {
   if (by == kNoFunction) return true;
-  const Facts& all = facts(by);
-  if (!all) return true;
-  for (const auto* each : {&all->calls, &all->jumps, &all->data, &all->words})
-    if (std::ranges::binary_search(*each, address)) return true;
-  return false;
+  return may_name(facts(by), address);
 }
 
 void MimallocCode::find_references(FunctionNumber first, FunctionNumber last) {
-  std::vector<ElfAddress> starts;
-  std::vector<std::uint64_t> addresses;
-  for (FunctionNumber each = first; each <= last; ++each) {
-    references_.try_emplace(each);
-    starts.push_back({code_.start(each)});
-    addresses.push_back(code_.start(each));
-  }
-  for (const CodeMap::Naming& each : code_.namings(addresses)) {
-    const FunctionNumber function = code_.starting_at(each.named);
-    if (function != kNoFunction && function != each.by) references_[function].push_back({each.by});
-  }
-  std::map<std::uint64_t, FunctionNumber> holds;
-  for (const FilledWord& each : words_holding(file_, starts))
-    holds[each.word.value] = code_.starting_at(each.holds.value);
-  for (const FilledWord& each : code_.fixed_words_holding(starts))
-    holds[each.word.value] = code_.starting_at(each.holds.value);
-  std::erase_if(holds, [&](const auto& each) { return is_start_or_end(each.first); });
-  std::vector<std::uint64_t> words;
-  for (const auto& [word, function] : holds) words.push_back(word);
-  std::set<std::uint64_t> in_tables(words.begin(), words.end());
-  for (const CodeMap::Naming& each : code_.namings(words)) {
-    in_tables.erase(each.named);
-    references_[holds.at(each.named)].push_back({each.by, true});
-  }
-  for (const std::uint64_t word : in_tables) references_[holds.at(word)].push_back({kNoFunction, true, true});
-  for (const elf::Symbol& symbol : file_.symbols(elf::SymbolTable::kDynsym))
-    if (symbol.section != SHN_UNDEF)
-      if (const auto function = code_.starting_at(symbol.address.value);
-          function != kNoFunction && function >= first && function <= last)
-        references_[function].push_back({.by = kNoFunction, .exported = true});
+  nameless::find_references(file_, code_, first, last, starts_and_ends_, references_);
 }
 
 // Nothing refers to it but what nothing refers to.
@@ -259,7 +224,7 @@ Result<> MimallocCode::check_apart() {
   return {};
 }
 
-Result<MimallocCode::WaysIn> MimallocCode::ways_in(std::span<const ElfAddress> doors) {
+Result<LibraryCode::WaysIn> MimallocCode::ways_in(std::span<const ElfAddress> doors) {
   std::set<FunctionNumber> all_doors, inner_doors;
   for (const ElfAddress each : doors)
     if (const auto function = code_.starting_at(each.value); function != kNoFunction)

@@ -2,8 +2,7 @@
 // compiled by gcc and clang.
 //
 // Its messages say where it is: the functions that name them stand in one stretch of code, as the library is one object file
-// or the files of one archive. Which of the functions there give, free and resize blocks the code does not tell: they
-// are tried (inject/trial/mimalloc_trial.h). But the code tells whether these are all ways into the library.
+// or the files of one archive.
 #pragma once
 
 #include <cstdint>
@@ -16,41 +15,29 @@
 #include "allocators/find.h"
 #include "allocators/nameless/candidate.h"
 #include "allocators/nameless/code_map.h"
+#include "allocators/nameless/library_code.h"
+#include "allocators/nameless/references.h"
 #include "base/result.h"
 #include "elf/elf_file.h"
 
 namespace fathom::allocators::nameless {
 
-class MimallocCode {
+class MimallocCode : public LibraryCode {
  public:
   // kNotFound: no mimalloc is in it. kUnsupported: one is, and why nothing can be said of it. `file` outlives it.
   static Result<MimallocCode> find(const elf::ElfFile& file);
 
   // Functions near its messages which something refers to and which ask what thread they are in, or go on at once to another
   // one: all that do something to a block are among them, and some hundred others.
-  std::vector<Candidate> candidates();
+  std::vector<Candidate> candidates() override;
 
-  struct WaysIn {
-    std::vector<Candidate> entries;   // of the doors, those by which the program comes in; ascending
-    std::vector<Candidate> others;    // what else of the library the program refers to; ascending
-    std::vector<CodeRange> own_code;  // of the library, as far as it is sure; ascending and apart
-  };
-  // `doors`: the functions that give, free or resize blocks, of the candidates. kUnsupported: the library's code does not stand
-  // apart from the program's.
-  Result<WaysIn> ways_in(std::span<const ElfAddress> doors);
+  Result<WaysIn> ways_in(std::span<const ElfAddress> doors) override;
 
  private:
   explicit MimallocCode(const elf::ElfFile& file) : file_(file), code_(file) {}
   using Facts = std::optional<arch::FunctionFacts>;
-  struct Reference {
-    FunctionNumber by;      // kNoFunction: not a function, or not one that is known
-    bool through = false;   // by a word of data
-    bool in_table = false;  // a word that no code names
-    bool exported = false;  // any other module
-  };
 
   const Facts& facts(FunctionNumber function);
-  bool is_start_or_end(std::uint64_t word) const;
   void find_references(FunctionNumber first, FunctionNumber last);
   bool is_named_by(FunctionNumber by, std::uint64_t address);
   bool is_dead(FunctionNumber function, int depth = 0);
@@ -64,13 +51,13 @@ class MimallocCode {
   const elf::ElfFile& file_;
   CodeMap code_;
   std::map<FunctionNumber, Facts> facts_;
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> starts_and_ends_;  // words of functions for the loader
-  std::vector<FunctionNumber> seeds_;                                     // name its messages; ascending
-  FunctionNumber near_first_ = 0, near_last_ = 0;                         // where candidates are looked for
-  FunctionNumber first_ = 0, last_ = 0;                                   // the library
-  std::map<FunctionNumber, std::vector<Reference>> references_;           // to those of the neighbourhood
-  std::set<FunctionNumber> wrappers_;  // behave as the library's, and are the program's
-  int far_lookups_ = 0;                // each is a pass over all code
+  WordRanges starts_and_ends_;                     // words of functions for the loader
+  std::vector<FunctionNumber> seeds_;              // name its messages; ascending
+  FunctionNumber near_first_ = 0, near_last_ = 0;  // where candidates are looked for
+  FunctionNumber first_ = 0, last_ = 0;            // the library
+  References references_;                          // to those of the neighbourhood
+  std::set<FunctionNumber> wrappers_;              // behave as the library's, and are the program's
+  int far_lookups_ = 0;                            // each is a pass over all code
 };
 
 }  // namespace fathom::allocators::nameless
