@@ -121,6 +121,26 @@ TEST(HeapNamelessMimalloc, ACommandToTheByte) {
 }
 #endif
 
+#ifdef NAMED_TCMALLOC_HEAP
+class HeapNamelessTcmalloc : public NamelessHeap {
+ protected:
+  HeapNamelessTcmalloc() : NamelessHeap(NAMED_TCMALLOC_HEAP, "tcmalloc 2.10") {}
+};
+TEST_F(HeapNamelessTcmalloc, ACommandToTheByte) {
+  expect_a_command_to_the_byte();
+}
+TEST_F(HeapNamelessTcmalloc, ARunningProgramToTheByte) {
+  expect_a_running_program_to_the_byte();
+}
+TEST_F(HeapNamelessTcmalloc, ARunningProgramIsAsItWasAfterwards) {
+  expect_it_is_as_it_was_afterwards();
+}
+#else
+TEST(HeapNamelessTcmalloc, ACommandToTheByte) {
+  GTEST_SKIP() << "needs libtcmalloc.a of libgoogle-perftools-dev, which is not installed";
+}
+#endif
+
 #ifdef NAMELESS_HEAP
 class HeapNameless : public NamelessHeap {
  protected:

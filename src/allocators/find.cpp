@@ -241,6 +241,10 @@ class Finder {
       allocator.kind = Kind::kMimalloc;
       allocator.label = "mimalloc";
       exports = mimalloc_exports();
+    } else if (symbols_.exported_only() && is_program() && holds_tcmalloc_messages(file_)) {
+      allocator.kind = Kind::kTcmalloc;
+      allocator.label = label("tcmalloc", gperftools_version(file_));
+      exports = tcmalloc_exports();
     }
     add_all(allocator, c_names(), false);
     add_operators(allocator);
@@ -288,6 +292,8 @@ class Finder {
       add_nameless(Kind::kJemalloc, label("jemalloc", jemalloc_version(file_)), no_names);
     if (!is_known(Kind::kMimalloc) && holds_mimalloc_messages(file_))
       add_nameless(Kind::kMimalloc, "mimalloc", no_names);
+    if (!is_known(Kind::kTcmalloc) && holds_tcmalloc_messages(file_))
+      add_nameless(Kind::kTcmalloc, label("tcmalloc", gperftools_version(file_)), no_names);
     // A static program has a libc inside, and whatever its allocator is, it is in there too.
     const bool is_static = file_.interpreter().empty() && file_.needed().empty() && file_.entry().value != 0;
     if (found_.allocators.empty() && found_.unseen.empty() && is_static && !symbols_.any_function())

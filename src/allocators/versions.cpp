@@ -121,4 +121,8 @@ bool holds_mimalloc_messages(const elf::ElfFile& file) {
   return holds(file, "mimal", "loc: error: ");
 }
 
+bool holds_tcmalloc_messages(const elf::ElfFile& file) {
+  return holds(file, "FATAL ERROR: Out of memory trying to allocate internal tcmal", "loc data");
+}
+
 }  // namespace fathom::allocators

@@ -17,5 +17,6 @@ std::string gperftools_version(const elf::ElfFile& file);
 // Messages that only the allocator itself has.
 bool holds_jemalloc_messages(const elf::ElfFile& file);
 bool holds_mimalloc_messages(const elf::ElfFile& file);
+bool holds_tcmalloc_messages(const elf::ElfFile& file);
 
 }  // namespace fathom::allocators

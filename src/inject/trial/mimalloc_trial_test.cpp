@@ -1,4 +1,5 @@
-#include "inject/trial/mimalloc_trial.h"
+#include "allocators/nameless/mimalloc_code.h"
+#include "inject/trial/library_trial.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -6,7 +7,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -15,13 +15,14 @@
 
 #include "base/fd.h"
 #include "elf/module_file.h"
+#include "inject/trial/library_questions.h"
+#include "inject/trial/trial_testing.h"
 #include "process/testing_namespaces.h"
 
 namespace fathom::inject {
 namespace {
 
 using allocators::nameless::MimallocCode;
-using allocators::nameless::name_of;
 using allocators::nameless::Role;
 
 // Names of functions that do what the role says.
@@ -64,42 +65,20 @@ std::set<std::string> names_for(Role role) {
   }
 }
 
-Result<MimallocTrial> trial_of(const std::string& path) {
+Result<LibraryTrial> trial_of(const std::string& path) {
   const auto stripped = elf::ModuleFile::open(path);
   if (!stripped) return tl::unexpected<Error>(stripped.error());
   auto code = MimallocCode::find(stripped->elf());
   if (!code) return tl::unexpected<Error>(code.error());
   const Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  return try_mimalloc(fd.get(), stripped->elf(), *code, 0);
+  return try_library(fd.get(), stripped->elf(), *code, mimalloc_questions(), 0);
 }
 
-// The entries that were found in the stripped program, held against the names of its twin.
-void expect_entries(const std::string& twin_path, const std::string& path,
-                    const std::vector<std::string>& at_least) {
+void expect_entries_of(const std::string& twin, const std::string& path,
+                       const std::vector<std::string>& at_least) {
   SCOPED_TRACE(path);
   FATHOM_NEEDS_NAMESPACES();
-  const auto twin = elf::ModuleFile::open(twin_path);
-  ASSERT_TRUE(twin);
-  const auto found = trial_of(path);
-  ASSERT_TRUE(found) << found.error().message;
-  std::multimap<std::uint64_t, std::string> names;
-  for (const elf::Symbol& symbol : twin->elf().symbols(elf::SymbolTable::kSymtab))
-    if (symbol.section != 0) names.emplace(symbol.address.value, symbol.name);
-  std::set<std::string> seen;
-  for (const TriedEntry& each : found->trial.entries) {
-    const auto [begin, end] = names.equal_range(each.candidate.address.value);
-    bool right = false;
-    std::string all;
-    for (auto at = begin; at != end; ++at) {
-      std::string name = at->second;
-      if (name.starts_with("__libc_")) name.erase(0, 7);
-      all += name + " ";
-      right |= names_for(each.role).contains(name);
-      seen.insert(std::move(name));
-    }
-    EXPECT_TRUE(right) << all << "is taken for " << name_of(each.role);
-  }
-  for (const std::string& name : at_least) EXPECT_TRUE(seen.contains(name)) << name;
+  expect_entries(twin, trial_of(path), names_for, at_least);
 }
 
 #ifdef USES_MIMALLOC
@@ -119,7 +98,7 @@ void expect_all(std::string_view begin) {
   for (std::string form; forms >> form;) {
     if (!form.starts_with(begin) || form.ends_with("_heaps")) continue;
     ++count;
-    expect_entries(USES_MIMALLOC + form, USES_MIMALLOC + form + "_stripped", called_by(form));
+    expect_entries_of(USES_MIMALLOC + form, USES_MIMALLOC + form + "_stripped", called_by(form));
     if (testing::Test::IsSkipped()) return;
   }
   if (count == 0)
@@ -168,7 +147,7 @@ TEST(MimallocTrial, OfAProgramFromElsewhere) {
   const char *twin = std::getenv("FATHOM_MIMALLOC_TWIN"), *stripped = std::getenv("FATHOM_MIMALLOC_STRIPPED");
   if (twin == nullptr || stripped == nullptr)
     GTEST_SKIP() << "FATHOM_MIMALLOC_TWIN and FATHOM_MIMALLOC_STRIPPED name none";
-  expect_entries(twin, stripped, {});
+  expect_entries_of(twin, stripped, {});
 }
 
 }  // namespace

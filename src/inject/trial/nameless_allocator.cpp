@@ -12,10 +12,14 @@
 #include <vector>
 
 #include "allocators/nameless/jemalloc_entries.h"
+#include "allocators/nameless/mimalloc_code.h"
+#include "allocators/nameless/tcmalloc_code.h"
 #include "allocators/operators.h"
+#include "allocators/versions.h"
 #include "inject/stop/remote_memory.h"
 #include "inject/trial/entry_trial.h"
-#include "inject/trial/mimalloc_trial.h"
+#include "inject/trial/library_questions.h"
+#include "inject/trial/library_trial.h"
 #include "inject/trial/private_copy.h"
 #include "inject/trial/size_tables.h"
 
@@ -211,10 +215,17 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
   return result;
 }
 
-Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const elf::ElfFile& file) {
-  auto code = allocators::nameless::MimallocCode::find(file);
-  if (!code) return tl::unexpected<Error>(code.error());
-  const auto found = try_mimalloc(program.fd, file, *code, program.pid);
+// Of mimalloc and tcmalloc. `prefix`: of its own names, where they are not malloc and its like.
+struct Library {
+  allocators::Kind kind;
+  std::string label;
+  std::string_view prefix;
+  std::span<const Question> questions;
+};
+
+Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf::ElfFile& file,
+                                       allocators::nameless::LibraryCode& code, const Library& library) {
+  const auto found = try_library(program.fd, file, code, library.questions, program.pid);
   if (!found) return tl::unexpected<Error>(found.error());
   const EntryTrial& trial = found->trial;
   if (auto named = check_names(file, trial); !named) return tl::unexpected<Error>(named.error());
@@ -231,8 +242,8 @@ Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const el
 
   NamelessAllocator result;
   allocators::Allocator& allocator = result.allocator;
-  allocator.kind = allocators::Kind::kMimalloc;
-  allocator.label = "mimalloc";
+  allocator.kind = library.kind;
+  allocator.label = library.label;
   allocator.own_code = found->own_code;
   const auto symbols = file.symbols(elf::SymbolTable::kDynsym);
   const bool overrides = std::ranges::any_of(symbols, [&](const elf::Symbol& each) {
@@ -241,7 +252,7 @@ Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const el
              return entry.candidate.address == each.address;
            });
   });
-  if (!overrides) allocator.prefix = "mi_";
+  if (!overrides) allocator.prefix = library.prefix;
   add_functions(trial, found->malloc, found->malloc_aligned, allocator);
   allocators::leave_out_forwarding(file, allocator.functions);
   allocators::find_wrappers(file, allocator);
@@ -255,6 +266,23 @@ Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const el
   return result;
 }
 
+Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const elf::ElfFile& file) {
+  auto code = allocators::nameless::MimallocCode::find(file);
+  if (!code) return tl::unexpected<Error>(code.error());
+  return find_library(program, file, *code,
+                      {allocators::Kind::kMimalloc, "mimalloc", "mi_", mimalloc_questions()});
+}
+
+Result<NamelessAllocator> find_tcmalloc(const NamelessProgram& program, const elf::ElfFile& file) {
+  auto code = allocators::nameless::TcmallocCode::find(file);
+  if (!code) return tl::unexpected<Error>(code.error());
+  const std::string version = allocators::gperftools_version(file);
+  return find_library(
+      program, file, *code,
+      {allocators::Kind::kTcmalloc, version.empty() ? std::string("tcmalloc") : "tcmalloc " + version, "tc_",
+       tcmalloc_questions()});
+}
+
 }  // namespace
 
 Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const NamelessProgram& program,
@@ -265,12 +293,20 @@ Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const N
     return fail(ErrorKind::kUnsupported,
                 "--no-probe forbids to try its functions in a private copy of the program");
   if (auto allowed = check_private_copy(program.fd); !allowed) return tl::unexpected<Error>(allowed.error());
-  return kind == allocators::Kind::kMimalloc ? find_mimalloc(program, file) : find_jemalloc(program, file);
+  switch (kind) {
+    case allocators::Kind::kMimalloc:
+      return find_mimalloc(program, file);
+    case allocators::Kind::kTcmalloc:
+      return find_tcmalloc(program, file);
+    default:
+      return find_jemalloc(program, file);
+  }
 }
 
 std::string find_by_code(const NamelessProgram& program, const elf::ElfFile& file, allocators::Found& found) {
   const auto unseen = std::ranges::find_if(found.unseen, [](const allocators::Unseen& each) {
-    return each.kind == allocators::Kind::kJemalloc || each.kind == allocators::Kind::kMimalloc;
+    return each.kind == allocators::Kind::kJemalloc || each.kind == allocators::Kind::kMimalloc ||
+           each.kind == allocators::Kind::kTcmalloc;
   });
   if (unseen == found.unseen.end() || file.section(".symtab") != nullptr) return {};
   auto nameless = find_nameless_allocator(unseen->kind, program, file);

@@ -25,7 +25,7 @@ struct NamelessAllocator {
   std::string evidence;
 };
 
-// kJemalloc and kMimalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
+// kJemalloc, kMimalloc and kTcmalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
 Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const NamelessProgram& program,
                                                   const elf::ElfFile& file);
 

@@ -1,4 +1,4 @@
-#include "inject/trial/mimalloc_questions.h"
+#include "inject/trial/library_questions.h"
 
 namespace fathom::inject {
 namespace {
@@ -84,6 +84,46 @@ bool is_zalloc_aligned(Bench& bench, ElfAddress function) {
 bool is_new_aligned(Bench& bench, ElfAddress function) {
   return aligns(bench, function) && !bench.call(function, std::uint64_t{1} << 63, 64, 0);
 }
+// tcmalloc does not ask whether an alignment is one, so what takes an alignment before the size is told from what takes it behind
+// by the size that a block has: with one for the other it is smaller.
+constexpr std::uint64_t kOneClass = 5120;
+template <class Ask>
+bool gives_of_that_class(Bench& bench, const Ask& ask) {
+  // Beside one that lives: pages without any would be those of another class next.
+  std::uint64_t block = bench.block(kOneClass), before = 0;
+  for (int i = 0; i < 40 && block != before + kOneClass; ++i) {
+    before = block;
+    block = bench.block(kOneClass);
+  }
+  if (block == 0 || block != before + kOneClass || !bench.release(block, kOneClass)) return false;
+  for (int i = 0; i < kMostUntilBack; ++i) {
+    const auto given = ask();
+    if (!given || *given == 0) return false;
+    if (*given == block) return true;
+  }
+  return false;
+}
+bool is_tcmalloc_malloc_aligned(Bench& bench, ElfAddress function) {
+  return aligns(bench, function) &&
+         gives_of_that_class(bench, [&] { return bench.call(function, kOneClass, 64, 0); }) &&
+         bench.call(function, std::uint64_t{1} << 63, 64, 0) == 0u;
+}
+bool is_tcmalloc_new_aligned(Bench& bench, ElfAddress function) {
+  return aligns(bench, function) &&
+         gives_of_that_class(bench, [&] { return bench.call(function, kOneClass, 64, 0); }) &&
+         !bench.call(function, std::uint64_t{1} << 63, 64, 0);
+}
+bool is_tcmalloc_aligned_alloc(Bench& bench, ElfAddress function) {
+  for (const std::uint64_t alignment : {64, 256, 4096, 16384})
+    for (int i = 0; i < 3; ++i) {
+      const auto block = bench.call(function, alignment, 100);
+      if (!block || *block == 0 || *block % alignment != 0 || !bench.is_heap(*block) ||
+          !bench.fill(*block, 100, 0xee))
+        return false;
+    }
+  return gives_of_that_class(bench, [&] { return bench.call(function, 64, kOneClass); }) &&
+         bench.call(function, 64, std::uint64_t{1} << 63) == 0u;
+}
 // What another allocator gave is not taken back.
 bool is_own_aligned_alloc(Bench& bench, ElfAddress function) {
   const auto block = bench.call(function, 64, 128);
@@ -156,18 +196,26 @@ bool is_reallocarray(Bench& bench, ElfAddress function) {
          bench.is_filled(old, 100, 0x33);
 }
 
-constexpr Question kQuestions[] = {{Kind::kFrees, Role::kFree, is_free},
-                                   {Kind::kResizes, Role::kReallocAligned, is_realloc_aligned},
-                                   {Kind::kResizes, Role::kRealloc, is_realloc},
-                                   {Kind::kResizes, Role::kReallocarray, is_reallocarray},
-                                   {Kind::kStores, Role::kPosixMemalign, is_own_posix_memalign},
-                                   {Kind::kAllocates, Role::kCalloc, is_calloc},
-                                   {Kind::kAllocates, Role::kMallocn, is_mallocn},
-                                   {Kind::kAllocates, Role::kZallocAligned, is_zalloc_aligned},
-                                   {Kind::kAllocates, Role::kMallocAligned, is_malloc_aligned},
-                                   {Kind::kAllocates, Role::kNewAligned, is_new_aligned},
-                                   {Kind::kAllocates, Role::kAlignedAlloc, is_own_aligned_alloc},
-                                   {Kind::kAllocates, Role::kValloc, is_own_valloc}};
+constexpr Question kOfMimalloc[] = {{Kind::kFrees, Role::kFree, is_free},
+                                    {Kind::kResizes, Role::kReallocAligned, is_realloc_aligned},
+                                    {Kind::kResizes, Role::kRealloc, is_realloc},
+                                    {Kind::kResizes, Role::kReallocarray, is_reallocarray},
+                                    {Kind::kStores, Role::kPosixMemalign, is_own_posix_memalign},
+                                    {Kind::kAllocates, Role::kCalloc, is_calloc},
+                                    {Kind::kAllocates, Role::kMallocn, is_mallocn},
+                                    {Kind::kAllocates, Role::kZallocAligned, is_zalloc_aligned},
+                                    {Kind::kAllocates, Role::kMallocAligned, is_malloc_aligned},
+                                    {Kind::kAllocates, Role::kNewAligned, is_new_aligned},
+                                    {Kind::kAllocates, Role::kAlignedAlloc, is_own_aligned_alloc},
+                                    {Kind::kAllocates, Role::kValloc, is_own_valloc}};
+constexpr Question kOfTcmalloc[] = {{Kind::kFrees, Role::kFree, is_free},
+                                    {Kind::kResizes, Role::kRealloc, is_realloc},
+                                    {Kind::kStores, Role::kPosixMemalign, is_own_posix_memalign},
+                                    {Kind::kAllocates, Role::kCalloc, is_calloc},
+                                    {Kind::kAllocates, Role::kMallocAligned, is_tcmalloc_malloc_aligned},
+                                    {Kind::kAllocates, Role::kNewAligned, is_tcmalloc_new_aligned},
+                                    {Kind::kAllocates, Role::kAlignedAlloc, is_tcmalloc_aligned_alloc},
+                                    {Kind::kAllocates, Role::kValloc, is_own_valloc}};
 
 }  // namespace
 
@@ -193,11 +241,14 @@ Kind look_at_taker(Bench& bench, ElfAddress function) {
   const auto answer = bench.call(function, bench.scratch().value, 64, 100);
   const auto stored = bench.memory().get<std::uint64_t>(bench.scratch());
   if (!answer || !stored) return Kind::kGone;
-  return *stored != 0 ? Kind::kStores : Kind::kNone;
+  return *stored != 0 && bench.is_heap(*stored) ? Kind::kStores : Kind::kNone;
 }
 
 std::span<const Question> mimalloc_questions() {
-  return kQuestions;
+  return kOfMimalloc;
+}
+std::span<const Question> tcmalloc_questions() {
+  return kOfTcmalloc;
 }
 
 bool gives_of_the_heap(Bench& bench, ElfAddress function) {

@@ -1,4 +1,4 @@
-#include "inject/trial/mimalloc_trial.h"
+#include "inject/trial/library_trial.h"
 
 #include <fmt/format.h>
 
@@ -9,26 +9,29 @@
 
 #include "inject/stop/thread_stop.h"
 #include "inject/trial/copies.h"
-#include "inject/trial/mimalloc_questions.h"
+#include "inject/trial/library_questions.h"
 #include "inject/trial/questions.h"
 
 namespace fathom::inject {
 namespace {
 
 using allocators::nameless::Candidate;
-using allocators::nameless::MimallocCode;
+using allocators::nameless::LibraryCode;
 using allocators::nameless::Role;
 
 constexpr std::size_t kMostCandidates = 400;
 
 class Trial {
  public:
-  Trial(int fd, const elf::ElfFile& file, MimallocCode& code, std::vector<Candidate> candidates, int like)
-      : code_(code), candidates_(std::move(candidates)), copies_(fd, file, addresses_of(candidates_), like) {
+  Trial(int fd, const elf::ElfFile& file, LibraryCode& code, std::span<const Question> questions, int like)
+      : code_(code),
+        questions_(questions),
+        candidates_(code.candidates()),
+        copies_(fd, file, addresses_of(candidates_), like) {
     result_.candidates = candidates_.size();
   }
 
-  Result<MimallocTrial> run() {
+  Result<LibraryTrial> run() {
     if (candidates_.size() > kMostCandidates)
       return fail(ErrorKind::kUnsupported, "too many functions lead into its code to try all");
     for (auto step : {&Trial::find_givers, &Trial::find_takers, &Trial::find_roles, &Trial::choose})
@@ -99,7 +102,7 @@ class Trial {
     return {};
   }
   Result<> find_role(ElfAddress address, Tried& tried) {
-    for (const Question& each : mimalloc_questions()) {
+    for (const Question& each : questions_) {
       if (each.kind != tried.kind) continue;
       const auto answer = ask(each.asks, address);
       if (!answer) return no_answer();
@@ -190,19 +193,21 @@ class Trial {
             address.value));
   }
 
-  MimallocCode& code_;
+  LibraryCode& code_;
+  std::span<const Question> questions_;
   std::vector<Candidate> candidates_;
   Copies copies_;
   std::map<ElfAddress, Tried> tried_;
   std::optional<ElfAddress> malloc_;
   std::optional<Release> release_;
-  MimallocTrial result_;
+  LibraryTrial result_;
 };
 
 }  // namespace
 
-Result<MimallocTrial> try_mimalloc(int fd, const elf::ElfFile& file, MimallocCode& code, int like) {
-  return in_tracing_thread([&] { return Trial(fd, file, code, code.candidates(), like).run(); });
+Result<LibraryTrial> try_library(int fd, const elf::ElfFile& file, LibraryCode& code,
+                                 std::span<const Question> questions, int like) {
+  return in_tracing_thread([&] { return Trial(fd, file, code, questions, like).run(); });
 }
 
 }  // namespace fathom::inject

@@ -1,5 +1,5 @@
-// What is asked of a function of a mimalloc. It keeps what was freed for later: a block comes back when its page has no other
-// left, within some hundred allocations, and a block that lives never does.
+// What is asked of a function of a mimalloc or a tcmalloc. mimalloc keeps what was freed for later: a block comes back when its page
+// has no other left, within some hundred allocations, and a block that lives never does. tcmalloc gives it out next.
 #pragma once
 
 #include <span>
@@ -17,6 +17,7 @@ Kind look_at_taker(Bench& bench, ElfAddress function);
 
 // In this order, each of a fresh copy. Functions that allocates() of questions.h says yes of are not asked these.
 std::span<const Question> mimalloc_questions();
+std::span<const Question> tcmalloc_questions();
 
 // Of one that behaves as malloc. Another allocator beside this one gives blocks as well.
 bool gives_of_the_heap(Bench& bench, ElfAddress function);
