@@ -1,20 +1,11 @@
 #include "symbolize/symbol_cache.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
-#include <tuple>
 #include <utility>
 
 #include "base/cursor.h"
-#include "base/files.h"
-#include "base/output_file.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -138,91 +129,27 @@ Result<CachedNames> CachedNames::decode(std::span<const std::byte> bytes, std::s
 }
 
 CacheDirectory::CacheDirectory(const std::string& path, std::uint64_t limit_bytes)
-    : path_(path), limit_bytes_(limit_bytes) {
-  if (path.empty()) return;
-  // What lies in it was found out by this account: names of programs that only root can read stay with root,
-  // and root believes no names that a user has put down.
-  auto folder = SafeFolder::open(path, {.trust_group = false});
-  if (folder)
-    folder_.emplace(std::move(*folder));
-  else
-    refusal_ = folder.error().message;
-}
-
-std::optional<std::string> CacheDirectory::file_of(const std::string& identity) const {
-  if (!folder_ || identity.empty() || identity.size() > 200) return std::nullopt;
-  constexpr std::string_view kAllowed = "0123456789abcdefghijklmnopqrstuvwxyz-";
-  if (identity.find_first_not_of(kAllowed) != std::string::npos) return std::nullopt;
-  return identity + std::string(kSuffix);
-}
+    : folder_(path, limit_bytes) {}
 
 std::optional<CachedNames> CacheDirectory::load(const std::string& identity, std::string_view stamp) const {
-  const auto name = file_of(identity);
-  if (!name) return std::nullopt;
-  const int folder = folder_->fd().get();
-  const Fd fd(::openat(folder, name->c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-  struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  const auto content = read_file(fd, *name, kLargestFile);
+  const auto content = folder_.load(file_of(identity), kLargestFile);
   if (!content) return std::nullopt;
   auto names = CachedNames::decode(std::as_bytes(std::span(*content)), identity, stamp);
   if (!names) return std::nullopt;
-  ::utimensat(folder, name->c_str(), nullptr, AT_SYMLINK_NOFOLLOW);  // used now: evicted last
   return std::move(*names);
 }
 
-// A full disk costs the cache, not the recording.
 void CacheDirectory::save(const std::string& identity, std::string_view stamp, const CachedNames& names) {
-  const auto name = file_of(identity);
-  if (!name) return;
   const Bytes content = names.encode(identity, stamp);
-  if (content.size() > kLargestFile || content.size() > limit_bytes_) return;
-  auto folder = folder_->again();
-  if (!folder) return;
-  auto file = OutputFile::open_in(std::move(*folder), *name, path_ + "/" + *name,
-                                  {.force = true, .owner = std::nullopt});
-  if (!file || !file->write({reinterpret_cast<const char*>(content.data()), content.size()})) return;
-  if (!file->publish()) return;
-  folder_->keep();
-  evict();
+  if (!identity.empty() && content.size() <= kLargestFile) folder_.save(file_of(identity), content);
 }
 
-void CacheDirectory::evict() const {
-  struct File {
-    std::int64_t seconds, nanoseconds;
-    std::uint64_t size;
-    std::string name;
-  };
-  const int folder = folder_->fd().get();
-  std::vector<File> files;
-  std::uint64_t total = 0;
-  const std::unique_ptr<DIR, int (*)(DIR*)> entries(
-      ::fdopendir(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)), ::closedir);
-  while (const dirent* entry = entries ? ::readdir(entries.get()) : nullptr) {
-    struct stat status {};
-    if (::fstatat(folder, entry->d_name, &status, AT_SYMLINK_NOFOLLOW) != 0 || !S_ISREG(status.st_mode))
-      continue;
-    const auto size = static_cast<std::uint64_t>(status.st_size);
-    total += size;
-    files.push_back({status.st_mtim.tv_sec, status.st_mtim.tv_nsec, size, entry->d_name});
-  }
-  std::sort(files.begin(), files.end(), [](const File& a, const File& b) {
-    return std::tie(a.seconds, a.nanoseconds, a.name) < std::tie(b.seconds, b.nanoseconds, b.name);
-  });
-  for (const auto& file : files) {
-    if (total <= limit_bytes_) return;
-    if (::unlinkat(folder, file.name.c_str(), 0) == 0) total -= file.size;
-  }
+std::string CacheDirectory::file_of(const std::string& identity) {
+  return identity.empty() ? std::string() : identity + std::string(kSuffix);
 }
 
 std::string default_cache_directory() {
-  const auto absolute = [](const char* name) -> std::string {
-    const char* value = std::getenv(name);
-    return value != nullptr && value[0] == '/' ? value : "";
-  };
-  if (const auto cache = absolute("XDG_CACHE_HOME"); !cache.empty()) return cache + "/fathom/symbols";
-  if (const auto home = absolute("HOME"); !home.empty()) return home + "/.cache/fathom/symbols";
-  return {};
+  return default_cache_folder("symbols");
 }
 
 }  // namespace fathom::symbolize

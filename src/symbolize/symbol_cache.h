@@ -16,8 +16,8 @@
 #include <vector>
 
 #include "base/address.h"
+#include "base/cache_folder.h"
 #include "base/result.h"
-#include "base/safe_folder.h"
 #include "base/varint.h"
 #include "symbolize/options.h"
 
@@ -52,9 +52,7 @@ class CachedNames {
   std::unordered_map<std::uint64_t, Chain> chains_;
 };
 
-// The folder with the files, made when it is not there. Nothing here fails: without a folder that is ours and
-// can be written, there is no cache. Ours means this account's (or root's): with sudo the cache is root's,
-// and one in the home of the user who asked is left alone.
+// The folder with the files (base/cache_folder.h).
 class CacheDirectory {
  public:
   CacheDirectory(const std::string& path, std::uint64_t limit_bytes);
@@ -63,16 +61,12 @@ class CacheDirectory {
   // Then removes the files that were not used for longest until all fit in the limit.
   void save(const std::string& identity, std::string_view stamp, const CachedNames& names);
   // Why there is no cache; "" when there is one, or none was asked for.
-  const std::string& refusal() const { return refusal_; }
+  const std::string& refusal() const { return folder_.refusal(); }
 
  private:
-  std::optional<std::string> file_of(const std::string& identity) const;
-  void evict() const;
+  static std::string file_of(const std::string& identity);
 
-  std::string path_;
-  std::optional<SafeFolder> folder_;  // nullopt: no cache
-  std::string refusal_;
-  std::uint64_t limit_bytes_;
+  CacheFolder folder_;
 };
 
 // ${XDG_CACHE_HOME:-~/.cache}/fathom/symbols, or "" if the environment names no absolute folder.
