@@ -14,6 +14,7 @@
 #include "allocators/runtime_arenas.h"
 #include "allocators/state/process_reader.h"
 #include "arch/facts.h"
+#include "base/cache_folder.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "elf/module_file.h"
@@ -91,7 +92,9 @@ std::string find_by_code(int pid, const MappedFile& file, const elf::ModuleFile&
   });
   if (fd.get() < 0 || segment == module.elf().segments().end()) return {};
   const std::uint64_t linked = segment->address.value / arch::kPageBytes * arch::kPageBytes;
-  return inject::find_by_code({pid, fd.get(), file.first.start.value - linked, may_try}, module.elf(), found);
+  return inject::find_by_code(
+      {pid, fd.get(), file.first.start.value - linked, may_try, default_cache_folder(inject::kFindingFolder)},
+      module.elf(), found);
 }
 
 // By the file that is mapped, whatever its name is now.

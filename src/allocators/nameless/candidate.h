@@ -32,6 +32,7 @@ enum class Role : std::uint8_t {
   kReallocAligned,  // as realloc, with an alignment behind the size
   kReallocarray,    // as realloc, of a count and a size
 };
+inline constexpr Role kLastRole = Role::kReallocarray;
 std::string_view name_of(Role role);  // "malloc"
 
 struct Candidate {

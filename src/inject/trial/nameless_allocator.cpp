@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -18,6 +19,7 @@
 #include "allocators/versions.h"
 #include "inject/stop/remote_memory.h"
 #include "inject/trial/entry_trial.h"
+#include "inject/trial/finding_cache.h"
 #include "inject/trial/library_questions.h"
 #include "inject/trial/library_trial.h"
 #include "inject/trial/private_copy.h"
@@ -177,7 +179,8 @@ void add_functions(const EntryTrial& trial, std::optional<ElfAddress> malloc,
 }
 
 Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const elf::ElfFile& file) {
-  const auto found = allocators::nameless::find_jemalloc_entries(file);
+  FindingCache cache(program.cache_folder, file, "jemalloc");
+  const auto found = find_or_recall_jemalloc(file, cache);
   if (!found) return tl::unexpected<Error>(found.error());
   if (found->tables.size() != 2)
     return fail(ErrorKind::kUnsupported, "which of its data are the tables of sizes is not known");
@@ -266,15 +269,24 @@ Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf
   return result;
 }
 
+template <class Code>
+Result<std::unique_ptr<allocators::nameless::LibraryCode>> search_for(const elf::ElfFile& file) {
+  auto code = Code::find(file);
+  if (!code) return tl::unexpected<Error>(code.error());
+  return std::make_unique<Code>(std::move(*code));
+}
+
 Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const elf::ElfFile& file) {
-  auto code = allocators::nameless::MimallocCode::find(file);
+  FindingCache cache(program.cache_folder, file, "mimalloc");
+  auto code = RecalledCode::find(file, search_for<allocators::nameless::MimallocCode>, cache);
   if (!code) return tl::unexpected<Error>(code.error());
   return find_library(program, file, *code,
                       {allocators::Kind::kMimalloc, "mimalloc", "mi_", mimalloc_questions()});
 }
 
 Result<NamelessAllocator> find_tcmalloc(const NamelessProgram& program, const elf::ElfFile& file) {
-  auto code = allocators::nameless::TcmallocCode::find(file);
+  FindingCache cache(program.cache_folder, file, "tcmalloc");
+  auto code = RecalledCode::find(file, search_for<allocators::nameless::TcmallocCode>, cache);
   if (!code) return tl::unexpected<Error>(code.error());
   const std::string version = allocators::gperftools_version(file);
   return find_library(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "allocators/find.h"
 #include "base/result.h"
@@ -11,11 +12,15 @@
 
 namespace fathom::inject {
 
+// Of default_cache_folder(), for what the search found.
+inline constexpr std::string_view kFindingFolder = "allocators";
+
 struct NamelessProgram {
   std::int32_t pid = 0;  // runs it
   int fd = -1;           // its file, open for reading
   std::uint64_t bias = 0;
-  bool may_probe = true;  // false: no copy may be started, so nothing is sure
+  bool may_probe = true;       // false: no copy may be started, so nothing is sure
+  std::string cache_folder{};  // finding_cache.h; "": nothing is kept
 };
 
 struct NamelessAllocator {

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <map>
 
+#include "base/cache_folder.h"
 #include "inject/stop/thread_places.h"
 #include "inject/tracer/tracer.h"
+#include "inject/trial/nameless_allocator.h"
 #include "process/find.h"
 #include "session/heap/heap_target.h"
 #include "session/tracking/process_table.h"
@@ -59,6 +61,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
   symbolize::DebugFiles debug_files(symbols);
   HeapTarget target;
   target.may_probe = may_probe;
+  target.cache_folder = default_cache_folder(inject::kFindingFolder);
   find_more(target, pid, processes.mappings(pid), debug_files);
 
   std::string text;

@@ -67,8 +67,8 @@ class Finder {
  private:
   void find_by_code(const CodeMapping& mapping, allocators::Found& found) {
     const elf::ElfFile& file = mapping.module->file->elf();
-    const std::string evidence =
-        inject::find_by_code({pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe}, file, found);
+    const std::string evidence = inject::find_by_code(
+        {pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe, target_.cache_folder}, file, found);
     if (!evidence.empty())
       target_.found_by_code.push_back(
           fmt::format("{}: {}: {}", file.name(), found.allocators.back().label, evidence));

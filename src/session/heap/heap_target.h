@@ -42,6 +42,8 @@ struct HeapTarget {
   bool sized_deletes = false;
   // Functions without names may be tried in a private copy of the program.
   bool may_probe = true;
+  // Where what the search through their code found is kept; "": nowhere (inject/trial/finding_cache.h).
+  std::string cache_folder;
 };
 
 // Adds what is in modules of `mappings`, the executable ones of the process, that were not looked into yet:

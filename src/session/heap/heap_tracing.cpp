@@ -9,7 +9,9 @@
 #include <chrono>
 #include <fstream>
 
+#include "base/cache_folder.h"
 #include "base/clock.h"
+#include "inject/trial/nameless_allocator.h"
 #include "process/status.h"
 #include "tracer/tracer_image.h"
 #include "unwind/address_space.h"
@@ -138,6 +140,7 @@ Result<> HeapTracing::place() {
 void HeapTracing::find_allocators() {
   target_.sized_deletes = options_.mode == Heap::kExact;
   target_.may_probe = !options_.no_probe;
+  target_.cache_folder = default_cache_folder(inject::kFindingFolder);
   const auto mappings = context_.processes.mappings(pid_);
   find_more(target_, pid_, mappings, debug_files_);
   take_target_notes();
