@@ -141,6 +141,61 @@ TEST(HeapNamelessTcmalloc, ACommandToTheByte) {
 }
 #endif
 
+#ifdef TWO_ALLOCATORS
+class HeapNamelessTwo : public NamelessHeap {
+ protected:
+  explicit HeapNamelessTwo(std::string twin = TWO_ALLOCATORS) : NamelessHeap(std::move(twin), "mimalloc") {}
+  void expect_both_to_the_byte() {
+    FATHOM_NEEDS_BPF();
+    FATHOM_NEEDS_HEAP_TRACING();
+    const Outcome outcome =
+        fathom({"record", "--heap=exact", "--lossless", "-o", recording_, "--", program_, "3000"});
+    ASSERT_TRUE(outcome.ok()) << outcome.describe();
+    EXPECT_THAT(outcome.errors, HasSubstr("jemalloc 5.3.0: found by its code"));
+    EXPECT_THAT(outcome.errors, HasSubstr("mimalloc: found by its code"));
+    EXPECT_THAT(outcome.errors, Not(HasSubstr("is not traced")));
+    const HeapAnswer answer = named();
+    EXPECT_THAT(answer.allocators(), testing::IsSupersetOf({"jemalloc 5.3.0", "mimalloc"}));
+    const auto calls = answer_of(outcome, "calls"), bytes = answer_of(outcome, "bytes"),
+               live = answer_of(outcome, "live_bytes");
+    EXPECT_EQ(calls.size(), 6u);
+    for (const auto& [site, count] : calls) {
+      const HeapNumbers numbers = answer.below(site);
+      EXPECT_EQ(numbers.calls, count) << site;
+      EXPECT_EQ(numbers.bytes, bytes.at(site)) << site;
+      EXPECT_EQ(numbers.live_bytes, live.at(site)) << site;
+    }
+    EXPECT_EQ(answer.heap().unseen_frees, 0) << answer.losses();
+    EXPECT_EQ(answer.heap().invalid_frees, 0) << answer.losses();
+  }
+};
+TEST_F(HeapNamelessTwo, BothOfOneFileToTheByte) {
+  expect_both_to_the_byte();
+}
+// The names that are left, malloc and free, speak against jemalloc until they are known to be those of mimalloc.
+class HeapNamelessSwapped : public HeapNamelessTwo {
+ protected:
+  HeapNamelessSwapped() : HeapNamelessTwo(TWO_SWAPPED) {}
+};
+TEST_F(HeapNamelessSwapped, BothOfOneFileToTheByte) {
+  expect_both_to_the_byte();
+}
+TEST_F(HeapNamelessTwo, TheDoctorSaysByWhatEvidenceOfEach) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target({program_, "1", folder_ / "never"});
+  pause_ms(300);
+  const json found = json::parse(fathom({"doctor", "-p", std::to_string(target.pid()), "--json"}).output);
+  std::set<std::string> with_evidence;
+  for (const json& each : found.at("target").at("allocators"))
+    if (each.contains("evidence")) with_evidence.insert(each.at("label"));
+  EXPECT_THAT(with_evidence, testing::ElementsAre("jemalloc 5.3.0", "mimalloc"));
+}
+#else
+TEST(HeapNamelessTwo, BothOfOneFileToTheByte) {
+  GTEST_SKIP() << "needs libjemalloc_pic.a of libjemalloc-dev and the source of mimalloc";
+}
+#endif
+
 #ifdef NAMELESS_HEAP
 class HeapNameless : public NamelessHeap {
  protected:

@@ -77,9 +77,9 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
   return health;
 }
 
-// Adds an allocator without names, as a recording would find it, and returns the evidence; empty where there is none.
-std::string find_by_code(int pid, const MappedFile& file, const elf::ModuleFile& module,
-                         allocators::Found& found, bool may_try) {
+// Adds allocators without names, as a recording would find them, and returns the evidence of each.
+std::vector<std::string> find_by_code(int pid, const MappedFile& file, const elf::ModuleFile& module,
+                                      allocators::Found& found, bool may_try) {
   if (found.unseen.empty()) return {};
   Fd fd(::open(process::map_files_path(pid, file.first).c_str(), O_RDONLY | O_CLOEXEC));
   if (fd.get() < 0)
@@ -104,7 +104,8 @@ void probe_allocators(int pid, const MappedFile& file, process::Environment& env
   if (!module) module = elf::ModuleFile::open(fmt::format("/proc/{}/root{}", pid, file.first.path));
   if (!module) return;
   allocators::Found found = allocators::find(module->elf(), nullptr);
-  const std::string evidence = find_by_code(pid, file, *module, found, may_try);
+  const std::vector<std::string> evidence = find_by_code(pid, file, *module, found, may_try);
+  const std::size_t with_names = found.allocators.size() - evidence.size();
   for (const std::string& note : found.notes)
     facts.allocator_notes.push_back(fmt::format("{}: {}", file.first.path, note));
   for (const allocators::Unseen& unseen : found.unseen) {
@@ -115,10 +116,11 @@ void probe_allocators(int pid, const MappedFile& file, process::Environment& env
     else
       facts.unseen_allocators.push_back({unseen.label, file.first.path, unseen.why, unseen.remedy});
   }
-  for (const allocators::Allocator& allocator : found.allocators) {
+  for (std::size_t i = 0; i < found.allocators.size(); ++i) {
+    const allocators::Allocator& allocator = found.allocators[i];
     AllocatorFact fact{allocator.label, file.first.path, {}};
     for (const allocators::Function& function : allocator.functions) fact.functions.push_back(function.name);
-    if (&allocator == &found.allocators.back()) fact.evidence = evidence;
+    if (i >= with_names) fact.evidence = evidence[i - with_names];
     facts.allocators.push_back(std::move(fact));
   }
 }

@@ -68,10 +68,14 @@ tracer_shape shape_of(Role role) {
   return TRACER_MALLOC;
 }
 
-// What names are left must not say otherwise.
-Result<> check_names(const elf::ElfFile& file, const EntryTrial& trial) {
+// What names are left must not say otherwise, but where they are those of another allocator.
+Result<> check_names(const elf::ElfFile& file, const EntryTrial& trial, const std::set<ElfAddress>& others) {
+  for (const TriedEntry& each : trial.entries)
+    if (others.contains(each.candidate.address))
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("its {} is another allocator's as well", name_of(each.role)));
   for (const elf::Symbol& symbol : file.symbols(elf::SymbolTable::kDynsym)) {
-    if (symbol.section == SHN_UNDEF) continue;
+    if (symbol.section == SHN_UNDEF || others.contains(symbol.address)) continue;
     const auto name = symbol.name.substr(0, symbol.name.find('@'));
     const auto known = [&](Role role) { return name == name_of(role); };
     constexpr Role kNamed[] = {Role::kMalloc,        Role::kCalloc,       Role::kRealloc,
@@ -178,7 +182,8 @@ void add_functions(const EntryTrial& trial, std::optional<ElfAddress> malloc,
   }
 }
 
-Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const elf::ElfFile& file) {
+Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const elf::ElfFile& file,
+                                        const std::set<ElfAddress>& others) {
   FindingCache cache(program.cache_folder, file, "jemalloc");
   const auto found = find_or_recall_jemalloc(file, cache);
   if (!found) return tl::unexpected<Error>(found.error());
@@ -186,7 +191,7 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
     return fail(ErrorKind::kUnsupported, "which of its data are the tables of sizes is not known");
   const auto trial = try_entries(program.fd, file, *found, program.pid);
   if (!trial) return tl::unexpected<Error>(trial.error());
-  if (auto named = check_names(file, *trial); !named) return tl::unexpected<Error>(named.error());
+  if (auto named = check_names(file, *trial, others); !named) return tl::unexpected<Error>(named.error());
   const auto memory = RemoteMemory::open(program.pid);
   if (!memory) return tl::unexpected<Error>(memory.error());
   bool tables_agree = false;
@@ -227,11 +232,12 @@ struct Library {
 };
 
 Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf::ElfFile& file,
-                                       allocators::nameless::LibraryCode& code, const Library& library) {
+                                       allocators::nameless::LibraryCode& code, const Library& library,
+                                       const std::set<ElfAddress>& others) {
   const auto found = try_library(program.fd, file, code, library.questions, program.pid);
   if (!found) return tl::unexpected<Error>(found.error());
   const EntryTrial& trial = found->trial;
-  if (auto named = check_names(file, trial); !named) return tl::unexpected<Error>(named.error());
+  if (auto named = check_names(file, trial, others); !named) return tl::unexpected<Error>(named.error());
   const auto memory = RemoteMemory::open(program.pid);
   if (!memory) return tl::unexpected<Error>(memory.error());
   if (auto same = check_code(program, file, trial, *memory); !same)
@@ -276,15 +282,17 @@ Result<std::unique_ptr<allocators::nameless::LibraryCode>> search_for(const elf:
   return std::make_unique<Code>(std::move(*code));
 }
 
-Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const elf::ElfFile& file) {
+Result<NamelessAllocator> find_mimalloc(const NamelessProgram& program, const elf::ElfFile& file,
+                                        const std::set<ElfAddress>& others) {
   FindingCache cache(program.cache_folder, file, "mimalloc");
   auto code = RecalledCode::find(file, search_for<allocators::nameless::MimallocCode>, cache);
   if (!code) return tl::unexpected<Error>(code.error());
   return find_library(program, file, *code,
-                      {allocators::Kind::kMimalloc, "mimalloc", "mi_", mimalloc_questions()});
+                      {allocators::Kind::kMimalloc, "mimalloc", "mi_", mimalloc_questions()}, others);
 }
 
-Result<NamelessAllocator> find_tcmalloc(const NamelessProgram& program, const elf::ElfFile& file) {
+Result<NamelessAllocator> find_tcmalloc(const NamelessProgram& program, const elf::ElfFile& file,
+                                        const std::set<ElfAddress>& others) {
   FindingCache cache(program.cache_folder, file, "tcmalloc");
   auto code = RecalledCode::find(file, search_for<allocators::nameless::TcmallocCode>, cache);
   if (!code) return tl::unexpected<Error>(code.error());
@@ -292,13 +300,20 @@ Result<NamelessAllocator> find_tcmalloc(const NamelessProgram& program, const el
   return find_library(
       program, file, *code,
       {allocators::Kind::kTcmalloc, version.empty() ? std::string("tcmalloc") : "tcmalloc " + version, "tc_",
-       tcmalloc_questions()});
+       tcmalloc_questions()},
+      others);
+}
+
+bool is_found_by_code(allocators::Kind kind) {
+  return kind == allocators::Kind::kJemalloc || kind == allocators::Kind::kMimalloc ||
+         kind == allocators::Kind::kTcmalloc;
 }
 
 }  // namespace
 
 Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const NamelessProgram& program,
-                                                  const elf::ElfFile& file) {
+                                                  const elf::ElfFile& file,
+                                                  const std::set<ElfAddress>& others) {
   if (file.type() != ET_EXEC && file.interpreter().empty() && !file.needed().empty())
     return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
   if (!program.may_probe)
@@ -307,28 +322,46 @@ Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const N
   if (auto allowed = check_private_copy(program.fd); !allowed) return tl::unexpected<Error>(allowed.error());
   switch (kind) {
     case allocators::Kind::kMimalloc:
-      return find_mimalloc(program, file);
+      return find_mimalloc(program, file, others);
     case allocators::Kind::kTcmalloc:
-      return find_tcmalloc(program, file);
+      return find_tcmalloc(program, file, others);
     default:
-      return find_jemalloc(program, file);
+      return find_jemalloc(program, file, others);
   }
 }
 
-std::string find_by_code(const NamelessProgram& program, const elf::ElfFile& file, allocators::Found& found) {
-  const auto unseen = std::ranges::find_if(found.unseen, [](const allocators::Unseen& each) {
-    return each.kind == allocators::Kind::kJemalloc || each.kind == allocators::Kind::kMimalloc ||
-           each.kind == allocators::Kind::kTcmalloc;
-  });
-  if (unseen == found.unseen.end() || file.section(".symtab") != nullptr) return {};
-  auto nameless = find_nameless_allocator(unseen->kind, program, file);
-  if (!nameless) {
-    unseen->why += fmt::format(", and its code does not tell them: {}", nameless.error().message);
-    return {};
+std::vector<std::string> find_by_code(const NamelessProgram& program, const elf::ElfFile& file,
+                                      allocators::Found& found) {
+  if (file.section(".symtab") != nullptr) return {};
+  std::vector<std::string> evidence;
+  std::set<ElfAddress> sure;
+  std::map<allocators::Kind, std::string> refused;  // why
+  // Names that are left may speak against one until they are known to be another's: then it is tried again.
+  for (bool again = true; again;) {
+    again = false;
+    for (auto unseen = found.unseen.begin(); unseen != found.unseen.end();) {
+      if (!is_found_by_code(unseen->kind) || (refused.contains(unseen->kind) && sure.empty())) {
+        ++unseen;
+        continue;
+      }
+      auto nameless = find_nameless_allocator(unseen->kind, program, file, sure);
+      if (!nameless) {
+        refused[unseen->kind] = nameless.error().message;
+        ++unseen;
+        continue;
+      }
+      refused.erase(unseen->kind);
+      again = !refused.empty();
+      unseen = found.unseen.erase(unseen);
+      for (const allocators::Function& each : nameless->allocator.functions) sure.insert(each.address);
+      found.allocators.push_back(std::move(nameless->allocator));
+      evidence.push_back(std::move(nameless->evidence));
+    }
   }
-  found.unseen.erase(unseen);
-  found.allocators.push_back(std::move(nameless->allocator));
-  return std::move(nameless->evidence);
+  for (allocators::Unseen& each : found.unseen)
+    if (const auto why = refused.find(each.kind); why != refused.end())
+      each.why += fmt::format(", and its code does not tell them: {}", why->second);
+  return evidence;
 }
 
 }  // namespace fathom::inject

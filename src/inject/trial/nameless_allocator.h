@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "allocators/find.h"
 #include "base/result.h"
@@ -30,12 +32,15 @@ struct NamelessAllocator {
   std::string evidence;
 };
 
-// kJemalloc, kMimalloc and kTcmalloc only. kUnsupported in any doubt, and why: "its quick path was put into the program's own functions".
+// kJemalloc, kMimalloc and kTcmalloc only. `others`: functions of the program's other allocators that are sure. kUnsupported in any
+// doubt, and why: "its quick path was put into the program's own functions".
 Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const NamelessProgram& program,
-                                                  const elf::ElfFile& file);
+                                                  const elf::ElfFile& file,
+                                                  const std::set<ElfAddress>& others = {});
 
 // What has no names in the file and is found by its code goes from `found.unseen` to the end of `found.allocators`; why it is not
-// found is added to what is said of it. Returns the evidence; empty where nothing was found.
-std::string find_by_code(const NamelessProgram& program, const elf::ElfFile& file, allocators::Found& found);
+// found is added to what is said of it. Returns the evidence of each that was added, in their order.
+std::vector<std::string> find_by_code(const NamelessProgram& program, const elf::ElfFile& file,
+                                      allocators::Found& found);
 
 }  // namespace fathom::inject
