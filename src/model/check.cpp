@@ -107,8 +107,9 @@ Result<> check_waits(const Profile& profile) {
     if (row.name.value >= profile.strings.size()) return bad("object", i, "no such string");
   }
   const std::size_t threads = profile.threads.size(), stacks = profile.stacks.size();
-  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
-    const Wait& row = profile.waits[i];
+  std::size_t at = 0;
+  for (const Wait& row : profile.all_waits()) {
+    const std::size_t i = at++;
     if (row.thread.value >= threads) return bad("wait", i, "no such thread");
     if (row.waker != kNoThread && row.waker.value >= threads) return bad("wait", i, "no such waker");
     if (row.stack.value >= stacks || row.waker_stack.value >= stacks) return bad("wait", i, "no such stack");
@@ -188,8 +189,9 @@ Result<> check_heap(const Profile& profile) {
       return bad("heap site", i, "no such thread");
   }
   const std::size_t sites = heap.sites.size();
-  for (std::size_t i = 0; i < heap.rows.size(); ++i) {
-    const HeapRow& row = heap.rows[i];
+  std::size_t at = 0;
+  for (const HeapRow& row : heap.all_rows()) {
+    const std::size_t i = at++;
     if (row.slice.value >= heap.slices.size()) return bad("heap row", i, "no such slice");
     if (row.site.value >= sites) return bad("heap row", i, "no such site");
     if (heap.slices[row.slice.value].heap != heap.sites[row.site.value].heap)
@@ -259,8 +261,9 @@ Result<> check(const Profile& profile) {
   if (auto names = check_names(profile); !names) return names;
   if (auto stacks = check_stacks(profile); !stacks) return stacks;
   if (auto threads = check_threads(profile); !threads) return threads;
-  for (std::size_t i = 0; i < profile.samples.size(); ++i) {
-    const Sample& row = profile.samples[i];
+  std::size_t at = 0;
+  for (const Sample& row : profile.all_samples()) {
+    const std::size_t i = at++;
     if (row.thread.value >= profile.threads.size()) return bad("sample", i, "no such thread");
     if (row.stack.value >= profile.stacks.size()) return bad("sample", i, "no such stack");
     if (!known(row.metric)) return bad("sample", i, "unknown metric");

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "model/ids.h"
+#include "model/packed_rows.h"
 
 namespace fathom::model {
 
@@ -250,7 +251,8 @@ struct HeapTables {
   std::vector<HeapOutage> outages;
   std::vector<HeapSlice> slices;  // in order of time within each heap
   std::vector<HeapSite> sites;
-  std::vector<HeapRow> rows;  // a recorder clears them once they are written, like samples
+  std::vector<HeapRow> rows;        // a recorder clears them once they are written, like samples
+  PackedRows<HeapRow> packed_rows;  // those before them, where a reader was asked to pack them
   std::vector<HeapSummary> summaries;
   std::vector<HeapHistogram> histograms;
   std::vector<HeapUse> uses;
@@ -258,6 +260,7 @@ struct HeapTables {
   // A recorder clears them once they are written; a reader has them only as far as it was asked for them.
   std::vector<HeapBlock> blocks;
   bool empty() const { return heaps.empty(); }
+  Rows<HeapRow> all_rows() const { return {packed_rows, rows}; }
   bool operator==(const HeapTables&) const = default;
 };
 

@@ -37,6 +37,7 @@
 #include "model/ids.h"
 #include "model/memory.h"
 #include "model/metric.h"
+#include "model/packed_rows.h"
 
 namespace fathom::model {
 
@@ -324,6 +325,10 @@ struct Profile {
   std::vector<Sample> samples;
   std::vector<WaitObject> objects;  // row 0: nothing known
   std::vector<Wait> waits;
+  // Those before them, where a reader was asked to pack them (store::ReadOptions). What may be told of such a profile goes
+  // over all_samples(), all_waits() and HeapTables::all_rows().
+  PackedRows<Sample> packed_samples;
+  PackedRows<Wait> packed_waits;
   std::vector<Fault> faults;
   std::vector<Calls> calls;  // a recorder clears them once they are written, like samples
   HeapTables heap;
@@ -332,6 +337,9 @@ struct Profile {
   Quality quality;
 
   Profile();  // with the rows 0
+
+  Rows<Sample> all_samples() const { return {packed_samples, samples}; }
+  Rows<Wait> all_waits() const { return {packed_waits, waits}; }
 
   double duration_s() const {
     return meta.end_ns > meta.start_ns ? static_cast<double>(meta.end_ns - meta.start_ns) * 1e-9 : 0;
