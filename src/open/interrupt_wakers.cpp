@@ -32,11 +32,14 @@ void drop_interrupt_wakers(model::Profile& profile) {
     const model::Stack& stack = profile.stacks[i];
     interrupted[i] = interrupted[stack.parent.value] || is_interrupt_entry(profile, stack.frame);
   }
-  for (model::Wait& wait : profile.waits) {
-    if (!interrupted[wait.waker_stack.value]) continue;
+  const auto drop = [&](model::Wait& wait) {
+    if (!interrupted[wait.waker_stack.value]) return false;
     wait.waker = model::kNoThread;
     wait.waker_stack = {};
-  }
+    return true;
+  };
+  profile.packed_waits.change_each(drop);
+  for (model::Wait& wait : profile.waits) drop(wait);
 }
 
 }  // namespace fathom::open

@@ -113,7 +113,7 @@ HeapSums::HeapSums(const Profile& profile, const Selection& selection)
 
   std::vector<double> churn(heap.sites.size());
   std::vector<HeapSum> came(heap.sites.size());  // of all time
-  for (const HeapRow& row : heap.rows) {
+  for (const HeapRow& row : heap.all_rows()) {
     const char place = slices_[row.slice.value];
     if (taken_[row.site.value] == 0) continue;
     HeapSiteSums& site = sites_[row.site.value];
@@ -183,7 +183,7 @@ void HeapSums::find_peak(const Selection& selection) {
     for (const HeapSummary& row : heap.summaries)
       if (taken_[row.site.value] != 0 && heap.sites[row.site.value].heap == largest)
         peak_.sites[row.site.value].add(amounts(row.peak, row.peak_variance));
-    for (const HeapRow& row : heap.rows) {
+    for (const HeapRow& row : heap.all_rows()) {
       const HeapSlice& slice = heap.slices[row.slice.value];
       if (slice.heap == largest || slice.start_ns > peak_.time_ns || taken_[row.site.value] == 0) continue;
       HeapAmounts& site = peak_.sites[row.site.value];
@@ -206,7 +206,7 @@ void HeapSums::find_peak(const Selection& selection) {
       if (slice != nullptr && (largest == nullptr || slice->live_bytes > largest->live_bytes))
         largest = slice;
     if (largest != nullptr) peak_.time_ns = largest->end_ns;
-    for (const HeapRow& row : heap.rows) {
+    for (const HeapRow& row : heap.all_rows()) {
       const HeapSlice& slice = heap.slices[row.slice.value];
       const HeapSlice* last = fullest[slice.heap.value];
       if (last == nullptr || slice.end_ns > last->end_ns || taken_[row.site.value] == 0) continue;

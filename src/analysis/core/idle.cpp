@@ -165,7 +165,7 @@ const WaitRules& built_in_wait_reasons() {
 
 RuledWaits::RuledWaits(const model::Profile& profile, const WaitRules& rules)
     : profile_(profile), rules_(rules), sets_(1) {
-  if (profile.waits.empty()) return;
+  if (profile.all_waits().empty()) return;
   PatternSet thread_patterns;
   for (const WaitRule& rule : rules.rules) {
     frame_patterns_ |= rule.absent;
@@ -203,7 +203,7 @@ void RuledWaits::match_stacks() {
   // Only functions below which somebody waited: a recording has many others.
   const std::size_t count = profile_.stacks.size();
   std::vector<char> waited(count, 0);
-  for (const model::Wait& wait : profile_.waits) waited[wait.stack.value] = 1;
+  for (const model::Wait& wait : profile_.all_waits()) waited[wait.stack.value] = 1;
   for (std::size_t i = count; i-- > 1;) {
     if (waited[i] != 0) waited[profile_.stacks[i].parent.value] = 1;
   }

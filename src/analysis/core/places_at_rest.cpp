@@ -95,10 +95,11 @@ PlacesAtRest::PlacesAtRest(const model::Profile& profile, const WaitCauses& caus
     bool first_threads = true;  // only the first thread of the process waits here
   };
   std::map<Place, Sum> sums;
-  std::vector<Place> place_of_wait(profile.waits.size());
+  std::vector<Place> place_of_wait(profile.all_waits().size());
   std::set<std::uint32_t> processes;
-  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
-    const model::Wait& wait = profile.waits[i];
+  std::size_t at = 0;
+  for (const model::Wait& wait : profile.all_waits()) {
+    const std::size_t i = at++;
     if (wait.waited_ns == 0 || wait.state == model::WaitState::kPreempted ||
         causes.of(wait) != Cause::kFutex || is_idle(wait))
       continue;
@@ -109,10 +110,11 @@ PlacesAtRest::PlacesAtRest(const model::Profile& profile, const WaitCauses& caus
 
   std::vector<Span> spans(profile.threads.size());
   std::map<std::uint32_t, std::vector<Change>> changes;
-  for (const model::Sample& sample : profile.samples)
+  for (const model::Sample& sample : profile.all_samples())
     spans[sample.thread.value].cover(sample.time_ns, sample.time_ns);
-  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
-    const model::Wait& wait = profile.waits[i];
+  at = 0;
+  for (const model::Wait& wait : profile.all_waits()) {
+    const std::size_t i = at++;
     const std::uint32_t process = profile.threads[wait.thread.value].process.value;
     if (!processes.contains(process)) continue;
     const std::uint64_t end = wait.start_ns + wait.waited_ns;
@@ -130,9 +132,10 @@ PlacesAtRest::PlacesAtRest(const model::Profile& profile, const WaitCauses& caus
   std::map<std::uint32_t, Rest> rests;
   for (auto& [process, list] : changes) rests.emplace(process, Rest(std::move(list)));
 
-  for (std::size_t i = 0; i < profile.waits.size(); ++i) {
+  at = 0;
+  for (const model::Wait& wait : profile.all_waits()) {
+    const std::size_t i = at++;
     if (place_of_wait[i].stack == 0) continue;
-    const model::Wait& wait = profile.waits[i];
     const model::Thread& thread = profile.threads[wait.thread.value];
     Sum& sum = sums[place_of_wait[i]];
     sum.waited += wait.waited_ns;

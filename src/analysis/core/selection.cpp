@@ -61,7 +61,7 @@ static bool tells_of(const model::Profile& profile, model::Metric metric) {
 
 std::vector<model::Metric> metrics_in(const model::Profile& profile) {
   std::vector<model::Metric> metrics;
-  for (const model::Sample& sample : profile.samples) {
+  for (const model::Sample& sample : profile.all_samples()) {
     // Nearly always the one found last; a set would cost more than the whole scan.
     if (!metrics.empty() && metrics.back() == sample.metric) continue;
     const auto known = std::find(metrics.begin(), metrics.end(), sample.metric);
@@ -71,7 +71,8 @@ std::vector<model::Metric> metrics_in(const model::Profile& profile) {
       std::iter_swap(known, metrics.end() - 1);
     }
   }
-  if (!profile.waits.empty()) metrics.insert(metrics.end(), {model::Metric::kOffCpu, model::Metric::kWall});
+  if (!profile.all_waits().empty())
+    metrics.insert(metrics.end(), {model::Metric::kOffCpu, model::Metric::kWall});
   if (!profile.heap.empty())
     for (auto i = static_cast<int>(model::Metric::kHeapAllocated); i <= static_cast<int>(model::kLastMetric);
          ++i)

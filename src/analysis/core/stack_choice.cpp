@@ -25,7 +25,7 @@ struct Fits {
 
 // Whether a cause or an idle rule fits; of a recording without waits none is shown.
 bool mark_waits(const Profile& profile, const NamePattern& pattern, Fits& fits) {
-  if (profile.waits.empty()) return false;
+  if (profile.all_waits().empty()) return false;
   bool found = false;
   const auto mark = [&](char& of, bool fit) {
     if (!fit) return;

@@ -70,7 +70,7 @@ class Adder {
     const bool counts = tree_.unit == "samples";  // a value of 3 is three samples of weight 1
     const bool wall = tree_.metric == model::Metric::kWall;
     const double period = wall ? sample_period_ns(profile_) : 1;
-    for (const model::Sample& sample : profile_.samples) {
+    for (const model::Sample& sample : profile_.all_samples()) {
       if (!filter.takes(sample) || period == 0) {
         if (period != 0 && filter.is_left_to_tracer(sample))
           add_up(tree_.tracer, value_of(sample, tree_.metric, period));

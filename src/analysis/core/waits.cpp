@@ -50,11 +50,11 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     : profile_(profile), causes_(profile), idle_(profile, built_in_idle_rules()) {
   const Filter filter(profile, selection);
   const bool whole = !selection.from_ns && !selection.to_ns;
-  rows_.reserve(profile.waits.size());
-  for (std::uint32_t i = 0; i < profile.waits.size(); ++i) {
-    const model::Wait& wait = profile.waits[i];
+  rows_.reserve(profile.all_waits().size());
+  std::uint32_t at = 0;
+  for (const model::Wait& wait : profile.all_waits()) {
     SelectedWait row;
-    row.row = i;
+    row.row = at++;
     row.weight = wait.weight;
     row.waited_ns = filter.inside(wait.start_ns, wait.waited_ns);
     row.queued_ns = filter.inside(wait.start_ns + wait.waited_ns, wait.queued_ns);
@@ -76,7 +76,7 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
 
 void Waits::find_rest() {
   const std::optional<std::uint8_t> rule = idle_.rule_of_rest();
-  if (!rule || profile_.waits.empty()) return;
+  if (!rule || profile_.all_waits().empty()) return;
   const PlacesAtRest places(
       profile_, causes_,
       [this](const model::Wait& wait) {

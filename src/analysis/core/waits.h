@@ -17,7 +17,7 @@
 namespace fathom::analysis {
 
 struct SelectedWait {
-  std::uint32_t row = 0;                       // of Profile::waits
+  std::uint32_t row = 0;                       // of Profile::all_waits()
   std::uint64_t waited_ns = 0, queued_ns = 0;  // inside the window; of this one wait, not times its weight
   std::uint32_t weight = 1;
   Cause cause = Cause::kUnknown;         // of waited_ns
@@ -32,7 +32,7 @@ class Waits {
 
   const std::vector<SelectedWait>& rows() const { return rows_; }
   std::uint64_t filtered() const { return filtered_; }  // rows that the selection leaves out
-  const model::Wait& wait(const SelectedWait& row) const { return profile_.waits[row.row]; }
+  model::Wait wait(const SelectedWait& row) const { return profile_.all_waits()[row.row]; }
   const WaitCauses& causes() const { return causes_; }
   const RuledWaits& idle() const { return idle_; }
   const model::Profile& profile() const { return profile_; }
@@ -83,7 +83,7 @@ void for_each_value(const model::Profile& profile, const Selection& selection, V
   const bool wall = selection.metric == model::Metric::kWall;
   const double period = wall ? sample_period_ns(profile) : 1;
   ValueBudget budget;
-  for (const model::Sample& sample : profile.samples) {
+  for (const model::Sample& sample : profile.all_samples()) {
     if (filter.takes(sample) && period != 0)
       visit(sample.thread, budget.take(value_of(sample, selection.metric, period)));
   }

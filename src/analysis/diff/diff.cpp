@@ -74,7 +74,7 @@ double cpu_seconds(const DiffRun& run) {
   selection.metric = Metric::kCpu;
   const Filter filter(*run.profile, selection);
   double values = 0;
-  for (const model::Sample& sample : run.profile->samples) {
+  for (const model::Sample& sample : run.profile->all_samples()) {
     if (filter.takes(sample)) values += static_cast<double>(sample.value);
   }
   return values * sample_period_ns(*run.profile) * 1e-9;

@@ -41,7 +41,7 @@ std::optional<double> unevenness_of(const model::Profile& profile, const Selecti
   const Filter filter(profile, of_cpu);
   std::vector<std::int64_t> pieces(kPieces);
   double sum = 0, squares = 0;
-  for (const model::Sample& sample : profile.samples) {
+  for (const model::Sample& sample : profile.all_samples()) {
     if (!filter.takes(sample) || sample.time_ns < meta.start_ns + from) continue;
     const std::uint64_t at = sample.time_ns - meta.start_ns - from;
     if (at >= to - from) continue;

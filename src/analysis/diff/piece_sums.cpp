@@ -35,7 +35,7 @@ class SampleSums {
     const Filter filter(profile_, options_.selection);
     const bool counts = unit_of(profile_, options_.selection) == "samples";  // 3 is three samples of weight 1
     std::uint32_t piece = 0;
-    for (const model::Sample& sample : profile_.samples) {
+    for (const model::Sample& sample : profile_.all_samples()) {
       if (!filter.takes(sample)) continue;
       const std::uint32_t now = piece_of(sample.time_ns, piece);
       if (now != piece) flush(piece);

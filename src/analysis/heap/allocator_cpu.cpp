@@ -176,7 +176,7 @@ std::optional<std::map<std::uint32_t, Draft>> add_up(const Profile& profile, con
   ValueBudget budget;
   std::map<std::uint32_t, Draft> drafts;
   bool any = false;
-  for (const Sample& sample : profile.samples) {
+  for (const Sample& sample : profile.all_samples()) {
     if (sample.metric != Metric::kCpu) continue;
     any = true;
     if (!filter.takes_all(sample)) continue;

@@ -91,7 +91,7 @@ class Curves {
       if (!takes_process(heap_.heaps[i].process) || slices_[i].empty()) continue;
       out_.heaps.push_back(i);
     }
-    for (const HeapRow& row : heap_.rows) {
+    for (const HeapRow& row : heap_.all_rows()) {
       if (!sums_.takes(row.site)) continue;
       const Heap& heap = heap_.heaps[heap_.sites[row.site.value].heap.value];
       any_rows = true;

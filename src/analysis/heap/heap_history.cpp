@@ -141,7 +141,7 @@ class Histories {
     history.stack_count = stacks.tracks.size();
     history.site_growth.resize(heap_.sites.size());
     std::vector<double> shut_down(heap_.sites.size());
-    for (const HeapRow& row : heap_.rows) {
+    for (const HeapRow& row : heap_.all_rows()) {
       const std::size_t last = clock.last[row.slice.value];
       if (last != kNoCell)
         (last >= history.end_of_work ? shut_down : history.site_growth)[row.site.value] +=
@@ -192,7 +192,7 @@ class Histories {
   void fill(Groups& groups, const Clock& clock, std::size_t cells) {
     for (std::size_t i = 0; i < groups.tracks.size(); ++i)
       if (groups.chosen[i] != 0) groups.tracks[i].cells.resize(cells);
-    for (const HeapRow& row : heap_.rows) {
+    for (const HeapRow& row : heap_.all_rows()) {
       const std::size_t last = clock.last[row.slice.value], track = groups.of_site[row.site.value];
       if (last == kNoCell || track == SIZE_MAX || groups.chosen[track] == 0) continue;
       const std::size_t first = clock.first[row.slice.value];

@@ -229,7 +229,7 @@ class Maker {
   void measure_rounding() {
     if (selection_.to_ns || profile_.heap.uses.empty()) return;
     std::vector<double> live(profile_.heap.sites.size());
-    for (const HeapRow& row : profile_.heap.rows)
+    for (const HeapRow& row : profile_.heap.all_rows())
       live[row.site.value] += row.allocated.bytes - row.freed.bytes;
     double rounding = 0;
     for (const HeapUse& use : profile_.heap.uses) {

@@ -108,7 +108,7 @@ std::vector<HeapSliceRow> slices_of(const Profile& profile, const Selection& sel
     rows[i].live_blocks = slice.live_blocks;
     rows[i].peak_bytes = slice.peak_bytes;
   }
-  for (const HeapRow& row : profile.heap.rows) {
+  for (const HeapRow& row : profile.heap.all_rows()) {
     rows[row.slice.value].allocated_bytes += row.allocated.bytes;
     rows[row.slice.value].allocations += row.allocated.blocks;
     rows[row.slice.value].freed_bytes += row.freed.bytes;
@@ -180,8 +180,8 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   report.from_start = true;
   // A heap in which nothing happened says nothing about how sure the rest is. Where nothing happened in any, all of them
   // say how it was recorded; places may be known of which no block was seen.
-  std::vector<char> used(profile.heap.heaps.size(), profile.heap.rows.empty() ? 1 : 0);
-  for (const HeapRow& row : profile.heap.rows) used[profile.heap.sites[row.site.value].heap.value] = 1;
+  std::vector<char> used(profile.heap.heaps.size(), profile.heap.all_rows().empty() ? 1 : 0);
+  for (const HeapRow& row : profile.heap.all_rows()) used[profile.heap.sites[row.site.value].heap.value] = 1;
   for (std::size_t i = 0; i < used.size(); ++i) {
     const Heap& heap = profile.heap.heaps[i];
     report.from_start = report.from_start && heap.from_start;
@@ -225,7 +225,7 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   // Verdicts are about what happens over time, and one dump is one moment.
   if ((!report.of_dump || report.of_dumps) && !report.chosen_by_fate)
     report.verdicts = judge_heap(profile, selection, sums);
-  for (const HeapRow& row : profile.heap.rows) report.freed_blocks += row.freed.blocks;
+  for (const HeapRow& row : profile.heap.all_rows()) report.freed_blocks += row.freed.blocks;
   judge(report);
   if (report.of_dump) return report;
   if (UntracedProcesses untraced = untraced_processes(profile, selection); !untraced.empty())

@@ -43,7 +43,7 @@ class Finder {
     std::vector<std::int64_t> leaves(profile.stacks.size());
     const Filter filter(profile, selection);
     ValueBudget budget;
-    for (const Sample& sample : profile.samples)
+    for (const Sample& sample : profile.all_samples())
       if (filter.concerns(sample) && filter.takes(sample))
         leaves[sample.stack.value] += budget.take(sample.value);
     return leaves;

@@ -71,7 +71,7 @@ void judge_loss(const model::Profile& profile, QualityView& view) {
 std::uint64_t received(const model::Profile& profile) {
   if (profile.meta.engine != "import" || profile.meta.facts.contains("unit")) return profile.quality.samples;
   std::uint64_t sum = 0;
-  for (const model::Sample& sample : profile.samples)
+  for (const model::Sample& sample : profile.all_samples())
     if (sample.value > 0) sum = sum + std::min(static_cast<std::uint64_t>(sample.value), UINT64_MAX - sum);
   return sum;
 }
@@ -106,7 +106,7 @@ RunTime run_time_of_nameless_code(const model::Profile& profile) {
         (frame.line_count == 0 && profile.modules[frame.module.value].kind == model::ModuleKind::kAnonymous);
   }
   std::vector<std::uint64_t> samples(profile.processes.size());
-  for (const model::Sample& sample : profile.samples)
+  for (const model::Sample& sample : profile.all_samples())
     if (nameless[sample.stack.value] != 0) ++samples[profile.threads[sample.thread.value].process.value];
   const auto most = std::ranges::max_element(samples);
   if (most == samples.end() || *most == 0) return RunTime::kUnknown;
@@ -147,7 +147,7 @@ std::size_t recorded_processes(const model::Profile& profile) {
   for (const model::Thread& thread : profile.threads)
     if (thread.cpu_ns != 0 || thread.ran_ns != 0 || thread.waited_ns != 0 || thread.queued_ns != 0)
       recorded[thread.process.value] = 1;
-  for (const model::Sample& sample : profile.samples)
+  for (const model::Sample& sample : profile.all_samples())
     recorded[profile.threads[sample.thread.value].process.value] = 1;
   return static_cast<std::size_t>(std::ranges::count(recorded, 1));
 }

@@ -88,7 +88,7 @@ std::uint64_t samples_in(const CallTree& tree) {
 model::Metric default_metric(const model::Profile& profile) {
   const std::vector<model::Metric> metrics = metrics_in(profile);
   if (metrics.empty()) return model::Metric::kCpu;
-  const bool only_heap = profile.samples.empty() && profile.waits.empty();
+  const bool only_heap = profile.all_samples().empty() && profile.all_waits().empty();
   if (!only_heap) return metrics.front();  // kCpu is the enum's first
   return default_heap_metric(profile);
 }
@@ -119,7 +119,8 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   report.tree = build_call_tree(profile, tree_options);
   // A heap of which nothing is live, or nothing temporary, is an answer and no mistake.
   const bool of_heap = model::is_heap(options.selection.metric) && !profile.heap.empty();
-  if (report.tree.samples == 0 && !of_heap && (!profile.samples.empty() || !profile.waits.empty())) {
+  if (report.tree.samples == 0 && !of_heap &&
+      (!profile.all_samples().empty() || !profile.all_waits().empty())) {
     return tl::unexpected(nothing_selected(profile, options.selection));
   }
   if (options.selection.stacks) report.whole = total_without_choice(profile, options.selection);
@@ -144,7 +145,7 @@ Result<Report> make_report(const model::Profile& profile, const ReportOptions& o
   report.series = series_table(profile, options.selection);
   report.activity = measure_activity(profile, options.selection, report.tree);
   report.quality = judge_quality(profile, report.tree, report.modules);
-  if (!profile.waits.empty()) report.waits = make_wait_report(profile, options.selection);
+  if (!profile.all_waits().empty()) report.waits = make_wait_report(profile, options.selection);
   report.heap = make_heap_report(profile, options.selection);
   if (options.heap_by && of_heap)
     report.heap_groups = group_heap(profile, {.selection = options.selection,

@@ -127,7 +127,7 @@ HeapJudge::HeapJudge(const Profile& of_profile, const HeapSums& of_sums, const H
   calls = compare(history, per_cell);
   std::fill(per_cell.begin(), per_cell.end(), 0.0);
   double samples = 0;
-  for (const Sample& sample : profile.samples) {
+  for (const Sample& sample : profile.all_samples()) {
     if (sample.metric != Metric::kCpu || profile.threads[sample.thread.value].process != history.process)
       continue;
     const double at_s =

@@ -31,13 +31,11 @@ class Finder {
     by_thread_.resize(waits.profile().threads.size());
     for (const SelectedWait& row : waits.rows()) {
       const model::Wait& wait = waits.wait(row);
-      if (wait.waited_ns >= kLeastNs) by_thread_[wait.thread.value].push_back(&row);
+      if (wait.waited_ns >= kLeastNs) by_thread_[wait.thread.value].push_back({wait.start_ns, &row});
     }
-    for (auto& rows : by_thread_) {
-      std::sort(rows.begin(), rows.end(), [&](const SelectedWait* a, const SelectedWait* b) {
-        return waits_.wait(*a).start_ns < waits_.wait(*b).start_ns;
-      });
-    }
+    for (auto& rows : by_thread_)
+      std::sort(rows.begin(), rows.end(),
+                [](const Begun& a, const Begun& b) { return a.start_ns < b.start_ns; });
   }
 
   ChainRow follow(const SelectedWait& first) {
@@ -64,23 +62,28 @@ class Finder {
   }
 
  private:
+  // A packed wait is not looked up for its start alone.
+  struct Begun {
+    std::uint64_t start_ns = 0;
+    const SelectedWait* row = nullptr;
+  };
+
   // The wait of `thread` that fills most of [from, to); narrows both to the overlap. It must end before `to`,
   // or it could not have woken anybody then.
   const SelectedWait* longest_within(model::ThreadId thread, std::uint64_t& from, std::uint64_t& to) const {
     const SelectedWait* best = nullptr;
     std::uint64_t best_from = 0, best_to = 0;
     const auto& rows = by_thread_[thread.value];
-    auto at = std::lower_bound(
-        rows.begin(), rows.end(), from,
-        [&](const SelectedWait* row, std::uint64_t time) { return waits_.wait(*row).start_ns < time; });
+    auto at = std::lower_bound(rows.begin(), rows.end(), from,
+                               [](const Begun& row, std::uint64_t time) { return row.start_ns < time; });
     if (at != rows.begin()) --at;  // waits of one thread do not overlap: one more may reach into the window
-    for (; at != rows.end() && waits_.wait(**at).start_ns < to; ++at) {
-      const model::Wait& wait = waits_.wait(**at);
+    for (; at != rows.end() && at->start_ns < to; ++at) {
+      const model::Wait& wait = waits_.wait(*at->row);
       const std::uint64_t end = wait.start_ns + wait.waited_ns;
-      if (end > to || end <= from || (*at)->idle) continue;
+      if (end > to || end <= from || at->row->idle) continue;
       const std::uint64_t begin = std::max(from, wait.start_ns);
       if (best != nullptr && end - begin <= best_to - best_from) continue;
-      best = *at;
+      best = at->row;
       best_from = begin;
       best_to = end;
     }
@@ -95,7 +98,7 @@ class Finder {
 
   const Waits& waits_;
   WaitSites& sites_;
-  std::vector<std::vector<const SelectedWait*>> by_thread_;  // by start
+  std::vector<std::vector<Begun>> by_thread_;  // by start
 };
 
 }  // namespace

@@ -187,7 +187,7 @@ class Collector {
       row.queued_ns += static_cast<double>(thread.queued_ns);
     }
     if (const double period = sample_period_ns(profile_); period != 0) {
-      for (const model::Sample& sample : profile_.samples) {
+      for (const model::Sample& sample : profile_.all_samples()) {
         if (sample.metric != model::Metric::kCpu || !filter.takes_time(sample.time_ns)) continue;
         if (!filter.takes_thread(sample.thread) || !filter.takes_stack(sample.stack)) continue;
         WaitThreadRow& row = rows[name_of(sample.thread)];
