@@ -71,6 +71,7 @@ class Reader {
     if (!mark) return;
     const EndMark end = decode_end(Cursor(*mark));
     if (!with_index) {
+      if (loading_.options.packed) return;
       // Saves copying while the table grows. Samples mostly take more than one byte; more are read
       // nevertheless.
       loading_.profile.samples.reserve(
@@ -174,6 +175,7 @@ class Reader {
     if (!stored) return tl::make_unexpected(stored.error());
     auto payload = decoder_.payload(header, *stored);
     Result<> decoded = payload ? decode(header, Cursor(*payload)) : tl::make_unexpected(payload.error());
+    if (loading_.options.packed) pack();
     if (decoded || decoded.error().kind != ErrorKind::kMalformed)
       return decoded ? decoded : Result<>(within(name_, decoded.error()));
     damage(offset, kBlockHeaderSize + header.stored_size,
@@ -207,6 +209,21 @@ class Reader {
     }
   }
 
+  void pack() {
+    Profile& profile = loading_.profile;
+    profile.packed_samples.take_from(profile.samples);
+    profile.packed_waits.take_from(profile.waits);
+    profile.heap.packed_rows.take_from(profile.heap.rows);
+  }
+
+  // For what changes rows, or drops some.
+  void open_all() {
+    Profile& profile = loading_.profile;
+    profile.packed_samples.give_to(profile.samples);
+    profile.packed_waits.give_to(profile.waits);
+    profile.heap.packed_rows.give_to(profile.heap.rows);
+  }
+
   bool skipped_by_index(std::uint64_t offset, const BlockHeader& header) {
     if (spans_.empty()) return false;
     const auto found = spans_.find(offset);
@@ -231,6 +248,7 @@ class Reader {
     const bool whole = ended_ && !loading_.damaged;
     if (!ended_) quality.truncated = true;
     if (!whole) {
+      open_all();
       repair(profile);
       const std::uint64_t stored = profile.samples.size() + loading_.filtered + quality.filtered;
       if (quality.samples > stored) quality.lost_disk += quality.samples - stored;
@@ -268,6 +286,7 @@ class Reader {
       return fail(ErrorKind::kNotFound, name_ + ": the lives of single blocks were not recorded",
                   "fathom record --heap=exact --events");
     }
+    profile.heap.packed_rows.give_to(heap.rows);
     if (auto checked = check(profile); !checked) return within(name_, checked.error());
     const double expected = blocks_expected(heap);
     const bool others = std::any_of(heap.rows.begin(), heap.rows.end(), [&](const model::HeapRow& row) {

@@ -28,6 +28,9 @@ struct ReadOptions {
   // So it takes memory for sites and slices only, however many blocks there are. The peak is then known to a
   // part of a slice. kNotFound if the recording has no lives of blocks. Without it they are stepped over.
   std::optional<HeapBlockFilter> blocks = {};
+  // Samples, waits and rows of the heap are packed as they are read (model/packed_rows.h), for who only reads them once or twice
+  // over: a third of the memory. They stay open where the file is damaged, or where blocks are chosen from it.
+  bool packed = false;
   // Called now and then with the part that is done, 0 to 1, where blocks are read.
   std::function<void(double)> progress = {};
   // More than this (about what the profile will occupy) is refused. The default holds about 100 million

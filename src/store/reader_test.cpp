@@ -31,6 +31,49 @@ TEST(Reader, WhatIsNoRecordingIsRefusedInOneLineWithItsName) {
   EXPECT_EQ(read("/proc").error().message, "/proc: not a regular file");
 }
 
+ReadOptions packing() {
+  ReadOptions options;
+  options.packed = true;
+  return options;
+}
+
+// The rows that a reader has packed, in the place of open ones.
+Profile opened(Profile profile) {
+  profile.packed_samples.give_to(profile.samples);
+  profile.packed_waits.give_to(profile.waits);
+  profile.heap.packed_rows.give_to(profile.heap.rows);
+  return profile;
+}
+
+TEST(Reader, PackedRowsAreThoseOfTheRecording) {
+  std::size_t packed_rows = 0;
+  for_each_profile(30,
+                   [&](const Profile& profile) {
+                     const std::string content = recorded(profile, 3);
+                     const auto packed = read_text(content, packing());
+                     ASSERT_TRUE(packed) << packed.error().message;
+                     packed_rows += packed->packed_samples.size();
+                     EXPECT_LT(packed->samples.size(), model::kRowsOfBlock);
+                     EXPECT_EQ(opened(*packed), read_text(content).value());
+                   },
+                   {.samples = 3000});
+  EXPECT_GT(packed_rows, 0u);
+}
+
+TEST(Reader, OfADamagedRecordingRowsAreMendedWhetherTheyWereToBePackedOrNot) {
+  for_each_profile(30,
+                   [](const Profile& profile) {
+                     std::string content = recorded(profile, 3);
+                     content[content.size() / 2] ^= 1;
+                     const auto open = read_text(content), packed = read_text(content, packing());
+                     ASSERT_EQ(open.has_value(), packed.has_value());
+                     if (open) {
+                       EXPECT_EQ(*packed, *open);
+                     }
+                   },
+                   {.samples = 3000});
+}
+
 // The header of a file of version `major`.`minor`.
 std::string version_header(std::uint16_t major, std::uint16_t minor) {
   std::string header = file_header();
