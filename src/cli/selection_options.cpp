@@ -25,7 +25,7 @@ std::string known_metrics() {
 
 bool takes_any_sample(const model::Profile& profile, const analysis::Selection& selection) {
   const analysis::Filter filter(profile, selection);
-  return std::any_of(profile.samples.begin(), profile.samples.end(), [&](const model::Sample& sample) {
+  return std::ranges::any_of(profile.all_samples(), [&](const model::Sample& sample) {
     return filter.concerns(sample) && filter.takes_all(sample);
   });
 }
@@ -209,6 +209,7 @@ Result<model::Profile> open_selected(const std::string& path, const SelectionOpt
   Result<store::ReadOptions> read = read_options_from(options.blocks, keep_blocks);
   if (!read) return tl::unexpected(read.error());
   if (read->blocks && read->blocks->selects_all()) read->blocks->if_recorded = if_recorded;
+  read->packed = options.packed;
   return open_with_names(path, *read, options.symbols, options.dumps, options.pid, options.long_names,
                          options.statistics);
 }
@@ -247,7 +248,7 @@ Result<analysis::Selection> selection_from(const SelectionOptions& options, cons
   selection.stacks = std::move(*stacks);
   // Who focuses on what was waited for means the waits: nothing that ran has it on its stack.
   if (options.metric.empty() && selection.metric == model::Metric::kCpu && !options.focus.empty() &&
-      !profile.waits.empty() && !takes_any_sample(profile, selection))
+      !profile.all_waits().empty() && !takes_any_sample(profile, selection))
     selection.metric = model::Metric::kOffCpu;
   if (!options.asked_size.empty())
     if (const Result<> chosen = choose_sizes(options.asked_size, profile, !options.metric.empty(), selection);

@@ -46,6 +46,7 @@ struct SelectionOptions {
   DumpInputs dumps;
   bool long_names = false;            // open::NameOptions::long_names
   std::string* statistics = nullptr;  // open::NameOptions::statistics
+  bool packed = false;                // store::ReadOptions::packed
 };
 
 // `options` outlives `app`.

@@ -229,7 +229,9 @@ Result<int> view_sides(const std::vector<std::string>& base, const std::vector<s
 
 Result<model::Profile> open_recording(const ViewArguments& arguments) {
   constexpr std::uint32_t kBlocks = 2000;  // the largest and the oldest, where single ones were recorded
-  return open_selected(arguments.file, arguments.selection, kBlocks, true);
+  SelectionOptions reading = arguments.selection;
+  reading.packed = true;
+  return open_selected(arguments.file, reading, kBlocks, true);
 }
 
 // Empty where that is not possible, as of standard input and of pipes, or would tell again what was told about names and dumps.

@@ -49,7 +49,7 @@ template <class Visit>
 void walk_samples(const model::Profile& profile, const TimeSlices& slices, const ThreadNames& threads,
                   CallNodes& nodes, const analysis::Selection& selection, Visit visit) {
   const analysis::Filter filter(profile, selection);
-  for (const model::Sample& sample : profile.samples) {
+  for (const model::Sample& sample : profile.all_samples()) {
     if (filter.takes(sample))
       visit(threads.of(sample.thread), nodes.of_stack(sample.stack), slices.of(sample.time_ns), sample.value);
   }
@@ -148,6 +148,30 @@ class WaitCosts {
   ObjectNames objects_{profile_};
 };
 
+void merge_heap_slices(HeapTable& table) {
+  std::uint32_t out = 0;
+  for (std::size_t cell = 0; cell < table.cells.size(); ++cell) {
+    const auto first = table.entries.begin() + table.first[cell],
+               end = table.entries.begin() + table.first[cell + 1];
+    const auto by_slice = [](const HeapEntry& a, const HeapEntry& b) { return a.slice < b.slice; };
+    if (!std::is_sorted(first, end, by_slice)) std::stable_sort(first, end, by_slice);
+    table.first[cell] = out;
+    for (auto entry = first; entry != end; ++entry) {
+      if (out == table.first[cell] || table.entries[out - 1].slice != entry->slice) {
+        table.entries[out++] = *entry;
+        continue;
+      }
+      HeapEntry& sum = table.entries[out - 1];
+      sum.allocated.blocks += entry->allocated.blocks;
+      sum.allocated.bytes += entry->allocated.bytes;
+      sum.freed.blocks += entry->freed.blocks;
+      sum.freed.bytes += entry->freed.bytes;
+    }
+  }
+  table.first.back() = out;
+  table.entries.resize(out);
+}
+
 HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, ThreadNames& threads,
                       CallNodes& nodes, std::vector<std::uint32_t>& cell_of_site) {
   const model::HeapTables& heap = profile.heap;
@@ -173,28 +197,22 @@ HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, T
     table.peak[cell].bytes += peak.bytes.value;
     cell_of_site.push_back(cell);
   }
-  std::vector<std::pair<std::uint64_t, const model::HeapRow*>> rows;
-  for (const model::HeapRow& row : heap.rows) {
+  // Rows are counted, put where their cell has room, and those of one slice are made one.
+  std::vector<std::uint32_t> next(table.cells.size());
+  for (const model::HeapRow& row : heap.all_rows()) ++next[cell_of_site[row.site.value]];
+  for (std::uint32_t& count : next) {
+    const std::uint32_t first = table.first.back();
+    table.first.push_back(first + count);
+    count = first;
+  }
+  table.entries.resize(table.first.back());
+  for (const model::HeapRow& row : heap.all_rows()) {
     const model::HeapSlice& slice = heap.slices[row.slice.value];
     // A slice of the heap belongs where its middle lies (analysis/core/heap.h).
     const std::uint32_t at = slices.of(slice.start_ns + (slice.end_ns - slice.start_ns) / 2);
-    rows.emplace_back(std::uint64_t{cell_of_site[row.site.value]} << 32 | at, &row);
+    table.entries[next[cell_of_site[row.site.value]]++] = {at, row.allocated, row.freed};
   }
-  std::stable_sort(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  std::uint64_t last = ~std::uint64_t{0};
-  for (const auto& [key, row] : rows) {
-    while (table.first.size() <= key >> 32)
-      table.first.push_back(static_cast<std::uint32_t>(table.entries.size()));
-    if (key != last) table.entries.push_back({static_cast<std::uint32_t>(key), {}, {}});
-    last = key;
-    HeapEntry& entry = table.entries.back();
-    entry.allocated.blocks += row->allocated.blocks;
-    entry.allocated.bytes += row->allocated.bytes;
-    entry.freed.blocks += row->freed.blocks;
-    entry.freed.bytes += row->freed.bytes;
-  }
-  while (table.first.size() <= table.cells.size())
-    table.first.push_back(static_cast<std::uint32_t>(table.entries.size()));
+  merge_heap_slices(table);
   return table;
 }
 
@@ -202,7 +220,7 @@ HeapTable add_up_heap(const model::Profile& profile, const TimeSlices& slices, T
 
 std::uint64_t wait_entries(const model::Profile& profile, const TimeSlices& slices) {
   std::uint64_t entries = 0;
-  for (const model::Wait& wait : profile.waits)
+  for (const model::Wait& wait : profile.all_waits())
     entries += 2 + slices.of(wait.start_ns + wait.waited_ns + wait.queued_ns) - slices.of(wait.start_ns);
   return entries;
 }

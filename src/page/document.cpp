@@ -209,10 +209,13 @@ Result<Document> make_document(model::Profile&& profile, const ReadAgain& again,
                                const DocumentOptions& options) {
   const auto let_go = [&profile](Piece piece) {
     if (piece == Piece::kHeapRows) {
+      profile.heap.packed_rows.clear();
       drop(profile.heap.rows);
       drop(profile.heap.blocks);
       return;
     }
+    profile.packed_samples.clear();
+    profile.packed_waits.clear();
     drop(profile.samples);
     drop(profile.waits);
   };

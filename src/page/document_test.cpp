@@ -153,6 +153,29 @@ TEST(PageDocument, OfAProfileThatIsNeededNoMoreIsTheSame) {
   });
 }
 
+TEST(PageDocument, OfPackedRowsIsTheSame) {
+  const auto grow = [](auto& rows) {  // to several blocks of packed rows
+    const auto once = rows;
+    while (!once.empty() && rows.size() < 1300) rows.insert(rows.end(), once.begin(), once.end());
+  };
+  model::for_each_profile(25, [&](model::Profile profile) {
+    grow(profile.samples);
+    grow(profile.waits);
+    grow(profile.heap.rows);
+    DocumentOptions options;
+    options.most_slices = 400;
+    const auto open = make_document(profile, options);
+    profile.packed_samples.take_from(profile.samples);
+    profile.packed_waits.take_from(profile.waits);
+    profile.heap.packed_rows.take_from(profile.heap.rows);
+    const auto packed = make_document(profile, options);
+    ASSERT_EQ(packed.has_value(), open.has_value());
+    if (open) {
+      EXPECT_EQ(packed->bytes, open->bytes);
+    }
+  });
+}
+
 TEST(PageDocument, AProfileThatIsNeededNoMoreIsLetGoOfAndReadAgainWhereItDidNotFit) {
   const model::Profile profile = small_profile().profile;
   model::Profile spent = profile;
