@@ -198,15 +198,10 @@ std::string absolute(const std::string& file) {
 }
 
 // Two recordings are compared; several dumps of jemalloc are taken together.
-Result<bool> is_pair(const ViewArguments& arguments) {
+bool is_pair(const ViewArguments& arguments) {
   const DumpInputs& dumps = arguments.selection.dumps;
   if (dumps.more.size() != 1 || !dumps.merge.empty()) return false;
-  for (const std::string& file : {arguments.file, dumps.more.front()}) {
-    const Result<bool> dump = is_jemalloc_dump(file);
-    if (!dump) return tl::unexpected(dump.error());
-    if (!*dump) return true;
-  }
-  return false;
+  return !is_jemalloc_dump(arguments.file) || !is_jemalloc_dump(dumps.more.front());
 }
 
 Result<int> view_sides(const std::vector<std::string>& base, const std::vector<std::string>& fresh,
@@ -254,9 +249,8 @@ Result<int> run_view(const ViewArguments& arguments) {
     return view_sides(arguments.base, arguments.fresh, arguments);
   }
   if (arguments.file.empty()) return fail(ErrorKind::kUsage, "what is to be seen?", "fathom view FILE");
-  const Result<bool> pair = is_pair(arguments);
-  if (!pair) return tl::unexpected(pair.error());
-  if (*pair) return view_sides({arguments.file}, {arguments.selection.dumps.more.front()}, arguments);
+  if (is_pair(arguments))
+    return view_sides({arguments.file}, {arguments.selection.dumps.more.front()}, arguments);
   Result<model::Profile> profile = open_recording(arguments);
   if (!profile) return tl::unexpected(profile.error());
   const page::ReadAgain again = reading_again(arguments);

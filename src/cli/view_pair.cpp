@@ -11,6 +11,8 @@
 
 #include "analysis/core/selection.h"
 #include "analysis/diff/diff.h"
+#include "formats/jemalloc/dump.h"
+#include "formats/unpacker.h"
 #include "model/profile.h"
 #include "open/short_names.h"
 
@@ -72,20 +74,16 @@ std::vector<analysis::DiffRun> runs_of(const std::vector<Run>& runs, model::Metr
 
 }  // namespace
 
-Result<bool> is_jemalloc_dump(const std::string& file) {
+bool is_jemalloc_dump(const std::string& file) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(file, ignored))
     return true;  // a pattern or a folder of them, or nothing
-  std::string begin(16, '\0');
+  std::string begin(formats::kFirstPacked, '\0');
   std::ifstream in(file, std::ios::binary);
   in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
-  if (begin.starts_with("heap_v2/") || begin.starts_with("heap profile:")) return true;
-  const bool packed = begin.starts_with("\x1f\x8b") || begin.starts_with("\x28\xb5\x2f\xfd");
-  if (!packed) return false;
-  const Result<model::Profile> profile = open_selected(file, {});
-  if (!profile) return tl::unexpected(profile.error());
-  const auto format = profile->meta.facts.find("format");
-  return format != profile->meta.facts.end() && format->second == "jemalloc heap dump";
+  begin.resize(static_cast<std::size_t>(in.gcount()));
+  // What cannot be read is said by who reads it.
+  return formats::is_heap_dump(formats::is_packed(begin) ? formats::first_unpacked(begin) : begin);
 }
 
 Result<page::Document> compare_files(const std::vector<std::string>& base_files,

@@ -10,8 +10,8 @@
 
 namespace fathom::cli {
 
-// Also of what is no file: a pattern or a folder of dumps.
-Result<bool> is_jemalloc_dump(const std::string& file);
+// By its first bytes, also of a packed file. Also of what is no file: a pattern or a folder of dumps.
+bool is_jemalloc_dump(const std::string& file);
 
 // At least one of either side; a file that is named twice is read once. kNotFound where they have no metric in common.
 Result<page::Document> compare_files(const std::vector<std::string>& base,

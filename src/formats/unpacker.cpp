@@ -15,6 +15,7 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kGzip = "\x1f\x8b"sv, kZstd = "\x28\xb5\x2f\xfd"sv;
 constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kFirstUnpacked = 64;
 
 tl::unexpected<Error> cut(const std::string& name, std::string_view tool) {
   return fail(ErrorKind::kMalformed, fmt::format("{}: packed with {}, and damaged or cut short", name, tool),
@@ -96,7 +97,40 @@ Result<std::string> from_zstd(std::string_view content, const std::string& name,
   return text;
 }
 
+std::string first_of_gzip(std::string_view content) {
+  z_stream stream{};
+  if (inflateInit2(&stream, 15 + 16) != Z_OK) return "";
+  const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
+  std::string text(kFirstUnpacked, '\0');
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
+  stream.avail_in = static_cast<uInt>(std::min(content.size(), kFirstPacked));
+  stream.next_out = reinterpret_cast<Bytef*>(text.data());
+  stream.avail_out = static_cast<uInt>(text.size());
+  (void)inflate(&stream, Z_NO_FLUSH);  // whatever it says: what was made until then is what is known
+  text.resize(text.size() - stream.avail_out);
+  return text;
+}
+
+std::string first_of_zstd(std::string_view content) {
+  const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
+  if (context == nullptr) return "";
+  std::string text(kFirstUnpacked, '\0');
+  ZSTD_inBuffer in{content.data(), std::min(content.size(), kFirstPacked), 0};
+  ZSTD_outBuffer out{text.data(), text.size(), 0};
+  while (out.pos < out.size) {
+    const std::size_t made = out.pos, taken = in.pos;
+    if (ZSTD_isError(ZSTD_decompressStream(context.get(), &out, &in)) != 0) break;
+    if (out.pos == made && in.pos == taken) break;
+  }
+  text.resize(out.pos);
+  return text;
+}
+
 }  // namespace
+
+std::string first_unpacked(std::string_view content) {
+  return content.starts_with(kGzip) ? first_of_gzip(content) : first_of_zstd(content);
+}
 
 bool is_packed(std::string_view content) {
   return content.starts_with(kGzip) || content.starts_with(kZstd);

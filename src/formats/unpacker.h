@@ -16,4 +16,10 @@ bool is_packed(std::string_view content);
 // where it is damaged or cut short; kUnsupported where more than `most` bytes are in it, which are not waited for.
 Result<std::string> unpacked(std::string_view content, const std::string& name, std::uint64_t most);
 
+// So many bytes of a file, packed or not, are enough to know how what is in it begins: a block of zstd, and what stands before it.
+inline constexpr std::size_t kFirstPacked = 256 * 1024;
+// How what is packed in a file begins, of the file's first bytes: at most 64 of it; fewer where there are no more, or what is
+// damaged.
+std::string first_unpacked(std::string_view content);
+
 }  // namespace fathom::formats

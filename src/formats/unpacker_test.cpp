@@ -58,6 +58,20 @@ TEST_P(Unpacker, ItStopsAtTheLimitAndDoesNotWaitForTheRest) {
   EXPECT_TRUE(unpacked(all, "x", 20 << 20));
 }
 
+TEST_P(Unpacker, HowItBeginsIsKnownFromTheFirstBytes) {
+  const std::string text = long_text(), all = packed(text, GetParam());
+  EXPECT_EQ(first_unpacked(all), text.substr(0, 64));
+  EXPECT_EQ(first_unpacked(all.substr(0, kFirstPacked)), text.substr(0, 64));
+  EXPECT_EQ(first_unpacked(packed("main;f 1", GetParam())), "main;f 1");
+}
+
+TEST_P(Unpacker, OfWhatIsDamagedTheBeginningIsShorter) {
+  const std::string all = packed(long_text(), GetParam());
+  for (std::size_t size = 4; size < 40; ++size)
+    EXPECT_TRUE(long_text().starts_with(first_unpacked(all.substr(0, size)))) << size;
+  EXPECT_EQ(first_unpacked(all.substr(0, 4) + std::string(100, 'x')), "");
+}
+
 TEST(IsPacked, OtherFilesAreNot) {
   EXPECT_FALSE(is_packed(""));
   EXPECT_FALSE(is_packed("\x1f"));
