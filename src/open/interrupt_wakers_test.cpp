@@ -41,5 +41,32 @@ TEST(InterruptWakers, ThreadThatATimerInterruptedIsNotWhoEndedTheWait) {
   EXPECT_EQ(profile.waits[1].waker_stack, unlock);
 }
 
+TEST(InterruptWakers, PackedWaitsLoseThemToo) {
+  model::Profile profile;
+  model::Builder builder(profile);
+  model::Module kernel;
+  kernel.kind = model::ModuleKind::kKernel;
+  kernel.name = builder.string("[kernel]");
+  const auto timer =
+      builder.stack({}, builder.named_frame("asm_sysvec_apic_timer_interrupt", builder.module(kernel)));
+  for (std::size_t i = 0; i < 2 * model::kRowsOfBlock + 5; ++i) {
+    model::Wait wait;
+    wait.start_ns = i;
+    wait.waker = model::ThreadId{3};
+    wait.waker_stack = i % 700 == 0 ? timer : model::StackId{};
+    profile.waits.push_back(wait);
+  }
+  profile.packed_waits.take_from(profile.waits);
+  drop_interrupt_wakers(profile);
+  std::size_t i = 0;
+  for (const model::Wait& wait : profile.all_waits()) {
+    EXPECT_EQ(wait.start_ns, i);
+    EXPECT_EQ(wait.waker, i % 700 == 0 ? model::kNoThread : model::ThreadId{3}) << i;
+    EXPECT_EQ(wait.waker_stack.value, 0u) << i;
+    ++i;
+  }
+  EXPECT_EQ(i, 2 * model::kRowsOfBlock + 5);
+}
+
 }  // namespace
 }  // namespace fathom::open
