@@ -14,7 +14,7 @@ declare -A packages=(
            nlohmann-json3-dev libboost-math-dev libutf8proc-dev libgtest-dev libgmock-dev"
   # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
-  [test]="binutils elfutils redis-tools procps nodejs chromium linux-perf? golang-go?
+  [test]="binutils elfutils xz-utils redis-tools procps nodejs chromium linux-perf? golang-go?
           libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4? libgoogle-perftools-dev? musl-tools heaptrack?
           valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? src:mimalloc?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
@@ -74,26 +74,32 @@ get_source() {
     -o Dir::State::lists="$folder/lists" -o Dir::Cache="$folder")
   local status=0
   (cd "$folder" && apt-get "${options[@]}" update && apt-get "${options[@]}" source --download-only "$1") \
-    >"$folder/log" 2>&1 </dev/null && tar -xf "$(find "$folder" -maxdepth 1 -name "$1_*.orig.tar.*" ! -name '*.asc')" -C "$sources" || status=1
+    >"$folder/log" 2>&1 </dev/null && tar -xf "$(find "$folder" -maxdepth 1 -name "$1_*.orig.tar.*" ! -name '*.asc')" -C "$sources" 2>>"$folder/log" || status=1
   rm -rf "$folder"
   return $status
 }
 
-missing=()
+missing=() without_source=()
 for name in "${wanted[@]}"; do
   installed "${name%\?}" && continue
-  if [[ $name = src:* ]]; then
-    name=${name#src:}
+  case $name in
+    src:*) without_source+=("${name#src:}") ;;
+    *) missing+=("$name") ;;
+  esac
+done
+
+# Last, as what unpacks them may be missing before.
+end() {
+  for name in "${without_source[@]}"; do
     if get_source "${name%\?}"; then
       say "unpacked the source of ${name%\?}"
     else
       say "the source of ${name%\?} is not to be had; what needs it will be skipped"
     fi
-    continue
-  fi
-  missing+=("$name")
-done
-[ ${#missing[@]} -gt 0 ] || exit 0
+  done
+  exit 0
+}
+[ ${#missing[@]} -gt 0 ] || end
 
 if [ "$(id -u)" = 0 ]; then
   as_root() { env "$@"; }
@@ -132,7 +138,7 @@ for name in "${missing[@]}"; do
     *) available+=("$name") ;;
   esac
 done
-[ ${#available[@]} -gt 0 ] || exit 0
+[ ${#available[@]} -gt 0 ] || end
 
 say "installing: ${available[*]}"
 log=$(mktemp)
@@ -143,3 +149,4 @@ if ! apt install -y --no-install-recommends "${available[@]}" >"$log" 2>&1; then
 fi
 say "installed $(grep -c '^Setting up ' "$log" || true) packages, with what they depend on"
 rm -f "$log"
+end
