@@ -21,7 +21,9 @@ class Draft {
   void add_releaser(std::string thread, std::string site, const SelectedWait& wait) {
     add(releasers_, std::move(thread), std::move(site), wait);
   }
-  void add_turn(const model::Wait& wait) { turns_.push_back(&wait); }
+  void add_turn(const model::Wait& wait) {
+    turns_.push_back({wait.start_ns + wait.waited_ns, wait.thread, wait.waker, wait.weight});
+  }
   ContentionRow finish() {
     row.waiters = sorted(waiters_);
     row.releasers = sorted(releasers_);
@@ -30,18 +32,23 @@ class Draft {
   }
 
  private:
+  struct Turn {
+    std::uint64_t end_ns = 0;  // of the wait
+    model::ThreadId thread, waker;
+    std::uint32_t weight = 1;
+  };
+
   // A thread has the lock from the end of its wait until it ends somebody else's.
   void find_holds() {
-    const auto end = [](const model::Wait& wait) { return wait.start_ns + wait.waited_ns; };
     std::stable_sort(turns_.begin(), turns_.end(),
-                     [&](const model::Wait* a, const model::Wait* b) { return end(*a) < end(*b); });
+                     [](const Turn& a, const Turn& b) { return a.end_ns < b.end_ns; });
     std::map<std::uint32_t, std::uint64_t> since;  // by thread
-    for (const model::Wait* wait : turns_) {
-      if (const auto holder = since.find(wait->waker.value); holder != since.end()) {
-        row.holds.add(end(*wait) - holder->second, wait->weight);
+    for (const Turn& turn : turns_) {
+      if (const auto holder = since.find(turn.waker.value); holder != since.end()) {
+        row.holds.add(turn.end_ns - holder->second, turn.weight);
         since.erase(holder);
       }
-      since[wait->thread.value] = end(*wait);
+      since[turn.thread.value] = turn.end_ns;
     }
   }
 
@@ -58,7 +65,7 @@ class Draft {
     return rows;
   }
   Parties waiters_, releasers_;
-  std::vector<const model::Wait*> turns_;
+  std::vector<Turn> turns_;
 };
 
 template <class Drafts>
