@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cassert>
+#include <cmath>
 #include <cstring>
 
 #include "base/varint.h"
@@ -14,6 +16,11 @@ namespace {
 void put(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7) out.push_back(static_cast<char>(value | 0x80));
   out.push_back(static_cast<char>(value));
+}
+
+bool is_whole(double value) {
+  constexpr double kExact = 9007199254740992;  // 2^53
+  return value >= 0 && value < kExact && !std::signbit(value) && value == std::floor(value);
 }
 
 }  // namespace
@@ -49,9 +56,36 @@ void Columns::add_differences(const std::string& name, std::span<const std::uint
 
 void Columns::add_reals(const std::string& name, std::span<const double> values) {
   const std::uint64_t offset = bytes_.size();
+  if (std::ranges::all_of(values, is_whole)) {
+    for (const double value : values) put(bytes_, static_cast<std::uint64_t>(value));
+    return close(name, ColumnKind::kUnsigned, offset, values.size());
+  }
   bytes_.resize(bytes_.size() + values.size_bytes());
   if (!values.empty()) std::memcpy(bytes_.data() + offset, values.data(), values.size_bytes());
   close(name, ColumnKind::kReal, offset, values.size());
+}
+
+void Columns::add_entries(const std::string& name, std::span<const std::uint32_t> first,
+                          std::span<const std::uint32_t> slices, std::span<const std::int64_t> values) {
+  std::uint64_t offset = bytes_.size();
+  for (std::size_t cell = 0; cell + 1 < first.size(); ++cell) {
+    std::uint32_t next = 0;  // the first slice that an entry may have
+    for (std::uint32_t i = first[cell]; i < first[cell + 1]; ++i) {
+      assert(slices[i] >= next);
+      put(bytes_, std::uint64_t{slices[i] - next} << 1 | (values[i] == 1 ? 0 : 1));
+      next = slices[i] + 1;
+    }
+  }
+  close(name + ".slice", ColumnKind::kSteps, offset, slices.size());
+  offset = bytes_.size();
+  std::uint64_t last = 0, count = 0;
+  for (const std::int64_t value : values) {
+    if (value == 1) continue;
+    put(bytes_, zigzag(static_cast<std::int64_t>(static_cast<std::uint64_t>(value) - last)));
+    last = static_cast<std::uint64_t>(value);
+    ++count;
+  }
+  close(name + ".value", ColumnKind::kDifferences, offset, count);
 }
 
 Result<std::string> compress(std::span<const std::string_view> parts) {

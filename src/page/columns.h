@@ -15,6 +15,9 @@ enum class ColumnKind : char {
   kUnsigned = 'u',     // varints
   kDifferences = 'd',  // varints of the zigzag differences between neighbours, the first from 0
   kReal = 'f',         // eight bytes each, little-endian
+  // The slices of the entries of cells, in order of time within each: varints of twice the slices that lie between an entry and
+  // the one before of its cell, or the start, and 1 more where its value is another than 1.
+  kSteps = 'e',
 };
 
 struct ColumnPlace {
@@ -28,7 +31,12 @@ class Columns {
   void add_unsigned(const std::string& name, std::span<const std::uint64_t> values);
   void add_differences(const std::string& name, std::span<const std::int64_t> values);
   void add_differences(const std::string& name, std::span<const std::uint32_t> values);
+  // Whole numbers below 2^53 become kUnsigned: most sums of what was counted are, and these take two bytes and not eight.
   void add_reals(const std::string& name, std::span<const double> values);
+  // NAME.slice, kSteps, and NAME.value, differences of those values that are not 1. Entries of cell i stand from first[i] to
+  // first[i + 1], which is the next cell's; of each the slices rise.
+  void add_entries(const std::string& name, std::span<const std::uint32_t> first,
+                   std::span<const std::uint32_t> slices, std::span<const std::int64_t> values);
 
   const std::vector<ColumnPlace>& places() const { return places_; }
   const std::string& bytes() const { return bytes_; }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <zlib.h>
 
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -211,6 +212,40 @@ TEST(PageDocument, AnyProfileHasOne) {
     const Parts parts = parts_of(document_of(profile, options).bytes);
     EXPECT_EQ(parts.head["version"], kDocumentVersion);
   });
+}
+
+std::string kinds_of(const Columns& columns) {
+  std::string kinds;
+  for (const ColumnPlace& place : columns.places()) kinds += static_cast<char>(place.kind);
+  return kinds;
+}
+
+TEST(PageColumns, AnEntryOfOneSampleHasItsSliceOnly) {
+  Columns columns;
+  const std::vector<std::uint32_t> first{0, 2, 2, 4}, slices{0, 5, 7, 70};
+  const std::vector<std::int64_t> values{1, 3, 1, 2};
+  columns.add_entries("cpu", first, slices, values);
+  EXPECT_EQ(kinds_of(columns), "ed");
+  // Slices between, doubled, and 1 more where there is a value: 0, 4 and 1, 7, 62 and 1. Values: 3, and 1 less.
+  EXPECT_EQ(columns.bytes(), std::string("\x00\x09\x0e\x7d\x06\x01", 6));
+  EXPECT_EQ(columns.places()[0].count, 4u);
+  EXPECT_EQ(columns.places()[1].count, 2u);
+}
+
+TEST(PageColumns, SumsThatAreWholeNumbersAreVarints) {
+  const auto of = [](std::vector<double> values) {
+    Columns columns;
+    columns.add_reals("x", values);
+    return kinds_of(columns) + " " + std::to_string(columns.bytes().size());
+  };
+  EXPECT_EQ(of({0, 127, 300}), "u 4");
+  EXPECT_EQ(of({9007199254740991}), "u 8");
+  EXPECT_EQ(of({9007199254740992}), "f 8");
+  EXPECT_EQ(of({1, 0.5}), "f 16");
+  EXPECT_EQ(of({-1}), "f 8");
+  EXPECT_EQ(of({-0.0}), "f 8");
+  EXPECT_EQ(of({std::numeric_limits<double>::quiet_NaN()}), "f 8");
+  EXPECT_EQ(of({std::numeric_limits<double>::infinity()}), "f 8");
 }
 
 TEST(Base64, EndsAreFilledUp) {

@@ -39,8 +39,7 @@ std::string html_page(std::string_view document, const HtmlOptions& options) {
       "<title>fathom</title>\n<style>{}</style>\n{}</head>\n<body>\n<div id=\"app\"><p "
       "class=\"loading\">fathom: the recording "
       "is unpacked here, by a script.</p></div>\n"
-      "<script type=\"application/octet-stream\" "
-      "id=\"data\">{}</script>\n<script>{}</script>\n</body>\n</html>\n",
+      "<div id=\"data\" hidden><!--{}--></div>\n<script>{}</script>\n</body>\n</html>\n",
       content_security_policy(options.served), kStyle, code, base64(document), kScript);
 }
 

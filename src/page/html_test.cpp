@@ -20,7 +20,8 @@ TEST(PageHtml, HoldsTheDocumentAsTextThatEndsNoTag) {
   const std::string html = html_page("</script><script>alert(1)</script>");
   EXPECT_THAT(html, StartsWith("<!DOCTYPE html>\n<!-- fathom page -->\n"));
   EXPECT_THAT(html, Not(HasSubstr("alert(1)")));
-  EXPECT_EQ(count_of(html, "</script>"), 2u);  // of the data and of the script
+  EXPECT_EQ(count_of(html, "</script>"), 1u);  // of the script
+  EXPECT_THAT(html, HasSubstr("<div id=\"data\" hidden><!--PC9zY3JpcHQ+"));
 }
 
 TEST(PageHtml, AllowsItsOwnScriptAndStyleAndNothingElse) {

@@ -40,8 +40,7 @@ void add_cells(const std::string& name, const std::vector<Cell>& cells,
 
 void add_table(const std::string& name, const CostTable& table, Columns& columns) {
   add_cells(name, table.cells, table.first, columns);
-  columns.add_differences(name + ".slice", table.slices);
-  columns.add_differences(name + ".value", table.values);
+  columns.add_entries(name, table.first, table.slices, table.values);
 }
 
 Json add_wait_parts(const model::Profile& profile, const Costs& costs, Columns& columns) {

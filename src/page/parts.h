@@ -28,7 +28,7 @@ inline std::vector<std::int64_t> differences(const std::vector<std::uint64_t>& v
 
 // Columns "node.*" and "place.*".
 void add_nodes(const std::vector<CallNode>& nodes, const std::vector<Place>& places, Columns& columns);
-// Columns NAME.thread, .node and .entries; of a table of costs also .slice and .value.
+// Columns NAME.thread, .node and .entries; of a table of costs also .slice and .value (Columns::add_entries).
 void add_cells(const std::string& name, const std::vector<Cell>& cells,
                const std::vector<std::uint32_t>& first, Columns& columns);
 void add_table(const std::string& name, const CostTable& table, Columns& columns);

@@ -75,10 +75,8 @@ var Varints = class {
 };
 function numbers(bytes2, kind, count) {
   const out = new Float64Array(count), from = new Varints(bytes2);
-  if (kind === "f") {
-    const view = new DataView(bytes2.buffer, bytes2.byteOffset, bytes2.byteLength);
-    for (let i = 0; i < count; i++) out[i] = view.getFloat64(8 * i, true);
-  } else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  if (kind === "f") new Uint8Array(out.buffer).set(bytes2);
+  else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
   else for (let i = 0; i < count; i++) out[i] = from.next();
   return out;
 }
@@ -93,19 +91,17 @@ function sliceNumbers(bytes2, count) {
   for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
   return out;
 }
-function sumsOfValues(bytes2, count) {
-  const from = new Varints(bytes2), small = new Uint32Array(count + 1);
-  let i = 0, value = 0, sum = 0;
-  for (; i < count; i++) {
-    value += from.difference();
-    if (value < 0 || sum + value > 4294967295) break;
-    small[i + 1] = sum += value;
-  }
-  if (i === count) return small;
-  const wide = new Float64Array(count + 1);
-  wide.set(small.subarray(0, i + 1));
-  for (wide[++i] = sum += value; i < count; i++) wide[i + 1] = sum += value += from.difference();
-  return wide;
+function readEntries(first, steps2, values, slice, sums) {
+  let value = 0, sum = 0;
+  for (let cell = 0, i = 0; cell + 1 < first.length; cell++)
+    for (let end = first[cell + 1], at = -1; i < end; i++) {
+      const step = steps2.next();
+      slice[i] = at += (step >>> 1) + 1;
+      sum += step & 1 ? value += values.difference() : 1;
+      sums[i + 1] = sum;
+      if (sums[i + 1] !== sum) return false;
+    }
+  return true;
 }
 function runningSums(values) {
   const sums = new Float64Array(values.length + 1);
@@ -124,7 +120,7 @@ function readDocument(bytes2) {
     return as(bytes2.subarray(body + length + offset, body + length + offset + size), kind2, count);
   };
   const column = (name) => read(name, numbers), whole = (name) => read(name, wholeNumbers);
-  const sumsOf = (name) => read(name, (of, _, count) => sumsOfValues(of, count)), sumsOfReals = (name) => runningSums(column(name));
+  const sumsOfReals = (name) => runningSums(column(name));
   const texts = (name) => Array.from(column(name), (row) => head.texts[row]);
   const kind = new Uint8Array(column("place.kind"));
   const back = whole("node.back"), placeOf = whole("node.place"), nodes = back.length;
@@ -142,17 +138,21 @@ function readDocument(bytes2) {
   const cells = (table) => {
     const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
     for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
-    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first, slice: read(`${table}.slice`, (of, _, count) => sliceNumbers(of, count)) };
+    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first };
+  };
+  const costsOf2 = (table) => {
+    const of = cells(table), count = of.first[of.first.length - 1], slice = new Uint16Array(count);
+    const varints = (name) => read(name, (bytes3) => new Varints(bytes3));
+    const filled = (sums) => readEntries(of.first, varints(`${table}.slice`), varints(`${table}.value`), slice, sums) ? sums : null;
+    return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1)) };
   };
   const costs = /* @__PURE__ */ new Map();
-  for (const metric of head.metrics) {
-    if (metric.table === "heap") continue;
-    costs.set(metric.name, { ...cells(metric.name), sums: sumsOf(`${metric.name}.value`) });
-  }
+  for (const metric of head.metrics) if (metric.table !== "heap") costs.set(metric.name, costsOf2(metric.name));
   let heap = null;
   if (head.columns["heap.thread"]) {
     heap = {
       ...cells("heap"),
+      slice: read("heap.slice", (of, _, count) => sliceNumbers(of, count)),
       peakBytes: column("heap.peak_bytes"),
       sumAllocatedBytes: sumsOfReals("heap.allocated_bytes"),
       sumAllocatedBlocks: sumsOfReals("heap.allocated_blocks"),
@@ -193,7 +193,7 @@ function readDocument(bytes2) {
   return {
     compared: head.compared_with === void 0 ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
-    byObject: { ...cells("object"), sums: sumsOf("object.value") },
+    byObject: costsOf2("object"),
     waits: {
       start: column("wait.start_ns"),
       waited: column("wait.waited_ns"),

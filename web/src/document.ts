@@ -118,10 +118,8 @@ class Varints {
 
 function numbers(bytes: Uint8Array, kind: string, count: number): Float64Array {
   const out = new Float64Array(count), from = new Varints(bytes);
-  if (kind === "f") {
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    for (let i = 0; i < count; i++) out[i] = view.getFloat64(8 * i, true);
-  } else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
+  if (kind === "f") new Uint8Array(out.buffer).set(bytes);  // little-endian, as every machine that has a browser
+  else if (kind === "d") for (let i = 0, last = 0; i < count; i++) out[i] = last += from.difference();
   else for (let i = 0; i < count; i++) out[i] = from.next();
   return out;
 }
@@ -139,20 +137,19 @@ function sliceNumbers(bytes: Uint8Array, count: number): Uint16Array {
   return out;
 }
 
-// Running sums of values, in half the room where they fit into 32 bits.
-function sumsOfValues(bytes: Uint8Array, count: number): Sums {
-  const from = new Varints(bytes), small = new Uint32Array(count + 1);
-  let i = 0, value = 0, sum = 0;
-  for (; i < count; i++) {
-    value += from.difference();
-    if (value < 0 || sum + value > 0xffff_ffff) break;
-    small[i + 1] = sum += value;
-  }
-  if (i === count) return small;
-  const wide = new Float64Array(count + 1);
-  wide.set(small.subarray(0, i + 1));
-  for (wide[++i] = sum += value; i < count; i++) wide[i + 1] = sum += value += from.difference();
-  return wide;
+// The entries of all cells, in one loop, as there are millions: what is of one sample has its slice only. False where a running
+// sum does not fit into `sums`.
+function readEntries(first: Uint32Array, steps: Varints, values: Varints, slice: Uint16Array, sums: Sums): boolean {
+  let value = 0, sum = 0;
+  for (let cell = 0, i = 0; cell + 1 < first.length; cell++)
+    for (let end = first[cell + 1], at = -1; i < end; i++) {
+      const step = steps.next();
+      slice[i] = at += (step >>> 1) + 1;
+      sum += step & 1 ? value += values.difference() : 1;
+      sums[i + 1] = sum;
+      if (sums[i + 1] !== sum) return false;
+    }
+  return true;
 }
 
 function runningSums(values: Float64Array): Float64Array {
@@ -173,7 +170,7 @@ export function readDocument(bytes: Uint8Array): Doc {
     return as(bytes.subarray(body + length + offset, body + length + offset + size), kind, count);
   };
   const column = (name: string) => read(name, numbers), whole = (name: string) => read(name, wholeNumbers);
-  const sumsOf = (name: string) => read(name, (of, _, count) => sumsOfValues(of, count)), sumsOfReals = (name: string) => runningSums(column(name));
+  const sumsOfReals = (name: string) => runningSums(column(name));
   const texts = (name: string) => Array.from(column(name), (row) => head.texts[row]);
 
   const kind = new Uint8Array(column("place.kind"));
@@ -190,20 +187,24 @@ export function readDocument(bytes: Uint8Array): Doc {
   for (let i = 0; i < nodes; i++) parent[i] = i - back[i];
   place.set(placeOf);
   place.set(idlePlaces, nodes);
-  const cells = (table: string): Cells => {
+  const cells = (table: string) => {
     const counts = column(`${table}.entries`), first = new Uint32Array(counts.length + 1);
     for (let i = 0; i < counts.length; i++) first[i + 1] = first[i] + counts[i];
-    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first, slice: read(`${table}.slice`, (of, _, count) => sliceNumbers(of, count)) };
+    return { thread: whole(`${table}.thread`), node: whole(`${table}.node`), first };
+  };
+  const costsOf = (table: string): CostTable => {
+    const of = cells(table), count = of.first[of.first.length - 1], slice = new Uint16Array(count);
+    const varints = (name: string) => read(name, (bytes) => new Varints(bytes));
+    const filled = (sums: Sums) => readEntries(of.first, varints(`${table}.slice`), varints(`${table}.value`), slice, sums) ? sums : null;
+    // In half the room where they fit into 32 bits.
+    return { ...of, slice, sums: filled(new Uint32Array(count + 1)) ?? filled(new Float64Array(count + 1))! };
   };
   const costs = new Map<string, CostTable>();
-  for (const metric of head.metrics) {
-    if (metric.table === "heap") continue;
-    costs.set(metric.name, { ...cells(metric.name), sums: sumsOf(`${metric.name}.value`) });
-  }
+  for (const metric of head.metrics) if (metric.table !== "heap") costs.set(metric.name, costsOf(metric.name));
   let heap: HeapTable | null = null;
   if (head.columns["heap.thread"]) {
     heap = {
-      ...cells("heap"), peakBytes: column("heap.peak_bytes"),
+      ...cells("heap"), slice: read("heap.slice", (of, _, count) => sliceNumbers(of, count)), peakBytes: column("heap.peak_bytes"),
       sumAllocatedBytes: sumsOfReals("heap.allocated_bytes"), sumAllocatedBlocks: sumsOfReals("heap.allocated_blocks"),
       sumFreedBytes: sumsOfReals("heap.freed_bytes"), sumFreedBlocks: sumsOfReals("heap.freed_blocks"),
     };
@@ -226,7 +227,7 @@ export function readDocument(bytes: Uint8Array): Doc {
   return {
     compared: head.compared_with === undefined ? null : new Map(head.metrics.flatMap((one) => one.compared ? [[one.name, comparisonOf(one.name, one.compared)]] : [])),
     modules: [...new Set(module)].filter(Boolean),
-    byObject: { ...cells("object"), sums: sumsOf("object.value") },
+    byObject: costsOf("object"),
     waits: {
       start: column("wait.start_ns"), waited: column("wait.waited_ns"), queued: column("wait.queued_ns"), thread: whole("wait.thread"),
       tid: whole("wait.tid"), waker: whole("wait.waker"), wakerTid: whole("wait.waker_tid"), node: whole("wait.node"),

@@ -40,8 +40,10 @@ class Columns {
     this.unsigned(`${table}.thread`, all.map(({ thread }) => thread));
     this.unsigned(`${table}.node`, all.map(({ node }) => node));
     this.unsigned(`${table}.entries`, runs.map((run) => run.length));
-    this.differences(`${table}.slice`, runs.flatMap((run) => run.map(([slice]) => slice)));
-    this.differences(`${table}.value`, runs.flatMap((run) => run.map(([, value]) => value)));
+    const values = runs.flatMap((run) => run.map(([, value]) => value));
+    this.#put(`${table}.slice`, "e", values.length, () => runs.forEach((run) => run.forEach(([slice, value], i) =>
+      this.#varint(2 * (slice - (i ? run[i - 1][0] + 1 : 0)) + (value === 1 ? 0 : 1)))));
+    this.differences(`${table}.value`, values.filter((value) => value !== 1));
   }
 }
 
