@@ -14,7 +14,8 @@ namespace {
 // tc_malloc_skip_new_handler; tcmalloc looks for it in stacks, so no build leaves it out.
 constexpr std::string_view kSection = "google_malloc";
 constexpr std::size_t kMostFunctions = 200;  // 2.10 has 40
-// Data is the library's that so many functions of the section name. What names several words of it works with it.
+// Data is the library's that so many functions of the section name. What names several words of it is the library's; what names one
+// is looked at.
 constexpr int kNamedByAtLeast = 3;
 constexpr std::size_t kSharesAtLeast = 2, kMostElsewhere = 100;
 
@@ -72,6 +73,38 @@ void TcmallocCode::find_elsewhere() {
       shares[each.by].insert(each.named);
   for (const auto& [function, addresses] : shares)
     if (addresses.size() >= kSharesAtLeast) elsewhere_.insert(function);
+  find_tried(shares);
+}
+
+void TcmallocCode::find_tried(const std::map<FunctionNumber, std::set<std::uint64_t>>& shares) {
+  // A door asks what thread it is in, or lets another one ask, goes on where those of the section do, and is called by code that
+  // knows nothing of the data. Most others would wait for an object that they are not given.
+  std::vector<std::uint64_t> starts;
+  for (const auto& [function, addresses] : shares) {
+    starts.push_back(code_.start(function));
+    if (elsewhere_.contains(function) && facts(function)->thread_accesses > 0) tried_.insert(function);
+  }
+  std::set<std::uint64_t> inner;  // where the section goes on to
+  for (FunctionNumber each = first_; each <= last_; ++each)
+    if (const Facts& all = facts(each))
+      for (const auto* ways : {&all->calls, &all->jumps}) inner.insert(ways->begin(), ways->end());
+  const auto goes_on_alike = [&](FunctionNumber function) {
+    std::size_t shared = 0;
+    for (const auto* ways : {&facts(function)->calls, &facts(function)->jumps})
+      shared += static_cast<std::size_t>(
+          std::ranges::count_if(*ways, [&](std::uint64_t to) { return inner.contains(to); }));
+    return shared >= kSharesAtLeast;
+  };
+  for (const CodeMap::Naming& each : code_.namings(starts)) {
+    const FunctionNumber function = code_.starting_at(each.named);
+    if (each.by == kNoFunction || is_in_section(each.by) || shares.contains(each.by) || !facts(each.by))
+      continue;
+    const auto comes_by = [&](const std::vector<std::uint64_t>& ways) {
+      return std::ranges::binary_search(ways, each.named);
+    };
+    if ((comes_by(facts(each.by)->calls) || comes_by(facts(each.by)->jumps)) && goes_on_alike(function))
+      tried_.insert(function);
+  }
 }
 
 std::vector<Candidate> TcmallocCode::candidates() {
@@ -80,8 +113,7 @@ std::vector<Candidate> TcmallocCode::candidates() {
     found.push_back({.address = {code_.start(each)}, .size = code_.size_of(each)});
   };
   for (FunctionNumber each = first_; each <= last_; ++each) add(each);
-  for (const FunctionNumber each : elsewhere_)
-    if (facts(each)->thread_accesses > 0) add(each);
+  for (const FunctionNumber each : tried_) add(each);
   std::ranges::sort(found, {}, &Candidate::address);
   return found;
 }
@@ -122,8 +154,10 @@ Result<LibraryCode::WaysIn> TcmallocCode::ways_in(std::span<const ElfAddress> do
   for (FunctionNumber each = first_; each <= last_; ++each) looked_at.insert(each);
   // Elsewhere are methods too, which take an object and not a block: the source has no door there but those that were tried.
   for (const ElfAddress each : doors)
-    if (const auto function = code_.starting_at(each.value); function != kNoFunction)
+    if (const auto function = code_.starting_at(each.value); function != kNoFunction) {
       looked_at.insert(function);
+      if (!is_in_section(function)) elsewhere_.insert(function);
+    }
   if (looked_at.size() > kMostFunctions + kMostElsewhere)
     return fail(ErrorKind::kUnsupported, "too many functions behave as its own");
   for (const FunctionNumber each : looked_at) {

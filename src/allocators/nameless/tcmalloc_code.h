@@ -26,7 +26,7 @@ class TcmallocCode : public LibraryCode {
   // kNotFound: no tcmalloc is in it. kUnsupported: one is, and why nothing can be said of it. `file` outlives it.
   static Result<TcmallocCode> find(const elf::ElfFile& file);
 
-  // The functions of the section, and those elsewhere that ask what thread they are in and work with its data.
+  // The functions of the section, and those elsewhere that work with its data.
   std::vector<Candidate> candidates() override;
   Result<WaysIn> ways_in(std::span<const ElfAddress> doors) override;
 
@@ -40,6 +40,7 @@ class TcmallocCode : public LibraryCode {
     return is_in_section(function) || elsewhere_.contains(function);
   }
   void find_elsewhere();
+  void find_tried(const std::map<FunctionNumber, std::set<std::uint64_t>>& shares);
   bool means_the_section(FunctionNumber by, FunctionNumber function);
   std::optional<Candidate> referred_to(FunctionNumber function);
 
@@ -48,7 +49,8 @@ class TcmallocCode : public LibraryCode {
   std::map<FunctionNumber, Facts> facts_;
   std::uint64_t section_start_ = 0, section_end_ = 0;
   FunctionNumber first_ = 0, last_ = 0;  // of the section
-  std::set<FunctionNumber> elsewhere_;
+  std::set<FunctionNumber> elsewhere_;   // the library's, too
+  std::set<FunctionNumber> tried_;       // elsewhere: may be its ways in
   References references_;
 };
 

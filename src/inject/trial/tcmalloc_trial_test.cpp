@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <set>
 #include <sstream>
 #include <string>
@@ -112,6 +113,18 @@ TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
 }
 TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByClang) {
   expect_all("own_clang");
+}
+
+// A program from elsewhere, and a stripped copy of it, both named in the environment; and whether it is one of those here, by its
+// beginning: "own".
+TEST(TcmallocTrial, OfAProgramFromElsewhere) {
+  const char *twin = std::getenv("FATHOM_TCMALLOC_TWIN"), *stripped = std::getenv("FATHOM_TCMALLOC_STRIPPED"),
+             *form = std::getenv("FATHOM_TCMALLOC_FORM");
+  if (twin == nullptr || stripped == nullptr)
+    GTEST_SKIP() << "FATHOM_TCMALLOC_TWIN and FATHOM_TCMALLOC_STRIPPED name none";
+  FATHOM_NEEDS_NAMESPACES();
+  expect_entries(twin, trial_of(stripped), names_for,
+                 form != nullptr ? called_by(form) : std::vector<std::string>());
 }
 #else
 TEST(TcmallocTrial, OfProgramsInCMadeByGcc) {
