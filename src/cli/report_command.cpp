@@ -1,6 +1,5 @@
 // fathom report: what a recording says, as text or JSON.
 #include <algorithm>
-#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "cli/annotate_options.h"
 #include "cli/command.h"
 #include "cli/follow_dumps.h"
+#include "cli/newest_recording.h"
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
@@ -155,34 +155,6 @@ std::string with_death(std::string text, const model::Profile& profile, const Re
   if (layout_of(arguments) == present::Layout::kAsked || death->verdict == flight::Verdict::kSignal)
     return text;
   return flight::with_death(std::move(text), *death, width);
-}
-
-// The recording that was written last, here or where record puts those that have no name.
-Result<std::string> newest_recording() {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  fs::path newest;
-  fs::file_time_type at;
-  const auto look = [&](const fs::path& folder) {
-    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
-         entry.increment(ignored)) {
-      std::error_code problem;
-      if (entry->path().extension() != ".fathom" || !entry->is_regular_file(problem)) continue;
-      const fs::file_time_type written = entry->last_write_time(problem);
-      if (problem || (!newest.empty() && written <= at)) continue;
-      newest = entry->path();
-      at = written;
-    }
-  };
-  look(".");
-  std::vector<fs::path> folders;
-  for (fs::directory_iterator entry("fathom-profiles", ignored), end; !ignored && entry != end;
-       entry.increment(ignored))
-    folders.push_back(entry->path());
-  for (const fs::path& folder : folders) look(folder);
-  if (newest.empty())
-    return fail(ErrorKind::kNotFound, "there is no recording in this folder", "fathom record -- COMMAND");
-  return newest.lexically_normal().string();
 }
 
 // What the program's own metrics say of its memory, where they were recorded.

@@ -350,9 +350,9 @@ void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
   if (target.anonymous_code_bytes > 0 && !target.perf_map.works)
     findings.push_back(
         {Severity::kLimit,
-         fmt::format(
-             "{} KiB of code were made at run time, and there is no /tmp/perf-PID.map and no jit dump with its names.",
-             target.anonymous_code_bytes >> 10),
+         fmt::format("{} KiB of code were made at run time, and there is no /tmp/perf-PID.map and no jit "
+                     "dump with its names.",
+                     target.anonymous_code_bytes >> 10),
          {{"start it with what makes it write one: node --perf-basic-prof, PYTHONPERFSUPPORT=1 (Python "
            "3.12), "
            "DOTNET_PerfMapEnabled=1",

@@ -44,7 +44,8 @@ int main(int argc, char** argv) {
     length += (size_t)snprintf(line + length, sizeof line - length, " %zu", value);
   }
   line[length++] = '\n';
-  return write(STDOUT_FILENO, words, used) == (ssize_t)used && write(STDOUT_FILENO, line, length) == (ssize_t)length
+  return write(STDOUT_FILENO, words, used) == (ssize_t)used &&
+                 write(STDOUT_FILENO, line, length) == (ssize_t)length
              ? 0
              : 4;
 }

@@ -1,0 +1,35 @@
+#include "cli/newest_recording.h"
+
+#include <filesystem>
+#include <vector>
+
+namespace fathom::cli {
+
+Result<std::string> newest_recording() {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  fs::path newest;
+  fs::file_time_type at;
+  const auto look = [&](const fs::path& folder) {
+    for (fs::directory_iterator entry(folder, ignored), end; !ignored && entry != end;
+         entry.increment(ignored)) {
+      std::error_code problem;
+      if (entry->path().extension() != ".fathom" || !entry->is_regular_file(problem)) continue;
+      const fs::file_time_type written = entry->last_write_time(problem);
+      if (problem || (!newest.empty() && written <= at)) continue;
+      newest = entry->path();
+      at = written;
+    }
+  };
+  look(".");
+  std::vector<fs::path> folders;
+  for (fs::directory_iterator entry("fathom-profiles", ignored), end; !ignored && entry != end;
+       entry.increment(ignored))
+    folders.push_back(entry->path());
+  for (const fs::path& folder : folders) look(folder);
+  if (newest.empty())
+    return fail(ErrorKind::kNotFound, "there is no recording in this folder", "fathom record -- COMMAND");
+  return newest.lexically_normal().string();
+}
+
+}  // namespace fathom::cli
