@@ -5,29 +5,18 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "allocators/find.h"
 #include "allocators/nameless/damaged_testing.h"
+#include "allocators/nameless/twin_testing.h"
 #include "elf/module_file.h"
 
 namespace fathom::allocators::nameless {
 namespace {
 
 #ifdef USES_MIMALLOC
-std::map<std::string, ElfAddress> functions_of(const std::string& path) {
-  std::map<std::string, ElfAddress> found;
-  const auto file = elf::ModuleFile::open(path);
-  if (!file) return found;
-  for (const elf::Symbol& symbol : file->elf().symbols(elf::SymbolTable::kSymtab))
-    if (symbol.section != 0) found.emplace(std::string(symbol.name), symbol.address);
-  return found;
-}
-bool holds(const std::vector<Candidate>& all, ElfAddress address) {
-  return std::ranges::any_of(all, [&](const Candidate& each) { return each.address == address; });
-}
 const std::vector<std::string> kCalled = {"mi_malloc", "mi_calloc",  "mi_malloc_aligned",
                                           "mi_zalloc", "mi_realloc", "mi_free"};
 
@@ -91,10 +80,7 @@ TEST(MimallocCode, DamagedFilesAreReadOrRefused) {
     const auto file = elf::ElfFile::parse(damaged, "damaged");
     if (!file) continue;
     auto code = MimallocCode::find(*file);
-    if (!code) continue;
-    std::vector<ElfAddress> doors;
-    for (const Candidate& each : code->candidates()) doors.push_back(each.address);
-    (void)code->ways_in(doors);
+    if (code) (void)code->ways_in(addresses_of(code->candidates()));
   }
 }
 #else

@@ -4,35 +4,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <map>
 #include <string>
 #include <vector>
 
 #include "allocators/find.h"
 #include "allocators/nameless/damaged_testing.h"
+#include "allocators/nameless/twin_testing.h"
 #include "elf/module_file.h"
 
 namespace fathom::allocators::nameless {
 namespace {
 
 #ifdef USES_TCMALLOC
-std::map<std::string, ElfAddress> functions_of(const std::string& path) {
-  std::map<std::string, ElfAddress> found;
-  const auto file = elf::ModuleFile::open(path);
-  if (!file) return found;
-  for (const elf::Symbol& symbol : file->elf().symbols(elf::SymbolTable::kSymtab))
-    if (symbol.section != 0) found.emplace(std::string(symbol.name), symbol.address);
-  return found;
-}
-bool holds(const std::vector<Candidate>& all, ElfAddress address) {
-  return std::ranges::any_of(all, [&](const Candidate& each) { return each.address == address; });
-}
-std::vector<ElfAddress> addresses_of(const std::vector<Candidate>& all) {
-  std::vector<ElfAddress> found;
-  for (const Candidate& each : all) found.push_back(each.address);
-  return found;
-}
-
 TEST(TcmallocCode, HasItsFunctionsAmongItsCandidatesAndNoneOfTheProgram) {
   for (const std::string form : {"own_gcc_O2", "own_gcc_static", "own_gcc_fixed", "own_gcc_full"}) {
     SCOPED_TRACE(form);
