@@ -1,5 +1,5 @@
 // Names of code made at run time, in the file that a program writes for `perf inject --jit` (jit-PID.dump: node --perf-prof, the
-// JVM's libperf-jvmti, wasmtime). Source: tools/perf/Documentation/jitdump-specification.txt, versions 1. The file belongs to
+// JVM's libperf-jvmti, wasmtime; tried with node). Source: tools/perf/Documentation/jitdump-specification.txt, versions 1. The file belongs to
 // the target and may say anything; of its records only the heads are read, and never the code.
 #pragma once
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "allocators/statistics/parts.h"
+
 namespace fathom::allocators {
 
 AllocatorState held_by(const Statistics& statistics) {
@@ -24,8 +26,8 @@ AllocatorState held_by(const Statistics& statistics) {
   for (const StatisticsClass& of : statistics.classes) {
     free += of.free_bytes();
     if (of.large || !of.slabs) continue;
-    state.classes.push_back(
-        {of.size, *of.slabs, of.slab_bytes.value_or(0), *of.slabs * of.blocks_in_slab.value_or(0), of.live});
+    state.classes.push_back({of.size, *of.slabs, of.slab_bytes.value_or(0),
+                             times(*of.slabs, of.blocks_in_slab.value_or(0)), of.live});
   }
   // Tables of arenas may be left out while the totals have all of them, and both were read one after the other.
   const std::uint64_t rest = *statistics.active - std::min(*statistics.active, *statistics.allocated);

@@ -80,28 +80,31 @@ bool holds_statistics(std::string_view text) {
 std::vector<Statistics> read_statistics(std::string_view text, std::size_t most) {
   std::vector<Statistics> all;
   std::size_t begin = position(text, kBegin, 0), json = next_json(text, 0);
+  std::size_t behind = 0;  // of what was read
   while (all.size() < most && (begin != std::string_view::npos || json != std::string_view::npos)) {
-    std::size_t behind = 0;
     if (begin < json) {
       // A log may put the same words, or a time as long as any other, before each line.
-      const std::size_t line = text.rfind('\n', begin);
-      const std::size_t start = line == std::string_view::npos ? 0 : line + 1;
+      const std::size_t line = text.substr(behind, begin - behind).rfind('\n');
+      const std::size_t start = line == std::string_view::npos ? behind : behind + line + 1;
       const std::size_t body = begin + kBegin.size();
-      const std::size_t next = position(text, kBegin, body), end = position(text, kEnd, body);
-      const bool cut = end == std::string_view::npos || next < end;
-      behind = std::min(cut ? next : end + kEnd.size(), text.size());
+      // The end is looked for up to the next one only: a text of many that have none is gone through once.
+      const std::size_t next = std::min(position(text, kBegin, body), text.size());
+      const std::size_t end = position(text.substr(0, next), kEnd, body);
+      const bool cut = end == std::string_view::npos;
+      behind = cut ? next : end + kEnd.size();
       all.push_back(read_text_statistics(text.substr(body, (cut ? behind : end) - body),
                                          text.substr(start, begin - start)));
       all.back().cut = cut;
     } else {
       const std::size_t end = json_end(text, json);
-      // A part of a JSON is none.
-      behind = end == std::string_view::npos ? json + 1 : end;
-      if (end != std::string_view::npos) {
-        if (auto one = read_json_statistics(text.substr(json, end - json))) all.push_back(std::move(*one));
-      } else {
+      if (end == std::string_view::npos) {
+        // A part of a JSON is none, and what begins inside of it is not closed for sure.
         all.emplace_back().cut = true;
+        json = std::string_view::npos;
+        continue;
       }
+      behind = end;
+      if (auto one = read_json_statistics(text.substr(json, end - json))) all.push_back(std::move(*one));
     }
     if (begin != std::string_view::npos && begin < behind) begin = position(text, kBegin, behind);
     if (json != std::string_view::npos && json < behind) json = next_json(text, behind);

@@ -247,6 +247,18 @@ TEST(StatisticsText, NumbersThatCannotBeDoNotWrapAround) {
   EXPECT_EQ(held.bytes(HeldKind::kFreeInSlabs), UINT64_MAX - 5);
 }
 
+// A hostile text may begin a hundred thousand of them and end none.
+TEST(StatisticsText, BeginningsWithoutAnEndAreGoneThroughOnce) {
+  std::string json, text;
+  for (int i = 0; i < 100'000; ++i) {
+    json += "{\"jemalloc\":";
+    text += "___ Begin jemalloc statistics ___";
+  }
+  EXPECT_EQ(read_statistics(json).size(), 1u);
+  EXPECT_EQ(read_statistics(text, 10'000'000).size(), 100'000u);
+  EXPECT_EQ(read_statistics(json + text).size(), 10'000u);
+}
+
 TEST(StatisticsText, WithoutTotalsNothingIsKnown) {
   const Statistics one =
       read_statistics(

@@ -8,6 +8,7 @@
 #include "allocators/state/remedies.h"
 #include "allocators/statistics/held_by.h"
 #include "analysis/core/words.h"
+#include "present/statistics/statistics_words.h"
 
 namespace fathom::present {
 namespace {
@@ -16,11 +17,6 @@ using allocators::AllocatorState;
 using allocators::HeldKind;
 using allocators::Statistics;
 using allocators::StatisticsClass;
-using analysis::with_commas;
-
-std::string size(std::uint64_t bytes) {
-  return analysis::bytes(static_cast<double>(bytes));
-}
 
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole);
@@ -31,7 +27,7 @@ std::string span_of(std::uint64_t ns) {
 }
 
 std::string blocks_of(const StatisticsClass& of) {
-  return fmt::format("blocks of {} bytes", with_commas(static_cast<std::int64_t>(of.size)));
+  return fmt::format("blocks of {} bytes", number_words(of.size));
 }
 
 // What is less of either is not worth a sentence.
@@ -43,11 +39,11 @@ bool matters(std::uint64_t bytes, const Statistics& one) {
 }
 
 StatisticsSentence totals(const Statistics& one) {
-  std::string text = fmt::format("The program has {}", size(*one.allocated));
+  std::string text = fmt::format("The program has {}", size_words(*one.allocated));
   if (one.thread_caches && *one.thread_caches >= kLeastBytes)
-    text += fmt::format(", {} of them in caches of threads,", size(*one.thread_caches));
+    text += fmt::format(", {} of them in caches of threads,", size_words(*one.thread_caches));
   if (one.resident && *one.resident != 0)
-    text += fmt::format(" of {} that jemalloc counts as resident ({} %)", size(*one.resident),
+    text += fmt::format(" of {} that jemalloc counts as resident ({} %)", size_words(*one.resident),
                         analysis::percent_number(share(*one.allocated, *one.resident)));
   return {text + "."};
 }
@@ -56,18 +52,19 @@ void add_fragmentation(const Statistics& one, const AllocatorState& held,
                        std::vector<StatisticsSentence>& out) {
   const std::uint64_t free = held.bytes(HeldKind::kFreeInSlabs);
   if (!matters(free, one)) return;
-  std::uint64_t small = 0;
+  double small = 0;
   const StatisticsClass* most = nullptr;
   for (const StatisticsClass& of : one.classes) {
     if (of.large) continue;
-    small += of.live_bytes();
+    small += static_cast<double>(of.live_bytes());
     if (most == nullptr || of.free_bytes() > most->free_bytes()) most = &of;
   }
   StatisticsSentence sentence{fmt::format(
       "Fragmentation: {} lie free among live blocks, {} % of what slabs hold; most of it, {}, among {}, "
       "of which {} % of the places are used.",
-      size(free), analysis::percent_number(share(free, free + small)), size(most->free_bytes()),
-      blocks_of(*most),
+      size_words(free),
+      analysis::percent_number(static_cast<double>(free) / (static_cast<double>(free) + small)),
+      size_words(most->free_bytes()), blocks_of(*most),
       analysis::percent_number(share(most->live_bytes(), most->live_bytes() + most->free_bytes())))};
   sentence.text +=
       " A slab is given back when its last block is freed: what keeps few blocks for long beside many "
@@ -80,18 +77,18 @@ void add_padding(const Statistics& one, const AllocatorState& held, std::vector<
   if (!matters(rest, one)) return;
   const bool known = std::ranges::any_of(one.classes, [](const StatisticsClass& of) { return !of.large; });
   out.push_back(
-      {known
-           ? fmt::format("{} of its pages in use are padding of large blocks and ends of slabs.", size(rest))
-           : fmt::format("{} of its pages in use are no block of the program: free places in slabs and "
-                         "padding, which are not told apart, as the tables of sizes are not in it.",
-                         size(rest))});
+      {known ? fmt::format("{} of its pages in use are padding of large blocks and ends of slabs.",
+                           size_words(rest))
+             : fmt::format("{} of its pages in use are no block of the program: free places in slabs and "
+                           "padding, which are not told apart, as the tables of sizes are not in it.",
+                           size_words(rest))});
 }
 
 void add_free_pages(const Statistics& one, const AllocatorState& held, std::vector<StatisticsSentence>& out) {
   if (!matters(held.returnable, one)) return;
   StatisticsSentence sentence{fmt::format("{} are free pages that it keeps ({} dirty, {} muzzy).",
-                                          size(held.returnable), size(one.dirty.value_or(0)),
-                                          size(one.muzzy.value_or(0)))};
+                                          size_words(held.returnable), size_words(one.dirty.value_or(0)),
+                                          size_words(one.muzzy.value_or(0)))};
   const std::string *decay = one.setting("opt.dirty_decay_ms"),
                     *thread = one.setting("opt.background_thread");
   if (decay != nullptr && *decay == "-1")
@@ -104,15 +101,14 @@ void add_free_pages(const Statistics& one, const AllocatorState& held, std::vect
   for (const allocators::Remedy& remedy : allocators::remedies_of(held, std::nullopt, kLeastBytes))
     sentence.remedies.push_back(fmt::format("{}{}: {} (up to {}); {}",
                                             remedy.at_start ? "at the next start " : "", remedy.what,
-                                            remedy.how, size(remedy.gives_back), remedy.price));
+                                            remedy.how, size_words(remedy.gives_back), remedy.price));
   out.push_back(std::move(sentence));
 }
 
 void add_metadata(const Statistics& one, std::vector<StatisticsSentence>& out) {
   if (!one.metadata || !matters(*one.metadata, one)) return;
-  out.push_back({fmt::format(
-      "{} are its own records{}.", size(*one.metadata),
-      one.arenas ? fmt::format(", of {} arenas", with_commas(static_cast<std::int64_t>(*one.arenas))) : "")});
+  out.push_back({fmt::format("{} are its own records{}.", size_words(*one.metadata),
+                             one.arenas ? fmt::format(", of {} arenas", number_words(*one.arenas)) : "")});
 }
 
 void add_rate(const Statistics& one, std::vector<StatisticsSentence>& out) {
@@ -130,8 +126,9 @@ void add_rate(const Statistics& one, std::vector<StatisticsSentence>& out) {
   out.push_back({fmt::format(
       "Its arenas made {} blocks a second since the start ({}/s), {} % of them {}; what caches of "
       "threads answered is not among them.",
-      with_commas(static_cast<std::int64_t>(calls / lived_s)), analysis::bytes(bytes / lived_s),
-      analysis::percent_number(static_cast<double>(most->made) / calls), blocks_of(*most))});
+      number_words(static_cast<std::uint64_t>(std::min(calls / lived_s, 1e18))),
+      analysis::bytes(bytes / lived_s), analysis::percent_number(static_cast<double>(most->made) / calls),
+      blocks_of(*most))});
 }
 
 void add_locks(const Statistics& one, std::vector<StatisticsSentence>& out) {
@@ -209,8 +206,8 @@ std::vector<StatisticsSentence> growth_sentences(std::span<const Statistics> all
   }
   if (first == &*last) return out;
   const auto change = [](std::uint64_t from, std::uint64_t to) {
-    return fmt::format("{} to {} ({}{})", size(from), size(to), to < from ? "-" : "+",
-                       size(to < from ? from - to : to - from));
+    return fmt::format("{} to {} ({}{})", size_words(from), size_words(to), to < from ? "-" : "+",
+                       size_words(to < from ? from - to : to - from));
   };
   std::string text = fmt::format("From the first to the last");
   if (first->uptime_ns && last->uptime_ns && *last->uptime_ns > *first->uptime_ns)
@@ -226,9 +223,8 @@ std::vector<StatisticsSentence> growth_sentences(std::span<const Statistics> all
     by_size[of.size] -= static_cast<std::int64_t>(std::min<std::uint64_t>(of.live_bytes(), INT64_MAX / 2));
   const auto most = std::ranges::max_element(by_size, {}, [](const auto& entry) { return entry.second; });
   if (most != by_size.end() && most->second >= static_cast<std::int64_t>(kLeastBytes))
-    out.push_back({fmt::format("Blocks of {} bytes grew most, by {}.",
-                               with_commas(static_cast<std::int64_t>(most->first)),
-                               size(static_cast<std::uint64_t>(most->second)))});
+    out.push_back({fmt::format("Blocks of {} bytes grew most, by {}.", number_words(most->first),
+                               size_words(static_cast<std::uint64_t>(most->second)))});
   return out;
 }
 

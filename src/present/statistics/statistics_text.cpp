@@ -7,6 +7,7 @@
 #include "analysis/core/words.h"
 #include "present/statistics/statistics_report.h"
 #include "present/statistics/statistics_sentences.h"
+#include "present/statistics/statistics_words.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -17,14 +18,6 @@ using allocators::HeldKind;
 using allocators::HeldLine;
 using allocators::Statistics;
 using allocators::StatisticsClass;
-
-std::string size(std::uint64_t bytes) {
-  return analysis::bytes(static_cast<double>(bytes));
-}
-
-std::string number(std::uint64_t value) {
-  return analysis::with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(value, INT64_MAX)));
-}
 
 std::string head(std::string_view title, bool color) {
   return color ? fmt::format("\n\x1b[1m{}\x1b[0m\n", title) : fmt::format("\n{}\n", title);
@@ -38,22 +31,23 @@ std::string bridge(const Statistics& one, const AllocatorState& held, std::size_
     return whole == 0 ? "" : analysis::percent_number(static_cast<double>(part) / static_cast<double>(whole));
   };
   if (whole != 0)
-    table.add(
-        {size(whole), "100", "resident, as jemalloc counts it: pages that were never touched are among it"});
+    table.add({size_words(whole), "100",
+               "resident, as jemalloc counts it: pages that were never touched are among it"});
   std::uint64_t sum = 0;
   for (const HeldLine& line : held.lines) {
     if (line.kind == HeldKind::kRetained) continue;
-    table.add({size(line.bytes), percent(line.bytes), "  " + std::string(allocators::words_of(line.kind))});
+    table.add(
+        {size_words(line.bytes), percent(line.bytes), "  " + std::string(allocators::words_of(line.kind))});
     sum += line.bytes;
   }
   constexpr double kWorthALine = 0.01;
   if (whole > sum && static_cast<double>(whole - sum) >= kWorthALine * static_cast<double>(whole))
-    table.add({size(whole - sum), percent(whole - sum), "  not told apart by these statistics"});
+    table.add({size_words(whole - sum), percent(whole - sum), "  not told apart by these statistics"});
   std::string text = head("What it holds", color) + table.text(width, color);
   if (const std::uint64_t retained = held.bytes(HeldKind::kRetained); retained != 0)
     text +=
         fmt::format("  beside it: {} of address space that is kept, whose pages were given back (retained)\n",
-                    size(retained));
+                    size_words(retained));
   return text;
 }
 
@@ -76,9 +70,10 @@ std::string classes(const Statistics& one, std::size_t width, bool color, std::s
   for (const StatisticsClass* of : std::span(rows).first(shown)) {
     const auto all = static_cast<double>(of->live_bytes()) + static_cast<double>(of->free_bytes());
     table.add(
-        {number(of->size), size(of->live_bytes()), number(of->live), of->large ? "" : size(of->free_bytes()),
+        {number_words(of->size), size_words(of->live_bytes()), number_words(of->live),
+         of->large ? "" : size_words(of->free_bytes()),
          of->large || all == 0 ? "" : analysis::percent_number(static_cast<double>(of->live_bytes()) / all),
-         of->slabs ? number(*of->slabs) : "", number(of->made)});
+         of->slabs ? number_words(*of->slabs) : "", number_words(of->made)});
   }
   return head(shown < rows.size()
                   ? fmt::format("Sizes of blocks, by what they hold, {} of {}", shown, rows.size())
