@@ -65,10 +65,13 @@ Report::Report(const std::string& recording) {
 
 double Report::complete_percent_without(const std::vector<std::string>& reasons) const {
   double left_out = 0;
-  for (const std::string& reason : reasons) {
-    if (const auto found = early_ends_.find(reason); found != early_ends_.end()) left_out += found->second;
-  }
+  for (const std::string& reason : reasons) left_out += ended_early(reason);
   return samples_ > left_out ? complete_percent_ * samples_ / (samples_ - left_out) : 0;
+}
+
+double Report::ended_early(const std::string& reason) const {
+  const auto found = early_ends_.find(reason);
+  return found != early_ends_.end() ? found->second : 0;
 }
 
 double Report::total_percent(const std::string& function) const {

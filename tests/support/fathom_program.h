@@ -31,6 +31,7 @@ class Report {
   double complete_percent() const { return complete_percent_; }
   // The same without stacks whose walk ended early for one of these reasons.
   double complete_percent_without(const std::vector<std::string>& reasons) const;
+  double ended_early(const std::string& reason) const;  // samples
   double duration_s() const { return duration_s_; }
   const std::string& engine() const { return engine_; }
   const std::string& quality() const { return quality_; }  // the whole block, for messages
