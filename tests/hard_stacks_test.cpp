@@ -106,6 +106,26 @@ TEST(HardStacks, DeepRecursionKeepsBothEnds) {
   }
 }
 
+// The loader looks functions up on a frame that has no fixed size.
+TEST(HardStacks, WhatIsLookedUpByTheLoaderStandsBelowItsCaller) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const Outcome outcome = fathom({"record", "-F", "499", "-o", folder / "x.fathom", "--", LAZY_BINDING, "1"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  double all = 0, below = 0;
+  for (const FoldedStack& stack : folded_stacks(folder / "x.fathom")) {
+    all += stack.samples;
+    const auto binds = std::ranges::find(stack.frames, "binds_again");
+    if (binds == stack.frames.end() || binds - stack.frames.begin() < 2 || *(binds - 1) != "main") continue;
+    below += stack.frames.end() - binds >= 3 ? stack.samples
+                                             : 0;  // in the loader: what resolves, and what that calls
+  }
+  EXPECT_GE(below, 0.1 * all);  // restoring the registers takes most of the time
+  const Report report(folder / "x.fathom");
+  EXPECT_GE(report.complete_percent_without({"sampled before the mappings were known"}), 98)
+      << report.quality();
+}
+
 // Without symbols and debugging information, as Go programs are shipped.
 TEST(HardStacks, StrippedGoProgramIsNamedByItsOwnTable) {
   FATHOM_NEEDS_BPF();

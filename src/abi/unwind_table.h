@@ -37,7 +37,10 @@ enum unwind_cfa {
   CFA_END = 8,         /* the return address is undefined: the start of the thread */
   CFA_UNSUPPORTED = 9, /* there is a rule and we cannot express it */
   CFA_EXCEPTION =
-      10 /* slots that the rule counts on are overwritten: an exception goes on to its handler from here */
+      10, /* slots that the rule counts on are overwritten: an exception goes on to its handler from here */
+  CFA_BINDING =
+      11 /* the loader looks a function up: as CFA_REGISTER in the first frame, and else by the frame's size,
+                    * which the word at ELF address fp_offset has (fp is FP_SAME); arch/step.h says how */
 };
 
 /* Where the caller's fp is. */

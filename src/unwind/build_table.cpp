@@ -12,6 +12,7 @@
 #include "unwind/frame_sections.h"
 #include "unwind/go_table.h"
 #include "unwind/guess_functions.h"
+#include "unwind/lazy_binding.h"
 #include "unwind/overlap.h"
 #include "unwind/synthesize.h"
 #include "unwind/table.h"
@@ -162,6 +163,7 @@ Result<Table> build_table(const elf::ElfFile& file, const TableOptions& options)
   if (sections.debug_frame && table.go_functions == 0) dwarf::compile(*sections.debug_frame, rules, cfi);
 
   end_at_exception_exits(file, ranges, rules, cfi);
+  size_binding_frames(file, rules, cfi);
 
   auto pieces = pieces_of(cfi, ranges, table);
   table.fdes = pieces.size() - std::min<std::uint64_t>(pieces.size(), table.go_functions);

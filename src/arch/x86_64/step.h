@@ -105,6 +105,32 @@ STEP_INLINE int step_doubt_is_past(struct step_walk* w, u64 address) {
          step_find_mapping(w, address) >= 0;
 }
 
+/* What calls through the procedure linkage table while the loader still looks for the function (glibc's
+ * _dl_runtime_resolve): rbx holds sp as it was, then sp is aligned to 64 bytes and `size` is taken off, which depends on the
+ * processor. rbx is a multiple of 16, so it is one of four places; above it lie the saved rbx, the library, the number of
+ * the relocation and the return address. The CFA, or 0 if not just one of them looks so. */
+#define STEP_BINDING_ALIGNMENT 64
+#define STEP_BINDING_CFA 32               /* above rbx */
+#define STEP_BINDING_MOST_SIZE (1u << 16) /* bytes; 11 KiB with AMX */
+#define STEP_BINDING_MOST_RELOCATIONS (1u << 24)
+
+STEP_FN u64 step_binding_frame(struct step_walk* w, u64 size_at) {
+  u64 size = 0, base, found = 0, library, relocation, ra;
+  if (!w) return 0;
+  if (step_read_u64(w, size_at, &size) || size == 0 || size > STEP_BINDING_MOST_SIZE) return 0;
+  base = w->sp + size;
+  if (base & (STEP_BINDING_ALIGNMENT - 1)) return 0;
+  STEP_KEEP_LOOP
+  for (int i = 0; i < STEP_BINDING_ALIGNMENT / 16; i++, base += 16) {
+    if (step_read_u64(w, base + 8, &library) || (library & 7) || library < 4096) continue;
+    if (step_read_u64(w, base + 16, &relocation) || relocation >= STEP_BINDING_MOST_RELOCATIONS) continue;
+    if (step_read_u64(w, base + 24, &ra) || !step_plausible_return(w, ra)) continue;
+    if (found) return 0;
+    found = base + STEP_BINDING_CFA;
+  }
+  return found;
+}
+
 /* From the frame in `w` to its caller by its rule. 0, or how the walk ended; then `w` still holds the last
  * frame. */
 STEP_INLINE int step_by_rule(struct step_walk* w, const struct unwind_rule* rule) {
@@ -131,6 +157,12 @@ STEP_INLINE int step_by_rule(struct step_walk* w, const struct unwind_rule* rule
     case CFA_REGISTER:
       if (!w->first || step_read_register(w, rule->reg, &cfa)) return WALK_UNSUPPORTED;
       cfa += (u64)(s64)rule->cfa_offset;
+      break;
+    case CFA_BINDING:
+      if (w->first && step_read_register(w, rule->reg, &cfa) == 0)
+        cfa += (u64)(s64)rule->cfa_offset;
+      else if ((cfa = step_binding_frame(w, w->bias + (u64)(s64)rule->fp_offset)) == 0)
+        return WALK_UNSUPPORTED;
       break;
     case CFA_SIGNAL:
       return step_signal_frame(w);
