@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "base/cursor.h"
+#include "symbolize/code_entries.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dies.h"
 #include "symbolize/line_program.h"
@@ -96,6 +97,13 @@ class DebugInfo::Implementation {
     line_ = load(".debug_line");
     line_string_ = load(".debug_line_str");
     string_ = load(".debug_str");
+    // Compressed ones would be inflated a second time, beside libdw's, and are left to it.
+    const auto as_it_stands = [&](const char* name) {
+      const auto* section = file.section(name);
+      return section != nullptr && (section->flags & SHF_COMPRESSED) == 0 ? load(name) : elf::SectionData();
+    };
+    info_ = as_it_stands(".debug_info");
+    abbreviations_ = as_it_stands(".debug_abbrev");
     read_accelerator();
   }
   Implementation(const Implementation&) = delete;
@@ -114,6 +122,7 @@ class DebugInfo::Implementation {
   Unit* unit_at(std::uint64_t address);
   Unit* unit_in_index(std::uint64_t address);
   Unit* unit(Dwarf_Off offset);
+  void read_functions(Unit& unit, EntryScopes scopes);
   static void collect_functions(Unit& unit, Dwarf_Die& parent, bool everywhere, int depth);
   const Function* function_at(Unit& unit, std::uint64_t address);
   const FunctionTree& tree_of(Unit& unit, const Function& function);
@@ -126,7 +135,7 @@ class DebugInfo::Implementation {
 
   Elf* elf_;
   Dwarf* dwarf_;
-  elf::SectionData line_, line_string_, string_;
+  elf::SectionData line_, line_string_, string_, info_, abbreviations_;
   std::vector<UnitRange> unit_ranges_;  // sorted by start
   bool have_all_unit_ranges_ = false;
   std::unordered_map<Dwarf_Off, std::unique_ptr<Unit>> units_;
@@ -201,10 +210,28 @@ Unit* DebugInfo::Implementation::unit(Dwarf_Off offset) {
     die = part;
   const bool split = die.cu != skeleton.cu;
   slot = std::make_unique<Unit>(Unit{die, skeleton, split, SiblingWalk(die), false, {}, false, {}, {}});
-  collect_functions(*slot, slot->die, false, 0);
-  std::sort(slot->functions.begin(), slot->functions.end(),
-            [](const Function& a, const Function& b) { return a.range.start < b.range.start; });
+  read_functions(*slot, EntryScopes::kTop);
   return slot.get();
+}
+
+// By a pass over the unit's bytes; where that does not understand them, by libdw's entries.
+void DebugInfo::Implementation::read_functions(Unit& unit, EntryScopes scopes) {
+  unit.functions.clear();
+  const auto header = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
+  const auto entries = unit.split || info_.bytes().empty()
+                           ? std::nullopt
+                           : code_entries({info_.bytes(), abbreviations_.bytes()}, header, scopes);
+  if (entries) {
+    for (const std::uint64_t offset : *entries) {
+      Dwarf_Die die;
+      if (dwarf_offdie(dwarf_, offset, &die) == nullptr) continue;
+      for (const auto& range : ranges_of(die, kMostRangesOfFunction)) unit.functions.push_back({range, die});
+    }
+  } else {
+    collect_functions(unit, unit.die, scopes == EntryScopes::kAll, 0);
+  }
+  std::sort(unit.functions.begin(), unit.functions.end(),
+            [](const Function& a, const Function& b) { return a.range.start < b.range.start; });
 }
 
 // The code of functions is described at the top of the unit, or in namespaces (Rust). Looking into types and
@@ -234,10 +261,7 @@ const Function* DebugInfo::Implementation::function_at(Unit& unit, std::uint64_t
       if ((--next)->range.contains(address)) return &*next;
     if (unit.looked_everywhere) return nullptr;
     unit.looked_everywhere = true;
-    unit.functions.clear();
-    collect_functions(unit, unit.die, true, 0);
-    std::sort(unit.functions.begin(), unit.functions.end(),
-              [](const Function& a, const Function& b) { return a.range.start < b.range.start; });
+    read_functions(unit, EntryScopes::kAll);
   }
 }
 
@@ -420,7 +444,7 @@ std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddre
   for (const auto& [unit, indexes] : asked) {
     std::vector<std::uint64_t> wanted;
     for (const auto index : indexes) wanted.push_back(addresses[index].value);
-    const LineProgram* lines = lines_of(*unit);
+    LineProgram* lines = lines_of(*unit);
     const auto rows =
         lines != nullptr ? lines->find(wanted) : std::vector<std::optional<LineRow>>(wanted.size());
     std::map<std::uint64_t, std::string> files;

@@ -8,6 +8,8 @@
 namespace fathom::symbolize {
 namespace {
 
+constexpr std::size_t kStretch = 4096;  // bytes of a program that are run at least
+
 // One value of an entry of the version 5 tables.
 struct FormValue {
   std::string_view text;
@@ -156,41 +158,67 @@ std::string LineProgram::file(std::uint64_t number) const {
   return path.lexically_normal().string();
 }
 
-std::vector<std::optional<LineRow>> LineProgram::find(std::span<const std::uint64_t> addresses) const {
-  std::vector<std::optional<LineRow>> found(addresses.size());
-  struct State {
-    std::uint64_t address = 0, file = 1;
-    std::uint32_t line = 1;
-  } state, before;
-  bool in_sequence = false, discarded = false;
-  std::size_t next = 0;  // the first address that may still lie in this sequence
+// Runs stretches of the program, and answers what was asked on the way.
+class LineProgram::Machine {
+ public:
+  Machine(const LineProgram& program, std::span<const std::uint64_t> addresses,
+          std::vector<std::optional<LineRow>>& found)
+      : program_(program), addresses_(addresses), found_(found) {}
 
-  // A row holds from its address to that of the next row.
-  const auto emit = [&] {
-    if (!in_sequence || state.address < before.address) {
-      next = static_cast<std::size_t>(std::lower_bound(addresses.begin(), addresses.end(), state.address) -
-                                      addresses.begin());
-      // The linker has left out this function and made its address 0.
-      if (!in_sequence) discarded = state.address == 0;
-      in_sequence = true;
-    } else {
-      for (; next < addresses.size() && addresses[next] < state.address; ++next)
-        if (!discarded && !found[next]) found[next] = LineRow{before.file, before.line};
-    }
-    before = state;
-  };
+  // From `stretch` up to the offset `end`; the addresses of its rows are put into it. Where it gets longer than `longest`, it
+  // ends behind a row. Returns the one that begins where it ended.
+  Stretch run(Stretch& stretch, std::size_t end, std::size_t longest);
+
+ private:
+  void emit(Stretch& stretch);
+  std::size_t first_at_or_above(std::uint64_t address) const {
+    return static_cast<std::size_t>(std::lower_bound(addresses_.begin(), addresses_.end(), address) -
+                                    addresses_.begin());
+  }
+
+  const LineProgram& program_;
+  std::span<const std::uint64_t> addresses_;
+  std::vector<std::optional<LineRow>>& found_;
+  State state_;
+  std::size_t next_ = 0;  // the first address that may still lie in this sequence
+};
+
+// A row holds from its address to that of the next row.
+void LineProgram::Machine::emit(Stretch& stretch) {
+  State::Row &row = state_.row, &before = state_.before;
+  if (!state_.in_sequence || row.address < before.address) {
+    next_ = first_at_or_above(row.address);
+    if (!state_.in_sequence) state_.discarded = row.address == 0;
+    state_.in_sequence = true;
+  } else if (!state_.discarded) {
+    stretch.low = std::min(stretch.low, before.address);
+    stretch.high = std::max(stretch.high, row.address);
+    for (; next_ < addresses_.size() && addresses_[next_] < row.address; ++next_)
+      if (!found_[next_]) found_[next_] = LineRow{before.file, before.line};
+  }
+  before = row;
+}
+
+LineProgram::Stretch LineProgram::Machine::run(Stretch& stretch, std::size_t end, std::size_t longest) {
+  state_ = stretch.state;
+  next_ = first_at_or_above(state_.before.address);
+  State::Row& row = state_.row;
+  const unsigned base = program_.opcode_base_, range = program_.line_range_;
   const auto add_line = [&](std::int64_t difference) {
-    state.line = static_cast<std::uint32_t>(state.line + static_cast<std::uint64_t>(difference));
+    row.line = static_cast<std::uint32_t>(row.line + static_cast<std::uint64_t>(difference));
   };
-
-  Cursor in = program_;
-  while (in.remaining() != 0) {
+  const std::span<const std::byte> all = program_.program_.rest();
+  Cursor in(all.subspan(stretch.from, end - stretch.from));
+  bool emitted = false;  // and so the stretch may end here
+  while (in.remaining() != 0 && !(emitted && in.offset() >= longest)) {
+    emitted = false;
     const auto opcode = in.read<std::uint8_t>();
-    if (opcode >= opcode_base_) {
-      const unsigned adjusted = opcode - opcode_base_;
-      state.address += adjusted / line_range_ * instruction_length_;
-      add_line(line_base_ + static_cast<int>(adjusted % line_range_));
-      emit();
+    if (opcode >= base) {
+      const unsigned adjusted = opcode - base;
+      row.address += adjusted / range * program_.instruction_length_;
+      add_line(program_.line_base_ + static_cast<int>(adjusted % range));
+      emit(stretch);
+      emitted = true;
       continue;
     }
     switch (opcode) {
@@ -198,12 +226,12 @@ std::vector<std::optional<LineRow>> LineProgram::find(std::span<const std::uint6
         Cursor extended = in.sub(in.read_uleb128());
         switch (extended.read<std::uint8_t>()) {
           case DW_LNE_end_sequence:
-            emit();
-            state = State{};
-            in_sequence = false;
+            emit(stretch);
+            state_ = State{};
+            emitted = true;
             break;
           case DW_LNE_set_address:
-            state.address =
+            row.address =
                 extended.remaining() == 4 ? extended.read<std::uint32_t>() : extended.read<std::uint64_t>();
             break;
           default:
@@ -212,22 +240,23 @@ std::vector<std::optional<LineRow>> LineProgram::find(std::span<const std::uint6
         break;
       }
       case DW_LNS_copy:
-        emit();
+        emit(stretch);
+        emitted = true;
         break;
       case DW_LNS_advance_pc:
-        state.address += in.read_uleb128() * instruction_length_;
+        row.address += in.read_uleb128() * program_.instruction_length_;
         break;
       case DW_LNS_advance_line:
         add_line(in.read_sleb128());
         break;
       case DW_LNS_set_file:
-        state.file = in.read_uleb128();
+        row.file = in.read_uleb128();
         break;
       case DW_LNS_const_add_pc:
-        state.address += (255u - opcode_base_) / line_range_ * instruction_length_;
+        row.address += (255u - base) / range * program_.instruction_length_;
         break;
       case DW_LNS_fixed_advance_pc:
-        state.address += in.read<std::uint16_t>();
+        row.address += in.read<std::uint16_t>();
         break;
       case DW_LNS_set_column:
       case DW_LNS_negate_stmt:
@@ -236,9 +265,34 @@ std::vector<std::optional<LineRow>> LineProgram::find(std::span<const std::uint6
       case DW_LNS_set_epilogue_begin:
       case DW_LNS_set_isa:
       default:
-        for (unsigned i = 0; i < operand_counts_[opcode - 1]; ++i) in.read_uleb128();
+        for (unsigned i = 0; i < program_.operand_counts_[opcode - 1]; ++i) in.read_uleb128();
         break;
     }
+  }
+  Stretch next;
+  next.from = in.ok() ? stretch.from + in.offset() : all.size();  // behind what is damaged nothing is read
+  next.state = state_;
+  return next;
+}
+
+std::vector<std::optional<LineRow>> LineProgram::find(std::span<const std::uint64_t> addresses) {
+  std::vector<std::optional<LineRow>> found(addresses.size());
+  Machine machine(*this, addresses, found);
+  const std::size_t size = program_.rest().size();
+  if (stretches_.empty()) {
+    for (Stretch stretch; stretch.from < size;) {
+      const Stretch next = machine.run(stretch, size, kStretch);
+      stretches_.push_back(stretch);
+      stretch = next;
+    }
+    return found;
+  }
+  // In the order of the program: of two rows for one address the first is taken.
+  for (std::size_t i = 0; i < stretches_.size(); ++i) {
+    Stretch stretch = stretches_[i];
+    const auto wanted = std::lower_bound(addresses.begin(), addresses.end(), stretch.low);
+    if (wanted == addresses.end() || *wanted >= stretch.high) continue;
+    machine.run(stretch, i + 1 < stretches_.size() ? stretches_[i + 1].from : size, size);
   }
   return found;
 }

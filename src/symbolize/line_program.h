@@ -2,8 +2,8 @@
 // 4 for their headers. Pure; bytes are untrusted.
 //
 // libdw would keep every row of every unit it has looked at, eleven bytes for each byte of .debug_line (docs/decisions.md has
-// the measurement). A profile asks few addresses at a time, so the program is run again for each batch of sorted addresses,
-// at some nanoseconds a row, and nothing is kept.
+// the measurement). A profile asks few addresses at a time, so the program is run for a batch of sorted addresses at some
+// nanoseconds a row. What is kept is of which addresses each few kilobytes of it speak: later batches run those alone.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ class LineProgram {
                                    std::string name);
 
   // For each of the ascending `addresses`, the row in force there, if any; of rows at one address, the last.
-  std::vector<std::optional<LineRow>> find(std::span<const std::uint64_t> addresses) const;
+  std::vector<std::optional<LineRow>> find(std::span<const std::uint64_t> addresses);
 
   // The path of a file, joined with its folders and without "." and ".."; "" for a number that is not in the
   // table. Also for DW_AT_call_file and DW_AT_decl_file.
@@ -49,6 +49,22 @@ class LineProgram {
     std::string_view name;
     std::uint64_t directory = 0;
   };
+  // What the machine of section 6.2.2 knows between two instructions.
+  struct State {
+    struct Row {
+      std::uint64_t address = 0, file = 1;
+      std::uint32_t line = 1;
+    } row, before;  // before: the last one that was emitted
+    bool in_sequence = false;
+    bool discarded = false;  // the linker has left this sequence out and made its address 0
+  };
+  // A part of the program that can be run by itself.
+  struct Stretch {
+    std::size_t from = 0;  // offset in the program; it ends where the next one begins
+    State state;           // there
+    std::uint64_t low = ~std::uint64_t{0}, high = 0;  // its rows are of addresses in [low, high)
+  };
+  class Machine;
   LineProgram() : program_(std::span<const std::byte>()) {}
   bool parse_tables_2_to_4(Cursor& in);
   bool parse_tables_5(Cursor& in, const LineSections& sections, bool wide);
@@ -61,6 +77,7 @@ class LineProgram {
   std::vector<std::string_view> directories_;
   std::vector<File> files_;
   Cursor program_;
+  std::vector<Stretch> stretches_;  // all of the program; empty before it has been run once
 };
 
 }  // namespace fathom::symbolize

@@ -3,8 +3,12 @@
 #include <dwarf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <initializer_list>
+#include <random>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace fathom::symbolize {
@@ -65,7 +69,7 @@ int special(int address, int line) {
 const std::vector<int> kEnd = {0, 1, DW_LNE_end_sequence};
 
 std::vector<std::uint32_t> lines_at(const Bytes& bytes, const std::vector<std::uint64_t>& addresses) {
-  const auto parsed = LineProgram::parse({bytes, {}, {}}, 0, "/home/user", "main.c");
+  auto parsed = LineProgram::parse({bytes, {}, {}}, 0, "/home/user", "main.c");
   std::vector<std::uint32_t> lines;
   for (const auto& row : parsed->find(addresses)) lines.push_back(row ? row->line : 9999);
   return lines;
@@ -105,6 +109,47 @@ TEST(LineProgram, FunctionsThatTheLinkerLeftOutDoNotCount) {
   EXPECT_EQ(lines_at(bytes, {0x8, 0x10}), (std::vector<std::uint32_t>{9999, 4}));
 }
 
+// Sequences of many rows, some of which overlap, run backwards or were left out by the linker.
+TEST(LineProgram, LaterBatchesAreAnsweredAsTheFirstOne) {
+  std::vector<int> opcodes;
+  std::mt19937 random(7);
+  for (int sequence = 0; sequence < 60; ++sequence) {
+    const auto start = sequence % 7 == 3 ? 0 : 0x1000 + random() % 0x8000;
+    for (const int each : set_address(start)) opcodes.push_back(each);
+    for (unsigned row = random() % 900; row > 0; --row) {
+      opcodes.push_back(special(static_cast<int>(random() % 4), static_cast<int>(random() % 9)));
+      if (random() % 50 == 0) {
+        opcodes.push_back(DW_LNS_advance_line);
+        opcodes.push_back(0x41);  // -63
+      }
+      if (random() % 400 == 0)
+        for (const int each : set_address(0x1000 + random() % 0x8000)) opcodes.push_back(each);
+    }
+    for (const int each : kEnd) opcodes.push_back(each);
+  }
+  const auto bytes = program(opcodes);
+  ASSERT_GT(bytes.size(), 5u * 4096) << "one stretch";
+  std::vector<std::uint64_t> all;
+  for (std::uint64_t address = 0; address < 0xa000; address += 3) all.push_back(address);
+  const auto lines = [](LineProgram& program, std::span<const std::uint64_t> addresses) {
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> out;
+    for (const auto& row : program.find(addresses))
+      out.emplace_back(row ? row->file : 0, row ? row->line : 9999);
+    return out;
+  };
+  auto kept = LineProgram::parse({bytes, {}, {}}, 0, "/home/user", "main.c");
+  const auto expected = lines(*kept, all);
+  EXPECT_GT(std::ranges::count_if(expected, [](const auto& row) { return row.first != 0; }), 1000);
+  EXPECT_EQ(lines(*kept, all), expected);
+  for (std::size_t i = 0; i + 5 < all.size(); i += 97) {
+    const auto some = std::span(all).subspan(i, 5);
+    EXPECT_TRUE(std::ranges::equal(lines(*kept, some), std::span(expected).subspan(i, 5))) << i;
+    if (i % 10 != 0) continue;
+    auto anew = LineProgram::parse({bytes, {}, {}}, 0, "/home/user", "main.c");
+    EXPECT_TRUE(std::ranges::equal(lines(*anew, some), std::span(expected).subspan(i, 5))) << i;
+  }
+}
+
 TEST(LineProgram, PathsAreJoinedWithTheirFoldersAndCleaned) {
   const auto bytes = program(kEnd);
   const auto parsed = LineProgram::parse({bytes, {}, {}}, 0, "/home/user", "unit.c");
@@ -120,7 +165,7 @@ TEST(LineProgram, EveryPrefixIsReadOrRefused) {
       program(join({set_address(0x1000), {DW_LNS_copy, special(4, 2), DW_LNS_advance_pc, 4}, kEnd}));
   const std::vector<std::uint64_t> addresses = {0x1000, 0x1004};
   for (std::size_t size = 0; size < bytes.size(); ++size)
-    if (const auto parsed = LineProgram::parse({std::span(bytes).first(size), {}, {}}, 0, "/", "x"))
+    if (auto parsed = LineProgram::parse({std::span(bytes).first(size), {}, {}}, 0, "/", "x"))
       EXPECT_EQ(parsed->find(addresses).size(), 2u);
     else
       EXPECT_FALSE(parsed.error().message.empty());

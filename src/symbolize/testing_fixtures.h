@@ -9,7 +9,7 @@
 namespace fathom::symbolize {
 
 inline std::string fixture(const std::string& name) {
-  return std::string(FATHOM_FIXTURES) + "/" + name;
+  return FATHOM_FIXTURES "/" + name;
 }
 
 // What a recording knows of a module.

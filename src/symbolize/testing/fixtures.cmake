@@ -33,6 +33,14 @@ add_custom_command(
   WORKING_DIRECTORY ${fixtures}
   DEPENDS symbolize_dwarf5 symbolize_no_build_id
   VERBATIM)
-add_custom_target(symbolize_fixtures DEPENDS
+# Another compiler names no siblings, and every entry of a function has to be passed by.
+find_program(CLANGXX_PROGRAM NAMES clang++ clang++-14 REQUIRED)
+set(sources ${CMAKE_CURRENT_SOURCE_DIR}/testing)
+add_custom_command(OUTPUT ${fixtures}/clang
+  COMMAND ${CLANGXX_PROGRAM} -O2 -g -std=c++20 -c ${sources}/inlines.cpp -o ${fixtures}/clang.o
+  COMMAND ${CLANGXX_PROGRAM} -O2 -g -x c ${sources}/plain.c -x none ${fixtures}/clang.o -o ${fixtures}/clang
+  DEPENDS ${sources}/inlines.cpp ${sources}/plain.c
+  VERBATIM)
+add_custom_target(symbolize_fixtures DEPENDS ${fixtures}/clang
   ${fixtures}/dwarf5.debug symbolize_dwarf4 symbolize_branch_tracking symbolize_compressed
   symbolize_split)
