@@ -14,74 +14,56 @@ namespace {
 // Compilers number abbreviations from 1 on, and write some hundred to some thousand for a unit.
 constexpr std::uint64_t kMostAbbreviations = 1 << 16;
 constexpr std::size_t kMostAttributes = 1 << 20;  // of all of them together
+constexpr std::size_t kDeepest = 100;             // calls inlined into one another
 
-struct Unit {
-  std::uint64_t start = 0, end = 0;  // of the unit in .debug_info
-  std::uint64_t abbreviations = 0;   // offset in .debug_abbrev
-  unsigned offset_size = 4, address_size = 8, version = 5;
-  Cursor entries{std::span<const std::byte>()};
-};
+bool is_scope(std::uint16_t tag, EntryScopes scopes) {
+  switch (tag) {
+    case DW_TAG_namespace:
+    case DW_TAG_module:
+      return true;
+    case DW_TAG_subprogram:
+    case DW_TAG_lexical_block:
+    case DW_TAG_class_type:
+    case DW_TAG_structure_type:
+    case DW_TAG_union_type:
+    case DW_TAG_enumeration_type:
+      return scopes == EntryScopes::kAll;
+    default:
+      return false;
+  }
+}
 
-// How one or more attributes are passed by.
-struct Step {
-  enum class Kind : std::uint8_t {
-    kFixed,
-    kLeb,
-    kString,
-    kBlock1,
-    kBlock2,
-    kBlock4,
-    kBlock,
-    kSibling,
-    kSiblingLeb
-  };
-  Kind kind;
-  std::uint32_t bytes = 0;  // kFixed; kSibling: of the reference
-};
+}  // namespace
 
-struct Abbreviation {
-  std::uint16_t tag = 0;  // 0: there is none of that number
-  bool has_children = false, has_code = false;
-  std::uint32_t first_step = 0, step_count = 0;
-};
-
-struct Abbreviations {
-  std::vector<Abbreviation> by_code;  // [code]
-  std::vector<Step> steps;
-};
-
-std::optional<Unit> read_header(std::span<const std::byte> info, std::uint64_t offset) {
-  Unit unit;
-  Cursor all(info);
-  all.skip(offset);
+bool CodeEntries::read_header(const EntrySections& sections) {
+  Cursor all(sections.info);
+  all.skip(start_);
   std::uint64_t length = all.read<std::uint32_t>();
   if (length == 0xffffffff) {
-    unit.offset_size = 8;
+    offset_size_ = 8;
     length = all.read<std::uint64_t>();
   }
   const std::uint64_t header = all.offset();
   Cursor in = all.sub(length);
   const auto read_offset = [&] {
-    return unit.offset_size == 8 ? in.read<std::uint64_t>() : in.read<std::uint32_t>();
+    return offset_size_ == 8 ? in.read<std::uint64_t>() : in.read<std::uint32_t>();
   };
-  unit.version = in.read<std::uint16_t>();
-  if (unit.version == 5) {
-    if (in.read<std::uint8_t>() != DW_UT_compile) return std::nullopt;
-    unit.address_size = in.read<std::uint8_t>();
-    unit.abbreviations = read_offset();
+  version_ = in.read<std::uint16_t>();
+  if (version_ == 5) {
+    if (in.read<std::uint8_t>() != DW_UT_compile) return false;
+    address_size_ = in.read<std::uint8_t>();
+    abbreviations_at_ = read_offset();
   } else {
-    unit.abbreviations = read_offset();
-    unit.address_size = in.read<std::uint8_t>();
+    abbreviations_at_ = read_offset();
+    address_size_ = in.read<std::uint8_t>();
   }
-  if (!in.ok() || unit.version < 2 || unit.version > 5 || (unit.address_size != 4 && unit.address_size != 8))
-    return std::nullopt;
-  unit.start = offset;
-  unit.end = header + length;
-  unit.entries = in;
-  return unit;
+  if (!in.ok() || version_ < 2 || version_ > 5 || (address_size_ != 4 && address_size_ != 8)) return false;
+  info_ = sections.info.first(header + length);
+  first_entry_ = header + in.offset();
+  return true;
 }
 
-std::optional<Step> step_of(std::uint64_t form, const Unit& unit) {
+std::optional<CodeEntries::Step> CodeEntries::step_of(std::uint64_t form) const {
   using Kind = Step::Kind;
   switch (form) {
     case DW_FORM_flag_present:
@@ -115,16 +97,16 @@ std::optional<Step> step_of(std::uint64_t form, const Unit& unit) {
     case DW_FORM_data16:
       return Step{Kind::kFixed, 16};
     case DW_FORM_addr:
-      return Step{Kind::kFixed, unit.address_size};
+      return Step{Kind::kFixed, address_size_};
     case DW_FORM_ref_addr:
-      return Step{Kind::kFixed, unit.version == 2 ? unit.address_size : unit.offset_size};
+      return Step{Kind::kFixed, version_ == 2 ? address_size_ : offset_size_};
     case DW_FORM_strp:
     case DW_FORM_sec_offset:
     case DW_FORM_line_strp:
     case DW_FORM_strp_sup:
     case DW_FORM_GNU_ref_alt:
     case DW_FORM_GNU_strp_alt:
-      return Step{Kind::kFixed, unit.offset_size};
+      return Step{Kind::kFixed, offset_size_};
     case DW_FORM_udata:
     case DW_FORM_sdata:
     case DW_FORM_ref_udata:
@@ -150,8 +132,8 @@ std::optional<Step> step_of(std::uint64_t form, const Unit& unit) {
 }
 
 // A sibling is a reference within the unit, and is followed.
-std::optional<Step> sibling_step(std::uint64_t form, const Unit& unit) {
-  const auto step = step_of(form, unit);
+std::optional<CodeEntries::Step> CodeEntries::sibling_step(std::uint64_t form) const {
+  const auto step = step_of(form);
   if (!step) return std::nullopt;
   switch (form) {
     case DW_FORM_ref1:
@@ -166,49 +148,48 @@ std::optional<Step> sibling_step(std::uint64_t form, const Unit& unit) {
   }
 }
 
-bool read_abbreviation(Cursor& in, const Unit& unit, Abbreviation& abbreviation, std::vector<Step>& steps) {
+bool CodeEntries::read_abbreviation(Cursor& in, Abbreviation& abbreviation) {
   abbreviation.tag = static_cast<std::uint16_t>(std::min<std::uint64_t>(in.read_uleb128(), 0xffff));
   abbreviation.has_children = in.read<std::uint8_t>() != 0;
-  abbreviation.first_step = static_cast<std::uint32_t>(steps.size());
-  while (in.ok() && steps.size() < kMostAttributes) {
+  abbreviation.first_step = static_cast<std::uint32_t>(steps_.size());
+  while (in.ok() && steps_.size() < kMostAttributes) {
     const auto name = in.read_uleb128(), form = in.read_uleb128();
     if (name == 0 && form == 0) {
-      abbreviation.step_count = static_cast<std::uint32_t>(steps.size()) - abbreviation.first_step;
+      abbreviation.step_count = static_cast<std::uint32_t>(steps_.size()) - abbreviation.first_step;
       return in.ok() && abbreviation.tag != 0;
     }
     if (form == DW_FORM_implicit_const) in.read_sleb128();
     abbreviation.has_code |= name == DW_AT_low_pc || name == DW_AT_ranges;
-    const auto step = name == DW_AT_sibling ? sibling_step(form, unit) : step_of(form, unit);
+    const auto step = name == DW_AT_sibling ? sibling_step(form) : step_of(form);
     if (!step) return false;
     // What has a known length is passed by at once.
-    if (step->kind == Step::Kind::kFixed && steps.size() > abbreviation.first_step &&
-        steps.back().kind == Step::Kind::kFixed)
-      steps.back().bytes += step->bytes;
+    if (step->kind == Step::Kind::kFixed && steps_.size() > abbreviation.first_step &&
+        steps_.back().kind == Step::Kind::kFixed)
+      steps_.back().bytes += step->bytes;
     else
-      steps.push_back(*step);
+      steps_.push_back(*step);
   }
   return false;
 }
 
-std::optional<Abbreviations> read_abbreviations(std::span<const std::byte> section, const Unit& unit) {
-  Abbreviations result;
+bool CodeEntries::read_abbreviations(std::span<const std::byte> section) {
   Cursor in(section);
-  in.skip(unit.abbreviations);
+  in.skip(abbreviations_at_);
   while (in.ok()) {
     const auto code = in.read_uleb128();
     if (code == 0) break;
-    if (code > kMostAbbreviations) return std::nullopt;
-    if (code >= result.by_code.size()) result.by_code.resize(code + 1);
-    if (result.by_code[code].tag != 0) return std::nullopt;  // two of one number
-    if (!read_abbreviation(in, unit, result.by_code[code], result.steps)) return std::nullopt;
+    if (code > kMostAbbreviations) return false;
+    if (code >= by_code_.size()) by_code_.resize(code + 1);
+    if (by_code_[code].tag != 0) return false;  // two of one number
+    if (!read_abbreviation(in, by_code_[code])) return false;
   }
-  return in.ok() ? std::optional(std::move(result)) : std::nullopt;
+  return in.ok();
 }
 
 // Passes the attributes of an entry by. The sibling's offset from the start of the unit, 0 if it names none.
-std::uint64_t pass_attributes(Cursor& in, std::span<const Step> steps) {
+std::uint64_t CodeEntries::pass_attributes(Cursor& in, const Abbreviation& entry) const {
   std::uint64_t sibling = 0;
-  for (const Step& step : steps) {
+  for (const Step& step : std::span(steps_).subspan(entry.first_step, entry.step_count)) {
     switch (step.kind) {
       case Step::Kind::kFixed:
         in.skip(step.bytes);
@@ -244,68 +225,101 @@ std::uint64_t pass_attributes(Cursor& in, std::span<const Step> steps) {
   return sibling;
 }
 
-bool is_scope(std::uint16_t tag, EntryScopes scopes) {
-  switch (tag) {
-    case DW_TAG_namespace:
-    case DW_TAG_module:
-      return true;
-    case DW_TAG_subprogram:
-    case DW_TAG_lexical_block:
-    case DW_TAG_class_type:
-    case DW_TAG_structure_type:
-    case DW_TAG_union_type:
-    case DW_TAG_enumeration_type:
-      return scopes == EntryScopes::kAll;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
-std::optional<std::vector<std::uint64_t>> code_entries(const EntrySections& sections, std::uint64_t offset,
-                                                       EntryScopes scopes) {
-  const auto unit = read_header(sections.info, offset);
-  if (!unit) return std::nullopt;
-  const auto abbreviations = read_abbreviations(sections.abbreviations, *unit);
-  if (!abbreviations) return std::nullopt;
-
-  std::vector<std::uint64_t> found;
-  std::span<const std::byte> all = sections.info.first(unit->end);
-  std::uint64_t at = unit->end - unit->entries.remaining();
-  std::uint64_t depth = 0;    // of entries whose children are not over; the unit's own entry is one
-  std::uint64_t outside = 0;  // of these, those from the first one on that is no scope
+// Below the entry `root`: enter(offset, entry) says of each whether its own children are met as well; behind the last of them
+// leave() is called. false: not understood.
+template <class Enter, class Leave>
+bool CodeEntries::walk(std::uint64_t root, Enter enter, Leave leave) const {
+  std::uint64_t at = root;
+  std::uint64_t depth = 0;    // of entries whose children are not over; `root` is one
+  std::uint64_t outside = 0;  // of these, those from the first one on whose children are not met
   do {
-    Cursor in(all.subspan(at));
+    Cursor in(info_.subspan(at));
     const auto code = in.read_uleb128();
-    if (!in.ok()) return std::nullopt;
+    if (!in.ok()) return false;
     if (code == 0) {
       if (depth > 0) --depth;
-      if (outside > 0) --outside;
+      if (outside > 0)
+        --outside;
+      else if (depth > 0)
+        leave();
       at += in.offset();
       continue;
     }
-    if (code >= abbreviations->by_code.size() || abbreviations->by_code[code].tag == 0) return std::nullopt;
-    const Abbreviation& entry = abbreviations->by_code[code];
-    const auto sibling =
-        pass_attributes(in, std::span(abbreviations->steps).subspan(entry.first_step, entry.step_count));
-    if (!in.ok()) return std::nullopt;
-    if (entry.tag == DW_TAG_subprogram && entry.has_code && outside == 0 && depth > 0) found.push_back(at);
+    if (code >= by_code_.size() || by_code_[code].tag == 0) return false;
+    const Abbreviation& entry = by_code_[code];
+    const auto sibling = pass_attributes(in, entry);
+    if (!in.ok()) return false;
     const std::uint64_t behind = at + in.offset();
+    const bool into = depth == 0 || (outside == 0 && enter(at, entry));
     at = behind;
-    if (!entry.has_children) continue;
-    if (depth == 0 || (outside == 0 && is_scope(entry.tag, scopes))) {
+    if (!entry.has_children) {
+      if (into && depth > 0) leave();
+    } else if (into) {
       ++depth;
     } else if (sibling != 0) {
       // Only forward, or it might go round for ever.
-      if (sibling > unit->end - unit->start || unit->start + sibling < behind) return std::nullopt;
-      at = unit->start + sibling;
+      if (sibling > info_.size() - start_ || start_ + sibling < behind) return false;
+      at = start_ + sibling;
     } else {
       ++depth;
       ++outside;
     }
-  } while (depth > 0 && at < unit->end);
+  } while (depth > 0 && at < info_.size());
+  return true;
+}
+
+std::optional<CodeEntries> CodeEntries::open(const EntrySections& sections, std::uint64_t unit) {
+  CodeEntries entries;
+  entries.start_ = unit;
+  if (!entries.read_header(sections) || !entries.read_abbreviations(sections.abbreviations))
+    return std::nullopt;
+  return entries;
+}
+
+std::optional<std::vector<std::uint64_t>> CodeEntries::functions(EntryScopes scopes) const {
+  std::vector<std::uint64_t> found;
+  const auto enter = [&](std::uint64_t at, const Abbreviation& entry) {
+    if (entry.tag == DW_TAG_subprogram && entry.has_code) found.push_back(at);
+    return is_scope(entry.tag, scopes);
+  };
+  return walk(first_entry_, enter, [] {}) ? std::optional(std::move(found)) : std::nullopt;
+}
+
+std::optional<std::vector<InlinedEntry>> CodeEntries::inlined(std::uint64_t function,
+                                                              std::size_t limit) const {
+  if (function < first_entry_ || function >= info_.size()) return std::nullopt;
+  std::vector<InlinedEntry> found;
+  constexpr std::size_t kBlock = ~std::size_t{0};
+  std::vector<std::size_t> inside;  // numbers of the calls, and blocks, that are not over
+  const auto enter = [&](std::uint64_t at, const Abbreviation& entry) {
+    if (inside.size() >= kDeepest) return false;
+    switch (entry.tag) {
+      case DW_TAG_inlined_subroutine:
+        if (found.size() >= limit) return false;
+        inside.push_back(found.size());
+        found.push_back({at, 0});
+        return true;
+      case DW_TAG_lexical_block:
+      case DW_TAG_try_block:
+      case DW_TAG_catch_block:
+        inside.push_back(kBlock);
+        return true;
+      default:
+        return false;
+    }
+  };
+  const auto leave = [&] {
+    if (inside.back() != kBlock) found[inside.back()].after = static_cast<std::uint32_t>(found.size());
+    inside.pop_back();
+  };
+  if (!walk(function, enter, leave)) return std::nullopt;
+  // A unit that ends in the midst of its entries.
+  while (!inside.empty()) leave();
   return found;
+}
+
+std::size_t CodeEntries::memory_bytes() const {
+  return by_code_.capacity() * sizeof(Abbreviation) + steps_.capacity() * sizeof(Step);
 }
 
 }  // namespace fathom::symbolize

@@ -34,6 +34,12 @@ void collect(Dwarf_Die parent, EntryScopes scopes, std::vector<std::uint64_t>& f
   }
 }
 
+std::optional<std::vector<std::uint64_t>> functions_of(const EntrySections& sections, std::uint64_t unit,
+                                                       EntryScopes scopes) {
+  const auto entries = CodeEntries::open(sections, unit);
+  return entries ? entries->functions(scopes) : std::nullopt;
+}
+
 struct Module {
   explicit Module(const std::string& path)
       : file(elf::ModuleFile::open(path).value()), fd(::open(path.c_str(), O_RDONLY)) {
@@ -71,7 +77,7 @@ TEST(CodeEntries, AreTheSameAsByLibdw) {
       for (const auto scopes : {EntryScopes::kTop, EntryScopes::kAll}) {
         std::vector<std::uint64_t> expected;
         collect(unit, scopes, expected);
-        const auto found = code_entries(module.sections(), header_of(unit), scopes);
+        const auto found = functions_of(module.sections(), header_of(unit), scopes);
         ASSERT_TRUE(found) << path << " unit at " << header_of(unit);
         EXPECT_EQ(*found, expected) << path << " unit at " << header_of(unit);
         functions += found->size();
@@ -81,6 +87,51 @@ TEST(CodeEntries, AreTheSameAsByLibdw) {
   }
   EXPECT_GE(units, 4u);
   EXPECT_GT(functions, 20u);
+}
+
+// As libdw's entries say it: a call, then what is inlined into it.
+void collect_inlined(Dwarf_Die parent, std::vector<InlinedEntry>& found) {
+  Dwarf_Die child;
+  for (int more = dwarf_child(&parent, &child); more == 0; more = dwarf_siblingof(&child, &child)) {
+    const int tag = dwarf_tag(&child);
+    const auto number = found.size();
+    if (tag == DW_TAG_inlined_subroutine) found.push_back({dwarf_dieoffset(&child), 0});
+    if (tag == DW_TAG_inlined_subroutine || tag == DW_TAG_lexical_block || tag == DW_TAG_try_block ||
+        tag == DW_TAG_catch_block)
+      collect_inlined(child, found);
+    if (tag == DW_TAG_inlined_subroutine) found[number].after = static_cast<std::uint32_t>(found.size());
+  }
+}
+
+TEST(CodeEntries, InlinedCallsAreTheSameAsByLibdw) {
+  std::size_t calls = 0, into_another = 0;
+  for (const std::string& path : {fixture("dwarf5"), fixture("dwarf4"), fixture("clang")}) {
+    const Module module(path);
+    for (const Dwarf_Die& unit : module.units()) {
+      const auto entries = CodeEntries::open(module.sections(), header_of(unit)).value();
+      const auto functions = entries.functions(EntryScopes::kTop).value();
+      for (const std::uint64_t function : functions) {
+        Dwarf_Die die;
+        ASSERT_NE(dwarf_offdie(module.dwarf, function, &die), nullptr);
+        std::vector<InlinedEntry> expected;
+        collect_inlined(die, expected);
+        const auto found = entries.inlined(function, 1 << 20);
+        ASSERT_TRUE(found) << path << " function at " << function;
+        ASSERT_EQ(found->size(), expected.size()) << path << " function at " << function;
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          EXPECT_EQ((*found)[i].offset, expected[i].offset);
+          EXPECT_EQ((*found)[i].after, expected[i].after);
+          into_another += expected[i].after > i + 1 ? 1 : 0;
+        }
+        calls += expected.size();
+        if (expected.size() > 1) {
+          EXPECT_EQ(entries.inlined(function, 1)->size(), 1u);
+        }
+      }
+    }
+  }
+  EXPECT_GT(calls, 50u);
+  EXPECT_GT(into_another, 10u);
 }
 
 TEST(CodeEntries, DamagedBytesEndAndStayInside) {
@@ -97,8 +148,17 @@ TEST(CodeEntries, DamagedBytesEndAndStayInside) {
       hit[random() % hit.size()] = static_cast<std::byte>(random());
     }
     if (random() % 4 == 0) info.resize(random() % info.size());
-    const auto found = code_entries({info, abbreviations}, header_of(units[random() % units.size()]),
-                                    random() % 2 ? EntryScopes::kTop : EntryScopes::kAll);
+    const auto entries = CodeEntries::open({info, abbreviations}, header_of(units[random() % units.size()]));
+    const auto found =
+        entries ? entries->functions(random() % 2 ? EntryScopes::kTop : EntryScopes::kAll) : std::nullopt;
+    for (int i = 0; entries && i < 20; ++i) {
+      const auto calls = entries->inlined(random() % (whole.info.size() + 10), 100);
+      for (std::size_t j = 0; calls && j < calls->size(); ++j) {
+        EXPECT_LT((*calls)[j].offset, info.size());
+        EXPECT_GT((*calls)[j].after, j);
+        EXPECT_LE((*calls)[j].after, calls->size());
+      }
+    }
     if (!found) {
       ++refused;
       continue;
@@ -129,25 +189,26 @@ std::vector<std::byte> hand_made(std::uint32_t sibling) {
 }
 std::vector<std::byte> abbreviations() {
   std::vector<std::byte> out;
-  for (const int each : std::initializer_list<int>{1, DW_TAG_compile_unit, 1, 0, 0, 2, DW_TAG_subprogram, 1, DW_AT_low_pc, DW_FORM_addr,
-                         DW_AT_sibling, DW_FORM_ref4, 0, 0, 0})
+  for (const int each :
+       std::initializer_list<int>{1, DW_TAG_compile_unit, 1, 0, 0, 2, DW_TAG_subprogram, 1, DW_AT_low_pc,
+                                  DW_FORM_addr, DW_AT_sibling, DW_FORM_ref4, 0, 0, 0})
     out.push_back(static_cast<std::byte>(each));
   return out;
 }
 
 TEST(CodeEntries, ASiblingIsFollowedForwardOnly) {
   const auto table = abbreviations();
-  EXPECT_EQ(code_entries({hand_made(41), table}, 0, EntryScopes::kTop), (std::vector<std::uint64_t>{13}));
-  EXPECT_EQ(code_entries({hand_made(41), table}, 0, EntryScopes::kAll), (std::vector<std::uint64_t>{13, 26}));
-  EXPECT_EQ(code_entries({hand_made(0), table}, 0, EntryScopes::kTop), (std::vector<std::uint64_t>{13}));
-  EXPECT_FALSE(code_entries({hand_made(13), table}, 0, EntryScopes::kTop)) << "to itself: for ever";
-  EXPECT_FALSE(code_entries({hand_made(100), table}, 0, EntryScopes::kTop)) << "out of the unit";
+  EXPECT_EQ(functions_of({hand_made(41), table}, 0, EntryScopes::kTop), (std::vector<std::uint64_t>{13}));
+  EXPECT_EQ(functions_of({hand_made(41), table}, 0, EntryScopes::kAll), (std::vector<std::uint64_t>{13, 26}));
+  EXPECT_EQ(functions_of({hand_made(0), table}, 0, EntryScopes::kTop), (std::vector<std::uint64_t>{13}));
+  EXPECT_FALSE(functions_of({hand_made(13), table}, 0, EntryScopes::kTop)) << "to itself: for ever";
+  EXPECT_FALSE(functions_of({hand_made(100), table}, 0, EntryScopes::kTop)) << "out of the unit";
 }
 
 TEST(CodeEntries, AFormOfUnknownLengthIsRefused) {
   auto table = abbreviations();
   table[9] = std::byte{0x7f};
-  EXPECT_FALSE(code_entries({hand_made(41), table}, 0, EntryScopes::kTop));
+  EXPECT_FALSE(functions_of({hand_made(41), table}, 0, EntryScopes::kTop));
 }
 
 }  // namespace

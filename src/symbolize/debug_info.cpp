@@ -53,6 +53,7 @@ struct Unit {
   Dwarf_Die skeleton;  // of the unit that has ranges and lines; the same one unless the DWARF is split
   bool split = false;
   SiblingWalk walk;
+  std::optional<CodeEntries> entries;  // nullopt: libdw's alone are understood
   bool looked_everywhere = false;
   std::vector<Function> functions;  // sorted by start
   bool lines_tried = false;
@@ -126,6 +127,7 @@ class DebugInfo::Implementation {
   static void collect_functions(Unit& unit, Dwarf_Die& parent, bool everywhere, int depth);
   const Function* function_at(Unit& unit, std::uint64_t address);
   const FunctionTree& tree_of(Unit& unit, const Function& function);
+  void read_inlined(Unit& unit, Dwarf_Die& function);
   void collect_inlined(Unit& unit, Dwarf_Die& parent, int depth);
   LineProgram* lines_of(Unit& unit);
   const std::string& call_file(Unit& unit, std::uint64_t number);
@@ -209,7 +211,10 @@ Unit* DebugInfo::Implementation::unit(Dwarf_Off offset) {
       type == DW_UT_skeleton && part.cu != nullptr)
     die = part;
   const bool split = die.cu != skeleton.cu;
-  slot = std::make_unique<Unit>(Unit{die, skeleton, split, SiblingWalk(die), false, {}, false, {}, {}});
+  slot = std::make_unique<Unit>(Unit{die, skeleton, split, SiblingWalk(die), {}, false, {}, false, {}, {}});
+  if (!split && !info_.bytes().empty())
+    slot->entries = CodeEntries::open({info_.bytes(), abbreviations_.bytes()},
+                                      dwarf_dieoffset(&die) - dwarf_cuoffset(&die));
   read_functions(*slot, EntryScopes::kTop);
   return slot.get();
 }
@@ -217,12 +222,9 @@ Unit* DebugInfo::Implementation::unit(Dwarf_Off offset) {
 // By a pass over the unit's bytes; where that does not understand them, by libdw's entries.
 void DebugInfo::Implementation::read_functions(Unit& unit, EntryScopes scopes) {
   unit.functions.clear();
-  const auto header = dwarf_dieoffset(&unit.die) - dwarf_cuoffset(&unit.die);
-  const auto entries = unit.split || info_.bytes().empty()
-                           ? std::nullopt
-                           : code_entries({info_.bytes(), abbreviations_.bytes()}, header, scopes);
-  if (entries) {
-    for (const std::uint64_t offset : *entries) {
+  const auto offsets = unit.entries ? unit.entries->functions(scopes) : std::nullopt;
+  if (offsets) {
+    for (const std::uint64_t offset : *offsets) {
       Dwarf_Die die;
       if (dwarf_offdie(dwarf_, offset, &die) == nullptr) continue;
       for (const auto& range : ranges_of(die, kMostRangesOfFunction)) unit.functions.push_back({range, die});
@@ -265,6 +267,21 @@ const Function* DebugInfo::Implementation::function_at(Unit& unit, std::uint64_t
   }
 }
 
+// As read_functions() does it.
+void DebugInfo::Implementation::read_inlined(Unit& unit, Dwarf_Die& function) {
+  const auto calls =
+      unit.entries ? unit.entries->inlined(dwarf_dieoffset(&function), kMostInlinesOfFunction) : std::nullopt;
+  if (!calls) return collect_inlined(unit, function, 0);
+  for (const InlinedEntry& call : *calls) {
+    Dwarf_Die die{};
+    std::vector<AddressRange> ranges;
+    if (dwarf_offdie(dwarf_, call.offset, &die) != nullptr) ranges = ranges_of(die, kMostRangesOfFunction);
+    tree_.calls.push_back({die, static_cast<std::uint32_t>(tree_.ranges.size()),
+                           static_cast<std::uint32_t>(ranges.size()), call.after});
+    tree_.ranges.insert(tree_.ranges.end(), ranges.begin(), ranges.end());
+  }
+}
+
 void DebugInfo::Implementation::collect_inlined(Unit& unit, Dwarf_Die& parent, int depth) {
   if (depth > kDeepestScope) return;
   for (auto child = SiblingWalk::first_child(parent); child; child = unit.walk.next(*child)) {
@@ -289,7 +306,7 @@ const FunctionTree& DebugInfo::Implementation::tree_of(Unit& unit, const Functio
     tree_.calls.clear();
     tree_.ranges.clear();
     Dwarf_Die die = function.die;
-    collect_inlined(unit, die, 0);
+    read_inlined(unit, die);
   }
   return tree_;
 }
@@ -473,6 +490,7 @@ std::size_t DebugInfo::Implementation::memory_bytes() const {
   for (const auto& [offset, unit] : units_) {
     total += 32 * 1024;  // libdw's abbreviations and our table of files, roughly
     if (unit) total += unit->functions.capacity() * sizeof(Function);
+    if (unit && unit->entries) total += unit->entries->memory_bytes();
   }
   for (const auto& [key, name] : names_) total += sizeof(DebugName) + 32 + name.function.capacity();
   for (const auto& [key, children] : children_) total += children.capacity() * sizeof(Dwarf_Die) + 64;
