@@ -16,7 +16,7 @@ declare -A packages=(
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils xz-utils redis-tools procps nodejs chromium linux-perf? golang-go?
           libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4? libgoogle-perftools-dev? musl-tools heaptrack?
-          valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? src:mimalloc?"
+          valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? sqlite3? src:mimalloc?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev"

@@ -27,6 +27,7 @@
 #include "present/exports/pprof_writer.h"
 #include "present/exports/recording_json.h"
 #include "present/exports/speedscope_writer.h"
+#include "present/exports/sql_writer.h"
 #include "present/sentences/quality_sentences.h"
 
 namespace fathom::cli {
@@ -202,6 +203,15 @@ Result<std::string> export_json(const ExportInput& input) {
   return packer.finish();
 }
 
+Result<std::string> export_sql(const ExportInput& input) {
+  if (const Result<> whole = check_whole(input.arguments, "sql"); !whole)
+    return tl::unexpected(whole.error());
+  formats::Packer packer(formats::packing_of(input.arguments.output.path));
+  present::write_sql(input.profile, first_line_of_version(),
+                     [&packer](std::string_view text) { packer.add(text); });
+  return packer.finish();
+}
+
 Result<std::string> export_html(const ExportInput& input) {
   if (const Result<> whole = check_whole(input.arguments, "html"); !whole)
     return tl::unexpected(whole.error());
@@ -246,6 +256,7 @@ constexpr ExportFormat kFormats[] = {
     {"perfetto", ".pftrace", export_perfetto},
     {"pprof", ".pb", export_pprof},
     {"speedscope", ".speedscope.json", export_speedscope},
+    {"sql", ".sql", export_sql},
     {"json", ".json", export_json},
 };
 
@@ -298,7 +309,7 @@ Run add_export(CLI::App& app) {
   add_dump_inputs(app, arguments->selection.dumps);
   app.add_option("--to,--format", arguments->format,
                  "callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, "
-                 "speedscope (default: by the ending of -o; packed where that ends in .gz or .zst)")
+                 "speedscope, sql (default: by the ending of -o; packed where that ends in .gz or .zst)")
       ->type_name("FORMAT");
   add_output_options(app, arguments->output, "file to write instead of standard output");
   add_selection_options(app, arguments->selection);

@@ -105,6 +105,42 @@ TEST_F(Exports, TheSchemaOfPerfettoHasAllThatIsInATrace) {
   EXPECT_THAT(outcome.out, Not(ContainsRegex("\n +[0-9]+[:{ ]")));
 }
 
+TEST_F(Exports, ADatabaseAnswersWhatTheDocumentAsks) {
+  const std::string sql = exported("x.sql");
+  if (!is_installed("sqlite3")) GTEST_SKIP() << "needs sqlite3, which is not installed";
+  const std::string database = folder_ + "/x.db";
+  const auto ask = [&](const std::string& question) {
+    const Outcome outcome = tool("sqlite3", {"-bail", "-batch", database, question});
+    EXPECT_EQ(outcome.status, 0) << question;
+    EXPECT_EQ(outcome.error, "") << question;
+    return outcome.out;
+  };
+  EXPECT_EQ(ask(".read " + sql), "");
+  EXPECT_EQ(ask("SELECT COUNT(*) FROM samples"), "900\n");
+  EXPECT_EQ(ask("SELECT value FROM quality WHERE name = 'lost_ring_full'"), "3.0\n");
+  EXPECT_EQ(ask("SELECT name, MAX(value) FROM series_points JOIN series s ON s.id = series"),
+            "memory.rss_anon|31457280.0\n");
+
+  const std::string document = read_file(FATHOM_SQL_DOCUMENT).value();
+  std::vector<std::string> answers;
+  for (std::size_t at = document.find("```sql"); at != std::string::npos;
+       at = document.find("```sql", at + 1)) {
+    const std::size_t start = document.find('\n', at);
+    answers.push_back(ask(document.substr(start, document.find("```", start) - start)));
+  }
+  ASSERT_EQ(answers.size(), 6U);
+  // Once on a stack, however often: 300 of walk(), 700 of main().
+  EXPECT_THAT(answers[0], HasSubstr("main|700\n"));
+  EXPECT_THAT(answers[0], ContainsRegex("::walk\\|300\n"));
+  EXPECT_THAT(answers[0], HasSubstr("alloc::vec::Vec<server::request::Header>::push|300\n"));
+  EXPECT_THAT(answers[0], HasSubstr("[libcodec.so]|196\n"));
+  EXPECT_THAT(answers[1], ContainsRegex("worker-1\\|\\[libcodec.so\\]\\|196\n"));
+  EXPECT_EQ(answers[2], "");
+  EXPECT_NE(answers[3], "");
+  EXPECT_EQ(answers[4], "");
+  EXPECT_THAT(answers[5], StartsWith("memory.rss_anon|1000000000|"));
+}
+
 TEST_F(Exports, APageIsThatOfView) {
   const std::string page = exported("x.html");
   const std::string frozen = folder_ + "/view.html";
@@ -116,7 +152,7 @@ TEST_F(Exports, JsonHasTheRecordingWholeOrIsRefused) {
   const nlohmann::json json = nlohmann::json::parse(read_file(exported("x.json")).value());
   EXPECT_EQ(json.at("samples").at("value").size(), 900U);
   EXPECT_EQ(json.at("quality").at("lost_ring_full"), 3);
-  for (const char* format : {"json", "html"}) {
+  for (const char* format : {"json", "html", "sql"}) {
     const Outcome outcome = run({"export", recording_, "--to", format, "--pid", "10", "-o", folder_ + "/y"});
     EXPECT_EQ(outcome.status, 2);
     EXPECT_THAT(outcome.error, HasSubstr("holds the recording whole"));

@@ -20,8 +20,8 @@ std::string_view word_of(model::ModuleKind kind) {
   return word_in(kWords, kind);
 }
 std::string_view word_of(model::SymbolSource source) {
-  static constexpr std::array<std::string_view, 7> kWords{"none",     "dynsym",   "symtab", "dwarf",
-                                                          "kallsyms", "perf map", "pseudo"};
+  static constexpr std::array<std::string_view, 8> kWords{"none",     "dynsym",   "symtab", "dwarf",
+                                                          "kallsyms", "perf map", "pseudo", "go"};
   return word_in(kWords, source);
 }
 std::string_view word_of(model::Metric metric) {
