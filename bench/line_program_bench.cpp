@@ -117,7 +117,7 @@ class Ours {
       std::vector<std::uint64_t> addresses;
       for (; end < batch.size() && batch[end].unit == batch[i].unit; ++end)
         addresses.push_back(batch[end].address);
-      const auto* program = program_of(batch[i].unit);
+      auto* program = program_of(batch[i].unit);
       const auto rows =
           program ? program->find(addresses) : std::vector<std::optional<LineRow>>(addresses.size());
       std::map<std::uint64_t, std::string> files;
@@ -133,7 +133,7 @@ class Ours {
   }
 
  private:
-  const LineProgram* program_of(Dwarf_Off unit) {
+  LineProgram* program_of(Dwarf_Off unit) {
     const auto [slot, added] = programs_.try_emplace(unit);
     if (!added) return slot->second ? &*slot->second : nullptr;
     Dwarf_Die die;

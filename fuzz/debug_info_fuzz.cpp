@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/fd.h"
+#include "symbolize/code_entries.h"
 #include "symbolize/line_program.h"
 #include "symbolize/module_symbols.h"
 
@@ -20,17 +21,38 @@ using namespace fathom;
 using namespace fathom::symbolize;
 
 void ask_line_program(std::span<const std::byte> bytes) {
-  const auto program = LineProgram::parse({bytes, bytes, bytes}, 0, "/dir", "unit.c");
+  auto program = LineProgram::parse({bytes, bytes, bytes}, 0, "/dir", "unit.c");
   if (!program) return;
   const std::vector<std::uint64_t> addresses = {0, 0x1000, 0x1010, 0x401000, ~std::uint64_t{0}};
-  for (const auto& row : program->find(addresses))
-    if (row) program->file(row->file);
+  const auto first = program->find(addresses), again = program->find(addresses);
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    const auto &row = first[i], &same = again[i];
+    if (row.has_value() != same.has_value()) std::abort();
+    if (!row) continue;
+    if (row->file != same->file || row->line != same->line) std::abort();
+    program->file(row->file);
+  }
+}
+
+// The first half as entries, the second one as their abbreviations.
+void ask_entries(std::span<const std::byte> bytes) {
+  const auto entries = CodeEntries::open({bytes.first(bytes.size() / 2), bytes.subspan(bytes.size() / 2)}, 0);
+  if (!entries) return;
+  for (const auto scopes : {EntryScopes::kTop, EntryScopes::kAll}) {
+    const auto functions = entries->functions(scopes);
+    for (std::size_t i = 0; functions && i < functions->size() && i < 8; ++i) {
+      const auto calls = entries->inlined((*functions)[i], 100);
+      for (std::size_t j = 0; calls && j < calls->size(); ++j)
+        if ((*calls)[j].after <= j || (*calls)[j].after > calls->size()) std::abort();
+    }
+  }
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   ask_line_program(std::as_bytes(std::span(data, size)));
+  ask_entries(std::as_bytes(std::span(data, size)));
   const Fd fd(::memfd_create("fuzz", MFD_CLOEXEC));
   if (!fd || ::write(fd.get(), data, size) != static_cast<ssize_t>(size)) return 0;
   Options options;
