@@ -14,4 +14,8 @@ constexpr int dwarf_of_perf_register(int) {
   return -1;
 }
 
+inline constexpr std::uint64_t kPerfCallRegisters = 0;
+inline constexpr std::size_t kPerfResult = 0, kPerfSecond = 0, kPerfFirst = 0, kPerfCallSp = 0,
+                             kPerfCallCount = 1;
+
 }  // namespace fathom::arch

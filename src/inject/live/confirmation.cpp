@@ -1,0 +1,173 @@
+#include "inject/live/confirmation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "arch/common/function_ends.h"
+#include "process/maps.h"
+
+namespace fathom::inject {
+namespace {
+
+using allocators::nameless::name_of;
+using allocators::nameless::Role;
+
+constexpr std::size_t kMostReturns = 2;  // with a call and a free all registers are taken
+
+bool gives(Role role) {
+  switch (role) {
+    case Role::kMalloc:
+    case Role::kCalloc:
+    case Role::kMallocx:
+    case Role::kNew:
+    case Role::kNewAligned:
+    case Role::kZalloc:
+    case Role::kMallocAligned:
+    case Role::kZallocAligned:
+    case Role::kMallocn:
+      return true;
+    default:
+      return false;
+  }
+}
+bool frees(Role role) {
+  return role == Role::kFree || role == Role::kSdallocx;
+}
+bool resizes(Role role) {
+  return role == Role::kRealloc || role == Role::kRallocx || role == Role::kReallocAligned ||
+         role == Role::kReallocarray || role == Role::kXallocx;
+}
+
+// jemalloc frees a block by the class that its size belongs to: 8, multiples of 16 up to 128, then four to each doubling.
+std::uint64_t jemalloc_class(std::uint64_t size) {
+  if (size <= 8) return 8;
+  if (size <= 128) return (size + 15) & ~std::uint64_t{15};
+  const std::uint64_t step = std::bit_floor(size - 1) / 4;
+  return (size + step - 1) / step * step;
+}
+bool of_one_jemalloc_class(std::uint64_t given, std::uint64_t freed) {
+  return jemalloc_class(given) == jemalloc_class(freed);
+}
+
+std::vector<std::uint64_t> returns_of(const elf::ElfFile& file, const BelievedEntry& entry) {
+  const auto code = file.bytes_at(entry.address, entry.size);
+  if (!code) return {};
+  const arch::CodePart part{*code, entry.address.value};
+  const arch::FunctionEnds ends = arch::function_ends({&part, 1});
+  std::vector<std::uint64_t> found;
+  if (ends.problem.empty())
+    for (const arch::FunctionEnd& each : ends.ends)
+      if (each.returns) found.push_back(each.address);
+  return found;
+}
+
+std::string list_of(const std::vector<std::string>& names) {
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+}  // namespace
+
+Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
+                             std::optional<std::size_t> given) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < entries.size(); ++i) order.push_back(i);
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t each) { return entries[each].callers; });
+  WatchPlan plan;
+  std::vector<std::uint64_t> returns;
+  for (const std::size_t each : order) {
+    if (!gives(entries[each].role) || (given && *given != each)) continue;
+    returns = returns_of(file, entries[each]);
+    if (returns.empty() || returns.size() > kMostReturns) continue;
+    plan.watched.push_back(each);
+    break;
+  }
+  if (plan.watched.empty())
+    return fail(ErrorKind::kUnsupported, "where what it gives blocks by returns is not known");
+  const auto first = [&](bool (*does)(Role)) {
+    return std::ranges::find_if(order, [&](std::size_t each) { return does(entries[each].role); });
+  };
+  const auto free = first(frees), resize = first(resizes);
+  if (free == order.end()) return fail(ErrorKind::kUnsupported, "nothing of it frees");
+  plan.watched.push_back(*free);
+  plan.points.push_back({{entries[plan.watched[0]].address.value}, Point::kGives});
+  for (const std::uint64_t each : returns) plan.points.push_back({{each}, Point::kGave});
+  plan.points.push_back({{entries[*free].address.value}, Point::kFrees});
+  if (resize != order.end() && plan.points.size() < kBreakpointRegisters) {
+    plan.watched.push_back(*resize);
+    plan.points.push_back({{entries[*resize].address.value}, Point::kResizes});
+  }
+  const Role role = entries[plan.watched[0]].role;
+  plan.belief.multiplies = role == Role::kCalloc || role == Role::kMallocn;
+  plan.belief.frees_tell_size = entries[*free].role == Role::kSdallocx;
+  plan.belief.same_size = of_one_jemalloc_class;
+  plan.belief.all_ends_watched =
+      static_cast<std::size_t>(std::ranges::count_if(entries, [](const BelievedEntry& each) {
+        return frees(each.role) || resizes(each.role);
+      })) == plan.watched.size() - 1;
+  return plan;
+}
+
+Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const BelievedEntry> entries,
+                             const WatchPlan& plan, const WatchLimits& limits) {
+  std::vector<WatchedPoint> points = plan.points;
+  for (WatchedPoint& each : points) each.address.value += bias;
+  MemoryPicture memory;
+  // Before and afterwards: the allocator may map and unmap meanwhile.
+  const auto look = [&]() -> Result<> {
+    const auto maps = process::read_maps(pid);
+    if (!maps) return tl::unexpected<Error>(maps.error());
+    memory.add(*maps);
+    return {};
+  };
+  if (auto looked = look(); !looked) return tl::unexpected<Error>(looked.error());
+  auto watch = watch_points(pid, points, limits);
+  if (!watch) return tl::unexpected<Error>(watch.error());
+  if (auto looked = look(); !looked) return tl::unexpected<Error>(looked.error());
+
+  Belief belief = plan.belief;
+  belief.all_ends_watched &= watch->all_threads;
+  Confirmation result;
+  result.verdict = judge(watch->hits, watch->lost, memory, belief);
+  result.hits = watch->met;
+  result.duration_ns = watch->duration_ns;
+  result.threads = watch->threads;
+  result.met.assign(entries.size(), false);
+  std::vector<std::string> names;
+  for (const std::size_t each : plan.watched) {
+    names.emplace_back(name_of(entries[each].role));
+    const auto is_its = [&](const Hit& hit) {
+      return (hit.point == Point::kGives && gives(entries[each].role)) ||
+             (hit.point == Point::kFrees && frees(entries[each].role)) ||
+             (hit.point == Point::kResizes && resizes(entries[each].role));
+    };
+    result.met[each] = std::ranges::any_of(watch->hits, is_its);
+  }
+  result.functions = list_of(names);
+  return result;
+}
+
+std::string describe(const Confirmation& confirmation) {
+  const Verdict& verdict = confirmation.verdict;
+  const std::string watched = fmt::format(
+      "{} watched in the running process ({} hits of breakpoints in {:.0f} ms, {} thread{})",
+      confirmation.functions, confirmation.hits, static_cast<double>(confirmation.duration_ns) / 1e6,
+      confirmation.threads, confirmation.threads == 1 ? "" : "s");
+  switch (verdict.kind) {
+    case Verdict::Kind::kConfirmed:
+      return fmt::format("{} do so: {}, nothing speaks against it", watched, verdict.describe());
+    case Verdict::Kind::kContradicted:
+      return fmt::format("{} do something else: {}", watched, verdict.why);
+    case Verdict::Kind::kQuiet:
+      break;
+  }
+  return fmt::format("{} say nothing: {}", watched, verdict.why);
+}
+
+}  // namespace fathom::inject
