@@ -92,9 +92,9 @@ std::vector<std::string> find_by_code(int pid, const MappedFile& file, const elf
   });
   if (fd.get() < 0 || segment == module.elf().segments().end()) return {};
   const std::uint64_t linked = segment->address.value / arch::kPageBytes * arch::kPageBytes;
-  return inject::find_by_code(
-      {pid, fd.get(), file.first.start.value - linked, may_try, default_cache_folder(inject::kFindingFolder)},
-      module.elf(), found);
+  return inject::find_by_code({pid, fd.get(), file.first.start.value - linked, may_try, true,
+                               default_cache_folder(inject::kFindingFolder)},
+                              module.elf(), found);
 }
 
 // By the file that is mapped, whatever its name is now.

@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kMostThreads = 64;
 constexpr std::size_t kRingBytes = 1 << 16;  // 600 hits
 constexpr std::size_t kLeastRingBytes = 1 << 12;
-constexpr std::uint64_t kLeastOfAPoint = 64, kMostOfAPoint = 1 << 30;
+constexpr std::uint64_t kLeastOfAPoint = 64;
 constexpr auto kPause = std::chrono::microseconds(500);
 
 std::string reason_of(int error_number) {
@@ -97,7 +97,6 @@ std::vector<int> threads_to_watch(int pid) {
 
 Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const WatchLimits& limits) {
   assert(!points.empty() && points.size() <= kBreakpointRegisters);
-  const std::uint64_t most_of_a_point = std::clamp(limits.hits / 2, kLeastOfAPoint, kMostOfAPoint);
   const std::uint64_t start_ns = monotonic_ns();
   Watch watch;
   std::vector<int> watched;
@@ -111,6 +110,9 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
   }
   if (threads.empty()) return fail(ErrorKind::kUnsupported, "the process has ended");
 
+  // What the process pays at most while nobody reads: of many threads all of them together.
+  const std::uint64_t most_of_a_point =
+      std::clamp(limits.hits * 2 / threads.size(), kLeastOfAPoint, std::max(limits.hits / 2, kLeastOfAPoint));
   // All registers are ours now: from here on the process pays for its calls.
   bool refreshed = true;
   for (const ThreadWatch& thread : threads)
@@ -130,6 +132,8 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
     drain();
     if (::syscall(SYS_tgkill, pid, pid, 0) != 0 && errno == ESRCH) break;
   }
+  // They go one after the other: from here on calls may be met without their returns, and the other way round.
+  const std::uint64_t end_ns = monotonic_ns();
   for (const ThreadWatch& thread : threads)
     for (const Fd& event : thread.events) ::ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
   drain();
@@ -140,7 +144,7 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
   watch.all_threads = !reader.has_new_thread;
   if (const auto now = process::read_thread_ids(pid))
     for (const int each : *now) watch.all_threads &= std::ranges::find(watched, each) != watched.end();
-  watch.hits = complete_stretch(std::move(reader.hits), from_ns, most_of_a_point);
+  watch.hits = complete_stretch(std::move(reader.hits), from_ns, end_ns, most_of_a_point);
   threads.clear();
   watch.duration_ns = monotonic_ns() - start_ns;
   return watch;

@@ -20,7 +20,8 @@ namespace fathom::inject {
 inline constexpr std::size_t kBreakpointRegisters = 4;
 
 struct WatchLimits {
-  std::uint64_t hits;  // all points and threads together; a point of a thread ends after half of that
+  std::uint64_t
+      hits;  // all points and threads together; at most 2^30. A point of a thread ends after half of that, or sooner
   std::chrono::milliseconds time;
 };
 

@@ -179,7 +179,7 @@ TEST_F(Breakpoints, AreGoneWithAKilledProfiler) {
   if (profiler == 0) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     // The test takes registers too, to count them.
-    for (;;) (void)watch_points(child_, all_points(), {1'000'000'000, milliseconds(600'000)});
+    for (;;) (void)watch_points(child_, all_points(), {1 << 30, milliseconds(600'000)});
   }
   for (int i = 0; i < 10'000 && registers() == kBreakpointRegisters; ++i) ::usleep(1000);
   EXPECT_EQ(registers(), 0u);

@@ -155,19 +155,20 @@ Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const Believ
 
 std::string describe(const Confirmation& confirmation) {
   const Verdict& verdict = confirmation.verdict;
-  const std::string watched = fmt::format(
-      "{} watched in the running process ({} hits of breakpoints in {:.0f} ms, {} thread{})",
-      confirmation.functions, confirmation.hits, static_cast<double>(confirmation.duration_ns) / 1e6,
+  const std::string how = fmt::format(
+      "({}; {} hit{} of breakpoints in {:.0f} ms, {} thread{})", confirmation.functions, confirmation.hits,
+      confirmation.hits == 1 ? "" : "s", static_cast<double>(confirmation.duration_ns) / 1e6,
       confirmation.threads, confirmation.threads == 1 ? "" : "s");
   switch (verdict.kind) {
     case Verdict::Kind::kConfirmed:
-      return fmt::format("{} do so: {}, nothing speaks against it", watched, verdict.describe());
+      return fmt::format("seen at work in the process {}: {}, nothing speaks against it", how,
+                         verdict.describe());
     case Verdict::Kind::kContradicted:
-      return fmt::format("{} do something else: {}", watched, verdict.why);
+      return fmt::format("at work in the process they do something else {}: {}", how, verdict.why);
     case Verdict::Kind::kQuiet:
       break;
   }
-  return fmt::format("{} say nothing: {}", watched, verdict.why);
+  return fmt::format("too little was seen of them at work in the process {}: {}", how, verdict.why);
 }
 
 }  // namespace fathom::inject

@@ -50,7 +50,7 @@ struct Confirmation {
 Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const BelievedEntry> entries,
                              const WatchPlan& plan, const WatchLimits& limits);
 
-// "in the running process malloc, sdallocx and realloc were seen at work (300 calls and returns in 4 ms): 93 blocks given, ...".
+// "seen at work in the process (malloc, sdallocx and realloc; 300 hits of breakpoints in 4 ms, 5 threads): 93 blocks given, ...".
 std::string describe(const Confirmation& confirmation);
 
 }  // namespace fathom::inject

@@ -78,7 +78,7 @@ TEST_F(LiveJemalloc, IsConfirmed) {
       verdict({{"malloc", Role::kMalloc}, {"free", Role::kFree}, {"realloc", Role::kRealloc}});
   EXPECT_EQ(found.kind, Verdict::Kind::kConfirmed) << said_;
   EXPECT_EQ(found.lost, 0u);
-  EXPECT_THAT(said_, HasSubstr("malloc, free and realloc watched in the running process"));
+  EXPECT_THAT(said_, HasSubstr("seen at work in the process (malloc, free and realloc; "));
   EXPECT_THAT(said_, HasSubstr("nothing speaks against it"));
 }
 

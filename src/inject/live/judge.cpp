@@ -70,10 +70,9 @@ class Judge {
       verdict_.kind = Verdict::Kind::kContradicted;
     } else if (verdict_.blocks < kEnoughBlocks || verdict_.known_frees < kEnoughFrees) {
       verdict_.kind = Verdict::Kind::kQuiet;
-      verdict_.why = verdict_.hits == 0
-                         ? std::string("nothing was called")
-                         : fmt::format("too little was called ({}; {} blocks and {} frees of them would do)",
-                                       verdict_.describe(), kEnoughBlocks, kEnoughFrees);
+      verdict_.why = verdict_.hits == 0 ? std::string("nothing was called")
+                                        : fmt::format("{}, where {} and {} would do", verdict_.describe(),
+                                                      kEnoughBlocks, kEnoughFrees);
     } else {
       verdict_.kind = Verdict::Kind::kConfirmed;
     }
@@ -219,11 +218,13 @@ Verdict judge(std::span<const Hit> hits, std::uint64_t lost, const MemoryPicture
   return judge.close(lost);
 }
 
-std::vector<Hit> complete_stretch(std::vector<Hit> hits, std::uint64_t from_ns, std::uint64_t most) {
+std::vector<Hit> complete_stretch(std::vector<Hit> hits, std::uint64_t from_ns, std::uint64_t until_ns,
+                                  std::uint64_t most) {
   std::ranges::stable_sort(hits, {}, &Hit::time_ns);
   std::map<std::pair<std::int32_t, Point>, std::uint64_t> met;
   std::size_t count = 0;
   for (const Hit& each : hits) {
+    if (each.time_ns >= until_ns) break;
     if (each.time_ns >= from_ns) hits[count++] = each;
     if (++met[{each.thread, each.point}] >= most) break;
   }

@@ -87,8 +87,9 @@ inline constexpr std::uint64_t kEnoughBlocks = 20, kEnoughFrees = 5;
 Verdict judge(std::span<const Hit> hits, std::uint64_t lost, const MemoryPicture& memory,
               const Belief& belief);
 
-// Of these hits, in any order, the ones that a verdict may rest on, in the order of time: from `from_ns` on, and before a point of a
-// thread that is met `most` times, as it is watched no longer.
-std::vector<Hit> complete_stretch(std::vector<Hit> hits, std::uint64_t from_ns, std::uint64_t most);
+// Of these hits, in any order, the ones that a verdict may rest on, in the order of time: from `from_ns` on, before `until_ns`, and
+// before a point of a thread is met more than `most` times, as it is watched no longer.
+std::vector<Hit> complete_stretch(std::vector<Hit> hits, std::uint64_t from_ns, std::uint64_t until_ns,
+                                  std::uint64_t most);
 
 }  // namespace fathom::inject

@@ -380,7 +380,7 @@ TEST(Judge, AnyStreamHasAVerdictThatItsCountsBear) {
   }
 }
 
-TEST(CompleteStretch, BeginsWhenAllIsWatchedAndEndsWithThePointThatEnds) {
+TEST(CompleteStretch, IsWhileAllIsWatchedAndEndsWithThePointThatEnds) {
   std::vector<Hit> hits;
   for (std::uint64_t i = 0; i < 20; ++i)
     hits.push_back({.time_ns = 19 - i, .thread = i < 10 ? 1 : 2, .point = Point::kGives});
@@ -389,11 +389,12 @@ TEST(CompleteStretch, BeginsWhenAllIsWatchedAndEndsWithThePointThatEnds) {
     for (const Hit& each : of) all.push_back(each.time_ns);
     return all;
   };
-  EXPECT_THAT(times(complete_stretch(hits, 7, 100)),
+  EXPECT_THAT(times(complete_stretch(hits, 7, 100, 100)),
               testing::ElementsAre(7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
   // Thread 2 has the first ten; its eighth is at 7, and what it was met by before counts as well.
-  EXPECT_THAT(times(complete_stretch(hits, 5, 8)), testing::ElementsAre(5, 6, 7));
-  EXPECT_THAT(complete_stretch({}, 0, 1), testing::IsEmpty());
+  EXPECT_THAT(times(complete_stretch(hits, 5, 100, 8)), testing::ElementsAre(5, 6, 7));
+  EXPECT_THAT(times(complete_stretch(hits, 3, 6, 100)), testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(complete_stretch({}, 0, 1, 1), testing::IsEmpty());
 }
 
 }  // namespace

@@ -17,6 +17,7 @@
 #include "allocators/nameless/tcmalloc_code.h"
 #include "allocators/operators.h"
 #include "allocators/versions.h"
+#include "inject/live/confirmation.h"
 #include "inject/stop/remote_memory.h"
 #include "inject/trial/entry_trial.h"
 #include "inject/trial/finding_cache.h"
@@ -27,6 +28,9 @@
 
 namespace fathom::inject {
 namespace {
+
+// Some 3 ms of the process's time.
+constexpr WatchLimits kShortLook{300, std::chrono::milliseconds(200)};
 
 using allocators::nameless::JemallocEntries;
 using allocators::nameless::name_of;
@@ -153,6 +157,29 @@ std::string prefix_of(const elf::ElfFile& file) {
   return prefixes.size() == 1 ? *prefixes.begin() : std::string();
 }
 
+std::vector<BelievedEntry> believed(const EntryTrial& trial) {
+  std::vector<BelievedEntry> entries;
+  for (const TriedEntry& each : trial.entries)
+    entries.push_back({each.role, each.candidate.address, each.candidate.size,
+                       std::uint64_t{each.candidate.direct} + each.candidate.through_words});
+  return entries;
+}
+
+// A short look at what was tried, at work: "; seen at work in the process ...". What cannot be seen, or says nothing, leaves it as it
+// was tried; what contradicts the trial is a doubt.
+Result<std::string> look_at_work(const NamelessProgram& program, const elf::ElfFile& file,
+                                 const EntryTrial& trial) {
+  if (!program.at_work) return std::string();
+  const auto entries = believed(trial);
+  const auto plan = plan_watch(file, entries);
+  if (!plan) return "; not seen at work in the process: " + plan.error().message;
+  const auto seen = confirm(program.pid, program.bias, entries, *plan, kShortLook);
+  if (!seen) return "; not seen at work in the process: " + seen.error().message;
+  if (seen->verdict.kind == Verdict::Kind::kContradicted)
+    return fail(ErrorKind::kUnsupported, describe(*seen));
+  return "; " + describe(*seen);
+}
+
 std::string list_of(const EntryTrial& trial) {
   std::map<std::string_view, int> counts;
   for (const TriedEntry& each : trial.entries) ++counts[name_of(each.role)];
@@ -199,6 +226,8 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
     return tl::unexpected<Error>(same.error());
   if (auto same = check_tables(program, *found, *memory, tables_agree); !same)
     return tl::unexpected<Error>(same.error());
+  const auto seen = look_at_work(program, file, *trial);
+  if (!seen) return tl::unexpected<Error>(seen.error());
 
   NamelessAllocator result;
   allocators::Allocator& allocator = result.allocator;
@@ -215,11 +244,11 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
   result.evidence = fmt::format(
       "found by its code: {} of {} ways into it are entries ({}): their shape and their callers say so, each "
       "behaved so when it was called in a private copy of the program ({} copies), nothing speaks against "
-      "it, {}{}",
+      "it, {}{}{}",
       trial->entries.size(), found->candidates.size(), list_of(*trial), trial->copies,
       tables_agree ? "and their code and jemalloc's tables of sizes are the same in the process"
                    : "and their code is the same in the process, where jemalloc has not begun yet",
-      unknown_of(*trial));
+      unknown_of(*trial), *seen);
   return result;
 }
 
@@ -248,6 +277,8 @@ Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf
     if ((each.role == Role::kNew && !found->malloc) ||
         (each.role == Role::kNewAligned && !found->malloc_aligned))
       return fail(ErrorKind::kUnsupported, "its operator new has no variant here that does not throw");
+  const auto seen = look_at_work(program, file, trial);
+  if (!seen) return tl::unexpected<Error>(seen.error());
 
   NamelessAllocator result;
   allocators::Allocator& allocator = result.allocator;
@@ -270,8 +301,8 @@ Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf
       "called in "
       "a private copy of the program ({} copies), what else of it the program calls leaves blocks alone, and "
       "their "
-      "code is the same in the process{}",
-      trial.entries.size(), found->candidates, list_of(trial), trial.copies, unknown_of(trial));
+      "code is the same in the process{}{}",
+      trial.entries.size(), found->candidates, list_of(trial), trial.copies, unknown_of(trial), *seen);
   return result;
 }
 

@@ -22,6 +22,7 @@ struct NamelessProgram {
   int fd = -1;           // its file, open for reading
   std::uint64_t bias = 0;
   bool may_probe = true;       // false: no copy may be started, so nothing is sure
+  bool at_work = false;        // it runs its program: calls may be watched
   std::string cache_folder{};  // finding_cache.h; "": nothing is kept
 };
 

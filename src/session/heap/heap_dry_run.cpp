@@ -61,6 +61,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
   symbolize::DebugFiles debug_files(symbols);
   HeapTarget target;
   target.may_probe = may_probe;
+  target.at_work = true;
   target.cache_folder = default_cache_folder(inject::kFindingFolder);
   find_more(target, pid, processes.mappings(pid), debug_files);
 

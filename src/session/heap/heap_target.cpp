@@ -67,8 +67,10 @@ class Finder {
  private:
   void find_by_code(const CodeMapping& mapping, allocators::Found& found) {
     const elf::ElfFile& file = mapping.module->file->elf();
-    const std::vector<std::string> evidence = inject::find_by_code(
-        {pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe, target_.cache_folder}, file, found);
+    const std::vector<std::string> evidence =
+        inject::find_by_code({pid_, mapping.module->fd.get(), mapping.bias, target_.may_probe,
+                              target_.at_work, target_.cache_folder},
+                             file, found);
     const std::size_t first = found.allocators.size() - evidence.size();
     for (std::size_t i = 0; i < evidence.size(); ++i)
       target_.found_by_code.push_back(

@@ -42,6 +42,8 @@ struct HeapTarget {
   bool sized_deletes = false;
   // Functions without names may be tried in a private copy of the program.
   bool may_probe = true;
+  // The process runs its program: calls of these may be watched (inject/live).
+  bool at_work = false;
   // Where what the search through their code found is kept; "": nowhere (inject/trial/finding_cache.h).
   std::string cache_folder;
 };

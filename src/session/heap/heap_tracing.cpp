@@ -140,6 +140,7 @@ Result<> HeapTracing::place() {
 void HeapTracing::find_allocators() {
   target_.sized_deletes = options_.mode == Heap::kExact;
   target_.may_probe = !options_.no_probe;
+  target_.at_work = !options_.from_start;
   target_.cache_folder = default_cache_folder(inject::kFindingFolder);
   const auto mappings = context_.processes.mappings(pid_);
   find_more(target_, pid_, mappings, debug_files_);
