@@ -46,6 +46,9 @@ struct Candidate {
   std::uint32_t direct = 0, through_words = 0;
   // Words of data that hold its address and that no code names: parts of tables, of which nobody knows who reads them.
   std::uint32_t in_tables = 0;
+  // Of one that has no label and may be an entry all the same: those of all these places that are not surely the library's own. Of
+  // jemalloc only.
+  std::uint32_t from_program = 0;
   std::vector<ElfAddress> goes_on_to{};  // candidates that it jumps to
 };
 

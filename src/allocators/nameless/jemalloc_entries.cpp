@@ -46,6 +46,7 @@ class Search {
     if (auto inlined = check_tables(); !inlined) return tl::unexpected<Error>(inlined.error());
     if (auto candidates = find_candidates(); !candidates) return tl::unexpected<Error>(candidates.error());
     if (auto labelled = label_by_shims(); !labelled) return tl::unexpected<Error>(labelled.error());
+    count_program();
     found_.version = jemalloc_version(file_);
     add_own_code();
     return std::move(found_);
@@ -244,6 +245,7 @@ class Search {
         if (all && !has(all->calls, start) && !has(all->jumps, start)) continue;
       }
       ++candidate(each.callee).direct;
+      referrers_[each.callee].push_back(each.caller);
       if (each.caller != kNoFunction && code_.size_of(each.caller) <= kLargestWrapper) {
         const Facts& all = facts(each.caller);
         if (all && has(all->jumps, code_.start(each.callee))) wrappers.insert(each.caller);
@@ -254,8 +256,10 @@ class Search {
     std::vector<std::uint64_t> addresses;
     for (const ElfAddress each : starts) addresses.push_back(each.value);
     for (const CodeMap::Naming& each : code_.namings(addresses))
-      if (each.by != kNoFunction && !inside_[each.by] && !each.through && names(each.by, each.named))
+      if (each.by != kNoFunction && !inside_[each.by] && !each.through && names(each.by, each.named)) {
         ++candidate(code_.starting_at(each.named)).direct;
+        referrers_[code_.starting_at(each.named)].push_back(each.by);
+      }
     // Words that hold one.
     std::vector<std::uint64_t> words;
     for (const FilledWord& each : words_holding(file_, starts))
@@ -268,17 +272,24 @@ class Search {
       in_tables.erase(each.named);
       if (each.by == kNoFunction || !inside_[each.by]) {
         ++candidate(holds_.at(each.named)).through_words;
+        referrers_[holds_.at(each.named)].push_back(each.by);
         if (each.by != kNoFunction && code_.size_of(each.by) <= kLargestShim) near_shims_.insert(each.by);
       }
     }
     for (const std::uint64_t word : in_tables)
-      if (finds_its_thread(holds_.at(word))) ++candidate(holds_.at(word)).in_tables;
+      if (finds_its_thread(holds_.at(word))) {
+        ++candidate(holds_.at(word)).in_tables;
+        for (const FunctionNumber reader : readers_of_table_with(word))
+          referrers_[holds_.at(word)].push_back(reader);
+      }
     // Other modules may call what is exported.
     for (const elf::Symbol& symbol : file_.symbols(elf::SymbolTable::kDynsym))
       if (symbol.section != SHN_UNDEF)
         if (const auto function = code_.starting_at(symbol.address.value);
-            function != kNoFunction && inside_[function])
+            function != kNoFunction && inside_[function]) {
           ++candidate(function).direct;
+          referrers_[function].push_back(kNoFunction);
+        }
     // A function whose only callers stand in the library is none of its entries, whatever it does.
     for (const FunctionNumber each : wrappers) {
       candidate(each).is_wrapper = true;
@@ -298,6 +309,71 @@ class Search {
       found_.candidates.push_back(each);
     }
     return {};
+  }
+
+  // Whoever names the nearest word of data that is named at all, from this one downwards: the table begins there. kNoFunction: nobody
+  // knows. What the loader calls at the start is no entry.
+  std::vector<FunctionNumber> readers_of_table_with(std::uint64_t word) {
+    constexpr std::uint64_t kLargestTable = 64;  // words
+    if (const elf::Section* starts = file_.section(".init_array");
+        starts != nullptr && word - starts->address.value < starts->size)
+      return {};
+    std::vector<std::uint64_t> words;
+    for (std::uint64_t back = kLargestTable; back > 0; --back)
+      if (word >= back * 8) words.push_back(word - back * 8);
+    std::uint64_t nearest = 0;
+    std::vector<FunctionNumber> readers;
+    for (const CodeMap::Naming& each : code_.namings(words)) {
+      if (each.named < nearest || (each.by != kNoFunction && !names(each.by, each.named))) continue;
+      if (each.named > nearest) readers.clear();
+      nearest = each.named;
+      readers.push_back(each.by);
+    }
+    if (readers.empty()) return {kNoFunction};
+    std::erase_if(readers, [&](FunctionNumber each) { return each != kNoFunction && inside_[each]; });
+    return readers;
+  }
+
+  // Whatever gives, frees or resizes blocks asks for its thread, or goes on into the library: what is only linked in because of the library
+  // (pthread_atfork) does neither.
+  bool may_be_entry(FunctionNumber function) {
+    const Facts& all = facts(function);
+    const auto leads_inside = [&](std::uint64_t to) {
+      const auto other = code_.holding(to);
+      return other != kNoFunction && other != function && inside_[other];
+    };
+    return !all || all->thread_accesses > 0 || std::ranges::any_of(all->jumps, leads_inside) ||
+           std::ranges::any_of(all->calls, leads_inside);
+  }
+
+  // The library's stretch of code: around its malloc, from one of its functions to another, with none in between that calls a labelled
+  // entry, as the program does. What stands in it and is not known for the library's own is a helper of it. A linker that sorted
+  // functions leaves short stretches, and then much looks like the program's.
+  void count_program() {
+    const auto home =
+        std::ranges::find_if(quick_, [](const Quick& each) { return each.role == Role::kMalloc; });
+    std::set<FunctionNumber> program;
+    for (const Candidate& each : found_.candidates)
+      if (each.label != Role::kUnknown)
+        for (const FunctionNumber by : referrers_[code_.starting_at(each.address.value)])
+          if (by != kNoFunction) program.insert(by);
+    const auto after = program.lower_bound(home->function);
+    const FunctionNumber end = after == program.end() ? static_cast<FunctionNumber>(code_.size()) : *after;
+    const FunctionNumber begin = after == program.begin() ? 0 : *std::prev(after) + 1;
+    FunctionNumber first = home->function, last = home->function;
+    for (const FunctionNumber each : library_) {
+      if (each < begin || each >= end) continue;
+      first = std::min(first, each);
+      last = std::max(last, each);
+    }
+    for (Candidate& each : found_.candidates) {
+      const FunctionNumber function = code_.starting_at(each.address.value);
+      if (each.label != Role::kUnknown || each.is_wrapper || !may_be_entry(function)) continue;
+      each.from_program =
+          static_cast<std::uint32_t>(std::ranges::count_if(referrers_[function], [&](FunctionNumber by) {
+            return by == kNoFunction || by < first || by > last;
+          }));
+    }
   }
 
   Candidate* candidate_at(std::uint64_t address) {
@@ -399,6 +475,8 @@ class Search {
   std::vector<std::uint64_t> shared_data_;
   std::vector<CodeMap::Edge> edges_;
   std::map<std::uint64_t, FunctionNumber> holds_;
+  std::map<FunctionNumber, std::vector<FunctionNumber>>
+      referrers_;  // of candidates, from outside of the library
   JemallocEntries found_;
 };
 

@@ -34,7 +34,7 @@ class Writer {
       number(each.address.value), number(each.size);
       number(static_cast<std::uint64_t>(each.label));
       number(each.by_shape + 2u * each.by_shim + 4u * each.is_wrapper);
-      number(each.direct), number(each.through_words), number(each.in_tables);
+      number(each.direct), number(each.through_words), number(each.in_tables), number(each.from_program);
       all(each.goes_on_to);
     }
   }
@@ -67,7 +67,7 @@ class Reader {
     }
   }
   void all(std::vector<Candidate>& candidates) {
-    for (std::uint64_t left = count(8); left > 0 && ok(); --left) {
+    for (std::uint64_t left = count(9); left > 0 && ok(); --left) {
       Candidate each{};
       each.address = {number()};
       each.size = number();
@@ -76,6 +76,7 @@ class Reader {
       each.label = static_cast<Role>(label);
       each.by_shape = (flags & 1) != 0, each.by_shim = (flags & 2) != 0, each.is_wrapper = (flags & 4) != 0;
       each.direct = small(), each.through_words = small(), each.in_tables = small();
+      each.from_program = small();
       all(each.goes_on_to);
       candidates.push_back(std::move(each));
     }

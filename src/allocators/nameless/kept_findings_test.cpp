@@ -12,6 +12,7 @@ std::vector<Candidate> some_candidates() {
   first.direct = 3, first.through_words = 70'000, first.goes_on_to = {{0x2000}, {0x3000}};
   Candidate second{.address = {0x2000}, .size = 9, .label = kLastRole, .by_shim = true, .is_wrapper = true};
   second.in_tables = 1;
+  second.from_program = 2;
   return {first, second};
 }
 Findings of_jemalloc() {
@@ -45,6 +46,7 @@ void expect_equal(const std::vector<Candidate>& a, const std::vector<Candidate>&
     EXPECT_EQ(a[i].direct, b[i].direct);
     EXPECT_EQ(a[i].through_words, b[i].through_words);
     EXPECT_EQ(a[i].in_tables, b[i].in_tables);
+    EXPECT_EQ(a[i].from_program, b[i].from_program);
     EXPECT_EQ(a[i].goes_on_to, b[i].goes_on_to);
   }
 }

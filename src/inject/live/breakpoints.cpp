@@ -26,6 +26,8 @@ constexpr std::size_t kRingBytes = 1 << 16;  // 600 hits
 constexpr std::size_t kLeastRingBytes = 1 << 12;
 constexpr std::uint64_t kLeastOfAPoint = 64;
 constexpr auto kPause = std::chrono::microseconds(500);
+// The kernel may give registers back a moment after they were closed: also those of the watch before.
+constexpr std::uint64_t kPatienceNs = 200'000'000;
 
 std::string reason_of(int error_number) {
   switch (error_number) {
@@ -52,7 +54,7 @@ struct ThreadWatch {
   std::optional<sources::PerfRing> ring;  // of all of them; behind them, as they outlive it
 };
 
-// kNotFound: the thread has ended.
+// kNotFound: the thread has ended. kSystem: its registers are in use.
 Result<ThreadWatch> open_thread(int thread, std::span<const WatchedPoint> points) {
   ThreadWatch watch;
   for (const WatchedPoint& each : points) {
@@ -60,8 +62,9 @@ Result<ThreadWatch> open_thread(int thread, std::span<const WatchedPoint> points
     Fd event(
         static_cast<int>(::syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC)));
     if (!event)
-      return errno == ESRCH ? fail(ErrorKind::kNotFound, "the thread has ended")
-                            : fail(ErrorKind::kUnsupported, reason_of(errno));
+      return errno == ESRCH
+                 ? fail(ErrorKind::kNotFound, "the thread has ended")
+                 : fail(errno == ENOSPC ? ErrorKind::kSystem : ErrorKind::kUnsupported, reason_of(errno));
     if (!watch.events.empty() &&
         ::ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, watch.events.front().get()) != 0)
       return fail(ErrorKind::kUnsupported, reason_of(errno));
@@ -103,8 +106,12 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
   std::vector<ThreadWatch> threads;
   for (const int each : threads_to_watch(pid)) {
     auto opened = open_thread(each, points);
+    while (!opened && opened.error().kind == ErrorKind::kSystem && monotonic_ns() < start_ns + kPatienceNs) {
+      std::this_thread::sleep_for(kPause);
+      opened = open_thread(each, points);
+    }
     if (!opened && opened.error().kind == ErrorKind::kNotFound) continue;
-    if (!opened) return tl::unexpected<Error>(opened.error());
+    if (!opened) return fail(ErrorKind::kUnsupported, opened.error().message);
     threads.push_back(std::move(*opened));
     watched.push_back(each);
   }

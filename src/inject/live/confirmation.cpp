@@ -18,30 +18,6 @@ using allocators::nameless::Role;
 
 constexpr std::size_t kMostReturns = 2;  // with a call and a free all registers are taken
 
-bool gives(Role role) {
-  switch (role) {
-    case Role::kMalloc:
-    case Role::kCalloc:
-    case Role::kMallocx:
-    case Role::kNew:
-    case Role::kNewAligned:
-    case Role::kZalloc:
-    case Role::kMallocAligned:
-    case Role::kZallocAligned:
-    case Role::kMallocn:
-      return true;
-    default:
-      return false;
-  }
-}
-bool frees(Role role) {
-  return role == Role::kFree || role == Role::kSdallocx;
-}
-bool resizes(Role role) {
-  return role == Role::kRealloc || role == Role::kRallocx || role == Role::kReallocAligned ||
-         role == Role::kReallocarray || role == Role::kXallocx;
-}
-
 // jemalloc frees a block by the class that its size belongs to: 8, multiples of 16 up to 128, then four to each doubling.
 std::uint64_t jemalloc_class(std::uint64_t size) {
   if (size <= 8) return 8;
@@ -65,6 +41,10 @@ std::vector<std::uint64_t> returns_of(const elf::ElfFile& file, const BelievedEn
   return found;
 }
 
+bool can_watch(const std::vector<std::uint64_t>& returns) {
+  return !returns.empty() && returns.size() <= kMostReturns;
+}
+
 std::string list_of(const std::vector<std::string>& names) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -74,42 +54,74 @@ std::string list_of(const std::vector<std::string>& names) {
 
 }  // namespace
 
-Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
-                             std::optional<std::size_t> given) {
+bool gives_blocks(Role role) {
+  switch (role) {
+    case Role::kMalloc:
+    case Role::kCalloc:
+    case Role::kMallocx:
+    case Role::kNew:
+    case Role::kNewAligned:
+    case Role::kZalloc:
+    case Role::kMallocAligned:
+    case Role::kZallocAligned:
+    case Role::kMallocn:
+      return true;
+    default:
+      return false;
+  }
+}
+bool frees_blocks(Role role) {
+  return role == Role::kFree || role == Role::kSdallocx;
+}
+bool resizes_blocks(Role role) {
+  return role == Role::kRealloc || role == Role::kRallocx || role == Role::kReallocAligned ||
+         role == Role::kReallocarray || role == Role::kXallocx;
+}
+
+Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < entries.size(); ++i) order.push_back(i);
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t each) { return entries[each].callers; });
-  WatchPlan plan;
-  std::vector<std::uint64_t> returns;
-  for (const std::size_t each : order) {
-    if (!gives(entries[each].role) || (given && *given != each)) continue;
-    returns = returns_of(file, entries[each]);
-    if (returns.empty() || returns.size() > kMostReturns) continue;
-    plan.watched.push_back(each);
-    break;
-  }
-  if (plan.watched.empty())
-    return fail(ErrorKind::kUnsupported, "where what it gives blocks by returns is not known");
-  const auto first = [&](bool (*does)(Role)) {
-    return std::ranges::find_if(order, [&](std::size_t each) { return does(entries[each].role); });
+  const auto first = [&](const auto& is_it) -> std::optional<std::size_t> {
+    const auto found = std::ranges::find_if(order, is_it);
+    return found == order.end() ? std::nullopt : std::optional(*found);
   };
-  const auto free = first(frees), resize = first(resizes);
-  if (free == order.end()) return fail(ErrorKind::kUnsupported, "nothing of it frees");
-  plan.watched.push_back(*free);
-  plan.points.push_back({{entries[plan.watched[0]].address.value}, Point::kGives});
+  const auto gives = first([&](std::size_t each) {
+    return gives_blocks(entries[each].role) && can_watch(returns_of(file, entries[each]));
+  });
+  if (!gives) return fail(ErrorKind::kUnsupported, "where what it gives blocks by returns is not known");
+  const auto frees = first([&](std::size_t each) { return frees_blocks(entries[each].role); });
+  if (!frees) return fail(ErrorKind::kUnsupported, "nothing of it frees");
+  return WatchChoice{*gives, frees,
+                     first([&](std::size_t each) { return resizes_blocks(entries[each].role); })};
+}
+
+Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
+                             const WatchChoice& choice) {
+  const auto address_of = [&](std::size_t entry) { return ProcessAddress{entries[entry].address.value}; };
+  const std::vector<std::uint64_t> returns = returns_of(file, entries[choice.gives]);
+  if (!can_watch(returns))
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("where its {} returns is not known", name_of(entries[choice.gives].role)));
+  WatchPlan plan;
+  plan.watched.push_back(choice.gives);
+  plan.points.push_back({address_of(choice.gives), Point::kGives});
   for (const std::uint64_t each : returns) plan.points.push_back({{each}, Point::kGave});
-  plan.points.push_back({{entries[*free].address.value}, Point::kFrees});
-  if (resize != order.end() && plan.points.size() < kBreakpointRegisters) {
-    plan.watched.push_back(*resize);
-    plan.points.push_back({{entries[*resize].address.value}, Point::kResizes});
-  }
-  const Role role = entries[plan.watched[0]].role;
+  const auto add = [&](std::optional<std::size_t> entry, Point point) {
+    if (!entry || plan.points.size() == kBreakpointRegisters) return false;
+    plan.watched.push_back(*entry);
+    plan.points.push_back({address_of(*entry), point});
+    return true;
+  };
+  plan.belief.frees_watched = add(choice.frees, Point::kFrees);
+  add(choice.resizes, Point::kResizes);
+  const Role role = entries[choice.gives].role;
   plan.belief.multiplies = role == Role::kCalloc || role == Role::kMallocn;
-  plan.belief.frees_tell_size = entries[*free].role == Role::kSdallocx;
+  plan.belief.frees_tell_size = choice.frees && entries[*choice.frees].role == Role::kSdallocx;
   plan.belief.same_size = of_one_jemalloc_class;
   plan.belief.all_ends_watched =
       static_cast<std::size_t>(std::ranges::count_if(entries, [](const BelievedEntry& each) {
-        return frees(each.role) || resizes(each.role);
+        return frees_blocks(each.role) || resizes_blocks(each.role);
       })) == plan.watched.size() - 1;
   return plan;
 }
@@ -142,10 +154,11 @@ Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const Believ
   std::vector<std::string> names;
   for (const std::size_t each : plan.watched) {
     names.emplace_back(name_of(entries[each].role));
+    const Role role = entries[each].role;
     const auto is_its = [&](const Hit& hit) {
-      return (hit.point == Point::kGives && gives(entries[each].role)) ||
-             (hit.point == Point::kFrees && frees(entries[each].role)) ||
-             (hit.point == Point::kResizes && resizes(entries[each].role));
+      return (hit.point == Point::kGives && gives_blocks(role)) ||
+             (hit.point == Point::kFrees && frees_blocks(role)) ||
+             (hit.point == Point::kResizes && resizes_blocks(role));
     };
     result.met[each] = std::ranges::any_of(watch->hits, is_its);
   }

@@ -32,10 +32,21 @@ struct WatchPlan {
   Belief belief;  // all_ends_watched: as far as functions go
 };
 
-// `gives`: which of the entries is the one that gives; nullopt: the one with the most callers of those that can be watched.
-// kUnsupported: none can be, why.
+// Which of the entries.
+struct WatchChoice {
+  std::size_t gives = 0;
+  std::optional<std::size_t> frees{}, resizes{};
+};
+
+bool gives_blocks(allocators::nameless::Role role);
+bool frees_blocks(allocators::nameless::Role role);
+bool resizes_blocks(allocators::nameless::Role role);
+
+// Of each kind the one with the most callers, of those that can be watched. kUnsupported: none gives, or none frees; why.
+Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries);
+// kUnsupported: where what gives returns is not known.
 Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
-                             std::optional<std::size_t> gives = std::nullopt);
+                             const WatchChoice& choice);
 
 struct Confirmation {
   Verdict verdict;

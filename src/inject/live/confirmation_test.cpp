@@ -56,7 +56,10 @@ class LiveJemalloc : public ::testing::Test {
   }
   Verdict verdict(const std::map<std::string, Role>& roles, const WatchLimits& limits = kLong) {
     const auto all = entries(roles);
-    const auto plan = plan_watch(twin_->elf(), all);
+    const auto choice = choose_to_watch(twin_->elf(), all);
+    EXPECT_TRUE(choice) << choice.error().message;
+    if (!choice) return {};
+    const auto plan = plan_watch(twin_->elf(), all, *choice);
     EXPECT_TRUE(plan) << plan.error().message;
     if (!plan) return {};
     const auto confirmation = confirm(pid_, bias_, all, *plan, limits);

@@ -128,7 +128,7 @@ class Judge {
       lies_there = true;
       at = blocks_.erase(at);
     }
-    given_twice_ += lies_there ? 1 : 0;
+    given_twice_ += lies_there && belief_.frees_watched ? 1 : 0;
     blocks_[start] = {size, end};
   }
 

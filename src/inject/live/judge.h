@@ -50,7 +50,8 @@ class MemoryPicture {
 
 // What the labels say.
 struct Belief {
-  bool multiplies = false;  // a block has as many bytes as both arguments multiplied, as of calloc
+  bool multiplies = false;    // a block has as many bytes as both arguments multiplied, as of calloc
+  bool frees_watched = true;  // false: whether a block lives is never known
   bool frees_tell_size = false;
   // Whatever else frees or resizes blocks of this allocator was watched as well, in all threads of the process: then no block can go
   // without being seen.

@@ -264,6 +264,16 @@ TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
   EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kContradicted);
 }
 
+TEST(Judge, WhereFreesAreNotWatchedBlocksMayLieWhereOthersDid) {
+  Program program;
+  for (int i = 0; i < 100; ++i) program.forget(program.allocate(100));
+  EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("99 of 100 blocks were given while"));
+  Belief belief = kSized;
+  belief.frees_watched = false;
+  EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kQuiet);
+  EXPECT_EQ(verdict_of(program.hits, belief).blocks, 100u);
+}
+
 TEST(Judge, BlocksThatLieSideBySideAreFine) {
   Program program;
   program.work(100);

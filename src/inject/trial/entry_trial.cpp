@@ -58,7 +58,7 @@ class Trial {
       return question(bench, function);
     });
   }
-  tl::unexpected<Error> no_answer() const { return fail(ErrorKind::kUnsupported, copies_.problem()); }
+  tl::unexpected<Error> no_answer() const { return fail(ErrorKind::kSystem, copies_.problem()); }
 
   Result<> try_malloc() {
     for (const Candidate& each : found_.candidates) {

@@ -25,8 +25,9 @@ struct EntryTrial {
   std::size_t copies = 0;           // processes that were started
 };
 
-// `fd` is open for reading, `file` its contents; `like` as PrivateCopy has it. kUnsupported in any doubt: no copy can be
-// started, what a function does contradicts its label, or malloc or all that frees is missing.
+// `fd` is open for reading, `file` its contents; `like` as PrivateCopy has it. kUnsupported in any doubt: what a function does
+// contradicts its label, or malloc or all that frees is missing. kSystem: nothing was learnt, as no copy could be started or this
+// machine was too busy.
 Result<EntryTrial> try_entries(int fd, const elf::ElfFile& file,
                                const allocators::nameless::JemallocEntries& found, int like);
 

@@ -17,10 +17,11 @@
 #include "allocators/nameless/tcmalloc_code.h"
 #include "allocators/operators.h"
 #include "allocators/versions.h"
-#include "inject/live/confirmation.h"
 #include "inject/stop/remote_memory.h"
+#include "inject/trial/at_work.h"
 #include "inject/trial/entry_trial.h"
 #include "inject/trial/finding_cache.h"
+#include "inject/trial/labelled_entries.h"
 #include "inject/trial/library_questions.h"
 #include "inject/trial/library_trial.h"
 #include "inject/trial/private_copy.h"
@@ -28,9 +29,6 @@
 
 namespace fathom::inject {
 namespace {
-
-// Some 3 ms of the process's time.
-constexpr WatchLimits kShortLook{300, std::chrono::milliseconds(200)};
 
 using allocators::nameless::JemallocEntries;
 using allocators::nameless::name_of;
@@ -157,27 +155,13 @@ std::string prefix_of(const elf::ElfFile& file) {
   return prefixes.size() == 1 ? *prefixes.begin() : std::string();
 }
 
-std::vector<BelievedEntry> believed(const EntryTrial& trial) {
-  std::vector<BelievedEntry> entries;
-  for (const TriedEntry& each : trial.entries)
-    entries.push_back({each.role, each.candidate.address, each.candidate.size,
-                       std::uint64_t{each.candidate.direct} + each.candidate.through_words});
-  return entries;
-}
-
-// A short look at what was tried, at work: "; seen at work in the process ...". What cannot be seen, or says nothing, leaves it as it
-// was tried; what contradicts the trial is a doubt.
-Result<std::string> look_at_work(const NamelessProgram& program, const elf::ElfFile& file,
+// "; seen at work in the process ...".
+Result<std::string> seen_at_work(const NamelessProgram& program, const elf::ElfFile& file,
                                  const EntryTrial& trial) {
   if (!program.at_work) return std::string();
-  const auto entries = believed(trial);
-  const auto plan = plan_watch(file, entries);
-  if (!plan) return "; not seen at work in the process: " + plan.error().message;
-  const auto seen = confirm(program.pid, program.bias, entries, *plan, kShortLook);
-  if (!seen) return "; not seen at work in the process: " + seen.error().message;
-  if (seen->verdict.kind == Verdict::Kind::kContradicted)
-    return fail(ErrorKind::kUnsupported, describe(*seen));
-  return "; " + describe(*seen);
+  auto seen = look_at_work(program.pid, program.bias, file, trial);
+  if (!seen) return seen;
+  return "; " + *seen;
 }
 
 std::string list_of(const EntryTrial& trial) {
@@ -209,14 +193,21 @@ void add_functions(const EntryTrial& trial, std::optional<ElfAddress> malloc,
   }
 }
 
+// `untried`: why no copy of the program may be started; "": it may.
 Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const elf::ElfFile& file,
-                                        const std::set<ElfAddress>& others) {
+                                        const std::set<ElfAddress>& others, std::string untried) {
   FindingCache cache(program.cache_folder, file, "jemalloc");
   const auto found = find_or_recall_jemalloc(file, cache);
   if (!found) return tl::unexpected<Error>(found.error());
   if (found->tables.size() != 2)
     return fail(ErrorKind::kUnsupported, "which of its data are the tables of sizes is not known");
-  const auto trial = try_entries(program.fd, file, *found, program.pid);
+  auto trial = untried.empty() ? try_entries(program.fd, file, *found, program.pid)
+                               : Result<EntryTrial>(fail(ErrorKind::kSystem, untried));
+  if (!trial && trial.error().kind == ErrorKind::kSystem && program.at_work) {
+    untried = trial.error().message;
+    trial = labelled_entries(*found);
+    if (!trial) return fail(ErrorKind::kUnsupported, untried + ", and " + trial.error().message);
+  }
   if (!trial) return tl::unexpected<Error>(trial.error());
   if (auto named = check_names(file, *trial, others); !named) return tl::unexpected<Error>(named.error());
   const auto memory = RemoteMemory::open(program.pid);
@@ -226,8 +217,28 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
     return tl::unexpected<Error>(same.error());
   if (auto same = check_tables(program, *found, *memory, tables_agree); !same)
     return tl::unexpected<Error>(same.error());
-  const auto seen = look_at_work(program, file, *trial);
-  if (!seen) return tl::unexpected<Error>(seen.error());
+  std::string how;
+  if (untried.empty()) {
+    const auto seen = seen_at_work(program, file, *trial);
+    if (!seen) return tl::unexpected<Error>(seen.error());
+    how = fmt::format(
+        "each behaved so when it was called in a private copy of the program ({} copies), nothing speaks "
+        "against "
+        "it, {}{}{}",
+        trial->copies,
+        tables_agree ? "and their code and jemalloc's tables of sizes are the same in the process"
+                     : "and their code is the same in the process, where jemalloc has not begun yet",
+        unknown_of(*trial), *seen);
+  } else {
+    if (!tables_agree)
+      return fail(ErrorKind::kUnsupported, untried + ", and jemalloc has not begun yet in the process");
+    const auto seen = confirm_labels(program.pid, program.bias, file, *trial);
+    if (!seen) return fail(ErrorKind::kUnsupported, fmt::format("{}, and {}", untried, seen.error().message));
+    how = fmt::format(
+        "their code and jemalloc's tables of sizes are the same in the process, and they were not tried ({}) "
+        "but {}",
+        untried, *seen);
+  }
 
   NamelessAllocator result;
   allocators::Allocator& allocator = result.allocator;
@@ -242,13 +253,8 @@ Result<NamelessAllocator> find_jemalloc(const NamelessProgram& program, const el
   add_functions(*trial, malloc, std::nullopt, allocator);
   allocators::find_wrappers(file, allocator);
   result.evidence = fmt::format(
-      "found by its code: {} of {} ways into it are entries ({}): their shape and their callers say so, each "
-      "behaved so when it was called in a private copy of the program ({} copies), nothing speaks against "
-      "it, {}{}{}",
-      trial->entries.size(), found->candidates.size(), list_of(*trial), trial->copies,
-      tables_agree ? "and their code and jemalloc's tables of sizes are the same in the process"
-                   : "and their code is the same in the process, where jemalloc has not begun yet",
-      unknown_of(*trial), *seen);
+      "found by its code: {} of {} ways into it are entries ({}): their shape and their callers say so, {}",
+      trial->entries.size(), found->candidates.size(), list_of(*trial), how);
   return result;
 }
 
@@ -277,7 +283,7 @@ Result<NamelessAllocator> find_library(const NamelessProgram& program, const elf
     if ((each.role == Role::kNew && !found->malloc) ||
         (each.role == Role::kNewAligned && !found->malloc_aligned))
       return fail(ErrorKind::kUnsupported, "its operator new has no variant here that does not throw");
-  const auto seen = look_at_work(program, file, trial);
+  const auto seen = seen_at_work(program, file, trial);
   if (!seen) return tl::unexpected<Error>(seen.error());
 
   NamelessAllocator result;
@@ -347,17 +353,21 @@ Result<NamelessAllocator> find_nameless_allocator(allocators::Kind kind, const N
                                                   const std::set<ElfAddress>& others) {
   if (file.type() != ET_EXEC && file.interpreter().empty() && !file.needed().empty())
     return fail(ErrorKind::kUnsupported, "it is in a library, of which no copy can be started");
+  std::string untried;
   if (!program.may_probe)
-    return fail(ErrorKind::kUnsupported,
-                "--no-probe forbids to try its functions in a private copy of the program");
-  if (auto allowed = check_private_copy(program.fd); !allowed) return tl::unexpected<Error>(allowed.error());
+    untried = "--no-probe forbids to try its functions in a private copy of the program";
+  else if (auto allowed = check_private_copy(program.fd); !allowed)
+    untried = allowed.error().message;
+  // Only the code of a jemalloc says enough for its functions to be recognised at work.
+  if (!untried.empty() && (kind != allocators::Kind::kJemalloc || !program.at_work))
+    return fail(ErrorKind::kUnsupported, untried);
   switch (kind) {
     case allocators::Kind::kMimalloc:
       return find_mimalloc(program, file, others);
     case allocators::Kind::kTcmalloc:
       return find_tcmalloc(program, file, others);
     default:
-      return find_jemalloc(program, file, others);
+      return find_jemalloc(program, file, others, std::move(untried));
   }
 }
 

@@ -21,8 +21,8 @@ struct NamelessProgram {
   std::int32_t pid = 0;  // runs it
   int fd = -1;           // its file, open for reading
   std::uint64_t bias = 0;
-  bool may_probe = true;       // false: no copy may be started, so nothing is sure
-  bool at_work = false;        // it runs its program: calls may be watched
+  bool may_probe = true;       // false: no copy may be started; then what is seen at work has to do
+  bool at_work = false;        // it runs its program: calls may be watched (inject/live)
   std::string cache_folder{};  // finding_cache.h; "": nothing is kept
 };
 
