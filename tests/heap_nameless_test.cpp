@@ -10,6 +10,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "inject/live/testing_breakpoints.h"
 #include "process/testing_namespaces.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
@@ -259,6 +260,115 @@ TEST_F(HeapNameless, TheDoctorSaysByWhatEvidence) {
   EXPECT_THAT(with({}).output, HasSubstr("found by its code"));
   EXPECT_THAT(with({"--no-probe"}).output, HasSubstr("--no-probe forbids"));
 }
+// What reaches its allocator as a program in Rust does.
+class HeapNamelessAtWork : public NamelessHeap {
+ protected:
+  HeapNamelessAtWork() : NamelessHeap(SHIM_HEAP, "jemalloc 5.3.0") {}
+  void SetUp() override { FATHOM_NEEDS_BREAKPOINTS(); }
+  std::string go() const { return folder_ / "go"; }
+  Running start(const std::string& program, const std::string& how) {
+    Running target({program, "2000", go(), how});
+    pause_ms(300);
+    return target;
+  }
+  Outcome doctor(const Running& target, std::vector<std::string> more = {}) {
+    more.insert(more.begin(), {"doctor", "-p", std::to_string(target.pid())});
+    return fathom(more);
+  }
+  void expect_traced_to_the_byte(const std::string& program, const std::vector<std::string>& options) {
+    FATHOM_NEEDS_BPF();
+    FATHOM_NEEDS_HEAP_TRACING();
+    Running target = start(program, "");
+    std::vector<std::string> arguments{"-p", std::to_string(target.pid()), "--heap=exact", "--lossless"};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    Running recorder = start_recording(recording_, arguments);
+    wait_until([&] { return recorder.errors_so_far().find("found by its code") != std::string::npos; },
+               milliseconds(20'000));
+    std::ofstream(go()) << "go";
+    const Outcome outcome = target.wait(milliseconds(60'000));
+    ASSERT_TRUE(outcome.ok()) << outcome.describe();
+    const Outcome recorded = recorder.wait(milliseconds(20'000));
+    ASSERT_TRUE(recorded.ok()) << recorded.describe();
+    EXPECT_THAT(recorded.errors, HasSubstr("seen at work in the process"));
+    const HeapAnswer answer = named();
+    EXPECT_THAT(answer.allocators(), Contains(label_));
+    const auto calls = answer_of(outcome, "calls"), bytes = answer_of(outcome, "bytes");
+    const auto live = answer_of(outcome, "live_bytes");
+    EXPECT_EQ(calls.size(), 5u);
+    for (const auto& [site, count] : calls) {
+      const HeapNumbers numbers = answer.below(site);
+      EXPECT_EQ(numbers.calls, count) << site;
+      EXPECT_EQ(numbers.bytes, bytes.at(site)) << site;
+      EXPECT_EQ(numbers.live_bytes, live.at(site)) << site;
+    }
+    EXPECT_GT(live.at("site_leaked"), 0);
+    EXPECT_EQ(answer.heap().invalid_frees, 0) << answer.losses();
+    // The recording says so, too.
+    EXPECT_THAT(fathom({"report", recording_, "--json"}).output, HasSubstr("seen at work in the process"));
+  }
+};
+
+TEST_F(HeapNamelessAtWork, WithoutATrialToTheByte) {
+  expect_traced_to_the_byte(program_, {"--no-probe"});
+}
+
+TEST_F(HeapNamelessAtWork, WithRightsOfItsOwnToTheByte) {
+  const std::string path = folder_ / "privileged";
+  std::filesystem::copy_file(program_, path);
+  using std::filesystem::perms;
+  std::filesystem::permissions(path, perms::set_uid, std::filesystem::perm_options::add);
+  expect_traced_to_the_byte(path, {});
+}
+
+TEST_F(HeapNamelessAtWork, AfterATrialToTheByte) {
+  FATHOM_NEEDS_NAMESPACES();
+  expect_traced_to_the_byte(program_, {});
+}
+
+TEST_F(HeapNamelessAtWork, TheDoctorSaysWhatWasSeen) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target = start(program_, "");
+  EXPECT_THAT(doctor(target, {"--no-probe"}).output,
+              HasSubstr("and they were not tried (--no-probe forbids"));
+  const json found =
+      json::parse(doctor(target, {"--no-probe", "--json"}).output).at("target").at("allocators");
+  std::string evidence;
+  for (const json& each : found)
+    if (each.contains("evidence")) evidence = each.at("evidence");
+  EXPECT_THAT(evidence, HasSubstr("seen at work in the process ("));
+  EXPECT_THAT(evidence, HasSubstr("each with its size"));
+  EXPECT_FALSE(target.finished());
+}
+
+TEST_F(HeapNamelessAtWork, AQuietOneIsRefusedWithWhatWouldHelp) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target = start(program_, "quiet");
+  const Outcome outcome = doctor(target, {"--no-probe", "--json"});
+  const json found = json::parse(outcome.output).at("target").at("unseen_allocators");
+  ASSERT_EQ(found.size(), 1u) << outcome.output;
+  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("nothing was called"));
+  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("let the program work meanwhile"));
+}
+
+// The trial says what its functions do. Calls that contradict it are a doubt all the same.
+TEST_F(HeapNamelessAtWork, CallsThatContradictTheTrialAreADoubt) {
+  FATHOM_NEEDS_NAMESPACES();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target = start(program_, "absurd");
+  const Outcome outcome = doctor(target, {"--json"});
+  const json found = json::parse(outcome.output).at("target").at("unseen_allocators");
+  ASSERT_EQ(found.size(), 1u) << outcome.output;
+  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("sizes asked for are none"));
+}
+
+TEST_F(HeapNamelessAtWork, ItsRegistersAreFreeAfterwards) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target = start(program_, "");
+  ASSERT_THAT(doctor(target, {"--no-probe"}).output, HasSubstr("seen at work"));
+  EXPECT_EQ(inject::testing::free_registers(target.pid(), 0x10000), 4u);
+  EXPECT_FALSE(target.finished());
+}
+
 #else
 TEST(HeapNameless, ACommandToTheByte) {
   GTEST_SKIP() << "needs libjemalloc_pic.a of libjemalloc-dev, which is not installed";
