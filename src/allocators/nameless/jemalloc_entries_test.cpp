@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,6 +44,17 @@ TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
     EXPECT_EQ(found->version, "5.3.0");
     for (const std::string name : {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"})
       EXPECT_NE(at(*found, functions.at(name)), nullptr) << name;
+    // What the program uses without a label is told from what the library's own helpers use.
+    std::set<std::uint64_t> used;
+    for (const char* name : {"calloc", "realloc", "free", "posix_memalign", "aligned_alloc"}) {
+      used.insert(functions.at(name));
+      EXPECT_GT(at(*found, functions.at(name))->from_program, 0u) << name;
+    }
+    EXPECT_EQ(at(*found, functions.at("malloc"))->from_program, 0u);
+    std::size_t others = 0;
+    for (const Candidate& each : found->candidates)
+      others += each.from_program != 0 && !used.contains(each.address.value) ? 1 : 0;
+    EXPECT_LE(others, 8u);
     for (const Candidate& each : found->candidates) {
       if (each.label == Role::kUnknown) continue;
       EXPECT_EQ(each.address.value, functions.at(std::string(name_of(each.label))));

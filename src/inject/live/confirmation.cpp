@@ -78,9 +78,11 @@ bool resizes_blocks(Role role) {
          role == Role::kReallocarray || role == Role::kXallocx;
 }
 
-Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries) {
+Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
+                                    std::span<const std::size_t> quiet) {
   std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < entries.size(); ++i) order.push_back(i);
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if (std::ranges::find(quiet, i) == quiet.end()) order.push_back(i);
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t each) { return entries[each].callers; });
   const auto first = [&](const auto& is_it) -> std::optional<std::size_t> {
     const auto found = std::ranges::find_if(order, is_it);
@@ -113,16 +115,18 @@ Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedE
     plan.points.push_back({address_of(*entry), point});
     return true;
   };
-  plan.belief.frees_watched = add(choice.frees, Point::kFrees);
+  add(choice.frees, Point::kFrees);
   add(choice.resizes, Point::kResizes);
   const Role role = entries[choice.gives].role;
   plan.belief.multiplies = role == Role::kCalloc || role == Role::kMallocn;
   plan.belief.frees_tell_size = choice.frees && entries[*choice.frees].role == Role::kSdallocx;
   plan.belief.same_size = of_one_jemalloc_class;
-  plan.belief.all_ends_watched =
-      static_cast<std::size_t>(std::ranges::count_if(entries, [](const BelievedEntry& each) {
-        return frees_blocks(each.role) || resizes_blocks(each.role);
-      })) == plan.watched.size() - 1;
+  plan.belief.ends = Ends::kAll;
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    if (std::ranges::find(plan.watched, i) != plan.watched.end()) continue;
+    if (frees_blocks(entries[i].role)) plan.belief.ends = Ends::kSome;
+    if (resizes_blocks(entries[i].role)) plan.belief.ends = std::max(plan.belief.ends, Ends::kFrees);
+  }
   return plan;
 }
 
@@ -144,7 +148,7 @@ Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const Believ
   if (auto looked = look(); !looked) return tl::unexpected<Error>(looked.error());
 
   Belief belief = plan.belief;
-  belief.all_ends_watched &= watch->all_threads;
+  if (!watch->all_threads) belief.ends = Ends::kSome;
   Confirmation result;
   result.verdict = judge(watch->hits, watch->lost, memory, belief);
   result.hits = watch->met;

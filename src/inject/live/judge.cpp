@@ -17,8 +17,8 @@ constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
 constexpr std::uint64_t kSmallestAddress = 0x10000;  // vm.mmap_min_addr
 constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 47;
 constexpr std::size_t kMostNested = 64;  // calls of one thread that have not returned here
-// Of what may be otherwise for a reason that is not seen: one in 20; of what programs do by mistake: one in 50.
-constexpr std::uint64_t kUnseenShare = 20, kMistakenShare = 50;
+// One in so many may be otherwise: of what programs do by mistake; of what few calls that nobody sees may cause; and of what many may.
+constexpr std::uint64_t kMistaken = 50, kByFew = 20, kByMany = 2;
 
 struct Call {
   std::uint64_t stack, return_to;
@@ -50,22 +50,25 @@ class Judge {
 
   Verdict close(std::uint64_t lost) {
     verdict_.lost = lost;
-    const bool all_seen = belief_.all_ends_watched && lost == 0;
-    const auto allowed = [&](std::uint64_t of) { return all_seen ? 0 : of / kUnseenShare; };
+    const Ends ends = lost == 0 ? belief_.ends : Ends::kSome;
     const auto against = [&](std::uint64_t count, std::uint64_t most, std::uint64_t of, const char* what) {
       if (count <= most) return;
       if (!verdict_.why.empty()) verdict_.why += ", ";
       verdict_.why += fmt::format("{} of {} {}", count, of, what);
     };
-    against(odd_sizes_, verdict_.calls / kMistakenShare, verdict_.calls, "sizes asked for are none");
+    against(odd_sizes_, verdict_.calls / kMistaken, verdict_.calls, "sizes asked for are none");
     against(odd_results_, 0, verdict_.blocks, "blocks given lie where no heap is");
     against(odd_frees_, 0, verdict_.frees, "blocks freed lie where no heap is");
     against(odd_resizes_, 0, verdict_.resizes, "blocks resized lie where no heap is");
-    against(strangers_, lost == 0 ? 0 : returns_ / kUnseenShare, returns_, "returns belong to no call");
-    against(other_sizes_, allowed(verdict_.known_frees), verdict_.known_frees,
+    against(strangers_, lost == 0 ? 0 : returns_ / kByFew, returns_, "returns belong to no call");
+    const std::uint64_t frees = verdict_.known_frees, blocks = verdict_.blocks;
+    against(other_sizes_, ends == Ends::kAll ? 0 : frees / (ends == Ends::kFrees ? kByFew : kByMany), frees,
             "blocks were freed with another size than they were given with");
-    against(given_twice_, allowed(verdict_.blocks), verdict_.blocks,
-            "blocks were given while one that nobody had freed lay there");
+    against(given_twice_,
+            ends == Ends::kAll     ? 0
+            : ends == Ends::kFrees ? blocks / kByMany
+                                   : blocks,
+            blocks, "blocks were given while one that nobody had freed lay there");
     if (!verdict_.why.empty()) {
       verdict_.kind = Verdict::Kind::kContradicted;
     } else if (verdict_.blocks < kEnoughBlocks || verdict_.known_frees < kEnoughFrees) {
@@ -128,7 +131,7 @@ class Judge {
       lies_there = true;
       at = blocks_.erase(at);
     }
-    given_twice_ += lies_there && belief_.frees_watched ? 1 : 0;
+    given_twice_ += lies_there ? 1 : 0;
     blocks_[start] = {size, end};
   }
 

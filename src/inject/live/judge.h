@@ -48,14 +48,18 @@ class MemoryPicture {
   std::vector<std::vector<Range>> moments_;  // ascending each
 };
 
+// How much of what ends blocks of this allocator was watched.
+enum class Ends : std::uint8_t {
+  kAll,    // all of it, in all threads of the process: no block can go without being seen
+  kFrees,  // all but other functions that resize
+  kSome,  // there are others that free, or threads that were not watched: an address may have had several blocks meanwhile
+};
+
 // What the labels say.
 struct Belief {
-  bool multiplies = false;    // a block has as many bytes as both arguments multiplied, as of calloc
-  bool frees_watched = true;  // false: whether a block lives is never known
+  bool multiplies = false;  // a block has as many bytes as both arguments multiplied, as of calloc
   bool frees_tell_size = false;
-  // Whatever else frees or resizes blocks of this allocator was watched as well, in all threads of the process: then no block can go
-  // without being seen.
-  bool all_ends_watched = false;
+  Ends ends = Ends::kSome;
   // Whether a block that was asked for with `given` bytes may be freed with `freed` bytes; null: if they are equal.
   bool (*same_size)(std::uint64_t given, std::uint64_t freed) = nullptr;
 };

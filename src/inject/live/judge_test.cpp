@@ -104,7 +104,7 @@ class Program {
   std::uint64_t next_ = kHeap, time_ = 0;
 };
 
-const Belief kSized{.frees_tell_size = true, .all_ends_watched = true};
+const Belief kSized{.frees_tell_size = true, .ends = Ends::kAll};
 
 Verdict verdict_of(const std::vector<Hit>& hits, const Belief& belief = kSized, std::uint64_t lost = 0) {
   MemoryPicture memory;
@@ -253,25 +253,33 @@ TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kContradicted);
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("1 of "));
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("while one that nobody had freed lay there"));
-  // Where something else may have freed it, one in twenty says nothing.
+  // Where something else may have freed it, it says nothing.
   Belief belief = kSized;
-  belief.all_ends_watched = false;
-  EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kConfirmed);
-  for (int i = 0; i < 20; ++i) {
+  belief.ends = Ends::kSome;
+  for (int i = 0; i < 500; ++i) {
     program.hit(Point::kGives, 1, {100, 0, 0});
     program.hit(Point::kGave, 1, {0, 0, block});
   }
+  EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kConfirmed);
+  belief.ends = Ends::kFrees;
   EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kContradicted);
 }
 
-TEST(Judge, WhereFreesAreNotWatchedBlocksMayLieWhereOthersDid) {
-  Program program;
-  for (int i = 0; i < 100; ++i) program.forget(program.allocate(100));
-  EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("99 of 100 blocks were given while"));
-  Belief belief = kSized;
-  belief.frees_watched = false;
-  EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kQuiet);
-  EXPECT_EQ(verdict_of(program.hits, belief).blocks, 100u);
+TEST(Judge, SizesMayDifferForAsManyAsUnseenCallsExplain) {
+  const auto with = [](int wrong, Ends ends, std::uint64_t lost = 0) {
+    Program program;
+    for (int i = 0; i < 100; ++i) program.release(program.allocate(100), i < wrong ? 200 : 100);
+    Belief belief = kSized;
+    belief.ends = ends;
+    return verdict_of(program.hits, belief, lost).kind;
+  };
+  EXPECT_EQ(with(0, Ends::kAll), Kind::kConfirmed);
+  EXPECT_EQ(with(1, Ends::kAll), Kind::kContradicted);
+  EXPECT_EQ(with(5, Ends::kFrees), Kind::kConfirmed);
+  EXPECT_EQ(with(6, Ends::kFrees), Kind::kContradicted);
+  EXPECT_EQ(with(50, Ends::kSome), Kind::kConfirmed);
+  EXPECT_EQ(with(51, Ends::kSome), Kind::kContradicted);
+  EXPECT_EQ(with(50, Ends::kAll, 1), Kind::kConfirmed);
 }
 
 TEST(Judge, BlocksThatLieSideBySideAreFine) {
@@ -375,7 +383,7 @@ TEST(Judge, AnyStreamHasAVerdictThatItsCountsBear) {
     }
     if (round % 3 == 0) std::ranges::shuffle(hits, random);
     Belief belief = kSized;
-    belief.all_ends_watched = round % 2 == 0;
+    belief.ends = static_cast<Ends>(round % 3);
     const Verdict verdict = verdict_of(hits, belief, random() % 3);
     EXPECT_EQ(verdict.hits, hits.size());
     EXPECT_LE(verdict.blocks, verdict.calls);

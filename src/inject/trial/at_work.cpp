@@ -7,6 +7,7 @@ namespace {
 
 // 3 to 9 ms of the process's time.
 constexpr WatchLimits kShortLook{300, std::chrono::milliseconds(200)};
+constexpr std::size_t kMostQuiet = 2;  // functions that are given up for others
 
 }  // namespace
 
@@ -22,11 +23,29 @@ Result<std::string> look_at_work(int pid, std::uint64_t bias, const elf::ElfFile
                                  const EntryTrial& trial) {
   const auto entries = believed(trial);
   const auto not_seen = [](const Error& why) { return "not seen at work in the process: " + why.message; };
-  const auto choice = choose_to_watch(file, entries);
+  const auto look = [&](const WatchChoice& choice) -> Result<Confirmation> {
+    const auto plan = plan_watch(file, entries, choice);
+    if (!plan) return tl::unexpected<Error>(plan.error());
+    return confirm(pid, bias, entries, *plan, kShortLook);
+  };
+  auto choice = choose_to_watch(file, entries);
   if (!choice) return not_seen(choice.error());
-  const auto plan = plan_watch(file, entries, *choice);
-  if (!plan) return not_seen(plan.error());
-  const auto seen = confirm(pid, bias, entries, *plan, kShortLook);
+  auto seen = look(*choice);
+  // What most places call may be called by none at work: the program's and not its runtime's.
+  std::vector<std::size_t> quiet;
+  while (quiet.size() < kMostQuiet && seen && seen->verdict.kind == Verdict::Kind::kQuiet &&
+         seen->hits != 0) {
+    if (!seen->met[choice->gives])
+      quiet.push_back(choice->gives);
+    else if (choice->frees && seen->verdict.known_frees == 0)
+      quiet.push_back(*choice->frees);
+    else
+      break;
+    const auto other = choose_to_watch(file, entries, quiet);
+    if (!other) break;
+    choice = other;
+    seen = look(*choice);
+  }
   if (!seen) return not_seen(seen.error());
   if (seen->verdict.kind == Verdict::Kind::kContradicted)
     return fail(ErrorKind::kUnsupported, describe(*seen));
