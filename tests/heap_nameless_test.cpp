@@ -289,7 +289,8 @@ class HeapNamelessAtWork : public NamelessHeap {
     ASSERT_TRUE(outcome.ok()) << outcome.describe();
     const Outcome recorded = recorder.wait(milliseconds(20'000));
     ASSERT_TRUE(recorded.ok()) << recorded.describe();
-    EXPECT_THAT(recorded.errors, HasSubstr("seen at work in the process"));
+    // After a trial a busy machine may leave too little time to see enough.
+    EXPECT_THAT(recorded.errors, HasSubstr("at work in the process ("));
     const HeapAnswer answer = named();
     EXPECT_THAT(answer.allocators(), Contains(label_));
     const auto calls = answer_of(outcome, "calls"), bytes = answer_of(outcome, "bytes");
@@ -304,7 +305,7 @@ class HeapNamelessAtWork : public NamelessHeap {
     EXPECT_GT(live.at("site_leaked"), 0);
     EXPECT_EQ(answer.heap().invalid_frees, 0) << answer.losses();
     // The recording says so, too.
-    EXPECT_THAT(fathom({"report", recording_, "--json"}).output, HasSubstr("seen at work in the process"));
+    EXPECT_THAT(fathom({"report", recording_, "--json"}).output, HasSubstr("at work in the process ("));
   }
 };
 
@@ -355,10 +356,31 @@ TEST_F(HeapNamelessAtWork, CallsThatContradictTheTrialAreADoubt) {
   FATHOM_NEEDS_NAMESPACES();
   FATHOM_NEEDS_HEAP_TRACING();
   const Running target = start(program_, "absurd");
-  const Outcome outcome = doctor(target, {"--json"});
-  const json found = json::parse(outcome.output).at("target").at("unseen_allocators");
-  ASSERT_EQ(found.size(), 1u) << outcome.output;
-  EXPECT_THAT(std::string(found.at(0).at("why")), HasSubstr("sizes asked for are none"));
+  std::string why;
+  // Where other programs take the CPUs, a look may see nothing.
+  wait_until(
+      [&] {
+        const Outcome outcome = doctor(target, {"--json"});
+        const json found = json::parse(outcome.output).at("target").at("unseen_allocators");
+        if (!found.empty()) why = found.at(0).at("why");
+        return !why.empty();
+      },
+      milliseconds(20'000));
+  EXPECT_THAT(why, HasSubstr("sizes asked for are none"));
+}
+
+// It is watched for two seconds, as nothing is called.
+TEST_F(HeapNamelessAtWork, AKilledProfilerLeavesItRunningAndItsRegistersFree) {
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Running target = start(program_, "quiet");
+  const auto free_registers = [&] { return inject::testing::free_registers(target.pid(), 0x10000); };
+  const Running profiler(fathom_command({"doctor", "-p", std::to_string(target.pid()), "--no-probe"}));
+  wait_until([&] { return free_registers() == 0; }, milliseconds(20'000));
+  EXPECT_FALSE(profiler.finished());
+  profiler.send(SIGKILL);
+  wait_until([&] { return free_registers() == 4; }, milliseconds(20'000));
+  EXPECT_EQ(free_registers(), 4u);
+  EXPECT_FALSE(target.finished());
 }
 
 TEST_F(HeapNamelessAtWork, ItsRegistersAreFreeAfterwards) {

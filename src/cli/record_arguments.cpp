@@ -305,7 +305,8 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
   app.add_flag(
       "--no-probe", options.heap_no_probe,
       "with --heap: do not start a private copy of a stripped program to try what the functions of its "
-      "allocator do; an allocator without names is then not traced");
+      "allocator do; an allocator without names is then traced only if its code and what is seen of it at "
+      "work say enough");
   app.add_flag("--heap-children", options.heap_children,
                "with --heap: also programs that forked processes execute");
   app.add_flag(
