@@ -327,9 +327,8 @@ TEST(Judge, SignalHandlerMayCallBetweenACallAndItsReturn) {
   const std::uint64_t stack = program.stack;
   program.hit(Point::kGives, 1, {100, 0, 0});
   program.stack = stack - 0x400;
-  program.hit(Point::kGives, 1, {50, 0, 0});  // by the slow path
-  program.hit(Point::kGives, 1, {60, 0, 0});
-  program.hit(Point::kGave, 1, {0, 0, program.place()});
+  program.allocate(60);
+  program.allocate_slowly(50);  // whose return nobody sees
   program.stack = stack;
   program.hit(Point::kGave, 1, {0, 0, program.place()});
   EXPECT_EQ(verdict_of(program.hits).kind, Kind::kConfirmed) << verdict_of(program.hits).why;
