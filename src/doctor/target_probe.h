@@ -9,7 +9,8 @@
 namespace fathom::doctor {
 
 // kNotFound: there is no such process. Anything else that fails is part of the facts. `may_try`: functions of an allocator
-// without names may be tried in a private copy of the program (inject/trial).
+// without names may be tried in a private copy of the program (inject/trial). They are seen at work as well (inject/live), which costs the
+// process some milliseconds.
 Result<TargetFacts> probe_target(int pid, const symbolize::Options& options, bool may_try);
 
 }  // namespace fathom::doctor

@@ -7,7 +7,7 @@ namespace {
 
 // 3 to 9 ms of the process's time.
 constexpr WatchLimits kShortLook{300, std::chrono::milliseconds(200)};
-constexpr std::size_t kMostQuiet = 2;  // functions that are given up for others
+constexpr int kMostLooks = 3;
 
 }  // namespace
 
@@ -31,16 +31,15 @@ Result<std::string> look_at_work(int pid, std::uint64_t bias, const elf::ElfFile
   auto choice = choose_to_watch(file, entries);
   if (!choice) return not_seen(choice.error());
   auto seen = look(*choice);
-  // What most places call may be called by none at work: the program's and not its runtime's.
+  // What most places call may be called by none at work: the program's and not its runtime's. Or it was a burst of frees alone.
   std::vector<std::size_t> quiet;
-  while (quiet.size() < kMostQuiet && seen && seen->verdict.kind == Verdict::Kind::kQuiet &&
-         seen->hits != 0) {
+  for (int looks = 1; looks < kMostLooks && seen && seen->hits != 0; ++looks) {
+    const Verdict& verdict = seen->verdict;
+    if (verdict.kind != Verdict::Kind::kQuiet) break;
     if (!seen->met[choice->gives])
       quiet.push_back(choice->gives);
-    else if (choice->frees && seen->verdict.known_frees == 0)
+    else if (choice->frees && verdict.blocks >= kEnoughBlocks && verdict.known_frees == 0)
       quiet.push_back(*choice->frees);
-    else
-      break;
     const auto other = choose_to_watch(file, entries, quiet);
     if (!other) break;
     choice = other;
