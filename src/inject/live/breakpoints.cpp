@@ -25,6 +25,7 @@ constexpr std::size_t kMostThreads = 64;
 constexpr std::size_t kRingBytes = 1 << 16;  // 600 hits
 constexpr std::size_t kLeastRingBytes = 1 << 12;
 constexpr std::uint64_t kLeastOfAPoint = 64;
+constexpr int kMostRepeats = 2;
 constexpr auto kPause = std::chrono::microseconds(500);
 // The kernel may give registers back a moment after they were closed: also those of the watch before.
 constexpr std::uint64_t kPatienceNs = 200'000'000;
@@ -49,6 +50,7 @@ std::string reason_of(int error_number) {
   }
 }
 
+// One group: what is set first switches the others on and off with it.
 struct ThreadWatch {
   std::vector<Fd> events;                 // as the points are
   std::optional<sources::PerfRing> ring;  // of all of them; behind them, as they outlive it
@@ -59,14 +61,14 @@ Result<ThreadWatch> open_thread(int thread, std::span<const WatchedPoint> points
   ThreadWatch watch;
   for (const WatchedPoint& each : points) {
     perf_event_attr attributes = breakpoint_attributes(each.address);
-    Fd event(
-        static_cast<int>(::syscall(SYS_perf_event_open, &attributes, thread, -1, -1, PERF_FLAG_FD_CLOEXEC)));
+    const int group = watch.events.empty() ? -1 : watch.events.front().get();
+    Fd event(static_cast<int>(
+        ::syscall(SYS_perf_event_open, &attributes, thread, -1, group, PERF_FLAG_FD_CLOEXEC)));
     if (!event)
       return errno == ESRCH
                  ? fail(ErrorKind::kNotFound, "the thread has ended")
                  : fail(errno == ENOSPC ? ErrorKind::kSystem : ErrorKind::kUnsupported, reason_of(errno));
-    if (!watch.events.empty() &&
-        ::ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, watch.events.front().get()) != 0)
+    if (group >= 0 && ::ioctl(event.get(), PERF_EVENT_IOC_SET_OUTPUT, group) != 0)
       return fail(ErrorKind::kUnsupported, reason_of(errno));
     watch.events.push_back(std::move(event));
     // Users without rights have little memory for rings.
@@ -96,10 +98,7 @@ std::vector<int> threads_to_watch(int pid) {
   return std::move(*threads);
 }
 
-}  // namespace
-
-Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const WatchLimits& limits) {
-  assert(!points.empty() && points.size() <= kBreakpointRegisters);
+Result<Watch> watch_once(int pid, std::span<const WatchedPoint> points, const WatchLimits& limits) {
   const std::uint64_t start_ns = monotonic_ns();
   Watch watch;
   std::vector<int> watched;
@@ -120,11 +119,12 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
   // What the process pays at most while nobody reads: of many threads all of them together.
   const std::uint64_t most_of_a_point =
       std::clamp(limits.hits * 2 / threads.size(), kLeastOfAPoint, std::max(limits.hits / 2, kLeastOfAPoint));
-  // All registers are ours now: from here on the process pays for its calls.
+  // All registers are ours now. The first of each thread comes last: from there on it pays for its calls.
   bool refreshed = true;
   for (const ThreadWatch& thread : threads)
-    for (const Fd& event : thread.events)
-      refreshed &= ::ioctl(event.get(), PERF_EVENT_IOC_REFRESH, static_cast<int>(most_of_a_point)) == 0;
+    for (std::size_t i = thread.events.size(); i-- > 0;)
+      refreshed &=
+          ::ioctl(thread.events[i].get(), PERF_EVENT_IOC_REFRESH, static_cast<int>(most_of_a_point)) == 0;
   if (!refreshed) return fail(ErrorKind::kUnsupported, reason_of(errno));
   const std::uint64_t from_ns = monotonic_ns();
   const std::uint64_t until_ns =
@@ -139,10 +139,9 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
     drain();
     if (::syscall(SYS_tgkill, pid, pid, 0) != 0 && errno == ESRCH) break;
   }
-  // They go one after the other: from here on calls may be met without their returns, and the other way round.
+  // Threads go one after the other: from here on what frees a block may not be seen.
   const std::uint64_t end_ns = monotonic_ns();
-  for (const ThreadWatch& thread : threads)
-    for (const Fd& event : thread.events) ::ioctl(event.get(), PERF_EVENT_IOC_DISABLE, 0);
+  for (const ThreadWatch& thread : threads) ::ioctl(thread.events.front().get(), PERF_EVENT_IOC_DISABLE, 0);
   drain();
 
   watch.met = reader.hits.size() + reader.lost + reader.malformed;
@@ -154,6 +153,23 @@ Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const 
   watch.hits = complete_stretch(std::move(reader.hits), from_ns, end_ns, most_of_a_point);
   threads.clear();
   watch.duration_ns = monotonic_ns() - start_ns;
+  return watch;
+}
+
+}  // namespace
+
+Result<Watch> watch_points(int pid, std::span<const WatchedPoint> points, const WatchLimits& limits) {
+  assert(!points.empty() && points.size() <= kBreakpointRegisters);
+  auto watch = watch_once(pid, points, limits);
+  // Where other programs had our CPU while the last thread was switched on, the first may have had all of its hits by then.
+  for (int again = 0; again < kMostRepeats && watch && watch->met != 0 && watch->hits.size() < watch->met / 4;
+       ++again) {
+    const std::uint64_t met = watch->met, duration_ns = watch->duration_ns;
+    watch = watch_once(pid, points, limits);
+    if (!watch) break;
+    watch->met += met;
+    watch->duration_ns += duration_ns;
+  }
   return watch;
 }
 

@@ -5,7 +5,7 @@
 namespace fathom::inject {
 namespace {
 
-// 3 to 9 ms of the process's time.
+// 3 ms of the process's time as a rule.
 constexpr WatchLimits kShortLook{300, std::chrono::milliseconds(200)};
 constexpr int kMostLooks = 3;
 
