@@ -63,7 +63,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Belief belief;
   belief.multiplies = (flags & 1) != 0;
   belief.frees_tell_size = (flags & 2) != 0;
-  belief.ends = static_cast<Ends>((flags >> 2) % 3);
+  belief.all_ends_watched = (flags & 4) != 0;
   if ((flags & 16) != 0) belief.same_size = [](std::uint64_t a, std::uint64_t b) { return a / 16 == b / 16; };
   std::vector<Hit> hits;
   std::uint64_t lost = 0;

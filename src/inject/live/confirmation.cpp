@@ -83,7 +83,11 @@ Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const Be
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < entries.size(); ++i)
     if (std::ranges::find(quiet, i) == quiet.end()) order.push_back(i);
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t each) { return entries[each].callers; });
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t each) {
+    const Role role = entries[each].role;
+    const bool plain = role == Role::kMalloc || role == Role::kFree || role == Role::kRealloc;
+    return std::pair(entries[each].callers, plain);
+  });
   const auto first = [&](const auto& is_it) -> std::optional<std::size_t> {
     const auto found = std::ranges::find_if(order, is_it);
     return found == order.end() ? std::nullopt : std::optional(*found);
@@ -121,12 +125,11 @@ Result<WatchPlan> plan_watch(const elf::ElfFile& file, std::span<const BelievedE
   plan.belief.multiplies = role == Role::kCalloc || role == Role::kMallocn;
   plan.belief.frees_tell_size = choice.frees && entries[*choice.frees].role == Role::kSdallocx;
   plan.belief.same_size = of_one_jemalloc_class;
-  plan.belief.ends = Ends::kAll;
-  for (std::size_t i = 0; i < entries.size(); ++i) {
-    if (std::ranges::find(plan.watched, i) != plan.watched.end()) continue;
-    if (frees_blocks(entries[i].role)) plan.belief.ends = Ends::kSome;
-    if (resizes_blocks(entries[i].role)) plan.belief.ends = std::max(plan.belief.ends, Ends::kFrees);
-  }
+  plan.belief.all_ends_watched = true;
+  for (std::size_t i = 0; i < entries.size(); ++i)
+    if ((frees_blocks(entries[i].role) || resizes_blocks(entries[i].role)) &&
+        std::ranges::find(plan.watched, i) == plan.watched.end())
+      plan.belief.all_ends_watched = false;
   return plan;
 }
 
@@ -148,7 +151,7 @@ Result<Confirmation> confirm(int pid, std::uint64_t bias, std::span<const Believ
   if (auto looked = look(); !looked) return tl::unexpected<Error>(looked.error());
 
   Belief belief = plan.belief;
-  if (!watch->all_threads) belief.ends = Ends::kSome;
+  belief.all_ends_watched &= watch->all_threads;
   Confirmation result;
   result.verdict = judge(watch->hits, watch->lost, memory, belief);
   result.hits = watch->met;

@@ -42,7 +42,7 @@ bool gives_blocks(allocators::nameless::Role role);
 bool frees_blocks(allocators::nameless::Role role);
 bool resizes_blocks(allocators::nameless::Role role);
 
-// Of each kind the one with the most callers, of those that can be watched and are none of `quiet`. kUnsupported: none gives, or none
+// Of each kind the one with the most callers, in doubt the plain one, of those that can be watched and are none of `quiet`. kUnsupported: none gives, or none
 // frees; why.
 Result<WatchChoice> choose_to_watch(const elf::ElfFile& file, std::span<const BelievedEntry> entries,
                                     std::span<const std::size_t> quiet = {});

@@ -17,8 +17,8 @@ constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
 constexpr std::uint64_t kSmallestAddress = 0x10000;  // vm.mmap_min_addr
 constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 47;
 constexpr std::size_t kMostNested = 64;  // calls of one thread that have not returned here
-// One in so many may be otherwise: of what programs do by mistake; of what few calls that nobody sees may cause; and of what many may.
-constexpr std::uint64_t kMistaken = 50, kByFew = 20, kByMany = 2;
+// Of what programs do by mistake, and of returns where hits were lost, one in so many may be otherwise.
+constexpr std::uint64_t kMistaken = 50, kLostShare = 20;
 
 struct Call {
   std::uint64_t stack, return_to;
@@ -50,7 +50,7 @@ class Judge {
 
   Verdict close(std::uint64_t lost) {
     verdict_.lost = lost;
-    const Ends ends = lost == 0 ? belief_.ends : Ends::kSome;
+    const bool all_seen = belief_.all_ends_watched && lost == 0;
     const auto against = [&](std::uint64_t count, std::uint64_t most, std::uint64_t of, const char* what) {
       if (count <= most) return;
       if (!verdict_.why.empty()) verdict_.why += ", ";
@@ -60,15 +60,13 @@ class Judge {
     against(odd_results_, 0, verdict_.blocks, "blocks given lie where no heap is");
     against(odd_frees_, 0, verdict_.frees, "blocks freed lie where no heap is");
     against(odd_resizes_, 0, verdict_.resizes, "blocks resized lie where no heap is");
-    against(strangers_, lost == 0 ? 0 : returns_ / kByFew, returns_, "returns belong to no call");
+    against(strangers_, lost == 0 ? 0 : returns_ / kLostShare, returns_, "returns belong to no call");
     const std::uint64_t frees = verdict_.known_frees, blocks = verdict_.blocks;
-    against(other_sizes_, ends == Ends::kAll ? 0 : frees / (ends == Ends::kFrees ? kByFew : kByMany), frees,
+    // What nobody saw may explain many other sizes, but hardly nine in ten.
+    against(other_sizes_, all_seen ? 0 : std::max(frees - frees / 10, kEnoughFrees), frees,
             "blocks were freed with another size than they were given with");
-    against(given_twice_,
-            ends == Ends::kAll     ? 0
-            : ends == Ends::kFrees ? blocks / kByMany
-                                   : blocks,
-            blocks, "blocks were given while one that nobody had freed lay there");
+    against(given_twice_, all_seen ? 0 : blocks, blocks,
+            "blocks were given while one that nobody had freed lay there");
     if (!verdict_.why.empty()) {
       verdict_.kind = Verdict::Kind::kContradicted;
     } else if (verdict_.blocks < kEnoughBlocks || verdict_.known_frees < kEnoughFrees) {

@@ -48,18 +48,13 @@ class MemoryPicture {
   std::vector<std::vector<Range>> moments_;  // ascending each
 };
 
-// How much of what ends blocks of this allocator was watched.
-enum class Ends : std::uint8_t {
-  kAll,    // all of it, in all threads of the process: no block can go without being seen
-  kFrees,  // all but other functions that resize
-  kSome,  // there are others that free, or threads that were not watched: an address may have had several blocks meanwhile
-};
-
 // What the labels say.
 struct Belief {
   bool multiplies = false;  // a block has as many bytes as both arguments multiplied, as of calloc
   bool frees_tell_size = false;
-  Ends ends = Ends::kSome;
+  // Whatever else frees or resizes blocks of this allocator was watched as well, in all threads of the process. false: an address may have
+  // had several blocks between two hits.
+  bool all_ends_watched = false;
   // Whether a block that was asked for with `given` bytes may be freed with `freed` bytes; null: if they are equal.
   bool (*same_size)(std::uint64_t given, std::uint64_t freed) = nullptr;
 };

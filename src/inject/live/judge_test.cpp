@@ -104,7 +104,7 @@ class Program {
   std::uint64_t next_ = kHeap, time_ = 0;
 };
 
-const Belief kSized{.frees_tell_size = true, .ends = Ends::kAll};
+const Belief kSized{.frees_tell_size = true, .all_ends_watched = true};
 
 Verdict verdict_of(const std::vector<Hit>& hits, const Belief& belief = kSized, std::uint64_t lost = 0) {
   MemoryPicture memory;
@@ -255,31 +255,28 @@ TEST(Judge, BlockGivenWhileAnotherLiesThereIsContradicted) {
   EXPECT_THAT(verdict_of(program.hits).why, HasSubstr("while one that nobody had freed lay there"));
   // Where something else may have freed it, it says nothing.
   Belief belief = kSized;
-  belief.ends = Ends::kSome;
+  belief.all_ends_watched = false;
   for (int i = 0; i < 500; ++i) {
     program.hit(Point::kGives, 1, {100, 0, 0});
     program.hit(Point::kGave, 1, {0, 0, block});
   }
   EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kConfirmed);
-  belief.ends = Ends::kFrees;
-  EXPECT_EQ(verdict_of(program.hits, belief).kind, Kind::kContradicted);
+  EXPECT_EQ(verdict_of(program.hits).kind, Kind::kContradicted);
 }
 
 TEST(Judge, SizesMayDifferForAsManyAsUnseenCallsExplain) {
-  const auto with = [](int wrong, Ends ends, std::uint64_t lost = 0) {
+  const auto with = [](int wrong, bool all_ends_watched, std::uint64_t lost = 0) {
     Program program;
     for (int i = 0; i < 100; ++i) program.release(program.allocate(100), i < wrong ? 200 : 100);
     Belief belief = kSized;
-    belief.ends = ends;
+    belief.all_ends_watched = all_ends_watched;
     return verdict_of(program.hits, belief, lost).kind;
   };
-  EXPECT_EQ(with(0, Ends::kAll), Kind::kConfirmed);
-  EXPECT_EQ(with(1, Ends::kAll), Kind::kContradicted);
-  EXPECT_EQ(with(5, Ends::kFrees), Kind::kConfirmed);
-  EXPECT_EQ(with(6, Ends::kFrees), Kind::kContradicted);
-  EXPECT_EQ(with(50, Ends::kSome), Kind::kConfirmed);
-  EXPECT_EQ(with(51, Ends::kSome), Kind::kContradicted);
-  EXPECT_EQ(with(50, Ends::kAll, 1), Kind::kConfirmed);
+  EXPECT_EQ(with(0, true), Kind::kConfirmed);
+  EXPECT_EQ(with(1, true), Kind::kContradicted);
+  EXPECT_EQ(with(90, false), Kind::kConfirmed);
+  EXPECT_EQ(with(91, false), Kind::kContradicted);
+  EXPECT_EQ(with(90, true, 1), Kind::kConfirmed);
 }
 
 TEST(Judge, BlocksThatLieSideBySideAreFine) {
@@ -382,7 +379,7 @@ TEST(Judge, AnyStreamHasAVerdictThatItsCountsBear) {
     }
     if (round % 3 == 0) std::ranges::shuffle(hits, random);
     Belief belief = kSized;
-    belief.ends = static_cast<Ends>(round % 3);
+    belief.all_ends_watched = round % 2 == 0;
     const Verdict verdict = verdict_of(hits, belief, random() % 3);
     EXPECT_EQ(verdict.hits, hits.size());
     EXPECT_LE(verdict.blocks, verdict.calls);

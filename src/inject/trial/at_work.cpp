@@ -40,6 +40,8 @@ Result<std::string> look_at_work(int pid, std::uint64_t bias, const elf::ElfFile
       quiet.push_back(choice->gives);
     else if (choice->frees && verdict.blocks >= kEnoughBlocks && verdict.known_frees == 0)
       quiet.push_back(*choice->frees);
+    else if (choice->resizes && !seen->met[*choice->resizes])
+      quiet.push_back(*choice->resizes);
     const auto other = choose_to_watch(file, entries, quiet);
     if (!other) break;
     choice = other;

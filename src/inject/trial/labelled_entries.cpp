@@ -31,22 +31,33 @@ class Looks {
         file_(file),
         labelled_(labelled),
         entries_(believed(labelled)),
-        met_(entries_.size()) {}
+        met_(entries_.size()),
+        asked_(entries_.size()) {}
 
   Result<std::string> run() {
-    auto choice = choose_to_watch(file_, entries_);
+    const auto choice = choose_to_watch(file_, entries_);
     if (!choice) return tl::unexpected<Error>(choice.error());
+    if (choice->resizes) asked_[*choice->resizes] = true;
     const auto first = look(*choice, kLongLook);
     if (!first) return tl::unexpected<Error>(first.error());
-    if (first->verdict.kind == Verdict::Kind::kQuiet)
+    const Verdict& verdict = first->verdict;
+    if (verdict.kind == Verdict::Kind::kQuiet)
       return fail(ErrorKind::kUnsupported, fmt::format("{}: {}", describe(*first), kRemedy));
+    // Blocks that something else moves explain some of these; a label that is wrong is not to be told from that.
+    const bool tells_size = entries_[*choice->frees].role == Role::kSdallocx;
+    if (tells_size && verdict.equal_sizes < verdict.known_frees - verdict.known_frees / 10)
+      return fail(ErrorKind::kUnsupported,
+                  fmt::format("too many blocks are freed with another size: {}", describe(*first)));
     std::string text = describe(*first);
     // Whatever else gives, with what else resizes.
     for (std::size_t each = 0; each < entries_.size(); ++each) {
       if (!gives_blocks(entries_[each].role) || met_[each]) continue;
-      const auto other = look({each, std::nullopt, unmet_resizing()}, kOtherLook);
-      if (!other) return tl::unexpected<Error>(other.error());
+      if (auto other = look({each, std::nullopt, next_resizing()}, kOtherLook); !other)
+        return tl::unexpected<Error>(other.error());
     }
+    while (const auto resizes = next_resizing())
+      if (auto other = look({choice->gives, std::nullopt, resizes}, kOtherLook); !other)
+        return tl::unexpected<Error>(other.error());
     if (auto enough = check_unmet(text); !enough) return tl::unexpected<Error>(enough.error());
     return text;
   }
@@ -62,9 +73,13 @@ class Looks {
     for (std::size_t i = 0; i < met_.size(); ++i) met_[i] = met_[i] || seen->met[i];
     return seen;
   }
-  std::optional<std::size_t> unmet_resizing() const {
+  // Each of those that were not met once.
+  std::optional<std::size_t> next_resizing() {
     for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (resizes_blocks(entries_[i].role) && !met_[i]) return i;
+      if (resizes_blocks(entries_[i].role) && !met_[i] && !asked_[i]) {
+        asked_[i] = true;
+        return i;
+      }
     return std::nullopt;
   }
 
@@ -97,7 +112,7 @@ class Looks {
   const elf::ElfFile& file_;
   const EntryTrial& labelled_;
   std::vector<BelievedEntry> entries_;
-  std::vector<bool> met_;
+  std::vector<bool> met_, asked_;
 };
 
 }  // namespace
