@@ -13,7 +13,31 @@ enum probe_size {
   PROBE_SIZE_NONE = 0,
   PROBE_SIZE_ARGUMENT = 1,
   PROBE_SIZE_POINTED = 2,
-  PROBE_SIZE_RESULT = 3
+  PROBE_SIZE_RESULT = 3,
+  PROBE_SIZE_VALUE = 4 /* of a place in the program: as its probe_value says */
+};
+
+/* Where a place in the program keeps a value. Registers by DWARF number. */
+enum probe_value_kind {
+  PROBE_VALUE_NONE = 0, /* there is none, or it cannot be read */
+  PROBE_VALUE_CONSTANT = 1,
+  PROBE_VALUE_REGISTER = 2,
+  PROBE_VALUE_MEMORY = 3
+};
+#define PROBE_NO_REGISTER 0xff
+#define PROBE_REGISTER_PC 16 /* the address of the place itself */
+#define MAX_PROBE_VALUES 2048
+
+struct probe_value {
+  s64 offset;   /* the constant; in memory: what is added to base and index */
+  u8 kind;      /* enum probe_value_kind */
+  u8 size;      /* bytes: 1, 2, 4, 8 */
+  u8 is_signed; /* with fewer than 8 bytes: its sign goes up */
+  u8 shift;     /* bits of the register below it */
+  u8 base;      /* the register; of memory: PROBE_NO_REGISTER if none */
+  u8 index;     /* of memory, times `scale` */
+  u8 scale;     /* 1, 2, 4, 8 */
+  u8 unused;
 };
 
 struct probe_wanted {
@@ -62,5 +86,6 @@ struct probe_counters {
 #define PROBE_COOKIE_RETURNS 0x100u     /* an end at which the result is known */
 #define PROBE_COOKIE_CONDITIONAL 0x200u /* a jump that may not be taken */
 #define PROBE_COOKIE_CONDITION 16       /* from this bit on: the condition, as of jump_is_taken() */
+#define PROBE_COOKIE_VALUE 32           /* from this bit on: the number of its probe_value */
 
 #endif
