@@ -9,7 +9,8 @@ namespace fathom::probes {
 namespace {
 
 constexpr const char* kForm =
-    "--probe 'FUNCTION[@MODULE][:argN[+OFFSET]|:ret]', as in --probe mdb_put:arg4+0";
+    "--probe 'FUNCTION[@MODULE][:argN[+OFFSET]|:ret]', as in --probe mdb_put:arg4+0, or --probe "
+    "'PROVIDER:NAME[@MODULE][:argN]'";
 
 template <class Number>
 std::optional<Number> number(std::string_view text) {
@@ -30,7 +31,8 @@ std::size_t single_colon(std::string_view text) {
 }
 
 Result<> parse_size(std::string_view text, Wish& wish) {
-  if (text == "ret") {
+  const unsigned most = wish.provider.empty() ? Wish::kMostArguments : Wish::kMostValues;
+  if (text == "ret" && wish.provider.empty()) {
     wish.size = SizeFrom::kResult;
     return {};
   }
@@ -38,10 +40,10 @@ Result<> parse_size(std::string_view text, Wish& wish) {
   const auto argument = text.starts_with("arg")
                             ? number<unsigned>(text.substr(3, plus == text.npos ? plus : plus - 3))
                             : std::nullopt;
-  if (!argument || *argument < 1 || *argument > Wish::kMostArguments)
+  if (!argument || *argument < 1 || *argument > most || (!wish.provider.empty() && plus != text.npos))
     return fail(ErrorKind::kUsage,
-                fmt::format("--probe: a size is :ret or one of :arg1 to :arg{}, and not ':{}'",
-                            Wish::kMostArguments, text),
+                fmt::format("--probe: a size is {}one of :arg1 to :arg{}, and not ':{}'",
+                            wish.provider.empty() ? ":ret or " : "", most, text),
                 kForm);
   wish.argument = *argument;
   wish.size = SizeFrom::kArgument;
@@ -55,16 +57,30 @@ Result<> parse_size(std::string_view text, Wish& wish) {
   return {};
 }
 
+// What stands behind the last colon is said to be a size, and not the name of a static probe.
+bool is_of_size(std::string_view text) {
+  return text.empty() || text == "ret" || text.starts_with("ret+") ||
+         (text.starts_with("arg") && text.find_first_not_of("0123456789", 3) != 3) || text == "arg";
+}
+
 }  // namespace
 
 Result<Wish> parse_wish(std::string_view text) {
   Wish wish;
   std::string_view place = text;
-  if (const std::size_t colon = single_colon(text); colon != text.npos) {
-    if (auto parsed = parse_size(text.substr(colon + 1), wish); !parsed)
-      return tl::unexpected<Error>(parsed.error());
-    place = text.substr(0, colon);
+  std::size_t colon = single_colon(text);
+  const bool has_size = colon != text.npos && is_of_size(text.substr(colon + 1));
+  if (has_size) place = text.substr(0, colon);
+  colon = single_colon(place);
+  if (colon != place.npos) {
+    wish.provider = place.substr(0, colon);
+    if (wish.provider.empty())
+      return fail(ErrorKind::kUsage, fmt::format("--probe '{}': no provider", text), kForm);
+    place.remove_prefix(colon + 1);
   }
+  if (has_size)
+    if (auto parsed = parse_size(text.substr(text.rfind(':') + 1), wish); !parsed)
+      return tl::unexpected<Error>(parsed.error());
   if (const std::size_t at = place.rfind('@'); at != place.npos) {
     wish.module = place.substr(at + 1);
     if (wish.module.empty())

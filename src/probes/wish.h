@@ -1,4 +1,4 @@
-// What the user asks of --probe: a function, where to look for it, and which number of its calls is a size.
+// What the user asks of --probe: a function or a static probe (USDT), where to look for it, and which number of its calls is a size.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +18,17 @@ enum class SizeFrom : std::uint8_t {
 
 struct Wish {
   static constexpr unsigned kMostArguments = 6;  // so many are passed in registers
-  std::string function = {};                     // as the file names it, or as people do
-  std::string module = {};                       // file name or path; empty: wherever it is
+  static constexpr unsigned kMostValues = 12;    // that a static probe can tell
+  std::string function = {};  // as the file names it, or as people do; the name of a static probe
+  std::string provider = {};  // of a static probe; empty: it is a function
+  std::string module = {};    // file name or path; empty: wherever it is
   SizeFrom size = SizeFrom::kNothing;
   unsigned argument = 0;  // from 1
   std::int64_t offset = 0;
   bool operator==(const Wish&) const = default;
 };
 
-// FUNCTION[@MODULE][:argN[+OFFSET]|:ret]. kUsage where it is none.
+// FUNCTION[@MODULE][:argN[+OFFSET]|:ret], or PROVIDER:NAME[@MODULE][:argN]. kUsage where it is none.
 Result<Wish> parse_wish(std::string_view text);
 
 }  // namespace fathom::probes

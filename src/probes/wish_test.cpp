@@ -26,9 +26,22 @@ TEST(ProbeWish, TakesTheColonsOfANameForPartsOfIt) {
             (Wish{.function = "db::Table::put(int)", .size = SizeFrom::kArgument, .argument = 2}));
 }
 
+TEST(ProbeWish, MayNameAStaticProbe) {
+  EXPECT_EQ(parse_wish("otel_memory:alloc").value(), (Wish{.function = "alloc", .provider = "otel_memory"}));
+  EXPECT_EQ(parse_wish("otel_memory:alloc@libx.so:arg12").value(), (Wish{.function = "alloc",
+                                                                         .provider = "otel_memory",
+                                                                         .module = "libx.so",
+                                                                         .size = SizeFrom::kArgument,
+                                                                         .argument = 12}));
+  // What is no size is the name of a probe.
+  EXPECT_EQ(parse_wish("f:size").value(), (Wish{.function = "size", .provider = "f"}));
+  EXPECT_EQ(parse_wish("libc:argument").value(), (Wish{.function = "argument", .provider = "libc"}));
+}
+
 TEST(ProbeWish, IsRefusedWhereItMeansNothing) {
-  for (const char* text : {"", "@libc.so.6", "f@", "f:", "f:arg", "f:arg0", "f:arg7", "f:arg1+", "f:arg1-8",
-                           "f:arg1+x", "f:size", "f:ret+8", ":ret", "f:arg1+99999999"}) {
+  for (const char* text :
+       {"", "@libc.so.6", "f@", "f:", "f:arg", "f:arg0", "f:arg7", "f:arg1+", "f:arg1-8", "f:arg1+x", ":size",
+        "f:ret+8", "a:b:ret", "a:b:arg1+8", "a:b:arg13", "a:b@", ":ret", "f:arg1+99999999"}) {
     const auto wish = parse_wish(text);
     ASSERT_FALSE(wish) << text;
     EXPECT_EQ(wish.error().kind, ErrorKind::kUsage) << text;
