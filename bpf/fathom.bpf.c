@@ -20,6 +20,10 @@
 
 #include "mappings.h"
 
+#include "probe_values.h"
+
 #include "probes.h"
+
+#include "heap_probes.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";

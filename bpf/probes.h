@@ -102,10 +102,16 @@ static __always_inline void add_size(struct probe_account* account, s64 size) {
   __sync_fetch_and_add(&account->bytes, size);
 }
 
-static __always_inline void add_argument(struct probe_account* account, const struct probe_wanted* wanted) {
+/* `number`: of the value of a place, in probe_values. */
+static __always_inline void add_argument(struct probe_account* account, const struct probe_wanted* wanted,
+                                         u32 number) {
   struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
   u32 argument = wanted->argument;
   u64 value;
+  if (wanted->size == PROBE_SIZE_VALUE) {
+    if (!read_probe_value(number, &value)) add_size(account, (s64)value);
+    return;
+  }
   if (wanted->size != PROBE_SIZE_ARGUMENT && wanted->size != PROBE_SIZE_POINTED) return;
   if (argument >= FUNCTION_ARGUMENTS) return;
   if (bpf_probe_read_kernel(&value, 8, (const u64*)regs + word_of_argument[argument])) return;
@@ -138,7 +144,8 @@ SEC("uprobe")
 int probe_entered(struct pt_regs* regs) {
   u64 now = bpf_ktime_get_ns();
   u32 pid = bpf_get_current_pid_tgid() >> 32, zero = 0;
-  u32 probe = bpf_get_attach_cookie(regs) & PROBE_COOKIE_NUMBER;
+  u64 cookie = bpf_get_attach_cookie(regs);
+  u32 probe = cookie & PROBE_COOKIE_NUMBER;
   struct probe_call_key key = {.stack_pointer = REGISTERS_SP(regs), .pid = pid, .probe = probe};
   const struct probe_wanted* wanted;
   struct probe_counters* counters;
@@ -160,7 +167,7 @@ int probe_entered(struct pt_regs* regs) {
     return 0;
   }
   __sync_fetch_and_add(&account->calls, 1);
-  add_argument(account, wanted);
+  add_argument(account, wanted, cookie >> PROBE_COOKIE_VALUE);
   call.start_ns = bpf_ktime_get_ns(); /* the walk is no part of the call */
   __sync_fetch_and_add(&counters->run_ns, call.start_ns - now);
   if (!wanted->timed) return 0;

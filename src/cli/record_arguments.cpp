@@ -317,7 +317,8 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
          "--probe", arguments.probes,
          "count and time the calls of a function, with their callers: FUNCTION, FUNCTION@MODULE; with "
          ":argN an argument of it, with :argN+OFFSET the 8 bytes that one points to, with :ret what it "
-         "returns is added up as its size. Several times for several functions; fathom report --calls")
+         "returns is added up as its size. Or a static probe (USDT): PROVIDER:NAME, with :argN. Several "
+         "times for several functions; fathom report --calls")
       ->type_name("FUNCTION")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);

@@ -215,9 +215,22 @@ struct MemoryCall {
   bool operator==(const MemoryCall&) const = default;
 };
 
-using Event = std::variant<StackSample, Waited, PageFault, MemoryCall, StackSeen, CopiedStackSample,
-                           ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime,
-                           ThreadWaitTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+// A process that samples its heap by itself told of a sampled block, at a probe of its own (abi/heap_probe_events.h). Its words are
+// not checked. Its stack is told as a StackSeen.
+struct HeapProbed {
+  std::uint64_t time_ns = 0;
+  std::int32_t pid = 0, tid = 0;
+  std::uint64_t stack_id = 0;  // 0: not walked
+  bool frees = false;
+  std::uint64_t block = 0;             // address
+  std::uint64_t size = 0, weight = 0;  // bytes; 0 of a free
+  bool operator==(const HeapProbed&) const = default;
+};
+
+using Event =
+    std::variant<StackSample, Waited, PageFault, MemoryCall, HeapProbed, StackSeen, CopiedStackSample,
+                 ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime, ThreadWaitTime,
+                 ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

@@ -31,6 +31,12 @@ bool is_more(const CallSums& a, const CallSums& b) {
 
 constexpr std::size_t kLongestPath = 32;
 
+// "PROVIDER:NAME": names of functions have pairs of colons only.
+bool is_static_probe(std::string_view name) {
+  const std::size_t colon = name.find(':');
+  return colon != name.npos && colon + 1 < name.size() && name[colon + 1] != ':';
+}
+
 std::optional<std::uint64_t> fact(const Profile& profile, const std::string& key) {
   const auto found = profile.meta.facts.find(key);
   if (found == profile.meta.facts.end()) return std::nullopt;
@@ -96,8 +102,10 @@ class Making {
     function.made.module = profile_.strings[profile_.modules[of.module.value].name];
     function.made.timed = function.made.timed && row.timed;
     add(function.made.sums, row);
-    // The leaf is the function itself.
-    const StackId above = row.stack.value == 0 ? StackId{0} : profile_.stacks[row.stack.value].parent;
+    // The leaf is the function itself; or the one that a static probe stands in.
+    const StackId above = row.stack.value == 0 || is_static_probe(function.made.name)
+                              ? row.stack
+                              : profile_.stacks[row.stack.value].parent;
     std::vector<std::string> path;
     std::string module;
     for (StackId at = above; at.value != 0 && path.size() < kLongestPath;

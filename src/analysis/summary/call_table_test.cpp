@@ -39,6 +39,22 @@ class CallTableTest : public testing::Test {
   FunctionId put_, take_;
 };
 
+TEST_F(CallTableTest, AStaticProbeIsCalledByTheFunctionThatItStandsIn) {
+  const FunctionId probe = builder_.function("otel_memory:alloc", program_);
+  const FunctionId method = builder_.function("db::put", program_);
+  for (const FunctionId function : {probe, method})
+    profile_.calls.push_back(make([&](Calls& row) {
+      row.time_ns = 2'000;
+      row.function = function;
+      row.stack = stack({"main", "serve", "put"});
+      row.calls = function == probe ? 2 : 1;
+    }));
+  const CallTable made = table();
+  ASSERT_EQ(made.functions.size(), 2U);
+  EXPECT_EQ(made.functions[0].callers.at(0).name, "put");
+  EXPECT_EQ(made.functions[1].callers.at(0).name, "serve");
+}
+
 TEST_F(CallTableTest, RowsOfAFunctionAreAddedUpAndItsLongestCallIsTheLongestOfAll) {
   profile_.calls = {make([&](Calls& row) {
                       row.time_ns = 2'000;

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "probes/find.h"
+#include "probes/usdt.h"
 
 namespace fathom::session {
 namespace {
@@ -38,12 +39,24 @@ std::vector<sources::ProbePoint> points_of(const probes::Found& found, const std
   std::vector<sources::ProbePoint> points;
   for (const probes::Place& place : found.places)
     for (const auto& [offset, what] : place.ends) {
-      sources::ProbePoint point{path, offset.value, false, what.returns, {}, pid};
+      sources::ProbePoint point{path, offset.value, false, what.returns, {}, pid, {}, {}};
       if (what.is_conditional) point.condition = what.condition;
       points.push_back(point);
     }
   for (const probes::Place& place : found.places)
-    points.push_back({path, place.entry_offset.value, true, false, {}, pid});
+    points.push_back({path, place.entry_offset.value, true, false, {}, pid, {}, {}});
+  return points;
+}
+
+std::vector<sources::ProbePoint> points_of(const probes::Wish& wish, const probes::Usdt& found,
+                                           const std::string& path, std::optional<std::int32_t> pid) {
+  std::vector<sources::ProbePoint> points;
+  for (const probes::UsdtPlace& place : found.places) {
+    sources::ProbePoint point{path, place.offset.value, true, false, {}, pid, {}, {}};
+    if (place.semaphore) point.semaphore = place.semaphore->value;
+    if (wish.size != probes::SizeFrom::kNothing) point.value = place.arguments[wish.argument - 1].value;
+    points.push_back(std::move(point));
+  }
   return points;
 }
 
@@ -86,6 +99,7 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   std::vector<probes::Module> modules;
   for (const File& file : files)
     modules.push_back({file.path, &file.module->file->elf(), file.module->table.get()});
+  if (!wish.provider.empty()) return add_usdt(wish, files, modules);
   const auto found = probes::find_function(modules, wish);
   if (!found) return tl::unexpected<Error>(found.error());
   const File& file = files[found->module];
@@ -102,9 +116,7 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
   }
   if (auto added = source_.add_probe(wanted_of(wish, *found), points); !added)
     return within("--probe " + wish.function, added.error());
-  book_.add({builder_.function(found->name, file.module->id), found->untimed.empty()});
-  std::string& facts = profile_.meta.facts["probes"];
-  facts += fmt::format("{}{}", facts.empty() ? "" : ", ", found->name);
+  book(found->name, *file.module, found->untimed.empty());
   if (!found->untimed.empty())
     note_once(fmt::format("calls of {} are counted and not timed: {}", found->name, found->untimed));
   if (found->restarts)
@@ -113,6 +125,35 @@ Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& file
     note_once(fmt::format("{} is there in {} copies, which are counted together", found->name,
                           found->places.size()));
   return {};
+}
+
+// A place of the program and no function: it has a beginning and no end. Set in the targets alone, also where it is in the program's
+// own file: the semaphore of nobody else is counted up.
+Result<> CallProbes::add_usdt(const probes::Wish& wish, const std::vector<File>& files,
+                              std::span<const probes::Module> modules) {
+  const auto found = probes::find_usdt(modules, wish);
+  if (!found) return tl::unexpected<Error>(found.error());
+  const File& file = files[found->module];
+  const std::string path = fmt::format("/proc/self/fd/{}", file.module->fd.get());
+  const std::string name = fmt::format("{}:{}", wish.provider, wish.function);
+  std::vector<sources::ProbePoint> points;
+  for (const std::int32_t pid : file.pids)
+    for (auto& point : points_of(wish, found->probe, path, pid)) points.push_back(std::move(point));
+  probe_wanted wanted{};
+  wanted.size = wish.size == probes::SizeFrom::kNothing ? PROBE_SIZE_NONE : PROBE_SIZE_VALUE;
+  if (auto added = source_.add_probe(wanted, points); !added) return within("--probe " + name, added.error());
+  book(name, *file.module, false);
+  for (const std::string& problem : found->probe.problems)
+    note_once(fmt::format("--probe {}: a place of it is left out: {}", name, problem));
+  if (options_.follow_children)
+    note_once("static probes are watched in the target itself and not in processes that it forks");
+  return {};
+}
+
+void CallProbes::book(const std::string& name, const CodeModule& module, bool timed) {
+  book_.add({builder_.function(name, module.id), timed});
+  std::string& facts = profile_.meta.facts["probes"];
+  facts += fmt::format("{}{}", facts.empty() ? "" : ", ", name);
 }
 
 void CallProbes::take(std::uint64_t now_ns, bool last) {

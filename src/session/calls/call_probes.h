@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
 #include "model/profile.h"
+#include "probes/find.h"
 #include "session/calls/call_book.h"
 #include "session/record_options.h"
 #include "session/tracking/event_sink.h"
@@ -44,6 +46,9 @@ class CallProbes {
   };
   std::vector<File> files_of(const std::vector<std::int32_t>& pids) const;
   Result<> add(const probes::Wish& wish, const std::vector<File>& files);
+  Result<> add_usdt(const probes::Wish& wish, const std::vector<File>& files,
+                    std::span<const probes::Module> modules);
+  void book(const std::string& name, const CodeModule& module, bool timed);
   void note_once(std::string note);
 
   const RecordOptions& options_;

@@ -132,6 +132,13 @@ class BpfSource final : public Source {
   }
   std::vector<sources::ProbeReading> read_probes() const override { return engine_->read_probes(); }
   probe_counters probe_sums() const override { return engine_->probe_sums(); }
+  Result<> add_heap_probes(std::int32_t pid, const std::vector<sources::HeapProbePoint>& points) override {
+    return engine_->add_heap_probes(pid, points);
+  }
+  void remove_heap_probes(std::int32_t pid) override { engine_->remove_heap_probes(pid); }
+  heap_probe_counters heap_probe_sums(std::int32_t pid) const override {
+    return engine_->heap_probe_sums(pid);
+  }
 
   void stop() override { engine_->stop(); }
 
@@ -263,6 +270,7 @@ Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
   bpf.off_cpu = options.off_cpu;
   bpf.mappings = options.heap != Heap::kNone && options.heap_mappings;
   bpf.probes = !options.probes.empty();
+  bpf.heap_probes = options.heap == Heap::kSampled;
   bpf.probed_calls_per_second = options.probe_limit;
   auto engine = sources::BpfEngine::load(bpf);
   if (!engine) return tl::unexpected<Error>(engine.error());

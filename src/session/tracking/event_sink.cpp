@@ -80,6 +80,9 @@ void EventSink::take(Batch& batch) {
     } else if (const auto* call = std::get_if<sources::MemoryCall>(&event)) {
       catch_up(call->time_ns);
       on(*call);
+    } else if (const auto* probed = std::get_if<sources::HeapProbed>(&event)) {
+      catch_up(probed->time_ns);
+      on(*probed);
     } else if (const auto* copied = std::get_if<sources::CopiedStackSample>(&event)) {
       catch_up(copied->time_ns);
       on(*copied);
@@ -203,6 +206,11 @@ void EventSink::on(const sources::Waited& event) {
 void EventSink::on(const sources::MemoryCall& event) {
   const ResolvedStack* stack = find_stack(event.stack_id);
   memory_calls_.push_back({event, stack == nullptr ? ResolvedStack{} : *stack});
+}
+
+void EventSink::on(const sources::HeapProbed& event) {
+  const ResolvedStack* stack = find_stack(event.stack_id);
+  heap_probed_.push_back({event, stack == nullptr ? ResolvedStack{} : *stack});
 }
 
 void EventSink::on(const sources::PageFault& event) {

@@ -55,6 +55,12 @@ class EventSink {
     ResolvedStack stack;  // empty: not walked, or lost
   };
   std::vector<MemoryCall> take_memory_calls() { return std::exchange(memory_calls_, {}); }
+  // What processes told of their heaps at probes of their own, likewise.
+  struct HeapProbed {
+    sources::HeapProbed probed;
+    ResolvedStack stack;  // empty: not walked, or lost
+  };
+  std::vector<HeapProbed> take_heap_probed() { return std::exchange(heap_probed_, {}); }
   // CPU time of threads that ended since the last call.
   std::vector<sources::ThreadCpuTime> take_ended_threads();
 
@@ -64,6 +70,7 @@ class EventSink {
   void on(const sources::CopiedStackSample& event);
   void on(const sources::Waited& event);
   void on(const sources::MemoryCall& event);
+  void on(const sources::HeapProbed& event);
   void on(const sources::ThreadWaitTime& event);
   void on(const sources::PageFault& event);
   model::ThreadId waker_row(const sources::Waited& event);
@@ -87,6 +94,7 @@ class EventSink {
   std::map<std::int32_t, bool> doubtful_;
   std::vector<sources::ThreadCpuTime> ended_threads_;
   std::vector<MemoryCall> memory_calls_;
+  std::vector<HeapProbed> heap_probed_;
 };
 
 }  // namespace fathom::session

@@ -50,6 +50,13 @@ class Source : public WalkerControl {
   }
   virtual std::vector<sources::ProbeReading> read_probes() const { return {}; }
   virtual probe_counters probe_sums() const { return {}; }
+  // A process's own probes of its heap, as BpfEngine has it. Only the BPF engine can.
+  virtual Result<> add_heap_probes(std::int32_t, const std::vector<sources::HeapProbePoint>&) {
+    return fail(ErrorKind::kUnsupported, "they are listened to by the engine bpf alone",
+                "run as root; fathom doctor");
+  }
+  virtual void remove_heap_probes(std::int32_t /*pid*/) {}
+  virtual heap_probe_counters heap_probe_sums(std::int32_t /*pid*/) const { return {}; }
   virtual void stop() = 0;
   // For epoll, once started.
   virtual std::vector<int> fds() const = 0;

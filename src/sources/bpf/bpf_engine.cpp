@@ -115,7 +115,7 @@ std::uint32_t BpfOptions::sample_ring_bytes(std::size_t cpus) const {
 }
 
 std::uint32_t BpfOptions::wait_ring_bytes(std::size_t cpus) const {
-  if (!off_cpu && !mappings && !probes) return 4096;
+  if (!off_cpu && !mappings && !probes && !heap_probes) return 4096;
   if (ring_bytes != 0) return ring_bytes;
   return mappings ? kMostRingBytes : ring_of(std::uint64_t{cpus} * cpu_walks_per_second() << 10, 2u << 20);
 }
@@ -133,13 +133,18 @@ void BpfEngine::size_maps() {
   bpf_map__set_max_entries(maps.off_cpu_ring, wait_ring);
   skeleton_->rodata->cpu_ring_wakeup_bytes = sample_ring / 4;
   skeleton_->rodata->off_cpu_ring_wakeup_bytes = wait_ring / 4;
-  const bool walks_waits = options_.off_cpu || options_.mappings || options_.probes;
+  const bool probes = options_.probes || options_.heap_probes;
+  const bool walks_waits = options_.off_cpu || options_.mappings || probes;
   if (options_.probes) {
     bpf_map__set_max_entries(maps.probe_accounts, PROBE_ACCOUNTS);
     bpf_map__set_max_entries(maps.probe_calls, PROBE_CALLS);
+  }
+  if (probes) {
+    bpf_map__set_max_entries(maps.probe_values, MAX_PROBE_VALUES);
     bpf_map__set_max_entries(maps.probe_buffers, bpf_map__max_entries(maps.probe_buffers_taken));
     skeleton_->rodata->probe_budget = std::max(1u, options_.probed_calls_per_second / 10);
   }
+  if (options_.heap_probes) bpf_map__set_max_entries(maps.heap_probe_sums, MAX_PROCESSES);
   if (!options_.cpu) bpf_map__set_max_entries(maps.cpu_seen, 1);
   if (!walks_waits) bpf_map__set_max_entries(maps.off_cpu_seen, 1);
   if (!options_.off_cpu) {
@@ -180,6 +185,8 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   bpf_program__set_autoload(programs.memory_changed, options.mappings);
   bpf_program__set_autoload(programs.probe_entered, options.probes);
   bpf_program__set_autoload(programs.probe_left, options.probes);
+  bpf_program__set_autoload(programs.heap_probe_alloc, options.heap_probes);
+  bpf_program__set_autoload(programs.heap_probe_free, options.heap_probes);
   engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
   engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
   engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
@@ -320,6 +327,7 @@ void BpfEngine::stop() {
   if (results_ != nullptr) bpf_link__destroy(std::exchange(results_, nullptr));
   for (void* link : links_) bpf_link__destroy(static_cast<bpf_link*>(link));
   links_.clear();
+  remove_all_heap_probes();
   events_.clear();
 }
 
@@ -448,6 +456,16 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
                                   static_cast<std::int32_t>(event.tid), event.stack_id, event.number,
                                   event.anonymous != 0, event.address, event.length, event.argument,
                                   event.result});
+      break;
+    }
+    case HEAP_PROBE_EVENT_ALLOC:
+    case HEAP_PROBE_EVENT_FREE: {
+      heap_probe_event event;
+      if (size < sizeof(event)) break;
+      std::memcpy(&event, data, sizeof(event));
+      out.emplace_back(HeapProbed{
+          event.time_ns, static_cast<std::int32_t>(event.pid), static_cast<std::int32_t>(event.tid),
+          event.stack_id, event.kind == HEAP_PROBE_EVENT_FREE, event.block, event.size, event.weight});
       break;
     }
     default:

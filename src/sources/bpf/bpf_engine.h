@@ -7,11 +7,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "abi/heap_probe_events.h"
 #include "abi/mapping_events.h"
 #include "abi/off_cpu_events.h"
 #include "abi/probe_accounts.h"
@@ -31,10 +34,11 @@ struct BpfOptions {
   std::uint32_t frequency_hz = 999;
   std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
   bool follow_children = true;
-  bool cpu = true;                                 // sample CPUs
-  bool off_cpu = true;                             // book every switch, and walk the stacks of waits
-  bool mappings = false;                           // system calls that take and give back address space
-  bool probes = false;                             // calls of functions, by add_probe()
+  bool cpu = true;           // sample CPUs
+  bool off_cpu = true;       // book every switch, and walk the stacks of waits
+  bool mappings = false;     // system calls that take and give back address space
+  bool probes = false;       // calls of functions, by add_probe()
+  bool heap_probes = false;  // the targets' own probes of their heap, by add_heap_probes()
   std::uint32_t probed_calls_per_second = 20'000;  // are walked and timed; what comes beyond is counted
   // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked, and on a CPU with
   // four times as many waits or more a quarter of it (abi/walk_budget.h). Whoever asks for few
@@ -59,6 +63,18 @@ struct ProbePoint {
   bool returns = false;                   // an end at which the result is known
   std::optional<std::uint8_t> condition;  // of a jump that may not be taken
   std::optional<std::int32_t> pid;        // in this process alone; else in all that run the file
+  // Of a static probe: the 16 bits of the file that count who watches, and where its value is.
+  std::optional<std::uint64_t> semaphore;
+  std::optional<probe_value> value;
+};
+
+// A place at which a process tells of its heap.
+struct HeapProbePoint {
+  std::string path;          // of the file, as this process opens it
+  std::uint64_t offset = 0;  // in the file
+  std::optional<std::uint64_t> semaphore;
+  bool frees = false;
+  probe_value values[HEAP_PROBE_VALUES] = {};  // of a free: the first one
 };
 
 struct ProbeReading {
@@ -117,6 +133,11 @@ class BpfEngine {
   // All accounts, of what has been since start().
   std::vector<ProbeReading> read_probes() const;
   probe_counters probe_sums() const;
+  // Sets breakpoints at these places for this process alone, or none of them; with options.heap_probes. Their hits are
+  // HeapProbed events. Again, for libraries that it has loaded since.
+  Result<> add_heap_probes(std::int32_t pid, const std::vector<HeapProbePoint>& points);
+  void remove_heap_probes(std::int32_t pid);
+  heap_probe_counters heap_probe_sums(std::int32_t pid) const;
   // Memory calls for which the ring had no room.
   std::uint64_t memory_calls_lost() const;
   std::uint64_t kernel_memory_bytes() const { return kernel_memory_bytes_; }
@@ -132,7 +153,8 @@ class BpfEngine {
   ring_buffer* rings_ = nullptr;
   std::vector<Fd> events_;
   std::vector<void*> links_;
-  std::uint32_t probes_ = 0;
+  std::uint32_t probes_ = 0, probe_values_ = 0;
+  std::map<std::int32_t, std::vector<bpf_link*>> heap_links_;  // by pid
   std::uint64_t kernel_memory_bytes_ = 0;
   std::unique_ptr<TableSpace> tables_;
   mutable std::optional<ArrayPieces>
@@ -144,6 +166,8 @@ class BpfEngine {
 
   static int on_event(void* self, void* data, std::size_t size);
   void size_maps();
+  Result<std::uint32_t> add_probe_values(std::span<const probe_value> values);
+  void remove_all_heap_probes();
   thread_account* place_of(std::uint32_t tid) const;  // null: there is none
 };
 

@@ -1,4 +1,4 @@
-// The breakpoints of probes, and their accounts.
+// The breakpoints of probes, of functions and of the heap, and their accounts.
 #include "abi/probe_accounts.h"
 
 #include <bpf/bpf.h>
@@ -22,7 +22,37 @@ std::uint64_t cookie_of(std::uint32_t number, const ProbePoint& point) {
   return cookie;
 }
 
+// The kernel counts the semaphore up where it sets the breakpoint and down where it takes it away, which it does when the link is
+// closed: also if this process is killed.
+Result<bpf_link*> set_breakpoint(const bpf_program* program, std::int32_t pid, const std::string& path,
+                                 std::uint64_t offset, std::optional<std::uint64_t> semaphore,
+                                 std::uint64_t cookie) {
+  LIBBPF_OPTS(bpf_uprobe_opts, options);
+  options.bpf_cookie = cookie;
+  options.ref_ctr_offset = semaphore.value_or(0);
+  bpf_link* link = bpf_program__attach_uprobe_opts(program, pid, path.c_str(), offset, &options);
+  if (link != nullptr) return link;
+  if (errno == EACCES)
+    return fail(ErrorKind::kPermission, "breakpoints in programs are for root (CAP_SYS_ADMIN) only",
+                "sudo fathom record ...");
+  return system_error(fmt::format("bpf: a breakpoint at offset 0x{:x} of the file", offset), errno);
+}
+
 }  // namespace
+
+// Values that stand one behind the other; the number of the first.
+Result<std::uint32_t> BpfEngine::add_probe_values(std::span<const probe_value> values) {
+  if (values.size() > MAX_PROBE_VALUES - probe_values_)
+    return fail(ErrorKind::kUsage, fmt::format("bpf: more than {} values of probes", MAX_PROBE_VALUES),
+                "fewer probes at a time");
+  const std::uint32_t first = probe_values_;
+  for (const probe_value& value : values) {
+    if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.probe_values), &probe_values_, &value, BPF_ANY) != 0)
+      return system_error("bpf: a value of a probe", errno);
+    ++probe_values_;
+  }
+  return first;
+}
 
 Result<> BpfEngine::add_probe(const probe_wanted& wanted, const std::vector<ProbePoint>& points) {
   if (probes_ == MAX_PROBES)
@@ -31,19 +61,67 @@ Result<> BpfEngine::add_probe(const probe_wanted& wanted, const std::vector<Prob
   if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.probes_wanted), &number, &wanted, BPF_ANY) != 0)
     return system_error("bpf: a probe", errno);
   for (const ProbePoint& point : points) {
-    LIBBPF_OPTS(bpf_uprobe_opts, options);
-    options.bpf_cookie = cookie_of(number, point);
-    const bpf_program* program = point.entry ? skeleton_->progs.probe_entered : skeleton_->progs.probe_left;
-    bpf_link* link = bpf_program__attach_uprobe_opts(program, point.pid.value_or(-1), point.path.c_str(),
-                                                     point.offset, &options);
-    if (link == nullptr && errno == EACCES)
-      return fail(ErrorKind::kPermission, "breakpoints in programs are for root (CAP_SYS_ADMIN) only",
-                  "sudo fathom record --probe ...");
-    if (link == nullptr)
-      return system_error(fmt::format("bpf: a breakpoint at offset 0x{:x} of the file", point.offset), errno);
-    links_.push_back(link);
+    std::uint64_t cookie = cookie_of(number, point);
+    if (point.value) {
+      const auto value = add_probe_values({&*point.value, 1});
+      if (!value) return tl::unexpected<Error>(value.error());
+      cookie |= std::uint64_t{*value} << PROBE_COOKIE_VALUE;
+    }
+    const auto link =
+        set_breakpoint(point.entry ? skeleton_->progs.probe_entered : skeleton_->progs.probe_left,
+                       point.pid.value_or(-1), point.path, point.offset, point.semaphore, cookie);
+    if (!link) return tl::unexpected<Error>(link.error());
+    links_.push_back(*link);
   }
   return {};
+}
+
+Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProbePoint>& points) {
+  const auto key = static_cast<std::uint32_t>(pid);
+  const heap_probe_counters none{};
+  const int sums = bpf_map__fd(skeleton_->maps.heap_probe_sums);
+  if (bpf_map_update_elem(sums, &key, &none, BPF_NOEXIST) != 0 && errno != EEXIST)
+    return system_error("bpf: the counters of a process with probes", errno);
+  std::vector<bpf_link*> links;
+  // Frees first: of a block whose allocation is told the free is told, too.
+  for (const bool frees : {true, false}) {
+    for (const HeapProbePoint& point : points) {
+      if (point.frees != frees) continue;
+      const auto first = add_probe_values(point.values);
+      auto link =
+          first ? set_breakpoint(frees ? skeleton_->progs.heap_probe_free : skeleton_->progs.heap_probe_alloc,
+                                 pid, point.path, point.offset, point.semaphore,
+                                 std::uint64_t{*first} << PROBE_COOKIE_VALUE)
+                : tl::unexpected<Error>(first.error());
+      if (!link) {
+        for (bpf_link* set : links) bpf_link__destroy(set);
+        return tl::unexpected<Error>(link.error());
+      }
+      links.push_back(*link);
+    }
+  }
+  auto& all = heap_links_[pid];
+  all.insert(all.end(), links.begin(), links.end());
+  return {};
+}
+
+void BpfEngine::remove_heap_probes(std::int32_t pid) {
+  const auto links = heap_links_.find(pid);
+  if (links == heap_links_.end()) return;
+  for (bpf_link* link : links->second) bpf_link__destroy(link);
+  heap_links_.erase(links);
+}
+
+void BpfEngine::remove_all_heap_probes() {
+  while (!heap_links_.empty()) remove_heap_probes(heap_links_.begin()->first);
+}
+
+heap_probe_counters BpfEngine::heap_probe_sums(std::int32_t pid) const {
+  heap_probe_counters sums{};
+  const auto key = static_cast<std::uint32_t>(pid);
+  if (options_.heap_probes)
+    (void)bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.heap_probe_sums), &key, &sums);
+  return sums;
 }
 
 std::vector<ProbeReading> BpfEngine::read_probes() const {

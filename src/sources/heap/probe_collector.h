@@ -1,0 +1,63 @@
+// What a process tells of its heap at probes of its own -> what is live and who took it, in the form that the collector of the
+// tracer's events gives: slices of time, sites, a summary. The process samples by itself and says what each sampled block stands
+// for; such events are few, so there is nothing clever here. Its words are a stranger's: memory is bounded, and a number that makes
+// no sense gives sums that make none. Times are CLOCK_MONOTONIC nanoseconds. One thread.
+//
+// What a block stands for (OpenTelemetry eBPF profiler, design document 00003): `weight` bytes, an estimate without bias; so
+// weight / size blocks. A free is told of sampled blocks only, and takes away what its allocation has brought.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+#include "sources/events.h"
+#include "sources/heap/collector.h"
+#include "sources/heap/sites.h"
+
+namespace fathom::sources::heap {
+
+class ProbeCollector {
+ public:
+  struct Options {
+    // The process tells of frees, too. Else nobody knows what is live, and each block counts as freed at once: all of it would
+    // look like a leak.
+    bool frees = true;
+    std::uint64_t slice_ns = 250'000'000;  // the first ones; their length doubles after each 512
+    std::uint64_t max_live_blocks = 1ull
+                                    << 21;  // 150 MB; further ones count as allocated and are not followed
+  };
+  ProbeCollector(std::uint64_t start_ns, const Options& options);
+
+  // HeapProbed::stack_id is the number of a stack as the caller counts them, 0: not walked. In time order.
+  void take(const HeapProbed& event);
+  // As Collector::slice(): the slice that lasts until `now_ns`, if it is long enough or the last one.
+  std::optional<Slice> slice(std::uint64_t now_ns, bool last = false);
+  Summary summary(std::uint64_t now_ns) const;
+  // Of what has come here; what the kernel lost is for the caller to add. `mean`: the least weight so far, which is the interval
+  // of the process's sampling, as a block of less than that crosses it once.
+  Counters counters() const { return counters_; }
+  // The program has executed another one: what is live is freed now. Returns what that was.
+  Sum end_image(std::uint64_t now_ns);
+  Sum live() const { return sites_.live(); }
+
+ private:
+  struct Live {
+    std::uint64_t time_ns, size, weight;
+    std::uint64_t interval;  // as it was known then: a free takes away what the allocation has brought
+    std::uint32_t site;
+  };
+  static Weight weight_of(const Live& block);
+  void allocate(const HeapProbed& event);
+  void free(const Live& block, std::uint64_t now_ns);
+
+  Options options_;
+  Sites sites_;
+  std::unordered_map<std::uint64_t, Live> live_;  // by address
+  Counters counters_;
+  std::uint64_t interval_ = UINT64_MAX;
+  std::uint64_t start_ns_, slice_ns_;
+  std::uint32_t slices_ = 0, sites_told_ = 0;
+};
+
+}  // namespace fathom::sources::heap
