@@ -138,7 +138,9 @@ Result<int> run_dry(const RecordArguments& arguments) {
     say("fathom: what --heap changes is known of a process that runs: fathom record --dry-run --heap -p "
         "PID\n");
   for (const std::int32_t pid : options.pids) {
-    auto text = session::describe_heap_tracing(pid, options.symbol_directory, !options.heap_no_probe);
+    auto text = session::describe_heap_tracing(
+        pid, options.symbol_directory, !options.heap_no_probe,
+        options.heap == session::Heap::kSampled && !options.heap_each_block && !options.heap_mappings);
     if (!text) return tl::unexpected<Error>(text.error());
     if (auto written = write_output(analysis::printable_lines(*text), OutputPath{}); !written)
       return tl::unexpected<Error>(written.error());

@@ -311,7 +311,21 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
   findings.push_back(std::move(finding));
 }
 
+void find_about_heap_probes(const TargetFacts& target, std::vector<Finding>& findings) {
+  for (const std::string& probes : target.heap_probes)
+    findings.push_back(
+        {Severity::kNote,
+         fmt::format("It tells of its heap by otel_memory probes of its own ({}): a sampled recording "
+                     "listens to these, with the engine bpf, and puts nothing into it.",
+                     probes),
+         {{fmt::format("fathom record --heap -p {}", target.process.pid),
+           "it samples by itself while somebody listens"}}});
+  for (const std::string& problem : target.heap_probe_problems)
+    findings.push_back({Severity::kLimit, fmt::format("{}.", problem), {}});
+}
+
 void find_about_heap(const TargetFacts& target, std::vector<Finding>& findings) {
+  find_about_heap_probes(target, findings);
   if (target.heap_tracer_of == 0) {
     findings.push_back({Severity::kLimit,
                         "A heap tracer is in it whose profiler is gone; it records nothing.",

@@ -167,6 +167,7 @@ Json json_of(const TargetFacts& target) {
                                {"symbols_path", module.symbols_path},
                                {"problem", module.problem}});
   }
+  json["heap_probes"] = target.heap_probes;
   json["allocators"] = Json::array();
   for (const AllocatorFact& allocator : target.allocators) {
     json["allocators"].push_back(

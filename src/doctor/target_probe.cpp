@@ -21,6 +21,7 @@
 #include "inject/tracer/stale_tracer.h"
 #include "inject/tracer/tracer.h"
 #include "inject/trial/nameless_allocator.h"
+#include "probes/heap_probes.h"
 #include "process/environment.h"
 #include "process/maps.h"
 #include "process/perf_map.h"
@@ -97,12 +98,24 @@ std::vector<std::string> find_by_code(int pid, const MappedFile& file, const elf
                               module.elf(), found);
 }
 
+void probe_heap_probes(const elf::ElfFile& file, std::string_view path, TargetFacts& facts) {
+  const auto probes = probes::find_heap_probes(file);
+  if (!probes) {
+    facts.heap_probe_problems.push_back(probes.error().message);
+    return;
+  }
+  if (!probes->empty()) facts.heap_probes.push_back(fmt::format("{}: {}", path, probes::text_of(*probes)));
+  for (const std::string& problem : probes->problems)
+    facts.heap_probe_problems.push_back(fmt::format("{}: {}", path, problem));
+}
+
 // By the file that is mapped, whatever its name is now.
 void probe_allocators(int pid, const MappedFile& file, process::Environment& environment,
                       std::string_view command_line, bool may_try, TargetFacts& facts) {
   auto module = elf::ModuleFile::open(process::map_files_path(pid, file.first));
   if (!module) module = elf::ModuleFile::open(fmt::format("/proc/{}/root{}", pid, file.first.path));
   if (!module) return;
+  probe_heap_probes(module->elf(), file.first.path, facts);
   allocators::Found found = allocators::find(module->elf(), nullptr);
   const std::vector<std::string> evidence = find_by_code(pid, file, *module, found, may_try);
   const std::size_t with_names = found.allocators.size() - evidence.size();

@@ -160,7 +160,7 @@ Result<> check_heap_names(const Profile& profile) {
     const HeapHook& row = heap.hooks[i];
     if (row.allocator.value >= heap.allocators.size()) return bad("hook", i, "no such allocator");
     if (row.function.value >= strings || row.note.value >= strings) return bad("hook", i, "no such string");
-    if (row.kind > HookKind::kEntry) return bad("hook", i, "unknown kind");
+    if (row.kind > HookKind::kProbe) return bad("hook", i, "unknown kind");
   }
   return {};
 }

@@ -43,6 +43,7 @@ enum class HookKind : std::uint8_t {
   kNone,  // it was not: HeapHook::note says why
   kSlot,
   kEntry,
+  kProbe,  // a static probe of the program's own: nothing was put into it
 };
 
 // One traced process. Counters are of the whole recording.

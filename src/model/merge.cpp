@@ -63,7 +63,7 @@ class Merger {
   std::map<std::string, std::optional<std::uint64_t>> summed_facts() const {
     std::map<std::string, std::optional<std::uint64_t>> sums;
     for (const char* key : {"own_start_us", "own_recording_us", "own_naming_us", "cpu_runs", "ended_threads",
-                            "probe_hits", "probe_ns"}) {
+                            "probe_hits", "probe_ns", "heap_probe_hits", "heap_probe_ns"}) {
       const auto sum = fact(into_, key), more = fact(from_, key);
       sums[key] = sum && more && *more <= UINT64_MAX - *sum ? std::optional(*sum + *more) : std::nullopt;
     }

@@ -374,7 +374,7 @@ class Generator {
       heap.hooks.push_back({{random_.row(heap.allocators.size())},
                             builder_.string("malloc" + std::to_string(i)),
                             builder_.string(random_.one_in(3) ? text() : ""),
-                            random_.of(HookKind::kEntry)});
+                            random_.of(HookKind::kProbe)});
     make_heap_slices();
     make_heap_outages();
     make_heap_sites();

@@ -10,7 +10,7 @@ namespace fathom::session {
 struct PrivilegedParts {
   bool heap = false;         // the heap is traced
   bool without_bpf = false;  // engine perf
-  bool probes = false;       // functions of the target are probed
+  bool probes = false;       // functions of the target are probed; the heap's probes are of the heap
 };
 CapabilitySet needed_capabilities(PrivilegedParts parts);
 

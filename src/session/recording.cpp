@@ -102,7 +102,8 @@ Result<> Recording::open() {
     snapshots_ = std::make_unique<MemorySnapshots>(profile_, builder_, *processes_);
   if (options_.heap != Heap::kNone)
     heaps_.emplace(options_,
-                   HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }});
+                   HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }},
+                   *source_);
   if (!options_.probes.empty()) probes_.emplace(options_, profile_, builder_, *processes_, *source_, *sink_);
   if (options_.companion != nullptr) options_.companion->open();
   return {};
@@ -234,7 +235,7 @@ Result<> Recording::launch_held(LaunchedProcess& launched) {
 
 Result<> Recording::begin_heap(std::int32_t pid) {
   if (auto traced = heaps_->trace(pid, true); !traced) return traced;
-  return heaps_->hold_execs(*source_, pid, [this] { drain(); });
+  return heaps_->hold_execs(pid, [this] { drain(); });
 }
 
 bool Recording::memory_reached() const {
@@ -254,7 +255,10 @@ void Recording::drain() {
     if (ended.process->out_of_memory) oom_watch_.refresh();  // its cgroup may be removed any moment
   }
   const auto memory_calls = sink_->take_memory_calls();
-  if (heaps_) heaps_->take(memory_calls);
+  const auto heap_probed = sink_->take_heap_probed();
+  if (!heaps_) return;
+  heaps_->take(memory_calls);
+  heaps_->take(heap_probed);
 }
 
 // Of those that share a row the memory is not told, so it is read only where all of it counts.
@@ -507,6 +511,7 @@ void Recording::end() {
   cpu_times_->refresh();  // what was sampled meanwhile is promised, too
   profile_.meta.end_ns = monotonic_ns();
   drain();
+  if (heaps_) heaps_->finish();
   if (options_.off_cpu) {
     source_->cut_waits(profile_.meta.end_ns, batch_);
     sink_->take(batch_);

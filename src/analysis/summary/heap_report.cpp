@@ -85,6 +85,7 @@ std::vector<HeapAllocatorRow> allocators_of(const Profile& profile, const HeapSu
       name += fmt::format(" ({})", note);
     (hook.kind == HookKind::kSlot    ? row.by_slot
      : hook.kind == HookKind::kEntry ? row.by_entry
+     : hook.kind == HookKind::kProbe ? row.by_probe
                                      : row.missed)
         .push_back(std::move(name));
   }
@@ -192,6 +193,10 @@ std::optional<HeapReport> make_heap_report(const Profile& profile, const Selecti
   const auto& facts = profile.meta.facts;
   const auto source = facts.find("heap source");
   report.of_dump = source != facts.end();
+  const auto& hooks = profile.heap.hooks;
+  report.by_probes = !hooks.empty() && std::ranges::all_of(hooks, [](const HeapHook& hook) {
+    return hook.kind == HookKind::kProbe;
+  });
   report.of_dumps = report.of_dump && source->second == "dumps";
   report.allocated_known = !facts.contains("heap allocated");
   report.temporary_is_short_lived = report.sampled;

@@ -30,9 +30,12 @@ struct HeapAllocatorRow {
   std::string label;
   std::string module;
   HeapAmounts allocated, live;
-  // Functions by the way in which they were hooked. `missed`: those that were not, each with the reason.
-  std::vector<std::string> by_slot, by_entry, missed;
-  bool is_unseen() const { return by_slot.empty() && by_entry.empty() && !missed.empty(); }
+  // Functions by the way in which they were hooked; `by_probe`: static probes of the program's own, at which nothing was put into
+  // it. `missed`: those that were not, each with the reason.
+  std::vector<std::string> by_slot, by_entry, by_probe, missed;
+  bool is_unseen() const {
+    return by_slot.empty() && by_entry.empty() && by_probe.empty() && !missed.empty();
+  }
 };
 
 struct HeapSliceRow {
@@ -69,6 +72,8 @@ struct HeapReport {
   std::uint64_t mean_bytes = 0;
   // From heap dumps of the program itself (facts "heap source" and "heap allocated"): one moment, or one after the other.
   bool of_dump = false, of_dumps = false;
+  bool by_probes =
+      false;  // told by static probes of the program's own, which samples by itself; and by nothing else
   bool allocated_known = true;  // what was allocated was counted, and not only what is live
   double window_s = 0;
   HeapSiteSums total;

@@ -38,6 +38,7 @@ Json allocator_json(const HeapAllocatorRow& row, bool complete) {
           {"allocated", amounts_json(row.allocated, complete)},
           {"by_slot", row.by_slot},
           {"by_entry", row.by_entry},
+          {"by_probe", row.by_probe},
           {"missed", row.missed}};
 }
 

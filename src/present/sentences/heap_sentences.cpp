@@ -100,7 +100,12 @@ std::string sentence_of_method(const HeapReport& report) {
         "± is the 95 % interval.",
         bytes(static_cast<double>(report.mean_bytes)));
   std::string text =
-      fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
+      report.by_probes
+          ? fmt::format(
+                "The heap is told by the program's own otel_memory probes{}; nothing was put into it. It was "
+                "sampled by the program",
+                start)
+          : fmt::format("The heap was {}{}", report.exact ? "traced, in part by samples," : "sampled", start);
   if (report.mean_bytes != 0)
     text += fmt::format(", one byte in {}", bytes(static_cast<double>(report.mean_bytes)));
   if (missing.empty()) return text + "; ± is the 95 % interval.";

@@ -126,6 +126,8 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
       std::string text;
       if (!row.by_slot.empty()) text += "; by slot: " + joined(row.by_slot);
       if (!row.by_entry.empty()) text += "; by entry: " + joined(row.by_entry);
+      if (!row.by_probe.empty())
+        text += "; the program's own probes, nothing was put into it: " + joined(row.by_probe);
       if (!row.missed.empty()) text += "; not hooked: " + joined(row.missed);
       if (!text.empty()) out += fill("  ", printable(row.label) + ": " + text.substr(2), options.width, 4);
     }

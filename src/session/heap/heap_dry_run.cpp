@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "base/cache_folder.h"
 #include "inject/stop/thread_places.h"
 #include "inject/tracer/tracer.h"
 #include "inject/trial/nameless_allocator.h"
+#include "probes/heap_probes.h"
 #include "process/find.h"
 #include "session/heap/heap_target.h"
 #include "session/tracking/process_table.h"
@@ -44,10 +46,29 @@ std::string describe_hook(const inject::Hook& hook, const HeapTarget& target) {
   return text + fmt::format("{} bytes of code at {:#x}\n", plan->after.size(), plan->patch_address.value);
 }
 
+// What a sampled recording does where the process has probes of its own; "": it has none.
+std::string describe_probes(std::span<const CodeMapping> mappings, const model::Profile& profile) {
+  std::string text;
+  std::set<const CodeModule*> seen;
+  for (const CodeMapping& mapping : mappings) {
+    if (mapping.module == nullptr || !mapping.module->file || !seen.insert(mapping.module).second) continue;
+    const auto found = probes::find_heap_probes(mapping.module->file->elf());
+    if (!found || found->empty()) continue;
+    text += fmt::format("{} probes of its own in {}: {}\n", probes::kHeapProvider,
+                        profile.strings[profile.modules[mapping.module->id.value].path], text_of(*found));
+  }
+  if (!text.empty())
+    text +=
+        "With the engine bpf they are listened to: nothing is put into the process, and no thread of it "
+        "stops.\n"
+        "Without it, or for --heap exact, --events and --mappings, the tracer is placed in it:\n";
+  return text;
+}
+
 }  // namespace
 
 Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory,
-                                          bool may_probe) {
+                                          bool may_probe, bool sampled) {
   if (auto possible = inject::Tracer::check(pid); !possible) return tl::unexpected<Error>(possible.error());
   model::Profile profile;
   model::Builder builder(profile);
@@ -65,7 +86,7 @@ Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& s
   target.cache_folder = default_cache_folder(inject::kFindingFolder);
   find_more(target, pid, processes.mappings(pid), debug_files);
 
-  std::string text;
+  std::string text = sampled ? describe_probes(processes.mappings(pid), profile) : std::string();
   for (std::size_t i = 0; i < target.allocators.size(); ++i) {
     text += fmt::format("{} in {}\n", target.allocators[i].label, target.allocators[i].module_name);
     for (const inject::Hook& hook : target.hooks) {

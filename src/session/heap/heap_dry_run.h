@@ -9,8 +9,8 @@
 namespace fathom::session {
 
 // Lines for people: each allocator with its functions and how each is hooked, where the threads stand, how long
-// they would stand still. An error: tracing would be refused, and why.
+// they would stand still. `sampled`: first, what of it a sampled recording does without. An error: tracing would be refused, and why.
 Result<std::string> describe_heap_tracing(std::int32_t pid, const std::string& symbol_directory,
-                                          bool may_probe);
+                                          bool may_probe, bool sampled);
 
 }  // namespace fathom::session

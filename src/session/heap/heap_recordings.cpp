@@ -13,11 +13,12 @@
 
 namespace fathom::session {
 
-HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& context)
+HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& context, Source& source)
     : context_(context),
       guardian_(options.guardian),
       children_(options.heap_children),
-      roots_(options.pids.begin(), options.pids.end()) {
+      roots_(options.pids.begin(), options.pids.end()),
+      source_(source) {
   options_.mode = options.heap;
   options_.interval_bytes = options.heap_interval_bytes;
   options_.interval_fixed = options.heap_interval_fixed;
@@ -31,6 +32,7 @@ HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& 
 Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
   tried_.insert(pid);
   options_.from_start = from_start;
+  if (listen(pid)) return {};
   if (guardian_ != nullptr) guardian_->watch(pid);
   auto started = HeapTracing::start(pid, options_, context_);
   if (!started) return tl::unexpected<Error>(started.error());
@@ -38,16 +40,37 @@ Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {
   return {};
 }
 
+// True: the process tells of its heap by itself. Sums of sampled blocks are all that its probes can give.
+bool HeapRecordings::listen(std::int32_t pid) {
+  if (options_.mode != Heap::kSampled || options_.each_block || options_.mappings) return false;
+  auto probed = ProbedHeap::start(pid, options_, context_, source_);
+  if (!probed) {
+    context_.profile.quality.notes.push_back(fmt::format(
+        "heap: process {} has {} probes of its own, and they are not used: {}; the tracer is placed in it",
+        pid, probes::kHeapProvider, probed.error().message));
+    return false;
+  }
+  if (*probed == nullptr) return false;
+  probed_.push_back(std::move(*probed));
+  return true;
+}
+
+ProbedHeap* HeapRecordings::find_probed(std::int32_t pid) {
+  for (const auto& heap : probed_)
+    if (heap->pid() == pid && !heap->ended()) return heap.get();
+  return nullptr;
+}
+
 // The guardian lives as long as processes are stopped for us: if we are killed right then, it lets them go
 // on.
-Result<> HeapRecordings::hold_execs(Source& source, std::int32_t pid, std::function<void()> drain) {
+Result<> HeapRecordings::hold_execs(std::int32_t pid, std::function<void()> drain) {
   roots_.insert(pid);
   auto guardian = inject::Guardian::of(pid);
   if (!guardian) return tl::unexpected<Error>(guardian.error());
-  held_ = source.execs_held();
-  if (!source.hold_execs(pid)) return {};
+  held_ = source_.execs_held();
+  if (!source_.hold_execs(pid)) return {};
   holding_.emplace(std::move(*guardian));
-  source_ = &source;
+  holds_ = true;
   held_pid_ = pid;
   drain_ = std::move(drain);
   return {};
@@ -58,14 +81,16 @@ void HeapRecordings::refresh() {
   follow_executed();
   if (children_) trace_children();
   for (auto& heap : heaps_) heap->refresh();
+  for (auto& heap : probed_) heap->refresh();
 }
 
 // It stands before the first instruction of another program.
 void HeapRecordings::follow_held() {
-  while (source_ != nullptr && source_->execs_held() != held_) {
+  while (holds_ && source_.execs_held() != held_) {
     ++held_;
     const std::int32_t pid = held_pid_;
     if (HeapTracing* heap = find(pid)) heap->end_image();
+    if (ProbedHeap* heap = find_probed(pid)) heap->end_image();
     auto held = inject::hold_at_entry(pid);
     drain_();
     Result<> traced;
@@ -92,6 +117,17 @@ void HeapRecordings::follow_executed() {
     }
     if (context_.processes.programs_executed(pid) == heap.programs_executed()) continue;
     heap.end_image();
+    executed_.insert(pid);
+  }
+  for (const auto& heap : probed_) {
+    const std::int32_t pid = heap->pid();
+    if (heap->ended() || pid == held_pid_) continue;
+    if (!roots_.contains(pid) && children_ && ::kill(pid, 0) != 0) {
+      heap->end();
+      continue;
+    }
+    if (context_.processes.programs_executed(pid) == heap->programs_executed()) continue;
+    heap->end_image();
     executed_.insert(pid);
   }
   std::erase_if(executed_, [this](std::int32_t pid) { return trace_executed(pid); });
@@ -141,6 +177,7 @@ void HeapRecordings::name_untraced() {
   if (std::exchange(named_, true)) return;
   std::set<std::int32_t> traced;
   for (const auto& heap : heaps_) traced.insert(heap->pid());
+  for (const auto& heap : probed_) traced.insert(heap->pid());
   std::size_t count = 0;
   std::vector<std::string_view> names;
   for (const model::Process& process : context_.profile.processes) {
@@ -171,22 +208,33 @@ void HeapRecordings::take(std::span<const EventSink::MemoryCall> calls) {
   for (const auto& heap : heaps_) heap->take(calls);
 }
 
+void HeapRecordings::take(std::span<const EventSink::HeapProbed> events) {
+  for (const auto& heap : probed_) heap->take(events);
+}
+
 void HeapRecordings::publish() {
   for (const auto& heap : heaps_) heap->publish();
+  for (const auto& heap : probed_) heap->publish();
 }
 
 void HeapRecordings::end() {
-  if (source_ != nullptr) {
-    source_->hold_execs(0);
-    if (source_->execs_held() != held_) ::kill(held_pid_, SIGCONT);
-    source_ = nullptr;
+  if (std::exchange(holds_, false)) {
+    source_.hold_execs(0);
+    if (source_.execs_held() != held_) ::kill(held_pid_, SIGCONT);
     holding_.reset();
   }
   for (const auto& heap : heaps_) heap->end();
+  for (const auto& heap : probed_) heap->end();
   name_untraced();
 }
 
+void HeapRecordings::finish() {
+  for (const auto& heap : probed_) heap->finish();
+}
+
 std::string HeapRecordings::describe_stops() const {
+  if (heaps_.empty() && !probed_.empty())
+    return "no thread was stopped, and nothing was put into the program";
   inject::Stops all;
   for (const auto& heap : heaps_) {
     const inject::Stops& stops = heap->stops();
@@ -209,7 +257,7 @@ std::string HeapRecordings::describe_tracing() const {
   const model::Profile& profile = context_.profile;
   std::map<std::pair<std::string, std::string>, std::size_t> functions;  // by allocator and module
   for (const model::HeapHook& hook : profile.heap.hooks) {
-    if (hook.kind == model::HookKind::kNone) continue;
+    if (hook.kind == model::HookKind::kNone || hook.kind == model::HookKind::kProbe) continue;
     const model::HeapAllocator& allocator = profile.heap.allocators[hook.allocator.value];
     const model::StringId module = profile.modules[allocator.module.value].name;
     ++functions[{std::string(profile.strings[allocator.label]), std::string(profile.strings[module])}];
@@ -218,6 +266,7 @@ std::string HeapRecordings::describe_tracing() const {
   for (const auto& [allocator, count] : functions)
     text += fmt::format("{}{} functions of {} ({})", text.empty() ? "" : ", ", count, allocator.first,
                         allocator.second);
+  for (const auto& heap : probed_) text += (text.empty() ? "" : ", ") + heap->describe();
   return text;
 }
 
@@ -249,6 +298,8 @@ void HeapRecordings::account(model::Quality& quality) {
     quality.target_stops += stops.all_threads;
     quality.target_stop_ns = std::max(quality.target_stop_ns, stops.all_threads_ns);
   }
+  for (const auto& heap : probed_)
+    for (std::string& note : heap->take_notes()) quality.notes.push_back(std::move(note));
   // Once: whoever has ended says no more.
   const bool ended = std::ranges::all_of(heaps_, [](const auto& heap) { return heap->ended(); });
   if (ended && !heaps_.empty() && !std::exchange(stops_told_, true))

@@ -14,6 +14,7 @@
 
 #include "inject/stop/guardian.h"
 #include "session/heap/heap_tracing.h"
+#include "session/heap/probed_heap.h"
 #include "session/record_options.h"
 #include "session/tracking/source.h"
 
@@ -21,21 +22,25 @@ namespace fathom::session {
 
 class HeapRecordings {
  public:
-  // All in `context` outlives this object.
-  HeapRecordings(const RecordOptions& options, const HeapContext& context);
+  // All in `context`, and the source, outlive this object.
+  HeapRecordings(const RecordOptions& options, const HeapContext& context, Source& source);
 
-  // `from_start`: the process stands at its first instruction.
+  // By the process's own probes where that is enough (ProbedHeap), else by the tracer. `from_start`: the process stands at its
+  // first instruction.
   Result<> trace(std::int32_t pid, bool from_start);
   // Programs that this child of ours executes are traced from their first instruction, if the engine can hold
   // them there. `drain`: takes what the engine has seen so far.
-  Result<> hold_execs(Source& source, std::int32_t pid, std::function<void()> drain);
+  Result<> hold_execs(std::int32_t pid, std::function<void()> drain);
   // As HeapTracing, for each of them.
   void refresh();
   void take(std::span<const EventSink::MemoryCall> calls);
+  void take(std::span<const EventSink::HeapProbed> events);
   void publish();
   void end();
+  // After end(), once all that the engine has seen was taken.
+  void finish();
 
-  // Of this process, while it is traced; else null.
+  // Of this process, while the tracer is in it; else null.
   HeapTracing* find(std::int32_t pid);
   // Notes, and for how long the targets were stopped.
   void account(model::Quality& quality);
@@ -48,6 +53,8 @@ class HeapRecordings {
   std::vector<std::string> describe_found_by_code() const;
 
  private:
+  bool listen(std::int32_t pid);
+  ProbedHeap* find_probed(std::int32_t pid);
   std::string describe_stops() const;
   void follow_held();
   void follow_executed();
@@ -69,11 +76,13 @@ class HeapRecordings {
   std::map<const HeapTracing*, IntervalNote> interval_notes_;
   bool children_;
   std::vector<std::unique_ptr<HeapTracing>> heaps_;
+  std::vector<std::unique_ptr<ProbedHeap>> probed_;
   std::map<std::int32_t, std::uint64_t> loading_since_ns_;  // when that was first seen
   std::set<std::int32_t> executed_;                         // those that are to be traced anew
   std::set<std::int32_t> roots_, tried_;  // targets; processes that were traced or could not be
+  Source& source_;
+  bool holds_ = false;
   // Whose programs are held, and how many of them were seen to.
-  Source* source_ = nullptr;
   std::optional<inject::Guardian> holding_;
   std::int32_t held_pid_ = 0;
   std::uint64_t held_ = 0;

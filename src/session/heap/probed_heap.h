@@ -1,0 +1,86 @@
+// The heap of one process that samples by itself and tells of it at probes of its own (otel_memory): has the kernel set breakpoints
+// there, and fills the profile with what they tell. Nothing of ours is in the process. Used in sampled mode where the process has
+// such probes and the engine can listen to them; else HeapTracing places the tracer.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "probes/heap_probes.h"
+#include "session/heap/heap_tables.h"
+#include "session/heap/heap_tracing.h"
+#include "session/tracking/event_sink.h"
+#include "session/tracking/source.h"
+#include "sources/heap/probe_collector.h"
+
+namespace fathom::session {
+
+class ProbedHeap {
+ public:
+  // All in `context`, and the source, outlive it. nullptr: the process has no such probes. An error: it has, and they cannot be
+  // listened to; why, as the end of a sentence. Either way the process is as it was.
+  static Result<std::unique_ptr<ProbedHeap>> start(std::int32_t pid, const HeapTracingOptions& options,
+                                                   const HeapContext& context, Source& source);
+  ~ProbedHeap();  // end()
+  ProbedHeap(const ProbedHeap&) = delete;
+  ProbedHeap& operator=(const ProbedHeap&) = delete;
+
+  std::int32_t pid() const { return pid_; }
+  bool ended() const { return ended_; }
+  // As ProcessTable counts them, when the breakpoints were set.
+  std::uint32_t programs_executed() const { return programs_executed_; }
+  // As HeapTracing has them.
+  void refresh();
+  void take(std::span<const EventSink::HeapProbed> events);
+  void publish();
+  // Takes the breakpoints away; what they told before may still be taken, up to finish().
+  void end();
+  void finish();
+  // The process has executed another program.
+  void end_image();
+  std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
+  // "the program's own otel_memory probes (alloc at 2 places, free at 1, in libx.so); nothing was put into it".
+  std::string describe() const;
+
+ private:
+  struct OfModule {
+    const CodeModule* module;
+    std::string path;
+    probes::HeapProbes probes;
+  };
+  ProbedHeap(std::int32_t pid, const HeapTracingOptions& options, const HeapContext& context, Source& source);
+  // Modules that were not looked into yet, and have probes.
+  std::vector<OfModule> find_more();
+  Result<> listen(const std::vector<OfModule>& modules);
+  void begin(std::uint64_t start_ns, const std::vector<OfModule>& modules);
+  void add_rows(const OfModule& module, model::HeapAllocatorId allocator);
+  void write_slice(bool last);
+  sources::heap::Counters counters() const;
+
+  std::int32_t pid_;
+  HeapTracingOptions options_;
+  HeapContext context_;
+  Source& source_;
+  std::uint32_t programs_executed_;
+  std::set<const CodeModule*> looked_into_;
+  std::vector<OfModule> modules_;  // that are listened to
+  std::optional<HeapTables> rows_;
+  std::optional<sources::heap::ProbeCollector> collector_;
+  std::unordered_map<std::uint32_t, std::uint32_t> numbers_;  // of profile stacks, counted from 1
+  std::unordered_map<std::uint32_t, model::ThreadId> threads_;
+  std::vector<std::string> notes_;
+  model::HeapAllocatorId allocator_;
+  std::uint64_t incomplete_ = 0;
+  std::uint32_t slices_ = 0;
+  bool ended_ = false, finished_ = false;
+};
+
+}  // namespace fathom::session

@@ -1,0 +1,150 @@
+/* Samples its own heap and tells of it by otel_memory probes, as a program would that has such a sampler built in; and knows what it
+ * told. Every block that it tells of is "sampled": so the sums are the same in each run.
+ *
+ *   probed_heap rounds ROUNDS THREADS [GO]   each thread: ROUNDS blocks at each of two sites, once the file GO is there; then JSON
+ *   probed_heap watch FILE                   tells until FILE is there and nobody watches any more, then JSON
+ *   probed_heap fork                         forks a child that tells, too
+ *   probed_heap cost COUNT                   nanoseconds of COUNT probes, each of an allocation with its free
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "static_probe.h"
+
+PROBE_SEMAPHORE(otel_memory, alloc);
+PROBE_SEMAPHORE(otel_memory, free);
+
+enum { kInterval = 1 << 19, kKeptSize = 1000, kChurnSize = 3000 };
+
+static atomic_ulong told_allocs, told_frees, kept_weight, live_weight, churn_weight;
+
+static void tell_free(void* block) {
+  if (otel_memory_free_semaphore == 0) return;
+  PROBE1(otel_memory, free, block);
+  atomic_fetch_add(&told_frees, 1);
+}
+
+/* Weight and size are numbers that the compiler knows. */
+__attribute__((noinline)) void* site_keeps(void) {
+  void* block = malloc(kKeptSize);
+  if (otel_memory_alloc_semaphore != 0) {
+    PROBE3(otel_memory, alloc, block, kKeptSize, kInterval);
+    atomic_fetch_add(&told_allocs, 1);
+    atomic_fetch_add(&kept_weight, kInterval);
+    atomic_fetch_add(&live_weight, kInterval);
+  }
+  __asm__ __volatile__("" ::: "memory"); /* no tail call */
+  return block;
+}
+
+/* Here they are arguments, and one of them lies in memory. */
+__attribute__((noinline)) void site_churns(unsigned long size, unsigned long crossings) {
+  volatile unsigned long weight = crossings * kInterval;
+  void* block = malloc(size);
+  if (otel_memory_alloc_semaphore != 0) {
+    PROBE3(otel_memory, alloc, block, size, weight);
+    atomic_fetch_add(&told_allocs, 1);
+    atomic_fetch_add(&churn_weight, weight);
+  }
+  tell_free(block);
+  free(block);
+  __asm__ __volatile__("" ::: "memory");
+}
+
+__attribute__((noinline)) void caller_of_keeps(void** block) {
+  *block = site_keeps();
+  __asm__ __volatile__("" ::: "memory");
+}
+__attribute__((noinline)) void caller_of_churns(int round) {
+  site_churns(kChurnSize, 1 + (unsigned long)(round % 3));
+  __asm__ __volatile__("" ::: "memory");
+}
+
+static int rounds;
+
+/* Every second kept block is freed in the end. */
+static void* work(void* unused) {
+  (void)unused;
+  void** kept = calloc((size_t)rounds, sizeof(void*));
+  for (int i = 0; i < rounds; ++i) {
+    caller_of_keeps(&kept[i]);
+    caller_of_churns(i);
+  }
+  for (int i = 0; i < rounds; i += 2) {
+    if (otel_memory_free_semaphore != 0) atomic_fetch_sub(&live_weight, kInterval);
+    tell_free(kept[i]);
+    free(kept[i]);
+  }
+  return kept;
+}
+
+static void wait_for(const char* file) {
+  while (access(file, F_OK) != 0) usleep(2000);
+}
+
+static void print_truth(void) {
+  printf(
+      "{\"allocs\": %lu, \"frees\": %lu, \"kept_weight\": %lu, \"live_weight\": %lu, \"churn_weight\": %lu, "
+      "\"semaphores\": %d}\n",
+      told_allocs, told_frees, kept_weight, live_weight, churn_weight,
+      otel_memory_alloc_semaphore + otel_memory_free_semaphore);
+}
+
+static void run_threads(int threads) {
+  pthread_t all[64];
+  for (int i = 0; i < threads; ++i) pthread_create(&all[i], NULL, work, NULL);
+  for (int i = 0; i < threads; ++i) pthread_join(all[i], NULL);
+}
+
+static double now_ns(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+int main(int count, char** words) {
+  if (count < 2) return 2;
+  if (strcmp(words[1], "rounds") == 0 && count >= 4) {
+    const int threads = atoi(words[3]);
+    rounds = atoi(words[2]);
+    if (threads < 1 || threads > 64 || rounds < 1) return 2;
+    if (count > 4) wait_for(words[4]);
+    run_threads(threads);
+    print_truth();
+    return 0;
+  }
+  if (strcmp(words[1], "watch") == 0 && count == 3) {
+    rounds = 4;
+    while (access(words[2], F_OK) != 0 || otel_memory_alloc_semaphore != 0 ||
+           otel_memory_free_semaphore != 0) {
+      run_threads(2);
+      usleep(5000);
+    }
+    print_truth();
+    return 0;
+  }
+  if (strcmp(words[1], "fork") == 0) {
+    rounds = 10;
+    const pid_t child = fork();
+    run_threads(1);
+    if (child == 0) _exit(0);
+    int status = 0;
+    waitpid(child, &status, 0);
+    print_truth();
+    return status != 0;
+  }
+  if (strcmp(words[1], "cost") == 0 && count == 3) {
+    const int pairs = atoi(words[2]);
+    const double start = now_ns();
+    for (int i = 0; i < pairs; ++i) caller_of_churns(i);
+    printf("%.1f\n", (now_ns() - start) / pairs);
+    return 0;
+  }
+  return 2;
+}
