@@ -91,6 +91,24 @@ TEST_P(HeapProbes, OfARunningProgramTellWhatItToldAndNothingIsPutIntoIt) {
   EXPECT_THAT(said.output, testing::HasSubstr("nothing was put into it"));
 }
 
+// Of eight bytes each argument of a heap is; others are not, and stand in parts of registers and in tables.
+TEST_P(HeapProbes, ValuesOfEachWidthAreReadWhereTheCompilerHasThem) {
+  FATHOM_NEEDS_BPF();
+  std::vector<std::string> words = {"record", "-o", recording_};
+  for (int i = 1; i <= 6; ++i) words.insert(words.end(), {"--probe", "truth:values:arg" + std::to_string(i)});
+  words.insert(words.end(), {"--", GetParam().program, "values", "10"});
+  const Outcome outcome = fathom(words);
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const Outcome said = fathom({"report", recording_, "--calls", "--json"});
+  ASSERT_TRUE(said.ok()) << said.describe();
+  const json calls = json::parse(said.output);
+  ASSERT_EQ(calls.at("functions").size(), 1U) << "all six are of one place and one name";
+  const json& row = calls.at("functions").at(0);
+  EXPECT_EQ(row.at("calls"), 60);
+  EXPECT_EQ(row.at("sized"), 50) << "a negative number is no size";
+  EXPECT_EQ(row.at("bytes"), 10 * (200 + 60'000 + 70'000) + 3 * 45 + 45);
+}
+
 INSTANTIATE_TEST_SUITE_P(Compilers, HeapProbes, testing::ValuesIn(kVariants),
                          [](const auto& variant) { return variant.param.name; });
 

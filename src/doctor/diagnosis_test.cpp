@@ -178,6 +178,18 @@ TEST(Diagnosis, LibrariesWithoutNamesAreOneNote) {
   EXPECT_THAT(diagnosis.findings[0].remedies[0].command, StartsWith("find-dbgsym-packages 12"));
 }
 
+TEST(Diagnosis, ATargetThatTellsOfItsHeapItselfIsNoted) {
+  const MachineFacts machine = root();
+  TargetFacts target = redis();
+  target.heap_probes = {"/usr/lib/sampler.so: alloc at 2 places, free at 1 place"};
+  target.heap_probe_problems = {"/usr/lib/sampler.so: otel_memory:alloc: it tells 2 of 3 values"};
+  const std::string text = to_text(diagnose(machine, &target), machine, &target);
+  EXPECT_THAT(text, HasSubstr("note: It tells of its heap by otel_memory probes of its own "
+                              "(/usr/lib/sampler.so: alloc at 2 places, "
+                              "free at 1 place): a sampled recording listens to these"));
+  EXPECT_THAT(text, HasSubstr("limit: /usr/lib/sampler.so: otel_memory:alloc: it tells 2 of 3 values."));
+}
+
 TEST(Diagnosis, RunTimeCodeReplacedFilesAndLimitsAreMentioned) {
   TargetFacts target = redis();
   target.anonymous_code_bytes = 1 << 20;
@@ -278,6 +290,7 @@ TEST(Diagnosis, WhatTheTargetNamesIsTextAndNothingElse) {
   target.heap.problem = target.heap_remedy = kEvil;
   target.allocators = {{"jemalloc (" + std::string(kEvil) + ")", kEvil, {kEvil}}};
   target.unseen_allocators = {{kEvil, kEvil, kEvil, kEvil}};
+  target.heap_probes = target.heap_probe_problems = {kEvil};
   target.allocator_notes = {kEvil};
   target.container = process::Container{kEvil, kEvil};
   machine.container = target.container;

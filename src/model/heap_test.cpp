@@ -40,7 +40,7 @@ TEST(HeapTables, RowThatLeadsOutOfItsTableIsRefusedByName) {
       {"heap 0: no such process", [](HeapTables& heap) { heap.heaps[0].process = {1}; }},
       {"heap 0: a peak that is no number", [](HeapTables& heap) { heap.heaps[0].peak_bytes = NAN; }},
       {"hook 0: no such allocator", [](HeapTables& heap) { heap.hooks[0].allocator = {1}; }},
-      {"hook 0: unknown kind", [](HeapTables& heap) { heap.hooks[0].kind = static_cast<HookKind>(3); }},
+      {"hook 0: unknown kind", [](HeapTables& heap) { heap.hooks[0].kind = static_cast<HookKind>(4); }},
       {"heap slice 0: no such heap", [](HeapTables& heap) { heap.slices[0].heap = {1}; }},
       {"heap slice 0: ends before it starts", [](HeapTables& heap) { heap.slices[0].end_ns = 9; }},
       {"heap site 0: no such stack", [](HeapTables& heap) { heap.sites[0].stack = {2}; }},

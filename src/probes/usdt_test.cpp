@@ -6,16 +6,9 @@
 
 #include "elf/module_file.h"
 #include "elf/testing_elf.h"
+#include "probes/testing_static_probe.h"
 
-// What is looked for is in this program itself: the note that <sys/sdt.h> writes, and an instruction that does nothing.
-#define FATHOM_TEST_PROBE(name, semaphore, operands, ...)                                           \
-  __asm__ volatile(                                                                                 \
-      "990: nop\n\t"                                                                                \
-      ".pushsection .note.stapsdt,\"?\",\"note\"\n\t.balign 4\n\t"                                  \
-      ".4byte 992f-991f, 994f-993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n993: .8byte 990b, " \
-      "0, " semaphore "\n\t.asciz \"fathom_test\"\n\t.asciz \"" name "\"\n\t.asciz \"" operands     \
-      "\"\n994: .balign 4\n\t.popsection" ::__VA_ARGS__)
-
+// What is looked for is in this program itself.
 extern "C" {
 __attribute__((used, section(".probes"))) unsigned short fathom_test_semaphore = 0;
 __attribute__((used)) int fathom_test_global = 7;
@@ -25,9 +18,10 @@ namespace fathom::probes {
 namespace {
 
 [[gnu::noipa]] void tell(long value, int small) {
-  FATHOM_TEST_PROBE("told", "fathom_test_semaphore", "8@%0 -4@%1 8@$42", "r"(value), "r"(small));
-  FATHOM_TEST_PROBE("told", "0", "8@%0 -4@%1 8f@%2", "r"(value), "r"(small), "x"(1.0));
-  FATHOM_TEST_PROBE("once", "0", "4@fathom_test_global(%%rip) 4@nowhere(%%rip)", "r"(value));
+  FATHOM_TEST_PROBE("fathom_test", "told", "fathom_test_semaphore", "8@%0 -4@%1 8@$42", "r"(value),
+                    "r"(small));
+  FATHOM_TEST_PROBE("fathom_test", "told", "0", "8@%0 -4@%1 8f@%2", "r"(value), "r"(small), "x"(1.0));
+  FATHOM_TEST_PROBE("fathom_test", "once", "0", "4@fathom_test_global(%%rip) 4@nowhere(%%rip)", "r"(value));
 }
 
 class FindUsdt : public ::testing::Test {

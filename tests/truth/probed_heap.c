@@ -4,7 +4,8 @@
  *   probed_heap rounds ROUNDS THREADS [GO]   each thread: ROUNDS blocks at each of two sites, once the file GO is there; then JSON
  *   probed_heap watch FILE                   tells until FILE is there and nobody watches any more, then JSON
  *   probed_heap fork                         forks a child that tells, too
- *   probed_heap cost COUNT                   nanoseconds of COUNT probes, each of an allocation with its free
+ *   probed_heap values COUNT                 tells 200, -5, 60000, 70000, 3 * round and the round, 16 rounds at most
+ *   probed_heap cost COUNT                   nanoseconds of CPU of one of COUNT allocations, each told with its free
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -19,6 +20,7 @@
 
 PROBE_SEMAPHORE(otel_memory, alloc);
 PROBE_SEMAPHORE(otel_memory, free);
+PROBE_SEMAPHORE(truth, values);
 
 enum { kInterval = 1 << 19, kKeptSize = 1000, kChurnSize = 3000 };
 
@@ -66,6 +68,16 @@ __attribute__((noinline)) void caller_of_churns(int round) {
   __asm__ __volatile__("" ::: "memory");
 }
 
+/* Values of each width, and from wherever the compiler has them. */
+unsigned table[16];
+static unsigned counter;
+__attribute__((noinline)) void site_of_values(unsigned char narrow, signed char negative, unsigned short wide,
+                                              int word, unsigned long at) {
+  STATIC_PROBE(truth, values, "1@%0 -1@%1 2@%2 -4@%3 4@%4 4@%5", "nor"(narrow), "nor"(negative), "nor"(wide),
+               "nor"(word), "nor"(table[at]), "nor"(counter));
+  ++counter;
+}
+
 static int rounds;
 
 /* Every second kept block is freed in the end. */
@@ -104,7 +116,7 @@ static void run_threads(int threads) {
 
 static double now_ns(void) {
   struct timespec time;
-  clock_gettime(CLOCK_MONOTONIC, &time);
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time); /* of the machine others may use the rest */
   return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
 }
 
@@ -138,6 +150,12 @@ int main(int count, char** words) {
     waitpid(child, &status, 0);
     print_truth();
     return status != 0;
+  }
+  if (strcmp(words[1], "values") == 0 && count == 3) {
+    for (unsigned i = 0; i < (unsigned)atoi(words[2]) && i < 16; ++i) table[i] = 3 * i;
+    for (unsigned i = 0; i < (unsigned)atoi(words[2]) && i < 16; ++i)
+      site_of_values(200, -5, 60000, 70000, i);
+    return 0;
   }
   if (strcmp(words[1], "cost") == 0 && count == 3) {
     const int pairs = atoi(words[2]);

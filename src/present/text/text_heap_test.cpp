@@ -19,6 +19,23 @@ TEST(TextHeap, OfAServer) {
   expect_golden("heap.txt", report_text(report, {.threads = true, .heap = true}));
 }
 
+TEST(TextHeap, OfAProgramThatToldOfItByProbesOfItsOwn) {
+  analysis::HandMadeHeap hand = analysis::small_heap(model::HeapMode::kSampled);
+  for (model::HeapHook& hook : hand.profile.heap.hooks) hook.kind = model::HookKind::kProbe;
+  const auto text_of = [&] {
+    const auto report = make_report(hand.profile, {.selection = {.metric = Metric::kHeapAllocated}}).value();
+    return report_text(report, {.width = 200, .heap = true});
+  };
+  EXPECT_THAT(text_of(),
+              testing::HasSubstr(
+                  "The heap is told by the program's own otel_memory probes; nothing was put into it."));
+  EXPECT_THAT(text_of(), testing::HasSubstr("the program's own probes, nothing was put into it: malloc"));
+  EXPECT_THAT(text_of(), testing::Not(testing::HasSubstr("by entry")));
+  // In another process of the recording the tracer was.
+  hand.profile.heap.hooks[0].kind = model::HookKind::kEntry;
+  EXPECT_THAT(text_of(), testing::Not(testing::HasSubstr("The heap is told by the program's own")));
+}
+
 TEST(TextHeap, OfAServerThatWasSampled) {
   const model::Profile profile = analysis::small_heap(model::HeapMode::kSampled).profile;
   const auto report = make_report(profile, {.selection = {.metric = Metric::kHeapAllocated}}).value();
