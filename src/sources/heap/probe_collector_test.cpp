@@ -127,6 +127,9 @@ TEST(ProbeCollector, WhatAnotherProgramReplacesIsGone) {
   collector.take(alloc(1, 1, 0x1000, 64));
   EXPECT_EQ(collector.end_image(5).bytes, kInterval);
   EXPECT_EQ(collector.live(), Sum{});
+  collector.take(freed(6, 0x1000));  // of the program that came then
+  EXPECT_EQ(collector.live(), Sum{});
+  EXPECT_EQ(collector.counters().unknown_frees, 1U);
 }
 
 }  // namespace
