@@ -190,6 +190,60 @@ TEST_P(HeapProbesOfOne, WhereEveryCallOrEveryBlockIsAskedForTheTracerIsPlaced) {
   }
 }
 
+// What is live could not be told.
+TEST_P(HeapProbesOfOne, OfAProgramThatTellsOfNoFreesTheTracerIsPlaced) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome =
+      fathom({"record", "--heap", "-o", recording_, "--", PROBED_HEAP_NO_FREES, "rounds", "10", "1"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(json::parse(outcome.output).at("allocs"), 0);
+  const HeapAnswer answer(recording_);
+  EXPECT_FALSE(answer.functions_hooked(model::HookKind::kEntry).empty());
+  EXPECT_THAT(answer.profile().quality.notes, testing::Contains(testing::HasSubstr("they tell of no frees")));
+}
+
+TEST_P(HeapProbesOfOne, ALibraryThatIsLoadedLaterIsListenedToAsWell) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome =
+      fathom({"record", "--heap", "-o", recording_, "--", GetParam().program, "load", PROBED_LIBRARY});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const json truth = json::parse(outcome.output);
+  EXPECT_EQ(truth.at("library_weight"), 100.0 * (1 << 20));
+  const HeapAnswer answer(recording_);
+  EXPECT_EQ(answer.below("library_tells").bytes, truth.at("library_weight"));
+  EXPECT_EQ(answer.below("library_tells").live_bytes, 50.0 * (1 << 20));
+  EXPECT_EQ(answer.below("caller_of_keeps").bytes, truth.at("kept_weight"));
+}
+
+// The shell has no probes and gets the tracer; the program that takes its place has them.
+TEST_P(HeapProbesOfOne, AProgramThatIsExecutedLaterIsListenedTo) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome = fathom({"record", "--heap", "-o", recording_, "--", "/bin/sh", "-c",
+                                  std::string("exec ") + GetParam().program + " rounds 50 2"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const json truth = json::parse(outcome.output);
+  EXPECT_EQ(truth.at("allocs"), 200) << "it was held before its first instruction";
+  const HeapAnswer answer(recording_);
+  EXPECT_EQ(answer.below("caller_of_keeps").bytes, truth.at("kept_weight"));
+  EXPECT_EQ(answer.below("caller_of_churns").live_bytes, 0);
+}
+
+// Another engine cannot listen: the way is said.
+TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonTold) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  const Outcome outcome = fathom({"record", "--heap", "--engine", "perf", "-o", recording_, "--",
+                                  GetParam().program, "rounds", "10", "1"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  EXPECT_FALSE(answer.functions_hooked(model::HookKind::kEntry).empty());
+  EXPECT_THAT(answer.profile().quality.notes,
+              testing::Contains(
+                  testing::HasSubstr("they are listened to by the engine bpf alone; the tracer is placed")));
+}
+
 TEST_P(HeapProbesOfOne, WhatWouldBeDoneIsToldBefore) {
   FATHOM_NEEDS_BPF();
   Running target({GetParam().program, "watch", folder_ / "never"});

@@ -312,7 +312,16 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
 }
 
 void find_about_heap_probes(const TargetFacts& target, std::vector<Finding>& findings) {
-  for (const std::string& probes : target.heap_probes)
+  for (const std::string& probes : target.heap_probes) {
+    if (!target.heap_frees_told) {
+      findings.push_back({Severity::kLimit,
+                          fmt::format("It tells of its heap by otel_memory probes of its own ({}), and not "
+                                      "of frees, so not of what is "
+                                      "live: they are not used, and --heap places its tracer.",
+                                      probes),
+                          {}});
+      continue;
+    }
     findings.push_back(
         {Severity::kNote,
          fmt::format("It tells of its heap by otel_memory probes of its own ({}): a sampled recording "
@@ -320,6 +329,7 @@ void find_about_heap_probes(const TargetFacts& target, std::vector<Finding>& fin
                      probes),
          {{fmt::format("fathom record --heap -p {}", target.process.pid),
            "it samples by itself while somebody listens"}}});
+  }
   for (const std::string& problem : target.heap_probe_problems)
     findings.push_back({Severity::kLimit, fmt::format("{}.", problem), {}});
 }

@@ -182,12 +182,17 @@ TEST(Diagnosis, ATargetThatTellsOfItsHeapItselfIsNoted) {
   const MachineFacts machine = root();
   TargetFacts target = redis();
   target.heap_probes = {"/usr/lib/sampler.so: alloc at 2 places, free at 1 place"};
+  target.heap_frees_told = true;
   target.heap_probe_problems = {"/usr/lib/sampler.so: otel_memory:alloc: it tells 2 of 3 values"};
   const std::string text = to_text(diagnose(machine, &target), machine, &target);
   EXPECT_THAT(text, HasSubstr("note: It tells of its heap by otel_memory probes of its own "
                               "(/usr/lib/sampler.so: alloc at 2 places, "
                               "free at 1 place): a sampled recording listens to these"));
   EXPECT_THAT(text, HasSubstr("limit: /usr/lib/sampler.so: otel_memory:alloc: it tells 2 of 3 values."));
+  target.heap_frees_told = false;
+  const std::string without = to_text(diagnose(machine, &target), machine, &target);
+  EXPECT_THAT(without, HasSubstr("limit: It tells of its heap by otel_memory probes of its own"));
+  EXPECT_THAT(without, testing::Not(HasSubstr("listens to these")));
 }
 
 TEST(Diagnosis, RunTimeCodeReplacedFilesAndLimitsAreMentioned) {

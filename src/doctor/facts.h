@@ -111,7 +111,8 @@ struct TargetFacts {
   std::optional<allocators::AllocatorStates> held{};  // what the allocators hold; nullopt: not read
   // By which it tells of its heap itself: "/usr/lib/x.so: alloc at 2 places, free at 1"; and what is wrong with such ones.
   std::vector<std::string> heap_probes{}, heap_probe_problems{};
-  Trial heap;  // whether the heap tracer may go in
+  bool heap_frees_told = false;  // by one of these; else the tracer is placed all the same
+  Trial heap;                    // whether the heap tracer may go in
   std::string heap_remedy{};
   std::optional<int> heap_tracer_of{};  // a tracer is in: the pid of its profiler, 0 if that is gone
 };

@@ -105,6 +105,7 @@ void probe_heap_probes(const elf::ElfFile& file, std::string_view path, TargetFa
     return;
   }
   if (!probes->empty()) facts.heap_probes.push_back(fmt::format("{}: {}", path, probes::text_of(*probes)));
+  facts.heap_frees_told = facts.heap_frees_told || !probes->frees.empty();
   for (const std::string& problem : probes->problems)
     facts.heap_probe_problems.push_back(fmt::format("{}: {}", path, problem));
 }

@@ -15,7 +15,7 @@ inline constexpr const char* kHeapProvider = "otel_memory";
 // Of one file.
 struct HeapProbes {
   std::vector<UsdtPlace> allocs,
-      frees;  // whose values can be read; no frees: the program tells of allocations alone
+      frees;  // whose values can be read; no frees: of what is live it does not tell
   std::vector<std::string> problems;  // of places that are left out
   bool empty() const { return allocs.empty(); }
 };

@@ -4,9 +4,11 @@
  *   probed_heap rounds ROUNDS THREADS [GO]   each thread: ROUNDS blocks at each of two sites, once the file GO is there; then JSON
  *   probed_heap watch FILE                   tells until FILE is there and nobody watches any more, then JSON
  *   probed_heap fork                         forks a child that tells, too
+ *   probed_heap load LIBRARY                 loads one that tells, too, and lets it
  *   probed_heap values COUNT                 tells 200, -5, 60000, 70000, 3 * round and the round, 16 rounds at most
  *   probed_heap cost COUNT                   nanoseconds of CPU of one of COUNT allocations, each told with its free
  */
+#include <dlfcn.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -27,9 +29,13 @@ enum { kInterval = 1 << 19, kKeptSize = 1000, kChurnSize = 3000 };
 static atomic_ulong told_allocs, told_frees, kept_weight, live_weight, churn_weight;
 
 static void tell_free(void* block) {
+#ifdef NO_FREES
+  (void)block;
+#else
   if (otel_memory_free_semaphore == 0) return;
   PROBE1(otel_memory, free, block);
   atomic_fetch_add(&told_frees, 1);
+#endif
 }
 
 /* Weight and size are numbers that the compiler knows. */
@@ -150,6 +156,18 @@ int main(int count, char** words) {
     waitpid(child, &status, 0);
     print_truth();
     return status != 0;
+  }
+  if (strcmp(words[1], "load") == 0 && count == 3) {
+    usleep(300000); /* it is listened to before */
+    void* library = dlopen(words[2], RTLD_NOW);
+    unsigned long (*tells)(int) = NULL;
+    if (library != NULL) *(void**)&tells = dlsym(library, "library_tells");
+    if (tells == NULL) return 3;
+    rounds = 10;
+    run_threads(1);
+    const unsigned long weight = tells(100);
+    printf("{\"library_weight\": %lu, \"kept_weight\": %lu}\n", weight, kept_weight);
+    return 0;
   }
   if (strcmp(words[1], "values") == 0 && count == 3) {
     for (unsigned i = 0; i < (unsigned)atoi(words[2]) && i < 16; ++i) table[i] = 3 * i;

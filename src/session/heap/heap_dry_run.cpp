@@ -49,15 +49,19 @@ std::string describe_hook(const inject::Hook& hook, const HeapTarget& target) {
 // What a sampled recording does where the process has probes of its own; "": it has none.
 std::string describe_probes(std::span<const CodeMapping> mappings, const model::Profile& profile) {
   std::string text;
+  bool frees_told = false;
   std::set<const CodeModule*> seen;
   for (const CodeMapping& mapping : mappings) {
     if (mapping.module == nullptr || !mapping.module->file || !seen.insert(mapping.module).second) continue;
     const auto found = probes::find_heap_probes(mapping.module->file->elf());
     if (!found || found->empty()) continue;
+    frees_told = frees_told || !found->frees.empty();
     text += fmt::format("{} probes of its own in {}: {}\n", probes::kHeapProvider,
                         profile.strings[profile.modules[mapping.module->id.value].path], text_of(*found));
   }
-  if (!text.empty())
+  if (!text.empty() && !frees_told)
+    text += "They tell of no frees, and so not of what is live: the tracer is placed in it:\n";
+  else if (!text.empty())
     text +=
         "With the engine bpf they are listened to: nothing is put into the process, and no thread of it "
         "stops.\n"

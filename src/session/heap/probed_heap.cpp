@@ -51,6 +51,8 @@ Result<std::unique_ptr<ProbedHeap>> ProbedHeap::start(std::int32_t pid, const He
     for (std::string& note : heap->notes_) context.profile.quality.notes.push_back(std::move(note));
     return nullptr;
   }
+  if (std::ranges::all_of(modules, [](const OfModule& each) { return each.probes.frees.empty(); }))
+    return fail(ErrorKind::kUnsupported, "they tell of no frees, and so not of what is live");
   const std::uint64_t start_ns = monotonic_ns();
   if (auto listening = heap->listen(modules); !listening) {
     heap->finished_ = heap->ended_ = true;
@@ -102,9 +104,7 @@ void ProbedHeap::begin(std::uint64_t start_ns, const std::vector<OfModule>& modu
     heap.earlier_rss_bytes = memory->rss_anon;
   heap.start_ns = heap.end_ns = start_ns;
   rows_.emplace(context_.profile, heap);
-  const bool frees =
-      std::ranges::any_of(modules, [](const OfModule& each) { return !each.probes.frees.empty(); });
-  collector_.emplace(start_ns, sources::heap::ProbeCollector::Options{.frees = frees});
+  collector_.emplace(start_ns, sources::heap::ProbeCollector::Options{});
   const model::HeapAllocatorId allocator{static_cast<std::uint32_t>(context_.profile.heap.allocators.size())};
   context_.profile.heap.allocators.push_back(
       {context_.builder.string(fmt::format("{} probes", probes::kHeapProvider)), modules[0].module->id});
@@ -114,10 +114,6 @@ void ProbedHeap::begin(std::uint64_t start_ns, const std::vector<OfModule>& modu
   notes_.push_back(fmt::format(
       "heap: told by {}: the program samples by itself, and what does not pass its sampler is not seen",
       describe()));
-  if (!frees)
-    notes_.emplace_back(
-        "heap: the program tells of allocations and has no probe for frees: what is live is not known, and "
-        "each block counts as freed at once");
 }
 
 void ProbedHeap::add_rows(const OfModule& module, model::HeapAllocatorId allocator) {

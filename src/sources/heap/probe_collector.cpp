@@ -29,7 +29,6 @@ void ProbeCollector::take(const HeapProbed& event) {
   ++counters_.events;
   if (!event.frees) return allocate(event);
   ++counters_.frees;
-  if (!options_.frees) return;
   const auto found = live_.find(event.block);
   if (found == live_.end()) {
     ++counters_.unknown_frees;  // it was sampled before us, or its allocation was lost
@@ -56,12 +55,12 @@ void ProbeCollector::allocate(const HeapProbed& event) {
     live_.erase(before);
   }
   sites_.allocate(site, weight_of(block), block.size, event.time_ns);
-  const bool followed = options_.frees && live_.size() < options_.max_live_blocks;
-  if (followed)
+  if (live_.size() < options_.max_live_blocks) {
     live_.emplace(event.block, block);
-  else
+  } else {  // what is live is too small by it
+    ++counters_.not_followed;
     free(block, event.time_ns);
-  if (options_.frees && !followed) ++counters_.not_followed;
+  }
 }
 
 void ProbeCollector::free(const Live& block, std::uint64_t now_ns) {

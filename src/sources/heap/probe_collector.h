@@ -20,9 +20,6 @@ namespace fathom::sources::heap {
 class ProbeCollector {
  public:
   struct Options {
-    // The process tells of frees, too. Else nobody knows what is live, and each block counts as freed at once: all of it would
-    // look like a leak.
-    bool frees = true;
     std::uint64_t slice_ns = 250'000'000;  // the first ones; their length doubles after each 512
     std::uint64_t max_live_blocks = 1ull
                                     << 21;  // 150 MB; further ones count as allocated and are not followed

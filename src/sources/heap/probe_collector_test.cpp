@@ -75,17 +75,6 @@ TEST(ProbeCollector, AnAddressThatIsHandedOutAgainWasFreed) {
   EXPECT_EQ(collector.live(), (Sum{kInterval / 128.0, kInterval}));
 }
 
-// Else everything that was ever allocated would be told as a leak.
-TEST(ProbeCollector, WithoutFreesNothingIsLive) {
-  ProbeCollector collector(0, {.frees = false});
-  collector.take(alloc(1, 1, 0x1000, 64));
-  collector.take(alloc(2, 1, 0x2000, 64));
-  EXPECT_EQ(collector.live(), Sum{});
-  const auto slice = collector.slice(10, true);
-  EXPECT_EQ(slice->rows.at(0).sums.allocated.bytes, 2.0 * kInterval);
-  EXPECT_EQ(collector.counters().not_followed, 0U);
-}
-
 TEST(ProbeCollector, MemoryIsBoundedWhateverTheTargetSays) {
   ProbeCollector collector(0, {.max_live_blocks = 10});
   for (std::uint64_t i = 1; i <= 100'000; ++i) collector.take(alloc(i, i, i * 16, 0, UINT64_MAX));
