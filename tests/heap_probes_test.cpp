@@ -216,6 +216,44 @@ TEST_P(HeapProbesOfOne, ALibraryThatIsLoadedLaterIsListenedToAsWell) {
   EXPECT_EQ(answer.below("caller_of_keeps").bytes, truth.at("kept_weight"));
 }
 
+// Told and recorded, or told and lost: nothing else.
+TEST_P(HeapProbesOfOne, WhatFindsNoRoomIsCounted) {
+  FATHOM_NEEDS_BPF();
+  Running target({GetParam().program, "rounds", "40000", "2", folder_ / "go"});
+  pause_ms(100);
+  Running recorder = start_recording(recording_, {"--heap", "-p", std::to_string(target.pid())});
+  recorder.send(SIGSTOP);
+  pause_ms(100);
+  std::ofstream(folder_ / "go") << "\n";
+  const Outcome program = target.wait(seconds(40));
+  recorder.send(SIGCONT);
+  ASSERT_TRUE(program.ok()) << program.describe();
+  const json truth = json::parse(program.output);
+  const Outcome recorded = recorder.wait(seconds(30));
+  ASSERT_TRUE(recorded.ok()) << recorded.describe();
+  const HeapAnswer answer(recording_);
+  EXPECT_GT(answer.heap().lost_ring_full, 0U);
+  EXPECT_EQ(answer.heap().events + answer.heap().lost_ring_full,
+            truth.at("allocs").get<std::uint64_t>() + truth.at("frees").get<std::uint64_t>());
+  EXPECT_THAT(answer.profile().quality.notes,
+              testing::Contains(testing::HasSubstr("heap: a ring was full: ")));
+}
+
+// What it says is not checked, and cannot break more than its own numbers.
+TEST_P(HeapProbesOfOne, AProgramMayLie) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome =
+      fathom({"record", "--heap", "-o", recording_, "--", GetParam().program, "lie", "20000"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const HeapAnswer answer(recording_);
+  EXPECT_EQ(answer.heap().events + answer.heap().lost_ring_full, 40'000U);
+  for (const char* metric : {"heap-live", "heap-allocated", "heap-peak"}) {
+    const Outcome said = fathom({"report", recording_, "--heap", "--metric", metric});
+    EXPECT_TRUE(said.ok()) << metric << ": " << said.describe();
+  }
+  EXPECT_EQ(fathom({"leaks", recording_}).signal, 0);
+}
+
 // The shell has no probes and gets the tracer; the program that takes its place has them.
 TEST_P(HeapProbesOfOne, AProgramThatIsExecutedLaterIsListenedTo) {
   FATHOM_NEEDS_BPF();
@@ -252,7 +290,7 @@ TEST_P(HeapProbesOfOne, WhatWouldBeDoneIsToldBefore) {
   const Outcome dry = fathom({"record", "--heap", "--dry-run", "-p", pid});
   ASSERT_TRUE(dry.ok()) << dry.describe();
   EXPECT_THAT(dry.output, testing::HasSubstr("otel_memory probes of its own"));
-  EXPECT_THAT(dry.output, testing::HasSubstr("alloc at 2 places, free at"));
+  EXPECT_THAT(dry.output, testing::HasSubstr("alloc at 3 places, free at"));
   const Outcome doctor = fathom({"doctor", "-p", pid});
   EXPECT_THAT(doctor.output, testing::HasSubstr("It tells of its heap by otel_memory probes of its own"));
 }

@@ -5,6 +5,7 @@
  *   probed_heap watch FILE                   tells until FILE is there and nobody watches any more, then JSON
  *   probed_heap fork                         forks a child that tells, too
  *   probed_heap load LIBRARY                 loads one that tells, too, and lets it
+ *   probed_heap lie COUNT                    tells of so many blocks that there are not, of any size and weight, and frees others
  *   probed_heap values COUNT                 tells 200, -5, 60000, 70000, 3 * round and the round, 16 rounds at most
  *   probed_heap cost COUNT                   nanoseconds of CPU of one of COUNT allocations, each told with its free
  */
@@ -167,6 +168,23 @@ int main(int count, char** words) {
     run_threads(1);
     const unsigned long weight = tells(100);
     printf("{\"library_weight\": %lu, \"kept_weight\": %lu}\n", weight, kept_weight);
+    return 0;
+  }
+  if (strcmp(words[1], "lie") == 0 && count == 3) {
+    unsigned long random = 88172645463325252ul;
+    for (int i = 0; i < atoi(words[2]); ++i) {
+      unsigned long said[4];
+      for (int word = 0; word < 4; ++word) {
+        random ^= random << 13;
+        random ^= random >> 7;
+        random ^= random << 17;
+        said[word] = random >> (random & 63);
+      }
+      PROBE3(otel_memory, alloc, said[0], said[1], i % 3 == 0 ? 0 : said[2]);
+#ifndef NO_FREES
+      PROBE1(otel_memory, free, said[3]);
+#endif
+    }
     return 0;
   }
   if (strcmp(words[1], "values") == 0 && count == 3) {

@@ -142,6 +142,7 @@ std::string ProbedHeap::describe() const {
 // A library that was loaded meanwhile may have probes, too.
 void ProbedHeap::refresh() {
   if (ended_) return;
+  write_slice(false);
   const std::vector<OfModule> more = find_more();
   if (more.empty()) return;
   if (auto listening = listen(more); !listening) {
