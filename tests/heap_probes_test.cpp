@@ -120,8 +120,10 @@ TEST_P(HeapProbesOfOne, AKilledRecorderLeavesAProgramThatNobodyWatches) {
   pause_ms(100);
   const std::string code = code_of(target.pid());
   Running recorder = start_recording(recording_, {"--heap", "-p", std::to_string(target.pid())});
-  pause_ms(1500);
+  const auto saved = [&] { return HeapAnswer(recording_).below("caller_of_keeps").bytes > 0; };
+  EXPECT_TRUE(wait_until(saved, seconds(20)));
   std::ofstream(folder_ / "over") << "\n";
+  pause_ms(200);
   EXPECT_FALSE(target.finished()) << "the kernel counts us as long as we listen";
   recorder.kill_and_wait();
   EXPECT_TRUE(wait_until([&] { return target.finished(); }, seconds(20)));

@@ -42,10 +42,9 @@ Result<HeapProbes> find_heap_probes(const elf::ElfFile& file) {
 
 std::string text_of(const HeapProbes& probes) {
   const auto places = [](std::size_t count) {
-    return fmt::format("{} place{}", count, count == 1 ? "" : "s");
+    return count == 0 ? "none" : fmt::format("{} place{}", count, count == 1 ? "" : "s");
   };
-  return fmt::format("alloc at {}, free at {}", places(probes.allocs.size()),
-                     probes.frees.empty() ? "none" : places(probes.frees.size()));
+  return fmt::format("alloc at {}, free at {}", places(probes.allocs.size()), places(probes.frees.size()));
 }
 
 }  // namespace fathom::probes

@@ -14,10 +14,10 @@ inline constexpr const char* kHeapProvider = "otel_memory";
 
 // Of one file.
 struct HeapProbes {
-  std::vector<UsdtPlace> allocs,
-      frees;  // whose values can be read; no frees: of what is live it does not tell
+  // Whose values can be read. Either may be empty: frees may be told by another file of the program, or by none.
+  std::vector<UsdtPlace> allocs, frees;
   std::vector<std::string> problems;  // of places that are left out
-  bool empty() const { return allocs.empty(); }
+  bool empty() const { return allocs.empty() && frees.empty(); }
 };
 
 // kMalformed where the notes are. A file without these probes has none, and no problem.

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "elf/module_file.h"
 #include "probes/testing_static_probe.h"
 
@@ -39,6 +41,8 @@ TEST(HeapProbes, WithoutFreesSaySo) {
   probes.allocs.resize(3);
   EXPECT_FALSE(probes.empty());
   EXPECT_EQ(text_of(probes), "alloc at 3 places, free at none");
+  probes.frees = std::exchange(probes.allocs, {});
+  EXPECT_FALSE(probes.empty()) << "allocations may be told by another file";
 }
 
 }  // namespace

@@ -47,11 +47,14 @@ Result<std::unique_ptr<ProbedHeap>> ProbedHeap::start(std::int32_t pid, const He
                                                       const HeapContext& context, Source& source) {
   std::unique_ptr<ProbedHeap> heap(new ProbedHeap(pid, options, context, source));
   const std::vector<OfModule> modules = heap->find_more();
-  if (modules.empty()) {
+  const auto none_has = [&](std::vector<probes::UsdtPlace> probes::HeapProbes::*places) {
+    return std::ranges::all_of(modules, [&](const OfModule& each) { return (each.probes.*places).empty(); });
+  };
+  if (none_has(&probes::HeapProbes::allocs)) {
     for (std::string& note : heap->notes_) context.profile.quality.notes.push_back(std::move(note));
     return nullptr;
   }
-  if (std::ranges::all_of(modules, [](const OfModule& each) { return each.probes.frees.empty(); }))
+  if (none_has(&probes::HeapProbes::frees))
     return fail(ErrorKind::kUnsupported, "they tell of no frees, and so not of what is live");
   const std::uint64_t start_ns = monotonic_ns();
   if (auto listening = heap->listen(modules); !listening) {
