@@ -270,6 +270,24 @@ TEST_P(HeapProbesOfOne, AProgramThatIsExecutedLaterIsListenedTo) {
   EXPECT_EQ(answer.below("caller_of_churns").live_bytes, 0);
 }
 
+// Its own file again: the breakpoints of before would stand in it, and each event be told twice.
+TEST_P(HeapProbesOfOne, AProgramThatBecomesItselfIsListenedToOnce) {
+  FATHOM_NEEDS_BPF();
+  const Outcome outcome =
+      fathom({"record", "--heap", "-o", recording_, "--", GetParam().program, "again", "50"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const json truth = json::parse(outcome.output);  // of the second one, which does the same as the first
+  const HeapAnswer answer(recording_);
+  ASSERT_EQ(answer.heaps(), 2U);
+  EXPECT_EQ(answer.below("caller_of_keeps").bytes, 2 * truth.at("kept_weight").get<double>());
+  EXPECT_EQ(answer.below("caller_of_churns").bytes, 2 * truth.at("churn_weight").get<double>());
+  EXPECT_EQ(answer.below("caller_of_keeps").live_bytes, truth.at("live_weight").get<double>())
+      << "what the first one had is gone";
+  EXPECT_TRUE(answer.heap().image_ended);
+  EXPECT_EQ(answer.profile().meta.facts.at("heap_probe_hits"),
+            std::to_string(2 * (truth.at("allocs").get<int>() + truth.at("frees").get<int>())));
+}
+
 // Another engine cannot listen: the way is said.
 TEST_P(HeapProbesOfOne, WithoutBpfTheTracerIsPlacedAndTheReasonTold) {
   FATHOM_NEEDS_BPF();

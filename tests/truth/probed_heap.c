@@ -4,6 +4,7 @@
  *   probed_heap rounds ROUNDS THREADS [GO]   each thread: ROUNDS blocks at each of two sites, once the file GO is there; then JSON
  *   probed_heap watch FILE                   tells until FILE is there and nobody watches any more, then JSON
  *   probed_heap fork                         forks a child that tells, too
+ *   probed_heap again ROUNDS                 tells as with one thread, and becomes "rounds ROUNDS 1"
  *   probed_heap load LIBRARY                 loads one that tells, too, and lets it
  *   probed_heap lie COUNT                    tells of so many blocks that there are not, of any size and weight, and frees others
  *   probed_heap values COUNT                 tells 200, -5, 60000, 70000, 3 * round and the round, 16 rounds at most
@@ -157,6 +158,12 @@ int main(int count, char** words) {
     waitpid(child, &status, 0);
     print_truth();
     return status != 0;
+  }
+  if (strcmp(words[1], "again") == 0 && count == 3) {
+    rounds = atoi(words[2]);
+    run_threads(1);
+    execl(words[0], words[0], "rounds", words[2], "1", (char*)NULL);
+    return 3;
   }
   if (strcmp(words[1], "load") == 0 && count == 3) {
     usleep(300000); /* it is listened to before */

@@ -56,6 +56,7 @@ Result<std::unique_ptr<ProbedHeap>> ProbedHeap::start(std::int32_t pid, const He
   }
   if (none_has(&probes::HeapProbes::frees))
     return fail(ErrorKind::kUnsupported, "they tell of no frees, and so not of what is live");
+  heap->sums_before_ = source.heap_probe_sums(pid);
   const std::uint64_t start_ns = monotonic_ns();
   if (auto listening = heap->listen(modules); !listening) {
     heap->finished_ = heap->ended_ = true;
@@ -176,9 +177,22 @@ void ProbedHeap::take(std::span<const EventSink::HeapProbed> events) {
   }
 }
 
+heap_probe_counters ProbedHeap::sums() const {
+  heap_probe_counters sums = source_.heap_probe_sums(pid_);
+  sums.allocs -= sums_before_.allocs;
+  sums.frees -= sums_before_.frees;
+  sums.run_ns -= sums_before_.run_ns;
+  sums.lost_allocs -= sums_before_.lost_allocs;
+  sums.lost_frees -= sums_before_.lost_frees;
+  sums.lost_weight -= sums_before_.lost_weight;
+  sums.unread -= sums_before_.unread;
+  sums.unwalked -= sums_before_.unwalked;
+  return sums;
+}
+
 sources::heap::Counters ProbedHeap::counters() const {
   sources::heap::Counters counters = collector_->counters();
-  const heap_probe_counters sums = source_.heap_probe_sums(pid_);
+  const heap_probe_counters sums = this->sums();
   counters.lost_ring_full = sums.lost_allocs + sums.lost_frees;
   counters.lost_no_ring = sums.unread;
   counters.incomplete = incomplete_;
@@ -209,7 +223,7 @@ void ProbedHeap::finish() {
   end();
   if (std::exchange(finished_, true)) return;
   write_slice(true);
-  const heap_probe_counters sums = source_.heap_probe_sums(pid_);
+  const heap_probe_counters sums = this->sums();
   if (sums.lost_allocs + sums.lost_frees != 0)
     notes_.push_back(fmt::format(
         "heap: a ring was full: {} sampled allocations, which stand for {} bytes, and {} frees were lost",

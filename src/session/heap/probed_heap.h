@@ -64,6 +64,8 @@ class ProbedHeap {
   void add_rows(const OfModule& module, model::HeapAllocatorId allocator);
   void write_slice(bool last);
   sources::heap::Counters counters() const;
+  heap_probe_counters sums()
+      const;  // since start(): the kernel's are of the process, which may have had another program
 
   std::int32_t pid_;
   HeapTracingOptions options_;
@@ -78,6 +80,7 @@ class ProbedHeap {
   std::unordered_map<std::uint32_t, model::ThreadId> threads_;
   std::vector<std::string> notes_;
   model::HeapAllocatorId allocator_;
+  heap_probe_counters sums_before_{};
   std::uint64_t incomplete_ = 0;
   std::uint32_t slices_ = 0;
   bool ended_ = false, finished_ = false;

@@ -153,7 +153,8 @@ class BpfEngine {
   ring_buffer* rings_ = nullptr;
   std::vector<Fd> events_;
   std::vector<void*> links_;
-  std::uint32_t probes_ = 0, probe_values_ = 0;
+  std::uint32_t probes_ = 0;
+  std::vector<probe_value> probe_values_;
   std::map<std::int32_t, std::vector<bpf_link*>> heap_links_;  // by pid
   std::uint64_t kernel_memory_bytes_ = 0;
   std::unique_ptr<TableSpace> tables_;

@@ -5,7 +5,9 @@
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstring>
 
 #include "base/files.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
@@ -40,16 +42,24 @@ Result<bpf_link*> set_breakpoint(const bpf_program* program, std::int32_t pid, c
 
 }  // namespace
 
-// Values that stand one behind the other; the number of the first.
+// Values that stand one behind the other; the number of the first. Those that stand there already are used again: processes that come
+// and go run the same programs.
 Result<std::uint32_t> BpfEngine::add_probe_values(std::span<const probe_value> values) {
-  if (values.size() > MAX_PROBE_VALUES - probe_values_)
+  const auto same = [](const probe_value& a, const probe_value& b) {
+    return std::memcmp(&a, &b, sizeof(a)) == 0;
+  };
+  const auto known =
+      std::search(probe_values_.begin(), probe_values_.end(), values.begin(), values.end(), same);
+  const auto first = static_cast<std::uint32_t>(known - probe_values_.begin());
+  if (known != probe_values_.end()) return first;
+  if (values.size() > MAX_PROBE_VALUES - probe_values_.size())
     return fail(ErrorKind::kUsage, fmt::format("bpf: more than {} values of probes", MAX_PROBE_VALUES),
                 "fewer probes at a time");
-  const std::uint32_t first = probe_values_;
   for (const probe_value& value : values) {
-    if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.probe_values), &probe_values_, &value, BPF_ANY) != 0)
+    const auto number = static_cast<std::uint32_t>(probe_values_.size());
+    if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.probe_values), &number, &value, BPF_ANY) != 0)
       return system_error("bpf: a value of a probe", errno);
-    ++probe_values_;
+    probe_values_.push_back(value);
   }
   return first;
 }
