@@ -150,6 +150,21 @@ TEST(CallTruth, AFunctionOfALibraryIsProbedInTheTargetAlone) {
   EXPECT_EQ(row.at("callers").at(0).at("name"), "known_sleep");
 }
 
+TEST(CallTruth, OfAStrippedProgramByItsSeparateDebugFile) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_PROGRAM("objcopy");
+  const TempDir folder;
+  const std::string stripped = folder / "stripped", debug = folder / "stripped.debug";
+  ASSERT_TRUE(run({"objcopy", "--only-keep-debug", KNOWN_CALLS, debug}).ok());
+  ASSERT_TRUE(run({"objcopy", "--strip-all", "--add-gnu-debuglink=" + debug, KNOWN_CALLS, stripped}).ok());
+  std::vector<std::string> words =
+      with_probes({"record", "--probe-limit", "10000000", "-o", folder / "x.fathom"});
+  words.insert(words.end(), {"--", stripped, "10"});
+  const Outcome program = fathom(words);
+  ASSERT_TRUE(program.ok()) << program.describe();
+  expect_truth(calls_in(folder / "x.fathom"), json::parse(program.output));
+}
+
 TEST(CallTruth, WhatCannotBeProbedIsRefusedBeforeTheProgramRuns) {
   FATHOM_NEEDS_BPF();
   const TempDir folder;

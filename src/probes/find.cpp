@@ -103,9 +103,10 @@ class Search {
     for (std::size_t i = 0; i < modules_.size(); ++i) {
       if (modules_[i].file == nullptr || !is_wanted(modules_[i])) continue;
       any_module_ = true;
-      for (const auto table : {elf::SymbolTable::kSymtab, elf::SymbolTable::kDynsym})
-        for (const elf::Symbol& symbol : modules_[i].file->symbols(table))
-          if (is_code(symbol)) look_at(i, symbol, part);
+      for (const elf::ElfFile* file : files_of(modules_[i]))
+        for (const auto table : {elf::SymbolTable::kSymtab, elf::SymbolTable::kDynsym})
+          for (const elf::Symbol& symbol : file->symbols(table))
+            if (is_code(symbol)) look_at(i, symbol, part);
     }
     if (candidates_.empty()) return nothing(part);
     if (auto one = is_one(); !one) return tl::unexpected<Error>(one.error());
@@ -114,7 +115,16 @@ class Search {
 
  private:
   bool is_wanted(const Module& module) const {
-    return wish_.module.empty() || module.path == wish_.module || file_name(module.path) == wish_.module;
+    // "libsqlite3.so.0", as programs name it, is the file libsqlite3.so.0.8.6.
+    return wish_.module.empty() || module.path == wish_.module || file_name(module.path) == wish_.module ||
+           file_name(module.path).starts_with(wish_.module + ".");
+  }
+
+  // Those that have names of its code.
+  static std::vector<const elf::ElfFile*> files_of(const Module& module) {
+    std::vector<const elf::ElfFile*> files{module.file};
+    if (module.names != nullptr) files.push_back(module.names);
+    return files;
   }
 
   void look_at(std::size_t module, const elf::Symbol& symbol, std::string_view part) {
@@ -152,7 +162,9 @@ class Search {
                   fmt::format("one of {}", fmt::join(names, ", ")));
     }
     for (const Module& module : modules_)
-      if (module.file != nullptr && is_wanted(module) && is_in_debug_names(*module.file, part))
+      if (module.file != nullptr && is_wanted(module) &&
+          std::ranges::any_of(files_of(module),
+                              [&](const elf::ElfFile* file) { return is_in_debug_names(*file, part); }))
         return fail(
             ErrorKind::kNotFound,
             fmt::format(
@@ -160,6 +172,14 @@ class Search {
                 "inlined wherever it is called, or is never called",
                 wish_.function, file_name(module.path)),
             "a function that calls it");
+    for (const Module& module : modules_)
+      if (!wish_.module.empty() && module.file != nullptr && is_wanted(module) && module.names == nullptr &&
+          module.file->section(".symtab") == nullptr && similar_.empty())
+        return fail(
+            ErrorKind::kNotFound,
+            fmt::format("--probe: '{}' is no name that {} exports, and its other names were stripped off",
+                        wish_.function, file_name(module.path)),
+            "its separate debug file (of a -dbg or -dbgsym package, or in a folder: --symbols FOLDER)");
     std::vector<std::string> similar(similar_.begin(), similar_.end());
     std::ranges::stable_sort(similar, {}, &std::string::size);
     if (similar.size() > kMostSimilar) similar.resize(kMostSimilar);
@@ -203,9 +223,10 @@ class Search {
   // Names of what a compiler has put aside, by linker name.
   std::vector<Bounds> named_pieces(std::size_t module, std::string_view symbol) const {
     std::vector<Bounds> pieces;
-    for (const elf::Symbol& each : modules_[module].file->symbols(elf::SymbolTable::kSymtab))
-      if (is_code(each) && each.size != 0 && piece_of(each.name) == symbol)
-        pieces.emplace_back(each.address, each.size);
+    for (const elf::ElfFile* file : files_of(modules_[module]))
+      for (const elf::Symbol& each : file->symbols(elf::SymbolTable::kSymtab))
+        if (is_code(each) && each.size != 0 && piece_of(each.name) == symbol)
+          pieces.emplace_back(each.address, each.size);
     return pieces;
   }
 

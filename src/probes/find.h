@@ -22,6 +22,7 @@ struct Module {
   std::string_view path;  // as the target sees it
   const elf::ElfFile* file = nullptr;
   const unwind::Table* table = nullptr;  // null: it is made where it is needed
+  const elf::ElfFile* names = nullptr;   // its separate debug file, where it has no symbol table of its own
 };
 
 // One piece of code that is the function: a compiler may have made several copies of it.

@@ -4,6 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
 
 #include "elf/module_file.h"
 
@@ -96,6 +99,17 @@ TEST_F(FindFunction, ByTheNameThatPeopleWrite) {
   EXPECT_TRUE(find("_ZNK6probed5Table4takeEi@/usr/bin/program"));
 }
 
+TEST_F(FindFunction, OfALibraryByTheNameThatProgramsHaveForIt) {
+  const Module modules[] = {{"/usr/lib/libprobed.so.3.14.1", &file_.elf(), nullptr}};
+  const auto in = [&](const char* text) {
+    return find_function(modules, parse_wish(text).value()).has_value();
+  };
+  EXPECT_TRUE(in("fathom_probed_plainly@libprobed.so.3"));
+  EXPECT_TRUE(in("fathom_probed_plainly@libprobed.so"));
+  EXPECT_FALSE(in("fathom_probed_plainly@libprobed.so.3.1"));
+  EXPECT_FALSE(in("fathom_probed_plainly@libprobe"));
+}
+
 TEST_F(FindFunction, OneNameOfSeveralFunctionsIsRefusedWithAllOfThem) {
   EXPECT_THAT(remedy("probed::Table::put", ErrorKind::kUsage),
               testing::AllOf(testing::HasSubstr("each of 2 functions"),
@@ -111,6 +125,32 @@ TEST_F(FindFunction, WhatIsNotThereIsAnsweredWithWhatIsSimilar) {
   EXPECT_THAT(
       remedy("fathom_probed_plainly@libnone.so", ErrorKind::kNotFound),
       testing::AllOf(testing::HasSubstr("no module 'libnone.so'"), testing::HasSubstr("one of program")));
+}
+
+// Where a file was stripped, names come from what was stripped off it, and places from the file itself.
+TEST_F(FindFunction, ByTheNamesOfItsSeparateDebugFile) {
+  char folder[] = "/tmp/fathom_probes_XXXXXX";
+  ASSERT_NE(::mkdtemp(folder), nullptr);
+  const std::string stripped = folder + std::string("/stripped"), debug = folder + std::string("/debug");
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "objcopy --only-keep-debug " + program + " " + debug +
+                              " && objcopy --strip-all " + program + " " + stripped;
+  ASSERT_EQ(std::system(command.c_str()), 0);
+  const auto file = elf::ModuleFile::open(stripped).value(), names = elf::ModuleFile::open(debug).value();
+  const Wish wish = parse_wish("probed::Table::take").value();
+  const Module nameless[] = {{"/usr/bin/program", &file.elf(), nullptr}};
+  const auto refused = find_function(nameless, parse_wish("probed::Table::take@program").value());
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("its other names were stripped off"));
+  const Module modules[] = {{"/usr/bin/program", &file.elf(), nullptr, &names.elf()}};
+  const auto found = find_function(modules, wish), whole = find("probed::Table::take");
+  std::filesystem::remove_all(folder);
+  ASSERT_TRUE(found) << found.error().message;
+  ASSERT_TRUE(whole);
+  EXPECT_EQ(found->name, "probed::Table::take");
+  ASSERT_EQ(found->places.size(), whole->places.size());
+  EXPECT_EQ(found->places[0].entry.value, whole->places[0].entry.value);
+  EXPECT_EQ(found->places[0].ends.size(), whole->places[0].ends.size());
 }
 
 TEST_F(FindFunction, AJumpThroughATableWithinItsFrameIsNoEnd) {

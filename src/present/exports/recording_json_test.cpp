@@ -113,6 +113,17 @@ TEST(RecordingJson, IsTheRecordingValueForValue) {
   });
 }
 
+TEST(RecordingJson, TheLastValueOfEachEnumerationHasAWord) {
+  EXPECT_EQ(word_of(model::ModuleKind::kNames), "names");
+  EXPECT_EQ(word_of(model::SymbolSource::kGo), "go");
+  EXPECT_EQ(word_of(model::ObjectKind::kProcess), "process");
+  EXPECT_EQ(word_of(model::WaitState::kOther), "other");
+  EXPECT_EQ(word_of(model::HeapMode::kExact), "exact");
+  EXPECT_EQ(word_of(model::HookKind::kProbe), "probe");
+  EXPECT_EQ(word_of(model::HeapHistogramKind::kAge), "age");
+  EXPECT_EQ(word_of(model::MemoryKind::kNotSplit), "not split");
+}
+
 TEST(RecordingJson, SaysWhatItIsAndWordsInsteadOfNumbers) {
   const model::Profile profile = analysis::small_server();
   const Json json = Json::parse(text_of(profile));

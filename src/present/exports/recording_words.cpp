@@ -42,7 +42,7 @@ std::string_view word_of(model::HeapMode mode) {
   return word_in(kWords, mode);
 }
 std::string_view word_of(model::HookKind kind) {
-  static constexpr std::array<std::string_view, 3> kWords{"none", "slot", "entry"};
+  static constexpr std::array<std::string_view, 4> kWords{"none", "slot", "entry", "probe"};
   return word_in(kWords, kind);
 }
 std::string_view word_of(model::HeapHistogramKind kind) {

@@ -79,7 +79,7 @@ std::vector<CallProbes::File> CallProbes::files_of(const std::vector<std::int32_
       auto file = std::ranges::find(files, module, &File::module);
       if (file == files.end()) {
         const std::string_view path = profile_.strings[profile_.modules[module->id.value].path];
-        file = files.insert(file, {module, std::string(path), false, {}});
+        file = files.insert(file, {module, std::string(path), false, {}, {}});
       }
       file->is_program = file->is_program || is_program_of(pid, module->fd.get());
       if (file->pids.empty() || file->pids.back() != pid) file->pids.push_back(pid);
@@ -88,8 +88,22 @@ std::vector<CallProbes::File> CallProbes::files_of(const std::vector<std::int32_
   return files;
 }
 
+// Functions that are not named in a file itself may be in the file that was stripped off it.
+void CallProbes::find_names(std::vector<File>& files) const {
+  symbolize::Options options;
+  options.symbol_directory = options_.symbol_directory;
+  symbolize::DebugFiles debug_files(options);
+  for (File& file : files) {
+    const elf::ElfFile& elf = file.module->file->elf();
+    if (elf.section(".symtab") != nullptr) continue;
+    if (auto found = debug_files.find(elf, source_of(*file.module, file.pids.front())))
+      file.names = std::make_shared<symbolize::DebugFile>(std::move(*found));
+  }
+}
+
 Result<> CallProbes::begin(const std::vector<std::int32_t>& pids) {
-  const std::vector<File> files = files_of(pids);
+  std::vector<File> files = files_of(pids);
+  find_names(files);
   for (const probes::Wish& wish : options_.probes)
     if (auto added = add(wish, files); !added) return added;
   return {};
@@ -98,7 +112,8 @@ Result<> CallProbes::begin(const std::vector<std::int32_t>& pids) {
 Result<> CallProbes::add(const probes::Wish& wish, const std::vector<File>& files) {
   std::vector<probes::Module> modules;
   for (const File& file : files)
-    modules.push_back({file.path, &file.module->file->elf(), file.module->table.get()});
+    modules.push_back({file.path, &file.module->file->elf(), file.module->table.get(),
+                       file.names ? &file.names->file.elf() : nullptr});
   if (!wish.provider.empty()) return add_usdt(wish, files, modules);
   const auto found = probes::find_function(modules, wish);
   if (!found) return tl::unexpected<Error>(found.error());

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "session/tracking/event_sink.h"
 #include "session/tracking/process_table.h"
 #include "session/tracking/source.h"
+#include "symbolize/debug_files.h"
 
 namespace fathom::session {
 
@@ -41,10 +43,12 @@ class CallProbes {
   struct File {
     const CodeModule* module = nullptr;
     std::string path;
-    bool is_program = false;  // of one of the targets; else a library
+    bool is_program = false;                            // of one of the targets; else a library
+    std::shared_ptr<const symbolize::DebugFile> names;  // that was stripped off it; null: none
     std::vector<std::int32_t> pids;
   };
   std::vector<File> files_of(const std::vector<std::int32_t>& pids) const;
+  void find_names(std::vector<File>& files) const;
   Result<> add(const probes::Wish& wish, const std::vector<File>& files);
   Result<> add_usdt(const probes::Wish& wish, const std::vector<File>& files,
                     std::span<const probes::Module> modules);

@@ -44,7 +44,7 @@ class Finder {
     const elf::ElfFile& file = mapping.module->file->elf();
     // Code that is not named in the file itself may be in the file that was stripped off it.
     std::optional<symbolize::DebugFile> twin;
-    if (file.section(".symtab") == nullptr) twin = debug_files_.find(file, source_of(*mapping.module));
+    if (file.section(".symtab") == nullptr) twin = debug_files_.find(file, source_of(*mapping.module, pid_));
     allocators::Found found = allocators::find(file, twin ? &twin->file.elf() : nullptr);
     for (std::string& note : found.notes)
       target_.notes.push_back(note.starts_with(file.name()) ? std::move(note)
@@ -81,16 +81,6 @@ class Finder {
       command_line_ = process::read_beginning(fmt::format("/proc/{}/cmdline", pid_), process::kMostStartText)
                           .value_or("");
     return *command_line_;
-  }
-  symbolize::ModuleSource source_of(const CodeModule& module) const {
-    symbolize::ModuleSource source;
-    source.kind = module.kind;
-    source.path = module.file->elf().name();
-    source.open_path = fmt::format("/proc/self/fd/{}", module.fd.get());
-    source.root = fmt::format("/proc/{}/root", pid_);
-    source.identity = module.file->elf().identity();
-    source.pid = pid_;
-    return source;
   }
 
   void add(const CodeMapping& mapping, const allocators::Allocator& allocator) {

@@ -40,6 +40,17 @@ std::vector<std::string> library_folders() {
 
 }  // namespace
 
+symbolize::ModuleSource source_of(const CodeModule& module, std::int32_t pid) {
+  symbolize::ModuleSource source;
+  source.kind = module.kind;
+  source.path = module.file->elf().name();
+  source.open_path = fmt::format("/proc/self/fd/{}", module.fd.get());
+  source.root = fmt::format("/proc/{}/root", pid);
+  source.identity = module.file->elf().identity();
+  source.pid = pid;
+  return source;
+}
+
 std::optional<std::uint64_t> CodeModule::bias(const process::MapEntry& mapping) const {
   if (!file) return std::nullopt;
   // The kernel maps whole pages, so the first page of the code may hold the end of the segment before it in

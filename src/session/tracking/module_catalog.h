@@ -46,6 +46,9 @@ struct CodeModule {
   std::optional<std::uint64_t> bias(const process::MapEntry& mapping) const;
 };
 
+// How the names of a module with a file are looked for, of process `pid`.
+symbolize::ModuleSource source_of(const CodeModule& module, std::int32_t pid);
+
 class ModuleCatalog {
  public:
   // Puts a table where the engine's walker finds it. nullopt: no room.
