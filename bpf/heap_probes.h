@@ -13,6 +13,20 @@ struct {
   __type(value, struct heap_probe_counters);
 } heap_probe_sums SEC(".maps");
 
+/* By pid: which of its rounds of listening it is now. A breakpoint is gone only when the last descriptor of it is, and a child of
+ * ours that has not yet become its own program has copies: until then it would tell the next program's events a second time. */
+struct {
+  __uint(type, BPF_MAP_TYPE_HASH);
+  __uint(max_entries, 1); /* MAX_PROCESSES, set before loading */
+  __type(key, u32);
+  __type(value, u32);
+} heap_probe_rounds SEC(".maps");
+
+static __always_inline int is_of_this_round(u32 pid, u64 cookie) {
+  const u32* round = bpf_map_lookup_elem(&heap_probe_rounds, &pid);
+  return round && *round == (u32)cookie;
+}
+
 static __always_inline int send_heap_event(const struct heap_probe_event* event) {
   return bpf_ringbuf_output(&off_cpu_ring, (void*)event, sizeof(*event), off_cpu_ring_flags()) != 0;
 }
@@ -21,12 +35,12 @@ static __always_inline int send_heap_event(const struct heap_probe_event* event)
  * true. */
 SEC("uprobe")
 int heap_probe_alloc(struct pt_regs* regs) {
-  u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
-  u32 pid = id >> 32, number = bpf_get_attach_cookie(regs) >> PROBE_COOKIE_VALUE, zero = 0;
+  u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(regs);
+  u32 pid = id >> 32, number = cookie >> PROBE_COOKIE_VALUE, zero = 0;
   struct heap_probe_event event = {.kind = HEAP_PROBE_EVENT_ALLOC, .pid = pid, .tid = (u32)id};
   struct heap_probe_counters* sums;
   struct probe_counters* counters;
-  if (!is_recorded(pid)) return 0;
+  if (!is_recorded(pid) || !is_of_this_round(pid, cookie)) return 0;
   sums = bpf_map_lookup_elem(&heap_probe_sums, &pid);
   counters = bpf_map_lookup_elem(&probe_counters, &zero);
   if (!sums || !counters) return 0;
@@ -49,11 +63,11 @@ int heap_probe_alloc(struct pt_regs* regs) {
 
 SEC("uprobe")
 int heap_probe_free(struct pt_regs* regs) {
-  u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid();
-  u32 pid = id >> 32, number = bpf_get_attach_cookie(regs) >> PROBE_COOKIE_VALUE;
+  u64 now = bpf_ktime_get_ns(), id = bpf_get_current_pid_tgid(), cookie = bpf_get_attach_cookie(regs);
+  u32 pid = id >> 32, number = cookie >> PROBE_COOKIE_VALUE;
   struct heap_probe_event event = {.kind = HEAP_PROBE_EVENT_FREE, .pid = pid, .tid = (u32)id};
   struct heap_probe_counters* sums;
-  if (!is_recorded(pid)) return 0;
+  if (!is_recorded(pid) || !is_of_this_round(pid, cookie)) return 0;
   sums = bpf_map_lookup_elem(&heap_probe_sums, &pid);
   if (!sums) return 0;
   __sync_fetch_and_add(&sums->frees, 1);

@@ -90,7 +90,11 @@ void HeapRecordings::follow_held() {
     ++held_;
     const std::int32_t pid = held_pid_;
     if (HeapTracing* heap = find(pid)) heap->end_image();
-    if (ProbedHeap* heap = find_probed(pid)) heap->end_image();
+    if (ProbedHeap* heap = find_probed(pid)) {
+      heap->end();
+      drain_();  // what the program told before is on its way to us
+      heap->end_image();
+    }
     auto held = inject::hold_at_entry(pid);
     drain_();
     Result<> traced;

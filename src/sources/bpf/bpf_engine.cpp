@@ -144,7 +144,10 @@ void BpfEngine::size_maps() {
     bpf_map__set_max_entries(maps.probe_buffers, bpf_map__max_entries(maps.probe_buffers_taken));
     skeleton_->rodata->probe_budget = std::max(1u, options_.probed_calls_per_second / 10);
   }
-  if (options_.heap_probes) bpf_map__set_max_entries(maps.heap_probe_sums, MAX_PROCESSES);
+  if (options_.heap_probes) {
+    bpf_map__set_max_entries(maps.heap_probe_sums, MAX_PROCESSES);
+    bpf_map__set_max_entries(maps.heap_probe_rounds, MAX_PROCESSES);
+  }
   if (!options_.cpu) bpf_map__set_max_entries(maps.cpu_seen, 1);
   if (!walks_waits) bpf_map__set_max_entries(maps.off_cpu_seen, 1);
   if (!options_.off_cpu) {

@@ -156,6 +156,7 @@ class BpfEngine {
   std::uint32_t probes_ = 0;
   std::vector<probe_value> probe_values_;
   std::map<std::int32_t, std::vector<bpf_link*>> heap_links_;  // by pid
+  std::map<std::int32_t, std::uint32_t> heap_rounds_;          // by pid: how often they were removed
   std::uint64_t kernel_memory_bytes_ = 0;
   std::unique_ptr<TableSpace> tables_;
   mutable std::optional<ArrayPieces>

@@ -92,6 +92,9 @@ Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProb
   const int sums = bpf_map__fd(skeleton_->maps.heap_probe_sums);
   if (bpf_map_update_elem(sums, &key, &none, BPF_NOEXIST) != 0 && errno != EEXIST)
     return system_error("bpf: the counters of a process with probes", errno);
+  const std::uint32_t round = heap_rounds_[pid];
+  if (bpf_map_update_elem(bpf_map__fd(skeleton_->maps.heap_probe_rounds), &key, &round, BPF_ANY) != 0)
+    return system_error("bpf: the round of a process with probes", errno);
   std::vector<bpf_link*> links;
   // Frees first: of a block whose allocation is told the free is told, too.
   for (const bool frees : {true, false}) {
@@ -101,7 +104,7 @@ Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProb
       auto link =
           first ? set_breakpoint(frees ? skeleton_->progs.heap_probe_free : skeleton_->progs.heap_probe_alloc,
                                  pid, point.path, point.offset, point.semaphore,
-                                 std::uint64_t{*first} << PROBE_COOKIE_VALUE)
+                                 std::uint64_t{*first} << PROBE_COOKIE_VALUE | round)
                 : tl::unexpected<Error>(first.error());
       if (!link) {
         for (bpf_link* set : links) bpf_link__destroy(set);
@@ -118,6 +121,10 @@ Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProb
 void BpfEngine::remove_heap_probes(std::int32_t pid) {
   const auto links = heap_links_.find(pid);
   if (links == heap_links_.end()) return;
+  // What is told from here on is told to nobody, also by breakpoints whose descriptors a child of ours still has.
+  const auto key = static_cast<std::uint32_t>(pid);
+  const std::uint32_t round = ++heap_rounds_[pid];
+  (void)bpf_map_update_elem(bpf_map__fd(skeleton_->maps.heap_probe_rounds), &key, &round, BPF_ANY);
   for (bpf_link* link : links->second) bpf_link__destroy(link);
   heap_links_.erase(links);
 }
