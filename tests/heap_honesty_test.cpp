@@ -9,6 +9,7 @@
 #include <fstream>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 #include "support/environment.h"
@@ -77,6 +78,20 @@ TEST_F(HeapHonesty, EventsThatWereLostChangeWhatIsSaid) {
   EXPECT_THAT(report.output, HasSubstr("not every one"));
   EXPECT_THAT(report.output, Not(HasSubstr("Every call")));
   EXPECT_THAT(report.output, Not(HasSubstr("exact to the event")));
+}
+
+// What is sampled in the tracer's own code is no stack of the program's, and the end of a recording and its report agree on that.
+TEST_F(HeapHonesty, RecordAndReportSayTheSameOfCompleteStacks) {
+  FATHOM_NEEDS_BPF();
+  FATHOM_NEEDS_HEAP_TRACING();
+  record("0.5", {"--heap=exact"}, [&](Running&) {
+    touch("stopped");
+    EXPECT_TRUE(wait_until([&] { return exists("stormed"); }, milliseconds(30'000)));
+  });
+  std::smatch said;
+  ASSERT_TRUE(std::regex_search(errors_, said, std::regex("([0-9.]+) % with complete stacks"))) << errors_;
+  const Report report(recording_);
+  EXPECT_NEAR(std::stod(said[1]), report.complete_percent(), 0.5) << report.quality();
 }
 
 TEST_F(HeapHonesty, TracingBeginsAgainAfterAnOutage) {
@@ -148,8 +163,11 @@ TEST_F(HeapHonesty, HeapsOfProgramsThatExecuteOthersEndWithThem) {
   }
   EXPECT_GE(ended, 3) << "sh, env, sh";
   const json found = leaks(5);
-  EXPECT_EQ(found.at("total").at("blocks"), expected.at("total").at("blocks"));
-  EXPECT_EQ(found.at("total").at("bytes"), expected.at("total").at("bytes"));
+  // But for what the C library keeps of a thread that has ended: the next one takes it over if it comes late enough.
+  EXPECT_NEAR(found.at("total").at("blocks").get<double>(), expected.at("total").at("blocks").get<double>(),
+              2);
+  EXPECT_NEAR(found.at("total").at("bytes").get<double>(), expected.at("total").at("bytes").get<double>(),
+              1000);
   EXPECT_THAT(found.at("summary").dump(), HasSubstr("went with 3 programs that executed another one"));
 }
 

@@ -96,11 +96,12 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
   for (const std::string& obstacle : outcome.obstacles)
     say("fathom: engine {} is used, as {}; fathom doctor says more\n", outcome.engine, obstacle);
   const std::uint64_t lost = quality.lost_ring_full + quality.lost_stack + quality.lost_disk;
+  const std::uint64_t of_target = quality.samples - std::min(outcome.cut_in_tracer, quality.samples);
   const std::string complete =
-      quality.samples == 0
+      of_target == 0
           ? ""
           : fmt::format(", {:.2f} % with complete stacks",
-                        100.0 * static_cast<double>(quality.complete) / static_cast<double>(quality.samples));
+                        100.0 * static_cast<double>(quality.complete) / static_cast<double>(of_target));
   // What was not recorded is not counted.
   const bool of_waits = !options.cpu && options.off_cpu && quality.samples == 0;
   const std::string count = options.cpu || quality.samples != 0

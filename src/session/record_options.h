@@ -101,6 +101,7 @@ struct RecordOutcome {
   // cannot end, and what takes a thread of theirs, such as unmapping the heap tracer, may be left undone.
   std::vector<std::int32_t> standing_still;
   model::Quality quality;
+  std::uint64_t cut_in_tracer = 0;  // of its samples: in fathom's own code, which reports leave out
   double duration_s = 0;
   std::uint64_t file_bytes = 0;
   std::string engine;

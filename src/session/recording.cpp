@@ -553,6 +553,9 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   outcome.path = writer_->path();
   outcome.recorded = true;
   outcome.quality = profile_.quality;
+  for (const model::EarlyEnd& each : profile_.quality.early_ends)
+    if (profile_.strings[profile_.modules[each.module.value].name] == kTracerModule)
+      outcome.cut_in_tracer += each.count;
   outcome.duration_s = profile_.duration_s();
   outcome.file_bytes = writer_->bytes_written();
   outcome.engine = profile_.meta.engine;
