@@ -141,6 +141,7 @@ class Finder {
   void find_spots(HotPath& path) {
     const std::vector<Answer> answers = answers_of_stacks();
     for (const Spot& spot : spots_) {
+      path.own_explained += spot.explained;
       if (spot.self == 0) continue;
       path.own_self += spot.self;
       path.own_self_of[spot.key.second] += spot.self;

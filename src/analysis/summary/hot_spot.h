@@ -53,6 +53,7 @@ struct HotOther {
 struct HotPath {
   std::vector<HotOther> others;                     // largest first
   std::optional<HotSpot> spot;                      // nullopt: no sample has a function of the own code
+  std::int64_t own_explained = 0;                   // of all, below a function of the own code
   std::int64_t own_self = 0;                        // of all, in instructions of the own code
   std::map<std::string, std::int64_t> own_self_of;  // the same by module
   std::vector<HotFrame> frames;                     // outermost first, at most `most`

@@ -28,6 +28,7 @@ namespace {
 
 constexpr double kLongEnough_s = 30;    // below that a start looks like growth
 constexpr double kExplainsMuch = 0.15;  // of CPU time
+constexpr double kWorthAWord = 0.05;    // the same, where most is not of the own code
 
 std::string number(std::uint64_t count) {
   return with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX)));
@@ -102,6 +103,40 @@ std::string cost_in_words(const Report& report) {
   return unit == "samples" || unit == "ns" || unit == "thousandths" ? "CPU time" : "all " + printable(unit);
 }
 
+// "the largest cost is memcpy in libc, 35 %"
+std::string largest_cost(const Report& report) {
+  const CallTree& tree = report.tree;
+  const FunctionRow top =
+      *std::max_element(report.functions.begin(), report.functions.end(),
+                        [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
+  const TreeModule& module = tree.modules[top.module];
+  const std::string name = spoken_name(tree.names[top.name]);
+  const std::string lies = module.kind == model::ModuleKind::kKernel ? " in the kernel"
+                           : is_unnamed(tree.names[top.name])        ? ""  // its name says it
+                                                                     : " in " + short_module(module.name);
+  return fmt::format("the largest cost is {}{}, {}", name, lies, rounded_percent(share(tree, top.self)));
+}
+
+// Most of the time may be where no own function is below: in threads that a library started, in the loader of
+// programs that end at once. Then no own function is the answer. Empty: it is not so.
+std::string sentence_of_others_code(const Report& report) {
+  constexpr double kMost = 0.5;
+  const CallTree& tree = report.tree;
+  const double others = share(tree, tree.total - report.hot_path.own_explained);
+  if (others <= kMost || report.functions.empty() || report.modules.empty()) return "";
+  const ModuleRow& most =
+      *std::max_element(report.modules.begin(), report.modules.end(),
+                        [](const ModuleRow& a, const ModuleRow& b) { return a.self < b.self; });
+  const TreeModule& module = tree.modules[most.module];
+  return fmt::format(
+      "{} of {} is below no function that is known to be the program's own: {} of all is in {}; {}.",
+      rounded_percent(others), cost_in_words(report), rounded_percent(share(tree, most.self)),
+      module.kind == model::ModuleKind::kKernel ? "the kernel"
+      : module.name.empty()                     ? "no module"
+                                                : short_module(module.name),
+      largest_cost(report));
+}
+
 }  // namespace
 
 std::string rounded_percent(double share) {
@@ -158,14 +193,8 @@ std::string sentence_of_hot_spot(const Report& report) {
   const auto& spot = report.hot_path.spot;
   if (!spot) {
     if (report.functions.empty()) return "No sample has a stack.";
-    const FunctionRow top =
-        *std::max_element(report.functions.begin(), report.functions.end(),
-                          [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
-    return fmt::format(
-        "No sample is below a function that is known to be the program's own; the largest cost is {} in {}, "
-        "{}.",
-        spoken_name(tree.names[top.name]), short_module(tree.modules[top.module].name),
-        rounded_percent(share(tree, top.self)));
+    return fmt::format("No sample is below a function that is known to be the program's own; {}.",
+                       largest_cost(report));
   }
   const double explained = share(tree, spot->explained);
   const std::string place = place_text(spot->place, spot->name);
@@ -176,6 +205,11 @@ std::string sentence_of_hot_spot(const Report& report) {
   const std::string how_much =
       rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
   const std::string others = others_of(report);
+  const std::string others_code = sentence_of_others_code(report);
+  if (!others_code.empty() && explained < kWorthAWord) return others_code;
+  if (!others_code.empty())
+    return fmt::format("{} Of its own code {} explains most, {}{}.{}", others_code, name, how_much,
+                       inside_of(*spot), others);
   if (explained < kExplainsMuch)
     return fmt::format("No function of its own code explains much: {} of {} is below {}{}.{}", how_much,
                        cost_in_words(report), name, inside_of(*spot), others);

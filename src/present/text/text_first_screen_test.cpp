@@ -392,6 +392,27 @@ TEST(FirstScreen, SaysSoWhereNothingIsItsOwn) {
               HasSubstr("No sample is below a function that is known to be the program's own"));
 }
 
+// xz started by bash: its work is done by threads that liblzma started, and head's reading was the first sentence.
+TEST(FirstScreen, SaysWhereMostIsBelowNoFunctionOfItsOwn) {
+  analysis::HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "x"), 1, "x");
+  const auto lib = hand.module("libstdc++.so.6");
+  hand.sample(thread, hand.stack({hand.frame(lib, {"worker_start"}), hand.frame(lib, {"find_match"})}), 900);
+  hand.sample(thread, hand.stack({hand.frame(hand.module("x"), {"feed"})}), 20);
+  hand.sample(thread, hand.stack({hand.frame(hand.module("libc.so.6"), {"memcpy"})}), 80);
+  std::string screen = screen_of(hand.profile);
+  EXPECT_THAT(screen,
+              HasSubstr("98 % of CPU time is below no function that is known to be the program's own: "))
+      << screen;
+  EXPECT_THAT(screen, HasSubstr("in libstdc++; the largest cost is find_match in libstdc++, 90 %.\n"))
+      << screen;
+  EXPECT_THAT(screen, testing::Not(HasSubstr("below feed"))) << screen;
+  hand.sample(thread, hand.stack({hand.frame(hand.module("x"), {"feed"})}), 200);
+  screen = screen_of(hand.profile, 0);
+  EXPECT_THAT(screen, HasSubstr("82 % of CPU time is below no function")) << screen;
+  EXPECT_THAT(screen, HasSubstr("Of its own code feed explains most, 18 % ±2: nearly all of it")) << screen;
+}
+
 TEST(FirstScreen, FitsTheScreenWhateverIsInIt) {
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     const std::string text = screen_of(model::random_profile(seed));
