@@ -53,6 +53,13 @@ bool none_stands_out(const std::vector<ThreadRow>& threads) {
   return most < kStandsOut * all;
 }
 
+// Of processes that live for a millisecond the kernel has booked little when they end; the samples saw them run.
+bool misses_much(double exact_s, double sampled_s, const CallTree& tree) {
+  constexpr std::int64_t kEnough = 200;  // samples
+  constexpr double kMuch = 1.25;
+  return tree.total >= kEnough && sampled_s > kMuch * exact_s;
+}
+
 }  // namespace
 
 Activity measure_activity(const model::Profile& profile, const Selection& selection, const CallTree& tree) {
@@ -68,12 +75,15 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {
     if (filter.takes_thread({i})) exact_ns += profile.threads[i].cpu_ns;
   }
-  if (whole_time && exact_ns != 0) {
-    activity.cpu_s = static_cast<double>(exact_ns) / 1e9;
+  const bool beats =
+      selection.metric == model::Metric::kCpu && profile.meta.frequency_hz != 0 && tree.unit == "samples";
+  const double sampled_s = beats ? static_cast<double>(tree.total) / profile.meta.frequency_hz : 0;
+  const double exact_s = whole_time ? static_cast<double>(exact_ns) / 1e9 : 0;
+  if (exact_s > 0 && !misses_much(exact_s, sampled_s, tree)) {
+    activity.cpu_s = exact_s;
     activity.exact = true;
-  } else if (selection.metric == model::Metric::kCpu && profile.meta.frequency_hz != 0 &&
-             tree.unit == "samples") {
-    activity.cpu_s = static_cast<double>(tree.total) / profile.meta.frequency_hz;
+  } else if (beats) {
+    activity.cpu_s = sampled_s;
   } else if (selection.metric == model::Metric::kCpu && tree.unit == "ns") {  // imported clock events
     activity.cpu_s = static_cast<double>(tree.total) / 1e9;
   }
