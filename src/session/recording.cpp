@@ -137,8 +137,10 @@ void Recording::describe() {
   const std::uint64_t now = monotonic_ns();
   profile_.meta.target = options_.target;
   profile_.meta.engine = source_->name();
-  profile_.meta.event = options_.event;
-  profile_.meta.frequency_hz = options_.frequency_hz;
+  if (options_.cpu) {  // else nothing is sampled, and a rate would say that nothing ran
+    profile_.meta.event = options_.event;
+    profile_.meta.frequency_hz = options_.frequency_hz;
+  }
   profile_.meta.start_unix_ns = wall_clock_ns();
   profile_.meta.start_ns = profile_.meta.end_ns = now;
   next_save_ns_ = now + kSaveEvery;

@@ -70,6 +70,10 @@ Activity measure_activity(const model::Profile& profile, const Selection& select
   const double to = selection.to_ns ? std::min(length, static_cast<double>(*selection.to_ns) * 1e-9) : length;
   activity.duration_s = std::max(0.0, to - from);
   const bool whole_time = !selection.from_ns && !selection.to_ns;
+  // Of memory alone only the first thread is known, and of that one only how it began.
+  activity.watched = profile.meta.engine.empty() || profile.meta.frequency_hz != 0 ||
+                     !profile.all_samples().empty() || !profile.all_waits().empty();
+  if (!activity.watched) return activity;
   std::uint64_t exact_ns = 0;
   const Filter filter(profile, selection);
   for (std::uint32_t i = 0; i < profile.threads.size(); ++i) {

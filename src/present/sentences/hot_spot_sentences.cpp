@@ -162,7 +162,7 @@ std::string headline_of(const Report& report) {
         (steps == report.profile->meta.facts.end()
              ? ""
              : fmt::format(" (a second for each {}: when it was is not known)", printable(steps->second))));
-  std::string busy = threads_in_words(report);
+  std::string busy = activity.watched ? threads_in_words(report) : "";
   if (const auto used = activity.cpus_used())
     busy += fmt::format("{}{:.2f}{} CPUs", busy.empty() ? "" : ", ", *used,
                         activity.cpus == 0 ? "" : fmt::format(" of {}", activity.cpus));
@@ -172,7 +172,7 @@ std::string headline_of(const Report& report) {
     parts.push_back(counted(report.tree.waits, "wait"));
   else if (model::counts_all(*report.profile))
     parts.push_back(fmt::format("{} {}", with_commas(report.tree.total), printable(report.tree.unit)));
-  else if (!model::is_heap(report.tree.metric))
+  else if (!model::is_heap(report.tree.metric) && activity.watched)
     parts.push_back(counted(samples, "sample"));
   if (std::string kind = short_words(classify(report).kind); !kind.empty()) parts.push_back(kind);
   return fmt::format("{}", fmt::join(parts, " · "));

@@ -30,6 +30,8 @@ std::string sentence_of_origin(const Report& report) {
   if (model::is_heap(tree.metric) && report.heap) {
     text += fmt::format("{} of {}", model::info_of(tree.metric).sentence,
                         counted(tree.samples, "place that allocates", "places that allocate"));
+  } else if (!report.activity.watched) {
+    text += "no samples";
   } else if (samples != 0 || tree.waits == 0) {
     const std::string_view kind =
         tree.waits != 0 && tree.metric == model::Metric::kWall ? "CPU" : model::info_of(tree.metric).sentence;
@@ -146,6 +148,8 @@ std::string sentence_of_nothing(const Report& report) {
                ? "Nothing was kept: the file ends before its first samples. What the program did is not "
                  "known."
                : "No sample was kept: the file ends before them. How much CPU time it used is not known.";
+  if (!activity.watched)
+    return "The recording has neither CPU samples nor waits: what the program did is not known.";
   if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
     return "Nothing was sampled: it used no CPU time.";
   return fmt::format("Nothing was sampled, of {} of CPU time at {} Hz.", seconds(*activity.cpu_s),

@@ -392,6 +392,18 @@ TEST(FirstScreen, SaysSoWhereNothingIsItsOwn) {
               HasSubstr("No sample is below a function that is known to be the program's own"));
 }
 
+// The memory of a program that was busy on all CPUs: it was called idle, as its samples were not asked for.
+TEST(FirstScreen, OfMemoryAloneDoesNotSayWhatTheProgramDid) {
+  analysis::HandMade hand;
+  hand.profile.meta.frequency_hz = 0;
+  hand.profile.meta.event.clear();
+  hand.thread(hand.process(1, "app"), 1, "app", 1'000'000);
+  const std::string screen = screen_of(hand.profile);
+  EXPECT_THAT(screen, HasSubstr("The recording has neither CPU samples nor waits")) << screen;
+  for (const char* untold : {"idle", "thread", "CPUs", "0 samples"})
+    EXPECT_THAT(screen, testing::Not(HasSubstr(untold))) << screen;
+}
+
 // xz started by bash: its work is done by threads that liblzma started, and head's reading was the first sentence.
 TEST(FirstScreen, SaysWhereMostIsBelowNoFunctionOfItsOwn) {
   analysis::HandMade hand;
