@@ -106,6 +106,25 @@ TEST_F(Endings, OfAChildIsNotThatOfTheCommand) {
   EXPECT_THAT(line, Not(HasSubstr("· killed by SIGKILL")));
 }
 
+// The recording was of 9 ms, and no word said that the work was only about to begin.
+TEST_F(Endings, OfACommandThatLeavesADaemonNamesIt) {
+  FATHOM_NEEDS_BPF();
+  const std::string pid_file = folder_ / "pid";
+  const Outcome outcome = fathom({"record", "-o", recording_, "--", "/bin/sh", "-c",
+                                  "sleep 600 </dev/null >/dev/null 2>&1 & echo $! >" + pid_file});
+  pid_t daemon = 0;
+  std::ifstream(pid_file) >> daemon;
+  ASSERT_GT(daemon, 1);
+  ::kill(daemon, SIGKILL);
+  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_THAT(outcome.errors, HasSubstr("a process that it started still runs"));
+  EXPECT_THAT(outcome.errors, HasSubstr("record -p " + std::to_string(daemon)));
+  EXPECT_THAT(in_one_line(fathom({"report", "--all", recording_}).output),
+              HasSubstr("a process that it had started still ran"));
+  const Outcome alone = fathom({"record", "-o", recording_, "--", "/bin/sh", "-c", "/bin/true; exit 0"});
+  EXPECT_THAT(alone.errors, Not(HasSubstr("still run")));
+}
+
 class OutOfMemory : public Endings, public testing::WithParamInterface<std::vector<std::string>> {
  protected:
   void SetUp() override {

@@ -80,6 +80,14 @@ void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
                      pid)
                : "");
   }
+  if (!outcome.outlived_by.empty()) {
+    const std::size_t count = outcome.outlived_by.size();
+    say("fathom: the command ended, and {} that it started still run{}: what comes now is not recorded; "
+        "fathom "
+        "record -p {} does\n",
+        count == 1 ? "a process" : fmt::format("{} processes", count), count == 1 ? "s" : "",
+        outcome.outlived_by.front());
+  }
   if (!outcome.left_running || !outcome.standing_still.empty()) return;
   const std::int32_t pid = *outcome.left_running;
   if (outcome.left_at_request || outcome.stopped_by == session::StopReason::kInterrupted)

@@ -96,7 +96,9 @@ struct RecordOutcome {
   // Of a launched command: how it ended, as a shell has it, or that it was left running.
   std::optional<int> target_status;
   std::optional<std::int32_t> left_running;  // its pid
-  bool left_at_request = false;              // and not because it took too long to end
+  // Processes that a launched command started and that still ran when it had ended, such as a daemon. Ascending.
+  std::vector<std::int32_t> outlived_by;
+  bool left_at_request = false;  // and not because it took too long to end
   // Targets that were stopped (SIGSTOP) or frozen (their control group) at the end: a command among them
   // cannot end, and what takes a thread of theirs, such as unmapping the heap tracer, may be left undone.
   std::vector<std::int32_t> standing_still;

@@ -1,8 +1,10 @@
 #include "session/recording.h"
 
 #include <fmt/format.h>
+#include <poll.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -538,8 +540,27 @@ void Recording::tell_endings(const TargetEnds& targets) {
   }
 }
 
+// A command that makes itself a daemon ends at once, and its recording with it: what was to be seen comes later.
+std::vector<std::int32_t> Recording::processes_left_by_command(const TargetEnds& targets) const {
+  std::vector<std::int32_t> left;
+  if (!targets.launched || targets.ends.empty()) return left;
+  for (const std::int32_t pid : processes_->pids()) {
+    if (pid == targets.ends.front().pid) continue;
+    const Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+    pollfd ended{fd.get(), POLLIN, 0};
+    if (fd && ::poll(&ended, 1, 0) == 0) left.push_back(pid);
+  }
+  return left;
+}
+
 Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   tell_endings(targets);
+  outcome.outlived_by = processes_left_by_command(targets);
+  if (const std::size_t left = outcome.outlived_by.size(); left != 0)
+    note_once(
+        fmt::format("when the command ended, {} that it had started still ran: the recording ended with the "
+                    "command, and what they did afterwards is not in it",
+                    left == 1 ? "a process" : fmt::format("{} processes", left)));
   symbols_.drain();
   take_names();
   is_ending_ = true;

@@ -114,6 +114,7 @@ class Recording {
   void note_shared_rows();
   void watch_memory_limits();
   void tell_endings(const TargetEnds& targets);
+  std::vector<std::int32_t> processes_left_by_command(const TargetEnds& targets) const;
   void begin_companion();
   Result<> save();
   Result<> write_anew(bool last);
