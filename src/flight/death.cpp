@@ -190,8 +190,15 @@ void take_last_look(const model::Profile& profile, const std::vector<Composed>& 
   }
 }
 
+// Of an allocator that could not be traced (Go's, one without names) no block was seen: that says nothing of what lived.
+bool no_allocator_was_traced(const model::HeapTables& heap) {
+  return !heap.hooks.empty() && std::ranges::all_of(heap.hooks, [](const model::HeapHook& hook) {
+    return hook.kind == model::HookKind::kNone;
+  });
+}
+
 void take_heap(const model::Profile& profile, const model::Process& dead, double from_s, Death& death) {
-  if (profile.heap.empty()) return;
+  if (profile.heap.empty() || no_allocator_was_traced(profile.heap)) return;
   std::vector<TimedValue> live;
   std::set<std::uint32_t> heaps;
   for (std::uint32_t i = 0; i < profile.heap.heaps.size(); ++i) {

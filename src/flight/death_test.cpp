@@ -137,6 +137,20 @@ TEST(Death, CrashIsACrash) {
   EXPECT_EQ(death_of(node.profile)->verdict, Verdict::kCrash);
 }
 
+// A program in Go that grew up to its limit: "no block that was recorded was live" read as if it held nothing.
+TEST(Death, OfAnAllocatorThatWasNotTracedSaysNothingOfBlocks) {
+  Node node(false);
+  node.killed_by_kernel();
+  node.profile.heap.hooks.clear();
+  node.hook(node.allocator("Go's heap", node.module("node")), "every function", model::HookKind::kNone,
+            "calls no malloc");
+  const auto death = death_of(node.profile);
+  ASSERT_TRUE(death);
+  EXPECT_FALSE(death->live);
+  EXPECT_FALSE(death->facts.live);
+  EXPECT_TRUE(death->holders.empty());
+}
+
 TEST(Death, OfAnotherProcessOfTheGroupDoesNotExplainOurs) {
   Node node;
   node.killed_by_kernel();
