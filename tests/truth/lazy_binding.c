@@ -9,7 +9,10 @@
 
 #define APART __attribute__((noipa, noinline))
 
-enum { kReserved = 3, kEntries = 6 };  // of the linkage table: the loader's own, and how many are put back at least
+enum {
+  kReserved = 3,
+  kEntries = 6
+};  // of the linkage table: the loader's own, and how many are put back at least
 
 extern void* table_of_links[] __asm__("_GLOBAL_OFFSET_TABLE_") __attribute__((visibility("hidden")));
 
