@@ -29,7 +29,7 @@ struct TimelineArguments {
 };
 
 // "a/b.fathom" -> "a/b-timeline.svg": the flame graph beside it is "a/b.svg".
-std::string picture_beside(const std::string& input) {
+std::string timeline_beside(const std::string& input) {
   const std::size_t name = input.rfind('/') + 1;  // 0 without a slash
   const std::size_t dot = input.rfind('.');
   return (dot == std::string::npos || dot <= name ? input : input.substr(0, dot)) + "-timeline.svg";
@@ -54,7 +54,7 @@ std::string quality_of(const model::Profile& profile) {
 Result<int> run_timeline(const TimelineArguments& arguments) {
   OutputPath output = arguments.output;
   if (output.path.empty())
-    output.path = arguments.file == "-" ? "-" : picture_beside(name_of_input(arguments.file));
+    output.path = arguments.file == "-" ? "-" : timeline_beside(name_of_input(arguments.file));
   const bool to_standard_output = is_standard_output(output.path);
   if (to_standard_output && ::isatty(STDOUT_FILENO) == 1)
     return fail(ErrorKind::kUsage, "a picture is not written to a terminal",

@@ -19,13 +19,13 @@
 namespace fathom::cli {
 namespace {
 
-struct Input {
+struct PairInput {
   model::Profile profile;
   std::vector<std::uint64_t> codes;
 };
-struct Run {
+struct PairRun {
   std::string file;
-  const Input* input = nullptr;
+  const PairInput* input = nullptr;
 };
 
 class Inputs {
@@ -33,8 +33,8 @@ class Inputs {
   explicit Inputs(SelectionOptions reading) : reading_(std::move(reading)) {
     reading_.long_names = true;  // they tell the code, which finds functions without a name in another build
   }
-  Result<std::vector<Run>> open(const std::vector<std::string>& files) {
-    std::vector<Run> runs;
+  Result<std::vector<PairRun>> open(const std::vector<std::string>& files) {
+    std::vector<PairRun> runs;
     for (const std::string& file : files) {
       const auto [known, added] = inputs_.try_emplace(file);
       if (added) {
@@ -50,19 +50,19 @@ class Inputs {
 
  private:
   SelectionOptions reading_;
-  std::map<std::string, Input> inputs_;
+  std::map<std::string, PairInput> inputs_;
 };
 
-bool have_metric(const std::vector<Run>& runs, model::Metric metric) {
-  return std::ranges::all_of(runs, [&](const Run& run) {
+bool have_metric(const std::vector<PairRun>& runs, model::Metric metric) {
+  return std::ranges::all_of(runs, [&](const PairRun& run) {
     const std::vector<model::Metric> metrics = analysis::metrics_in(run.input->profile);
     return std::ranges::find(metrics, metric) != metrics.end();
   });
 }
 
-std::vector<analysis::DiffRun> runs_of(const std::vector<Run>& runs, model::Metric metric) {
+std::vector<analysis::DiffRun> runs_of(const std::vector<PairRun>& runs, model::Metric metric) {
   std::vector<analysis::DiffRun> out;
-  for (const Run& run : runs) {
+  for (const PairRun& run : runs) {
     out.emplace_back();
     out.back().profile = &run.input->profile;
     out.back().codes = run.input->codes;
@@ -92,9 +92,9 @@ Result<page::Document> compare_files(const std::vector<std::string>& base_files,
                                      const page::ComparisonOptions& options) {
   using model::Metric;
   Inputs inputs(reading);
-  const Result<std::vector<Run>> base = inputs.open(base_files);
+  const Result<std::vector<PairRun>> base = inputs.open(base_files);
   if (!base) return tl::unexpected(base.error());
-  const Result<std::vector<Run>> fresh = inputs.open(fresh_files);
+  const Result<std::vector<PairRun>> fresh = inputs.open(fresh_files);
   if (!fresh) return tl::unexpected(fresh.error());
   std::vector<analysis::DiffReport> reports;
   Error problem{ErrorKind::kNotFound, "the recordings have no metric in common", "fathom report FILE"};

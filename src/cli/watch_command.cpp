@@ -128,7 +128,7 @@ class Signals {
   Fd fd_;
 };
 
-std::uint64_t own_cpu_ns() {
+std::uint64_t own_process_cpu_ns() {
   return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 // At most a second old: it is asked for at each look, and costs as much as half of one.
@@ -198,7 +198,7 @@ class Watch {
       target->oom.look(target->watched.process().pid);  // it may have been moved
       target->history.set_name(target->watched.process().name);
       target->view =
-          target->history.add(std::move(*look), own_cpu_ns(), own_rss(), target->watched.missing());
+          target->history.add(std::move(*look), own_process_cpu_ns(), own_rss(), target->watched.missing());
       if (scraper_ && target->place.number == 1) add_metrics(*target->view);
       if (auto logged = log_look(*target->view); !logged) return tl::unexpected<Error>(logged.error());
       if (!screen_ && !print(text_of(*target->view))) return false;
@@ -355,8 +355,8 @@ class Watch {
     std::vector<watch::ServedView> views;
     for (const Target& target : targets_)
       if (target.view) views.push_back({target.place, &*target.view});
-    server_->publish(watch::make_families(views, places_,
-                                          {own_cpu_ns(), own_rss(), server_->served(), server_->refused()}));
+    server_->publish(watch::make_families(
+        views, places_, {own_process_cpu_ns(), own_rss(), server_->served(), server_->refused()}));
   }
 
   std::string text_of(const watch::View& view) const {

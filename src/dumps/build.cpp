@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "abi/walk.h"
+#include "dumps/file_name.h"
 #include "formats/jemalloc/estimate.h"
 #include "model/marks.h"
 #include "model/steps.h"
@@ -19,10 +20,6 @@ using formats::HeapDump;
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kStart = kSecond;  // where the profile's clock begins: dumps have none
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 void add_to(model::HeapWeight& sum, const model::HeapWeight& more, double share_of_sum = 1,
             double share_of_variance = 1) {

@@ -6,15 +6,12 @@
 #include <map>
 #include <tuple>
 
+#include "dumps/file_name.h"
 #include "formats/jemalloc/estimate.h"
 #include "process/maps.h"
 
 namespace fathom::dumps {
 namespace {
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 // Where the first file, the vdso and the stack were mapped: the same all the life of a process and in its forked
 // children, and another place in each run.

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "dumps/file_name.h"
+
 namespace fathom::dumps {
 namespace {
 
@@ -14,10 +16,6 @@ using Dumps = std::vector<const DumpFile*>;
 
 bool is_final(const DumpFile& file) {
   return file.name && file.name->trigger == formats::DumpTrigger::kFinal;
-}
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
 }
 
 std::uint64_t newest_of(const Instance& instance) {

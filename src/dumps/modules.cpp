@@ -9,6 +9,7 @@
 
 #include "arch/branches.h"
 #include "arch/facts.h"
+#include "dumps/file_name.h"
 
 namespace fathom::dumps {
 namespace {
@@ -17,10 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMostFiles = 20'000, kMostAddresses = 200;
 constexpr int kMostDepth = 10;
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 std::uint64_t down(std::uint64_t value, std::uint64_t page) {
   return value / page * page;

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostFunctions = 1 << 22;
 constexpr std::uint32_t kLargestFunction = 1u << 24;  // bytes
 constexpr int kMostRows = 1 << 16;                    // of one table of values
 constexpr int kMostInlined = 128;                     // calls within each other at one address
-constexpr std::size_t kLongestName = 1 << 16;
+constexpr std::size_t kLongestGoName = 1 << 16;
 constexpr std::uint32_t kMostTables = 64;  // of one function; compilers write up to ten
 constexpr std::uint32_t kInlineIndexTable = 2, kInlinedCallsTable = 3;
 constexpr std::uint32_t kNoFile = ~std::uint32_t{0};
@@ -255,7 +255,7 @@ std::optional<std::int32_t> GoFunctions::value_at(std::uint32_t table, std::uint
 
 std::string_view GoFunctions::name_at(std::uint32_t offset) const {
   if (offset >= names_.size()) return {};
-  Cursor in(names_.subspan(offset, std::min(names_.size() - offset, kLongestName)));
+  Cursor in(names_.subspan(offset, std::min(names_.size() - offset, kLongestGoName)));
   return in.read_c_string();
 }
 
@@ -267,7 +267,7 @@ std::string_view GoFunctions::file_at(const GoFunction& function, std::uint32_t 
   in.skip(at);
   const auto name = in.read<std::uint32_t>();
   if (!in.ok() || name == kNoFile || name >= files_.size()) return {};
-  return Cursor(files_.subspan(name, std::min<std::size_t>(files_.size() - name, kLongestName)))
+  return Cursor(files_.subspan(name, std::min<std::size_t>(files_.size() - name, kLongestGoName)))
       .read_c_string();
 }
 

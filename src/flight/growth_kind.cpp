@@ -6,7 +6,7 @@
 namespace fathom::flight {
 namespace {
 
-constexpr double kLeastGrowth = 4 << 20, kLeastShare = 0.02;
+constexpr double kLeastGrowth = 4 << 20, kLeastGrowthShare = 0.02;
 constexpr double kMost = 0.5;           // a part that is said to be the reason explains more than half
 constexpr double kHardlyFreed = 0.05;   // of a leak's blocks
 constexpr double kOftenFreed = 0.25;    // of a cache's
@@ -96,7 +96,7 @@ GrowthVerdict classify(const GrowthFacts& facts) {
   const double at_end = facts.anonymous.at_end + facts.file.at_end + facts.shared.at_end +
                         facts.page_tables.at_end + (facts.page_cache ? facts.page_cache->at_end : 0);
   GrowthVerdict verdict;
-  if (sum < kLeastGrowth || sum < kLeastShare * at_end || !(facts.window_s > 0)) {
+  if (sum < kLeastGrowth || sum < kLeastGrowthShare * at_end || !(facts.window_s > 0)) {
     verdict.sureness = facts.window_s >= 10 ? Sureness::kHigh : Sureness::kLow;
     return verdict;
   }

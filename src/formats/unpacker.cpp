@@ -14,7 +14,7 @@ namespace {
 using namespace std::string_view_literals;
 
 constexpr std::string_view kGzip = "\x1f\x8b"sv, kZstd = "\x28\xb5\x2f\xfd"sv;
-constexpr std::size_t kPiece = 256 * 1024;
+constexpr std::size_t kUnpackedPiece = 256 * 1024;
 constexpr std::size_t kFirstUnpacked = 64;
 
 tl::unexpected<Error> cut(const std::string& name, std::string_view tool) {
@@ -42,7 +42,7 @@ Result<std::string> gunzipped(std::string_view content, const std::string& name,
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
   std::string text;
   text.reserve(std::min(most, size_in_trailer(content)));
-  std::vector<char> piece(kPiece);
+  std::vector<char> piece(kUnpackedPiece);
   for (;;) {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // zlib counts in 32 bits
     const std::size_t given = std::min(content.size(), kMost);
@@ -71,7 +71,7 @@ template <class Visit>
 Result<> unpack_zstd(std::string_view content, const std::string& name, std::uint64_t most, Visit visit) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   if (context == nullptr) return fail(ErrorKind::kSystem, name + ": zstd failed");
-  std::vector<char> piece(kPiece);
+  std::vector<char> piece(kUnpackedPiece);
   ZSTD_inBuffer in{content.data(), content.size(), 0};
   for (std::uint64_t size = 0;;) {
     ZSTD_outBuffer out{piece.data(), piece.size(), 0};

@@ -14,7 +14,7 @@
 namespace fathom::limit {
 namespace {
 
-std::string size(std::uint64_t value) {
+std::string size_text(std::uint64_t value) {
   return analysis::bytes(static_cast<double>(value));
 }
 
@@ -76,9 +76,9 @@ std::string describe_at_wall(const MemoryGroup& group, std::size_t width) {
   const GroupState state = group.read();
   std::string parts;
   for (const auto& [name, bytes] : state.parts)
-    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, size(bytes));
+    parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ", name, size_text(bytes));
   std::string text =
-      present::fill("  group   ", fmt::format("{}: {}", size(state.usage_bytes), parts), width, 10);
+      present::fill("  group   ", fmt::format("{}: {}", size_text(state.usage_bytes), parts), width, 10);
   std::vector<std::pair<std::uint64_t, std::string>> rows;
   for (const int pid : group.processes()) {
     const auto status = process::read_status(pid);
@@ -87,8 +87,9 @@ std::string describe_at_wall(const MemoryGroup& group, std::size_t width) {
     rows.emplace_back(
         resident,
         fmt::format("{} (pid {}): {} resident, of it anonymous {}, files {}, shared {}; page tables {}",
-                    analysis::printable(status->name), pid, size(resident), size(status->rss_anon),
-                    size(status->rss_file), size(status->rss_shmem), size(status->page_tables)));
+                    analysis::printable(status->name), pid, size_text(resident), size_text(status->rss_anon),
+                    size_text(status->rss_file), size_text(status->rss_shmem),
+                    size_text(status->page_tables)));
   }
   std::ranges::stable_sort(rows, std::greater{}, [](const auto& row) { return row.first; });
   constexpr std::size_t kMost = 5;

@@ -15,14 +15,14 @@ namespace {
 using analysis::printable;
 using Json = nlohmann::ordered_json;  // keys in the order of the documentation
 
-std::string size(std::uint64_t value) {
+std::string size_text(std::uint64_t value) {
   return analysis::bytes(static_cast<double>(value));
 }
 
 std::string parts_text(const std::vector<Part>& parts) {
   std::string text;
   for (const Part& part : parts)
-    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part.name, size(part.bytes));
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", part.name, size_text(part.bytes));
   return text;
 }
 
@@ -50,10 +50,11 @@ std::string in_full(const Record& record, const std::vector<Evidence>& evidence,
   };
   add_all("why", told.why);
   if (!told.victim.empty()) {
-    std::string held = fmt::format("{} resident; {}", size(told.resident_bytes), parts_text(told.victim));
+    std::string held =
+        fmt::format("{} resident; {}", size_text(told.resident_bytes), parts_text(told.victim));
     if (record.kills.front().total_vm_bytes != 0)
       held += fmt::format("; {} mapped, most of which may never have been touched",
-                          size(record.kills.front().total_vm_bytes));
+                          size_text(record.kills.front().total_vm_bytes));
     add("it held", held);
   } else if (!record.kills.empty()) {
     add("it held", "what it consisted of is not in this record");
@@ -62,8 +63,8 @@ std::string in_full(const Record& record, const std::vector<Evidence>& evidence,
   for (std::size_t i = 0; i < told.large.size(); ++i) {
     const Task& task = told.large[i];
     add(i == 0 ? "beside" : "",
-        fmt::format("{} (pid {}) {}{}", printable(task.name), task.pid, size(task.rss_bytes),
-                    task.swap_bytes != 0 ? fmt::format(", {} in swap", size(task.swap_bytes)) : ""));
+        fmt::format("{} (pid {}) {}{}", printable(task.name), task.pid, size_text(task.rss_bytes),
+                    task.swap_bytes != 0 ? fmt::format(", {} in swap", size_text(task.swap_bytes)) : ""));
   }
   for (std::size_t i = 0; i < evidence.size(); ++i)
     add(i == 0 ? "known" : "", fmt::format("{}: {}; fathom report {}", printable(evidence[i].path),
@@ -75,7 +76,7 @@ std::string in_full(const Record& record, const std::vector<Evidence>& evidence,
 std::string one_line(std::size_t number, const Record& record) {
   std::string text = fmt::format("  {:>3}  {}", number, headline(record, explain(record, 0)));
   if (!record.kills.empty() && record.kills.front().measured)
-    text += fmt::format(", {} anonymous", size(record.kills.front().anon_bytes));
+    text += fmt::format(", {} anonymous", size_text(record.kills.front().anon_bytes));
   return text + "\n";
 }
 

@@ -12,16 +12,13 @@
 
 #include "base/word_distance.h"
 #include "probes/ends.h"
+#include "probes/file_name.h"
 #include "symbolize/demangle.h"
 
 namespace fathom::probes {
 namespace {
 
 constexpr std::size_t kMostListed = 20, kMostSimilar = 8, kMostPlaces = 200;
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 // Without a version, as it stands in the tables of shared libraries: "memcpy@@GLIBC_2.14".
 std::string_view plain(std::string_view symbol) {

@@ -6,16 +6,13 @@
 #include <algorithm>
 
 #include "elf/probe_notes.h"
+#include "probes/file_name.h"
 
 namespace fathom::probes {
 namespace {
 
-constexpr std::size_t kMostPlaces = 256, kMostListed = 12;
+constexpr std::size_t kMostUsdtPlaces = 256, kMostUsdtListed = 12;
 constexpr std::size_t kLongestNop = 8;
-
-std::string_view file_name(std::string_view path) {
-  return path.substr(path.rfind('/') + 1);
-}
 
 // Names of the file, read once and only if an operand has one.
 class Names {
@@ -101,7 +98,7 @@ tl::unexpected<Error> none_named(std::span<const Module> modules, const Wish& wi
   }
   const auto far = [&](const std::string& text) { return text.starts_with(wish.provider + ":") ? 0 : 1; };
   std::ranges::stable_sort(there, {}, far);
-  const std::size_t more = there.size() > kMostListed ? there.size() - kMostListed : 0;
+  const std::size_t more = there.size() > kMostUsdtListed ? there.size() - kMostUsdtListed : 0;
   there.resize(there.size() - more);
   return fail(ErrorKind::kNotFound,
               fmt::format("--probe: there is no static probe '{}:{}' in {}", wish.provider, wish.function,
@@ -124,11 +121,11 @@ Result<std::vector<Usdt>> read_usdt(const elf::ElfFile& file, std::string_view p
       return known.name == note.name && known.provider == note.provider;
     });
     if (probe == probes.end()) probe = probes.insert(probe, {note.provider, note.name, {}, {}});
-    if (probe->places.size() == kMostPlaces) continue;
+    if (probe->places.size() == kMostUsdtPlaces) continue;
     auto place = place_of(note, file, names);
     if (place)
       probe->places.push_back(std::move(*place));
-    else if (probe->problems.size() < kMostListed)
+    else if (probe->problems.size() < kMostUsdtListed)
       probe->problems.push_back(std::move(place.error().message));
   }
   return probes;

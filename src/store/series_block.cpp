@@ -15,7 +15,7 @@ namespace {
 
 using namespace model;
 
-enum Encoding : std::uint8_t { kWhole = 0, kDoubles = 1 };
+enum SeriesEncoding : std::uint8_t { kWhole = 0, kDoubles = 1 };
 constexpr std::size_t kMaxPoints = 1u << 16;  // of one block
 
 // Exactly representable as an integer and back; -0.0 is not.

@@ -5,18 +5,13 @@
 #include <utility>
 
 #include "base/cursor.h"
+#include "symbolize/put_text.h"
 
 namespace fathom::symbolize {
 namespace {
 
 constexpr std::size_t kLongestText = 64 << 10;  // of a path or a problem; names are bounded by their sum
 constexpr std::uint64_t kMostAddresses = 1 << 20;
-
-void put_text(Bytes& out, std::string_view text) {
-  put_varint(out, text.size());
-  const auto bytes = std::as_bytes(std::span(text));
-  out.insert(out.end(), bytes.begin(), bytes.end());
-}
 
 std::string read_text(Cursor& in) {
   const std::uint64_t size = in.read_uleb128();

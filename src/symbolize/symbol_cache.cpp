@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/cursor.h"
+#include "symbolize/put_text.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -13,15 +14,9 @@ namespace {
 constexpr std::string_view kMagic = "fathmsym";
 // Counts changes of this format, and of how names are made: old names must not live on beside new ones.
 constexpr std::uint32_t kVersion = 2;
-constexpr std::size_t kMostAddresses = 1'000'000;
+constexpr std::size_t kMostCachedAddresses = 1'000'000;
 constexpr std::size_t kLargestFile = 256 << 20;
 constexpr std::string_view kSuffix = ".names";
-
-void put_text(Bytes& out, std::string_view text) {
-  put_varint(out, text.size());
-  const auto* first = reinterpret_cast<const std::byte*>(text.data());
-  out.insert(out.end(), first, first + text.size());
-}
 
 template <class T>
 void put_fixed(Bytes& out, T value) {
@@ -29,7 +24,7 @@ void put_fixed(Bytes& out, T value) {
   out.insert(out.end(), first, first + sizeof value);
 }
 
-std::string_view read_text(Cursor& in) {
+std::string_view read_view(Cursor& in) {
   return in.read_chars(in.read_uleb128());
 }
 
@@ -42,7 +37,7 @@ std::uint32_t CachedNames::intern(const std::string& text) {
 }
 
 void CachedNames::add(ElfAddress address, const std::vector<Name>& names) {
-  if (chains_.size() >= kMostAddresses) return;
+  if (chains_.size() >= kMostCachedAddresses) return;
   const auto [slot, is_new] = chains_.try_emplace(address.value);
   if (!is_new) return;
   slot->second = {static_cast<std::uint32_t>(lines_.size()), static_cast<std::uint32_t>(names.size())};
@@ -96,7 +91,7 @@ Result<CachedNames> CachedNames::decode(std::span<const std::byte> bytes, std::s
   const auto checksum = in.read<std::uint64_t>();
   if (!in.ok() || XXH3_64bits(in.rest().data(), in.rest().size()) != checksum)
     return fail(ErrorKind::kMalformed, "the checksum does not match");
-  if (read_text(in) != identity || read_text(in) != stamp)
+  if (read_view(in) != identity || read_view(in) != stamp)
     return fail(ErrorKind::kUnsupported, "names from another file");
 
   const auto broken = [&](const char* what) {
@@ -105,11 +100,11 @@ Result<CachedNames> CachedNames::decode(std::span<const std::byte> bytes, std::s
   CachedNames names;
   const auto texts = in.read_uleb128();
   if (texts > in.remaining()) return broken("too many texts");
-  for (std::uint64_t i = 0; i < texts; ++i) names.texts_.emplace_back(read_text(in));
+  for (std::uint64_t i = 0; i < texts; ++i) names.texts_.emplace_back(read_view(in));
   for (std::size_t i = 0; i < names.texts_.size(); ++i)
     names.text_ids_.try_emplace(names.texts_[i], static_cast<std::uint32_t>(i));
   const auto chains = in.read_uleb128();
-  if (chains > in.remaining() / 2 || chains > kMostAddresses) return broken("too many addresses");
+  if (chains > in.remaining() / 2 || chains > kMostCachedAddresses) return broken("too many addresses");
   std::uint64_t address = 0;
   for (std::uint64_t i = 0; i < chains && in.ok(); ++i) {
     address += in.read_uleb128();

@@ -7,17 +7,14 @@
 #include <filesystem>
 
 #include "elf/module_file.h"
+#include "symbolize/has_names.h"
 
 namespace fathom::symbolize {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepestFolder = 10;
-
-bool has_names(const elf::ElfFile& file) {
-  return file.section(".symtab") != nullptr || file.section(".debug_info") != nullptr;
-}
+constexpr int kDeepestSymbolFolder = 10;
 
 struct Folder {
   std::string path;
@@ -41,7 +38,7 @@ class Walk {
       --left_;
       std::error_code ignored;  // an entry that is gone by now is neither
       if (fs::is_directory(entry->symlink_status(ignored))) {
-        if (folder.depth < kDeepestFolder)
+        if (folder.depth < kDeepestSymbolFolder)
           below_.push_back({entry->path().string(), folder.depth + 1});
         else
           ++too_deep_;
@@ -113,7 +110,7 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
   if (walk.too_deep() != 0)
     folder.gaps_.push_back(
         fmt::format("{} of the folders below {} lie more than {} deep and were not looked at",
-                    walk.too_deep(), path, kDeepestFolder));
+                    walk.too_deep(), path, kDeepestSymbolFolder));
   return folder;
 }
 

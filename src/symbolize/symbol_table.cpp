@@ -27,7 +27,7 @@ std::string_view without_version(std::string_view name) {
 }
 
 // A mangled name starts with an underscore too, but not because it is private.
-std::size_t leading_underscores(std::string_view name) {
+std::size_t underscores_of_plain_name(std::string_view name) {
   if (name.starts_with("_Z") || name.starts_with("_R")) return 0;
   return std::min(name.find_first_not_of('_'), name.size());
 }
@@ -66,7 +66,7 @@ void SymbolTable::add(const elf::ElfFile& file, elf::SymbolTable table) {
 
 bool SymbolTable::better(const Candidate& a, const Candidate& b) {
   const auto rank = [](const Candidate& c) {
-    return std::tuple(c.entry.size == 0, !c.global, !c.function, leading_underscores(c.entry.text()),
+    return std::tuple(c.entry.size == 0, !c.global, !c.function, underscores_of_plain_name(c.entry.text()),
                       c.entry.name_length, c.entry.text());
   };
   return rank(a) < rank(b);
@@ -83,8 +83,8 @@ void SymbolTable::finish() {
   entries_.shrink_to_fit();
   candidates_ = {};
   std::sort(ifuncs_.begin(), ifuncs_.end(), [](const Entry& a, const Entry& b) {
-    return std::tuple(a.address, leading_underscores(a.text()), a.name_length, a.text()) <
-           std::tuple(b.address, leading_underscores(b.text()), b.name_length, b.text());
+    return std::tuple(a.address, underscores_of_plain_name(a.text()), a.name_length, a.text()) <
+           std::tuple(b.address, underscores_of_plain_name(b.text()), b.name_length, b.text());
   });
 }
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t kWorthReading = 8;
 // Functions begin at multiples of it, but for those that are small on purpose.
 constexpr std::uint64_t kAlignment = 16;
 // What is no longer and holds no known start is padding.
-constexpr std::uint64_t kPadding = 32;                              // bytes
+constexpr std::uint64_t kMostPadding = 32;                          // bytes
 constexpr std::uint64_t kLargestFunction = std::uint64_t{1} << 20;  // bytes; made by compilers, and seen so
 // A place that only may be a function: how far it is followed, and how often in a row in vain.
 constexpr std::uint64_t kLargestTrial = std::uint64_t{1} << 16;  // bytes
@@ -56,7 +56,7 @@ class Search {
   void look_at(const CodeRange& bare) {
     auto next = std::lower_bound(starts_.sure.begin(), starts_.sure.end(), bare.start);
     const auto end_of = [&] { return next == starts_.sure.end() ? bare.end : std::min(*next, bare.end); };
-    if (bare.end - bare.start <= kPadding && end_of() == bare.end) return;
+    if (bare.end - bare.start <= kMostPadding && end_of() == bare.end) return;
     if (next == starts_.sure.end() || *next != bare.start) try_in({bare.start, end_of()});
     while (next != starts_.sure.end() && *next < bare.end) {
       const std::uint64_t start = *next++;
@@ -142,7 +142,7 @@ class Search {
       break;
     }
     // Said, as a short gap would pass for padding, where the rule before holds on.
-    if (range.start < nothing_until && nothing_until - range.start <= kPadding)
+    if (range.start < nothing_until && nothing_until - range.start <= kMostPadding)
       found_.pieces.push_back({range.start, nothing_until, nothing_});
   }
 
@@ -164,7 +164,7 @@ Guesses guess_functions(const elf::ElfFile& file, const std::vector<CodeRange>& 
   std::uint64_t all = 0, without = 0;
   for (const CodeRange& each : code) all += each.end - each.start;
   for (const CodeRange& each : bare)
-    if (each.end - each.start > kPadding) without += each.end - each.start;
+    if (each.end - each.start > kMostPadding) without += each.end - each.start;
   if (without == 0 || without < all / kWorthReading) return {};
   Search search(file, find_function_starts(file, ranges), rules, cfi);
   for (const CodeRange& each : bare) search.look_at(each);

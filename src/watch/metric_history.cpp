@@ -5,14 +5,14 @@
 namespace fathom::watch {
 namespace {
 
-double seconds(std::uint64_t ns) {
+double seconds_of(std::uint64_t ns) {
   return static_cast<double>(ns) * 1e-9;
 }
 
 }  // namespace
 
 void MetricHistory::add_memory(std::uint64_t time_ns, double anonymous_bytes) {
-  memory_.push_back({seconds(time_ns), anonymous_bytes});
+  memory_.push_back({seconds_of(time_ns), anonymous_bytes});
   // Looks come more often than scrapes: what is older than all scrapes that are kept is of no use, but memory is bounded
   // anyway.
   if (memory_.size() > 10 * kMostValues) memory_.pop_front();
@@ -27,13 +27,14 @@ void MetricHistory::add(const metrics::Scrape& scrape) {
       if (series_.size() >= kMostSeries || rules_.find(value.name) == nullptr) continue;
       row = series_.emplace(value.name, Series{value.is_counter, {}}).first;
     }
-    row->second.points.push_back({seconds(scrape.time_ns), value.value});
+    row->second.points.push_back({seconds_of(scrape.time_ns), value.value});
     if (row->second.points.size() > kMostValues) row->second.points.pop_front();
   }
   // What is no longer told is gone, and so is what it held.
   if (scrape.problem.empty())
-    std::erase_if(series_,
-                  [&](const auto& row) { return row.second.points.back().time_s < seconds(scrape.time_ns); });
+    std::erase_if(series_, [&](const auto& row) {
+      return row.second.points.back().time_s < seconds_of(scrape.time_ns);
+    });
 }
 
 void MetricHistory::begin_anew() {

@@ -16,7 +16,7 @@
 namespace fathom::allocators::nameless {
 namespace {
 
-constexpr std::array<std::uint32_t, 2> kBounds = {0x1000, 0x1001};
+constexpr std::array<std::uint32_t, 2> kSearchBounds = {0x1000, 0x1001};
 constexpr std::uint64_t kLargestQuickPath = 0x260;  // bytes; 150 to 400 in builds of 5.2 to 5.3.1
 constexpr std::uint64_t kLargestShim = 64, kLargestWrapper = 64;
 constexpr std::size_t kMostReached = 6000, kMostCandidates = 160;
@@ -97,7 +97,7 @@ class Search {
   Result<> find_quick_paths() {
     std::set<std::uint64_t> tables;
     std::vector<std::vector<std::uint64_t>> of_malloc;
-    for (const FunctionNumber function : code_.holding_constant(kBounds)) {
+    for (const FunctionNumber function : code_.holding_constant(kSearchBounds)) {
       if (code_.size_of(function) >= kLargestQuickPath) continue;
       const Facts& all = facts(function);
       if (!all || !(all->is_bounded[0] || all->is_bounded[1]) || !all->divides_by_8 ||

@@ -41,7 +41,7 @@ constexpr std::string_view kMessages[] = {
 };
 // The neighbourhood of the functions that name them, as numbers of functions: the library has some 400 of them.
 constexpr FunctionNumber kBefore = 256, kBehind = 384;
-constexpr std::size_t kMostNear = 1600, kMostOfLibrary = 900, kMostCandidates = 400, kMostReached = 400;
+constexpr std::size_t kMostNear = 1600, kMostOfLibrary = 900, kMostMimallocReached = 400;
 constexpr std::uint64_t kLargestForwarder = 64;
 constexpr int kMostDepth = 6, kMostFarLookups = 48;
 
@@ -178,7 +178,7 @@ std::vector<FunctionNumber> MimallocCode::ways_of(FunctionNumber function) {
 bool MimallocCode::reaches(FunctionNumber from, const std::set<FunctionNumber>& doors) {
   std::set<FunctionNumber> reached{from};
   std::vector<FunctionNumber> queue{from};
-  for (std::size_t i = 0; i < queue.size() && queue.size() < kMostReached; ++i)
+  for (std::size_t i = 0; i < queue.size() && queue.size() < kMostMimallocReached; ++i)
     for (const FunctionNumber each : ways_of(queue[i])) {
       if (doors.contains(each)) continue;
       if (each >= seeds_.front() && each <= seeds_.back()) return true;

@@ -58,9 +58,9 @@ std::vector<AddressRange> mapped_blocks(PresentMemory& memory, const ProcessMap&
   return blocks;
 }
 
-class Sums {
+class GlibcSums {
  public:
-  Sums(PresentMemory& memory, AllocatorState& state)
+  GlibcSums(PresentMemory& memory, AllocatorState& state)
       : memory_(memory), present_(memory.present()), state_(state) {}
 
   void add(const Arena& arena, std::uint64_t index) {
@@ -196,7 +196,7 @@ std::optional<AllocatorState> read_glibc(PresentMemory& memory, const ProcessMap
   }
   state.module = found->module;
   state.layout = found->parameters ? (found->parameters->since_2_35 ? "2.35 to 2.41" : "2.27 to 2.34") : "";
-  Sums sums(memory, state);
+  GlibcSums sums(memory, state);
   std::uint64_t index = 0;
   for (const Arena& arena : found->arenas) sums.add(arena, index++);
   if (found->parameters) {

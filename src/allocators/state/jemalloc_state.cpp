@@ -30,9 +30,9 @@ HeldKind kind_of(ExtentState state) {
   return HeldKind::kLive;
 }
 
-class Sums {
+class JemallocSums {
  public:
-  Sums(const AddressRanges& present, AllocatorState& state) : present_(present), state_(state) {}
+  JemallocSums(const AddressRanges& present, AllocatorState& state) : present_(present), state_(state) {}
 
   void add(const Extent& extent) {
     const std::uint64_t end = extent.start + extent.size;
@@ -130,7 +130,7 @@ std::vector<AllocatorState> read_jemalloc(PresentMemory& memory, const ProcessMa
     AllocatorState state;
     state.name = "jemalloc";
     state.module = root.module;
-    Sums sums(memory.present(), state);
+    JemallocSums sums(memory.present(), state);
     jemalloc::MetadataBlocks metadata(memory, map);
     const auto walked =
         jemalloc::walk(memory, map, root, metadata, [&](const Extent& extent) { sums.add(extent); });

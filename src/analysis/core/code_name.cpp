@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kNone = std::string_view::npos;
 constexpr std::string_view kNameless = "(anonymous namespace)";
 
-bool is_word(char c) {
+bool is_name_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$' ||
          c == '~' || (c & 0x80) != 0;
 }
@@ -51,7 +51,7 @@ std::size_t find_word(std::string_view text, std::string_view word) {
 bool is_lone_class(std::string_view first, std::string_view rest) {
   if (rest.starts_with('~')) rest.remove_prefix(1);
   std::size_t end = 0;
-  while (end < rest.size() && is_word(rest[end])) ++end;
+  while (end < rest.size() && is_name_character(rest[end])) ++end;
   const std::string_view second = rest.substr(0, end);
   const bool capital = first.front() >= 'A' && first.front() <= 'Z';
   if (end < rest.size() && rest[end] == '<') end = behind(rest, end);
@@ -66,7 +66,7 @@ std::string_view first_of_path(std::string_view path) {
   if (path.starts_with(kNameless)) {
     end = kNameless.size();
   } else {
-    while (end < path.size() && is_word(path[end])) ++end;
+    while (end < path.size() && is_name_character(path[end])) ++end;
   }
   if (end == 0) return {};
   std::size_t next = end;
@@ -126,7 +126,7 @@ std::string_view crate_of(std::string_view name) {
       i += kNameless.size();
     } else if (name[i] == '(' && i != start) {
       break;
-    } else if (rest.starts_with("operator") && (i == start || !is_word(name[i - 1]))) {
+    } else if (rest.starts_with("operator") && (i == start || !is_name_character(name[i - 1]))) {
       break;
     } else if (opens(name[i])) {
       i = behind(name, i);

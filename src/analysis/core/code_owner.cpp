@@ -54,7 +54,7 @@ constexpr std::array<std::string_view, 13> kGeneratedPrefixes = {
     "BytecodeHandler:",    "Builtin:", "py::",      "Stub:",   "LoadIC:", "CallIC:",
     "InterpretedFunction:"};
 
-bool is_word(char c) {
+bool is_owner_character(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
 }
 
@@ -64,7 +64,7 @@ std::string_view first_segment(std::string_view path) {
   constexpr std::string_view kAnonymous = "(anonymous namespace)::";
   if (path.starts_with(kAnonymous)) return "";
   std::size_t end = 0;
-  while (end < path.size() && is_word(path[end])) ++end;
+  while (end < path.size() && is_owner_character(path[end])) ++end;
   if (end == 0 || path.substr(end, 2) != "::" || (path[0] >= 'A' && path[0] <= 'Z')) return "";
   return path.substr(0, end);
 }
@@ -105,7 +105,7 @@ std::string_view without_sigils(std::string_view type) {
   return type;
 }
 
-std::string_view base_name(std::string_view path) {
+std::string_view after_last_slash(std::string_view path) {
   return path.substr(path.rfind('/') + 1);
 }
 
@@ -132,7 +132,8 @@ std::string_view namespace_of(std::string_view name) {
     const char c = name[i];
     if (name.substr(i).starts_with("(anonymous namespace)")) {
       i += 20;
-    } else if (depth == 0 && name.substr(i).starts_with("operator") && (i == 0 || !is_word(name[i - 1]))) {
+    } else if (depth == 0 && name.substr(i).starts_with("operator") &&
+               (i == 0 || !is_owner_character(name[i - 1]))) {
       break;
     } else if (depth == 0 && c == '(' && i > start) {
       break;
@@ -165,7 +166,7 @@ Owner owner_of(const TreeNode& node, std::string_view name, const TreeModule& mo
       break;
   }
   if (name == "[unknown]") return Owner::kUnknown;
-  const std::string_view file = base_name(module.name);
+  const std::string_view file = after_last_slash(module.name);
   const std::string_view owner = namespace_of(name);
   const std::string_view bare = name.substr(0, name.find('@'));  // "malloc@plt" is the call's way to malloc
   if (any_prefix(kAllocatorFiles, file) || any_of(kAllocatorNamespaces, owner) ||

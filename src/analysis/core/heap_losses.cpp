@@ -9,7 +9,7 @@ namespace {
 
 using namespace model;
 
-double seconds_into(const Profile& profile, std::uint64_t time_ns) {
+double seconds_of_loss(const Profile& profile, std::uint64_t time_ns) {
   return (static_cast<double>(time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
 }
 
@@ -33,7 +33,8 @@ HeapLosses heap_losses(const Profile& profile, std::optional<std::int32_t> pid) 
   losses.exactness = exactness_of(profile, pid);
   for (const HeapOutage& outage : profile.heap.outages) {
     if (pid && profile.processes[profile.heap.heaps[outage.heap.value].process.value].pid != *pid) continue;
-    losses.outages.push_back({seconds_into(profile, outage.start_ns), seconds_into(profile, outage.end_ns)});
+    losses.outages.push_back(
+        {seconds_of_loss(profile, outage.start_ns), seconds_of_loss(profile, outage.end_ns)});
   }
   std::sort(losses.outages.begin(), losses.outages.end(),
             [](const OutageRow& a, const OutageRow& b) { return a.from_s < b.from_s; });

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kMostRules = 128;
 
-std::string_view trimmed(std::string_view text) {
+std::string_view without_spaces(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t\r");
   if (first == std::string_view::npos) return "";
   return text.substr(first, text.find_last_not_of(" \t\r") - first + 1);
@@ -23,7 +23,8 @@ std::vector<std::string_view> split(std::string_view text, std::string_view sepa
   std::vector<std::string_view> parts;
   while (!text.empty()) {
     const std::size_t end = text.find(separator);
-    if (const std::string_view part = trimmed(text.substr(0, end)); !part.empty()) parts.push_back(part);
+    if (const std::string_view part = without_spaces(text.substr(0, end)); !part.empty())
+      parts.push_back(part);
     text.remove_prefix(end == std::string_view::npos ? text.size() : end + separator.size());
   }
   return parts;
@@ -43,7 +44,7 @@ class Parser {
     while (!text.empty()) {
       const std::size_t end = text.find('\n');
       ++number;
-      if (std::string problem = take(trimmed(text.substr(0, end))); !problem.empty())
+      if (std::string problem = take(without_spaces(text.substr(0, end))); !problem.empty())
         return fail(ErrorKind::kMalformed, fmt::format("{}:{}: {}", name, number, problem));
       text.remove_prefix(end == std::string_view::npos ? text.size() : end + 1);
     }
@@ -60,7 +61,7 @@ class Parser {
     if (line.empty() || line.front() == '#') return "";
     const std::size_t space = line.find_first_of(" \t");
     const std::string_view word = line.substr(0, space);
-    const std::string_view rest = space == std::string_view::npos ? "" : trimmed(line.substr(space));
+    const std::string_view rest = space == std::string_view::npos ? "" : without_spaces(line.substr(space));
     if (rest.empty()) return fmt::format("nothing after '{}'", word);
     if (word == "idle" || word == "reason") {
       if (result_.rules.size() == kMostRules) return "too many rules";

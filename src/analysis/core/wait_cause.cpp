@@ -257,7 +257,7 @@ bool is_reading_or_writing(Cause cause) {
   return cause == Cause::kFileRead || cause == Cause::kFileWrite || cause == Cause::kFileOther;
 }
 
-std::string_view base_name(std::string_view path) {
+std::string_view last_part(std::string_view path) {
   const std::size_t slash = path.rfind('/');
   return slash == std::string_view::npos || slash + 1 == path.size() ? path : path.substr(slash + 1);
 }
@@ -382,7 +382,7 @@ std::string WaitCauses::label(const Wait& wait) const {
   if (name.empty()) return std::string(describe(cause));
   switch (cause) {
     case Cause::kPageFault:
-      return "page fault in " + std::string(base_name(name));
+      return "page fault in " + std::string(last_part(name));
     case Cause::kFileRead:
       return "read of " + name;
     case Cause::kFileWrite:

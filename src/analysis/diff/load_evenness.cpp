@@ -7,17 +7,17 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr std::size_t kLeastPieces = 5;
-constexpr double kLeastSamples = 100;  // with fewer, chance alone moves a twentieth of them by half
+constexpr std::size_t kLeastSlices = 5;
+constexpr double kLeastSamplesOfLoad = 100;  // with fewer, chance alone moves a twentieth of them by half
 
 }  // namespace
 
 std::optional<double> unevenness_of(std::span<const std::int64_t> pieces, double weight) {
-  if (pieces.size() < kLeastPieces || !(weight > 0)) return std::nullopt;
+  if (pieces.size() < kLeastSlices || !(weight > 0)) return std::nullopt;
   const auto count = static_cast<double>(pieces.size());
   double sum = 0;
   for (const std::int64_t piece : pieces) sum += static_cast<double>(piece);
-  if (sum < kLeastSamples * weight) return std::nullopt;
+  if (sum < kLeastSamplesOfLoad * weight) return std::nullopt;
   const double mean = sum / count;
   double squares = 0;
   for (const std::int64_t piece : pieces) {

@@ -11,7 +11,7 @@ namespace fathom::analysis {
 namespace {
 
 // Parts below this of the larger RSS are not judged: a page more is half of a part of two.
-constexpr double kLeastShare = 0.01;
+constexpr double kLeastShareOfRss = 0.01;
 
 // Of all runs, those of base first.
 struct Values {
@@ -68,7 +68,7 @@ std::optional<MemoryDiff> make_memory_diff(const std::vector<DiffRun>& base,
   diff.rss = change_of(rss);
   diff.rss.looked_at = true;
   std::vector<double> chances{diff.rss.p};
-  const double floor = kLeastShare * std::max(diff.rss.base, diff.rss.fresh);
+  const double floor = kLeastShareOfRss * std::max(diff.rss.base, diff.rss.fresh);
   for (const auto& [key, values] : parts) {
     MemoryDiffPart part{key, values.anonymous, change_of(values.bytes)};
     part.bytes.looked_at = std::max(part.bytes.base, part.bytes.fresh) >= floor;

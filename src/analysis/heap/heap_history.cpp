@@ -17,7 +17,7 @@ constexpr std::size_t kMostCells = 240;
 constexpr std::size_t kMostByOneMeasure = 30;  // functions that are looked at closely
 constexpr std::size_t kNoCell = SIZE_MAX;
 
-double seconds_into(const Profile& profile, std::uint64_t time_ns) {
+double seconds_since_start(const Profile& profile, std::uint64_t time_ns) {
   return (static_cast<double>(time_ns) - static_cast<double>(profile.meta.start_ns)) * 1e-9;
 }
 
@@ -94,8 +94,8 @@ class Histories {
       clock.last[i] = std::min(ends.size() - 1, static_cast<std::size_t>(last - ends.begin()));
       clock.first[i] = std::min(clock.last[i], static_cast<std::size_t>(first - ends.begin()));
     }
-    history.start_s = seconds_into(profile_, start_ns);
-    for (const std::uint64_t end : ends) history.ends_s.push_back(seconds_into(profile_, end));
+    history.start_s = seconds_since_start(profile_, start_ns);
+    for (const std::uint64_t end : ends) history.ends_s.push_back(seconds_since_start(profile_, end));
     describe(history, leading);
     return clock;
   }
@@ -107,8 +107,8 @@ class Histories {
     for (const Heap& other : heap_.heaps)
       if (other.process == history.process && other.mode == HeapMode::kSampled) history.sampled = true;
     const double last = history.ends_s.back();
-    history.from_zero = history.start_s <= seconds_into(profile_, heap.start_ns) + 1e-3;
-    history.to_end = last >= seconds_into(profile_, heap.end_ns) - 1e-3;
+    history.from_zero = history.start_s <= seconds_since_start(profile_, heap.start_ns) + 1e-3;
+    history.to_end = last >= seconds_since_start(profile_, heap.end_ns) - 1e-3;
     history.ended = history.to_end && process.end_ns != 0;
     history.end_of_work = history.ends_s.size();
     if (!history.ended) return;

@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr std::size_t kMostCells = 240;  // more do not make the answer better
+constexpr std::size_t kMostTrendCells = 240;  // more do not make the answer better
 constexpr std::size_t kLeastCells = 8;
 // A line through values with a memory as long as all of them still has two ends: below 4 nothing is gained by
 // fewer, and a swing that is small beside the rise is a rise. Measured by the tests.
@@ -32,7 +32,7 @@ Grid make_grid(std::span<const TrendPoint> points) {
   std::vector<double> gaps;
   for (std::size_t i = 1; i < points.size(); ++i) gaps.push_back(points[i].at_s - points[i - 1].at_s);
   const double longest = *std::max_element(gaps.begin(), gaps.end());
-  std::size_t cells = std::min(points.size(), kMostCells);
+  std::size_t cells = std::min(points.size(), kMostTrendCells);
   // Old slices are longer than new ones. Lines drawn through long gaps would look like smooth values.
   const auto by_gap = static_cast<std::size_t>(std::max(1.0, length / longest));
   cells = std::max<std::size_t>(2, std::min(cells, std::max<std::size_t>(by_gap + 1, 24)));

@@ -14,8 +14,8 @@ namespace {
 using namespace model;
 
 constexpr double kLeastGrowthBytes = 1024, kLeastGrowthBlocks = 8;
-constexpr double kLeastShare = 0.005;            // of the growth of the whole heap
-constexpr double kLongEnough_s = 60;             // for servers, whose work comes in waves of seconds
+constexpr double kLeastShareOfGrowth = 0.005;    // of the growth of the whole heap
+constexpr double kLongEnoughForServers_s = 60;   // for servers, whose work comes in waves of seconds
 constexpr double kVisibleInRss = 1 << 20;        // allocators hold more than that back
 constexpr double kVisibleFromOutside = 8 << 20;  // more than stacks, libraries and allocators take in passing
 
@@ -39,10 +39,6 @@ std::optional<HeapEvidence> age_of(const HeapJudge& judge, const HeapTrack& trac
   }
   if (!(all > 0)) return std::nullopt;
   return HeapEvidence{Evidence::kOld, old / all, std::ldexp(1e-9, first - 1)};
-}
-
-void number(HeapVerdict& verdict, const char* name, double value) {
-  verdict.numbers.emplace_back(name, value);
 }
 
 // nullptr where the verdict has no number of this name.
@@ -89,7 +85,8 @@ void add_trend(HeapVerdict& verdict, const Trend& trend) {
       {Evidence::kLine, trend.slope.r2, trend.duration_s - trend.warm_up_s, trend.warm_up_s});
   verdict.evidence.push_back(
       {Evidence::kNoPlateau, trend.late_rise, trend.late_rise_error, trend.new_maximum ? 1.0 : 0.0});
-  if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+  if (trend.duration_s < kLongEnoughForServers_s)
+    verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
   if (trend.late_rise <= trend.late_rise_error) verdict.doubts.push_back({Doubt::kLateThirdIsFlat});
   if (trend.slope.r2 < 0.5) verdict.doubts.push_back({Doubt::kNotAlongLine});
 }
@@ -204,7 +201,7 @@ void judge_track(const HeapJudge& judge, const HeapTrack& track, const Trend& tr
     return;
   }
   if (trend.shape != TrendShape::kGrowing ||
-      trend.growth() < std::max(kLeastGrowthBytes, kLeastShare * judge.growth) ||
+      trend.growth() < std::max(kLeastGrowthBytes, kLeastShareOfGrowth * judge.growth) ||
       (!history.sampled && all.allocated.blocks < kLeastGrowthBlocks))
     return;
   const double growth = trend.growth();
@@ -305,14 +302,16 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       // What the allocators hold beyond live blocks, or what nobody traced.
       if (judge.rss_known && judge.rss_per_s * judge.rss_seconds > std::max(kVisibleFromOutside, 0.1 * level))
         verdict.doubts.push_back({Doubt::kRssGrew, judge.rss_per_s});
-      if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+      if (trend.duration_s < kLongEnoughForServers_s)
+        verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
       break;
     case TrendShape::kFalling:
       verdict.kind = HeapVerdictKind::kFalling;
       verdict.bytes = -trend.growth();
       numbers_of(verdict, trend);
       verdict.advice = {Advice::kShowPeakMakeUp};
-      if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+      if (trend.duration_s < kLongEnoughForServers_s)
+        verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
       break;
     case TrendShape::kSteps:
       verdict.kind = HeapVerdictKind::kSteps;
@@ -337,7 +336,8 @@ void judge_whole(const HeapJudge& judge, std::vector<HeapVerdict>& out) {
       number(verdict, "needed_s", needed);
       number(verdict, "unseen_bytes_per_s", verdict.facts.unseen_bytes_per_s);
       verdict.doubts.push_back({Doubt::kHidesGrowth, possible});
-      if (trend.duration_s < kLongEnough_s) verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
+      if (trend.duration_s < kLongEnoughForServers_s)
+        verdict.doubts.push_back({Doubt::kFewSeconds, trend.duration_s});
       break;
     }
     case TrendShape::kTooShort:

@@ -16,7 +16,7 @@ using Evidence = HeapEvidenceKind;
 using Doubt = HeapDoubtKind;
 using Advice = HeapAdviceKind;
 
-constexpr double kLeastHeld = 8 << 20, kLeastShare = 0.4;
+constexpr double kLeastHeld = 8 << 20, kLeastHeldShare = 0.4;
 constexpr double kLongEnough_s = 15;  // jemalloc gives back what was free for 10 s
 
 // One allocator at one moment.
@@ -75,7 +75,7 @@ void judge_allocator(const HeapJudge& judge, std::string_view label, const std::
   // What is free in the sight of an attached recording may be blocks from before it.
   const double earlier = judge.history.from_start ? 0 : looks.front().free();
   const double free = last.free() - earlier;
-  if (free - last.live.error() < std::max(kLeastHeld, kLeastShare * last.resident)) return;
+  if (free - last.live.error() < std::max(kLeastHeld, kLeastHeldShare * last.resident)) return;
   auto since = looks.end() - 1;
   while (since != looks.begin() && std::prev(since)->free() - earlier >= 0.7 * free) --since;
   const double held_s = last.at_s - since->at_s;

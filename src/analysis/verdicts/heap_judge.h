@@ -55,6 +55,10 @@ struct HeapJudge {
   void add_losses(HeapVerdict& verdict) const;
 };
 
+inline void number(HeapVerdict& verdict, const char* name, double value) {
+  verdict.numbers.emplace_back(name, value);
+}
+
 // More doubts, less confidence.
 void settle(HeapVerdict& verdict);
 // Where HeapVerdict::bytes rests on so few sampled blocks that half of it may be chance.

@@ -15,10 +15,6 @@ using Evidence = HeapEvidenceKind;
 using Doubt = HeapDoubtKind;
 using Advice = HeapAdviceKind;
 
-void number(HeapVerdict& verdict, const char* name, double value) {
-  verdict.numbers.emplace_back(name, value);
-}
-
 // The shares that matter, most first.
 void add_shares(HeapVerdict& verdict, std::vector<HeapShare> shares, double least) {
   std::sort(shares.begin(), shares.end(),

@@ -24,7 +24,7 @@ bool is_restarted(std::int64_t result) {
   return result <= -512 && result >= -516;
 }
 
-struct Draft {
+struct FileDraft {
   struct OfStack {
     std::optional<std::uint8_t> reason;
     WaitSum sum;
@@ -92,12 +92,12 @@ void Returned::add(const model::Wait& wait) {
 
 std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, WaitSites& sites) {
   const model::Profile& profile = waits.profile();
-  std::map<std::tuple<std::string, model::ObjectKind, Cause>, Draft> drafts;
-  const auto draft_of = [&](model::WaitObjectId id, Cause cause) -> Draft& {
+  std::map<std::tuple<std::string, model::ObjectKind, Cause>, FileDraft> drafts;
+  const auto draft_of = [&](model::WaitObjectId id, Cause cause) -> FileDraft& {
     const model::WaitObject& object = profile.objects[id.value];
     std::string name(profile.strings[object.name]);
     if (name.empty()) name = object.kind == model::ObjectKind::kMemory ? "(no file)" : "(unknown)";
-    Draft& draft = drafts[{name, object.kind, cause}];
+    FileDraft& draft = drafts[{name, object.kind, cause}];
     draft.row.name = std::move(name);
     draft.row.kind = object.kind;
     draft.row.cause = cause;
@@ -109,7 +109,7 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     if (!filter.takes_time(fault.time_ns) || !filter.takes_thread(fault.thread) ||
         !filter.takes_stack(fault.stack))
       continue;
-    Draft& draft = draft_of(fault.object, Cause::kPageFault);
+    FileDraft& draft = draft_of(fault.object, Cause::kPageFault);
     draft.row.faults.add(fault);
     draft.faulted.add(fault.offset, fault.weight);
     draft.stacks[user_stack(profile, fault.stack)].faults.add(fault);
@@ -117,20 +117,21 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
   for (const SelectedWait& selected : waits.rows()) {
     if (!concerns_files(selected.cause) || selected.idle || selected.waited_ns == 0) continue;
     const model::Wait& wait = waits.wait(selected);
-    Draft& draft = draft_of(wait.object, selected.cause);
+    FileDraft& draft = draft_of(wait.object, selected.cause);
     draft.row.waits.add(selected.waited_ns, selected.weight);
     if (selected.cause != Cause::kPageFault && asks_for_bytes(wait.system_call))
       draft.row.bytes_asked += static_cast<double>(wait.argument) * selected.weight;
     draft.row.returned.add(wait);
     if (selected.cause == Cause::kPageFault) draft.waited.add(wait.argument, selected.weight);
-    Draft::OfStack& stack = draft.stacks[user_stack(profile, wait.stack)];
+    FileDraft::OfStack& stack = draft.stacks[user_stack(profile, wait.stack)];
     stack.sum.add(selected.waited_ns, selected.weight);
     stack.returned.add(wait);
     if (!stack.reason) stack.reason = reasons.rule_of(wait, selected.cause);
   }
   std::vector<FileRow> rows;
   for (auto& [key, draft] : drafts) {
-    std::vector<std::pair<std::uint32_t, Draft::OfStack>> stacks(draft.stacks.begin(), draft.stacks.end());
+    std::vector<std::pair<std::uint32_t, FileDraft::OfStack>> stacks(draft.stacks.begin(),
+                                                                     draft.stacks.end());
     std::stable_sort(stacks.begin(), stacks.end(), [](const auto& a, const auto& b) {
       return order(a.second, a.second.sum) < order(b.second, b.second.sum);
     });

@@ -12,10 +12,10 @@
 namespace fathom::formats {
 namespace {
 
-constexpr std::string_view kRemedy = "folded text has lines 'frame;frame;frame COUNT'";
+constexpr std::string_view kFoldedRemedy = "folded text has lines 'frame;frame;frame COUNT'";
 constexpr int kDecimals = 3;  // what is kept of fractions
 
-bool is_digit(char c) {
+bool is_decimal(char c) {
   return c >= '0' && c <= '9';
 }
 
@@ -27,9 +27,9 @@ struct Count {
 };
 std::optional<Count> parse_count(std::string_view text) {
   Count count;
-  if (text.empty() || !is_digit(text[0])) return std::nullopt;
+  if (text.empty() || !is_decimal(text[0])) return std::nullopt;
   std::size_t i = 0;
-  for (; i < text.size() && is_digit(text[i]); ++i) {
+  for (; i < text.size() && is_decimal(text[i]); ++i) {
     const int digit = text[i] - '0';
     if (count.whole > (INT64_MAX - digit) / 10) return std::nullopt;
     count.whole = count.whole * 10 + digit;
@@ -39,7 +39,7 @@ std::optional<Count> parse_count(std::string_view text) {
   count.fraction = true;
   int decimals = 0;
   for (; i < text.size(); ++i) {
-    if (!is_digit(text[i])) return std::nullopt;
+    if (!is_decimal(text[i])) return std::nullopt;
     if (decimals++ < kDecimals) count.thousandths = count.thousandths * 10 + (text[i] - '0');
   }
   for (; decimals < kDecimals; ++decimals) count.thousandths *= 10;
@@ -75,7 +75,7 @@ Result<> for_each_line(std::string_view text, const std::string& name, Visit vis
     if (!count) {
       if (line.front() == '#') continue;  // no format has comments, and people write them
       return fail(ErrorKind::kMalformed, fmt::format("{}: line {}: no count at the end", name, number),
-                  std::string(kRemedy));
+                  std::string(kFoldedRemedy));
     }
     if (Result<> visited = visit(Line{line, *count, number}); !visited) return visited;
   }
@@ -100,7 +100,7 @@ Result<Shape> shape_of(std::string_view text, const std::string& name) {
   });
   if (!read) return tl::unexpected(read.error());
   if (shape.lines == 0)
-    return fail(ErrorKind::kMalformed, fmt::format("{}: no stacks in it", name), std::string(kRemedy));
+    return fail(ErrorKind::kMalformed, fmt::format("{}: no stacks in it", name), std::string(kFoldedRemedy));
   return shape;
 }
 
@@ -248,7 +248,7 @@ Result<model::Profile> read_folded(std::string_view text, const std::string& nam
       if (sample.value > (INT64_MAX - 999) / 1000) {
         return fail(ErrorKind::kMalformed,
                     fmt::format("{}: line {}: the count is too large", name, line.number),
-                    std::string(kRemedy));
+                    std::string(kFoldedRemedy));
       }
       sample.value = sample.value * 1000 + line.count.thousandths;
     }

@@ -16,7 +16,7 @@
 namespace fathom::formats {
 namespace {
 
-constexpr std::uint64_t kMost = std::uint64_t{1} << 53;
+constexpr std::uint64_t kMostCost = std::uint64_t{1} << 53;
 constexpr std::size_t kMostNames = 16'000'000;
 
 std::string_view take_line(std::string_view& text) {
@@ -33,7 +33,7 @@ std::string_view take_word(std::string_view& text) {
   text.remove_prefix(end);
   return word;
 }
-std::optional<std::uint64_t> number_of(std::string_view digits) {
+std::optional<std::uint64_t> number_in(std::string_view digits) {
   int base = 10;
   if (digits.starts_with("0x")) {
     digits.remove_prefix(2);
@@ -45,9 +45,9 @@ std::optional<std::uint64_t> number_of(std::string_view digits) {
   return value;
 }
 
-class Reader {
+class CallgrindReader {
  public:
-  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+  CallgrindReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
 
   Result<model::Profile> read() {
     while (!rest_.empty()) {
@@ -68,7 +68,7 @@ class Reader {
       if (!text.starts_with('(')) return text;
       const std::size_t close = text.find(')');
       if (close == std::string_view::npos) return text;
-      const auto number = number_of(text.substr(1, close - 1));
+      const auto number = number_in(text.substr(1, close - 1));
       if (!number) return text;  // "(below main)"
       text.remove_prefix(close + 1);
       text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
@@ -116,14 +116,14 @@ class Reader {
     }
     if (key == "cmd") command_ = value;
     if (key == "pid")
-      if (const auto pid = number_of(value); pid && *pid <= INT32_MAX) pid_ = static_cast<std::int32_t>(*pid);
+      if (const auto pid = number_in(value); pid && *pid <= INT32_MAX) pid_ = static_cast<std::int32_t>(*pid);
     return true;
   }
 
   bool take_name(std::string_view key, std::string_view value) {
     if (key == "calls") {
       in_call_ = true;
-      return number_of(take_word(value)).has_value();
+      return number_in(take_word(value)).has_value();
     }
     const bool of_call = key.starts_with('c') && key != "c";
     std::optional<std::string_view> name;
@@ -157,12 +157,12 @@ class Reader {
     for (std::size_t i = 0; i < positions_; ++i)
       if (take_word(line).empty()) return false;
     const std::string_view word = take_word(line);
-    const std::optional<std::uint64_t> cost = word.empty() ? std::uint64_t{0} : number_of(word);
-    if (!cost || *cost > kMost || !function_) return false;
+    const std::optional<std::uint64_t> cost = word.empty() ? std::uint64_t{0} : number_in(word);
+    if (!cost || *cost > kMostCost || !function_) return false;
     const bool call = std::exchange(in_call_, false);
     if (call && !callee_) return false;
     std::uint64_t& sum = call ? costs_.of_calls[{*function_, *callee_}] : costs_.self[*function_];
-    sum = std::min(kMost, sum + *cost);
+    sum = std::min(kMostCost, sum + *cost);
     return true;
   }
 
@@ -244,7 +244,7 @@ bool is_callgrind(std::string_view text) {
 }
 
 Result<model::Profile> read_callgrind(std::string_view text, const std::string& name) {
-  return Reader(text, name).read();
+  return CallgrindReader(text, name).read();
 }
 
 }  // namespace fathom::formats

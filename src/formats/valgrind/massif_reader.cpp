@@ -16,39 +16,39 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 53;
-constexpr std::size_t kMostDepth = 1024;
+constexpr std::size_t kMostTreeDepth = 1024;
 constexpr double kMostTime = 1e18;  // ns: thirty years, and what still fits into 64 bits
 constexpr std::string_view kBelow = "[places below massif's threshold]";
 
-std::string_view take_line(std::string_view& text) {
+std::string_view next_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
   const std::string_view line = text.substr(0, end);
   text.remove_prefix(std::min(text.size(), end + 1));
   return line;
 }
 
-std::optional<std::uint64_t> number_of(std::string_view digits) {
+std::optional<std::uint64_t> decimal_of(std::string_view digits) {
   std::uint64_t value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (error != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   return value;
 }
 
-class Reader {
+class MassifReader {
  public:
-  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {
+  MassifReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {
     // heaptrack_print writes the head behind the snapshots that need it.
     constexpr std::string_view kUnit = "time_unit: ";
     if (const std::size_t at = text.find(kUnit); at != std::string_view::npos) {
       text.remove_prefix(at + kUnit.size());
-      unit_ = take_line(text);
+      unit_ = next_line(text);
     }
   }
 
   Result<model::Profile> read() {
     while (!rest_.empty()) {
       ++line_;
-      if (!take(take_line(rest_)))
+      if (!take(next_line(rest_)))
         return fail(ErrorKind::kMalformed, fmt::format("{}: line {} is none of massif's", name_, line_));
     }
     end_snapshot();
@@ -87,7 +87,7 @@ class Reader {
       return true;
     }
     if (key == "time") return take_time(value);
-    const std::optional<std::uint64_t> number = number_of(value);
+    const std::optional<std::uint64_t> number = decimal_of(value);
     if (!number || *number > kMostBytes) return false;
     if (key == "snapshot") {
       end_snapshot();
@@ -107,11 +107,11 @@ class Reader {
 
   // "n2: 4096 0x1091B9: keep (book.c:12)": the number of its callers, their bytes, and the place. A space deeper for each call.
   bool take_node(std::string_view text, std::size_t depth) {
-    if (!has_tree_ || depth > path_.size() || depth > kMostDepth) return false;
+    if (!has_tree_ || depth > path_.size() || depth > kMostTreeDepth) return false;
     const std::size_t colon = text.find(": ");
-    const auto children = number_of(text.substr(1, colon - 1));
+    const auto children = decimal_of(text.substr(1, colon - 1));
     text.remove_prefix(colon + 2);
-    const auto bytes = number_of(text.substr(0, text.find(' ')));
+    const auto bytes = decimal_of(text.substr(0, text.find(' ')));
     if (!children || !bytes || *bytes > kMostBytes) return false;
     text.remove_prefix(std::min(text.find(' '), text.size() - 1) + 1);
     close_below(depth);
@@ -291,7 +291,7 @@ bool is_massif(std::string_view text) {
 }
 
 Result<model::Profile> read_massif(std::string_view text, const std::string& name) {
-  return Reader(text, name).read();
+  return MassifReader(text, name).read();
 }
 
 }  // namespace fathom::formats

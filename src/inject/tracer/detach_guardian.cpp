@@ -19,7 +19,7 @@ namespace {
 // The profiler may take a moment to die, and a thread may stay inside of the tracer: first soon again, then
 // seldom, as each try stops the target.
 constexpr std::uint64_t kFirstPauseNs = 20'000'000, kLongestPauseNs = 30'000'000'000;
-constexpr int kTries = 30;  // some seven minutes
+constexpr int kGuardianTries = 30;  // some seven minutes
 
 struct Watched {
   std::int32_t pid = 0;  // 0: all is well, end
@@ -44,7 +44,7 @@ void take_out_all(std::vector<Watched> left) {
   for (const Watched& watched : left)
     if (same_process(watched)) put_back_priorities(watched.pid);
   std::uint64_t pause_ns = kFirstPauseNs;
-  for (int attempt = 0; attempt < kTries && !left.empty(); ++attempt) {
+  for (int attempt = 0; attempt < kGuardianTries && !left.empty(); ++attempt) {
     if (attempt > 0) {
       const timespec pause{static_cast<time_t>(pause_ns / 1'000'000'000),
                            static_cast<long>(pause_ns % 1'000'000'000)};

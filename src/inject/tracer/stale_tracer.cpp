@@ -45,10 +45,10 @@ Result<> close_left(Target& target, const std::vector<int>& left) {
 // A thread that was borrowed when the profiler died goes on by itself: it ends the call that it was about to
 // make, and finds back (remote_call.h). What that call maps must not come after we have looked.
 Result<> let_borrowed_threads_return(Target& target) {
-  constexpr int kTries = 500;
-  constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 2'000'000};
-  for (int attempt = 0; attempt < kTries; ++attempt) {
-    if (attempt > 0) ::nanosleep(&kBetweenTries, nullptr);
+  constexpr int kStopTries = 500;
+  constexpr timespec kBetweenStopTries = {.tv_sec = 0, .tv_nsec = 2'000'000};
+  for (int attempt = 0; attempt < kStopTries; ++attempt) {
+    if (attempt > 0) ::nanosleep(&kBetweenStopTries, nullptr);
     auto all_own = in_tracing_thread([&]() -> Result<bool> {
       const InFront front;
       auto stopped = StoppedThreads::all(target.pid, target.memory, target.stops);

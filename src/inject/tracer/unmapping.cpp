@@ -17,8 +17,8 @@
 namespace fathom::inject {
 namespace {
 
-constexpr int kTries = 20;
-constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 20'000'000};
+constexpr int kUnmapTries = 20;
+constexpr timespec kBetweenUnmapTries = {.tv_sec = 0, .tv_nsec = 20'000'000};
 
 struct Checks {
   const RemoteMemory& memory;
@@ -120,10 +120,10 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
                        std::span<const std::uint64_t> entered, const unwind::AddressSpace* space) {
   bool clean = false;
   std::vector<process::MapEntry> mappings;
-  for (int attempt = 0; attempt < kTries && !clean; ++attempt) {
+  for (int attempt = 0; attempt < kUnmapTries && !clean; ++attempt) {
     if (attempt > 0) {
       ++target.stops.retries;
-      ::nanosleep(&kBetweenTries, nullptr);
+      ::nanosleep(&kBetweenUnmapTries, nullptr);
     }
     const auto maps = process::read_maps(target.pid);
     if (!maps && gone(maps.error())) return true;
@@ -147,7 +147,7 @@ Result<bool> unmap_own(Target& target, std::span<const tracer_own_mapping> own,
     if (!seen) return tl::unexpected<Error>(seen.error());
     // They run on while it is judged: nothing leads in any more, so who was outside stays outside.
     clean = std::all_of(seen->begin(), seen->end(), [&](const Seen& one) { return is_clean(checks, one); });
-    if (!clean && attempt + 1 == kTries) return false;
+    if (!clean && attempt + 1 == kUnmapTries) return false;
   }
 
   const auto maps = process::read_maps(target.pid);

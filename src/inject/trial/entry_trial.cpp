@@ -31,9 +31,9 @@ bool alike(Role a, Role b) {
   return a == b || (is_release(a) && is_release(b)) || (is_resize(a) && is_resize(b));
 }
 
-class Trial {
+class TrialOfEntries {
  public:
-  Trial(int fd, const elf::ElfFile& file, const JemallocEntries& found, int like)
+  TrialOfEntries(int fd, const elf::ElfFile& file, const JemallocEntries& found, int like)
       : found_(found), copies_(fd, file, stops_of(found), like) {}
 
   Result<EntryTrial> run() {
@@ -192,7 +192,7 @@ class Trial {
 }  // namespace
 
 Result<EntryTrial> try_entries(int fd, const elf::ElfFile& file, const JemallocEntries& found, int like) {
-  return in_tracing_thread([&] { return Trial(fd, file, found, like).run(); });
+  return in_tracing_thread([&] { return TrialOfEntries(fd, file, found, like).run(); });
 }
 
 }  // namespace fathom::inject

@@ -15,15 +15,18 @@ bool comes_back(Bench& bench, std::uint64_t block, std::uint64_t size, int most 
     if (bench.block(size) == block) return true;
   return false;
 }
-bool frees(Bench& bench, ElfAddress function, std::uint64_t size, std::uint64_t second, std::uint64_t third) {
+bool frees_in_any_order(Bench& bench, ElfAddress function, std::uint64_t size, std::uint64_t second,
+                        std::uint64_t third) {
   const std::uint64_t block = bench.block(size);
   return block != 0 && bench.fill(block, size, 0x77) && bench.call(function, block, second, third) &&
          comes_back(bench, block, size);
 }
-bool is_free(Bench& bench, ElfAddress function) {
+bool is_library_free(Bench& bench, ElfAddress function) {
   for (const std::uint64_t size : kSizes)
     // With its own size as the second argument realloc keeps the block; with one that nobody has it keeps it, too.
-    if (!frees(bench, function, size, kJunk, kJunk) || !frees(bench, function, size, size, 1)) return false;
+    if (!frees_in_any_order(bench, function, size, kJunk, kJunk) ||
+        !frees_in_any_order(bench, function, size, size, 1))
+      return false;
   return true;
 }
 
@@ -48,7 +51,7 @@ bool is_of_counts(Bench& bench, ElfAddress function, bool zeroed) {
   }
   return bench.call(function, kHuge, kHuge, 1) == 0u;
 }
-bool is_calloc(Bench& bench, ElfAddress function) {
+bool is_library_calloc(Bench& bench, ElfAddress function) {
   return is_of_counts(bench, function, true);
 }
 bool is_mallocn(Bench& bench, ElfAddress function) {
@@ -171,7 +174,7 @@ bool keeps(Bench& bench, ElfAddress function) {
   const auto kept = bench.call(function, old, 100, 1000);
   return old != 0 && kept && (*kept == old || *kept == 0);
 }
-bool is_realloc(Bench& bench, ElfAddress function) {
+bool is_library_realloc(Bench& bench, ElfAddress function) {
   return moves(bench, function, 5000, 1) && takes_none(bench, function, 100, 1) && keeps(bench, function);
 }
 // Before the next whole multiple of the alignment by as much as the block was behind one: the offset that it is aligned at.
@@ -185,7 +188,7 @@ bool is_realloc_aligned(Bench& bench, ElfAddress function) {
         !bench.is_filled(*moved, 100, 0x33))
       return false;
   }
-  return is_realloc(bench, function);
+  return is_library_realloc(bench, function);
 }
 bool is_reallocarray(Bench& bench, ElfAddress function) {
   if (!moves(bench, function, 5000, 1) || !moves(bench, function, 100, 1000) ||
@@ -196,22 +199,22 @@ bool is_reallocarray(Bench& bench, ElfAddress function) {
          bench.is_filled(old, 100, 0x33);
 }
 
-constexpr Question kOfMimalloc[] = {{Kind::kFrees, Role::kFree, is_free},
+constexpr Question kOfMimalloc[] = {{Kind::kFrees, Role::kFree, is_library_free},
                                     {Kind::kResizes, Role::kReallocAligned, is_realloc_aligned},
-                                    {Kind::kResizes, Role::kRealloc, is_realloc},
+                                    {Kind::kResizes, Role::kRealloc, is_library_realloc},
                                     {Kind::kResizes, Role::kReallocarray, is_reallocarray},
                                     {Kind::kStores, Role::kPosixMemalign, is_own_posix_memalign},
-                                    {Kind::kAllocates, Role::kCalloc, is_calloc},
+                                    {Kind::kAllocates, Role::kCalloc, is_library_calloc},
                                     {Kind::kAllocates, Role::kMallocn, is_mallocn},
                                     {Kind::kAllocates, Role::kZallocAligned, is_zalloc_aligned},
                                     {Kind::kAllocates, Role::kMallocAligned, is_malloc_aligned},
                                     {Kind::kAllocates, Role::kNewAligned, is_new_aligned},
                                     {Kind::kAllocates, Role::kAlignedAlloc, is_own_aligned_alloc},
                                     {Kind::kAllocates, Role::kValloc, is_own_valloc}};
-constexpr Question kOfTcmalloc[] = {{Kind::kFrees, Role::kFree, is_free},
-                                    {Kind::kResizes, Role::kRealloc, is_realloc},
+constexpr Question kOfTcmalloc[] = {{Kind::kFrees, Role::kFree, is_library_free},
+                                    {Kind::kResizes, Role::kRealloc, is_library_realloc},
                                     {Kind::kStores, Role::kPosixMemalign, is_own_posix_memalign},
-                                    {Kind::kAllocates, Role::kCalloc, is_calloc},
+                                    {Kind::kAllocates, Role::kCalloc, is_library_calloc},
                                     {Kind::kAllocates, Role::kMallocAligned, is_tcmalloc_malloc_aligned},
                                     {Kind::kAllocates, Role::kNewAligned, is_tcmalloc_new_aligned},
                                     {Kind::kAllocates, Role::kAlignedAlloc, is_tcmalloc_aligned_alloc},

@@ -21,9 +21,10 @@ using allocators::nameless::Role;
 
 constexpr std::size_t kMostCandidates = 400;
 
-class Trial {
+class TrialOfLibrary {
  public:
-  Trial(int fd, const elf::ElfFile& file, LibraryCode& code, std::span<const Question> questions, int like)
+  TrialOfLibrary(int fd, const elf::ElfFile& file, LibraryCode& code, std::span<const Question> questions,
+                 int like)
       : code_(code),
         questions_(questions),
         candidates_(code.candidates()),
@@ -34,7 +35,8 @@ class Trial {
   Result<LibraryTrial> run() {
     if (candidates_.size() > kMostCandidates)
       return fail(ErrorKind::kUnsupported, "too many functions lead into its code to try all");
-    for (auto step : {&Trial::find_givers, &Trial::find_takers, &Trial::find_roles, &Trial::choose})
+    for (auto step : {&TrialOfLibrary::find_givers, &TrialOfLibrary::find_takers, &TrialOfLibrary::find_roles,
+                      &TrialOfLibrary::choose})
       if (auto done = (this->*step)(); !done) return tl::unexpected<Error>(done.error());
     result_.trial.copies = copies_.count();
     return std::move(result_);
@@ -207,7 +209,7 @@ class Trial {
 
 Result<LibraryTrial> try_library(int fd, const elf::ElfFile& file, LibraryCode& code,
                                  std::span<const Question> questions, int like) {
-  return in_tracing_thread([&] { return Trial(fd, file, code, questions, like).run(); });
+  return in_tracing_thread([&] { return TrialOfLibrary(fd, file, code, questions, like).run(); });
 }
 
 }  // namespace fathom::inject

@@ -41,9 +41,9 @@ class Names {
   std::map<std::string, std::size_t> numbers_;
 };
 
-class Writer {
+class CallgrindWriter {
  public:
-  Writer(const model::Profile& profile, const CallgrindOptions& options)
+  CallgrindWriter(const model::Profile& profile, const CallgrindOptions& options)
       : profile_(profile),
         options_(options),
         costs_(profile, options.selection, options.fold_generics),
@@ -154,7 +154,7 @@ class Writer {
 }  // namespace
 
 Result<std::string> write_callgrind(const model::Profile& profile, const CallgrindOptions& options) {
-  return Writer(profile, options).write();
+  return CallgrindWriter(profile, options).write();
 }
 
 }  // namespace fathom::present

@@ -5,14 +5,10 @@
 #include <map>
 #include <utility>
 
+#include "present/exports/folded_name.h"
+
 namespace fathom::present {
 namespace {
-
-void append_name(std::string& line, std::string_view name) {
-  if (name.empty()) name = "[unknown]";
-  for (const char c : name)
-    line += c == ';' ? ':' : static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
-}
 
 std::int64_t whole(double value) {
   return std::llround(std::min(std::max(value, 0.0), 9e18));

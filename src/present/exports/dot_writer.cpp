@@ -32,9 +32,9 @@ std::string escaped(std::string_view raw) {
   return text;
 }
 
-class Writer {
+class DotWriter {
  public:
-  Writer(const model::Profile& profile, const DotOptions& options)
+  DotWriter(const model::Profile& profile, const DotOptions& options)
       : profile_(profile),
         options_(options),
         costs_(profile, options.selection, options.fold_generics),
@@ -165,7 +165,7 @@ class Writer {
 }  // namespace
 
 Result<std::string> write_dot(const model::Profile& profile, const DotOptions& options) {
-  return Writer(profile, options).write();
+  return DotWriter(profile, options).write();
 }
 
 }  // namespace fathom::present

@@ -41,9 +41,9 @@ struct Marker {
   std::uint32_t wait = 0;                  // row of the selected waits
 };
 
-class Writer {
+class FirefoxWriter {
  public:
-  Writer(const model::Profile& profile, const FirefoxOptions& options)
+  FirefoxWriter(const model::Profile& profile, const FirefoxOptions& options)
       : profile_(profile),
         options_(options),
         start_ns_(profile.meta.start_ns + options.selection.from_ns.value_or(0)),
@@ -315,7 +315,7 @@ class Writer {
 }  // namespace
 
 Result<std::string> write_firefox(const model::Profile& profile, const FirefoxOptions& options) {
-  return Writer(profile, options).write();
+  return FirefoxWriter(profile, options).write();
 }
 
 }  // namespace fathom::present

@@ -5,15 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "present/exports/folded_name.h"
+
 namespace fathom::present {
 namespace {
-
-void append_name(std::string& line, std::string_view name) {
-  if (name.empty()) name = "[unknown]";
-  for (const char c : name) {
-    line += c == ';' ? ':' : static_cast<unsigned char>(c) < 0x20 || c == 0x7F ? ' ' : c;
-  }
-}
 
 std::string_view suffix(const analysis::CallTree& tree, const analysis::TreeNode& node,
                         const FoldedOptions& options) {

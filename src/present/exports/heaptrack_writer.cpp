@@ -17,7 +17,7 @@ namespace {
 
 using namespace model;
 
-constexpr std::size_t kPiece = 1 << 20;
+constexpr std::size_t kHeaptrackPiece = 1 << 20;
 constexpr std::uint64_t kPage = 4096;
 
 // Whole blocks and bytes.
@@ -62,10 +62,10 @@ class Rounder {
   Whole given_;
 };
 
-class Writer {
+class HeaptrackWriter {
  public:
-  Writer(const Profile& profile, const HeaptrackOptions& options,
-         const std::function<void(std::string_view)>& take)
+  HeaptrackWriter(const Profile& profile, const HeaptrackOptions& options,
+                  const std::function<void(std::string_view)>& take)
       : profile_(profile),
         heap_(profile.heap),
         take_(take),
@@ -116,7 +116,7 @@ class Writer {
 
   void line(std::string_view text) {
     out_ += text;
-    if (out_.size() >= kPiece) flush();
+    if (out_.size() >= kHeaptrackPiece) flush();
   }
   void flush() {
     take_(out_);
@@ -373,7 +373,7 @@ Result<HeaptrackWritten> write_heaptrack(const Profile& profile, const Heaptrack
   if (options.selection.from_ns || options.selection.to_ns)
     return fail(ErrorKind::kUsage, "a heaptrack file is of the whole recording",
                 "without --from, --until and --at");
-  return Writer(profile, options, take).write();
+  return HeaptrackWriter(profile, options, take).write();
 }
 
 }  // namespace fathom::present

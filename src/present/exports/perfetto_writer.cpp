@@ -33,9 +33,9 @@ enum Field : std::uint32_t {
 enum EventType : std::uint32_t { kBegin = 1, kEnd = 2, kInstant = 3, kCounter = 4 };
 constexpr std::uint64_t kRealtime = 1, kMonotonic = 3;  // numbers of clocks
 
-class Writer {
+class PerfettoWriter {
  public:
-  Writer(const model::Profile& profile, const PerfettoOptions& options)
+  PerfettoWriter(const model::Profile& profile, const PerfettoOptions& options)
       : profile_(profile),
         options_(options),
         pieces_(profile, options.fold_generics, options.selection.tracer),
@@ -304,7 +304,7 @@ class Writer {
 }  // namespace
 
 Result<std::string> write_perfetto(const model::Profile& profile, const PerfettoOptions& options) {
-  return Writer(profile, options).write();
+  return PerfettoWriter(profile, options).write();
 }
 
 }  // namespace fathom::present

@@ -49,10 +49,10 @@ struct Kind {
   bool moment = false;  // amounts of the end, and not of a stretch of time
 };
 
-class Writer {
+class PprofWriter {
  public:
   // No limits: one part.
-  Writer(const model::Profile& profile, const PprofOptions& options, std::optional<PprofLimits> limits)
+  PprofWriter(const model::Profile& profile, const PprofOptions& options, std::optional<PprofLimits> limits)
       : profile_(profile),
         options_(options),
         limits_(limits),
@@ -462,14 +462,14 @@ class Writer {
 }  // namespace
 
 Result<std::string> write_pprof(const model::Profile& profile, const PprofOptions& options) {
-  Result<std::vector<std::string>> parts = Writer(profile, options, std::nullopt).write();
+  Result<std::vector<std::string>> parts = PprofWriter(profile, options, std::nullopt).write();
   if (!parts) return tl::unexpected(parts.error());
   return std::move(parts->front());
 }
 
 Result<std::vector<std::string>> write_pprof_parts(const model::Profile& profile, const PprofOptions& options,
                                                    const PprofLimits& limits) {
-  return Writer(profile, options, limits).write();
+  return PprofWriter(profile, options, limits).write();
 }
 
 }  // namespace fathom::present

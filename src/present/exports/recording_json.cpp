@@ -9,11 +9,11 @@
 namespace fathom::present {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kJsonPiece = std::size_t{1} << 20;
 
-class Writer {
+class RecordingJsonWriter {
  public:
-  Writer(const model::Profile& profile, const std::function<void(std::string_view)>& take)
+  RecordingJsonWriter(const model::Profile& profile, const std::function<void(std::string_view)>& take)
       : profile_(profile), take_(take) {}
 
   void write(std::string_view version) {
@@ -99,7 +99,7 @@ class Writer {
       fields_of(row, [&](std::string_view, const auto& value) {
         if (at++ == column) append(value);
       });
-      if (out_.size() >= kPiece) {
+      if (out_.size() >= kJsonPiece) {
         take_(out_);
         out_.clear();
       }
@@ -163,7 +163,7 @@ class Writer {
 
 void write_recording_json(const model::Profile& profile, std::string_view version,
                           const std::function<void(std::string_view)>& take) {
-  Writer(profile, take).write(version);
+  RecordingJsonWriter(profile, take).write(version);
 }
 
 }  // namespace fathom::present

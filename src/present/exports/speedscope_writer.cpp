@@ -16,9 +16,9 @@ namespace {
 
 using model::Metric;
 
-class Writer {
+class SpeedscopeWriter {
  public:
-  Writer(const model::Profile& profile, const SpeedscopeOptions& options)
+  SpeedscopeWriter(const model::Profile& profile, const SpeedscopeOptions& options)
       : profile_(profile),
         options_(options),
         frames_(profile, options.fold_generics, options.selection.tracer),
@@ -156,7 +156,7 @@ class Writer {
 }  // namespace
 
 Result<std::string> write_speedscope(const model::Profile& profile, const SpeedscopeOptions& options) {
-  return Writer(profile, options).write();
+  return SpeedscopeWriter(profile, options).write();
 }
 
 }  // namespace fathom::present

@@ -17,7 +17,7 @@
 namespace fathom::present {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kSqlPiece = std::size_t{1} << 20;
 // So many bytes of rows has one statement: a thousandth of what SQLite takes, and few enough to be parsed at once.
 constexpr std::size_t kStatement = 100'000;
 
@@ -59,9 +59,9 @@ FROM heap_sites s JOIN heap_rows r ON r.site = s.id JOIN heap_allocators a ON a.
 GROUP BY s.id, s.heap, s.stack, a.label;
 )";
 
-class Writer {
+class SqlWriter {
  public:
-  Writer(const model::Profile& profile, const std::function<void(std::string_view)>& take)
+  SqlWriter(const model::Profile& profile, const std::function<void(std::string_view)>& take)
       : profile_(profile), take_(take) {}
 
   void write(std::string_view version) {
@@ -81,7 +81,7 @@ class Writer {
   // One statement with as many rows as fit into it.
   class Rows {
    public:
-    Rows(Writer& writer, std::string_view table) : writer_(writer), table_(table) {}
+    Rows(SqlWriter& writer, std::string_view table) : writer_(writer), table_(table) {}
     Rows(const Rows&) = delete;
     Rows& operator=(const Rows&) = delete;
     ~Rows() { end(); }
@@ -104,13 +104,13 @@ class Writer {
       begun_ = bytes_ = 0;
       writer_.give_away();
     }
-    Writer& writer_;
+    SqlWriter& writer_;
     std::string_view table_;
     std::size_t begun_ = 0, bytes_ = 0;
   };
 
   void give_away() {
-    if (out_.size() < kPiece) return;
+    if (out_.size() < kSqlPiece) return;
     take_(out_);
     out_.clear();
   }
@@ -281,7 +281,7 @@ class Writer {
 
 void write_sql(const model::Profile& profile, std::string_view version,
                const std::function<void(std::string_view)>& take) {
-  Writer(profile, take).write(version);
+  SqlWriter(profile, take).write(version);
 }
 
 }  // namespace fathom::present

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "analysis/core/words.h"
+#include "present/json/or_null.h"
 #include "present/sentences/diff_sentences.h"
 #include "present/sentences/memory_sentences.h"
 
@@ -38,10 +39,6 @@ Json change_json(const Change& change) {
           {"p", change.p},
           {"looked_at", change.looked_at},
           {"beyond_noise", change.beyond_noise}};
-}
-
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
 }
 
 Json side_json(const analysis::DiffSide& side) {

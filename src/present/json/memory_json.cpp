@@ -1,4 +1,5 @@
 #include "present/json/memory_json.h"
+#include "present/json/or_null.h"
 #include "present/sentences/memory_sentences.h"
 
 namespace fathom::present {
@@ -8,10 +9,6 @@ using namespace analysis;  // this folder writes down what lies there
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
-}
 
 Json range_json(const MemoryRangeRow& row) {
   return {{"kind", row.kind},

@@ -17,20 +17,20 @@ using analysis::Components;
 using analysis::ComponentVerdict;
 using analysis::MetricMeaning;
 
-constexpr std::size_t kMost = 6;  // that one sentence names
+constexpr std::size_t kMostNamed = 6;  // that one sentence names
 
 std::string whole_percent(double share) {
   return fmt::format("{:.0f} %", 100 * share);
 }
 
-std::string rate(double per_second) {
+std::string growth_rate(double per_second) {
   const char* sign = per_second < 0 ? "-" : "";
   const double size = std::fabs(per_second);
   return size >= 100 ? fmt::format("{}{}/s", sign, bytes(size))
                      : fmt::format("{}{}/h", sign, bytes(3600 * size));
 }
 
-std::string amount(const ComponentGrowth& growth) {
+std::string grown(const ComponentGrowth& growth) {
   return growth.meaning == MetricMeaning::kCount ? fmt::format("{:.0f}", growth.last) : bytes(growth.last);
 }
 
@@ -38,13 +38,13 @@ std::string amount(const ComponentGrowth& growth) {
 std::string listed(const std::vector<const ComponentGrowth*>& rows,
                    const std::function<std::string(const ComponentGrowth&)>& text) {
   std::string out;
-  const std::size_t shown = rows.size() > kMost ? kMost - 1 : rows.size();
+  const std::size_t shown = rows.size() > kMostNamed ? kMostNamed - 1 : rows.size();
   for (std::size_t i = 0; i < shown; ++i) out += fmt::format("{}{}", i == 0 ? "" : "; ", text(*rows[i]));
   if (shown < rows.size()) out += fmt::format("; and {} others", rows.size() - shown);
   return out;
 }
 std::string named(const ComponentGrowth& growth) {
-  return fmt::format("{} ({})", growth.component, amount(growth));
+  return fmt::format("{} ({})", growth.component, grown(growth));
 }
 
 class Sentences {
@@ -72,7 +72,7 @@ class Sentences {
     if (found_.components.empty()) return;
     const auto explains = with(ComponentVerdict::kExplains);
     std::string head = fmt::format("Anonymous memory grows by {} (over {}); ",
-                                   rate(found_.memory->per_second), analysis::seconds(found_.seconds));
+                                   growth_rate(found_.memory->per_second), analysis::seconds(found_.seconds));
     if (explains.empty()) {
       out_.push_back(head + "none of the components that the program's metrics name explains it.");
     } else {

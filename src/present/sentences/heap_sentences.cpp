@@ -9,6 +9,7 @@
 
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "present/sentences/amount_words.h"
 #include "present/sentences/prose_name.h"
 
 namespace fathom::present {
@@ -18,10 +19,6 @@ using namespace analysis;  // this folder puts into words what lies there
 namespace {
 
 constexpr std::size_t kMostRanges = 3;
-
-std::string number(std::uint64_t count) {
-  return with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX)));
-}
 
 std::string blocks_of(double count) {
   return with_commas(std::llround(std::min(count, 9e15)));
@@ -34,10 +31,6 @@ std::string blocks_of(const HeapAmount& amount) {
 std::string blocks_in_words(const HeapAmount& amount) {
   const std::string count = blocks_of(amount);
   return count + (count == "1" ? " block" : " blocks");
-}
-std::string bytes_of(const HeapAmount& amount) {
-  if (amount.variance <= 0) return bytes(amount.value);
-  return fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
 }
 std::string share_of(double part, double whole) {
   return percent(whole > 0 ? part / whole : 0);

@@ -11,6 +11,7 @@
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
 #include "model/steps.h"
+#include "present/sentences/amount_words.h"
 #include "present/sentences/ending_sentences.h"
 #include "present/sentences/generated_name.h"
 #include "present/sentences/heap_sentences.h"
@@ -29,10 +30,6 @@ namespace {
 constexpr double kLongEnough_s = 30;    // below that a start looks like growth
 constexpr double kExplainsMuch = 0.15;  // of CPU time
 constexpr double kWorthAWord = 0.05;    // the same, where most is not of the own code
-
-std::string number(std::uint64_t count) {
-  return with_commas(static_cast<std::int64_t>(std::min<std::uint64_t>(count, INT64_MAX)));
-}
 
 // "./slow 20000" -> "slow 20000": where it lay is known to who started it.
 std::string target_of(const model::Meta& meta) {

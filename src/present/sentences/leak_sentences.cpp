@@ -8,6 +8,7 @@
 #include "analysis/core/ending.h"
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
+#include "present/sentences/amount_words.h"
 #include "present/sentences/heap_sentences.h"
 
 namespace fathom::present {
@@ -16,16 +17,12 @@ using namespace analysis;  // this folder puts into words what lies there
 
 namespace {
 
-std::string blocks_of(const HeapAmount& amount) {
+std::string blocks_in_all(const HeapAmount& amount) {
   const std::string blocks = count_with_error(amount.value, amount.variance <= 0 ? 0 : amount.error());
   return blocks + (blocks == "1" ? " block" : " blocks");
 }
-std::string bytes_of(const HeapAmount& amount) {
-  return amount.variance <= 0 ? bytes(amount.value)
-                              : fmt::format("{} ±{}", bytes(amount.value), bytes(amount.error()));
-}
 std::string sum_of(const HeapAmounts& amounts) {
-  return fmt::format("{} in {}", bytes_of(amounts.bytes), blocks_of(amounts.blocks));
+  return fmt::format("{} in {}", bytes_of(amounts.bytes), blocks_in_all(amounts.blocks));
 }
 
 }  // namespace
@@ -67,7 +64,7 @@ std::vector<std::string> sentences_of(const LeakReport& report) {
   } else if (!missing.empty()) {
     add(fmt::format("{}: {} from {} {} {}, at least {} of them for sure, as {}.", target,
                     sum_of(report.shown), places, report.shown.blocks.value == 1 ? "looks" : "look", left,
-                    blocks_of({report.sure_blocks, 0}), missing));
+                    blocks_in_all({report.sure_blocks, 0}), missing));
   } else {
     add(fmt::format("{}: {} {} from {}.", target, sum_of(report.shown), left, places));
   }

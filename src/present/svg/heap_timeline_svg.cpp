@@ -26,14 +26,14 @@ using analysis::TimelineKind;
 using analysis::TimelineLine;
 using analysis::TimelinePoint;
 
-constexpr double kPad = 12;
+constexpr double kTimelinePad = 12;
 constexpr double kLeft = 66, kRight = 16;  // of the chart: numbers, and half of the last time
 constexpr double kTop = 74;
-constexpr double kLineHeight = 18;
+constexpr double kTimelineLineHeight = 18;
 constexpr double kStrip = 56, kStripGap = 12;  // the strip of the process's memory, and above it
 constexpr double kLeastOfStrip = 0.05;         // of the largest line: less is not drawn
 constexpr double kMarkRow = 16;                // of names below the times
-constexpr double kTextColumn = 6.3;            // mean width of a character of 12 px text
+constexpr double kTimelineTextColumn = 6.3;    // mean width of a character of 12 px text
 constexpr double kLabelColumn = 7.4;           // of bold text
 
 // Hues that people with any kind of colour blindness tell apart (Okabe and Ito, 2008), in an order in which
@@ -45,9 +45,9 @@ constexpr std::array<bool, 8> kLightText = {true, false, true, false, false, tru
 // Dashes of the lines, by their place.
 constexpr std::array<std::string_view, 6> kDashes = {"", "8 4", "2 3", "9 3 2 3", "5 3", "1 4"};
 
-class Picture {
+class TimelinePicture {
  public:
-  Picture(const HeapTimeline& timeline, const HeapTimelineOptions& options)
+  TimelinePicture(const HeapTimeline& timeline, const HeapTimelineOptions& options)
       : timeline_(timeline),
         options_(options),
         axis_(byte_axis(timeline.most(), static_cast<std::size_t>(std::max(3.0, options.height / 45)), true)),
@@ -253,7 +253,7 @@ class Picture {
                          number(bottom() - 6),
                          escape_xml(fmt::format("{} at {}", name, analysis::seconds(mark.time_s))));
       const std::string label = frame_label(name, 24);
-      const double needed = kTextColumn * static_cast<double>(text_columns(label));
+      const double needed = kTimelineTextColumn * static_cast<double>(text_columns(label));
       const double left = std::min(x - needed / 2, kLeft + width_ + kRight - needed - 4);
       if (left < free_from) continue;
       free_from = left + needed + 6;
@@ -296,15 +296,16 @@ class Picture {
 
   std::string draw_head() const {
     const auto line = [&](std::string_view kind, double y, std::string_view text, double column) {
-      const auto columns = static_cast<std::size_t>((options_.width - 2 * kPad) / column);
+      const auto columns = static_cast<std::size_t>((options_.width - 2 * kTimelinePad) / column);
       const std::vector<std::string> lines = wrap(text, columns);
-      return "<text class=\"" + std::string(kind) + "\" x=\"" + number(kPad) + "\" y=\"" + number(y) + "\">" +
+      return "<text class=\"" + std::string(kind) + "\" x=\"" + number(kTimelinePad) + "\" y=\"" + number(y) +
+             "\">" +
              escape_xml(lines.empty()       ? ""
                         : lines.size() == 1 ? lines[0]
                                             : lines[0] + " …") +
              "</text>\n";
     };
-    return line("title", 26, title_, 10.6) + line("muted", 44, subtitle_, kTextColumn);
+    return line("title", 26, title_, 10.6) + line("muted", 44, subtitle_, kTimelineTextColumn);
   }
 
   // "1.2 MiB at the peak"; what was not there at that moment has a largest of its own.
@@ -320,7 +321,7 @@ class Picture {
   std::string item(double x, double y, const std::string& id, const std::string& swatch,
                    std::string_view name, std::string_view module, const std::string& value, double value_x,
                    std::string_view full) const {
-    const auto room = static_cast<std::size_t>(std::max(8.0, (value_x - x - 100) / kTextColumn));
+    const auto room = static_cast<std::size_t>(std::max(8.0, (value_x - x - 100) / kTimelineTextColumn));
     std::string label = frame_label(name, room);
     if (label.empty()) label = clean_text(name).substr(0, 8);
     const bool has_room = text_columns(label) + text_columns(module) + 3 <= room;
@@ -335,7 +336,8 @@ class Picture {
 
   std::string draw_foot(double top) {
     const bool two = options_.width >= 760 && !timeline_.lines.empty();
-    const double left_end = two ? kPad + (options_.width - 2 * kPad) * 0.62 : options_.width - kPad;
+    const double left_end =
+        two ? kTimelinePad + (options_.width - 2 * kTimelinePad) * 0.62 : options_.width - kTimelinePad;
     double y = top + 16;
     std::string out = "<g class=\"foot\">\n";
     const auto heading = [&](double x, double end, std::string_view text, std::string_view value) {
@@ -344,44 +346,44 @@ class Picture {
           "</text>\n",
           number(x), number(y), text, number(end), number(y), value);
     };
-    heading(kPad, left_end, fmt::format("live, by {}, as stacked", analysis::to_string(timeline_.by)),
+    heading(kTimelinePad, left_end, fmt::format("live, by {}, as stacked", analysis::to_string(timeline_.by)),
             "at the peak");
     const double head_y = y;
     for (std::size_t g = timeline_.groups.size(); g-- > 0;) {
       const TimelineGroup& group = timeline_.groups[g];
-      y += kLineHeight;
+      y += kTimelineLineHeight;
       const double share = timeline_.peak.bytes > 0 ? group.at_peak / timeline_.peak.bytes : 0;
-      const std::string swatch =
-          fmt::format("<path class=\"s {}\" d=\"M{} {}h14\"/>", class_of(g), number(kPad), number(y - 4));
-      out += item(kPad, y, id_of(g), swatch, clean_text(group.name), clean_text(group.module),
+      const std::string swatch = fmt::format("<path class=\"s {}\" d=\"M{} {}h14\"/>", class_of(g),
+                                             number(kTimelinePad), number(y - 4));
+      out += item(kTimelinePad, y, id_of(g), swatch, clean_text(group.name), clean_text(group.module),
                   amount_of(g, ", " + analysis::percent(share)), left_end, name_of(group));
     }
     double bottom = y;
     if (!timeline_.lines.empty()) {
-      const double x = two ? left_end + 40 : kPad;
-      y = two ? head_y : y + kLineHeight + 6;
-      heading(x, options_.width - kPad, "the process, as the kernel counts it", "most");
+      const double x = two ? left_end + 40 : kTimelinePad;
+      y = two ? head_y : y + kTimelineLineHeight + 6;
+      heading(x, options_.width - kTimelinePad, "the process, as the kernel counts it", "most");
       for (std::size_t i = 0; i < timeline_.lines.size(); ++i) {
         const TimelineLine& line = timeline_.lines[i];
         const bool drawn = in_strip(line);
-        y += kLineHeight;
+        y += kTimelineLineHeight;
         const std::string swatch = drawn ? fmt::format("<path class=\"line k{}\" d=\"M{} {}h18\"/>",
                                                        i % kDashes.size(), number(x), number(y - 4))
                                          : std::string();
         out += item(x, y, id_of_line(i), swatch, line.label + (drawn ? "" : " (not drawn)"), "",
-                    bytes(line.most()), options_.width - kPad, line.series);
+                    bytes(line.most()), options_.width - kTimelinePad, line.series);
       }
       bottom = std::max(bottom, y);
     }
     y = bottom + 8;
-    const auto columns = static_cast<std::size_t>((options_.width - 2 * kPad) / kTextColumn);
+    const auto columns = static_cast<std::size_t>((options_.width - 2 * kTimelinePad) / kTimelineTextColumn);
     const auto add = [&](const std::string& text) {
       bool more = false;
       for (const std::string& line : wrap(clean_text(text), columns)) {
-        y += kLineHeight;
-        out +=
-            fmt::format("<text class=\"muted{}\" x=\"{}\" y=\"{}\">{}</text>\n",
-                        std::exchange(more, true) ? " more" : "", number(kPad), number(y), escape_xml(line));
+        y += kTimelineLineHeight;
+        out += fmt::format("<text class=\"muted{}\" x=\"{}\" y=\"{}\">{}</text>\n",
+                           std::exchange(more, true) ? " more" : "", number(kTimelinePad), number(y),
+                           escape_xml(line));
       }
     };
     for (const std::string& note : sentences_of(timeline_))
@@ -503,7 +505,7 @@ class Picture {
   }
 
   std::string draw_empty() const {
-    return open(kTop + 60) + draw_head() + "<text class=\"strong\" x=\"" + number(kPad) + "\" y=\"" +
+    return open(kTop + 60) + draw_head() + "<text class=\"strong\" x=\"" + number(kTimelinePad) + "\" y=\"" +
            number(kTop + 20) + "\">Nothing to draw: nothing was live in this selection.</text>\n</svg>\n";
   }
 
@@ -524,7 +526,7 @@ std::size_t timeline_columns(const HeapTimelineOptions& options) {
 }
 
 std::string heap_timeline_svg(const HeapTimeline& timeline, const HeapTimelineOptions& options) {
-  return Picture(timeline, options).draw();
+  return TimelinePicture(timeline, options).draw();
 }
 
 }  // namespace fathom::present

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "analysis/core/words.h"
+#include "present/text/heading.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -50,10 +51,6 @@ std::vector<std::string> cells(const CallSums& sums, std::string name, bool size
   }
   row.push_back(std::move(name));
   return row;
-}
-
-std::string heading(std::string_view text, const TextOptions& options) {
-  return options.color ? fmt::format("\n\x1b[1m{}\x1b[0m\n", text) : fmt::format("\n{}\n", text);
 }
 
 // "serve ← accept ← main": outwards.

@@ -9,6 +9,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/hot_spot_sentences.h"
 #include "present/sentences/prose_name.h"
+#include "present/text/heading.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -18,8 +19,8 @@ using analysis::CallRow;
 using analysis::NodeKind;
 using analysis::TreeRowKind;
 
-constexpr std::size_t kMostWhere = 32;
-constexpr std::size_t kLeastName = 24;
+constexpr std::size_t kMostCallWhere = 32;
+constexpr std::size_t kLeastCallName = 24;
 
 struct Column {
   std::string head;
@@ -74,7 +75,7 @@ class CallText {
       const std::string lead = lead_of(row.row);
       const std::size_t used = display_width(lead);
       const std::size_t room =
-          name_width_ == 0 ? 0 : std::max(name_width_ > used ? name_width_ - used : 0, kLeastName);
+          name_width_ == 0 ? 0 : std::max(name_width_ > used ? name_width_ - used : 0, kLeastCallName);
       const bool weak = row.row.kind != TreeRowKind::kCall || !row.own;
       out += line(cells, lead + name_of(row, room), wheres_[i], weak);
     }
@@ -101,14 +102,14 @@ class CallText {
     }
     std::size_t others = 2 + where;
     for (const std::size_t width : widths_) others += 2 + width;
-    name_width_ = width_ > others + 2 + kLeastName ? width_ - others - 2 : kLeastName;
+    name_width_ = width_ > others + 2 + kLeastCallName ? width_ - others - 2 : kLeastCallName;
     std::size_t widest = display_width(head_);
     for (const CallRow& row : rows_.rows) {
       const std::string lead = lead_of(row.row);
       const std::size_t used = display_width(lead);
-      widest = std::max(widest,
-                        used + display_width(name_of(
-                                   row, std::max(name_width_ > used ? name_width_ - used : 0, kLeastName))));
+      widest = std::max(
+          widest, used + display_width(name_of(
+                             row, std::max(name_width_ > used ? name_width_ - used : 0, kLeastCallName))));
     }
     pad_ = std::min(widest, name_width_);
     open_.clear();
@@ -175,7 +176,7 @@ class CallText {
     if (where.empty() && row.call.kind != NodeKind::kThread && row.call.kind != NodeKind::kCause)
       where = short_module(tree_.modules[row.call.module].name);
     if (row.call.deep > 1) where += fmt::format("{}{} deep", where.empty() ? "" : ", ", row.call.deep);
-    return width_ == 0 ? where : keep_tail(where, kMostWhere);
+    return width_ == 0 ? where : keep_tail(where, kMostCallWhere);
   }
 
   const analysis::CallTree& tree_;
@@ -191,10 +192,6 @@ class CallText {
   std::vector<char> open_;                // by depth: a sibling follows
 };
 
-std::string bold(const std::string& text, const TextOptions& options) {
-  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
-}
-
 }  // namespace
 
 std::string call_tree_text(const analysis::Report& report, const TextOptions& options) {
@@ -208,9 +205,9 @@ std::string call_tree_text(const analysis::Report& report, const TextOptions& op
     error =
         fmt::format(", ±{} at most",
                     analysis::percent_number(analysis::share_interval(tree, tree.total / 2).half_width()));
-  std::string out = bold(fmt::format("{} (% of {}{}{})", bottom_up ? "Calls bottom up" : "Call tree",
-                                     analysis::amount_of(tree, tree.total), error, left_out),
-                         options);
+  std::string out = heading(fmt::format("{} (% of {}{}{})", bottom_up ? "Calls bottom up" : "Call tree",
+                                        analysis::amount_of(tree, tree.total), error, left_out),
+                            options);
   std::vector<Column> columns{{bottom_up ? "self" : "total", total_of_all}};
   if (!bottom_up) columns.push_back({"self", self_of_all});
   return out + CallText(report, report.call_rows, options, std::move(columns),

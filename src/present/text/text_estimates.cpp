@@ -11,7 +11,7 @@ namespace {
 
 using analysis::HeapAmount;
 
-std::string count(double value) {
+std::string whole_count(double value) {
   return analysis::with_commas(std::llround(std::clamp(value, -9e15, 9e15)));
 }
 std::string signed_bytes(double value, double error = 0) {
@@ -29,11 +29,12 @@ std::string count_cell(const HeapAmount& amount) {
 }
 
 EstimateCells count_cells(const HeapAmount& amount) {
-  if (amount.variance <= 0) return {count(amount.value), ""};
+  if (amount.variance <= 0) return {whole_count(amount.value), ""};
   const double digit = analysis::last_known_digit(amount.error());
-  if (is_bound(amount)) return {"≤ " + count(std::ceil((amount.value + amount.error()) / digit) * digit), ""};
+  if (is_bound(amount))
+    return {"≤ " + whole_count(std::ceil((amount.value + amount.error()) / digit) * digit), ""};
   return {analysis::count_with_error(amount.value, amount.error()),
-          "±" + count(std::ceil(amount.error() / digit) * digit)};
+          "±" + whole_count(std::ceil(amount.error() / digit) * digit)};
 }
 
 EstimateCells bytes_cells(const HeapAmount& amount) {

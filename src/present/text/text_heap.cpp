@@ -7,6 +7,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
+#include "present/text/heading.h"
 #include "present/text/text_estimates.h"
 #include "present/text/text_table.h"
 
@@ -18,10 +19,7 @@ using analysis::percent;
 using analysis::printable;
 using analysis::with_commas;
 
-std::string heading(const std::string& text, const TextOptions& options) {
-  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
-}
-std::string count(double value) {
+std::string whole_number(double value) {
   return with_commas(std::llround(std::min(value, 9e15)));
 }
 std::string joined(const std::vector<std::string>& texts) {
@@ -137,7 +135,7 @@ std::string heap_detail_text(const analysis::HeapReport& heap, const TextOptions
     TextTable table(
         {{"bytes", Align::kRight}, {"calls", Align::kRight}, {"by"}, {"from", Align::kLeft, true}});
     for (const analysis::HeapReturnRow& row : heap.returns)
-      table.add({bytes(row.bytes), count(row.calls),
+      table.add({bytes(row.bytes), whole_number(row.calls),
                  row.allocator.empty() ? "the program" : printable(row.allocator), path_of(row.path)});
     out += table.text(table_width(options), options.color);
   }

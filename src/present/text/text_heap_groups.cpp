@@ -29,7 +29,7 @@ std::string whole_text(const HeapGroups& groups) {
                        : analysis::bytes_with_error(groups.whole, error);
 }
 
-std::string heading(const HeapGroups& groups, const TextOptions& options, std::size_t shown) {
+std::string heading_of(const HeapGroups& groups, const TextOptions& options, std::size_t shown) {
   std::string cut;
   if (shown < groups.rows.size()) cut = fmt::format(", {} of {}", shown, groups.rows.size());
   const std::string text = fmt::format("{} ({}) by {}{} (% of {}{}{})", model::info_of(groups.metric).title,
@@ -61,7 +61,7 @@ std::string name_of(const HeapGroupRow& row, const TextOptions& options) {
 
 std::string heap_groups_text(const HeapGroups& groups, const TextOptions& options) {
   const std::size_t shown = options.top == 0 ? groups.rows.size() : std::min(groups.rows.size(), options.top);
-  std::string out = heading(groups, options, shown);
+  std::string out = heading_of(groups, options, shown);
   if (groups.rows.empty()) return out + "  nothing\n";
   const bool of_stacks = groups.by == analysis::HeapGrouping::kStack;
   const bool of_functions = groups.by == analysis::HeapGrouping::kFunction;

@@ -6,6 +6,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/memory_sentences.h"
+#include "present/text/heading.h"
 #include "present/text/text_table.h"
 
 namespace fathom::present {
@@ -15,9 +16,6 @@ using analysis::bytes;
 using analysis::percent_number;
 using analysis::printable;
 
-std::string heading(const std::string& text, const TextOptions& options) {
-  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
-}
 std::string some_bytes(std::uint64_t value) {
   return value == 0 ? "" : bytes(static_cast<double>(value));
 }

@@ -8,6 +8,7 @@
 
 #include "analysis/core/words.h"
 #include "present/sentences/timeline_sentences.h"
+#include "present/text/heading.h"
 #include "present/text/text_table.h"
 #include "present/text/time_axis.h"
 
@@ -206,10 +207,6 @@ std::string chart(const HeapTimeline& timeline, const TextOptions& options) {
   line.resize(start, ' ');
   line += right ? "^ " + peak : peak + " ^";
   return out + std::string(kGutter, ' ') + line + "\n";
-}
-
-std::string heading(const std::string& text, const TextOptions& options) {
-  return options.color ? "\n\x1b[1m" + text + "\x1b[0m\n" : "\n" + text + "\n";
 }
 
 std::string groups_table(const HeapTimeline& timeline, const TextOptions& options) {

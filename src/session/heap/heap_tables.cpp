@@ -26,7 +26,7 @@ void add(HeapSum& sum, const sources::heap::Sum& more) {
 
 }  // namespace
 
-HeapTables::HeapTables(Profile& profile, const Heap& heap)
+HeapTables::HeapTables(Profile& profile, const model::Heap& heap)
     : profile_(profile), heap_{static_cast<std::uint32_t>(profile.heap.heaps.size())} {
   profile_.heap.heaps.push_back(heap);
 }
@@ -115,7 +115,7 @@ void HeapTables::add(const sources::heap::Slice& slice,
 }
 
 void HeapTables::end_image(const sources::heap::Sum& dropped) {
-  Heap& heap = profile_.heap.heaps[heap_.value];
+  model::Heap& heap = profile_.heap.heaps[heap_.value];
   heap.image_ended = true;
   heap.dropped_blocks =
       static_cast<std::uint64_t>(std::llround(not_negative(std::min(dropped.blocks, 1e18))));
@@ -124,7 +124,7 @@ void HeapTables::end_image(const sources::heap::Sum& dropped) {
 
 void HeapTables::finish(const sources::heap::Summary& summary, const sources::heap::Counters& counters,
                         const std::vector<sources::heap::Outage>& outages) {
-  Heap& heap = profile_.heap.heaps[heap_.value];
+  model::Heap& heap = profile_.heap.heaps[heap_.value];
   // As long as no sample came, it is the one that was asked for.
   if (heap.mode == HeapMode::kExact)
     heap.mean_bytes = 0;

@@ -12,7 +12,7 @@
 namespace fathom::session {
 namespace {
 
-constexpr std::uint32_t kSummaryEvery = 40;  // slices: it looks at every live block
+constexpr std::uint32_t kProbesSummaryEvery = 40;  // slices: it looks at every live block
 
 sources::HeapProbePoint point_of(const std::string& path, const probes::UsdtPlace& place, bool frees) {
   sources::HeapProbePoint point;
@@ -207,7 +207,7 @@ void ProbedHeap::write_slice(bool last) {
     const auto known = threads_.find(tid);
     return known == threads_.end() ? model::kNoThread : known->second;
   });
-  if (last || slices_++ % kSummaryEvery == 0) rows_->finish(collector_->summary(now), counters());
+  if (last || slices_++ % kProbesSummaryEvery == 0) rows_->finish(collector_->summary(now), counters());
 }
 
 void ProbedHeap::publish() {

@@ -5,7 +5,6 @@
 namespace fathom::session {
 namespace {
 
-using allocators::AddressRange;
 using allocators::HeldKind;
 using allocators::HeldRange;
 
@@ -17,12 +16,12 @@ bool is_free(HeldKind kind) {
 }
 
 // Huge pages that hold something that is live, as far as `ranges` tell; ascending.
-std::vector<AddressRange> pages_in_use(std::span<const HeldRange> ranges,
-                                       const allocators::AddressRanges& huge) {
-  std::vector<AddressRange> pages;
+std::vector<allocators::AddressRange> pages_in_use(std::span<const HeldRange> ranges,
+                                                   const allocators::AddressRanges& huge) {
+  std::vector<allocators::AddressRange> pages;
   for (const HeldRange& range : ranges) {
     if (is_free(range.kind)) continue;
-    for (const AddressRange& part : huge.within(range.start, range.end)) {
+    for (const allocators::AddressRange& part : huge.within(range.start, range.end)) {
       const std::uint64_t first = part.start / kHugePage * kHugePage,
                           end = (part.end + kHugePage - 1) / kHugePage * kHugePage;
       if (!pages.empty() && pages.back().end >= first)
@@ -44,8 +43,8 @@ std::vector<HeldPart> split_by_huge_pages(std::span<const HeldRange> ranges,
   for (const HeldRange& range : ranges) {
     std::uint64_t at = range.start;
     if (is_free(range.kind))
-      for (const AddressRange& used : in_use.within(range.start, range.end))
-        for (const AddressRange& part : huge.within(used.start, used.end)) {
+      for (const allocators::AddressRange& used : in_use.within(range.start, range.end))
+        for (const allocators::AddressRange& part : huge.within(used.start, used.end)) {
           if (part.start > at) parts.push_back({{at, part.start, range.kind}, false});
           parts.push_back({{part.start, part.end, range.kind}, true});
           at = part.end;

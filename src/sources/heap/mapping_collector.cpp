@@ -7,13 +7,13 @@
 namespace fathom::sources::heap {
 namespace {
 
-constexpr std::uint32_t kMaxSites = 1u << 14;
-constexpr std::uint32_t kSlicesPerLength = 512;
+constexpr std::uint32_t kMaxMappingSites = 1u << 14;
+constexpr std::uint32_t kMappingSlicesPerLength = 512;
 
 }  // namespace
 
 MappingCollector::MappingCollector(std::uint64_t start_ns, std::uint64_t slice_ns)
-    : sites_(kMaxSites, true), start_ns_(start_ns), slice_ns_(slice_ns) {
+    : sites_(kMaxMappingSites, true), start_ns_(start_ns), slice_ns_(slice_ns) {
   sites_.next_slice(start_ns);
 }
 
@@ -65,7 +65,7 @@ std::optional<Slice> MappingCollector::slice(std::uint64_t now_ns, bool last) {
   for (const std::uint32_t site : changed) slice.rows.push_back({site, sites_.slice(site), {}, {}, 0});
   sites_.next_slice(slice.end_ns);
   start_ns_ = slice.end_ns;
-  if (++slices_ % kSlicesPerLength == 0) slice_ns_ *= 2;
+  if (++slices_ % kMappingSlicesPerLength == 0) slice_ns_ *= 2;
   return slice;
 }
 

@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostRings = UINT16_MAX;
 constexpr std::uint32_t kMostRoundsAhead = 4;
 
 template <class T>
-T load(const T& value) {
+T load_acquire(const T& value) {
   return __atomic_load_n(&value, __ATOMIC_ACQUIRE);
 }
 
@@ -55,7 +55,7 @@ Result<RingReader> RingReader::open(const tracer_shared& layout, std::span<std::
     std::byte* at = memory.data() + layout.rings_offset + i * stride;
     reader.rings_[i].shared = reinterpret_cast<tracer_ring*>(at);
     reader.rings_[i].data = at + TRACER_RING_DATA;
-    reader.rings_[i].tail = load(reader.rings_[i].shared->tail);
+    reader.rings_[i].tail = load_acquire(reader.rings_[i].shared->tail);
   }
   reader.rings_taken_ = &reinterpret_cast<const tracer_shared*>(memory.data())->rings_taken;
   reader.find_rings_in_use();
@@ -63,11 +63,12 @@ Result<RingReader> RingReader::open(const tracer_shared& layout, std::span<std::
 }
 
 void RingReader::find_rings_in_use() {
-  rings_taken_before_ = load(*rings_taken_);
+  rings_taken_before_ = load_acquire(*rings_taken_);
   in_use_.clear();
   for (std::uint32_t index = 0; index < rings_.size(); ++index) {
     const Ring& ring = rings_[index];
-    if (load(ring.shared->owner) != 0 || ring.at != ring.end || load(ring.shared->head) != ring.tail)
+    if (load_acquire(ring.shared->owner) != 0 || ring.at != ring.end ||
+        load_acquire(ring.shared->head) != ring.tail)
       in_use_.push_back(index);
   }
 }
@@ -77,11 +78,11 @@ bool RingReader::begin(std::uint64_t cut) {
   order_.clear();
   // A ring is counted before anything is written to it, so what was stamped before the cut is in one of
   // these.
-  if (load(*rings_taken_) != rings_taken_before_) find_rings_in_use();
+  if (load_acquire(*rings_taken_) != rings_taken_before_) find_rings_in_use();
   for (const std::uint32_t index : in_use_) {
     Ring& ring = rings_[index];
     if (ring.bad) continue;
-    const std::uint64_t head = load(ring.shared->head);
+    const std::uint64_t head = load_acquire(ring.shared->head);
     if (head - ring.tail > ring_bytes_ || head % 8 != 0 || head < ring.head) {
       give_up(ring);
       continue;
@@ -217,9 +218,10 @@ bool RingReader::decode(Ring& ring, TracerEvent& event) {
 std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& lives) {
   std::uint32_t released = 0;
   for (Ring& ring : rings_) {
-    std::uint32_t owner = load(ring.shared->owner);
+    std::uint32_t owner = load_acquire(ring.shared->owner);
     if (owner & TRACER_MADE_UP) continue;  // nobody can tell whether that thread lives
-    if (ring.bad || owner == 0 || ring.at != ring.end || load(ring.shared->head) != ring.tail) continue;
+    if (ring.bad || owner == 0 || ring.at != ring.end || load_acquire(ring.shared->head) != ring.tail)
+      continue;
     if (lives(static_cast<std::int32_t>(owner))) continue;
     // A thread that has the same control block may have taken it meanwhile; then it is not given back.
     if (!__atomic_compare_exchange_n(&ring.shared->owner, &owner, 0, false, __ATOMIC_ACQ_REL,
@@ -235,13 +237,13 @@ std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& l
 
 std::uint64_t RingReader::lost() const {
   std::uint64_t sum = 0;
-  for (const Ring& ring : rings_) sum += load(ring.shared->lost);
+  for (const Ring& ring : rings_) sum += load_acquire(ring.shared->lost);
   return sum;
 }
 
 std::uint64_t RingReader::waited() const {
   std::uint64_t sum = 0;
-  for (const Ring& ring : rings_) sum += load(ring.shared->waited);
+  for (const Ring& ring : rings_) sum += load_acquire(ring.shared->waited);
   return sum;
 }
 

@@ -7,7 +7,7 @@
 namespace fathom::sources::heap {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kClassPage = 4096;
 constexpr std::uint64_t kMost = std::uint64_t{1}
                                 << 47;  // no block is larger; keeps sums from wrapping around
 
@@ -30,7 +30,7 @@ std::uint64_t four_per_doubling(std::uint64_t size) {
 std::uint64_t mimalloc_size(std::uint64_t size) {
   constexpr std::uint64_t kLargestBin = 128 * 1024;  // of a medium page; larger ones have pages of their own
   const std::uint64_t rounded = four_per_doubling(std::max<std::uint64_t>(size, 1));
-  return size <= kLargestBin ? rounded : up_to(size, kPage);
+  return size <= kLargestBin ? rounded : up_to(size, kClassPage);
 }
 
 // The classes follow from how many blocks fit into a run of pages.

@@ -16,7 +16,7 @@
 namespace fathom::sources {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kDataPage = 4096;
 constexpr std::size_t kMostHeader = 8192;  // 144 program headers; files have about ten
 
 template <class T>
@@ -43,11 +43,11 @@ std::optional<std::uint64_t> end_of_zeroed_data(std::span<const std::byte> file,
     if (segment->p_type != PT_LOAD || (segment->p_flags & PF_W) == 0 || segment->p_offset > kMost ||
         segment->p_filesz > kMost || segment->p_memsz > kMost || offset > kMost)
       continue;
-    if (offset < segment->p_offset / kPage * kPage || offset >= segment->p_offset + segment->p_filesz)
+    if (offset < segment->p_offset / kDataPage * kDataPage || offset >= segment->p_offset + segment->p_filesz)
       continue;
     if (data.start.value + segment->p_offset < offset) return std::nullopt;
     const std::uint64_t end = data.start.value + segment->p_offset - offset + segment->p_memsz;
-    return (end + kPage - 1) / kPage * kPage;
+    return (end + kDataPage - 1) / kDataPage * kDataPage;
   }
   return std::nullopt;
 }

@@ -11,10 +11,10 @@ namespace {
 // mov %rcx,%rsp and then ret, or pop %rcx and jmp *%rcx where returns are checked against a shadow stack.
 constexpr std::array kMove{std::byte{0x48}, std::byte{0x89}, std::byte{0xcc}};
 constexpr std::array kReturn{std::byte{0xc3}};
-constexpr std::array kJump{std::byte{0x59}, std::byte{0xff}, std::byte{0xe1}};
+constexpr std::array kJumpBytes{std::byte{0x59}, std::byte{0xff}, std::byte{0xe1}};
 // Between the call that overwrites and the jump lies the call of a function for debuggers, which does nothing.
 constexpr std::size_t kBetweenCalls = 64;  // bytes
-constexpr std::size_t kMostCode = std::size_t{64} << 10;
+constexpr std::size_t kMostCodeOfExits = std::size_t{64} << 10;
 
 bool begins_with(std::span<const std::byte> code, std::span<const std::byte> with) {
   return code.size() >= with.size() && std::equal(with.begin(), with.end(), code.begin());
@@ -30,13 +30,13 @@ std::vector<std::size_t> exception_exits(std::span<const std::byte> code) {
     const auto behind = static_cast<std::size_t>(at - code.begin()) + kMove.size();
     const auto rest = code.subspan(behind);
     if (begins_with(rest, kReturn)) found.push_back(behind + kReturn.size());
-    if (begins_with(rest, kJump)) found.push_back(behind + kJump.size());
+    if (begins_with(rest, kJumpBytes)) found.push_back(behind + kJumpBytes.size());
   }
   return found;
 }
 
 std::optional<std::size_t> first_overwrite(std::span<const std::byte> function) {
-  if (function.size() > kMostCode) return std::nullopt;
+  if (function.size() > kMostCodeOfExits) return std::nullopt;
   ZydisDecoder decoder;
   if (ZYAN_FAILED(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)))
     return std::nullopt;

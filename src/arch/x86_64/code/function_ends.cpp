@@ -9,9 +9,9 @@
 namespace fathom::arch {
 namespace {
 
-class Reading {
+class EndsReading {
  public:
-  explicit Reading(std::span<const CodePart> parts) : parts_(parts) {}
+  explicit EndsReading(std::span<const CodePart> parts) : parts_(parts) {}
 
   FunctionEnds run() {
     if (parts_.empty() || parts_[0].code.empty() ||
@@ -120,7 +120,7 @@ class Reading {
 }  // namespace
 
 FunctionEnds function_ends(std::span<const CodePart> parts) {
-  return Reading(parts).run();
+  return EndsReading(parts).run();
 }
 
 }  // namespace fathom::arch

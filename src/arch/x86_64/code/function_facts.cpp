@@ -21,10 +21,10 @@ void sort_once(std::vector<std::uint64_t>& all) {
   all.erase(std::unique(all.begin(), all.end()), all.end());
 }
 
-class Reading {
+class FactsReading {
  public:
-  Reading(std::span<const std::byte> code, std::uint64_t start, const ImageRange& image,
-          std::span<const std::uint32_t> bounds)
+  FactsReading(std::span<const std::byte> code, std::uint64_t start, const ImageRange& image,
+               std::span<const std::uint32_t> bounds)
       : code_(code), start_(start), image_(image), bounds_(bounds) {
     for (std::size_t i = 0; i < kArguments.size(); ++i) holds_[i].push_back(kArguments[i]);
   }
@@ -161,7 +161,7 @@ class Reading {
 
 std::optional<FunctionFacts> function_facts(std::span<const std::byte> code, std::uint64_t start,
                                             const ImageRange& image, std::span<const std::uint32_t> bounds) {
-  return Reading(code, start, image, bounds).run();
+  return FactsReading(code, start, image, bounds).run();
 }
 
 }  // namespace fathom::arch

@@ -34,7 +34,7 @@ struct State {
   bool operator==(const State&) const = default;
 };
 
-struct Instruction {
+struct PrologueInstruction {
   ZydisDecodedInstruction decoded;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 
@@ -115,7 +115,7 @@ void pop(State& state, bool rbp) {
 }
 
 // What the instruction does to rsp and rbp. False: it cannot be followed.
-bool apply(const Instruction& in, State& state) {
+bool apply(const PrologueInstruction& in, State& state) {
   const bool wide = in.decoded.operand_width == 64;
   switch (in.decoded.mnemonic) {
     case ZYDIS_MNEMONIC_PUSH:
@@ -439,7 +439,7 @@ class Function {
   bool follow_from(std::uint32_t offset) {
     // The lock prefix counts as an instruction of its own: glibc jumps behind it where there is one thread.
     if (code_[offset] == std::byte{0xf0}) return reach(offset + 1u, states_[state_at_[offset]]);
-    Instruction in;
+    PrologueInstruction in;
     const auto rest = code_.subspan(offset);
     if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder_, rest.data(), rest.size(), &in.decoded, in.operands)))
       return false;
@@ -480,7 +480,7 @@ class Function {
     return apply(in, state) && reach(next, normal(state));
   }
 
-  static bool changes_depth(const Instruction& in) {
+  static bool changes_depth(const PrologueInstruction& in) {
     // After an alignment or alloca, pushes and the like count from an unknown place, which is no harm as long
     // as rbp marks the frame: rsp stays unknown. Only what saves rbp relative to rsp must not happen.
     return in.decoded.mnemonic == ZYDIS_MNEMONIC_PUSH && in.is_register(0, ZYDIS_REGISTER_RBP);
@@ -488,7 +488,7 @@ class Function {
 
   // An offset from the function's start; beyond its end (also by wrapping) for other code. nullopt: through a
   // pointer.
-  static std::optional<std::uint64_t> branch_target(const Instruction& in, std::uint64_t next) {
+  static std::optional<std::uint64_t> branch_target(const PrologueInstruction& in, std::uint64_t next) {
     const ZydisDecodedOperand& operand = in.operands[0];
     if (operand.type != ZYDIS_OPERAND_TYPE_IMMEDIATE || !operand.imm.is_relative) return std::nullopt;
     return next + static_cast<std::uint64_t>(operand.imm.value.s);
@@ -502,7 +502,7 @@ class Function {
     if (!std::all_of(switches_.begin(), switches_.end(), agrees)) return false;
     for (; switch_scan_ < code_.size(); ++switch_scan_) {
       if (state_at_[switch_scan_] != kUnreached) continue;
-      Instruction in;
+      PrologueInstruction in;
       const auto rest = code_.subspan(switch_scan_);
       const bool decoded =
           ZYAN_SUCCESS(ZydisDecoderDecodeFull(&decoder_, rest.data(), rest.size(), &in.decoded, in.operands));
