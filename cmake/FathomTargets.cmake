@@ -66,6 +66,17 @@ if(FATHOM_PRECOMPILE)
   fathom_precompiled_headers(fathom_library_headers)
 endif()
 
+# Several sources of a target in one translation unit: what they instantiate alike is compiled once. Two sources of a folder
+# therefore give their own helpers different names, or share them in a header. The presets dev, stub and asan compile each
+# source by itself, so that an include that a source forgot is found.
+function(fathom_unity target)
+  if(FATHOM_UNITY)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 10)
+    # g++ takes members of an unnamed namespace's type for an error of a header, whatever the included file is.
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
+  endif()
+endfunction()
+
 # The folder that makes "NAME/..." reachable, for one target.
 function(fathom_headers target scope name)
   string(REPLACE "/" "_" flat ${name})
@@ -89,6 +100,7 @@ function(fathom_library name)
     if(FATHOM_PRECOMPILE)
       target_precompile_headers(${target} REUSE_FROM fathom_library_headers)
     endif()
+    fathom_unity(${target})
     foreach(dependency ${arg_DEPENDS})
       target_link_libraries(${target} PUBLIC fathom_${dependency})
     endforeach()
