@@ -37,14 +37,39 @@ OwnCode::OwnCode(const Profile& profile) : profile_(profile), own_modules_(profi
                       (module.kind == ModuleKind::kFile &&
                        (executables.contains(path) || !any_start(kSystemFolders, path)));
   }
-  // "anvil::main" says that the crate anvil is the program's own, and so are "anvil_core" and the like.
-  for (const Function& function : profile.functions) {
-    const std::string_view name = profile.strings[function.name];
+  find_own_crates(executables);
+}
+
+// A Rust program's own crate is called as its file: "my-node" is made from my_node, and my_node_core and the like belong to
+// it. So the answer does not depend on what was sampled. Only where no function of that crate is known, as in a renamed
+// file, "other::main" says whose crate it is.
+void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
+  std::set<std::string, std::less<>> by_file, by_main;
+  bool is_rust = false;
+  std::set<std::string, std::less<>> seen;
+  for (const Function& function : profile_.functions) {
+    const Module& module = profile_.modules[function.module.value];
+    const std::string_view path = profile_.strings[module.path];
+    if (module.kind == ModuleKind::kFile && !executables.contains(path)) continue;
+    const std::string_view name = profile_.strings[function.name];
+    const std::string_view crate = namespace_of(name);
+    is_rust |=
+        crate == "core" || crate == "alloc" || (name.starts_with('<') && name.find(" as ") != name.npos);
+    if (!crate.empty()) seen.emplace(crate);
     constexpr std::string_view kMain = "::main";
     if (!name.ends_with(kMain)) continue;
-    const std::string_view crate = name.substr(0, name.size() - kMain.size());
-    if (!crate.empty() && crate.find_first_of(":<( ") == crate.npos) own_crates_.emplace(crate);
+    const std::string_view of = name.substr(0, name.size() - kMain.size());
+    if (!of.empty() && of.find_first_of(":<( ") == of.npos) by_main.emplace(of);
   }
+  for (const std::string_view path : executables) {
+    std::string crate(path.substr(path.rfind('/') + 1));
+    std::ranges::replace(crate, '-', '_');
+    const bool known = std::ranges::any_of(seen, [&](const std::string& each) {
+      return each.starts_with(crate) && (each.size() == crate.size() || each[crate.size()] == '_');
+    });
+    if (known && (is_rust || by_main.contains(crate))) by_file.insert(std::move(crate));
+  }
+  own_crates_ = by_file.empty() ? std::move(by_main) : std::move(by_file);
 }
 
 bool OwnCode::is_own(std::string_view name, ModuleId module, std::string_view file) const {

@@ -26,6 +26,8 @@ class OwnCode {
   bool is_library(model::ModuleId module) const;
 
  private:
+  void find_own_crates(const std::set<std::string_view>& executables);
+
   const model::Profile& profile_;
   std::vector<char> own_modules_;
   std::set<std::string, std::less<>>

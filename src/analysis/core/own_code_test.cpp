@@ -41,5 +41,23 @@ TEST(OwnCode, OfARustProgramIsTheCrateOfItsMain) {
   EXPECT_FALSE(own.is_own("__KeccakF1600", app, "")) << "C code that was linked in";
 }
 
+// Whether main was sampled must not decide whose code the rest is.
+TEST(OwnCode, OfARustProgramIsTheCrateThatItsFileIsCalledAfterAlsoIfMainWasNotSampled) {
+  for (const bool sampled : {false, true}) {
+    HandMade hand;
+    auto& row = hand.profile.processes[hand.process(1, "my-node").value];
+    row.executable = hand.builder.string("/usr/bin/my-node");
+    const auto app = hand.module("my-node");
+    hand.frame(app, {"my_node::state::build_root"});
+    hand.frame(app, {"<alloc::vec::Vec<u8> as core::clone::Clone>::clone"});
+    if (sampled) hand.frame(app, {"launcher::main"});
+    const OwnCode own(hand.profile);
+    EXPECT_TRUE(own.is_own("my_node::state::build_root", app, "")) << sampled;
+    EXPECT_TRUE(own.is_own("my_node_core::add", app, "")) << sampled;
+    EXPECT_FALSE(own.is_own("alloy_trie::HashBuilder::add_leaf", app, "")) << sampled;
+    EXPECT_FALSE(own.is_own("__KeccakF1600", app, "")) << sampled;
+  }
+}
+
 }  // namespace
 }  // namespace fathom::analysis
