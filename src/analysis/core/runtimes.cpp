@@ -20,6 +20,11 @@ std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
+bool matches_one_of(const std::vector<std::string>& globs, std::string_view name) {
+  return std::any_of(globs.begin(), globs.end(),
+                     [&](const std::string& glob) { return matches_glob(glob, name); });
+}
+
 bool begins_with_one_of(const std::vector<std::string>& starts, std::string_view text) {
   return std::any_of(starts.begin(), starts.end(),
                      [&](const std::string& start) { return text.starts_with(start); });
@@ -41,6 +46,10 @@ Result<RuntimeRules> RuntimeRules::parse(std::string_view text, const std::strin
         rules.sources_.emplace_back(word);
       } else if (kind == "function") {
         rules.functions_.emplace_back(word);
+      } else if (kind == "start") {
+        rules.starts_.emplace_back(word);
+      } else if (kind == "begin") {
+        rules.begins_.emplace_back(word);
       } else if (kind != "namespace") {
         return fmt::format("'{}' is no kind of rule", kind);
       } else if (word.ends_with('*')) {
@@ -69,14 +78,20 @@ bool RuntimeRules::has_source(std::string_view path) const {
                      [&](const std::string& part) { return path.find(part) != path.npos; });
 }
 
+bool RuntimeRules::starts(std::string_view name) const {
+  return matches_one_of(starts_, name);
+}
+
+bool RuntimeRules::begins(std::string_view name) const {
+  return matches_one_of(begins_, name);
+}
+
 bool RuntimeRules::has_namespace(std::string_view name) const {
   return !name.empty() && (namespaces_.contains(name) || begins_with_one_of(namespace_starts_, name));
 }
 
 bool RuntimeRules::has_function(std::string_view name) const {
-  return has_namespace(namespace_of(name)) ||
-         std::any_of(functions_.begin(), functions_.end(),
-                     [&](const std::string& glob) { return matches_glob(glob, name); });
+  return has_namespace(namespace_of(name)) || matches_one_of(functions_, name);
 }
 
 const RuntimeRules& built_in_runtime_rules() {

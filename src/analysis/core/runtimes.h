@@ -19,13 +19,16 @@ class RuntimeRules {
   // kMalformed with the number of the line. `name` is the file's.
   static Result<RuntimeRules> parse(std::string_view text, const std::string& name);
 
-  bool has_module(std::string_view name) const;     // "libc.so.6"
-  bool has_source(std::string_view path) const;     // "/rustc/1.80/library/std/src/io.rs"
-  bool has_function(std::string_view name) const;   // by its namespace, or by its name
+  bool has_module(std::string_view name) const;    // "libc.so.6"
+  bool has_source(std::string_view path) const;    // "/rustc/1.80/library/std/src/io.rs"
+  bool has_function(std::string_view name) const;  // by its namespace, or by its name
+  bool starts(std::string_view name) const;        // "main", an interpreter's loop: starts everything else
+  bool begins(
+      std::string_view name) const;  // "__libc_start_call_main": how the system starts programs and threads
   bool has_namespace(std::string_view name) const;  // "tokio"
 
  private:
-  std::vector<std::string> modules_, sources_, functions_;  // beginnings, parts, globs
+  std::vector<std::string> modules_, sources_, functions_, starts_, begins_;  // beginnings, parts, globs
   std::set<std::string, std::less<>> namespaces_;
   std::vector<std::string> namespace_starts_;
 };

@@ -7,7 +7,6 @@
 
 #include "analysis/core/functions.h"
 #include "analysis/core/runtimes.h"
-#include "analysis/core/tracer_frames.h"
 
 namespace fathom::analysis {
 namespace {
@@ -16,7 +15,18 @@ using namespace model;
 
 constexpr double kLeastShare = 0.1;  // of all: a narrower call is no part of the path
 
-using FunctionKey = std::pair<std::string, std::string>;  // name, module
+// What the kernel was asked for: its outermost function that says it.
+bool names_kernel_work(std::string_view name) {
+  for (const std::string_view prefix : {"__x64_sys_", "__arm64_sys_", "ksys_", "__do_sys_", "__se_sys_"})
+    if (name.starts_with(prefix)) return true;
+  return name == "asm_exc_page_fault" || name == "exc_page_fault";
+}
+
+// On the way to such a function.
+bool passes_to_kernel_work(std::string_view name) {
+  return name.starts_with("entry_SYSCALL_64") || name == "do_syscall_64" || name == "x64_sys_call" ||
+         name == "el0t_64_sync" || name == "el0_svc" || name == "invoke_syscall";
+}
 
 class Finder {
  public:
@@ -25,15 +35,25 @@ class Finder {
         tree_(tree),
         leaves_(leaves_of(profile, selection)),
         weights_(leaves_),
-        sources_(profile, frame_weights_of(profile, leaves_)),
-        facts_(profile.frames.size()),
-        tracer_(selection.tracer ? std::nullopt : tracer_module(profile)) {
+        sources_(profile, frame_weights_of(profile, leaves_)) {
     for (std::size_t i = weights_.size(); i-- > 1;) weights_[profile.stacks[i].parent.value] += weights_[i];
   }
 
   HotPath find(std::size_t most) {
     HotPath path;
-    find_spots(path);
+    for (const TreeNode& node : tree_.nodes)
+      if (node.self > 0 && is_own(node)) {
+        path.own_self += node.self;
+        path.own_self_of[tree_.modules[node.module].name] += node.self;
+      }
+    const auto subjects = find_subjects(tree_, [&](const TreeNode& node) { return code_of(node); });
+    for (const HotSubject& subject : subjects) {
+      if (!path.spot)
+        path.spot = spot_of(subject);
+      else
+        path.others.push_back({name_of(subject), module_of(subject), subject.rank, subject.grouped,
+                               subject.itself, subject.total, own_caller_of(subject)});
+    }
     path.frames = widest_chain(most);
     return path;
   }
@@ -49,182 +69,139 @@ class Finder {
     return leaves;
   }
 
-  // Of a stack: the innermost own function, and what it calls on the way to the leaf.
-  struct Answer {
-    std::uint32_t spot = UINT32_MAX;  // row of spots_
-    std::uint32_t stack = 0;          // whose leaf it is
-    std::uint32_t part = 0;           // row of parts_ names; 0: itself
-    std::uint32_t file = 0, line = 0;
-  };
-  // What it consists of is added up only of those that are told.
-  struct Spot {
-    FunctionKey key;
-    std::int64_t explained = 0, self = 0;
-    bool told = false;
-    std::map<std::uint32_t, std::int64_t> parts;
-    std::map<std::uint32_t, std::int64_t> stacks;  // those whose leaf it is
-    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> lines;
-  };
-
-  // Of a frame: the innermost own function in it, and the call that is nearest to the caller.
-  struct FrameFact {
-    bool known = false;
-    Answer own;
-    std::uint32_t outermost = 0;  // row of part_rows_
-  };
-
-  const FrameFact& fact_of(FrameId id) {
-    FrameFact& fact = facts_[id.value];
-    if (fact.known) return fact;
-    fact.known = true;
-    const Frame& frame = profile_.frames[id.value];
-    const std::uint32_t count = std::max(frame.line_count, 1u);
-    fact.outermost = name_row(frame_name(profile_, id, count - 1));
-    if (profile_.modules[frame.module.value].kind == ModuleKind::kKernel) return fact;
-    std::uint32_t at = 0;
-    while (at < count && !sources_.is_own(id, at)) ++at;
-    if (at == count) return fact;
-    fact.own.spot = spot_row({frame_name(profile_, id, at), module_name(frame)});
-    if (at > 0) fact.own.part = name_row(frame_name(profile_, id, at - 1));
-    if (at < frame.line_count) {
-      fact.own.file = profile_.lines[frame.first_line + at].file.value;
-      fact.own.line = profile_.lines[frame.first_line + at].line;
-    }
-    return fact;
+  CodeFact code_of(const TreeNode& node) const {
+    const std::string& name = tree_.name(node);
+    const TreeModule& module = tree_.modules[node.module];
+    if (node.kind == NodeKind::kKernel)
+      return {names_kernel_work(name) ? CodeRank::kKernel : CodeRank::kNone};
+    if (is_unnamed(name))
+      return {module.kind == ModuleKind::kAnonymous ? CodeRank::kLibrary : CodeRank::kNone,
+              module.kind == ModuleKind::kAnonymous};
+    const RuntimeRules& runtimes = built_in_runtime_rules();
+    if (runtimes.begins(name)) return {};
+    if (runtimes.starts(name)) return {CodeRank::kStart};
+    if (is_own(node)) return {CodeRank::kOwn};
+    return {runtimes.has_module(module.name) || module.kind == ModuleKind::kVdso ||
+                    runtimes.has_function(name)
+                ? CodeRank::kPlumbing
+                : CodeRank::kLibrary};
   }
 
-  std::uint32_t name_row(const std::string& name) {
-    return part_rows_.try_emplace(name, static_cast<std::uint32_t>(part_rows_.size() + 1)).first->second;
+  std::string name_of(const HotSubject& subject) const {
+    return subject.grouped ? "" : tree_.names[subject.name];
+  }
+  // Empty: that of a program, whose name the headline has.
+  std::string module_of(const HotSubject& subject) const {
+    const TreeModule& module = tree_.modules[subject.module];
+    const bool is_program = std::ranges::any_of(profile_.processes, [&](const Process& process) {
+      return !module.path.empty() && profile_.strings[process.executable] == module.path;
+    });
+    return is_program ? "" : module.name;
   }
 
-  // The answer of each stack, and what each function explains.
-  std::vector<Answer> answers_of_stacks() {
-    std::vector<Answer> answers(profile_.stacks.size());
-    for (std::uint32_t i = 1; i < answers.size(); ++i) {
-      if (weights_[i] <= 0) continue;
-      const FrameId id = profile_.stacks[i].frame;
-      if (tracer_ && profile_.frames[id.value].module == *tracer_) {
-        answers[i] = answers[profile_.stacks[i].parent.value];
-        continue;  // nothing ends in it
-      }
-      const FrameFact& fact = fact_of(id);
-      if (fact.own.spot != UINT32_MAX) {
-        answers[i] = fact.own;
-        answers[i].stack = i;
-      } else {
-        answers[i] = answers[profile_.stacks[i].parent.value];
-        if (answers[i].spot != UINT32_MAX && answers[i].part == 0) answers[i].part = fact.outermost;
-      }
-      if (leaves_[i] <= 0 || answers[i].spot == UINT32_MAX) continue;
-      Spot& spot = spots_[answers[i].spot];
-      spot.explained += leaves_[i];
-      if (answers[i].part == 0) spot.self += leaves_[i];
-    }
-    return answers;
+  bool is_of(const HotSubject& subject, const TreeNode& node) const {
+    return node.module == subject.module && node.kind != NodeKind::kThread &&
+           (subject.grouped ? is_unnamed(tree_.name(node)) : node.name == subject.name);
   }
 
-  bool is_wide(const Spot& spot) const {
-    return static_cast<double>(spot.explained) >= kLeastShare * static_cast<double>(tree_.total);
-  }
-
-  void add_up_told(const std::vector<Answer>& answers) {
-    for (std::uint32_t i = 1; i < answers.size(); ++i) {
-      const Answer& answer = answers[i];
-      if (leaves_[i] <= 0 || answer.spot == UINT32_MAX || !spots_[answer.spot].told) continue;
-      Spot& spot = spots_[answer.spot];
-      spot.stacks[answer.stack] += leaves_[i];
-      spot.parts[answer.part] += leaves_[i];
-      spot.lines[{answer.file, answer.line}] += leaves_[i];
-    }
-  }
-
-  void find_spots(HotPath& path) {
-    const std::vector<Answer> answers = answers_of_stacks();
-    for (const Spot& spot : spots_) {
-      path.own_explained += spot.explained;
-      if (spot.self == 0) continue;
-      path.own_self += spot.self;
-      path.own_self_of[spot.key.second] += spot.self;
-    }
-    const auto largest = std::max_element(
-        spots_.begin(), spots_.end(), [](const Spot& a, const Spot& b) { return a.explained < b.explained; });
-    if (largest == spots_.end() || largest->explained <= 0) return;
-    for (Spot& spot : spots_) spot.told = &spot == &*largest || is_wide(spot);
-    add_up_told(answers);
-    path.spot = finished(*largest);
-    path.spot->own_caller = is_unnamed(path.spot->name) ? path.spot->caller : own_caller_of(*largest);
-    for (const Spot& spot : spots_)
-      if (&spot != &*largest && is_wide(spot))
-        path.others.push_back({spot.key.first, spot.key.second, spot.explained,
-                               is_unnamed(spot.key.first) ? caller_of(spot) : own_caller_of(spot)});
-    std::stable_sort(path.others.begin(), path.others.end(),
-                     [](const HotOther& a, const HotOther& b) { return a.value > b.value; });
-  }
-
-  HotSpot finished(const Spot& from) const {
-    HotSpot spot{from.key.first, from.key.second, caller_of(from), {}, {}, from.explained, {}};
-    const auto line = std::max_element(from.lines.begin(), from.lines.end(),
-                                       [](const auto& a, const auto& b) { return a.second < b.second; });
-    if (line != from.lines.end())
-      spot.place = {std::string(base_name(profile_.strings[StringId{line->first.first}])),
-                    line->first.second};
-    std::vector<const std::string*> names(part_rows_.size() + 1);
-    for (const auto& [name, row] : part_rows_) names[row] = &name;
-    for (const auto& [row, value] : from.parts) spot.parts.push_back({row == 0 ? "" : *names[row], value});
-    std::stable_sort(spot.parts.begin(), spot.parts.end(),
-                     [](const HotPart& a, const HotPart& b) { return a.value > b.value; });
+  HotSpot spot_of(const HotSubject& subject) const {
+    HotSpot spot;
+    spot.name = name_of(subject);
+    spot.module = module_of(subject);
+    spot.rank = subject.rank;
+    spot.spread = subject.spread;
+    spot.generated = subject.grouped;
+    spot.own_caller = own_caller_of(subject);
+    spot.place = place_of(subject);
+    spot.total = subject.total;
+    spot.parts = parts_of(subject);
     return spot;
   }
 
-  // What has no name is told by who calls it: the nearest function with one, on most of its samples.
-  std::string caller_of(const Spot& spot) const {
-    if (!is_unnamed(spot.key.first)) return "";
-    std::map<std::string, std::int64_t> callers;
-    for (const auto& [stack, value] : spot.stacks)
-      for (StackId at = profile_.stacks[stack].parent; at.value != 0; at = profile_.stacks[at.value].parent) {
-        std::string name = frame_name(profile_, profile_.stacks[at.value].frame);
-        if (is_unnamed(name)) continue;
-        if (built_in_runtime_rules().has_function(name)) break;  // how a thread starts says nothing
-        callers[std::move(name)] += value;
-        break;
-      }
-    return most_of(callers);
-  }
-
-  // The nearest other function of the own code, on most of its samples: also one that it was inlined into.
-  std::string own_caller_of(const Spot& spot) {
-    std::map<std::string, std::int64_t> callers;
-    for (const auto& [stack, value] : spot.stacks)
-      if (std::string name = own_caller_above(stack, spot.key.first); !name.empty())
-        callers[std::move(name)] += value;
-    return most_of(callers);
-  }
-
-  std::string own_caller_above(std::uint32_t stack, const std::string& callee) {
-    for (StackId at{stack}; at.value != 0; at = profile_.stacks[at.value].parent) {
-      const FrameId frame = profile_.stacks[at.value].frame;
-      for (std::uint32_t line = 0; line < std::max(profile_.frames[frame.value].line_count, 1u); ++line) {
-        std::string name = frame_name(profile_, frame, line);
-        if (name != callee && !is_unnamed(name) && sources_.is_own(frame, line)) return name;
+  // By module and name: other modules may have functions of the same name.
+  SourcePlace place_of(const HotSubject& subject) const {
+    if (subject.grouped) return {};
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::int64_t> lines;
+    for (std::uint32_t i = 1; i < weights_.size(); ++i) {
+      if (weights_[i] <= 0) continue;
+      const Frame& frame = profile_.frames[profile_.stacks[i].frame.value];
+      if (profile_.strings[profile_.modules[frame.module.value].name] != tree_.modules[subject.module].name)
+        continue;
+      for (std::uint32_t at = 0; at < frame.line_count; ++at) {
+        const Line& line = profile_.lines[frame.first_line + at];
+        if (profile_.strings[profile_.functions[line.function.value].name] == tree_.names[subject.name])
+          lines[{line.file.value, line.line}] += weights_[i];
       }
     }
-    return "";
+    const auto most = std::max_element(lines.begin(), lines.end(),
+                                       [](const auto& a, const auto& b) { return a.second < b.second; });
+    if (most == lines.end()) return {};
+    return {std::string(base_name(profile_.strings[StringId{most->first.first}])), most->first.second};
   }
 
-  static std::string most_of(const std::map<std::string, std::int64_t>& callers) {
+  // Calls of the innermost of its frames; its own recursion is no part.
+  std::vector<HotPart> parts_of(const HotSubject& subject) const {
+    std::map<std::string, std::int64_t> sums;
+    for (std::uint32_t i = 0; i < tree_.nodes.size(); ++i)
+      if (is_of(subject, tree_.nodes[i])) {
+        sums[""] += tree_.nodes[i].self;
+        for (const std::uint32_t child : children_of(i)) add_part(subject, child, sums);
+      }
+    std::vector<HotPart> parts;
+    for (const auto& [name, value] : sums)
+      if (value > 0) parts.push_back({name, value});
+    std::stable_sort(parts.begin(), parts.end(),
+                     [](const HotPart& a, const HotPart& b) { return a.value > b.value; });
+    return parts;
+  }
+
+  // What is below `node` without the subject's own recursion, by the outermost name.
+  void add_part(const HotSubject& subject, std::uint32_t node,
+                std::map<std::string, std::int64_t>& sums) const {
+    const TreeNode& at = tree_.nodes[node];
+    if (is_of(subject, at)) return;
+    const std::string& name = tree_.name(at);
+    const bool passes = at.kind == NodeKind::kKernel ? passes_to_kernel_work(name) : is_unnamed(name);
+    if (!passes || at.first_child == kNoNode) {
+      sums[name] += at.total - below(subject, node);
+      return;
+    }
+    if (at.self > 0) sums[name] += at.self;
+    for (const std::uint32_t child : children_of(node)) add_part(subject, child, sums);
+  }
+
+  // Samples of the subject below `node`, which is none of its frames.
+  std::int64_t below(const HotSubject& subject, std::uint32_t node) const {
+    std::int64_t sum = 0;
+    for (std::uint32_t i = node + 1;
+         i < tree_.nodes.size() && tree_.nodes[i].depth > tree_.nodes[node].depth;) {
+      if (!is_of(subject, tree_.nodes[i])) {
+        ++i;
+        continue;
+      }
+      sum += tree_.nodes[i].total;
+      const std::uint32_t depth = tree_.nodes[i].depth;
+      for (++i; i < tree_.nodes.size() && tree_.nodes[i].depth > depth;) ++i;
+    }
+    return sum;
+  }
+
+  // Of most of its samples: where its name alone says little, or is of other code.
+  std::string own_caller_of(const HotSubject& subject) const {
+    std::map<std::string, std::int64_t> callers;
+    for (const TreeNode& node : tree_.nodes) {
+      if (!is_of(subject, node)) continue;
+      for (std::uint32_t at = node.parent; at != 0; at = tree_.nodes[at].parent) {
+        const TreeNode& above = tree_.nodes[at];
+        if (is_of(subject, above)) break;  // counted there
+        if (!is_own(above) || is_unnamed(tree_.name(above))) continue;
+        callers[tree_.name(above)] += node.total;
+        break;
+      }
+    }
     const auto most = std::max_element(callers.begin(), callers.end(),
                                        [](const auto& a, const auto& b) { return a.second < b.second; });
     return most == callers.end() ? "" : most->first;
-  }
-
-  std::uint32_t spot_row(FunctionKey key) {
-    const auto [known, is_new] = spot_rows_.try_emplace(key, static_cast<std::uint32_t>(spots_.size()));
-    if (is_new) spots_.emplace_back().key = std::move(key);
-    return known->second;
-  }
-
-  std::string module_name(const Frame& frame) const {
-    return std::string(profile_.strings[profile_.modules[frame.module.value].name]);
   }
 
   bool is_own(const TreeNode& node) const {
@@ -325,11 +302,6 @@ class Finder {
   const CallTree& tree_;
   std::vector<std::int64_t> leaves_, weights_;  // by stack: without and with what is called from there
   SourceFacts sources_;
-  std::vector<FrameFact> facts_;  // by frame
-  std::optional<model::ModuleId> tracer_;
-  std::map<std::string, std::uint32_t> part_rows_;
-  std::map<FunctionKey, std::uint32_t> spot_rows_;
-  std::vector<Spot> spots_;
 };
 
 }  // namespace

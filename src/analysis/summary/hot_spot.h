@@ -1,5 +1,5 @@
-// Where the time goes, as a reader would ask: which function of the own code explains most, what is expensive inside of
-// it, and the widest chain of calls.
+// Where the time goes, as a reader would ask: which function accounts for most, what is expensive inside of it, and the
+// widest chain of calls.
 #pragma once
 
 #include <cstdint>
@@ -11,23 +11,27 @@
 #include "analysis/core/call_tree.h"
 #include "analysis/core/selection.h"
 #include "analysis/core/source_facts.h"
+#include "analysis/summary/hot_subject.h"
 
 namespace fathom::analysis {
 
-// What a function of the own code spends: in itself, or in what it calls that is not own.
+// What a function spends: in itself, or in a function that it calls. Calls without a name count for what they call.
 struct HotPart {
   std::string name;  // empty: in its own instructions
   std::int64_t value = 0;
 };
 
-// A sample is explained by the innermost own function of its stack: what runs below is its doing.
+// The subject of the first sentence, by the rule of hot_subject.h.
 struct HotSpot {
-  std::string name, module;
-  std::string caller;  // of a function without a name: the nearest one with a name that calls it; else empty
+  std::string name;
+  std::string module;  // empty: that of a program
+  CodeRank rank = CodeRank::kOwn;
+  bool spread = false;     // no function accounts for much; this one accounts for most
+  bool generated = false;  // all code without names that was made at run time; `name` is empty
   std::string
-      own_caller;  // the nearest other one of the own code on most of its samples; for those whose names are alike
-  SourcePlace place;
-  std::int64_t explained = 0;  // samples of which it is the innermost own function
+      own_caller;     // the nearest other named function of the own code on most of its samples; may be empty
+  SourcePlace place;  // of most of its samples
+  std::int64_t total = 0;      // samples that have it anywhere
   std::vector<HotPart> parts;  // of these; largest first
 };
 
@@ -42,18 +46,19 @@ struct HotFrame {
   std::uint32_t skipped = 0;     // calls between the one before and this that are left out
 };
 
-// A further function of the own code that explains much.
+// A further subject.
 struct HotOther {
-  std::string name, module;
-  std::int64_t value = 0;
-  // Where its name alone does not tell it: the nearest function with a name of its own that calls it on most of its samples.
-  std::string caller;
+  std::string name, module;  // as in HotSpot
+  CodeRank rank = CodeRank::kOwn;
+  bool generated = false;
+  bool itself = false;     // it calls a subject before it: `value` is what it spends without that
+  std::int64_t value = 0;  // samples that have none of the subjects before it
+  std::string caller;      // as HotSpot::own_caller
 };
 
 struct HotPath {
+  std::optional<HotSpot> spot;                      // nullopt: no sample has a function with a name
   std::vector<HotOther> others;                     // largest first
-  std::optional<HotSpot> spot;                      // nullopt: no sample has a function of the own code
-  std::int64_t own_explained = 0;                   // of all, below a function of the own code
   std::int64_t own_self = 0;                        // of all, in instructions of the own code
   std::map<std::string, std::int64_t> own_self_of;  // the same by module
   std::vector<HotFrame> frames;                     // outermost first, at most `most`

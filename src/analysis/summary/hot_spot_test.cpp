@@ -35,28 +35,27 @@ TEST_F(HotSpots, FurtherOnesAreToldByTheirNames) {
   sample(50, {{"encode"}});
   sample(30, {{"Shop::serve"}, {"Table::find"}});
   sample(20, {{"Shop::fill"}, {"Table::insert"}});
-  EXPECT_THAT(sentence(), HasSubstr(" Then 30 % below Table::find, 20 % below Table::insert."));
+  EXPECT_THAT(sentence(), HasSubstr("; next are Table::find with 30 % and Table::insert with 20 %."));
 }
 
-TEST_F(HotSpots, WithoutANameTheyAreToldByWhoCallsThem) {
+TEST_F(HotSpots, CodeWithoutANameCountsForItsCaller) {
   sample(50, {{"encode"}});
   sample(30, {{"Shop::serve"}, {"app@0x2040"}});
-  EXPECT_THAT(sentence(),
-              HasSubstr(" Then 38 % below an unnamed function of app (0x2040), called by Shop::serve."));
+  EXPECT_THAT(sentence(), HasSubstr("; next is Shop::serve with 38 %."));
 }
 
 TEST_F(HotSpots, OperatorsAreToldByWhoCallsThemAlsoWhereTheyWereInlined) {
   sample(50, {{"encode"}});
   sample(30, {{"operator==(Key const&, Key const&)", "Table::find(Key const&)"}});
-  EXPECT_THAT(sentence(), HasSubstr(" Then 38 % below operator==, called by Table::find."));
+  EXPECT_THAT(sentence(), HasSubstr("; next is operator==, called by Table::find, with 38 %."));
 }
 
 TEST_F(HotSpots, ThoseWhoseNamesReadAlikeAreToldByWhoCallsThem) {
   sample(50, {{"Shop::serve"}, {"Pool<int>::take()"}});
   sample(30, {{"Shop::fill"}, {"Pool<char>::take()"}});
   const std::string text = sentence();
-  EXPECT_THAT(text, HasSubstr("below Pool::take, called by Shop::serve"));
-  EXPECT_THAT(text, HasSubstr(" Then 38 % below Pool::take, called by Shop::fill."));
+  EXPECT_THAT(text, HasSubstr("Pool::take, called by Shop::serve, accounts for 62 %"));
+  EXPECT_THAT(text, HasSubstr("; next is Pool::take, called by Shop::fill, with 38 %."));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "model/exact_count.h"
 #include "model/steps.h"
 #include "present/sentences/amount_words.h"
+#include "present/sentences/common_costs.h"
 #include "present/sentences/ending_sentences.h"
 #include "present/sentences/generated_name.h"
 #include "present/sentences/heap_sentences.h"
@@ -27,9 +28,7 @@ using namespace analysis;  // this folder puts into words what lies there
 
 namespace {
 
-constexpr double kLongEnough_s = 30;    // below that a start looks like growth
-constexpr double kExplainsMuch = 0.15;  // of CPU time
-constexpr double kWorthAWord = 0.05;    // the same, where most is not of the own code
+constexpr double kLongEnough_s = 30;  // below that a start looks like growth
 
 // "./slow 20000" -> "slow 20000": where it lay is known to who started it.
 std::string target_of(const model::Meta& meta) {
@@ -42,18 +41,18 @@ std::string target_of(const model::Meta& meta) {
   return target;
 }
 
-// "nearly all of it building std::basic_regex"
+// ", almost all of it building std::basic_regex"
 std::string inside_of(const HotSpot& spot) {
   const auto words = [&](const HotPart& part) {
     return part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
   };
-  if (spot.parts.empty() || spot.explained <= 0) return "";
+  if (spot.parts.empty() || spot.total <= 0) return "";
   const auto share_of = [&](std::size_t i) {
-    return static_cast<double>(spot.parts[i].value) / static_cast<double>(spot.explained);
+    return static_cast<double>(spot.parts[i].value) / static_cast<double>(spot.total);
   };
   const double first = share_of(0);
-  if (first >= 0.9) return ": nearly all of it " + words(spot.parts[0]);
-  if (first >= 0.66) return ": most of it " + words(spot.parts[0]);
+  if (first >= 0.9) return ", almost all of it " + words(spot.parts[0]);
+  if (first >= 0.66) return ", most of it " + words(spot.parts[0]);
   std::string text;
   for (std::size_t i = 0; i < std::min<std::size_t>(3, spot.parts.size()); ++i)
     if (share_of(i) >= 0.1)
@@ -64,10 +63,9 @@ std::string inside_of(const HotSpot& spot) {
 
 constexpr std::size_t kMostOthers = 2;
 
-// Two instances of a template, or the same method of two types of one name, read alike; an operator says nothing of whose
-// work it does; a function without a name even less. Who calls them tells more.
+// Two instances of a template, or the same method of two types of one name, read alike; an operator says nothing about whose
+// work it does. Who calls them tells more.
 bool says_little(const Report& report, const std::string& name) {
-  if (is_unnamed(name)) return true;
   const std::string spoken = spoken_name(name);
   if (spoken.starts_with("operator") || spoken.find("::operator") != spoken.npos) return true;
   const HotPath& path = report.hot_path;
@@ -77,21 +75,44 @@ bool says_little(const Report& report, const std::string& name) {
   return alike > 1;
 }
 
-std::string called_by(const Report& report, const std::string& name, const std::string& caller) {
-  return caller.empty() || !says_little(report, name) ? "" : ", called by " + spoken_name(caller);
+// Other code is named with its file; its caller in the program's own code says what it works for.
+std::string subject_name(const Report& report, const std::string& name, const std::string& module,
+                         CodeRank rank, bool generated, const std::string& caller) {
+  if (generated) return "code generated at run time";
+  if (rank == CodeRank::kKernel) return spoken_kernel_work(name);
+  std::string text = spoken_name(name);
+  if (const auto cost = common_cost(name)) text += fmt::format(" ({})", *cost);
+  if (rank != CodeRank::kOwn && rank != CodeRank::kStart && !module.empty())
+    text += " in " + short_module(module);
+  if (!caller.empty() && (rank < CodeRank::kStart || says_little(report, name)))
+    text += ", called by " + spoken_name(caller) + ",";
+  return text;
 }
 
-// " Then 20 % below encode, 12 % below serve."; " Then 20 % below operator==, called by Table::find; 12 % below serve."
+// The place belongs to the name: "encode (codec.cpp:12), called by serve,".
+std::string with_place(const std::string& name, const std::string& place) {
+  if (place.empty()) return name;
+  const std::size_t end = std::min(name.find(", called by "), name.size());
+  return name.substr(0, end) + " (" + place + ")" + name.substr(end);
+}
+
+// "; next is encode with 20 %"; "; next are encode with 20 % and serve with 12 %"
 std::string others_of(const Report& report) {
-  std::string text, joint;
+  std::vector<std::string> parts;
   for (std::size_t i = 0; i < std::min(kMostOthers, report.hot_path.others.size()); ++i) {
     const HotOther& other = report.hot_path.others[i];
-    const std::string caller = called_by(report, other.name, other.caller);
-    text += fmt::format("{}{} below {}{}", i == 0 ? " Then " : joint,
-                        rounded_percent(share(report.tree, other.value)), spoken_name(other.name), caller);
-    joint = caller.empty() ? ", " : "; ";
+    const std::string name =
+        subject_name(report, other.name, other.module, other.rank, other.generated, other.caller);
+    parts.push_back(fmt::format("{}{} with {}", name, other.itself ? " itself" : "",
+                                rounded_percent(share(report.tree, other.value))));
   }
-  return text.empty() ? "" : text + ".";
+  if (parts.empty()) return "";
+  return fmt::format("; next {} {}", parts.size() == 1 ? "is" : "are", fmt::join(parts, " and "));
+}
+
+std::string capitalized(std::string text) {
+  if (!text.empty() && text[0] >= 'a' && text[0] <= 'z') text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
 }
 
 // What metric cpu is of: a file may count something else, and then it says what.
@@ -100,38 +121,45 @@ std::string cost_in_words(const Report& report) {
   return unit == "samples" || unit == "ns" || unit == "thousandths" ? "CPU time" : "all " + printable(unit);
 }
 
-// "the largest cost is memcpy in libc, 35 %"
-std::string largest_cost(const Report& report) {
-  const CallTree& tree = report.tree;
-  const FunctionRow top =
-      *std::max_element(report.functions.begin(), report.functions.end(),
-                        [](const FunctionRow& a, const FunctionRow& b) { return a.self < b.self; });
-  const TreeModule& module = tree.modules[top.module];
-  const std::string name = spoken_name(tree.names[top.name]);
-  const std::string lies = module.kind == model::ModuleKind::kKernel ? " in the kernel"
-                           : is_unnamed(tree.names[top.name])        ? ""  // its name says it
-                                                                     : " in " + short_module(module.name);
-  return fmt::format("the largest cost is {}{}, {}", name, lies, rounded_percent(share(tree, top.self)));
+std::string module_in_words(const TreeModule& module) {
+  return module.kind == model::ModuleKind::kKernel ? "the kernel"
+         : module.name.empty()                     ? "code outside of every known file"
+                                                   : short_module(module.name);
 }
 
-// Most of the time may be where no own function is below: in threads that a library started, in the loader of
-// programs that end at once. Then no own function is the answer. Empty: it is not so.
-std::string sentence_of_others_code(const Report& report) {
-  constexpr double kMost = 0.5;
-  const CallTree& tree = report.tree;
-  const double others = share(tree, tree.total - report.hot_path.own_explained);
-  if (others <= kMost || report.functions.empty() || report.modules.empty()) return "";
+// The file that most of the time is in, and its share of code without names.
+struct WidestModule {
+  const TreeModule* module = nullptr;
+  std::int64_t self = 0, unnamed = 0;
+  const FunctionRow* widest = nullptr;  // of its functions without a name
+};
+WidestModule widest_module(const Report& report) {
+  WidestModule widest;
+  if (report.functions.empty() || report.modules.empty()) return widest;
   const ModuleRow& most =
       *std::max_element(report.modules.begin(), report.modules.end(),
                         [](const ModuleRow& a, const ModuleRow& b) { return a.self < b.self; });
-  const TreeModule& module = tree.modules[most.module];
-  return fmt::format(
-      "{} of {} is below no function that is known to be the program's own: {} of all is in {}; {}.",
-      rounded_percent(others), cost_in_words(report), rounded_percent(share(tree, most.self)),
-      module.kind == model::ModuleKind::kKernel ? "the kernel"
-      : module.name.empty()                     ? "no module"
-                                                : short_module(module.name),
-      largest_cost(report));
+  widest.module = &report.tree.modules[most.module];
+  widest.self = most.self;
+  for (const FunctionRow& row : report.functions) {
+    if (row.module != most.module || !is_unnamed(report.tree.names[row.name])) continue;
+    widest.unnamed += row.self;
+    if (widest.widest == nullptr || row.self > widest.widest->self) widest.widest = &row;
+  }
+  return widest;
+}
+
+// Without a function to name.
+std::string sentence_of_module(const Report& report, const WidestModule& most) {
+  if (most.module == nullptr) return "No sample has a stack.";
+  const bool nameless = most.module->kind == model::ModuleKind::kFile && most.unnamed * 2 > most.self;
+  std::string text = fmt::format("{} of {} is in {}{}.", rounded_percent(share(report.tree, most.self)),
+                                 cost_in_words(report), module_in_words(*most.module),
+                                 nameless ? ", which is stripped: its functions have no names" : "");
+  if (most.widest != nullptr && share(report.tree, most.widest->self) >= kSubjectShare)
+    text += fmt::format(" {} is in {}.", rounded_percent(share(report.tree, most.widest->self)),
+                        spoken_name(report.tree.names[most.widest->name]));
+  return text;
 }
 
 }  // namespace
@@ -188,30 +216,22 @@ std::string sentence_of_hot_spot(const Report& report) {
   if (tree.metric != model::Metric::kCpu) return "";
   if (tree.total <= 0) return sentence_of_nothing(report);
   const auto& spot = report.hot_path.spot;
-  if (!spot) {
-    if (report.functions.empty()) return "No sample has a stack.";
-    return fmt::format("No sample is below a function that is known to be the program's own; {}.",
-                       largest_cost(report));
-  }
-  const double explained = share(tree, spot->explained);
+  const WidestModule module = widest_module(report);
+  if (!spot || (spot->spread && module.unnamed * 2 > tree.total)) return sentence_of_module(report, module);
   const std::string place = place_text(spot->place, spot->name);
   const std::string name =
-      spoken_name(spot->name) + (place.empty() ? "" : " (" + place + ")") +
-      called_by(report, spot->name, is_unnamed(spot->name) ? spot->caller : spot->own_caller);
-  const double error = share_interval(tree, spot->explained).half_width();
+      subject_name(report, spot->name, spot->module, spot->rank, spot->generated, spot->own_caller);
+  const double error = share_interval(tree, spot->total).half_width();
   const std::string how_much =
-      rounded_percent(explained) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
-  const std::string others = others_of(report);
-  const std::string others_code = sentence_of_others_code(report);
-  if (!others_code.empty() && explained < kWorthAWord) return others_code;
-  if (!others_code.empty())
-    return fmt::format("{} Of its own code {} explains most, {}{}.{}", others_code, name, how_much,
-                       inside_of(*spot), others);
-  if (explained < kExplainsMuch)
-    return fmt::format("No function of its own code explains much: {} of {} is below {}{}.{}", how_much,
-                       cost_in_words(report), name, inside_of(*spot), others);
-  return fmt::format("{} of {} is below {}{}.{}", how_much, cost_in_words(report), name, inside_of(*spot),
-                     others);
+      rounded_percent(share(tree, spot->total)) + (error >= 0.02 ? fmt::format(" ±{:.0f}", error * 100) : "");
+  const std::string where = with_place(name, place);
+  const bool is_words =
+      spot->generated || spot->rank == CodeRank::kKernel;  // and no name, which keeps its letters
+  if (spot->spread)
+    return fmt::format("{} is spread over many functions; the largest is {} with {}.",
+                       capitalized(cost_in_words(report)), where, how_much);
+  return fmt::format("{} accounts for {} of {}{}{}.", is_words ? capitalized(where) : where, how_much,
+                     cost_in_words(report), inside_of(*spot), others_of(report));
 }
 
 std::string modules_line(const Report& report) {

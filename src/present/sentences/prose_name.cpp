@@ -9,6 +9,7 @@
 #include "analysis/core/fold_generics.h"
 #include "analysis/core/words.h"
 #include "model/nameless_function.h"
+#include "present/sentences/common_costs.h"
 #include "present/sentences/generated_name.h"
 
 namespace fathom::present {
@@ -222,7 +223,8 @@ std::string activity_of(std::string_view name) {
                                                      "cfree"};
   constexpr std::array<std::string_view, 4> kGuards = {"lock_guard", "unique_lock", "scoped_lock",
                                                        "shared_lock"};
-  if (name == "asm_exc_page_fault" || name == "exc_page_fault") return "in page faults";
+  if (const std::string work = spoken_kernel_work(name); work != analysis::printable(name))
+    return "in " + work;
   const std::vector<std::string> parts = short_parts(name);
   if (parts.empty() || name.starts_with('[')) return "in " + analysis::printable(name);
   const std::string& last = parts.back();

@@ -1,0 +1,164 @@
+#include "analysis/summary/hot_subject.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "analysis/core/hand_made_profile.h"
+
+namespace fathom::analysis {
+namespace {
+
+using testing::ElementsAre;
+
+// Stacks in one line each: "main;parse;memcpy 40", root first. The first letter of a name says what kind of code it is:
+// m: starts everything, o: own, l: a library, p: plumbing, k: kernel work, u: without a name, g: generated without names.
+std::vector<std::string> subjects_of(const std::string& stacks) {
+  HandMade hand;
+  const auto app = hand.module("app");
+  const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
+  std::map<std::string, model::FrameId> frames;
+  std::istringstream lines(stacks);
+  for (std::string stack; lines >> stack;) {
+    int count = 0;
+    lines >> count;
+    std::vector<model::FrameId> chain;
+    std::istringstream names(stack);
+    for (std::string name; std::getline(names, name, ';');) {
+      if (!frames.contains(name)) frames[name] = hand.frame(app, {name});
+      chain.push_back(frames[name]);
+    }
+    hand.sample(thread, hand.stack(chain), count);
+  }
+  const CallTree tree = build_call_tree(hand.profile, {});
+  std::vector<std::string> found;
+  for (const HotSubject& subject : find_subjects(tree, [&](const TreeNode& node) -> CodeFact {
+         switch (tree.name(node).front()) {
+           case 'm':
+             return {CodeRank::kStart};
+           case 'o':
+             return {CodeRank::kOwn};
+           case 'l':
+             return {CodeRank::kLibrary};
+           case 'p':
+             return {CodeRank::kPlumbing};
+           case 'k':
+             return {CodeRank::kKernel};
+           case 'g':
+             return {CodeRank::kLibrary, true};
+           default:
+             return {};
+         }
+       }))
+    found.push_back((subject.grouped ? "(generated)" : tree.names[subject.name]) +
+                    (subject.spread ? " spread" : "") + (subject.itself ? " itself" : "") + " " +
+                    std::to_string(subject.total));
+  return found;
+}
+
+TEST(HotSubject, IsTheDeepestFunctionThatAccountsForItsShare) {
+  EXPECT_THAT(subjects_of("main;o_run;o_serve;o_parse 60 main;o_run;o_serve 10 main;o_run;o_log 30"),
+              ElementsAre("o_parse 60", "o_log 30", "o_serve itself 10"));
+}
+
+TEST(HotSubject, IsNoStepBelowItThatTakesASmallPart) {
+  // Each of many callees has a tenth of it: the caller is the answer.
+  std::string stacks;
+  for (int i = 0; i < 10; ++i) stacks += "main;o_serve;o_part" + std::to_string(i) + " 9 ";
+  EXPECT_THAT(subjects_of(stacks + "main;o_log 10"), ElementsAre("o_serve 90", "o_log 10"));
+}
+
+// As in an interpreter, whose loop has nearly all: what it runs is the answer.
+TEST(HotSubject, IsNotTheFunctionThatStartsEverything) {
+  std::string stacks = "main;m_eval;o_collect;o_visit 18 main;m_eval;o_collect;o_delete 18 ";
+  for (int i = 0; i < 16; ++i) stacks += "main;m_eval;o_part" + std::to_string(i) + " 4 ";
+  EXPECT_THAT(subjects_of(stacks), ElementsAre("o_collect 36"));
+  EXPECT_THAT(subjects_of("main;m_eval 60 main;m_eval;o_a 14 main;m_eval;o_b 13 main;m_eval;o_c 13"),
+              ElementsAre("m_eval 100"));
+}
+
+TEST(HotSubject, IsSaidToBeSpreadIfNoFunctionPasses) {
+  std::string stacks;
+  for (int i = 0; i < 10; ++i)
+    stacks += "main;o_part" + std::to_string(i) + " " + std::to_string(9 + i % 2) + " ";
+  EXPECT_THAT(subjects_of(stacks), ElementsAre("o_part1 spread 10"));
+}
+
+TEST(HotSubject, HasTwoWhereTheTreeForks) {
+  EXPECT_THAT(subjects_of("main;o_run;o_left;u1 45 main;o_run;o_right;u2 40 main;o_run 15"),
+              ElementsAre("o_left 45", "o_right 40", "o_run itself 15"));
+}
+
+TEST(HotSubject, CountsRecursionOnce) {
+  EXPECT_THAT(subjects_of("main;o_walk;o_walk;o_walk 50 main;o_walk;o_visit;o_walk 30 main;o_log 20"),
+              ElementsAre("o_walk 80", "o_log 20"));
+}
+
+TEST(HotSubject, IsTheOwnCodeThatTheLibraryWorksFor) {
+  EXPECT_THAT(subjects_of("main;o_check;l_match;p_memcpy 70 main;o_check 5 main;o_log 25"),
+              ElementsAre("o_check 75", "o_log 25"));
+  EXPECT_THAT(subjects_of("main;o_flush;k_fsync 60 main;o_log 40"), ElementsAre("o_flush 60", "o_log 40"));
+}
+
+TEST(HotSubject, IsOtherCodeIfThatIsTheAnswer) {
+  // A collector's threads, which no own function started.
+  EXPECT_THAT(subjects_of("p_start;l_collect 70 main;o_log 30"), ElementsAre("l_collect 70", "o_log 30"));
+  // A stripped program above a library with names: the library's entry, and no unnamed caller.
+  EXPECT_THAT(
+      subjects_of(
+          "u_main;u_run;l_step;u_exec;u_btree 60 u_main;u_run;l_step;u_exec;p_memcpy 30 u_main;u_run 10"),
+      ElementsAre("l_step 90"));
+  EXPECT_THAT(subjects_of("u_main;u_copy;k_read 80 u_main 20"), ElementsAre("k_read 80"));
+}
+
+TEST(HotSubject, IsTheNamedCallerOfCodeWithoutNames) {
+  EXPECT_THAT(subjects_of("main;o_serve;u1 40 main;o_serve;u2 40 main;o_log 20"),
+              ElementsAre("o_serve 80", "o_log 20"));
+}
+
+TEST(HotSubject, IsAllGeneratedCodeTogether) {
+  EXPECT_THAT(subjects_of("m_node;g1 30 m_node;g2 30 m_node;g3;p_memcpy 5 m_node;l_collect 35"),
+              ElementsAre("(generated) 65", "l_collect 35"));
+}
+
+TEST(HotSubject, IsMainOnlyIfItTakesTheTimeItself) {
+  EXPECT_THAT(subjects_of("main 90 main;o_log 10"), ElementsAre("main 100"));
+  EXPECT_THAT(subjects_of("main;p_memcpy 80 main 20"), ElementsAre("main 100"));
+}
+
+TEST(HotSubject, IsMissingWithoutAnyName) {
+  EXPECT_THAT(subjects_of("u_main;u_run 60 u_main 40"), ElementsAre());
+}
+
+// Whatever the tree: the first subject is no wider than all samples, and none is told twice.
+TEST(HotSubject, SubjectsAreDifferentAndAddUpToNoMoreThanAll) {
+  unsigned seed = 7;
+  const auto next = [&](unsigned below) {
+    seed = seed * 1103515245 + 12345;
+    return (seed >> 16) % below;
+  };
+  for (int round = 0; round < 200; ++round) {
+    std::string stacks;
+    int all = 0;
+    for (unsigned i = 0; i < 1 + next(30); ++i) {
+      std::string stack = "main";
+      for (unsigned depth = next(8); depth > 0; --depth)
+        stack += std::string(";") + "olpkum"[next(6)] + "_" + std::to_string(next(5));
+      const int count = 1 + static_cast<int>(next(50));
+      stacks += stack + " " + std::to_string(count) + " ";
+      all += count;
+    }
+    const auto subjects = subjects_of(stacks);
+    int sum = 0;
+    std::set<std::string> names;
+    for (const std::string& subject : subjects) {
+      sum += std::stoi(subject.substr(subject.rfind(' ')));
+      EXPECT_TRUE(names.insert(subject.substr(0, subject.find(' '))).second) << stacks;
+    }
+    EXPECT_LE(sum, all) << stacks;
+  }
+}
+
+}  // namespace
+}  // namespace fathom::analysis

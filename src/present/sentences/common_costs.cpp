@@ -1,0 +1,54 @@
+#include "present/sentences/common_costs.h"
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "analysis/core/idle.h"
+#include "analysis/core/words.h"
+
+namespace fathom::present {
+namespace {
+
+struct Cost {
+  std::string_view words;
+  std::string_view glob;
+};
+
+std::vector<Cost> parse(std::string_view text) {
+  std::vector<Cost> costs;
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    std::string_view line = text.substr(0, end);
+    text.remove_prefix(end == text.npos ? text.size() : end + 1);
+    const std::size_t colon = line.find(": ");
+    if (line.empty() || line.front() == '#' || colon == line.npos) continue;
+    const std::string_view words = line.substr(0, colon);
+    line.remove_prefix(colon + 1);
+    for (std::size_t start; (start = line.find_first_not_of(' ')) != line.npos;) {
+      const std::size_t stop = std::min(line.find(' ', start), line.size());
+      costs.push_back({words, line.substr(start, stop - start)});
+      line.remove_prefix(stop);
+    }
+  }
+  return costs;
+}
+
+}  // namespace
+
+std::optional<std::string> common_cost(std::string_view function) {
+  static const std::vector<Cost> kCosts = parse(kCommonCostsText);
+  for (const Cost& cost : kCosts)
+    if (analysis::matches_glob(cost.glob, function)) return std::string(cost.words);
+  return std::nullopt;
+}
+
+std::string spoken_kernel_work(std::string_view function) {
+  if (function == "asm_exc_page_fault" || function == "exc_page_fault") return "page faults";
+  for (const std::string_view prefix : {"__x64_sys_", "__arm64_sys_", "ksys_", "__do_sys_", "__se_sys_"})
+    if (function.starts_with(prefix))
+      return "the system call " + analysis::printable(function.substr(prefix.size()));
+  return analysis::printable(function);
+}
+
+}  // namespace fathom::present
