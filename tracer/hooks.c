@@ -179,13 +179,13 @@ static NO_INLINE int renew_credit(const struct here* here) {
       return 0;
     }
   }
-  if (!heart_beats(here->shared, now_ticks(here->shared))) {
+  if (!heart_beats(here->state, here->shared, t, now_ticks(here->shared))) {
     switch_off(here->state, here->shared);
     return 0;
   }
   if (!t->announced) {
     if (!begin_event(&record, here, sizeof(struct tracer_event_thread))) return 0;
-    put(&record, TRACER_FIRST(now_ticks(here->shared), TRACER_EVENT_THREAD));
+    put(&record, TRACER_FIRST(now_stamp(here->state, here->shared), TRACER_EVENT_THREAD));
     put(&record, slot->tid);
     end_record(&record);
     t->announced = 1;
@@ -242,7 +242,7 @@ static NO_INLINE void send_alloc(const struct here* here, const struct call* cal
   if (!ready_to_send(here)) return;
   stack = walk_and_number(here, call);
   if (!begin_event(&record, here, bytes)) return;
-  put(&record, TRACER_FIRST(now_ticks(here->shared), kind));
+  put(&record, TRACER_FIRST(now_stamp(here->state, here->shared), kind));
   put(&record, TRACER_BLOCK(block, allocator_of(call)));
   put_size(&record, size, stack);
   end_record(&record);
@@ -255,7 +255,7 @@ static NO_INLINE void send_realloc(const struct here* here, const struct call* c
   if (!ready_to_send(here)) return;
   stack = walk_and_number(here, call);
   if (!begin_event(&record, here, bytes)) return;
-  put(&record, TRACER_FIRST(now_ticks(here->shared), TRACER_EVENT_REALLOC));
+  put(&record, TRACER_FIRST(now_stamp(here->state, here->shared), TRACER_EVENT_REALLOC));
   put(&record, TRACER_BLOCK(old_block(call), allocator));
   put(&record, call->ticks_before);
   put(&record, block ? TRACER_BLOCK(block, allocator) : 0);
@@ -278,7 +278,7 @@ static NO_INLINE void send_sample(const struct here* here, const struct call* ca
     remove_block(here->state, block);
     return;
   }
-  put(&record, TRACER_FIRST(now_ticks(here->shared), TRACER_EVENT_SAMPLE));
+  put(&record, TRACER_FIRST(now_stamp(here->state, here->shared), TRACER_EVENT_SAMPLE));
   put(&record, TRACER_BLOCK(block, allocator_of(call)));
   put(&record, call->size);
   put(&record, stack | (u64)mean << 32);
@@ -314,7 +314,7 @@ HIDDEN int tracer_before(struct call* call) {
       goto pass;
     }
   }
-  if (is_realloc(shape)) call->ticks_before = now_ticks(here.shared);
+  if (is_realloc(shape)) call->ticks_before = now_stamp(here.state, here.shared);
   return 1;
 pass:
   leave(here.slot);
@@ -423,7 +423,7 @@ HIDDEN void tracer_after_exact(struct call* call, u64 block) {
   }
   place = (u64*)(head + slot->bias);
   prefetch_to_write((u64)place + PREFETCH_BYTES);
-  place[0] = (read_clock() << 8 | TRACER_EVENT_ALLOC) + s->first_bias;
+  place[0] = (raw_stamp(s) << 8 | TRACER_EVENT_ALLOC) + s->first_bias;
   place[1] = TRACER_BLOCK(block, allocator_of(call));
   place[2] = call->size | (u64)stack << 32;
   head += sizeof(struct tracer_event_alloc);
@@ -437,7 +437,7 @@ HIDDEN void tracer_free(struct call* call) {
   struct here here;
   u64 block = call->argument_0, ticks;
   if (!block || !enter(&here, stack_pointer_of(call))) return;
-  ticks = now_ticks(here.shared);
+  ticks = now_stamp(here.state, here.shared);
   if (here.mode == TRACER_EXACT || remove_block(here.state, block)) {
     block = TRACER_BLOCK(block, allocator_of(call));
     if (shape_of(call) == TRACER_FREE_SIZED)

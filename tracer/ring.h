@@ -10,41 +10,83 @@
 #define RING_RETRY_EVENTS 256
 #define HEARTBEAT_BYTES 4096 /* of events, at most 256 */
 #define PAUSES_BEFORE_SLEEP 256
-#define SLEEP_NS 50000
 /* Cache lines of the ring are fetched so many bytes before they are written: the profiler had them last. */
 #define PREFETCH_BYTES 1024
 
-/* `now` in ticks since tsc_base. The heartbeat may have been written a moment later by another CPU. */
-INLINE int heart_beats(const struct tracer_shared* shared, u64 now) {
-  s64 age = (s64)(now - load_relaxed(&shared->heartbeat));
-  return shared->heartbeat_limit == 0 || age < 0 || (u64)age <= shared->heartbeat_limit;
-}
-
+/* For limits of waiting. Where the sequence is the clock, ticks of one CPU may be far from those of another one, and
+ * their rate may change: only short differences mean something then. */
 INLINE u64 now_ticks(const struct tracer_shared* shared) {
   return read_clock() - shared->tsc_base;
+}
+
+/* The same before state::first_bias is added. */
+INLINE u64 raw_stamp(struct state* s) {
+  u64* sequence = (u64*)load_relaxed(&s->sequence);
+  return LIKELY(!sequence) ? read_clock() : add_relaxed(sequence, 1);
+}
+
+/* What orders an event. */
+INLINE u64 now_stamp(const struct state* s, const struct tracer_shared* shared) {
+  u64* sequence = (u64*)load_relaxed(&s->sequence);
+  return LIKELY(!sequence) ? now_ticks(shared) : add_relaxed(sequence, 1) + 1;
+}
+
+/* Another CPU's counter may stand anywhere. So a heartbeat is as old as the time since this thread saw it first, and
+ * a counter that went back begins that time again. */
+static NO_INLINE int has_new_heartbeat(const struct tracer_shared* shared, struct thread* t, u64 now) {
+  u64 heartbeat = load_relaxed(&shared->heartbeat);
+  if (heartbeat != t->heard || now < t->heard_at) {
+    t->heard = heartbeat;
+    t->heard_at = now;
+  }
+  return now - t->heard_at <= shared->heartbeat_limit;
+}
+
+/* `now` in ticks since tsc_base. The heartbeat may have been written a moment later by another CPU. */
+INLINE int heart_beats(const struct state* s, const struct tracer_shared* shared, struct thread* t, u64 now) {
+  s64 age = (s64)(now - load_relaxed(&shared->heartbeat));
+  if (shared->heartbeat_limit == 0) return 1;
+  if (UNLIKELY(load_relaxed(&s->sequence))) return has_new_heartbeat(shared, t, now);
+  return age < 0 || (u64)age <= shared->heartbeat_limit;
 }
 
 /* The profiler does not answer: nothing is recorded until it does. The shared word comes first: whoever finds
  * the other one set and this one clear begins again. */
 static NO_INLINE void switch_off(struct state* s, struct tracer_shared* shared) {
   if (load_relaxed(&s->switched_off)) return;
-  store_relaxed(&shared->off_ticks, now_ticks(shared));
+  store_relaxed(&shared->off_ticks, now_stamp(s, shared));
+  store_relaxed(&s->off_looked, now_ticks(shared));
+  store_relaxed(&s->off_for, 0);
   store_release(&shared->switched_off, TRACER_PAUSED);
   store_release(&s->switched_off, 1);
   store_relaxed(&s->mode, TRACER_OFF);
+}
+
+/* Where counters cannot be compared the time is added up, and no two looks are further apart than a sixteenth of the
+ * limit: what a change of the CPU adds is small, and the silence at most longer than it is thought to be. */
+static int is_silent_for_good(struct state* s, const struct tracer_shared* shared) {
+  const u64 now = now_ticks(shared), heartbeat = load_relaxed(&shared->heartbeat),
+            limit = shared->heartbeat_limit;
+  u64 step, looked;
+  if (!load_relaxed(&s->sequence))
+    return (now - heartbeat) / TRACER_GONE_FACTOR >= limit && (s64)(now - heartbeat) > 0;
+  looked = load_relaxed(&s->off_looked);
+  store_relaxed(&s->off_looked, now);
+  step = now > looked ? now - looked : 0;
+  if (step > limit / 16) step = limit / 16;
+  return (add_relaxed(&s->off_for, step) + step) / TRACER_GONE_FACTOR >= limit;
 }
 
 /* Is the tracer still switched off? If the profiler has been heard from it is not: one thread says when that
  * was. Frees pass through until the first allocation asks here, so that only what was allocated from then on
  * is known to be freed or not. */
 static NO_INLINE int is_switched_off(struct state* s, struct tracer_shared* shared) {
-  const u64 now = now_ticks(shared), silence = load_acquire(&shared->switched_off);
-  if (silence == TRACER_PAUSED &&
-      (now - load_relaxed(&shared->heartbeat)) / TRACER_GONE_FACTOR >= shared->heartbeat_limit &&
-      (s64)(now - load_relaxed(&shared->heartbeat)) > 0)
+  const u64 silence = load_acquire(&shared->switched_off);
+  if (silence == TRACER_PAUSED && is_silent_for_good(s, shared))
     (void)compare_exchange_u64(&shared->switched_off, TRACER_PAUSED, TRACER_GONE);
   if (silence != TRACER_HEARD) return 1;
-  if (compare_exchange_u32(&s->switched_off, 1, 0)) store_release(&shared->resumed_ticks, now);
+  if (compare_exchange_u32(&s->switched_off, 1, 0))
+    store_release(&shared->resumed_ticks, now_stamp(s, shared));
   return 0;
 }
 
@@ -106,6 +148,15 @@ INLINE int look_for_room(const struct slot* slot, struct thread* t, const struct
   return has_room(slot, t, bytes);
 }
 
+/* What one round of waiting lasted. A counter that cannot be trusted may stand still while the CPU sleeps, or belong to
+ * another CPU than before. */
+INLINE u64 length_of_round(const struct state* s, const struct tracer_shared* shared, u64 before, u64 now,
+                           int slept) {
+  u64 ticks = now - before, least = slept ? shared->sleep_ticks : 1, most = 200ull * shared->sleep_ticks;
+  if (LIKELY(!load_relaxed(&s->sequence))) return ticks;
+  return ticks < least || ticks > most ? least : ticks;
+}
+
 /* A thread that has waited so long: may it wait on? */
 static int may_wait_on(const struct tracer_shared* shared, u64 waited) {
   const u64 in_all = shared->wait_total_limit;
@@ -118,29 +169,33 @@ static NO_INLINE int wait_for_room(struct state* s, struct tracer_shared* shared
                                    u32 bytes, int may_wait) {
   struct tracer_ring* ring = (struct tracer_ring*)slot->ring;
   struct thread* t = thread_of(s, slot);
-  u64 start, waited = 0, told = 0;
+  u64 before, waited = 0;
   int room = look_for_room(slot, t, shared, ring, bytes);
   if (t->impatient && has_room(slot, t, shared->ring_bytes / 2)) t->impatient = 0;
   if (room) return 1;
   if (!may_wait || t->impatient || !shared->wait_limit) {
     /* A ring that stays full is never looked at otherwise. */
-    if (!heart_beats(shared, now_ticks(shared))) switch_off(s, shared);
+    if (!heart_beats(s, shared, t, now_ticks(shared))) switch_off(s, shared);
     return 0;
   }
-  start = now_ticks(shared);
+  before = now_ticks(shared);
   for (u32 round = 0; may_wait_on(shared, waited); round++) {
-    if (round < PAUSES_BEFORE_SLEEP || !shared->may_call_kernel) {
+    const int sleeps = round >= PAUSES_BEFORE_SLEEP && shared->may_call_kernel;
+    u64 now, length;
+    if (!sleeps) {
       for (int i = 0; i < 16; i++) relax();
     } else {
-      u64 duration[2] = {0, SLEEP_NS};
+      u64 duration[2] = {0, TRACER_SLEEP_NS};
       system_call(CALL_NANOSLEEP, (u64)duration, 0, 0, 0, 0, 0);
     }
     room = look_for_room(slot, t, shared, ring, bytes);
-    waited = now_ticks(shared) - start;
-    add_relaxed(&shared->waited_total, waited - told);
-    told = waited;
+    now = now_ticks(shared);
+    length = length_of_round(s, shared, before, now, sleeps);
+    before = now;
+    waited += length;
+    add_relaxed(&shared->waited_total, length);
     if (room) break;
-    if (!heart_beats(shared, start + waited)) {
+    if (!heart_beats(s, shared, t, now)) {
       switch_off(s, shared);
       break;
     }

@@ -308,6 +308,16 @@ TEST(Fork, ChildOfAHandlerThatInterruptedARecordedCallSurvives) {
   EXPECT_EQ(target.drain_calls().size(), 1u);
 }
 
+// Works now and then while no heartbeat comes. Where the sequence is the clock a thread takes a heartbeat for new when
+// it sees it first.
+template <class Work>
+void work_until_paused(Target& target, const Work& work) {
+  for (int i = 0; i < 200 && target.shared().switched_off == TRACER_HEARD; ++i) {
+    std::this_thread::sleep_for(milliseconds(10));
+    for (int k = 0; k < 300; ++k) work();
+  }
+}
+
 TEST(Heartbeat, ThatIsStalePausesTheTracer) {
   for (const tracer_mode mode : {TRACER_EXACT, TRACER_SAMPLED}) {
     Target target({.mode = mode, .mean = 1, .ring_bytes = 1 << 20});
@@ -316,8 +326,7 @@ TEST(Heartbeat, ThatIsStalePausesTheTracer) {
     allocate(1 << 20);
     target.shared().heartbeat_limit = 5 * testing::ticks_per_ms();
     target.beat();
-    std::this_thread::sleep_for(milliseconds(10));
-    for (int i = 0; i < 300; ++i) release(allocate(1 << 20));
+    work_until_paused(target, [&] { release(allocate(1 << 20)); });
     EXPECT_EQ(target.shared().switched_off, TRACER_PAUSED);
     EXPECT_NE(target.shared().off_ticks, 0u);
     target.drain();
@@ -333,8 +342,7 @@ TEST(Heartbeat, ThatComesAgainEndsThePauseWithTheNextAllocationOfEveryThread) {
   auto* release = target.hook(TRACER_FREE, &nothing);
   const auto pause = [&] {
     target.shared().heartbeat_limit = 5 * testing::ticks_per_ms();
-    std::this_thread::sleep_for(milliseconds(10));
-    for (int i = 0; i < 300; ++i) release(allocate(10));
+    work_until_paused(target, [&] { release(allocate(10)); });
   };
   std::atomic<int> step = 0;
   std::thread other([&] {
@@ -377,8 +385,10 @@ TEST(Heartbeat, ThatIsAwayForVeryLongIsWaitedForNoMore) {
   allocate(10);
   target.shared().heartbeat_limit = testing::ticks_per_ms() / 20;
   target.beat();
+  work_until_paused(target, [&] { allocate(10); });
   std::this_thread::sleep_for(milliseconds(20));
-  for (int i = 0; i < 300; ++i) allocate(10);
+  const auto end = std::chrono::steady_clock::now() + milliseconds(5000);
+  while (target.shared().switched_off != TRACER_GONE && std::chrono::steady_clock::now() < end) allocate(10);
   EXPECT_EQ(target.shared().switched_off, TRACER_GONE);
   target.drain();
   target.shared().switched_off = TRACER_HEARD;

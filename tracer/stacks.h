@@ -21,7 +21,7 @@ static NO_INLINE u32 send_stack(struct state* s, struct tracer_shared* shared, s
     return 0;
   number = add_relaxed(&shared->next_stack, 1) + 1;
   if (number >= STACK_NUMBERS) return 0;
-  put(&record, TRACER_FIRST(now_ticks(shared), TRACER_EVENT_STACK));
+  put(&record, TRACER_FIRST(now_stamp(s, shared), TRACER_EVENT_STACK));
   put(&record, number | (u64)count << 32 | (u64)t->end << 48);
   for (u32 i = count; i > 0; i--) put(&record, t->frames[i - 1].pc);
   end_record(&record);

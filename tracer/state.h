@@ -16,6 +16,7 @@
 #define STATE_MODE 8
 #define STATE_FIRST_BIAS 16
 #define STATE_TID_OFFSET 24
+#define STATE_SEQUENCE 32
 #define STATE_SIEVE 512
 #define STATE_FILTER 4096
 #define STATE_BITMAP (STATE_FILTER + (1 << 13))
@@ -105,6 +106,8 @@ struct thread {
   u32 announced;  /* TRACER_EVENT_THREAD was sent */
   u32 impatient;  /* waited in vain: no more waiting until the ring was seen half empty */
   u32 retry_ring; /* events until a ring is asked for again */
+  u64 heard,
+      heard_at; /* the heartbeat that was seen last, and ticks when it was new; where the sequence is the clock */
   /* the walk before */
   u32 walked_count; /* of frames */
   u32 frame_count;  /* the same if the next walk may build on them, else 0 */
@@ -152,14 +155,19 @@ struct state {
   struct tracer_state_head head;
   u32 mode;         /* as the free path sees it */
   u32 switched_off; /* no heartbeat came: everything passes through. shared->switched_off says for how long */
-  u64 first_bias;   /* to be added to the clock << 8 in the first word of an event: - tsc_base << 8 */
-  u64 tid_offset;   /* a copy */
+  u64 first_bias; /* to be added to what the clock reads << 8 in the first word of an event: - tsc_base << 8, or 1 << 8,
+                       as the sequence reads what it was before */
+  u64 tid_offset; /* a copy */
+  u64 sequence;   /* address of tracer_shared::sequence; 0: the counter is the clock */
   u64 last_eviction;
   u64 pid;
   u32 seen_growth; /* log2 of sets in use - SEEN_FIRST_SETS_LOG2 */
   u32 seen_count;  /* stacks entered since it grew */
   u32 rules_epoch; /* of the tables that the rules are of */
-  u32 unused[STATE_SIEVE / 4 - 15];
+  u32 unused_word;
+  u64 off_looked,
+      off_for; /* ticks: when the tracer was found switched off last, and how long it has been so */
+  u32 unused[STATE_SIEVE / 4 - 22];
   u32 sieve[1 << (SIEVE_LOG2 - 5)];
   u32 unused_too[(STATE_FILTER - STATE_SIEVE) / 4 - (1 << (SIEVE_LOG2 - 5))];
   u32 filter[1 << (FILTER_LOG2 - 5)];
@@ -199,6 +207,7 @@ STATE_OFFSET(struct state, bitmap, STATE_BITMAP);
 STATE_OFFSET(struct state, slots, STATE_SLOTS);
 STATE_OFFSET(struct state, first_bias, STATE_FIRST_BIAS);
 STATE_OFFSET(struct state, tid_offset, STATE_TID_OFFSET);
+STATE_OFFSET(struct state, sequence, STATE_SEQUENCE);
 STATE_OFFSET(struct slot, countdown, SLOT_COUNTDOWN);
 STATE_OFFSET(struct slot, tid, SLOT_TID);
 STATE_OFFSET(struct slot, mode, SLOT_MODE);

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -14,6 +15,7 @@
 #include <thread>
 
 #include "arch/ticks.h"
+#include "base/clock.h"
 #include "base/fd.h"
 #include "elf/module_file.h"
 #include "process/maps.h"
@@ -189,6 +191,11 @@ const unwind::AddressSpace& own_address_space() {
   return space;
 }
 
+tracer_clock default_clock() {
+  // NOLINTNEXTLINE(concurrency-mt-unsafe)
+  return std::getenv("FATHOM_HIDE_TSC") == nullptr ? TRACER_CLOCK_COUNTER : TRACER_CLOCK_SEQUENCE;
+}
+
 std::uint64_t now_ticks() {
   return arch::read_ticks();
 }
@@ -245,6 +252,9 @@ Target::Target(const TargetOptions& options) {
   head.mode = static_cast<u32>(options.mode);
   head.mean = options.mean;
   head.tsc_base = now_ticks();
+  head.sequence_base_ns = monotonic_ns();
+  head.clock = options.clock;
+  head.sleep_ticks = static_cast<u32>(ticks_per_ms() * TRACER_SLEEP_NS / 1'000'000);
   head.heartbeat_limit = 60'000 * ticks_per_ms();
   head.wait_limit = options.wait_ms * ticks_per_ms();
   head.may_call_kernel = options.may_call_kernel ? 1 : 0;
@@ -295,7 +305,17 @@ void Target::set_mode(tracer_mode mode) {
 }
 
 void Target::beat() {
-  __atomic_store_n(&shared().heartbeat, now_ticks() - shared().tsc_base, __ATOMIC_RELEASE);
+  __atomic_store_n(&shared().heartbeat, now_stamp(), __ATOMIC_RELEASE);
+}
+
+std::uint64_t Target::now_stamp() {
+  if (shared().clock == TRACER_CLOCK_COUNTER) return now_ticks() - shared().tsc_base;
+  const std::uint64_t ns = monotonic_ns() - shared().sequence_base_ns;
+  u64 now = __atomic_load_n(&shared().sequence, __ATOMIC_ACQUIRE);
+  while (now < ns && !__atomic_compare_exchange_n(&shared().sequence, &now, ns, false, __ATOMIC_ACQ_REL,
+                                                  __ATOMIC_ACQUIRE))
+    continue;
+  return std::max<std::uint64_t>(now, ns);
 }
 
 std::uint64_t Target::drain_raw(

@@ -30,6 +30,9 @@ struct Event {
   std::uint32_t end = 0;
 };
 
+// The counter, or with FATHOM_HIDE_TSC in the environment the sequence: so all tests can be run with both.
+tracer_clock default_clock();
+
 struct TargetOptions {
   tracer_mode mode = TRACER_EXACT;
   std::uint32_t mean = 512 << 10;
@@ -38,6 +41,7 @@ struct TargetOptions {
   bool may_call_kernel = true;
   bool tid_known = true;
   bool tables = true;
+  tracer_clock clock = default_clock();
 };
 
 class Target {
@@ -60,7 +64,8 @@ class Target {
   tracer_shared& shared() { return *static_cast<tracer_shared*>(shared_.data()); }
   tracer_ring& ring(std::uint32_t index);
   void set_mode(tracer_mode mode);
-  void beat();  // the heartbeat, which is also written at the start
+  void beat();                // the heartbeat, which is also written at the start; moves the sequence forward
+  std::uint64_t now_stamp();  // that later events are not below
   std::span<std::byte> state() { return {static_cast<std::byte*>(state_.data()), state_.size()}; }
 
   // All records that are there, ring by ring, each ring in its order; the rings are empty then.

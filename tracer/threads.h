@@ -112,7 +112,9 @@ INLINE u32 current_tid(const struct tracer_shared* shared, const struct slot* sl
 static NO_INLINE void begin_thread(struct state* s, const struct tracer_shared* shared, struct slot* slot,
                                    u32 tid) {
   struct thread* t = thread_of(s, slot);
-  store_relaxed(&s->first_bias, 0 - (shared->tsc_base << 8));
+  const u64 in_sequence = load_relaxed(&shared->clock) == TRACER_CLOCK_SEQUENCE;
+  store_relaxed(&s->first_bias, in_sequence ? 1 << 8 : 0 - (shared->tsc_base << 8));
+  store_relaxed(&s->sequence, in_sequence ? (u64)&shared->sequence : 0);
   store_relaxed(&s->tid_offset, shared->tid_offset);
   slot->tid = tid;
   slot->limit = 0;

@@ -9,8 +9,8 @@
  *            passes through. struct tracer_state_head at its start; the rest is the tracer's own.
  *   shared   a memfd, MADV_DONTFORK: struct tracer_shared, tables, rings. The profiler maps the same pages.
  *
- * Times are ticks (arch/ticks.h) since tracer_shared::tsc_base. Words that both sides touch are
- * read and written with atomic loads and stores. */
+ * Events carry stamps of the clock that tracer_shared::clock names. Limits of waiting are in ticks (arch/ticks.h)
+ * whatever that clock is. Words that both sides touch are read and written with atomic loads and stores. */
 #ifndef FATHOM_ABI_HEAP_TRACER_H
 #define FATHOM_ABI_HEAP_TRACER_H
 
@@ -22,7 +22,7 @@
 #endif
 
 #define TRACER_MAGIC 0x7265636172746866ull /* "fhtracer" */
-#define TRACER_VERSION 5
+#define TRACER_VERSION 6
 
 /* A hook is chosen by the shape of the function that it stands in for, not by its name. Arguments in order;
  * further ones are passed through untouched. */
@@ -104,6 +104,17 @@ enum tracer_mode {
   TRACER_EXACT = 2    /* every call */
 };
 
+/* What orders the events. */
+enum tracer_clock {
+  /* Stamps are ticks since tsc_base. For machines whose CPUs all read one counter of constant rate. */
+  TRACER_CLOCK_COUNTER = 0,
+  /* Each stamp is the word `sequence` after the event has added 1 to it. The addition is one step for all CPUs, so
+   * stamps order events however wrong the counters are. The profiler moves the word forward to the nanoseconds since
+   * sequence_base_ns whenever it looks, and events are further apart than a nanosecond: so a stamp is also a time,
+   * which is early by as much as the profiler's last look is old. */
+  TRACER_CLOCK_SEQUENCE = 1
+};
+
 /* tracer_shared::switched_off. A tracer that is paused records nothing until the profiler is heard from
  * again: the profiler empties the rings, writes its heartbeat, and changes TRACER_PAUSED to TRACER_HEARD. */
 enum tracer_silence {
@@ -112,6 +123,7 @@ enum tracer_silence {
   TRACER_GONE = 2    /* none came for TRACER_GONE_FACTOR times as long: for good */
 };
 #define TRACER_GONE_FACTOR 256
+#define TRACER_SLEEP_NS 50000
 
 /* How a hook was put in, for the journal. */
 enum tracer_hook_kind {
@@ -151,9 +163,12 @@ struct tracer_shared {
   /* orders, written by the profiler */
   u32 mode;            /* enum tracer_mode */
   u32 mean;            /* bytes between samples, of countdowns drawn from now on; >= 1 */
-  u64 heartbeat;       /* ticks; written by the profiler at least every 0.5 s */
+  u64 heartbeat;       /* stamp; written by the profiler at least every 0.5 s, another one each time */
   u64 heartbeat_limit; /* ticks without one after which the tracer pauses */
   u64 tsc_base;
+  u64 sequence_base_ns; /* CLOCK_MONOTONIC of the profiler when the sequence was 0 */
+  u32 clock;            /* enum tracer_clock; does not change while the tracer is in */
+  u32 sleep_ticks;      /* what a sleep of TRACER_SLEEP_NS lasts at least */
   u64 wait_limit;       /* ticks that a thread may wait for room in its ring, exact mode; 0: never wait */
   u64 wait_total_limit; /* ticks that all threads together may wait, in all; 0: no such limit */
   u32 may_call_kernel;  /* 0: no system call (seccomp): no sleeping, and no safe reading of unknown stacks */
@@ -173,9 +188,9 @@ struct tracer_shared {
   u64 rings_offset;
 
   /* what happened, written by the tracer */
-  u64 switched_off;  /* enum tracer_silence; written by the profiler, too */
-  u64 off_ticks;     /* when the tracer paused last; written before switched_off */
-  u64 resumed_ticks; /* when it recorded again after that, 0: not yet. Everything from then on is recorded */
+  u64 switched_off; /* enum tracer_silence; written by the profiler, too */
+  u64 off_ticks;    /* stamp: when the tracer paused last; written before switched_off */
+  u64 resumed_ticks; /* stamp: when it recorded again after that, 0: not yet. Everything from then on is recorded */
   u64 waited_total;  /* ticks that threads waited for room in their rings */
   u64 lost_no_ring;  /* events of threads for which no ring was free */
   u64 lost_no_slot;  /* events of threads beyond TRACER_THREADS */
@@ -184,6 +199,11 @@ struct tracer_shared {
   u64 nested;        /* calls inside of another recorded call, or in a signal handler during one */
   u64 next_stack;    /* stack numbers given out so far */
   u64 rings_taken;   /* how often a thread took a ring; grows before the first record that it writes there */
+
+  /* On a cache line of its own, as every thread writes to it. */
+  u64 unused_before[8];
+  u64 sequence;
+  u64 unused_behind[8];
 
   u32 journal_count;
   u32 own_count;
@@ -208,7 +228,8 @@ struct tracer_ring {
   u64 tail;
 };
 
-/* Events. First word: ticks << 8 | kind. In one ring they stand in the order of their ticks. */
+/* Events. First word: stamp << 8 | kind. In one ring they stand in the order of their stamps, which are called ticks
+ * here whatever the clock. */
 enum tracer_event_kind {
   TRACER_EVENT_THREAD = 1,    /* { first, tid }: from here on the ring's events are this thread's */
   TRACER_EVENT_STACK = 2,     /* struct tracer_event_stack */

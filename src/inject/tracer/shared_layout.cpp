@@ -22,6 +22,8 @@ Result<tracer_shared> lay_out(const Options& options) {
   head.mean = options.mean;
   head.heartbeat_limit = options.heartbeat_limit_ticks;
   head.wait_limit = options.wait_limit_ticks;
+  head.sleep_ticks = options.sleep_ticks;
+  head.clock = options.clock;
   head.mappings_count = options.mappings;
   head.pages_count = options.pages;
   head.rows_count = options.rows;

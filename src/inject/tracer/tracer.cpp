@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "arch/ticks.h"
+#include "base/clock.h"
 #include "base/files.h"
 #include "base/mapping.h"
 #include "inject/plan/hook_planner.h"
@@ -219,6 +220,7 @@ Result<Tracer> Tracer::place(int pid, const Options& options) {
   planned->profiler_start = own->start_ticks;
   planned->may_call_kernel = target->seccomp == 0 ? 1 : 0;
   planned->tsc_base = arch::read_ticks();
+  planned->sequence_base_ns = monotonic_ns();
   find_main_stack(pid, *maps, *planned);
 
   Tracer tracer(std::make_unique<State>(State(std::move(*target), *planned, *header, *places)));

@@ -49,6 +49,8 @@ struct Options {
   std::uint64_t heartbeat_limit_ticks =
       30'000'000'000;  // generous, until the caller knows the counter's speed
   std::uint64_t wait_limit_ticks = 0;
+  std::uint32_t sleep_ticks = 150'000;
+  tracer_clock clock = TRACER_CLOCK_COUNTER;  // what orders the events
 };
 
 class Tracer {

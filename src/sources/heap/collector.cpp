@@ -34,8 +34,7 @@ Result<Collector> Collector::create(const tracer_shared& layout, std::span<std::
   auto rings = RingReader::open(layout, memory);
   if (!rings) return tl::make_unexpected(rings.error());
   Collector collector(layout, memory, std::move(*rings), with_seed(options));
-  collector.clock_.add({now.ticks - collector.tsc_base_, now.ns});
-  collector.cut_ = collector.slice_start_ticks_ = now.ticks - collector.tsc_base_;
+  collector.cut_ = collector.slice_start_ticks_ = collector.clock_.now(now);
   collector.cut_ns_ = collector.slice_start_ns_ = now.ns;
   if (options.each_block) collector.log_.emplace(options.max_block_rows, collector.cut_);
   return collector;
@@ -46,18 +45,18 @@ Collector::Collector(const tracer_shared& layout, std::span<std::byte> memory, R
     : shared_(reinterpret_cast<tracer_shared*>(memory.data())),
       rings_(std::move(rings)),
       options_(options),
-      tsc_base_(layout.tsc_base),
+      clock_(layout, *shared_),
       stacks_(options.seed, options.max_stacks),
       sites_(options.max_sites, options.by_thread),
       live_(options.seed),
       checks_(rings_.ring_count()),
+      out_of_order_(clock_.is_in_order()),
       ring_states_(rings_.ring_count()),
       slice_ns_(options.first_slice_ns) {}
 
 Round Collector::drain(const Moment& now) {
   Round round;
-  const std::uint64_t cut = std::max(now.ticks - tsc_base_, cut_);
-  clock_.add({cut, now.ns});
+  const std::uint64_t cut = std::max(clock_.now(now), cut_);
   ns_per_tick_ = static_cast<std::uint64_t>(clock_.ns_per_tick() * 4294967296.0);
   epoch_ = load(shared_->table_epoch);
   stacks_.next_round();
@@ -87,7 +86,10 @@ void Collector::watch_silence() {
   if (silence == TRACER_HEARD) return;
   if (!silent_) {
     const std::uint64_t before = silences_.empty() ? 0 : silences_.back().end;
-    silences_.push_back({std::clamp(load(shared_->off_ticks), std::min(before, cut_), cut_), cut_});
+    // The sequence stands where we moved it last, and the tracer paused that much later.
+    const std::uint64_t off = std::min(load(shared_->off_ticks), cut_);
+    const std::uint64_t late = clock_.is_in_order() ? options_.silence_ns : 0;
+    silences_.push_back({std::clamp(off + late, std::min(before, cut_), cut_), cut_});
     silent_ = true;
   }
   if (silence != TRACER_PAUSED) return;
@@ -246,8 +248,9 @@ Counters Collector::counters() const {
   counters.merged = sites_.merged() + stacks_.refused();
   counters.rings_given_up = rings_.rings_given_up();
   counters.lost_ring_full = rings_.lost();
+  const double ns_per_tick = clock_.is_in_order() ? options_.ns_per_tick : clock_.ns_per_tick();
   counters.waited_ns =
-      static_cast<std::uint64_t>(std::min(1e18, static_cast<double>(rings_.waited()) * clock_.ns_per_tick()));
+      static_cast<std::uint64_t>(std::min(1e18, static_cast<double>(rings_.waited()) * ns_per_tick));
   counters.lost_no_ring = load(shared_->lost_no_ring);
   counters.lost_no_slot = load(shared_->lost_no_slot);
   counters.lost_throwing = load(shared_->lost_throwing);

@@ -25,13 +25,13 @@
 #include "abi/heap_tracer.h"
 #include "base/result.h"
 #include "sources/heap/block_log.h"
+#include "sources/heap/event_clock.h"
 #include "sources/heap/free_checks.h"
 #include "sources/heap/live_set.h"
 #include "sources/heap/out_of_order_events.h"
 #include "sources/heap/ring_reader.h"
 #include "sources/heap/sites.h"
 #include "sources/heap/stack_table.h"
-#include "sources/heap/tick_clock.h"
 
 namespace fathom::sources::heap {
 
@@ -45,6 +45,9 @@ struct CollectorOptions {
   std::uint64_t seed = 0;                                             // of the hashes; 0: at random
   bool each_block = false;                                            // a row for the life of every block
   std::uint64_t max_block_rows = 1ull << 20;  // 64 MB between two calls of take_blocks()
+  // Where a sequence is the clock: of the counter, for times of waiting; and after how long a silence the tracer pauses.
+  double ns_per_tick = 1.0 / 3;
+  std::uint64_t silence_ns = 0;
 };
 
 // A stack that was not seen before.
@@ -136,7 +139,7 @@ struct Counters {
 
 class Collector {
  public:
-  // `layout` and `memory` as RingReader::open() takes them; the layout has its tsc_base.
+  // `layout` and `memory` as RingReader::open() takes them; the layout says which clock stamps the events.
   static Result<Collector> create(const tracer_shared& layout, std::span<std::byte> memory, const Moment& now,
                                   const CollectorOptions& options = {});
 
@@ -145,6 +148,9 @@ class Collector {
   // Takes what was stamped up to `now` (raw ticks) out of the rings, and says by the heartbeat that somebody
   // does.
   Round drain(const Moment& now);
+  // Between two rounds, and while one goes on: what is stamped from now on is not older than this. Without effect where
+  // the counter is the clock.
+  void advance_clock(std::uint64_t monotonic_ns) const { clock_.advance(monotonic_ns); }
   // Closes the slice that lasted until the round before, if it is long enough, or if it is the `last` one.
   std::optional<Slice> slice(bool last = false);
   // All of it at once; SummaryInParts lets events be taken in between.
@@ -254,8 +260,7 @@ class Collector {
   tracer_shared* shared_;  // the target's, too: what is read there is counted and shown, and nothing more
   RingReader rings_;
   CollectorOptions options_;
-  std::uint64_t tsc_base_;
-  TickClock clock_;                // of ticks since tsc_base
+  EventClock clock_;
   std::uint64_t ns_per_tick_ = 0;  // of this round, times 2^32
   StackTable stacks_;
   Sites sites_;

@@ -8,7 +8,8 @@
 //   an allocation of a live block, then another thread's free of it: that is the free that was missing
 // What is live and what was allocated and freed where is right again then; only when is wrong, by that time.
 // Where three events of a block are out of order at once, two may stay odd, and one block stand for another one
-// until its address is handed out again.
+// until its address is handed out again. Where a sequence is the clock no stamp is wrong, and nothing is looked for:
+// its stamps count events, and in as many of them as in kEarly ticks an address is often handed out again.
 #pragma once
 
 #include <algorithm>
@@ -27,6 +28,9 @@ class OutOfOrderEvents {
   // How long the free of the block before may come after an allocation: at most 20,839 ticks in 2 million
   // handovers that followed each other at once.
   static constexpr std::uint64_t kLate = 1u << 17;
+
+  explicit OutOfOrderEvents(bool stamps_are_in_order = false)
+      : frees_(stamps_are_in_order ? 0 : kEarly), allocations_(stamps_are_in_order ? 0 : kLate) {}
 
   struct Free {
     std::uint64_t block = 0, ticks = 0;
@@ -65,6 +69,7 @@ class OutOfOrderEvents {
    public:
     explicit Recent(std::uint64_t window) : window_(window) {}
     void add(const Free& event) {
+      if (window_ == 0) return;
       last_ = event.ticks;
       auto& places = events_[place(event.block)];
       *std::min_element(places.begin(), places.end(),
@@ -72,7 +77,7 @@ class OutOfOrderEvents {
     }
     // Of another thread, and not too long ago.
     Free* find(std::uint64_t block, std::uint32_t ring, std::uint64_t ticks) {
-      if (is_over(ticks)) return nullptr;
+      if (window_ == 0 || is_over(ticks)) return nullptr;
       for (Free& event : events_[place(block)])
         if (event.block == block && event.ring != ring && ticks <= event.ticks + window_) return &event;
       return nullptr;
@@ -90,7 +95,7 @@ class OutOfOrderEvents {
     std::uint64_t window_, last_ = 0;
   };
 
-  Recent frees_{kEarly}, allocations_{kLate};
+  Recent frees_, allocations_;
 };
 
 }  // namespace fathom::sources::heap

@@ -34,7 +34,7 @@ inline bool is_free(std::uint8_t kind) {
 
 // A record, copied out of its ring, or two: see above. Which fields mean something depends on the kind.
 struct TracerEvent {
-  std::uint64_t ticks = 0;  // since tracer_shared::tsc_base
+  std::uint64_t ticks = 0;  // of the clock that stamps events
   std::uint64_t block = 0;  // address | allocator << 56; of a realloc the new block
   std::uint64_t size = 0;
   std::uint64_t old_block = 0, ticks_before = 0;  // realloc
@@ -61,7 +61,7 @@ class RingReader {
     bool hurry = false;  // a ring was more than a quarter full: come again sooner
   };
   // Calls take(const TracerEvent&) for each record that is stamped up to `cut` and was there when the round
-  // began. `cut` is the counter, less tsc_base, before the call; it never goes back.
+  // began. `cut` is the clock of the stamps before the call; it never goes back.
   template <class Take>
   Round drain(std::uint64_t cut, const Take& take) {
     Round round;

@@ -3,7 +3,7 @@
 //
 // The line goes through the first pair and the newest one, so it gets better the longer it lasts: reading a
 // pair errs by some 100 ns, which after a second is one part in 10^7. Needs a counter of constant rate that
-// all CPUs share (constant_tsc, nonstop_tsc), which is what is asked for before a tracer is placed.
+// all CPUs share (process/counter_trust.h); where there is none, events have another clock (event_clock.h).
 #pragma once
 
 #include <time.h>

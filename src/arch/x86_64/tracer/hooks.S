@@ -20,7 +20,7 @@
   .hidden tracer_image_start
 tracer_image_start:
   .ascii "fhtracer"
-  .long 5                                         /* TRACER_VERSION */
+  .long 6                                         /* TRACER_VERSION */
   .long tracer_image_end - tracer_image_start     /* text_bytes */
   .long tracer_config - tracer_image_start        /* config_offset */
   .long STATE_BYTES
@@ -305,10 +305,14 @@ path_xallocx:
   mov $\kind, %eax
   je 1f
   .endif
+  mov STATE_SEQUENCE(%r10), %rax
+  test %rax, %rax
+  jne 3f
   rdtsc
   shl $40, %rdx
   shl $8, %rax
   lea \kind(%rax,%rdx), %rax
+4:
   add STATE_FIRST_BIAS(%r10), %rax
 1:
   mov SLOT_HEAD(%rcx), %rdx
@@ -331,6 +335,12 @@ path_xallocx:
   pop %rdx
   pop %rcx
   jump_to_original
+3:
+  mov $1, %edx
+  lock xadd %rdx, (%rax)
+  shl $8, %rdx
+  lea \kind(%rdx), %rax
+  jmp 4b
 2:
   pop %rdx
   pop %rcx
