@@ -69,7 +69,20 @@ class HeapTruth : public testing::Test {
   std::string recording_ = folder_ / "x.fathom";
 };
 
-TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
+// With the counter, and where a sequence orders the events as on machines whose counter cannot.
+class HeapTruthByClock : public HeapTruth, public testing::WithParamInterface<const char*> {
+ protected:
+  // The program that is recorded sees the variable too, and does not care.
+  void SetUp() override {
+    setenv("FATHOM_HIDE_TSC", by_sequence() ? "1" : "", 1);
+  }                                                          // NOLINT(concurrency-mt-unsafe)
+  void TearDown() override { unsetenv("FATHOM_HIDE_TSC"); }  // NOLINT(concurrency-mt-unsafe)
+  static bool by_sequence() { return GetParam() == std::string("Sequence"); }
+};
+INSTANTIATE_TEST_SUITE_P(, HeapTruthByClock, testing::Values("Counter", "Sequence"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(HeapTruthByClock, OneThreadFromItsStartToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
@@ -79,9 +92,12 @@ TEST_F(HeapTruth, OneThreadFromItsStartToTheByte) {
   expect_equal(answer, Truth(outcome));
   EXPECT_EQ(answer.heap().mode, model::HeapMode::kExact);
   EXPECT_TRUE(answer.heap().from_start);
+  EXPECT_EQ(outcome.errors.find("A sequence number orders them") != std::string::npos, by_sequence())
+      << outcome.errors;
 }
 
-TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
+// They free each other's blocks.
+TEST_P(HeapTruthByClock, FourThreadsFromTheirStartToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
@@ -91,7 +107,7 @@ TEST_F(HeapTruth, FourThreadsFromTheirStartToTheByte) {
 }
 
 // Each thread lives for some ten microseconds, and its control block, slot and ring serve the next one.
-TEST_F(HeapTruth, ThreadsBornAndDyingByTheTenThousandToTheByte) {
+TEST_P(HeapTruthByClock, ThreadsBornAndDyingByTheTenThousandToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = attach({THREAD_STORM, "10000", "2"}, {"--heap=exact", "--lossless"});
@@ -99,7 +115,7 @@ TEST_F(HeapTruth, ThreadsBornAndDyingByTheTenThousandToTheByte) {
   expect_equal(HeapAnswer(recording_), Truth(outcome));
 }
 
-TEST_F(HeapTruth, AStaticProgramToTheByte) {
+TEST_P(HeapTruthByClock, AStaticProgramToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom(
@@ -108,7 +124,7 @@ TEST_F(HeapTruth, AStaticProgramToTheByte) {
   expect_equal(HeapAnswer(recording_), Truth(outcome));
 }
 
-TEST_F(HeapTruth, ARunningProgramToTheByte) {
+TEST_P(HeapTruthByClock, ARunningProgramToTheByte) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = attach({KNOWN_HEAP, "3000", "4"}, {"--heap=exact", "--lossless"});
@@ -221,7 +237,7 @@ TEST_F(HeapTruth, SampledBlocksOfFunctionsThatEndInOthersAreCountedOnce) {
   }
 }
 
-TEST_F(HeapTruth, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
+TEST_P(HeapTruthByClock, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome =
@@ -243,7 +259,7 @@ TEST_F(HeapTruth, BlocksThatAreGivenBackInAWrongWayAreToldBySite) {
 }
 
 // 3.29 standard deviations: one wrong alarm in a thousand.
-TEST_F(HeapTruth, SampledItKnowsItsOwnError) {
+TEST_P(HeapTruthByClock, SampledItKnowsItsOwnError) {
   FATHOM_NEEDS_BPF();
   FATHOM_NEEDS_HEAP_TRACING();
   const Outcome outcome = fathom(

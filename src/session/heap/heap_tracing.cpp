@@ -12,6 +12,7 @@
 #include "base/cache_folder.h"
 #include "base/clock.h"
 #include "inject/trial/nameless_allocator.h"
+#include "process/counter_trust.h"
 #include "process/status.h"
 #include "tracer/tracer_image.h"
 #include "unwind/address_space.h"
@@ -37,15 +38,8 @@ constexpr std::size_t kMostSlicesWaiting = 64;    // for a profile that is not w
 constexpr std::size_t kBlocksPerWrite = 1 << 18;  // 19 MB
 constexpr std::uint32_t kSampledRingBytes = 1 << 18, kExactRingBytes = 1 << 19;
 
-// Events are stamped with the time-stamp counter, as nothing else is cheap enough.
-bool counter_is_constant() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("flags")) continue;
-    return line.find(" constant_tsc") != std::string::npos && line.find(" nonstop_tsc") != std::string::npos;
-  }
-  return false;
-}
+// How far behind a time may be where a sequence orders the events: it is moved forward so often.
+constexpr auto kAdvancePause = std::chrono::milliseconds(1);
 
 double ticks_per_ns(const Moment& from, const Moment& to) {
   return to.ns <= from.ns ? 3
@@ -92,9 +86,6 @@ Result<std::unique_ptr<HeapTracing>> HeapTracing::start(std::int32_t pid, const 
 }
 
 Result<> HeapTracing::place() {
-  if (!counter_is_constant())
-    return fail(ErrorKind::kUnsupported, "heap: this machine's time-stamp counter is not constant",
-                "a machine whose /proc/cpuinfo has constant_tsc and nonstop_tsc");
   if (auto possible = inject::Tracer::check(pid_); !possible) return possible;
   find_allocators();
   if (target_.hooks.empty()) {
@@ -111,15 +102,23 @@ Result<> HeapTracing::place() {
   placing.image = tracer::image();
   placing.mean = options_.interval_bytes;
   placing.ring_bytes = exact ? kExactRingBytes : kSampledRingBytes;
+  const process::CounterTrust counter = process::judge_counter(process::read_counter_facts());
+  placing.clock = counter.orders ? TRACER_CLOCK_COUNTER : TRACER_CLOCK_SEQUENCE;
   auto placed = inject::Tracer::place(pid_, placing);
   if (!placed) return tl::unexpected<Error>(placed.error());
   tracer_.emplace(std::move(*placed));
+  if (!counter.orders)
+    notes_.push_back(
+        fmt::format("heap: the time-stamp counter cannot order events here: {}. A sequence number orders "
+                    "them; times of heap events are good to some {} ms",
+                    counter.reason, kAdvancePause.count()));
   const double rate = ticks_per_ns(before, read_clocks());
   tracer_shared& shared = tracer_->shared();
   shared.heartbeat_limit = static_cast<std::uint64_t>(rate * static_cast<double>(kHeartbeatLimitNs));
   const auto ticks = [&](std::uint64_t ns) {
     return static_cast<std::uint64_t>(rate * static_cast<double>(ns));
   };
+  shared.sleep_ticks = static_cast<u32>(ticks(TRACER_SLEEP_NS));
   const bool lossless = exact && options_.lossless;
   shared.wait_limit = exact ? ticks(lossless ? kLosslessWaitNs : kWaitLimitNs) : 0;
   shared.wait_total_limit = lossless ? ticks(kLosslessWaitInAllNs) : 0;
@@ -129,6 +128,8 @@ Result<> HeapTracing::place() {
     notes_.push_back(fmt::format("heap: no room for the unwind table of {}", module));
   sources::heap::CollectorOptions collecting;
   collecting.each_block = options_.each_block;
+  collecting.ns_per_tick = 1 / rate;
+  collecting.silence_ns = kHeartbeatLimitNs;
   auto collector =
       sources::heap::Collector::create(tracer_->layout(), tracer_->memory(), read_clocks(), collecting);
   if (!collector) return tl::unexpected<Error>(collector.error());
@@ -332,8 +333,17 @@ void HeapTracing::collect() {
     if (drained.hurry)
       std::this_thread::sleep_for(kHurryPause);
     else
-      std::this_thread::sleep_for(exact ? kExactPause : kSampledPause);
+      wait_for_next_round(exact ? kExactPause : kSampledPause);
   }
+}
+
+void HeapTracing::wait_for_next_round(std::chrono::milliseconds pause) {
+  if (tracer_->layout().clock == TRACER_CLOCK_COUNTER) return std::this_thread::sleep_for(pause);
+  const auto end = std::chrono::steady_clock::now() + pause;
+  do {
+    std::this_thread::sleep_for(kAdvancePause);
+    collector_->advance_clock(monotonic_ns());
+  } while (!stop_ && std::chrono::steady_clock::now() < end);
 }
 
 void HeapTracing::resolve_new() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -121,6 +122,7 @@ class HeapTracing {
   void look_for_reloads();
   void finish_collecting(bool image_ended);
   void collect();  // the thread
+  void wait_for_next_round(std::chrono::milliseconds pause);
   struct Drained {
     std::uint64_t events;
     bool hurry;
