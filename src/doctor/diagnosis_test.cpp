@@ -32,7 +32,7 @@ MachineFacts root() {
   machine.ring_bytes = 4 << 20;
   machine.bpf_program = machine.bpf_engine = machine.btf = machine.side_band = kYes;
   machine.cpu_clock_all = machine.cpu_clock_own = machine.cpu_clock_own_kernel = kYes;
-  machine.cycles = machine.kernel_symbols = machine.name_cache = kYes;
+  machine.cycles = machine.kernel_symbols = machine.heap_counter = machine.name_cache = kYes;
   return machine;
 }
 
@@ -227,6 +227,16 @@ TEST(Diagnosis, ACacheThatIsRefusedIsALimitWithTheReason) {
       find(diagnosis, Severity::kLimit, "sought anew for each recording: /tmp/c: the folder is");
   ASSERT_NE(finding, nullptr);
   EXPECT_EQ(finding->remedies[0].command, "XDG_CACHE_HOME=FOLDER fathom record ...");
+}
+
+TEST(Diagnosis, ACounterThatOrdersNoEventsIsNotedWithTheReason) {
+  MachineFacts machine = root();
+  EXPECT_EQ(find(diagnose(machine, nullptr), Severity::kNote, "sequence number"), nullptr);
+  machine.heap_counter = no("the kernel does not trust it (its clock is hpet)");
+  EXPECT_NE(
+      find(diagnose(machine, nullptr), Severity::kNote,
+           "not by the time-stamp counter: the kernel does not trust it (its clock is hpet). Their times"),
+      nullptr);
 }
 
 TEST(Diagnosis, OtherArchitecturesAreRefusedByName) {

@@ -59,6 +59,7 @@ struct MachineFacts {
   Trial cpu_clock_own_kernel;  // on ourselves, kernel side included
   Trial cycles;                // a hardware counter
   Trial kernel_symbols;
+  Trial heap_counter;          // the time-stamp counter orders events of the heap
   Trial name_cache;            // the folder that keeps expensive names between recordings
   std::size_t ring_bytes = 0;  // what one perf ring could get of the 4 MiB that we ask for
 

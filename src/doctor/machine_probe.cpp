@@ -11,6 +11,7 @@
 
 #include "base/fd.h"
 #include "base/files.h"
+#include "process/counter_trust.h"
 #include "process/directory.h"
 #include "process/fields.h"
 #include "process/kallsyms.h"
@@ -169,6 +170,8 @@ MachineFacts probe_machine() {
   }
   probe_events(facts);
   facts.kernel_symbols = trial_of(process::read_kallsyms());
+  const process::CounterTrust counter = process::judge_counter(process::read_counter_facts());
+  facts.heap_counter = counter.orders ? Trial{true, {}} : Trial{false, counter.reason};
   facts.name_cache = try_name_cache();
   return facts;
 }

@@ -52,6 +52,7 @@ std::vector<NamedTrial> trials_of(const MachineFacts& machine) {
           {"cpu_clock_own_kernel", "... and their kernel side", machine.cpu_clock_own_kernel},
           {"cycles", "hardware cycle counter", machine.cycles},
           {"kernel_symbols", "names of kernel functions", machine.kernel_symbols},
+          {"heap_counter", "order heap events by TSC", machine.heap_counter},
           {"name_cache", "keep names for next time", machine.name_cache}};
 }
 

@@ -33,7 +33,7 @@ TEST(Probe, TellsAboutThisMachineAndChangesNothing) {
   EXPECT_TRUE(machine.own_path.ends_with("doctor_test"));
   for (const Trial* trial :
        {&machine.bpf_program, &machine.bpf_engine, &machine.btf, &machine.side_band, &machine.cpu_clock_own,
-        &machine.cycles, &machine.kernel_symbols, &machine.name_cache})
+        &machine.cycles, &machine.kernel_symbols, &machine.heap_counter, &machine.name_cache})
     EXPECT_EQ(trial->works, trial->problem.empty());
 }
 
