@@ -15,6 +15,7 @@
 #include "base/fd.h"
 #include "support/environment.h"
 #include "support/fathom_program.h"
+#include "support/other_user.h"
 
 namespace fathom::support {
 namespace {
@@ -245,9 +246,8 @@ TEST(CommandLine, ARecordingThatFailsLeavesNeitherFileNorFolder) {
 TEST(CommandLine, WhatIsRecordedWithSudoCanBeReadByTheUserWhoAsked) {
   FATHOM_NEEDS_PERF_EVENT();
   if (::geteuid() != 0) GTEST_SKIP() << "sudo makes root";
-  const TempDir folder;
+  const OtherUsersFolder folder;
   const std::string recording = folder / "profiles/x.fathom";
-  ASSERT_EQ(::chown(folder.path().c_str(), 65534, 65534), 0);
   const Outcome recorded = run({"/usr/bin/env", "SUDO_UID=65534", "SUDO_GID=65534", fathom_command({})[0],
                                 "record", "-o", recording, "--flamegraph", "--", CPU_SHARES, "0.3"});
   ASSERT_TRUE(recorded.ok()) << recorded.describe();
@@ -258,20 +258,9 @@ TEST(CommandLine, WhatIsRecordedWithSudoCanBeReadByTheUserWhoAsked) {
     EXPECT_EQ(status.st_gid, 65534u) << path;
     EXPECT_EQ(status.st_mode & 077, 0u) << path;
   }
-  const Fd program(
-      ::open(fathom_command({})[0].c_str(), O_RDONLY | O_CLOEXEC));  // its folder may not be theirs to enter
-  const pid_t reader = ::fork();
-  if (reader == 0) {
-    const bool changed = ::setresgid(65534, 65534, 65534) == 0 && ::setresuid(65534, 65534, 65534) == 0;
-    std::string words[] = {"fathom", "report", recording, "-o", folder / "profiles/x.txt"};
-    char* arguments[] = {words[0].data(), words[1].data(), words[2].data(),
-                         words[3].data(), words[4].data(), nullptr};
-    if (changed) ::fexecve(program.get(), arguments, environ);
-    ::_exit(99);
-  }
-  int status = 0;
-  ASSERT_EQ(::waitpid(reader, &status, 0), reader);
-  EXPECT_EQ(status, 0);
+  const Outcome read =
+      run(folder.fathom_command({"report", recording, "-o", folder / "profiles/x.txt"}), {.user = kNobody});
+  EXPECT_TRUE(read.ok()) << read.describe();
 }
 
 TEST(CommandLine, ForeignAndDamagedFilesAreRefusedInOneLine) {

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <fstream>
 
 #include "support/environment.h"
 #include "support/fathom_program.h"
+#include "support/other_user.h"
 
 namespace fathom::support {
 namespace {
@@ -68,13 +68,10 @@ TEST(CpuTruth, WithoutPrivileges) {
   paranoid_file >> paranoid;
   if (paranoid > 2) GTEST_SKIP() << "needs kernel.perf_event_paranoid at 2 or below, it is " << paranoid;
 
-  constexpr uid_t kNobody = 65534;
-  const TempDir folder;
-  ASSERT_EQ(::chown(folder.path().c_str(), kNobody, kNobody), 0);  // a folder that all may change is refused
-  std::filesystem::copy_file(fathom_command({}).front(), folder / "fathom");
-  std::filesystem::copy_file(CPU_SHARES, folder / "cpu_shares");
+  const OtherUsersFolder folder;
   const Outcome outcome =
-      run({folder / "fathom", "record", "-F", "999", "-o", folder / "x.fathom", "--", "./cpu_shares", "10"},
+      run(folder.fathom_command(
+              {"record", "-F", "999", "-o", folder / "x.fathom", "--", folder.program(CPU_SHARES), "10"}),
           {.folder = folder.path(), .environment = {"HOME=" + folder.path()}, .user = kNobody});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();
   const Report report(folder / "x.fathom");

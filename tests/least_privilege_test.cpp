@@ -9,6 +9,7 @@
 
 #include "support/environment.h"
 #include "support/fathom_program.h"
+#include "support/other_user.h"
 
 namespace fathom::support {
 namespace {
@@ -16,20 +17,17 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-constexpr uid_t kNobody = 65534;
-
 class LeastPrivilege : public ::testing::Test {
  protected:
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "needs root, to become other users";
-    ASSERT_EQ(::chown(folder_.path().c_str(), kNobody, kNobody), 0);
   }
 
   // Records a program that burns and sleeps, as what `before` makes of us.
   Outcome record(std::vector<std::string> before, std::vector<std::string> more = {},
                  std::vector<std::string> program = {}) {
-    if (program.empty()) program = {KNOWN_WAITS, "2", folder_ / "waits"};
-    auto command = fathom_command({"record", "-o", recording_});
+    if (program.empty()) program = {folder_.program(KNOWN_WAITS), "2", folder_ / "waits"};
+    auto command = folder_.fathom_command({"record", "-o", recording_});
     command.insert(command.begin(), before.begin(), before.end());
     command.insert(command.end(), more.begin(), more.end());
     command.emplace_back("--");
@@ -43,7 +41,7 @@ class LeastPrivilege : public ::testing::Test {
   }
 
   const std::vector<std::string> nobody_{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"};
-  TempDir folder_;
+  OtherUsersFolder folder_;
   std::string recording_ = folder_ / "x.fathom";
 };
 
@@ -80,7 +78,7 @@ TEST_F(LeastPrivilege, NoCapabilities) {
 TEST_F(LeastPrivilege, NeitherBpfNorPerfEvents) {
   FATHOM_NEEDS_PROGRAM("setpriv");
   auto before = nobody_;
-  before.emplace_back(WITHOUT_EVENTS);
+  before.push_back(folder_.program(WITHOUT_EVENTS));
   // Not the program that burns: it measures itself with perf events.
   const Outcome outcome = record(before, {}, {"sleep", "1"});
   ASSERT_TRUE(outcome.ok()) << outcome.describe();

@@ -16,6 +16,7 @@
 
 #include "support/environment.h"
 #include "support/fathom_program.h"
+#include "support/other_user.h"
 
 namespace fathom::support {
 namespace {
@@ -183,11 +184,8 @@ TEST_F(Privileges, WithoutAReaderTheRecordingIsWholeAndSaysWhatIsMissing) {
 TEST(ProgramsWithCapabilities, NeverRunWithoutThem) {
   FATHOM_NEEDS_PERF_EVENT();
   NEEDS_ROOT();
-  constexpr uid_t kNobody = 65534;
-  const TempDir folder;
-  ASSERT_EQ(::chown(folder.path().c_str(), kNobody, kNobody), 0);
-  fs::copy_file(fathom_command({}).front(), folder / "fathom");
-  fs::copy_file("/bin/grep", folder / "grep");
+  const OtherUsersFolder folder;
+  folder.program("/bin/grep");
   vfs_cap_data rights{};  // capabilities(7), "File capabilities"
   rights.magic_etc = VFS_CAP_REVISION_2 | VFS_CAP_FLAGS_EFFECTIVE;
   rights.data[0].permitted = 1U << CAP_NET_RAW;
@@ -197,10 +195,10 @@ TEST(ProgramsWithCapabilities, NeverRunWithoutThem) {
       .folder = folder.path(), .environment = {"HOME=" + folder.path()}, .user = kNobody};
   const std::vector<std::string> program = {"./grep", "CapEff", "/proc/self/status"};
   const auto record = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {folder / "fathom", "record", "-o", folder / "x.fathom"});
+    words.insert(words.begin(), {"record", "-o", folder / "x.fathom"});
     words.push_back("--");
     words.insert(words.end(), program.begin(), program.end());
-    return run(words, as_nobody);
+    return run(folder.fathom_command(words), as_nobody);
   };
   const Outcome plain = record({});
   EXPECT_THAT(plain.output, HasSubstr("CapEff:\t0000000000002000")) << plain.describe();

@@ -101,8 +101,10 @@ std::optional<std::string> find_mimalloc() {
   return std::nullopt;
 }
 
-TempDir::TempDir() {
-  std::string name = std::filesystem::temp_directory_path() / "fathom-test-XXXXXX";
+TempDir::TempDir() : TempDir(std::filesystem::temp_directory_path().string()) {}
+
+TempDir::TempDir(const std::string& below) {
+  std::string name = std::filesystem::path(below) / "fathom-test-XXXXXX";
   if (mkdtemp(name.data()) == nullptr)
     throw std::runtime_error("mkdtemp: " + std::string(std::strerror(errno)));
   path_ = name;

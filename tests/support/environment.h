@@ -28,7 +28,8 @@ std::optional<std::string> find_mimalloc();
 // A folder of its own that goes away with the object.
 class TempDir {
  public:
-  TempDir();
+  TempDir();  // below TMPDIR, or /tmp
+  explicit TempDir(const std::string& below);
   ~TempDir();
   TempDir(const TempDir&) = delete;
   TempDir& operator=(const TempDir&) = delete;
