@@ -263,15 +263,5 @@ TEST(Decoder, EveryCutRecordIsRefused) {
   }
 }
 
-TEST(Cpus, ListOfRangesAndNumbers) {
-  EXPECT_EQ(parse_cpu_list("0-3,8,10-11\n"), (std::vector<int>{0, 1, 2, 3, 8, 10, 11}));
-  EXPECT_EQ(parse_cpu_list("0\n"), (std::vector<int>{0}));
-  EXPECT_TRUE(parse_cpu_list("").empty());
-  EXPECT_TRUE(parse_cpu_list("3-1").empty());
-  EXPECT_TRUE(parse_cpu_list("0-99999999").empty());
-  EXPECT_TRUE(parse_cpu_list("a-b").empty());
-  EXPECT_FALSE(online_cpus().empty());
-}
-
 }  // namespace
 }  // namespace fathom::sources

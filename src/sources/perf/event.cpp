@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "process/fields.h"
+#include "process/status.h"
 
 namespace fathom::sources {
 namespace {
@@ -27,10 +28,7 @@ std::string remedy_for(int error_number) {
   switch (error_number) {
     case EACCES:
     case EPERM:
-      return fmt::format(
-          "run as root or with CAP_PERFMON, or lower kernel.perf_event_paranoid (now {}): sysctl "
-          "kernel.perf_event_paranoid=2 allows your own processes, 1 their kernel side too, -1 everything",
-          setting("perf_event_paranoid"));
+      return remedy_for_rights(true);
     case EMFILE:
       return "raise the limit of open files: ulimit -n 65536";
     case EINVAL:
@@ -42,7 +40,44 @@ std::string remedy_for(int error_number) {
   }
 }
 
+bool is_strict(const std::string& paranoid) {
+  return process::parse_number<int>(paranoid).value_or(0) > 2;
+}
+
 }  // namespace
+
+std::string remedy_for_rights(bool own, const Rights& rights) {
+  const bool strict = is_strict(rights.paranoid);
+  const char* capabilities = strict ? "--cap-add SYS_ADMIN --cap-add SYS_PTRACE"
+                                    : "--cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE";
+  if (rights.filtered)
+    return fmt::format(
+        "run fathom outside of the container, or start that with --security-opt seccomp=unconfined {}",
+        capabilities);
+  if (rights.root) return fmt::format("start the container with {}", capabilities);
+  if (own && strict)
+    return fmt::format(
+        "run as root; or sudo sysctl kernel.perf_event_paranoid=2, which allows your own processes (it is "
+        "{})",
+        rights.paranoid);
+  if (own)
+    return fmt::format(
+        "run as root, or lower kernel.perf_event_paranoid (now {}): sysctl kernel.perf_event_paranoid=2 "
+        "allows "
+        "your own processes, 1 their kernel side too, -1 everything",
+        rights.paranoid);
+  const char* setcap = "sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep fathom";
+  if (!strict) return fmt::format("run as root, or give fathom the capabilities: {}", setcap);
+  return fmt::format("run as root, or: sudo sysctl kernel.perf_event_paranoid=2 (it is {}) && {}",
+                     rights.paranoid, setcap);
+}
+
+std::string remedy_for_rights(bool own) {
+  const auto status = process::read_status(::getpid());
+  return remedy_for_rights(own, {.root = ::geteuid() == 0,
+                                 .filtered = status && status->seccomp == 2,
+                                 .paranoid = setting("perf_event_paranoid")});
+}
 
 perf_event_attr base_attributes() {
   perf_event_attr attributes{};

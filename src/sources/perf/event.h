@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -21,12 +22,23 @@ perf_event_attr base_attributes();
 // limit of open files, the maximum sampling rate.
 Result<Fd> open_event(const perf_event_attr& attributes, int pid, int cpu, std::string_view what);
 
+// What allows this user the engine bpf, or (`own`) perf events of their own processes, on this kernel and with its settings.
+// Where kernel.perf_event_paranoid is above 2, Debian's and Ubuntu's kernels demand CAP_SYS_ADMIN for every event.
+std::string remedy_for_rights(bool own);
+// The same from values, pure.
+struct Rights {
+  bool root = false;           // user 0, whatever its capabilities are
+  bool filtered = false;       // a seccomp filter stands between us and the kernel
+  std::string paranoid = "2";  // kernel.perf_event_paranoid
+};
+std::string remedy_for_rights(bool own, const Rights& rights);
+
 // Makes `fd` write to the ring of `output_fd`; both are events of the same CPU.
 Result<> redirect_output(int fd, int output_fd);
 
 // "0-3,8": what the files under /sys/devices/system/cpu hold. Ascending; empty if it makes no sense.
 std::vector<int> parse_cpu_list(std::string_view text);
-// Never empty. A CPU that is switched on later is not followed.
+// Now. Never empty.
 std::vector<int> online_cpus();
 
 }  // namespace fathom::sources
