@@ -94,7 +94,7 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
     if (!facts) return tl::unexpected<Error>(facts.error());
     target = std::move(*facts);
   }
-  const doctor::MachineFacts machine = doctor::probe_machine();
+  const doctor::MachineFacts machine = doctor::probe_machine(*pid);
   const doctor::TargetFacts* of_target = target ? &*target : nullptr;
   const doctor::Diagnosis diagnosis = doctor::diagnose(machine, of_target);
   const std::string text = arguments.json ? doctor::to_json(diagnosis, machine, of_target)

@@ -66,9 +66,9 @@ std::string cut(const std::string& line, std::size_t columns) {
 
 }  // namespace
 
-std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds) {
-  if (seconds < 1 || frequency_hz <= 0) return std::nullopt;
-  const double share = quality.expected_samples / frequency_hz / seconds;
+std::optional<std::string> idleness(std::optional<double> cpu_s, double seconds) {
+  if (seconds < 1 || !cpu_s) return std::nullopt;
+  const double share = *cpu_s / seconds;
   if (share >= kIdleShare) return std::nullopt;
   return fmt::format("the target used {:.1f} % of one CPU only", 100 * share);
 }
@@ -104,7 +104,6 @@ std::string opening_line(const session::RecordOptions& options, std::optional<st
 Progress::Progress(bool quiet, const session::RecordOptions& options)
     : quiet_(quiet),
       launched_(!options.command.empty()),
-      frequency_hz_(options.cpu ? options.frequency_hz : 0),
       of_seconds_(options.duration_s),
       pids_(options.pids) {
   options_.command = options.command;
@@ -136,8 +135,8 @@ void Progress::tell(const session::Session& session) {
   next_ns_ = now + (shares_screen ? kLineNs : kSecondNs);
   const ProgressFigures figures = figures_of(session);
   if (first) return;  // nothing is known yet
-  if (const auto idle = idleness(session.quality(), frequency_hz_, session.seconds());
-      idle && session.seconds() > kIdleAfterS && !std::exchange(idle_told_, true))
+  if (const auto idle = idleness(session.cpu_seconds(), session.seconds());
+      idle && options_.cpu && session.seconds() > kIdleAfterS && !std::exchange(idle_told_, true))
     notice_now(fmt::format("\rfathom: {} so far\033[K\n", *idle));
   if (shares_screen) {
     notice_now("fathom: " + progress_line(figures) + "\n");

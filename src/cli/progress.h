@@ -14,8 +14,8 @@
 namespace fathom::cli {
 
 // "the target used 3.0 % of one CPU only" where that is little for a time that says something; else nothing.
-// `frequency_hz`: of the samples; 0 where CPU time is not recorded.
-std::optional<std::string> idleness(const model::Quality& quality, double frequency_hz, double seconds);
+// `cpu_s`: by the scheduler's clock, and not by samples: what could not be sampled is not idle.
+std::optional<std::string> idleness(std::optional<double> cpu_s, double seconds);
 
 // What the line of figures shows.
 struct ProgressFigures {
@@ -52,7 +52,6 @@ class Progress {
 
   const bool quiet_;
   const bool launched_;
-  const double frequency_hz_;
   const std::optional<double> of_seconds_;
   const std::vector<std::int32_t> pids_;
   session::RecordOptions options_;

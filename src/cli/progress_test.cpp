@@ -37,14 +37,10 @@ TEST(Progress, TheOpeningNamesWhatIsRecorded) {
 
 // Starved of a CPU, as a compiler beside twenty others was, is not idle.
 TEST(Progress, LessThanATwentiethOfACpuIsSaidAndNotCalledIdle) {
-  model::Quality quality;
-  quality.expected_samples = 40;
-  EXPECT_EQ(idleness(quality, 999, 2), "the target used 2.0 % of one CPU only");
-  quality.expected_samples = 200;
-  EXPECT_EQ(idleness(quality, 999, 2), std::nullopt);
-  quality.expected_samples = 0;
-  EXPECT_EQ(idleness(quality, 999, 0.5), std::nullopt) << "too short to say anything";
-  EXPECT_EQ(idleness(quality, 0, 10), std::nullopt) << "CPU time is not recorded";
+  EXPECT_EQ(idleness(0.04, 2), "the target used 2.0 % of one CPU only");
+  EXPECT_EQ(idleness(0.2, 2), std::nullopt);
+  EXPECT_EQ(idleness(0, 0.5), std::nullopt) << "too short to say anything";
+  EXPECT_EQ(idleness(std::nullopt, 2), std::nullopt) << "unknown is not idle";
 }
 
 }  // namespace

@@ -31,7 +31,9 @@
 #include "inject/tracer/detach_guardian.h"
 #include "process/group.h"
 #include "session/command_line.h"
+#include "session/engine_ladder.h"
 #include "session/heap/heap_dry_run.h"
+#include "session/launch.h"
 #include "session/session.h"
 #include "store/default_path.h"
 
@@ -119,7 +121,7 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
                                                      outcome.duration_s, quality.lost_waits)
                                        : fmt::format("recorded {:.1f} s", outcome.duration_s);
   say("fathom: {}; {:.1f} KB in {}\n", count, static_cast<double>(outcome.file_bytes) / 1024, outcome.path);
-  if (const auto idle = idleness(quality, options.cpu ? options.frequency_hz : 0, outcome.duration_s))
+  if (const auto idle = idleness(outcome.cpu_s, outcome.duration_s); idle && options.cpu)
     say("fathom: {}{}\n", *idle,
         options.off_cpu ? fmt::format("; what it waited for: fathom report --waits {}", outcome.path) : "");
   if (outcome.heap && outcome.heap->waited_ns >= 1'000'000)
@@ -128,6 +130,24 @@ void print_summary(const session::RecordOutcome& outcome, const session::RecordO
   if (outcome.heap)
     say("fathom: heap: {} events, {} lost; {:.1f} MB live; {}\n", outcome.heap->events, outcome.heap->lost,
         outcome.heap->live_bytes / 1e6, outcome.heap->stops);
+}
+
+// The engine that would record, found as a recording finds it: a command is held before its exec, and never let go.
+Result<std::string> engine_line(session::RecordOptions options) {
+  options.give_up_privileges = true;
+  std::optional<session::LaunchedProcess> held;
+  if (!options.command.empty()) {
+    auto prepared = session::LaunchedProcess::prepare(options.command, options.in_child);
+    if (!prepared) return tl::unexpected<Error>(prepared.error());
+    options.pids = {held.emplace(std::move(*prepared)).pid()};
+  }
+  session::EngineLadder engines(options);
+  const auto engine = engines.next(options.pids);
+  if (!engine) return tl::unexpected<Error>(engine.error());
+  std::string line = fmt::format("engine: {}\n", session::to_string(engine->engine));
+  for (const std::string& obstacle : engines.obstacles())
+    line += fmt::format("not a better one, because of: {}\n", obstacle);
+  return line;
 }
 
 // What recording would cost, and with --heap what it would change in the process. Of a command that is not started nothing is
@@ -140,7 +160,9 @@ Result<int> run_dry(const RecordArguments& arguments) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     activity = activity_between(before, read_activity(options.pids));
   }
-  if (auto written = write_output(cost_line(options, activity) + "\n", OutputPath{}); !written)
+  const auto engine = engine_line(options);
+  if (!engine) return tl::unexpected<Error>(engine.error());
+  if (auto written = write_output(cost_line(options, activity) + "\n" + *engine, OutputPath{}); !written)
     return tl::unexpected<Error>(written.error());
   if (options.heap == session::Heap::kNone) return kDone;
   if (!options.command.empty())

@@ -28,7 +28,7 @@ class Companion {
   virtual ~Companion() = default;
   // Modules keep their unwind tables for it.
   virtual bool walks_stacks() const { return false; }
-  // Before rights are given up. What cannot be had is done without.
+  // Once, before rights are given up. What cannot be had is done without.
   virtual void open() = 0;
   // It records: from now on `lent` holds.
   virtual void begin(const Lent& lent) = 0;

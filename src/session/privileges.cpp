@@ -37,9 +37,20 @@ CapabilitySet needed_capabilities(PrivilegedParts parts) {
   return needed;
 }
 
-void give_up_privileges(PrivilegedParts parts) {
+KeptCapabilities choose_capabilities(PrivilegedParts parts, CapabilitySet own,
+                                     const std::function<Result<>(CapabilitySet)>& attempt) {
+  const CapabilitySet needed = needed_capabilities(parts) & own;
+  KeptCapabilities choice{needed, attempt(needed)};
+  for (const CapabilitySet more : {(needed | capability(CAP_SYS_ADMIN)) & own, own}) {
+    if (choice.tried) break;
+    if (more != choice.kept) choice = {more, attempt(more)};
+  }
+  return choice;
+}
+
+void give_up_privileges(CapabilitySet kept) {
   if (own_capabilities() == 0) return;
-  (void)keep_capabilities(needed_capabilities(parts));
+  (void)keep_capabilities(kept);
   (void)::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 }
 

@@ -105,6 +105,7 @@ struct RecordOutcome {
   model::Quality quality;
   std::uint64_t cut_in_tracer = 0;  // of its samples: in fathom's own code, which reports leave out
   double duration_s = 0;
+  std::optional<double> cpu_s;  // of the targets, by the scheduler's clock; nullopt: unknown
   std::uint64_t file_bytes = 0;
   std::string engine;
   struct HeapOutcome {

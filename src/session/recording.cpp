@@ -18,7 +18,6 @@
 #include "session/companion.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
-#include "sources/perf/sampler.h"
 #include "symbolize/symbol_cache.h"
 
 namespace fathom::session {
@@ -47,12 +46,15 @@ symbolize::Options symbol_options(const RecordOptions& options) {
 
 }  // namespace
 
-Recording::Recording(const RecordOptions& options)
+Recording::Recording(const RecordOptions& options, std::unique_ptr<Source> source,
+                     std::vector<std::string> obstacles)
     : options_(options),
       tables_(std::make_unique<Tables>()),
       profile_(tables_->profile),
       builder_(tables_->builder),
-      symbols_(symbol_options(options)) {}
+      symbols_(symbol_options(options)),
+      source_(std::move(source)),
+      obstacles_(std::move(obstacles)) {}
 
 Recording::~Recording() {
   if (options_.free_tables) return;
@@ -61,35 +63,7 @@ Recording::~Recording() {
   left.push_back(std::move(tables_));
 }
 
-Result<> Recording::open_source() {
-  if (options_.engine == Engine::kAutomatic || options_.engine == Engine::kBpf) {
-    auto source = open_bpf_source(options_);
-    if (source) {
-      source_ = std::move(*source);
-      return {};
-    }
-    if (options_.engine == Engine::kBpf || !options_.probes.empty())
-      return tl::unexpected<Error>(source.error());
-    if (source.error().kind == ErrorKind::kUsage) return tl::unexpected<Error>(source.error());
-    obstacles_.push_back(source.error().message);
-  }
-  bool only_proc = options_.engine == Engine::kProc;
-  if (options_.engine == Engine::kAutomatic) {
-    // Of ourselves: whether the target may be looked at is another question, and has its own answer.
-    const auto tried = sources::PerfSampler::open(::getpid(), {});
-    if (!tried && options_.off_cpu && options_.heap == Heap::kNone) {
-      obstacles_.push_back(tried.error().message);
-      only_proc = true;
-    }
-  }
-  auto source = only_proc ? open_proc_source(options_) : open_perf_source(options_);
-  if (!source) return tl::unexpected<Error>(source.error());
-  source_ = std::move(*source);
-  return {};
-}
-
-Result<> Recording::open() {
-  if (auto opened = open_source(); !opened) return opened;
+void Recording::open() {
   modules_ = std::make_unique<ModuleCatalog>(
       builder_, symbols_, source_->place_table(),
       options_.off_cpu || options_.heap != Heap::kNone ||
@@ -107,8 +81,14 @@ Result<> Recording::open() {
                    HeapContext{profile_, builder_, *processes_, *stacks_, [this] { return save(); }},
                    *source_);
   if (!options_.probes.empty()) probes_.emplace(options_, profile_, builder_, *processes_, *source_, *sink_);
-  if (options_.companion != nullptr) options_.companion->open();
-  return {};
+  for (const std::string& obstacle : obstacles_)
+    note_once(fmt::format("fathom used engine {}, because of: {}", source_->name(), obstacle));
+}
+
+Result<> Recording::start_source(const std::vector<std::int32_t>& pids) {
+  auto started = source_->start(pids);
+  engine_failed_ = !started;
+  return started;
 }
 
 void Recording::begin_companion() {
@@ -126,13 +106,6 @@ Result<> Recording::create_file() {
   if (!writer) return tl::unexpected<Error>(writer.error());
   writer_.emplace(std::move(*writer));
   return {};
-}
-
-void Recording::give_up_privileges() {
-  if (!options_.give_up_privileges) return;
-  session::give_up_privileges({.heap = options_.heap != Heap::kNone,
-                               .without_bpf = source_->name() != "bpf",
-                               .probes = !options_.probes.empty()});
 }
 
 void Recording::describe() {
@@ -165,7 +138,7 @@ Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vect
     }
     cpu_times_->begin(pid);
   }
-  if (auto started = source_->start(pids); !started) return started;
+  if (auto started = start_source(pids); !started) return started;
   const std::uint64_t now = profile_.meta.start_ns = monotonic_ns();
   for (const std::int32_t pid : pids) cpu_times_->begin(pid);
   if (options_.off_cpu) {
@@ -212,8 +185,11 @@ Result<> Recording::begin(LaunchedProcess& held) {
   endings_.add_target(held.pid());
   describe();
   processes_->expect_exec(held.pid(), profile_.meta.start_ns);
-  if (auto expected = source_->expect_exec(held.pid()); !expected) return expected;
-  if (auto started = source_->start({held.pid()}); !started) return started;
+  if (auto expected = source_->expect_exec(held.pid()); !expected) {
+    engine_failed_ = true;
+    return expected;
+  }
+  if (auto started = start_source({held.pid()}); !started) return started;
   if (auto launched = heaps_ || probes_ ? launch_held(held) : held.release(); !launched) return launched;
   begin_companion();
   own_cost_.begun(own_cpu());
@@ -343,8 +319,11 @@ void Recording::account() {
                     "stacks and names of their code may be missing or wrong",
                     pages));
   for (std::string& note : source_->notes()) note_once(std::move(note));
+  if (std::string why = source_->why_not_sampled(); options_.cpu && !why.empty())
+    profile_.meta.facts["not_sampled"] = std::move(why);
   if (options_.cpu && source_->name() != "proc") {  // else the CPU time promises nothing
-    quality.expected_samples = static_cast<double>(cpu_times_->total_ns()) * 1e-9 * options_.frequency_hz;
+    const std::uint64_t sampled_ns = cpu_times_->total_ns() - cpu_times_->unsampled_ns();
+    quality.expected_samples = static_cast<double>(sampled_ns) * 1e-9 * options_.frequency_hz;
     profile_.meta.facts["cpu_runs"] = std::to_string(cpu_times_->runs());
     if (const auto waited_ns = cpu_times_->waited_ns())
       profile_.meta.facts["cpu_wait_ms"] = std::to_string(*waited_ns / 1'000'000);
@@ -486,7 +465,7 @@ Result<> Recording::step(std::uint64_t now) {
     }
     last_rescan_ns_ = now;
   }
-  cpu_times_->refresh();
+  cpu_times_->refresh(source_->unsampled());
   watch_memory_limits();
   if (options_.off_cpu) {
     source_->sum_threads(now, batch_);
@@ -507,12 +486,12 @@ void Recording::end() {
   // Before anything that takes time: the cgroup in which a target was killed may be removed any moment.
   oom_watch_.refresh();
   if (options_.companion != nullptr) options_.companion->look_first(monotonic_ns());
-  cpu_times_->refresh();
+  cpu_times_->refresh(source_->unsampled());
   if (snapshots_) snapshots_->finish(monotonic_ns(), processes_->pids_with_own_row(), heaps());
   drain();  // calls that map memory are taken by heaps that have not ended
   if (heaps_) heaps_->end();
   source_->stop();
-  cpu_times_->refresh();  // what was sampled meanwhile is promised, too
+  cpu_times_->refresh(source_->unsampled());  // what was sampled meanwhile is promised, too
   profile_.meta.end_ns = monotonic_ns();
   drain();
   if (heaps_) heaps_->finish();
@@ -580,6 +559,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
     if (profile_.strings[profile_.modules[each.module.value].name] == kTracerModule)
       outcome.cut_in_tracer += each.count;
   outcome.duration_s = profile_.duration_s();
+  outcome.cpu_s = cpu_seconds();
   outcome.file_bytes = writer_->bytes_written();
   outcome.engine = profile_.meta.engine;
   outcome.obstacles = std::move(obstacles_);

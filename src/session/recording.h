@@ -48,22 +48,22 @@ struct TargetEnds {
   bool launched = false;  // the one of them was
 };
 
+// With one engine, from begin to end: where that fails when it starts, another Recording takes its place.
 // In this order: open(), create_file(), one of the two begin(), step() every kStepEvery, end(), finish().
 class Recording {
  public:
   static constexpr std::uint64_t kStepEvery = 50'000'000;  // ns; the rings are emptied without any wake-up
 
-  explicit Recording(const RecordOptions& options);  // `options` outlives it
+  // `options` outlives it. `source` is opened; `obstacles`: why a better one is not used.
+  Recording(const RecordOptions& options, std::unique_ptr<Source> source, std::vector<std::string> obstacles);
   ~Recording();
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  // The engine, and all that needs no target.
-  Result<> open();
+  // All that needs no target.
+  void open();
   // The file gets its name, and an earlier one is replaced, once it has begun.
   Result<> create_file();
-  // Of the calling thread and those that it starts, for good, if the options say so. After a command was forked.
-  void give_up_privileges();
   // Attaches to running processes. The heap is traced of those of `targets`; the others are children of them.
   Result<> begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& targets);
   // One more target while it records, without its heap; false: it has ended, or this engine takes no more.
@@ -83,8 +83,15 @@ class Recording {
   // Completes the file.
   Result<> finish(const TargetEnds& targets, RecordOutcome& outcome);
 
+  // begin() failed because the engine did not start: nothing has been recorded, and no command was let go.
+  bool engine_failed() const { return engine_failed_; }
   void note_once(std::string note);
   const model::Quality& quality() const { return profile_.quality; }
+  // Of the targets, by the scheduler's clock; nullopt: unknown.
+  std::optional<double> cpu_seconds() const {
+    return cpu_times_->known() ? std::optional(static_cast<double>(cpu_times_->total_ns()) * 1e-9)
+                               : std::nullopt;
+  }
   std::string traced_allocators() const { return heaps_ ? heaps_->describe_tracing() : std::string(); }
   std::vector<std::string> unseen_allocators() const {
     return heaps_ ? heaps_->describe_unseen() : std::vector<std::string>();
@@ -99,7 +106,7 @@ class Recording {
     model::Profile profile;
     model::Builder builder{profile};
   };
-  Result<> open_source();
+  Result<> start_source(const std::vector<std::int32_t>& pids);
   void describe();
   Result<> launch_held(LaunchedProcess& held);
   Result<> begin_heap(std::int32_t pid);
@@ -146,7 +153,7 @@ class Recording {
   Batch batch_;
   std::uint64_t next_memory_ns_ = 0, next_save_ns_ = 0, last_rescan_ns_ = 0;
   Result<process::MachineTime> machine_before_ = process::MachineTime{};  // when it began
-  bool stack_table_noted_ = false, is_ending_ = false;
+  bool stack_table_noted_ = false, is_ending_ = false, engine_failed_ = false;
   bool has_file_ = false;                // there is one of ours under the name
   std::string shared_rows_note_;         // as it stands among the notes
   std::uint64_t shared_rows_noted_ = 0;  // processes and threads, when it was written

@@ -19,6 +19,7 @@
 #include "process/find.h"
 #include "process/standstill.h"
 #include "session/companion.h"
+#include "session/privileges.h"
 #include "session/recording.h"
 
 namespace fathom::session {
@@ -56,7 +57,8 @@ bool has_ended(const Fd& pidfd) {
 
 }  // namespace
 
-Session::Session(RecordOptions options) : options_(std::move(options)), state_(plan_of(options_)) {}
+Session::Session(RecordOptions options)
+    : options_(std::move(options)), state_(plan_of(options_)), engines_(options_) {}
 Session::~Session() = default;
 
 Result<> Session::start() {
@@ -74,12 +76,21 @@ Result<> Session::prepare() {
                 "record on one that it knows; recordings can be read anywhere");
   epoll_ = Fd(::epoll_create1(EPOLL_CLOEXEC));
   if (!epoll_) return system_error("epoll", errno);
-  recording_ = std::make_unique<Recording>(options_);
-  if (auto opened = recording_->open(); !opened) return opened;
   if (auto found = find_targets(); !found) return found;
+  if (options_.companion != nullptr) options_.companion->open();
+  return open_recording();
+}
+
+// The command is forked and has its rights, and no thread that needs fewer is running yet: from here on this
+// process has those with which the engine's start was rehearsed.
+Result<> Session::open_recording() {
+  auto engine = engines_.next(targets_);
+  if (!engine) return tl::unexpected<Error>(engine.error());
+  recording_ = std::make_unique<Recording>(options_, std::move(engine->source), engines_.obstacles());
+  recording_->open();
+  if (launched_) recording_->expect_program(launched_->path());
   if (auto created = recording_->create_file(); !created) return created;
-  // The command is forked and has its rights, and no thread that needs fewer is running yet.
-  recording_->give_up_privileges();
+  if (options_.give_up_privileges) give_up_privileges(engine->kept);
   return {};
 }
 
@@ -91,7 +102,6 @@ Result<> Session::find_targets() {
     launched_.emplace(std::move(*launched));
     targets_ = {launched_->pid()};
     if (auto kept = keeps_its_rights(options_, launched_->path()); !kept) return kept;
-    recording_->expect_program(launched_->path());
   }
   for (const std::int32_t pid : targets_) {
     Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
@@ -138,16 +148,22 @@ Result<> Session::let_go() {
   return {};
 }
 
+Result<> Session::begin_recording() {
+  if (launched_ && !launched_->released()) return recording_->begin(*launched_);
+  std::vector<std::int32_t> pids = targets_;
+  // What a command has started during the delay belongs to it.
+  if (launched_ && options_.follow_children)
+    std::ranges::copy(process::descendants(launched_->pid()), std::back_inserter(pids));
+  return recording_->begin(pids, targets_);
+}
+
+// An engine may still fail when it starts: a limit of descriptors, a target that has changed its user since.
 Result<> Session::begin() {
-  Result<> begun;
-  if (launched_ && !launched_->released()) {
-    begun = recording_->begin(*launched_);
-  } else {
-    std::vector<std::int32_t> pids = targets_;
-    // What a command has started during the delay belongs to it.
-    if (launched_ && options_.follow_children)
-      std::ranges::copy(process::descendants(launched_->pid()), std::back_inserter(pids));
-    begun = recording_->begin(pids, targets_);
+  auto begun = begin_recording();
+  while (!begun && recording_->engine_failed()) {
+    engines_.failed(begun.error());
+    if (auto opened = open_recording(); !opened) return opened;
+    begun = begin_recording();
   }
   if (!begun) return begun;
   recording_fds_ = recording_->fds();
@@ -293,6 +309,10 @@ std::optional<std::int32_t> Session::command_pid() const {
 
 double Session::seconds() const {
   return state_.ever_recorded() ? static_cast<double>(monotonic_ns() - state_.begun_ns()) * 1e-9 : 0;
+}
+
+std::optional<double> Session::cpu_seconds() const {
+  return recording_->cpu_seconds();
 }
 
 const model::Quality& Session::quality() const {

@@ -25,6 +25,7 @@
 
 #include "base/fd.h"
 #include "base/result.h"
+#include "session/engine_ladder.h"
 #include "session/launch.h"
 #include "session/record_options.h"
 #include "session/recording_state.h"
@@ -70,6 +71,8 @@ class Session {
   // Of a launched command, while it may run.
   std::optional<std::int32_t> command_pid() const;
   double seconds() const;  // since it began to record
+  std::optional<double> cpu_seconds()
+      const;  // of the targets meanwhile, by the scheduler's clock; nullopt: unknown
   const model::Quality& quality() const;
   std::uint64_t bytes_written() const;
   // Which allocators are traced, while the heap is recorded: "9 functions of glibc (libc.so.6)"; else "".
@@ -82,10 +85,12 @@ class Session {
  private:
   Result<> prepare();
   Result<> find_targets();
+  Result<> open_recording();
   Result<> watch(int fd);
   Result<> act(Task task);
   Result<> let_go();
   Result<> begin();
+  Result<> begin_recording();
   void act_or_fail(Task task);
   void fail_with(Error error);
   void look_at_targets();
@@ -97,6 +102,7 @@ class Session {
 
   RecordOptions options_;
   RecordingState state_;
+  EngineLadder engines_;
   std::unique_ptr<Recording> recording_;
   std::optional<LaunchedProcess> launched_;
   std::vector<std::int32_t> targets_;

@@ -152,6 +152,10 @@ std::string sentence_of_nothing(const Report& report) {
     return "The recording has neither CPU samples nor waits: what the program did is not known.";
   if (!activity.exact || !(activity.cpu_s.value_or(0) > 0))
     return "Nothing was sampled: it used no CPU time.";
+  const auto& facts = report.profile->meta.facts;
+  if (const auto why = facts.find("not_sampled"); why != facts.end())
+    return fmt::format("It used {} of CPU time and could not be sampled: {}.", seconds(*activity.cpu_s),
+                       printable(why->second));
   return fmt::format("Nothing was sampled, of {} of CPU time at {} Hz.", seconds(*activity.cpu_s),
                      report.profile->meta.frequency_hz);
 }

@@ -6,12 +6,15 @@ namespace fathom::session {
 
 void CpuTimes::begin(std::int32_t pid) {
   for (const std::int32_t tid : processes_.threads(pid)) {
-    if (const auto times = process::read_schedstat(pid, tid))
+    if (const auto times = process::read_schedstat(pid, tid)) {
+      known_ = true;
       live_[tid] = {times->ran_ns, times->ran_ns, times->slices, times->waited_ns, round_};
+    }
   }
 }
 
 CpuTimes::Account& CpuTimes::note(std::int32_t tid, std::uint64_t cpu_ns) {
+  known_ = true;
   Account& account = live_[tid];
   if (cpu_ns < account.now_ns) account = {};  // the number was used again
   total_ns_ += cpu_ns - account.now_ns;
@@ -21,9 +24,10 @@ CpuTimes::Account& CpuTimes::note(std::int32_t tid, std::uint64_t cpu_ns) {
   return account;
 }
 
-void CpuTimes::refresh() {
+void CpuTimes::refresh(const std::set<std::int32_t>& unsampled) {
   ++round_;
   for (const std::int32_t pid : processes_.pids()) {
+    const std::uint64_t before_ns = total_ns_;
     for (const std::int32_t tid : processes_.threads(pid)) {
       if (const auto times = process::read_schedstat(pid, tid)) {
         Account& account = note(tid, times->ran_ns);
@@ -34,6 +38,7 @@ void CpuTimes::refresh() {
         account.waited_ns = times->waited_ns;
       }
     }
+    if (unsampled.contains(pid)) unsampled_ns_ += total_ns_ - before_ns;
   }
   // The end of some may have been lost.
   ended_threads_ += std::erase_if(live_, [&](const auto& entry) { return entry.second.round + 2 < round_; });

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "model/profile.h"
@@ -20,11 +21,16 @@ class CpuTimes {
   // Threads that run already: what they have used so far is not of this recording. Once more when the source runs, as its
   // start takes a while.
   void begin(std::int32_t pid);
-  // Reads the live threads; a thread not seen before counts from 0.
-  void refresh();
+  // Reads the live threads; a thread not seen before counts from 0. `unsampled`: processes whose CPU time promises no
+  // samples.
+  void refresh(const std::set<std::int32_t>& unsampled);
   void ended(const sources::ThreadCpuTime& event);
 
   std::uint64_t total_ns() const { return total_ns_; }
+  // Of it, that of processes that could not be sampled.
+  std::uint64_t unsampled_ns() const { return unsampled_ns_; }
+  // The time of any thread could be read: else total_ns() is unknown, and not 0.
+  bool known() const { return known_; }
   // How long threads that could run waited for a CPU, as far as was seen: of one that ended, until it was last read.
   // Nothing: no thread that ran could be read while it lived.
   std::optional<std::uint64_t> waited_ns() const {
@@ -45,8 +51,9 @@ class CpuTimes {
 
   ProcessTable& processes_;
   std::unordered_map<std::int32_t, Account> live_;  // by tid
-  bool was_read_ = false;                           // waited_ns_ counts something
-  std::uint64_t total_ns_ = 0, waited_ns_ = 0, runs_ = 0, ended_threads_ = 0, round_ = 0;
+  bool known_ = false;
+  bool was_read_ = false;  // waited_ns_ counts something
+  std::uint64_t total_ns_ = 0, unsampled_ns_ = 0, waited_ns_ = 0, runs_ = 0, ended_threads_ = 0, round_ = 0;
 };
 
 }  // namespace fathom::session

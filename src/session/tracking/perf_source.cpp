@@ -1,10 +1,16 @@
 // The perf engine: samples with a copy of the stack, walked here, and waits from looks at /proc. Tables stay
 // in the modules, and walks look them up in an address space for each process, made from the process table
 // when its mappings change.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "base/clock.h"
+#include "process/status.h"
+#include "session/tracking/process_looks.h"
 #include "session/tracking/source.h"
 #include "session/tracking/stack_number.h"
 #include "session/waits/proc_waits.h"
@@ -23,6 +29,18 @@ class PerfSource final : public Source {
   ModuleCatalog::PlaceTable place_table() override { return {}; }
   void set_processes(const ProcessTable& processes) override { processes_ = &processes; }
 
+  // One process that may be sampled is enough: start() leaves out the others.
+  Result<> rehearse(const std::vector<std::int32_t>& pids) override {
+    constexpr std::size_t kMostTried = 16;
+    Result<> rehearsed;
+    for (std::size_t i = 0; i < std::min(pids.size(), kMostTried); ++i) {
+      auto opened = sources::PerfSampler::open(pids[i], sampler_options(false));
+      if (opened) return {};
+      if (rehearsed) rehearsed = tl::unexpected<Error>(opened.error());
+    }
+    return rehearsed;
+  }
+
   Result<> start(const std::vector<std::int32_t>& pids) override {
     if (options_.off_cpu) {
       auto waits = ProcWaits::open(*processes_, true);
@@ -30,11 +48,18 @@ class PerfSource final : public Source {
       waits_ = std::move(*waits);
       if (expected_ != 0) waits_->expect_exec(expected_);
     }
+    looks_.emplace(*processes_, waits_.get());
+    Result<> first_refusal;
     for (const std::int32_t pid : pids) {
       if (pid == expected_) continue;  // opened already, before it becomes the target
-      if (auto opened = open(pid, false); !opened) return opened;
+      auto opened = open(pid, false);
+      if (opened) continue;
+      if (opened.error().kind != ErrorKind::kPermission && opened.error().kind != ErrorKind::kNotFound)
+        return opened;
+      if (opened.error().kind == ErrorKind::kPermission) ++refused_;
+      if (first_refusal) first_refusal = std::move(opened);
     }
-    return {};
+    return samplers_.empty() ? first_refusal : Result<>();
   }
 
   Result<> expect_exec(std::int32_t pid) override {
@@ -73,6 +98,7 @@ class PerfSource final : public Source {
     for (sources::Event& event : events) {
       std::visit([&](auto& e) { sort(batch, e); }, event);
     }
+    look_at_hidden(monotonic_ns(), batch);
     // After the switches, so that the waits that have ended are complete.
     if (waits_) waits_->round(monotonic_ns(), batch.samples);
     return {};
@@ -114,9 +140,22 @@ class PerfSource final : public Source {
     for (const auto& sampler : samplers_) quality.kernel_memory_bytes += sampler.ring_memory_bytes();
   }
 
+  std::set<std::int32_t> unsampled() const override { return hidden_; }
+  std::string why_not_sampled() const override {
+    return !any_hidden_
+               ? ""
+               : "the kernel does not let this user sample programs that run with rights of their own "
+                 "(set-uid, set-group-ID, file capabilities) or whose file this user may not read";
+  }
+
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
     if (waits_) notes = waits_->notes();
+    if (any_hidden_)
+      notes.push_back(why_not_sampled() + ": their CPU time is known, and not where they spent it");
+    if (refused_ != 0)
+      notes.push_back(fmt::format(
+          "this user may not sample {} of the processes: their CPU time is not in the samples", refused_));
     if (!std::ranges::all_of(samplers_, &sources::PerfSampler::sees_kernel))
       notes.emplace_back(
           "this user may not sample the kernel: time inside system calls is not in the samples");
@@ -135,6 +174,8 @@ class PerfSource final : public Source {
   void forget(std::int32_t pid) override {
     spaces_.erase(pid);
     epochs_.erase(pid);
+    hidden_.erase(pid);
+    if (looks_) looks_->forget(pid);
   }
   std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
     spaces_.erase(pid);
@@ -142,13 +183,16 @@ class PerfSource final : public Source {
   }
 
  private:
-  Result<> open(std::int32_t pid, bool on_exec) {
+  sources::PerfSamplerOptions sampler_options(bool on_exec) const {
     sources::PerfSamplerOptions perf;
     perf.frequency_hz = options_.frequency_hz;
     perf.stack_bytes = options_.stack_copy_bytes & ~7u;
     perf.start_on_exec = on_exec;
     perf.switches = options_.off_cpu;
-    auto sampler = sources::PerfSampler::open(pid, perf);
+    return perf;
+  }
+  Result<> open(std::int32_t pid, bool on_exec) {
+    auto sampler = sources::PerfSampler::open(pid, sampler_options(on_exec));
     if (!sampler) return tl::unexpected<Error>(sampler.error());
     samplers_.push_back(std::move(*sampler));
     return {};
@@ -164,9 +208,27 @@ class PerfSource final : public Source {
   void sort(Batch&, sources::ThreadSwitched& event) {
     if (waits_) waits_->on(event);
   }
+  // When a process executes a program with rights that this user does not have, the kernel takes the events away from it,
+  // and its last record is that of an end.
+  void sort(Batch& batch, sources::ThreadEnded& event) {
+    if (event.tid != event.pid || !is_alive(event.pid)) return pass_on(batch, event);
+    hidden_.insert(event.pid);
+    any_hidden_ = true;
+  }
+  static bool is_alive(std::int32_t pid) {
+    const auto stat = process::read_stat(pid);
+    return stat && !stat->exiting && stat->state != 'Z' && stat->state != 'X';
+  }
+  void look_at_hidden(std::uint64_t now_ns, Batch& batch) {
+    if (hidden_.empty() || !looks_ || !looks_->due(now_ns)) return;
+    for (const std::int32_t pid : hidden_)
+      if (processes_->is_recorded(pid)) looks_->look(pid, now_ns, batch);
+  }
   template <class SideBandKind>
   requires std::is_constructible_v<sources::SideBandEvent, SideBandKind>
-  void sort(Batch& batch, SideBandKind& event) {
+  void sort(Batch& batch, SideBandKind& event) { pass_on(batch, event); }
+  template <class SideBandKind>
+  void pass_on(Batch& batch, SideBandKind& event) {
     if (waits_) {
       if constexpr (requires { waits_->on(event); })
         waits_->on(event);
@@ -181,11 +243,15 @@ class PerfSource final : public Source {
   RecordOptions options_;
   const ProcessTable* processes_ = nullptr;
   std::int32_t expected_ = 0;
+  std::size_t refused_ = 0;  // processes that may not be sampled
   std::vector<sources::PerfSampler> samplers_;
   std::map<std::int32_t, unwind::AddressSpace> spaces_;
   std::map<std::int32_t, std::uint32_t> epochs_;
   std::vector<FrameAddress> frames_;
   std::unique_ptr<ProcWaits> waits_;  // if waits are wanted
+  std::optional<ProcessLooks> looks_;
+  std::set<std::int32_t> hidden_;  // processes that the kernel does not tell of any more
+  bool any_hidden_ = false;
   std::uint64_t lost_ = 0;
 };
 

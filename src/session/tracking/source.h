@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ class Source : public WalkerControl {
   virtual ModuleCatalog::PlaceTable place_table() = 0;
   // The table that set_mappings() speaks of; set before anything else, and outlives the source's use.
   virtual void set_processes(const ProcessTable&) {}
+  // Does and undoes what start() will need rights for: an error here is the error that start() would give. The targets
+  // run, or are held before their exec.
+  virtual Result<> rehearse(const std::vector<std::int32_t>& /*pids*/) { return {}; }
   // Called after the targets are known and before the first event is wanted.
   virtual Result<> start(const std::vector<std::int32_t>& pids) = 0;
   // A child of ours will become the target with its next exec.
@@ -63,6 +67,10 @@ class Source : public WalkerControl {
   virtual Result<> drain(Batch& batch) = 0;
   // Walks a stack that was copied; only the perf engine delivers such.
   virtual void walk(const sources::CopiedStackSample&, sources::StackSeen&, sources::StackSample&) {}
+  // Processes that this user may not sample: their CPU time promises no samples.
+  virtual std::set<std::int32_t> unsampled() const { return {}; }
+  // Why nothing, or not all, could be sampled: "the kernel does not let ..."; empty: all could.
+  virtual std::string why_not_sampled() const { return {}; }
   // Sentences for the quality block: what this engine cannot see here.
   virtual std::vector<std::string> notes() const { return {}; }
   // Adds what the engine itself has counted.

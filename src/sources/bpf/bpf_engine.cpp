@@ -60,9 +60,7 @@ int keep_text(libbpf_print_level level, const char* format, va_list arguments) {
 
 tl::unexpected<Error> load_error(int error_number) {
   if (error_number == EPERM || error_number == EACCES) {
-    return fail(
-        ErrorKind::kPermission, "bpf: this user may not load BPF programs",
-        "run as root, or give fathom the capabilities: setcap cap_bpf,cap_perfmon,cap_sys_ptrace+ep fathom");
+    return fail(ErrorKind::kPermission, "bpf: this user may not load BPF programs", remedy_for_rights(false));
   }
   std::string why = g_libbpf_text.substr(0, g_libbpf_text.find('\n'));
   return fail(ErrorKind::kUnsupported,
@@ -246,8 +244,8 @@ Result<> BpfEngine::open_event(int cpu, const std::function<int(int cpu)>& outpu
     (void)redirect_output(fd.get(), output);  // else throttling is only seen as missing samples
   bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.sample_cpu, fd.get());
   if (link == nullptr) return system_error("bpf: attaching to " + options_.event, errno);
-  links_.push_back(link);
-  events_.push_back(std::move(fd));
+  cpu_events_[cpu].links.push_back(link);
+  cpu_events_[cpu].events.push_back(std::move(fd));
   return {};
 }
 
@@ -265,13 +263,29 @@ Result<> BpfEngine::open_fault_events(int cpu) {
     Fd fd = std::move(*opened);
     bpf_link* link = bpf_program__attach_perf_event(skeleton_->progs.count_fault, fd.get());
     if (link == nullptr) return system_error("bpf: attaching to page faults", errno);
-    links_.push_back(link);
-    events_.push_back(std::move(fd));
+    cpu_events_[cpu].links.push_back(link);
+    cpu_events_[cpu].events.push_back(std::move(fd));
   }
   return {};
 }
 
 Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
+  return start_on(online_cpus(), output_fd);
+}
+
+Result<> BpfEngine::rehearse() {
+  const std::uint32_t nobody = 0;
+  const int processes = bpf_map__fd(skeleton_->maps.processes);
+  const tracked_process none{};
+  if (bpf_map_update_elem(processes, &nobody, &none, BPF_ANY) != 0)
+    return system_error("bpf: writing to a map", errno);
+  (void)bpf_map_delete_elem(processes, &nobody);
+  auto started = start_on({online_cpus().front()}, {});
+  stop();
+  return started;
+}
+
+Result<> BpfEngine::start_on(const std::vector<int>& cpus, const std::function<int(int cpu)>& output_fd) {
   std::vector<bpf_program*> programs = {skeleton_->progs.process_forked, skeleton_->progs.process_execed,
                                         skeleton_->progs.thread_exited};
   if (options_.off_cpu) {
@@ -295,18 +309,27 @@ Result<> BpfEngine::start(const std::function<int(int cpu)>& output_fd) {
     if (link == nullptr) return system_error("bpf: attaching memory_changed", errno);
     links_.push_back(link);
   }
+  for (const int cpu : cpus) {
+    if (auto added = add_cpu(cpu, output_fd); !added) return added;
+  }
   if (options_.off_cpu) {
-    for (const int cpu : online_cpus()) {
-      if (auto opened = open_fault_events(cpu); !opened) return opened;
-    }
     newest_transfer_ns_ = monotonic_ns();
     watch_results();
   }
-  if (!options_.cpu) return {};
-  for (const int cpu : online_cpus()) {
-    if (auto opened = open_event(cpu, output_fd); !opened) return opened;
-  }
   return {};
+}
+
+Result<> BpfEngine::add_cpu(int cpu, const std::function<int(int cpu)>& output_fd) {
+  if (options_.off_cpu)
+    if (auto opened = open_fault_events(cpu); !opened) return opened;
+  return options_.cpu ? open_event(cpu, output_fd) : Result<>();
+}
+
+void BpfEngine::remove_cpu(int cpu) {
+  const auto events = cpu_events_.find(cpu);
+  if (events == cpu_events_.end()) return;
+  for (bpf_link* link : events->second.links) bpf_link__destroy(link);
+  cpu_events_.erase(events);
 }
 
 // The program at the end of system calls runs for those of every process of the machine. So it is there only
@@ -331,7 +354,7 @@ void BpfEngine::stop() {
   for (void* link : links_) bpf_link__destroy(static_cast<bpf_link*>(link));
   links_.clear();
   remove_all_heap_probes();
-  events_.clear();
+  while (!cpu_events_.empty()) remove_cpu(cpu_events_.begin()->first);
 }
 
 void BpfEngine::track_from_exec(std::int32_t pid) {

@@ -92,6 +92,12 @@ class BpfEngine {
   // Attaches: one timer event per CPU that is online. `output_fd(cpu)` is the side-band event of that CPU,
   // whose ring takes the records of a throttled timer; -1 for none.
   Result<> start(const std::function<int(int cpu)>& output_fd);
+  // A CPU that was switched on, or off, since start(). The kernel has let go of the events of one that was switched off.
+  Result<> add_cpu(int cpu, const std::function<int(int cpu)>& output_fd);
+  void remove_cpu(int cpu);
+  // Does what start() and a CPU that comes later need rights for, on one CPU, and undoes it. An error is that of
+  // start(). Before anything is tracked.
+  Result<> rehearse();
   // Detaches; what is in the rings can still be drained.
   void stop();
 
@@ -144,6 +150,7 @@ class BpfEngine {
 
  private:
   BpfEngine() = default;
+  Result<> start_on(const std::vector<int>& cpus, const std::function<int(int cpu)>& output_fd);
   Result<> open_event(int cpu, const std::function<int(int cpu)>& output_fd);
   Result<> open_fault_events(int cpu);
   void watch_results();
@@ -151,8 +158,12 @@ class BpfEngine {
   BpfOptions options_;
   fathom_bpf* skeleton_ = nullptr;
   ring_buffer* rings_ = nullptr;
-  std::vector<Fd> events_;
-  std::vector<void*> links_;
+  struct CpuEvents {
+    std::vector<Fd> events;
+    std::vector<bpf_link*> links;
+  };
+  std::map<int, CpuEvents> cpu_events_;  // by CPU
+  std::vector<void*> links_;             // of all else
   std::uint32_t probes_ = 0;
   std::vector<probe_value> probe_values_;
   std::map<std::int32_t, std::vector<bpf_link*>> heap_links_;  // by pid

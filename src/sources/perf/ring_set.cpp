@@ -38,6 +38,18 @@ Result<RingSet> RingSet::open(const RecordDecoder& decoder, std::size_t most_byt
   }
 }
 
+Result<> RingSet::add_cpu(int cpu, const OpenEvent& open_event) {
+  const std::size_t ring_bytes = rings_.front().ring.size();
+  auto event = open_event(cpu, ring_bytes);
+  if (!event) return tl::unexpected(event.error());
+  return add(cpu, std::move(*event), ring_bytes);
+}
+
+void RingSet::retire_cpu(int cpu) {
+  for (CpuRing& ring : rings_)
+    if (ring.cpu == cpu) ring.cpu = kRetired;
+}
+
 Result<> RingSet::add(int cpu, Fd event, std::size_t ring_bytes) {
   auto ring = PerfRing::map(event.get(), ring_bytes);
   if (!ring) return tl::unexpected(ring.error());
@@ -96,7 +108,8 @@ std::vector<int> RingSet::fds() const {
 
 std::vector<int> RingSet::cpus() const {
   std::vector<int> cpus;
-  for (const CpuRing& ring : rings_) cpus.push_back(ring.cpu);
+  for (const CpuRing& ring : rings_)
+    if (ring.cpu != kRetired) cpus.push_back(ring.cpu);
   return cpus;
 }
 

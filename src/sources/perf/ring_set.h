@@ -26,6 +26,11 @@ class RingSet {
   static Result<RingSet> open(const RecordDecoder& decoder, std::size_t most_bytes, std::size_t least_bytes,
                               const OpenEvent& open_event);
 
+  // A ring for a CPU that was switched on since, of the size of the others.
+  Result<> add_cpu(int cpu, const OpenEvent& open_event);
+  // The CPU was switched off, and its event with it: what is in its ring is still drained.
+  void retire_cpu(int cpu);
+
   // Appends what has arrived since the last call. In time order, also across calls: what one CPU wrote after
   // we had looked at another is held back until all have been looked at once more, in the same call (eight times at most).
   // Exception: a record whose writer was interrupted between taking the time and writing, which comes late.
@@ -42,11 +47,12 @@ class RingSet {
   explicit RingSet(const RecordDecoder& decoder) : decoder_(decoder) {}
   Result<> add(int cpu, Fd event, std::size_t ring_bytes);
   struct CpuRing {
-    int cpu;
+    int cpu;  // kRetired: of a CPU that was switched off
     Fd event;
     PerfRing ring;
     std::uint64_t last_time_ns = 0;
   };
+  static constexpr int kRetired = -1;
   void read_all();
 
   RecordDecoder decoder_;

@@ -16,21 +16,39 @@ void report_tasks(perf_event_attr& attributes) {
   attributes.task = 1;
 }
 
-Result<SideBand> SideBand::open(std::size_t ring_bytes) {
+namespace {
+
+perf_event_attr side_band_attributes() {
   perf_event_attr attributes = base_attributes();
   attributes.config = PERF_COUNT_SW_DUMMY;
   attributes.watermark = 1;
   attributes.wakeup_watermark = 1;
   report_tasks(attributes);
+  return attributes;
+}
 
+Result<Fd> open_on(int cpu) {
+  return open_event(side_band_attributes(), -1, cpu, "mappings, names and threads of all processes");
+}
+
+}  // namespace
+
+Result<> SideBand::rehearse() {
+  if (auto opened = open_on(online_cpus().front()); !opened) return tl::unexpected(opened.error());
+  return {};
+}
+
+Result<SideBand> SideBand::open(std::size_t ring_bytes) {
   constexpr std::size_t kLeast = 32 * 1024;
   auto rings =
-      RingSet::open(RecordDecoder(attributes), std::max(std::bit_floor(ring_bytes), kLeast), kLeast,
-                    [&](int cpu, std::size_t) {
-                      return open_event(attributes, -1, cpu, "mappings, names and threads of all processes");
-                    });
+      RingSet::open(RecordDecoder(side_band_attributes()), std::max(std::bit_floor(ring_bytes), kLeast),
+                    kLeast, [](int cpu, std::size_t) { return open_on(cpu); });
   if (!rings) return tl::unexpected(rings.error());
   return SideBand(std::move(*rings));
+}
+
+Result<> SideBand::add_cpu(int cpu) {
+  return rings_.add_cpu(cpu, [](int on_cpu, std::size_t) { return open_on(on_cpu); });
 }
 
 void SideBand::drain(std::vector<SideBandEvent>& out) {

@@ -23,6 +23,13 @@ class SideBand {
   // wakes a reader up at once.
   static Result<SideBand> open(std::size_t ring_bytes = 256 * 1024);
 
+  // Opens one event and closes it: what a CPU that is switched on later will need.
+  static Result<> rehearse();
+
+  // A CPU that was switched on, or off, since open().
+  Result<> add_cpu(int cpu);
+  void retire_cpu(int cpu) { rings_.retire_cpu(cpu); }
+
   std::vector<int> fds() const { return rings_.fds(); }
   // Appends, in time order (see RingSet::drain). Losses and throttling are among the events.
   void drain(std::vector<SideBandEvent>& out);
