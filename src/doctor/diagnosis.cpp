@@ -35,23 +35,32 @@ Remedy run_as_root(const MachineFacts& machine, const TargetFacts* target) {
           "the recording belongs to root, with mode 0600; nothing else changes"};
 }
 
-Remedy give_capabilities(const MachineFacts& machine) {
-  return {
+// Without CAP_SYS_ADMIN where the kernel lets it be.
+std::vector<Remedy> give_capabilities(const MachineFacts& machine) {
+  const std::string setcap =
       fmt::format("sudo setcap cap_bpf,cap_perfmon,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+ep {}",
-                  fathom_path(machine)),
+                  fathom_path(machine));
+  constexpr const char* kEffect =
       "everybody who may execute this file can then watch every process of the machine; a new build of the "
-      "file "
-      "has lost the capabilities"};
+      "file has lost the capabilities";
+  if (!machine.events_need_admin()) return {{setcap, kEffect}};
+  return {{fmt::format("sudo sysctl kernel.perf_event_paranoid=2 && {}", setcap),
+           fmt::format("{}; every user may sample their own processes{}", kEffect, kUntilBoot)},
+          {fmt::format("sudo setcap cap_sys_admin,cap_sys_ptrace,cap_checkpoint_restore,cap_syslog+ep {}",
+                       fathom_path(machine)),
+           fmt::format("{}; with CAP_SYS_ADMIN this program may do nearly all that root may", kEffect)}};
 }
 
 Remedy lower_paranoid(int level, const char* effect) {
   return {fmt::format("sudo sysctl kernel.perf_event_paranoid={}", level), std::string(effect) + kUntilBoot};
 }
 
-Remedy container_rights() {
+Remedy container_rights(const MachineFacts& machine) {
   return {
-      "docker run --pid=host --cap-add BPF --cap-add PERFMON --cap-add SYS_PTRACE --cap-add SYSLOG "
-      "--security-opt seccomp=unconfined ...",
+      fmt::format("docker run --pid=host {} --cap-add SYS_PTRACE --cap-add SYSLOG "
+                  "--security-opt seccomp=unconfined ...",
+                  machine.perf_event_paranoid.value_or(2) > 2 ? "--cap-add SYS_ADMIN"
+                                                              : "--cap-add BPF --cap-add PERFMON"),
       "the container can watch every process of the host, and call what the engine's filter usually forbids; "
       "or "
       "run fathom on the host, which sees into containers"};
@@ -77,6 +86,7 @@ EngineVerdict judge_bpf(const MachineFacts& machine, const TargetFacts* target) 
   reject(machine.bpf_engine);
   reject(machine.cpu_clock_all);
   reject(machine.side_band);
+  reject(machine.record_bpf);
   if (target != nullptr) reject(target->maps);
   verdict.works = verdict.problem.empty();
   return verdict;
@@ -102,6 +112,23 @@ EngineVerdict judge_perf(const MachineFacts& machine, const TargetFacts* target)
     verdict.problem = fmt::format("{} is not supported, only {}", machine.architecture, arch::kMachine);
   else if (!user.works)
     verdict.problem = user.problem;
+  else if (!machine.record_perf.works)
+    verdict.problem = machine.record_perf.problem;
+  else if (target != nullptr && !target->maps.works)
+    verdict.problem = target->maps.problem;
+  verdict.works = verdict.problem.empty();
+  return verdict;
+}
+
+EngineVerdict judge_proc(const MachineFacts& machine, const TargetFacts* target) {
+  EngineVerdict verdict{
+      "proc", false, "where threads wait, memory and CPU time of each thread over time; no CPU samples", {}};
+  if (!is_supported(machine))
+    verdict.problem = fmt::format("{} is not supported, only {}", machine.architecture, arch::kMachine);
+  else if (target != nullptr && target->status.pid == 0)
+    verdict.problem = "/proc hides this process from you";
+  else if (!machine.record_proc.works)
+    verdict.problem = machine.record_proc.problem;
   else if (target != nullptr && !target->maps.works)
     verdict.problem = target->maps.problem;
   verdict.works = verdict.problem.empty();
@@ -114,8 +141,17 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
   const bool bpf_works = so_far.engines[0].works;
   const bool perf_works = so_far.engines[1].works;
   const bool root = machine.uid == 0;
-  const bool capable = machine.has(Capability::kSysAdmin) ||
-                       (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon));
+  const bool capable =
+      machine.has(Capability::kSysAdmin) ||
+      (machine.has(Capability::kBpf) && machine.has(Capability::kPerfmon) && !machine.events_need_admin());
+  const char* demanded =
+      machine.events_need_admin() ? "CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN" : "CAP_BPF and CAP_PERFMON";
+  const std::string why_admin = machine.events_need_admin()
+                                    ? fmt::format(
+                                          " This kernel demands CAP_SYS_ADMIN for perf events, because "
+                                          "kernel.perf_event_paranoid is {}.",
+                                          *machine.perf_event_paranoid)
+                                    : "";
   if (!is_supported(machine)) {
     findings.push_back(
         {Severity::kObstacle,
@@ -129,17 +165,20 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
                                     target_name(*target), target->status.uid),
                         {run_as_root(machine, target)}});
   if (!bpf_works && !capable && !root) {
-    findings.push_back(
-        {Severity::kObstacle,
-         "You may not load BPF programs, so the engine bpf is out of reach: it needs CAP_BPF and "
-         "CAP_PERFMON.",
-         {run_as_root(machine, target), give_capabilities(machine)}});
+    Finding finding{Severity::kObstacle,
+                    fmt::format("{}, so the engine bpf is out of reach: it needs {}.{}",
+                                machine.bpf_program.works ? "You may not sample whole CPUs"
+                                                          : "You may not load BPF programs",
+                                demanded, why_admin),
+                    {run_as_root(machine, target)}};
+    for (Remedy& remedy : give_capabilities(machine)) finding.remedies.push_back(std::move(remedy));
+    findings.push_back(std::move(finding));
   } else if (!bpf_works && !capable) {
     findings.push_back(
         {Severity::kObstacle,
-         "You are root without CAP_BPF and CAP_PERFMON, as in most containers: the engine bpf is out of "
-         "reach.",
-         {container_rights()}});
+         fmt::format("You are root without {}, as in most containers: the engine bpf is out of reach.{}",
+                     demanded, why_admin),
+         {container_rights(machine)}});
   } else if (!bpf_works && machine.lockdown == "confidentiality") {
     findings.push_back(
         {Severity::kObstacle,
@@ -154,7 +193,7 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
                      machine.bpf_program.problem,
                      machine.seccomp == 2 ? ": a seccomp filter stands between fathom and the kernel" : ""),
          {machine.seccomp == 2 || machine.container
-              ? container_rights()
+              ? container_rights(machine)
               : Remedy{"a kernel with CONFIG_BPF_SYSCALL=y, such as Debian's", "none"}}});
   } else if (!bpf_works && !machine.bpf_engine.works) {
     findings.push_back(
@@ -169,7 +208,12 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
         {Severity::kObstacle,
          fmt::format("Events of whole CPUs are refused ({}).",
                      machine.cpu_clock_all.works ? machine.side_band.problem : machine.cpu_clock_all.problem),
-         {give_capabilities(machine)}});
+         machine.container || root ? std::vector{container_rights(machine)} : give_capabilities(machine)});
+  } else if (!machine.record_bpf.works) {
+    findings.push_back(
+        {Severity::kObstacle,
+         fmt::format("The engine bpf loads here and does not start: {}.", machine.record_bpf.problem),
+         {{"fathom record --engine perf", "copied stacks, which end after 32 KiB"}}});
   }
 
   if (!perf_works && !bpf_works && !machine.cpu_clock_own.works) {
@@ -179,7 +223,8 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
           {Severity::kObstacle,
            fmt::format("kernel.perf_event_paranoid is {}: users may not sample even their own processes.",
                        level),
-           {lower_paranoid(2,
+           {run_as_root(machine, target),
+            lower_paranoid(2,
                            "every user may sample their own processes, which has had security bugs "
                            "in the kernel before")}});
     else
@@ -187,7 +232,8 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
           {Severity::kObstacle,
            fmt::format("Sampling events are refused ({}){}.", machine.cpu_clock_own.problem,
                        machine.seccomp == 2 ? ": a seccomp filter forbids perf_event_open" : ""),
-           {machine.seccomp == 2 || machine.container ? container_rights() : run_as_root(machine, target)}});
+           {machine.seccomp == 2 || machine.container ? container_rights(machine)
+                                                      : run_as_root(machine, target)}});
   }
   if (target == nullptr || !target->maps.works) return;
   if (!bpf_works && !target->perf_event.works && machine.cpu_clock_own.works)
@@ -432,9 +478,9 @@ void write_sentences(const MachineFacts& machine, const TargetFacts* target, Dia
   auto& sentences = diagnosis.sentences;
   const auto verdict = std::find_if(diagnosis.engines.begin(), diagnosis.engines.end(),
                                     [&](const EngineVerdict& e) { return e.name == diagnosis.engine; });
+  const auto obstacle = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
+                                     [](const Finding& f) { return f.severity == Severity::kObstacle; });
   if (verdict == diagnosis.engines.end()) {
-    const auto obstacle = std::find_if(diagnosis.findings.begin(), diagnosis.findings.end(),
-                                       [](const Finding& f) { return f.severity == Severity::kObstacle; });
     sentences.push_back(fmt::format("fathom cannot sample {} as user {}.",
                                     target != nullptr ? target_name(*target) : "any process here",
                                     machine.uid));
@@ -445,6 +491,8 @@ void write_sentences(const MachineFacts& machine, const TargetFacts* target, Dia
                                     : diagnosis.engine == "bpf" ? "any process of this machine"
                                                                 : "your own processes",
                                     diagnosis.engine, verdict->buys));
+    if (diagnosis.engine == "proc" && obstacle != diagnosis.findings.end())
+      sentences.push_back(obstacle->text);
   }
   if (target != nullptr && target->maps.works && target->modules.empty())
     sentences.push_back("It has no code in user space: a kernel thread, or a process that has ended.");
@@ -458,11 +506,9 @@ Diagnosis diagnose(const MachineFacts& machine, const TargetFacts* target) {
   Diagnosis diagnosis;
   diagnosis.engines.push_back(judge_bpf(machine, target));
   diagnosis.engines.push_back(judge_perf(machine, target));
-  const bool visible = target == nullptr || target->status.pid != 0;
-  diagnosis.engines.push_back({"proc", visible, "memory and CPU time of each thread over time, no stacks",
-                               visible ? "" : "/proc hides this process from you"});
+  diagnosis.engines.push_back(judge_proc(machine, target));
   for (const EngineVerdict& engine : diagnosis.engines) {
-    if (engine.works && engine.name != "proc" && diagnosis.engine.empty()) diagnosis.engine = engine.name;
+    if (engine.works && diagnosis.engine.empty()) diagnosis.engine = engine.name;
   }
   find_obstacles(machine, target, diagnosis, diagnosis.findings);
   find_limits(machine, target, diagnosis, diagnosis.findings);

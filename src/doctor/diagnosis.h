@@ -34,7 +34,7 @@ struct EngineVerdict {
 };
 
 struct Diagnosis {
-  std::string engine;                  // that would be used; empty: none can sample
+  std::string engine;                  // that `fathom record` would use; empty: none works
   std::vector<std::string> sentences;  // the outcome, most important first
   std::vector<EngineVerdict> engines;  // best first
   std::vector<Finding> findings;       // obstacles first

@@ -30,6 +30,7 @@ MachineFacts root() {
   machine.capabilities = ~std::uint64_t{0};
   machine.perf_event_paranoid = 2;
   machine.ring_bytes = 4 << 20;
+  machine.record_bpf = machine.record_perf = machine.record_proc = machine.cpu_clock_without_admin = kYes;
   machine.bpf_program = machine.bpf_engine = machine.btf = machine.side_band = kYes;
   machine.cpu_clock_all = machine.cpu_clock_own = machine.cpu_clock_own_kernel = kYes;
   machine.cycles = machine.kernel_symbols = machine.heap_counter = machine.name_cache = kYes;
@@ -42,7 +43,7 @@ MachineFacts user() {
   machine.uid = 1000;
   machine.capabilities = 0;
   machine.bpf_program = no("bpf(BPF_PROG_LOAD): Operation not permitted");
-  machine.bpf_engine = machine.bpf_program;
+  machine.bpf_engine = machine.record_bpf = machine.bpf_program;
   machine.side_band = machine.cpu_clock_all = machine.cpu_clock_own_kernel = no("Permission denied");
   machine.kernel_symbols = no("hidden");
   return machine;
@@ -89,16 +90,69 @@ TEST(Diagnosis, UserUsesPerfAndIsToldWhatBpfWouldTake) {
   EXPECT_EQ(kernel_side->remedies[0].command, "sudo sysctl kernel.perf_event_paranoid=1");
 }
 
-TEST(Diagnosis, ParanoidThreeLeavesNothingToAUser) {
+// Debian's default: what root may, and what a user may not.
+MachineFacts paranoid(MachineFacts machine) {
+  machine.perf_event_paranoid = 3;
+  machine.cpu_clock_without_admin = no("Permission denied");
+  if (machine.has(Capability::kSysAdmin)) return machine;
+  machine.cpu_clock_own = machine.cpu_clock_own_kernel = machine.cpu_clock_all = machine.side_band =
+      machine.record_bpf = machine.record_perf = no("Permission denied");
+  return machine;
+}
+
+TEST(Diagnosis, ParanoidThreeLeavesAUserTheEngineProc) {
+  const Diagnosis diagnosis = diagnose(paranoid(user()), nullptr);
+  EXPECT_EQ(diagnosis.engine, "proc");
+  EXPECT_THAT(diagnosis.sentences.front(),
+              StartsWith("fathom can record your own processes with engine proc: where threads wait"));
+  EXPECT_THAT(diagnosis.sentences[1], HasSubstr("kernel.perf_event_paranoid is 3"));
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "may not sample even their own");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->remedies[0].command, StartsWith("sudo /usr/bin/fathom record"));
+  EXPECT_EQ(finding->remedies[1].command, "sudo sysctl kernel.perf_event_paranoid=2");
+}
+
+TEST(Diagnosis, ParanoidThreeIsNoObstacleToRoot) {
+  const Diagnosis diagnosis = diagnose(paranoid(root()), nullptr);
+  EXPECT_EQ(diagnosis.engine, "bpf");
+  EXPECT_TRUE(diagnosis.findings.empty());
+}
+
+TEST(Diagnosis, CapPerfmonIsNotOfferedWhereTheKernelDemandsSysAdmin) {
+  for (const bool capable : {false, true}) {
+    MachineFacts machine = paranoid(user());
+    if (capable) {
+      machine.capabilities = std::uint64_t{3} << 38;  // CAP_PERFMON, CAP_BPF
+      machine.bpf_program = machine.bpf_engine = kYes;
+    }
+    const Diagnosis diagnosis = diagnose(machine, nullptr);
+    const Finding* finding =
+        find(diagnosis, Severity::kObstacle, "needs CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN");
+    ASSERT_NE(finding, nullptr);
+    for (const Remedy& remedy : finding->remedies)
+      EXPECT_TRUE(remedy.command.find("cap_perfmon") == std::string::npos ||
+                  remedy.command.find("perf_event_paranoid=2") != std::string::npos)
+          << remedy.command;
+    EXPECT_THAT(finding->remedies.back().command, HasSubstr("setcap cap_sys_admin"));
+  }
+}
+
+TEST(Diagnosis, CapabilitiesAreEnoughWhereTheKernelTreatsThreeAsTwo) {
   MachineFacts machine = user();
   machine.perf_event_paranoid = 3;
-  machine.cpu_clock_own = no("Permission denied");
   const Diagnosis diagnosis = diagnose(machine, nullptr);
-  EXPECT_EQ(diagnosis.engine, "");
-  EXPECT_THAT(diagnosis.sentences.front(), StartsWith("fathom cannot sample any process here as user 1000"));
-  const Finding* finding = find(diagnosis, Severity::kObstacle, "perf_event_paranoid is 3");
+  EXPECT_EQ(diagnosis.engine, "perf");
+  const Finding* finding = find(diagnosis, Severity::kObstacle, "needs CAP_BPF and CAP_PERFMON.");
   ASSERT_NE(finding, nullptr);
-  EXPECT_EQ(finding->remedies[0].command, "sudo sysctl kernel.perf_event_paranoid=2");
+  EXPECT_THAT(finding->remedies[1].command, StartsWith("sudo setcap cap_bpf,cap_perfmon"));
+}
+
+TEST(Diagnosis, AnEngineThatLoadsAndDoesNotStartIsNotUsed) {
+  MachineFacts machine = root();
+  machine.record_bpf = no("perf_event_open (page faults): Permission denied");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  EXPECT_EQ(diagnosis.engine, "perf");
+  EXPECT_NE(find(diagnosis, Severity::kObstacle, "does not start: perf_event_open (page faults)"), nullptr);
 }
 
 TEST(Diagnosis, RootInAContainerNeedsRightsFromOutside) {
@@ -107,9 +161,9 @@ TEST(Diagnosis, RootInAContainerNeedsRightsFromOutside) {
   machine.container = process::Container{"docker", "abc"};
   machine.seccomp = 2;
   machine.initial_pid_namespace = false;
-  machine.cpu_clock_own = no("Operation not permitted");
+  machine.cpu_clock_own = machine.record_perf = no("Operation not permitted");
   const Diagnosis diagnosis = diagnose(machine, nullptr);
-  EXPECT_EQ(diagnosis.engine, "");
+  EXPECT_EQ(diagnosis.engine, "proc");
   const Finding* finding = find(diagnosis, Severity::kObstacle, "root without CAP_BPF");
   ASSERT_NE(finding, nullptr);
   EXPECT_THAT(finding->remedies[0].command, HasSubstr("--cap-add BPF"));
@@ -119,7 +173,7 @@ TEST(Diagnosis, RootInAContainerNeedsRightsFromOutside) {
 
 TEST(Diagnosis, LockdownAndMissingTypesAreNamed) {
   MachineFacts machine = root();
-  machine.bpf_engine = no("refused");
+  machine.bpf_engine = machine.record_bpf = no("refused");
   machine.lockdown = "confidentiality";
   EXPECT_NE(find(diagnose(machine, nullptr), Severity::kObstacle, "locked down"), nullptr);
   machine.lockdown = "none";

@@ -50,6 +50,12 @@ struct MachineFacts {
   std::optional<int> perf_event_max_sample_rate, perf_event_mlock_kb;
   std::string lockdown;  // "none", "integrity", "confidentiality"; empty: not in this kernel
 
+  // Each engine as `fathom record` will use it: on the target if one is named, and with the capabilities that a
+  // recording keeps. These decide; what follows says why, and what would help.
+  Trial record_bpf, record_perf, record_proc;
+  // Sampling ourselves in user mode without CAP_SYS_ADMIN, but with all other capabilities that we have.
+  Trial cpu_clock_without_admin;
+
   Trial bpf_program;  // the smallest program there is
   Trial bpf_engine;   // the real ones, through the verifier
   Trial btf;
@@ -65,6 +71,11 @@ struct MachineFacts {
 
   bool has(Capability capability) const {
     return (capabilities >> static_cast<unsigned>(capability) & 1) != 0;
+  }
+  // Debian and Ubuntu patch the kernel: with perf_event_paranoid above 2 perf events need CAP_SYS_ADMIN, and
+  // CAP_PERFMON is not enough. Other kernels treat 3 and 4 as 2.
+  bool events_need_admin() const {
+    return perf_event_paranoid.value_or(2) > 2 && !cpu_clock_without_admin.works;
   }
 };
 

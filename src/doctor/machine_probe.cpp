@@ -1,20 +1,27 @@
 #include "doctor/machine_probe.h"
 
 #include <linux/bpf.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 
+#include "base/attempt.h"
+#include "base/capabilities.h"
 #include "base/fd.h"
 #include "base/files.h"
 #include "process/counter_trust.h"
 #include "process/directory.h"
 #include "process/fields.h"
 #include "process/kallsyms.h"
+#include "session/engine_ladder.h"
 #include "sources/bpf/bpf_engine.h"
 #include "sources/perf/event.h"
 #include "sources/perf/ring_set.h"
@@ -99,6 +106,45 @@ void probe_events(MachineFacts& facts) {
   if (rings) facts.ring_bytes = rings->memory_bytes() / sources::online_cpus().size();
 }
 
+// A process of this user that waits: what `record` would sample if it were started.
+class WaitingChild {
+ public:
+  WaitingChild() : pid_(::fork()) {
+    if (pid_ != 0) return;
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    for (;;) ::pause();
+  }
+  ~WaitingChild() {
+    if (pid_ <= 0) return;
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+  }
+  WaitingChild(const WaitingChild&) = delete;
+  WaitingChild& operator=(const WaitingChild&) = delete;
+  int pid() const { return pid_; }
+
+ private:
+  pid_t pid_;
+};
+
+void probe_engines(MachineFacts& facts, int target) {
+  std::optional<WaitingChild> child;
+  if (target == 0) target = child.emplace().pid();
+  session::RecordOptions options;
+  options.give_up_privileges = true;
+  const auto try_engine = [&](session::Engine engine) {
+    return trial_of(session::open_engine(options, engine, {target}));
+  };
+  facts.record_bpf = try_engine(session::Engine::kBpf);
+  facts.record_perf = try_engine(session::Engine::kPerf);
+  facts.record_proc = try_engine(session::Engine::kProc);
+  facts.cpu_clock_without_admin = trial_of(attempt_in_child([] {
+    (void)keep_capabilities(own_capabilities() & ~capability(CAP_SYS_ADMIN));
+    const auto event = sources::open_event(clock_event(false), 0, -1, "cpu-clock, user mode");
+    return event ? Result<>() : tl::unexpected<Error>(event.error());
+  }));
+}
+
 // A folder that is made for this is removed again.
 Trial try_name_cache() {
   const std::string path = symbolize::default_cache_directory();
@@ -147,7 +193,7 @@ std::string parse_lockdown(std::string_view text) {
   return std::string(text.substr(open + 1, close - open - 1));
 }
 
-MachineFacts probe_machine() {
+MachineFacts probe_machine(int target) {
   MachineFacts facts;
   probe_identity(facts);
   facts.perf_event_paranoid = setting("perf_event_paranoid");
@@ -169,6 +215,7 @@ MachineFacts probe_machine() {
     facts.bpf_engine = trial_of(sources::BpfEngine::load(options));
   }
   probe_events(facts);
+  probe_engines(facts, target);
   facts.kernel_symbols = trial_of(process::read_kallsyms());
   const process::CounterTrust counter = process::judge_counter(process::read_counter_facts());
   facts.heap_counter = counter.orders ? Trial{true, {}} : Trial{false, counter.reason};

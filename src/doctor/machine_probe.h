@@ -8,7 +8,8 @@
 
 namespace fathom::doctor {
 
-MachineFacts probe_machine();
+// `target`: the process on which the engines are tried; 0: a child of ours.
+MachineFacts probe_machine(int target = 0);
 
 // "none [integrity] confidentiality" -> "integrity".
 std::string parse_lockdown(std::string_view text);

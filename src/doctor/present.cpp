@@ -43,13 +43,17 @@ struct NamedTrial {
 };
 
 std::vector<NamedTrial> trials_of(const MachineFacts& machine) {
-  return {{"bpf_program", "load a BPF program", machine.bpf_program},
+  return {{"record_bpf", "record with engine bpf", machine.record_bpf},
+          {"record_perf", "record with engine perf", machine.record_perf},
+          {"record_proc", "record with engine proc", machine.record_proc},
+          {"bpf_program", "load a BPF program", machine.bpf_program},
           {"bpf_engine", "load fathom's programs", machine.bpf_engine},
           {"btf", "kernel types (BTF)", machine.btf},
           {"cpu_clock_all", "sample whole CPUs", machine.cpu_clock_all},
           {"side_band", "follow all processes", machine.side_band},
           {"cpu_clock_own", "sample own processes", machine.cpu_clock_own},
           {"cpu_clock_own_kernel", "... and their kernel side", machine.cpu_clock_own_kernel},
+          {"cpu_clock_without_admin", "... without CAP_SYS_ADMIN", machine.cpu_clock_without_admin},
           {"cycles", "hardware cycle counter", machine.cycles},
           {"kernel_symbols", "names of kernel functions", machine.kernel_symbols},
           {"heap_counter", "order heap events by TSC", machine.heap_counter},
