@@ -139,8 +139,10 @@ Parsed parse_request(std::string_view bytes, Request& request) {
 bool names_loopback(const Request& request) {
   if (!request.has_host) return request.version_minor == 0;
   std::string_view host = request.host;
-  if (const std::size_t end = host.find_last_of(":]"); end != host.npos && host[end] == ':')
+  if (const std::size_t end = host.find_last_of(":]"); end != host.npos && host[end] == ':') {
+    if (host.find_first_not_of("0123456789", end + 1) != host.npos) return false;  // no port
     host = host.substr(0, end);
+  }
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   if (lower(host) == "localhost") return true;
   Address named;

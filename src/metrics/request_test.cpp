@@ -98,8 +98,9 @@ TEST(Answer, OtherPathsAndMethodsAreRefused) {
 }
 
 TEST(Answer, ARequestThatNamesAnotherHostIsNotForUs) {
-  for (const char* host :
-       {"evil.example", "evil.example:9101", "10.0.0.1:9101", "127.0.0.1.evil.example", "", "[::2]"})
+  for (const char* host : {"evil.example", "evil.example:9101", "10.0.0.1:9101", "127.0.0.1.evil.example", "",
+                           "[::2]", "localhost.evil.example", "localhost.evil.example:9101", "localhosts",
+                           "localhost:evil.example", "localhost.", "xlocalhost"})
     EXPECT_EQ(ask("GET /metrics HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n").status, 421) << host;
   for (const char* host : {"127.0.0.1", "127.0.0.1:80", "LocalHost:9101", "[::1]:9101"})
     EXPECT_EQ(ask("GET /metrics HTTP/1.1\r\nHost: " + std::string(host) + "\r\n\r\n").status, 200) << host;
@@ -118,7 +119,8 @@ TEST(Answer, WhereATokenIsAskedForNothingIsToldWithoutIt) {
   EXPECT_EQ(refused.status, 401);
   EXPECT_THAT(refused.text, HasSubstr("WWW-Authenticate: Bearer\r\n"));
   for (const char* value : {"0123456789abcdef", "Basic 0123456789abcdef", "Bearer", "Bearer ",
-                            "Bearer 0123456789abcde", "Bearer 0123456789abcdeff", "Bearer 0123456789ABCDEF"})
+                            "Bearer 0123456789abcde", "Bearer 0123456789abcdeff", "Bearer 0123456789ABCDEF",
+                            "Digest 0123456789abcdef", "Bearer:0123456789abcdef", "xearer 0123456789abcdef"})
     EXPECT_EQ(ask(head + "Authorization: " + value + "\r\n\r\n", policy).status, 401) << value;
   EXPECT_EQ(answer(whole(head + "\r\n"), policy, nullptr).status, 401) << "nor that there is nothing yet";
   EXPECT_EQ(ask("GET /other HTTP/1.1\r\nHost: x\r\n\r\n", policy).status, 401)

@@ -56,6 +56,9 @@ TEST(PageAnswer, ANameThatPointsHereIsAnotherHost) {
   const std::string target = "/" + kShown.token + "/";
   EXPECT_EQ(answer(request(target, "evil.example:40000"), kShown).status, 421);
   EXPECT_EQ(answer(request(target, "127.0.0.1.evil.example"), kShown).status, 421);
+  for (const char* host :
+       {"localhost.evil.example", "localhost.evil.example:40000", "localhosts", "localhost:evil"})
+    EXPECT_EQ(answer(request(target, host), kShown).status, 421) << host;
   EXPECT_EQ(answer(request(target, ""), kShown).status, 400);
   EXPECT_EQ(answer(request(target, "[::1]:40000"), kShown).status, 200);
 }
