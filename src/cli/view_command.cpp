@@ -35,6 +35,7 @@
 #include "page/document.h"
 #include "page/html.h"
 #include "page/page_server.h"
+#include "page/redirect_page.h"
 #include "present/code/annotation_json.h"
 
 namespace fathom::cli {
@@ -60,7 +61,8 @@ bool may_open_browser() {
          !is_set("SSH_CONNECTION") && !is_set("SSH_TTY") && ::geteuid() != 0;
 }
 
-void open_browser(const std::string& url, const sigset_t& signals) {
+// `page`: a file. The address itself on a command line would be read by every user of this machine.
+void open_browser(const std::string& page, const sigset_t& signals) {
   posix_spawn_file_actions_t files;
   posix_spawnattr_t attributes;
   if (::posix_spawn_file_actions_init(&files) != 0) return;
@@ -72,7 +74,7 @@ void open_browser(const std::string& url, const sigset_t& signals) {
   ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
   ::posix_spawnattr_setsigmask(&attributes, &signals);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::string program = "xdg-open", argument = url;
+  std::string program = "xdg-open", argument = page;
   std::array<char*, 3> arguments{program.data(), argument.data(), nullptr};
   pid_t pid = -1;
   // It hands on to a browser that is there and ends; nobody waits for it here.
@@ -175,8 +177,11 @@ Result<int> serve(std::string html, const ViewArguments& arguments,
   fmt::print("{}\n", url);
   std::fflush(stdout);
   say("fathom: only this machine can reach it, and only who knows this address; Ctrl-C ends it\n");
+  std::optional<page::RedirectPage> redirect;
   if (may_open_browser()) {
-    if (!arguments.no_open) open_browser(url, signals.before());
+    if (!arguments.no_open)
+      if (auto made = page::RedirectPage::write(url)) redirect.emplace(std::move(*made));
+    if (redirect) open_browser(redirect->path(), signals.before());
   } else {
     say("from another machine: ssh -L {0}:127.0.0.1:{0} {1}   and then the same address there\n",
         (*server)->port(), host_name());
