@@ -20,7 +20,7 @@
 #include "limit/bisection.h"
 #include "limit/holders.h"
 #include "limit/limited_run.h"
-#include "session/command_line.h"
+#include "process/command_line.h"
 #include "store/default_path.h"
 
 namespace fathom::cli {
@@ -146,7 +146,7 @@ limit::Hold hold_of(const LimitArguments& arguments) {
 
 session::RecordOptions recording_of(const LimitArguments& arguments, inject::DetachGuardian& guardian) {
   session::RecordOptions options;
-  options.target = session::command_line(arguments.command);
+  options.target = process::command_line(arguments.command);
   options.output = arguments.recording.empty() ? store::default_path(options.target, wall_clock_ns())
                                                : arguments.recording;
   options.overwrite = !arguments.recording.empty();

@@ -10,9 +10,9 @@
 #include "cli/notices.h"
 #include "cli/seconds_word.h"
 #include "cli/until_stable.h"
+#include "process/command_line.h"
 #include "process/find.h"
 #include "process/status.h"
-#include "session/command_line.h"
 
 namespace fathom::cli {
 namespace {
@@ -68,7 +68,7 @@ Result<> choose_target(RecordArguments& arguments) {
                 "fathom record -p PID, -n NAME, --unit NAME, --container NAME, or -- COMMAND ARGUMENTS");
   }
   if (!options.command.empty()) {
-    options.target = options.redact ? options.command.front() : session::command_line(options.command);
+    options.target = options.redact ? options.command.front() : process::command_line(options.command);
     return {};
   }
   if (groups.given() != 0) return choose_group(arguments);

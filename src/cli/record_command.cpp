@@ -29,8 +29,8 @@
 #include "cli/work_watch.h"
 #include "flight/recording/recorder.h"
 #include "inject/tracer/detach_guardian.h"
+#include "process/command_line.h"
 #include "process/group.h"
-#include "session/command_line.h"
 #include "session/engine_ladder.h"
 #include "session/heap/heap_dry_run.h"
 #include "session/launch.h"
@@ -201,7 +201,7 @@ Result<std::optional<int>> repeat(RecordArguments& arguments) {
     against = std::move(*words);
   }
   wanted.output = options.output.empty()
-                      ? store::default_path(session::command_line(options.command), wall_clock_ns())
+                      ? store::default_path(process::command_line(options.command), wall_clock_ns())
                       : options.output;
   auto run = repeat_runs(wanted);
   if (!run) return tl::unexpected<Error>(run.error());

@@ -10,6 +10,7 @@
 #include <cctype>
 
 #include "base/files.h"
+#include "process/command_line.h"
 #include "process/directory.h"
 #include "process/environment.h"
 #include "process/fields.h"
@@ -158,12 +159,10 @@ Error unreadable_process(int pid) {
 }
 
 std::string describe(const ProcessInfo& process, std::size_t width) {
-  std::string command;
-  for (const std::string& argument : process.arguments) {
-    if (!command.empty()) command += ' ';
-    command += argument;
-    if (command.size() > width) break;
-  }
+  // A million arguments are not looked through for one line.
+  std::size_t shown = 0, bytes = 0;
+  while (shown < process.arguments.size() && bytes <= width) bytes += process.arguments[shown++].size() + 1;
+  std::string command = command_line(std::span(process.arguments).first(shown));
   while (command.ends_with(' '))
     command.pop_back();  // titles that a program sets leave the rest of the room blank
   if (command.empty()) command = fmt::format("[{}]", process.name);

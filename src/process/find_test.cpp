@@ -133,6 +133,9 @@ TEST(Find, DescriptionCannotSteerTheTerminal) {
   EXPECT_EQ(describe(process, 40).size(), 40u);
   process.arguments.clear();
   EXPECT_EQ(describe(process), "pid 7 (root): [x]");
+  const std::string key(64, 'a');
+  process.arguments = {"anvil", "--private-key", "0x" + key, "-p", "pa55", "0x" + key};
+  EXPECT_EQ(describe(process), "pid 7 (root): anvil --private-key *** -p *** 0x***");
 }
 
 TEST(Namespaces, NumberBetweenBrackets) {

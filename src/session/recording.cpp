@@ -14,7 +14,7 @@
 #include "base/mapped_files.h"
 #include "inject/stop/launch.h"
 #include "process/find.h"
-#include "session/command_line.h"
+#include "process/command_line.h"
 #include "session/companion.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
@@ -122,7 +122,7 @@ void Recording::describe() {
   profile_.meta.facts = host_facts();
   machine_before_ = process::read_machine_time();
   if (!options_.command.empty() && !options_.redact)
-    profile_.meta.facts["command"] = command_line(options_.command);
+    profile_.meta.facts["command"] = process::command_line(options_.command);
 }
 
 Result<> Recording::begin(const std::vector<std::int32_t>& pids, const std::vector<std::int32_t>& targets) {

@@ -1,10 +1,10 @@
-#include "session/command_line.h"
+#include "process/command_line.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-namespace fathom::session {
+namespace fathom::process {
 namespace {
 
 using Words = std::vector<std::string>;
@@ -51,5 +51,18 @@ TEST(KeptCommandLine, PrivateKeysAreHiddenWhereverTheyStand) {
       << "another length is no key";
 }
 
+TEST(KeptCommandLine, PasswordsThatALetterTakesAreHidden) {
+  EXPECT_EQ(command_line(Words{"worker", "-p", "pa55", "-v"}), "worker -p *** -v");
+  EXPECT_EQ(command_line(Words{"/usr/bin/mysqldump", "-pa55word", "-u", "root", "db"}),
+            "/usr/bin/mysqldump -p*** -u root db");
+  EXPECT_EQ(command_line(Words{"redis-cli", "-a", "hunter2", "ping"}), "redis-cli -a *** ping");
+  EXPECT_EQ(command_line(Words{"curl", "-u", "me:hunter2", "--user", "me:x"}),
+            "curl -u me:*** --user me:***");
+  EXPECT_EQ(command_line(Words{"server", "-p", "8080", "-p", "80:80", "-p", "/run/x", "-a", "word", "-u",
+                               "1000:1000"}),
+            "server -p 8080 -p 80:80 -p /run/x -a word -u 1000:1000");
+  EXPECT_EQ(command_line(Words{"worker", "-parallel", "-p"}), "worker -parallel -p");
+}
+
 }  // namespace
-}  // namespace fathom::session
+}  // namespace fathom::process

@@ -1,4 +1,4 @@
-#include "session/command_line.h"
+#include "process/command_line.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace fathom::session {
+namespace fathom::process {
 namespace {
 
 constexpr std::string_view kHidden = "***";
@@ -78,27 +78,81 @@ void hide_keys(std::string& word) {
   }
 }
 
+// What programs take a password by, as a letter.
+struct Letter {
+  std::string_view program;  // the beginning of its name; "": any
+  std::string_view option;
+};
+constexpr std::array<Letter, 9> kAttached = {{{"mysql", "-p"},
+                                              {"mariadb", "-p"},
+                                              {"mysqldump", "-p"},
+                                              {"mongo", "-p"},
+                                              {"sshpass", "-p"},
+                                              {"redis-cli", "-a"},
+                                              {"7z", "-p"},
+                                              {"unrar", "-p"},
+                                              {"ldap", "-w"}}};
+constexpr std::array<Letter, 4> kApart = {
+    {{"", "-p"}, {"redis-cli", "-a"}, {"ldap", "-w"}, {"docker", "-P"}}};
+
+bool is_program(std::string_view program, std::string_view name) {
+  return program.substr(program.rfind('/') + 1).starts_with(name);
+}
+
+// "-p 8080", "-p 80:80", "-p /run/x", "-p a,b": a port, a path, a list of processes.
+bool may_be_password(std::string_view value) {
+  return !value.empty() && value.front() != '-' && value.find_first_of("/.,:=") == std::string_view::npos &&
+         value.find_first_not_of("0123456789") != std::string_view::npos;
+}
+
+void hide_attached(std::string_view program, std::string& word) {
+  for (const Letter& letter : kAttached)
+    if (is_program(program, letter.program) && word.starts_with(letter.option) &&
+        word.size() > letter.option.size())
+      word.replace(letter.option.size(), std::string::npos, kHidden);
+}
+
+// "user:password" behind -u and --user.
+void hide_after_colon(std::string& word) {
+  const std::size_t colon = word.find(':');
+  const bool is_account = colon != std::string::npos && colon != 0 && colon + 1 < word.size() &&
+                          word.find('/') == std::string::npos;
+  // The user and group of a program: "-u 1000:1000".
+  if (is_account && word.find_first_not_of("0123456789:") != std::string::npos)
+    word.replace(colon + 1, std::string::npos, kHidden);
+}
+
 }  // namespace
 
 std::string command_line(std::span<const std::string> words) {
   std::string line;
+  std::string_view before;
   bool value_is_secret = false;  // of the option before
+  const std::string_view program = words.empty() ? std::string_view() : std::string_view(words.front());
   for (const std::string& original : words) {
     std::string word = original;
+    const bool by_letter = std::ranges::any_of(kApart, [&](const Letter& letter) {
+      return before == letter.option && is_program(program, letter.program);
+    });
     if (value_is_secret && !word.empty() && word.front() != '-') {
       word = kHidden;
       value_is_secret = false;
+    } else if (by_letter && may_be_password(word)) {
+      word = kHidden;
     } else {
       value_is_secret = word.starts_with('-') && word.find('=') == std::string::npos && is_secret_name(word);
+      if (before == "-u" || before == "--user") hide_after_colon(word);
+      hide_attached(program, word);
       hide_values(word);
       hide_address_password(word);
       hide_authorization(word);
       hide_keys(word);
     }
+    before = original;
     if (!line.empty()) line += ' ';
     line += word;
   }
   return line;
 }
 
-}  // namespace fathom::session
+}  // namespace fathom::process
