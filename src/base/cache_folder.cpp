@@ -33,7 +33,7 @@ CacheFolder::CacheFolder(const std::string& path, std::uint64_t limit_bytes)
   if (path.empty()) return;
   // What lies in it was found out by this account: what only root can read stays with root, and root believes
   // nothing that a user has put down.
-  auto folder = SafeFolder::open(path, {.trust_group = false});
+  auto folder = SafeFolder::open(path, {.trust_group = false, .trust_way = false});
   if (folder)
     folder_.emplace(std::move(*folder));
   else

@@ -51,6 +51,18 @@ Result<> check_folder(const Fd& folder, const std::string& path, const FolderRul
   return {};
 }
 
+// Nobody else can put another folder or link in place of one that lies in it. Where a sticky bit is set, each has their own.
+Result<> check_way(const Fd& folder, const std::string& path, const FolderRules& rules) {
+  struct stat status {};
+  if (::fstat(folder.get(), &status) != 0) return system_error(path, errno);
+  const bool shared = (status.st_mode & (S_IWOTH | S_IWGRP)) != 0 && (status.st_mode & S_ISVTX) == 0;
+  if (is_trusted(status.st_uid, rules) && !shared) return {};
+  return fail(ErrorKind::kPermission,
+              fmt::format("{}: {} may exchange what is in this folder", path,
+                          shared ? std::string("others") : fmt::format("user {}", status.st_uid)),
+              "a folder of your own");
+}
+
 Result<std::string> target_of(const Fd& folder, const std::string& name, const std::string& path) {
   std::array<char, PATH_MAX> target;
   const ssize_t size = ::readlinkat(folder.get(), name.c_str(), target.data(), target.size());
@@ -74,6 +86,9 @@ Result<SafeFolder> SafeFolder::open(const std::string& path, const FolderRules& 
     const std::string name = std::move(names.front());
     names.pop_front();
     const std::string here = walked + (walked.empty() || walked.ends_with('/') ? "" : "/") + name;
+    if (!rules.trust_way)
+      if (auto safe = check_way(folder.fd_, walked.empty() ? "." : walked, rules); !safe)
+        return tl::unexpected<Error>(safe.error());
     struct stat status {};
     const bool there = ::fstatat(folder.fd_.get(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (!there && (errno != ENOENT || !rules.make)) return system_error(here, errno);
@@ -91,7 +106,7 @@ Result<SafeFolder> SafeFolder::open(const std::string& path, const FolderRules& 
       prepend(names, *target);
       if (target->starts_with('/')) {
         folder.fd_ = Fd(::open("/", kHow));
-        walked = "/";
+        walked.assign(1, '/');
       }
       continue;
     }

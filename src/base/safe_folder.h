@@ -20,6 +20,7 @@ struct FolderRules {
   bool make = true;                   // folders that are missing, mode 0700 whatever the umask
   bool trust_any_owner = false;       // the user said so
   bool trust_group = true;            // a folder that a group may write in is one that its owner shares
+  bool trust_way = true;              // false: nobody else may exchange a folder on the way to it either
 };
 
 class SafeFolder {
