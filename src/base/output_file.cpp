@@ -11,13 +11,14 @@
 #include <cstdint>
 #include <cstdio>
 #include <utility>
+#include <vector>
 
 #include "base/files.h"
 
 namespace fathom {
 namespace {
 
-constexpr std::size_t kFirstBytes = 512;
+constexpr std::size_t kFirstBytes = 256 * 1024;
 
 std::string random_name() {
   std::array<std::uint64_t, 2> bits{};
@@ -59,7 +60,8 @@ OutputFile::OutputFile(OutputFile&& other) noexcept
       fd_(std::move(other.fd_)),
       temporary_(std::exchange(other.temporary_, {})),
       existing_(std::move(other.existing_)),
-      published_(other.published_) {}
+      published_(other.published_),
+      is_stream_(other.is_stream_) {}
 
 OutputFile::~OutputFile() {
   if (!temporary_.empty()) ::unlinkat(folder_.fd().get(), temporary_.c_str(), 0);
@@ -105,7 +107,7 @@ Result<> OutputFile::look_at_existing(const OutputOptions& options) {
     auto stream = open_stream(folder, name_, path_);
     if (!stream) return tl::unexpected<Error>(stream.error());
     fd_ = std::move(*stream);
-    published_ = true;
+    published_ = is_stream_ = true;
     return {};
   }
   if (!S_ISREG(status.st_mode))
@@ -124,10 +126,10 @@ Result<> OutputFile::look_at_existing(const OutputOptions& options) {
 
 Result<> OutputFile::create(const OutputOptions& options) {
   const int folder = folder_.fd().get();
-  if (options.unnamed) fd_ = Fd(::openat(folder, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  if (options.unnamed) fd_ = Fd(::openat(folder, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (!fd_) {
-    std::string name = random_name();
-    fd_ = Fd(::openat(folder, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    std::string name = options.temporary.empty() ? random_name() : options.temporary;
+    fd_ = Fd(::openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd_) return system_error(path_, errno);
     temporary_ = std::move(name);
   }
@@ -193,6 +195,42 @@ Result<> OutputFile::publish() {
   published_ = true;
   folder_.keep();
   return {};
+}
+
+FileIdentity identity_of(const std::string& path) {
+  struct stat status {};
+  if (::lstat(path.c_str(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+FileIdentity OutputFile::identity() const {
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) return {};
+  return {status.st_dev, status.st_ino};
+}
+
+OutputFile::Place OutputFile::place() const {
+  if (is_stream_) return Place::kThere;
+  const FileIdentity named = identity_of(path_);
+  if (named == FileIdentity{}) return Place::kGone;
+  return named == identity() ? Place::kThere : Place::kTaken;
+}
+
+Result<OutputFile> OutputFile::copy_to(const std::string& path, const OutputOptions& options) const {
+  auto copy = open(path, options);
+  if (!copy) return copy;
+  std::vector<char> piece(std::size_t{1} << 20);
+  for (off_t at = 0;;) {
+    const ssize_t count = ::pread(fd_.get(), piece.data(), piece.size(), at);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return system_error(path_, errno);
+    if (count == 0) break;
+    if (auto written = copy->write({piece.data(), static_cast<std::size_t>(count)}); !written)
+      return tl::unexpected<Error>(written.error());
+    at += count;
+  }
+  if (auto published = copy->publish(); !published) return tl::unexpected<Error>(published.error());
+  return copy;
 }
 
 }  // namespace fathom

@@ -7,6 +7,7 @@
 // never replaced.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,8 +20,16 @@
 namespace fathom {
 
 // Whether an existing file that begins like this may be replaced without being asked for. `first` has up to
-// 512 bytes.
+// 256 KiB.
 using Replaceable = bool (*)(std::string_view first);
+
+// Which file this is, whatever it is called.
+struct FileIdentity {
+  std::uint64_t device = 0, inode = 0;
+  bool operator==(const FileIdentity&) const = default;
+};
+// Of what the path names, of a link the link; zeros: nothing.
+FileIdentity identity_of(const std::string& path);
 
 struct OutputOptions {
   Replaceable replaceable = nullptr;  // nullptr: none but empty files
@@ -28,6 +37,7 @@ struct OutputOptions {
   bool force = false;                 // any regular file is replaced, and the folder may be somebody else's
   bool streams = false;               // pipes and character devices are written into
   bool unnamed = true;                // false: as on a file system without O_TMPFILE
+  std::string temporary = {};  // its name until it is published, for tests; empty: one that nobody can guess
   std::optional<Account> owner = sudo_user();
 };
 
@@ -56,6 +66,13 @@ class OutputFile {
   // the name since open().
   Result<> publish();
 
+  // What the path names now, after publish(): this file, nothing, or another one. Streams are always there.
+  enum class Place { kThere, kGone, kTaken };
+  Place place() const;
+  FileIdentity identity() const;  // of this file; zeros: not known
+  // All that was written, once more in a file of its own. `path` as in open().
+  Result<OutputFile> copy_to(const std::string& path, const OutputOptions& options = {}) const;
+
  private:
   OutputFile(SafeFolder folder, std::string name, std::string path)
       : folder_(std::move(folder)), name_(std::move(name)), path_(std::move(path)) {}
@@ -70,6 +87,7 @@ class OutputFile {
   std::string temporary_;   // name in the folder; "": none, or none yet
   Fd existing_;             // what publish() replaces, held so that its inode is not given to another file
   bool published_ = false;  // streams from the start
+  bool is_stream_ = false;
 };
 
 }  // namespace fathom

@@ -109,6 +109,22 @@ TEST_F(Output, WhatIsNotPublishedLeavesNothing) {
   }
 }
 
+TEST_F(Output, ATemporaryNameThatSomebodyHasTakenIsNotWrittenInto) {
+  const OutputOptions options{.unnamed = false, .temporary = "guessed"};
+  const std::string theirs = put("theirs", "precious"), guessed = put("guessed", "precious, too");
+  EXPECT_FALSE(write(folder_ + "/x", "mine", options));
+  EXPECT_EQ(read_file(guessed).value(), "precious, too");
+  fs::remove(guessed);
+  for (const char* target : {"theirs", "nowhere"}) {
+    fs::create_symlink(target, guessed);
+    EXPECT_FALSE(write(folder_ + "/x", "mine", options)) << target;
+    fs::remove(guessed);
+  }
+  EXPECT_EQ(read_file(theirs).value(), "precious");
+  EXPECT_EQ(entries(), 1u) << "nothing was made at the end of the link";
+  EXPECT_TRUE(write(folder_ + "/x", "mine", options));
+}
+
 TEST_F(Output, FoldersThatHoldSomethingStay) {
   const auto file = OutputFile::open(folder_ + "/x/y/z");
   put("x/beside", "");
@@ -167,6 +183,29 @@ TEST_F(Output, WhoeverTakesTheNameMeanwhileKeepsIt) {
     }
   }
   EXPECT_EQ(entries(), 1u);
+}
+
+TEST_F(Output, WhatBecameOfAFileSinceItWasPublishedIsSeen) {
+  for (const bool unnamed : {true, false}) {
+    const std::string path = folder_ + "/in/x";
+    auto file = OutputFile::open(path, {.unnamed = unnamed});
+    ASSERT_TRUE(file && file->write("all of it") && file->publish());
+    EXPECT_EQ(file->place(), OutputFile::Place::kThere);
+    fs::rename(path, folder_ + "/moved");
+    EXPECT_EQ(file->place(), OutputFile::Place::kGone);
+    put("in/x", "all of it");
+    EXPECT_EQ(file->place(), OutputFile::Place::kTaken) << "the same text in another file";
+    fs::remove(path);
+    fs::create_symlink(folder_ + "/moved", path);
+    EXPECT_EQ(file->place(), OutputFile::Place::kTaken) << "a link to it";
+    fs::remove_all(folder_ + "/in");
+    fs::remove(folder_ + "/moved");
+    EXPECT_EQ(file->place(), OutputFile::Place::kGone);
+    ASSERT_TRUE(file->copy_to(path))
+        << "from a file that has no name any more, into a folder that is made again";
+    EXPECT_EQ(read_file(path).value(), "all of it");
+    fs::remove_all(folder_ + "/in");
+  }
 }
 
 TEST_F(Output, LinksFoldersAndSocketsAreRefusedInWords) {

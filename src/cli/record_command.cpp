@@ -16,6 +16,7 @@
 #include "analysis/core/words.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "base/output_file.h"
 #include "cli/command.h"
 #include "cli/cost_estimate.h"
 #include "cli/mark_file.h"
@@ -278,6 +279,10 @@ Result<int> run_record(RecordArguments& arguments) {
             ? fmt::format("the target ended during the delay of {} s: nothing was recorded", options.delay_s)
             : fmt::format("stopped during the delay of {} s: nothing was recorded", options.delay_s),
         "a shorter --delay");
+  // Nothing is said to be there that is not: the heap tracer may have taken seconds to leave since it was written.
+  if (identity_of(outcome->path) == FileIdentity{})
+    return fail(ErrorKind::kSystem, outcome->path + ": the recording was removed after it was written",
+                "another folder: -o FILE.fathom");
   if (!arguments.quiet) {
     print_summary(*outcome, options);
     if (stable) say("fathom: {}\n", stable->sentence());

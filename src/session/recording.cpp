@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/mapped_files.h"
 #include "inject/stop/launch.h"
-#include "process/find.h"
 #include "process/command_line.h"
+#include "process/find.h"
 #include "session/companion.h"
 #include "session/privileges.h"
 #include "session/tracking/host_facts.h"
@@ -564,6 +564,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   outcome.engine = profile_.meta.engine;
   outcome.obstacles = std::move(obstacles_);
   if (heaps_) outcome.heap = heaps_->outcome();
+  if (finished) finished = writer_->ensure_there();
   return finished;
 }
 

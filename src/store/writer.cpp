@@ -65,6 +65,7 @@ Result<Writer> Writer::create(const std::string& path, const WriterOptions& opti
   auto file = OutputFile::open(path, place);
   if (!file) return tl::make_unexpected(file.error());
   Writer writer(std::move(*file));
+  writer.force_ = options.force;
   writer.pending_ = encode_file_header();
   if (auto written = writer.write_pending(); !written) return tl::make_unexpected(written.error());
   return writer;
@@ -164,6 +165,31 @@ Result<> Writer::finish(const Profile& profile, const ChangedRows* changed) {
   if (auto written = write_pending(); !written) return written;
   finished_ = true;
   return {};
+}
+
+Result<> Writer::ensure_there() {
+  const OutputFile::Place place = file_.place();
+  identity_ = file_.identity();
+  if (place == OutputFile::Place::kThere) return {};
+  if (place == OutputFile::Place::kGone) {
+    auto again = file_.copy_to(path(), {.keep_existing = true, .force = force_});
+    if (!again) return within("the recording was removed while it was made", again.error());
+    identity_ = again->identity();
+    return {};
+  }
+  std::string stem = path();
+  constexpr std::string_view kEnding = ".fathom";
+  if (stem.ends_with(kEnding)) stem.resize(stem.size() - kEnding.size());
+  for (int number = 2; number < 100; ++number) {
+    const std::string beside = fmt::format("{}-{}{}", stem, number, kEnding);
+    // What is there already is somebody's; --force is of the name that was asked for.
+    if (!file_.copy_to(beside, {.keep_existing = true})) continue;
+    return fail(ErrorKind::kSystem,
+                fmt::format("{}: another file took this name while recording; the recording is in {}", path(),
+                            beside),
+                "fathom report " + beside);
+  }
+  return fail(ErrorKind::kSystem, path() + ": another file took this name while recording", "another name");
 }
 
 Writer::Span Writer::span_of(std::span<const Sample> samples) {

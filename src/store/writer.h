@@ -44,6 +44,12 @@ class Writer {
   // append, then index and end mark. Nothing can be appended afterwards.
   Result<> finish(const model::Profile& profile, const ChangedRows* changed = nullptr);
 
+  // For the last word on a recording: that the file is there under its name. Where it was removed meanwhile, also with its
+  // folder, it is written again. Where something else has the name, it is written beside it, as "x-2.fathom", and the error
+  // says so. After finish().
+  Result<> ensure_there();
+  FileIdentity identity() const { return identity_; }  // of the file that is there, after ensure_there()
+
   std::uint64_t bytes_written() const { return size_; }
   const std::string& path() const { return file_.path(); }
 
@@ -63,6 +69,8 @@ class Writer {
   Result<> write_pending();
 
   OutputFile file_;
+  bool force_ = false;  // as of WriterOptions
+  FileIdentity identity_;
   BlockEncoder encoder_;
   SamplePredictor predictor_;
   std::uint64_t size_ = 0;  // of whole blocks; an attempt that failed may have left more in the file

@@ -4,6 +4,8 @@
 #include <sys/stat.h>
 
 #include <csignal>
+#include <filesystem>
+#include <fstream>
 
 #include "store/testing.h"
 
@@ -190,6 +192,40 @@ TEST(Writer, ARecordingThatNeverBeganLeavesNothingAndKeepsTheEarlierOne) {
   ASSERT_TRUE(Writer::create(file.path())->finish(one_thread_profile()));
   ASSERT_TRUE(Writer::create(file.path(), {.overwrite = true}));
   EXPECT_FALSE(read(file.path())->quality.truncated);
+}
+
+TEST(Writer, ARecordingThatWasRemovedMeanwhileIsWrittenAgain) {
+  const Profile profile = random_profile(1);
+  const std::string folder = ::testing::TempDir() + "fathom-writer-gone", path = folder + "/x.fathom";
+  for (const bool with_folder : {false, true}) {
+    auto writer = Writer::create(path);
+    ASSERT_TRUE(writer && writer->finish(profile) && writer->ensure_there());
+    EXPECT_EQ(writer->identity(), identity_of(path));
+    with_folder ? std::filesystem::remove_all(folder) : std::filesystem::remove(path);
+    ASSERT_TRUE(writer->ensure_there());
+    EXPECT_EQ(writer->identity(), identity_of(path));
+    EXPECT_EQ(read(path).value(), profile);
+    std::filesystem::remove_all(folder);
+  }
+}
+
+TEST(Writer, ARecordingWhoseNameWasTakenIsWrittenBesideAndTheErrorSaysWhere) {
+  const Profile profile = random_profile(2);
+  const std::string folder = ::testing::TempDir() + "fathom-writer-taken", path = folder + "/x.fathom";
+  auto writer = Writer::create(path);
+  ASSERT_TRUE(writer && writer->finish(profile));
+  std::filesystem::remove(path);
+  std::ofstream(path) << "precious";
+  std::ofstream(folder + "/x-2.fathom") << "precious, too";
+  const auto there = writer->ensure_there();
+  ASSERT_FALSE(there);
+  EXPECT_EQ(
+      there.error().message,
+      path + ": another file took this name while recording; the recording is in " + folder + "/x-3.fathom");
+  EXPECT_EQ(read_file(path).value(), "precious");
+  EXPECT_EQ(read_file(folder + "/x-2.fathom").value(), "precious, too");
+  EXPECT_EQ(read(folder + "/x-3.fathom").value(), profile);
+  std::filesystem::remove_all(folder);
 }
 
 TEST(Writer, NothingIsAppendedToAFinishedRecording) {
