@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "allocators/statistics/statistics.h"
+#include "analysis/core/printable_json.h"
 #include "analysis/summary/call_table.h"
 #include "analysis/summary/report.h"
 #include "annotate/annotation.h"
@@ -149,7 +150,8 @@ std::string with_death(std::string text, const model::Profile& profile, const Re
     auto json = nlohmann::ordered_json::parse(text, nullptr, false);
     if (json.is_discarded()) return text;
     flight::add_death(json, *death);
-    return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return analysis::printable_json(
+        json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
   }
   // What a user ends by a signal needs no explanation.
   if (layout_of(arguments) == present::Layout::kAsked || death->verdict == flight::Verdict::kSignal)

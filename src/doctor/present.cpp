@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "doctor/allocator_words.h"
 #include "doctor/lines.h"
 #include "present/sentences/symbol_words.h"
@@ -240,7 +241,7 @@ std::string to_json(const Diagnosis& diagnosis, const MachineFacts& machine, con
   json["machine"] = json_of(machine);
   json["target"] = target != nullptr ? json_of(*target) : Json();
   // Names of files and processes may be no UTF-8.
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::doctor

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "oom/explanation.h"
 #include "present/text/text_table.h"
@@ -258,7 +259,7 @@ std::string to_json(const Outcome& outcome) {
                                 {"file_bytes", kill.file_bytes},
                                 {"shmem_bytes", kill.shmem_bytes},
                                 {"page_table_bytes", or_null(kill.page_table_bytes)}});
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::limit

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "oom/explanation.h"
 #include "present/text/text_table.h"
@@ -213,7 +214,7 @@ std::string to_json(const std::vector<Record>& records, const std::vector<Shown>
   Json json{{"version", 1}, {"records", Json::array()}};
   for (std::size_t i = 0; i < records.size(); ++i)
     json["records"].push_back(record_json(records[i], evidence_of(shown, i + 1)));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::oom

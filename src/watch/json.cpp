@@ -9,6 +9,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "present/json/component_json.h"
 #include "watch/text.h"
@@ -98,7 +99,7 @@ Json metrics_json(const MetricsView& view) {
 }
 
 std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return analysis::printable_json(json.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // The parts that a row has, each the sum over the kinds behind it.

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "present/code/annotation_sentences.h"
 #include "present/json/json.h"
 
@@ -67,7 +68,7 @@ std::string to_json(const annotate::Annotation& annotation) {
     for (const auto& [line, text] : lines) texts[std::to_string(line)] = text;
     json["sources"][file] = std::move(texts);
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::present

@@ -5,7 +5,7 @@
 #include <map>
 #include <utility>
 
-#include "present/exports/folded_name.h"
+#include "present/exports/folded_text.h"
 
 namespace fathom::present {
 namespace {
@@ -36,7 +36,7 @@ std::string write_diff_folded(const analysis::DiffReport& report) {
     std::string& path = paths[node];
     path = paths[tree.nodes[node].parent];
     if (!path.empty()) path += ';';
-    append_name(path, tree.names[place.name]);
+    append_folded_name(path, tree.names[place.name]);
     if (place.kind == analysis::NodeKind::kKernel) path += "_[k]";
     if (figures.base[node] == 0 && figures.fresh[node] == 0) continue;
     auto& [base, fresh] = lines[path];

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "present/exports/folded_name.h"
+#include "present/exports/folded_text.h"
 
 namespace fathom::present {
 namespace {
@@ -30,7 +30,7 @@ std::string write_folded(const analysis::CallTree& tree, const FoldedOptions& op
     ends.resize(node.depth);
     path.resize(ends.back());
     if (!path.empty()) path += ';';
-    append_name(path, tree.name(node));
+    append_folded_name(path, tree.name(node));
     path += suffix(tree, node, options);
     ends.push_back(path.size());
     if (node.self != 0) lines.emplace_back(path, node.self);

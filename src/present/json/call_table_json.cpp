@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 
 namespace fathom::present {
@@ -62,7 +63,7 @@ std::string to_json(const CallTable& table, const std::string& target, double du
     }
     json["functions"].push_back(std::move(row));
   }
-  return json.dump(2) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::present

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "present/json/or_null.h"
 #include "present/sentences/diff_sentences.h"
@@ -154,7 +155,7 @@ std::string diff_json(const std::vector<DiffReport>& reports, const std::vector<
   json["quality"] = Json();
   if (quality != nullptr)
     json["quality"] = {{"base", quality_json(quality->base)}, {"new", quality_json(quality->fresh)}};
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::present

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "present/json/heap_amounts_json.h"
 #include "present/sentences/leak_sentences.h"
@@ -68,7 +69,7 @@ std::string leaks_json(const LeakReport& report, std::size_t top) {
   }
   json["unseen_allocators"] = unseen_json(report.unseen);
   json["quality"] = losses_json(report.losses);
-  return json.dump(2) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::present

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "analysis/core/printable_json.h"
 #include "analysis/metrics/recorded_metrics.h"
 #include "present/json/component_json.h"
 #include "present/json/heap_json.h"
@@ -399,7 +400,7 @@ std::string to_json(const Report& report, std::size_t top) {
     json["call_tree_direction"] = *report.direction == TreeDirection::kCallees ? "callees" : "callers";
     json["call_tree"] = call_rows_json(tree, report.call_rows);
   }
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::present

@@ -2,6 +2,7 @@
 
 #include "allocators/state/state.h"
 #include "allocators/statistics/held_by.h"
+#include "analysis/core/printable_json.h"
 #include "analysis/core/words.h"
 #include "present/statistics/statistics_report.h"
 #include "present/statistics/statistics_sentences.h"
@@ -67,7 +68,7 @@ std::string statistics_json(std::span<const Statistics> all) {
   Json json{{"version", 1}, {"allocator_statistics", Json::array()}, {"growth", Json::array()}};
   for (const Statistics& one : all) json["allocator_statistics"].push_back(one_json(one));
   for (const StatisticsSentence& sentence : growth_sentences(all)) json["growth"].push_back(sentence.text);
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return analysis::printable_json(json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
 }  // namespace fathom::present
