@@ -9,6 +9,7 @@
 #include "analysis/core/unseen_allocators.h"
 #include "analysis/heap/untraced_processes.h"
 #include "analysis/verdicts/heap_judge.h"
+#include "model/steps.h"
 
 namespace fathom::analysis {
 namespace {
@@ -299,6 +300,8 @@ void HeapJudge::add_losses(HeapVerdict& verdict) const {
 std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& selection,
                                     const HeapSums& sums) {
   std::vector<HeapVerdict> verdicts;
+  // Where a second stands for a moment of the file, nothing is known about how fast anything grows.
+  const bool has_times = !profile.meta.facts.contains(kStepsFact);
   // A heap is judged by what its own process does: another's time is not its allocators'.
   const auto cpus = allocator_cpu_by_process(profile, selection);
   for (const HeapHistory& history : heap_histories(profile, selection, sums)) {
@@ -309,12 +312,12 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
     }
     const HeapJudge judge(profile, sums, history, cpu, selection);
     const std::size_t before = verdicts.size();
-    judge_growth(judge, verdicts);
+    if (has_times) judge_growth(judge, verdicts);
     judge_held(judge, verdicts);
     judge_peak(judge, verdicts);
-    judge_churn(judge, verdicts);
+    if (has_times) judge_churn(judge, verdicts);
     judge_exit(judge, verdicts);
-    judge_steady(judge, verdicts);
+    if (has_times) judge_steady(judge, verdicts);
     judge_use(judge, verdicts);
     for (std::size_t i = before; i < verdicts.size(); ++i) judge.add_losses(verdicts[i]);
   }

@@ -58,9 +58,13 @@ class Reader {
         import_.note("The file ends within a line: it was cut short.");
         break;
       }
-      return fail(ErrorKind::kMalformed,
-                  fmt::format("{}: line {}: {}", name_, line_, "not a record of heaptrack"),
-                  std::string(kRemedy));
+      // Places, stacks and texts are known by their number: without one of them all that follow would be others.
+      if (constexpr std::string_view kNumbered = "ait";
+          kNumbered.find(line.front()) != std::string_view::npos)
+        return fail(ErrorKind::kMalformed,
+                    fmt::format("{}: line {}: {}", name_, line_, "not a record of heaptrack"),
+                    std::string(kRemedy));
+      left_out_.add(line_, line);
     }
     return finish();
   }
@@ -314,6 +318,7 @@ class Reader {
     if (!points_.empty())
       profile.series.push_back(
           {import_.builder.string("memory.rss"), import_.builder.string("bytes"), 0, std::move(points_)});
+    if (left_out_.count() != 0) import_.note(left_out_.note(line_, "no records of heaptrack"));
     if (!attached_ && unseen_ != 0)
       import_.note(fmt::format("{} frees are of blocks that nobody allocated.", unseen_));
     if (raw_)
@@ -351,6 +356,7 @@ class Reader {
   std::vector<model::Point> points_;
   std::uint64_t now_ns_ = kImportStart, slice_start_ns_ = kImportStart, slice_ms_ = 1;
   std::uint64_t unseen_ = 0, reused_ = 0;
+  LeftOutLines left_out_;
   bool raw_ = false, attached_ = false, deep_ = false;
 };
 

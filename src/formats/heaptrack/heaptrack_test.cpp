@@ -144,11 +144,23 @@ TEST(Heaptrack, DamageIsSaidWithItsLine) {
     return read ? "read" : read.error().message;
   };
   EXPECT_EQ(refusal("v 10400 4\n"), "x.zst: heaptrack's file version 4, and 3 is the latest that is read");
-  EXPECT_EQ(refusal("v 10400 3\n+ 5\n+ 6\n"), "x.zst: line 2: not a record of heaptrack");
+  EXPECT_EQ(refusal("v 10400 3\nt x 0\na 8 1\n+ 0\n"), "x.zst: line 2: not a record of heaptrack")
+      << "all stacks behind it would be others";
   EXPECT_EQ(refusal("v 10400 3\nt 1 0\na 8 9\n+ 0\n"), "x.zst: line 3: not a record of heaptrack");
   EXPECT_EQ(refusal("v 10400 3\na 3fffffffffffffff 0\n+ 0\n+ 0\n# \n"),
             "x.zst: line 4: not a record of heaptrack")
       << "more bytes than there are";
+}
+
+TEST(Heaptrack, ALineThatIsNoRecordCostsItself) {
+  const std::size_t at = kLedger.find("\n+ ") + 1;
+  const std::string text =
+      std::string(kLedger.substr(0, at)) + "WARNING: disk\n" + std::string(kLedger.substr(at));
+  const model::Profile damaged = read_heaptrack(text, "x").value(),
+                       whole = read_heaptrack(kLedger, "x").value();
+  EXPECT_EQ(damaged.heap.rows, whole.heap.rows);
+  EXPECT_THAT(damaged.quality.notes,
+              testing::Contains(testing::HasSubstr("no records of heaptrack and is left out")));
 }
 
 TEST(Heaptrack, AFileThatWasCutIsReadUpToThere) {

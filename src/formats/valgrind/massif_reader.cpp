@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "formats/import/import.h"
+#include "formats/import/left_out_lines.h"
 #include "formats/valgrind/frame_text.h"
 #include "formats/valgrind/massif.h"
 #include "model/steps.h"
@@ -48,8 +49,8 @@ class MassifReader {
   Result<model::Profile> read() {
     while (!rest_.empty()) {
       ++line_;
-      if (!take(next_line(rest_)))
-        return fail(ErrorKind::kMalformed, fmt::format("{}: line {} is none of massif's", name_, line_));
+      const std::string_view line = next_line(rest_);
+      if (!take(line)) left_out_.add(line_, line);
     }
     end_snapshot();
     if (slices_ == 0)
@@ -257,6 +258,7 @@ class MassifReader {
     }
     if (last_ns_ > detailed_ns_)
       import_.note("The last snapshots have no stacks: what is live is of the last one that has.");
+    if (left_out_.count() != 0) import_.note(left_out_.note(line_, "none of massif's"));
     if (peak_extra_ != 0)
       import_.note(fmt::format("At the peak the allocator took {} bytes more for itself.", peak_extra_));
     if (peak_stacks_ != 0)
@@ -267,6 +269,7 @@ class MassifReader {
   std::string_view rest_, command_, unit_ = "i";
   const std::string& name_;
   Import import_{"massif"};
+  LeftOutLines left_out_;
   std::uint64_t line_ = 0, snapshots_ = 0, slices_ = 0;
   // Of the snapshot that is read.
   double time_ = 0;
