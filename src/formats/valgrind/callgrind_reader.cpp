@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <map>
 #include <optional>
 #include <unordered_map>
 #include <vector>
 
 #include "formats/import/import.h"
+#include "formats/import/left_out_lines.h"
 #include "formats/valgrind/call_paths.h"
 #include "formats/valgrind/callgrind.h"
 #include "model/exact_count.h"
@@ -52,8 +54,8 @@ class CallgrindReader {
   Result<model::Profile> read() {
     while (!rest_.empty()) {
       ++line_;
-      if (!take(take_line(rest_)))
-        return fail(ErrorKind::kMalformed, fmt::format("{}: line {} is none of callgrind's", name_, line_));
+      const std::string_view line = take_line(rest_);
+      if (!take(line)) left_out_.add(line_, line);
     }
     if (event_.empty()) return fail(ErrorKind::kMalformed, name_ + ": no line 'events:' of callgrind");
     return finish();
@@ -65,6 +67,7 @@ class CallgrindReader {
    public:
     std::optional<std::string_view> of(std::string_view text) {
       text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));
+      const std::string_view whole = text;
       if (!text.starts_with('(')) return text;
       const std::size_t close = text.find(')');
       if (close == std::string_view::npos) return text;
@@ -77,9 +80,9 @@ class CallgrindReader {
         names_[*number] = text;
         return text;
       }
+      // A line that had it may be damaged or left out.
       const auto known = names_.find(*number);
-      if (known == names_.end()) return std::nullopt;
-      return known->second;
+      return known == names_.end() ? whole : known->second;
     }
 
    private:
@@ -125,31 +128,35 @@ class CallgrindReader {
       in_call_ = true;
       return number_in(take_word(value)).has_value();
     }
-    const bool of_call = key.starts_with('c') && key != "c";
-    std::optional<std::string_view> name;
-    if (key == "fn" || key == "cfn") {
-      name = functions_named_.of(value);
-      if (!name) return false;
+    // "cfn": of a call; "jfn": of a jump, which costs nothing, and may be the first to say what a number stands for.
+    const bool of_call = key.starts_with('c') && key.size() == 3, of_jump = key.starts_with('j');
+    const std::string_view what = key.size() == 3 ? key.substr(1) : key;
+    Names* const names = what == "fn"                                   ? &functions_named_
+                         : what == "fl" || what == "fi" || what == "fe" ? &files_named_
+                         : what == "ob"                                 ? &objects_named_
+                                                                        : nullptr;
+    if (names == nullptr) return true;  // jumps and what newer versions add cost nothing
+    const std::optional<std::string_view> name = names->of(value);
+    if (!name) return false;
+    if (of_jump) return true;
+    if (what == "fn") {
       if (of_call) {
         callee_ = function_of(*name, callee_file_.value_or(file_), callee_object_.value_or(object_));
         callee_file_.reset();
         callee_object_.reset();
       } else {
         function_ = function_of(*name, file_, object_);
+        place_ = file_;
       }
-    } else if (key == "fl" || key == "cfl" || key == "cfi" || key == "fi" || key == "fe") {
-      name = files_named_.of(value);
-      if (!name) return false;
-      if (of_call)
-        callee_file_ = name;
-      else if (key == "fl")  // the others are files that are included into the function
-        file_ = *name;
-    } else if (key == "ob" || key == "cob") {
-      name = objects_named_.of(value);
-      if (!name) return false;
+    } else if (what == "ob") {
       (of_call ? callee_object_.emplace() : object_) = *name;
+    } else if (of_call) {
+      callee_file_ = name;
+    } else {
+      if (what == "fl") file_ = *name;
+      place_ = *name;  // "fi" and "fe": of files that are included into the function
     }
-    return true;  // jumps and what newer versions add cost nothing
+    return true;
   }
 
   // "+3 120 5": where, and the cost of each event.
@@ -163,7 +170,31 @@ class CallgrindReader {
     if (call && !callee_) return false;
     std::uint64_t& sum = call ? costs_.of_calls[{*function_, *callee_}] : costs_.self[*function_];
     sum = std::min(kMostCost, sum + *cost);
+    if (!call) add_to_place(*function_, *cost);
     return true;
+  }
+
+  // What of a function's own cost is in lines of another file, which was included into it.
+  void add_to_place(std::uint32_t function, std::uint64_t cost) {
+    if (cost == 0 || place_ == functions_file_[function]) return;
+    std::uint64_t& sum = elsewhere_[function][place_];
+    sum = std::min(kMostCost, sum + cost);
+  }
+
+  // The frames of a function's own cost with their parts of `value`, in whole numbers that add up.
+  template <class Visit>
+  void for_each_place(std::uint32_t function, std::int64_t value, Visit visit) {
+    std::int64_t left = value;
+    if (const auto places = elsewhere_.find(function);
+        places != elsewhere_.end() && costs_.self[function] != 0)
+      for (const auto& [file, cost] : places->second) {
+        const double share = static_cast<double>(cost) / static_cast<double>(costs_.self[function]);
+        const auto part = std::min<std::int64_t>(left, std::llround(static_cast<double>(value) * share));
+        left -= part;
+        const model::Frame& frame = import_.profile.frames[frames_[function].value];
+        if (part != 0) visit(import_.frame(frame.module, names_[function], file), part);
+      }
+    if (left != 0) visit(frames_[function], left);
   }
 
   // The same name in two files is two functions.
@@ -175,6 +206,8 @@ class CallgrindReader {
     if (added) {
       const auto given = [](std::string_view text) { return text == "???" ? std::string_view() : text; };
       frames_.push_back(import_.frame(import_.module(given(object)), name, given(file)));
+      names_.push_back(name);
+      functions_file_.push_back(file);
       costs_.self.push_back(0);
     }
     return known->second;
@@ -187,13 +220,15 @@ class CallgrindReader {
     const model::ThreadId thread = import_.thread(process, pid_, base_name(program));
     std::vector<model::StackId> stacks;
     for (const CallPath& path : paths_of(costs_)) {
-      model::Sample row;
-      row.stack = import_.builder.stack(
-          path.caller == CallPath::kNone ? model::StackId{0} : stacks[path.caller], frames_[path.function]);
-      stacks.push_back(row.stack);
-      row.thread = thread;
-      row.value = path.value;
-      if (row.value != 0) profile.samples.push_back(row);
+      const model::StackId above = path.caller == CallPath::kNone ? model::StackId{0} : stacks[path.caller];
+      stacks.push_back(import_.builder.stack(above, frames_[path.function]));
+      for_each_place(path.function, path.value, [&](model::FrameId frame, std::int64_t value) {
+        model::Sample row;
+        row.stack = import_.builder.stack(above, frame);
+        row.thread = thread;
+        row.value = value;
+        profile.samples.push_back(row);
+      });
     }
     if (profile.samples.empty())
       return fail(ErrorKind::kMalformed,
@@ -210,6 +245,7 @@ class CallgrindReader {
         "callgrind knows who called whom by pairs: the costs of functions themselves are exact, and how they "
         "are shared "
         "among longer paths is in proportion.");
+    if (left_out_.count() != 0) import_.note(left_out_.note(line_, "none of callgrind's"));
     if (events_ != event_) import_.note(fmt::format("Of the events {} the first one is shown.", events_));
     return import_.finish(name_);
   }
@@ -219,16 +255,19 @@ class CallgrindReader {
   std::map<std::string_view, std::string_view> own_units_;  // by event
   const std::string& name_;
   Import import_{"callgrind"};
+  LeftOutLines left_out_;
   std::uint64_t line_ = 0;
   std::size_t positions_ = 1;
   std::int32_t pid_ = 0;
   Names functions_named_, files_named_, objects_named_;
-  std::string_view file_, object_;
+  std::string_view file_, object_, place_;  // place_: the file that lines of costs are of
   std::optional<std::string_view> callee_file_, callee_object_;
   std::optional<std::uint32_t> function_, callee_;
   bool in_call_ = false;  // the next cost is what a call took
   std::unordered_map<std::string, std::uint32_t> functions_;
-  std::vector<model::FrameId> frames_;  // of functions
+  std::vector<model::FrameId> frames_;  // of functions, and what follows, too
+  std::vector<std::string_view> names_, functions_file_;
+  std::unordered_map<std::uint32_t, std::map<std::string_view, std::uint64_t>> elsewhere_;
   CallCosts costs_;
 };
 

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "formats/import/import_testing.h"
 #include "formats/valgrind/call_paths.h"
 #include "model/exact_count.h"
@@ -104,12 +107,46 @@ TEST(Callgrind, PathsOfAFunctionAddUpToItsCost) {
 
 TEST(Callgrind, DamageIsSaid) {
   const auto refusal = [](std::string_view text) { return read_callgrind(text, "x").error().message; };
-  EXPECT_THAT(refusal("events: Ir\nfn=(7)\n"), HasSubstr("line 2 is none of callgrind's"));
-  EXPECT_THAT(refusal("events: Ir\n12 5\n"), HasSubstr("line 2 is none of callgrind's"));
-  EXPECT_THAT(refusal("events: Ir\nfn=f\n12 five\n"), HasSubstr("line 3 is none of callgrind's"));
-  EXPECT_THAT(refusal("events: Ir\nfn=f\ncalls=1 2\n1 5\n"), HasSubstr("line 4 is none of callgrind's"));
+  EXPECT_THAT(refusal("events: Ir\n12 5\n"), HasSubstr("no cost of Ir"));
   EXPECT_THAT(refusal("# callgrind format\nfn=f\n"), HasSubstr("no line 'events:'"));
   EXPECT_THAT(refusal("events: Ir\n"), HasSubstr("no cost of Ir"));
+}
+
+TEST(Callgrind, ALineThatIsNoneOfItsCostsItself) {
+  const auto notes = [](std::string_view text) {
+    const Result<model::Profile> read = read_callgrind(text, "x");
+    EXPECT_TRUE(read) << read.error().message;
+    EXPECT_THAT(stacks_of(*read), testing::Contains("main 5"));
+    return read->quality.notes;
+  };
+  const auto left_out = [](std::string_view what) { return testing::Contains(HasSubstr(what)); };
+  EXPECT_THAT(notes("events: Ir\n12 5\nfn=main\n1 5\n"), left_out("it is line 2: '12 5'"));
+  EXPECT_THAT(
+      notes("events: Ir\nfn=main\n12 five\nWARNING here\n1 5\n"),
+      left_out("2 of 5 lines are none of callgrind's and are left out; the first is line 3: '12 five'"));
+  EXPECT_THAT(notes("events: Ir\nfn=main\n1 5\nfn=(7)\n2 9\n"), testing::Not(left_out("left out")))
+      << "a function whose name the file lacks has its number";
+}
+
+// Lines of jumps cost nothing, and may be the first to say what a number stands for.
+TEST(Callgrind, NamesOnLinesOfJumpsAreNames) {
+  const model::Profile profile =
+      read_callgrind(
+          "events: Ir\nob=(1) /usr/bin/prog\nfl=(1) main.c\nfn=(1) main\n10 100\n"
+          "jfi=(2) table.h\njfn=(2) find\njob=(3) /lib/x.so\njump=3 20\n11\njcnd=1/2 20\n"
+          "12 5\nfi=(2)\n20 700\nfe=(1)\n13 7\nfn=(2)\nob=(3)\n1 9\n",
+          "x")
+          .value();
+  // callgrind_annotate: 700 in main of table.h, 112 of main.c.
+  std::map<std::string, std::int64_t> costs;
+  for (const model::Sample& sample : profile.samples) {
+    const model::Frame& leaf = profile.frames[profile.stacks[sample.stack.value].frame.value];
+    const model::Line& line = profile.lines[leaf.first_line];
+    costs[profile.strings[profile.functions[line.function.value].name] + " " + profile.strings[line.file]] +=
+        sample.value;
+  }
+  EXPECT_EQ(costs, (std::map<std::string, std::int64_t>{
+                       {"main table.h", 700}, {"main main.c", 112}, {"find main.c", 9}}));
 }
 
 }  // namespace
