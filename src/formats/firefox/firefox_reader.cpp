@@ -21,12 +21,8 @@ class Reader {
     const Json& threads = member(json_, "threads");
     if (length_of(threads) == 0) return wrong("no threads in it");
     read_meta();
-    const Json& shared = member(json_, "shared");
-    if (shared.is_object())
-      if (const Result<> tables = read_tables(shared); !tables) return tl::unexpected(tables.error());
     for (const Json& thread : threads) {
-      if (!shared.is_object())
-        if (const Result<> tables = read_tables(thread); !tables) return tl::unexpected(tables.error());
+      if (const Result<> tables = read_tables(thread); !tables) return tl::unexpected(tables.error());
       if (const Result<> samples = read_samples(thread); !samples) return tl::unexpected(samples.error());
     }
     if (in_ns_ && in_samples_) return wrong("threads that count samples beside threads that count time");
@@ -34,6 +30,9 @@ class Reader {
       import_.profile.meta.facts["unit"] = "ns";
       import_.profile.meta.frequency_hz = 0;
     }
+    if (nameless_ != 0)
+      import_.note(fmt::format("{} places of the file are addresses without a name: it was not symbolicated.",
+                               nameless_));
     if (bytes_ != 0) import_.note(fmt::format("{} threads that count bytes are left out.", bytes_));
     if (others_) import_.note("The file has markers, counters or allocations, which are left out.");
     import_.profile.meta.end_ns = std::max(import_.profile.meta.start_ns, end_ns_);
@@ -57,10 +56,19 @@ class Reader {
     others_ = length_of(member(json_, "counters")) != 0;
   }
 
-  // Parents stand before their children, or the table is none.
-  Result<> read_tables(const Json& tables) {
-    const Json& strings = member(tables, "stringArray").is_array() ? member(tables, "stringArray")
-                                                                   : member(tables, "stringTable");
+  // From version 56 on more and more of a thread's tables are shared by all threads: each is where it is.
+  const Json& table(const Json& thread, const char* name) const {
+    const Json& shared = member(member(json_, "shared"), name);
+    return shared.is_null() ? member(thread, name) : shared;
+  }
+
+  // What is shared by all threads is read once.
+  Result<> read_tables(const Json& thread) {
+    const bool is_shared = member(member(json_, "shared"), "stackTable").is_object();
+    if (is_shared && has_shared_) return {};
+    has_shared_ = is_shared;
+    const Json& strings =
+        table(thread, "stringArray").is_array() ? table(thread, "stringArray") : table(thread, "stringTable");
     const auto string = [&](const Json& row) {
       const std::uint64_t at = row_of(row);
       return at == UINT64_MAX ? std::string() : text_of(element(strings, static_cast<std::size_t>(at)));
@@ -68,31 +76,61 @@ class Reader {
     const auto at = [](const Json& table, const char* column, std::uint64_t row) -> const Json& {
       return element(member(table, column), static_cast<std::size_t>(row));
     };
-    const Json &functions = member(tables, "funcTable"), &frames = member(tables, "frameTable");
-    const Json &resources = member(tables, "resourceTable"), &sources = member(tables, "sources");
+    const Json &functions = table(thread, "funcTable"), &frames = table(thread, "frameTable");
+    const Json &resources = table(thread, "resourceTable"), &sources = table(thread, "sources");
     std::vector<model::FrameId> frame_ids;
     for (std::size_t i = 0; i < length_of(member(frames, "func")); ++i) {
       const std::uint64_t function = row_of(at(frames, "func", i));
       const std::uint64_t resource = row_of(at(functions, "resource", function));
       const std::uint64_t source = row_of(at(functions, "source", function));
-      std::string file = source == UINT64_MAX ? string(at(functions, "fileName", function))
-                                              : string(at(sources, "filename", source));
+      const std::string file = source == UINT64_MAX ? string(at(functions, "fileName", function))
+                                                    : string(at(sources, "filename", source));
+      const Json* library = nullptr;
       std::string module;
       if (resource != UINT64_MAX) {
         const std::uint64_t lib = row_of(at(resources, "lib", resource));
-        const Json& library = element(member(json_, "libs"), static_cast<std::size_t>(lib));
-        module = text_of(member(library, "path"));
+        const Json& libs = member(json_, "libs").is_array() ? member(json_, "libs") : member(thread, "libs");
+        library = &element(libs, static_cast<std::size_t>(lib));
+        module = text_of(member(*library, "path"));
         if (module.empty()) module = string(at(resources, "name", resource));
       }
-      frame_ids.push_back(import_.frame(import_.module(module), string(at(functions, "name", function)), file,
-                                        line_of(at(frames, "line", i))));
+      const std::string name = string(at(functions, "name", function));
+      // What has no name yet is called after its address.
+      if (const auto address = address_in(name)) {
+        const std::uint64_t in_library = row_of(at(frames, "address", i));
+        frame_ids.push_back(nameless(module, library, in_library == UINT64_MAX ? *address : in_library));
+        continue;
+      }
+      frame_ids.push_back(import_.frame(import_.module(module), name, file, line_of(at(frames, "line", i))));
     }
-    const Json& stacks = member(tables, "stackTable");
+    return read_stacks(table(thread, "stackTable"), frame_ids);
+  }
+
+  // "0x104c7"
+  static std::optional<std::uint64_t> address_in(std::string_view name) {
+    if (!name.starts_with("0x")) return std::nullopt;
+    std::uint64_t address = 0;
+    const auto [end, error] = std::from_chars(name.data() + 2, name.data() + name.size(), address, 16);
+    const bool whole = error == std::errc() && end == name.data() + name.size();
+    return whole ? std::optional(address) : std::nullopt;
+  }
+
+  // Addresses are from the beginning of the library on, and its build id says which file has their names.
+  model::FrameId nameless(const std::string& module, const Json* library, std::uint64_t address) {
+    ++nameless_;
+    std::string build_id = library == nullptr ? "" : text_of(member(*library, "codeId"));
+    std::ranges::transform(build_id, build_id.begin(), [](unsigned char c) { return std::tolower(c); });
+    if (build_id.find_first_not_of("0123456789abcdef") != std::string::npos) build_id.clear();
+    return import_.builder.frame(import_.module(module, build_id, model::SymbolSource::kNone), {address});
+  }
+
+  // Parents stand before their children, or the table is none.
+  Result<> read_stacks(const Json& stacks, const std::vector<model::FrameId>& frame_ids) {
     const bool by_distance = member(stacks, "prefixOffset").is_array();
     stacks_.clear();
     for (std::size_t i = 0; i < length_of(member(stacks, "frame")); ++i) {
-      const std::uint64_t frame = row_of(at(stacks, "frame", i));
-      std::uint64_t parent = row_of(at(stacks, by_distance ? "prefixOffset" : "prefix", i));
+      const std::uint64_t frame = row_of(element(member(stacks, "frame"), i));
+      std::uint64_t parent = row_of(element(member(stacks, by_distance ? "prefixOffset" : "prefix"), i));
       if (by_distance) parent = parent == 0 ? UINT64_MAX : i - parent;
       if (frame >= frame_ids.size() || (parent != UINT64_MAX && parent >= i))
         return wrong(fmt::format("stack {} has no such frame or parent", i));
@@ -157,8 +195,8 @@ class Reader {
   const std::string& name_;
   Import import_{"firefox"};
   std::vector<model::StackId> stacks_;
-  std::uint64_t end_ns_ = 0, bytes_ = 0;
-  bool in_ns_ = false, in_samples_ = false, others_ = false;
+  std::uint64_t end_ns_ = 0, bytes_ = 0, nameless_ = 0;
+  bool in_ns_ = false, in_samples_ = false, others_ = false, has_shared_ = false;
 };
 
 }  // namespace

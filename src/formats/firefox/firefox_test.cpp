@@ -40,6 +40,49 @@ TEST(Firefox, SamplesCountAtTheRateOfTheProfile) {
   }
 }
 
+// From version 56 on the strings are shared by all threads, later one table after the other.
+TEST(Firefox, EachTableIsWhereItsVersionHasIt) {
+  const std::vector<std::string> tables = {
+      R"("stringArray": ["main", "run", "a.c", "libkiln.so"])",
+      R"("frameTable": {"func": [0, 1], "line": [3, null]})",
+      R"("funcTable": {"name": [0, 1], "resource": [0, -1], "fileName": [2, null]})",
+      R"("resourceTable": {"lib": [0], "name": [3]})",
+      R"("stackTable": {"frame": [0, 1], "prefix": [null, 0]})"};
+  for (std::size_t shared = 0; shared <= tables.size(); ++shared) {
+    std::string of_all, of_thread;
+    for (std::size_t i = 0; i < tables.size(); ++i) {
+      std::string& to = i < shared ? of_all : of_thread;
+      to += (to.empty() || i >= shared ? "" : ", ") + tables[i] + (i < shared ? "" : ", ");
+    }
+    const std::string text = fmt::format(
+        R"json({{"meta": {{"interval": 1, "preprocessedProfileVersion": 57}}, "libs": [{{"path": "/opt/libkiln.so"}}],
+          "shared": {{{}}}, "threads": [{{{} "name": "a", "samples": {}}}, {{{} "name": "b", "samples": {}}}]}})json",
+        of_all, of_thread, kThree, of_thread, kThree);
+    const Result<model::Profile> profile = read_firefox(text, "x");
+    ASSERT_TRUE(profile) << shared << ": " << profile.error().message;
+    EXPECT_THAT(stacks_of(*profile), ElementsAre("a;main 1", "a;main;run 2", "b;main 1", "b;main;run 2"))
+        << shared;
+  }
+}
+
+TEST(Firefox, AnAddressIsNoName) {
+  std::string text = file_of(kByNumber, kThree);
+  text.replace(text.find("\"run\""), 5, "\"0x104c7\"");
+  text.replace(text.find("\"main\""), 6, "\"0x2000\"");
+  text.replace(text.find("\"func\": [0, 1]"), 14, "\"func\": [0, 1], \"address\": [4096, -1]");
+  text.replace(text.find("\"path\": \"/opt/libkiln.so\""), 25,
+               R"("path": "/opt/libkiln.so", "codeId": "0123ABCD")");
+  const model::Profile profile = read_firefox(text, "x").value();
+  for (const model::Frame& frame : profile.frames) EXPECT_EQ(frame.line_count, 0U) << "no name";
+  EXPECT_EQ(profile.frames[0].address.value, 4096U) << "where the library has it";
+  EXPECT_EQ(profile.frames[1].address.value, 0x104c7U);
+  const model::Module& module = profile.modules[profile.frames[0].module.value];
+  EXPECT_EQ(profile.strings[module.path], "/opt/libkiln.so");
+  EXPECT_EQ(profile.strings[module.build_id], "0123abcd");
+  EXPECT_THAT(profile.quality.notes,
+              testing::Contains(HasSubstr("2 places of the file are addresses without a name")));
+}
+
 TEST(Firefox, WeightsOfTimeAreNanoseconds) {
   const model::Profile profile =
       read_firefox(file_of(kByNumber, R"({"stack": [1, 0], "timeDeltas": [0, 2], "weight": [1.5, 2],
