@@ -36,6 +36,9 @@ Filter::Filter(const model::Profile& profile, const Selection& selection)
 
 // Heap dumps of a program itself, and files of other tools, count less than a recording does.
 static bool tells_of(const model::Profile& profile, model::Metric metric) {
+  const bool of_live = metric == model::Metric::kHeapLive || metric == model::Metric::kHeapGrowth ||
+                       metric == model::Metric::kHeapPeak;
+  if (of_live && profile.meta.facts.contains("heap live")) return false;
   const auto source = profile.meta.facts.find("heap source");
   if (source == profile.meta.facts.end()) {
     const auto lives = profile.meta.facts.find("heap lives");

@@ -57,21 +57,77 @@ PprofMeaning find(const Word (&words)[kCount], std::string_view type) {
   return found == std::end(words) ? PprofMeaning::kOther : found->meaning;
 }
 
+struct Unit {
+  std::string_view name;
+  std::int64_t factor;
+};
+template <std::size_t kCount>
+std::optional<std::int64_t> find(const Unit (&units)[kCount], std::string_view unit) {
+  std::string word(unit);
+  for (char& c : word)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const auto factor = [&]() -> std::optional<std::int64_t> {
+    const auto* found = std::ranges::find(units, word, &Unit::name);
+    return found == std::end(units) ? std::nullopt : std::optional(found->factor);
+  };
+  if (const auto found = factor()) return found;
+  if (!word.ends_with('s')) return std::nullopt;
+  word.pop_back();
+  return factor();
+}
+
 }  // namespace
 
+// Source: the units of pprof's internal/measurement, in which letters count alike and a plural is its singular.
 std::optional<std::int64_t> nanoseconds_in(std::string_view unit) {
-  if (unit == "nanoseconds" || unit == "ns" || unit == "nanosecond") return 1;
-  if (unit == "microseconds" || unit == "us") return 1'000;
-  if (unit == "milliseconds" || unit == "ms") return 1'000'000;
-  if (unit == "seconds" || unit == "s") return 1'000'000'000;
-  return std::nullopt;
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  static constexpr Unit kUnits[] = {{"ns", 1},
+                                    {"nanosecond", 1},
+                                    {"us", 1'000},
+                                    {"\u00b5s", 1'000},
+                                    {"\u03bcs", 1'000},
+                                    {"microsecond", 1'000},
+                                    {"ms", 1'000'000},
+                                    {"millisecond", 1'000'000},
+                                    {"s", kSecond},
+                                    {"sec", kSecond},
+                                    {"second", kSecond},
+                                    {"min", 60 * kSecond},
+                                    {"minute", 60 * kSecond},
+                                    {"hr", 3600 * kSecond},
+                                    {"hour", 3600 * kSecond}};
+  return find(kUnits, unit);
+}
+
+std::optional<std::int64_t> bytes_in(std::string_view unit) {
+  static constexpr Unit kUnits[] = {{"b", 1},
+                                    {"byte", 1},
+                                    {"kb", 1 << 10},
+                                    {"kib", 1 << 10},
+                                    {"kbyte", 1 << 10},
+                                    {"kilobyte", 1 << 10},
+                                    {"kibibyte", 1 << 10},
+                                    {"mb", 1 << 20},
+                                    {"mib", 1 << 20},
+                                    {"mbyte", 1 << 20},
+                                    {"megabyte", 1 << 20},
+                                    {"mebibyte", 1 << 20},
+                                    {"gb", 1 << 30},
+                                    {"gib", 1 << 30},
+                                    {"gbyte", 1 << 30},
+                                    {"gigabyte", 1 << 30},
+                                    {"gibibyte", 1 << 30},
+                                    {"tb", std::int64_t{1} << 40},
+                                    {"terabyte", std::int64_t{1} << 40}};
+  return find(kUnits, unit);
 }
 
 PprofMeaning meaning_of(std::string_view type, std::string_view unit) {
   std::string word(type);
   std::ranges::replace(word, '-', '_');
   if (nanoseconds_in(unit)) return find(kTimes, word);
-  return unit == "bytes" ? find(kBytes, word) : unit == "count" ? find(kCounts, word) : PprofMeaning::kOther;
+  if (bytes_in(unit)) return find(kBytes, word);
+  return unit == "count" || unit == "objects" ? find(kCounts, word) : PprofMeaning::kOther;
 }
 
 }  // namespace fathom::formats

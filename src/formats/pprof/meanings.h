@@ -28,6 +28,9 @@ PprofMeaning meaning_of(std::string_view type, std::string_view unit);
 // "microseconds" -> 1000; nothing for what is no time.
 std::optional<std::int64_t> nanoseconds_in(std::string_view unit);
 
+// "kilobytes" -> 1024, as pprof has it; nothing for what is no size.
+std::optional<std::int64_t> bytes_in(std::string_view unit);
+
 constexpr bool is_heap(PprofMeaning meaning) {
   return meaning >= PprofMeaning::kAllocatedObjects;
 }

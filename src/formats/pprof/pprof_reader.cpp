@@ -50,6 +50,7 @@ class Reader {
       columns_.try_emplace(meaning_of(type, unit), i);
     }
     columns_.erase(Meaning::kOther);
+    if (const Result<> left_out = leave_changes_out(); !left_out) return tl::unexpected(left_out.error());
     choose();
     begin();
     PprofMessage::Sample sample;
@@ -76,6 +77,55 @@ class Reader {
   bool has(Meaning meaning) const { return columns_.contains(meaning); }
   std::int64_t ns_per_value(Meaning meaning) const {
     return nanoseconds_in(message_.types[columns_.at(meaning)].unit).value_or(1);
+  }
+
+  std::int64_t bytes_per_value(Meaning meaning) const {
+    const auto column = columns_.find(meaning);
+    return column == columns_.end() ? 1 : bytes_in(message_.types[column->second].unit).value_or(1);
+  }
+
+  // Go's /debug/pprof/heap?seconds=30 has by how much live amounts changed, which may be less than nothing, beside what was
+  // allocated in that time, which is not. A change has no place in a heap: it is said in all, and what was allocated is shown.
+  Result<> leave_changes_out() {
+    std::map<Meaning, bool> negative;
+    std::map<Meaning, std::int64_t> sums;
+    PprofMessage::Sample sample;
+    for (const std::string_view bytes : message_.samples) {
+      if (!message_.sample_of(bytes, sample) || sample.values.size() != message_.types.size()) continue;
+      for (const auto& [meaning, column] : columns_) {
+        if (!is_heap(meaning)) continue;
+        const std::int64_t value = sample.values[column];
+        negative[meaning] = negative[meaning] || value < 0;
+        if (__builtin_add_overflow(sums[meaning], value, &sums[meaning]))
+          sums[meaning] = value < 0 ? INT64_MIN : INT64_MAX;
+      }
+    }
+    using enum PprofMeaning;
+    for (const Meaning meaning : {kAllocatedObjects, kAllocatedBytes, kPeakObjects, kPeakBytes})
+      if (negative[meaning]) return difference(meaning);
+    if (!negative[kLiveObjects] && !negative[kLiveBytes]) return {};
+    if (!has(kAllocatedObjects) && !has(kAllocatedBytes))
+      return difference(negative[kLiveBytes] ? kLiveBytes : kLiveObjects);
+    const auto change = [&](Meaning meaning, std::string_view what) {
+      return has(meaning) ? fmt::format("{}{} {}", sums[meaning] > 0 ? "+" : "", sums[meaning], what) : "";
+    };
+    const std::string objects = change(kLiveObjects, "objects");
+    const std::string bytes =
+        change(kLiveBytes, message_.types[has(kLiveBytes) ? columns_.at(kLiveBytes) : 0].unit);
+    import_.note(fmt::format(
+        "What was live changed by {}{}{} in all: the file is the difference of two moments, and what was "
+        "allocated in between is shown.",
+        bytes, bytes.empty() || objects.empty() ? "" : " in ", objects));
+    columns_.erase(kLiveObjects);
+    columns_.erase(kLiveBytes);
+    return {};
+  }
+  Result<> difference(Meaning meaning) const {
+    return fail(
+        ErrorKind::kUnsupported,
+        fmt::format("{}: the difference of two heap profiles ({} is less than nothing), which is not read",
+                    name_, message_.types[columns_.at(meaning)].type),
+        "fathom diff BASE NEW, with the two profiles");
   }
 
   // Which columns become what.
@@ -184,6 +234,13 @@ class Reader {
     if (!has(Meaning::kPeakBytes)) meta.facts["heap source"] = "dump";
     if (!has(Meaning::kAllocatedBytes) && !has(Meaning::kAllocatedObjects))
       meta.facts["heap allocated"] = "not counted";
+    if (!has(Meaning::kLiveBytes) && !has(Meaning::kLiveObjects)) meta.facts["heap live"] = "not counted";
+    for (const auto& [objects, bytes] : {std::pair(Meaning::kAllocatedObjects, Meaning::kAllocatedBytes),
+                                         std::pair(Meaning::kLiveObjects, Meaning::kLiveBytes),
+                                         std::pair(Meaning::kPeakObjects, Meaning::kPeakBytes)})
+      if (has(bytes) && !has(objects))
+        import_.note(fmt::format("Of how many blocks {} was is not in the file: each place stands as one.",
+                                 message_.types[columns_.at(bytes)].type));
   }
 
   Result<> take(const PprofMessage::Sample& sample) {
@@ -233,15 +290,12 @@ class Reader {
   }
 
   Result<> take_heap(const PprofMessage::Sample& sample, model::StackId stack, model::ThreadId thread) {
-    for (std::size_t i = 0; i < sample.values.size(); ++i)
-      if (sample.values[i] < 0)
-        return fail(ErrorKind::kUnsupported,
-                    fmt::format("{}: the difference of two heap profiles ({} {}), which is not read", name_,
-                                sample.values[i], message_.types[i].type),
-                    "fathom diff BASE NEW, with the two profiles");
     const auto sum = [&](Meaning objects, Meaning bytes) {
-      return model::HeapSum{static_cast<double>(value_of(sample, objects)),
-                            static_cast<double>(value_of(sample, bytes))};
+      model::HeapSum amount{
+          static_cast<double>(value_of(sample, objects)),
+          static_cast<double>(value_of(sample, bytes)) * static_cast<double>(bytes_per_value(bytes))};
+      if (amount.bytes > 0 && !has(objects)) amount.blocks = 1;
+      return amount;
     };
     const model::HeapSum live = sum(Meaning::kLiveObjects, Meaning::kLiveBytes);
     const model::HeapSum counted = sum(Meaning::kAllocatedObjects, Meaning::kAllocatedBytes);

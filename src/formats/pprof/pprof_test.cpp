@@ -149,6 +149,54 @@ TEST(Pprof, TheDifferenceOfTwoHeapsIsRefused) {
   EXPECT_THAT(read.error().message, HasSubstr("x.pb: the difference of two heap profiles"));
 }
 
+// Go's /debug/pprof/heap?seconds=30.
+TEST(Pprof, WhatWasAllocatedIsShownBesideAChangeOfWhatIsLive) {
+  PprofBytes bytes = kettle();
+  bytes.type("alloc_objects", "count").type("alloc_space", "bytes");
+  bytes.type("inuse_objects", "count").type("inuse_space", "bytes");
+  bytes.sample({1}, {1000, 64'000, -10, -640}).sample({2, 1}, {5, 50, 4, 40});
+  const Result<model::Profile> profile = read_pprof(bytes.bytes(), "x.pb");
+  ASSERT_TRUE(profile) << profile.error().message;
+  EXPECT_EQ(total_of(*profile, Metric::kHeapAllocated), 64'050);
+  EXPECT_THAT(profile->quality.notes,
+              testing::Contains(HasSubstr("What was live changed by -600 bytes in -6 objects in all")));
+  EXPECT_THAT(analysis::metrics_in(*profile), testing::Not(testing::Contains(Metric::kHeapLive)));
+  PprofBytes both = kettle();
+  both.type("alloc_objects", "count").type("alloc_space", "bytes").sample({1}, {-3, -300});
+  EXPECT_FALSE(read_pprof(both.bytes(), "x.pb"));
+}
+
+TEST(Pprof, UnitsOfMemoryAreBytes) {
+  const std::vector<std::pair<const char*, std::int64_t>> units = {
+      {"bytes", 1},           {"byte", 1},     {"B", 1},
+      {"kilobytes", 1 << 10}, {"kB", 1 << 10}, {"KiB", 1 << 10},
+      {"megabytes", 1 << 20}, {"MB", 1 << 20}, {"gigabyte", 1 << 30}};
+  for (const auto& [unit, factor] : units) {
+    PprofBytes bytes = kettle();
+    bytes.type("inuse_objects", "count").type("inuse_space", unit).sample({1}, {3, 300});
+    EXPECT_EQ(total_of(read_pprof(bytes.bytes(), "x").value(), Metric::kHeapLive), 300 * factor) << unit;
+  }
+  PprofBytes bytes = kettle();
+  bytes.type("inuse_objects", "count").type("inuse_space", "furlongs").sample({1}, {3, 300});
+  EXPECT_THAT(read_pprof(bytes.bytes(), "x").value().quality.notes,
+              testing::Contains(HasSubstr("inuse_space (furlongs)")));
+}
+
+// Pyroscope and Grafana give one kind of value in a file.
+TEST(Pprof, OneAmountOfAHeapIsEnough) {
+  for (const auto& [type, metric, other] :
+       {std::tuple("alloc_space", Metric::kHeapAllocated, Metric::kHeapLive),
+        std::tuple("inuse_space", Metric::kHeapLive, Metric::kHeapAllocated)}) {
+    PprofBytes bytes = kettle();
+    bytes.type(type, "bytes").sample({1}, {300}).sample({2, 1}, {50});
+    const model::Profile profile = read_pprof(bytes.bytes(), "x").value();
+    EXPECT_EQ(total_of(profile, metric), 350) << type;
+    EXPECT_THAT(analysis::metrics_in(profile), testing::Contains(metric));
+    EXPECT_THAT(analysis::metrics_in(profile), testing::Not(testing::Contains(other))) << type;
+    EXPECT_THAT(profile.quality.notes, testing::Contains(HasSubstr("each place stands as one")));
+  }
+}
+
 TEST(Pprof, DamageIsSaidWithItsPlace) {
   const auto refusal = [](PprofBytes& bytes) { return read_pprof(bytes.bytes(), "x").error().message; };
   PprofBytes values = kettle();

@@ -237,7 +237,9 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
     add("Most of that was asked for by " + top + ".");
 
   const double live = total.live.bytes.value;
-  if (live > 0) {
+  if (live <= 0 && report.of_dump) {
+    add("What is live is not in the file.");
+  } else if (live > 0) {
     const double growth = total.growth.bytes.value;
     if (report.of_dump && !report.of_dumps)
       add(fmt::format("{} are live in {}; most of it by {}.", bytes_of(total.live.bytes),
