@@ -100,7 +100,8 @@ bool TextReader::begins_arena(std::string_view line) {
 }
 
 bool TextReader::begins_table(const Words& words) {
-  const bool of_sizes = words.size() > 2 && words[1] == "size";
+  // 3.x numbers its bins first.
+  const bool of_sizes = words.size() > 2 && (words[1] == "size" || (words[1] == "bin" && words[2] == "size"));
   if (words[0] == "n_lock_ops") {
     table_ = Table::kLocks;
     head_ = words;
@@ -172,6 +173,9 @@ void TextReader::of_class(const Row& row, bool large) {
   std::optional<std::uint64_t> live = row["curregs"];
   for (const std::string_view name : {"curlextents", "curruns", "curhchunks"})
     if (!live && large) live = row[name];
+  // 3.x says of its bins how many bytes of them are allocated.
+  if (const auto bytes = row["allocated"]; !live && !large && bytes && size && *size != 0)
+    live = *bytes / *size;
   if (!size || !made || !live) {
     ++out_.unread;
     return;
@@ -194,6 +198,7 @@ void TextReader::lock(const Row& row, std::string_view name) {
 }
 
 void TextReader::row(const Words& words) {
+  if (words[0].starts_with('[')) return;  // "[3..5]" of 3.x: bins that were never used
   const bool named = table_ == Table::kLocks || table_ == Table::kDecay;
   const bool is_number = whole_number(words[0]).has_value();
   if (named == is_number || words[0] == "---") {
@@ -231,9 +236,12 @@ void TextReader::line(std::string_view line) {
   } else if (words.size() == 3 && words[0] == "Page" && words[1] == "size:") {
     out_.page_bytes = whole_number(words[2]);
   } else if (words.size() > 3 && words[0] == "dirty" && words[1] == "pages:" && arena_ != nullptr) {
-    // 4.x: "dirty pages: 877:75 active:dirty, ..."
+    // 3.x and 4.0: "dirty pages: 877:75 active:dirty, ..."
     arena_->dirty_pages =
         whole_number(words[2].substr(std::min(words[2].find(':'), words[2].size() - 1) + 1));
+  } else if (words.size() > 2 && words[0] == "purging:" && words[1] == "dirty:" && arena_ != nullptr) {
+    // "purging: dirty: 1140, sweeps: 0, madvises: 0, purged: 0": 4.1 to 4.5
+    arena_->dirty_pages = whole_number(words[2].substr(0, words[2].find(',')));
   } else if (const auto number = words.size() == 2 ? whole_number(words[1]) : std::nullopt; number) {
     word_and_number(words[0], *number);
     table_ = Table::kNone;

@@ -140,6 +140,11 @@ class DumpReader {
         deep = true;
       }
     }
+    // 3.x ends stacks with addresses of 0, which are no places.
+    while (stack.addresses != 0 && dump_.addresses.back() == 0) {
+      dump_.addresses.pop_back();
+      --stack.addresses;
+    }
     dump_.deep += deep ? 1 : 0;
     return dump_.addresses.size() < std::numeric_limits<std::uint32_t>::max() - kMostFrames;
   }
