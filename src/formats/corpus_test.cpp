@@ -45,9 +45,13 @@ std::string content_of(const fs::path& path) {
 }
 model::Profile profile_of(const fs::path& path, std::string_view format) {
   const std::string content = content_of(path);
-  const Reader& reader = reader_of(content);
-  EXPECT_EQ(reader.format, format);
-  auto profile = reader.read(content, path.filename());
+  const Reader* reader = reader_of(content);
+  if (reader == nullptr) {
+    ADD_FAILURE() << path << ": not recognised";
+    return {};
+  }
+  EXPECT_EQ(reader->format, format);
+  auto profile = reader->read(content, path.filename());
   EXPECT_TRUE(profile) << profile.error().message;
   return profile ? std::move(*profile) : model::Profile();
 }

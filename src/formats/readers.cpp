@@ -19,12 +19,6 @@
 namespace fathom::formats {
 namespace {
 
-// Lines that end in a number are all that folded stacks are known by, so whatever text is left is taken for them, and
-// their reader says what is wrong with it.
-bool any_text(std::string_view) {
-  return true;
-}
-
 constexpr Reader kReaders[] = {
     {"heaptrack", is_heaptrack, read_heaptrack},
     {"perf.data", is_perf_data,
@@ -40,7 +34,7 @@ constexpr Reader kReaders[] = {
     {"cpuprofile", is_cpu_profile, read_cpu_profile},
     {"heapprofile", is_heap_profile, read_heap_profile},
     {"perf script", is_perf_script, read_perf_script},
-    {"folded", any_text, read_folded},
+    {"folded", is_folded, read_folded},
 };
 
 }  // namespace
@@ -49,9 +43,10 @@ std::span<const Reader> readers() {
   return kReaders;
 }
 
-const Reader& reader_of(std::string_view content) {
-  return *std::find_if(std::begin(kReaders), std::end(kReaders),
-                       [&](const Reader& reader) { return reader.recognises(content); });
+const Reader* reader_of(std::string_view content) {
+  const auto reader =
+      std::ranges::find_if(kReaders, [&](const Reader& row) { return row.recognises(content); });
+  return reader == std::end(kReaders) ? nullptr : reader;
 }
 
 }  // namespace fathom::formats

@@ -17,8 +17,9 @@ struct Reader {
   Result<model::Profile> (*read)(std::string_view content, const std::string& name);
 };
 
-// In the order in which they are asked; the last one takes every text.
+// In the order in which they are asked.
 std::span<const Reader> readers();
-const Reader& reader_of(std::string_view content);
+// Null where none of them recognises it.
+const Reader* reader_of(std::string_view content);
 
 }  // namespace fathom::formats

@@ -15,7 +15,6 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kGzip = "\x1f\x8b"sv, kZstd = "\x28\xb5\x2f\xfd"sv;
 constexpr std::size_t kUnpackedPiece = 256 * 1024;
-constexpr std::size_t kFirstUnpacked = 64;
 
 tl::unexpected<Error> cut(const std::string& name, std::string_view tool) {
   return fail(ErrorKind::kMalformed, fmt::format("{}: packed with {}, and damaged or cut short", name, tool),
@@ -35,15 +34,15 @@ std::uint64_t size_in_trailer(std::string_view content) {
   return std::min(size, kMostRatio * content.size());
 }
 
-Result<std::string> gunzipped(std::string_view content, const std::string& name, std::uint64_t most) {
+// Each piece of what is packed in `content` -> visit(piece).
+template <class Visit>
+Result<> unpack_gzip(std::string_view content, const std::string& name, std::uint64_t most, Visit visit) {
   z_stream stream{};
   // 15 bits of window, and 16 for a gzip header.
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return fail(ErrorKind::kSystem, name + ": zlib failed");
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
-  std::string text;
-  text.reserve(std::min(most, size_in_trailer(content)));
   std::vector<char> piece(kUnpackedPiece);
-  for (;;) {
+  for (std::uint64_t size = 0;;) {
     constexpr std::size_t kMost = std::size_t{1} << 30;  // zlib counts in 32 bits
     const std::size_t given = std::min(content.size(), kMost);
     // zlib takes a pointer to what it only reads.
@@ -56,14 +55,23 @@ Result<std::string> gunzipped(std::string_view content, const std::string& name,
     if (status != Z_OK && status != Z_STREAM_END) return cut(name, "gzip");
     content.remove_prefix(given - stream.avail_in);
     const std::size_t made = piece.size() - stream.avail_out;
-    if (made > most - text.size()) return too_large(name, most);
-    text.append(piece.data(), made);
+    if (made > most - size) return too_large(name, most);
+    size += made;
+    visit(std::string_view(piece.data(), made));
     if (status == Z_STREAM_END) {
       // What follows is another file, or padding.
-      if (!content.starts_with(kGzip)) return text;
+      if (!content.starts_with(kGzip)) return {};
       if (inflateReset(&stream) != Z_OK) return cut(name, "gzip");
     }
   }
+}
+
+Result<std::string> from_gzip(std::string_view content, const std::string& name, std::uint64_t most) {
+  std::string text;
+  text.reserve(std::min(most, size_in_trailer(content)));
+  Result<> read = unpack_gzip(content, name, most, [&](std::string_view piece) { text.append(piece); });
+  if (!read) return tl::unexpected(read.error());
+  return text;
 }
 
 // Each piece of what is packed in `content` -> visit(piece).
@@ -97,24 +105,23 @@ Result<std::string> from_zstd(std::string_view content, const std::string& name,
   return text;
 }
 
-std::string first_of_gzip(std::string_view content) {
+std::string first_of_gzip(std::string_view content, std::size_t most) {
   z_stream stream{};
   if (inflateInit2(&stream, 15 + 16) != Z_OK) return "";
   const std::unique_ptr<z_stream, decltype(&inflateEnd)> end(&stream, &inflateEnd);
-  std::string text(kFirstUnpacked, '\0');
+  std::string text(most, '\0');
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(content.data()));
   stream.avail_in = static_cast<uInt>(std::min(content.size(), kFirstPacked));
   stream.next_out = reinterpret_cast<Bytef*>(text.data());
   stream.avail_out = static_cast<uInt>(text.size());
   (void)inflate(&stream, Z_NO_FLUSH);  // whatever it says: what was made until then is what is known
-  text.resize(text.size() - stream.avail_out);
-  return text;
+  return text.substr(0, stream.total_out);
 }
 
-std::string first_of_zstd(std::string_view content) {
+std::string first_of_zstd(std::string_view content, std::size_t most) {
   const std::unique_ptr<ZSTD_DCtx, decltype(&ZSTD_freeDCtx)> context(ZSTD_createDCtx(), &ZSTD_freeDCtx);
   if (context == nullptr) return "";
-  std::string text(kFirstUnpacked, '\0');
+  std::string text(most, '\0');
   ZSTD_inBuffer in{content.data(), std::min(content.size(), kFirstPacked), 0};
   ZSTD_outBuffer out{text.data(), text.size(), 0};
   while (out.pos < out.size) {
@@ -128,8 +135,8 @@ std::string first_of_zstd(std::string_view content) {
 
 }  // namespace
 
-std::string first_unpacked(std::string_view content) {
-  return content.starts_with(kGzip) ? first_of_gzip(content) : first_of_zstd(content);
+std::string first_unpacked(std::string_view content, std::size_t most) {
+  return content.starts_with(kGzip) ? first_of_gzip(content, most) : first_of_zstd(content, most);
 }
 
 bool is_packed(std::string_view content) {
@@ -137,7 +144,13 @@ bool is_packed(std::string_view content) {
 }
 
 Result<std::string> unpacked(std::string_view content, const std::string& name, std::uint64_t most) {
-  return content.starts_with(kGzip) ? gunzipped(content, name, most) : from_zstd(content, name, most);
+  return content.starts_with(kGzip) ? from_gzip(content, name, most) : from_zstd(content, name, most);
+}
+
+Result<> unpack(std::string_view content, const std::string& name, std::uint64_t most,
+                const std::function<void(std::string_view piece)>& visit) {
+  return content.starts_with(kGzip) ? unpack_gzip(content, name, most, visit)
+                                    : unpack_zstd(content, name, most, visit);
 }
 
 }  // namespace fathom::formats

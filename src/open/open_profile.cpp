@@ -17,6 +17,7 @@
 #include "base/files.h"
 #include "base/mapping.h"
 #include "dumps/trim.h"
+#include "formats/folded/folded.h"
 #include "formats/perf_data/perf_data.h"
 #include "formats/readers.h"
 #include "formats/unpacker.h"
@@ -33,15 +34,15 @@ namespace fathom::open {
 namespace {
 
 constexpr std::size_t kMostText = std::size_t{4} << 30;
-// Of a packed file: a few bytes can hold any number, and nobody sees that before they are unpacked.
-constexpr std::size_t kMostUnpacked = std::size_t{2} << 30;
+// Of a packed file that is read piece by piece: a few bytes can hold any number, and nobody sees that before they are unpacked.
+constexpr std::uint64_t kMostUnpacked = std::uint64_t{64} << 30;
 
 std::span<const std::byte> bytes_of(std::string_view text) {
   return std::as_bytes(std::span(text.data(), text.size()));
 }
 
-Result<std::string> read_all(int fd, std::size_t expected, const std::string& name) {
-  std::string content;
+// `content`: what was read of it already.
+Result<std::string> read_all(int fd, std::size_t expected, const std::string& name, std::string content) {
   content.reserve(std::min(expected, kMostText));  // or the largest text would be copied as it grows
   std::array<char, 1 << 16> buffer;
   for (;;) {
@@ -69,23 +70,21 @@ Result<model::Profile> called_after(Result<model::Profile> profile, const std::s
 Result<model::Profile> read_text(const std::string& text, const std::string& path, const std::string& name,
                                  std::string* statistics) {
   if (text.empty()) return fail(ErrorKind::kMalformed, fmt::format("{}: the file is empty", name));
-  const formats::Reader& reader = formats::reader_of(text);
-  // The last one takes whatever is left, which may be known as something else.
-  if (&reader == &formats::readers().back()) {
-    if (allocators::holds_statistics(text)) {
-      if (statistics != nullptr) *statistics = text;
-      return fail(
-          ErrorKind::kUnsupported,
-          fmt::format("{}: these are statistics that jemalloc prints of itself, without stacks", name),
-          "fathom report " + path);
-    }
-    if (const auto stranger = stranger_of(text)) return refused(*stranger, path, name);
-    if (text.substr(0, 4096).find('\0') != std::string_view::npos)
-      return fail(ErrorKind::kUnsupported,
-                  fmt::format("{}: neither a recording nor a format that is read", name),
-                  std::string(kFormatsThatAreRead));
+  const formats::Reader* reader = formats::reader_of(text);
+  const bool is_folded = reader != nullptr && reader->recognises == formats::is_folded;
+  if (reader != nullptr && !is_folded) return called_after(reader->read(text, name), name);
+  if (!is_folded && allocators::holds_statistics(text)) {
+    if (statistics != nullptr) *statistics = text;
+    return fail(ErrorKind::kUnsupported,
+                fmt::format("{}: these are statistics that jemalloc prints of itself, without stacks", name),
+                "fathom report " + path);
   }
-  return called_after(reader.read(text, name), name);
+  // Tables of other tools may look like stacks with counts.
+  if (const auto stranger = stranger_of(text)) return refused(*stranger, path, name);
+  if (is_folded) return called_after(reader->read(text, name), name);
+  return fail(ErrorKind::kUnsupported,
+              fmt::format("{}: not a fathom recording, and not a format fathom can read", name),
+              std::string(kFormatsThatAreRead));
 }
 
 Result<> take_names_from_folder(model::Profile& recording, const symbolize::Options& options,
@@ -123,13 +122,14 @@ struct Content {
   std::uint64_t modified_unix_ns = 0;  // 0: not known
 };
 
-Result<Content> read_content(const Fd& fd, const std::string& name) {
+Result<Content> read_content(const Fd& fd, const std::string& name, std::string begun = {}) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) return system_error(name, errno);
   Result<std::string> text =
-      read_all(fd.get(), S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0, name);
+      read_all(fd.get(), S_ISREG(status.st_mode) ? static_cast<std::size_t>(status.st_size) : 0, name,
+               std::move(begun));
   if (!text) return tl::unexpected(text.error());
-  if (formats::is_packed(*text)) text = formats::unpacked(*text, name, kMostUnpacked);
+  if (formats::is_packed(*text)) text = formats::unpacked(*text, name, kMostText);
   if (!text) return tl::unexpected(text.error());
   Content content{std::move(*text), 0};
   if (S_ISREG(status.st_mode))
@@ -146,6 +146,68 @@ Result<Fd> open_input(const std::string& path, const std::string& name) {
 
 std::string spoken(const std::string& path) {
   return path == "-" ? "standard input" : path;
+}
+
+// Folded stacks are read piece by piece: the text is many times as large as what is in it.
+constexpr std::size_t kBeginning = 64 * 1024;
+
+bool is_folded_text(std::string_view beginning) {
+  const formats::Reader* reader = formats::reader_of(beginning);
+  return reader != nullptr && reader->recognises == formats::is_folded && !formats::is_heap_dump(beginning) &&
+         !stranger_of(beginning);
+}
+
+// nullopt: it is something else, and nothing of it was read.
+std::optional<Result<model::Profile>> folded_file(const Fd& fd, const std::string& name) {
+  constexpr std::size_t kPiece = std::size_t{8} << 20;
+  if (::lseek(fd.get(), 0, SEEK_CUR) != 0) return std::nullopt;
+  const Result<Mapping> mapping = Mapping::of_fd(fd.get(), name);
+  if (!mapping) return std::nullopt;
+  const std::string_view bytes(static_cast<const char*>(mapping->data()), mapping->size());
+  const bool packed = formats::is_packed(bytes);
+  if (!is_folded_text(packed ? formats::first_unpacked(bytes.substr(0, formats::kFirstPacked), kBeginning)
+                             : bytes.substr(0, kBeginning)))
+    return std::nullopt;
+  formats::FoldedReader reader(name);
+  if (packed) {
+    const Result<> unpacked =
+        formats::unpack(bytes, name, kMostUnpacked, [&](std::string_view piece) { reader.add(piece); });
+    if (!unpacked) return Result<model::Profile>(tl::unexpected(unpacked.error()));
+    return reader.finish();
+  }
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    const std::string_view piece = bytes.substr(at, kPiece);
+    reader.add(piece);
+    (void)::madvise(static_cast<char*>(mapping->data()) + at, piece.size(), MADV_DONTNEED);
+  }
+  return reader.finish();
+}
+
+// Of a pipe. nullopt: it is something else, and begins with `begun`.
+std::optional<Result<model::Profile>> folded_pipe(const Fd& fd, const std::string& name, std::string& begun) {
+  std::string piece(kBeginning, '\0');
+  const auto read_piece = [&]() -> Result<std::string_view> {
+    for (;;) {
+      const ssize_t count = ::read(fd.get(), piece.data(), piece.size());
+      if (count >= 0) return std::string_view(piece).substr(0, static_cast<std::size_t>(count));
+      if (errno != EINTR) return system_error(name, errno);
+    }
+  };
+  for (bool ended = false; !ended && begun.size() < kBeginning;) {
+    const auto read = read_piece();
+    if (!read) return Result<model::Profile>(tl::unexpected(read.error()));
+    ended = read->empty();
+    begun.append(*read);
+  }
+  if (formats::is_packed(begun) || !is_folded_text(begun)) return std::nullopt;
+  formats::FoldedReader reader(name);
+  reader.add(begun);
+  for (;;) {
+    const auto read = read_piece();
+    if (!read) return Result<model::Profile>(tl::unexpected(read.error()));
+    if (read->empty()) return reader.finish();
+    reader.add(*read);
+  }
 }
 
 Result<dumps::DumpFile> dump_of(const Content& content, const std::string& path) {
@@ -190,9 +252,19 @@ Result<model::Profile> with_choice(Result<model::Profile> profile, const store::
   return profile;
 }
 
+// Only recordings keep the life of every block. Who asks for blocks "if recorded", as the page does, does without.
+bool needs_blocks(const store::ReadOptions& options) {
+  return options.blocks && !options.blocks->if_recorded;
+}
+
 tl::unexpected<Error> no_blocks(const std::string& name) {
   return fail(ErrorKind::kNotFound, name + ": blocks of the heap are chosen, and this is no recording",
               "fathom record --heap=exact --events");
+}
+
+tl::unexpected<Error> no_addresses(const std::string& name) {
+  return fail(ErrorKind::kUsage, name + ": --symbols needs addresses, and this file has names only",
+              "without --symbols");
 }
 
 Result<model::Profile> open_one(const std::string& path, const store::ReadOptions& options,
@@ -217,15 +289,21 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     const std::string_view start(reinterpret_cast<const char*>(first.data()),
                                  count > 0 ? static_cast<std::size_t>(count) : 0);
     if (formats::is_perf_data(start)) {
-      if (options.blocks) return no_blocks(name);
+      if (needs_blocks(options)) return no_blocks(name);
       return profile_of_perf_data(*fd, name, names);
     }
   }
-  const Result<Content> content = read_content(*fd, name);
+  std::string begun;
+  if (auto folded = S_ISREG(status.st_mode) ? folded_file(*fd, name) : folded_pipe(*fd, name, begun)) {
+    if (*folded && needs_blocks(options)) return no_blocks(name);
+    if (*folded && !names.symbol_directory.empty()) return no_addresses(name);
+    return called_after(std::move(*folded), name);
+  }
+  const Result<Content> content = read_content(*fd, name, std::move(begun));
   if (!content) return tl::unexpected(content.error());
   if (store::is_recording(bytes_of(content->text)))
     return completed(with_choice(store::read_bytes(bytes_of(content->text), name, options), options), names);
-  if (options.blocks) return no_blocks(name);
+  if (needs_blocks(options)) return no_blocks(name);
   if (formats::is_perf_data(content->text)) return profile_of_perf_data(content->text, name, names, {});
   if (formats::is_heap_dump(content->text)) {
     Result<dumps::DumpFile> dump = dump_of(*content, path);
@@ -235,16 +313,13 @@ Result<model::Profile> open_one(const std::string& path, const store::ReadOption
     return profile_of_dumps(one, names, dump_options);
   }
   Result<model::Profile> profile = read_text(content->text, path, name, names.statistics);
-  // Where no frame has an address nothing can be named, whatever the folder holds.
-  if (profile && !names.symbol_directory.empty()) {
-    if (std::ranges::none_of(profile->frames, [&](const model::Frame& frame) {
-          return profile->modules[frame.module.value].kind == model::ModuleKind::kFile &&
-                 frame.address.value != 0;
-        }))
-      return fail(ErrorKind::kUsage, name + ": --symbols needs addresses, and this file has names only",
-                  "without --symbols");
-    return completed(std::move(profile), names);
-  }
+  if (!profile) return profile;
+  // Some tools leave names for later. Where no frame has an address nothing can be named, whatever a folder holds.
+  const bool has_addresses = std::ranges::any_of(profile->frames, [&](const model::Frame& frame) {
+    return profile->modules[frame.module.value].kind == model::ModuleKind::kFile && frame.address.value != 0;
+  });
+  if (has_addresses) return completed(std::move(profile), names);
+  if (!names.symbol_directory.empty()) return no_addresses(name);
   return profile;
 }
 

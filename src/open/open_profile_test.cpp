@@ -127,9 +127,55 @@ TEST_F(OpenProfile, WhatItCannotReadItNamesWithTheWayOut) {
   EXPECT_THAT(refusal("<svg></svg>"), HasSubstr("a picture"));
   EXPECT_THAT(refusal("{\"a\": 1}"), HasSubstr("JSON"));
   EXPECT_THAT(refusal(std::string_view("ab\0cd", 5)),
-              HasSubstr("neither a recording nor a format that is read"));
+              HasSubstr("not a fathom recording, and not a format fathom can read"));
   EXPECT_THAT(refusal(""), HasSubstr("the file is empty"));
-  EXPECT_THAT(refusal("hello world\n"), HasSubstr("line 1: no count at the end"));
+  EXPECT_THAT(
+      refusal("hello world\n"),
+      HasSubstr("not a fathom recording, and not a format fathom can read | a file of fathom record"));
+}
+
+// Whatever comes, nobody is told of folded text who has none.
+TEST_F(OpenProfile, ARefusalNamesTheNearestFormat) {
+  const std::vector<std::pair<std::string_view, std::string_view>> files = {
+      {"[{\"pid\":1,\"tid\":1,\"ph\":\"X\",\"name\":\"work\",\"ts\":0,\"dur\":100}]",
+       "a trace of Chrome's format"},
+      {"[\n {\"ph\": \"B\", \"ts\": 1}\n]", "a trace of Chrome's format"},
+      {"{\"meta\":{\"version\":27},\"libs\":[],\"threads\":[{\"stringTable\":[],\"samples\":{\"schema\":{}}}]"
+       "}",
+       "a raw profile of Gecko"},
+      {"Flat profile:\n\nEach sample counts as 0.01 seconds.\n 75.00      0.30     0.30      100\n",
+       "a table of gprof"},
+      {"--- contentionz 1 ---\ncycles/second = 3201000000\nsampling period = 100\n1 2 @ 0x4c61e0 0x4c9\n",
+       "a text of pprof's older formats"},
+      {"--- threadz 1 ---\n\n--- Thread 7f 1 ---\n", "a text of pprof's older formats"},
+      {"goroutine profile: total 3\n1 @ 0x4c61e0\n", "a text of pprof's older formats"},
+      {"Analysis of sampling app (pid 7) every 1 millisecond\nCall graph:\n    8 main 8\n",
+       "a text of Apple's sample"},
+      {"CPU     ID                    FUNCTION:NAME\n  0  1\n", "output of DTrace"},
+      {"Function\tCPU Time\tModule\nmain\t1.0\ta\n", "a table of VTune"},
+      {"# To display the perf.data header info, please use --header\n#\n    75.00%  app  app  [.] crunch\n",
+       "a table of perf report"},
+      {"Attaching 1 probe...\n@[\n    f+1\n, app]: 12\n", "a map that bpftrace printed"},
+      {"Thread 1 (Thread 0x7f):\n#0  0x0001 in read ()\n#1  0x0002 in main ()\n", "a backtrace of gdb"},
+      {"2026-03-05 10:11:12\nFull thread dump OpenJDK\n", "a thread dump of Java"},
+      {"==7== Memcheck, a memory error detector\n==7== 5\n", "a log of valgrind's memcheck"}};
+  for (const auto& [content, what] : files) {
+    const Result<model::Profile> read = opened(file(content));
+    ASSERT_FALSE(read) << content;
+    EXPECT_THAT(read.error().message, HasSubstr(what)) << content;
+    EXPECT_FALSE(read.error().remedy.empty()) << content;
+    EXPECT_THAT(read.error().message + read.error().remedy, testing::Not(HasSubstr("folded"))) << content;
+  }
+}
+
+TEST_F(OpenProfile, WhatTheFormatHasNotIsNoReasonToRefuseIt) {
+  store::ReadOptions options;
+  options.blocks.emplace();
+  options.blocks->keep = 10;
+  const std::string stacks = file("main;f 3\n");
+  EXPECT_FALSE(open_profile(stacks, NameOptions(""), options)) << "single blocks were asked for";
+  options.blocks->if_recorded = true;
+  EXPECT_TRUE(open_profile(stacks, NameOptions(""), options));
 }
 
 // A recording of this test program whose only frame got no name.

@@ -12,6 +12,19 @@ using namespace std::string_view_literals;
 
 constexpr std::string_view kSource = "the recording that it was made from";
 
+constexpr Stranger kChromeTrace{"a trace of Chrome's format", "node --cpu-prof, whose .cpuprofile is read"};
+constexpr Stranger kGprof{"a table of gprof", "perf record -g, and its perf.data"};
+constexpr Stranger kPprofText{"a text of pprof's older formats", "pprof -proto {} >OUT.pb.gz, which is read"};
+constexpr Stranger kAppleSample{"a text of Apple's sample",
+                                "stackcollapse-sample.awk {}, whose output is read"};
+constexpr Stranger kPerfReport{"a table of perf report", "the perf.data that it was made from"};
+constexpr Stranger kBpftrace{"a map that bpftrace printed",
+                             "stackcollapse-bpftrace.pl {}, whose output is read"};
+constexpr Stranger kDtrace{"output of DTrace", "stackcollapse.pl {}, whose output is read"};
+constexpr Stranger kVtune{"a table of VTune", "stackcollapse-vtune.pl {}, whose output is read"};
+constexpr Stranger kGdb{"a backtrace of gdb", "stackcollapse-gdb.pl {}, whose output is read"};
+constexpr Stranger kCProfile{"a table of Python's cProfile", "py-spy record -f raw, whose file is read"};
+
 struct Beginning {
   std::string_view magic;
   Stranger stranger;
@@ -39,31 +52,120 @@ constexpr Beginning kBeginnings[] = {
     {"<html"sv, {"an HTML page", kSource}},
 };
 
-// A word that only files of one kind have among their first ones.
-struct Word {
-  std::string_view word;
+// Words that only files of one kind have among their first ones. `also`: a second one; "": one is enough.
+struct Words {
+  std::string_view word, also;
   Stranger stranger;
 };
-constexpr Word kJsonWords[] = {
-    {"\"traceEvents\"", {"a trace of Chrome's format", "node --cpu-prof, whose .cpuprofile is read"}},
-
-    {"\"stack_traces\"", {"a result of fathom or another tool", kSource}},
+constexpr Words kJsonWords[] = {
+    {"\"traceEvents\"", "", kChromeTrace},
+    {"\"ph\"", "\"ts\"", kChromeTrace},
+    {"\"stringTable\"",
+     "\"threads\"",
+     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: that file is read"}},
+    {"\"threads\"",
+     "\"pausedRanges\"",
+     {"a raw profile of Gecko", "open it in profiler.firefox.com and save it there: that file is read"}},
+    {"\"stack_traces\"", "", {"a result of fathom or another tool", kSource}},
+    {"\"nodes\"", "\"snapshot\"", {"a heap snapshot of V8", "node --heap-prof, whose .heapprofile is read"}},
 };
-constexpr std::size_t kLookedAt = 16 * 1024;
+// Of text that is no JSON: the beginning of a line, and that of another line.
+constexpr Words kLines[] = {
+    {"Flat profile:", "", kGprof},
+    {"Each sample counts as ", "", kGprof},
+    {"Call graph (explanation follows)", "", kGprof},
+    {"--- contention", "", kPprofText},
+    {"--- mutex", "", kPprofText},
+    {"--- threadz", "", kPprofText},
+    {"--- thread", "", kPprofText},
+    {"--- growthz", "", kPprofText},
+    {"--- heapz", "", kPprofText},
+    {"--- cpuz", "", kPprofText},
+    {"--- Memory map", "", kPprofText},
+    {"goroutine profile: total ", "", kPprofText},
+    {"threadcreate profile: total ", "", kPprofText},
+    {"mutex:", "sampling period=", kPprofText},
+    {"cycles/second=", "sampling period=", kPprofText},
+    {"goroutine ", "\t/", {"a dump of Go's goroutines", "/debug/pprof/profile, whose file is read"}},
+    {"Showing nodes accounting for ", "", {"a table that pprof printed", "the .pb.gz that it was made from"}},
+    {"Full thread dump", "", {"a thread dump of Java", "asprof -o collapsed, whose file is read"}},
+    {"Analysis of sampling ", "", kAppleSample},
+    {"Sampling process ", "Call graph:", kAppleSample},
+    {"Call graph:", "Binary Images:", kAppleSample},
+    {"# To display the perf.data header info", "", kPerfReport},
+    {"# Overhead", "", kPerfReport},
+    {"# Samples: ", "# Event count", kPerfReport},
+    {" Performance counter stats for", "", {"a table of perf stat", "perf record -g, and its perf.data"}},
+    {"Attaching ", "@", kBpftrace},
+    {"@[", "]: ", kBpftrace},
+    {"dtrace: ", "", kDtrace},
+    {"CPU     ID ", "", kDtrace},
+    {"CPU\tID\t", "", kDtrace},
+    {"Function\tCPU Time", "", kVtune},
+    {"Function Stack\t", "", kVtune},
+    {"Function,CPU Time", "", kVtune},
+    {"Function Stack,", "", kVtune},
+    {"Profile data file ", "", {"a table of callgrind_annotate", "the callgrind.out that it names"}},
+    {"Profiled target:",
+     "Events recorded:",
+     {"a table of callgrind_annotate", "the callgrind.out that it names"}},
+    {"ms_print arguments:", "", {"a text of ms_print", "the massif.out that it was made from"}},
+    {"Massif arguments:", "", {"a text of ms_print", "the massif.out that it was made from"}},
+    {"reading file ",
+     "Debuggee command was:",
+     {"a text of heaptrack_print", "the heaptrack.NAME.PID.zst that it was made from"}},
+    {"MOST CALLS TO ALLOCATION FUNCTIONS",
+     "",
+     {"a text of heaptrack_print", "the heaptrack.NAME.PID.zst that it was made from"}},
+    {"[Thread debugging using", "", kGdb},
+    {"#0  0x", "#1  0x", kGdb},
+    {"#0  ", "#1  0x", kGdb},
+    {"==",
+     "Memcheck, a memory error detector",
+     {"a log of valgrind's memcheck", "fathom record --heap, fathom leaks"}},
+    {"=================================================================",
+     "==ERROR: LeakSanitizer",
+     {"a report of LeakSanitizer", "fathom record --heap, fathom leaks"}},
+    {"% time     seconds  usecs/call", "", {"a table of strace -c", "fathom record --off-cpu"}},
+    {"JAVA PROFILE 1.0", "", {"a profile of Java's hprof", "asprof -o collapsed, whose file is read"}},
+    {"         ncalls  tottime  percall", "", kCProfile},
+    {"   ncalls  tottime  percall", "", kCProfile},
+    {"# tracer: ", "", {"a trace of ftrace", "perf record -g, and its perf.data"}},
+};
+constexpr std::size_t kLookedAt = 64 * 1024;
+
+bool has_line_with(std::string_view head, std::string_view beginning) {
+  for (std::size_t at = head.find(beginning); at != std::string_view::npos; at = head.find(beginning, at + 1))
+    if (at == 0 || head[at - 1] == '\n') return true;
+  return false;
+}
+
+std::optional<Stranger> text_stranger(std::string_view head) {
+  for (const Words& words : kLines)
+    if (has_line_with(head, words.word) && head.find(words.also) != std::string_view::npos)
+      return words.stranger;
+  return std::nullopt;
+}
 
 }  // namespace
 
 std::optional<Stranger> stranger_of(std::string_view content) {
   for (const Beginning& beginning : kBeginnings)
     if (content.starts_with(beginning.magic)) return beginning.stranger;
+  const std::string_view head = content.substr(0, kLookedAt);
   const std::size_t first = content.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || (content[first] != '{' && content[first] != '['))
-    return std::nullopt;
-  const std::string_view head = content.substr(0, kLookedAt);
-  for (const Word& word : kJsonWords)
-    if (head.find(word.word) != std::string_view::npos) return word.stranger;
+    return text_stranger(head);
+  for (const Words& words : kJsonWords)
+    if (head.find(words.word) != std::string_view::npos && head.find(words.also) != std::string_view::npos)
+      return words.stranger;
   // Folded stacks have names like "[kernel]", and JSON has a value behind the bracket.
-  if (content[first] == '[') return std::nullopt;
+  if (content[first] == '[') {
+    const std::size_t next = content.find_first_not_of(" \t\r\n", first + 1);
+    const bool is_value = next != std::string_view::npos &&
+                          (content[next] == '{' || content[next] == '[' || content[next] == '"');
+    if (!is_value) return text_stranger(head);
+  }
   return Stranger{"JSON of no format that is read", kSource};
 }
 

@@ -3,10 +3,12 @@
 // escaping and no header.
 //
 // The first frame is the thread's name. Kernel frames end in "_[k]", inlined calls in "_[i]", code made at
-// run time in "_[j]" (the suffixes of stackcollapse-perf --all). Source: the parsers of those tools. A tree is
-// written as such a text by present/exports.
+// run time in "_[j]" (the suffixes of stackcollapse-perf --all). Where the first frame is a function with its place, as
+// profilers of scripts write it (source_frame.h), it is a frame, and the threads have no names; austin's "P42;T7" are
+// a process and a thread. Source: the parsers of those tools. A tree is written as such a text by present/exports.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -15,10 +17,31 @@
 
 namespace fathom::formats {
 
-// One sample of metric cpu per line, the count its value. Also reads: decimal fractions (all values become
-// thousandths), two columns in every line (a difference: the second is taken, and a note says so), Windows
-// line ends, empty lines. `name` is the file's, for messages. kMalformed with the number of the first bad
-// line, or when there is no stack at all.
+// By the first lines: at least half of them are stacks with a count. Where no stack has a second frame, all of them are.
+bool is_folded(std::string_view text);
+
+// One sample per line, the count its value; of metric wall where a comment says "mode: wall", as austin's do, else of metric
+// cpu. Also reads: decimal fractions (all values become thousandths), two columns in every line (a difference: the second
+// is taken, and a note says so), Windows line ends, empty lines, comments ("# ..."). A line without a count, such as one that
+// was cut short, costs itself: a note counts such lines and shows the first. `name` is the file's, for messages. kMalformed
+// where there is no stack at all.
 Result<model::Profile> read_folded(std::string_view text, const std::string& name);
+
+// The same of a text that comes in pieces, and is many times as large as what is in it. Whether its lines have two columns is
+// decided by the first ones.
+class FoldedReader {
+ public:
+  explicit FoldedReader(std::string name);
+  FoldedReader(const FoldedReader&) = delete;
+  FoldedReader& operator=(const FoldedReader&) = delete;
+  ~FoldedReader();
+
+  void add(std::string_view piece);
+  Result<model::Profile> finish();  // once
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace fathom::formats

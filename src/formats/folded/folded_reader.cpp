@@ -1,19 +1,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdint>
+#include <cstring>
+#include <functional>
+#include <map>
 #include <optional>
+#include <string>
+#include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/row_index.h"
 #include "formats/folded/folded.h"
+#include "formats/folded/source_frame.h"
+#include "formats/import/left_out_lines.h"
 
 namespace fathom::formats {
 namespace {
 
-constexpr std::string_view kFoldedRemedy = "folded text has lines 'frame;frame;frame COUNT'";
 constexpr int kDecimals = 3;  // what is kept of fractions
+// How much of the text tells what kind of folded text it is.
+constexpr std::size_t kLookedAt = 64 * 1024;
+// What is kept of one text. What is left out then is counted.
+constexpr std::size_t kMostLines = 100'000'000, kMostStacks = 100'000'000;
 
 bool is_decimal(char c) {
   return c >= '0' && c <= '9';
@@ -48,71 +60,45 @@ std::optional<Count> parse_count(std::string_view text) {
 
 // Cuts the last word off when it is a count.
 std::optional<Count> take_count(std::string_view& line) {
-  const std::size_t space = line.find_last_of(" \t");
-  if (space == std::string_view::npos) return std::nullopt;
-  const std::optional<Count> count = parse_count(line.substr(space + 1));
-  if (count) line = line.substr(0, space);
+  std::size_t begin = line.size();
+  while (begin > 0 && line[begin - 1] != ' ' && line[begin - 1] != '\t') --begin;
+  if (begin == 0) return std::nullopt;
+  const std::optional<Count> count = parse_count(line.substr(begin));
+  if (count) line = line.substr(0, begin - 1);
   return count;
 }
 
-struct Line {
-  std::string_view stack;
-  Count count;
-  std::size_t number;
-};
+// "# mode: wall", "#!..." and lines of '#' alone. A thread's name may begin so, and has a stack behind it.
+bool is_comment(std::string_view line) {
+  if (!line.starts_with('#')) return false;
+  const char next = line.size() > 1 ? line[1] : ' ';
+  return next == ' ' || next == '#' || next == '!' || next == '\t' ||
+         line.find(';') == std::string_view::npos;
+}
 
-// Every line that has a count; the first one without ends it.
+std::string_view without_end(std::string_view line) {
+  while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
+    line.remove_suffix(1);
+  return line;
+}
+
+// Every whole line of `text` that is not empty: visit(line). What is behind the last line's end comes back.
 template <class Visit>
-Result<> for_each_line(std::string_view text, const std::string& name, Visit visit) {
-  for (std::size_t number = 1; !text.empty(); ++number) {
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(text.size(), end + 1));
-    while (!line.empty() && (line.back() == '\r' || line.back() == ' ' || line.back() == '\t'))
-      line.remove_suffix(1);
-    if (line.empty()) continue;
-    const std::optional<Count> count = take_count(line);
-    if (!count) {
-      if (line.front() == '#') continue;  // no format has comments, and people write them
-      return fail(ErrorKind::kMalformed, fmt::format("{}: line {}: no count at the end", name, number),
-                  std::string(kFoldedRemedy));
-    }
-    if (Result<> visited = visit(Line{line, *count, number}); !visited) return visited;
-  }
-  return {};
-}
-
-// What has to be known of all lines before the first is read.
-struct Shape {
-  std::size_t lines = 0;
-  bool difference =
-      true;  // "stack BEFORE AFTER" in every line; one without makes the number part of a name ("thread 12")
-  bool fractions = false;
-};
-
-Result<Shape> shape_of(std::string_view text, const std::string& name) {
-  Shape shape;
-  Result<> read = for_each_line(text, name, [&](Line line) -> Result<> {
-    ++shape.lines;
-    shape.difference = shape.difference && take_count(line.stack).has_value();
-    shape.fractions = shape.fractions || line.count.fraction;
-    return {};
-  });
-  if (!read) return tl::unexpected(read.error());
-  if (shape.lines == 0)
-    return fail(ErrorKind::kMalformed, fmt::format("{}: no stacks in it", name), std::string(kFoldedRemedy));
-  return shape;
-}
-
-void cut(std::string_view stack, std::vector<std::string_view>& parts) {
-  parts.clear();
+std::string_view for_each_line(std::string_view text, Visit visit) {
   for (;;) {
-    const std::size_t end = stack.find(';');
-    parts.push_back(stack.substr(0, end));
-    if (end == std::string_view::npos) return;
-    stack.remove_prefix(end + 1);
+    const std::size_t end = text.find('\n');
+    if (end == std::string_view::npos) return text;
+    visit(text.substr(0, end));
+    text.remove_prefix(end + 1);
   }
 }
+
+// A map with keys of its own that is asked with text of others.
+struct TextHash : std::hash<std::string_view> {
+  using is_transparent = void;
+};
+template <class Value>
+using ByText = std::unordered_map<std::string, Value, TextHash, std::equal_to<>>;
 
 // Frames by their text, and stacks by their frames.
 class Stacks {
@@ -123,25 +109,40 @@ class Stacks {
     plain_ = builder_.module(names);
   }
 
-  // `parts`: a line cut at ";", the thread first.
-  model::StackId stack(const std::vector<std::string_view>& parts) {
+  bool full() const { return profile_.stacks.size() >= kMostStacks; }
+
+  // `line` without its count, cut at ";" into `parts`; the frames begin with the one at `first`.
+  model::StackId stack(std::string_view line, const std::vector<std::string_view>& parts, std::size_t first) {
     // Text that was sorted begins as the line before.
-    std::size_t equal = 1;
-    while (equal < parts.size() && equal < before_.size() && parts[equal] == before_[equal]) ++equal;
+    std::size_t equal = first;
+    std::size_t at_byte =
+        first < parts.size() ? static_cast<std::size_t>(parts[first].data() - line.data()) : 0;
+    const bool begins_there =
+        first == 0 ||
+        (first <= ends_.size() && ends_[first - 1] + 1 == at_byte);  // its thread's name is as long
+    if (first == first_ && begins_there)
+      while (equal < parts.size() && equal < ends_.size() && at_byte + parts[equal].size() == ends_[equal] &&
+             std::memcmp(line.data() + at_byte, before_.data() + at_byte, parts[equal].size()) == 0)
+        at_byte += parts[equal++].size() + 1;
+    if (first != first_) entered_.clear();
+    first_ = first;
     while (!entered_.empty() && entered_.back().end >= equal) entered_.pop_back();
-    for (std::size_t at = entered_.empty() ? 1 : entered_.back().end; at < parts.size();) {
+    for (std::size_t at = entered_.empty() ? first : entered_.back().end; at < parts.size();) {
       // Inlined calls follow the function that they were inlined into, and are one frame with it.
       std::size_t end = at + 1;
       while (end < parts.size() && parts[end].ends_with(kInlined)) ++end;
       const std::string_view all(parts[at].data(),
                                  static_cast<std::size_t>(parts[end - 1].end() - parts[at].begin()));
-      const auto [known, added] = frames_.try_emplace(all);
-      if (added) known->second = make(parts, at, end);
+      auto known = frames_.find(all);
+      if (known == frames_.end()) known = frames_.emplace(std::string(all), make(parts, at, end)).first;
       entered_.push_back(
           {end, stack_of(entered_.empty() ? model::StackId{0} : entered_.back().stack, known->second)});
       at = end;
     }
-    before_ = parts;
+    before_.assign(line);
+    ends_.clear();
+    for (const std::string_view part : parts)
+      ends_.push_back(static_cast<std::size_t>(part.data() - line.data()) + part.size());
     return entered_.empty() ? model::StackId{0} : entered_.back().stack;
   }
 
@@ -178,7 +179,10 @@ class Stacks {
         name.remove_suffix(suffix.size());
         break;
       }
-      lines.push_back({name.empty() ? "[unknown]" : name, "", 0});
+      if (const std::optional<SourceFrame> source = source_frame(name))
+        lines.push_back({source->function, source->file, source->line});
+      else
+        lines.push_back({name.empty() ? "[unknown]" : name, "", 0});
     };
     for (std::size_t i = end; i-- > first;) add(parts[i]);  // innermost first
     return builder_.frame_with_lines(module_of(parts[first]), {}, lines);
@@ -204,60 +208,237 @@ class Stacks {
   model::Profile& profile_;
   model::Builder& builder_;
   model::ModuleId plain_;
-  std::unordered_map<std::string_view, model::FrameId> frames_;
+  ByText<model::FrameId> frames_;
   RowIndex index_;
-  std::vector<std::string_view> before_;  // the parts of the last line, and its frames
+  std::string before_;  // the last line, where its parts end, and its frames
+  std::vector<std::size_t> ends_;
   std::vector<Entered> entered_;
+  std::size_t first_ = 1;
+};
+
+// Who ran, by how the lines begin.
+class Threads {
+ public:
+  Threads(model::Profile& profile, model::Builder& builder) : profile_(profile), builder_(builder) {}
+
+  struct Place {
+    model::ThreadId thread;
+    std::size_t first_frame = 1;
+  };
+  Place place_of(const std::vector<std::string_view>& parts) {
+    if (parts.size() > 1 && parts[0].starts_with('P'))
+      if (const auto pid = number_behind('P', parts[0]))
+        if (const auto tid = number_behind('T', parts[1])) return {thread(*pid, *tid, parts[1]), 2};
+    const auto known = first_parts_.find(parts[0]);
+    if (known != first_parts_.end()) return known->second;
+    const bool is_frame = source_frame(parts[0]).has_value();
+    const Place place{thread(0, 0, is_frame ? std::string_view() : parts[0]), is_frame ? 0U : 1U};
+    first_parts_.emplace(std::string(parts[0]), place);
+    return place;
+  }
+
+ private:
+  // "P42", "T7", "T0:7": the last number.
+  static std::optional<std::int32_t> number_behind(char letter, std::string_view part) {
+    if (!part.starts_with(letter)) return std::nullopt;
+    const std::size_t colon = part.rfind(':');
+    const char* begin = part.data() + (colon == std::string_view::npos ? 1 : colon + 1);
+    std::int32_t number = 0;
+    const auto [end, error] = std::from_chars(begin, part.data() + part.size(), number);
+    const bool whole = error == std::errc() && end == part.data() + part.size() && number >= 0;
+    return whole ? std::optional(number) : std::nullopt;
+  }
+
+  model::ThreadId thread(std::int32_t pid, std::int32_t tid, std::string_view name) {
+    const auto [known, added] =
+        threads_.try_emplace(std::tuple(pid, tid, std::string(name)),
+                             model::ThreadId{static_cast<std::uint32_t>(profile_.threads.size())});
+    if (!added) return known->second;
+    const auto [process, is_new] =
+        processes_.try_emplace(pid, model::ProcessId{static_cast<std::uint32_t>(profile_.processes.size())});
+    if (is_new) {
+      model::Process row;
+      row.pid = pid;
+      profile_.processes.push_back(row);
+    }
+    model::Thread row;
+    row.process = process->second;
+    row.tid = tid;
+    row.name = builder_.string(name);
+    profile_.threads.push_back(row);
+    return known->second;
+  }
+
+  model::Profile& profile_;
+  model::Builder& builder_;
+  ByText<Place> first_parts_;
+  std::map<std::tuple<std::int32_t, std::int32_t, std::string>, model::ThreadId> threads_;
+  std::map<std::int32_t, model::ProcessId> processes_;
 };
 
 }  // namespace
 
-Result<model::Profile> read_folded(std::string_view text, const std::string& name) {
-  const Result<Shape> shape = shape_of(text, name);
-  if (!shape) return tl::unexpected(shape.error());
+bool is_folded(std::string_view text) {
+  const bool whole = text.size() <= kLookedAt;
+  text = text.substr(0, kLookedAt);
+  if (text.find('\0') != std::string_view::npos) return false;
+  std::size_t stacks = 0, deep = 0, others = 0;
+  const auto look = [&](std::string_view line) {
+    line = without_end(line);
+    if (line.empty() || is_comment(line)) return;
+    const bool is_stack = take_count(line).has_value() && !line.empty();
+    ++(is_stack ? stacks : others);
+    if (is_stack && line.find(';') != std::string_view::npos) ++deep;
+  };
+  const std::string_view last = for_each_line(text, look);
+  if (whole) look(last);
+  return stacks != 0 && (deep != 0 ? stacks >= others : others == 0);
+}
 
-  model::Profile profile;
-  profile.meta.engine = "import";
-  profile.meta.facts["format"] = "folded";
-  if (shape->difference)
-    profile.quality.notes.push_back("The file has two counts per line; the second is taken.");
-  if (shape->fractions) profile.meta.facts["unit"] = "thousandths";
+struct FoldedReader::State {
+  explicit State(std::string file)
+      : name(std::move(file)), builder(profile), stacks(profile, builder), threads(profile, builder) {
+    profile.meta.engine = "import";
+    profile.meta.facts["format"] = "folded";
+  }
 
-  model::Builder builder(profile);
-  profile.processes.push_back({});
-  Stacks stacks(profile, builder);
-  std::unordered_map<std::string_view, model::ThreadId> threads;
-  profile.samples.reserve(shape->lines);
-  std::vector<std::string_view> parts;
-  Result<> read = for_each_line(text, name, [&](Line line) -> Result<> {
-    if (shape->difference) (void)take_count(line.stack);
-    cut(line.stack, parts);
-    const std::string_view thread_name = parts[0];
-    const auto [thread, added] =
-        threads.try_emplace(thread_name, model::ThreadId{static_cast<std::uint32_t>(profile.threads.size())});
-    if (added) {
-      model::Thread row;
-      row.name = builder.string(thread_name);
-      profile.threads.push_back(row);
+  // What the first lines say of all of them: "stack BEFORE AFTER" in every one. One without makes the number part of a name
+  // ("thread 12").
+  void decide() {
+    decided = true;
+    bool any = false;
+    difference = true;
+    const auto look = [&](std::string_view line) {
+      line = without_end(line);
+      if (line.empty() || is_comment(line) || !take_count(line)) return;
+      any = true;
+      difference = difference && take_count(line).has_value();
+    };
+    const std::string_view last = for_each_line(head, look);
+    if (head.size() < kLookedAt) look(last);
+    difference = difference && any;
+  }
+
+  void take_comment(std::string_view line) {
+    constexpr std::size_t kMostFacts = 20;
+    const std::size_t begin = std::min(line.find_first_not_of("# \t"), line.size());
+    if (line.find(": ", begin) != std::string_view::npos && facts.size() < kMostFacts)
+      facts.emplace_back(line.substr(begin));
+  }
+
+  void take(std::string_view line) {
+    ++lines;
+    line = without_end(line);
+    if (line.empty()) return;
+    if (is_comment(line)) return take_comment(line);
+    std::string_view stack = line;
+    const std::optional<Count> count = take_count(stack);
+    if (!count) return left_out.add(lines, line);
+    if (profile.samples.size() == kMostLines || stacks.full()) return void(++too_many);
+    if (difference) (void)take_count(stack);
+    parts.clear();
+    for (std::string_view rest = stack;;) {
+      const std::size_t end = rest.find(';');
+      parts.push_back(rest.substr(0, end));
+      if (end == std::string_view::npos) break;
+      rest.remove_prefix(end + 1);
     }
+    const Threads::Place place = threads.place_of(parts);
     model::Sample sample;
-    sample.thread = thread->second;
-    sample.stack = stacks.stack(parts);
-    sample.value = line.count.whole;
-    if (shape->fractions) {
-      if (sample.value > (INT64_MAX - 999) / 1000) {
-        return fail(ErrorKind::kMalformed,
-                    fmt::format("{}: line {}: the count is too large", name, line.number),
-                    std::string(kFoldedRemedy));
-      }
-      sample.value = sample.value * 1000 + line.count.thousandths;
-    }
+    sample.thread = place.thread;
+    sample.stack = stacks.stack(stack, parts, place.first_frame);
+    sample.value = count->whole;
     profile.samples.push_back(sample);
-    return {};
-  });
-  if (!read) return tl::unexpected(read.error());
+    if (count->fraction) thousandths.resize(profile.samples.size());
+    if (!thousandths.empty()) {
+      thousandths.resize(profile.samples.size());
+      thousandths.back() = static_cast<std::uint16_t>(count->thousandths);
+    }
+  }
+
+  void process(std::string_view piece) {
+    if (!pending.empty()) {
+      const std::size_t end = piece.find('\n');
+      keep(piece.substr(0, end));
+      if (end == std::string_view::npos) return;
+      take(pending);
+      pending.clear();
+      piece.remove_prefix(end + 1);
+    }
+    keep(for_each_line(piece, [this](std::string_view line) { take(line); }));
+  }
+  // No stack is longer; a file without lines would fill the memory.
+  void keep(std::string_view part) {
+    constexpr std::size_t kLongestLine = std::size_t{64} << 20;
+    pending.append(part.substr(0, kLongestLine - std::min(kLongestLine, pending.size())));
+  }
+
+  std::string name, head,
+      pending;  // of the text: what was not looked at yet, and a line whose end has not come
+  bool decided = false, difference = false;
+  std::uint64_t lines = 0, too_many = 0;
+  model::Profile profile;
+  model::Builder builder;
+  Stacks stacks;
+  Threads threads;
+  LeftOutLines left_out;
+  std::vector<std::string> facts;
+  std::vector<std::string_view> parts;
+  std::vector<std::uint16_t> thousandths;  // by sample; empty where no count has any
+};
+
+FoldedReader::FoldedReader(std::string name) : state_(std::make_unique<State>(std::move(name))) {}
+FoldedReader::~FoldedReader() = default;
+
+void FoldedReader::add(std::string_view piece) {
+  State& state = *state_;
+  if (state.decided) return state.process(piece);
+  const std::size_t more = std::min(piece.size(), kLookedAt - state.head.size());
+  state.head.append(piece.substr(0, more));
+  if (state.head.size() < kLookedAt) return;
+  state.decide();
+  state.process(std::exchange(state.head, {}));
+  state.process(piece.substr(more));
+}
+
+Result<model::Profile> FoldedReader::finish() {
+  State& state = *state_;
+  if (!state.decided) {
+    state.decide();
+    state.process(std::exchange(state.head, {}));
+  }
+  if (!state.pending.empty()) state.take(state.pending);
+  model::Profile& profile = state.profile;
+  if (profile.samples.empty())
+    return fail(ErrorKind::kMalformed, fmt::format("{}: no stack with a count in it", state.name));
+  const auto note = [&](std::string text) { profile.quality.notes.push_back(std::move(text)); };
+  if (state.difference) note("The file has two counts per line; the second is taken.");
+  if (state.left_out.count() != 0) note(state.left_out.note(state.lines, "without a count at the end"));
+  if (!state.facts.empty()) note(fmt::format("The file's comments: {}.", fmt::join(state.facts, ", ")));
+  if (state.too_many != 0)
+    note(fmt::format("The last {} lines are left out: the file has more stacks than are read.",
+                     state.too_many));
+  if (!state.thousandths.empty()) {
+    profile.meta.facts["unit"] = "thousandths";
+    state.thousandths.resize(profile.samples.size());
+    for (std::size_t i = 0; i < profile.samples.size(); ++i) {
+      std::int64_t& value = profile.samples[i].value;
+      if (value > (INT64_MAX - 999) / 1000)
+        return fail(ErrorKind::kMalformed,
+                    fmt::format("{}: counts with fractions that are too large", state.name));
+      value = value * 1000 + state.thousandths[i];
+    }
+  }
+  if (std::ranges::find(state.facts, "mode: wall") != state.facts.end())
+    for (model::Sample& sample : profile.samples) sample.metric = model::Metric::kWall;
   profile.quality.samples = profile.samples.size();
-  return profile;
+  return std::move(profile);
+}
+
+Result<model::Profile> read_folded(std::string_view text, const std::string& name) {
+  FoldedReader reader(name);
+  reader.add(text);
+  return reader.finish();
 }
 
 }  // namespace fathom::formats

@@ -36,7 +36,8 @@ TEST(FoldedWriter, WritesSortedLinesWithKernelFramesMarked) {
       "server;__libc_start_main;main;write;ksys_write_[k] 100\n"
       "worker-1;server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool);[libcodec.so+0x1f40] "
       "196\n"
-      "worker-1;server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool);bad\xff\xfe name 4\n");
+      "worker-1;server::pool::Worker::run(std::sync::Arc<server::pool::Queue>, bool);bad\uFFFD\uFFFD name "
+      "4\n");
 }
 
 TEST(FoldedWriter, MarksInlinedCallsWhenAsked) {
@@ -50,7 +51,9 @@ TEST(FoldedWriter, NamesCannotBreakTheLine) {
   analysis::HandMade hand;
   const auto thread = hand.thread(hand.process(1, "a"), 1, "a b");
   hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"Ljava/lang/String;::x\r\ny"})}), 1);
-  EXPECT_EQ(write_folded(build_call_tree(hand.profile, {})), "a b;Ljava/lang/String:::x  y 1\n");
+  hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"\xc2\x9b\u202e\x9b"})}), 2);
+  EXPECT_EQ(write_folded(build_call_tree(hand.profile, {})),
+            "a b;Ljava/lang/String:::x  y 1\na b;\uFFFD\uFFFD\uFFFD 2\n");
 }
 
 TEST(FoldedWriter, FunctionsOfOneNameInTwoModulesAreOneLine) {
@@ -118,19 +121,61 @@ TEST(FoldedReader, FractionsBecomeThousandths) {
   EXPECT_EQ(profile.meta.facts.at("unit"), "thousandths");
 }
 
-TEST(FoldedReader, ALineWithoutACountIsAnErrorThatNamesTheLine) {
-  for (const char* bad :
-       {"a;b", "a;b x", "a;b -5", "a;b 1e5", "a;b 12.5.1", "a;b 99999999999999999999", "5", "a;b 0x10"}) {
-    const auto profile = read_folded("a;b 1\n" + std::string(bad) + "\n", "in.folded");
-    ASSERT_FALSE(profile) << bad;
-    EXPECT_EQ(profile.error().kind, ErrorKind::kMalformed);
-    EXPECT_EQ(profile.error().message, "in.folded: line 2: no count at the end") << bad;
+TEST(FoldedReader, ALineWithoutACountCostsItself) {
+  for (const char* bad : {"a;b", "a;b x", "a;b -5", "a;b 1e5", "a;b 12.5.1", "a;b 99999999999999999999", "5",
+                          "a;b 0x10", "WARNING: late"}) {
+    const auto profile = read_folded("a;b 1\n" + std::string(bad) + "\na;c 2\n", "in.folded");
+    ASSERT_TRUE(profile) << bad;
+    EXPECT_EQ(write_folded(build_call_tree(*profile, {})), "a;b 1\na;c 2\n") << bad;
+    EXPECT_THAT(
+        profile->quality.notes,
+        testing::ElementsAre("1 of 3 lines is without a count at the end and is left out; it is line 2: '" +
+                             std::string(bad) + "'."));
   }
+  EXPECT_EQ(rewritten("a;b 1\na;c 2\na;d"), "a;b 1\na;c 2\n") << "a file that was cut short";
 }
 
-TEST(FoldedReader, AnEmptyFileIsAnError) {
+TEST(FoldedReader, CommentsAreNoStacks) {
+  const model::Profile profile =
+      read_folded("# mode: wall\n# duration: 40000\n#!\n#3 workers;a 1\nt;b 2\n# done; with 7\n", "x")
+          .value();
+  EXPECT_EQ(write_folded(build_call_tree(profile, {.selection = {.metric = model::Metric::kWall}})),
+            ".#3 workers;a 1\nt;b 2\n");
+  EXPECT_THAT(profile.quality.notes,
+              testing::ElementsAre("The file's comments: mode: wall, duration: 40000."));
+  EXPECT_EQ(analysis::metrics_in(profile), std::vector<model::Metric>{model::Metric::kWall}) << "no CPU time";
+}
+
+TEST(FoldedReader, FramesOfScriptsAreFunctionsWithTheirPlace) {
+  const model::Profile profile =
+      read_folded("main (app.py:3);run (app.py:9) 2\nP42;T7;main (app.py:3) 1\nP42;T0:8;main (app.py:3) 1\n",
+                  "x")
+          .value();
+  EXPECT_EQ(profile.threads.size(), 3U);
+  EXPECT_EQ(profile.strings[profile.threads[0].name], "") << "the first frame is no thread here";
+  EXPECT_EQ(profile.threads[1].tid, 7);
+  EXPECT_EQ(profile.threads[2].tid, 8);
+  EXPECT_EQ(profile.processes[profile.threads[1].process.value].pid, 42);
+  EXPECT_THAT(write_folded(build_call_tree(profile, {.thread_roots = false})),
+              testing::HasSubstr("main;run 2\n"));
+  const model::Frame& leaf = profile.frames[profile.stacks[profile.samples[0].stack.value].frame.value];
+  EXPECT_EQ(profile.lines[leaf.first_line].line, 9U);
+  EXPECT_EQ(profile.strings[profile.lines[leaf.first_line].file], "app.py");
+}
+
+TEST(FoldedReader, IsKnownByItsFirstLines) {
+  for (const char* text :
+       {"a;b 1\n", "WARNING\na;b 1\na;c 2\n", "a 5\nb 6\n", "# austin\na;b 1\n", "a;b 1\na;c"})
+    EXPECT_TRUE(is_folded(text)) << text;
+  for (const char* text :
+       {"", "hello world\n", "5\n6\n", "Chapter 1\nIt was late.\n", "a;b 1\nx\ny\n", "# a;b 1\n"})
+    EXPECT_FALSE(is_folded(text)) << text;
+  EXPECT_FALSE(is_folded(std::string_view("a;\0 5\n", 7))) << "no text";
+}
+
+TEST(FoldedReader, AFileWithoutStacksIsAnError) {
   for (const char* text : {"", "\n\n", "   \r\n", "# only a comment\n"}) {
-    EXPECT_EQ(read_folded(text, "in.folded").error().message, "in.folded: no stacks in it");
+    EXPECT_EQ(read_folded(text, "in.folded").error().message, "in.folded: no stack with a count in it");
   }
 }
 
