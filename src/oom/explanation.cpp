@@ -101,11 +101,86 @@ std::vector<std::string> why_group(const Record& record) {
   return why;
 }
 
-std::uint64_t resident_of(const Record& record) {
+std::uint64_t sum_of(std::initializer_list<std::uint64_t> values) {
   std::uint64_t sum = 0;
-  for (const Task& task : record.tasks)
-    if (__builtin_add_overflow(sum, task.rss_bytes, &sum)) return ~std::uint64_t{0};
+  for (const std::uint64_t value : values)
+    if (__builtin_add_overflow(sum, value, &sum)) return ~std::uint64_t{0};
   return sum;
+}
+
+std::uint64_t machine(const Record& record, std::string_view name) {
+  return value_of(record.machine_bytes, name).value_or(0);
+}
+
+// What all processes held, which is more than what is resident.
+struct Held {
+  std::uint64_t resident = 0, page_tables = 0;
+  std::uint64_t all() const { return sum_of({resident, page_tables}); }
+};
+Held held_by_processes(const Record& record) {
+  Held held;
+  for (const Task& task : record.tasks) {
+    held.resident = sum_of({held.resident, task.rss_bytes});
+    held.page_tables = sum_of({held.page_tables, task.page_table_bytes});
+  }
+  return held;
+}
+
+// What else the memory of the machine was, as far as the record says: the largest first, without what is too little to matter.
+std::vector<Part> parts_of_rest(const Record& record, const Held& held) {
+  constexpr double kLeast = 0.05;
+  std::vector<Part> parts;
+  const auto add = [&](std::string name, std::uint64_t value) {
+    if (share(value, *record.ram_bytes) > kLeast) parts.push_back({std::move(name), value});
+  };
+  const std::uint64_t huge = machine(record, "hugepages_total"),
+                      unused = std::min(machine(record, "hugepages_free"), huge);
+  add(unused == huge ? "set aside for huge pages, none of them used"
+                     : fmt::format("set aside for huge pages, {} of it unused", size(unused)),
+      huge);
+  add("kernel objects", sum_of({machine(record, "slab_reclaimable"), machine(record, "slab_unreclaimable")}));
+  add("shared memory and tmpfs", machine(record, "shmem"));
+  const std::uint64_t tables = machine(record, "pagetables");
+  add("page tables", tables > held.page_tables ? tables - held.page_tables : 0);
+  add("kernel stacks", machine(record, "kernel_stack"));
+  add("files in the page cache", sum_of({machine(record, "active_file"), machine(record, "inactive_file")}));
+  add("free", machine(record, "free"));
+  std::ranges::stable_sort(parts, std::greater{}, &Part::bytes);
+  return parts;
+}
+
+std::string rest_of_machine(const Record& record, const Held& held) {
+  constexpr double kMuch = 0.2;
+  const std::vector<Part> parts = parts_of_rest(record, held);
+  if (parts.empty()) return "the rest is the kernel's, or belongs to no process";
+  std::string text = "of the rest ";
+  std::uint64_t known = held.all();
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    text += fmt::format("{}{} {} {}", i == 0 ? "" : ", ", size(parts[i].bytes),
+                        parts[i].name == "free" ? "were" : "are", parts[i].name);
+    known = sum_of({known, parts[i].bytes});
+  }
+  const std::uint64_t other = *record.ram_bytes > known ? *record.ram_bytes - known : 0;
+  if (share(other, *record.ram_bytes) > kMuch)
+    text +=
+        fmt::format("; {} are in no line of this record (drivers, vmalloc, zram, a balloon)", size(other));
+  return text;
+}
+
+// Zones in which even what the kernel keeps for itself was touched, while others had much.
+std::string word_on_zones(const Record& record) {
+  std::uint64_t free = 0, least = 0;
+  const Zone* empty = nullptr;
+  for (const Zone& zone : record.zones) {
+    free = sum_of({free, zone.free_bytes});
+    least = sum_of({least, zone.least_bytes});
+    const bool is_empty = zone.free_bytes <= zone.least_bytes && zone.least_bytes != 0;
+    if (is_empty && (empty == nullptr || zone.least_bytes > empty->least_bytes)) empty = &zone;
+  }
+  if (empty == nullptr || free < 10 * std::min(least, ~std::uint64_t{0} / 10)) return "";
+  return fmt::format(
+      "{} were free in all, but zone {} of node {} had only {}: what was asked for has to lie there",
+      size(free), printable(empty->name), printable(empty->node), size(empty->free_bytes));
 }
 
 std::vector<std::string> why_machine(const Record& record) {
@@ -120,20 +195,20 @@ std::vector<std::string> why_machine(const Record& record) {
   else if (record.total_swap_bytes && record.free_swap_bytes)
     why.push_back(fmt::format("of {} of swap {} were free", size(*record.total_swap_bytes),
                               size(*record.free_swap_bytes)));
-  const std::uint64_t resident = resident_of(record);
-  if (record.ram_bytes && resident != 0 && share(resident, *record.ram_bytes) < 0.5) {
-    std::string text = fmt::format(
-        "all processes together held {}, {} of it: the rest is the kernel's, or belongs to no "
-        "process",
-        size(resident), percent(share(resident, *record.ram_bytes)));
-    const std::uint64_t slab = value_of(record.machine_bytes, "slab_unreclaimable").value_or(0) +
-                               value_of(record.machine_bytes, "slab_reclaimable").value_or(0);
-    if (share(slab, *record.ram_bytes) > 0.05) text += fmt::format(" (kernel objects {})", size(slab));
-    const std::uint64_t shmem = value_of(record.machine_bytes, "shmem").value_or(0);
-    if (share(shmem, *record.ram_bytes) > 0.05)
-      text += fmt::format(" (shared memory and tmpfs {})", size(shmem));
-    why.push_back(std::move(text));
+  const Held held = held_by_processes(record);
+  if (record.ram_bytes && held.all() != 0) {
+    const bool tables = share(held.page_tables, held.all()) > 0.2;
+    const std::string of_tables =
+        tables ? fmt::format(" ({} of that page tables)", size(held.page_tables)) : "";
+    const double part = share(held.all(), *record.ram_bytes);
+    if (part < 0.5)
+      why.push_back(fmt::format("all processes together held {}{}, {} of it: {}", size(held.all()), of_tables,
+                                percent(part), rest_of_machine(record, held)));
+    else if (tables)
+      why.push_back(fmt::format("all processes together held {}{}, {} of it", size(held.all()), of_tables,
+                                percent(part)));
   }
+  if (std::string zones = word_on_zones(record); !zones.empty()) why.push_back(std::move(zones));
   return why;
 }
 
@@ -153,9 +228,11 @@ std::vector<std::string> why(const Record& record) {
                     record.allowed_nodes.empty() ? "(not said)" : printable(record.allowed_nodes),
                     record.scope == Scope::kCpuset ? "its cpuset" : "its memory policy"));
   if (record.order && *record.order > 3)
-    why.push_back(fmt::format(
-        "what was asked for were {} pages in a row: memory may have been there, in smaller pieces",
-        *record.order < 31 ? 1U << *record.order : 0));
+    why.push_back(fmt::format("what was asked for were {} pages in a row: {}, in smaller pieces",
+                              *record.order < 31 ? 1U << *record.order : 0,
+                              machine(record, "free") != 0
+                                  ? fmt::format("{} were free", size(machine(record, "free")))
+                                  : std::string("memory may have been there")));
   if (!record.kills.empty() && !record.invoked_by.empty() && record.invoked_by != record.kills.front().name)
     why.push_back(
         fmt::format("it was {} that asked for memory when there was none", printable(record.invoked_by)));
@@ -203,6 +280,13 @@ std::vector<Task> neighbours_of(const Record& record, std::size_t count) {
 std::vector<std::string> remedies(const Record& record, const Explanation& told) {
   std::vector<std::string> out;
   if (record.asked_for) return out;
+  const std::uint64_t unused =
+      std::min(machine(record, "hugepages_free"), machine(record, "hugepages_total"));
+  if (record.scope == Scope::kMachine && record.ram_bytes && share(unused, *record.ram_bytes) > 0.05)
+    out.push_back(fmt::format(
+        "give {} of unused huge pages back: sysctl vm.nr_hugepages (or hugepages= of the kernel's command "
+        "line) is larger than what is used",
+        size(unused)));
   const bool known = !record.kills.empty();
   const std::string name = known ? printable(record.kills.front().name) : "";
   const Part* largest = told.group.empty() ? nullptr : &told.group.front();
@@ -235,6 +319,12 @@ std::vector<std::string> remedies(const Record& record, const Explanation& told)
     out.push_back("the whole log (dmesg, journalctl -k): lines of this record are missing");
     return out;
   }
+  // Nor does a heap profile help where processes have little of what is used.
+  const Held held = held_by_processes(record);
+  if (record.scope == Scope::kMachine && record.ram_bytes && held.all() != 0 &&
+      share(held.all(), *record.ram_bytes) < 0.5 && !parts_of_rest(record, held).empty() &&
+      parts_of_rest(record, held).front().bytes > told.resident_bytes)
+    return out;
   // A heap profile tells of anonymous memory.
   if (largest != nullptr && largest->name != "anonymous" && largest->name != "in swap") return out;
   out.push_back(fmt::format(

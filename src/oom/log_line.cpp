@@ -1,6 +1,8 @@
 #include "oom/log_line.h"
 
 #include <algorithm>
+#include <chrono>
+#include <cstddef>
 
 #include "process/fields.h"
 
@@ -74,6 +76,15 @@ bool take_kmsg_head(std::string_view& text, LogLine& line) {
   return true;
 }
 
+// "2026-03-05T10:11:12,381108+01:00": a date with a time of day.
+bool is_date(std::string_view word) {
+  static constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd";
+  if (word.size() < kPattern.size()) return false;
+  for (std::size_t i = 0; i < kPattern.size(); ++i)
+    if (kPattern[i] == 'd' ? !is_digit(word[i]) : word[i] != kPattern[i]) return false;
+  return true;
+}
+
 // "Dec  7 00:05:14 " or the first word, where that is a date.
 std::string_view time_of(std::string_view& prefix) {
   constexpr std::size_t kSyslogTime = 15;
@@ -112,6 +123,9 @@ LogLine read_log_line(std::string_view text) {
       }
       line.host = next_field(prefix);
       text.remove_prefix(kernel + kKernel.size());
+    } else if (is_date(text.substr(0, text.find(' ')))) {  // dmesg --time-format iso, and collectors
+      line.time = next_field(text);
+      skip_blanks(text);
     }
     // The last thing before the message, whatever stands in front of it.
     for (std::size_t at = 0; at < std::min(text.size(), kLongestPrefix); ++at) {
@@ -131,6 +145,68 @@ LogLine read_log_line(std::string_view text) {
   if (text.starts_with('[') && is_caller(inside_bracket(text))) drop_bracket(text);
   line.message = trimmed(text);
   return line;
+}
+
+namespace {
+
+int month_of(std::string_view name) {
+  constexpr std::string_view kMonths = "JanFebMarAprMayJunJulAugSepOctNovDec";
+  const std::size_t at = name.size() == 3 ? kMonths.find(name) : std::string_view::npos;
+  return at == std::string_view::npos || at % 3 != 0 ? 0 : static_cast<int>(at / 3) + 1;
+}
+
+// "10:11:12.381"
+std::optional<double> seconds_of_day(std::string_view text) {
+  if (text.size() < 8 || text[2] != ':' || text[5] != ':') return std::nullopt;
+  double seconds = 0;
+  for (const std::size_t at : {std::size_t{0}, std::size_t{3}, std::size_t{6}}) {
+    if (!is_digit(text[at]) || !is_digit(text[at + 1])) return std::nullopt;
+    seconds = seconds * 60 + (text[at] - '0') * 10 + (text[at + 1] - '0');
+  }
+  double unit = 0.1;
+  for (std::size_t i = 9; i < text.size() && is_digit(text[i]) && (text[8] == '.' || text[8] == ',');
+       ++i, unit /= 10)
+    seconds += unit * (text[i] - '0');
+  return seconds;
+}
+
+int number(std::string_view digits) {
+  int value = 0;
+  for (const char c : digits)
+    if (is_digit(c) && value < 100'000) value = value * 10 + (c - '0');
+  return value;
+}
+
+// Days since some day; a year that is not said is always the same.
+double days(int year, int month, int day) {
+  return static_cast<double>(
+      std::chrono::sys_days(std::chrono::year(year) / std::chrono::month(static_cast<unsigned>(month)) /
+                            std::chrono::day(static_cast<unsigned>(day)))
+          .time_since_epoch()
+          .count());
+}
+
+}  // namespace
+
+std::optional<double> seconds_in(std::string_view time) {
+  constexpr double kDay = 86'400;
+  if (is_date(time)) {
+    const auto of_day = seconds_of_day(time.substr(11));
+    const int month = number(time.substr(5, 2)), day = number(time.substr(8, 2));
+    if (!of_day || month < 1 || month > 12) return std::nullopt;
+    return days(number(time.substr(0, 4)), month, day) * kDay + *of_day;
+  }
+  // "Thu Dec  7 00:05:14 2017", "Dec  7 00:05:14"
+  std::string_view rest = time;
+  std::string_view word = next_field(rest);
+  int month = month_of(word);
+  if (month == 0) month = month_of(word = next_field(rest));
+  if (month == 0) return std::nullopt;
+  const int day = number(next_field(rest));
+  const auto of_day = seconds_of_day(next_field(rest));
+  if (!of_day || day < 1 || day > 31) return std::nullopt;
+  const int year = number(next_field(rest));
+  return days(year >= 1970 ? year : 2000, month, day) * kDay + *of_day;
 }
 
 }  // namespace fathom::oom

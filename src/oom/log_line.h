@@ -3,6 +3,7 @@
 // console log of a virtual machine, with or without the number of the thread that printed it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,5 +18,8 @@ struct LogLine {
 };
 
 LogLine read_log_line(std::string_view line);
+
+// LogLine::time as seconds since any moment, for differences; nullopt: it is in none of the ways above.
+std::optional<double> seconds_in(std::string_view time);
 
 }  // namespace fathom::oom

@@ -1,6 +1,8 @@
 #include "oom/records.h"
 
 #include <algorithm>
+#include <charconv>
+#include <cmath>
 #include <deque>
 #include <limits>
 #include <map>
@@ -8,6 +10,7 @@
 
 #include "oom/log_line.h"
 #include "oom/message_fields.h"
+#include "oom/plain_line.h"
 #include "oom/task_table.h"
 #include "process/fields.h"
 
@@ -41,7 +44,7 @@ struct Draft {
   // Who the kernel meant to kill. Who it was, and its sizes, comes in a line of its own, which may be cut off, and
   // which before 5.0 may name a child instead.
   std::optional<Kill> chosen;
-  std::vector<std::pair<std::string, std::uint64_t>> machine_pages;
+  std::vector<std::pair<std::string, std::uint64_t>> machine_pages, machine_sizes;
   std::optional<std::uint64_t> ram_pages;
 };
 
@@ -81,13 +84,26 @@ std::optional<Kill> parse_kill(std::string_view text) {
   return kill;
 }
 
+// The kernel keeps 15 bytes of a name. What is longer has something in front of it that nobody knows.
+std::string_view name_before(std::string_view text) {
+  constexpr std::size_t kLongest = 15;
+  while (text.size() > kLongest) {
+    const std::size_t blank = text.find(' ');
+    if (blank == std::string_view::npos) break;
+    text.remove_prefix(blank + 1);
+  }
+  return text;
+}
+
 class Reader {
  public:
   void read(LogLine line) {
+    line.message = kernel_message(line.message);
     // The other lines of a message of several are printed without anything in front of them.
     if (line.host.empty() && line.time.empty() && line.uptime.empty()) line.host = last_host_;
     last_host_ = line.host;
-    if (!read_opening(line) && !read_facts(line) && !read_end(line)) (void)read_table(line);
+    forget_what_is_long_over(line);
+    if (read_opening(line) || read_facts(line) || read_end(line) || read_table(line)) remember(line);
   }
 
   std::vector<Record> finish() {
@@ -97,6 +113,32 @@ class Reader {
   }
 
  private:
+  // A kernel prints a record in one go, on the slowest console in minutes. What comes hours later is of another one, whose
+  // head is missing.
+  void forget_what_is_long_over(const LogLine& line) {
+    constexpr double kLongest = 300;
+    const auto found = moments_.find(line.host);
+    if (found == moments_.end()) return;
+    const Moment& last = found->second;
+    const auto uptime = seconds_of_uptime(line.uptime), time = seconds_in(line.time);
+    const bool is_over = (uptime && last.uptime && std::fabs(*uptime - *last.uptime) > kLongest) ||
+                         (!uptime && time && last.time && std::fabs(*time - *last.time) > kLongest);
+    if (!is_over) return;
+    if (const auto open = open_.find(line.host); open != open_.end()) open_.erase(open);
+    moments_.erase(found);
+  }
+  void remember(const LogLine& line) {
+    if (moments_.size() == kMostRecords) moments_.clear();
+    Moment& last = moments_[std::string(line.host)];
+    if (const auto uptime = seconds_of_uptime(line.uptime)) last.uptime = uptime;
+    if (const auto time = seconds_in(line.time)) last.time = time;
+  }
+  static std::optional<double> seconds_of_uptime(const std::string& text) {
+    double value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+  }
+
   // The record that is under way there, or a new one whose head is missing.
   Draft& current(const LogLine& line) {
     Draft* open = under_way(line);
@@ -141,7 +183,7 @@ class Reader {
       Draft* open = under_way(line);
       const bool announced = open != nullptr && std::exchange(open->announced, false);
       Record& record = (announced ? *open : begin(line)).record;
-      record.invoked_by = text.substr(0, at);
+      record.invoked_by = name_before(text.substr(0, at));
       record.order = signed_after(text, "order=");
       record.request = request_in(text);
       if (record.order == -1) record.asked_for = true;
@@ -246,6 +288,7 @@ class Reader {
       if (Draft* open = in_midst(line)) open->ram_pages = parse_number(text.substr(0, text.find(' ')));
       return true;
     }
+    if (text.starts_with("Node ")) return read_node(text, in_midst(line));
     // "active_anon:1932541 inactive_anon:12038 isolated_anon:0", in pages; where a node is named, it is kB.
     constexpr std::string_view kLists[] = {
         "active_anon:", "active_file:", "unevictable:", "slab_reclaimable:",
@@ -261,6 +304,41 @@ class Reader {
         set(open->machine_pages, field.substr(0, colon), *value);
     }
     return true;
+  }
+
+  // "Node 0 hugepages_total=6144 hugepages_free=6144 hugepages_surp=0 hugepages_size=2048kB", and
+  // "Node 0 DMA32 free:1024kB boost:0kB min:4096kB low:5120kB high:6144kB ... managed:3000000kB".
+  static bool read_node(std::string_view text, Draft* open) {
+    if (open == nullptr) return false;
+    if (const auto size = kilobytes_after(text, "hugepages_size=")) {
+      for (const std::string_view name : {"hugepages_total", "hugepages_free"}) {
+        const auto count = number_after(text, std::string(name) + "=");
+        if (count) add(open->machine_sizes, name, times(*count, *size));
+      }
+      return true;
+    }
+    const auto free = kilobytes_after(text, " free:"), least = kilobytes_after(text, " min:");
+    if (const auto stacks = kilobytes_after(text, " kernel_stack:"); stacks && !free)
+      return add(open->machine_sizes, "kernel_stack", *stacks), true;
+    if (!free || !least) return false;
+    constexpr std::size_t kMostZones = 1024;
+    std::string_view rest = text;
+    (void)next_field(rest);
+    Zone zone;
+    zone.node = next_field(rest);
+    zone.name = next_field(rest);
+    zone.free_bytes = *free;
+    zone.least_bytes = *least;
+    if (open->record.zones.size() < kMostZones) open->record.zones.push_back(std::move(zone));
+    return true;
+  }
+  static void add(std::vector<std::pair<std::string, std::uint64_t>>& list, std::string_view name,
+                  std::uint64_t value) {
+    const auto found = std::ranges::find(list, name, &std::pair<std::string, std::uint64_t>::first);
+    if (found == list.end())
+      set(list, name, value);
+    else if (__builtin_add_overflow(found->second, value, &found->second))
+      found->second = std::numeric_limits<std::uint64_t>::max();
   }
 
   bool read_end(const LogLine& line) {
@@ -323,7 +401,7 @@ class Reader {
   bool read_table(const LogLine& line) {
     Draft* open = in_midst(line);
     if (open == nullptr) return TaskTable::is_header(line.message) && begin(line).table.read(line.message);
-    if (open->table.read(line.message)) {
+    if (open->table.read(line.message) || open->table.read(row_in(line.message))) {
       open->in_group_stats = false;
       return true;
     }
@@ -335,6 +413,15 @@ class Reader {
     return true;
   }
 
+  // "app-1  | [   2311]  1000 ...": where a row begins that has something in front of it.
+  static std::string_view row_in(std::string_view text) {
+    for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
+      const std::size_t digit = text.find_first_not_of(' ', at + 1);
+      if (digit != std::string_view::npos && text[digit] >= '0' && text[digit] <= '9') return text.substr(at);
+    }
+    return {};
+  }
+
   static Record finished(Draft& draft) {
     Record& record = draft.record;
     if (record.kills.empty() && draft.chosen) record.kills.push_back(*draft.chosen);
@@ -342,11 +429,17 @@ class Reader {
     record.tasks = draft.table.tasks(page);
     for (const auto& [name, pages] : draft.machine_pages)
       record.machine_bytes.emplace_back(name, times(pages, page));
+    for (const auto& [name, size] : draft.machine_sizes) set(record.machine_bytes, name, size);
     if (draft.ram_pages) record.ram_bytes = times(*draft.ram_pages, page);
     return std::move(record);
   }
 
-  std::string_view last_host_;
+  struct Moment {
+    std::optional<double> uptime, time;
+  };
+  std::map<std::string, Moment, std::less<>>
+      moments_;  // of the last line of the record that is under way, by host
+  std::string last_host_;
   std::deque<Draft> drafts_;
   std::size_t dropped_ = 0;  // from the front of drafts_
   std::map<std::string, std::size_t, std::less<>>
@@ -364,7 +457,10 @@ std::optional<std::uint64_t> value_of(const std::vector<std::pair<std::string, s
 std::vector<Record> read_records(std::string_view log) {
   Reader reader;
   std::string_view line;
-  while (process::next_line(log, line)) reader.read(read_log_line(line));
+  while (process::next_line(log, line)) {
+    const std::string plain = plain_line(line);
+    reader.read(read_log_line(plain));
+  }
   return reader.finish();
 }
 

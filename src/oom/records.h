@@ -42,6 +42,13 @@ struct Task {
   bool operator==(const Task&) const = default;
 };
 
+// A part of a node's memory that some requests are confined to: "DMA32" below 4 GiB.
+struct Zone {
+  std::string node, name;
+  std::uint64_t free_bytes = 0, least_bytes = 0;  // with less than the least only the kernel itself gets any
+  bool operator==(const Zone&) const = default;
+};
+
 struct Kill {
   std::int64_t pid = 0;
   std::string name;
@@ -72,7 +79,8 @@ struct Record {
       group_bytes;  // of its memory.stat: "anon", "file", "rss" ...
 
   std::vector<std::pair<std::string, std::uint64_t>>
-      machine_bytes;  // "active_anon", "slab_unreclaimable", "free" ...
+      machine_bytes;  // "active_anon", "slab_unreclaimable", "free", "hugepages_total" ...
+  std::vector<Zone> zones;
   std::optional<std::uint64_t> ram_bytes, total_swap_bytes, free_swap_bytes;
 
   std::vector<Task> tasks;

@@ -1,0 +1,17 @@
+// What collectors of logs and terminals put around a line, taken off: colours, levels, JSON.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fathom::oom {
+
+// The line inside: without escape sequences of a terminal (dmesg --color); of a line of JSON the message, unescaped (docker's
+// json-file, journalctl -o json, collectors); without "MESSAGE=" (journalctl -o export) and levels ("kern  :warn  : ").
+std::string plain_line(std::string_view line);
+
+// Where what the kernel says begins, whatever stands before it: behind a beginning of a line that nobody knows. All of the
+// text where it says nothing that a record consists of.
+std::string_view kernel_message(std::string_view text);
+
+}  // namespace fathom::oom
