@@ -6,35 +6,15 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <iterator>
 
 #include "analysis/core/words.h"
 #include "base/files.h"
 #include "base/output_file.h"
+#include "cli/earlier_results.h"
 
 namespace fathom::cli {
 
 namespace {
-
-// What the beginnings of our results have in common with no other file.
-constexpr std::string_view kMarks[] = {
-    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- fathom ",
-    "{\n  \"format_version\": ",
-    "desc: (recorded by fathom",
-    "<!DOCTYPE html>\n<!-- fathom ",
-};
-template <std::size_t kMark>
-bool begins_with_mark(std::string_view first) {
-  return first.starts_with(kMarks[kMark]);
-}
-Replaceable replaceable_by(std::string_view content) {
-  constexpr Replaceable kChecks[] = {begins_with_mark<0>, begins_with_mark<1>, begins_with_mark<2>,
-                                     begins_with_mark<3>};
-  static_assert(std::size(kChecks) == std::size(kMarks));
-  for (const Replaceable check : kChecks)
-    if (check(content)) return check;
-  return nullptr;
-}
 
 Result<> write_standard_output(std::string_view content) {
   while (!content.empty()) {
@@ -58,13 +38,15 @@ std::size_t color_length(std::string_view text) {
 
 Result<> write_to_file(std::string_view content, const OutputPath& output) {
   OutputOptions options;
-  options.replaceable = replaceable_by(content);
+  options.replaceable = earlier_result_of(content);
   options.force = output.force;
   options.streams = true;
   auto file = OutputFile::open(output.path, options);
   if (!file) return tl::unexpected<Error>(file.error());
   if (auto written = file->write(content); !written) return written;
-  return file->publish();
+  if (auto published = file->publish(); !published) return published;
+  if (file->place() == OutputFile::Place::kThere) return {};
+  return fail(ErrorKind::kSystem, output.path + ": removed or replaced as soon as it was written");
 }
 
 }  // namespace

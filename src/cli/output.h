@@ -18,9 +18,8 @@ struct OutputPath {
 void add_output_options(CLI::App& app, OutputPath& output, const std::string& description);
 
 // To standard output when the path is "", "-" or another name of it (/dev/stdout), else as base/output_file.h
-// says. An existing file is replaced when it is empty, or begins with the mark of fathom that `content`
-// begins with as well (a picture replaces a picture, JSON replaces JSON); text has no mark, and needs
-// --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
+// says. An existing file is replaced when it is empty or an earlier result of the same kind
+// (earlier_results.h); a report as text has no kind, and needs --force. Pipes and devices are written into. A reader that has seen enough ("| head") is no error.
 Result<> write_output(std::string_view content, const OutputPath& output);
 
 // What of a result a terminal gets: text, line ends, tabs and colours. JSON and exports hold names as they are in the files of

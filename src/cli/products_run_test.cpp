@@ -1,0 +1,183 @@
+// Every command that takes a file with a file of every format that is read, however it comes; every format that is written, of
+// every kind of profile, twice.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+#include <thread>
+
+#include "analysis/heap/hand_made_heap.h"
+#include "cli/one_of_each.h"
+#include "cli/testing_program.h"
+#include "formats/packer.h"
+#include "formats/readers.h"
+
+namespace fathom::cli {
+namespace {
+
+class Products : public Cli {
+ protected:
+  Products() {
+    heap_ = folder_ + "/heap.fathom";
+    EXPECT_TRUE(store::Writer::create(heap_).value().finish(analysis::small_heap().profile));
+  }
+
+  static std::string packed(std::string_view content, formats::Packing packing) {
+    formats::Packer packer(packing);
+    packer.add(content);
+    return packer.finish().value();
+  }
+
+  // What the formats are that fathom writes itself is written by it.
+  std::vector<FileOfFormat> one_of_each() {
+    std::vector<FileOfFormat> files = hand_made_files();
+    for (const auto& [format, name, heap] :
+         {std::tuple("pprof", "x.pb", false), std::tuple("firefox", "x.firefox.json", false),
+          std::tuple("speedscope", "x.speedscope.json", false),
+          std::tuple("heaptrack", "x.heaptrack", true)}) {
+      const std::string path = folder_ + "/" + name;
+      const Outcome outcome = run({"export", heap ? heap_ : recording_, "-o", path});
+      EXPECT_EQ(outcome.status, 0) << format << outcome.error;
+      files.push_back({format, read_file(path).value(), heap});
+    }
+    files.push_back({"recording", read_file(recording_).value(), false});
+    files.push_back({"recording", read_file(heap_).value(), true});
+    return files;
+  }
+
+  // With the content at the other end of a pipe.
+  Outcome run_with_pipe(const std::vector<std::string>& arguments, const std::string& content) {
+    const std::string pipe = folder_ + "/pipe";
+    EXPECT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+    std::thread writer([&] { std::ofstream(pipe, std::ios::binary) << content; });
+    Outcome outcome = run(arguments, pipe);
+    writer.join();
+    std::filesystem::remove(pipe);
+    return outcome;
+  }
+
+  std::string heap_;
+};
+
+TEST_F(Products, ThereIsAFileOfEveryReader) {
+  std::set<std::string> made;
+  for (const FileOfFormat& file : one_of_each()) {
+    made.insert(file.format);
+    if (file.format == "recording" || file.format.starts_with("jemalloc")) continue;
+    const formats::Reader* reader = formats::reader_of(file.content);
+    ASSERT_NE(reader, nullptr) << file.format;
+    EXPECT_EQ(reader->format, file.format);
+  }
+  for (const formats::Reader& reader : formats::readers())
+    EXPECT_TRUE(made.contains(std::string(reader.format))) << reader.format;
+}
+
+TEST_F(Products, EveryCommandReadsEveryFormatHoweverItComes) {
+  struct Command {
+    std::vector<std::string> words;  // "FILE" stands for the input
+    std::set<int> of_cpu, of_heap;   // exit statuses
+  };
+  const std::vector<Command> commands = {
+      {{"report", "FILE"}, {0}, {0}},
+      {{"report", "FILE", "--json"}, {0}, {0}},
+      {{"flamegraph", "FILE", "-o", folder_ + "/out.svg"}, {0}, {0}},
+      {{"view", "FILE", "--html", folder_ + "/out.html"}, {0}, {0}},
+      {{"export", "FILE", "--to", "folded"}, {0}, {0}},
+      {{"export", "FILE", "--to", "html", "-o", folder_ + "/export.html"}, {0}, {0}},
+      {{"merge", folder_ + "/out.fathom", "FILE", "--force"}, {0}, {0}},
+      {{"leaks", "FILE"}, {3}, {0, 3, 5}},  // 3: where it is not known what was freed
+      {{"timeline", "FILE", "-o", folder_ + "/out.timeline.svg"}, {3}, {0, 3}},
+  };
+  for (const FileOfFormat& of : one_of_each()) {
+    const std::string plain = file("in", of.content),
+                      gz = file("in.gz", packed(of.content, formats::Packing::kGzip)),
+                      zst = file("in.zst", packed(of.content, formats::Packing::kZstd));
+    for (const Command& command : commands) {
+      const auto words = [&](const std::string& input) {
+        std::vector<std::string> all = command.words;
+        std::ranges::replace(all, "FILE", input);
+        return all;
+      };
+      const std::vector<std::pair<std::string, Outcome>> outcomes = {
+          {"file", run(words(plain))},
+          {"gz", run(words(gz))},
+          {"zst", run(words(zst))},
+          {"-", run(words("-"), plain)},
+          {"pipe", run_with_pipe(words("-"), of.content)},
+      };
+      for (const auto& [way, outcome] : outcomes) {
+        const std::set<int>& expected = of.is_heap ? command.of_heap : command.of_cpu;
+        EXPECT_TRUE(expected.contains(outcome.status))
+            << fmt::format("{} {} of {} as {}: {}", command.words[0], command.words[2 % command.words.size()],
+                           of.format, way, outcome.status)
+            << outcome.error;
+        EXPECT_EQ(outcome.status, outcomes.front().second.status) << command.words[0] << of.format << way;
+      }
+    }
+    const Outcome compared = run({"diff", plain, gz});
+    EXPECT_EQ(compared.status, 0) << "diff of " << of.format << compared.error;
+  }
+}
+
+TEST_F(Products, WhatIsWrittenIsReplacedTheSecondTime) {
+  const std::string imported = file("imported.folded", "app;main;work 90\napp;main;rest 10\n");
+  struct Format {
+    const char* name;
+    std::vector<std::string> endings;
+    bool of_cpu, of_heap;
+  };
+  const std::vector<Format> formats = {
+      {"callgrind", {"", ".gz", ".zst"}, true, true},
+      {"dot", {""}, true, true},
+      {"firefox", {"", ".gz", ".zst"}, true, true},
+      {"folded", {""}, true, true},
+      {"heaptrack", {"", ".gz", ".zst"}, false, true},
+      {"html", {""}, true, true},
+      {"json", {"", ".gz", ".zst"}, true, true},
+      {"massif", {""}, false, true},
+      {"ms_print", {""}, false, true},
+      {"perfetto", {"", ".gz", ".zst"}, true, true},
+      {"pprof", {"", ".gz", ".zst", ".pb"}, true, true},
+      {"speedscope", {"", ".gz", ".zst"}, true, true},
+      {"sql", {"", ".gz", ".zst"}, true, true},
+  };
+  for (const Format& format : formats)
+    for (const std::string& ending : format.endings)
+      for (const auto& [kind, input] :
+           {std::pair("cpu", recording_), std::pair("heap", heap_), std::pair("imported", imported)}) {
+        if (input == heap_ ? !format.of_heap : !format.of_cpu) continue;
+        const std::string path = fmt::format("{}/{}-{}{}", folder_, format.name, kind, ending);
+        for (const char* night : {"first", "second"}) {
+          const Outcome outcome = run({"export", input, "--to", format.name, "-o", path});
+          EXPECT_EQ(outcome.status, 0)
+              << format.name << ending << " of " << kind << ", the " << night << " time: " << outcome.error;
+        }
+      }
+}
+
+TEST_F(Products, AnotherKindOfFileIsNotReplaced) {
+  const std::vector<std::pair<std::string, std::string>> precious = {
+      {"main.cpp", "int main() {}\n"},
+      {"notes.txt", "Buy milk.\nCall 5\nCall him.\n"},
+      {"table.csv", "a,b,c\n1,2,3\n"},
+      {"data.json", "{\"meta\": 1}\n"},
+      {"other.dot", "digraph G {\n  a -> b;\n}\n"},
+      {"query.sql", "SELECT 1;\n"},
+      {"callgrind.out.7", "version: 1\ncreator: callgrind-3.19.0\nevents: Ir\nfn=f\n1 5\n"},
+      {"binary", std::string("\x0a\x05hello", 7)},
+      {"x.gz", packed("int main() {}\n", formats::Packing::kGzip)},
+  };
+  for (const auto& [name, content] : precious) {
+    const std::string path = file(name, content);
+    for (const char* format : {"callgrind", "dot", "firefox", "folded", "json", "perfetto", "pprof",
+                               "speedscope", "sql", "html"}) {
+      EXPECT_EQ(run({"export", recording_, "--to", format, "-o", path}).status, 2)
+          << format << " over " << name;
+      EXPECT_EQ(read_file(path).value(), content) << format << " over " << name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace fathom::cli
