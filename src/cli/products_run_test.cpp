@@ -96,7 +96,7 @@ TEST_F(Products, EveryCommandReadsEveryFormatHoweverItComes) {
     for (const Command& command : commands) {
       const auto words = [&](const std::string& input) {
         std::vector<std::string> all = command.words;
-        std::ranges::replace(all, "FILE", input);
+        std::ranges::replace(all, std::string("FILE"), input);
         return all;
       };
       const std::vector<std::pair<std::string, Outcome>> outcomes = {

@@ -81,7 +81,9 @@ bool is_date(std::string_view word) {
   static constexpr std::string_view kPattern = "dddd-dd-ddTdd:dd:dd";
   if (word.size() < kPattern.size()) return false;
   for (std::size_t i = 0; i < kPattern.size(); ++i)
-    if (kPattern[i] == 'd' ? !is_digit(word[i]) : word[i] != kPattern[i]) return false;
+    if (kPattern[i] == 'd' ? !is_digit(word[i])
+                           : word[i] != kPattern[i] && !(kPattern[i] == 'T' && word[i] == ' '))
+      return false;
   return true;
 }
 
@@ -93,6 +95,14 @@ std::string_view time_of(std::string_view& prefix) {
         std::min(prefix.find(' ', kSyslogTime), prefix.size());  // parts of a second may follow
     const std::string_view time = prefix.substr(0, end);
     prefix.remove_prefix(end);
+    return time;
+  }
+  // journalctl -o short-full: "Thu 2026-03-05 10:11:12 CET "
+  constexpr std::size_t kWeekday = 4, kDate = 19;
+  if (prefix.size() > kWeekday + kDate && prefix[3] == ' ' && is_date(prefix.substr(kWeekday))) {
+    const std::string_view time = prefix.substr(kWeekday, kDate);
+    prefix.remove_prefix(kWeekday + kDate);
+    (void)next_field(prefix);  // the zone
     return time;
   }
   if (!prefix.empty() && is_digit(prefix[0])) return next_field(prefix);

@@ -84,15 +84,11 @@ std::optional<Kill> parse_kill(std::string_view text) {
   return kill;
 }
 
-// The kernel keeps 15 bytes of a name. What is longer has something in front of it that nobody knows.
+// The kernel keeps 15 bytes of a name. What is longer has something in front of it that nobody knows, and the name is taken for
+// one word.
 std::string_view name_before(std::string_view text) {
   constexpr std::size_t kLongest = 15;
-  while (text.size() > kLongest) {
-    const std::size_t blank = text.find(' ');
-    if (blank == std::string_view::npos) break;
-    text.remove_prefix(blank + 1);
-  }
-  return text;
+  return text.size() <= kLongest ? text : text.substr(text.rfind(' ') + 1);
 }
 
 class Reader {
@@ -121,8 +117,13 @@ class Reader {
     if (found == moments_.end()) return;
     const Moment& last = found->second;
     const auto uptime = seconds_of_uptime(line.uptime), time = seconds_in(line.time);
+    // Times of syslog have no year: from December to January they go back by one.
+    constexpr double kYear = 300 * 86'400.0;
+    const auto is_far = [](double seconds) {
+      return std::fabs(seconds) > kLongest && std::fabs(seconds) < kYear;
+    };
     const bool is_over = (uptime && last.uptime && std::fabs(*uptime - *last.uptime) > kLongest) ||
-                         (!uptime && time && last.time && std::fabs(*time - *last.time) > kLongest);
+                         (!uptime && time && last.time && is_far(*time - *last.time));
     if (!is_over) return;
     if (const auto open = open_.find(line.host); open != open_.end()) open_.erase(open);
     moments_.erase(found);

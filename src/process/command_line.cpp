@@ -92,8 +92,7 @@ constexpr std::array<Letter, 9> kAttached = {{{"mysql", "-p"},
                                               {"7z", "-p"},
                                               {"unrar", "-p"},
                                               {"ldap", "-w"}}};
-constexpr std::array<Letter, 4> kApart = {
-    {{"", "-p"}, {"redis-cli", "-a"}, {"ldap", "-w"}, {"docker", "-P"}}};
+constexpr std::array<Letter, 3> kApart = {{{"", "-p"}, {"redis-cli", "-a"}, {"ldap", "-w"}}};
 
 bool is_program(std::string_view program, std::string_view name) {
   return program.substr(program.rfind('/') + 1).starts_with(name);
