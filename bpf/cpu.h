@@ -8,13 +8,6 @@ struct {
 } cpu_ring SEC(".maps");
 
 struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, u32);
-  __type(value, struct stack_buffer);
-} cpu_buffers SEC(".maps");
-
-struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, SEEN_SLOTS);
   __type(key, u32);
@@ -60,14 +53,14 @@ int sample_cpu(struct bpf_perf_event_data* context) {
   struct stack_buffer* buffer;
   struct task_struct* task;
   struct cpu_event_sample sample = {.kind = CPU_EVENT_SAMPLE};
-  struct step_walk w = {};
+  struct step_walk* w;
   long kernel_bytes;
 
   if (pid == 0) return 0;
   process = bpf_map_lookup_elem(&processes, &pid);
   if (!process || process->waits_for_exec) return 0;
   counters = bpf_map_lookup_elem(&cpu_counters, &zero);
-  buffer = bpf_map_lookup_elem(&cpu_buffers, &zero);
+  buffer = buffer_of(BUFFER_SAMPLE);
   if (!counters || !buffer) return 0;
 
   sample.time_ns = bpf_ktime_get_ns();
@@ -89,26 +82,25 @@ int sample_cpu(struct bpf_perf_event_data* context) {
     }
   }
 
-  buffer->header.stack_id = hash_kernel_stack(buffer);
+  buffer->header.stack_id = hash_kernel_stack(AS_ARGUMENT(buffer));
 
-  task = bpf_get_current_task_btf();
-  if (task->flags & PF_KTHREAD) {
+  task = current_task();
+  w = begin_walk(buffer);
+  if (FIELD_OF_TASK(task, flags) & PF_KTHREAD) {
     buffer->header.end = WALK_KERNEL_THREAD;
   } else if (!BPF_CORE_READ(task, mm)) {
     buffer->header.end = WALK_EXITING;
-  } else if (IS_32_BIT(user_registers(&context->regs, &w))) {
+  } else if (IS_32_BIT(user_registers(&context->regs, w))) {
     buffer->header.end = WALK_UNSUPPORTED; /* 32-bit code */
   } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;
-    buffer->frames[buffer->header.kernel_count & (FRAME_SLOTS - 1)] = w.pc | WALK_EXACT;
+    buffer->frames[buffer->header.kernel_count & (FRAME_SLOTS - 1)] = w->pc | WALK_EXACT;
     buffer->header.user_count = 1;
-    buffer->header.stack_id = hash_word(buffer->header.stack_id, w.pc);
+    buffer->header.stack_id = hash_word(buffer->header.stack_id, w->pc);
   } else {
-    w.exact = 1;
-    w.first = 1;
-    w.mapping_first = process->mapping_first;
-    w.mapping_count = mapping_count;
-    buffer->header.end = walk_user_stack(&w, buffer);
+    w->mapping_first = process->mapping_first;
+    w->mapping_count = mapping_count;
+    buffer->header.end = walk_user_stack(AS_ARGUMENT(buffer));
   }
 
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);

@@ -8,6 +8,8 @@
 
 #include "abi/cpu_events.h"
 
+#include "current_task.h"
+
 #include "tables.h"
 
 #include "stacks.h"

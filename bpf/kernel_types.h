@@ -61,6 +61,10 @@ struct sched_entity {
 struct task_struct___throttled {
   bool throttled;
 };
+/* Before 5.14. */
+struct task_struct___before_5_14 {
+  long state;
+};
 struct files_struct;
 typedef struct {
   int counter;
@@ -73,6 +77,7 @@ struct signal_struct {
 };
 struct task_struct {
   unsigned int __state;
+  void* stack;
   struct files_struct* files;
   int pid, tgid;
   struct sched_entity se;

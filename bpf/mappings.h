@@ -8,14 +8,6 @@
 #include "abi/mapping_events.h"
 #include "arch/call_numbers.h"
 
-/* A walk buffer of its own: the scheduler's programs may come in between. */
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1);
-  __type(key, u32);
-  __type(value, struct stack_buffer);
-} mapping_buffers SEC(".maps");
-
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, 1);
@@ -67,11 +59,11 @@ int BPF_PROG(memory_changed, struct pt_regs* regs, long result) {
   event.tid = (u32)id;
   event.result = result;
   event.time_ns = bpf_ktime_get_ns();
-  buffer = bpf_map_lookup_elem(&mapping_buffers, &zero);
+  buffer = buffer_of(BUFFER_MAPPING);
   if (!buffer) return 0;
   buffer->header.kernel_count = 0;
   buffer->header.kernel_truncated = 0;
-  event.stack_id = walk_in_kernel(buffer, event.pid, event.time_ns);
+  event.stack_id = walk_in_kernel(AS_ARGUMENT(buffer), event.pid, event.time_ns);
   if (bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags())) {
     u64* lost = bpf_map_lookup_elem(&mapping_losses, &zero);
     if (lost) ++*lost;

@@ -17,13 +17,6 @@ struct {
 } off_cpu_ring SEC(".maps");
 
 struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 3); /* 0: switches, 1: wake-ups, 2: page faults; the one may interrupt the other */
-  __type(key, u32);
-  __type(value, struct stack_buffer);
-} off_cpu_buffers SEC(".maps");
-
-struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(max_entries, SEEN_SLOTS);
   __type(key, u32);
@@ -88,6 +81,21 @@ static __always_inline u64 off_cpu_ring_flags(void) {
 }
 
 /* The account of a recorded thread, or 0: most threads of the machine have none, and end with one load. */
+#if BEFORE_LINUX_5_15
+/* Before 5.12 a program cannot compare and exchange, so no place of the array can be taken; the hash table does that by itself. */
+static __always_inline struct thread_account* account_of(u32 tid) {
+  return bpf_map_lookup_elem(&crowded_accounts, &tid);
+}
+
+static __always_inline void make_account(u32 tid, u32 pid, u64 in_ns, u64 out_ns, bool keep) {
+  struct thread_account fresh = {.tid = tid, .pid = pid, .in_ns = in_ns, .out_ns = out_ns};
+  bpf_map_update_elem(&crowded_accounts, &tid, &fresh, keep ? BPF_NOEXIST : BPF_ANY);
+}
+
+static __always_inline void drop_account(struct thread_account* account, u32 tid) {
+  bpf_map_delete_elem(&crowded_accounts, &tid);
+}
+#else
 static __always_inline struct thread_account* account_of(u32 tid) {
   u32 place = tid & (ACCOUNTS - 1);
   struct thread_account* account = bpf_map_lookup_elem(&thread_accounts, &place);
@@ -124,12 +132,14 @@ static __always_inline void drop_account(struct thread_account* account, u32 tid
   else
     bpf_map_delete_elem(&crowded_accounts, &tid);
 }
+#endif
 
 /* Walks the stack of the current thread with the user registers that it entered the kernel with, and sends
  * the stack unless it was sent lately. The stack's number, or 0. Global: verified once for both programs. */
-__attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pid, u64 now) {
+__attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) {
+  TAKE_BUFFER;
   struct tracked_process* process;
-  struct step_walk w = {};
+  struct step_walk* w;
   struct pt_regs* regs;
   struct task_struct* task;
   u64* seen;
@@ -142,24 +152,23 @@ __attribute__((noinline)) u64 walk_in_kernel(struct stack_buffer* buffer, u32 pi
   buffer->header.epoch = current_epoch(pid, process, &mapping_count);
   buffer->header.time_ns = now;
   buffer->header.user_count = 0;
-  buffer->header.stack_id = hash_kernel_stack(buffer);
-  task = bpf_get_current_task_btf();
-  if (task->flags & PF_KTHREAD) {
+  buffer->header.stack_id = hash_kernel_stack(AS_ARGUMENT(buffer));
+  task = current_task();
+  if (FIELD_OF_TASK(task, flags) & PF_KTHREAD) {
     buffer->header.end = WALK_KERNEL_THREAD;
   } else if (!BPF_CORE_READ(task, mm)) {
     buffer->header.end = WALK_EXITING;
   } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;
   } else {
-    regs = (struct pt_regs*)bpf_task_pt_regs(task);
-    bpf_probe_read_kernel(&w.pc, 8, &REGISTERS_PC(regs));
-    bpf_probe_read_kernel(&w.sp, 8, &REGISTERS_SP(regs));
-    bpf_probe_read_kernel(&w.fp, 8, &REGISTERS_FP(regs));
-    w.exact = 1;
-    w.first = 1;
-    w.mapping_first = process->mapping_first;
-    w.mapping_count = mapping_count;
-    buffer->header.end = walk_user_stack(&w, buffer);
+    regs = entry_registers(task);
+    w = begin_walk(buffer);
+    bpf_probe_read_kernel(&w->pc, 8, &REGISTERS_PC(regs));
+    bpf_probe_read_kernel(&w->sp, 8, &REGISTERS_SP(regs));
+    bpf_probe_read_kernel(&w->fp, 8, &REGISTERS_FP(regs));
+    w->mapping_first = process->mapping_first;
+    w->mapping_count = mapping_count;
+    buffer->header.end = walk_user_stack(AS_ARGUMENT(buffer));
   }
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
   slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
@@ -183,7 +192,7 @@ static __always_inline void take_kernel_stack(void* context, struct stack_buffer
 
 /* What the thread waits for, as far as its registers and files tell. */
 static __always_inline void note_cause(struct thread_account* account, struct task_struct* task) {
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(task);
+  struct pt_regs* regs = entry_registers(task);
   long number = -1;
   bpf_probe_read_kernel(&number, 8, &CALL_NUMBER(regs));
   account->system_call = number >= 0 && number < 4096 ? (s32)number : -1;
@@ -207,8 +216,8 @@ static __always_inline void note_lock_key(struct thread_account* account, u32 pi
 
 /* The file behind a descriptor: its identity, and the peer if it is an internet socket. Global: verified
  * once. */
-__attribute__((noinline)) int note_file(struct thread_account* account) {
-  struct task_struct* task = bpf_get_current_task_btf();
+SHARED_FUNCTION int note_file(struct thread_account* account) {
+  struct task_struct* task = current_task();
   struct file** table;
   struct file* file = 0;
   struct inode* inode;
@@ -245,7 +254,7 @@ __attribute__((noinline)) int note_file(struct thread_account* account) {
 }
 
 /* Sends the wait that is held. Its stack and cause are still those of the account. Global: verified once. */
-__attribute__((noinline)) int send_held_wait(struct thread_account* account, u32 tid, s64 result) {
+SHARED_FUNCTION int send_held_wait(struct thread_account* account, u32 tid, s64 result) {
   struct off_cpu_event_wait event = {.kind = OFF_CPU_EVENT_WAIT};
   struct off_cpu_counters* counters;
   u32 zero = 0;
@@ -294,8 +303,8 @@ static __always_inline bool is_throttled(struct task_struct* task) {
   return bpf_core_field_exists(task->se.cfs_rq) && BPF_CORE_READ(task, se.cfs_rq, throttle_count) > 0;
 }
 
-__attribute__((noinline)) int switched_in(struct thread_account* account, u32 tid, u64 now,
-                                          struct off_cpu_counters* counters) {
+SHARED_FUNCTION int switched_in(struct thread_account* account, u32 tid, u64 now,
+                                struct off_cpu_counters* counters) {
   u64 out, waited, queued;
   if (!account || !counters) return 0;
   out = account->out_ns;
@@ -348,7 +357,7 @@ static __always_inline void switched_out(void* context, struct task_struct* task
                                          struct thread_account* account, u32 tid, u32 pid, u32 state, u64 now,
                                          struct off_cpu_counters* counters) {
   struct stack_buffer* buffer;
-  u32 zero = 0, one_in, on_cpu;
+  u32 one_in, on_cpu;
   bool seldom;
   u64 walk_ended;
   if (!account->in_ns && account->out_ns) book_untold_return(account, task, tid, now, counters);
@@ -386,14 +395,14 @@ static __always_inline void switched_out(void* context, struct task_struct* task
    * a lot; unless there are so many of them that they are the load. A quota stops threads for long, too. */
   if (seldom && on_cpu <= SELDOM) one_in = 1;
   if (one_in > 1 && bpf_get_prandom_u32() % one_in != 0) return;
-  buffer = bpf_map_lookup_elem(&off_cpu_buffers, &zero);
+  buffer = buffer_of(BUFFER_SWITCH);
   if (!buffer) return;
   note_cause(account, task);
   note_file(account);
   note_lock_key(account, pid);
   account->weight = one_in;
   take_kernel_stack(context, buffer, 3);
-  account->stack_id = walk_in_kernel(buffer, pid, now);
+  account->stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, now);
   counters->walks++;
   /* The walk holds this CPU, and interrupts with it. It is no part of the wait, or waits that are walked
    * would be longer than those that they stand for. */
@@ -429,9 +438,7 @@ int BPF_PROG(thread_switched, bool preempt, struct task_struct* prev, struct tas
   counters->switches++;
   counters->lost_accounts += lost;
   /* The argument prev_state exists from 5.18 on only; the field is still what it was here. */
-  if (out)
-    switched_out(ctx, prev, out, out_tid, prev->tgid, preempt ? 0 : BPF_CORE_READ(prev, __state), now,
-                 counters);
+  if (out) switched_out(ctx, prev, out, out_tid, prev->tgid, preempt ? 0 : state_of(prev), now, counters);
   if (in) switched_in(in, in_tid, now, counters);
   if (counters->switches % SWITCHES_PER_TIMING == 0)
     counters->run_ns += (bpf_ktime_get_ns() - now - (counters->walk_ns - walked)) * SWITCHES_PER_TIMING;
@@ -489,7 +496,6 @@ int BPF_PROG(thread_woken, struct task_struct* task) {
   struct thread_account* account = account_of(task->pid);
   struct stack_buffer* buffer;
   u64 now, waker;
-  u32 one = 1;
   if (!account || !account->out_ns || account->woken_ns) return 0;
   now = bpf_ktime_get_ns();
   account->woken_ns = now;
@@ -498,10 +504,10 @@ int BPF_PROG(thread_woken, struct task_struct* task) {
   account->waker_tid = (u32)waker;
   account->waker_pid = waker >> 32;
   if (!account->waker_pid || now - account->out_ns < waker_threshold_ns) return 0;
-  buffer = bpf_map_lookup_elem(&off_cpu_buffers, &one);
+  buffer = buffer_of(BUFFER_WAKE_UP);
   if (!buffer) return 0;
   take_kernel_stack(ctx, buffer, 2);
-  account->waker_stack_id = walk_in_kernel(buffer, account->waker_pid, now);
+  account->waker_stack_id = walk_in_kernel(AS_ARGUMENT(buffer), account->waker_pid, now);
   return 0;
 }
 
@@ -534,12 +540,12 @@ SEC("perf_event")
 int count_fault(struct bpf_perf_event_data* context) {
   struct off_cpu_event_fault event = {.kind = OFF_CPU_EVENT_FAULT};
   u64 id = bpf_get_current_pid_tgid();
-  u32 pid = id >> 32, two = 2, zero = 0;
+  u32 pid = id >> 32, zero = 0;
   struct off_cpu_counters* counters;
   struct stack_buffer* buffer;
   if (!is_recorded(pid)) return 0;
   counters = bpf_map_lookup_elem(&off_cpu_counters, &zero);
-  buffer = bpf_map_lookup_elem(&off_cpu_buffers, &two);
+  buffer = buffer_of(BUFFER_FAULT);
   if (!buffer || !counters) return 0;
   event.time_ns = bpf_ktime_get_ns();
   event.cpu = bpf_get_smp_processor_id();
@@ -549,7 +555,7 @@ int count_fault(struct bpf_perf_event_data* context) {
   event.major = event.weight == 1;
   event.address = context->addr;
   take_kernel_stack(context, buffer, 0); /* none, unless the kernel itself touched the page */
-  event.stack_id = walk_in_kernel(buffer, pid, event.time_ns);
+  event.stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, event.time_ns);
   if (!event.stack_id || bpf_ringbuf_output(&off_cpu_ring, &event, sizeof(event), off_cpu_ring_flags()))
     counters->lost_faults++;
   return 0;

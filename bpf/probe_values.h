@@ -25,7 +25,7 @@ static __always_inline u64 register_for_value(const struct pt_regs* regs, u32 nu
  * nine kinds of reading each. */
 static __attribute__((noinline)) int read_probe_value(u32 number, u64* out) {
   const struct probe_value* from = bpf_map_lookup_elem(&probe_values, &number);
-  const struct pt_regs* regs = (const struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  const struct pt_regs* regs = entry_registers(current_task());
   u64 value, address;
   u32 bits, size;
   *out = 0;

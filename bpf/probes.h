@@ -33,16 +33,6 @@ struct {
   __type(value, struct probe_call);
 } probe_calls SEC(".maps");
 
-/* A program at a breakpoint keeps its CPU, but another thread may run there in between and meet a breakpoint, too: so there are
- * several buffers for each CPU, and each is taken and given back. */
-#define PROBE_BUFFERS 4
-struct {
-  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-  __uint(max_entries, 1); /* PROBE_BUFFERS, set before loading */
-  __type(key, u32);
-  __type(value, struct stack_buffer);
-} probe_buffers SEC(".maps");
-
 struct {
   __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
   __uint(max_entries, PROBE_BUFFERS);
@@ -105,7 +95,7 @@ static __always_inline void add_size(struct probe_account* account, s64 size) {
 /* `number`: of the value of a place, in probe_values. */
 static __always_inline void add_argument(struct probe_account* account, const struct probe_wanted* wanted,
                                          u32 number) {
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  struct pt_regs* regs = entry_registers(current_task());
   u32 argument = wanted->argument;
   u64 value;
   if (wanted->size == PROBE_SIZE_VALUE) {
@@ -128,11 +118,11 @@ static __always_inline u64 walk_at_probe(u32 pid, u64 now, struct probe_counters
   for (u32 i = 0; i < PROBE_BUFFERS; i++) {
     u32 slot = i;
     u64* taken = bpf_map_lookup_elem(&probe_buffers_taken, &slot);
-    struct stack_buffer* buffer = bpf_map_lookup_elem(&probe_buffers, &slot);
+    struct stack_buffer* buffer = buffer_of(BUFFER_PROBE + i);
     if (!taken || !buffer || __sync_val_compare_and_swap(taken, 0, 1)) continue;
     buffer->header.kernel_count = 0;
     buffer->header.kernel_truncated = 0;
-    stack_id = walk_in_kernel(buffer, pid, now);
+    stack_id = walk_in_kernel(AS_ARGUMENT(buffer), pid, now);
     *(volatile u64*)taken = 0;
     break;
   }
@@ -214,7 +204,7 @@ int probe_left(struct pt_regs* regs) {
     longest = seen;
   }
   if (wanted->size == PROBE_SIZE_RESULT && (cookie & PROBE_COOKIE_RETURNS)) {
-    struct pt_regs* all = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+    struct pt_regs* all = entry_registers(current_task());
     u64 value;
     if (!bpf_probe_read_kernel(&value, 8, (const u64*)all + WORD_OF_RESULT)) add_size(account, (s64)value);
   }

@@ -8,11 +8,70 @@
 struct stack_buffer {
   struct cpu_event_stack header;
   u64 frames[FRAME_SLOTS]; /* kernel_count, then user_count, see cpu_event_stack */
+  struct step_walk walk;   /* in progress, or the last one */
+  u32 slot;                /* of this buffer, enum buffer_slot */
 };
+
+/* A program at a breakpoint keeps its CPU, but another thread may run there in between and meet a breakpoint, too: so there are
+ * several buffers of probes for each CPU, and each is taken and given back. */
+#define PROBE_BUFFERS 4
+enum buffer_slot {
+  BUFFER_SAMPLE,
+  BUFFER_SWITCH,
+  BUFFER_WAKE_UP,
+  BUFFER_FAULT,
+  BUFFER_MAPPING,
+  BUFFER_PROBE,
+  BUFFERS_WITHOUT_PROBES = BUFFER_PROBE,
+  BUFFERS = BUFFER_PROBE + PROBE_BUFFERS,
+};
+
+struct {
+  __uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+  __uint(max_entries, BUFFERS_WITHOUT_PROBES); /* set before loading */
+  __type(key, u32);
+  __type(value, struct stack_buffer);
+} stack_buffers SEC(".maps");
+
+static __always_inline struct stack_buffer* buffer_of(u32 slot) {
+  struct stack_buffer* buffer = bpf_map_lookup_elem(&stack_buffers, &slot);
+  if (buffer) buffer->slot = slot;
+  return buffer;
+}
+
+/* A global function is verified once, with unknown arguments. Before Linux 5.12 it takes numbers only, so there it is told the slot
+ * of the buffer and looks it up. TAKE_BUFFER stands first in its body; `buffer` may be null then. */
+#if BEFORE_LINUX_5_15
+#define BUFFER_ARGUMENT u32 buffer_slot
+#define TAKE_BUFFER struct stack_buffer* buffer = bpf_map_lookup_elem(&stack_buffers, &buffer_slot)
+#define AS_ARGUMENT(buffer) ((buffer)->slot)
+
+__attribute__((noinline)) int step_in(BUFFER_ARGUMENT) {
+  TAKE_BUFFER;
+  return buffer ? step_once(&buffer->walk) : WALK_NO_RULE;
+}
+/* step_in is one call more, and a program may be eight calls deep. */
+#define WHOLE_WALK static __always_inline
+#else
+#define BUFFER_ARGUMENT struct stack_buffer* buffer
+#define TAKE_BUFFER
+#define AS_ARGUMENT(buffer) (buffer)
+#define step_in(buffer) step_once(&(buffer)->walk)
+#define WHOLE_WALK __attribute__((noinline))
+#endif
 
 static __always_inline u64 hash_word(u64 hash, u64 word) {
   hash = (hash ^ word) * 0x9e3779b97f4a7c15ull;
   return hash ^ (hash >> 29);
+}
+
+/* Begins a walk; its registers are still to be set. */
+static __always_inline struct step_walk* begin_walk(struct stack_buffer* buffer) {
+  struct step_walk* w = &buffer->walk;
+  __builtin_memset(w, 0, sizeof(*w));
+  w->exact = 1;
+  w->first = 1;
+  return w;
 }
 
 /* User registers of the current thread: those that it interrupted, or that it entered the kernel with. */
@@ -25,7 +84,7 @@ static __always_inline int user_registers(struct pt_regs* context, struct step_w
     w->fp = REGISTERS_FP(context);
     return (int)mode;
   }
-  entered = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  entered = entry_registers(current_task());
   bpf_probe_read_kernel(&w->pc, 8, &REGISTERS_PC(entered));
   bpf_probe_read_kernel(&w->sp, 8, &REGISTERS_SP(entered));
   bpf_probe_read_kernel(&w->fp, 8, &REGISTERS_FP(entered));
@@ -37,7 +96,8 @@ static __always_inline int user_registers(struct pt_regs* context, struct step_w
 /* Adds the kernel frames from `first` on to the stack's hash. The count is read anew for each frame, on purpose: the
  * verifier then follows one state through the loop and not one for each possible count. */
 #define KERNEL_FRAMES_AT_ONCE 16
-__attribute__((noinline)) u64 hash_some_kernel_frames(struct stack_buffer* buffer, u64 hash, u32 first) {
+__attribute__((noinline)) u64 hash_some_kernel_frames(BUFFER_ARGUMENT, u64 hash, u32 first) {
+  TAKE_BUFFER;
   if (!buffer) return 0;
 #pragma unroll 1
   for (u32 i = 0; i < KERNEL_FRAMES_AT_ONCE; i++) {
@@ -48,8 +108,9 @@ __attribute__((noinline)) u64 hash_some_kernel_frames(struct stack_buffer* buffe
 }
 
 /* The kernel frames, the process and its epoch; the walk adds the user frames. */
-__attribute__((noinline)) u64 hash_kernel_stack(struct stack_buffer* buffer) {
-  struct task_struct* task = bpf_get_current_task_btf();
+__attribute__((noinline)) u64 hash_kernel_stack(BUFFER_ARGUMENT) {
+  TAKE_BUFFER;
+  struct task_struct* task = current_task();
   u64 hash;
   if (!buffer) return 0;
   hash = hash_word(buffer->header.pid, (u64)buffer->header.epoch << 32 | buffer->header.kernel_count);
@@ -59,19 +120,22 @@ __attribute__((noinline)) u64 hash_kernel_stack(struct stack_buffer* buffer) {
 #pragma unroll 1
   for (u32 first = 0; first < MAX_KERNEL_FRAMES; first += KERNEL_FRAMES_AT_ONCE) {
     if (first >= *(volatile u16*)&buffer->header.kernel_count) break;
-    hash = hash_some_kernel_frames(buffer, hash, first);
+    hash = hash_some_kernel_frames(AS_ARGUMENT(buffer), hash, first);
   }
   return hash;
 }
 
-/* The next frames of the walk `w`, behind those that the buffer holds. 0 while the stack goes on, else how it
+/* The next frames of the buffer's walk, behind those that it holds. 0 while the stack goes on, else how it
  * ended. */
 #define FRAMES_AT_ONCE 31
-__attribute__((noinline)) int walk_some_frames(struct step_walk* w, struct stack_buffer* buffer) {
+__attribute__((noinline)) int walk_some_frames(BUFFER_ARGUMENT) {
+  TAKE_BUFFER;
+  struct step_walk* w;
   u64 hash;
   u32 n, count;
   int end = 0;
-  if (!w || !buffer) return WALK_NO_RULE;
+  if (!buffer) return WALK_NO_RULE;
+  w = &buffer->walk;
   count = buffer->header.user_count;
   n = buffer->header.kernel_count;
   hash = buffer->header.stack_id;
@@ -81,7 +145,7 @@ __attribute__((noinline)) int walk_some_frames(struct step_walk* w, struct stack
     buffer->frames[(n + slot_of_frame(count)) & (FRAME_SLOTS - 1)] = frame;
     hash = hash_word(hash, frame);
     count++;
-    end = step_once(w);
+    end = step_in(AS_ARGUMENT(buffer));
     if (end) break;
   }
   buffer->header.user_count = count;
@@ -89,16 +153,17 @@ __attribute__((noinline)) int walk_some_frames(struct step_walk* w, struct stack
   return end;
 }
 
-/* Walks the user stack from `w` on into buffer->frames behind the kernel frames, and adds each frame to the
+/* Walks the user stack from buffer->walk on into buffer->frames behind the kernel frames, and adds each frame to the
  * stack's hash in header.stack_id; header.user_count is 0 before. Global, as the one above: the verifier follows
  * every round of a loop, and with one loop over all frames it took 25 ms for each program that walks (2026-11). */
 _Static_assert(WALK_MOST_STEPS % FRAMES_AT_ONCE == 0, "a walk ends with a whole round");
 _Static_assert(MAX_KERNEL_FRAMES + WALK_MAX_FRAMES <= FRAME_SLOTS, "all that is kept has a slot");
-__attribute__((noinline)) int walk_user_stack(struct step_walk* w, struct stack_buffer* buffer) {
-  if (!w || !buffer) return WALK_NO_RULE;
+WHOLE_WALK int walk_user_stack(BUFFER_ARGUMENT) {
+  TAKE_BUFFER;
+  if (!buffer) return WALK_NO_RULE;
 #pragma unroll 1
   for (int i = 0; i < WALK_MOST_STEPS / FRAMES_AT_ONCE; i++) {
-    int end = walk_some_frames(w, buffer);
+    int end = walk_some_frames(AS_ARGUMENT(buffer));
     if (end == WALK_ROOT && *(volatile u16*)&buffer->header.user_count > WALK_MAX_FRAMES)
       return WALK_MIDDLE_CUT;
     if (end) return end;

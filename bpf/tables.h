@@ -70,9 +70,7 @@ static __always_inline u32 current_epoch(u32 pid, const struct tracked_process* 
   return process->epoch;
 }
 
-/* Global functions are verified once each, with unknown arguments, instead of once per call: that is what
- * keeps the whole walk at some 20,000 verified instructions instead of over a million. */
-#define STEP_FN __attribute__((noinline))
+#define STEP_FN SHARED_FUNCTION
 
 struct step_walk;
 static __always_inline int step_read_u64(struct step_walk* w, u64 address, u64* value);
@@ -97,7 +95,7 @@ static __always_inline int step_read_code(struct step_walk* w, u64 address, u64*
 const volatile u8 word_of_register[DWARF_REGISTERS_KEPT] = WORDS_OF_REGISTERS;
 
 static __always_inline int step_read_register(struct step_walk* w, u32 number, u64* value) {
-  struct pt_regs* regs = (struct pt_regs*)bpf_task_pt_regs(bpf_get_current_task_btf());
+  struct pt_regs* regs = entry_registers(current_task());
   if (number >= DWARF_REGISTERS_KEPT) return -1;
   return bpf_probe_read_kernel(value, 8, (const u64*)regs + word_of_register[number]) ? -1 : 0;
 }

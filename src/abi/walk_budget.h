@@ -11,9 +11,9 @@
 #define WALK_WINDOW_NS 100000000ull /* budgets are for this time */
 
 /* One switch more. One in how many is walked, from the switches in the last window; twice as few at once when this
- * window runs over. A global function in the kernel: the verifier follows it once, and not at each call. */
+ * window runs over. In the kernel the verifier follows it once, and not at each call (bpf/current_task.h). */
 #ifdef __bpf__
-__attribute__((noinline))
+SHARED_FUNCTION
 #else
 static inline
 #endif

@@ -200,7 +200,7 @@ void find_obstacles(const MachineFacts& machine, const TargetFacts* target, cons
         {Severity::kObstacle,
          fmt::format("BPF works here, but this kernel ({}) refuses fathom's programs: {}.", machine.kernel,
                      machine.bpf_engine.problem),
-         {{machine.btf.works ? "a newer kernel: 5.15 and later are known to work"
+         {{machine.btf.works ? "a newer kernel: 5.10 and later are known to work"
                              : "a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's: it has no BTF",
            "none"}}});
   } else if (!bpf_works && (!machine.cpu_clock_all.works || !machine.side_band.works)) {
@@ -265,6 +265,12 @@ void find_limits(const MachineFacts& machine, const TargetFacts* target, const D
            "you may lock 64 MiB of memory"},
           {"sudo sysctl kernel.perf_event_mlock_kb=8192",
            std::string("every user may lock 8 MiB for each CPU") + kUntilBoot}}});
+  if (so_far.engine == "bpf" && !machine.bpf_probes.works)
+    findings.push_back(
+        {Severity::kLimit,
+         fmt::format("Function calls (--probe) and the static probes of a heap cannot be recorded: {}.",
+                     machine.bpf_probes.problem),
+         {{"a kernel from Linux 5.15 on", "none"}}});
   const bool sees_kernel = so_far.engine == "bpf" || (perf_is_used && kernel_side.works);
   if (sees_kernel && !machine.kernel_symbols.works) {
     Finding finding{Severity::kLimit,

@@ -76,6 +76,18 @@ TEST(Diagnosis, RootUsesBpfAndNothingStandsInTheWay) {
   EXPECT_TRUE(diagnosis.findings.empty());
 }
 
+TEST(Diagnosis, KernelsBefore515SampleAndHaveNoProbes) {
+  MachineFacts machine = root();
+  machine.kernel = "5.10.0-32-amd64";
+  machine.bpf_probes = no(
+      "bpf: probes of functions need Linux 5.15 or later (bpf_get_attach_cookie); this is 5.10.0-32-amd64");
+  const Diagnosis diagnosis = diagnose(machine, nullptr);
+  EXPECT_EQ(diagnosis.engine, "bpf");
+  const Finding* finding = find(diagnosis, Severity::kLimit, "--probe");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->text, HasSubstr("Linux 5.15"));
+}
+
 TEST(Diagnosis, UserUsesPerfAndIsToldWhatBpfWouldTake) {
   const Diagnosis diagnosis = diagnose(user(), nullptr);
   EXPECT_EQ(diagnosis.engine, "perf");

@@ -58,6 +58,7 @@ struct MachineFacts {
 
   Trial bpf_program;  // the smallest program there is
   Trial bpf_engine;   // the real ones, through the verifier
+  Trial bpf_probes{true, {}};  // breakpoints in functions and at static probes, with the engine bpf
   Trial btf;
   Trial side_band;             // mappings and names of all processes
   Trial cpu_clock_all;         // a timer event on a whole CPU

@@ -212,7 +212,9 @@ MachineFacts probe_machine(int target) {
     sources::BpfOptions options;
     options.row_capacity = 4096;  // the verifier is asked, and little memory is locked
     options.ring_bytes = 1 << 16;
-    facts.bpf_engine = trial_of(sources::BpfEngine::load(options));
+    const auto engine = sources::BpfEngine::load(options);
+    facts.bpf_engine = trial_of(engine);
+    if (engine) facts.bpf_probes = trial_of((*engine)->has_probes());
   }
   probe_events(facts);
   probe_engines(facts, target);

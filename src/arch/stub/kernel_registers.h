@@ -5,6 +5,7 @@
 struct pt_regs {
   unsigned long word;
 };
+#define KERNEL_STACK_BYTES 4096
 #define DWARF_REGISTERS_KEPT 1
 #define WORDS_OF_REGISTERS \
   { 0 }

@@ -9,6 +9,10 @@ struct pt_regs {
       ss;
 };
 
+/* At the end of a thread's kernel stack lie the registers with which it entered the kernel. Linux 5.10 to 5.14; those built with
+ * KASAN have twice as much. */
+#define KERNEL_STACK_BYTES (1 << 14)
+
 /* DWARF numbers 0 to 15 are rax rdx rcx rbx rsi rdi rbp rsp r8 ... r15; here as words of struct pt_regs. */
 #define DWARF_REGISTERS_KEPT 16
 #define WORDS_OF_REGISTERS \

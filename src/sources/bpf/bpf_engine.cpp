@@ -3,6 +3,7 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include <fmt/format.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <utility>
@@ -18,6 +20,7 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
+#include "sources/bpf/older_programs.h"
 #include "sources/perf/event.h"
 
 namespace fathom::sources {
@@ -32,13 +35,23 @@ std::uint32_t ring_of(std::uint64_t bytes, std::uint32_t least) {
   return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(std::bit_ceil(bytes), least, kMostRingBytes));
 }
 
-// Whether a table of programs that trace may take its elements one by one. Before, it could wait for itself there.
-bool takes_elements_by_need() {
-  constexpr std::pair kSince(6, 1);  // "bpf: Introduce any context BPF specific memory allocator"
+bool kernel_is_at_least(int major, int minor) {
   utsname name{};
   std::pair version(0, 0);
   return ::uname(&name) == 0 && std::sscanf(name.release, "%d.%d", &version.first, &version.second) == 2 &&
-         version >= kSince;
+         version >= std::pair(major, minor);
+}
+
+// Whether a table of programs that trace may take its elements one by one. Before, it could wait for itself there.
+bool takes_elements_by_need() {
+  return kernel_is_at_least(6, 1);  // "bpf: Introduce any context BPF specific memory allocator"
+}
+
+// Before Linux 5.11 maps count as locked memory of their owner.
+bool is_short_of_locked_memory() {
+  rlimit limit{};
+  return !kernel_is_at_least(5, 11) && ::getrlimit(RLIMIT_MEMLOCK, &limit) == 0 &&
+         limit.rlim_cur != RLIM_INFINITY;
 }
 
 template <class T>
@@ -46,6 +59,15 @@ TableArray<T> array_of(const bpf_map* map, std::uint32_t size) {
   return {size, [fd = bpf_map__fd(map)](std::uint32_t first, std::span<const T> elements) {
             return write_array(fd, std::uint64_t{first} * sizeof(T), std::as_bytes(elements));
           }};
+}
+
+tl::unexpected<Error> needs_linux_5_15(std::string_view what) {
+  utsname name{};
+  ::uname(&name);
+  return fail(
+      ErrorKind::kUnsupported,
+      fmt::format("bpf: {} need Linux 5.15 or later (bpf_get_attach_cookie); this is {}", what, name.release),
+      "a newer kernel");
 }
 
 // libbpf explains failures on stderr by itself; its text is kept for the error message instead.
@@ -59,6 +81,11 @@ int keep_text(libbpf_print_level level, const char* format, va_list arguments) {
 }
 
 tl::unexpected<Error> load_error(int error_number) {
+  if (error_number == EPERM && is_short_of_locked_memory())
+    return fail(
+        ErrorKind::kPermission,
+        "bpf: before Linux 5.11 the programs' tables need locked memory, and this user may lock little",
+        "run as root, or raise the limit first: ulimit -l unlimited");
   if (error_number == EPERM || error_number == EACCES) {
     return fail(ErrorKind::kPermission, "bpf: this user may not load BPF programs", remedy_for_rights(false));
   }
@@ -66,7 +93,25 @@ tl::unexpected<Error> load_error(int error_number) {
   return fail(ErrorKind::kUnsupported,
               fmt::format("bpf: the kernel refused the programs: {}{}{}", std::strerror(error_number),
                           why.empty() ? "" : "; ", why),
-              "fathom doctor names what this kernel lacks; kernels from 5.15 on with BTF are known to work");
+              "fathom doctor names what this kernel lacks; kernels from 5.10 on with BTF are known to work");
+}
+
+// As fathom_bpf__open(), which has no parameter for other bytes.
+fathom_bpf* open_older_programs() {
+  auto* opened = static_cast<fathom_bpf*>(std::calloc(1, sizeof(fathom_bpf)));
+  if (opened == nullptr) return nullptr;
+  int error = fathom_bpf__create_skeleton(opened);
+  if (error == 0) {
+    const auto bytes = older_programs();
+    opened->skeleton->data =
+        const_cast<std::byte*>(bytes.data());  // libbpf has no const there, and only reads
+    opened->skeleton->data_sz = bytes.size();
+    error = bpf_object__open_skeleton(opened->skeleton, nullptr);
+  }
+  if (error == 0) return opened;
+  fathom_bpf__destroy(opened);
+  errno = -error;
+  return nullptr;
 }
 
 Waited waited(const off_cpu_event_wait& event) {
@@ -139,7 +184,8 @@ void BpfEngine::size_maps() {
   }
   if (probes) {
     bpf_map__set_max_entries(maps.probe_values, MAX_PROBE_VALUES);
-    bpf_map__set_max_entries(maps.probe_buffers, bpf_map__max_entries(maps.probe_buffers_taken));
+    bpf_map__set_max_entries(maps.stack_buffers, bpf_map__max_entries(maps.stack_buffers) +
+                                                     bpf_map__max_entries(maps.probe_buffers_taken));
     skeleton_->rodata->probe_budget = std::max(1u, options_.probed_calls_per_second / 10);
   }
   if (options_.heap_probes) {
@@ -154,6 +200,7 @@ void BpfEngine::size_maps() {
   } else if (takes_elements_by_need()) {
     bpf_map__set_map_flags(maps.crowded_accounts, BPF_F_NO_PREALLOC);
   }
+  if (older_) bpf_map__set_max_entries(maps.thread_accounts, 1);
   kernel_memory_bytes_ = std::uint64_t{sample_ring} + wait_ring +
                          row_lines * sizeof(unwind_row) * kRowsPerLine + kPageCapacity * sizeof(unwind_page) +
                          UNWIND_MAX_RULES * sizeof(unwind_rule) + MAX_MAPPINGS * sizeof(unwind_mapping);
@@ -163,7 +210,7 @@ void BpfEngine::size_maps() {
     kernel_memory_bytes_ += PROBE_ACCOUNTS * (sizeof(probe_key) + sizeof(probe_account)) +
                             PROBE_CALLS * (sizeof(probe_call_key) + sizeof(probe_call));
   if (!options_.off_cpu) return;
-  kernel_memory_bytes_ += ACCOUNTS * sizeof(thread_account);
+  if (!older_) kernel_memory_bytes_ += ACCOUNTS * sizeof(thread_account);
   if (!takes_elements_by_need()) kernel_memory_bytes_ += CROWDED_ACCOUNTS * sizeof(thread_account);
 }
 
@@ -172,7 +219,10 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   g_libbpf_text.clear();
   std::unique_ptr<BpfEngine> engine(new BpfEngine);
   engine->options_ = options;
-  engine->skeleton_ = fathom_bpf__open();
+  engine->older_ = options.programs == BpfPrograms::kBeforeLinux515 || kernel_needs_older_programs();
+  if (engine->older_ && options.probes) return needs_linux_5_15("probes of functions");
+  if (engine->older_) engine->options_.heap_probes = false;
+  engine->skeleton_ = engine->older_ ? open_older_programs() : fathom_bpf__open();
   if (engine->skeleton_ == nullptr) return load_error(errno);
   engine->size_maps();
   auto& maps = engine->skeleton_->maps;
@@ -186,14 +236,14 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   bpf_program__set_autoload(programs.memory_changed, options.mappings);
   bpf_program__set_autoload(programs.probe_entered, options.probes);
   bpf_program__set_autoload(programs.probe_left, options.probes);
-  bpf_program__set_autoload(programs.heap_probe_alloc, options.heap_probes);
-  bpf_program__set_autoload(programs.heap_probe_free, options.heap_probes);
+  bpf_program__set_autoload(programs.heap_probe_alloc, engine->options_.heap_probes);
+  bpf_program__set_autoload(programs.heap_probe_free, engine->options_.heap_probes);
   engine->skeleton_->rodata->thread_budget = std::max(1u, options.thread_walks_per_second() / 10);
   engine->skeleton_->rodata->cpu_budget = std::max(1u, options.cpu_walks_per_second() / 10);
   engine->skeleton_->rodata->waker_threshold_ns = options.waker_threshold_ns;
   if (const int error = fathom_bpf__load(engine->skeleton_); error != 0) return load_error(-error);
 
-  if (options.off_cpu)
+  if (options.off_cpu && !engine->older_)
     engine->accounts_.emplace(bpf_map__fd(maps.thread_accounts), sizeof(thread_account), ACCOUNTS);
   const int processes = bpf_map__fd(maps.processes);
   const std::uint32_t rows = bpf_map__max_entries(maps.unwind_rows) * kRowsPerLine;
@@ -213,6 +263,11 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
       return load_error(errno);
   }
   return engine;
+}
+
+Result<> BpfEngine::has_probes() const {
+  if (older_) return needs_linux_5_15("probes of functions");
+  return {};
 }
 
 BpfEngine::~BpfEngine() {
@@ -527,33 +582,44 @@ void BpfEngine::enter_thread(std::int32_t tid, const thread_account& account) {
   const auto key = static_cast<std::uint32_t>(tid);
   thread_account fresh = account;
   thread_account* place = place_of(key);
-  if (place == nullptr) return;
+  if (place == nullptr) {
+    if (options_.off_cpu) enter_in_table(key, fresh);
+    return;
+  }
   std::atomic_ref<std::uint32_t> owner(place->tid);
   if (std::uint32_t nobody = 0; owner.compare_exchange_strong(nobody, ACCOUNT_TAKEN)) {
     fresh.tid = ACCOUNT_TAKEN;
     *place = fresh;
     owner.store(key);
   } else if (nobody != key) {
-    fresh.tid = key;
     skeleton_->bss->is_crowded = 1;
-    bpf_map_update_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &key, &fresh, BPF_NOEXIST);
+    enter_in_table(key, fresh);
   }
+}
+
+void BpfEngine::enter_in_table(std::uint32_t tid, thread_account account) {
+  account.tid = tid;
+  bpf_map_update_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &tid, &account, BPF_NOEXIST);
+}
+
+std::optional<thread_account> BpfEngine::account_in_table(std::uint32_t tid) const {
+  thread_account account{};
+  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &tid, &account) != 0)
+    return std::nullopt;
+  return account;
 }
 
 std::optional<thread_account> BpfEngine::account(std::int32_t tid) const {
   const auto key = static_cast<std::uint32_t>(tid);
   thread_account* place = place_of(key);
-  if (place == nullptr) return std::nullopt;
+  if (place == nullptr) return options_.off_cpu ? account_in_table(key) : std::nullopt;
   const std::atomic_ref<std::uint32_t> owner(place->tid);
   thread_account account{};
   if (owner.load() == key) {
     account = *place;
     return owner.load() == key ? std::optional(account) : std::nullopt;  // it may have ended meanwhile
   }
-  if (skeleton_->bss->is_crowded == 0 ||
-      bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.crowded_accounts), &key, &account) != 0)
-    return std::nullopt;
-  return account;
+  return skeleton_->bss->is_crowded == 0 ? std::nullopt : account_in_table(key);
 }
 
 BpfEngine::SwitchCounters BpfEngine::switch_counters() const {

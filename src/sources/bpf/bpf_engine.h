@@ -30,7 +30,11 @@ struct ring_buffer;
 
 namespace fathom::sources {
 
+// Which build of the programs is loaded: that for this kernel, or, for tests, always that for kernels before 5.15.
+enum class BpfPrograms : std::uint8_t { kForThisKernel, kBeforeLinux515 };
+
 struct BpfOptions {
+  BpfPrograms programs = BpfPrograms::kForThisKernel;
   std::uint32_t frequency_hz = 999;
   std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
   bool follow_children = true;
@@ -85,7 +89,7 @@ struct ProbeReading {
 class BpfEngine {
  public:
   // Loads and verifies; nothing runs yet. kPermission or kUnsupported with a remedy when this user or kernel
-  // cannot.
+  // cannot. Before Linux 5.15 probes are kUnsupported, and add_heap_probes() is.
   static Result<std::unique_ptr<BpfEngine>> load(const BpfOptions& options);
   ~BpfEngine();
 
@@ -146,6 +150,8 @@ class BpfEngine {
   heap_probe_counters heap_probe_sums(std::int32_t pid) const;
   // Memory calls for which the ring had no room.
   std::uint64_t memory_calls_lost() const;
+  // Whether this kernel has what probes need; kUnsupported: from which kernel on.
+  Result<> has_probes() const;
   std::uint64_t kernel_memory_bytes() const { return kernel_memory_bytes_; }
 
  private:
@@ -156,6 +162,7 @@ class BpfEngine {
   void watch_results();
 
   BpfOptions options_;
+  bool older_ = false;  // the programs are those for kernels before 5.15
   fathom_bpf* skeleton_ = nullptr;
   ring_buffer* rings_ = nullptr;
   struct CpuEvents {
@@ -171,7 +178,7 @@ class BpfEngine {
   std::uint64_t kernel_memory_bytes_ = 0;
   std::unique_ptr<TableSpace> tables_;
   mutable std::optional<ArrayPieces>
-      accounts_;  // ACCOUNTS of them, shared with the programs; none without off_cpu
+      accounts_;  // ACCOUNTS of them, shared with the programs; none without off_cpu, and with the older programs
   std::vector<Event>* drained_ = nullptr;
   bpf_link* results_ = nullptr;  // the program at the end of system calls, while it is needed
   bool results_refused_ = false;
@@ -181,6 +188,8 @@ class BpfEngine {
   void size_maps();
   Result<std::uint32_t> add_probe_values(std::span<const probe_value> values);
   void remove_all_heap_probes();
+  void enter_in_table(std::uint32_t tid, thread_account account);
+  std::optional<thread_account> account_in_table(std::uint32_t tid) const;
   thread_account* place_of(std::uint32_t tid) const;  // null: there is none
 };
 

@@ -5,10 +5,13 @@
 
 #include <charconv>
 #include <cstdint>
+#include <ctime>
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <variant>
+#include <vector>
 
 #include "base/files.h"
 #include "base/sanitized.h"
@@ -106,6 +109,93 @@ TEST(BpfEngine, AccountsOfAllThreadsAreWrittenAndRead) {
     EXPECT_EQ(account->ran_ns, static_cast<std::uint64_t>(tid) * 1000);
   }
   EXPECT_FALSE((*engine)->account(2));
+}
+
+// This kernel takes the programs of older ones, too: what they lack, newer ones only have besides.
+constexpr BpfOptions kOlder{.programs = BpfPrograms::kBeforeLinux515};
+
+TEST(OlderPrograms, AccountsOfAllThreadsAreWrittenAndRead) {
+  FATHOM_NEEDS_BPF();
+  const auto engine = BpfEngine::load(kOlder);
+  ASSERT_TRUE(engine) << engine.error().message;
+  for (std::int32_t tid = 1; tid < 1000; ++tid) {
+    thread_account account{};
+    account.ran_ns = static_cast<std::uint64_t>(tid) * 1000;
+    (*engine)->enter_thread(tid, account);
+  }
+  for (std::int32_t tid = 1; tid < 1000; ++tid) {
+    const auto account = (*engine)->account(tid);
+    ASSERT_TRUE(account) << tid;
+    EXPECT_EQ(account->ran_ns, static_cast<std::uint64_t>(tid) * 1000);
+  }
+  EXPECT_FALSE((*engine)->account(1000));
+}
+
+std::uint64_t nanoseconds_of(clockid_t clock) {
+  timespec now{};
+  ::clock_gettime(clock, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(now.tv_nsec);
+}
+
+// Of this thread: three sleeps, and CPU time in the kernel.
+TEST(OlderPrograms, BookWaitsExactlyAndSampleTheCpu) {
+  FATHOM_NEEDS_BPF();
+  const auto loaded = BpfEngine::load(kOlder);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  BpfEngine& engine = **loaded;
+  const auto pid = static_cast<std::uint32_t>(::getpid());
+  const auto tid = static_cast<std::int32_t>(::gettid());
+  ASSERT_TRUE(engine.tables().set_mappings(pid, {}, 0));
+  ASSERT_TRUE(engine.start({}));
+  thread_account self{};
+  self.pid = pid;
+  self.in_ns = nanoseconds_of(CLOCK_MONOTONIC);
+  engine.enter_thread(tid, self);
+
+  std::uint64_t slept = 0;
+  for (int i = 0; i < 3; ++i) {
+    const std::uint64_t before = nanoseconds_of(CLOCK_MONOTONIC);
+    ::usleep(20'000);
+    slept += nanoseconds_of(CLOCK_MONOTONIC) - before;
+  }
+  const std::uint64_t until = nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) + 200'000'000;
+  while (nanoseconds_of(CLOCK_THREAD_CPUTIME_ID) < until) (void)::getppid();
+  const auto account = engine.account(tid);
+  engine.stop();
+  std::vector<Event> events;
+  ASSERT_TRUE(engine.drain(events));
+
+  ASSERT_TRUE(account);
+  EXPECT_EQ(account->waits, 3u);
+  EXPECT_LE(account->waited_ns, slept);
+  EXPECT_GE(account->waited_ns, 60'000'000u);
+  std::size_t samples = 0, sleeps = 0, kernel_stacks = 0;
+  for (const Event& event : events) {
+    if (const auto* sample = std::get_if<StackSample>(&event)) samples += sample->tid == tid;
+    if (const auto* wait = std::get_if<Waited>(&event)) sleeps += wait->tid == tid && wait->state == 1;
+    if (const auto* stack = std::get_if<StackSeen>(&event)) kernel_stacks += !stack->kernel.empty();
+  }
+  EXPECT_GE(samples, 100u) << "of 200 at 999 Hz";
+  EXPECT_EQ(sleeps, 3u);
+  EXPECT_GE(kernel_stacks, 2u);
+}
+
+TEST(OlderPrograms, RefuseProbesAndNameTheKernelThatHasThem) {
+  FATHOM_NEEDS_BPF();
+  BpfOptions options = kOlder;
+  options.probes = true;
+  const auto refused = BpfEngine::load(options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kUnsupported);
+  EXPECT_NE(refused.error().message.find("Linux 5.15"), std::string::npos) << refused.error().message;
+
+  options = kOlder;
+  options.heap_probes = true;
+  const auto engine = BpfEngine::load(options);
+  ASSERT_TRUE(engine) << engine.error().message;
+  const auto added = (*engine)->add_heap_probes(::getpid(), {});
+  ASSERT_FALSE(added);
+  EXPECT_NE(added.error().message.find("Linux 5.15"), std::string::npos) << added.error().message;
 }
 
 TEST(BpfOptions, RingsHoldASecondAndGrowWithTheMachineAndTheFrequency) {

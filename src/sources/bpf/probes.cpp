@@ -87,6 +87,10 @@ Result<> BpfEngine::add_probe(const probe_wanted& wanted, const std::vector<Prob
 }
 
 Result<> BpfEngine::add_heap_probes(std::int32_t pid, const std::vector<HeapProbePoint>& points) {
+  if (!options_.heap_probes)
+    return fail(ErrorKind::kUnsupported,
+                "bpf: the heap's static probes need Linux 5.15 or later (bpf_get_attach_cookie)",
+                "a newer kernel");
   const auto key = static_cast<std::uint32_t>(pid);
   const heap_probe_counters none{};
   const int sums = bpf_map__fd(skeleton_->maps.heap_probe_sums);
