@@ -31,10 +31,9 @@ class PerfSource final : public Source {
 
   // One process that may be sampled is enough: start() leaves out the others.
   Result<> rehearse(const std::vector<std::int32_t>& pids) override {
-    constexpr std::size_t kMostTried = 16;
     Result<> rehearsed;
-    for (std::size_t i = 0; i < std::min(pids.size(), kMostTried); ++i) {
-      auto opened = sources::PerfSampler::open(pids[i], sampler_options(false));
+    for (const std::int32_t pid : pids) {
+      auto opened = sources::PerfSampler::open(pid, sampler_options(false));
       if (opened) return {};
       if (rehearsed) rehearsed = tl::unexpected<Error>(opened.error());
     }

@@ -12,19 +12,19 @@
 namespace fathom::session {
 namespace {
 
-// The program that a process runs, kHidden if this user may not know; "" if it is gone. A program with rights of its
+// The program that a process runs, kHiddenProgram if this user may not know; "" if it is gone. A program with rights of its
 // own (set-uid, capabilities) becomes hidden when it is executed.
-constexpr std::string_view kHidden = "(hidden)";
+constexpr std::string_view kHiddenProgram = "(hidden)";
 std::string program_of(std::int32_t pid) {
   std::string path(4096, '\0');
   const ssize_t size =
       ::readlink(("/proc/" + std::to_string(pid) + "/exe").c_str(), path.data(), path.size());
-  if (size < 0 && (errno == EACCES || errno == EPERM)) return std::string(kHidden);
+  if (size < 0 && (errno == EACCES || errno == EPERM)) return std::string(kHiddenProgram);
   path.resize(size > 0 ? static_cast<std::size_t>(size) : 0);
   return path;
 }
 
-std::set<process::MapEntry> code_of(std::int32_t pid) {
+std::set<process::MapEntry> mapped_code_of(std::int32_t pid) {
   std::set<process::MapEntry> code;
   auto maps = process::read_maps(pid);
   if (!maps) return code;
@@ -42,7 +42,7 @@ bool ProcessLooks::due(std::uint64_t now_ns) {
 }
 
 void ProcessLooks::know(std::int32_t pid) {
-  known_[pid] = {program_of(pid), code_of(pid)};
+  known_[pid] = {program_of(pid), mapped_code_of(pid)};
 }
 
 void ProcessLooks::look(std::int32_t pid, std::uint64_t now_ns, Batch& batch) {
@@ -63,7 +63,7 @@ void ProcessLooks::look(std::int32_t pid, std::uint64_t now_ns, Batch& batch) {
 }
 
 void ProcessLooks::look_at_code(std::int32_t pid, std::uint64_t now_ns, Known& known, Batch& batch) {
-  auto code = code_of(pid);
+  auto code = mapped_code_of(pid);
   if (code.empty()) return;  // it is gone, about to be, or not ours to look at
   for (const process::MapEntry& mapping : code)
     if (!known.code.contains(mapping))
