@@ -14,7 +14,7 @@ using process::next_field;
 using process::skip_blanks;
 
 // What stands before a message is short; a bracket further on belongs to the message.
-constexpr std::size_t kLongestPrefix = 200;
+constexpr std::size_t kLongestLogPrefix = 200;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
@@ -58,7 +58,7 @@ void drop_bracket(std::string_view& text) {
 // "6,1234,93216000,-;message" of /dev/kmsg.
 bool take_kmsg_head(std::string_view& text, LogLine& line) {
   const std::size_t end = text.find(';');
-  if (end == std::string_view::npos || end > kLongestPrefix) return false;
+  if (end == std::string_view::npos || end > kLongestLogPrefix) return false;
   std::string_view head = text.substr(0, end);
   std::string_view fields[3];
   for (std::string_view& field : fields) {
@@ -117,7 +117,7 @@ LogLine read_log_line(std::string_view text) {
   while (text.starts_with('>')) text = trimmed(text.substr(1));  // quoted in a thread
   if (!take_kmsg_head(text, line)) {
     constexpr std::string_view kKernel = "kernel: ";
-    const std::size_t kernel = text.substr(0, kLongestPrefix).find(kKernel);
+    const std::size_t kernel = text.substr(0, kLongestLogPrefix).find(kKernel);
     if (text.starts_with('[') && text.size() > 1 && is_letter(text[1]) &&
         inside_bracket(text).find(':') != std::string_view::npos) {  // dmesg -T
       line.time = inside_bracket(text);
@@ -138,7 +138,7 @@ LogLine read_log_line(std::string_view text) {
       skip_blanks(text);
     }
     // The last thing before the message, whatever stands in front of it.
-    for (std::size_t at = 0; at < std::min(text.size(), kLongestPrefix); ++at) {
+    for (std::size_t at = 0; at < std::min(text.size(), kLongestLogPrefix); ++at) {
       if (text[at] != '[') continue;
       const std::string_view inside = inside_bracket(text.substr(at));
       if (!is_uptime(inside)) continue;

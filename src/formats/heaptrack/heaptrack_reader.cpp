@@ -7,6 +7,7 @@
 
 #include "formats/heaptrack/heap_course.h"
 #include "formats/heaptrack/heaptrack.h"
+#include "formats/import/left_out_lines.h"
 
 namespace fathom::formats {
 namespace {
