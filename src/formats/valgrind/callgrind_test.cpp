@@ -142,8 +142,8 @@ TEST(Callgrind, NamesOnLinesOfJumpsAreNames) {
   for (const model::Sample& sample : profile.samples) {
     const model::Frame& leaf = profile.frames[profile.stacks[sample.stack.value].frame.value];
     const model::Line& line = profile.lines[leaf.first_line];
-    costs[profile.strings[profile.functions[line.function.value].name] + " " + profile.strings[line.file]] +=
-        sample.value;
+    costs[std::string(profile.strings[profile.functions[line.function.value].name]) + " " +
+          std::string(profile.strings[line.file])] += sample.value;
   }
   EXPECT_EQ(costs, (std::map<std::string, std::int64_t>{
                        {"main table.h", 700}, {"main main.c", 112}, {"find main.c", 9}}));
