@@ -1,14 +1,12 @@
 #include "base/sudo_user.h"
 
-#include <grp.h>
-#include <pwd.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <string_view>
-#include <vector>
+
+#include "base/accounts.h"
 
 namespace fathom {
 namespace {
@@ -23,30 +21,14 @@ std::optional<std::uint32_t> whole_number(const char* name) {
   return value;
 }
 
-bool is_group_of(gid_t group, const passwd& account) {
-  if (group == account.pw_gid) return true;
-  int count = 64;
-  std::vector<gid_t> groups(static_cast<std::size_t>(count));
-  if (::getgrouplist(account.pw_name, account.pw_gid, groups.data(), &count) < 0) {
-    groups.resize(static_cast<std::size_t>(count));
-    if (::getgrouplist(account.pw_name, account.pw_gid, groups.data(), &count) < 0) return false;
-  }
-  groups.resize(static_cast<std::size_t>(count));
-  return std::find(groups.begin(), groups.end(), group) != groups.end();
-}
-
 }  // namespace
 
 std::optional<Account> sudo_user() {
   if (::geteuid() != 0) return std::nullopt;
   const auto uid = whole_number("SUDO_UID"), gid = whole_number("SUDO_GID");
   if (!uid || !gid || *uid == 0) return std::nullopt;
-  passwd account{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(64 * 1024);
-  if (::getpwuid_r(*uid, &account, buffer.data(), buffer.size(), &found) != 0 || found == nullptr)
-    return std::nullopt;
-  if (!is_group_of(*gid, account)) return std::nullopt;
+  const auto account = account_of(*uid);
+  if (!account || !is_group_of(*gid, *account)) return std::nullopt;
   return Account{*uid, *gid};
 }
 

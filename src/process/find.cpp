@@ -1,7 +1,6 @@
 #include "process/find.h"
 
 #include <fmt/format.h>
-#include <pwd.h>
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include <algorithm>
 #include <cctype>
 
+#include "base/accounts.h"
 #include "base/files.h"
 #include "process/command_line.h"
 #include "process/directory.h"
@@ -27,12 +27,8 @@ std::string_view base_name(std::string_view path) {
 }
 
 std::string user_name(std::uint32_t uid) {
-  passwd entry{};
-  passwd* found = nullptr;
-  std::vector<char> buffer(4096);
-  if (::getpwuid_r(uid, &entry, buffer.data(), buffer.size(), &found) == 0 && found != nullptr)
-    return found->pw_name;
-  return fmt::format("user {}", uid);
+  auto account = account_of(uid);
+  return account ? std::move(account->name) : fmt::format("user {}", uid);
 }
 
 bool is_hex_id(std::string_view text) {
