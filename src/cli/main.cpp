@@ -98,7 +98,7 @@ int complain(const Error& error) {
 int run(int argc, char** argv) {
   CLI::App app("fathom: where a native Linux process spends its time and memory");
   app.name("fathom");
-  app.set_version_flag("--version", fathom::cli::version_text());
+  app.set_version_flag("--version", fathom::cli::version_text);
   fathom::cli::use_help_format(app, std::min<std::size_t>(fathom::cli::output_width(), 110));
   app.require_subcommand(1);
   app.footer(

@@ -1,14 +1,29 @@
 #include "cli/version.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <string_view>
 
 #include "arch/facts.h"
+#include "elf/module_file.h"
 #include "fathom_commit.h"  // made by the build: FATHOM_COMMIT
 #include "store/block.h"
 
 namespace fathom::cli {
+namespace {
+
+// Read from the running file, so that it is true of a static program and of one with shared libraries.
+std::string program_text() {
+  const auto program = elf::ModuleFile::open("/proc/self/exe");
+  if (!program) return {};
+  const auto needed = program->elf().needed();
+  const double megabytes = static_cast<double>(program->elf().bytes().size()) / 1e6;
+  return fmt::format("\nprogram: {:.1f} MB, needs {}", megabytes,
+                     needed.empty() ? "no shared library" : fmt::format("{}", fmt::join(needed, " ")));
+}
+
+}  // namespace
 
 std::string version_text() {
   constexpr std::string_view kCommit = FATHOM_COMMIT;
@@ -22,7 +37,7 @@ std::string version_text() {
 #endif
   text += fmt::format("\nrecordings: writes format {}.{}, reads {}.*", store::kMajor, store::kMinor,
                       store::kMajor);
-  return text;
+  return text + program_text();
 }
 
 }  // namespace fathom::cli

@@ -5,7 +5,8 @@
 
 namespace fathom::cli {
 
-// Version and commit, the engines that were built, and which recordings are written and read.
+// Version and commit, the engines that were built, which recordings are written and read, the size of the program's file and the
+// shared libraries it needs.
 std::string version_text();
 
 }  // namespace fathom::cli
