@@ -5,8 +5,10 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <bit>
 #include <cerrno>
@@ -14,6 +16,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
+#include <string_view>
 #include <utility>
 
 #include "arch/call_numbers.h"
@@ -151,6 +154,18 @@ void put_in_order(std::vector<std::uint64_t>& user, std::uint32_t walked) {
   *ring = WALK_LEFT_OUT;
 }
 
+// BPF programs see the process numbers of the initial namespace. Where fathom has others, it would look for its targets in vain.
+Result<> has_numbers_of_the_kernel() {
+  constexpr std::string_view kInitial = "pid:[4026531836]";  // PROC_PID_INIT_INO of the kernel
+  std::array<char, 64> link{};
+  const auto length = ::readlink("/proc/self/ns/pid", link.data(), link.size());
+  if (length <= 0 || std::string_view(link.data(), static_cast<std::size_t>(length)) == kInitial) return {};
+  return fail(ErrorKind::kUnsupported,
+              "bpf: fathom runs in a process namespace of its own, where processes have other numbers than "
+              "in the kernel",
+              "run fathom on the host, or in a container with --pid=host (Kubernetes: hostPID: true)");
+}
+
 }  // namespace
 
 std::uint32_t BpfOptions::sample_ring_bytes(std::size_t cpus) const {
@@ -215,6 +230,7 @@ void BpfEngine::size_maps() {
 }
 
 Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
+  if (auto numbers = has_numbers_of_the_kernel(); !numbers) return tl::unexpected(numbers.error());
   libbpf_set_print(keep_text);
   g_libbpf_text.clear();
   std::unique_ptr<BpfEngine> engine(new BpfEngine);
