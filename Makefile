@@ -2,6 +2,7 @@
 # SETUP=no leaves the installed packages alone; JOBS=N limits the parallel jobs.
 
 PREFIX ?= /usr/local
+DESTDIR ?=
 JOBS ?= $(shell nproc)
 FUZZ_SECONDS ?= 60
 SOAK_CYCLES ?= 1000
@@ -14,7 +15,7 @@ COMPILE := cmake --build
 RUN_TESTS := scripts/run-tests.sh
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test build bench soak fuzz web install clean format tidy asan tsan mutants stub-arch check-all
+.PHONY: help demo test build static packages image bench soak fuzz web install uninstall clean format tidy asan tsan mutants stub-arch check-all
 
 help: ## this list
 	@echo "fathom: where a native Linux process spends its time"
@@ -40,6 +41,17 @@ build: ## build fathom (build/release/src/cli/fathom)
 	cmake --preset release
 	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom
 
+static: ## build fathom as one file that needs no library (build/release/static/fathom)
+	$(SETUP_DEBIAN) build static
+	cmake --preset release
+	$(COMPILE) --preset static --parallel $(JOBS)
+
+packages: static ## pack it: .deb, .tar.gz, SPDX list and SHA-256 sums (build/packages)
+	scripts/packages.sh $(RELEASE) build/packages
+
+image: static ## make a container image of it (localhost/fathom), with podman or docker
+	scripts/image.sh $(RELEASE)/static/fathom
+
 bench: ## answer the questions of docs/performance.md on this machine
 	$(SETUP_DEBIAN) build bench
 	cmake --preset release -B build/bench -DFATHOM_BENCH=ON
@@ -63,8 +75,11 @@ fuzz: ## run every fuzz target for FUZZ_SECONDS (60) on its seeds
 	$(COMPILE) build/fuzz --parallel $(JOBS) --target fuzzers
 	scripts/fuzz.sh build/fuzz $(FUZZ_SECONDS)
 
-install: build ## install fathom below PREFIX (/usr/local)
-	cmake --install $(RELEASE) --prefix $(PREFIX)
+install: build ## install fathom below PREFIX (/usr/local), with manual pages and completions; DESTDIR stands before it
+	DESTDIR=$(DESTDIR) scripts/install.sh install $(RELEASE) $(PREFIX)
+
+uninstall: ## remove what make install has installed
+	DESTDIR=$(DESTDIR) scripts/install.sh uninstall $(PREFIX)
 
 clean: ## remove everything that was built
 	rm -rf build

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing for the named sets, and says which. Does nothing, and needs no network
 # and no rights, when all of them are there.
 #
-#   scripts/setup-debian.sh [--list] SET...        sets: build test bench web fuzz uml tidy pictures
+#   scripts/setup-debian.sh [--list] SET...        sets: build static image trials test bench web fuzz uml tidy pictures
 #
 # A package that ends in `?` is left out, with a line about it, where the distribution does not have it. `src:NAME?` is the source
 # of a package, which is unpacked below build/sources and installed nowhere.
@@ -18,6 +18,10 @@ declare -A packages=(
           libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4? libgoogle-perftools-dev? musl-tools heaptrack?
           valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? sqlite3? src:mimalloc?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
+  # make static, packages: what libdw.a needs, and the sources of what Debian ships as a shared library alone.
+  [static]="binutils jq liblzma-dev libbz2-dev src:zydis src:fmtlib"
+  [image]="podman buildah"
+  [trials]="debootstrap bsdutils"  # scripts/static-trials.sh, package-trials.sh
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
@@ -74,7 +78,12 @@ get_source() {
     -o Dir::State::lists="$folder/lists" -o Dir::Cache="$folder")
   local status=0
   (cd "$folder" && apt-get "${options[@]}" update && apt-get "${options[@]}" source --download-only "$1") \
-    >"$folder/log" 2>&1 </dev/null && tar -xf "$(find "$folder" -maxdepth 1 -name "$1_*.orig.tar.*" ! -name '*.asc')" -C "$sources" 2>>"$folder/log" || status=1
+    >"$folder/log" 2>&1 </dev/null || status=1
+  # Into NAME-VERSION, whatever the archive calls its folder.
+  local archive version
+  archive=$(find "$folder" -maxdepth 1 -name "$1_*.orig.tar.*" ! -name '*.asc')
+  version=${archive##*/"$1"_}
+  [ $status = 0 ] && tar -xf "$archive" -C "$sources" --one-top-level="$1-${version%.orig.tar.*}" --strip-components=1 2>>"$folder/log" || status=1
   rm -rf "$folder"
   return $status
 }

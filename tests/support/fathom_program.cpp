@@ -1,6 +1,7 @@
 #include "support/fathom_program.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -10,7 +11,8 @@
 namespace fathom::support {
 
 std::vector<std::string> fathom_command(const std::vector<std::string>& arguments) {
-  std::vector<std::string> command{FATHOM_PROGRAM};
+  const char* other = std::getenv("FATHOM_TEST_PROGRAM");
+  std::vector<std::string> command{other != nullptr ? other : FATHOM_PROGRAM};
   command.insert(command.end(), arguments.begin(), arguments.end());
   return command;
 }

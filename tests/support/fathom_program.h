@@ -10,7 +10,7 @@
 
 namespace fathom::support {
 
-// The command line that starts it.
+// The command line that starts it. FATHOM_TEST_PROGRAM names another program than the one that was built, such as the static one.
 std::vector<std::string> fathom_command(const std::vector<std::string>& arguments);
 Outcome fathom(const std::vector<std::string>& arguments, const CommandOptions& options = {});
 
