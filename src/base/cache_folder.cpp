@@ -40,16 +40,20 @@ CacheFolder::CacheFolder(const std::string& path, std::uint64_t limit_bytes)
     refusal_ = folder.error().message;
 }
 
-std::optional<std::string> CacheFolder::load(const std::string& name, std::size_t most) const {
-  if (!folder_ || !is_allowed(name)) return std::nullopt;
+Fd CacheFolder::open(const std::string& name) const {
+  if (!folder_ || !is_allowed(name)) return Fd();
   const int folder = folder_->fd().get();
-  const Fd fd(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+  Fd fd(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
-  auto content = read_file(fd, name, most);
-  if (!content) return std::nullopt;
+  if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode)) return Fd();
   ::utimensat(folder, name.c_str(), nullptr, AT_SYMLINK_NOFOLLOW);  // used now: evicted last
-  return std::move(*content);
+  return fd;
+}
+
+std::optional<std::string> CacheFolder::load(const std::string& name, std::size_t most) const {
+  const Fd fd = open(name);
+  auto content = fd ? read_file(fd, name, most) : fail(ErrorKind::kNotFound, name);
+  return content ? std::optional(std::move(*content)) : std::nullopt;
 }
 
 // A full disk costs the cache, not the recording.

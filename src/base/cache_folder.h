@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/fd.h"
 #include "base/safe_folder.h"
 
 namespace fathom {
@@ -24,6 +25,8 @@ class CacheFolder {
   // Names are lower-case letters, digits, '-' and '.', 210 at most; others are not there, and not written. What is larger than
   // `most` bytes is not there either.
   std::optional<std::string> load(const std::string& name, std::size_t most) const;
+  // The file itself, for reading; -1: it is not there.
+  Fd open(const std::string& name) const;
   // Then removes the files that were not used for longest until all fit in the limit.
   void save(const std::string& name, std::span<const std::byte> content);
   bool is_there() const { return folder_.has_value(); }

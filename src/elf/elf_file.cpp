@@ -152,6 +152,24 @@ const Section* ElfFile::section(std::string_view name) const {
   return found == sections_.end() ? nullptr : &*found;
 }
 
+const Section* ElfFile::debug_section(std::string_view name) const {
+  if (const Section* found = section(name)) return found;
+  const Section* old = name.starts_with(".debug_") ? section(fmt::format(".z{}", name.substr(1))) : nullptr;
+  return old != nullptr && is_compressed(*old) ? old : nullptr;
+}
+
+bool ElfFile::is_compressed(const Section& part) const {
+  if (part.type == SHT_NOBITS) return false;
+  return (part.flags & SHF_COMPRESSED) != 0 || is_zdebug(part.name, stored(part.offset, part.size));
+}
+
+std::uint64_t ElfFile::claimed_size(const Section& part) const {
+  if (part.type == SHT_NOBITS) return 0;
+  const auto bytes = stored(part.offset, part.size);
+  if ((part.flags & SHF_COMPRESSED) != 0) return elf::claimed_size(bytes);
+  return is_zdebug(part.name, bytes) ? zdebug_claimed_size(bytes) : bytes.size();
+}
+
 Result<SectionData> ElfFile::contents(const Section& part) const {
   if (part.type == SHT_NOBITS) return SectionData();
   const auto bytes = stored(part.offset, part.size);
@@ -159,8 +177,8 @@ Result<SectionData> ElfFile::contents(const Section& part) const {
     return fmt::format("{}: section {} at offset {}", name_, part.name, part.offset.value);
   };
   if (bytes.size() != part.size) return fathom::fail(ErrorKind::kMalformed, where() + " is cut short");
-  if ((part.flags & SHF_COMPRESSED) == 0) return SectionData(bytes);
-  auto inflated = inflate_section(bytes);
+  if (!is_compressed(part)) return SectionData(bytes);
+  auto inflated = (part.flags & SHF_COMPRESSED) != 0 ? inflate_section(bytes) : inflate_zdebug_section(bytes);
   if (!inflated) return within(where(), inflated.error());
   return SectionData(std::move(*inflated));
 }

@@ -75,8 +75,13 @@ class ElfFile {
   std::span<const Section> sections() const { return sections_; }
   const Segment* segment(std::uint32_t type) const;     // the first of that type, or null
   const Section* section(std::string_view name) const;  // the first of that name, or null
+  // For ".debug_info" also ".zdebug_info", as GNU tools called it compressed before 2015. Null: neither.
+  const Section* debug_section(std::string_view name) const;
   Result<SectionData> contents(
       const Section& part) const;  // inflated if stored compressed; empty for SHT_NOBITS
+  bool is_compressed(const Section& part) const;
+  // Bytes that contents() gives if the headers tell the truth.
+  std::uint64_t claimed_size(const Section& part) const;
 
   // Lower-case hex; "" if there is none. Through PT_NOTE first, so also without section headers.
   std::string build_id() const;

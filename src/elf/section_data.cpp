@@ -14,7 +14,9 @@ namespace fathom::elf {
 namespace {
 
 constexpr std::uint32_t kZlib = 1;
-constexpr std::uint32_t kZstd = 2;                         // newer than the elf.h of Debian 12
+constexpr std::uint32_t kZstd = 2;  // newer than the elf.h of Debian 12
+constexpr std::string_view kZdebugMagic = "ZLIB";
+constexpr std::size_t kZdebugHeader = 12;
 constexpr std::size_t kFirstPiece = std::size_t{1} << 16;  // bytes; doubled as long as bytes come out
 
 // Makes room for more output, up to `claimed`. False: there is nothing left to make.
@@ -92,6 +94,30 @@ Result<std::vector<std::byte>> inflate_section(std::span<const std::byte> stored
   if (type == kZlib) return inflate_zlib(in.rest(), size);
   if (type == kZstd) return inflate_zstd(in.rest(), size);
   return fathom::fail(ErrorKind::kUnsupported, "compression type " + std::to_string(type));
+}
+
+Result<std::vector<std::byte>> inflate_zdebug_section(std::span<const std::byte> stored) {
+  if (stored.size() < kZdebugHeader) return broken("compression header is cut short");
+  return inflate_zlib(stored.subspan(kZdebugHeader), zdebug_claimed_size(stored));
+}
+
+std::uint64_t claimed_size(std::span<const std::byte> stored) {
+  Cursor in(stored);
+  in.skip(8);  // type, reserved
+  return in.read<std::uint64_t>();
+}
+
+std::uint64_t zdebug_claimed_size(std::span<const std::byte> stored) {
+  Cursor in(stored);
+  in.skip(kZdebugMagic.size());
+  std::uint64_t size = 0;
+  for (int i = 0; i < 8; ++i) size = size << 8 | in.read<std::uint8_t>();
+  return in.ok() ? size : 0;
+}
+
+bool is_zdebug(std::string_view section_name, std::span<const std::byte> stored) {
+  return section_name.starts_with(".zdebug_") &&
+         Cursor(stored).read_chars(kZdebugMagic.size()) == kZdebugMagic;
 }
 
 }  // namespace fathom::elf

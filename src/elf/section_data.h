@@ -1,9 +1,11 @@
 // The bytes of a section: a view into the file, or owned if they had to be inflated (SHF_COMPRESSED: gABI,
-// zlib and zstd).
+// zlib and zstd; ".zdebug_info" and the like: GNU tools before 2015, zlib).
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,5 +35,12 @@ class SectionData {
 // `stored`: an Elf64_Chdr and the compressed bytes. The size that the header claims is believed only as far
 // as bytes really come out, so a hostile header cannot make us allocate.
 Result<std::vector<std::byte>> inflate_section(std::span<const std::byte> stored);
+// `stored`: "ZLIB", the size in big-endian order, and the compressed bytes.
+Result<std::vector<std::byte>> inflate_zdebug_section(std::span<const std::byte> stored);
+
+// How many bytes the headers of the two forms claim; 0 if the header is cut short.
+std::uint64_t claimed_size(std::span<const std::byte> stored);
+std::uint64_t zdebug_claimed_size(std::span<const std::byte> stored);
+bool is_zdebug(std::string_view section_name, std::span<const std::byte> stored);
 
 }  // namespace fathom::elf

@@ -30,6 +30,14 @@ Bytes compressed(std::uint32_t type, std::uint64_t claimed, const Bytes& data) {
   return out;
 }
 
+Bytes zdebug(std::uint64_t claimed, const Bytes& data) {
+  Bytes out;
+  testing::put_text(out, "ZLIB");
+  for (int shift = 56; shift >= 0; shift -= 8) put(out, static_cast<std::uint8_t>(claimed >> shift));
+  append(out, data.data(), data.size());
+  return out;
+}
+
 Bytes zlib_of(const Bytes& data) {
   uLongf size = compressBound(data.size());
   Bytes out(size);
@@ -86,6 +94,29 @@ TEST(SectionData, SectionContentsAreInflatedAndSurviveAMove) {
   EXPECT_TRUE(contents.owned());
   const SectionData moved = std::move(contents);
   EXPECT_EQ(Bytes(moved.bytes().begin(), moved.bytes().end()), data);
+}
+
+TEST(SectionData, TheOldFormOfCompressedDebugSectionsIsFoundByTheNewName) {
+  const auto data = plain(3000);
+  testing::ElfBuilder builder;
+  builder.section(".zdebug_info", SHT_PROGBITS, 0, 0, builder.blob(zdebug(data.size(), zlib_of(data))));
+  const auto bytes = builder.build();
+  const auto file = ElfFile::parse(bytes, "hand-made").value();
+  EXPECT_EQ(file.section(".debug_info"), nullptr);
+  const Section* section = file.debug_section(".debug_info");
+  ASSERT_NE(section, nullptr);
+  EXPECT_TRUE(file.is_compressed(*section));
+  EXPECT_EQ(file.claimed_size(*section), data.size());
+  const auto contents = file.contents(*section).value();
+  EXPECT_EQ(Bytes(contents.bytes().begin(), contents.bytes().end()), data);
+}
+
+TEST(SectionData, TheOldFormIsRefusedWhereItsSizeOrItsDataIsWrong) {
+  const auto data = plain(1000);
+  EXPECT_FALSE(inflate_zdebug_section(zdebug(~std::uint64_t{0}, zlib_of(data))));
+  const auto whole = zdebug(data.size(), zlib_of(data));
+  for (std::size_t size = 0; size + 8 < whole.size(); size += 7)
+    EXPECT_FALSE(inflate_zdebug_section(std::span(whole).first(size))) << size;
 }
 
 }  // namespace

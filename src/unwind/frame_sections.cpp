@@ -51,7 +51,7 @@ std::optional<dwarf::FrameSection> find_eh_frame(const elf::ElfFile& file) {
 FrameSections find_frame_sections(const elf::ElfFile& file) {
   FrameSections found;
   found.eh_frame = find_eh_frame(file);
-  if (const elf::Section* section = file.section(".debug_frame")) {
+  if (const elf::Section* section = file.debug_section(".debug_frame")) {
     if (auto contents = file.contents(*section); contents && !contents->bytes().empty()) {
       found.debug_frame_data = std::move(*contents);
       found.debug_frame =
