@@ -15,6 +15,7 @@
 #include "cli/output.h"
 #include "cli/version.h"
 #include "cli/wrong_usage.h"
+#include "symbolize/fetch_process.h"
 #include "symbolize/name_process.h"
 
 namespace {
@@ -146,6 +147,8 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   try {
     fathom::cli::survive_cut_files();
+    if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kFetchProcessArgument)
+      return fathom::symbolize::run_fetch_process(argc, argv);
     if (argc > 1 && std::string_view(argv[1]) == fathom::symbolize::kNameProcessArgument)
       return fathom::symbolize::run_name_process(argc, argv);
     return run(argc, argv);

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "cli/named_target.h"
@@ -174,6 +175,9 @@ Result<> settle(RecordArguments& arguments) {
     return fail(ErrorKind::kUsage, "--suppressions are those of --leaks", "fathom record --leaks -- COMMAND");
   if (auto followed = follow_habits(arguments); !followed) return tl::unexpected<Error>(followed.error());
   if (auto chosen = choose_target(arguments); !chosen) return tl::unexpected<Error>(chosen.error());
+  if (options.debuginfod_urls.empty())
+    if (const char* urls = std::getenv("DEBUGINFOD_URLS"); urls != nullptr) options.debuginfod_urls = urls;
+  if (options.debuginfod_urls == "none") options.debuginfod_urls.clear();
   if (arguments.duration_s > 0) options.duration_s = arguments.duration_s;
   if (arguments.engine == "bpf") options.engine = session::Engine::kBpf;
   if (arguments.engine == "perf") options.engine = session::Engine::kPerf;
@@ -277,6 +281,16 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
   app.add_option("--symbols", options.symbol_directory,
                  "folder with unstripped twins of stripped binaries, or one of them")
       ->check(CLI::ExistingPath);
+  app.add_option("--debuginfod", options.debuginfod_urls,
+                 "fetch debug files of stripped modules from these servers (default: those in "
+                 "DEBUGINFOD_URLS, else none); "
+                 "\"none\": from nowhere")
+      ->type_name("URL")
+      ->check([](const std::string& text) {
+        return text == "none" || text.find("://") != std::string::npos
+                   ? std::string()
+                   : text + " is no address of a server, such as https://debuginfod.debian.net";
+      });
   app.add_flag("--cpu", arguments.cpu, "record where CPU time goes");
   app.add_flag("--off-cpu", arguments.off_cpu, "record where threads wait, for what and for whom");
   app.add_flag("--memory", arguments.memory,

@@ -65,6 +65,7 @@ struct RecordOptions {
   bool overwrite = false;                  // an earlier recording
   bool force = false;                      // any regular file
   std::string symbol_directory;            // unstripped twins of stripped binaries
+  std::string debuginfod_urls;             // servers of debug files, separated by spaces; "": no network
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
   bool redact = false;                     // keep command lines out of the file
   // Giving back millions of rows and nodes one by one takes as long as writing them. false: they are left,

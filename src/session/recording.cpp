@@ -10,6 +10,7 @@
 
 #include <algorithm>
 
+#include "base/cache_folder.h"
 #include "base/clock.h"
 #include "base/mapped_files.h"
 #include "inject/stop/launch.h"
@@ -40,6 +41,11 @@ symbolize::Options symbol_options(const RecordOptions& options) {
   symbols.symbol_directory = options.symbol_directory;
   symbols.cache_directory = symbolize::default_cache_directory();
   symbols.reader.program = options.name_reader;
+  symbols.debuginfod_caches = symbolize::debuginfod_caches();
+  symbols.fetch.urls = options.debuginfod_urls;
+  symbols.fetch.program = options.name_reader;
+  symbols.fetch.cache_directory = default_cache_folder("debug-files");
+  symbols.fetch.give_up_rights = options.give_up_privileges;
   if (options.give_up_privileges) symbols.capabilities = needed_capabilities({});
   return symbols;
 }
@@ -542,6 +548,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
                     left == 1 ? "a process" : fmt::format("{} processes", left)));
   symbols_.drain();
   take_names();
+  if (std::string fetched = symbols_.fetch_sentence(); !fetched.empty()) note_once(std::move(fetched));
   is_ending_ = true;
   processes_->rows().name_shared_rows();
   account();

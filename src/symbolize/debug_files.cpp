@@ -7,6 +7,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <utility>
@@ -56,6 +57,20 @@ std::optional<DebugFile> open_file(const std::string& path) {
 
 }  // namespace
 
+std::vector<std::string> debuginfod_caches() {
+  const auto absolute = [](const char* variable) -> std::string {
+    const char* value = std::getenv(variable);
+    return value != nullptr && value[0] == '/' ? value : "";
+  };
+  if (std::string path = absolute("DEBUGINFOD_CACHE_PATH"); !path.empty()) return {path};
+  std::vector<std::string> folders;
+  const std::string home = absolute("HOME"), cache = absolute("XDG_CACHE_HOME");
+  if (!home.empty()) folders.push_back(home + "/.debuginfod_client_cache");
+  if (!cache.empty() || !home.empty())
+    folders.push_back((cache.empty() ? home + "/.cache" : cache) + "/debuginfod_client");
+  return folders;
+}
+
 std::optional<DebugFile> DebugFiles::find(const elf::ElfFile& module, const ModuleSource& source) {
   const std::string build_id = module.build_id();
   if (!build_id.empty()) {
@@ -63,6 +78,7 @@ std::optional<DebugFile> DebugFiles::find(const elf::ElfFile& module, const Modu
     if (auto found = by_build_id(build_id, source)) return found;
   }
   if (auto found = by_debug_link(module, build_id, source)) return found;
+  if (auto found = in_debuginfod_caches(build_id)) return found;
   return twin_by_code(module, source.path);
 }
 
@@ -75,6 +91,15 @@ std::optional<DebugFile> DebugFiles::by_build_id(const std::string& build_id,
     for (const auto& directory : options_.debug_directories)
       if (auto file = open_file(*root + directory + name); file && file->file.elf().build_id() == build_id)
         return file;
+  return std::nullopt;
+}
+
+std::optional<DebugFile> DebugFiles::in_debuginfod_caches(const std::string& build_id) const {
+  if (build_id.size() < 3) return std::nullopt;
+  for (const std::string& folder : options_.debuginfod_caches)
+    if (auto file = open_file(folder + "/" + build_id + "/debuginfo");
+        file && file->file.elf().build_id() == build_id)
+      return file;
   return std::nullopt;
 }
 

@@ -13,6 +13,9 @@
 
 namespace fathom::symbolize {
 
+// Where debuginfod's client keeps what it has fetched, as it finds that itself: by DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME, HOME.
+std::vector<std::string> debuginfod_caches();
+
 struct DebugFile {
   std::string path;
   Fd fd;
@@ -26,7 +29,7 @@ class DebugFiles {
 
   // In this order: the symbol directory by build id; .build-id/ of the debug directories, under the target's
   // root and then our own; the debug link, beside the module, in .debug/ there, and in the debug directories;
-  // the symbol directory by equal code. A file counts only if it is proved to belong to the module: by the
+  // what debuginfod's client has fetched for anybody before; the symbol directory by equal code. A file counts only if it is proved to belong to the module: by the
   // same build id, by the checksum of the debug link, or by the same bytes of code at the same addresses.
   std::optional<DebugFile> find(const elf::ElfFile& module, const ModuleSource& source);
 
@@ -38,6 +41,7 @@ class DebugFiles {
   };
   void scan_symbol_directory();
   std::optional<DebugFile> by_build_id(const std::string& build_id, const ModuleSource& source) const;
+  std::optional<DebugFile> in_debuginfod_caches(const std::string& build_id) const;
   std::optional<DebugFile> by_debug_link(const elf::ElfFile& module, const std::string& build_id,
                                          const ModuleSource& source) const;
   std::optional<DebugFile> twin_by_build_id(const std::string& build_id, const std::string& module_path);

@@ -3,7 +3,6 @@
 #include <dwarf.h>
 #include <elf.h>
 #include <elfutils/libdw.h>
-#include <libelf.h>
 
 #include <algorithm>
 #include <map>
@@ -11,11 +10,12 @@
 #include <unordered_map>
 #include <utility>
 
-#include "base/cursor.h"
 #include "symbolize/code_entries.h"
 #include "symbolize/demangle.h"
 #include "symbolize/dies.h"
+#include "symbolize/dwarf_file.h"
 #include "symbolize/line_program.h"
+#include "symbolize/split_units.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -25,8 +25,6 @@ constexpr std::size_t kMostRangesOfUnit = 1 << 20;
 constexpr std::size_t kMostRangesOfFunction = 4096;
 constexpr std::size_t kMostUnits = 1 << 20;
 constexpr std::size_t kMostInlinesOfFunction = 1 << 20;
-constexpr std::uint64_t kLargestInflated = std::uint64_t{4}
-                                           << 30;  // bytes; libdw allocates what the header claims
 constexpr int kMostOverlaps = 16;
 
 // The function entries of a unit, or the calls inlined into a function.
@@ -51,7 +49,7 @@ struct FunctionTree {
 struct Unit {
   Dwarf_Die die;       // of the unit that has the functions
   Dwarf_Die skeleton;  // of the unit that has ranges and lines; the same one unless the DWARF is split
-  bool split = false;
+  std::unique_ptr<SplitUnit> split;
   SiblingWalk walk;
   std::optional<CodeEntries> entries;  // nullopt: libdw's alone are understood
   bool looked_everywhere = false;
@@ -59,6 +57,8 @@ struct Unit {
   bool lines_tried = false;
   std::optional<LineProgram> lines;
   std::unordered_map<std::uint64_t, std::string> call_files;
+  bool split_files_tried = false;
+  std::optional<LineProgram> split_files;
 };
 
 struct UnitRange {
@@ -72,50 +72,30 @@ auto last_at_or_before(const std::vector<Row>& rows, std::uint64_t address, Star
                           [&](std::uint64_t value, const Row& row) { return value < start(row); });
 }
 
-bool inflates_to_sane_size(const elf::ElfFile& file) {
-  std::uint64_t total = 0;
-  for (const auto& section : file.sections()) {
-    if ((section.flags & SHF_COMPRESSED) == 0 || section.offset.value > file.bytes().size()) continue;
-    Cursor in(file.bytes().subspan(section.offset.value));
-    in.skip(offsetof(Elf64_Chdr, ch_size));
-    const auto size = in.read<std::uint64_t>();
-    if (size > kLargestInflated || (total += size) > kLargestInflated) return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 class DebugInfo::Implementation {
  public:
-  Implementation(Elf* elf, Dwarf* dwarf, const elf::ElfFile& file) : elf_(elf), dwarf_(dwarf) {
-    const auto load = [&](const char* name) {
-      const auto* section = file.section(name);
-      if (section == nullptr) return elf::SectionData();
-      auto content = file.contents(*section);
-      return content ? std::move(*content) : elf::SectionData();
-    };
-    line_ = load(".debug_line");
-    line_string_ = load(".debug_line_str");
-    string_ = load(".debug_str");
-    // Compressed ones would be inflated a second time, beside libdw's, and are left to it.
-    const auto as_it_stands = [&](const char* name) {
-      const auto* section = file.section(name);
-      return section != nullptr && (section->flags & SHF_COMPRESSED) == 0 ? load(name) : elf::SectionData();
-    };
-    info_ = as_it_stands(".debug_info");
-    abbreviations_ = as_it_stands(".debug_abbrev");
+  Implementation(std::unique_ptr<DwarfFile> file, std::uint16_t machine, PointedPaths paths)
+      : file_(std::move(file)),
+        dwarf_(file_->dwarf()),
+        split_(*file_, machine, std::move(paths)),
+        lines_{file_->section(".debug_line"), file_->section(".debug_line_str"),
+               file_->section(".debug_str")},
+        entries_{file_->section(".debug_info"), file_->section(".debug_abbrev")} {
     read_accelerator();
   }
   Implementation(const Implementation&) = delete;
   Implementation& operator=(const Implementation&) = delete;
-  ~Implementation() {
-    dwarf_end(dwarf_);
-    elf_end(elf_);
-  }
 
   std::vector<DebugChain> find(std::span<const ElfAddress> addresses);
   std::size_t memory_bytes() const;
+  void check();
+  std::string problem() const {
+    const std::string split = split_.problem();
+    return file_->problem().empty() || split.empty() ? file_->problem() + split
+                                                     : file_->problem() + "; " + split;
+  }
 
  private:
   void read_accelerator();
@@ -124,20 +104,27 @@ class DebugInfo::Implementation {
   Unit* unit_in_index(std::uint64_t address);
   Unit* unit(Dwarf_Off offset);
   void read_functions(Unit& unit, EntryScopes scopes);
+  static std::vector<AddressRange> ranges(const Unit& unit, Dwarf_Die& die) {
+    return unit.split ? unit.split->ranges(die, kMostRangesOfFunction)
+                      : ranges_of(die, kMostRangesOfFunction);
+  }
   static void collect_functions(Unit& unit, Dwarf_Die& parent, bool everywhere, int depth);
   const Function* function_at(Unit& unit, std::uint64_t address);
   const FunctionTree& tree_of(Unit& unit, const Function& function);
   void read_inlined(Unit& unit, Dwarf_Die& function);
   void collect_inlined(Unit& unit, Dwarf_Die& parent, int depth);
   LineProgram* lines_of(Unit& unit);
+  const LineProgram* split_files_of(Unit& unit);
   const std::string& call_file(Unit& unit, std::uint64_t number);
   const DebugName& name_of(Dwarf_Die& die);
   std::string qualified_name(Dwarf_Die declaration, const std::string& name);
   const std::vector<Dwarf_Die>& children_of(Dwarf_Die& parent, SiblingWalk& walk);
 
-  Elf* elf_;
+  std::unique_ptr<DwarfFile> file_;
   Dwarf* dwarf_;
-  elf::SectionData line_, line_string_, string_, info_, abbreviations_;
+  SplitUnits split_;
+  LineSections lines_;
+  EntrySections entries_;
   std::vector<UnitRange> unit_ranges_;  // sorted by start
   bool have_all_unit_ranges_ = false;
   std::unordered_map<Dwarf_Off, std::unique_ptr<Unit>> units_;
@@ -163,6 +150,22 @@ void DebugInfo::Implementation::read_accelerator() {
   }
   std::sort(unit_ranges_.begin(), unit_ranges_.end(),
             [](const UnitRange& a, const UnitRange& b) { return a.range.start < b.range.start; });
+}
+
+void DebugInfo::Implementation::check() {
+  constexpr std::size_t kUnits = 4096, kSplit = 8;
+  Dwarf_CU* unit = nullptr;
+  std::size_t split = 0;
+  for (std::size_t i = 0; i < kUnits && split < kSplit; ++i) {
+    Dwarf_CU* next = nullptr;
+    std::uint8_t type = 0;
+    Dwarf_Die die;
+    if (dwarf_get_units(dwarf_, unit, &next, nullptr, &type, &die, nullptr) != 0) break;
+    unit = next;
+    if (type != DW_UT_skeleton) continue;
+    ++split;
+    (void)this->unit(dwarf_dieoffset(&die));
+  }
 }
 
 void DebugInfo::Implementation::read_all_unit_ranges() {
@@ -204,17 +207,13 @@ Unit* DebugInfo::Implementation::unit(Dwarf_Off offset) {
   auto& slot = units_[offset];
   Dwarf_Die skeleton;
   if (dwarf_offdie(dwarf_, offset, &skeleton) == nullptr) return nullptr;
-  Dwarf_Die die = skeleton, part{};
-  Dwarf_Half version = 0;
-  std::uint8_t type = 0;
-  if (dwarf_cu_info(skeleton.cu, &version, &type, nullptr, &part, nullptr, nullptr, nullptr) == 0 &&
-      type == DW_UT_skeleton && part.cu != nullptr)
-    die = part;
-  const bool split = die.cu != skeleton.cu;
-  slot = std::make_unique<Unit>(Unit{die, skeleton, split, SiblingWalk(die), {}, false, {}, false, {}, {}});
-  if (!split && !info_.bytes().empty())
-    slot->entries = CodeEntries::open({info_.bytes(), abbreviations_.bytes()},
-                                      dwarf_dieoffset(&die) - dwarf_cuoffset(&die));
+  auto split = split_.find(skeleton);
+  Dwarf_Die die = split ? split->die : skeleton;
+  const bool is_split = split != nullptr;
+  slot = std::make_unique<Unit>(
+      Unit{die, skeleton, std::move(split), SiblingWalk(die), {}, false, {}, false, {}, {}, false, {}});
+  if (!is_split && !entries_.info.empty())
+    slot->entries = CodeEntries::open(entries_, dwarf_dieoffset(&die) - dwarf_cuoffset(&die));
   read_functions(*slot, EntryScopes::kTop);
   return slot.get();
 }
@@ -244,8 +243,7 @@ void DebugInfo::Implementation::collect_functions(Unit& unit, Dwarf_Die& parent,
   for (auto child = SiblingWalk::first_child(parent); child; child = unit.walk.next(*child)) {
     const int tag = dwarf_tag(&*child);
     if (tag == DW_TAG_subprogram)
-      for (const auto& range : ranges_of(*child, kMostRangesOfFunction))
-        unit.functions.push_back({range, *child});
+      for (const auto& range : ranges(unit, *child)) unit.functions.push_back({range, *child});
     const bool holds_functions = tag == DW_TAG_namespace || tag == DW_TAG_module;
     const bool may_hold_functions = tag == DW_TAG_subprogram || tag == DW_TAG_lexical_block ||
                                     tag == DW_TAG_class_type || tag == DW_TAG_structure_type ||
@@ -287,11 +285,11 @@ void DebugInfo::Implementation::collect_inlined(Unit& unit, Dwarf_Die& parent, i
   for (auto child = SiblingWalk::first_child(parent); child; child = unit.walk.next(*child)) {
     const int tag = dwarf_tag(&*child);
     if (tag == DW_TAG_inlined_subroutine && tree_.calls.size() < kMostInlinesOfFunction) {
-      const auto ranges = ranges_of(*child, kMostRangesOfFunction);
+      const auto covered = ranges(unit, *child);
       const auto index = tree_.calls.size();
       tree_.calls.push_back({*child, static_cast<std::uint32_t>(tree_.ranges.size()),
-                             static_cast<std::uint32_t>(ranges.size()), 0});
-      tree_.ranges.insert(tree_.ranges.end(), ranges.begin(), ranges.end());
+                             static_cast<std::uint32_t>(covered.size()), 0});
+      tree_.ranges.insert(tree_.ranges.end(), covered.begin(), covered.end());
       collect_inlined(unit, *child, depth + 1);
       tree_.calls[index].after = static_cast<std::uint32_t>(tree_.calls.size());
     } else if (tag == DW_TAG_lexical_block || tag == DW_TAG_try_block || tag == DW_TAG_catch_block) {
@@ -315,9 +313,9 @@ LineProgram* DebugInfo::Implementation::lines_of(Unit& unit) {
   if (!unit.lines_tried) {
     unit.lines_tried = true;
     if (const auto offset = unsigned_attribute(unit.skeleton, DW_AT_stmt_list)) {
-      auto program = LineProgram::parse({line_.bytes(), line_string_.bytes(), string_.bytes()}, *offset,
-                                        text_attribute(unit.skeleton, DW_AT_comp_dir).value_or(""),
-                                        text_attribute(unit.skeleton, DW_AT_name).value_or(""));
+      auto program =
+          LineProgram::parse(lines_, *offset, text_attribute(unit.skeleton, DW_AT_comp_dir).value_or(""),
+                             text_attribute(unit.skeleton, DW_AT_name).value_or(""));
       if (program) unit.lines = std::move(*program);
     }
   }
@@ -327,16 +325,26 @@ LineProgram* DebugInfo::Implementation::lines_of(Unit& unit) {
 const std::string& DebugInfo::Implementation::call_file(Unit& unit, std::uint64_t number) {
   const auto [slot, is_new] = unit.call_files.try_emplace(number);
   if (!is_new) return slot->second;
-  if (!unit.split) {
-    if (const LineProgram* lines = lines_of(unit)) slot->second = lines->file(number);
-    return slot->second;
-  }
-  // A split unit numbers its files by a table of its own.
-  Dwarf_Files* files = nullptr;
-  std::size_t count = 0;
-  if (dwarf_getsrcfiles(&unit.die, &files, &count) != 0 || number >= count) return slot->second;
-  if (const char* file = dwarf_filesrc(files, number, nullptr, nullptr)) slot->second = file;
+  // A split unit may have a table of files of its own (gcc); where it has none, numbers are those of the skeleton's (clang).
+  const bool own_table = unit.split && !unit.split->file->section(".debug_line").empty();
+  const LineProgram* lines = own_table ? split_files_of(unit) : lines_of(unit);
+  if (lines != nullptr) slot->second = lines->file(number);
   return slot->second;
+}
+
+// The table of files of a split unit, which has no program.
+const LineProgram* DebugInfo::Implementation::split_files_of(Unit& unit) {
+  if (!unit.split_files_tried) {
+    unit.split_files_tried = true;
+    const DwarfFile& file = *unit.split->file;
+    auto table = LineProgram::parse(
+        {file.section(".debug_line"), file.section(".debug_line_str"), file.section(".debug_str")},
+        unsigned_attribute(unit.die, DW_AT_stmt_list).value_or(0),
+        text_attribute(unit.skeleton, DW_AT_comp_dir).value_or(""),
+        text_attribute(unit.die, DW_AT_name).value_or(""));
+    if (table) unit.split_files = std::move(*table);
+  }
+  return unit.split_files ? &*unit.split_files : nullptr;
 }
 
 const std::vector<Dwarf_Die>& DebugInfo::Implementation::children_of(Dwarf_Die& parent, SiblingWalk& walk) {
@@ -485,11 +493,11 @@ std::vector<DebugChain> DebugInfo::Implementation::find(std::span<const ElfAddre
 std::size_t DebugInfo::Implementation::memory_bytes() const {
   std::size_t total = unit_ranges_.capacity() * sizeof(UnitRange) + tree_.calls.capacity() * sizeof(Inlined) +
                       tree_.ranges.capacity() * sizeof(AddressRange);
-  for (const auto* section : {&line_, &line_string_, &string_})
-    if (section->owned()) total += section->bytes().size();
+  total += file_->memory_bytes();
   for (const auto& [offset, unit] : units_) {
     total += 32 * 1024;  // libdw's abbreviations and our table of files, roughly
     if (unit) total += unit->functions.capacity() * sizeof(Function);
+    if (unit && unit->split) total += unit->split->file->memory_bytes();
     if (unit && unit->entries) total += unit->entries->memory_bytes();
   }
   for (const auto& [key, name] : names_) total += sizeof(DebugName) + 32 + name.function.capacity();
@@ -502,23 +510,24 @@ DebugInfo::DebugInfo(std::unique_ptr<Implementation> implementation)
 DebugInfo::~DebugInfo() = default;
 
 bool DebugInfo::present(const elf::ElfFile& file) {
-  const auto* info = file.section(".debug_info");
+  const auto* info = file.debug_section(".debug_info");
   return info != nullptr && info->type != SHT_NOBITS && info->size != 0;
 }
 
-Result<std::unique_ptr<DebugInfo>> DebugInfo::open(int fd, const elf::ElfFile& file) {
-  if (!inflates_to_sane_size(file))
-    return fail(ErrorKind::kMalformed, file.name() + ": debug sections claim to inflate to more than 4 GiB");
-  elf_version(EV_CURRENT);
-  Elf* elf = elf_begin(fd, ELF_C_READ_MMAP, nullptr);
-  if (elf == nullptr) return fail(ErrorKind::kMalformed, file.name() + ": " + elf_errmsg(-1));
-  Dwarf* dwarf = dwarf_begin_elf(elf, DWARF_C_READ, nullptr);
-  if (dwarf == nullptr) {
-    auto error = fail(ErrorKind::kMalformed, file.name() + ": " + dwarf_errmsg(-1));
-    elf_end(elf);
-    return error;
-  }
-  return std::unique_ptr<DebugInfo>(new DebugInfo(std::make_unique<Implementation>(elf, dwarf, file)));
+Result<std::unique_ptr<DebugInfo>> DebugInfo::open(int fd, const elf::ElfFile& file,
+                                                   const PointedPaths& paths) {
+  auto dwarf = DwarfFile::open(fd, file, paths);
+  if (!dwarf) return tl::unexpected(dwarf.error());
+  return std::unique_ptr<DebugInfo>(
+      new DebugInfo(std::make_unique<Implementation>(std::move(*dwarf), file.machine(), paths)));
+}
+
+void DebugInfo::check() {
+  implementation_->check();
+}
+
+std::string DebugInfo::problem() const {
+  return implementation_->problem();
 }
 
 std::vector<DebugChain> DebugInfo::find(std::span<const ElfAddress> addresses) {

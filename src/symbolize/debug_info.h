@@ -1,5 +1,6 @@
 // DWARF of one file -> the chain of inlined functions and their lines at an address. Entries are parsed by
-// libdw (elfutils: all versions, split and compressed sections, files shared by dwz); what is looked up again
+// libdw (elfutils: all versions); what it lacks stands in front of it (dwarf_file.h: compressed sections, files shared by
+// dwz; split_units.h: split DWARF); what is looked up again
 // and again is kept here: which unit and which function an address lies in, and the tree of inlined calls of
 // the function asked last. libdw's own search (dwarf_getscopes) walks the whole unit for each address, 0.6 ms
 // against some microseconds.
@@ -16,6 +17,7 @@
 #include "base/address.h"
 #include "base/result.h"
 #include "elf/elf_file.h"
+#include "symbolize/pointed_paths.h"
 
 namespace fathom::symbolize {
 
@@ -40,7 +42,7 @@ class DebugInfo {
   static bool present(const elf::ElfFile& file);
   // `file` is what is behind `fd`, and outlives this object; `fd` is not kept. Fails when libdw refuses the
   // file.
-  static Result<std::unique_ptr<DebugInfo>> open(int fd, const elf::ElfFile& file);
+  static Result<std::unique_ptr<DebugInfo>> open(int fd, const elf::ElfFile& file, const PointedPaths& paths);
   ~DebugInfo();
 
   // For ascending addresses.
@@ -48,6 +50,10 @@ class DebugInfo {
   // An estimate of what is kept for units that were hit: a caller that wants the memory back opens the file
   // anew.
   std::size_t memory_bytes() const;
+  // Looks for the other parts of the first units that are split.
+  void check();
+  // One line: what the file points to and is not there (of the units that were asked); "" if all is.
+  std::string problem() const;
 
  private:
   class Implementation;

@@ -4,6 +4,7 @@
 #define HAVE_DECL_BASENAME 1
 #include <fmt/format.h>
 #include <libiberty/demangle.h>
+#include <xxhash.h>
 
 #include <algorithm>
 #include <array>
@@ -22,6 +23,9 @@ constexpr std::size_t kLongestOutput = 64 * 1024;
 // bounded by the length, measured at under 2 MB of stack for 8192 characters, and printing has a limit of its
 // own.
 constexpr std::size_t kLongestWithLimit = 1024;
+
+// A name that cannot be demangled is shown whole up to this, so that it can be looked up; a longer one by a hash of it.
+constexpr std::size_t kLongestShownWhole = 120;
 
 struct TooLong {};
 
@@ -95,7 +99,13 @@ std::string demangle_whole(std::string_view mangled) {
   return {};
 }
 
-// "_ZN5boost6spirit..." -> "boost::spirit::.. [_Z, 9120 characters]". Empty if not even one name is readable.
+// What tells the name from all others, however much of it is cut off.
+std::string identity_of(std::string_view name) {
+  return fmt::format("{} characters, #{:016x}", name.size(), XXH3_64bits(name.data(), name.size()));
+}
+
+// "_ZN5boost6spirit..." -> "boost::spirit::.. [_Z, 9120 characters, #0123456789abcdef]". Empty if not even one name is
+// readable.
 std::string readable_beginning(std::string_view mangled) {
   auto rest = mangled.substr(2);
   if (rest.starts_with('N')) rest.remove_prefix(1);
@@ -111,10 +121,25 @@ std::string readable_beginning(std::string_view mangled) {
     rest.remove_prefix(length);
   }
   if (name.empty()) return {};
-  return fmt::format("{}.. [{}, {} characters]", name, mangled.substr(0, 2), mangled.size());
+  if (mangled.size() <= kLongestShownWhole) return fmt::format("{}.. [{}]", name, mangled);
+  return fmt::format("{}.. [{}, {}]", name, mangled.substr(0, 2), identity_of(mangled));
 }
 
 }  // namespace
+
+UnitSuffix unit_suffix(std::string_view mangled) {
+  constexpr std::array<std::string_view, 3> kOfUnits = {".llvm.", ".lto_priv.", ".__uniq."};
+  for (auto suffix = last_suffix(mangled); !suffix.empty(); suffix = last_suffix(mangled)) {
+    const std::string_view rest = mangled.substr(0, mangled.size() - suffix.size());
+    if (std::any_of(kOfUnits.begin(), kOfUnits.end(), [&](std::string_view word) {
+          return suffix.starts_with(word) && all_digits(suffix.substr(word.size()));
+        }))
+      return {rest, suffix};
+    if (!names_same_function(suffix)) break;
+    mangled = rest;
+  }
+  return {};
+}
 
 std::string demangle(std::string_view mangled) {
   std::string_view base = mangled;
@@ -132,8 +157,7 @@ std::string demangle(std::string_view mangled) {
     if (name.empty()) name = readable_beginning(base);
     if (!name.empty()) return clones.empty() ? name : fmt::format("{} [clone {}]", name, clones);
   }
-  if (base.size() > kLongestOutput)
-    return fmt::format("{}.. [{} characters]", base.substr(0, 200), base.size());
+  if (base.size() > kLongestOutput) return fmt::format("{}.. [{}]", base.substr(0, 200), identity_of(base));
   return std::string(base) + clones;
 }
 

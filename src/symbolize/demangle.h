@@ -17,9 +17,16 @@ namespace fathom::symbolize {
 //   same:
 //     .llvm.NUMBER, .cold, .isra.N, .constprop.N, .lto_priv.N. A piece that is called like a function of its
 //     own stays apart: "f(int) [clone .part.0]".
-//   - A mangled name that cannot be demangled keeps its readable beginning: "boost::spirit::.. [_Z, 9120
-//   characters]".
+//   - A mangled name that cannot be demangled keeps its readable beginning, and what tells it from others: "parse::..
+//   [_Z5parseITk5Inputi6ReaderEvT_T0_]", and of a long one "boost::spirit::.. [_Z, 9120 characters, #0123456789abcdef]".
 // Uses up to 2 MB of stack for hostile names.
 std::string demangle(std::string_view mangled);
+
+// Compilers that move a static function into another unit's reach number it: "work.llvm.123", "work.lto_priv.0",
+// "work.__uniq.45". Two such numbers of one name are two functions. Both empty where there is none.
+struct UnitSuffix {
+  std::string_view name, number;  // "work", ".llvm.123"
+};
+UnitSuffix unit_suffix(std::string_view mangled);
 
 }  // namespace fathom::symbolize

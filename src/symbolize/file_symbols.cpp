@@ -7,8 +7,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 
+#include "elf/xz_data.h"
 #include "process/maps.h"
 #include "symbolize/demangle.h"
 #include "symbolize/function_code.h"
@@ -19,6 +21,8 @@ namespace fathom::symbolize {
 namespace {
 
 constexpr std::size_t kLargestVdso = 1 << 20;
+// Of .gnu_debugdata, unpacked: a symbol table with the names of the largest programs there are takes half of it.
+constexpr std::size_t kLargestMini = 256 << 20;
 
 struct ByStart {
   bool operator()(std::uint64_t address, const std::pair<ElfAddress, std::uint64_t>& bounds) const {
@@ -37,14 +41,16 @@ std::unique_ptr<ModuleSymbols> FileSymbols::open_file(const ModuleSource& source
     symbols->problem_ = std::move(files.problem);
     return symbols;
   }
+  symbols->pointed_ = files.pointed;
   symbols->open(std::move(files.file), files.debug_path, std::move(files.debug_file));
   return symbols;
 }
 
 std::unique_ptr<ModuleSymbols> FileSymbols::of_files(const std::string& path, Fd file,
                                                      const std::string& debug_path, Fd debug_file,
-                                                     bool inlines) {
+                                                     bool inlines, PointedPaths pointed) {
   std::unique_ptr<FileSymbols> symbols(new FileSymbols(path, inlines));
+  symbols->pointed_ = std::move(pointed);
   symbols->open(std::move(file), debug_path, std::move(debug_file));
   return symbols;
 }
@@ -107,11 +113,33 @@ const elf::ElfFile* FileSymbols::elf() const {
 void FileSymbols::load(const elf::ElfFile& elf) {
   symbols_.add(elf, elf::SymbolTable::kSymtab);
   if (debug_file_) symbols_.add(debug_file_->elf(), elf::SymbolTable::kSymtab);
+  if (!symbols_.has_candidates()) load_mini(elf);
+  if (!symbols_.has_candidates() && debug_file_) load_mini(debug_file_->elf());
   has_symtab_ = symbols_.has_candidates();
   symbols_.add(elf, elf::SymbolTable::kDynsym);
   symbols_.finish();
   plt_ = plt_entries(elf, symbols_);
   go_ = elf::GoFunctions::find(elf);
+}
+
+// "MiniDebugInfo": Fedora and its relatives pack the symbol table of what they strip, without what .dynsym has.
+void FileSymbols::load_mini(const elf::ElfFile& elf) {
+  const elf::Section* section = elf.section(".gnu_debugdata");
+  if (section == nullptr) return;
+  const auto packed = elf.contents(*section);
+  auto unpacked = packed ? elf::unpack_xz(packed->bytes(), kLargestMini) : tl::unexpected(packed.error());
+  if (!unpacked) {
+    problem_ = ".gnu_debugdata: " + unpacked.error().message;
+    return;
+  }
+  mini_bytes_ = std::move(*unpacked);
+  auto mini = elf::ElfFile::parse(mini_bytes_, elf.name() + ": .gnu_debugdata");
+  if (!mini) {
+    problem_ = mini.error().message;
+    return;
+  }
+  mini_ = std::move(*mini);
+  symbols_.add(*mini_, elf::SymbolTable::kSymtab);
 }
 
 model::SymbolSource FileSymbols::source() const {
@@ -135,9 +163,16 @@ std::string FileSymbols::stamp() const {
   return stamp;
 }
 
+void FileSymbols::check() {
+  DebugInfo* debug = debug_info();
+  if (debug == nullptr) return;
+  debug->check();
+  if (auto problem = debug->problem(); !problem.empty()) problem_ = std::move(problem);
+}
+
 DebugInfo* FileSymbols::debug_info() {
   if (!debug_info_ && debug_elf_ != nullptr && debug_fd_ && inlines_) {
-    auto opened = DebugInfo::open(debug_fd_.get(), *debug_elf_);
+    auto opened = DebugInfo::open(debug_fd_.get(), *debug_elf_, pointed_);
     if (opened) {
       debug_info_ = std::move(*opened);
     } else {
@@ -169,7 +204,10 @@ std::vector<std::vector<Name>> FileSymbols::resolve(std::span<const ElfAddress> 
 
 std::vector<std::vector<Name>> FileSymbols::resolve_ascending(std::span<const ElfAddress> addresses) {
   std::vector<DebugChain> chains;
-  if (DebugInfo* debug = debug_info()) chains = debug->find(addresses);
+  if (DebugInfo* debug = debug_info()) {
+    chains = debug->find(addresses);
+    if (auto problem = debug->problem(); !problem.empty()) problem_ = std::move(problem);
+  }
   std::vector<std::vector<Name>> result(addresses.size());
   for (std::size_t i = 0; i < addresses.size(); ++i) {
     auto& names = result[i];
@@ -241,9 +279,28 @@ const std::string& FileSymbols::pseudo_name(std::pair<ElfAddress, std::uint64_t>
   return last_pseudo_name_;
 }
 
+bool FileSymbols::is_one_of_several(std::string_view name) {
+  if (!several_) {
+    several_.emplace();
+    std::unordered_map<std::string_view, std::string_view> numbers;  // of each name, the first that is met
+    symbols_.for_each_name([&](std::string_view mangled) {
+      const UnitSuffix unit = unit_suffix(mangled);
+      if (unit.name.empty()) return;
+      const auto [first, is_new] = numbers.try_emplace(unit.name, unit.number);
+      if (!is_new && first->second != unit.number) several_->insert(unit.name);
+    });
+    symbols_.for_each_name([&](std::string_view plain) {
+      if (numbers.contains(plain)) several_->insert(plain);
+    });
+  }
+  return several_->contains(name);
+}
+
 const std::string& FileSymbols::demangled(std::string_view mangled) {
   if (last_mangled_.data() != mangled.data()) {
     last_demangled_ = demangle(mangled);
+    if (const UnitSuffix unit = unit_suffix(mangled); !unit.name.empty() && is_one_of_several(unit.name))
+      last_demangled_ += fmt::format(" [clone {}]", unit.number);
     last_mangled_ = mangled;
   }
   return last_demangled_;

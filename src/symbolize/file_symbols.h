@@ -4,6 +4,8 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "base/fd.h"
@@ -22,7 +24,8 @@ class FileSymbols final : public ModuleSymbols {
                                                   DebugFiles& debug_files);
   // The same of files that somebody else has opened; `debug_file` is -1 if there is none.
   static std::unique_ptr<ModuleSymbols> of_files(const std::string& path, Fd file,
-                                                 const std::string& debug_path, Fd debug_file, bool inlines);
+                                                 const std::string& debug_path, Fd debug_file, bool inlines,
+                                                 PointedPaths pointed);
   // The vdso is the same in all processes, so it is read from our own.
   static std::unique_ptr<ModuleSymbols> open_vdso(const ModuleSource& source, const Options& options);
 
@@ -30,6 +33,7 @@ class FileSymbols final : public ModuleSymbols {
   std::string source_path() const override { return debug_path_; }
   std::string problem() const override { return problem_; }
   std::string stamp() const override;
+  void check() override;
   std::vector<std::vector<Name>> resolve(std::span<const ElfAddress> addresses) override;
   std::size_t releasable_bytes() const override;
   void release_memory() override { debug_info_.reset(); }
@@ -38,6 +42,7 @@ class FileSymbols final : public ModuleSymbols {
   FileSymbols(std::string path, bool inlines) : path_(std::move(path)), inlines_(inlines) {}
   void open(Fd file, const std::string& debug_path, Fd debug_file);
   void load(const elf::ElfFile& elf);
+  void load_mini(const elf::ElfFile& elf);
   const elf::ElfFile* elf() const;
   DebugInfo* debug_info();
   bool add_go_names(ElfAddress address, std::vector<Name>& names) const;
@@ -48,6 +53,7 @@ class FileSymbols final : public ModuleSymbols {
   const std::string& pseudo_name(std::pair<ElfAddress, std::uint64_t> bounds);
   std::optional<std::pair<ElfAddress, std::uint64_t>> bounds_around(ElfAddress address);
   const std::string& demangled(std::string_view mangled);
+  bool is_one_of_several(std::string_view name);
 
   std::string path_, problem_;
   bool inlines_;
@@ -55,8 +61,11 @@ class FileSymbols final : public ModuleSymbols {
   std::vector<std::byte> image_;  // of the vdso
   std::optional<elf::ElfFile> image_elf_;
   std::optional<elf::ModuleFile> debug_file_;
+  PointedPaths pointed_;
   std::string debug_path_, debug_stamp_;  // "" without debug_file_
-  Fd debug_fd_;                           // of the file with DWARF, -1 if there is none
+  std::vector<std::byte> mini_bytes_;     // .gnu_debugdata, unpacked
+  std::optional<elf::ElfFile> mini_;
+  Fd debug_fd_;  // of the file with DWARF, -1 if there is none
   const elf::ElfFile* debug_elf_ = nullptr;
   std::unique_ptr<DebugInfo> debug_info_;
   SymbolTable symbols_;
@@ -65,6 +74,8 @@ class FileSymbols final : public ModuleSymbols {
   std::vector<PltEntry> plt_;
   bool bounds_read_ = false;
   std::vector<std::pair<ElfAddress, std::uint64_t>> bounds_;
+  // Static functions of one name that a compiler numbered, so that there are several in the file.
+  std::optional<std::unordered_set<std::string_view>> several_;
   std::string_view last_mangled_;  // neighbours mostly lie in one function
   std::string last_demangled_;
   std::optional<ElfAddress> last_nameless_;  // of which the name is:

@@ -6,7 +6,7 @@
 namespace fathom::symbolize {
 
 inline bool has_names(const elf::ElfFile& file) {
-  return file.section(".symtab") != nullptr || file.section(".debug_info") != nullptr;
+  return file.section(".symtab") != nullptr || file.debug_section(".debug_info") != nullptr;
 }
 
 }  // namespace fathom::symbolize

@@ -15,6 +15,7 @@
 
 #include "base/address.h"
 #include "model/profile.h"
+#include "symbolize/debug_fetcher.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/options.h"
 
@@ -35,11 +36,18 @@ class ModuleSymbols {
   virtual std::string source_path() const { return {}; }
   // One line: why there are fewer names than one might expect; "" if all is well.
   virtual std::string problem() const { return {}; }
+  // Looks, before anything is asked, for the files that debug information points to: problem() then says what is missing.
+  virtual void check() {}
   // Why there are no names any more, although there might be some: what read them was ended. "": they are
   // there.
   virtual std::string lost() const { return {}; }
   // Changes when other names may come out for the same addresses: what a cache is checked against.
   virtual std::string stamp() const { return {}; }
+
+  // The module is stripped, and nothing on this machine has its names.
+  virtual bool wants_debug_file() const { return false; }
+  // From now on names come from this debug file, too, which is known to be of the module.
+  virtual void use_debug_file(FetchedFile) {}
 
   // For each address the chain of inlined functions, innermost first; the last one is the function whose code
   // it is. Empty: no name. `addresses` are lookup addresses, best sorted: neighbours share their work.

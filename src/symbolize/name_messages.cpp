@@ -54,6 +54,7 @@ Bytes encode_request(const NameRequest& request) {
     put_text(out, open->path);
     put_text(out, open->debug_path);
     out.push_back(std::byte{open->inlines});
+    put_text(out, open->pointed_from);
   } else if (const auto* map = std::get_if<OpenPerfMap>(&request.what)) {
     put_text(out, map->path);
   } else if (const auto* resolve = std::get_if<ResolveNames>(&request.what)) {
@@ -73,6 +74,7 @@ Result<NameRequest> decode_request(std::span<const std::byte> bytes) {
       open.path = read_text(in);
       open.debug_path = read_text(in);
       open.inlines = read_bool(in);
+      open.pointed_from = read_text(in);
       request.what = std::move(open);
       break;
     }
@@ -90,6 +92,9 @@ Result<NameRequest> decode_request(std::span<const std::byte> bytes) {
     }
     case 3:
       request.what = ReleaseMemory{};
+      break;
+    case 4:
+      request.what = CheckFiles{};
       break;
     default:
       return malformed("an unknown request", in);

@@ -22,6 +22,7 @@ struct OpenModule {
   std::string path;        // for messages and for names of nameless functions
   std::string debug_path;  // "": there is none
   bool inlines = true;
+  std::string pointed_from;  // path of the file with debug information: what that points to may lie beside it
   bool operator==(const OpenModule&) const = default;
 };
 // Beside it: the file, which takes the place of one that was sent before.
@@ -33,13 +34,16 @@ struct ResolveNames {
   std::vector<ElfAddress> addresses;
   bool operator==(const ResolveNames&) const = default;
 };
+struct CheckFiles {
+  bool operator==(const CheckFiles&) const = default;
+};
 struct ReleaseMemory {
   bool operator==(const ReleaseMemory&) const = default;
 };
 
 struct NameRequest {
   std::uint32_t module = 0;
-  std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory> what;
+  std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory, CheckFiles> what;
   bool operator==(const NameRequest&) const = default;
 };
 

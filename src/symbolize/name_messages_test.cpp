@@ -23,8 +23,9 @@ NameAnswer example() {
 
 TEST(NameMessages, EveryRequestComesBackTheSame) {
   const std::vector<NameRequest> requests = {
-      {7, OpenModule{"/usr/bin/a", "/usr/lib/debug/a.debug", false}},
-      {0, OpenModule{"", "", true}},
+      {7, OpenModule{"/usr/bin/a", "/usr/lib/debug/a.debug", false, "/usr/lib/debug/a.debug"}},
+      {0, OpenModule{"", "", true, ""}},
+      {1, CheckFiles{}},
       {1, OpenPerfMap{"/proc/1/root/tmp/perf-1.map"}},
       {UINT32_MAX, ResolveNames{{{0}, {0x1000}, {UINT64_MAX}}}},
       {2, ReleaseMemory{}},

@@ -80,11 +80,11 @@ class Reader {
     try {
       if (const auto* open = std::get_if<OpenModule>(&request.what)) {
         module.symbols.reset();
-        module.path = open->debug_path.empty() ? open->path : open->debug_path;
+        module.path = open->pointed_from;
         g_path = module.path.c_str();
         files.resize(2);
         module.symbols = FileSymbols::of_files(open->path, std::move(files[0]), open->debug_path,
-                                               std::move(files[1]), open->inlines);
+                                               std::move(files[1]), open->inlines, {"", open->pointed_from});
       } else if (const auto* map = std::get_if<OpenPerfMap>(&request.what)) {
         module.symbols.reset();
         files.resize(1);
@@ -94,6 +94,8 @@ class Reader {
           answer.names = module.symbols->resolve(resolve->addresses);
         else
           answer.names.resize(resolve->addresses.size());
+      } else if (module.symbols && std::holds_alternative<CheckFiles>(request.what)) {
+        module.symbols->check();
       } else if (module.symbols) {
         module.symbols->release_memory();
       }

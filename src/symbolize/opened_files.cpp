@@ -60,6 +60,7 @@ bool is_on_a_disk(int fd) {
 OpenedFiles open_files(const ModuleSource& source, DebugFiles& debug_files) {
   OpenedFiles files;
   const std::string& path = source.open_path.empty() ? source.path : source.open_path;
+  files.pointed = {source.root, source.root.empty() ? path : source.path};
   // Not blocking: the path may lead to a FIFO by now.
   Fd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (!fd) {
@@ -82,15 +83,24 @@ OpenedFiles open_files(const ModuleSource& source, DebugFiles& debug_files) {
   }
   files.file = std::move(fd);
   if (DebugInfo::present(file->elf())) return files;
-  if (auto other = debug_files.find(file->elf(), source)) {
-    files.debug_path = std::move(other->path);
-    files.debug_file = std::move(other->fd);
+  auto other = debug_files.find(file->elf(), source);
+  if (!other) {
+    files.stripped = file->elf().section(".symtab") == nullptr;
+    return files;
   }
+  files.debug_path = std::move(other->path);
+  files.debug_file = std::move(other->fd);
+  if (!source.root.empty() && files.debug_path.starts_with(source.root + "/"))
+    files.debug_path.erase(0, source.root.size());
+  else
+    files.pointed.root.clear();
+  files.pointed.module = files.debug_path;
   return files;
 }
 
 PointedFiles::PointedFiles(const std::string& root, int file)
     : root_(::open(root.empty() ? "/" : root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {
+  if (!root_) root_ = Fd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (::geteuid() != 0) return;
   struct stat status {};
   as_owner_ = true;

@@ -9,13 +9,17 @@
 #include "base/fd.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/options.h"
+#include "symbolize/pointed_paths.h"
 
 namespace fathom::symbolize {
 
 struct OpenedFiles {
-  Fd file, debug_file;  // -1: there is none
-  std::string debug_path;
-  std::string problem;  // one line: why there is no file; "" if all is well
+  Fd file, debug_file;     // -1: there is none
+  std::string debug_path;  // below `pointed.root`
+  // What debug information points to: its paths are meant below that root, or beside that file, which is below it too.
+  PointedPaths pointed;
+  bool stripped = false;  // no DWARF, no .symtab, and no other file that has them
+  std::string problem;    // one line: why there is no file; "" if all is well
 };
 // A file that is not regular, or no longer the one that was running, is not opened.
 OpenedFiles open_files(const ModuleSource& source, DebugFiles& debug_files);
@@ -25,6 +29,7 @@ OpenedFiles open_files(const ModuleSource& source, DebugFiles& debug_files);
 // owns the file that says it, unless that is root's alone to write.
 class PointedFiles {
  public:
+  // A root that is gone with its process leaves our own: what is opened is checked by its id all the same.
   PointedFiles(const std::string& root, int file);
   // A regular file on a disk, for reading; -1 otherwise.
   Fd open(const std::string& path) const;

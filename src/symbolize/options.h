@@ -8,6 +8,7 @@
 
 #include "base/fd.h"
 #include "model/profile.h"
+#include "symbolize/fetch_options.h"
 
 namespace fathom::symbolize {
 
@@ -52,6 +53,9 @@ struct Options {
   std::string cache_directory;
   std::uint64_t cache_limit_bytes = 256 << 20;
   ReaderProcess reader = {};
+  FetchOptions fetch = {};
+  // Folders laid out like the cache of debuginfod's client: BUILD_ID/debuginfo. Looked at also where nothing is fetched.
+  std::vector<std::string> debuginfod_caches = {};
   // What a thread that is started for names keeps of its rights, as of base/capabilities.h.
   std::uint64_t capabilities = ~std::uint64_t{0};
 };

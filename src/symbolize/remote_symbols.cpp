@@ -23,6 +23,10 @@ class RemoteSymbols : public ModuleSymbols {
   std::string problem() const override { return told_.problem; }
   std::string stamp() const override { return told_.stamp; }
   std::string lost() const override { return lost_; }
+  void check() override {
+    prepare();
+    if (has_file()) (void)ask(CheckFiles{});
+  }
   std::size_t releasable_bytes() const override { return told_.releasable_bytes; }
   void release_memory() override {
     if (process_.runs(sent_to_))
@@ -47,7 +51,8 @@ class RemoteSymbols : public ModuleSymbols {
   virtual void prepare() {}
 
   // Nothing: the module is given up.
-  std::optional<NameAnswer> ask(std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory> what) {
+  std::optional<NameAnswer> ask(
+      std::variant<OpenModule, OpenPerfMap, ResolveNames, ReleaseMemory, CheckFiles> what) {
     while (lost_.empty()) {
       if (process_.number() != sent_to_ && !send_files()) break;
       NameProcess::Reply reply = process_.ask({number_, what}, {}, opener());
@@ -108,21 +113,41 @@ class RemoteFile final : public RemoteSymbols {
         files_(open_files(source, debug_files)) {
     told_.problem = files_.problem;
     if (!files_.file) return;
-    pointed_.emplace(source.root, files_.file.get());
+    pointed_.emplace(files_.pointed.root, files_.debug_file ? files_.debug_file.get() : files_.file.get());
     (void)send_files();
   }
   std::string source_path() const override { return files_.debug_path; }
+  bool wants_debug_file() const override { return files_.stripped; }
+  void use_debug_file(FetchedFile fetched) override {
+    files_.debug_path = std::move(fetched.path);
+    files_.debug_file = std::move(fetched.file);
+    files_.pointed = {"", files_.debug_path};
+    files_.stripped = false;
+    shared_ = std::move(fetched.shared);
+    if (fetched.shared_id.size() > 2)
+      shared_name_ =
+          "/.build-id/" + fetched.shared_id.substr(0, 2) + "/" + fetched.shared_id.substr(2) + ".debug";
+    pointed_.emplace("", files_.debug_file.get());
+    (void)send_files();
+  }
 
  private:
   bool has_file() const override { return static_cast<bool>(files_.file); }
-  NameRequest opening() const override { return {number_, OpenModule{path_, files_.debug_path, inlines_}}; }
+  NameRequest opening() const override {
+    return {number_, OpenModule{path_, files_.debug_path, inlines_, files_.pointed.module}};
+  }
   std::vector<int> files() const override {
     std::vector<int> fds = {files_.file.get()};
     if (files_.debug_file) fds.push_back(files_.debug_file.get());
     return fds;
   }
-  Fd open_pointed(const std::string& path) const override { return pointed_->open(path); }
+  Fd open_pointed(const std::string& path) const override {
+    if (shared_ && path.ends_with(shared_name_)) return Fd(::fcntl(shared_.get(), F_DUPFD_CLOEXEC, 0));
+    return pointed_->open(path);
+  }
 
+  Fd shared_;  // fetched with the debug file, by the name that it is asked for with
+  std::string shared_name_;
   std::string path_;
   bool inlines_;
   OpenedFiles files_;

@@ -16,6 +16,10 @@ namespace fs = std::filesystem;
 
 constexpr int kDeepestSymbolFolder = 10;
 
+bool has_names_or_packed_ones(const elf::ElfFile& file) {
+  return has_names(file) || file.section(".gnu_debugdata") != nullptr;
+}
+
 struct Folder {
   std::string path;
   int depth = 0;
@@ -87,7 +91,7 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
   std::ranges::sort(paths);
   for (std::string& file_path : paths) {
     const auto file = elf::ModuleFile::open(file_path);
-    if (!file || !has_names(file->elf())) {
+    if (!file || !has_names_or_packed_ones(file->elf())) {
       if (folder.is_file_)
         folder.gaps_.push_back(fmt::format("{} is not used: {}", file_path,
                                            file ? "it has neither a symbol table nor debug information"

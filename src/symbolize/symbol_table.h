@@ -35,6 +35,11 @@ class SymbolTable {
   std::optional<FoundSymbol> find(ElfAddress address) const;
   std::optional<std::string_view> ifunc_at(ElfAddress resolver) const;
 
+  template <class Visit>
+  void for_each_name(Visit visit) const {
+    for (const Entry& entry : entries_) visit(entry.text());
+  }
+
   bool has_candidates() const { return !candidates_.empty(); }  // before finish()
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }

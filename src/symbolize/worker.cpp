@@ -7,6 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <exception>
 #include <iterator>
@@ -66,6 +69,9 @@ Worker::Worker(Options options)
       cache_directory_(options_.cache_directory, options_.cache_limit_bytes),
       reader_(options_.reader.program.empty() ? nullptr : std::make_unique<NameProcess>(options_.reader)),
       may_raise_priority_(may_raise_priority()),
+      fetcher_(options_.fetch.urls.empty() || options_.fetch.program.empty() || !reader_
+                   ? nullptr
+                   : std::make_unique<DebugFetcher>(options_.fetch, [this] { note_results(); })),
       thread_([this] { run(); }) {}
 
 Worker::~Worker() {
@@ -77,6 +83,7 @@ Worker::~Worker() {
   wake_.notify_all();
   if (reader_) reader_->interrupt();
   thread_.join();
+  fetcher_.reset();
   for (Module* module : loaded_modules()) save(*module);
 }
 
@@ -120,6 +127,12 @@ void Worker::drain() {
     }
   }
   const std::uint64_t before_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
+  const auto deadline = Clock::now() + std::chrono::nanoseconds(options_.fetch.wait_ns);
+  for (;;) {
+    const std::unique_lock work(work_mutex_);
+    if (!step() && !wait_for_files(deadline)) break;
+  }
+  stop_fetching();
   for (;;) {
     const std::lock_guard work(work_mutex_);
     if (!step()) break;
@@ -166,7 +179,7 @@ void Worker::run() {
 bool Worker::has_work() const {
   return std::any_of(modules_.begin(), modules_.end(), [](const auto& row) {
     const Module& module = row.second;
-    return module.source && !module.queue.empty();
+    return module.source && !module.queue.empty() && may_be_named(module);
   });
 }
 
@@ -180,7 +193,9 @@ std::optional<Worker::Batch> Worker::next_batch() {
   Module* longest = nullptr;
   model::ModuleId longest_id;
   for (auto& [id, module] : modules_) {
-    if (!module.source || module.queue.size() <= (longest != nullptr ? longest->queue.size() : 0)) continue;
+    if (!module.source || !may_be_named(module) ||
+        module.queue.size() <= (longest != nullptr ? longest->queue.size() : 0))
+      continue;
     longest = &module;
     longest_id = id;
   }
@@ -225,6 +240,12 @@ void Worker::load(const Batch& batch, const ModuleSource& source) {
   Module& module = *batch.module;
   module.symbols = open(batch, source);
   module.last_use = Clock::now();
+  if (fetcher_ && module.symbols->wants_debug_file()) ask_for_file(module);
+  load_cache(module);
+}
+
+void Worker::load_cache(Module& module) {
+  const ModuleSource& source = *module.source;
   if (source.kind != model::ModuleKind::kFile || module.symbols->source() != model::SymbolSource::kDwarf)
     return;
   if (source.identity.empty() || !options_.inlines) return;
@@ -238,6 +259,7 @@ void Worker::resolve(Batch& batch) {
   Module& module = *batch.module;
   if (!module.symbols || batch.frames.empty()) return;
   module.last_use = Clock::now();
+  take_file(module);
   if (module.source->kind == model::ModuleKind::kAnonymous) {
     batch.frames.insert(batch.frames.end(), module.unnamed.begin(), module.unnamed.end());
     module.unnamed.clear();
@@ -275,6 +297,86 @@ void Worker::resolve(Batch& batch) {
   for (Module* other : others)
     if (other != &module || module.symbols->releasable_bytes() > kMostReleasableBytes)
       other->symbols->release_memory();
+}
+
+void Worker::ask_for_file(Module& module) {
+  {
+    const std::lock_guard lock(mutex_);
+    module.waits_for_file = true;
+  }
+  if (fetcher_->ask(module.source->identity)) return;
+  const std::lock_guard lock(mutex_);
+  module.waits_for_file = false;
+}
+
+void Worker::note_results() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [id, module] : modules_)
+      if (module.waits_for_file && fetcher_->is_ready(module.source->identity)) module.has_result = true;
+  }
+  wake_.notify_all();
+}
+
+void Worker::take_file(Module& module) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!module.waits_for_file || !module.has_result) return;
+    module.waits_for_file = module.has_result = false;
+  }
+  auto fetched = fetcher_->take(module.source->identity);
+  if (!fetched) return;
+  const std::string name = module.source->path.substr(module.source->path.rfind('/') + 1);
+  {
+    const std::lock_guard lock(mutex_);
+    if (fetched->file)
+      fetches_.here.push_back(name);
+    else if (fetched->not_found)
+      fetches_.not_found.push_back(name);
+    else
+      fetches_.failed.emplace_back(name, fetched->why);
+  }
+  if (!fetched->file) return;
+  module.symbols->use_debug_file(std::move(*fetched));
+  load_cache(module);
+}
+
+bool Worker::wait_for_files(Clock::time_point deadline) {
+  if (!fetcher_) return false;
+  std::unique_lock lock(mutex_);
+  const auto is_settled = [&] {
+    return stop_ || has_work() || std::ranges::none_of(modules_, [](const auto& row) {
+             return row.second.waits_for_file && !row.second.has_result && !row.second.queue.empty();
+           });
+  };
+  if (!wake_.wait_for(lock, std::max(deadline - Clock::now(), Clock::duration(0)), is_settled)) return false;
+  return has_work();
+}
+
+void Worker::stop_fetching() {
+  if (!fetcher_) return;
+  fetcher_->stop();
+  const std::lock_guard lock(mutex_);
+  for (auto& [id, module] : modules_) {
+    if (!module.waits_for_file || module.has_result) continue;
+    module.waits_for_file = false;
+    fetches_.late.push_back(module.source->path.substr(module.source->path.rfind('/') + 1));
+  }
+}
+
+std::string Worker::fetch_sentence() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<std::string> parts;
+  const auto add = [&](const std::vector<std::string>& names, std::string_view text) {
+    if (!names.empty()) parts.push_back(fmt::format("{} {}", text, fmt::join(names, ", ")));
+  };
+  add(fetches_.here, "debug files came for");
+  add(fetches_.not_found, "no server has that of");
+  add(fetches_.late, fmt::format("not there {:g} s after the end of the recording: that of",
+                                 static_cast<double>(options_.fetch.wait_ns) * 1e-9));
+  for (const auto& [name, why] : fetches_.failed)
+    parts.push_back(fmt::format("that of {} could not be fetched: {}", name, why));
+  return parts.empty() ? std::string() : fmt::format("debuginfod: {}", fmt::join(parts, "; "));
 }
 
 // Told again when it gets better: a perf map appears when its program has made the first code.

@@ -17,11 +17,13 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "base/address.h"
 #include "base/inheriting_mutex.h"
 #include "model/profile.h"
+#include "symbolize/debug_fetcher.h"
 #include "symbolize/debug_files.h"
 #include "symbolize/module_symbols.h"
 #include "symbolize/name_process.h"
@@ -64,8 +66,12 @@ class Worker {
   Output poll();
 
   // Returns when everything submitted so far is in poll(). Helps with the work, as the thread gets little CPU
-  // on a busy machine; frames of a perf map that had no name before are asked again.
+  // on a busy machine; frames of a perf map that had no name before are asked again. Debug files that are being fetched are
+  // waited for as long as FetchOptions say; then names are what they are without, and nothing is fetched any more.
   void drain();
+
+  // What became of the debug files that were fetched, in a sentence; "" if none was asked for.
+  std::string fetch_sentence() const;
 
   // CPU time of naming: of the thread, of the process that reads the files, and of drain().
   std::uint64_t cpu_ns() const;
@@ -92,6 +98,8 @@ class Worker {
     Clock::time_point last_use{};
     model::SymbolSource told_source = model::SymbolSource::kNone;
     bool told_lost = false;
+    // Its frames wait until the debug file is there, or is known not to come: a frame is named once. Under mutex_.
+    bool waits_for_file = false, has_result = false;
   };
   struct Batch {
     model::ModuleId id;
@@ -100,9 +108,17 @@ class Worker {
   };
 
   void run();
-  bool has_work() const;              // under mutex_
-  std::optional<Batch> next_batch();  // takes mutex_
-  bool step();                        // under work_mutex_; false: there was nothing to do
+  bool has_work() const;  // under mutex_
+  static bool may_be_named(const Module& module) { return !module.waits_for_file || module.has_result; }
+  void ask_for_file(Module& module);
+  void take_file(Module& module);
+  void load_cache(Module& module);
+  void note_results();  // on the thread of the fetcher
+  void stop_fetching();
+  bool wait_for_files(
+      std::chrono::steady_clock::time_point deadline);  // false: none is under way any more, or it is late
+  std::optional<Batch> next_batch();                    // takes mutex_
+  bool step();                                          // under work_mutex_; false: there was nothing to do
   std::unique_ptr<ModuleSymbols> open(const Batch& batch, const ModuleSource& source);
   void load(const Batch& batch, const ModuleSource& source);
   void resolve(Batch& batch);
@@ -123,9 +139,15 @@ class Worker {
   std::map<model::ModuleId, Module> modules_;  // rows never move
   Output output_;
   std::atomic<std::uint64_t> drain_cpu_ns_{0};
+  struct Fetches {
+    std::vector<std::string> here, not_found, late;           // names of modules
+    std::vector<std::pair<std::string, std::string>> failed;  // with the reason
+  };
+  Fetches fetches_;  // under mutex_
   pid_t tid_ = 0;
   bool may_raise_priority_ = false;
-  std::thread thread_;  // last: it uses all of the above
+  std::unique_ptr<DebugFetcher> fetcher_;  // null: nothing is fetched
+  std::thread thread_;                     // last: it uses all of the above
 };
 
 }  // namespace fathom::symbolize

@@ -35,12 +35,18 @@ add_custom_command(
   VERBATIM)
 # Another compiler names no siblings, and every entry of a function has to be passed by.
 find_program(CLANGXX_PROGRAM NAMES clang++ clang++-14 REQUIRED)
+find_program(GXX_PROGRAM NAMES g++ REQUIRED)
 set(sources ${CMAKE_CURRENT_SOURCE_DIR}/testing)
 add_custom_command(OUTPUT ${fixtures}/clang
   COMMAND ${CLANGXX_PROGRAM} -O2 -g -std=c++20 -c ${sources}/inlines.cpp -o ${fixtures}/clang.o
   COMMAND ${CLANGXX_PROGRAM} -O2 -g -x c ${sources}/plain.c -x none ${fixtures}/clang.o -o ${fixtures}/clang
   DEPENDS ${sources}/inlines.cpp ${sources}/plain.c
   VERBATIM)
-add_custom_target(symbolize_fixtures DEPENDS ${fixtures}/clang
+# The same program with its debug information in every form that compilers and distributions give it.
+add_custom_command(OUTPUT ${fixtures}/forms/missing.txt
+  COMMAND ${sources}/forms.sh ${sources} ${fixtures}/forms ${GXX_PROGRAM} ${CLANGXX_PROGRAM}
+  DEPENDS ${sources}/forms.sh ${sources}/forms.cpp ${sources}/forms_other.cpp ${sources}/forms_plain.c
+  VERBATIM)
+add_custom_target(symbolize_fixtures DEPENDS ${fixtures}/clang ${fixtures}/forms/missing.txt
   ${fixtures}/dwarf5.debug symbolize_dwarf4 symbolize_branch_tracking symbolize_compressed
   symbolize_split)
