@@ -19,6 +19,7 @@
 #include "doctor/present.h"
 #include "doctor/target_probe.h"
 #include "process/find.h"
+#include "symbolize/debug_files.h"
 
 namespace fathom::cli {
 namespace {
@@ -90,6 +91,8 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
   if (*pid != 0) {
     symbolize::Options options;
     options.symbol_directory = arguments.symbol_directory;
+    options.debuginfod_caches = symbolize::debuginfod_caches();
+    options.reader.program = "/proc/self/exe";  // the files are the target's, and doctor is often root's
     auto facts = doctor::probe_target(*pid, options, !arguments.no_probe);
     if (!facts) return tl::unexpected<Error>(facts.error());
     target = std::move(*facts);

@@ -330,6 +330,14 @@ bool has_all_names(const ModuleHealth& module) {
          module.symbols == SymbolSource::kGo;
 }
 
+Remedy debuginfod() {
+  return {
+      "DEBUGINFOD_URLS=https://debuginfod.debian.net fathom record ..., or --debuginfod URL: fetches debug "
+      "files while "
+      "it records",
+      "the server learns the build ids of the modules that are recorded; disk space in ~/.cache/fathom"};
+}
+
 Remedy debug_packages(const TargetFacts& target) {
   return {fmt::format("find-dbgsym-packages {} (in debian-goodies) names the packages to install",
                       target.process.pid),
@@ -340,13 +348,63 @@ bool is_packaged(const ModuleHealth& module) {
   return module.path.starts_with("/usr/") || module.path.starts_with("/lib");
 }
 
+// Of the program itself: that it has names and no lines, or that part of its debug information is not there.
+void find_missing_lines(const TargetFacts& target, const ModuleHealth& module,
+                        std::vector<Finding>& findings) {
+  const bool is_program = module.path == target.process.executable;
+  if (module.symbols == SymbolSource::kDwarf && !module.problem.empty()) {
+    findings.push_back(
+        {is_program ? Severity::kLimit : Severity::kNote,
+         fmt::format("{}: {}. Functions have names; inlined calls are missing.", module.path, module.problem),
+         {{"keep .dwo files where they were built, or pack them: dwp -e PROGRAM -o PROGRAM.dwp (or "
+           "llvm-dwp), "
+           "and keep the .dwp file beside the program; of dwz, install the whole debug package",
+           "disk space"}}});
+  } else if (module.symbols == SymbolSource::kSymtab && is_program) {
+    Finding finding{
+        Severity::kNote,
+        fmt::format("{} has no debug information: its functions have names, and lines and inlined calls are "
+                    "missing.",
+                    module.path),
+        {{"build it with -g and do not strip it with -g (Rust: debug = 1, strip = false in "
+          "[profile.release]); or keep the unstripped file and give its folder: fathom record --symbols DIR",
+          "a larger file; the code stays the same"}}};
+    if (is_packaged(module)) finding.remedies.push_back(debug_packages(target));
+    findings.push_back(std::move(finding));
+  }
+}
+
+// How stacks are walked; frame pointers are what others ask for first.
+void find_about_stacks(const TargetFacts& target, std::vector<Finding>& findings) {
+  std::vector<std::string> without;
+  for (const ModuleHealth& module : target.modules)
+    if (module.unwind_table == false) without.push_back(base_name(module.path));
+  if (std::ranges::none_of(target.modules,
+                           [](const ModuleHealth& each) { return each.unwind_table.has_value(); }))
+    return;
+  findings.push_back(
+      {Severity::kNote,
+       without.empty()
+           ? std::string(
+                 "Frame pointers are not needed: all its modules have unwind tables (.eh_frame), by which "
+                 "fathom walks stacks.")
+           : fmt::format(
+                 "Stacks through {} are walked by frame pointers where the code keeps them: no unwind "
+                 "table (.eh_frame) is there. Elsewhere frame pointers are not needed.",
+                 fmt::join(without, ", ")),
+       {}});
+}
+
 // The program itself in a finding of its own, all libraries together in one.
 void find_missing_names(const TargetFacts& target, std::vector<Finding>& findings) {
   constexpr std::size_t kMostListed = 5;
   std::vector<std::string> libraries;
   bool packaged = false;
   for (const ModuleHealth& module : target.modules) {
-    if (has_all_names(module)) continue;
+    if (has_all_names(module)) {
+      find_missing_lines(target, module, findings);
+      continue;
+    }
     if (module.path != target.process.executable) {
       libraries.push_back(base_name(module.path));
       packaged = packaged || is_packaged(module);
@@ -359,7 +417,10 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
         {{"build it with -g and without strip (Rust: debug = 1, strip = false in [profile.release]); or "
           "keep the unstripped file and give its folder: fathom record --symbols DIR",
           "a larger file; the code stays the same"}}};
-    if (is_packaged(module)) finding.remedies.push_back(debug_packages(target));
+    if (is_packaged(module)) {
+      finding.remedies.push_back(debug_packages(target));
+      if (!module.build_id.empty()) finding.remedies.push_back(debuginfod());
+    }
     findings.push_back(std::move(finding));
   }
   if (libraries.empty()) return;
@@ -370,7 +431,10 @@ void find_missing_names(const TargetFacts& target, std::vector<Finding>& finding
                   fmt::join(libraries.begin(), libraries.begin() + static_cast<std::ptrdiff_t>(listed), ", "),
                   libraries.size() > listed ? " and others" : ""),
       {}};
-  if (packaged) finding.remedies.push_back(debug_packages(target));
+  if (packaged) {
+    finding.remedies.push_back(debug_packages(target));
+    finding.remedies.push_back(debuginfod());
+  }
   findings.push_back(std::move(finding));
 }
 
@@ -425,6 +489,7 @@ void find_in_target(const TargetFacts& target, std::vector<Finding>& findings) {
   find_about_heap(target, findings);
   find_about_held(target, findings);
   find_missing_names(target, findings);
+  find_about_stacks(target, findings);
   const bool any_deleted = std::any_of(target.modules.begin(), target.modules.end(),
                                        [](const ModuleHealth& m) { return m.deleted; });
   if (any_deleted && !target.map_files.works)

@@ -229,6 +229,52 @@ TEST(Diagnosis, StrippedProgramIsToldHowToGetNames) {
   EXPECT_THAT(finding->remedies[1].command, StartsWith("find-dbgsym-packages 12"));
 }
 
+TEST(Diagnosis, AProgramStrippedOfItsDebugInformationLacksLinesAndInlinedCalls) {
+  TargetFacts target = redis();
+  target.modules[0].symbols = model::SymbolSource::kSymtab;
+  const Diagnosis diagnosis = diagnose(root(), &target);
+  const Finding* finding = find(diagnosis, Severity::kNote, "lines and inlined calls are missing");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->remedies[0].command, HasSubstr("--symbols DIR"));
+}
+
+TEST(Diagnosis, MissingPartsOfDebugInformationAreNamedWithWhatBringsThemBack) {
+  TargetFacts target = redis();
+  target.modules[0].problem =
+      "2 of 2 units asked for have their debug information in files that are not there (/b/x.dwo, ...)";
+  const Diagnosis diagnosis = diagnose(root(), &target);
+  const Finding* finding = find(diagnosis, Severity::kLimit, "/b/x.dwo");
+  ASSERT_NE(finding, nullptr);
+  EXPECT_THAT(finding->remedies[0].command, HasSubstr("PROGRAM.dwp"));
+}
+
+TEST(Diagnosis, FramePointersAreSaidNotToBeNeededWhereUnwindTablesAre) {
+  TargetFacts target = redis();
+  target.modules[0].unwind_table = target.modules[1].unwind_table = true;
+  EXPECT_NE(find(diagnose(root(), &target), Severity::kNote, "Frame pointers are not needed"), nullptr);
+  target.modules[1].unwind_table = false;
+  EXPECT_NE(find(diagnose(root(), &target), Severity::kNote,
+                 "Stacks through libc.so.6 are walked by frame pointers"),
+            nullptr);
+}
+
+TEST(Presentation, EachModuleHasItsBuildIdAndWhereItsNamesComeFrom) {
+  const MachineFacts machine = root();
+  TargetFacts target = redis();
+  target.modules[0].build_id = "0123456789abcdef0123";
+  target.modules[0].names_from = "debug file /usr/lib/debug/x.debug";
+  target.modules[1].names_from = "its own .gnu_debugdata";
+  const std::string text = to_text(diagnose(machine, &target), machine, &target);
+  EXPECT_THAT(text, HasSubstr("0123456789ab  /usr/bin/redis-server\n"));
+  EXPECT_THAT(text, HasSubstr("names from debug file /usr/lib/debug/x.debug\n"));
+  EXPECT_THAT(text, HasSubstr("none          /lib/libc.so.6\n"));
+  EXPECT_THAT(text, HasSubstr("names from its own .gnu_debugdata; missing: lines and inlined calls\n"));
+  const auto json = nlohmann::json::parse(to_json(diagnose(machine, &target), machine, &target));
+  EXPECT_EQ(json["target"]["modules"][0]["build_id"], "0123456789abcdef0123");
+  EXPECT_TRUE(json["target"]["modules"][1]["build_id"].is_null());
+  EXPECT_EQ(json["target"]["modules"][1]["missing"], "lines and inlined calls");
+}
+
 TEST(Diagnosis, LibrariesWithoutNamesAreOneNote) {
   TargetFacts target = redis();
   for (int i = 1; i <= 7; ++i)

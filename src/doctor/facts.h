@@ -87,6 +87,10 @@ struct ModuleHealth {
   model::SymbolSource symbols = model::SymbolSource::kNone;
   std::string symbols_path{};  // separate file, if the names are from there
   std::string problem{};       // one line; empty if all is well
+  std::string build_id{};      // empty: it has none
+  std::string names_from{};    // "its own .symtab"; empty: from nowhere
+  std::optional<bool>
+      unwind_table{};  // .eh_frame: stacks can be walked without frame pointers; nullopt: not read
 };
 
 // Memory is handed out by this, and can be traced through these functions.

@@ -92,12 +92,16 @@ void append_target(std::string& out, const TargetFacts& target) {
   append_trials(out, trials_of(target));
   constexpr std::size_t kMostListed = 20;
   if (target.modules.empty()) return;
-  out += "\n  names     code KiB  module\n";
+  out += "\n  names     code KiB  build id      module\n";
   for (std::size_t i = 0; i < std::min(kMostListed, target.modules.size()); ++i) {
     const ModuleHealth& module = target.modules[i];
-    append_line(out, "  {:<10}{:>8}  {}{}{}", present::to_string(module.symbols), module.code_bytes >> 10,
-                module.path, module.deleted ? " (replaced or removed)" : "",
-                module.symbols_path.empty() ? "" : ", names from " + module.symbols_path);
+    append_line(out, "  {:<10}{:>8}  {:<12}  {}{}", present::to_string(module.symbols),
+                module.code_bytes >> 10, module.build_id.empty() ? "none" : module.build_id.substr(0, 12),
+                module.path, module.deleted ? " (replaced or removed)" : "");
+    const std::string_view missing = present::missing_of(module.symbols);
+    append_line(
+        out, "  {:<34}names from {}{}{}{}", "", module.names_from.empty() ? "nowhere" : module.names_from,
+        missing.empty() ? "" : "; missing: ", missing, module.problem.empty() ? "" : "; " + module.problem);
   }
   if (target.modules.size() > kMostListed)
     out += fmt::format("  ... and {} more, in --json\n", target.modules.size() - kMostListed);
@@ -172,6 +176,10 @@ Json json_of(const TargetFacts& target) {
                                {"replaced", module.deleted},
                                {"symbols", present::to_string(module.symbols)},
                                {"symbols_path", module.symbols_path},
+                               {"build_id", module.build_id.empty() ? Json(nullptr) : Json(module.build_id)},
+                               {"names_from", module.names_from},
+                               {"missing", present::missing_of(module.symbols)},
+                               {"unwind_table", json_of(module.unwind_table)},
                                {"problem", module.problem}});
   }
   json["heap_probes"] = target.heap_probes;

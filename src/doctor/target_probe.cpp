@@ -27,6 +27,7 @@
 #include "process/perf_map.h"
 #include "sources/memory/memory_sampler.h"
 #include "sources/perf/event.h"
+#include "symbolize/local_names.h"
 #include "symbolize/module_symbols.h"
 
 namespace fathom::doctor {
@@ -55,7 +56,26 @@ struct MappedFile {
   std::uint64_t code_bytes = 0;
 };
 
-ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options& options) {
+std::string place_of_names(const ModuleHealth& health, const elf::ElfFile& module) {
+  using model::SymbolSource;
+  if (!health.symbols_path.empty()) return "debug file " + health.symbols_path;
+  switch (health.symbols) {
+    case SymbolSource::kDwarf:
+      return "its own .debug_info";
+    case SymbolSource::kSymtab:
+      return module.section(".symtab") != nullptr ? "its own .symtab" : "its own .gnu_debugdata";
+    case SymbolSource::kDynsym:
+      return "its own .dynsym";
+    case SymbolSource::kGo:
+      return "its own table of Go functions";
+    case SymbolSource::kPseudo:
+      return ".eh_frame, by address";
+    default:
+      return {};
+  }
+}
+
+ModuleHealth health_of(int pid, const MappedFile& file, symbolize::LocalNames& names, std::uint32_t number) {
   ModuleHealth health{.path = file.first.path, .code_bytes = file.code_bytes, .deleted = file.first.deleted};
   symbolize::ModuleSource source;
   source.path = file.first.path;
@@ -71,10 +91,17 @@ ModuleHealth health_of(int pid, const MappedFile& file, const symbolize::Options
       return health;
     }
   }
-  const auto symbols = symbolize::ModuleSymbols::open(source, options);
+  const auto symbols = names.open(source, number);
+  symbols->check();
   health.symbols = symbols->source();
   health.symbols_path = symbols->source_path();
-  health.problem = symbols->problem();
+  health.problem = symbols->lost().empty() ? symbols->problem() : symbols->lost();
+  if (const auto module = elf::ModuleFile::open(source.open_path)) {
+    health.build_id = module->elf().build_id();
+    health.unwind_table =
+        module->elf().segment(PT_GNU_EH_FRAME) != nullptr || module->elf().section(".eh_frame") != nullptr;
+    health.names_from = place_of_names(health, module->elf());
+  }
   return health;
 }
 
@@ -163,8 +190,10 @@ void probe_modules(int pid, const std::vector<process::MapEntry>& maps, const sy
   process::Environment environment(pid);
   const std::string command_line =
       process::read_beginning(fmt::format("/proc/{}/cmdline", pid), process::kMostStartText).value_or("");
+  symbolize::LocalNames reader(options);
   for (const auto& [key, file] : files) {
-    facts.modules.push_back(health_of(pid, file, options));
+    facts.modules.push_back(
+        health_of(pid, file, reader, static_cast<std::uint32_t>(facts.modules.size() + 1)));
     probe_allocators(pid, file, environment, command_line, may_try, facts);
   }
   std::sort(facts.modules.begin(), facts.modules.end(),

@@ -46,6 +46,20 @@ std::string_view describe(model::SymbolSource source) {
   return "unknown";
 }
 
+std::string_view missing_of(model::SymbolSource source) {
+  switch (source) {
+    case model::SymbolSource::kNone:
+    case model::SymbolSource::kPseudo:
+      return "names of functions, lines, inlined calls";
+    case model::SymbolSource::kDynsym:
+      return "names of functions that are not exported, lines, inlined calls";
+    case model::SymbolSource::kSymtab:
+      return "lines and inlined calls";
+    default:
+      return "";
+  }
+}
+
 std::string_view lack_of(model::SymbolSource source) {
   switch (source) {
     case model::SymbolSource::kDynsym:

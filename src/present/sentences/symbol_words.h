@@ -11,6 +11,8 @@ namespace fathom::present {
 std::string_view to_string(model::SymbolSource source);
 // "no names found" ...: of a module that is named beside it.
 std::string_view describe(model::SymbolSource source);
+// "lines and inlined calls": what a report lacks of a module; "" if nothing.
+std::string_view missing_of(model::SymbolSource source);
 // "has exported names only": to follow the name of a module without all its names.
 std::string_view lack_of(model::SymbolSource source);
 
