@@ -10,13 +10,13 @@ set -euo pipefail
 
 declare -A packages=(
   [build]="g++ cmake ninja-build pkg-config clang-14 llvm-14 bpftool libbpf-dev libdw-dev libelf-dev libiberty-dev
-           libzydis-dev libzstd-dev zlib1g-dev libxxhash-dev libcli11-dev libfmt-dev libexpected-dev
+           libzydis-dev libzstd-dev liblzma-dev zlib1g-dev libxxhash-dev libcli11-dev libfmt-dev libexpected-dev
            nlohmann-json3-dev libboost-math-dev libutf8proc-dev libgtest-dev libgmock-dev"
   # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils xz-utils redis-tools procps nodejs chromium linux-perf? golang-go?
           libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4? libgoogle-perftools-dev? musl-tools heaptrack?
-          valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? sqlite3? src:mimalloc?"
+          valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? sqlite3? src:mimalloc? dwz? debuginfod?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
   # make static, packages: what libdw.a needs, and the sources of what Debian ships as a shared library alone.
   [static]="binutils jq liblzma-dev libbz2-dev src:zydis src:fmtlib"

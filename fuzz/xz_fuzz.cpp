@@ -1,0 +1,13 @@
+// Any bytes as packed .xz: no more comes out than may.
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+
+#include "elf/xz_data.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  constexpr std::size_t kLimit = 1 << 20;
+  const auto unpacked = fathom::elf::unpack_xz(std::as_bytes(std::span(data, size)), kLimit);
+  if (unpacked && unpacked->size() > kLimit) std::abort();
+  return 0;
+}
