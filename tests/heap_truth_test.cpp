@@ -80,7 +80,7 @@ class HeapTruthByClock : public HeapTruth, public testing::WithParamInterface<co
   static bool by_sequence() { return GetParam() == std::string("Sequence"); }
 };
 INSTANTIATE_TEST_SUITE_P(, HeapTruthByClock, testing::Values("Counter", "Sequence"),
-                         [](const auto& info) { return std::string(info.param); });
+                         [](const auto& of) { return std::string(of.param); });
 
 TEST_P(HeapTruthByClock, OneThreadFromItsStartToTheByte) {
   FATHOM_NEEDS_BPF();

@@ -99,7 +99,7 @@ TEST_P(PrivilegeTable, DoctorForetellsWhatRecordDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Users, PrivilegeTable, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "Root" : "User"; });
+                         [](const auto& of) { return of.param ? "Root" : "User"; });
 
 }  // namespace
 }  // namespace fathom::support
