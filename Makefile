@@ -118,5 +118,11 @@ stub-arch: ## compile everything but what is known of one processor, and see tha
 	$(COMPILE) build/stub --parallel $(JOBS) --target fathom
 	scripts/check-stub.sh build/stub/src/cli/fathom
 
-check-all: ## all of it, before a release: tests, sanitizers, fuzz targets, mutants, soak; writes docs/checks.md; takes hours
+kernels: ## boot Linux 5.10, 6.1, 6.12 and the newest in an emulator and try fathom on each; writes docs/kernels.md; half an hour
+	$(SETUP_DEBIAN) build kernels
+	cmake --preset release
+	$(COMPILE) $(RELEASE) --parallel $(JOBS) --target fathom
+	scripts/kernels.sh --require
+
+check-all: ## all of it, before a release: tests, kernels, sanitizers, fuzz targets, mutants, soak; writes docs/checks.md; takes hours
 	SETUP=$(SETUP) JOBS=$(JOBS) FUZZ_SECONDS=$(FUZZ_SECONDS) SOAK_CYCLES=$(SOAK_CYCLES) SOAK_KILLS=$(SOAK_KILLS) scripts/check-all.sh

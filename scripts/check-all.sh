@@ -2,7 +2,7 @@
 # Everything that can be checked, one after the other, and what came out of it in docs/checks.md. Takes hours: run it on a
 # machine that has nothing else to do. From `make check-all`.
 #
-#   scripts/check-all.sh [PART...]      parts: tests stub asan tsan fuzz mutants soak; without any: all of them
+#   scripts/check-all.sh [PART...]      parts: tests stub kernels asan tsan fuzz mutants soak; without any: all of them
 #   FUZZ_SECONDS, SOAK_CYCLES, SOAK_KILLS, JOBS and SETUP as in the Makefile; RESULTS=FILE writes another file
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
@@ -10,18 +10,19 @@ results=${RESULTS:-docs/checks.md}
 logs=build/check-all
 mkdir -p "$logs"
 parts=("$@")
-[ ${#parts[@]} -gt 0 ] || parts=(tests stub asan tsan fuzz mutants soak)
+[ ${#parts[@]} -gt 0 ] || parts=(tests stub kernels asan tsan fuzz mutants soak)
 
 declare -A title=(
-  [tests]="all tests" [stub]="a build without a processor" [asan]="unit tests, address and undefined behaviour sanitizers"
+  [tests]="all tests" [stub]="a build without a processor" [kernels]="kernels of four versions" [asan]="unit tests, address and undefined behaviour sanitizers"
   [tsan]="tests of what has threads, thread sanitizer" [fuzz]="fuzz targets, ${FUZZ_SECONDS:-60} s each"
   [mutants]="mutants" [soak]="soak, ${SOAK_CYCLES:-1000} cycles and ${SOAK_KILLS:-200} kills")
-declare -A target=([tests]=test [stub]=stub-arch [asan]=asan [tsan]=tsan [fuzz]=fuzz [mutants]=mutants [soak]=soak)
+declare -A target=([tests]=test [stub]=stub-arch [kernels]=kernels [asan]=asan [tsan]=tsan [fuzz]=fuzz [mutants]=mutants [soak]=soak)
 
 # The one line of a log that says it all.
 figures() {
   case $1 in
     tests | asan | tsan) grep -E '^[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$2" | tail -n 1 ;;
+    kernels) grep -E '^[0-9]+ passed, [0-9]+ failed$' "$2" | tail -n 1 ;;
     stub) tail -n 1 "$2" | sed 's/^check-stub: //' ;;
     fuzz) awk '/ runs, nothing found$/ { ++sound; runs += $2 } / FAILED / { ++broken }
                END { printf "%d targets, %.0f million runs, %d with findings\n", sound + broken, runs / 1e6, broken }' "$2" ;;
@@ -32,7 +33,7 @@ figures() {
 
 # The rows of parts that are not run now stay.
 rows=$logs/rows
-[ -f "$results" ] && grep -E '^\| (all tests|a build without|unit tests,|tests of what|fuzz targets|mutants|soak)' "$results" >"$rows.before" || : >"$rows.before"
+[ -f "$results" ] && grep -E '^\| (all tests|a build without|kernels of|unit tests,|tests of what|fuzz targets|mutants|soak)' "$results" >"$rows.before" || : >"$rows.before"
 machine="$(nproc) CPUs of $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), Linux $(uname -r | sed 's/-.*//')"
 commit=$(git describe --always --dirty 2>/dev/null || echo unknown)
 : >"$rows"
@@ -58,7 +59,7 @@ are what every change has to pass.
 | what | when | commit | machine | result | took | figures |
 |---|---|---|---|---|---|---|
 HEAD
-  for part in tests stub asan tsan fuzz mutants soak; do
+  for part in tests stub kernels asan tsan fuzz mutants soak; do
     first=${title[$part]%%,*}
     grep -F "| $first" "$rows" || grep -F "| $first" "$rows.before" || echo "| $first | not run yet | | | | | |"
   done

@@ -2,7 +2,7 @@
 # Installs the Debian packages that are missing for the named sets, and says which. Does nothing, and needs no network
 # and no rights, when all of them are there.
 #
-#   scripts/setup-debian.sh [--list] SET...        sets: build static image trials test bench web fuzz uml tidy pictures
+#   scripts/setup-debian.sh [--list] SET...        sets: build static image trials test bench web fuzz uml tidy pictures kernels
 #
 # A package that ends in `?` is left out, with a line about it, where the distribution does not have it. `src:NAME?` is the source
 # of a package, which is unpacked below build/sources and installed nowhere.
@@ -25,6 +25,7 @@ declare -A packages=(
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
+  [kernels]="qemu-system-x86 seabios cpio jq libcap2-bin procps gcc"  # scripts/kernels.sh
   [tidy]="clang-tidy clang-format"
   [pictures]="redis-tools curl chromium imagemagick"  # scripts/readme-pictures.sh, page-pictures.sh
 )
