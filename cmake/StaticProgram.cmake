@@ -43,9 +43,9 @@ list(REMOVE_DUPLICATES others)
 set(missing)
 
 # What those libraries are as archives.
-set(of_packages PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::LIBDW PkgConfig::LIBBPF)
+set(of_packages PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::LIBDW PkgConfig::LIBBPF)
 set(of_headers CLI11::CLI11 Threads::Threads nlohmann_json::nlohmann_json Boost::headers)
-pkg_check_modules(FATHOM_STATIC REQUIRED zlib libzstd libxxhash libutf8proc libdw libelf libbpf)
+pkg_check_modules(FATHOM_STATIC REQUIRED zlib libzstd liblzma libxxhash libutf8proc libdw libelf libbpf)
 set(archives)
 foreach(name ${FATHOM_STATIC_STATIC_LIBRARIES} iberty)
   if(name STREQUAL "pthread")
