@@ -23,11 +23,11 @@ using testing::Event;
 using testing::Target;
 using testing::TargetOptions;
 
-std::atomic<std::uint64_t> g_next_block;
-void* next_block(std::size_t) {
-  return reinterpret_cast<void*>(g_next_block += 16);
+std::atomic<std::uint64_t> g_next_sampled_block;
+void* next_sampled_block(std::size_t) {
+  return reinterpret_cast<void*>(g_next_sampled_block += 16);
 }
-void nothing(void*) {}
+void no_effect(void*) {}
 
 TargetOptions sampled(std::uint32_t mean) {
   return {.mode = TRACER_SAMPLED, .mean = mean, .ring_bytes = 1 << 20};
@@ -36,7 +36,7 @@ TargetOptions sampled(std::uint32_t mean) {
 // From here on this thread's countdowns are those of this seed, so that what is unlikely does not happen now
 // and then.
 void seed(Target& target, std::uint64_t value) {
-  target.hook(TRACER_MALLOC, &next_block, 1)(0);
+  target.hook(TRACER_MALLOC, &next_sampled_block, 1)(0);
   auto& tracer_state = *reinterpret_cast<state*>(target.state().data());
   for (slot& each : tracer_state.slots) {
     if (each.key != pthread_self()) continue;
@@ -45,7 +45,7 @@ void seed(Target& target, std::uint64_t value) {
     each.mode = TRACER_OFF;  // so that a countdown is drawn
     each.countdown = 0;
   }
-  target.hook(TRACER_MALLOC, &next_block, 1)(0);
+  target.hook(TRACER_MALLOC, &next_sampled_block, 1)(0);
   target.drain();
 }
 
@@ -68,8 +68,8 @@ class SampledMode : public ::testing::Test {
 
   void* allocate(std::size_t size) { return malloc_(size); }
   Target target_;
-  void* (*malloc_)(std::size_t) = target_.hook(TRACER_MALLOC, &next_block, 0, 4);
-  void (*free_)(void*) = target_.hook(TRACER_FREE, &nothing, 0, 4);
+  void* (*malloc_)(std::size_t) = target_.hook(TRACER_MALLOC, &next_sampled_block, 0, 4);
+  void (*free_)(void*) = target_.hook(TRACER_FREE, &no_effect, 0, 4);
 };
 
 TEST_F(SampledMode, SampleSaysBlockSizeStackAndMean) {
@@ -128,15 +128,15 @@ TEST_F(SampledMode, FailedCallIsNoSample) {
 }
 
 // As mimalloc's mi_heap_realloc_aligned, which takes its block from mi_heap_malloc_aligned_at.
-void* (*g_inner)(void* heap, std::size_t size);
+void* (*g_inner_of_heap)(void* heap, std::size_t size);
 TEST(SampledNesting, BytesOfAReallocThatAllocatesByAHookedFunctionCountOnce) {
   constexpr std::uint32_t kMean = 1 << 20, kSize = kMean / 10, kCalls = 5000;
   Target target(sampled(kMean));
   seed(target, 3);
-  g_inner = target.hook(
-      TRACER_ALIGNED, +[](void*, std::size_t size) { return next_block(size); });
+  g_inner_of_heap = target.hook(
+      TRACER_ALIGNED, +[](void*, std::size_t size) { return next_sampled_block(size); });
   auto* outer = target.hook(
-      TRACER_REALLOC_IN, +[](void* heap, void*, std::size_t size) { return g_inner(heap, size); });
+      TRACER_REALLOC_IN, +[](void* heap, void*, std::size_t size) { return g_inner_of_heap(heap, size); });
   for (std::uint32_t i = 0; i < kCalls; ++i) outer(nullptr, nullptr, kSize);
   const auto events = target.drain_calls();
   const double share = 1 - std::exp(-0.1), expected = kCalls * share;
@@ -146,30 +146,30 @@ TEST(SampledNesting, BytesOfAReallocThatAllocatesByAHookedFunctionCountOnce) {
 
 TEST_F(SampledMode, EveryShapeThatAllocatesIsSampled) {
   target_.hook(
-      TRACER_CALLOC, +[](std::size_t, std::size_t) { return next_block(0); })(1024, 1024);
+      TRACER_CALLOC, +[](std::size_t, std::size_t) { return next_sampled_block(0); })(1024, 1024);
   target_.hook(
-      TRACER_ALIGNED, +[](std::size_t, std::size_t) { return next_block(0); })(64, kSurely);
+      TRACER_ALIGNED, +[](std::size_t, std::size_t) { return next_sampled_block(0); })(64, kSurely);
   void* out = nullptr;
   target_.hook(
       TRACER_POSIX, +[](void** block, std::size_t, std::size_t) {
-        *block = next_block(0);
+        *block = next_sampled_block(0);
         return 0;
       })(&out, 64, kSurely);
   auto* resize = target_.hook(
-      TRACER_REALLOC, +[](void*, std::size_t) { return next_block(0); });
+      TRACER_REALLOC, +[](void*, std::size_t) { return next_sampled_block(0); });
   resize(nullptr, kSurely);
   target_.hook(
-      TRACER_REALLOCARRAY, +[](void*, std::size_t, std::size_t) { return next_block(0); })(nullptr, 1024,
-                                                                                           1024);
-  target_.config().partner[0][0] = reinterpret_cast<std::uint64_t>(&next_block);
-  target_.hook(TRACER_NEW, &next_block)(kSurely);
+      TRACER_REALLOCARRAY, +[](void*, std::size_t, std::size_t) { return next_sampled_block(0); })(
+      nullptr, 1024, 1024);
+  target_.config().partner[0][0] = reinterpret_cast<std::uint64_t>(&next_sampled_block);
+  target_.hook(TRACER_NEW, &next_sampled_block)(kSurely);
   const auto events = target_.drain_calls();
   ASSERT_EQ(events.size(), 6u);
   for (const Event& event : events) {
     EXPECT_EQ(event.kind, TRACER_EVENT_SAMPLE);
     EXPECT_EQ(event.size, kSurely);
   }
-  EXPECT_EQ(events.back().block, g_next_block);
+  EXPECT_EQ(events.back().block, g_next_sampled_block);
 }
 
 TEST_F(SampledMode, XallocxIsNotLookedAt) {
@@ -182,7 +182,7 @@ TEST_F(SampledMode, XallocxIsNotLookedAt) {
 
 TEST_F(SampledMode, ReallocFreesASampledBlockAndMaySampleItAnew) {
   auto* resize = target_.hook(
-      TRACER_REALLOC, +[](void*, std::size_t) { return next_block(0); });
+      TRACER_REALLOC, +[](void*, std::size_t) { return next_sampled_block(0); });
   void* block = allocate(kSurely);
   void* moved = resize(block, kSurely);
   auto events = target_.drain_calls();
@@ -251,8 +251,8 @@ TEST_F(SampledMode, BlocksWithoutRoomInTheSetAreCountedAndNotRecorded) {
 // The frees of sampled blocks, and none else, however many there are at once.
 TEST(SampledSet, FindsAllOfFiftyThousandBlocks) {
   Target target(sampled(1));
-  auto* allocate = target.hook(TRACER_MALLOC, &next_block);
-  auto* release = target.hook(TRACER_FREE, &nothing);
+  auto* allocate = target.hook(TRACER_MALLOC, &next_sampled_block);
+  auto* release = target.hook(TRACER_FREE, &no_effect);
   std::vector<void*> sampled_blocks, others;
   std::set<std::uint64_t> known;
   for (int i = 0; i < 50'000; ++i) {
@@ -329,7 +329,7 @@ TEST(SampledEstimate, IsUnbiasedAndItsIntervalHoldsTheTruth) {
   }
   for (int run = 0; run < kRuns; ++run) {
     Target target({.mode = TRACER_SAMPLED, .mean = kMean, .ring_bytes = 1 << 20, .tables = false});
-    auto* allocate = target.hook(TRACER_MALLOC, &next_block);
+    auto* allocate = target.hook(TRACER_MALLOC, &next_sampled_block);
     seed(target, static_cast<std::uint64_t>(run));
     std::uint64_t random = 99;
     for (int i = 0; i < 20'000; ++i) allocate(random_size(random));
@@ -357,8 +357,8 @@ TEST(SampledEstimate, IsUnbiasedAndItsIntervalHoldsTheTruth) {
 TEST(SampledEstimate, ShareOfBlocksOfOneSizeIsThatOfTheory) {
   for (const std::size_t size : {100u, 5000u, 20'000u, 100'000u}) {
     Target target({.mode = TRACER_SAMPLED, .mean = 20'000, .ring_bytes = 1 << 24, .tables = false});
-    auto* allocate = target.hook(TRACER_MALLOC, &next_block);
-    auto* release = target.hook(TRACER_FREE, &nothing);
+    auto* allocate = target.hook(TRACER_MALLOC, &next_sampled_block);
+    auto* release = target.hook(TRACER_FREE, &no_effect);
     seed(target, size);
     constexpr int kBlocks = 100'000;
     for (int i = 0; i < kBlocks; ++i) release(allocate(size));
@@ -375,7 +375,7 @@ TEST(SampledEstimate, ShareOfBlocksOfOneSizeIsThatOfTheory) {
 
 TEST(SampledEstimate, ChangedMeanHoldsFromTheNextCountdownOn) {
   Target target(sampled(1));
-  auto* allocate = target.hook(TRACER_MALLOC, &next_block);
+  auto* allocate = target.hook(TRACER_MALLOC, &next_sampled_block);
   allocate(1 << 20);
   target.shared().mean = 1000;
   allocate(1 << 20);

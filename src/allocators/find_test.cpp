@@ -385,9 +385,9 @@ TEST(FindAllocators, AStrippedJemallocLacksTheFunctionsThatNobodyElseWants) {
 }
 
 // A file with two segments, code and constants, and no symbols but those given.
-class HandMade {
+class HandMadeNames {
  public:
-  HandMade() {
+  HandMadeNames() {
     code_ = builder_.blob(elf::testing::Bytes(0x1000, std::byte{0x90}));
     builder_.segment(PT_LOAD, PF_R | PF_X, 0x1000, code_);
   }
@@ -434,7 +434,7 @@ class HandMade {
 };
 
 TEST(FindAllocators, AnUnnamedJemallocIsNotedWithTheRemedy) {
-  HandMade file;
+  HandMadeNames file;
   file.constants(std::string("<jem") + "alloc>: %s: %.*s:%.*s\n");
   const Found found = file.find({}, "/opt/node");
   EXPECT_THAT(found.allocators, IsEmpty());
@@ -445,7 +445,7 @@ TEST(FindAllocators, AnUnnamedJemallocIsNotedWithTheRemedy) {
 }
 
 TEST(FindAllocators, AnUnnamedMimallocIsNotedAndAJemallocBesideItIsStillFound) {
-  HandMade file;
+  HandMadeNames file;
   file.constants(std::string("mimal") + "loc: error: ");
   file.has_rodata();
   const Found found = file.find({{"je_malloc", 0x1000}, {"je_mallocx", 0x1010}, {"je_dallocx", 0x1020}});
@@ -476,13 +476,13 @@ TEST(FindAllocators, FunctionsOfOthersThatEndInOneAnotherSayIn) {
 }
 
 TEST(FindAllocators, WhoEndsWholeHeapsIsNoted) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"main", 0x1000}, {"mi_heap_destroy", 0}}, "/opt/server");
   EXPECT_THAT(found.notes, ElementsAre(HasSubstr("/opt/server ends heaps with mi_heap_destroy")));
 }
 
 TEST(FindAllocators, JemallocsVersionIsReadFromItsOwnString) {
-  HandMade file;
+  HandMadeNames file;
   const std::string text(
       "x-g\0"
       "5.3.0-12-ge13ca993e8ccb9ba9847cc330696e02839f328f7\0",
@@ -495,19 +495,19 @@ TEST(FindAllocators, JemallocsVersionIsReadFromItsOwnString) {
 }
 
 TEST(FindAllocators, ImportsAreNoFunctionsOfTheFile) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"malloc", 0}, {"free", 0}, {"sdallocx", 0}, {"mallocx", 0}});
   EXPECT_THAT(found.allocators, IsEmpty());
 }
 
 TEST(FindAllocators, AnAddressOutsideOfTheCodeIsNoFunction) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"je_malloc", 0x9000}, {"je_mallocx", 0x1010}, {"je_dallocx", 0x1020}});
   EXPECT_THAT(found.allocators, IsEmpty());
 }
 
 TEST(FindAllocators, ALocalNameOfTwoFunctionsNamesNone) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"__libc_start_main", 0x1000},
                                  {"malloc", 0x1010, 16, STT_FUNC, STB_LOCAL},
                                  {"free", 0x1020},
@@ -518,7 +518,7 @@ TEST(FindAllocators, ALocalNameOfTwoFunctionsNamesNone) {
 }
 
 TEST(FindAllocators, OfWhichNoFunctionThatFreesIsKnownIsNotTraced) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"je_malloc", 0x1000}, {"je_mallocx", 0x1010}, {"je_mallctl", 0x1020}});
   EXPECT_THAT(found.allocators, IsEmpty());
   ASSERT_THAT(found.unseen, SizeIs(1));
@@ -526,7 +526,7 @@ TEST(FindAllocators, OfWhichNoFunctionThatFreesIsKnownIsNotTraced) {
 }
 
 TEST(FindAllocators, OfWhichAFunctionThatFreesIsChosenAtLoadTimeIsNotTraced) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"je_malloc", 0x1000},
                                  {"je_mallocx", 0x1010},
                                  {"je_dallocx", 0x1020, 16, STT_GNU_IFUNC},
@@ -537,7 +537,7 @@ TEST(FindAllocators, OfWhichAFunctionThatFreesIsChosenAtLoadTimeIsNotTraced) {
 }
 
 TEST(FindAllocators, OneNameFewerIsBetterThanAThrowThroughTheTracer) {
-  HandMade file;
+  HandMadeNames file;
   const Found found =
       file.find({{"mi_malloc", 0x1000}, {"mi_free", 0x1010}, {"mi_new", 0x1020}, {"mi_new_aligned", 0x1030}});
   ASSERT_THAT(found.allocators, SizeIs(1));
@@ -548,7 +548,7 @@ TEST(FindAllocators, OneNameFewerIsBetterThanAThrowThroughTheTracer) {
 }
 
 TEST(FindAllocators, AFunctionWithoutASizeReachesToTheNextOne) {
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find(
       {{"je_malloc", 0x1000, 0}, {"other", 0x1050}, {"je_mallocx", 0x1100}, {"je_dallocx", 0x1200}});
   ASSERT_THAT(found.allocators, SizeIs(1));
@@ -558,9 +558,9 @@ TEST(FindAllocators, AFunctionWithoutASizeReachesToTheNextOne) {
 // je_ functions around a static one: its calls are jemalloc's. One that is somebody else's ends that.
 TEST(FindAllocators, StaticFunctionsAmongAnAllocatorsFunctionsAreItsOwn) {
   const auto local = [](const char* name, std::uint64_t address) {
-    return HandMade::Name{name, address, 16, STT_FUNC, STB_LOCAL};
+    return HandMadeNames::Name{name, address, 16, STT_FUNC, STB_LOCAL};
   };
-  HandMade file;
+  HandMadeNames file;
   const Found found = file.find({{"je_malloc", 0x1000},
                                  local("do_rallocx", 0x1010),
                                  {"je_mallocx", 0x1020},

@@ -7,13 +7,13 @@
 namespace fathom::cli {
 namespace {
 
-constexpr std::uint64_t kS = 1'000'000'000;
+constexpr std::uint64_t kOneSecond = 1'000'000'000;
 
 WorkRates rates(const std::vector<double>& per_second) {
   WorkRates rates;
   double counter = 7;
   for (std::size_t i = 0; i <= per_second.size(); ++i) {
-    rates.add(i * kS, counter);
+    rates.add(i * kOneSecond, counter);
     if (i < per_second.size()) counter += per_second[i];
   }
   return rates;
@@ -44,10 +44,10 @@ TEST(WorkWatch, TooLittleIsNotKnown) {
 
 TEST(WorkWatch, ACounterThatBeginsAnewTellsNothingOfThatStep) {
   WorkRates again;
-  again.add(1 * kS, 100);
-  again.add(2 * kS, 200);
-  again.add(3 * kS, 5);
-  again.add(4 * kS, 105);
+  again.add(1 * kOneSecond, 100);
+  again.add(2 * kOneSecond, 200);
+  again.add(3 * kOneSecond, 5);
+  again.add(4 * kOneSecond, 105);
   EXPECT_THAT(again.steps(), testing::ElementsAre(100'000, 100'000));
 }
 

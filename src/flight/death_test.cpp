@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr double kMiB = 1 << 20;
+constexpr double kMebibyte = 1 << 20;
 
 const char* const kRecord =
     "node invoked oom-killer: gfp_mask=0xcc0(GFP_KERNEL), order=0, oom_score_adj=0\n"
@@ -39,14 +39,14 @@ class Node : public analysis::HandMadeHeap {
     const auto cache = site(stack({main, frame(app, {"block_cache"})}));
     for (int second = 0; second < 10; ++second) {
       slice();
-      if (second == 0) row(cache, {80, 80 * kMiB});
-      if (leaks) row(insert, {480, 30 * kMiB});
+      if (second == 0) row(cache, {80, 80 * kMebibyte});
+      if (leaks) row(insert, {480, 30 * kMebibyte});
     }
     for (int tick = 0; tick <= 100; ++tick) {
       const double s = tick / 10.0;
-      point("memory.rss_anon", s, (90 + (leaks ? 30 * s : 0)) * kMiB);
-      point("memory.rss_file", s, 4 * kMiB);
-      point("memory.page_tables", s, 0.5 * kMiB);
+      point("memory.rss_anon", s, (90 + (leaks ? 30 * s : 0)) * kMebibyte);
+      point("memory.rss_file", s, 4 * kMebibyte);
+      point("memory.page_tables", s, 0.5 * kMebibyte);
     }
     profile.meta.facts["signal"] = std::to_string(SIGKILL);
     profile.meta.facts["kernel_log"] = "read";
@@ -78,15 +78,15 @@ TEST(Death, AtALimitSaysWhoseHowMuchAndWhoHeldIt) {
   EXPECT_EQ(death->limit_bytes, 409'600U << 10);
   ASSERT_EQ(death->holders.size(), 2U);
   EXPECT_EQ(death->holders[0].name, "insert_into_index");
-  EXPECT_EQ(death->holders[0].bytes.value, 300 * kMiB);
+  EXPECT_EQ(death->holders[0].bytes.value, 300 * kMebibyte);
   EXPECT_EQ(death->holders[0].blocks.value, 4800);
   EXPECT_EQ(death->holders[1].name, "block_cache");
-  EXPECT_EQ(death->live->bytes.value, 380 * kMiB);
+  EXPECT_EQ(death->live->bytes.value, 380 * kMebibyte);
   EXPECT_FALSE(death->sampled);
   EXPECT_EQ(death->growth.kind, GrowthKind::kLeak);
   EXPECT_EQ(death->growth.sureness, Sureness::kHigh);
   ASSERT_TRUE(death->slope);
-  EXPECT_NEAR(death->slope->per_second, 30 * kMiB, kMiB);
+  EXPECT_NEAR(death->slope->per_second, 30 * kMebibyte, kMebibyte);
   EXPECT_EQ(death->headroom.kind, HeadroomKind::kNoneHelps);
   EXPECT_NEAR(death->headroom.seconds_at_twice, 400 / 30.0, 0.5);
 }
@@ -239,12 +239,12 @@ TEST(Death, ReadingsWhileItFallsApartAreNotItsEnd) {
   Node node;
   node.killed_by_kernel();
   node.profile.meta.end_ns = node.profile.meta.start_ns + 10'200'000'000;
-  node.point("memory.rss_anon", 10.1, 100 * kMiB);
+  node.point("memory.rss_anon", 10.1, 100 * kMebibyte);
   node.point("memory.rss_anon", 10.2, 0);
   const auto death = death_of(node.profile);
-  EXPECT_EQ(*death->last_rss, (90 + 300 + 4) * kMiB);
+  EXPECT_EQ(*death->last_rss, (90 + 300 + 4) * kMebibyte);
   EXPECT_NEAR(death->last_rss_before_s, 0.2, 1e-6);
-  EXPECT_NEAR(death->slope->per_second, 30 * kMiB, kMiB);
+  EXPECT_NEAR(death->slope->per_second, 30 * kMebibyte, kMebibyte);
 }
 
 TEST(Death, LevelProgramHasItsLimitTooLow) {
@@ -313,7 +313,7 @@ TEST(Death, JsonHasTheSameFacts) {
   add_death(json, *death_of(node.profile));
   EXPECT_EQ(json["death"]["verdict"], "group-limit");
   EXPECT_EQ(json["death"]["held_by"][0]["name"], "insert_into_index");
-  EXPECT_EQ(json["death"]["held_by"][0]["bytes"], 300 * kMiB);
+  EXPECT_EQ(json["death"]["held_by"][0]["bytes"], 300 * kMebibyte);
   EXPECT_EQ(json["death"]["growth"]["kind"], "leak");
 }
 

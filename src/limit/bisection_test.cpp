@@ -8,7 +8,7 @@ namespace fathom::limit {
 namespace {
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20;
 
 struct Searched {
   std::optional<std::uint64_t> smallest;
@@ -35,9 +35,9 @@ Searched search(std::uint64_t largest, std::uint64_t resolution,
 }
 
 TEST(Bisection, FindsTheSmallestLimitToItsResolution) {
-  for (const std::uint64_t need : {kMiB, 300 * kMiB + 5 * kPage, 999 * kMiB}) {
+  for (const std::uint64_t need : {kMebibyte, 300 * kMebibyte + 5 * kPage, 999 * kMebibyte}) {
     const Searched found = search(
-        1024 * kMiB, 64 * kPage, [&](std::uint64_t limit) { return limit >= need; },
+        1024 * kMebibyte, 64 * kPage, [&](std::uint64_t limit) { return limit >= need; },
         [&](std::uint64_t) { return need; });
     ASSERT_TRUE(found.smallest);
     EXPECT_GE(*found.smallest, need);
@@ -46,48 +46,50 @@ TEST(Bisection, FindsTheSmallestLimitToItsResolution) {
 }
 
 TEST(Bisection, PeakOfAFreeRunSavesMostOfTheTries) {
-  const std::uint64_t need = 300 * kMiB;
+  const std::uint64_t need = 300 * kMebibyte;
   const auto works = [&](std::uint64_t limit) { return limit >= need; };
-  const Searched with_peak = search(64 * 1024 * kMiB, 64 * kPage, works, [&](std::uint64_t) { return need; });
+  const Searched with_peak =
+      search(64 * 1024 * kMebibyte, 64 * kPage, works, [&](std::uint64_t) { return need; });
   const Searched without =
-      search(64 * 1024 * kMiB, 64 * kPage, works, [](std::uint64_t limit) { return limit; });
+      search(64 * 1024 * kMebibyte, 64 * kPage, works, [](std::uint64_t limit) { return limit; });
   EXPECT_LT(with_peak.tries, without.tries);
   EXPECT_LE(with_peak.tries, 8) << "the largest, the peak, just below it, and three repetitions";
 }
 
 TEST(Bisection, CacheThatFillsAnyLimitMisleadsItNot) {
-  const std::uint64_t need = 40 * kMiB;
+  const std::uint64_t need = 40 * kMebibyte;
   const Searched found = search(
-      512 * kMiB, kMiB, [&](std::uint64_t limit) { return limit >= need; },
+      512 * kMebibyte, kMebibyte, [&](std::uint64_t limit) { return limit >= need; },
       [](std::uint64_t limit) { return limit; });
   EXPECT_GE(*found.smallest, need);
-  EXPECT_LE(*found.smallest, need + kMiB);
+  EXPECT_LE(*found.smallest, need + kMebibyte);
 }
 
 TEST(Bisection, LargestThatDoesNotWorkEndsIt) {
   const Searched found = search(
-      64 * kMiB, kMiB, [](std::uint64_t) { return false; }, [](std::uint64_t limit) { return limit; });
+      64 * kMebibyte, kMebibyte, [](std::uint64_t) { return false; },
+      [](std::uint64_t limit) { return limit; });
   EXPECT_FALSE(found.smallest);
   EXPECT_EQ(found.tries, 1);
 }
 
 TEST(Bisection, LimitThatWorkedByLuckIsGivenUp) {
-  const std::uint64_t lucky = 100 * kMiB;
+  const std::uint64_t lucky = 100 * kMebibyte;
   int lucky_tries = 0;
   // Up to 100 MiB it works once, above it always.
   const Searched found = search(
-      512 * kMiB, kMiB,
-      [&](std::uint64_t limit) { return limit > lucky || (limit > 90 * kMiB && lucky_tries++ < 1); },
+      512 * kMebibyte, kMebibyte,
+      [&](std::uint64_t limit) { return limit > lucky || (limit > 90 * kMebibyte && lucky_tries++ < 1); },
       [&](std::uint64_t) { return lucky; });
   ASSERT_TRUE(found.smallest);
   EXPECT_GT(*found.smallest, lucky);
-  EXPECT_LE(*found.smallest, lucky + 2 * kMiB);
+  EXPECT_LE(*found.smallest, lucky + 2 * kMebibyte);
 }
 
 TEST(Bisection, CommandThatNeverWorksTwiceHasNoSmallestLimit) {
   int tries = 0;
   const Searched found = search(
-      64 * kMiB, kMiB, [&](std::uint64_t) { return tries++ == 0; },
+      64 * kMebibyte, kMebibyte, [&](std::uint64_t) { return tries++ == 0; },
       [](std::uint64_t limit) { return limit; });
   EXPECT_FALSE(found.smallest);
 }

@@ -20,7 +20,7 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kOneSecond = 1'000'000'000;
 
 TEST(ParseUrl, NumericHostsAndUnixSockets) {
   const Url url = parse_url("http://127.0.0.1:9001/metrics?a=b#c").value();
@@ -81,7 +81,7 @@ std::string packed(const std::string& text) {
 TEST(HttpGet, WhatAServerSays) {
   auto server = std::move(*Server::open({{"", "127.0.0.1", 0}, ""}));
   server->publish({{"x", Type::kGauge, "", "An x.", {{"x", {}, 1}}}});
-  const auto fetched = http_get({server->address(), "/metrics", "test"}, monotonic_ns() + 60 * kSecond);
+  const auto fetched = http_get({server->address(), "/metrics", "test"}, monotonic_ns() + 60 * kOneSecond);
   ASSERT_TRUE(fetched) << fetched.error().message;
   EXPECT_EQ(fetched->status, 200);
   EXPECT_THAT(fetched->content_type, HasSubstr("text/plain"));
@@ -92,7 +92,7 @@ TEST(HttpGet, APackedAnswerIsUnpacked) {
   const std::string body = packed("x 1\n");
   const Stranger stranger("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
                           std::to_string(body.size()) + "\r\n\r\n" + body);
-  const auto fetched = http_get(stranger.url(), monotonic_ns() + 60 * kSecond);
+  const auto fetched = http_get(stranger.url(), monotonic_ns() + 60 * kOneSecond);
   ASSERT_TRUE(fetched) << fetched.error().message;
   EXPECT_EQ(fetched->body, "x 1\n");
 }
@@ -101,19 +101,19 @@ TEST(HttpGet, AnAnswerThatUnpacksToFarMoreIsRefused) {
   const std::string body = packed(std::string(1 << 20, 'a'));
   const Stranger stranger("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: " +
                           std::to_string(body.size()) + "\r\n\r\n" + body);
-  const auto fetched = http_get(stranger.url(), monotonic_ns() + 60 * kSecond, -1, "*/*", {4096, 100'000});
+  const auto fetched = http_get(stranger.url(), monotonic_ns() + 60 * kOneSecond, -1, "*/*", {4096, 100'000});
   ASSERT_FALSE(fetched);
   EXPECT_THAT(fetched.error().message, HasSubstr("longer than"));
 }
 
 TEST(HttpGet, DamagedPackingIsRefused) {
   const Stranger stranger("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 4\r\n\r\nabcd");
-  EXPECT_FALSE(http_get(stranger.url(), monotonic_ns() + 60 * kSecond));
+  EXPECT_FALSE(http_get(stranger.url(), monotonic_ns() + 60 * kOneSecond));
 }
 
 TEST(HttpGet, AServerThatDoesNotEndIsGivenUpAtTheDeadline) {
   const Stranger stranger("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhalf", true);
-  const auto fetched = http_get(stranger.url(), monotonic_ns() + kSecond / 20);
+  const auto fetched = http_get(stranger.url(), monotonic_ns() + kOneSecond / 20);
   ASSERT_FALSE(fetched);
   EXPECT_THAT(fetched.error().message, HasSubstr("no answer in time"));
 }
@@ -121,7 +121,7 @@ TEST(HttpGet, AServerThatDoesNotEndIsGivenUpAtTheDeadline) {
 TEST(HttpGet, IsEndedWhenNobodyWaitsAnyMore) {
   const Stranger stranger("", true);
   const Fd stop(::eventfd(1, EFD_CLOEXEC));
-  const auto fetched = http_get(stranger.url(), monotonic_ns() + 3600 * kSecond, stop.get());
+  const auto fetched = http_get(stranger.url(), monotonic_ns() + 3600 * kOneSecond, stop.get());
   ASSERT_FALSE(fetched);
   EXPECT_THAT(fetched.error().message, HasSubstr("stopped"));
 }
@@ -136,7 +136,7 @@ TEST(HttpGet, WhereNobodyListensItSaysSo) {
   ASSERT_EQ(::bind(taken.get(), reinterpret_cast<const sockaddr*>(&name), size), 0);
   ASSERT_EQ(::getsockname(taken.get(), reinterpret_cast<sockaddr*>(&name), &size), 0);
   const Url url{{"", "127.0.0.1", ntohs(name.sin_port)}, "/", "http://127.0.0.1/"};
-  const auto fetched = http_get(url, monotonic_ns() + 60 * kSecond);
+  const auto fetched = http_get(url, monotonic_ns() + 60 * kOneSecond);
   ASSERT_FALSE(fetched);
   EXPECT_THAT(fetched.error().message, HasSubstr("refused"));
 }

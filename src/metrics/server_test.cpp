@@ -29,7 +29,7 @@ using testing::StartsWith;
 
 constexpr std::string_view kGet = "GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-std::vector<Family> families(double value) {
+std::vector<Family> one_family(double value) {
   return {{"x", Type::kGauge, "", "An x.", {{"x", {}, value}}}};
 }
 
@@ -102,9 +102,9 @@ class UnixSocket : public testing::Test {
 TEST(MetricsServer, ServesWhatWasPublishedLast) {
   const auto server = serve();
   EXPECT_THAT(get(server->address()), StartsWith("HTTP/1.1 503 ")) << "nothing was published yet";
-  server->publish(families(1));
+  server->publish(one_family(1));
   EXPECT_THAT(get(server->address()), HasSubstr("\nx 1\n"));
-  server->publish(families(2));
+  server->publish(one_family(2));
   EXPECT_THAT(get(server->address()), HasSubstr("\nx 2\n"));
   EXPECT_EQ(server->served(), 2U);
   EXPECT_EQ(server->refused(), 1U);
@@ -118,13 +118,13 @@ TEST(MetricsServer, ServesOnTheLoopbackAddressOfVersion6) {
   if (::bind(six.get(), reinterpret_cast<const sockaddr*>(&name), sizeof(name)) != 0)
     GTEST_SKIP() << "needs IPv6, which is not there";
   const auto server = serve({{"", "::1", 0}, ""});
-  server->publish(families(1));
+  server->publish(one_family(1));
   EXPECT_THAT(get(server->address()), HasSubstr("\nx 1\n"));
 }
 
 TEST(MetricsServer, ARequestInSinglePiecesIsAnswered) {
   const auto server = serve();
-  server->publish(families(1));
+  server->publish(one_family(1));
   const Fd fd = connect_to(server->address());
   for (const char piece : kGet) say(fd, std::string_view(&piece, 1));
   EXPECT_THAT(hear(fd), HasSubstr("\nx 1\n"));
@@ -132,7 +132,7 @@ TEST(MetricsServer, ARequestInSinglePiecesIsAnswered) {
 
 TEST(MetricsServer, ClientsThatSayNothingDelayNobody) {
   const auto server = serve({{"", "127.0.0.1", 0}, "", 600'000'000'000});  // none of them is ended
-  server->publish(families(1));
+  server->publish(one_family(1));
   const Fd silent = connect_to(server->address()), half = connect_to(server->address());
   say(half, "GET /metrics HT");
   EXPECT_THAT(get(server->address()), HasSubstr("\nx 1\n"));
@@ -151,7 +151,7 @@ TEST(MetricsServer, ClientsThatSayNothingAreEnded) {
 
 TEST(MetricsServer, GoesOnWhenItCouldNotPollForAWhile) {
   const auto server = serve();
-  server->publish(families(1));
+  server->publish(one_family(1));
   ASSERT_THAT(get(server->address()), HasSubstr("\nx 1\n")) << "its thread has begun";
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -167,7 +167,7 @@ TEST(MetricsServer, GoesOnWhenItCouldNotPollForAWhile) {
 
 TEST(MetricsServer, MoreConnectionsThanItTakesEndTheOldest) {
   const auto server = serve({{"", "127.0.0.1", 0}, "", 600'000'000'000});  // no deadline helps here
-  server->publish(families(1));
+  server->publish(one_family(1));
   std::vector<Fd> silent;
   for (std::size_t i = 0; i < 2 * Server::kMostConnections; ++i)
     silent.push_back(connect_to(server->address()));
@@ -177,20 +177,20 @@ TEST(MetricsServer, MoreConnectionsThanItTakesEndTheOldest) {
 
 TEST(MetricsServer, AClientThatNeverReadsIsEnded) {
   const auto server = serve({{"", "127.0.0.1", 0}, "", 50'000'000});
-  auto many = families(1);
+  auto many = one_family(1);
   for (int i = 0; i < 200'000; ++i) many[0].samples.push_back({"x", {{"number", std::to_string(i)}}, 1});
   server->publish(many);
   const Fd fd = connect_to(server->address());
   say(fd, kGet);
   pollfd poll{fd.get(), POLLRDHUP | POLLHUP, 0};
   EXPECT_EQ(::poll(&poll, 1, 60'000), 1);
-  server->publish(families(1));
+  server->publish(one_family(1));
   EXPECT_THAT(get_in_the_end(server->address()), HasSubstr("\nx 1\n"));
 }
 
 TEST(MetricsServer, LongHeadsAreRefusedAndTheClientHearsIt) {
   const auto server = serve();
-  server->publish(families(1));
+  server->publish(one_family(1));
   const Fd fd = connect_to(server->address());
   const std::string head = "GET /metrics HTTP/1.1\r\nHost: localhost\r\nA: " + std::string(20'000, 'a');
   (void)!::send(fd.get(), head.data(), head.size(), MSG_NOSIGNAL);
@@ -203,7 +203,7 @@ TEST(MetricsServer, WithoutATokenItStaysOnLoopback) {
   EXPECT_EQ(refused.error().kind, ErrorKind::kUsage);
   EXPECT_THAT(refused.error().remedy, HasSubstr("--listen-token"));
   const auto server = serve({{"", "0.0.0.0", 0}, "0123456789abcdef"});
-  server->publish(families(1));
+  server->publish(one_family(1));
   Address address = server->address();
   address.host = "127.0.0.1";
   EXPECT_THAT(get(address), StartsWith("HTTP/1.1 401 "));
@@ -232,7 +232,7 @@ TEST_F(UnixSocket, IsForThisUserAndGoesAtTheEnd) {
     struct stat status {};
     ASSERT_EQ(::lstat(address_.path.c_str(), &status), 0);
     EXPECT_EQ(status.st_mode & 0777, 0600U);
-    server->publish(families(1));
+    server->publish(one_family(1));
     EXPECT_THAT(get(address_), HasSubstr("\nx 1\n"));
   }
   EXPECT_FALSE(std::filesystem::exists(address_.path));
@@ -248,13 +248,13 @@ TEST_F(UnixSocket, AStaleOneIsReplaced) {
   }
   ASSERT_TRUE(std::filesystem::exists(address_.path)) << "as a program leaves it that was killed";
   const auto server = serve({address_, ""});
-  server->publish(families(1));
+  server->publish(one_family(1));
   EXPECT_THAT(get(address_), HasSubstr("\nx 1\n"));
 }
 
 TEST_F(UnixSocket, OneOnWhichSomebodyListensStays) {
   const auto first = serve({address_, ""});
-  first->publish(families(1));
+  first->publish(one_family(1));
   const auto second = Server::open({address_, ""});
   ASSERT_FALSE(second);
   EXPECT_THAT(second.error().message, HasSubstr("another program listens"));
@@ -265,7 +265,7 @@ TEST_F(UnixSocket, ALockThatSomebodyHoldsOnItsFolderHindersNobody) {
   const Fd folder(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   ASSERT_EQ(::flock(folder.get(), LOCK_EX), 0) << "as anybody can who may read the folder";
   const auto server = serve({address_, ""});
-  server->publish(families(1));
+  server->publish(one_family(1));
   EXPECT_THAT(get(address_), HasSubstr("\nx 1\n"));
 }
 

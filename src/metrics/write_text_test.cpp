@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-const std::vector<Family> kFamilies{
+const std::vector<Family> kWrittenFamilies{
     {"fathom_rss_bytes",
      Type::kGauge,
      "bytes",
@@ -20,7 +20,7 @@ const std::vector<Family> kFamilies{
     {"fathom_faults", Type::kCounter, "", "Faults.", {{"fathom_faults_total", {{"kind", "minor"}}, 7}}}};
 
 TEST(WriteText, PrometheusKnowsACounterByTheNameOfItsSamples) {
-  EXPECT_EQ(write_text(kFamilies, Format::kPrometheus),
+  EXPECT_EQ(write_text(kWrittenFamilies, Format::kPrometheus),
             "# HELP fathom_rss_bytes Resident memory.\n"
             "# TYPE fathom_rss_bytes gauge\n"
             "fathom_rss_bytes{process=\"reth\"} 4096\n"
@@ -30,7 +30,7 @@ TEST(WriteText, PrometheusKnowsACounterByTheNameOfItsSamples) {
 }
 
 TEST(WriteText, OpenMetricsHasUnitsAndAnEnd) {
-  EXPECT_EQ(write_text(kFamilies, Format::kOpenMetrics),
+  EXPECT_EQ(write_text(kWrittenFamilies, Format::kOpenMetrics),
             "# HELP fathom_rss_bytes Resident memory.\n"
             "# TYPE fathom_rss_bytes gauge\n"
             "# UNIT fathom_rss_bytes bytes\n"

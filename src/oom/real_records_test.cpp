@@ -10,12 +10,12 @@ namespace {
 
 using testing::SizeIs;
 
-std::vector<Record> of(const std::string& name) {
+std::vector<Record> records_of(const std::string& name) {
   return read_records(read_file("testdata/" + name).value());
 }
 
 TEST(RealRecords, OfKernel3WithSwap) {
-  const auto records = of("v1_old_java.log");
+  const auto records = records_of("v1_old_java.log");
   ASSERT_THAT(records, SizeIs(2));
   EXPECT_EQ(records[0].time, "Thu Dec  7 00:05:14 2017");
   EXPECT_EQ(records[0].limited_group, "/kubepods/pod95387fa4/6895a3e1");
@@ -29,7 +29,7 @@ TEST(RealRecords, OfKernel3WithSwap) {
 }
 
 TEST(RealRecords, WhoseLastLineIsCutOffNameWhoWasChosen) {
-  const auto records = of("v1_dirty_cache.log");
+  const auto records = records_of("v1_dirty_cache.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].victim_group, records[0].limited_group);
   EXPECT_EQ(records[0].memory_and_swap, (Usage{524288 << 10, 524288 << 10, 38}));
@@ -40,7 +40,7 @@ TEST(RealRecords, WhoseLastLineIsCutOffNameWhoWasChosen) {
 }
 
 TEST(RealRecords, WhoseStatisticsTakeALineEach) {
-  const auto records = of("v1_many_lines.log");
+  const auto records = records_of("v1_many_lines.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(value_of(records[0].group_bytes, "anon"), 1062739968);
   EXPECT_EQ(value_of(records[0].group_bytes, "active_anon"), 1062469632);
@@ -48,7 +48,7 @@ TEST(RealRecords, WhoseStatisticsTakeALineEach) {
 }
 
 TEST(RealRecords, OfAConsoleWithNamesThatHoldBlanks) {
-  const auto records = of("v1_console.log");
+  const auto records = records_of("v1_console.log");
   ASSERT_THAT(records, SizeIs(1));
   ASSERT_THAT(records[0].tasks, SizeIs(4));
   EXPECT_EQ(records[0].tasks[1].name, "npm start");
@@ -57,7 +57,7 @@ TEST(RealRecords, OfAConsoleWithNamesThatHoldBlanks) {
 }
 
 TEST(RealRecords, OfAJournalThatLacksItsEnds) {
-  const auto records = of("v1_journal_truncated.log");
+  const auto records = records_of("v1_journal_truncated.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].host, "node-k");
   EXPECT_EQ(records[0].scope, Scope::kGroup);
@@ -66,14 +66,14 @@ TEST(RealRecords, OfAJournalThatLacksItsEnds) {
 }
 
 TEST(RealRecords, OfMemoryAndSwapTogether) {
-  const auto records = of("v1_sum.log");
+  const auto records = records_of("v1_sum.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].memory->failures, 189U);
   EXPECT_EQ(records[0].victim_group, "/kubepods.slice/kubepods-pod0330b2c1.slice/docker-b2720133.scope");
 }
 
 TEST(RealRecords, OfAnEnterpriseKernelWithTheUserInBetween) {
-  const auto records = of("rhel_uid.log");
+  const auto records = records_of("rhel_uid.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].scope, Scope::kGroup);
   EXPECT_EQ(records[0].kills.at(0).pid, 18177);
@@ -82,7 +82,7 @@ TEST(RealRecords, OfAnEnterpriseKernelWithTheUserInBetween) {
 }
 
 TEST(RealRecords, OfNestedGroups) {
-  const auto records = of("nested_group.log");
+  const auto records = records_of("nested_group.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].time, "Aug 30 06:58:55.050705");
   EXPECT_TRUE(records[0].victim_group.starts_with(records[0].limited_group + "/"));
@@ -92,18 +92,18 @@ TEST(RealRecords, OfNestedGroups) {
 }
 
 TEST(RealRecords, OfALogThatWasFilteredForItsLastLines) {
-  const auto records = of("machine_reth.log");
+  const auto records = records_of("machine_reth.log");
   ASSERT_THAT(records, SizeIs(4));
   EXPECT_EQ(records[3].scope, Scope::kMachine);
   EXPECT_EQ(records[3].uptime, "4268503.040666");
   EXPECT_EQ(records[3].kills.at(0).page_table_bytes, 1275744ULL << 10);
   EXPECT_EQ(records[3].kills.at(0).total_vm_bytes, 5065120296ULL << 10);
-  EXPECT_THAT(of("only_constraints.log"), SizeIs(2));
-  EXPECT_EQ(of("only_constraints.log").at(1).kills.at(0).pid, 7135);
+  EXPECT_THAT(records_of("only_constraints.log"), SizeIs(2));
+  EXPECT_EQ(records_of("only_constraints.log").at(1).kills.at(0).pid, 7135);
 }
 
 TEST(RealRecords, OfAThreadThatAskedForAnotherProcess) {
-  const auto records = of("machine_lighthouse.log");
+  const auto records = records_of("machine_lighthouse.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_EQ(records[0].invoked_by, "tokio-runtime-w");
   EXPECT_EQ(records[0].request, "GFP_HIGHUSER_MOVABLE|__GFP_ZERO");
@@ -111,7 +111,7 @@ TEST(RealRecords, OfAThreadThatAskedForAnotherProcess) {
 }
 
 TEST(RealRecords, WithTheColumnsOfNewKernels) {
-  const auto records = of("machine_new_table.log");
+  const auto records = records_of("machine_new_table.log");
   ASSERT_THAT(records, SizeIs(1));
   ASSERT_THAT(records[0].tasks, SizeIs(4));
   EXPECT_EQ(records[0].tasks[2].anon_bytes, 11203232ULL << 12);
@@ -120,7 +120,7 @@ TEST(RealRecords, WithTheColumnsOfNewKernels) {
 }
 
 TEST(RealRecords, OfKernel618AndAGroupOfVersion1) {
-  const auto records = of("v1_6.18.log");
+  const auto records = records_of("v1_6.18.log");
   ASSERT_THAT(records, SizeIs(1));
   const Record& record = records[0];
   EXPECT_EQ(record.invoked_by, "hog");
@@ -133,7 +133,7 @@ TEST(RealRecords, OfKernel618AndAGroupOfVersion1) {
 }
 
 TEST(RealRecords, OfKernel618AndTheWholeMachine) {
-  const auto records = of("machine_6.18.log");
+  const auto records = records_of("machine_6.18.log");
   ASSERT_THAT(records, SizeIs(1));
   const Record& record = records[0];
   EXPECT_EQ(record.scope, Scope::kMachine);
@@ -147,7 +147,7 @@ TEST(RealRecords, OfKernel618AndTheWholeMachine) {
 }
 
 TEST(RealRecords, OfOldKernels) {
-  const auto records = of("old_3.2.log");
+  const auto records = records_of("old_3.2.log");
   ASSERT_THAT(records, SizeIs(3)) << "the first is of another machine than the two after it";
   EXPECT_EQ(records[0].invoked_by, "rethinkdb");
   EXPECT_EQ(records[0].host, "node-r");
@@ -156,7 +156,7 @@ TEST(RealRecords, OfOldKernels) {
 }
 
 TEST(RealRecords, WithBracketsInNames) {
-  const auto records = of("odd_names.log");
+  const auto records = records_of("odd_names.log");
   ASSERT_THAT(records, SizeIs(3));
   EXPECT_EQ(records[1].kills.at(0).name, "(resolved)");
   EXPECT_TRUE(records[1].kills.at(0).reaped);
@@ -165,14 +165,14 @@ TEST(RealRecords, WithBracketsInNames) {
 }
 
 TEST(RealRecords, OfAMachineThatPanics) {
-  const auto records = of("panic.log");
+  const auto records = records_of("panic.log");
   ASSERT_THAT(records, SizeIs(1));
   EXPECT_TRUE(records[0].panicked);
   EXPECT_TRUE(records[0].asked_for);
 }
 
 TEST(RealRecords, WhereNobodyMayBeKilled) {
-  const auto records = of("nobody.log");
+  const auto records = records_of("nobody.log");
   ASSERT_THAT(records, SizeIs(2));
   EXPECT_TRUE(records[0].nobody_left);
   EXPECT_EQ(records[0].scope, Scope::kUnknown) << "the same words for a group and for the machine";

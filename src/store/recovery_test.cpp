@@ -17,7 +17,7 @@ bool is_prefix(const std::vector<Row>& part, const std::vector<Row>& whole) {
   return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin());
 }
 
-std::string recorded(const Profile& profile, int slices) {
+std::string recorded_in(const Profile& profile, int slices) {
   TemporaryFile file;
   write_sliced(file.path(), profile, slices);
   return file.content();
@@ -27,7 +27,7 @@ TEST(Recovery, EveryPrefixIsRefusedOrGivesAPrefixOfTheSamplesAndWaits) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const Profile whole = random_profile(seed);
-    const std::string content = recorded(whole, 8);
+    const std::string content = recorded_in(whole, 8);
     std::size_t most = 0, most_waits = 0;
     for (std::size_t size = 0; size < content.size(); ++size) {
       auto part = read_text(content.substr(0, size));
@@ -74,7 +74,7 @@ TEST(Recovery, FlippedBitIsRefusedOrNoticedAndNothingElseChanges) {
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
     SCOPED_TRACE(seed);
     const Profile whole = random_profile(seed, {.samples = 100});
-    const std::string content = recorded(whole, 6);
+    const std::string content = recorded_in(whole, 6);
     for (std::size_t at = 0; at < content.size(); ++at) {
       std::string flipped = content;
       flipped[at] = static_cast<char>(flipped[at] ^ (1 << (at % 8)));

@@ -37,25 +37,25 @@ Table table_of_code(const std::vector<std::pair<std::size_t, Bytes>>& parts,
 }
 
 // push rbx; call 0x33 bytes behind it; pop rbx; ret
-const Bytes kCaller = bytes({0x53, 0xe8, 0x33, 0, 0, 0, 0x5b, 0xc3});
+const Bytes kGuessedCaller = bytes({0x53, 0xe8, 0x33, 0, 0, 0, 0x5b, 0xc3});
 // sub rsp, 24; nop; add rsp, 24; ret: at a place that only a call shows
 const Bytes kCalled = bytes({0x48, 0x83, 0xec, 24, 0x90, 0x48, 0x83, 0xc4, 24, 0xc3});
 
 TEST(GuessFunctions, WhatIsCalledIsAFunction) {
-  const auto table = table_of_code({{0x100, kCaller}, {0x139, kCalled}});
+  const auto table = table_of_code({{0x100, kGuessedCaller}, {0x139, kCalled}});
   EXPECT_EQ(table.guessed, 2u);
   EXPECT_EQ(find_rule(table, {kCode + 0x139}), guessed(rule(CFA_SP, 8)));
   EXPECT_EQ(find_rule(table, {kCode + 0x13d}), guessed(rule(CFA_SP, 32)));
   EXPECT_EQ(find_rule(table, {kCode + 0x142}), guessed(rule(CFA_SP, 8)));
   EXPECT_EQ(find_rule(table, {kCode + 0x101}), guessed(rule(CFA_SP, 16)));  // by its place and its return
-  EXPECT_EQ(table_of_code({{0x100, kCaller}, {0x139, kCalled}}, {.guess = false}).guessed, 0u);
+  EXPECT_EQ(table_of_code({{0x100, kGuessedCaller}, {0x139, kCalled}}, {.guess = false}).guessed, 0u);
 }
 
 TEST(GuessFunctions, FunctionBehindACallThatDoesNotReturnIsNotTheCallers) {
   // push rax; call; and at once, where the next function begins: push rbx; test edi, edi; pop rbx; ret
   const auto table = table_of_code({{0x100, bytes({0x50, 0xe8, 0, 0, 0, 0})},
                                     {0x106, bytes({0x53, 0x85, 0xff, 0x5b, 0xc3})},
-                                    {0x180, kCaller}});
+                                    {0x180, kGuessedCaller}});
   EXPECT_NE(find_rule(table, {kCode + 0x107}), std::optional(guessed(rule(CFA_SP, 24))));
 }
 

@@ -16,11 +16,12 @@ using ::testing::ElementsAre;
 using testing::kCode;
 using testing::SectionBuilder;
 
-constexpr std::uint64_t kBias = 0x7f0000000000;
-constexpr std::uint64_t kSizeAt = 0x40000;           // where the module has the size of the frame
-constexpr std::uint64_t kStack = kBias + kSizeAt;    // what stands there is the first word of the "stack"
+constexpr std::uint64_t kModuleBias = 0x7f0000000000;
+constexpr std::uint64_t kSizeAt = 0x40000;  // where the module has the size of the frame
+constexpr std::uint64_t kStackStart =
+    kModuleBias + kSizeAt;                           // what stands there is the first word of the "stack"
 constexpr std::uint64_t kBinds = 0x100, kMade = 15;  // the function, and how long what makes its frame is
-constexpr std::uint64_t kCaller = kBias + kCode + 0x210;
+constexpr std::uint64_t kCaller = kModuleBias + kCode + 0x210;
 
 // push %rbx; mov %rsp,%rbx; and $-64,%rsp; sub SIZE(%rip),%rsp; ...; from 0x40 on mov %rbx,%rsp and so on.
 std::vector<std::byte> code() {
@@ -45,10 +46,10 @@ class LazyBinding : public ::testing::Test {
  protected:
   LazyBinding() {
     table_ = std::make_shared<Table>(loader());
-    space_.add({kBias + kCode}, {kBias + kCode + 0x30000}, kBias, table_);
+    space_.add({kModuleBias + kCode}, {kModuleBias + kCode + 0x30000}, kModuleBias, table_);
   }
   void put(std::uint64_t address, std::uint64_t value) {
-    std::memcpy(stack_.data() + (address - kStack), &value, sizeof value);
+    std::memcpy(stack_.data() + (address - kStackStart), &value, sizeof value);
   }
   // What the linkage table and the function push, where the function put rbx.
   void pushed_at(std::uint64_t rbx) {
@@ -59,10 +60,10 @@ class LazyBinding : public ::testing::Test {
   }
   // Sampled in what looks the function up: its own frame is 16 bytes, and its return address lies behind the frame's sp.
   walk_end walk(std::uint64_t frame) {
-    put(frame - 8, kBias + kCode + kBinds + 0x30);
+    put(frame - 8, kModuleBias + kCode + kBinds + 0x30);
     frames_.clear();
-    const auto end =
-        Unwinder(space_).unwind({kBias + kCode + 0x10, frame - 16, 0, nullptr, {kStack}, stack_}, frames_);
+    const auto end = Unwinder(space_).unwind(
+        {kModuleBias + kCode + 0x10, frame - 16, 0, nullptr, {kStackStart}, stack_}, frames_);
     return end;
   }
   std::vector<std::uint64_t> addresses() const {
@@ -90,33 +91,35 @@ TEST_F(LazyBinding, RowsKnowTheSizeFromTheFinishedFrameOn) {
 TEST_F(LazyBinding, CallerIsFoundAtEachOfTheFourPlaces) {
   for (const std::uint64_t above : {0u, 16u, 32u, 48u}) {
     std::ranges::fill(stack_, std::byte{0});
-    put(kStack, 0x380);
-    const std::uint64_t frame = kStack + 0x400;
+    put(kStackStart, 0x380);
+    const std::uint64_t frame = kStackStart + 0x400;
     pushed_at(frame + 0x380 + above);
     EXPECT_EQ(walk(frame), WALK_ROOT) << above;
-    EXPECT_THAT(addresses(), ElementsAre(kBias + kCode + 0x10, kBias + kCode + kBinds + 0x30, kCaller))
+    EXPECT_THAT(addresses(),
+                ElementsAre(kModuleBias + kCode + 0x10, kModuleBias + kCode + kBinds + 0x30, kCaller))
         << above;
   }
 }
 
 TEST_F(LazyBinding, InTheFunctionItselfTheRegisterIsBelieved) {
-  pushed_at(kStack + 0x800);
+  pushed_at(kStackStart + 0x800);
   RegisterValues registers{};
   registers.known = 1u << 3;
-  registers.values[3] = kStack + 0x800;
+  registers.values[3] = kStackStart + 0x800;
   const auto end = Unwinder(space_).unwind(
-      {kBias + kCode + kBinds + 0x30, kStack + 0x100, 0, &registers, {kStack}, stack_}, frames_);
+      {kModuleBias + kCode + kBinds + 0x30, kStackStart + 0x100, 0, &registers, {kStackStart}, stack_},
+      frames_);
   EXPECT_EQ(end, WALK_ROOT);
-  EXPECT_THAT(addresses(), ElementsAre(kBias + kCode + kBinds + 0x30, kCaller));
+  EXPECT_THAT(addresses(), ElementsAre(kModuleBias + kCode + kBinds + 0x30, kCaller));
 }
 
 TEST_F(LazyBinding, NoCallerIsInvented) {
-  const std::uint64_t frame = kStack + 0x400;
+  const std::uint64_t frame = kStackStart + 0x400;
   const auto ends_early = [&](const char* what) {
     EXPECT_EQ(walk(frame), WALK_UNSUPPORTED) << what;
     EXPECT_EQ(frames_.size(), 2u) << what;
   };
-  put(kStack, 0x380);
+  put(kStackStart, 0x380);
   ends_early("nothing looks like it");
   pushed_at(frame + 0x380);
   pushed_at(frame + 0x380 + 32);
@@ -124,10 +127,10 @@ TEST_F(LazyBinding, NoCallerIsInvented) {
   put(frame + 0x380 + 32 + 8, 5);
   EXPECT_EQ(walk(frame), WALK_ROOT);
   for (const std::uint64_t size : {0u, 0x384u, 0x3a0u, 0x20000u}) {
-    put(kStack, size);
+    put(kStackStart, size);
     ends_early("a size that is none");
   }
-  put(kStack, 0x380);
+  put(kStackStart, 0x380);
   put(frame + 0x380 + 16, 1u << 30);
   ends_early("no number of a relocation");
   pushed_at(frame + 0x380);

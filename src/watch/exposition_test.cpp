@@ -15,7 +15,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::uint64_t kSecond = 1'000'000'000, kMiB = 1 << 20;
+constexpr std::uint64_t kOneSecond = 1'000'000'000, kMiBytes = 1 << 20;
 
 const std::vector<std::string_view> kKinds{
     "heap",   "heap-live", "heap-free",    "mapped", "anonymous", "thread-stacks", "main-stack",
@@ -25,11 +25,11 @@ const std::vector<std::string_view> kKinds{
 // All that a look can have.
 Look full_look(std::uint64_t second, std::uint64_t anonymous_mib) {
   Look look;
-  look.time_ns = (second + 1) * kSecond;
-  look.figures.anonymous = anonymous_mib * kMiB;
-  look.figures.rss = look.figures.anonymous + 100 * kMiB;
+  look.time_ns = (second + 1) * kOneSecond;
+  look.figures.anonymous = anonymous_mib * kMiBytes;
+  look.figures.rss = look.figures.anonymous + 100 * kMiBytes;
   look.figures.minor_faults = 1000 * second;
-  look.figures.user_cpu_ns = second * kSecond / 4;
+  look.figures.user_cpu_ns = second * kOneSecond / 4;
   look.pressure = sources::Pressure{second * 20'000, 0};
   auto composition = std::make_shared<Composition>();
   composition->time_ns = look.time_ns;
@@ -38,11 +38,11 @@ Look full_look(std::uint64_t second, std::uint64_t anonymous_mib) {
   composition->lines.unexplained_bytes = -4096;
   for (const std::string_view kind : kKinds)
     composition->lines.lines.push_back(
-        {.kind = kind, .name = "/db/" + std::to_string(second), .bytes = kMiB});
+        {.kind = kind, .name = "/db/" + std::to_string(second), .bytes = kMiBytes});
   look.composition = composition;
   look.limits.limits.push_back(
-      {static_cast<sources::LimitKind>(second % 4), "/a", 1000 * kMiB, look.figures.rss, 0});
-  look.limits.group = sources::ControlGroup{2, "/a", 500 * kMiB, {1, 2, 3, 4, 5, 6}};
+      {static_cast<sources::LimitKind>(second % 4), "/a", 1000 * kMiBytes, look.figures.rss, 0});
+  look.limits.group = sources::ControlGroup{2, "/a", 500 * kMiBytes, {1, 2, 3, 4, 5, 6}};
   look.pressure_of_group = second % 2 == 0;
   return look;
 }
@@ -51,7 +51,7 @@ View view_of(std::int32_t pid, const std::string& name, std::uint64_t looks = 12
   History history(pid, name);
   View view;
   for (std::uint64_t i = 0; i < looks; ++i)
-    view = history.add(full_look(from + i, 100 + 10 * i), i, kMiB, {"x"});
+    view = history.add(full_look(from + i, 100 + 10 * i), i, kMiBytes, {"x"});
   return view;
 }
 
@@ -63,7 +63,7 @@ TEST(Exposition, TellsWhatThePartsAreAndWhenTheLimitIsMet) {
   Places places;
   const View view = view_of(7, "node");
   const std::string text =
-      text_of(make_families({{places.take("node"), &view}}, places, {2'500'000'000, kMiB, 3, 1}));
+      text_of(make_families({{places.take("node"), &view}}, places, {2'500'000'000, kMiBytes, 3, 1}));
   EXPECT_THAT(text, HasSubstr("fathom_process_up{process=\"node\",place=\"1\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("fathom_process_pid{process=\"node\",place=\"1\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("fathom_memory_rss_bytes{process=\"node\",place=\"1\"} 325058560\n"));
@@ -90,7 +90,7 @@ TEST(Exposition, WhereGrowthIsNotCertainTheLimitIsNeverMet) {
   Places places;
   History history(7, "node");
   View view;
-  for (std::uint64_t i = 0; i < 12; ++i) view = history.add(full_look(4 * i, 100), i, kMiB, {});
+  for (std::uint64_t i = 0; i < 12; ++i) view = history.add(full_look(4 * i, 100), i, kMiBytes, {});
   EXPECT_THAT(
       text_of(make_families({{places.take("node"), &view}}, places, {})),
       HasSubstr("fathom_memory_limit_left_seconds{process=\"node\",place=\"1\",bound=\"least\"} +Inf\n"));

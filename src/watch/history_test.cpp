@@ -5,13 +5,13 @@
 namespace fathom::watch {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000, kMiB = 1 << 20;
+constexpr std::uint64_t kSecond = 1'000'000'000, kMiBOfHistory = 1 << 20;
 
 Look look_at(std::uint64_t second, std::uint64_t anonymous_mib, std::uint64_t heap_mib) {
   Look look;
   look.time_ns = (second + 1) * kSecond;
-  look.figures.anonymous = anonymous_mib * kMiB;
-  look.figures.file = 100 * kMiB;
+  look.figures.anonymous = anonymous_mib * kMiBOfHistory;
+  look.figures.file = 100 * kMiBOfHistory;
   look.figures.rss = look.figures.anonymous + look.figures.file;
   look.figures.minor_faults = second * 1000;
   look.figures.major_faults = second * 10;
@@ -19,10 +19,11 @@ Look look_at(std::uint64_t second, std::uint64_t anonymous_mib, std::uint64_t he
   auto composition = std::make_shared<Composition>();
   composition->time_ns = look.time_ns;
   composition->lines.rss_bytes = look.figures.rss;
-  composition->lines.lines.push_back({.kind = "heap", .name = "heap of brk", .bytes = heap_mib * kMiB});
+  composition->lines.lines.push_back(
+      {.kind = "heap", .name = "heap of brk", .bytes = heap_mib * kMiBOfHistory});
   look.composition = composition;
   look.limits.limits.push_back(
-      {sources::LimitKind::kControlGroup, "/a", 1000 * kMiB, look.figures.rss, 100 * kMiB});
+      {sources::LimitKind::kControlGroup, "/a", 1000 * kMiBOfHistory, look.figures.rss, 100 * kMiBOfHistory});
   return look;
 }
 
@@ -32,7 +33,7 @@ TEST(History, OneLookSaysNothingOfChange) {
   EXPECT_FALSE(view.rss_change || view.rss_slope || view.minor_faults_per_s || view.pressure_some);
   EXPECT_FALSE(view.lines[0].change || view.time_left);
   ASSERT_TRUE(view.limit);
-  EXPECT_EQ(view.limit->room(), 990 * kMiB);
+  EXPECT_EQ(view.limit->room(), 990 * kMiBOfHistory);
   EXPECT_EQ(view.missing, std::vector<std::string>{"x"});
 }
 
@@ -40,12 +41,13 @@ TEST(History, SteadyGrowthHasASlopeAndATimeToTheLimit) {
   History history(7, "node");
   View view;
   for (std::uint64_t second = 0; second <= 20; ++second)
-    view = history.add(look_at(second, 10 + 2 * second, 5 + second), second * 5'000'000, 30 * kMiB, {});
-  EXPECT_EQ(view.rss_change, static_cast<std::int64_t>(2 * kMiB));
+    view =
+        history.add(look_at(second, 10 + 2 * second, 5 + second), second * 5'000'000, 30 * kMiBOfHistory, {});
+  EXPECT_EQ(view.rss_change, static_cast<std::int64_t>(2 * kMiBOfHistory));
   ASSERT_TRUE(view.rss_slope);
-  EXPECT_NEAR(view.rss_slope->per_second, 2.0 * kMiB, 1);
-  EXPECT_EQ(view.lines[0].change, static_cast<std::int64_t>(kMiB));
-  EXPECT_NEAR(view.lines[0].slope->per_second, 1.0 * kMiB, 1);
+  EXPECT_NEAR(view.rss_slope->per_second, 2.0 * kMiBOfHistory, 1);
+  EXPECT_EQ(view.lines[0].change, static_cast<std::int64_t>(kMiBOfHistory));
+  EXPECT_NEAR(view.lines[0].slope->per_second, 1.0 * kMiBOfHistory, 1);
   EXPECT_NEAR(*view.minor_faults_per_s, 1000, 1e-6);
   EXPECT_NEAR(*view.major_faults_per_s, 10, 1e-6);
   EXPECT_NEAR(*view.pressure_some, 0.02, 1e-9);
@@ -71,7 +73,7 @@ TEST(History, AnOldCompositionIsNotCountedTwice) {
   second.composition = first.composition;
   const View view = history.add(second, 0, 0, {});
   EXPECT_EQ(view.lines[0].values.size(), 1u);
-  EXPECT_EQ(view.lines[0].line.bytes, 5 * kMiB);
+  EXPECT_EQ(view.lines[0].line.bytes, 5 * kMiBOfHistory);
   EXPECT_NEAR(view.composition_age_s, 5, 1e-9);
 }
 

@@ -7,21 +7,22 @@ namespace {
 
 using analysis::ComponentVerdict;
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
-constexpr double kMiB = 1 << 20;
+constexpr std::uint64_t kSecondOfMetrics = 1'000'000'000;
+constexpr double kMiBOfMetrics = 1 << 20;
 
 metrics::Scrape scrape_at(std::uint64_t second, double pool_mib) {
   metrics::Scrape scrape;
-  scrape.time_ns = second * kSecond;
-  scrape.values = {{"reth_transaction_pool_pending_pool_size_bytes", false, "bytes", pool_mib * kMiB},
-                   {"reth_something_else", false, "count", 1}};
+  scrape.time_ns = second * kSecondOfMetrics;
+  scrape.values = {
+      {"reth_transaction_pool_pending_pool_size_bytes", false, "bytes", pool_mib * kMiBOfMetrics},
+      {"reth_something_else", false, "count", 1}};
   return scrape;
 }
 
 TEST(MetricHistory, ExplainsTheGrowthOfTheMemoryBesideIt) {
   MetricHistory history;
   for (std::uint64_t second = 1; second <= 60; ++second) {
-    history.add_memory(second * kSecond, (100 + 4 * static_cast<double>(second)) * kMiB);
+    history.add_memory(second * kSecondOfMetrics, (100 + 4 * static_cast<double>(second)) * kMiBOfMetrics);
     history.add(
         scrape_at(second / 5 * 5 + 1, 10 + 2 * static_cast<double>(second / 5 * 5)));  // one in five seconds
   }
@@ -33,7 +34,7 @@ TEST(MetricHistory, ExplainsTheGrowthOfTheMemoryBesideIt) {
 
 TEST(MetricHistory, AnotherProcessBeginsAnew) {
   MetricHistory history;
-  history.add_memory(kSecond, 1);
+  history.add_memory(kSecondOfMetrics, 1);
   history.add(scrape_at(1, 10));
   history.begin_anew();
   EXPECT_TRUE(history.explain().empty());
@@ -47,7 +48,7 @@ TEST(MetricHistory, ASeriesThatIsNoLongerToldIsGoneAndAFailedScrapeLosesNothing)
   MetricHistory history;
   history.add(scrape_at(1, 10));
   metrics::Scrape failed;
-  failed.time_ns = 2 * kSecond;
+  failed.time_ns = 2 * kSecondOfMetrics;
   failed.problem = "no answer";
   history.add(failed);
   EXPECT_FALSE(history.explain().empty());
@@ -61,7 +62,7 @@ TEST(MetricHistory, IsBounded) {
   MetricHistory history;
   for (std::uint64_t second = 1; second <= 2000; ++second) {
     metrics::Scrape scrape;
-    scrape.time_ns = second * kSecond;
+    scrape.time_ns = second * kSecondOfMetrics;
     for (int i = 0; i < (second == 1 ? 1000 : 1); ++i)
       scrape.values.push_back(
           {"near_rocksdb_cur_size_all_mem_tables{col=\"" + std::to_string(i) + "\"}", false, "bytes", 1});

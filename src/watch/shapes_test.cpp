@@ -24,12 +24,12 @@
 namespace fathom::watch {
 namespace {
 
-constexpr std::size_t kMiB = 1 << 20, kPage = 4096;
+constexpr std::size_t kMebibyte = 1 << 20, kShapePage = 4096;
 
 // Lives as told and then stands still. What it finds it cannot do, it ends with.
-class Child {
+class ShapedChild {
  public:
-  explicit Child(bool (*live)()) {
+  explicit ShapedChild(bool (*live)()) {
     pid_ = ::fork();
     if (pid_ == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -40,13 +40,13 @@ class Child {
     ::waitpid(pid_, &status, WUNTRACED);
     stands_ = WIFSTOPPED(status);
   }
-  ~Child() {
+  ~ShapedChild() {
     if (!stands_) return;
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
   }
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
+  ShapedChild(const ShapedChild&) = delete;
+  ShapedChild& operator=(const ShapedChild&) = delete;
   int pid() const { return pid_; }
   bool stands() const { return stands_; }
 
@@ -55,8 +55,8 @@ class Child {
   bool stands_ = false;
 };
 
-void touch(void* start, std::size_t bytes) {
-  for (std::size_t i = 0; i < bytes; i += kPage) static_cast<volatile char*>(start)[i] = 1;
+void touch_pages(void* start, std::size_t bytes) {
+  for (std::size_t i = 0; i < bytes; i += kShapePage) static_cast<volatile char*>(start)[i] = 1;
 }
 
 struct Seen {
@@ -85,7 +85,7 @@ std::uint64_t rss_of_smaps(int pid) {
 
 // What holds of every process that stands still. The kernel may take pages of files meanwhile: then it is looked at
 // again.
-Seen look_at(const Child& child) {
+Seen look_at(const ShapedChild& child) {
   auto watched = Watched::open(child.pid());
   if (!watched) throw std::runtime_error(watched.error().message);
   Seen seen;
@@ -118,7 +118,7 @@ constexpr std::size_t kBlocks = 4000, kBlock = 12'000;  // below glibc's thresho
 
 TEST(Shapes, FragmentationOfGlibcIsFreeChunks) {
   FATHOM_NEEDS_PAGE_SCAN();
-  Child child([] {
+  ShapedChild child([] {
     std::vector<void*> blocks;
     for (std::size_t i = 0; i < kBlocks; ++i) {
       blocks.push_back(::malloc(kBlock));
@@ -142,13 +142,14 @@ TEST(Shapes, FreePagesBesideLiveOnesInAHugePageAreRounding) {
   FATHOM_NEEDS_PAGE_SCAN();
   // Blocks of an arena of glibc; the heap grows by brk, and its pages are asked to be huge before they are touched.
   static constexpr std::size_t kMany = 4096, kSize = 16'000;
-  Child child([] {
+  ShapedChild child([] {
     ::mallopt(M_MMAP_THRESHOLD, 1 << 30);
     ::mallopt(M_TRIM_THRESHOLD, 1 << 30);
     char* space = static_cast<char*>(::malloc(kMany * kSize));
-    const auto start = (reinterpret_cast<std::uintptr_t>(space) + 2 * kMiB - 1) / (2 * kMiB) * (2 * kMiB);
-    ::madvise(reinterpret_cast<void*>(start), kMany * kSize / (2 * kMiB) * (2 * kMiB) - 2 * kMiB,
-              MADV_HUGEPAGE);
+    const auto start =
+        (reinterpret_cast<std::uintptr_t>(space) + 2 * kMebibyte - 1) / (2 * kMebibyte) * (2 * kMebibyte);
+    ::madvise(reinterpret_cast<void*>(start),
+              kMany * kSize / (2 * kMebibyte) * (2 * kMebibyte) - 2 * kMebibyte, MADV_HUGEPAGE);
     ::free(space);
     std::vector<void*> blocks;
     for (std::size_t i = 0; i < kMany; ++i) {
@@ -163,7 +164,7 @@ TEST(Shapes, FreePagesBesideLiveOnesInAHugePageAreRounding) {
   const Seen seen = look_at(child);
   std::uint64_t huge = 0;
   for (const analysis::MemoryLine& line : seen.look.composition->lines.lines) huge += line.huge_bytes;
-  if (huge < 16 * kMiB) GTEST_SKIP() << "the kernel gave no huge pages";
+  if (huge < 16 * kMebibyte) GTEST_SKIP() << "the kernel gave no huge pages";
   // 15 of 16 blocks are free, in each huge page some are live.
   const auto rounding = static_cast<double>(seen.bytes("heap", "glibc: rounding of huge pages"));
   EXPECT_GT(rounding, 0.8 * static_cast<double>(huge)) << seen.text();
@@ -175,7 +176,7 @@ TEST(Shapes, FreePagesBesideLiveOnesInAHugePageAreRounding) {
 TEST(Shapes, ASparseMappingOfTerabytesIsPageTables) {
   FATHOM_NEEDS_PAGE_SCAN();
   static constexpr std::size_t kTables = 2500;
-  Child child([] {
+  ShapedChild child([] {
     char* start = static_cast<char*>(::mmap(nullptr, std::size_t{5} << 40, PROT_READ | PROT_WRITE,
                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
     if (start == MAP_FAILED) return false;
@@ -185,21 +186,22 @@ TEST(Shapes, ASparseMappingOfTerabytesIsPageTables) {
   });
   if (!child.stands()) GTEST_SKIP() << "5 TiB of addresses are not to be had here";
   const Seen seen = look_at(child);
-  EXPECT_GE(seen.look.figures.page_tables, kTables * 2 * kPage)
+  EXPECT_GE(seen.look.figures.page_tables, kTables * 2 * kShapePage)
       << "two tables of a page for each page touched";
-  EXPECT_GE(seen.bytes("anonymous"), kTables * kPage);
+  EXPECT_GE(seen.bytes("anonymous"), kTables * kShapePage);
 }
 
 TEST(Shapes, MemfdIsALineOfItsName) {
   FATHOM_NEEDS_PAGE_SCAN();
-  Child child([] {
+  ShapedChild child([] {
     const int memory = ::memfd_create("buffers", 0);
-    if (::ftruncate(memory, 64 * kMiB) != 0) return false;
-    touch(::mmap(nullptr, 64 * kMiB, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0), 24 * kMiB);
+    if (::ftruncate(memory, 64 * kMebibyte) != 0) return false;
+    touch_pages(::mmap(nullptr, 64 * kMebibyte, PROT_READ | PROT_WRITE, MAP_SHARED, memory, 0),
+                24 * kMebibyte);
     return true;
   });
   ASSERT_TRUE(child.stands());
-  EXPECT_EQ(look_at(child).bytes("memfd", "buffers"), 24 * kMiB);
+  EXPECT_EQ(look_at(child).bytes("memfd", "buffers"), 24 * kMebibyte);
 }
 
 TEST(Shapes, ADatabaseThatWasThrownOutOfMemoryIsToldByItsPageCache) {
@@ -209,19 +211,20 @@ TEST(Shapes, ADatabaseThatWasThrownOutOfMemoryIsToldByItsPageCache) {
   ASSERT_NE(::mkdtemp(folder.data()), nullptr);
   static std::string path;
   path = folder + "/mdbx.dat";
-  Child child([] {
+  ShapedChild child([] {
     const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    const std::string piece(kMiB, 'x');
+    const std::string piece(kMebibyte, 'x');
     for (int i = 0; i < 32; ++i)
       if (::write(file, piece.data(), piece.size()) != static_cast<ssize_t>(piece.size())) return false;
     if (::fsync(file) != 0) return false;
-    char* start = static_cast<char*>(::mmap(nullptr, 64 * kMiB, PROT_READ, MAP_SHARED, file, 0));
+    char* start = static_cast<char*>(::mmap(nullptr, 64 * kMebibyte, PROT_READ, MAP_SHARED, file, 0));
     if (start == MAP_FAILED) return false;
-    ::madvise(start, 64 * kMiB, MADV_RANDOM);
+    ::madvise(start, 64 * kMebibyte, MADV_RANDOM);
     // The upper half goes out of memory, the lower is cached, and of that a quarter is mapped.
-    if (::posix_fadvise(file, 16 * kMiB, 16 * kMiB, POSIX_FADV_DONTNEED) != 0) return false;
+    if (::posix_fadvise(file, 16 * kMebibyte, 16 * kMebibyte, POSIX_FADV_DONTNEED) != 0) return false;
     std::uint64_t sum = 0;
-    for (std::size_t at = 0; at < 8 * kMiB; at += kPage) sum += static_cast<unsigned char>(start[at]);
+    for (std::size_t at = 0; at < 8 * kMebibyte; at += kShapePage)
+      sum += static_cast<unsigned char>(start[at]);
     return sum != 0;
   });
   const bool stands = child.stands();
@@ -241,13 +244,13 @@ TEST(Shapes, ADatabaseThatWasThrownOutOfMemoryIsToldByItsPageCache) {
   const sources::CachedFile& database = files.front();
   EXPECT_EQ(database.path, path);
   EXPECT_EQ(database.database, "MDBX");
-  EXPECT_EQ(database.file_bytes, 32 * kMiB);
-  EXPECT_EQ(database.mapped, 64 * kMiB);
+  EXPECT_EQ(database.file_bytes, 32 * kMebibyte);
+  EXPECT_EQ(database.mapped, 64 * kMebibyte);
   EXPECT_EQ(database.resident, seen.bytes("file", "mdbx.dat"));
   ASSERT_NE(database.cache.way, sources::CacheWay::kUnknown) << database.cache.reason;
   EXPECT_TRUE(database.cache.whole);
   EXPECT_GE(database.cache.cached, database.resident) << "what is mapped in is cached";
-  EXPECT_LE(database.cache.cached, 32 * kMiB);
+  EXPECT_LE(database.cache.cached, 32 * kMebibyte);
 }
 
 }  // namespace

@@ -15,26 +15,26 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr std::uint64_t kMiB = 1 << 20;
+constexpr std::uint64_t kMiBOfText = 1 << 20;
 
 View a_view() {
   View view;
   view.pid = 812;
   view.name = "no\x1b[de";
   view.look.wall_ns = 1'764'000'000'250'000'000;
-  view.look.figures.rss = 512 * kMiB;
-  view.look.figures.rss_peak = 600 * kMiB;
-  view.look.figures.anonymous = 400 * kMiB;
-  view.look.figures.page_tables = 2 * kMiB;
+  view.look.figures.rss = 512 * kMiBOfText;
+  view.look.figures.rss_peak = 600 * kMiBOfText;
+  view.look.figures.anonymous = 400 * kMiBOfText;
+  view.look.figures.page_tables = 2 * kMiBOfText;
   auto composition = std::make_shared<Composition>();
   composition->way = Way::kPageScan;
-  composition->lines.rss_bytes = 512 * kMiB;
+  composition->lines.rss_bytes = 512 * kMiBOfText;
   composition->longest_call_ns = 400'000;
   const auto add = [&](std::string_view kind, const std::string& name, std::uint64_t mib) {
     analysis::MemoryLine line;
     line.kind = kind;
     line.name = name;
-    line.bytes = mib * kMiB;
+    line.bytes = mib * kMiBOfText;
     line.ranges = 1;
     composition->lines.lines.push_back(line);
     view.lines.push_back({line, {}, {}, {}});
@@ -43,8 +43,8 @@ View a_view() {
   add("file", "/var/lib/mdbx.dat", 100);
   add("thread-stacks", "stacks of threads", 32);
   view.look.composition = composition;
-  view.limit =
-      sources::MemoryLimit{sources::LimitKind::kControlGroup, "/node", 1024 * kMiB, 512 * kMiB, 100 * kMiB};
+  view.limit = sources::MemoryLimit{sources::LimitKind::kControlGroup, "/node", 1024 * kMiBOfText,
+                                    512 * kMiBOfText, 100 * kMiBOfText};
   return view;
 }
 
@@ -63,9 +63,10 @@ TEST(WatchText, AFirstLookHasSizesAndNoSlopes) {
 
 TEST(WatchText, GrowthIsToldWithItsIntervalAndTheTimeLeft) {
   View view = a_view();
-  view.rss_slope = view.anonymous_slope = analysis::Slope{1.0 * kMiB, 0.9 * kMiB, 1.1 * kMiB};
+  view.rss_slope = view.anonymous_slope =
+      analysis::Slope{1.0 * kMiBOfText, 0.9 * kMiBOfText, 1.1 * kMiBOfText};
   view.time_left = analysis::TimeLeft{612, 556, 680};
-  view.rss_change = kMiB;
+  view.rss_change = kMiBOfText;
   view.minor_faults_per_s = 1200.4;
   view.major_faults_per_s = 3;
   view.pressure_some = 0.002;
@@ -86,7 +87,7 @@ TEST(WatchText, FitsTheScreenWhateverItsSize) {
     LineView line;
     line.line.kind = "file";
     line.line.name = "/a/rather/long/path/to/some/table/of/the/database/number/" + std::to_string(i);
-    line.line.bytes = kMiB;
+    line.line.bytes = kMiBOfText;
     view.lines.push_back(line);
   }
   for (const std::size_t height : {12u, 24u, 50u}) {
@@ -111,7 +112,7 @@ TEST(WatchText, ALineHasTheLargestParts) {
   const std::string line = line_text(a_view());
   EXPECT_THAT(line, HasSubstr("RSS 512.0 MiB, heap of brk 380.0 MiB, mdbx.dat 100.0 MiB"));
   EXPECT_THAT(line, Not(HasSubstr("\n")));
-  EXPECT_EQ(ending_text(7, "node", "killed by signal 9 (SIGKILL)", 512 * kMiB),
+  EXPECT_EQ(ending_text(7, "node", "killed by signal 9 (SIGKILL)", 512 * kMiBOfText),
             "node (pid 7) was killed by signal 9 (SIGKILL); its last RSS was 512.0 MiB");
   EXPECT_EQ(ending_text(7, "node", "exited with status 0", 0),
             "node (pid 7) exited with status 0; its last RSS was 0 bytes");
@@ -161,15 +162,15 @@ TEST(WatchJson, IsOneLineWithTheFieldsThatScriptsRead) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
   const auto json = nlohmann::json::parse(text);
   EXPECT_EQ(json.at("time"), "2025-11-24T16:00:00.250Z");
-  EXPECT_EQ(json.at("rss_bytes"), 512 * kMiB);
+  EXPECT_EQ(json.at("rss_bytes"), 512 * kMiBOfText);
   EXPECT_EQ(json.at("unexplained_bytes"), 0);
   std::uint64_t sum = 0;
   for (const auto& part : json.at("parts")) {
     EXPECT_FALSE(part.at("name").get<std::string>().empty());
     sum += part.at("bytes").get<std::uint64_t>();
   }
-  EXPECT_EQ(sum, 512 * kMiB);
-  EXPECT_EQ(json.at("limit").at("room_bytes"), 612 * kMiB);
+  EXPECT_EQ(sum, 512 * kMiBOfText);
+  EXPECT_EQ(json.at("limit").at("room_bytes"), 612 * kMiBOfText);
   EXPECT_TRUE(json.at("limit").at("time_left_s").is_null());
   EXPECT_TRUE(json.at("rss_slope").is_null());
   EXPECT_EQ(nlohmann::json::parse(ending_json(7, "x", "ended", 5, 0)).at("last_rss_bytes"), 5);

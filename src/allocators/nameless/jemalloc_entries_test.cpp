@@ -17,7 +17,7 @@
 namespace fathom::allocators::nameless {
 namespace {
 
-std::map<std::string, std::uint64_t> functions_of(const elf::ElfFile& file) {
+std::map<std::string, std::uint64_t> addresses_in(const elf::ElfFile& file) {
   std::map<std::string, std::uint64_t> found;
   for (const elf::Symbol& symbol : file.symbols(elf::SymbolTable::kSymtab))
     if (symbol.section != 0) found.emplace(std::string(symbol.name), symbol.address.value);
@@ -40,7 +40,7 @@ TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
     ASSERT_TRUE(twin && stripped);
     const auto found = find_jemalloc_entries(stripped->elf());
     ASSERT_TRUE(found) << found.error().message;
-    auto functions = functions_of(twin->elf());
+    auto functions = addresses_in(twin->elf());
     EXPECT_EQ(found->version, "5.3.0");
     for (const std::string name : {"malloc", "calloc", "realloc", "free", "posix_memalign", "aligned_alloc"})
       EXPECT_NE(at(*found, functions.at(name)), nullptr) << name;
@@ -73,7 +73,7 @@ TEST(JemallocEntries, AreThoseThatTheUnstrippedTwinNames) {
 TEST(JemallocEntries, BytesThatLookLikeABranchAreToldFromOnes) {
   const auto twin = elf::ModuleFile::open(USES_JEMALLOC "fixed");
   ASSERT_TRUE(twin);
-  const auto functions = functions_of(twin->elf());
+  const auto functions = addresses_in(twin->elf());
   const CodeMap code(twin->elf());
   const std::uint64_t inside = functions.at("make") + 1, malloc = functions.at("malloc");
   EXPECT_TRUE(code.may_branch(inside, malloc));
@@ -112,7 +112,7 @@ TEST(JemallocEntries, OfALargeRustProgramAllSixAreLabelled) {
   ASSERT_TRUE(twin && stripped);
   const auto found = find_jemalloc_entries(stripped->elf());
   ASSERT_TRUE(found) << found.error().message;
-  const auto functions = functions_of(twin->elf());
+  const auto functions = addresses_in(twin->elf());
   for (const Role role :
        {Role::kMalloc, Role::kCalloc, Role::kRealloc, Role::kMallocx, Role::kRallocx, Role::kSdallocx}) {
     const Candidate* entry = found->labelled(role);

@@ -19,7 +19,7 @@ using testing::Holder;
 
 constexpr std::uint64_t kMiB = 1 << 20;
 
-AllocatorState read(const Holder& holder, std::string_view name) {
+AllocatorState read_state(const Holder& holder, std::string_view name) {
   const auto states = read_allocator_states(holder.pid());
   if (states)
     for (const AllocatorState& each : states->allocators)
@@ -33,7 +33,7 @@ AllocatorState left_by(std::vector<std::string> environment, std::string_view na
                        std::string_view commands) {
   Holder holder(std::move(environment));
   for (const char command : commands) EXPECT_EQ(holder.tell(command), "done");
-  return read(holder, name);
+  return read_state(holder, name);
 }
 
 std::uint64_t resident(const AllocatorState& state) {
@@ -103,7 +103,7 @@ TEST_F(JemallocRemedies, BackgroundThreadGivesBackWhatAnIdleProgramFreed) {
   std::uint64_t left = ~std::uint64_t{0};
   for (int tries = 0; tries < 600 && left > kMiB; ++tries) {
     std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    left = read(holder, "jemalloc").returnable;
+    left = read_state(holder, "jemalloc").returnable;
   }
   EXPECT_LE(left, kMiB);
 }

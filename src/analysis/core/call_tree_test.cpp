@@ -234,8 +234,8 @@ TEST(CallTree, TheOrderOfTheSamplesDoesNotMatter) {
 }
 
 // A wait of 40 ms for a lock, 10 ms in the run queue after it, and an idle worker.
-struct Waiting : HandMade {
-  Waiting() {
+struct WaitingTree : HandMade {
+  WaitingTree() {
     const auto app = module("app"), libc = module("libc.so.6"),
                kernel = module("[kernel]", model::ModuleKind::kKernel);
     const auto process = HandMade::process(10, "app");
@@ -259,20 +259,20 @@ bool has_node(const CallTree& tree, std::string_view name) {
 }
 
 TEST(CallTree, LeavesIdleWaitsOutAndCountsThem) {
-  const CallTree tree = Waiting().off_cpu({.drop_idle = true});
+  const CallTree tree = WaitingTree().off_cpu({.drop_idle = true});
   EXPECT_EQ(tree.idle_ns, 1'500'000'000);
   EXPECT_EQ(tree.idle_threads, 1u);
   EXPECT_EQ(tree.total, 55'000'000) << "the time in the run queue is never idle";
-  EXPECT_EQ(Waiting().off_cpu({}).total, 1'555'000'000);
+  EXPECT_EQ(WaitingTree().off_cpu({}).total, 1'555'000'000);
 }
 
 TEST(CallTree, LeavesTheKernelsSideOfAWaitToItsCause) {
-  const CallTree tree = Waiting().off_cpu({.fold_kernel = true});
+  const CallTree tree = WaitingTree().off_cpu({.fold_kernel = true});
   EXPECT_FALSE(has_node(tree, "futex_wait"));
   EXPECT_TRUE(has_node(tree, "pthread_mutex_lock"));
   EXPECT_TRUE(has_node(tree, "[wait: futex]"));
-  EXPECT_EQ(tree.total, Waiting().off_cpu({}).total);
-  EXPECT_TRUE(has_node(Waiting().off_cpu({}), "futex_wait"));
+  EXPECT_EQ(tree.total, WaitingTree().off_cpu({}).total);
+  EXPECT_TRUE(has_node(WaitingTree().off_cpu({}), "futex_wait"));
 }
 
 TEST(CallTree, FoldsRecursionWhereThatIsAskedFor) {

@@ -66,8 +66,8 @@ TEST(StackChoice, HoldsForWaitsToo) {
 }
 
 // Two waits of 30 and 10 ms, of which the first also stood in the run queue for 5 ms, and an event loop without events.
-struct Waiting {
-  Waiting() {
+struct WaitingStacks {
+  WaitingStacks() {
     const auto process = hand.process(1, "app");
     const auto app = hand.module("app");
     const auto thread = hand.thread(process, 1, "app");
@@ -89,7 +89,7 @@ struct Waiting {
 };
 
 TEST(StackChoice, WhatWasWaitedForIsAFrameOfTheStack) {
-  const Waiting waiting;
+  const WaitingStacks waiting;
   EXPECT_EQ(waiting.total({}, {}, true), 545);
   EXPECT_EQ(waiting.total({"[wait: file read]"}, {}, true), 30);
   EXPECT_EQ(waiting.total({}, {"[wait: file read]"}, true), 515) << "the run queue is another frame";
@@ -99,7 +99,7 @@ TEST(StackChoice, WhatWasWaitedForIsAFrameOfTheStack) {
 }
 
 TEST(StackChoice, IdleWaitsFitByWhatIsShownOfThem) {
-  const Waiting waiting;
+  const WaitingStacks waiting;
   EXPECT_EQ(waiting.total({}, {"(idle:"}, true), 45);
   EXPECT_EQ(waiting.total({"(idle:"}, {}, true), 500);
   EXPECT_EQ(waiting.total({}, {"[wait: poll]"}, true), 545) << "folded, the cause is not shown";
@@ -180,7 +180,7 @@ TEST(StackChoice, ShowsFromTheOutermostCallThatFits) {
 }
 
 TEST(StackChoice, CutsWaitsByWhatIsShownOfThem) {
-  const Waiting waiting;
+  const WaitingStacks waiting;
   auto stacks = shown(waiting.hand.profile, {{"[wait: sleep]"}, {}}, model::Metric::kOffCpu);
   EXPECT_EQ(stacks.at("pause_a_bit"), 10'000'000);
   stacks = shown(waiting.hand.profile, {{}, {"[wait: file read]"}}, model::Metric::kOffCpu);

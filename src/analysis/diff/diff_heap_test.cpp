@@ -9,7 +9,7 @@
 namespace fathom::analysis {
 namespace {
 
-DiffRun run(const model::Profile& profile) {
+DiffRun heap_run(const model::Profile& profile) {
   DiffRun run;
   run.profile = &profile;
   return run;
@@ -18,7 +18,7 @@ DiffRun run(const model::Profile& profile) {
 DiffReport compare(const model::Profile& base, const model::Profile& fresh, model::Metric metric) {
   DiffOptions options;
   options.metric = metric;
-  return make_diff({run(base)}, {run(fresh)}, options).value();
+  return make_diff({heap_run(base)}, {heap_run(fresh)}, options).value();
 }
 
 // A vector that grows by `factor` from 16 bytes on, in one crate, beside a cache of another one that does not change.
@@ -81,11 +81,11 @@ TEST(DiffHeap, SizesAndLivesAreInOrderAndAddUpToAllocationsAndFrees) {
   EXPECT_TRUE(report.lifetimes.front().self.beyond_noise);
   // Of another metric, or of a part of a recording, they are not known.
   EXPECT_TRUE(compare(twice.profile, less.profile, model::Metric::kHeapAllocated).sizes.empty());
-  DiffRun part = run(twice.profile);
+  DiffRun part = heap_run(twice.profile);
   part.selection.to_ns = 1'500'000'000;
   DiffOptions options;
   options.metric = model::Metric::kHeapAllocations;
-  const Result<DiffReport> of_a_part = make_diff({part}, {run(less.profile)}, options);
+  const Result<DiffReport> of_a_part = make_diff({part}, {heap_run(less.profile)}, options);
   ASSERT_TRUE(of_a_part);
   EXPECT_TRUE(of_a_part->sizes.empty());
 }

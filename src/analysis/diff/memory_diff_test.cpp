@@ -11,7 +11,7 @@
 namespace fathom::analysis {
 namespace {
 
-DiffRun run(const model::Profile& profile) {
+DiffRun memory_run(const model::Profile& profile) {
   DiffRun run;
   run.profile = &profile;
   return run;
@@ -30,7 +30,7 @@ TEST(MemoryDiff, AClassThatGrewIsFirstAndTheClassesAddUpToRss) {
   const HandMadeMemory before = memory_of_small_heap();
   HandMadeMemory after = memory_of_small_heap();
   after.range(2.9, model::MemoryKind::kMapped, "", 4000);
-  const auto diff = make_memory_diff({run(before.profile)}, {run(after.profile)});
+  const auto diff = make_memory_diff({memory_run(before.profile)}, {memory_run(after.profile)});
   ASSERT_TRUE(diff);
   EXPECT_EQ(diff->parts.front().key, "mapped");
   EXPECT_EQ(part(*diff, "mapped").base, 300 << 10);
@@ -47,7 +47,7 @@ TEST(MemoryDiff, EqualRunsLieApartByAFewPerCent) {
   const HandMadeMemory before = memory_of_small_heap();
   HandMadeMemory after = memory_of_small_heap();
   after.range(2.9, model::MemoryKind::kMapped, "", 10);
-  const auto diff = make_memory_diff({run(before.profile)}, {run(after.profile)});
+  const auto diff = make_memory_diff({memory_run(before.profile)}, {memory_run(after.profile)});
   ASSERT_TRUE(diff);
   EXPECT_EQ(diff->own_spread, kRunToRunOfMemory);
   for (const MemoryDiffPart& row : diff->parts) EXPECT_FALSE(row.bytes.beyond_noise) << row.key;
@@ -66,8 +66,8 @@ TEST(MemoryDiff, ATracedHeapAgainstAnUntracedOneIsWhatItsAllocatorsHold) {
   ASSERT_TRUE(make_rss_breakdown(traced.profile, {})->traced);
   ASSERT_FALSE(make_rss_breakdown(untraced, {})->traced);
   for (const bool turned : {false, true}) {
-    const auto diff = turned ? make_memory_diff({run(untraced)}, {run(traced.profile)})
-                             : make_memory_diff({run(traced.profile)}, {run(untraced)});
+    const auto diff = turned ? make_memory_diff({memory_run(untraced)}, {memory_run(traced.profile)})
+                             : make_memory_diff({memory_run(traced.profile)}, {memory_run(untraced)});
     ASSERT_TRUE(diff);
     EXPECT_FALSE(diff->traced);
     EXPECT_EQ(diff->rss.change, 0);
@@ -83,15 +83,16 @@ TEST(MemoryDiff, OfOneSideWithoutMemoryThereIsNone) {
   const HandMadeMemory before = memory_of_small_heap();
   model::Profile after = before.profile;
   after.memory_ranges.clear();
-  EXPECT_FALSE(make_memory_diff({run(before.profile)}, {run(after)}));
-  EXPECT_FALSE(make_memory_diff({run(after)}, {run(before.profile)}));
+  EXPECT_FALSE(make_memory_diff({memory_run(before.profile)}, {memory_run(after)}));
+  EXPECT_FALSE(make_memory_diff({memory_run(after)}, {memory_run(before.profile)}));
 }
 
 TEST(MemoryDiff, OfAnyProfilesEveryFigureIsANumberAndExchangingTurnsTheSign) {
   int compared = 0;
   for (std::uint64_t seed = 1; seed <= 60; ++seed) {
     const model::Profile a = model::random_profile(seed), b = model::random_profile(seed + 500);
-    const auto there = make_memory_diff({run(a)}, {run(b)}), back = make_memory_diff({run(b)}, {run(a)});
+    const auto there = make_memory_diff({memory_run(a)}, {memory_run(b)}),
+               back = make_memory_diff({memory_run(b)}, {memory_run(a)});
     ASSERT_EQ(there.has_value(), back.has_value());
     if (!there) continue;
     ++compared;
@@ -100,7 +101,7 @@ TEST(MemoryDiff, OfAnyProfilesEveryFigureIsANumberAndExchangingTurnsTheSign) {
       EXPECT_TRUE(std::isfinite(row.bytes.change) && std::isfinite(row.bytes.error));
       EXPECT_EQ(row.bytes.change, -part(*back, row.key).change);
     }
-    const auto same = make_memory_diff({run(a)}, {run(a)});
+    const auto same = make_memory_diff({memory_run(a)}, {memory_run(a)});
     for (const MemoryDiffPart& row : same->parts) EXPECT_EQ(row.bytes.change, 0);
   }
   EXPECT_GT(compared, 5);

@@ -11,9 +11,9 @@ namespace {
 using testing::HasSubstr;
 
 // One stack of two frames, one of them inlined, with files.
-struct Hand : HandMade {
+struct HandMadeLeak : HandMade {
   model::StackId stack;
-  Hand() {
+  HandMadeLeak() {
     const auto app = module("server", model::ModuleKind::kFile, model::SymbolSource::kDwarf);
     const auto main = builder.frame_with_lines(app, {0x10}, {{"main", "/src/main.cpp", 3}});
     const auto leaf = builder.frame_with_lines(
@@ -24,7 +24,7 @@ struct Hand : HandMade {
 };
 
 bool suppresses(const std::string& pattern) {
-  const Hand hand;
+  const HandMadeLeak hand;
   const auto rows = parse_suppressions("leak:" + pattern, "x").value();
   return Suppressed(hand.profile, rows).by(hand.stack).has_value();
 }
@@ -45,7 +45,7 @@ TEST(Suppressions, KnowStarsAndAnchors) {
 }
 
 TEST(Suppressions, TheFirstThatMatchesAnyFrameTakesTheStack) {
-  const Hand hand;
+  const HandMadeLeak hand;
   const auto rows = parse_suppressions("leak:nothing\nleak:^main$\nleak:Cache\n", "x").value();
   EXPECT_EQ(Suppressed(hand.profile, rows).by(hand.stack), 1u);
   EXPECT_EQ(Suppressed(hand.profile, rows).by({0}), std::nullopt);
@@ -75,7 +75,7 @@ TEST(Suppressions, TheBuiltInOnesAreWellFormedAndSparePrograms) {
   ASSERT_TRUE(rows) << rows.error().message;
   EXPECT_EQ(built_in_suppressions().size(), rows->size());
   EXPECT_GT(rows->size(), 10u);
-  Hand hand;
+  HandMadeLeak hand;
   EXPECT_EQ(Suppressed(hand.profile, built_in_suppressions()).by(hand.stack), std::nullopt);
   const auto libc = hand.module("libc.so.6", model::ModuleKind::kFile, model::SymbolSource::kDynsym);
   const auto puts = hand.builder.named_frame("__GI__IO_file_doallocate", libc);

@@ -9,7 +9,7 @@
 namespace fathom::analysis {
 namespace {
 
-constexpr double kMiB = 1 << 20;
+constexpr double kMebibyte = 1 << 20;
 constexpr const char* kPending = "reth_transaction_pool_pending_pool_size_bytes";
 constexpr const char* kQueued = "reth_transaction_pool_queued_pool_size_bytes";
 
@@ -20,7 +20,7 @@ std::vector<TimedValue> values(const std::function<double(double)>& value, doubl
   return points;
 }
 std::vector<TimedValue> growing(double first_mib, double mib_per_s) {
-  return values([=](double time) { return (first_mib + mib_per_s * time) * kMiB; });
+  return values([=](double time) { return (first_mib + mib_per_s * time) * kMebibyte; });
 }
 const ComponentGrowth& component(const Components& found, std::string_view name) {
   for (const auto* list : {&found.components, &found.whole})
@@ -73,14 +73,14 @@ TEST(ExplainGrowth, OneComponentExplainsAndAnotherIsRuledOut) {
                                          {kQueued, false, growing(50, 0)}};
   const Components found = explain_growth(series, growing(1000, 4));
   ASSERT_TRUE(found.memory);
-  EXPECT_NEAR(found.memory->per_second, 4 * kMiB, 1);
+  EXPECT_NEAR(found.memory->per_second, 4 * kMebibyte, 1);
   EXPECT_EQ(found.seconds, 100);
   const ComponentGrowth& pending = component(found, "transactions, pending pool");
   EXPECT_EQ(pending.verdict, ComponentVerdict::kExplains);
   EXPECT_NEAR(pending.share, 0.75, 1e-9);
   EXPECT_EQ(pending.crates, std::vector<std::string>{"reth_transaction_pool"});
-  EXPECT_EQ(pending.first, 100 * kMiB);
-  EXPECT_EQ(pending.last, 400 * kMiB);
+  EXPECT_EQ(pending.first, 100 * kMebibyte);
+  EXPECT_EQ(pending.last, 400 * kMebibyte);
   EXPECT_EQ(component(found, "transactions, queued pool").verdict, ComponentVerdict::kRuledOut);
   EXPECT_NEAR(found.explained, 0.75, 1e-9);
   EXPECT_EQ(found.components.front().component, "transactions, pending pool")
@@ -88,10 +88,10 @@ TEST(ExplainGrowth, OneComponentExplainsAndAnotherIsRuledOut) {
 }
 
 TEST(ExplainGrowth, TheShareHasAnIntervalFromBothSlopes) {
-  const auto swinging = [](double time) { return (100 + 3 * time + 20 * std::sin(time)) * kMiB; };
+  const auto swinging = [](double time) { return (100 + 3 * time + 20 * std::sin(time)) * kMebibyte; };
   const std::vector<MetricSeries> series{{kPending, false, values(swinging)}};
   const Components found = explain_growth(
-      series, values([](double time) { return (1000 + 4 * time + 10 * std::cos(time)) * kMiB; }));
+      series, values([](double time) { return (1000 + 4 * time + 10 * std::cos(time)) * kMebibyte; }));
   const ComponentGrowth& pending = component(found, "transactions, pending pool");
   ASSERT_EQ(pending.verdict, ComponentVerdict::kExplains);
   EXPECT_LT(pending.share_low, pending.share);
@@ -102,7 +102,7 @@ TEST(ExplainGrowth, TheShareHasAnIntervalFromBothSlopes) {
 
 TEST(ExplainGrowth, WhatSwingsWidelyIsNeitherExplainedNorRuledOut) {
   const std::vector<MetricSeries> series{
-      {kPending, false, values([](double time) { return (100 + 80 * std::sin(time / 7)) * kMiB; })}};
+      {kPending, false, values([](double time) { return (100 + 80 * std::sin(time / 7)) * kMebibyte; })}};
   EXPECT_EQ(component(explain_growth(series, growing(1000, 1)), "transactions, pending pool").verdict,
             ComponentVerdict::kUnclear);
 }
@@ -115,13 +115,13 @@ TEST(ExplainGrowth, OfMemoryThatDoesNotGrowNothingIsExplained) {
 }
 
 TEST(ExplainGrowth, ASingleScrapeHasSizesOnly) {
-  const std::vector<MetricSeries> series{{kPending, false, {{1000, 7 * kMiB}}}};
-  const Components found = explain_growth(series, std::vector<TimedValue>{{1000, 100 * kMiB}});
+  const std::vector<MetricSeries> series{{kPending, false, {{1000, 7 * kMebibyte}}}};
+  const Components found = explain_growth(series, std::vector<TimedValue>{{1000, 100 * kMebibyte}});
   EXPECT_EQ(found.components.size(), 1U);
-  EXPECT_EQ(found.components[0].last, 7 * kMiB);
+  EXPECT_EQ(found.components[0].last, 7 * kMebibyte);
   EXPECT_FALSE(found.components[0].slope);
   EXPECT_EQ(found.components[0].verdict, ComponentVerdict::kNotTold);
-  EXPECT_EQ(found.memory_last, 100 * kMiB);
+  EXPECT_EQ(found.memory_last, 100 * kMebibyte);
 }
 
 TEST(ExplainGrowth, SeriesOfOneComponentAreSummed) {
@@ -131,14 +131,14 @@ TEST(ExplainGrowth, SeriesOfOneComponentAreSummed) {
   const Components found = explain_growth(series, growing(1000, 6));
   ASSERT_EQ(found.components.size(), 1U);
   EXPECT_EQ(found.components[0].series, 2U);
-  EXPECT_EQ(found.components[0].first, 30 * kMiB);
+  EXPECT_EQ(found.components[0].first, 30 * kMebibyte);
   EXPECT_NEAR(found.components[0].share, 0.5, 1e-9);
 }
 
 TEST(ExplainGrowth, TheMemoryIsThatOfTheTimeOfTheMetrics) {
   // Before the first scrape it grew a thousand times as fast.
   std::vector<TimedValue> memory;
-  for (double time = 0; time < 1000; time += 10) memory.push_back({time, time * 1000 * kMiB});
+  for (double time = 0; time < 1000; time += 10) memory.push_back({time, time * 1000 * kMebibyte});
   for (const TimedValue& point : growing(1e6, 4)) memory.push_back(point);
   const std::vector<MetricSeries> series{{kPending, false, growing(100, 2)}};
   EXPECT_NEAR(component(explain_growth(series, memory), "transactions, pending pool").share, 0.5, 1e-6);

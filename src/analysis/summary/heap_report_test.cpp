@@ -17,10 +17,10 @@ using model::Metric;
 using testing::HasSubstr;
 using testing::Not;
 
-std::string summary_of(const model::Profile& profile, const Selection& selection = {}) {
+std::string heap_summary_of(const model::Profile& profile, const Selection& selection = {}) {
   return fmt::format("{}", fmt::join(present::sentences_of(*make_heap_report(profile, selection)), "\n"));
 }
-std::string findings_of(const model::Profile& profile) {
+std::string heap_findings_of(const model::Profile& profile) {
   const auto report = make_heap_report(profile, {});
   std::string text;
   for (const HeapFinding& finding : report->findings)
@@ -33,7 +33,7 @@ TEST(HeapReport, IsNotThereWhereTheHeapWasNotTraced) {
 }
 
 TEST(HeapReport, SaysWhatWasAllocatedWhatIsLiveAndWhatThePeakWasMadeOf) {
-  const std::string text = summary_of(small_heap().profile);
+  const std::string text = heap_summary_of(small_heap().profile);
   EXPECT_THAT(text, HasSubstr("Every call of the allocators was recorded."));
   EXPECT_THAT(text,
               HasSubstr("It allocated 14.4 MiB in 61,160 calls in 3.00 s: 4.8 MiB/s and 20,387 calls/s."));
@@ -59,7 +59,7 @@ model::Profile with_unseen() {
 
 TEST(HeapReport, OfAnAllocatorThatNobodySeesSaysThatNothingIsKnown) {
   const model::Profile profile = with_unseen();
-  const std::string text = summary_of(profile);
+  const std::string text = heap_summary_of(profile);
   EXPECT_THAT(text,
               testing::StartsWith("There is an allocator that fathom cannot see: mimalloc in server, as "
                                   "its functions have no names here (--symbols DIR names them)."));
@@ -67,7 +67,7 @@ TEST(HeapReport, OfAnAllocatorThatNobodySeesSaysThatNothingIsKnown) {
               HasSubstr("What follows is of glibc 2.36 and jemalloc 5.3.0 (_rjem_) alone, of which every "
                         "call was recorded."));
   EXPECT_THAT(text, Not(HasSubstr("Every call of the allocators")));
-  EXPECT_EQ(findings_of(profile), "") << "it is said once";
+  EXPECT_EQ(heap_findings_of(profile), "") << "it is said once";
   const auto report = make_heap_report(profile, {});
   for (const HeapVerdict& verdict : report->verdicts)
     EXPECT_THAT(present::sentence_of(verdict), Not(testing::StartsWith("The heap")))
@@ -87,13 +87,13 @@ TEST(HeapReport, WhereNoAllocatorIsSeenSaysNothingElse) {
                                        server.builder.string("it is stripped"),
                                        model::HookKind::kNone});
   EXPECT_EQ(
-      summary_of(server.profile),
+      heap_summary_of(server.profile),
       "There is an allocator that fathom cannot see: mimalloc in server, as it is stripped. Of its blocks "
       "nothing is known: neither that they leak nor that they do not.");
 }
 
 TEST(HeapReport, OfSamplesSaysHowCertainItIs) {
-  const std::string text = summary_of(small_heap(model::HeapMode::kSampled).profile);
+  const std::string text = heap_summary_of(small_heap(model::HeapMode::kSampled).profile);
   EXPECT_THAT(text, HasSubstr("The heap was sampled, one byte in 512.0 KiB; ± is the 95 % interval."));
   EXPECT_THAT(text, HasSubstr("It allocated 14.4 MiB ±5.6 MiB in 61,200 calls"));
   EXPECT_THAT(text, HasSubstr("freed within 1 ms"));
@@ -103,13 +103,13 @@ TEST(HeapReport, OfSamplesSaysHowCertainItIs) {
 TEST(HeapReport, OfAProgramFromItsStartKnowsNoEarlierBlocks) {
   HandMadeHeap hand = small_heap();
   hand.profile.heap.heaps[0].from_start = true;
-  EXPECT_THAT(summary_of(hand.profile), HasSubstr("from the start of the program"));
-  EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("before the recording")));
+  EXPECT_THAT(heap_summary_of(hand.profile), HasSubstr("from the start of the program"));
+  EXPECT_THAT(heap_summary_of(hand.profile), Not(HasSubstr("before the recording")));
 }
 
 TEST(HeapReport, WhatMadviseGaveBackIsToldByAllocatorAndByFunctionOfTheProgram) {
   HandMadeHeap hand = small_heap();
-  EXPECT_THAT(summary_of(hand.profile), Not(HasSubstr("madvise")));
+  EXPECT_THAT(heap_summary_of(hand.profile), Not(HasSubstr("madvise")));
   const auto program = hand.allocator(model::kMappedByProgram, {});
   const auto stack = hand.profile.heap.sites[2].stack;  // of server::load
   const auto mine = hand.site(stack, model::kNoThread, program);
@@ -123,16 +123,16 @@ TEST(HeapReport, WhatMadviseGaveBackIsToldByAllocatorAndByFunctionOfTheProgram) 
   EXPECT_EQ(report->returns[0].bytes, 3 << 20);
   EXPECT_EQ(report->returns[1].allocator, "jemalloc 5.3.0 (_rjem_)");
   EXPECT_THAT(
-      summary_of(hand.profile),
+      heap_summary_of(hand.profile),
       HasSubstr("8 calls of madvise gave back 4.0 MiB that stay mapped, as far as they were resident: "
                 "server::load(std::string const&) (75.0 %), jemalloc 5.3.0 (_rjem_) (25.0 %)."));
 }
 
 TEST(HeapReport, WindowWithoutAnythingSaysSo) {
-  EXPECT_THAT(summary_of(small_heap().profile, {.from_ns = 60'000'000'000}), HasSubstr("are live"));
+  EXPECT_THAT(heap_summary_of(small_heap().profile, {.from_ns = 60'000'000'000}), HasSubstr("are live"));
   HandMadeHeap empty;
   empty.process(1, "app");
-  EXPECT_THAT(summary_of(empty.profile), HasSubstr("Nothing was allocated in this time."));
+  EXPECT_THAT(heap_summary_of(empty.profile), HasSubstr("Nothing was allocated in this time."));
 }
 
 // None of the samples says nothing of less than they are apart.
@@ -140,9 +140,9 @@ TEST(HeapReport, OfSamplesNothingSeenIsABoundAndNotNothing) {
   HandMadeHeap empty(model::HeapMode::kSampled);
   empty.process(1, "app");
   empty.profile.heap.heaps[0].mean_bytes = 512 << 10;
-  EXPECT_THAT(summary_of(empty.profile),
+  EXPECT_THAT(heap_summary_of(empty.profile),
               HasSubstr("No block was sampled in this time: at most 1.5 MiB were allocated."));
-  EXPECT_THAT(summary_of(empty.profile), Not(HasSubstr("Nothing was allocated")));
+  EXPECT_THAT(heap_summary_of(empty.profile), Not(HasSubstr("Nothing was allocated")));
 }
 
 TEST(HeapReport, OfSamplesNothingSeenIsABoundAlsoWherePlacesAreKnown) {
@@ -150,16 +150,16 @@ TEST(HeapReport, OfSamplesNothingSeenIsABoundAlsoWherePlacesAreKnown) {
   idle.process(1, "redis-server");
   idle.profile.heap.heaps[0].mean_bytes = 512 << 10;
   idle.site(idle.stack({idle.frame(idle.module("redis-server"), {"main"})}));
-  const std::string text = summary_of(idle.profile);
+  const std::string text = heap_summary_of(idle.profile);
   EXPECT_THAT(text, HasSubstr("No block was sampled in this time: at most 1.5 MiB were allocated."));
   EXPECT_THAT(text, Not(HasSubstr("Every call of the allocators was recorded")));
   idle.profile.heap.heaps[0].mean_bytes = 0;  // of a program that made no call it is not known
-  EXPECT_THAT(summary_of(idle.profile), HasSubstr("No block was sampled in this time."));
+  EXPECT_THAT(heap_summary_of(idle.profile), HasSubstr("No block was sampled in this time."));
 }
 
 TEST(HeapReport, FindsWhatMakesItWorthLess) {
   HandMadeHeap hand = small_heap();
-  EXPECT_EQ(findings_of(hand.profile), "");
+  EXPECT_EQ(heap_findings_of(hand.profile), "");
   model::Heap& heap = hand.profile.heap.heaps[0];
   heap.events = 100'000;
   heap.lost_ring_full = 5'000;
@@ -169,7 +169,7 @@ TEST(HeapReport, FindsWhatMakesItWorthLess) {
   heap.lost_damaged = 1;
   heap.switched_off = true;
   hand.hook({1}, "pvalloc", model::HookKind::kNone, "shorter than a jump");
-  const std::string text = findings_of(hand.profile);
+  const std::string text = heap_findings_of(hand.profile);
   EXPECT_THAT(text, HasSubstr("Of the heap, 5,000 of 105,000 events were lost (5,000 found no room)"));
   EXPECT_THAT(text, HasSubstr("2.0 % of the events have no stack"));
   EXPECT_THAT(text, HasSubstr("1,000 frees were not seen"));
@@ -180,7 +180,7 @@ TEST(HeapReport, FindsWhatMakesItWorthLess) {
 }
 
 TEST(HeapReport, OneLostEventIsEnoughForNothingToBeCalledExact) {
-  EXPECT_THAT(summary_of(small_heap().profile), HasSubstr("Every call of the allocators was recorded"));
+  EXPECT_THAT(heap_summary_of(small_heap().profile), HasSubstr("Every call of the allocators was recorded"));
   for (const auto lose : {+[](model::HeapTables& heap) { heap.heaps[0].lost_ring_full = 1; },
                           +[](model::HeapTables& heap) { heap.heaps[0].lost_no_ring = 1; },
                           +[](model::HeapTables& heap) { heap.heaps[0].lost_throwing = 1; },
@@ -191,11 +191,11 @@ TEST(HeapReport, OneLostEventIsEnoughForNothingToBeCalledExact) {
                           }}) {
     HandMadeHeap hand = small_heap();
     lose(hand.profile.heap);
-    const std::string summary = summary_of(hand.profile);
+    const std::string summary = heap_summary_of(hand.profile);
     EXPECT_THAT(summary, Not(HasSubstr("Every call")));
     EXPECT_THAT(summary, HasSubstr("not every one"));
     EXPECT_THAT(summary, HasSubstr("(as far as it was recorded)"));
-    EXPECT_NE(findings_of(hand.profile), "");
+    EXPECT_NE(heap_findings_of(hand.profile), "");
     const HeapReport report = *make_heap_report(hand.profile, {});
     EXPECT_FALSE(report.peak_exact);
     for (const HeapVerdict& verdict : report.verdicts)
@@ -234,7 +234,7 @@ TEST(HeapReport, HasNoVerdictOfBlocksThatWereChosenByWhatBecameOfThem) {
 // sh -c 'cd /srv && ./server': the shell was traced, and the server that it forked was not, without a word.
 TEST(HeapReport, NamesForkedProcessesThatWereNotTraced) {
   HandMadeHeap hand = small_heap();
-  EXPECT_THAT(findings_of(hand.profile), Not(HasSubstr("not traced")));
+  EXPECT_THAT(heap_findings_of(hand.profile), Not(HasSubstr("not traced")));
   const auto add = [&](std::int32_t pid, std::int32_t parent, const char* name, std::uint64_t cpu_ns) {
     const auto process = hand.process(pid, name);
     hand.profile.processes[process.value].parent_pid = parent;
@@ -244,7 +244,7 @@ TEST(HeapReport, NamesForkedProcessesThatWereNotTraced) {
   add(20, 10, "helper", 1);
   add(21, 20, "worker", 1'000'000);
   add(22, 5, "stranger", 1'000'000);
-  EXPECT_THAT(findings_of(hand.profile),
+  EXPECT_THAT(heap_findings_of(hand.profile),
               HasSubstr("Of the heap, 2 forked processes were not traced: worker, helper. Of their blocks "));
   // A verdict speaks of no more than what it knows.
   const HeapReport report = make_heap_report(hand.profile, {}).value();

@@ -64,7 +64,7 @@ class Holder : public HandMadeHeap {
   double live_ = 0;
 };
 
-std::string all_text(const HeapVerdict& verdict) {
+std::string held_text(const HeapVerdict& verdict) {
   return fmt::format("{} [{}] {} | {} | {}", present::sentence_of(verdict), to_string(verdict.confidence),
                      fmt::join(present::evidence_of(verdict), "; "),
                      fmt::join(present::doubts_of(verdict), "; "), present::advice_of(verdict));
@@ -80,13 +80,13 @@ Holder after_a_peak(const std::string& label, double resident, bool from_start =
 TEST(HeapHeld, MemoryThatStaysResidentAfterItsBlocksAreGoneIsAVerdict) {
   const auto verdicts = after_a_peak("jemalloc 5.3.0 (_rjem_)", 180).held();
   ASSERT_EQ(verdicts.size(), 1u);
-  EXPECT_EQ(verdicts[0].confidence, Confidence::kHigh) << all_text(verdicts[0]);
-  EXPECT_THAT(all_text(verdicts[0]),
+  EXPECT_EQ(verdicts[0].confidence, Confidence::kHigh) << held_text(verdicts[0]);
+  EXPECT_THAT(held_text(verdicts[0]),
               HasSubstr("jemalloc 5.3.0 (_rjem_) has 180.0 MiB resident for 20.0 MiB of live blocks"));
-  EXPECT_THAT(all_text(verdicts[0]), HasSubstr("at each of the last 50 looks over 49.00 s"));
-  EXPECT_THAT(all_text(verdicts[0]),
+  EXPECT_THAT(held_text(verdicts[0]), HasSubstr("at each of the last 50 looks over 49.00 s"));
+  EXPECT_THAT(held_text(verdicts[0]),
               HasSubstr("of it 200.0 MiB were in live blocks at 1.00 s, 20.0 MiB are now"));
-  EXPECT_THAT(all_text(verdicts[0]),
+  EXPECT_THAT(held_text(verdicts[0]),
               HasSubstr("_RJEM_MALLOC_CONF=background_thread:true,dirty_decay_ms:1000"));
 }
 
@@ -127,7 +127,7 @@ TEST(HeapHeld, ShortlyAfterThePeakItIsDoubted) {
   const auto verdicts = holder.held();
   ASSERT_EQ(verdicts.size(), 1u);
   EXPECT_EQ(verdicts[0].confidence, Confidence::kMedium);
-  EXPECT_THAT(all_text(verdicts[0]), HasSubstr("seen for only 3.00 s: allocators give back later"));
+  EXPECT_THAT(held_text(verdicts[0]), HasSubstr("seen for only 3.00 s: allocators give back later"));
 }
 
 TEST(HeapHeld, WhatSamplingCannotTellIsNotSaid) {

@@ -10,7 +10,7 @@
 namespace fathom::formats {
 namespace {
 
-constexpr std::string_view kDumpRemedy =
+constexpr std::string_view kRemedy =
     "a dump of jemalloc (prof.dump, prof_final), whole and as it was written";
 constexpr std::string_view kThreads = "heap_v2/", kLegacy = "heap profile:", kNames = "--- symbol",
                            kHeapPart = "--- heap", kMaps = "MAPPED_LIBRARIES:", kOldMaps = "--- Memory map:";
@@ -66,9 +66,9 @@ class Words {
   bool ok_ = true;
 };
 
-class DumpReader {
+class Reader {
  public:
-  DumpReader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
+  Reader(std::string_view text, const std::string& name) : rest_(text), name_(name) {}
 
   Result<HeapDump> read() {
     std::optional<std::string_view> line = next();
@@ -98,7 +98,7 @@ class DumpReader {
   }
   tl::unexpected<Error> wrong(std::string_view what) const {
     return fail(ErrorKind::kMalformed, fmt::format("{}: line {}: {}", name_, line_, what),
-                std::string(kDumpRemedy));
+                std::string(kRemedy));
   }
 
   // "0x401136 inlined--function" up to the line "--- heap".
@@ -273,7 +273,7 @@ bool is_heap_dump(std::string_view content) {
 }
 
 Result<HeapDump> read_heap_dump(std::string_view text, const std::string& name) {
-  return DumpReader(text, name).read();
+  return Reader(text, name).read();
 }
 
 }  // namespace fathom::formats

@@ -12,7 +12,7 @@
 namespace fathom::formats {
 namespace {
 
-constexpr std::string_view kPerfScriptRemedy = "the output of 'perf script -F +pid', not perf.data itself";
+constexpr std::string_view kRemedy = "the output of 'perf script -F +pid', not perf.data itself";
 
 std::string_view take_line(std::string_view& text) {
   const std::size_t end = std::min(text.find('\n'), text.size());
@@ -26,7 +26,7 @@ bool is_blank_line(std::string_view line) {
   return line.find_first_not_of(" \t") == std::string_view::npos;
 }
 
-std::string_view without_spaces(std::string_view text) {
+std::string_view trimmed(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(" \t") - first + 1);
@@ -77,9 +77,9 @@ ModuleWords module_words(std::string_view module) {
   return {ModuleKind::kNames, file};
 }
 
-class PerfScriptReader {
+class Reader {
  public:
-  explicit PerfScriptReader(const std::string& name) : name_(name), builder_(profile_) {
+  explicit Reader(const std::string& name) : name_(name), builder_(profile_) {
     profile_.meta.engine = "import";
     profile_.meta.facts["format"] = "perf script";
     profile_.processes.push_back({});  // of threads whose pid is not printed
@@ -94,7 +94,7 @@ class PerfScriptReader {
     end_sample();
     if (profile_.samples.empty()) {
       return fail(ErrorKind::kMalformed, fmt::format("{}: no event of perf script in it", name_),
-                  std::string(kPerfScriptRemedy));
+                  std::string(kRemedy));
     }
     conclude();
     return std::move(profile_);
@@ -119,8 +119,8 @@ class PerfScriptReader {
   void read_comment(std::string_view line) {
     const std::size_t colon = line.find(':');
     if (colon == std::string_view::npos) return;
-    const std::string_view key = without_spaces(line.substr(0, colon));
-    const std::string_view value = without_spaces(line.substr(colon + 1));
+    const std::string_view key = trimmed(line.substr(0, colon));
+    const std::string_view value = trimmed(line.substr(colon + 1));
     static constexpr std::pair<std::string_view, const char*> kFacts[] = {{"hostname", "host"},
                                                                           {"os release", "kernel"},
                                                                           {"nrcpus online", "cpus"},
@@ -314,7 +314,7 @@ bool is_perf_script(std::string_view text) {
 }
 
 Result<model::Profile> read_perf_script(std::string_view text, const std::string& name) {
-  return PerfScriptReader(name).read(text);
+  return Reader(name).read(text);
 }
 
 }  // namespace fathom::formats

@@ -13,11 +13,11 @@
 namespace fathom::formats {
 namespace {
 
-constexpr double kMostNumber = 9e15;  // beyond it a double does not hold every whole number
+constexpr double kMost = 9e15;  // beyond it a double does not hold every whole number
 
-class DhatReader {
+class Reader {
  public:
-  DhatReader(const Json& json, const std::string& name) : json_(json), name_(name) {}
+  Reader(const Json& json, const std::string& name) : json_(json), name_(name) {}
 
   Result<model::Profile> read() {
     const double version = number_of(member(json_, "dhatFileVersion"));
@@ -82,7 +82,7 @@ class DhatReader {
 
   static bool sum_of(const Json& point, const char* bytes, const char* blocks, model::HeapSum& sum) {
     sum = {number_of(member(point, blocks)), number_of(member(point, bytes))};
-    return sum.blocks >= 0 && sum.bytes >= 0 && sum.blocks < kMostNumber && sum.bytes < kMostNumber;
+    return sum.blocks >= 0 && sum.bytes >= 0 && sum.blocks < kMost && sum.bytes < kMost;
   }
 
   void begin_heap() {
@@ -150,7 +150,7 @@ bool is_dhat(std::string_view text) {
 Result<model::Profile> read_dhat(std::string_view text, const std::string& name) {
   const Result<Json> json = parse_json(text, name);
   if (!json) return tl::unexpected(json.error());
-  return DhatReader(*json, name).read();
+  return Reader(*json, name).read();
 }
 
 }  // namespace fathom::formats

@@ -11,7 +11,7 @@
 namespace fathom::inject {
 namespace {
 
-using testing::HasSubstr;
+using ::testing::HasSubstr;
 using Kind = Verdict::Kind;
 
 constexpr std::uint64_t kHeap = 0x7f00'0000'0000, kHeapBytes = 1 << 24, kCode = 0x5500'0000'0000,
@@ -404,11 +404,11 @@ TEST(CompleteStretch, IsWhileAllIsWatchedAndEndsWithThePointThatEnds) {
     return all;
   };
   EXPECT_THAT(times(complete_stretch(hits, 7, 100, 100)),
-              testing::ElementsAre(7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
+              ::testing::ElementsAre(7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19));
   // Thread 2 has the first ten; its eighth is at 7, and what it was met by before counts as well.
-  EXPECT_THAT(times(complete_stretch(hits, 5, 100, 8)), testing::ElementsAre(5, 6, 7));
-  EXPECT_THAT(times(complete_stretch(hits, 3, 6, 100)), testing::ElementsAre(3, 4, 5));
-  EXPECT_THAT(complete_stretch({}, 0, 1, 1), testing::IsEmpty());
+  EXPECT_THAT(times(complete_stretch(hits, 5, 100, 8)), ::testing::ElementsAre(5, 6, 7));
+  EXPECT_THAT(times(complete_stretch(hits, 3, 6, 100)), ::testing::ElementsAre(3, 4, 5));
+  EXPECT_THAT(complete_stretch({}, 0, 1, 1), ::testing::IsEmpty());
 }
 
 }  // namespace

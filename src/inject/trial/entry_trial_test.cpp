@@ -30,7 +30,7 @@ std::multimap<std::uint64_t, std::string> names_of(const elf::ElfFile& file) {
 }
 
 // Names of functions that do what the role says.
-std::set<std::string> names_for(Role role) {
+std::set<std::string> jemalloc_names_for(Role role) {
   switch (role) {
     case Role::kFree:
       return {"free", "dallocx"};
@@ -71,7 +71,7 @@ void expect_entries(const std::string& twin_path, const std::string& path,
       std::string name = at->second;
       if (!prefix.empty() && name.starts_with(prefix)) name.erase(0, prefix.size());
       all += name + " ";
-      right |= names_for(each.role).contains(name);
+      right |= jemalloc_names_for(each.role).contains(name);
       seen.insert(std::move(name));
     }
     EXPECT_TRUE(right) << all << "is taken for " << name_of(each.role);

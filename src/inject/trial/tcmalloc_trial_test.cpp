@@ -26,7 +26,7 @@ using allocators::nameless::Role;
 using allocators::nameless::TcmallocCode;
 
 // Names of functions that do what the role says.
-std::set<std::string> names_for(Role role) {
+std::set<std::string> tcmalloc_names_for(Role role) {
   switch (role) {
     case Role::kMalloc:
       return {"tc_malloc", "tc_malloc_skip_new_handler", "tc_new_nothrow"};
@@ -70,7 +70,7 @@ std::vector<std::string> called_by(std::string_view form) {
   return {"tc_malloc", "tc_calloc", "tc_realloc", "tc_free", "tc_memalign", "tc_posix_memalign"};
 }
 
-Result<LibraryTrial> trial_of(const std::string& path) {
+Result<LibraryTrial> tcmalloc_trial_of(const std::string& path) {
   const auto stripped = elf::ModuleFile::open(path);
   if (!stripped) return tl::unexpected<Error>(stripped.error());
   auto code = TcmallocCode::find(stripped->elf());
@@ -80,7 +80,7 @@ Result<LibraryTrial> trial_of(const std::string& path) {
 }
 
 // Every build: the compilers at each level, in each form that a program has.
-void expect_all(std::string_view begin) {
+void expect_all_forms(std::string_view begin) {
   FATHOM_NEEDS_NAMESPACES();
   std::istringstream forms(TCMALLOC_FORMS);
   int count = 0;
@@ -88,8 +88,8 @@ void expect_all(std::string_view begin) {
     if (!form.starts_with(begin)) continue;
     SCOPED_TRACE(form);
     ++count;
-    const auto found = trial_of(USES_TCMALLOC + form + "_stripped");
-    expect_entries(USES_TCMALLOC + form, found, names_for, called_by(form));
+    const auto found = tcmalloc_trial_of(USES_TCMALLOC + form + "_stripped");
+    expect_entries(USES_TCMALLOC + form, found, tcmalloc_names_for, called_by(form));
     if (found) {
       EXPECT_EQ(found->trial.unknown, 0u);
     }
@@ -97,22 +97,22 @@ void expect_all(std::string_view begin) {
   if (count == 0) GTEST_SKIP() << "needs clang, which is not installed";
 }
 TEST(TcmallocTrial, OfProgramsInCMadeByGcc) {
-  expect_all("c_gcc");
+  expect_all_forms("c_gcc");
 }
 TEST(TcmallocTrial, OfProgramsInCMadeByClang) {
-  expect_all("c_clang");
+  expect_all_forms("c_clang");
 }
 TEST(TcmallocTrial, OfProgramsInCppMadeByGcc) {
-  expect_all("cpp_gcc");
+  expect_all_forms("cpp_gcc");
 }
 TEST(TcmallocTrial, OfProgramsInCppMadeByClang) {
-  expect_all("cpp_clang");
+  expect_all_forms("cpp_clang");
 }
 TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByGcc) {
-  expect_all("own_gcc");
+  expect_all_forms("own_gcc");
 }
 TEST(TcmallocTrial, OfProgramsThatCallItByItsOwnNamesMadeByClang) {
-  expect_all("own_clang");
+  expect_all_forms("own_clang");
 }
 
 // A program from elsewhere, and a stripped copy of it, both named in the environment; and whether it is one of those here, by its
@@ -123,7 +123,7 @@ TEST(TcmallocTrial, OfAProgramFromElsewhere) {
   if (twin == nullptr || stripped == nullptr)
     GTEST_SKIP() << "FATHOM_TCMALLOC_TWIN and FATHOM_TCMALLOC_STRIPPED name none";
   FATHOM_NEEDS_NAMESPACES();
-  expect_entries(twin, trial_of(stripped), names_for,
+  expect_entries(twin, tcmalloc_trial_of(stripped), tcmalloc_names_for,
                  form != nullptr ? called_by(form) : std::vector<std::string>());
 }
 #else

@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 
 // The records as heaptrack's own reader takes them.
-struct Read {
+struct ReadBack {
   std::vector<std::string> strings{""};
   std::vector<std::vector<std::uint64_t>> places{{}};
   std::vector<std::pair<std::uint64_t, std::uint64_t>> traces{{0, 0}};
@@ -29,7 +29,7 @@ struct Read {
   bool attached = false, ordered = true;
   std::string command;
 
-  explicit Read(const std::string& text) {
+  explicit ReadBack(const std::string& text) {
     std::istringstream lines(text);
     std::uint64_t last = 0;
     for (std::string line; std::getline(lines, line);) {
@@ -137,7 +137,7 @@ model::Profile server() {
 }
 
 TEST(Heaptrack, HoldsAllCallsAndBytesOfEveryStack) {
-  const Read read(written(server()).text);
+  const ReadBack read(written(server()).text);
   EXPECT_EQ(read.command, "server --port 1");
   EXPECT_EQ(read.calls, 61'160u);
   EXPECT_EQ(read.frees, 60'120u);
@@ -154,14 +154,14 @@ TEST(Heaptrack, HoldsAllCallsAndBytesOfEveryStack) {
 }
 
 TEST(Heaptrack, TemporaryBlocksAreFreedAtOnceAndNoOthers) {
-  EXPECT_EQ(Read(written(server()).text).temporary, 48'000u);
+  EXPECT_EQ(ReadBack(written(server()).text).temporary, 48'000u);
 }
 
 TEST(Heaptrack, ThePeakIsWhereItWasAndMadeOfWhatItWas) {
   model::Profile profile = server();
   // What small_heap() says of the peak fits its second slice but for the requests, which are all freed there.
   profile.heap.summaries[0].peak = {1, 6'000'000};
-  const Read read(written(profile).text);
+  const ReadBack read(written(profile).text);
   EXPECT_EQ(read.peak_ms, 1500u);
   std::map<std::string, double> peak;
   for (const auto& [trace, bytes] : read.peak_of)
@@ -184,7 +184,7 @@ TEST(Heaptrack, InlinedCallsAndFilesAreInTheirPlaces) {
   const std::string text = written(hand.profile).text;
   EXPECT_THAT(text, testing::HasSubstr("\ni 123 1 2 3 10 4 5 ff\nt 1 0\na 0 0\n"));
   EXPECT_THAT(text, testing::HasSubstr("\nA\n")) << "it was attached to";
-  const Read read(text);
+  const ReadBack read(text);
   EXPECT_THAT(read.stack(1), ElementsAre("inner", "outer"));
   EXPECT_EQ(read.bytes, 100);
   EXPECT_EQ(read.calls, 3u);
@@ -194,7 +194,7 @@ TEST(Heaptrack, TooManyCallsAreScaledAndItIsSaid) {
   const Written result = written(server(), {.most_calls = 20'000});
   EXPECT_EQ(result.outcome.blocks_per_call, 7u);
   EXPECT_THAT(result.outcome.notes, testing::Contains(testing::HasSubstr("too many calls")));
-  const Read read(result.text);
+  const ReadBack read(result.text);
   EXPECT_LT(read.calls + read.frees, 20'010u);
   EXPECT_EQ(result.outcome.calls, read.calls + read.frees);
   EXPECT_NEAR(read.bytes, 15'102'560, 5000);
@@ -210,7 +210,7 @@ TEST(Heaptrack, OfAnyProfileTheSumsAreThere) {
     const double bytes = sums.total().allocated.bytes.value;
     if (bytes > 1e15) continue;
     const Written result = written(profile, {.most_calls = 20'000});
-    const Read read(result.text);
+    const ReadBack read(result.text);
     EXPECT_TRUE(read.ordered) << "seed " << seed;
     EXPECT_EQ(result.outcome.calls, read.calls + read.frees) << "seed " << seed;
     EXPECT_LE(read.calls + read.frees, 20'000 + 4 * profile.heap.rows.size()) << "seed " << seed;

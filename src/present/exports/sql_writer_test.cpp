@@ -18,7 +18,7 @@
 namespace fathom::present {
 namespace {
 
-std::string text_of(const model::Profile& profile) {
+std::string sql_of(const model::Profile& profile) {
   std::string text;
   write_sql(profile, "fathom 1", [&text](std::string_view piece) { text += piece; });
   return text;
@@ -43,7 +43,7 @@ std::map<std::string, std::vector<std::string>> rows_in(const std::string& sql) 
 }
 
 // What a value of the model is in SQL, said once more.
-struct Expected {
+struct ExpectedSql {
   const model::Profile& profile;
   static std::string quoted(const std::string& text) {
     std::string out = "'";
@@ -78,8 +78,8 @@ struct Expected {
 
 TEST(Sql, IsTheRecordingValueForValue) {
   model::for_each_profile(40, [](const model::Profile& profile) {
-    const auto tables = rows_in(text_of(profile));
-    const Expected expected{profile};
+    const auto tables = rows_in(sql_of(profile));
+    const ExpectedSql expected{profile};
     tables_of(profile, [&](std::string_view name, const auto& rows) {
       using Row = typename std::decay_t<decltype(rows)>::value_type;
       const auto found = tables.find(std::string(name));
@@ -105,7 +105,7 @@ TEST(Sql, IsTheRecordingValueForValue) {
 TEST(Sql, ManyRowsAreSeveralStatementsAndNoneIsEmpty) {
   model::Profile profile = analysis::small_server();
   profile.samples.resize(20'000, profile.samples.front());
-  const std::string sql = text_of(profile);
+  const std::string sql = sql_of(profile);
   EXPECT_EQ(rows_in(sql)["samples"].size(), 20'000u);
   std::size_t statements = 0;
   for (auto at = sql.find("INSERT INTO \"samples\""); at != std::string::npos;
@@ -123,7 +123,7 @@ TEST(Sql, TextsStayTexts) {
   model::Profile profile = analysis::small_server();
   profile.meta.target = "x'); DROP TABLE samples; --\n\x1b[2J";
   profile.quality.notes = {"it's"};
-  const auto tables = rows_in(text_of(profile));
+  const auto tables = rows_in(sql_of(profile));
   EXPECT_THAT(tables.at("meta"),
               ::testing::Contains(::testing::StartsWith("'target','x''); DROP TABLE samples; --")));
   EXPECT_THAT(tables.at("notes"), ::testing::ElementsAre("'it''s'"));

@@ -20,7 +20,7 @@ analysis::DiffReport of_a_change() {
 }
 
 // The script is tested in a browser.
-std::string without_script(std::string svg) {
+std::string diff_without_script(std::string svg) {
   const std::size_t hash = svg.find("sha256-");
   svg.erase(hash + 7, svg.find('\'', hash) - hash - 7);
   const std::size_t start = svg.find("<![CDATA[") + 9;
@@ -28,7 +28,7 @@ std::string without_script(std::string svg) {
 }
 
 TEST(DiffFlameGraph, LooksAsItDid) {
-  expect_golden("diff.svg", without_script(diff_flame_graph_svg(of_a_change(), DiffWidth::kBoth, {})));
+  expect_golden("diff.svg", diff_without_script(diff_flame_graph_svg(of_a_change(), DiffWidth::kBoth, {})));
 }
 
 TEST(DiffFlameGraph, ShowsWhatIsGoneAndWhatIsNew) {

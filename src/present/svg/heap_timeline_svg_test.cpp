@@ -21,7 +21,7 @@ analysis::HeapTimeline timeline_of(const model::Profile& profile, analysis::Time
 }
 
 // The script changes often and is tested in a browser; a golden of everything else says more without it.
-std::string without_script(std::string svg) {
+std::string timeline_without_script(std::string svg) {
   const std::size_t hash = svg.find("sha256-");
   svg.erase(hash + 7, svg.find('\'', hash) - hash - 7);
   const std::size_t start = svg.find("<![CDATA[") + 9;
@@ -47,8 +47,8 @@ model::Profile server_with_resident_memory(double most = 8e6) {
 TEST(HeapTimelineSvg, LooksAsItDid) {
   HeapTimelineOptions options;
   options.notes = {"Recorded on a test machine."};
-  expect_golden("timeline.svg",
-                without_script(heap_timeline_svg(timeline_of(server_with_resident_memory()), options)));
+  expect_golden("timeline.svg", timeline_without_script(
+                                    heap_timeline_svg(timeline_of(server_with_resident_memory()), options)));
 }
 
 TEST(HeapTimelineSvg, SaysThePeakAndWhatItWasMadeOf) {

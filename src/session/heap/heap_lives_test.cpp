@@ -22,7 +22,7 @@ using sources::heap::CollectorOptions;
 using sources::heap::FakeTracer;
 using sources::heap::Moment;
 
-constexpr std::uint64_t kMs = 1'000'000;
+constexpr std::uint64_t kMillisecond = 1'000'000;
 
 // Two threads that allocate, free, move and hand over at random.
 class RandomHeap {
@@ -33,7 +33,7 @@ class RandomHeap {
     for (const std::int32_t tid : {100, 101}) profile_.threads.emplace_back().tid = tid;
     Builder builder(profile_);
     for (std::uint32_t stack = 1; stack <= 6; ++stack) builder.stack({0}, builder.frame({0}, {stack * 0x10}));
-    Heap heap;
+    model::Heap heap;
     heap.mode = sampled ? HeapMode::kSampled : HeapMode::kExact;
     heap.each_block = true;
     tables_.emplace(profile_, heap);
@@ -56,7 +56,7 @@ class RandomHeap {
       if (random_() % 10 == 0) take_slice(false);
       if (random_() % 25 == 0) write(*writer, false);
     }
-    drain(now_ + kMs);
+    drain(now_ + kMillisecond);
     take_slice(true);
     take_blocks();
     collector_.for_each_live_life([&](const auto& life) { tables_->add(life, thread_of); });
@@ -80,7 +80,7 @@ class RandomHeap {
 
   void event() {
     now_ += 1 + random_() % 400;
-    if (random_() % 500 == 0) now_ += 2 * kMs;
+    if (random_() % 500 == 0) now_ += 2 * kMillisecond;
     const auto ring = static_cast<std::uint32_t>(random_() % 2);
     const auto stack = static_cast<std::uint32_t>(random_() % 7);  // 0: not walked
     const std::uint64_t size = random_() % 2000;
@@ -126,7 +126,7 @@ class RandomHeap {
   std::optional<HeapTables> tables_;
   std::vector<std::uint64_t> live_;
   std::vector<HeapRow> all_rows_;
-  std::uint64_t now_ = 2 * kMs;
+  std::uint64_t now_ = 2 * kMillisecond;
 };
 
 using Sums = std::map<std::pair<HeapSliceId, HeapSiteId>, std::array<double, 8>>;

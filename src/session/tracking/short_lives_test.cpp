@@ -23,7 +23,7 @@
 namespace fathom::session {
 namespace {
 
-constexpr std::uint64_t kSecond = 1'000'000'000;
+constexpr std::uint64_t kSecondNs = 1'000'000'000;
 constexpr std::int32_t kServer = 300, kMake = 301;
 constexpr std::uint32_t kProcessesPerSecond = 500, kThreadsPerSecond = 1000;
 
@@ -41,7 +41,7 @@ class Machine {
       : limits_(limits),
         known_stacks_(known_stacks),
         writer_(*store::Writer::create(path, {.overwrite = true})) {
-    profile_.meta.start_ns = kSecond;
+    profile_.meta.start_ns = kSecondNs;
     profile_.meta.frequency_hz = 99;
     struct stat status {};
     char self[PATH_MAX] = {};
@@ -51,15 +51,15 @@ class Machine {
     }
     program_.executable = program_.readable = true;
     for (const std::int32_t pid : {kServer, kMake}) {
-      processes_.expect_exec(pid, kSecond);
-      processes_.apply(sources::ProcessExeced{kSecond, pid, pid, pid == kServer ? "server" : "make"});
-      map_program(pid, kSecond);
+      processes_.expect_exec(pid, kSecondNs);
+      processes_.apply(sources::ProcessExeced{kSecondNs, pid, pid, pid == kServer ? "server" : "make"});
+      map_program(pid, kSecondNs);
     }
     sink_.take(batch_);
   }
 
   void second() {
-    now_ += kSecond;
+    now_ += kSecondNs;
     for (std::uint32_t i = 0; i < kProcessesPerSecond; ++i)
       live_a_process(now_ + i * std::uint64_t{1'000'000});
     for (std::uint32_t i = 0; i < kThreadsPerSecond; ++i)
@@ -67,7 +67,7 @@ class Machine {
     std::ranges::stable_sort(batch_.side_band, {}, [](const auto& event) { return sources::time_of(event); });
     sink_.take(batch_);
     for (const auto& ended : sink_.take_ended_threads()) cpu_times_.ended(ended);
-    profile_.meta.end_ns = now_ + kSecond;
+    profile_.meta.end_ns = now_ + kSecondNs;
     rows_written_ = processes_.rows().changed().processes.size() + processes_.rows().changed().threads.size();
     ASSERT_TRUE(writer_.append(profile_, &processes_.rows().changed()));
     processes_.rows().written();
@@ -187,7 +187,7 @@ class Machine {
   Batch batch_;
   process::MapEntry program_;
   std::minstd_rand random_{1};
-  std::uint64_t now_ = 2 * kSecond, stack_ = 0;
+  std::uint64_t now_ = 2 * kSecondNs, stack_ = 0;
   std::int32_t number_ = 1000;
   std::size_t rows_written_ = 0;
   std::uint64_t samples_ = 0, ran_ns_ = 0, cpu_ns_ = 0;

@@ -23,7 +23,7 @@
 namespace fathom::session {
 namespace {
 
-class NoWalker final : public WalkerControl {
+class NoWaitWalker final : public WalkerControl {
  public:
   void set_mappings(std::int32_t, std::span<const unwind_mapping>, std::uint32_t) override {}
   void forget(std::int32_t) override {}
@@ -73,7 +73,7 @@ class BlockedWalkTest : public ::testing::Test {
   model::Builder builder_{profile_};
   symbolize::Worker symbols_{{}};
   ModuleCatalog modules_{builder_, symbols_, {}};
-  NoWalker control_;
+  NoWaitWalker control_;
   ProcessTable processes_{profile_, modules_, control_, true};
 };
 

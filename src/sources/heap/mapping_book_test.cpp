@@ -13,7 +13,7 @@ using Change = MappingBook::Change;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-constexpr std::uint64_t kPage = 4096;
+constexpr std::uint64_t kBookPage = 4096;
 
 class Book : public testing::Test {
  protected:
@@ -34,51 +34,52 @@ class Book : public testing::Test {
 };
 
 TEST_F(Book, TakesWholePagesAndGivesThemBack) {
-  EXPECT_THAT(map(0x10000, 5000), ElementsAre(Change{1, 101, 7, true, 2 * kPage, true, 0}));
-  EXPECT_THAT(unmap(0x10000, 8192), ElementsAre(Change{2, 101, 7, false, 2 * kPage, true, 1}));
+  EXPECT_THAT(map(0x10000, 5000), ElementsAre(Change{1, 101, 7, true, 2 * kBookPage, true, 0}));
+  EXPECT_THAT(unmap(0x10000, 8192), ElementsAre(Change{2, 101, 7, false, 2 * kBookPage, true, 1}));
   EXPECT_EQ(book_.pieces(), 0u);
 }
 
 TEST_F(Book, APartGivenBackLeavesTheRestToTheCallThatTookIt) {
-  map(0x10000, 10 * kPage);
-  EXPECT_THAT(unmap(0x12000, 3 * kPage), ElementsAre(Change{2, 101, 7, false, 3 * kPage, false, 1}));
+  map(0x10000, 10 * kBookPage);
+  EXPECT_THAT(unmap(0x12000, 3 * kBookPage), ElementsAre(Change{2, 101, 7, false, 3 * kBookPage, false, 1}));
   EXPECT_EQ(book_.pieces(), 2u);
-  EXPECT_THAT(unmap(0x10000, 10 * kPage), ElementsAre(Change{3, 101, 7, false, 2 * kPage, false, 2},
-                                                      Change{3, 101, 7, false, 5 * kPage, true, 2}));
+  EXPECT_THAT(unmap(0x10000, 10 * kBookPage), ElementsAre(Change{3, 101, 7, false, 2 * kBookPage, false, 2},
+                                                          Change{3, 101, 7, false, 5 * kBookPage, true, 2}));
 }
 
 TEST_F(Book, WhatIsMappedOverAnotherReplacesIt) {
-  map(0x10000, 4 * kPage);
-  EXPECT_THAT(map(0x11000, kPage), ElementsAre(Change{2, 101, 7, false, kPage, false, 1},
-                                               Change{2, 102, 7, true, kPage, true, 0}));
-  EXPECT_THAT(map(0x10000, 4 * kPage, false),  // a file
-              ElementsAre(Change{3, 101, 7, false, kPage, false, 2}, Change{3, 102, 7, false, kPage, true, 1},
-                          Change{3, 101, 7, false, 2 * kPage, true, 2}));
+  map(0x10000, 4 * kBookPage);
+  EXPECT_THAT(map(0x11000, kBookPage), ElementsAre(Change{2, 101, 7, false, kBookPage, false, 1},
+                                                   Change{2, 102, 7, true, kBookPage, true, 0}));
+  EXPECT_THAT(
+      map(0x10000, 4 * kBookPage, false),  // a file
+      ElementsAre(Change{3, 101, 7, false, kBookPage, false, 2}, Change{3, 102, 7, false, kBookPage, true, 1},
+                  Change{3, 101, 7, false, 2 * kBookPage, true, 2}));
 }
 
 TEST_F(Book, MappingsOfFilesAreNotTaken) {
-  EXPECT_THAT(map(0x10000, kPage, false), IsEmpty());
-  EXPECT_THAT(unmap(0x10000, kPage), IsEmpty());
+  EXPECT_THAT(map(0x10000, kBookPage, false), IsEmpty());
+  EXPECT_THAT(unmap(0x10000, kBookPage), IsEmpty());
 }
 
 TEST_F(Book, WhatWasThereBeforeIsNotKnown) {
-  EXPECT_THAT(unmap(0x50000, 100 * kPage), IsEmpty());
-  EXPECT_THAT(call(25, 0x50000, kPage, 9 * kPage, 0x50000), IsEmpty());
+  EXPECT_THAT(unmap(0x50000, 100 * kBookPage), IsEmpty());
+  EXPECT_THAT(call(25, 0x50000, kBookPage, 9 * kBookPage, 0x50000), IsEmpty());
 }
 
 TEST_F(Book, GrowingTakesTheDifferenceAtItsOwnSite) {
-  map(0x10000, 2 * kPage);
-  EXPECT_THAT(call(25, 0x10000, 2 * kPage, 5 * kPage, 0x90000),
-              ElementsAre(Change{2, 102, 7, true, 3 * kPage, true, 0}));
-  EXPECT_THAT(unmap(0x10000, 2 * kPage), IsEmpty());  // it has moved
-  EXPECT_THAT(unmap(0x90000, 5 * kPage), ElementsAre(Change{4, 101, 7, false, 2 * kPage, true, 3},
-                                                     Change{4, 102, 7, false, 3 * kPage, true, 2}));
+  map(0x10000, 2 * kBookPage);
+  EXPECT_THAT(call(25, 0x10000, 2 * kBookPage, 5 * kBookPage, 0x90000),
+              ElementsAre(Change{2, 102, 7, true, 3 * kBookPage, true, 0}));
+  EXPECT_THAT(unmap(0x10000, 2 * kBookPage), IsEmpty());  // it has moved
+  EXPECT_THAT(unmap(0x90000, 5 * kBookPage), ElementsAre(Change{4, 101, 7, false, 2 * kBookPage, true, 3},
+                                                         Change{4, 102, 7, false, 3 * kBookPage, true, 2}));
 }
 
 TEST_F(Book, ShrinkingGivesTheEndBack) {
-  map(0x10000, 5 * kPage);
-  EXPECT_THAT(call(25, 0x10000, 5 * kPage, 2 * kPage, 0x10000),
-              ElementsAre(Change{2, 101, 7, false, 3 * kPage, false, 1}));
+  map(0x10000, 5 * kBookPage);
+  EXPECT_THAT(call(25, 0x10000, 5 * kBookPage, 2 * kBookPage, 0x10000),
+              ElementsAre(Change{2, 101, 7, false, 3 * kBookPage, false, 1}));
 }
 
 TEST_F(Book, TheBreakIsKnownFromItsFirstCallOn) {
@@ -88,7 +89,7 @@ TEST_F(Book, TheBreakIsKnownFromItsFirstCallOn) {
 }
 
 TEST_F(Book, LengthsAtTheEndOfAllAddressesDoNotWrapAround) {
-  map(0x7ffffffff000, kPage);
+  map(0x7ffffffff000, kBookPage);
   EXPECT_THAT(unmap(0x10000, UINT64_MAX), testing::SizeIs(1));
   EXPECT_THAT(map(UINT64_MAX - 10, UINT64_MAX), testing::SizeIs(testing::Le(1u)));
 }
@@ -107,7 +108,7 @@ TEST_F(Book, AgreesWithASetOfPages) {
     switch (random() % 4) {
       case 0: {
         const bool anonymous = random() % 4 != 0;
-        changes = map(first * kPage, count * kPage, anonymous);
+        changes = map(first * kBookPage, count * kBookPage, anonymous);
         erase(first, count);
         for (std::uint64_t page = first; anonymous && page < first + count; ++page) pages.insert(page);
         break;
@@ -116,7 +117,7 @@ TEST_F(Book, AgreesWithASetOfPages) {
         const std::uint64_t length = 1 + random() % 16, kept = std::min(count, length);
         if (to != first && to < first + count && first < to + length) continue;  // the kernel refuses
         const bool known = pages.contains(first);
-        changes = call(25, first * kPage, count * kPage, length * kPage, to * kPage);
+        changes = call(25, first * kBookPage, count * kBookPage, length * kBookPage, to * kBookPage);
         std::set<std::uint64_t> moved;
         for (std::uint64_t i = 0; i < kept; ++i) {
           if (pages.contains(first + i)) moved.insert(to + i);
@@ -129,12 +130,12 @@ TEST_F(Book, AgreesWithASetOfPages) {
         break;
       }
       default:
-        changes = unmap(first * kPage, count * kPage);
+        changes = unmap(first * kBookPage, count * kBookPage);
         erase(first, count);
     }
     for (const Change& change : changes)
       bytes += static_cast<std::int64_t>(change.bytes) * (change.taken ? 1 : -1);
-    ASSERT_EQ(bytes, static_cast<std::int64_t>(pages.size() * kPage)) << "round " << round;
+    ASSERT_EQ(bytes, static_cast<std::int64_t>(pages.size() * kBookPage)) << "round " << round;
   }
 }
 

@@ -17,8 +17,8 @@ namespace {
 constexpr std::uint64_t kMiB = 1 << 20;
 constexpr std::uint64_t kAnyTime = UINT64_MAX;
 
-MemoryMapping mapping(std::string path, std::uint64_t inode, std::uint64_t size, std::uint64_t rss,
-                      std::uint64_t anonymous = 0) {
+MemoryMapping file_mapping(std::string path, std::uint64_t inode, std::uint64_t size, std::uint64_t rss,
+                           std::uint64_t anonymous = 0) {
   static std::uint64_t at = 1 << 30;
   MemoryMapping made;
   made.entry.start = ProcessAddress{at};
@@ -71,11 +71,12 @@ TEST(Database, IsKnownByItsFile) {
 }
 
 TEST(DatabasesWorthAsking, AreKnownByNameOrAreLargeAndNoCode) {
-  std::vector<MemoryMapping> mappings{
-      mapping("/bin/node", 1, 100 * kMiB, 8 * kMiB), mapping("/db/small.sst", 2, kMiB, kMiB),
-      mapping("/data/blocks.dat", 3, 64 * kMiB, kMiB), mapping("/data/index.dat", 4, 63 * kMiB, kMiB)};
+  std::vector<MemoryMapping> mappings{file_mapping("/bin/node", 1, 100 * kMiB, 8 * kMiB),
+                                      file_mapping("/db/small.sst", 2, kMiB, kMiB),
+                                      file_mapping("/data/blocks.dat", 3, 64 * kMiB, kMiB),
+                                      file_mapping("/data/index.dat", 4, 63 * kMiB, kMiB)};
   mappings[0].entry.executable = true;
-  mappings.push_back(mapping("/bin/node", 1, 400 * kMiB, 8 * kMiB));  // its data, beside the code
+  mappings.push_back(file_mapping("/bin/node", 1, 400 * kMiB, 8 * kMiB));  // its data, beside the code
   const auto asked = databases_worth_asking(mappings, 8);
   ASSERT_EQ(asked.size(), 2u);
   EXPECT_EQ(asked[0].entry.path, "/db/small.sst");
@@ -84,13 +85,13 @@ TEST(DatabasesWorthAsking, AreKnownByNameOrAreLargeAndNoCode) {
 }
 
 TEST(FilesWorthAsking, AreDatabasesAndThenTheLargest) {
-  const std::vector<MemoryMapping> mappings{mapping("/lib/large.so", 1, 100 * kMiB, 8 * kMiB, kMiB),
-                                            mapping("/lib/small.so", 2, kMiB, kMiB),
-                                            mapping("/db/000001.sst", 3, kMiB, 4096),
-                                            mapping("/memfd:x", 4, 100 * kMiB, 0),
-                                            mapping("[heap]", 0, 100 * kMiB, 0),
-                                            mapping("/lib/large.so", 1, kMiB, 4096),
-                                            mapping("/lib/other.so", 5, 50 * kMiB, 0)};
+  const std::vector<MemoryMapping> mappings{file_mapping("/lib/large.so", 1, 100 * kMiB, 8 * kMiB, kMiB),
+                                            file_mapping("/lib/small.so", 2, kMiB, kMiB),
+                                            file_mapping("/db/000001.sst", 3, kMiB, 4096),
+                                            file_mapping("/memfd:x", 4, 100 * kMiB, 0),
+                                            file_mapping("[heap]", 0, 100 * kMiB, 0),
+                                            file_mapping("/lib/large.so", 1, kMiB, 4096),
+                                            file_mapping("/lib/other.so", 5, 50 * kMiB, 0)};
   const auto files = files_worth_asking(mappings, 2);
   ASSERT_EQ(files.size(), 2u);
   EXPECT_EQ(files[0].entry.path, "/db/000001.sst");
@@ -164,7 +165,7 @@ TEST(PageCache, OfAMappedDatabaseIsTold) {
 
 TEST(PageCache, AnotherFileOfThatNameIsNotAsked) {
   const TestFile file(1);
-  const MappedFileUse other{mapping(file.path(), file.inode() + 1, kMiB, 0).entry, kMiB, 0};
+  const MappedFileUse other{file_mapping(file.path(), file.inode() + 1, kMiB, 0).entry, kMiB, 0};
   const auto files = read_page_cache(::getpid(), std::vector{other}, kAnyTime);
   ASSERT_EQ(files.size(), 1u);
   EXPECT_EQ(files[0].cache.way, CacheWay::kUnknown);

@@ -13,8 +13,8 @@
 namespace fathom::sources {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kNever = UINT64_MAX;
+constexpr std::uint64_t kScanPage = 4096;
+constexpr std::uint64_t kNotSoon = UINT64_MAX;
 
 static_assert(sizeof(PageScanArguments) == 96, "include/uapi/linux/fs.h, struct pm_scan_arg");
 static_assert(sizeof(PageRegion) == 24, "struct page_region");
@@ -32,16 +32,16 @@ class FakeKernel {
     EXPECT_LE(asked.most_pages, 16'384u) << "one call holds the lock for so many pages";
     auto* out = reinterpret_cast<PageRegion*>(asked.regions);
     std::size_t count = 0;
-    std::uint64_t pages = 0, page = asked.start / kPage;
+    std::uint64_t pages = 0, page = asked.start / kScanPage;
     asked.walk_end = 0;
-    for (; page < asked.end / kPage && page < resident.size(); ++page) {
+    for (; page < asked.end / kScanPage && page < resident.size(); ++page) {
       if (!resident[page]) continue;
-      if (count > 0 && out[count - 1].end == page * kPage) {
-        out[count - 1].end += kPage;
+      if (count > 0 && out[count - 1].end == page * kScanPage) {
+        out[count - 1].end += kScanPage;
       } else {
         if (count == asked.region_count) return ended(asked, page, count);
-        out[count++] = {page * kPage, (page + 1) * kPage, kPagePresent};
-        if (count == buffer) asked.walk_end = page * kPage;
+        out[count++] = {page * kScanPage, (page + 1) * kScanPage, kPagePresent};
+        if (count == buffer) asked.walk_end = page * kScanPage;
       }
       if (++pages == asked.most_pages) return ended(asked, page + 1, count);
     }
@@ -54,7 +54,7 @@ class FakeKernel {
 
  private:
   static int ended(PageScanArguments& asked, std::uint64_t page, std::size_t count) {
-    asked.walk_end = page * kPage;
+    asked.walk_end = page * kScanPage;
     return static_cast<int>(count);
   }
 };
@@ -65,7 +65,7 @@ struct Scanned {
   void take(const PageRun& run) {
     ascending = ascending && run.start >= last && run.end > run.start;
     last = run.end;
-    if (run.resident) pages += (run.end - run.start) / kPage;
+    if (run.resident) pages += (run.end - run.start) / kScanPage;
   }
 };
 
@@ -75,7 +75,7 @@ Scanned scan_all(FakeKernel& kernel, int* pauses = nullptr) {
                 [&] {
                   if (pauses != nullptr) ++*pauses;
                 });
-  const auto done = scan.scan(0, kernel.resident.size() * kPage, false, kNever,
+  const auto done = scan.scan(0, kernel.resident.size() * kScanPage, false, kNotSoon,
                               [&](const PageRun& run) { scanned.take(run); });
   EXPECT_TRUE(done && *done);
   return scanned;
@@ -107,7 +107,7 @@ TEST(PageScan, PausesBetweenCallsSoThatAWriterGetsTheLock) {
 TEST(PageScan, MemoryThatWasNeverTouchedTakesFewCalls) {
   FakeKernel kernel;  // 64 TiB of nothing
   PageScan scan([&](PageScanArguments& asked) { return kernel(asked); }, [] {});
-  ASSERT_TRUE(scan.scan(0, std::uint64_t{1} << 46, false, kNever, [](const PageRun&) {}));
+  ASSERT_TRUE(scan.scan(0, std::uint64_t{1} << 46, false, kNotSoon, [](const PageRun&) {}));
   EXPECT_LT(scan.calls(), 2'000u);
 }
 
@@ -118,14 +118,14 @@ TEST(PageScan, AKernelThatDoesNotGetOnIsAnError) {
           return fill(asked, reinterpret_cast<PageRegion*>(asked.regions));
         },
         [] {});
-    return scan.scan(kPage, 100 * kPage, false, kNever, [](const PageRun&) {});
+    return scan.scan(kScanPage, 100 * kScanPage, false, kNotSoon, [](const PageRun&) {});
   };
   EXPECT_FALSE(answer([](PageScanArguments&, PageRegion* out) {
-    out[0] = {0, kPage, kPagePresent};  // before what was asked for
+    out[0] = {0, kScanPage, kPagePresent};  // before what was asked for
     return 1;
   }));
   EXPECT_FALSE(answer([](PageScanArguments& asked, PageRegion* out) {
-    out[0] = {asked.start, asked.end + kPage, kPagePresent};
+    out[0] = {asked.start, asked.end + kScanPage, kPagePresent};
     return 1;
   }));
   EXPECT_FALSE(answer([](PageScanArguments& asked, PageRegion* out) {
@@ -140,7 +140,7 @@ TEST(PageScan, ADeadlineEndsIt) {
   FakeKernel kernel;
   kernel.resident.assign(10, true);
   PageScan scan([&](PageScanArguments& asked) { return kernel(asked); }, [] {});
-  const auto done = scan.scan(0, 10 * kPage, false, 0, [](const PageRun&) {});
+  const auto done = scan.scan(0, 10 * kScanPage, false, 0, [](const PageRun&) {});
   ASSERT_TRUE(done);
   EXPECT_FALSE(*done);
   EXPECT_EQ(kernel.calls, 0u);
@@ -154,17 +154,17 @@ class PageScanOfThisProcess : public testing::Test {
     ASSERT_TRUE(scan) << scan.error().message;
     scan_.emplace(std::move(*scan));
     start_ = static_cast<volatile char*>(
-        ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+        ::mmap(nullptr, kPages * kScanPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     ASSERT_NE(start_, MAP_FAILED);
-    ::madvise(const_cast<char*>(start_), kPages * kPage, MADV_NOHUGEPAGE);
+    ::madvise(const_cast<char*>(start_), kPages * kScanPage, MADV_NOHUGEPAGE);
   }
   void TearDown() override {
-    if (start_ != nullptr) ::munmap(const_cast<char*>(start_), kPages * kPage);
+    if (start_ != nullptr) ::munmap(const_cast<char*>(start_), kPages * kScanPage);
   }
   std::vector<PageRun> runs() {
     std::vector<PageRun> all;
     const auto from = reinterpret_cast<std::uint64_t>(start_);
-    const auto done = scan_->scan(from, from + kPages * kPage, false, kNever,
+    const auto done = scan_->scan(from, from + kPages * kScanPage, false, kNotSoon,
                                   [&](const PageRun& run) { all.push_back(run); });
     EXPECT_TRUE(done && *done);
     return all;
@@ -177,21 +177,21 @@ class PageScanOfThisProcess : public testing::Test {
 TEST_F(PageScanOfThisProcess, FindsWhatWasTouchedAndTouchesNothing) {
   EXPECT_TRUE(runs().empty());
   EXPECT_TRUE(runs().empty()) << "looking must not map pages, as reading the memory would";
-  for (std::size_t i = 0; i < kPages; i += 3) start_[i * kPage] = 1;
+  for (std::size_t i = 0; i < kPages; i += 3) start_[i * kScanPage] = 1;
   const auto found = runs();
   ASSERT_EQ(found.size(), kPages / 3);
   for (std::size_t i = 0; i < found.size(); ++i) {
-    const std::uint64_t at = reinterpret_cast<std::uint64_t>(start_) + 3 * i * kPage;
-    EXPECT_EQ(found[i], (PageRun{.start = at, .end = at + kPage, .resident = true}));
+    const std::uint64_t at = reinterpret_cast<std::uint64_t>(start_) + 3 * i * kScanPage;
+    EXPECT_EQ(found[i], (PageRun{.start = at, .end = at + kScanPage, .resident = true}));
   }
 }
 
 TEST_F(PageScanOfThisProcess, ThePageOfZerosIsNotResident) {
   FATHOM_NEEDS_PAGE_OF_ZEROS();
-  for (std::size_t i = 0; i < 10; ++i) (void)start_[i * kPage];
-  start_[10 * kPage] = 1;
+  for (std::size_t i = 0; i < 10; ++i) (void)start_[i * kScanPage];
+  start_[10 * kScanPage] = 1;
   std::uint64_t resident = 0, zeros = 0;
-  for (const PageRun& run : runs()) (run.resident ? resident : zeros) += (run.end - run.start) / kPage;
+  for (const PageRun& run : runs()) (run.resident ? resident : zeros) += (run.end - run.start) / kScanPage;
   EXPECT_EQ(resident, 1u);
   EXPECT_EQ(zeros, 10u);
 }

@@ -7,16 +7,16 @@
 namespace fathom::sources {
 namespace {
 
-constexpr std::uint64_t kPage = ResidentPages::kPage;
+constexpr std::uint64_t kResidentPage = ResidentPages::kPage;
 
 TEST(ResidentPages, CountsTheBytesOfABlockThatAreThere) {
   ResidentPages pages;
   pages.add(0x10000, {true, false, true, true});
-  EXPECT_EQ(pages.resident(0x10000, kPage), kPage);
+  EXPECT_EQ(pages.resident(0x10000, kResidentPage), kResidentPage);
   EXPECT_EQ(pages.resident(0x10000 + 100, 50), 50u);
-  EXPECT_EQ(pages.resident(0x10000 + kPage, 100), 0u);
-  EXPECT_EQ(pages.resident(0x10000 + 4000, 2 * kPage), 96u + 4000u);
-  EXPECT_EQ(pages.resident(0x10000, 4 * kPage), 3 * kPage);
+  EXPECT_EQ(pages.resident(0x10000 + kResidentPage, 100), 0u);
+  EXPECT_EQ(pages.resident(0x10000 + 4000, 2 * kResidentPage), 96u + 4000u);
+  EXPECT_EQ(pages.resident(0x10000, 4 * kResidentPage), 3 * kResidentPage);
 }
 
 TEST(ResidentPages, KnowsNothingOutsideOfWhatWasLookedAt) {
@@ -34,17 +34,18 @@ TEST(ResidentPages, KnowsNothingOutsideOfWhatWasLookedAt) {
 
 TEST(ResidentPages, OfThisProcess) {
   constexpr std::size_t kPages = 300;  // more than one piece would be 8192
-  void* start = ::mmap(nullptr, kPages * kPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* start =
+      ::mmap(nullptr, kPages * kResidentPage, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   ASSERT_NE(start, MAP_FAILED);
-  ::madvise(start, kPages * kPage, MADV_NOHUGEPAGE);
-  for (std::size_t i = 0; i < kPages; i += 3) static_cast<volatile char*>(start)[i * kPage] = 1;
+  ::madvise(start, kPages * kResidentPage, MADV_NOHUGEPAGE);
+  for (std::size_t i = 0; i < kPages; i += 3) static_cast<volatile char*>(start)[i * kResidentPage] = 1;
   auto pages = ResidentPages::open(::getpid());
   ASSERT_TRUE(pages) << pages.error().message;
   const auto address = reinterpret_cast<std::uint64_t>(start);
-  ASSERT_TRUE(pages->read(address, address + kPages * kPage));
-  EXPECT_EQ(pages->resident(address, kPages * kPage), 100 * kPage);
-  EXPECT_EQ(pages->resident(address + kPage, kPage), 0u);
-  ::munmap(start, kPages * kPage);
+  ASSERT_TRUE(pages->read(address, address + kPages * kResidentPage));
+  EXPECT_EQ(pages->resident(address, kPages * kResidentPage), 100 * kResidentPage);
+  EXPECT_EQ(pages->resident(address + kResidentPage, kResidentPage), 0u);
+  ::munmap(start, kPages * kResidentPage);
 }
 
 }  // namespace

@@ -16,8 +16,8 @@
 namespace fathom::sources {
 namespace {
 
-constexpr std::uint64_t kMiB = 1 << 20;
-volatile char zeroed[3 * kMiB];  // the .bss of this program
+constexpr std::uint64_t kMebibyte = 1 << 20;
+volatile char zeroed[3 * kMebibyte];  // the .bss of this program
 
 std::vector<std::byte> file_of(const std::vector<Elf64_Phdr>& segments) {
   Elf64_Ehdr head{};
@@ -100,13 +100,13 @@ TEST(ZeroedData, WhatIsMappedBehindItIsAnotherThing) {
   ASSERT_NE(data, nullptr);
   const std::uint64_t file_bytes = data->size(), offset = data->offset.value;
   const auto place = reinterpret_cast<std::uint64_t>(
-      ::mmap(nullptr, 64 * kMiB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+      ::mmap(nullptr, 64 * kMebibyte, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(::mmap(reinterpret_cast<void*>(place), file_bytes, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_FIXED, self.get(), static_cast<off_t>(offset)),
             MAP_FAILED);
   entries = process::read_maps(::getpid());
   const auto others = split_zeroed_data(::getpid(), *entries);
-  ::munmap(reinterpret_cast<void*>(place), 64 * kMiB);
+  ::munmap(reinterpret_cast<void*>(place), 64 * kMebibyte);
   const process::MapEntry *bss = nullptr, *rest = nullptr;
   for (const process::MapEntry& entry : *entries) {
     if (bss != nullptr && entry.start == bss->end) rest = &entry;
@@ -115,9 +115,9 @@ TEST(ZeroedData, WhatIsMappedBehindItIsAnotherThing) {
   }
   ASSERT_NE(bss, nullptr);
   ASSERT_NE(rest, nullptr) << "it was not split";
-  EXPECT_GE(bss->size(), 3 * kMiB);
-  EXPECT_LT(bss->size(), 4 * kMiB);
-  EXPECT_GT(rest->size(), 50 * kMiB);
+  EXPECT_GE(bss->size(), 3 * kMebibyte);
+  EXPECT_LT(bss->size(), 4 * kMebibyte);
+  EXPECT_GT(rest->size(), 50 * kMebibyte);
   EXPECT_TRUE(std::is_sorted(entries->begin(), entries->end(),
                              [](const auto& a, const auto& b) { return a.start < b.start; }));
   EXPECT_TRUE(others.empty() || others.front() != bss->start.value);

@@ -5,7 +5,7 @@
 namespace fathom::arch {
 namespace {
 
-std::vector<std::byte> bytes(std::initializer_list<int> values) {
+std::vector<std::byte> machine_code(std::initializer_list<int> values) {
   std::vector<std::byte> out;
   for (const int value : values) out.push_back(static_cast<std::byte>(value));
   return out;
@@ -13,7 +13,7 @@ std::vector<std::byte> bytes(std::initializer_list<int> values) {
 
 TEST(Disassembly, InstructionsStandAtTheirAddressesWithTheirTargets) {
   // imul eax, edi; jnz back to the start; ret
-  const auto rows = disassemble(bytes({0x0f, 0xaf, 0xc7, 0x75, 0xfb, 0xc3}), {0x1000});
+  const auto rows = disassemble(machine_code({0x0f, 0xaf, 0xc7, 0x75, 0xfb, 0xc3}), {0x1000});
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].text, "imul eax, edi");
   EXPECT_EQ(rows[0].size, 3U);
@@ -25,7 +25,8 @@ TEST(Disassembly, InstructionsStandAtTheirAddressesWithTheirTargets) {
 }
 
 TEST(Disassembly, BytesThatAreNoInstructionAreOneRowEach) {
-  const auto rows = disassemble(bytes({0x06, 0x90, 0x48}), {0});  // push es is none in 64 bits; a lone prefix
+  const auto rows =
+      disassemble(machine_code({0x06, 0x90, 0x48}), {0});  // push es is none in 64 bits; a lone prefix
   ASSERT_EQ(rows.size(), 3U);
   EXPECT_EQ(rows[0].text, "(no instruction: 06)");
   EXPECT_EQ(rows[1].text, "nop");

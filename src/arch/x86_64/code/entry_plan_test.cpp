@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 
 constexpr ProcessAddress kFunction{0x400000}, kTrampoline{0x500000}, kStub{0x600000};
 
-std::vector<std::byte> bytes(std::string_view hex) {
+std::vector<std::byte> from_hex(std::string_view hex) {
   std::vector<std::byte> out;
   for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
     while (hex[i] == ' ') ++i;
@@ -36,7 +36,7 @@ std::string hex(std::span<const std::byte> all) {
 }
 
 Result<EntryPlan> plan(std::string_view code) {
-  return plan_entry(bytes(code), kFunction, kTrampoline, kStub);
+  return plan_entry(from_hex(code), kFunction, kTrampoline, kStub);
 }
 
 std::string refusal(std::string_view code) {
@@ -184,7 +184,7 @@ TEST(EntryPlan, ABranchIntoTheChangedBytesIsRefusedWhereverItStands) {
 }
 
 TEST(EntryPlan, ABranchFromOtherCodeIntoTheChangedBytesIsRefused) {
-  const auto code = bytes("f3 0f 1e fa 55 48 89 e5 53 c3");
+  const auto code = from_hex("f3 0f 1e fa 55 48 89 e5 53 c3");
   const std::uint8_t inside[] = {5}, outside[] = {4, 9};
   const auto refused = plan_entry(code, kFunction, kTrampoline, kStub, inside);
   ASSERT_FALSE(refused);
@@ -212,7 +212,7 @@ TEST(EntryPlan, CodeThatCannotBeDecodedIsRefused) {
 }
 
 TEST(EntryPlan, WhatIsTooFarAwayIsRefused) {
-  const auto code = bytes("55 48 89 e5 53 c3");
+  const auto code = from_hex("55 48 89 e5 53 c3");
   const auto far_stub = plan_entry(code, kFunction, kTrampoline, {kFunction.value + 0x80000005});
   ASSERT_FALSE(far_stub);
   EXPECT_EQ(far_stub.error().message, "the stub is more than 2 GiB away");
@@ -224,7 +224,7 @@ TEST(EntryPlan, WhatIsTooFarAwayIsRefused) {
 
   // Each end within reach, but not what the instruction names: 2 GiB behind the function, from a trampoline
   // before it.
-  const auto naming = bytes("48 8b 05 ff ff ff 7f c3");
+  const auto naming = from_hex("48 8b 05 ff ff ff 7f c3");
   const auto planned = plan_entry(naming, kFunction, {kFunction.value - 0x1000}, kStub);
   ASSERT_FALSE(planned);
   EXPECT_EQ(planned.error().message, "what +0 refers to is more than 2 GiB from the trampoline");
