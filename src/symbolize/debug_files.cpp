@@ -12,8 +12,6 @@
 #include <set>
 #include <utility>
 
-#include "symbolize/has_names.h"
-
 namespace fathom::symbolize {
 namespace {
 
@@ -41,6 +39,10 @@ Code code_of(const elf::ElfFile& file) {
 std::uint64_t hash_of(const elf::ElfFile& file, Code code) {
   const auto bytes = file.bytes_at(code.address, code.size);
   return bytes ? XXH3_64bits(bytes->data(), bytes->size()) : 0;
+}
+
+bool has_names(const elf::ElfFile& file) {
+  return file.section(".symtab") != nullptr || file.section(".debug_info") != nullptr;
 }
 
 std::optional<DebugFile> open_file(const std::string& path) {

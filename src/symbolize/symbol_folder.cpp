@@ -7,14 +7,17 @@
 #include <filesystem>
 
 #include "elf/module_file.h"
-#include "symbolize/has_names.h"
 
 namespace fathom::symbolize {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepestSymbolFolder = 10;
+constexpr int kDeepestFolder = 10;
+
+bool has_names(const elf::ElfFile& file) {
+  return file.section(".symtab") != nullptr || file.section(".debug_info") != nullptr;
+}
 
 bool has_names_or_packed_ones(const elf::ElfFile& file) {
   return has_names(file) || file.section(".gnu_debugdata") != nullptr;
@@ -42,7 +45,7 @@ class Walk {
       --left_;
       std::error_code ignored;  // an entry that is gone by now is neither
       if (fs::is_directory(entry->symlink_status(ignored))) {
-        if (folder.depth < kDeepestSymbolFolder)
+        if (folder.depth < kDeepestFolder)
           below_.push_back({entry->path().string(), folder.depth + 1});
         else
           ++too_deep_;
@@ -114,7 +117,7 @@ Result<SymbolFolder> SymbolFolder::scan(const std::string& path, std::size_t mos
   if (walk.too_deep() != 0)
     folder.gaps_.push_back(
         fmt::format("{} of the folders below {} lie more than {} deep and were not looked at",
-                    walk.too_deep(), path, kDeepestSymbolFolder));
+                    walk.too_deep(), path, kDeepestFolder));
   return folder;
 }
 
