@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -24,6 +25,13 @@ std::string joined(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += ",+" + name;
   return text;
+}
+
+std::string command_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/comm");
+  std::string name;
+  std::getline(file, name);
+  return name;
 }
 
 class PrivilegeTable : public ::testing::TestWithParam<bool> {
@@ -55,7 +63,7 @@ class PrivilegeTable : public ::testing::TestWithParam<bool> {
     if (attach_to) {
       for (auto* words : {&asked, &record}) words->insert(words->end(), {"-p", std::to_string(*attach_to)});
     } else {
-      record.insert(record.end(), {"--", folder_.program(CPU_SHARES), "0.2"});
+      record.insert(record.end(), {"--", "sleep", "0.2"});
     }
     Running doctor = start(with(capabilities), asked), recorder = start(with(capabilities), record);
     const Outcome answer = doctor.wait(std::chrono::milliseconds(60'000));
@@ -84,10 +92,11 @@ class PrivilegeTable : public ::testing::TestWithParam<bool> {
 
 TEST_P(PrivilegeTable, DoctorForetellsWhatRecordDoes) {
   const std::vector<std::string> all{"bpf", "perfmon", "sys_ptrace", "sys_admin"};
-  auto spin = with({});
-  spin.insert(spin.end(), {folder_.program(CPU_SHARES), "600"});
-  const Running target(spin);
-  pause_ms(300);
+  auto sleeper = with({});  // it takes no CPU from the recordings
+  sleeper.insert(sleeper.end(), {"sleep", "600"});
+  const Running target(sleeper);
+  ASSERT_TRUE(
+      wait_until([&] { return command_of(target.pid()) == "sleep"; }, std::chrono::milliseconds(10'000)));
   for (unsigned subset = 0; subset < 16; ++subset) {
     std::vector<std::string> capabilities;
     for (unsigned i = 0; i < all.size(); ++i)
