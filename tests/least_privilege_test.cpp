@@ -2,6 +2,7 @@
 // engine, and what is said to be missing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -89,6 +90,35 @@ TEST_F(LeastPrivilege, NeitherBpfNorPerfEvents) {
   EXPECT_THAT(report.quality(), HasSubstr("there are no CPU samples"));
   EXPECT_THAT(report.quality(), Not(HasSubstr("of the samples arrived")));
   EXPECT_THAT(waits(), HasSubstr("sleep"));  // what it is for: where threads wait
+}
+
+TEST_F(LeastPrivilege, CpuTimeComesFromTheClockWhereNothingCanBeSampled) {
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  auto before = nobody_;
+  before.push_back(folder_.program(WITHOUT_EVENTS));
+  const std::string spin = folder_.program(CPU_SHARES) + " 1.5; exit 0";
+  const Outcome outcome = record(before, {}, {"sh", "-c", spin});  // a child of the command
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(Report(recording_).engine(), "proc");
+  EXPECT_THAT(outcome.errors, Not(HasSubstr("of one CPU only")));
+  const Outcome report = fathom({"report", recording_, "--all"});
+  EXPECT_THAT(report.output, HasSubstr("neither BPF nor perf events may be used"));
+  EXPECT_THAT(report.output, Not(HasSubstr("was idle")));
+}
+
+// The kernel takes the events away from a program that this user may execute and not read.
+TEST_F(LeastPrivilege, AProgramThatMayNotBeSampledIsNotIdle) {
+  FATHOM_NEEDS_PERF_EVENT();
+  FATHOM_NEEDS_PROGRAM("setpriv");
+  const std::string hidden = folder_.program(CPU_SHARES);
+  ASSERT_EQ(::chmod(hidden.c_str(), 0711), 0);
+  const Outcome outcome = record(nobody_, {}, {hidden, "1.5"});
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  EXPECT_EQ(Report(recording_).engine(), "perf");
+  EXPECT_THAT(outcome.errors, Not(HasSubstr("of one CPU only")));
+  const Outcome report = fathom({"report", recording_, "--all"});
+  EXPECT_THAT(report.output, HasSubstr("could not be sampled: the kernel does not let this user sample"));
+  EXPECT_THAT(report.output, Not(HasSubstr("was idle")));
 }
 
 TEST_F(LeastPrivilege, TheLastEngineSaysWhatItCannotRecord) {

@@ -456,8 +456,10 @@ Result<> Recording::step(std::uint64_t now) {
     if (auto saved = save(); !saved) return saved;
   }
   profile_.meta.end_ns = now;
-  if (options_.memory && now >= next_memory_ns_) {
-    sample_memory(now);
+  if (now >= next_memory_ns_) {
+    if (options_.memory) sample_memory(now);
+    // Nobody tells how much CPU time such a process used up to its end.
+    if (const auto unsampled = source_->unsampled(); !unsampled.empty()) cpu_times_->refresh(unsampled);
     next_memory_ns_ = now + kMemoryEvery;
   }
   if (options_.companion != nullptr) options_.companion->step(now);

@@ -28,8 +28,11 @@ void CpuTimes::refresh(const std::set<std::int32_t>& unsampled) {
   ++round_;
   for (const std::int32_t pid : processes_.pids()) {
     const std::uint64_t before_ns = total_ns_;
+    const bool is_unsampled = unsampled.contains(pid);
     for (const std::int32_t tid : processes_.threads(pid)) {
       if (const auto times = process::read_schedstat(pid, tid)) {
+        // A sample or a wait makes the row of a thread; without any, its CPU time is all that is known of it.
+        if (is_unsampled && times->ran_ns > live_[tid].before_ns) (void)processes_.thread_row(pid, tid);
         Account& account = note(tid, times->ran_ns);
         if (times->slices > account.runs) runs_ += times->slices - account.runs;
         account.runs = times->slices;
@@ -38,7 +41,7 @@ void CpuTimes::refresh(const std::set<std::int32_t>& unsampled) {
         account.waited_ns = times->waited_ns;
       }
     }
-    if (unsampled.contains(pid)) unsampled_ns_ += total_ns_ - before_ns;
+    if (is_unsampled) unsampled_ns_ += total_ns_ - before_ns;
   }
   // The end of some may have been lost.
   ended_threads_ += std::erase_if(live_, [&](const auto& entry) { return entry.second.round + 2 < round_; });

@@ -3,6 +3,7 @@
 // and the CPU time of threads is told as sums. Who started, ended or loaded what is found by looking again, ten times a
 // second.
 #include <optional>
+#include <set>
 
 #include "base/clock.h"
 #include "session/tracking/process_looks.h"
@@ -56,6 +57,10 @@ class ProcSource final : public Source {
 
   void count(model::Quality& quality) const override { quality.kernel_memory_bytes = 0; }
 
+  std::set<std::int32_t> unsampled() const override {
+    const auto pids = processes_->pids();
+    return {pids.begin(), pids.end()};
+  }
   std::string why_not_sampled() const override {
     return "this user may use neither BPF nor perf events here (fathom doctor)";
   }
@@ -68,7 +73,8 @@ class ProcSource final : public Source {
         "for "
         "each thread and not by function");
     notes.emplace_back(
-        "engine proc: threads, programs and libraries that came and went within 100 ms were not seen");
+        "engine proc: processes, threads, programs and libraries that came and went within 100 ms were not "
+        "seen");
     return notes;
   }
 

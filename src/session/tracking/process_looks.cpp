@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <sstream>
 #include <string_view>
 #include <vector>
 
+#include "base/files.h"
 #include "process/threads.h"
 
 namespace fathom::session {
@@ -33,16 +35,29 @@ std::set<process::MapEntry> mapped_code_of(std::int32_t pid) {
   return code;
 }
 
+// Of one thread: /proc/PID/task/TID/children. Empty where the kernel does not tell.
+std::vector<std::int32_t> children_of(std::int32_t pid, std::int32_t tid) {
+  const auto text = read_file("/proc/" + std::to_string(pid) + "/task/" + std::to_string(tid) + "/children");
+  std::vector<std::int32_t> children;
+  if (!text) return children;
+  std::istringstream words(*text);
+  for (std::int32_t child = 0; words >> child;) children.push_back(child);
+  return children;
+}
+
 }  // namespace
 
 bool ProcessLooks::due(std::uint64_t now_ns) {
   if (now_ns < next_ns_) return false;
   next_ns_ = now_ns + kEveryNs;
+  ++looks_;
   return true;
 }
 
 void ProcessLooks::know(std::int32_t pid) {
   known_[pid] = {program_of(pid), mapped_code_of(pid)};
+  for (const std::int32_t tid : processes_.threads(pid))
+    for (const std::int32_t child : children_of(pid, tid)) told_.insert(child);
 }
 
 void ProcessLooks::look(std::int32_t pid, std::uint64_t now_ns, Batch& batch) {
@@ -60,6 +75,33 @@ void ProcessLooks::look(std::int32_t pid, std::uint64_t now_ns, Batch& batch) {
   if (pid == expected_) return;  // a child of ours that is not the target yet
   look_at_code(pid, now_ns, known, batch);
   look_at_threads(pid, now_ns, batch);
+  look_at_children(pid, now_ns, batch);
+}
+
+// Those of its first thread at each look, of the others at each tenth: programs with many threads seldom fork from all.
+void ProcessLooks::look_at_children(std::int32_t pid, std::uint64_t now_ns, Batch& batch) {
+  constexpr std::uint64_t kLooksPerRound = 10;
+  for (const std::int32_t tid : processes_.threads(pid)) {
+    if (tid != pid && looks_ % kLooksPerRound != 0) continue;
+    for (const std::int32_t child : children_of(pid, tid))
+      if (!processes_.is_recorded(child) && told_.insert(child).second) tell_child(child, pid, now_ns, batch);
+  }
+}
+
+void ProcessLooks::tell_child(std::int32_t pid, std::int32_t parent, std::uint64_t now_ns, Batch& batch) {
+  const sources::ProcessForked forked{now_ns, pid, parent};
+  batch.side_band.emplace_back(forked);
+  if (waits_ != nullptr) waits_->on(forked);
+  // It runs the program of its parent, whose code it has, or another one since.
+  Known known{program_of(pid), mapped_code_of(pid)};
+  if (known.program != known_[parent].program) {
+    const sources::ProcessExeced execed{now_ns, pid, pid, process::read_thread_name(pid, pid).value_or("")};
+    batch.side_band.emplace_back(execed);
+    if (waits_ != nullptr) waits_->on(execed);
+    for (const process::MapEntry& mapping : known.code)
+      batch.side_band.emplace_back(sources::MemoryMapped{now_ns, pid, pid, mapping});
+  }
+  known_[pid] = std::move(known);
 }
 
 void ProcessLooks::look_at_code(std::int32_t pid, std::uint64_t now_ns, Known& known, Batch& batch) {

@@ -24,7 +24,10 @@ class ProcessLooks {
 
   // What the process table has read by itself.
   void know(std::int32_t pid);
-  void forget(std::int32_t pid) { known_.erase(pid); }
+  void forget(std::int32_t pid) {
+    known_.erase(pid);
+    told_.erase(pid);
+  }
   // A child of ours that is not the target before it executes a program.
   void expect_exec(std::int32_t pid) { expected_ = pid; }
   // What has changed since the last look, as events.
@@ -37,12 +40,15 @@ class ProcessLooks {
   };
   void look_at_code(std::int32_t pid, std::uint64_t now_ns, Known& known, Batch& batch);
   void look_at_threads(std::int32_t pid, std::uint64_t now_ns, Batch& batch);
+  void look_at_children(std::int32_t pid, std::uint64_t now_ns, Batch& batch);
+  void tell_child(std::int32_t pid, std::int32_t parent, std::uint64_t now_ns, Batch& batch);
 
   const ProcessTable& processes_;
   ProcWaits* waits_;
   std::int32_t expected_ = 0;
   std::map<std::int32_t, Known> known_;  // by pid
-  std::uint64_t next_ns_ = 0;
+  std::set<std::int32_t> told_;  // processes that were children before the recording, or that were told
+  std::uint64_t next_ns_ = 0, looks_ = 0;
 };
 
 }  // namespace fathom::session
