@@ -49,7 +49,7 @@ std::vector<NamedTrial> trials_of(const MachineFacts& machine) {
           {"record_proc", "record with engine proc", machine.record_proc},
           {"bpf_program", "load a BPF program", machine.bpf_program},
           {"bpf_engine", "load fathom's programs", machine.bpf_engine},
-          {"bpf_probes", "set breakpoints for --probe", machine.bpf_probes},
+          {"bpf_probes", "breakpoints of --probe", machine.bpf_probes},
           {"btf", "kernel types (BTF)", machine.btf},
           {"cpu_clock_all", "sample whole CPUs", machine.cpu_clock_all},
           {"side_band", "follow all processes", machine.side_band},
