@@ -63,7 +63,7 @@ TEST(Explanation, ProcessesThatDoNotExplainTheMachineAreSaidNotTo) {
   record.ram_bytes = 8ULL << 30;
   record.tasks.push_back({.pid = 1, .rss_bytes = 1ULL << 30, .name = "a"});
   record.machine_bytes = {{"slab_unreclaimable", 5ULL << 30}};
-  EXPECT_THAT(explain(record).why, Contains(HasSubstr("kernel objects 5.0 GiB")));
+  EXPECT_THAT(explain(record).why, Contains(HasSubstr("5.0 GiB are kernel objects")));
   record.tasks[0].rss_bytes = 7ULL << 30;
   EXPECT_THAT(explain(record).why, Not(Contains(HasSubstr("all processes together"))));
 }

@@ -417,8 +417,9 @@ class Reader {
   // "app-1  | [   2311]  1000 ...": where a row begins that has something in front of it.
   static std::string_view row_in(std::string_view text) {
     for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
-      const std::size_t digit = text.find_first_not_of(' ', at + 1);
-      if (digit != std::string_view::npos && text[digit] >= '0' && text[digit] <= '9') return text.substr(at);
+      const std::size_t digit = std::min(text.find_first_not_of(' ', at + 1), text.size());
+      const std::size_t size = leading_digits(text.substr(digit)).size();
+      if (size != 0 && text.substr(digit + size).starts_with(']')) return text.substr(at);
     }
     return {};
   }

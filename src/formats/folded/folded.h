@@ -20,8 +20,7 @@ namespace fathom::formats {
 // By the first lines: at least half of them are stacks with a count. Where no stack has a second frame, all of them are.
 bool is_folded(std::string_view text);
 
-// One sample per line, the count its value; of metric wall where a comment says "mode: wall", as austin's do, else of metric
-// cpu. Also reads: decimal fractions (all values become thousandths), two columns in every line (a difference: the second
+// One sample per line, the count its value; where a comment says "mode: wall", as austin's do, it is no CPU time. Also reads: decimal fractions (all values become thousandths), two columns in every line (a difference: the second
 // is taken, and a note says so), Windows line ends, empty lines, comments ("# ..."). A line without a count, such as one that
 // was cut short, costs itself: a note counts such lines and shows the first. `name` is the file's, for messages. kMalformed
 // where there is no stack at all.

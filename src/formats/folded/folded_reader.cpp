@@ -17,6 +17,7 @@
 #include "formats/folded/folded.h"
 #include "formats/folded/source_frame.h"
 #include "formats/import/left_out_lines.h"
+#include "model/exact_count.h"
 
 namespace fathom::formats {
 namespace {
@@ -292,7 +293,8 @@ bool is_folded(std::string_view text) {
   };
   const std::string_view last = for_each_line(text, look);
   if (whole) look(last);
-  return stacks != 0 && (deep != 0 ? stacks >= others : others == 0);
+  // Of stacks most have a second frame; a log has a line here and there that ends in a number.
+  return stacks != 0 && (deep != 0 ? stacks >= others && deep * 4 >= stacks : others == 0);
 }
 
 struct FoldedReader::State {
@@ -429,8 +431,11 @@ Result<model::Profile> FoldedReader::finish() {
       value = value * 1000 + state.thousandths[i];
     }
   }
-  if (std::ranges::find(state.facts, "mode: wall") != state.facts.end())
-    for (model::Sample& sample : profile.samples) sample.metric = model::Metric::kWall;
+  if (std::ranges::find(state.facts, "mode: wall") != state.facts.end()) {
+    profile.meta.facts["unit"] = "units of wall-clock time";
+    profile.meta.facts[model::kCountedFact] = "all";
+    note("The values are units of wall-clock time and no CPU time.");
+  }
   profile.quality.samples = profile.samples.size();
   return std::move(profile);
 }

@@ -139,11 +139,10 @@ TEST(FoldedReader, CommentsAreNoStacks) {
   const model::Profile profile =
       read_folded("# mode: wall\n# duration: 40000\n#!\n#3 workers;a 1\nt;b 2\n# done; with 7\n", "x")
           .value();
-  EXPECT_EQ(write_folded(build_call_tree(profile, {.selection = {.metric = model::Metric::kWall}})),
-            ".#3 workers;a 1\nt;b 2\n");
+  EXPECT_EQ(write_folded(build_call_tree(profile, {})), ".#3 workers;a 1\nt;b 2\n");
   EXPECT_THAT(profile.quality.notes,
               testing::ElementsAre("The file's comments: mode: wall, duration: 40000."));
-  EXPECT_EQ(analysis::metrics_in(profile), std::vector<model::Metric>{model::Metric::kWall}) << "no CPU time";
+  EXPECT_EQ(profile.meta.facts.at("unit"), "units of wall-clock time") << "no CPU time";
 }
 
 TEST(FoldedReader, FramesOfScriptsAreFunctionsWithTheirPlace) {

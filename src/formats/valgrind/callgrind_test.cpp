@@ -116,7 +116,7 @@ TEST(Callgrind, ALineThatIsNoneOfItsCostsItself) {
   const auto notes = [](std::string_view text) {
     const Result<model::Profile> read = read_callgrind(text, "x");
     EXPECT_TRUE(read) << read.error().message;
-    EXPECT_THAT(stacks_of(*read), testing::Contains("main 5"));
+    EXPECT_THAT(stacks_of(*read), testing::Contains("[thread 0];main 5"));
     return read->quality.notes;
   };
   const auto left_out = [](std::string_view what) { return testing::Contains(HasSubstr(what)); };

@@ -102,8 +102,12 @@ class MassifReader {
 
   // valgrind writes whole numbers, heaptrack_print seconds with fractions.
   bool take_time(std::string_view value) {
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), time_);
-    return error == std::errc{} && end == value.data() + value.size() && time_ >= 0 && time_ <= kMostTime;
+    double time = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), time);
+    if (error != std::errc{} || end != value.data() + value.size() || !(time >= 0 && time <= kMostTime))
+      return false;
+    time_ = time;
+    return true;
   }
 
   // "n2: 4096 0x1091B9: keep (book.c:12)": the number of its callers, their bytes, and the place. A space deeper for each call.

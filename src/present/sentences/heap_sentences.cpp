@@ -238,7 +238,7 @@ std::vector<std::string> sentences_of(const HeapReport& report) {
 
   const double live = total.live.bytes.value;
   if (live <= 0 && report.of_dump) {
-    add("What is live is not in the file.");
+    add(fmt::format("{} were allocated; what is live is not in the file.", bytes_of(total.allocated.bytes)));
   } else if (live > 0) {
     const double growth = total.growth.bytes.value;
     if (report.of_dump && !report.of_dumps)
