@@ -54,7 +54,7 @@ std::set<std::string> tcmalloc_names_for(Role role) {
   }
 }
 
-std::vector<std::string> called_by(std::string_view form) {
+std::vector<std::string> called_by_tcmalloc(std::string_view form) {
   if (form.starts_with("own"))
     return {"tc_malloc",   "tc_malloc_skip_new_handler",
             "tc_calloc",   "tc_realloc",
@@ -89,7 +89,7 @@ void expect_all_forms(std::string_view begin) {
     SCOPED_TRACE(form);
     ++count;
     const auto found = tcmalloc_trial_of(USES_TCMALLOC + form + "_stripped");
-    expect_entries(USES_TCMALLOC + form, found, tcmalloc_names_for, called_by(form));
+    expect_entries(USES_TCMALLOC + form, found, tcmalloc_names_for, called_by_tcmalloc(form));
     if (found) {
       EXPECT_EQ(found->trial.unknown, 0u);
     }
@@ -124,7 +124,7 @@ TEST(TcmallocTrial, OfAProgramFromElsewhere) {
     GTEST_SKIP() << "FATHOM_TCMALLOC_TWIN and FATHOM_TCMALLOC_STRIPPED name none";
   FATHOM_NEEDS_NAMESPACES();
   expect_entries(twin, tcmalloc_trial_of(stripped), tcmalloc_names_for,
-                 form != nullptr ? called_by(form) : std::vector<std::string>());
+                 form != nullptr ? called_by_tcmalloc(form) : std::vector<std::string>());
 }
 #else
 TEST(TcmallocTrial, OfProgramsInCMadeByGcc) {
