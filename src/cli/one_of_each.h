@@ -56,8 +56,8 @@ inline std::string bytehound_file() {
 }
 
 inline constexpr std::string_view kCpuProfile = R"json({"nodes": [
-  {"id": 1, "callFrame": {"functionName": "(root)", "url": "", "lineNumber": -1}, "children": [2]},
-  {"id": 2, "callFrame": {"functionName": "grind", "url": "file:///mill.js", "lineNumber": 4}}],
+  {"id": 1, "callFrame": {"functionName": "(root)", "url": "", "lineNumber": -1}, "hitCount": 0, "children": [2]},
+  {"id": 2, "callFrame": {"functionName": "grind", "url": "file:///mill.js", "lineNumber": 4}, "hitCount": 2}],
   "startTime": 1000, "endTime": 2000, "samples": [2, 2], "timeDeltas": [100, 50]})json";
 inline constexpr std::string_view kHeapProfile = R"json({"head": {
   "callFrame": {"functionName": "(root)", "url": "", "lineNumber": -1}, "selfSize": 0, "id": 1, "children": [
