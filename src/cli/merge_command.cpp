@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <memory>
+#include <optional>
 
 #include "analysis/core/words.h"
 #include "cli/command.h"
@@ -33,23 +34,26 @@ Result<std::vector<open::MergeInput>> open_inputs(const MergeArguments& argument
   if (!files) return tl::unexpected(files.error());
   std::vector<open::MergeInput> inputs;
   std::vector<std::string> dumps;
+  std::optional<model::Profile> only_dump;  // a pipe is read once
   for (const std::string& file : *files) {
     Result<model::Profile> profile = open_with_names(file, {}, arguments.symbols, {});
     if (!profile) return tl::unexpected(profile.error());
-    if (is_heap_dump(*profile))
-      dumps.push_back(file);
-    else
+    if (!is_heap_dump(*profile)) {
       inputs.push_back({file, std::move(*profile)});
+      continue;
+    }
+    dumps.push_back(file);
+    only_dump = dumps.size() == 1 ? std::optional(std::move(*profile)) : std::nullopt;
   }
-  if (!dumps.empty()) {
+  if (only_dump) {
+    inputs.push_back({dumps.front(), std::move(*only_dump)});
+  } else if (!dumps.empty()) {
     DumpInputs together = arguments.dumps;
     together.more.assign(dumps.begin() + 1, dumps.end());
     Result<model::Profile> profile = open_with_names(dumps.front(), {}, arguments.symbols, together);
     if (!profile) return tl::unexpected(profile.error());
-    inputs.push_back({dumps.size() == 1
-                          ? dumps.front()
-                          : fmt::format("{} and {} more dumps", dumps.front(), dumps.size() - 1),
-                      std::move(*profile)});
+    inputs.push_back(
+        {fmt::format("{} and {} more dumps", dumps.front(), dumps.size() - 1), std::move(*profile)});
   }
   return inputs;
 }

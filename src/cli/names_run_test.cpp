@@ -34,7 +34,7 @@ class CliNames : public Cli {
 
 TEST_F(CliNames, AFunctionWithoutANameIsShort) {
   const Outcome outcome = run({"report", stripped_});
-  EXPECT_THAT(outcome.out, HasSubstr("below an unnamed function of server (0x1c20)"));
+  EXPECT_THAT(outcome.out, HasSubstr("in an unnamed function of server (0x1c20)"));
   EXPECT_THAT(outcome.out, Not(HasSubstr("fde"))) << outcome.out;
   EXPECT_THAT(run({"export", stripped_, "--to", "folded"}).out, HasSubstr("server@0x1c20 1000"));
 }

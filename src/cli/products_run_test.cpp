@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "analysis/heap/hand_made_heap.h"
-#include "cli/one_of_each.h"
+#include "cli/testing_one_of_each.h"
 #include "cli/testing_program.h"
 #include "formats/packer.h"
 #include "formats/readers.h"

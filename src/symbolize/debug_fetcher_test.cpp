@@ -108,6 +108,7 @@ Options fetching(const std::string& urls, const std::string& cache) {
   Options options = no_debug_directories();
   options.reader.program = FATHOM_NAME_READER;
   options.fetch = {.urls = urls, .program = FATHOM_NAME_READER, .cache_directory = cache};
+  options.fetch.wait_ns = 120'000'000'000;  // a busy machine
   return options;
 }
 

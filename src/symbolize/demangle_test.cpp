@@ -93,7 +93,7 @@ TEST(DemangleBounds, LongCxxNamesAreDemangledBeyondTheLimitOfTheLibrary) {
 
 TEST(DemangleBounds, ANameThatCannotBeDemangledKeepsItsReadableBeginning) {
   const std::string mangled = "_ZN5boost6spirit2qi" + std::string(9000, 'S') + "E";
-  EXPECT_EQ(demangle(mangled).substr(0, 51), "boost::spirit::qi::.. [_Z, 9020 characters, #")
+  EXPECT_EQ(demangle(mangled).substr(0, 45), "boost::spirit::qi::.. [_Z, 9020 characters, #")
       << demangle(mangled);
 }
 

@@ -14,6 +14,7 @@
 
 #include "base/files.h"
 #include "elf/module_file.h"
+#include "elf/testing_elf.h"
 #include "model/nameless_function.h"
 #include "symbolize/named_ranges.h"
 #include "symbolize/testing_fixtures.h"
@@ -189,7 +190,7 @@ TEST(DebugFiles, ByDebugLinkInTheDebugFolderAndUnderTheRootOfTheTarget) {
   folder.copy("no_build_id.debug", "root/srv/.debug/no_build_id.debug");
   auto symbols = ModuleSymbols::open(
       {.path = "/srv/program", .open_path = path, .root = folder.path() + "/root"}, no_debug_directories());
-  EXPECT_EQ(symbols->source_path(), folder.path() + "/root/srv/.debug/no_build_id.debug");
+  EXPECT_EQ(symbols->source_path(), "/srv/.debug/no_build_id.debug") << "as the target sees it";
 }
 
 TEST(DebugFiles, ADebugLinkToAFileWithAnotherChecksumIsNotFollowed) {
@@ -214,7 +215,7 @@ TEST(DebugFiles, ByBuildIdInTheDebugDirectoryOfTheTargetsRoot) {
   auto symbols =
       ModuleSymbols::open({.path = fixture("dwarf5.stripped"), .root = folder.path() + "/root"}, options);
   EXPECT_EQ(symbols->source(), SymbolSource::kDwarf);
-  EXPECT_EQ(symbols->source_path(), debug);
+  EXPECT_EQ(folder.path() + "/root" + symbols->source_path(), debug) << "as the target sees it";
   EXPECT_EQ(outermost(*symbols, address_of(kFill)), kFillName);
 }
 
@@ -280,6 +281,37 @@ TEST(DebugFiles, FilesThatAreNoElfAndLinksThatLoopAreSteppedOver) {
   auto options = no_debug_directories();
   options.symbol_directory = folder.path();
   EXPECT_EQ(ModuleSymbols::open({.path = fixture("dwarf5.stripped")}, options)->source_path(), twin);
+}
+
+// Two static functions of one name; a linker's optimisation numbered them.
+TEST(FileSymbols, StaticFunctionsThatACompilerNumberedStayApartWhereThereAreSeveral) {
+  using elf::testing::Bytes;
+  elf::testing::ElfBuilder builder;
+  Bytes names(1), symbols(24);
+  std::uint64_t address = 0x1000;
+  for (const char* name : {"work.llvm.1", "work.llvm.2", "work.llvm.2.cold", "lone.lto_priv.0",
+                           "_ZL4morev.__uniq.7", "_ZL4morev"}) {
+    const auto entry = elf::testing::symbol_entry(static_cast<std::uint32_t>(names.size()), STT_FUNC, 1,
+                                                  address += 0x10, 0x10);
+    elf::testing::append(symbols, entry.data(), entry.size());
+    elf::testing::put_text(names, name);
+    names.push_back({});
+  }
+  const auto text = builder.blob(Bytes(0x200, std::byte{0x90}));
+  builder.segment(PT_LOAD, PF_R | PF_X, 0x1000, text);
+  builder.section(".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, 0x1000, text);
+  builder.section(".symtab", SHT_SYMTAB, 0, 0, builder.blob(symbols), 3, 24);
+  builder.section(".strtab", SHT_STRTAB, 0, 0, builder.blob(names));
+  const Bytes bytes = builder.build();
+  const Folder folder;
+  const std::string path = folder.path() + "/numbered";
+  ASSERT_TRUE(write_file(path, {reinterpret_cast<const char*>(bytes.data()), bytes.size()}));
+  auto opened = ModuleSymbols::open({.path = path}, no_debug_directories());
+  std::vector<std::string> found;
+  for (std::uint64_t at = 0x1010; at <= 0x1060; at += 0x10) found.push_back(outermost(*opened, {at}));
+  EXPECT_THAT(found,
+              ::testing::ElementsAre("work [clone .llvm.1]", "work [clone .llvm.2]", "work [clone .llvm.2]",
+                                     "lone", "more() [clone .__uniq.7]", "more()"));
 }
 
 TEST(Vdso, HasTheClock) {

@@ -50,7 +50,7 @@ void OwnCode::find_own_crates(const std::set<std::string_view>& executables) {
   for (const Function& function : profile_.functions) {
     const Module& module = profile_.modules[function.module.value];
     const std::string_view path = profile_.strings[module.path];
-    if (module.kind == ModuleKind::kFile && !executables.contains(path)) continue;
+    if (module.kind == ModuleKind::kFile && !executables.empty() && !executables.contains(path)) continue;
     const std::string_view name = profile_.strings[function.name];
     const std::string_view crate = namespace_of(name);
     is_rust |=

@@ -141,7 +141,8 @@ TEST(FoldedReader, CommentsAreNoStacks) {
           .value();
   EXPECT_EQ(write_folded(build_call_tree(profile, {})), ".#3 workers;a 1\nt;b 2\n");
   EXPECT_THAT(profile.quality.notes,
-              testing::ElementsAre("The file's comments: mode: wall, duration: 40000."));
+              testing::ElementsAre("The file's comments: mode: wall, duration: 40000.",
+                                   "The values are units of wall-clock time and no CPU time."));
   EXPECT_EQ(profile.meta.facts.at("unit"), "units of wall-clock time") << "no CPU time";
 }
 
