@@ -217,7 +217,16 @@ std::string sentence_of_hot_spot(const Report& report) {
   if (tree.total <= 0) return sentence_of_nothing(report);
   const auto& spot = report.hot_path.spot;
   const WidestModule module = widest_module(report);
-  if (!spot || (spot->spread && module.unnamed * 2 > tree.total)) return sentence_of_module(report, module);
+  if (!spot) return sentence_of_module(report, module);
+  // Most of the time is in code without names that no named function calls: the named one is not the answer.
+  if (module.unnamed * 2 > tree.total && (spot->spread || spot->total * 2 < module.unnamed)) {
+    std::string text = sentence_of_module(report, module);
+    if (!spot->spread)
+      text += fmt::format(" The largest function with a name is {} with {}.",
+                          subject_name(report, spot->name, spot->module, spot->rank, spot->generated, ""),
+                          rounded_percent(share(tree, spot->total)));
+    return text;
+  }
   const std::string place = place_text(spot->place, spot->name);
   const std::string name =
       subject_name(report, spot->name, spot->module, spot->rank, spot->generated, spot->own_caller);

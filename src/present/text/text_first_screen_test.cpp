@@ -432,8 +432,15 @@ TEST(FirstScreen, NamesTheFileWhereNoFunctionHasAName) {
   const auto app = hand.module("x", model::ModuleKind::kFile, model::SymbolSource::kNone);
   hand.sample(thread, hand.stack({hand.unnamed(app, 0x100), hand.unnamed(app, 0x200)}), 500);
   const std::string screen = screen_of(hand.profile, 0);
-  EXPECT_THAT(screen, HasSubstr("\n100 % of CPU time is in x, which is stripped: its functions have no names."))
+  EXPECT_THAT(screen,
+              HasSubstr("\n100 % of CPU time is in x, which is stripped: its functions have no names."))
       << screen;
+  // sha256sum: the little that it reads has a name.
+  const auto read = hand.frame(hand.module("libc.so.6"), {"fread_unlocked"});
+  hand.sample(thread, hand.stack({hand.unnamed(app, 0x300), read}), 100);
+  EXPECT_THAT(screen_of(hand.profile, 0), HasSubstr("\n83 % of CPU time is in x, which is stripped"));
+  EXPECT_THAT(screen_of(hand.profile, 0),
+              HasSubstr("The largest function with a name is fread_unlocked in libc with 17 %."));
 }
 
 TEST(FirstScreen, FitsTheScreenWhateverIsInIt) {
