@@ -1,6 +1,5 @@
 #include "symbolize/fetch_process.h"
 
-#include <dlfcn.h>
 #include <fmt/format.h>
 #include <grp.h>
 #include <signal.h>
@@ -13,6 +12,7 @@
 #include <cstring>
 
 #include "base/capabilities.h"
+#include "symbolize/loaded_library.h"
 
 namespace fathom::symbolize {
 namespace {
@@ -48,17 +48,13 @@ struct Library {
   void (*end)(void*) = nullptr;
 
   bool load() {
-#if defined(FATHOM_STATIC)
-    return false;  // a static program can load nothing
-#else
-    void* library = ::dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+    void* library = load_library("libdebuginfod.so.1");
     if (library == nullptr) return false;
-    begin = reinterpret_cast<decltype(begin)>(::dlsym(library, "debuginfod_begin"));
+    begin = reinterpret_cast<decltype(begin)>(function_of_library(library, "debuginfod_begin"));
     find_debuginfo =
-        reinterpret_cast<decltype(find_debuginfo)>(::dlsym(library, "debuginfod_find_debuginfo"));
-    end = reinterpret_cast<decltype(end)>(::dlsym(library, "debuginfod_end"));
+        reinterpret_cast<decltype(find_debuginfo)>(function_of_library(library, "debuginfod_find_debuginfo"));
+    end = reinterpret_cast<decltype(end)>(function_of_library(library, "debuginfod_end"));
     return begin != nullptr && find_debuginfo != nullptr && end != nullptr;
-#endif
   }
 };
 
