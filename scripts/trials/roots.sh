@@ -1,7 +1,7 @@
 # Roots of Debian releases to try things in; sourced by scripts/static-trials.sh and scripts/package-trials.sh.
 # They are made by debootstrap once and kept below FATHOM_TRIAL_ROOTS; a trial gets a layer over one, which is thrown away.
 trial_roots=${FATHOM_TRIAL_ROOTS:-$(realpath "$(dirname "${BASH_SOURCE[0]}")/../..")/build/roots}
-trial_mirror=${FATHOM_TRIAL_MIRROR:-http://deb.debian.org/debian}
+trial_mirror=${FATHOM_TRIAL_MIRROR:-} # empty: the one that debootstrap knows
 
 trial_suite() { # PLACE: its suite; nothing for a place that is no Debian
   case $1 in
@@ -19,7 +19,7 @@ make_trial_roots() { # PLACE...
     if [ -z "$suite" ] || [ -e "$trial_roots/$suite/.complete" ]; then continue; fi
     echo "making a root of $suite"
     rm -rf --one-file-system "${trial_roots:?}/$suite"
-    debootstrap --variant=minbase "$suite" "$trial_roots/$suite" "$trial_mirror" >"$trial_roots/$suite.log" 2>&1 || {
+    debootstrap --variant=minbase "$suite" "$trial_roots/$suite" ${trial_mirror:+"$trial_mirror"} >"$trial_roots/$suite.log" 2>&1 || {
       tail -n 5 "$trial_roots/$suite.log" >&2
       echo "try: apt-get install debootstrap; FATHOM_TRIAL_MIRROR=URL for another mirror" >&2
       return 1

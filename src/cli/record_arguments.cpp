@@ -289,7 +289,7 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
       ->check([](const std::string& text) {
         return text == "none" || text.find("://") != std::string::npos
                    ? std::string()
-                   : text + " is no address of a server, such as https://debuginfod.debian.net";
+                   : text + " is not the address of a server: https://HOST or http://HOST:PORT";
       });
   app.add_flag("--cpu", arguments.cpu, "record where CPU time goes");
   app.add_flag("--off-cpu", arguments.off_cpu, "record where threads wait, for what and for whom");

@@ -9,7 +9,9 @@ TEST_F(Cli, ReportIsTheAnswerInOneScreen) {
   EXPECT_EQ(outcome.status, 0);
   EXPECT_EQ(outcome.error, "");
   EXPECT_THAT(outcome.out, StartsWith("hand (pid 10) · 10.00 s · 2 threads, 0.91 of 2 CPUs · 900 samples"));
-  EXPECT_THAT(outcome.out, HasSubstr("Node::walk accounts for 33 % ±3 of CPU time, almost all of it in its own instructions"));
+  EXPECT_THAT(
+      outcome.out,
+      HasSubstr("Node::walk accounts for 33 % ±3 of CPU time, almost all of it in its own instructions"));
   EXPECT_THAT(outcome.out, HasSubstr("next: fathom flamegraph " + recording_));
   EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40);
   EXPECT_THAT(outcome.out, Not(HasSubstr("\x1b"))) << "no colours in a file";

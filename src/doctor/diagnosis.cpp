@@ -332,9 +332,7 @@ bool has_all_names(const ModuleHealth& module) {
 
 Remedy debuginfod() {
   return {
-      "DEBUGINFOD_URLS=https://debuginfod.debian.net fathom record ..., or --debuginfod URL: fetches debug "
-      "files while "
-      "it records",
+      "record --debuginfod URL, with the server of your distribution: fetches debug files while it records",
       "the server learns the build ids of the modules that are recorded; disk space in ~/.cache/fathom"};
 }
 

@@ -56,8 +56,8 @@ struct MachineFacts {
   // Sampling ourselves in user mode without CAP_SYS_ADMIN, but with all other capabilities that we have.
   Trial cpu_clock_without_admin;
 
-  Trial bpf_program;  // the smallest program there is
-  Trial bpf_engine;   // the real ones, through the verifier
+  Trial bpf_program;           // the smallest program there is
+  Trial bpf_engine;            // the real ones, through the verifier
   Trial bpf_probes{true, {}};  // breakpoints in functions and at static probes, with the engine bpf
   Trial btf;
   Trial side_band;             // mappings and names of all processes

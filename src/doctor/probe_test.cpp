@@ -34,8 +34,7 @@ TEST(Probe, TellsAboutThisMachineAndChangesNothing) {
   for (const Trial* trial :
        {&machine.record_bpf, &machine.record_perf, &machine.record_proc, &machine.cpu_clock_without_admin,
         &machine.bpf_program, &machine.bpf_engine, &machine.btf, &machine.side_band, &machine.cpu_clock_own,
-        &machine.cycles, &machine.kernel_symbols, &machine.heap_counter,
-        &machine.name_cache})
+        &machine.cycles, &machine.kernel_symbols, &machine.heap_counter, &machine.name_cache})
     EXPECT_EQ(trial->works, trial->problem.empty());
 }
 

@@ -141,7 +141,8 @@ void compare(const std::string& tool, const std::string& fixture) {
     ADD_FAILURE() << std::hex << addresses[i].value << message.str();
   }
   EXPECT_EQ(different, 0u);
-  EXPECT_LE(by_symbol, compared / 20 + 10);  // a small file has few calls of all that the tool knows by symbol alone
+  EXPECT_LE(by_symbol,
+            compared / 20 + 10);  // a small file has few calls of all that the tool knows by symbol alone
   EXPECT_GT(compared, addresses.size() / 2);
   EXPECT_GT(inlined, compared / 8);
   std::printf("%s: %zu addresses compared, %zu in inlined calls, %zu named by symbol\n", fixture.c_str(),
