@@ -64,7 +64,9 @@ TEST(HardStacks, NoCallerIsInventedWhileAnExceptionIsPassedOn) {
   EXPECT_GE(all, 100);
   EXPECT_GE(of_exceptions, all / 10);
   const Report report(folder / "x.fathom");
-  EXPECT_GE(report.complete_percent(), 90) << report.quality();
+  // One sample in ten falls between the change of the registers and the jump; of 3,000 samples that is 10 % +- 2 % by
+  // chance alone.
+  EXPECT_GE(report.complete_percent(), 85) << report.quality();
   // Nothing else ends early here but the start and the end of the program.
   EXPECT_GE(report.complete_percent_without(
                 {"an exception was just being passed on, and saved registers were overwritten",
