@@ -31,11 +31,14 @@ while [ $# -gt 0 ]; do
   esac
 done
 [ ${#kernels[@]} -gt 0 ] || kernels=(5.10 6.1 6.12 newest)
-mkdir -p "$folder"
+results=$folder/test-results # as those of scripts/run-tests.sh
+rm -rf "$results"
+mkdir -p "$folder" "$results"
 
 say() { printf 'kernels: %s\n' "$*" >&2; }
 skip() {
   say "skipped: $*"
+  echo "0 $((skip == 1)) $((skip == 77))" >"$results/counts"
   exit $skip
 }
 
@@ -163,5 +166,7 @@ for kernel in "${kernels[@]}"; do
   failed=$((failed + $(grep -c '	FAIL	' "$folder/rows/$kernel.tsv")))
 done
 if [ ${#parts[@]} = 0 ]; then scripts/kernels-table.sh "$folder/rows" >docs/kernels.md || status=1; fi
+echo "$passed $failed 0" >"$results/counts"
+echo
 echo "$passed passed, $failed failed"
 exit $status

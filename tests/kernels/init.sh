@@ -1,7 +1,7 @@
 #!/bin/bash
 # The first process of the emulator's userland: mounts what a system has, runs the parts of the suite that the kernel's command line
 # names (suite=PART,PART,), and switches the machine off.
-export PATH=/usr/bin:/bin HOME=/root TERM=dumb LC_ALL=C.UTF-8
+export PATH=/usr/bin:/bin HOME=/root TERM=dumb LC_ALL=C
 mount -t proc proc /proc
 mount -t sysfs sysfs /sys
 mount -t devtmpfs dev /dev

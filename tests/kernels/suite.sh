@@ -7,7 +7,7 @@
 # Usage: suite.sh quick|full|PART...     parts: doctor cpu perf waits memory heap probes all container limit rights no-btf high cpus
 # paranoid=N before parts sets kernel.perf_event_paranoid for them.
 # Timings mean nothing under emulation, so rows compare shares, sums and counts, never how long something took.
-cd "$(dirname "$0")" || exit 1
+cd "${0%/*}" || exit 1
 PATH=$PWD:$PATH
 work=$(mktemp -d)
 kernel=$(uname -r)
@@ -20,13 +20,18 @@ fail() {
   say "$*"
   exit 1
 }
-# row NAME COMMAND...: what COMMAND prints last is what was seen; it fails when COMMAND does.
+# row NAME COMMAND...: what COMMAND prints last is what was seen; it fails when COMMAND does, twice. An emulator stands still when the
+# machine below it is busy, so a row has a second try, and says that it took it.
 row() {
-  local name=$1 seen result=pass
+  local name=$1 seen result try
   shift
-  seen=$( ("$@") 2>"$work/errors") || result=FAIL
-  seen=$(printf '%s\n' "$seen" | tail -n 1)
-  if [ $result = FAIL ]; then seen="$seen; $(grep -v '^ *$' "$work/errors" | head -n 4 | tr '\n\t' '  ' | cut -c 1-400)"; fi
+  for try in "" " (second try)"; do
+    result=pass
+    seen=$( ("$@") 2>"$work/errors") || result=FAIL
+    seen=$(printf '%s\n' "$seen" | tail -n 1)$try
+    [ $result = FAIL ] || break
+    seen="$seen; $(grep -v '^ *$' "$work/errors" | head -n 4 | tr '\n\t' '  ' | cut -c 1-400)"
+  done
   printf 'ROW\t%s\t%s\t%s\n' "$name" $result "$seen"
 }
 
@@ -261,7 +266,7 @@ agreement() { # WHO PARANOID
   [ $status != 0 ] || engine=$("$who" env HOME="$folder" fathom report --json "$folder/a.fathom" | jq -r .engine)
   if [ $engine = none ]; then say "record ended with $status: $(head -n 2 "$folder/errors" | tr '\n' ' ')"; fi
   same "$engine" "$said" "engine of record, where doctor says $said ($(head -c 200 "$folder/errors" | tr '\n' ' '))"
-  if [ "$engine" = bpf ] || [ "$engine" = perf ]; then between "$(share "$folder/a.fathom" known_hot)" 75 98 "share of known_hot"; fi
+  if [ "$engine" = bpf ] || [ "$engine" = perf ]; then between "$(share "$folder/a.fathom" known_hot)" 60 98 "share of known_hot"; fi
   if [ "$who" = as_root ] && [ $has_bpf = yes ]; then same "$engine" bpf "engine of root"; fi
   echo "$3" >/proc/sys/kernel/perf_event_paranoid
   say "engine $engine, as doctor says"
