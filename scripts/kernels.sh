@@ -45,7 +45,7 @@ skip() {
 declare -A suite=([5.10]=bullseye [6.1]=bookworm [6.12]=trixie [newest]=sid)
 declare -A pattern=(
   [5.10]='^linux-image-5\.10\..*-cloud-amd64-unsigned$' [6.1]='^linux-image-6\.1\..*-cloud-amd64-unsigned$'
-  [6.12]='^linux-image-6\.12\..*-cloud-amd64-unsigned$' [newest]='^linux-(binary-unsigned|image)-[0-9].*-cloud-amd64(-unsigned)?$')
+  [6.12]='^linux-image-6\.12\..*-cloud-amd64-unsigned$' [newest]='^linux-(binary-unsigned-[0-9].*-cloud-amd64|image-[0-9].*-cloud-amd64-unsigned)$')
 
 # ---- what is needed
 command -v qemu-system-x86_64 >/dev/null || skip "there is no qemu-system-x86_64 (scripts/setup-debian.sh kernels)"
