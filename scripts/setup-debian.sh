@@ -4,18 +4,18 @@
 #
 #   scripts/setup-debian.sh [--list] SET...        sets: build static image trials test bench web fuzz uml tidy pictures kernels
 #
-# A package that ends in `?` is left out, with a line about it, where the distribution does not have it. `src:NAME?` is the source
-# of a package, which is unpacked below build/sources and installed nowhere.
+# Of `A|B` the first one that the distribution has is installed. A package that ends in `?` is left out, with a line about it, where the
+# distribution does not have it. `src:NAME?` is the source of a package, which is unpacked below build/sources and installed nowhere.
 set -euo pipefail
 
 declare -A packages=(
-  [build]="g++ cmake ninja-build pkg-config clang-14 llvm-14 bpftool libbpf-dev libdw-dev libelf-dev libiberty-dev
+  [build]="g++ cmake ninja-build pkg-config clang-14|clang-19|clang llvm-14|llvm-19|llvm bpftool libbpf-dev libdw-dev libelf-dev libiberty-dev
            libzydis-dev libzstd-dev liblzma-dev zlib1g-dev libxxhash-dev libcli11-dev libfmt-dev libexpected-dev
            nlohmann-json3-dev libboost-math-dev libutf8proc-dev libgtest-dev libgmock-dev"
   # redis-tools also holds the server itself (redis-check-rdb under another name), without a service that would start.
   # The allocators' libraries are looked into and run, and so are programs linked with musl.
   [test]="binutils elfutils xz-utils redis-tools procps nodejs chromium linux-perf? golang-go?
-          libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4? libgoogle-perftools-dev? musl-tools heaptrack?
+          libjemalloc2 libjemalloc-dev? libmimalloc2.0? libtcmalloc-minimal4|libtcmalloc-minimal4t64? libgoogle-perftools-dev? musl-tools heaptrack?
           valgrind? bpftrace? jq prometheus? tmux? protobuf-compiler? graphviz? sqlite3? src:mimalloc? dwz? debuginfod?"
   [bench]="redis-tools procps libdevel-nytprof-perl? libbenchmark-dev heaptrack? jq linux-perf?"
   # make static, packages: what libdw.a needs, and the sources of what Debian ships as a shared library alone.
@@ -23,7 +23,7 @@ declare -A packages=(
   [image]="podman buildah"
   [trials]="debootstrap bsdutils"  # scripts/static-trials.sh, package-trials.sh
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
-  [fuzz]="clang libclang-rt-14-dev"
+  [fuzz]="clang libclang-rt-14-dev|libclang-rt-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh
   [kernels]="qemu-system-x86 seabios cpio jq libcap2-bin procps gcc"  # scripts/kernels.sh
   [tidy]="clang-tidy clang-format"
@@ -51,7 +51,7 @@ for set_name in "$@"; do
   wanted+=("${names[@]}")
 done
 if [ $list = yes ]; then
-  printf '%s\n' "${wanted[@]%\?}" | grep -v '^src:' | sort -u
+  printf '%s\n' "${wanted[@]%\?}" | sed 's/|.*//' | grep -v '^src:' | sort -u
   exit 0
 fi
 
@@ -60,12 +60,16 @@ command -v dpkg-query >/dev/null 2>&1 && command -v apt-get >/dev/null 2>&1 ||
     "install the like of: $(printf '%s ' "${wanted[@]%\?}"); then run make with SETUP=no"
 
 sources=$(cd "$(dirname "$0")/.." && pwd)/build/sources
-installed() {
+installed() { # NAME, or A|B: one of them
   if [[ $1 = src:* ]]; then
     compgen -G "$sources/${1#src:}-*" >/dev/null
     return
   fi
-  dpkg-query -W -f='${db:Status-Status}\n' "$1" 2>/dev/null | grep -x installed >/dev/null # not: not-installed
+  local name
+  for name in ${1//|/ }; do
+    dpkg-query -W -f='${db:Status-Status}\n' "$name" 2>/dev/null | grep -x installed >/dev/null && return # not: not-installed
+  done
+  return 1
 }
 
 # With lists of its own: those of the machine seldom have sources, and stay as they are.
@@ -135,18 +139,24 @@ apt() { as_root DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout
 say "reading the package lists"
 apt update >/dev/null || give_up "the package lists could not be read" "check the network and /etc/apt"
 
+# The first of A|B that the distribution has.
+candidate() {
+  local name
+  for name in ${1//|/ }; do
+    if [ -n "$(apt-cache policy "$name" | sed -n 's/^  Candidate: //p' | grep -v '(none)')" ]; then
+      echo "$name"
+      return
+    fi
+  done
+}
 available=()
 for name in "${missing[@]}"; do
-  case $name in
-    *\?)
-      if [ -n "$(apt-cache policy "${name%\?}" | sed -n 's/^  Candidate: //p' | grep -v '(none)')" ]; then
-        available+=("${name%\?}")
-      else
-        say "${name%\?} is not in this distribution; what needs it will be skipped"
-      fi
-      ;;
-    *) available+=("$name") ;;
+  found=$(candidate "${name%\?}")
+  case $found$name in
+    *\?) [ -n "$found" ] || say "${name%\?} is not in this distribution; what needs it will be skipped" ;;
+    "$name") found=${name%%|*} ;; # apt-get says what is wrong
   esac
+  [ -z "$found" ] || available+=("$found")
 done
 [ ${#available[@]} -gt 0 ] || end
 
