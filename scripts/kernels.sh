@@ -94,7 +94,7 @@ fetch() { # KERNEL
 }
 
 # ---- the userland: programs of this machine with their libraries
-commands="awk bash capsh cat chmod cp cut date dmesg env find grep head hostname id jq kill ls mkdir mktemp mount mv nproc printf ps readlink rm
+commands="awk bash capsh cat chmod chown cp cut date dmesg env find grep head hostname id jq kill ls mkdir mktemp mount mv nproc printf ps readlink rm
   sed seq setpriv sh sleep sort sync sysctl tail taskset timeout touch tr umount uname unshare wc xargs"
 copy_with_libraries() { # FILE INTO NAME
   mkdir -p "$root$2"
