@@ -34,7 +34,7 @@ add_custom_command(
   DEPENDS symbolize_dwarf5 symbolize_no_build_id
   VERBATIM)
 # Another compiler names no siblings, and every entry of a function has to be passed by.
-find_program(CLANGXX_PROGRAM NAMES clang++ clang++-14 REQUIRED)
+find_program(CLANGXX_PROGRAM NAMES clang++ clang++-14 clang++-19 REQUIRED)
 find_program(GXX_PROGRAM NAMES g++ REQUIRED)
 set(sources ${CMAKE_CURRENT_SOURCE_DIR}/testing)
 add_custom_command(OUTPUT ${fixtures}/clang
