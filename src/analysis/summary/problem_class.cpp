@@ -33,71 +33,18 @@ double share_of_pages(const CallTree& tree) {
   return static_cast<double>(sum) / static_cast<double>(tree.total);
 }
 
-// Who waits for a thread to end waits for no lock: what that thread does is its own time.
-double joins_of(const WaitReport& waits) {
-  double sum = 0;
-  for (const ContentionRow& row : waits.locks.by_object)
-    if (row.kind == FutexKind::kJoin) sum += static_cast<double>(row.waits.sum().total_ns());
-  return sum;
-}
-
-// Waits, in ns, by kind.
-void add_waits(const WaitReport& waits, ProblemClass& problem) {
-  for (const CauseRow& row : waits.causes) {
-    const auto ns = static_cast<double>(row.waits.sum().total_ns());
-    switch (row.cause) {
-      case Cause::kFutex:
-      case Cause::kFileLock:
-      case Cause::kIpc:
-        problem.locks += ns;
-        break;
-      case Cause::kFileRead:
-      case Cause::kFileWrite:
-      case Cause::kFileSync:
-      case Cause::kFileOther:
-      case Cause::kIoUring:
-      case Cause::kAsyncIo:
-      case Cause::kWriteback:
-      case Cause::kPageFault:  // of a mapped file, see below
-        problem.disk += ns;
-        break;
-      case Cause::kReclaim:
-        problem.memory += ns;
-        break;
-      case Cause::kSocket:
-      case Cause::kPipe:
-      case Cause::kPoll:
-        problem.peers += ns;
-        break;
-      case Cause::kSleep:
-        problem.slept += ns;
-        break;
-      default:
-        break;
-    }
-  }
-  for (const FileRow& row : waits.files) {
-    if (row.cause != Cause::kPageFault || row.kind != model::ObjectKind::kMemory) continue;
-    const auto ns = static_cast<double>(row.waits.sum().total_ns());  // pages of no file: from the swap
-    problem.disk -= ns;
-    problem.memory += ns;
-  }
-  problem.locks -= joins_of(waits);
-  // Who waits for the lock of a database sleeps between two tries (SQLite), or waits in epoll (PostgreSQL).
-  for (const OtherLockRow& row : other_locks(waits)) {
-    if (row.row->cause != Cause::kSleep && row.row->cause != Cause::kPoll) continue;
-    const auto ns = static_cast<double>(row.row->sum.total_ns());
-    (row.row->cause == Cause::kSleep ? problem.slept : problem.peers) -= ns;
-    problem.locks += ns;
-  }
+// Of the time of all threads that ran, could have, or waited for a lock.
+double share_of_lock_waits(const WaitReport& waits, double able_ns) {
+  double locks = 0;
+  for (const ContentionRow& row : waits.locks.by_site)
+    if (row.kind == FutexKind::kLock || row.kind == FutexKind::kReaderWriter)
+      locks += static_cast<double>(row.waits.sum().total_ns());
+  for (const OtherLockRow& row : other_locks(waits)) locks += static_cast<double>(row.row->sum.total_ns());
+  return able_ns + locks > 0 ? locks / (able_ns + locks) : 0;
 }
 
 ProblemKind kind_of(const ProblemClass& problem) {
   const ProblemThresholds& from = kProblemThresholds;
-  if (problem.queued >= from.queued)
-    return problem.ran >= from.queued ? ProblemKind::kCpuAndRunQueue : ProblemKind::kRunQueue;
-  if (problem.ran >= from.ran)
-    return problem.memory >= from.waited ? ProblemKind::kCpuAndMemory : ProblemKind::kCpu;
   struct Candidate {
     double share;
     ProblemKind kind;
@@ -108,10 +55,21 @@ ProblemKind kind_of(const ProblemClass& problem) {
         Candidate{problem.locks, ProblemKind::kLocks}, Candidate{problem.peers, ProblemKind::kPeers},
         Candidate{problem.slept, ProblemKind::kSleep}})
     if (each.share >= from.waited && each.share > most.share) most = each;
+  // Not of one that waits for something else most of the time.
+  if (most.share < 0.5 && problem.queued >= from.queued)
+    return problem.ran >= from.queued ? ProblemKind::kCpuAndRunQueue : ProblemKind::kRunQueue;
+  if (problem.contended >= from.contended && problem.ran + problem.locks >= from.ran)
+    return ProblemKind::kLocks;
+  if (problem.ran >= from.ran)
+    return problem.memory >= from.waited ? ProblemKind::kCpuAndMemory : ProblemKind::kCpu;
   return most.kind;
 }
 
 }  // namespace
+
+bool ProblemClass::by_contention() const {
+  return kind == ProblemKind::kLocks && locks < kProblemThresholds.waited;
+}
 
 double ProblemClass::share() const {
   switch (kind) {
@@ -128,7 +86,7 @@ double ProblemClass::share() const {
     case ProblemKind::kPeers:
       return peers;
     case ProblemKind::kLocks:
-      return locks;
+      return by_contention() ? contended : locks;
     case ProblemKind::kSleep:
       return slept;
     case ProblemKind::kMixed:
@@ -147,33 +105,34 @@ static ProblemClass classify_by_time(const Report& report) {
   if (!report.waits) {
     const auto used = report.activity.cpus_used();
     if (!used) return problem;
-    problem.active_ns = *used * length_ns;
-    problem.threads_active = *used;
+    problem.busy = *used;
     problem.ran = 1;
     if (*used < kProblemThresholds.idle_below) problem.kind = ProblemKind::kIdle;
     if (*used >= kProblemThresholds.ran) problem.kind = ProblemKind::kCpu;
     return problem;
   }
+  const WallTime& wall = report.waits->wall;
+  if (wall.length_ns <= 0) return problem;  // parts of stacks have no wall time
   problem.waits_known = true;
-  double ran = 0, queued = 0;
-  for (const WaitThreadRow& row : report.waits->threads) {
-    ran += row.ran_ns;
-    queued += row.queued_ns;
-    problem.active_ns += row.ran_ns + row.queued_ns + std::max(0.0, row.waited_ns - row.idle_ns);
-  }
-  problem.active_ns = std::max(ran + queued, problem.active_ns - joins_of(*report.waits));
-  problem.threads_active = problem.active_ns / length_ns;
-  if (problem.threads_active < kProblemThresholds.idle_below) {
+  const double busy_ns = wall.busy_ns();
+  problem.busy = busy_ns / wall.length_ns;
+  if (problem.busy < kProblemThresholds.idle_below) {
     problem.kind = ProblemKind::kIdle;
     return problem;
   }
-  add_waits(*report.waits, problem);
-  problem.memory += ran * share_of_pages(report.tree);
-  problem.ran = ran;
-  problem.queued = queued;
-  for (double* part : {&problem.ran, &problem.queued, &problem.memory, &problem.disk, &problem.peers,
-                       &problem.locks, &problem.slept})
-    *part = std::clamp(*part / problem.active_ns, 0.0, 1.0);
+  double ran = 0, queued = 0;  // of all threads
+  for (const WaitThreadRow& row : report.waits->threads) {
+    ran += row.ran_ns;
+    queued += row.queued_ns;
+  }
+  problem.ran = wall.ran_ns / busy_ns;
+  problem.disk = wall.disk_ns / busy_ns;
+  problem.peers = wall.peers_ns / busy_ns;
+  problem.locks = wall.locks_ns / busy_ns;
+  problem.slept = wall.slept_ns / busy_ns;
+  problem.memory = std::max(wall.memory_ns / busy_ns, problem.ran * share_of_pages(report.tree));
+  problem.queued = ran + queued > 0 ? queued / (ran + queued) : 0;
+  problem.contended = share_of_lock_waits(*report.waits, ran + queued);
   problem.kind = kind_of(problem);
   return problem;
 }

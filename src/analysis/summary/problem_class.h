@@ -1,4 +1,4 @@
-// What kind of problem a recording shows: where the time of the target's threads goes, idle pools and event loops left out.
+// What kind of problem a recording shows, judged by the clock on the wall: what the program did at each moment, as one (WallTime).
 // A first answer, by fixed thresholds that are said with it, and the way to the next command.
 #pragma once
 
@@ -24,12 +24,15 @@ enum class ProblemKind : std::uint8_t {
   kSleep,
 };
 
-// Parts of the active time from which on a kind is named; the largest of those that reach theirs is.
+// Parts of the busy time from which on a kind is named; the largest of those that reach theirs is.
 struct ProblemThresholds {
-  double idle_below = 0.1;  // active time by the length of the recording: a tenth of one thread
+  double idle_below = 0.1;  // busy time by the length of the recording
   double ran = 0.7;
   double queued = 0.25;
   double waited = 0.3;  // for memory, disk, peers, locks or a time
+  // Of the time of threads that ran, could have, or waited for a lock: the part in which they waited for one. From here on at
+  // least one thread waits for each that gets on.
+  double contended = 0.5;
   // Of the length of the recording, by the kernel's own account (PSI): from here on it is told beside the class.
   double stalled = 0.1;
 };
@@ -38,11 +41,16 @@ inline constexpr ProblemThresholds kProblemThresholds;
 struct ProblemClass {
   ProblemKind kind = ProblemKind::kUnknown;
   bool waits_known = false;
-  double active_ns = 0;       // of all threads: ran, queued, and waited but for idle waits
-  double threads_active = 0;  // active_ns by the length of the recording
-  // Parts of active_ns. `memory` is partly in `ran`, as page faults take CPU time.
-  double ran = 0, queued = 0, memory = 0, disk = 0, peers = 0, locks = 0, slept = 0;
+  double busy = 0;  // of the length of the recording: the rest, nobody had work. Without waits: CPUs used
+  // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
+  double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0;
+  double memory =
+      0;  // the part in which pages were waited for, or of the CPU time what page faults took, if that is more
+  double queued = 0;     // of the time that threads could run: without a CPU
+  double contended = 0;  // see ProblemThresholds
   double share() const;  // that decided it
+  // Locks: while some threads got on, more of them waited for one, and it is that which decided.
+  bool by_contention() const;
   PressureView pressure = {};
 };
 

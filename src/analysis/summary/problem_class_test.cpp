@@ -39,7 +39,7 @@ Judged judge(const Life& life, const std::vector<std::string>& kernel = {}) {
   hand.sample(thread, hand.stack(running), static_cast<int>(100 * life.ran_s));
   const auto object =
       life.object == model::ObjectKind::kNone ? model::WaitObjectId{} : hand.object(life.object, "x");
-  hand.wait(thread, hand.stack(frames), life.call, 0, 1000 * waited_s, 0, object);
+  hand.wait(thread, hand.stack(frames), life.call, 0, 1000 * waited_s, 1000 * life.queued_s, object);
   const auto report = make_report(hand.profile, {}).value();
   const ProblemClass problem = classify(report);
   return {problem.kind, present::sentence_of(problem)};
@@ -91,26 +91,45 @@ TEST(ProblemClass, CallsTheRowsOfPostgresLocks) {
       ProblemKind::kLocks);
 }
 
-TEST(ProblemClass, DoesNotCallTheEndOfAThreadALock) {
-  EXPECT_EQ(judge({.ran_s = 1,
-                   .call = "futex",
-                   .functions = {"main", "std::thread::join()", "pthread_join"},
-                   .object = model::ObjectKind::kFutex})
-                .kind,
-            ProblemKind::kCpu)
-      << "of its active time";
+// Four threads with 10 s of life each: `ran_s` of it they ran, one after the other, and the rest they waited in `function`.
+ProblemKind kind_of_four(std::string_view function, double ran_s) {
+  HandMade hand;
+  const auto process = hand.process(1, "app");
+  const auto app = hand.module("app");
+  const auto lock = hand.object(model::ObjectKind::kFutex, "", 0x1000);
+  for (int i = 0; i < 4; ++i) {
+    const auto thread = hand.thread(process, 1 + i, "app");
+    model::Thread& row = hand.profile.threads[thread.value];
+    row.cpu_ns = row.ran_ns = static_cast<std::uint64_t>(ran_s * 1e9);
+    row.waited_ns = static_cast<std::uint64_t>((10 - ran_s) * 1e9);
+    const auto stack = hand.stack({hand.frame(app, {"main"}), hand.frame(app, {std::string(function)})});
+    const double begins = i * ran_s, ends = begins + ran_s;
+    hand.sample(thread, hand.stack({hand.frame(app, {"main"})}), static_cast<int>(100 * ran_s), begins);
+    if (begins > 0) hand.wait(thread, stack, "futex", 0, 1000 * begins, 0, lock);
+    if (ends < 10) hand.wait(thread, stack, "futex", ends, 1000 * (10 - ends), 0, lock);
+  }
+  return classify(make_report(hand.profile, {}).value()).kind;
+}
+
+TEST(ProblemClass, IsALockWhereMoreThreadsWaitForItThanGetOn) {
+  EXPECT_EQ(kind_of_four("pthread_mutex_lock", 2.5), ProblemKind::kLocks);
+}
+
+TEST(ProblemClass, IsCpuWhereTheOthersWaitForWorkOrForAnEnd) {
+  EXPECT_EQ(kind_of_four("pthread_cond_wait", 2.5), ProblemKind::kCpu);
+  EXPECT_EQ(kind_of_four("pthread_join", 2.5), ProblemKind::kCpu);
 }
 
 TEST(ProblemClass, SaysWhatDecidedItAndFromWhereOn) {
   EXPECT_EQ(judge({.ran_s = 9, .call = "futex"}).sentence,
-            "CPU-bound: 90 % of its threads' active time was spent running (from 70 % on); cache misses are "
-            "not measured");
-  EXPECT_EQ(
-      judge({.ran_s = 1, .call = "futex"}).sentence,
-      "locks: 90 % of its threads' active time was spent waiting for locks and other threads (from 30 % on)");
+            "CPU-bound: in 90 % of its busy time a thread was running (from 70 % on); cache misses are not "
+            "measured");
+  EXPECT_EQ(judge({.ran_s = 1, .call = "futex"}).sentence,
+            "locks: in 90 % of its busy time no thread ran, and a lock or another thread was waited for "
+            "(from 30 % on)");
   EXPECT_THAT(judge({.ran_s = 0.2, .call = "epoll_wait"}).sentence,
-              HasSubstr("idle: 0.02 threads were active"));
-  EXPECT_THAT(judge({.ran_s = 5.5, .queued_s = 2, .call = "futex"}).sentence, HasSubstr("mixed: "));
+              HasSubstr("idle: no thread had work in 98 % of the time (from 90 % on)"));
+  EXPECT_THAT(judge({.ran_s = 6, .queued_s = 1.5, .call = "futex"}).sentence, HasSubstr("mixed: "));
 }
 
 TEST(ProblemClass, IsToldFromTheCpusAloneWhereWaitsWereNotRecorded) {
@@ -159,7 +178,7 @@ TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
                         "the time (all of "
                         "them in 12 %), of disks in 20 % of the time (PSI, from 10 % on)"));
   problem.pressure.cpu = Stall{.some = 0.5, .of_machine = true};
-  EXPECT_EQ(present::sentence_of(problem).find("CPUs"), std::string::npos) << "its own run queue is known";
+  EXPECT_EQ(present::sentence_of(problem).find("want of CPUs"), std::string::npos) << "its own run queue is known";
   problem.pressure.io->of_machine = true;
   EXPECT_THAT(present::sentence_of(problem),
               HasSubstr("; tasks of the machine, others' too, stood still for want of disks in 20 %"));

@@ -43,6 +43,7 @@ class Collector {
     report.locks = find_contention(waits_, sites_);
     report.files = find_files(waits_, selection_, sites_);
     report.chains = find_chains(waits_, sites_);
+    report.wall = find_wall_time(waits_, selection_, reasons_, sites_);
     return report;
   }
 

@@ -10,6 +10,7 @@
 #include "analysis/waits/contention.h"
 #include "analysis/waits/wait_chains.h"
 #include "analysis/waits/wait_files.h"
+#include "analysis/waits/wall_time.h"
 
 namespace fathom::analysis {
 
@@ -70,6 +71,7 @@ struct WaitReport {
   Contention locks;
   std::vector<FileRow> files;
   std::vector<ChainRow> chains;
+  WallTime wall;
   bool folds_idle = false;  // the waits of idle workers are not in blocked
 };
 

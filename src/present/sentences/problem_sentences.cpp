@@ -64,24 +64,31 @@ static std::string pressure_text(const PressureView& pressure) {
 
 static std::string sentence_of_class(const ProblemClass& problem) {
   const ProblemThresholds& from = kProblemThresholds;
-  const auto spent = [&](std::string_view where, double threshold) {
-    return fmt::format("{} of its threads' active time was spent {} (from {} on)",
-                       rounded_percent(problem.share()), where, rounded_percent(threshold));
+  // Shares are of the busy time: what is left where nobody had work is taken out.
+  const auto part = [&](std::string_view what, double threshold) {
+    return fmt::format("{} of its busy time {} (from {} on)", rounded_percent(problem.share()), what,
+                       rounded_percent(threshold));
+  };
+  const auto silent = [&](std::string_view what) {
+    return "in " + part("no thread ran, and " + std::string(what), from.waited);
   };
   switch (problem.kind) {
     case ProblemKind::kUnknown:
       // Of a file without times there is nothing to tell it from.
-      if (problem.waits_known || problem.threads_active <= 0) return "";
+      if (problem.waits_known || problem.busy <= 0) return "";
       return fmt::format(
           "not known: {:.2f} CPUs were used on average, between idle (below {:g}) and CPU-bound (from {:g} "
           "on), and what its threads waited for was not recorded",
-          problem.threads_active, from.idle_below, from.ran);
+          problem.busy, from.idle_below, from.ran);
     case ProblemKind::kIdle:
-      return fmt::format("idle: {:.2f} threads were active on average (below {:g})", problem.threads_active,
-                         from.idle_below);
+      if (!problem.waits_known)
+        return fmt::format("idle: {:.2f} CPUs were used on average (below {:g})", problem.busy,
+                           from.idle_below);
+      return fmt::format("idle: no thread had work in {} of the time (from {} on)",
+                         rounded_percent(1 - problem.busy), rounded_percent(1 - from.idle_below));
     case ProblemKind::kMixed:
       return fmt::format(
-          "mixed: nothing takes its share of the active time, {} at most (CPU from {} on, run queue {}, "
+          "mixed: nothing takes its share of the busy time, {} at most (CPU from {} on, run queue {}, "
           "others {})",
           rounded_percent(problem.share()), rounded_percent(from.ran), rounded_percent(from.queued),
           rounded_percent(from.waited));
@@ -89,27 +96,31 @@ static std::string sentence_of_class(const ProblemClass& problem) {
       if (!problem.waits_known)
         return fmt::format(
             "CPU-bound: {:.2f} CPUs were used on average (from {:g} on); waits were not recorded",
-            problem.threads_active, from.ran);
-      return "CPU-bound: " + spent("running", from.ran) + "; cache misses are not measured";
+            problem.busy, from.ran);
+      return "CPU-bound: in " + part("a thread was running", from.ran) + "; cache misses are not measured";
     case ProblemKind::kCpuAndMemory:
-      return "CPU-bound and memory-bound: " + spent("running", from.ran) +
-             fmt::format(", {} went to page faults and reclaim (from {} on)", rounded_percent(problem.memory),
-                         rounded_percent(from.waited));
+      return "CPU-bound and memory-bound: in " + part("a thread was running", from.ran) +
+             fmt::format(", and {} went to page faults and reclaim (from {} on)",
+                         rounded_percent(problem.memory), rounded_percent(from.waited));
     case ProblemKind::kMemory:
-      return "memory-bound: " + spent("on page faults, swap and reclaim", from.waited);
+      return "memory-bound: " + part("went to page faults, swap and reclaim", from.waited);
     case ProblemKind::kDisk:
-      return "I/O: " + spent("waiting for files", from.waited);
+      return "I/O: " + silent("one waited for a file");
     case ProblemKind::kPeers:
-      return "I/O: " + spent("waiting for sockets, pipes and polls", from.waited);
+      return "I/O: " + silent("a socket, pipe or poll was waited for");
     case ProblemKind::kLocks:
-      return "locks: " + spent("waiting for locks and other threads", from.waited);
+      if (problem.by_contention())
+        return fmt::format(
+            "locks: {} of the time of its threads that had work passed in waits for a lock (from {} on)",
+            rounded_percent(problem.share()), rounded_percent(from.contended));
+      return "locks: " + silent("a lock or another thread was waited for");
     case ProblemKind::kRunQueue:
-      return "run queue: " + spent("in it, able to run, without a CPU", from.queued);
     case ProblemKind::kCpuAndRunQueue:
-      return "CPU-bound and run queue: " + spent("in the queue", from.queued) +
-             fmt::format(", {} ran", rounded_percent(problem.ran));
+      return fmt::format("{}: in {} of the time that its threads could run, they had no CPU (from {} on)",
+                         problem.kind == ProblemKind::kRunQueue ? "run queue" : "CPU-bound and run queue",
+                         rounded_percent(problem.share()), rounded_percent(from.queued));
     case ProblemKind::kSleep:
-      return "sleeps: " + spent("waiting for a time to come", from.waited);
+      return "sleeps: " + silent("a time was waited for");
   }
   return "";
 }

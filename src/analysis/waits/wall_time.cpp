@@ -1,0 +1,313 @@
+#include "analysis/waits/wall_time.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "analysis/waits/other_locks.h"
+#include "model/system_call.h"
+
+namespace fathom::analysis {
+namespace {
+
+// What a thread is doing that does not run.
+enum class Pause : std::uint8_t {
+  kQueue,
+  kDisk,
+  kMemory,
+  kLock,
+  kPeer,
+  kTimer,
+  kIdle,
+  kStuck,  // for another thread, which never came
+  kOther,
+};
+constexpr std::size_t kPauses = static_cast<std::size_t>(Pause::kOther) + 1;
+
+bool is_semaphore(const model::Wait& wait) {
+  const std::string_view call = model::system_call_name(wait.system_call);
+  return call == "semop" || call == "semtimedop";
+}
+
+class PauseOfWaits {
+ public:
+  PauseOfWaits(const Waits& waits, const RuledWaits& reasons, const WaitSites& sites)
+      : waits_(waits), reasons_(reasons), sites_(sites) {}
+
+  Pause of(const SelectedWait& row, const model::Wait& wait) const {
+    if (row.idle) return Pause::kIdle;
+    if (const auto reason = reasons_.rule_of(wait, row.cause); reason && is_lock(reasons_.name(*reason)))
+      return Pause::kLock;
+    switch (row.cause) {
+      case Cause::kFutex:
+        return of_futex(wait);
+      case Cause::kFileLock:
+        return Pause::kLock;
+      case Cause::kIpc:
+        return is_semaphore(wait) ? Pause::kLock : Pause::kPeer;
+      case Cause::kFileRead:
+      case Cause::kFileWrite:
+      case Cause::kFileSync:
+      case Cause::kFileOther:
+      case Cause::kAsyncIo:
+      case Cause::kWriteback:
+        return Pause::kDisk;
+      case Cause::kPageFault:
+        return waits_.profile().objects[wait.object.value].kind == model::ObjectKind::kMemory ? Pause::kMemory
+                                                                                              : Pause::kDisk;
+      case Cause::kReclaim:
+        return Pause::kMemory;
+      case Cause::kSocket:
+      case Cause::kPipe:
+      case Cause::kPoll:
+      // Its ring holds timers, sockets and events as well as files; a wait for it does not say which.
+      case Cause::kIoUring:
+        return Pause::kPeer;
+      case Cause::kSleep:
+        return Pause::kTimer;
+      default:
+        return Pause::kOther;
+    }
+  }
+
+ private:
+  // Who waits for another thread waits for what that thread does, which is told by its own row; what is left is how it ended.
+  Pause of_futex(const model::Wait& wait) const {
+    switch (sites_.futex_kind(wait.stack)) {
+      case FutexKind::kLock:
+      case FutexKind::kReaderWriter:
+        return Pause::kLock;
+      default:
+        break;
+    }
+    if (wait.unfinished) return Pause::kStuck;
+    return wait.waker == model::kNoThread ? Pause::kTimer : Pause::kOther;
+  }
+
+  const Waits& waits_;
+  const RuledWaits& reasons_;
+  const WaitSites& sites_;
+};
+
+// A moment at which a thread begins or ends to live, or to pause.
+struct Change {
+  std::uint64_t at = 0;
+  std::uint32_t thread = 0;
+  Pause pause = Pause::kOther;
+  bool begins = false;
+  bool is_life = false;
+  // Ends stand before beginnings, so a wait that turns into a place in the run queue is no run.
+  friend bool operator<(const Change& a, const Change& b) {
+    return std::tuple(a.at, a.begins) < std::tuple(b.at, b.begins);
+  }
+};
+
+// Adds up the time between changes, which come in their order.
+class Sweep {
+ public:
+  // ran[thread]: the probability that a thread that lives and has no wait on record runs. It is less than 1 where some of its
+  // waits were not walked.
+  Sweep(std::uint64_t from_ns, std::vector<double> ran)
+      : now_(from_ns), ran_(std::move(ran)), depth_(ran_.size(), 0), alive_(ran_.size(), 0) {}
+
+  void take(const Change& change) {
+    advance(change.at);
+    if (change.is_life)
+      live(change);
+    else
+      pause(change);
+  }
+
+  WallTime finish(std::uint64_t to_ns) {
+    advance(to_ns);
+    settle_unended();
+    time_.length_ns = time_.ran_ns + time_.queued_ns + time_.disk_ns + time_.memory_ns + time_.locks_ns +
+                      time_.peers_ns + time_.slept_ns + time_.other_ns + time_.idle_ns;
+    return time_;
+  }
+
+ private:
+  std::uint32_t& count(Pause pause) { return counts_[static_cast<std::size_t>(pause)]; }
+
+  void live(const Change& change) {
+    if (alive_[change.thread] == static_cast<char>(change.begins)) return;
+    alive_[change.thread] = static_cast<char>(change.begins);
+    if (depth_[change.thread] == 0) change_running(change.thread, change.begins);
+  }
+
+  void pause(const Change& change) {
+    std::uint32_t& depth = depth_[change.thread];
+    if (change.begins) {
+      if (depth++ == 0 && alive_[change.thread] != 0) change_running(change.thread, false);
+      ++count(change.pause);
+      return;
+    }
+    --count(change.pause);
+    settle(change.pause);
+    if (--depth == 0 && alive_[change.thread] != 0) change_running(change.thread, true);
+  }
+
+  void change_running(std::uint32_t thread, bool begins) {
+    constexpr double kSure = 0.999;
+    if (ran_[thread] >= kSure)
+      begins ? ++running_ : --running_;
+    else
+      silent_log_ += (begins ? 1 : -1) * std::log1p(-ran_[thread]);
+  }
+
+  void advance(std::uint64_t to) {
+    if (to <= now_) return;
+    const auto length = static_cast<double>(to - now_);
+    now_ = to;
+    const double silent = running_ > 0 ? 0 : std::min(1.0, std::exp(silent_log_));
+    time_.ran_ns += length * (1 - silent);
+    if (silent == 0 && open_ns_ > 0) settle(Pause::kOther);  // ended by a thread that was not there before
+    if (count(Pause::kQueue) > 0)
+      time_.queued_ns += length * silent;
+    else if (count(Pause::kDisk) > 0)
+      time_.disk_ns += length * silent;
+    else if (count(Pause::kMemory) > 0)
+      time_.memory_ns += length * silent;
+    else if (count(Pause::kLock) > 0)
+      time_.locks_ns += length * silent;
+    else
+      open_ns_ += length * silent;
+  }
+
+  // The silence so far ended with the end of such a pause. A timer beside threads that wait for work is housekeeping.
+  void settle(Pause pause) {
+    const double silence = std::exchange(open_ns_, 0);
+    if (silence == 0) return;
+    const bool waits_for_work = count(Pause::kIdle) > 0;
+    switch (pause) {
+      case Pause::kQueue:
+        time_.queued_ns += silence;
+        break;
+      // Waits of these that are not on record: one that is stands for them.
+      case Pause::kDisk:
+        time_.disk_ns += silence;
+        break;
+      case Pause::kMemory:
+        time_.memory_ns += silence;
+        break;
+      case Pause::kLock:
+        time_.locks_ns += silence;
+        break;
+      case Pause::kPeer:
+        time_.peers_ns += silence;
+        break;
+      case Pause::kIdle:
+        time_.idle_ns += silence;
+        break;
+      case Pause::kTimer:
+        (waits_for_work ? time_.idle_ns : time_.slept_ns) += silence;
+        break;
+      case Pause::kStuck:
+        time_.locks_ns += silence;
+        break;
+      default:
+        (waits_for_work ? time_.idle_ns : time_.other_ns) += silence;
+        break;
+    }
+  }
+
+  // Nothing ended it inside of the selected time.
+  void settle_unended() {
+    for (const Pause pause : {Pause::kPeer, Pause::kIdle, Pause::kTimer, Pause::kStuck})
+      if (count(pause) > 0) return settle(pause);
+    settle(Pause::kOther);
+  }
+
+  WallTime time_;
+  std::uint64_t now_;
+  std::array<std::uint32_t, kPauses> counts_{};
+  std::uint64_t running_ = 0;  // threads that surely run
+  double silent_log_ = 0;      // of the probability that none of the others does
+  double open_ns_ = 0;         // of the silence that has not ended yet
+  std::vector<double> ran_;
+  std::vector<std::uint32_t> depth_;  // waits on record at this moment: one, but in damaged files
+  std::vector<char> alive_;
+};
+
+struct Life {
+  std::uint64_t from_ns = 0, to_ns = 0;
+  double on_record_ns = 0;  // in waits and queues
+  bool seen = false;
+};
+
+}  // namespace
+
+WallTime find_wall_time(const Waits& waits, const Selection& selection, const RuledWaits& reasons,
+                        const WaitSites& sites) {
+  const model::Profile& profile = waits.profile();
+  if (selection.stacks || profile.duration_s() <= 0) return {};
+  const std::uint64_t start = profile.meta.start_ns;
+  const std::uint64_t from = start + selection.from_ns.value_or(0);
+  const std::uint64_t to =
+      std::min(profile.meta.end_ns, selection.to_ns ? start + *selection.to_ns : profile.meta.end_ns);
+  if (to <= from) return {};
+
+  std::vector<Life> lives(profile.threads.size());
+  for (const SelectedWait& row : waits.rows()) {
+    const model::Wait& wait = waits.wait(row);
+    Life& life = lives[wait.thread.value];
+    life.seen = true;
+    life.on_record_ns += static_cast<double>(wait.waited_ns + wait.queued_ns);
+  }
+  const Filter filter(profile, selection);
+  std::vector<double> ran(lives.size(), 0);
+  std::vector<Change> changes;
+  for (std::uint32_t i = 0; i < lives.size(); ++i) {
+    const model::Thread& thread = profile.threads[i];
+    Life& life = lives[i];
+    if (!filter.takes_thread({i}) || (!life.seen && (thread.ran_ns | thread.cpu_ns) == 0)) continue;
+    life.from_ns = std::max(from, thread.start_ns == 0 ? start : thread.start_ns);
+    life.to_ns = std::min(to, thread.end_ns == 0 ? profile.meta.end_ns : thread.end_ns);
+    ran[i] = 1;
+    const auto exact_ns = static_cast<double>(thread.ran_ns + thread.waited_ns + thread.queued_ns);
+    const double off_record_ns = exact_ns - life.on_record_ns;
+    if (thread.unwalked_waits != 0 && off_record_ns > 0)
+      ran[i] = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
+    if (life.to_ns <= life.from_ns) continue;
+    changes.push_back({life.from_ns, i, Pause::kOther, true, true});
+    changes.push_back({life.to_ns, i, Pause::kOther, false, true});
+  }
+  std::stable_sort(changes.begin(), changes.end());
+
+  // In pieces of the time, so that millions of waits take no memory of their own.
+  constexpr std::size_t kRowsOfPiece = std::size_t{1} << 19;
+  const std::size_t pieces = 1 + waits.rows().size() / kRowsOfPiece;
+  const PauseOfWaits pause_of(waits, reasons, sites);
+  Sweep sweep(from, std::move(ran));
+  std::vector<Change> piece;
+  for (std::size_t at = 0; at < pieces; ++at) {
+    const std::uint64_t first = from + (to - from) / pieces * at;
+    const std::uint64_t end = at + 1 == pieces ? to : from + (to - from) / pieces * (at + 1);
+    // What lies before the selected time begins with it, and what lies after it never ends.
+    const auto add = [&](std::uint64_t begin_ns, std::uint64_t length_ns, std::uint32_t thread, Pause pause) {
+      const std::uint64_t begins = std::max(begin_ns, from), ends = begin_ns + length_ns;
+      if (length_ns == 0 || ends <= from || begins >= to) return;
+      if (begins >= first && begins < end) piece.push_back({begins, thread, pause, true, false});
+      if (ends >= first && ends < end) piece.push_back({ends, thread, pause, false, false});
+    };
+    piece.clear();
+    for (const Change& change : changes)
+      if (change.at >= first && (change.at < end || (at + 1 == pieces && change.at == end && change.begins)))
+        piece.push_back(change);
+    for (const SelectedWait& row : waits.rows()) {
+      const model::Wait& wait = waits.wait(row);
+      const std::uint64_t woken = wait.start_ns + wait.waited_ns;
+      if (woken + wait.queued_ns < first || wait.start_ns >= end) continue;
+      if (wait.waited_ns != 0) add(wait.start_ns, wait.waited_ns, wait.thread.value, pause_of.of(row, wait));
+      add(woken, wait.queued_ns, wait.thread.value, Pause::kQueue);
+    }
+    std::stable_sort(piece.begin(), piece.end());
+    for (const Change& change : piece) sweep.take(change);
+  }
+  return sweep.finish(to);
+}
+
+}  // namespace fathom::analysis

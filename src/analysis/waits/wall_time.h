@@ -1,0 +1,33 @@
+// What the selected threads did at each moment of the selected time, as one: whether any of them ran, could have run, or what all
+// of them waited for. Sums over threads say nothing of what limits a program: the idle threads of a pool, a parent that waits and a
+// housekeeper that sleeps outweigh the one thread that works. Here each moment counts once.
+#pragma once
+
+#include "analysis/core/idle.h"
+#include "analysis/core/waits.h"
+#include "analysis/waits/wait_site.h"
+
+namespace fathom::analysis {
+
+// Nanoseconds. All but length_ns add up to it.
+struct WallTime {
+  double length_ns = 0;  // 0: not known, as stacks were chosen or nothing tells the time
+  double ran_ns = 0;     // at least one thread ran
+  double queued_ns = 0;  // none ran, and at least one could have: run queue, or the CPU quota was used up
+  // No thread ran or could have. A file, memory and a lock count from the moment a thread waits for them; if nobody does, what
+  // ended the silence counts.
+  double disk_ns = 0;
+  double memory_ns = 0;  // pages from the swap, or the kernel had to free some first
+  double locks_ns = 0;   // a lock, or another thread that never came
+  double peers_ns = 0;   // sockets, pipes, polls, events
+  double slept_ns = 0;   // a timer
+  double other_ns = 0;
+  double idle_ns = 0;  // nobody had work: all that ended it was the arrival of some
+  double busy_ns() const { return length_ns - idle_ns; }
+};
+
+// `reasons` are those of wait_reasons.txt.
+WallTime find_wall_time(const Waits& waits, const Selection& selection, const RuledWaits& reasons,
+                        const WaitSites& sites);
+
+}  // namespace fathom::analysis

@@ -1,0 +1,203 @@
+#include "analysis/waits/wall_time.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "analysis/core/hand_made_profile.h"
+#include "analysis/waits/wait_report.h"
+
+namespace fathom::analysis {
+namespace {
+
+WallTime wall_of(const model::Profile& profile, const Selection& selection = {}) {
+  return make_wait_report(profile, selection).wall;
+}
+
+double sum_of(const WallTime& wall) {
+  return wall.ran_ns + wall.queued_ns + wall.disk_ns + wall.memory_ns + wall.locks_ns + wall.peers_ns +
+         wall.slept_ns + wall.other_ns + wall.idle_ns;
+}
+
+// A program of several threads; the recording is 10 s long.
+struct Program {
+  HandMade hand;
+  model::ProcessId process = hand.process(10, "app");
+  model::ModuleId app = hand.module("app");
+  model::StackId stack_of(std::string_view function) {
+    return hand.stack({hand.frame(app, {std::string(function)})});
+  }
+  model::ThreadId thread(std::string_view name, double ran_s) {
+    const auto id = hand.thread(process, static_cast<std::int32_t>(hand.profile.threads.size()) + 10, name);
+    hand.profile.threads[id.value].ran_ns = static_cast<std::uint64_t>(ran_s * 1e9);
+    return id;
+  }
+  // Waits from `from_s` to `to_s` for a condition variable, a lock ...
+  model::Wait& waits(model::ThreadId thread, std::string_view function, std::string_view call, double from_s,
+                     double to_s) {
+    return hand.wait(thread, stack_of(function), call, from_s, 1000 * (to_s - from_s));
+  }
+};
+
+constexpr double kSecond = 1e9, kNear = 1e3;
+
+TEST(WallTime, OfOneThreadIsItsOwn) {
+  Program program;
+  const auto main = program.thread("app", 4);
+  program.hand.wait(main, program.stack_of("save"), "fsync", 1, 3000, 500);
+  program.waits(main, "pause", "nanosleep", 6, 8.5);
+  const WallTime wall = wall_of(program.hand.profile);
+  EXPECT_NEAR(wall.length_ns, 10 * kSecond, kNear);
+  EXPECT_NEAR(wall.disk_ns, 3 * kSecond, kNear);
+  EXPECT_NEAR(wall.queued_ns, 0.5 * kSecond, kNear);
+  EXPECT_NEAR(wall.slept_ns, 2.5 * kSecond, kNear);
+  EXPECT_NEAR(wall.ran_ns, 4 * kSecond, kNear);
+}
+
+TEST(WallTime, IsRunningWhileOneOfManyRuns) {
+  Program program;
+  program.thread("burner", 10);
+  for (int i = 0; i < 20; ++i) program.waits(program.thread("pool", 0), "pthread_cond_wait", "futex", 0, 10);
+  program.waits(program.thread("keeper", 0), "keep", "nanosleep", 0, 9.99);
+  EXPECT_NEAR(wall_of(program.hand.profile).ran_ns, 10 * kSecond, kNear);
+}
+
+TEST(WallTime, IsTheDiskWhereOnlyHousekeepersSleepBesides) {
+  Program program;
+  const auto writer = program.thread("writer", 1);
+  for (int i = 0; i < 10; ++i) program.waits(writer, "write_block", "fsync", i, i + 0.9);
+  for (int i = 0; i < 5; ++i) {
+    const auto keeper = program.thread("keeper", 0);
+    for (int k = 0; k < 100; ++k) program.waits(keeper, "keep", "nanosleep", k * 0.1, (k + 1) * 0.1);
+  }
+  const WallTime wall = wall_of(program.hand.profile);
+  EXPECT_NEAR(wall.disk_ns, 9 * kSecond, kNear);
+  EXPECT_EQ(wall.slept_ns, 0);
+}
+
+TEST(WallTime, PassesAWaitForAnotherThreadOnToWhatThatOneDoes) {
+  for (const auto& [call, function, expected] : {std::tuple{"fsync", "save", &WallTime::disk_ns},
+                                                 {"recvfrom", "ask", &WallTime::peers_ns},
+                                                 {"nanosleep", "rest", &WallTime::slept_ns}}) {
+    Program program;
+    const auto main = program.thread("main", 0), worker = program.thread("worker", 0);
+    program.waits(worker, function, call, 0, 10 - 1e-6);
+    model::Wait& joined = program.waits(main, "pthread_join", "futex", 0, 10 - 1e-6);
+    joined.waker = worker;
+    EXPECT_NEAR(wall_of(program.hand.profile).*expected, 10 * kSecond, 1e4) << call;
+  }
+}
+
+TEST(WallTime, CallsALockOneWhoseHolderSleeps) {
+  Program program;
+  const auto waiter = program.thread("waiter", 0), holder = program.thread("holder", 0);
+  program.waits(holder, "sleeps_with_the_lock", "nanosleep", 0, 9);
+  program.waits(waiter, "pthread_mutex_lock", "futex", 1, 9).waker = holder;
+  const WallTime wall = wall_of(program.hand.profile);
+  EXPECT_NEAR(wall.locks_ns, 8 * kSecond, kNear);
+}
+
+TEST(WallTime, IsIdleWhereATimerEndsTheSilenceOfWorkersWithoutWork) {
+  Program program;
+  program.waits(program.thread("tokio-rt", 0), "tokio::runtime::scheduler::multi_thread::park::Parker::park",
+                "futex", 0, 10);
+  const auto keeper = program.thread("keeper", 0);
+  for (int k = 0; k < 99; ++k) program.waits(keeper, "keep", "nanosleep", k * 0.1, (k + 1) * 0.1);
+  program.waits(keeper, "keep", "nanosleep", 9.9, 10);
+  EXPECT_NEAR(wall_of(program.hand.profile).idle_ns, 10 * kSecond, kNear);
+}
+
+TEST(WallTime, IsALockWhereNobodyEverComes) {
+  Program program;
+  for (int i = 0; i < 3; ++i)
+    program.waits(program.thread("request", 0), "pthread_cond_wait", "futex", 0, 10).unfinished = true;
+  EXPECT_NEAR(wall_of(program.hand.profile).locks_ns, 10 * kSecond, kNear);
+}
+
+TEST(WallTime, OfWaitsThatStandForOthersFollowsTheExactSums) {
+  Program program;
+  const auto main = program.thread("app", 2);
+  model::Thread& row = program.hand.profile.threads[main.value];
+  row.waited_ns = 8'000'000'000;
+  row.waits = 1000;
+  row.unwalked_waits = 900;
+  row.unwalked_ns = 7'200'000'000;
+  for (int i = 0; i < 100; ++i) {
+    model::Wait& wait = program.waits(main, "save", "fsync", i * 0.1, i * 0.1 + 0.008);
+    wait.weight = 10;
+  }
+  const WallTime wall = wall_of(program.hand.profile);
+  EXPECT_NEAR(wall.ran_ns, 2 * kSecond, 0.1 * kSecond);
+  EXPECT_NEAR(wall.disk_ns, 8 * kSecond, 0.1 * kSecond);  // what follows the last of them is not known
+}
+
+TEST(WallTime, OfAWindowIsThatOfTheWindow) {
+  Program program;
+  const auto main = program.thread("app", 2);
+  program.waits(main, "save", "fsync", 1, 9);
+  const WallTime wall = wall_of(program.hand.profile, {.from_ns = 500'000'000, .to_ns = 2'000'000'000});
+  EXPECT_NEAR(wall.length_ns, 1.5 * kSecond, kNear);
+  EXPECT_NEAR(wall.ran_ns, 0.5 * kSecond, kNear);
+  EXPECT_NEAR(wall.disk_ns, 1 * kSecond, kNear);
+}
+
+TEST(WallTime, OfPartsOfStacksIsNotKnown) {
+  Program program;
+  program.waits(program.thread("app", 1), "save", "fsync", 0, 9);
+  Selection selection;
+  selection.stacks = std::make_shared<StackChoice>();
+  EXPECT_EQ(find_wall_time(Waits(program.hand.profile, {}), selection,
+                           RuledWaits(program.hand.profile, built_in_wait_reasons()),
+                           WaitSites(program.hand.profile))
+                .length_ns,
+            0);
+}
+
+// Any program: what is told at each millisecond adds up, and is what the threads do at it.
+TEST(WallTime, AgreesWithALookAtEachMillisecond) {
+  constexpr int kMilliseconds = 10'000, kThreads = 4;
+  for (unsigned seed = 1; seed <= 30; ++seed) {
+    std::mt19937 random(seed);
+    const auto below = [&](int limit) { return static_cast<int>(random() % static_cast<unsigned>(limit)); };
+    Program program;
+    enum Doing : char { kRuns, kQueued, kReads, kLocked, kSleeps };
+    std::vector<std::vector<Doing>> doing(kThreads, std::vector<Doing>(kMilliseconds, kRuns));
+    for (auto& thread : doing) {
+      const auto id = program.thread("t", 5);
+      for (int at = below(500); at < kMilliseconds;) {
+        const int waits = std::min(1 + below(700), kMilliseconds - at),
+                  queued = std::min(below(2) * below(50), kMilliseconds - at - waits);
+        const Doing what = std::array{kReads, kLocked, kSleeps}[static_cast<std::size_t>(below(3))];
+        std::fill_n(thread.begin() + at, waits, what);
+        std::fill_n(thread.begin() + at + waits, queued, kQueued);
+        program.hand
+            .wait(id, program.stack_of(what == kLocked ? "pthread_mutex_lock" : "f"),
+                  what == kReads    ? "pread64"
+                  : what == kLocked ? "futex"
+                                    : "nanosleep",
+                  at * 1e-3, waits, queued)
+            .object =
+            what == kReads ? program.hand.object(model::ObjectKind::kFile, "x") : model::WaitObjectId{};
+        at += waits + queued + below(120);
+      }
+    }
+    double ran = 0, queued = 0, disk = 0, locks = 0, slept = 0;
+    for (int at = 0; at < kMilliseconds; ++at) {
+      const auto any = [&](Doing what) {
+        return std::ranges::any_of(
+            doing, [&](const auto& thread) { return thread[static_cast<std::size_t>(at)] == what; });
+      };
+      (any(kRuns) ? ran : any(kQueued) ? queued : any(kReads) ? disk : any(kLocked) ? locks : slept) += 1e6;
+    }
+    const WallTime wall = wall_of(program.hand.profile);
+    EXPECT_NEAR(sum_of(wall), 1e10, kNear);
+    EXPECT_NEAR(wall.ran_ns, ran, kNear) << seed;
+    EXPECT_NEAR(wall.queued_ns, queued, kNear) << seed;
+    EXPECT_NEAR(wall.disk_ns, disk, kNear) << seed;
+    EXPECT_NEAR(wall.locks_ns, locks, kNear) << seed;
+    EXPECT_NEAR(wall.slept_ns, slept, kNear) << seed;
+  }
+}
+
+}  // namespace
+}  // namespace fathom::analysis
