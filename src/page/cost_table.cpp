@@ -101,10 +101,12 @@ class WaitCosts {
       const std::uint32_t of = by_object ? object_of(row) : threads_.of(wait.thread);
       if (by_object && of == 0) continue;
       const std::uint32_t node = nodes_.of_stack(wait.stack);
-      if (row.waited_ns != 0) spread(wait.start_ns, row.waited_ns, of, leaf_of(row, node), row.weight, visit);
+      if (row.waited_ns != 0)
+        spread(wait.start_ns, row.waited_ns, of, leaf_of(row, node), waits_.weight(row), visit);
       if (row.queued_ns != 0 && !by_object)
         spread(wait.start_ns + wait.waited_ns, row.queued_ns, of,
-               nodes_.cause_below(node, analysis::frame_of(row.queue_cause), false), row.weight, visit);
+               nodes_.cause_below(node, analysis::frame_of(row.queue_cause), false), waits_.queue_weight(row),
+               visit);
     }
   }
 
@@ -134,7 +136,7 @@ class WaitCosts {
   }
   template <class Visit>
   void spread(std::uint64_t start_ns, std::uint64_t length_ns, std::uint32_t of, std::uint32_t leaf,
-              std::uint32_t weight, Visit& visit) {
+              analysis::WaitWeight weight, Visit& visit) {
     for_each_slice(slices_, start_ns, length_ns, [&](std::uint32_t slice, std::uint64_t ns) {
       visit(of, leaf, slice, analysis::weighted_ns(ns, weight));
     });

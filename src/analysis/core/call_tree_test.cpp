@@ -192,9 +192,10 @@ std::int64_t expected_total(const model::Profile& profile, model::Metric metric)
     if (counts && (!wall || period != 0)) total += budget.take(value_of(sample, metric, period));
   }
   if (!wall && metric != model::Metric::kOffCpu) return total;
-  for (const model::Wait& wait : profile.waits) {
-    total += budget.take(weighted_ns(wait.waited_ns, wait.weight));
-    total += budget.take(weighted_ns(wait.queued_ns, wait.weight));
+  const Waits waits(profile, {.metric = metric});
+  for (const SelectedWait& row : waits.rows()) {
+    total += budget.take(weighted_ns(row.waited_ns, waits.weight(row)));
+    total += budget.take(weighted_ns(row.queued_ns, waits.queue_weight(row)));
   }
   return total;
 }

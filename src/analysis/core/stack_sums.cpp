@@ -100,7 +100,8 @@ class Adder {
       const bool dropped = row.idle && options_.drop_idle;
       if (dropped) {
         idle_threads.insert(wait.thread.value);
-        if (__builtin_add_overflow(tree_.idle_ns, weighted_ns(row.waited_ns, row.weight), &tree_.idle_ns))
+        if (__builtin_add_overflow(tree_.idle_ns, weighted_ns(row.waited_ns, waits.weight(row)),
+                                   &tree_.idle_ns))
           tree_.idle_ns = INT64_MAX;
         if (row.queued_ns == 0) continue;
       }
@@ -111,10 +112,11 @@ class Adder {
         const std::uint8_t cause =
             folded ? cause_row(128u + *row.idle, [&] { return waits.idle().frame(*row.idle); })
                    : cause_row(row.cause);
-        add_wait(wait.thread, folded ? 0 : wait.stack.value, cause, row.waited_ns, row.weight);
+        add_wait(wait.thread, folded ? 0 : wait.stack.value, cause, row.waited_ns, waits.weight(row));
       }
       if (row.queued_ns != 0)
-        add_wait(wait.thread, wait.stack.value, cause_row(row.queue_cause), row.queued_ns, row.weight);
+        add_wait(wait.thread, wait.stack.value, cause_row(row.queue_cause), row.queued_ns,
+                 waits.queue_weight(row));
     }
     tree_.idle_threads = idle_threads.size();
   }
@@ -186,11 +188,12 @@ class Adder {
   }
 
   void add_wait(model::ThreadId thread, std::uint32_t stack, std::uint8_t cause, std::uint64_t ns,
-                std::uint32_t weight) {
+                WaitWeight weight) {
     const std::int64_t value = budget_.take(weighted_ns(ns, weight));
     const auto duration = static_cast<double>(ns);
     weights_ += static_cast<double>(value);
-    variance_ += duration * duration * static_cast<double>(weight) * (static_cast<double>(weight) - 1);
+    const auto times = static_cast<double>(weight.times);
+    variance_ += duration * duration * times * (times - 1);
     add(thread, options_.fold_kernel ? user_part(stack) : stack, cause, value);
   }
 

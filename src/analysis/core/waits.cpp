@@ -1,6 +1,7 @@
 #include "analysis/core/waits.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <map>
@@ -17,6 +18,12 @@ std::int64_t weighted_ns(std::uint64_t ns, std::uint32_t weight) {
   return static_cast<std::int64_t>(product);
 }
 
+std::int64_t weighted_ns(std::uint64_t ns, const WaitWeight& weight) {
+  if (weight.times == static_cast<float>(weight.count)) return weighted_ns(ns, weight.count);
+  const double product = static_cast<double>(ns) * static_cast<double>(weight.times);
+  return product < 9e18 ? static_cast<std::int64_t>(product + 0.5) : std::numeric_limits<std::int64_t>::max();
+}
+
 std::int64_t value_of(const model::Sample& sample, model::Metric metric, double period_ns) {
   if (metric != model::Metric::kWall || sample.metric != model::Metric::kCpu || period_ns == 1)
     return sample.value;
@@ -26,20 +33,26 @@ std::int64_t value_of(const model::Sample& sample, model::Metric metric, double 
   return value <= -static_cast<double>(kMost) ? -kMost : static_cast<std::int64_t>(value);
 }
 
-void WaitSum::add(std::uint64_t ns, std::uint32_t weight) {
+void WaitSum::add(std::uint64_t ns, WaitWeight weight) {
   ++walked_;
-  waits_ += weight;
+  waits_ += weight.count;
   max_ns_ = std::max(max_ns_, ns);
   if (__builtin_add_overflow(total_ns_, weighted_ns(ns, weight), &total_ns_))
     total_ns_ = std::numeric_limits<std::int64_t>::max();
   const auto duration = static_cast<double>(ns);
-  const double spread = static_cast<double>(weight) * (static_cast<double>(weight) - 1);
-  variance_ += duration * duration * spread;
-  count_variance_ += spread;
+  const double count = weight.count, times = static_cast<double>(weight.times), others = times - 1;
+  variance_ += duration * duration * times * others;
+  count_variance_ += count * (count - 1);
+  part_ += duration * others * static_cast<double>(weight.per_ns);
+}
+
+double WaitSum::variance() const {
+  constexpr double kAll = 1 - 1e-5;  // of sums of floats
+  return part_ >= kAll ? 0 : variance_ * (1 - part_);
 }
 
 double WaitSum::error_ns() const {
-  return 1.959964 * std::sqrt(variance_);
+  return 1.959964 * std::sqrt(variance());
 }
 
 double WaitSum::waits_error() const {
@@ -69,9 +82,68 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     row.idle = idle_.rule_of(wait, row.cause);
     rows_.push_back(row);
   }
+  scale_to_known_sums(selection);
   keep_crowds();
   find_rest();
   keep_chosen(selection);
+}
+
+// Of the whole recording the scheduler knows how long each thread waited and stood in the queue; inside of a window nothing takes
+// longer than the window.
+void Waits::scale_to_known_sums(const Selection& selection) {
+  if (std::ranges::none_of(rows_, [](const SelectedWait& row) { return row.weight > 1; })) return;
+  struct Sums {
+    double own = 0, others = 0;  // ns: of the rows themselves, and of what they stand for beside that
+    void add(std::uint64_t ns, std::uint32_t weight) {
+      own += static_cast<double>(ns);
+      others += static_cast<double>(ns) * (weight - 1.0);
+    }
+    float scale = 1;
+  };
+  std::vector<std::array<Sums, 2>> threads(profile_.threads.size());  // waited, queued
+  for (const SelectedWait& row : rows_) {
+    std::array<Sums, 2>& sums = threads[wait(row).thread.value];
+    sums[0].add(row.waited_ns, row.weight);
+    sums[1].add(row.queued_ns, row.weight);
+  }
+  const bool whole = !selection.from_ns && !selection.to_ns;
+  const std::uint64_t end = profile_.meta.end_ns, start = profile_.meta.start_ns;
+  const std::uint64_t from = start + selection.from_ns.value_or(0);
+  const std::uint64_t to = selection.to_ns ? std::min(end, start + *selection.to_ns) : end;
+  const double window = to > from ? static_cast<double>(to - from) : 0;
+  double unwalked = 0;
+  bool all_known = whole;
+  for (std::size_t i = 0; i < threads.size(); ++i) {
+    auto& [waited, queued] = threads[i];
+    if (waited.others + queued.others <= 0) continue;
+    const model::Thread& thread = profile_.threads[i];
+    const double known = static_cast<double>(thread.ran_ns) + static_cast<double>(thread.waited_ns) +
+                         static_cast<double>(thread.queued_ns);
+    // A damaged file may say anything.
+    if (whole && thread.unwalked_waits != 0 && known > 0 && known <= 1.01 * window) {
+      const auto fit = [](Sums& sums, std::uint64_t known_ns) {
+        if (sums.others > 0)
+          sums.scale =
+              static_cast<float>(std::max(0.0, static_cast<double>(known_ns) - sums.own) / sums.others);
+      };
+      fit(waited, thread.waited_ns);
+      fit(queued, thread.queued_ns);
+    } else {
+      all_known = false;
+      const double room = window - waited.own - queued.own, others = waited.others + queued.others;
+      if (window > 0 && others > room)
+        waited.scale = queued.scale = static_cast<float>(std::max(0.0, room) / others);
+    }
+    unwalked +=
+        waited.others * static_cast<double>(waited.scale) + queued.others * static_cast<double>(queued.scale);
+  }
+  if (all_known && unwalked > 0) per_unwalked_ns_ = static_cast<float>(1 / unwalked);
+  for (SelectedWait& row : rows_) {
+    if (row.weight == 1) continue;
+    const std::array<Sums, 2>& sums = threads[wait(row).thread.value];
+    row.scale = sums[0].scale;
+    row.queue_scale = sums[1].scale;
+  }
 }
 
 void Waits::find_rest() {
@@ -130,7 +202,8 @@ void Waits::keep_crowds() {
   std::map<std::tuple<std::uint8_t, std::int32_t, std::uint64_t>, std::map<std::uint32_t, double>> parked;
   for (const SelectedWait& row : rows_)
     if (asks(row) && wait(row).object.value != 0)
-      parked[place(row)][wait(row).thread.value] += static_cast<double>(wait(row).waited_ns) * row.weight;
+      parked[place(row)][wait(row).thread.value] +=
+          static_cast<double>(weighted_ns(wait(row).waited_ns, weight(row)));
   const double least = kNearlyAll * profile_.duration_s() * 1e9;
   for (auto& [key, threads] : parked)
     std::erase_if(threads, [&](const auto& thread) { return least <= 0 || thread.second < least; });

@@ -16,13 +16,27 @@
 
 namespace fathom::analysis {
 
+// What a wait stands for. Walks are drawn at random and weighted so that sums are right on average; how long the waits of a thread
+// took in all is known, so what stands for others is scaled to that.
+struct WaitWeight {
+  WaitWeight(std::uint32_t weight = 1)
+      : count(weight), times(static_cast<float>(weight)) {}  // NOLINT: a plain weight
+  WaitWeight(std::uint32_t weight, float scale, float of_unwalked)
+      : count(weight), times(1 + static_cast<float>(weight - 1) * scale), per_ns(of_unwalked) {}
+  std::uint32_t count;  // so many waits, itself included
+  float times;          // so many times its own duration
+  float per_ns =
+      0;  // 1 / ns of all waits that were not walked, where it is scaled to what is known of them; else 0
+};
+
 struct SelectedWait {
   std::uint32_t row = 0;                       // of Profile::all_waits()
   std::uint64_t waited_ns = 0, queued_ns = 0;  // inside the window; of this one wait, not times its weight
-  std::uint32_t weight = 1;
-  Cause cause = Cause::kUnknown;         // of waited_ns
-  Cause queue_cause = Cause::kRunQueue;  // of queued_ns
-  std::optional<std::uint8_t> idle;      // the rule that calls waited_ns no problem
+  std::uint32_t weight = 1;                    // as recorded; its times count as Waits::weight() says
+  float scale = 1, queue_scale = 1;            // of what it stands for beside itself
+  Cause cause = Cause::kUnknown;               // of waited_ns
+  Cause queue_cause = Cause::kRunQueue;        // of queued_ns
+  std::optional<std::uint8_t> idle;            // the rule that calls waited_ns no problem
 };
 
 class Waits {
@@ -32,12 +46,17 @@ class Waits {
 
   const std::vector<SelectedWait>& rows() const { return rows_; }
   std::uint64_t filtered() const { return filtered_; }  // rows that the selection leaves out
+  WaitWeight weight(const SelectedWait& row) const { return {row.weight, row.scale, per_unwalked_ns_}; }
+  WaitWeight queue_weight(const SelectedWait& row) const {
+    return {row.weight, row.queue_scale, per_unwalked_ns_};
+  }
   model::Wait wait(const SelectedWait& row) const { return profile_.all_waits()[row.row]; }
   const WaitCauses& causes() const { return causes_; }
   const RuledWaits& idle() const { return idle_; }
   const model::Profile& profile() const { return profile_; }
 
  private:
+  void scale_to_known_sums(const Selection& selection);
   void keep_crowds();
   void find_rest();
   void keep_chosen(const Selection& selection);
@@ -46,31 +65,34 @@ class Waits {
   RuledWaits idle_;
   std::vector<SelectedWait> rows_;
   std::uint64_t filtered_ = 0;
+  float per_unwalked_ns_ = 0;
 };
 
 // An estimate from waits that stand for others. Exact when all weights are 1.
 class WaitSum {
  public:
-  void add(std::uint64_t ns, std::uint32_t weight);
+  void add(std::uint64_t ns, WaitWeight weight);
   double waits() const { return waits_; }              // with those that they stand for
   std::uint64_t walked() const { return walked_; }     // rows
   std::int64_t total_ns() const { return total_ns_; }  // at most 2^63 - 1
   std::uint64_t max_ns() const { return max_ns_; }
   double mean_ns() const { return waits_ > 0 ? static_cast<double>(total_ns_) / waits_ : 0; }
-  double variance() const { return variance_; }  // of total_ns
+  double variance() const;  // of total_ns
   // Half of the 95 % interval of total_ns. Horvitz and Thompson 1952: a wait that was walked with probability
-  // 1/w adds d^2 w (w - 1).
+  // 1/w adds d^2 w (w - 1). Where the sum over all is known, only how it is divided is not: a part p of it varies by 1 - p of that.
   double error_ns() const;
   double waits_error() const;  // the same of waits()
 
  private:
   double waits_ = 0, variance_ = 0, count_variance_ = 0;
+  double part_ = 0;  // of what was not walked
   std::uint64_t walked_ = 0, max_ns_ = 0;
   std::int64_t total_ns_ = 0;
 };
 
 // ns * weight, at most 2^63 - 1.
 std::int64_t weighted_ns(std::uint64_t ns, std::uint32_t weight);
+std::int64_t weighted_ns(std::uint64_t ns, const WaitWeight& weight);
 
 // The value of a sample that the selection takes, in the metric's unit: for wall, CPU samples are time.
 std::int64_t value_of(const model::Sample& sample, model::Metric metric, double period_ns);
@@ -99,8 +121,8 @@ void for_each_value(const model::Profile& profile, const Selection& selection, V
   if (!wall && selection.metric != model::Metric::kOffCpu) return;
   const Waits waits(profile, selection);
   for (const SelectedWait& row : waits.rows()) {
-    const std::int64_t waited = budget.take(weighted_ns(row.waited_ns, row.weight));
-    visit(waits.wait(row).thread, waited + budget.take(weighted_ns(row.queued_ns, row.weight)));
+    const std::int64_t waited = budget.take(weighted_ns(row.waited_ns, waits.weight(row)));
+    visit(waits.wait(row).thread, waited + budget.take(weighted_ns(row.queued_ns, waits.queue_weight(row))));
   }
 }
 

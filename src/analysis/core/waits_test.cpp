@@ -114,6 +114,57 @@ TEST(OffCpuTree, FromTheLeafBeginsWithTheCause) {
   EXPECT_EQ(folded(tree), "[wait: futex];lock;main;app 3000000\n");
 }
 
+// A thread of 10 s whose waits of 40 ms were walked one in ten.
+model::Profile one_in_ten(double waited_s, double queued_s) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(10, "app"), 10, "app");
+  model::Thread& row = hand.profile.threads[thread.value];
+  row.ran_ns = static_cast<std::uint64_t>((10 - waited_s - queued_s) * 1e9);
+  row.waited_ns = static_cast<std::uint64_t>(waited_s * 1e9);
+  row.queued_ns = static_cast<std::uint64_t>(queued_s * 1e9);
+  row.waits = 200;
+  row.unwalked_waits = 180;
+  const auto app = hand.module("app");
+  const auto stack = hand.stack({hand.frame(app, {"main"})});
+  for (int i = 0; i < 20; ++i) hand.wait(thread, stack, "fsync", i * 0.45, 40, 2).weight = 10;
+  return std::move(hand.profile);
+}
+
+std::pair<WaitSum, WaitSum> sums_of(const model::Profile& profile, const Selection& selection = {}) {
+  const Waits waits(profile, selection);
+  std::pair<WaitSum, WaitSum> sums;
+  for (const SelectedWait& row : waits.rows()) {
+    sums.first.add(row.waited_ns, waits.weight(row));
+    sums.second.add(row.queued_ns, waits.queue_weight(row));
+  }
+  return sums;
+}
+
+TEST(Waits, ThatStandForOthersAddUpToWhatTheSchedulerKnows) {
+  for (const auto& [waited_s, queued_s] : {std::pair{8.0, 0.4}, {5.0, 0.4}, {9.0, 1.0}, {0.9, 0.1}}) {
+    const auto [waited, queued] = sums_of(one_in_ten(waited_s, queued_s));
+    EXPECT_NEAR(static_cast<double>(waited.total_ns()), waited_s * 1e9, 1e4);
+    EXPECT_NEAR(static_cast<double>(queued.total_ns()), queued_s * 1e9, 1e4);
+    EXPECT_EQ(waited.waits(), 200);
+    EXPECT_LT(waited.error_ns(), 0.35 * static_cast<double>(waited.total_ns()))
+        << "how it is divided between both";
+  }
+}
+
+TEST(Waits, OfWhichAllIsKnownAreExact) {
+  const auto [waited, queued] = sums_of(one_in_ten(8, 0.04));
+  EXPECT_NEAR(waited.error_ns(), 0, 1e6) << "there is nothing else that it could be";
+}
+
+TEST(Waits, TakeNoLongerThanTheWindow) {
+  const model::Profile profile = one_in_ten(8, 0.4);
+  for (const std::uint64_t length_ms : {30, 60, 500, 3000}) {
+    const auto [waited, queued] =
+        sums_of(profile, {.from_ns = 1'000'000'000, .to_ns = 1'000'000'000 + length_ms * 1'000'000});
+    EXPECT_LE(waited.total_ns() + queued.total_ns(), static_cast<std::int64_t>(length_ms * 1'000'000 + 1000));
+  }
+}
+
 TEST(WaitSum, EstimatesWithAnInterval) {
   WaitSum sum;
   sum.add(100, 1);
@@ -135,9 +186,10 @@ TEST(WaitProperties, OffCpuIsTheSumOfAllWaitsTimesTheirWeights) {
       if (sample.metric != Metric::kOffCpu) continue;
       if (__builtin_add_overflow(sum, sample.value, &sum)) return;
     }
-    for (const model::Wait& wait : profile.waits) {
-      if (__builtin_add_overflow(sum, weighted_ns(wait.waited_ns, wait.weight), &sum)) return;
-      if (__builtin_add_overflow(sum, weighted_ns(wait.queued_ns, wait.weight), &sum)) return;
+    const Waits waits(profile, {.metric = Metric::kOffCpu});
+    for (const SelectedWait& row : waits.rows()) {
+      if (__builtin_add_overflow(sum, weighted_ns(row.waited_ns, waits.weight(row)), &sum)) return;
+      if (__builtin_add_overflow(sum, weighted_ns(row.queued_ns, waits.queue_weight(row)), &sum)) return;
       if (sum > INT64_MAX / 4) return;  // values of no real recording are cut
     }
     if (std::abs(sum) > INT64_MAX / 4) return;

@@ -15,11 +15,11 @@ namespace {
 class Draft {
  public:
   ContentionRow row;
-  void add_waiter(std::string thread, std::string site, const SelectedWait& wait) {
-    add(waiters_, std::move(thread), std::move(site), wait);
+  void add_waiter(std::string thread, std::string site, std::uint64_t ns, WaitWeight weight) {
+    waiters_[{std::move(thread), std::move(site)}].add(ns, weight);
   }
-  void add_releaser(std::string thread, std::string site, const SelectedWait& wait) {
-    add(releasers_, std::move(thread), std::move(site), wait);
+  void add_releaser(std::string thread, std::string site, std::uint64_t ns, WaitWeight weight) {
+    releasers_[{std::move(thread), std::move(site)}].add(ns, weight);
   }
   void add_turn(const model::Wait& wait) {
     turns_.push_back({wait.start_ns + wait.waited_ns, wait.thread, wait.waker, wait.weight});
@@ -53,9 +53,6 @@ class Draft {
   }
 
   using Parties = std::map<std::pair<std::string, std::string>, WaitSum>;
-  static void add(Parties& parties, std::string thread, std::string site, const SelectedWait& wait) {
-    parties[{std::move(thread), std::move(site)}].add(wait.waited_ns, wait.weight);
-  }
   static std::vector<PartyRow> sorted(const Parties& parties) {
     std::vector<PartyRow> rows;
     for (const auto& [who, sum] : parties) rows.push_back({who.first, who.second, sum});
@@ -97,19 +94,21 @@ Contention find_contention(const Waits& waits, WaitSites& sites) {
     const WaitSites::Place place = sites.of_wait(wait);
     const std::string site = place.text();
     const FutexUse use = futex_use(wait);
+    const WaitWeight weight = waits.weight(selected);
     const auto fill = [&](Draft& draft, bool is_new) {
       if (is_new) {
         draft.row.kind = sites.futex_kind(wait.stack);
         draft.row.operation = use.operation;
         draft.row.is_private = use.is_private;
       }
-      draft.row.waits.add(selected.waited_ns, selected.weight);
-      draft.add_waiter(thread, site, selected);
+      draft.row.waits.add(selected.waited_ns, weight);
+      draft.add_waiter(thread, site, selected.waited_ns, weight);
       const bool known = wait.waker != model::kNoThread;
       // Where each thread of Rust begins says no more than the thread's name.
       std::string releaser = wait.waker_stack.value == 0 ? "" : sites.of(wait.waker_stack);
       if (releaser.ends_with("::__rust_begin_short_backtrace")) releaser.clear();
-      draft.add_releaser(known ? thread_name(profile, wait.waker) : "", std::move(releaser), selected);
+      draft.add_releaser(known ? thread_name(profile, wait.waker) : "", std::move(releaser),
+                         selected.waited_ns, weight);
     };
     const auto [at_site, new_site] = by_site.try_emplace({place.name, place.released});
     if (new_site) {

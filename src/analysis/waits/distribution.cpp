@@ -6,9 +6,9 @@
 
 namespace fathom::analysis {
 
-void Distribution::add(std::uint64_t ns, std::uint32_t weight) {
+void Distribution::add(std::uint64_t ns, WaitWeight weight) {
   sum_.add(ns, weight);
-  waits_.emplace_back(ns, weight);
+  waits_.emplace_back(ns, weight.count);
   sorted_ = false;
 }
 

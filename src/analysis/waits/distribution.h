@@ -11,7 +11,7 @@ namespace fathom::analysis {
 
 class Distribution {
  public:
-  void add(std::uint64_t ns, std::uint32_t weight);
+  void add(std::uint64_t ns, WaitWeight weight);
   const WaitSum& sum() const { return sum_; }
   // The shortest duration that at least this share of the waits does not exceed; 0 without waits. Exact for
   // weights of 1; otherwise the estimate that the weights give.

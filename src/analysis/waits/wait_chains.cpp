@@ -123,7 +123,7 @@ std::vector<ChainRow> find_chains(const Waits& waits, WaitSites& sites) {
     for (const ChainHop& hop : chain.hops) shape += hop.thread + '\n' + hop.label + '\n' + hop.site + '\n';
     const auto [known, added] =
         by_shape.try_emplace(std::move(shape), std::move(chain));  // the longest comes first
-    known->second.sum.add(row->waited_ns, row->weight);
+    known->second.sum.add(row->waited_ns, waits.weight(*row));
   }
   std::vector<ChainRow> chains;
   for (auto& [shape, chain] : by_shape) chains.push_back(std::move(chain));

@@ -118,13 +118,13 @@ std::vector<FileRow> find_files(const Waits& waits, const Selection& selection, 
     if (!concerns_files(selected.cause) || selected.idle || selected.waited_ns == 0) continue;
     const model::Wait& wait = waits.wait(selected);
     FileDraft& draft = draft_of(wait.object, selected.cause);
-    draft.row.waits.add(selected.waited_ns, selected.weight);
+    draft.row.waits.add(selected.waited_ns, waits.weight(selected));
     if (selected.cause != Cause::kPageFault && asks_for_bytes(wait.system_call))
       draft.row.bytes_asked += static_cast<double>(wait.argument) * selected.weight;
     draft.row.returned.add(wait);
     if (selected.cause == Cause::kPageFault) draft.waited.add(wait.argument, selected.weight);
     FileDraft::OfStack& stack = draft.stacks[user_stack(profile, wait.stack)];
-    stack.sum.add(selected.waited_ns, selected.weight);
+    stack.sum.add(selected.waited_ns, waits.weight(selected));
     stack.returned.add(wait);
     if (!stack.reason) stack.reason = reasons.rule_of(wait, selected.cause);
   }

@@ -73,48 +73,49 @@ class Collector {
 
   void add_waited(const SelectedWait& row, WaitReport& report) {
     const model::Wait& wait = waits_.wait(row);
-    report.waited.add(row.waited_ns, row.weight);
+    report.waited.add(row.waited_ns, waits_.weight(row));
     const std::string& thread = name_of(wait.thread);
-    waited_[thread] += static_cast<double>(weighted_ns(row.waited_ns, row.weight));
+    waited_[thread] += static_cast<double>(weighted_ns(row.waited_ns, waits_.weight(row)));
     CauseRow& cause = causes_[static_cast<std::size_t>(row.cause)];
     if (row.idle) {
-      cause.idle.add(row.waited_ns, row.weight);
-      report.idle_waits.add(row.waited_ns, row.weight);
-      idle_of_[thread] += static_cast<double>(weighted_ns(row.waited_ns, row.weight));
+      cause.idle.add(row.waited_ns, waits_.weight(row));
+      report.idle_waits.add(row.waited_ns, waits_.weight(row));
+      idle_of_[thread] += static_cast<double>(weighted_ns(row.waited_ns, waits_.weight(row)));
       IdleDraft& idle = idle_[*row.idle];
-      idle.sum.add(row.waited_ns, row.weight);
+      idle.sum.add(row.waited_ns, waits_.weight(row));
       idle.threads.insert(wait.thread.value);
       return;
     }
-    cause.waits.add(row.waited_ns, row.weight);
+    cause.waits.add(row.waited_ns, waits_.weight(row));
     WaitSites::Place place = what(row.cause, wait);
     if (row.cause == Cause::kFileSync) {
       ReasonDraft& syncs = syncs_[{sites_.of(wait.stack), wait.object.value}];
-      syncs.sum.add(row.waited_ns, row.weight);
+      syncs.sum.add(row.waited_ns, waits_.weight(row));
       syncs.threads.insert(wait.thread.value);
     }
     const std::optional<std::uint8_t> reason = reasons_.rule_of(wait, row.cause);
     if (reason) add_reason(*reason, row, wait);
     BlockedDraft& blocked =
         blocked_[{thread, row.cause, std::move(place.name), place.released, reason ? 1u + *reason : 0u}];
-    blocked.sum.add(row.waited_ns, row.weight);
+    blocked.sum.add(row.waited_ns, waits_.weight(row));
     if (concerns_files(row.cause))
-      blocked.sites[sites_.of(wait.stack)] += static_cast<double>(weighted_ns(row.waited_ns, row.weight));
+      blocked.sites[sites_.of(wait.stack)] +=
+          static_cast<double>(weighted_ns(row.waited_ns, waits_.weight(row)));
   }
 
   void add_reason(std::uint8_t reason, const SelectedWait& row, const model::Wait& wait) {
     ReasonDraft& draft = by_reason_[{reason, sites_.of_wait(wait).text()}];
     if (row.waited_ns >= draft.sum.max_ns()) draft.longest = wait.stack;
-    draft.sum.add(row.waited_ns, row.weight);
+    draft.sum.add(row.waited_ns, waits_.weight(row));
     draft.threads.insert(wait.thread.value);
   }
 
   void add_queued(const SelectedWait& row, WaitReport& report) {
     const std::string& thread = name_of(waits_.wait(row).thread);
-    report.queued.add(row.queued_ns, row.weight);
-    queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, row.weight));
-    causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, row.weight);
-    blocked_[{thread, row.queue_cause, "", false, 0u}].sum.add(row.queued_ns, row.weight);
+    report.queued.add(row.queued_ns, waits_.queue_weight(row));
+    queued_[thread] += static_cast<double>(weighted_ns(row.queued_ns, waits_.queue_weight(row)));
+    causes_[static_cast<std::size_t>(row.queue_cause)].waits.add(row.queued_ns, waits_.queue_weight(row));
+    blocked_[{thread, row.queue_cause, "", false, 0u}].sum.add(row.queued_ns, waits_.queue_weight(row));
   }
 
   // Files and peers have names; locks are told apart by who waits for them.

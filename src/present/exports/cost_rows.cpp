@@ -58,11 +58,12 @@ class Adder {
       if (row.waited_ns != 0)
         add(wait.thread, folded ? model::StackId{0} : wait.stack,
             cause_row(folded ? waits.idle().frame(*row.idle) : std::string(analysis::frame_of(row.cause))),
-            row.weight, analysis::weighted_ns(row.waited_ns, row.weight));
+            row.weight, analysis::weighted_ns(row.waited_ns, waits.weight(row)));
       // The way back to a CPU is a part of the wait before it, and counts alone where there was none.
       if (row.queued_ns != 0)
         add(wait.thread, wait.stack, cause_row(std::string(analysis::frame_of(row.queue_cause))),
-            row.waited_ns != 0 ? 0 : row.weight, analysis::weighted_ns(row.queued_ns, row.weight));
+            row.waited_ns != 0 ? 0 : row.weight,
+            analysis::weighted_ns(row.queued_ns, waits.queue_weight(row)));
     }
   }
 

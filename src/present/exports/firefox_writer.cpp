@@ -108,10 +108,10 @@ class FirefoxWriter {
       std::vector<Row>& to = rows[wait.thread.value];
       if (row.waited_ns != 0)
         to.push_back({start, tables_.stack(wait.stack, 0, analysis::frame_of(row.cause)),
-                      budget.take(analysis::weighted_ns(row.waited_ns, row.weight))});
+                      budget.take(analysis::weighted_ns(row.waited_ns, waits.weight(row)))});
       if (row.queued_ns != 0)
         to.push_back({woken, tables_.stack(wait.stack, 0, analysis::frame_of(row.queue_cause)),
-                      budget.take(analysis::weighted_ns(row.queued_ns, row.weight))});
+                      budget.take(analysis::weighted_ns(row.queued_ns, waits.queue_weight(row)))});
       if (row.waited_ns >= shortest && row.waited_ns != 0 && room != 0) {
         markers[wait.thread.value].push_back({start, woken, i});
         --room;
