@@ -1,6 +1,9 @@
 // The memory of another process, through /proc/PID/mem: no mapping needs to allow it, so that text and
 // relocated read-only data can be written without ever being writable in the target. The descriptor belongs
 // to the memory, not to the pid: after an exec in the target it reaches nothing any more.
+//
+// Since Linux 6.12 a kernel may refuse such writes where the mapping forbids them: to everybody but the tracer of the
+// process (proc_mem.force_override=ptrace, Debian's setting), or to everybody (never). ptrace still writes.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +24,8 @@ class RemoteMemory {
   // How many bytes could be read, from the start on.
   std::size_t read_some(ProcessAddress address, std::span<std::byte> out) const;
   Result<> read(ProcessAddress address, std::span<std::byte> out) const;
-  // Eight aligned bytes arrive as one store: the kernel copies them with one instruction.
+  // Eight aligned bytes arrive as one store: the kernel copies them with one instruction. What the kernel refuses is
+  // written by ptrace, if the calling thread has stopped a thread of the process (Target::while_writable).
   Result<> write(ProcessAddress address, std::span<const std::byte> bytes) const;
 
   template <class T>
@@ -39,9 +43,13 @@ class RemoteMemory {
   }
 
  private:
+  Result<> write_by_ptrace(ProcessAddress address, std::span<const std::byte> bytes) const;
   RemoteMemory(int pid, Fd fd) : pid_(pid), fd_(std::move(fd)) {}
   int pid_;
   Fd fd_;
 };
+
+// The kernel writes through /proc/PID/mem where the mapping forbids it, whoever asks. Tried on our own memory.
+bool kernel_forces_writes();
 
 }  // namespace fathom::inject

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -88,19 +89,18 @@ Result<Target> Target::open(int pid) {
   auto gadgets = find_gadgets(*maps, *memory);
   if (!gadgets) return within(fmt::format("process {}", pid), gadgets.error());
   const auto status = process::read_status(pid);
-  return Target{pid, std::move(*memory), *gadgets, status ? status->seccomp : 0, program, {}};
+  return Target{pid,     std::move(*memory),     *gadgets, status ? status->seccomp : 0,
+                program, kernel_forces_writes(), {}};
 }
 
-Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls) {
+Result<> Target::stop_one(unsigned options, const std::function<Result<>(StoppedThread&, bool& ran)>& work) {
   Result<> last = fail(ErrorKind::kNotFound, fmt::format("process {}: it has ended", pid));
-  const auto maps = process::read_maps(pid);
-  if (!maps) return tl::unexpected<Error>(maps.error());
   const std::vector<int> tids = by_idleness(pid);
   bool ran = false;
-  const auto borrow = [&](int tid, bool may_be_parent) {
+  const auto stop = [&](int tid, bool may_be_parent) {
     return in_tracing_thread([&]() -> Result<> {
       const InFront front;
-      auto stopped = StoppedThreads::one(pid, tid, memory, stops, caller_options(seccomp));
+      auto stopped = StoppedThreads::one(pid, tid, memory, stops, options);
       if (!stopped) return tl::unexpected<Error>(stopped.error());
       // Now it makes no more of them.
       if (!may_be_parent && process::has_children(pid, tid))
@@ -110,19 +110,45 @@ Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, Remo
         ran = true;
         return fail(ErrorKind::kNotFound, fmt::format("process {}: it runs another program now", pid));
       }
-      StoppedThread& thread = stopped->threads()[0];
-      auto caller = RemoteCaller::borrow(thread, memory, gadgets, *maps);
-      if (!caller) return tl::unexpected<Error>(caller.error());
-      ran = true;
-      return calls(thread, *caller);
+      return work(stopped->threads()[0], ran);
     });
   };
   for (const bool may_be_parent : {tids.size() == 1, true})
     for (const int tid : tids) {
-      last = borrow(tid, may_be_parent);
+      last = stop(tid, may_be_parent);
       if (last || ran || last.error().kind == ErrorKind::kPermission) return last;
     }
   return last;
+}
+
+Result<> Target::borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls) {
+  const auto maps = process::read_maps(pid);
+  if (!maps) return tl::unexpected<Error>(maps.error());
+  return stop_one(caller_options(seccomp), [&](StoppedThread& thread, bool& ran) -> Result<> {
+    auto caller = RemoteCaller::borrow(thread, memory, gadgets, *maps);
+    if (!caller) return tl::unexpected<Error>(caller.error());
+    ran = true;
+    return calls(thread, *caller);
+  });
+}
+
+Result<> Target::while_writable(const std::function<Result<>()>& writes) {
+  if (forced_writes) return writes();
+  constexpr int kTries = 20;
+  constexpr timespec kBetweenTries = {.tv_sec = 0, .tv_nsec = 5'000'000};
+  Result<> done;
+  bool ran = false;
+  // The only thread may wait for a child that has not executed its program yet, and does not stop meanwhile.
+  for (int attempt = 0; attempt < kTries && !ran; ++attempt) {
+    if (attempt > 0) ::nanosleep(&kBetweenTries, nullptr);
+    done = stop_one(0, [&](StoppedThread&, bool& running) {
+      ran = running = true;
+      return writes();
+    });
+    if (!ran && (done.error().kind != ErrorKind::kNotFound || program_of(pid) != program)) return done;
+  }
+  if (!ran) done.error().kind = ErrorKind::kSystem;  // it is there, and what it has of ours stays for now
+  return done;
 }
 
 }  // namespace fathom::inject

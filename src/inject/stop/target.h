@@ -25,8 +25,9 @@ struct Target {
   int pid;
   RemoteMemory memory;
   Gadgets gadgets;
-  int seccomp;      // as in /proc/PID/status
-  Program program;  // when it was opened
+  int seccomp;         // as in /proc/PID/status
+  Program program;     // when it was opened
+  bool forced_writes;  // see kernel_forces_writes()
   Stops stops;
 
   // Refuses, with a remedy, what cannot be traced; touches nothing.
@@ -35,6 +36,13 @@ struct Target {
   // kNotFound if the process runs another program by now: what we know about addresses is of the one before,
   // and a set-uid program must not be told to map and unmap by who started it.
   Result<> borrow_thread(const std::function<Result<>(StoppedThread&, RemoteCaller&)>& calls);
+  // Lets `writes` write where the program itself cannot. Where the kernel allows that to a tracer only, an idle thread
+  // stands still meanwhile. Not while threads are stopped: then memory.write() does. `writes` runs at most once.
+  Result<> while_writable(const std::function<Result<>()>& writes);
+
+ private:
+  // `work` says by `ran` that no other thread shall be tried.
+  Result<> stop_one(unsigned options, const std::function<Result<>(StoppedThread&, bool& ran)>& work);
 };
 
 // Its program is for the processor that the tracer is for.

@@ -62,13 +62,19 @@ Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> jour
   const auto is_in = [](const tracer_journal_entry& entry, tracer_hook_kind kind) {
     return entry.in != 0 && entry.kind == kind;
   };
-  for (auto& entry : journal)
-    if (is_in(entry, TRACER_HOOK_SLOT))
-      if (auto restored = restore(target.memory, entry, done); !restored)
-        return tl::unexpected<Error>(restored.error());
-  if (std::none_of(journal.begin(), journal.end(),
-                   [&](const auto& entry) { return is_in(entry, TRACER_HOOK_ENTRY); }))
-    return done;
+  const auto any_in = [&](tracer_hook_kind kind) {
+    return std::any_of(journal.begin(), journal.end(), [&](const auto& entry) { return is_in(entry, kind); });
+  };
+  if (any_in(TRACER_HOOK_SLOT)) {
+    auto slots = target.while_writable([&]() -> Result<> {
+      for (auto& entry : journal)
+        if (is_in(entry, TRACER_HOOK_SLOT))
+          if (auto one = restore(target.memory, entry, done); !one) return one;
+      return {};
+    });
+    if (!slots) return tl::unexpected<Error>(slots.error());
+  }
+  if (!any_in(TRACER_HOOK_ENTRY)) return done;
 
   // A thread cannot stand between the bytes of a jump, and one in a trampoline ends in the function, which is
   // whole again: nobody has to be moved for the program's sake, and were we to end here nothing would be wrong.

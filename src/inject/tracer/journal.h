@@ -21,7 +21,7 @@ struct WayBack {
   std::uint64_t from = 0, to = 0;
 };
 
-// Slots first, with nobody stopped, then entries, with all threads stopped once. Entries of the journal that
+// Slots first, with nobody stopped (but Target::while_writable), then entries, with all threads stopped once. Entries of the journal that
 // are done get in = 0; foreign ones keep it. A thread at the beginning of one of `ways_back` goes on in the function,
 // unless a foreign entry was met: in a process that is stopped it would not leave the trampoline by itself.
 Result<TakenBack> take_back(Target& target, std::span<tracer_journal_entry> journal,

@@ -180,8 +180,19 @@ Result<> Tracer::State::map_all(std::span<const std::byte> image) {
                            PROT_READ | PROT_EXEC, kPrivate, kNoFile);
         !done)
       return done;
-    // While we trace: a kernel may allow the forced write to a tracer only (PROC_MEM_FORCE_PTRACE).
-    return target.memory.write(places.image, image);
+    // While we trace: a kernel may allow forced writes to a tracer only.
+    const auto& memory = target.memory;
+    if (auto done = memory.write(places.image, image); !done) return done;
+    // Who sees the state sees the shared memory: the other way round the tracer would not know it from a forked
+    // child.
+    if (auto done = memory.put<std::uint64_t>({places.state.value + offsetof(tracer_state_head, shared)},
+                                              places.shared.value);
+        !done)
+      return done;
+    if (auto done = memory.put<std::uint64_t>(config(offsetof(tracer_config, shared)), places.shared.value);
+        !done)
+      return done;
+    return memory.put<std::uint64_t>(config(offsetof(tracer_config, state)), places.state.value);
   });
 }
 
@@ -226,15 +237,6 @@ Result<Tracer> Tracer::place(int pid, const Options& options) {
   Tracer tracer(std::make_unique<State>(State(std::move(*target), *planned, *header, *places)));
   State& state = *tracer.state_;
   if (auto done = state.map_all(options.image); !done) return tl::unexpected<Error>(done.error());
-  const auto& memory = state.target.memory;
-  // Who sees the state sees the shared memory: the other way round the tracer would not know it from a forked
-  // child.
-  for (auto done :
-       {memory.put<std::uint64_t>({places->state.value + offsetof(tracer_state_head, shared)},
-                                  places->shared.value),
-        memory.put<std::uint64_t>(state.config(offsetof(tracer_config, shared)), places->shared.value),
-        memory.put<std::uint64_t>(state.config(offsetof(tracer_config, state)), places->state.value)})
-    if (!done) return tl::unexpected<Error>(done.error());
   return tracer;
 }
 
@@ -381,12 +383,16 @@ Result<> Tracer::State::put_in(std::span<const PlannedHook> hooks) {
   for (const auto& hook : hooks)
     if (hook.kind == TRACER_HOOK_ENTRY) entries.push_back(&hook);
   if (auto done = map_islands(entries); !done) return done;
-  for (const auto& hook : hooks)
-    if (hook.kind != TRACER_HOOK_NONE)
-      if (auto done = write_config(hooks, hook); !done) return done;
-  for (const auto& hook : hooks)
-    if (hook.kind == TRACER_HOOK_SLOT)
-      if (auto done = put_slots(hook); !done) return done;
+  const auto written = target.while_writable([&]() -> Result<> {
+    for (const auto& hook : hooks)
+      if (hook.kind != TRACER_HOOK_NONE)
+        if (auto done = write_config(hooks, hook); !done) return done;
+    for (const auto& hook : hooks)
+      if (hook.kind == TRACER_HOOK_SLOT)
+        if (auto done = put_slots(hook); !done) return done;
+    return {};
+  });
+  if (!written) return written;
   for (const auto* hook : entries)
     if (auto done = head.note_change(TRACER_HOOK_ENTRY, hook->entry.patch_address, hook->entry.before,
                                      hook->entry.after, hook->hook.module_start);
