@@ -104,6 +104,10 @@ int sample_cpu(struct bpf_perf_event_data* context) {
   }
 
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
+  if (wants_copy(buffer, process, &cpu_ring)) {
+    user_registers(&context->regs, w);
+    copy_stack(AS_ARGUMENT(buffer));
+  }
   send_new_stack(buffer, counters);
 
   sample.end = buffer->header.end;

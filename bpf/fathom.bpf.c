@@ -14,6 +14,8 @@
 
 #include "stacks.h"
 
+#include "copied_stacks.h"
+
 #include "cpu.h"
 
 #include "processes.h"

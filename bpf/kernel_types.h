@@ -49,7 +49,9 @@ struct bpf_perf_event_data {
 };
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
-struct mm_struct;
+struct mm_struct {
+  unsigned long start_stack; /* where the kernel began it: the arguments of the program, and nothing of a frame */
+};
 struct cfs_rq {
   int throttle_count;
 };

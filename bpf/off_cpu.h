@@ -140,7 +140,6 @@ __attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) 
   TAKE_BUFFER;
   struct tracked_process* process;
   struct step_walk* w;
-  struct pt_regs* regs;
   struct task_struct* task;
   u64* seen;
   u32 slot, count, mapping_count;
@@ -154,6 +153,7 @@ __attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) 
   buffer->header.user_count = 0;
   buffer->header.stack_id = hash_kernel_stack(AS_ARGUMENT(buffer));
   task = current_task();
+  w = begin_walk(buffer);
   if (FIELD_OF_TASK(task, flags) & PF_KTHREAD) {
     buffer->header.end = WALK_KERNEL_THREAD;
   } else if (!BPF_CORE_READ(task, mm)) {
@@ -161,16 +161,16 @@ __attribute__((noinline)) u64 walk_in_kernel(BUFFER_ARGUMENT, u32 pid, u64 now) 
   } else if (mapping_count == 0) {
     buffer->header.end = WALK_NO_TABLE;
   } else {
-    regs = entry_registers(task);
-    w = begin_walk(buffer);
-    bpf_probe_read_kernel(&w->pc, 8, &REGISTERS_PC(regs));
-    bpf_probe_read_kernel(&w->sp, 8, &REGISTERS_SP(regs));
-    bpf_probe_read_kernel(&w->fp, 8, &REGISTERS_FP(regs));
     w->mapping_first = process->mapping_first;
     w->mapping_count = mapping_count;
+    entry_place(w);
     buffer->header.end = walk_user_stack(AS_ARGUMENT(buffer));
   }
   buffer->header.stack_id = hash_word(buffer->header.stack_id, buffer->header.end);
+  if (wants_copy(buffer, process, &off_cpu_ring)) {
+    entry_place(w);
+    copy_stack(AS_ARGUMENT(buffer));
+  }
   slot = (u32)buffer->header.stack_id & (SEEN_SLOTS - 1);
   count = frames_kept(buffer);
   seen = bpf_map_lookup_elem(&off_cpu_seen, &slot);

@@ -74,6 +74,15 @@ static __always_inline struct step_walk* begin_walk(struct stack_buffer* buffer)
   return w;
 }
 
+/* The registers that the current thread entered the kernel with. */
+static __always_inline struct pt_regs* entry_place(struct step_walk* w) {
+  struct pt_regs* entered = entry_registers(current_task());
+  bpf_probe_read_kernel(&w->pc, 8, &REGISTERS_PC(entered));
+  bpf_probe_read_kernel(&w->sp, 8, &REGISTERS_SP(entered));
+  bpf_probe_read_kernel(&w->fp, 8, &REGISTERS_FP(entered));
+  return entered;
+}
+
 /* User registers of the current thread: those that it interrupted, or that it entered the kernel with. */
 static __always_inline int user_registers(struct pt_regs* context, struct step_walk* w) {
   volatile u64 mode = REGISTERS_MODE(context);
@@ -84,10 +93,7 @@ static __always_inline int user_registers(struct pt_regs* context, struct step_w
     w->fp = REGISTERS_FP(context);
     return (int)mode;
   }
-  entered = entry_registers(current_task());
-  bpf_probe_read_kernel(&w->pc, 8, &REGISTERS_PC(entered));
-  bpf_probe_read_kernel(&w->sp, 8, &REGISTERS_SP(entered));
-  bpf_probe_read_kernel(&w->fp, 8, &REGISTERS_FP(entered));
+  entered = entry_place(w);
   mode = 0;
   bpf_probe_read_kernel((void*)&mode, 8, &REGISTERS_MODE(entered));
   return (int)mode;

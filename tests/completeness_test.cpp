@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 
 #include "support/anvil.h"
@@ -57,6 +58,38 @@ TEST(Completeness, StacksZoo) {
   EXPECT_TRUE(report.has_thread("zoo-first"));
   EXPECT_TRUE(report.has_thread("zoo-second"));
   EXPECT_TRUE(report.has_thread("zoo-short"));
+}
+
+// One CPU for all, and a recorder that stands still two thirds of the time: it hears of mappings long after their code has
+// run. Stacks wait for them.
+TEST(Completeness, SamplesThatComeLongBeforeTheirMappings) {
+  FATHOM_NEEDS_BPF();
+  const TempDir folder;
+  const std::string recording = folder / "x.fathom";
+  std::vector<std::string> command{"taskset", "-c", "0"};
+  const auto record = fathom_command({"record", "-o", recording, "--", "sh", "-c",
+                                      "for i in 1 2 3 4 5 6 7 8; do ls -lR /usr/include | sort -k5 | "
+                                      "sha256sum; perl -e 'use POSIX; use Socket; use List::Util; 1'; done"});
+  command.insert(command.end(), record.begin(), record.end());
+  Running load({"taskset", "-c", "0", "sh", "-c", "while :; do :; done"});
+  Running recorder(command);
+  std::error_code ignored;
+  ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(recording, ignored); }, milliseconds(20'000)));
+  for (int round = 0; round < 300 && !recorder.finished(); ++round) {
+    recorder.send(SIGSTOP);  // not while the programs are loaded: a signal makes the kernel give up on them
+    pause_ms(100);
+    recorder.send(SIGCONT);
+    pause_ms(50);
+  }
+  recorder.send(SIGCONT);
+  const Outcome outcome = recorder.wait(milliseconds(60'000));
+  ASSERT_TRUE(outcome.ok()) << outcome.describe();
+  const Report report(recording);
+  const double early = report.ended_early("an address outside of every known mapping") +
+                       report.ended_early("sampled before the mappings were known");
+  EXPECT_GE(report.samples(), 300);
+  EXPECT_LE(early, 0.01 * report.samples()) << cut_stacks(recording);
+  std::printf("  %.0f samples, %.0f before their mappings\n", report.samples(), early);
 }
 
 // Linked statically, without symbols and without call frame information, C library and all.

@@ -8,7 +8,12 @@
 
 #define WIRE_VERSION 1
 
-enum cpu_event_kind { CPU_EVENT_STACK = 1, CPU_EVENT_SAMPLE = 2, CPU_EVENT_THREAD_EXIT = 3 };
+enum cpu_event_kind {
+  CPU_EVENT_STACK = 1,
+  CPU_EVENT_SAMPLE = 2,
+  CPU_EVENT_THREAD_EXIT = 3,
+  CPU_EVENT_STACK_COPY = 4
+};
 
 /* A sample of a stack that was sent before: 24 bytes. */
 struct cpu_event_sample {
@@ -37,6 +42,11 @@ struct cpu_event_stack {
   u64 stack_id; /* hash of pid, epoch, end and addresses */
 };
 
+/* CPU_EVENT_STACK_COPY has the same header. The kernel's frames are followed by user_count words: pc, sp, fp, and the
+ * stack from sp on. `end` is how the walk ended that this is sent instead of. */
+#define COPIED_REGISTERS 3
+#define COPIED_STACK_WORDS (COPIED_REGISTERS + 960)
+
 /* Without a branch, which would double the states of the BPF verifier in every round. */
 static inline __attribute__((always_inline)) u32 slot_of_frame(u32 frame) {
   u32 behind = frame - WALK_LEAF_FRAMES;
@@ -63,6 +73,7 @@ struct tracked_process {
   u32 mapping_first, mapping_count; /* in the joined array of mappings; count 0: not known yet */
   u32 epoch;                        /* grows whenever an address may have changed its meaning, see below */
   u32 waits_for_exec;               /* a child of ours that has not become the target yet: no samples */
+  u32 copies_left;                  /* stacks that may be copied until the mappings are published again */
 };
 
 /* The upper half of an epoch counts the programs that the process has executed since it is followed, the
@@ -87,6 +98,9 @@ struct cpu_counters {
 #define SEEN_SLOTS (1u << 17)
 #define MAX_PROCESSES 32768
 #define MAX_MAPPINGS 65536
+/* For want of mappings: many, as programs start with many samples; not without end, as where an address is wrong and no
+ * mapping is missing, each copy is for nothing. */
+#define COPIES_PER_MAPPINGS 4096
 
 #ifdef __cplusplus
 static_assert(sizeof(cpu_event_sample) == 24, "a sample is 24 bytes");

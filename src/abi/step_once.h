@@ -16,6 +16,7 @@ STEP_FN int step_once(struct step_walk* w) {
   if (found == WALK_NO_MAPPING && w->first && step_leaf(w) == 0) {
     w->exact = 0;
     w->first = 0;
+    w->wild = 1;
     return 0;
   }
   return found;

@@ -69,11 +69,14 @@ Recording::~Recording() {
   left.push_back(std::move(tables_));
 }
 
+bool keeps_tables(const RecordOptions& options) {
+  return options.off_cpu || options.heap != Heap::kNone ||
+         (options.companion != nullptr && options.companion->walks_stacks());
+}
+
 void Recording::open() {
-  modules_ = std::make_unique<ModuleCatalog>(
-      builder_, symbols_, source_->place_table(),
-      options_.off_cpu || options_.heap != Heap::kNone ||
-          (options_.companion != nullptr && options_.companion->walks_stacks()));
+  modules_ =
+      std::make_unique<ModuleCatalog>(builder_, symbols_, source_->place_table(), keeps_tables(options_));
   processes_ = std::make_unique<ProcessTable>(profile_, *modules_, *source_, options_.follow_children);
   source_->set_processes(*processes_);
   stacks_ = std::make_unique<StackResolver>(profile_, builder_, *processes_, *modules_, symbols_, kMaxStacks);

@@ -62,6 +62,16 @@ struct CopiedStackSample {
   bool operator==(const CopiedStackSample&) const = default;
 };
 
+// The stack behind an id, still to be walked: its walk in the kernel ended where mappings were not known yet. Is delivered
+// instead of a StackSeen. `stack[0]` lies at `stack_pointer`.
+struct StackCopied {
+  std::uint64_t time_ns = 0;
+  StackSeen seen;  // all but the user frames; `end` is where the walk in the kernel ended
+  std::uint64_t instruction_pointer = 0, stack_pointer = 0, frame_pointer = 0;
+  std::vector<std::byte> stack;
+  bool operator==(const StackCopied&) const = default;
+};
+
 // A wait that is over, whose stacks a StackSeen has told.
 struct Waited {
   std::uint64_t out_ns = 0;     // switched out
@@ -228,9 +238,9 @@ struct HeapProbed {
 };
 
 using Event =
-    std::variant<StackSample, Waited, PageFault, MemoryCall, HeapProbed, StackSeen, CopiedStackSample,
-                 ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime, ThreadWaitTime,
-                 ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
+    std::variant<StackSample, Waited, PageFault, MemoryCall, HeapProbed, StackSeen, StackCopied,
+                 CopiedStackSample, ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadCpuTime,
+                 ThreadWaitTime, ThreadNamed, MemoryMapped, ThreadSwitched, Lost, Throttled>;
 
 // What perf's side band can deliver, without the samples: capture handles these the same for every engine.
 using SideBandEvent = std::variant<ProcessForked, ProcessExeced, ThreadStarted, ThreadEnded, ThreadNamed,

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "parking/lock_keys.h"
 #include "process/status.h"
+#include "session/tracking/copied_stack_walker.h"
 #include "session/tracking/source.h"
 #include "session/waits/blocked_walk.h"
 #include "sources/bpf/bpf_engine.h"
@@ -199,15 +200,22 @@ class BpfSource final : public Source {
     quality.kernel_memory_bytes = engine_->kernel_memory_bytes() + side_band_.memory_bytes();
   }
 
+  void walk(const sources::StackCopied& copied, sources::StackSeen& seen) override {
+    copied_.walk(*processes_, copied, seen);
+  }
+
   void set_mappings(std::int32_t pid, std::span<const unwind_mapping> mappings,
                     std::uint32_t epoch) override {
+    copied_.forget(pid);
     engine_->tables().set_mappings(static_cast<std::uint32_t>(pid), mappings, epoch);
   }
   void forget(std::int32_t pid) override {
+    copied_.forget(pid);
     engine_->forget(pid);
     lock_keys_.forget(pid);
   }
   std::uint32_t epoch_after_exec(std::int32_t pid, std::uint32_t known) override {
+    copied_.forget(pid);
     lock_keys_.forget(pid);
     return ((known >> EPOCH_PROGRAM_SHIFT) + 1) << EPOCH_PROGRAM_SHIFT;
   }
@@ -302,6 +310,7 @@ class BpfSource final : public Source {
   std::unique_ptr<sources::BpfEngine> engine_;
   sources::SideBand side_band_;
   parking::LockKeys lock_keys_;
+  CopiedStackWalker copied_;
 };
 
 }  // namespace
@@ -316,6 +325,7 @@ Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options) {
   bpf.mappings = options.heap != Heap::kNone && options.heap_mappings;
   bpf.probes = !options.probes.empty();
   bpf.heap_probes = options.heap == Heap::kSampled;
+  bpf.copies_stacks = keeps_tables(options);
   bpf.probed_calls_per_second = options.probe_limit;
   auto engine = sources::BpfEngine::load(bpf);
   if (!engine) return tl::unexpected<Error>(engine.error());

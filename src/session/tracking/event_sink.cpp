@@ -74,6 +74,9 @@ void EventSink::take(Batch& batch) {
     if (const auto* seen = std::get_if<sources::StackSeen>(&event)) {
       catch_up(seen->time_ns);
       on(*seen);
+    } else if (const auto* early = std::get_if<sources::StackCopied>(&event)) {
+      catch_up(early->time_ns);
+      on(*early);
     } else if (const auto* sample = std::get_if<sources::StackSample>(&event)) {
       catch_up(sample->time_ns);
       on(*sample);
@@ -129,6 +132,13 @@ void EventSink::on(const sources::StackSeen& event) {
   for (const auto& sample : waiting->second) add_sample(sample, stack);
   orphan_count_ -= waiting->second.size();
   orphans_.erase(waiting);
+}
+
+// Its mappings are known by now, as they were made before it.
+void EventSink::on(const sources::StackCopied& event) {
+  sources::StackSeen seen = event.seen;
+  source_.walk(event, seen);
+  on(seen);
 }
 
 void EventSink::on(const sources::StackSample& event) {

@@ -66,6 +66,7 @@ class EventSink {
 
  private:
   void on(const sources::StackSeen& event);
+  void on(const sources::StackCopied& event);
   void on(const sources::StackSample& event);
   void on(const sources::CopiedStackSample& event);
   void on(const sources::Waited& event);

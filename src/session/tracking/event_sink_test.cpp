@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include "abi/walk.h"
+#include "session/tracking/copied_stack_walker.h"
 #include "session/tracking/testing_source.h"
 
 namespace fathom::session {
@@ -102,6 +106,100 @@ TEST_F(EventSinkTest, AddressIsResolvedWithTheMappingsOfItsTime) {
   };
   EXPECT_NE(module_of(profile.samples[0]), 0u);
   EXPECT_EQ(module_of(profile.samples[1]), 0u);
+}
+
+// A stack through code that the kernel's walker did not know yet: copied, and walked here.
+struct EarlySamples : EventSinkTest {
+  struct WalkingSource : SilentSource {
+    void set_processes(const ProcessTable& table) override { processes = &table; }
+    void walk(const sources::StackCopied& copied, sources::StackSeen& seen) override {
+      walker.walk(*processes, copied, seen);
+    }
+    void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t) override {
+      walker.forget(pid);
+    }
+    const ProcessTable* processes = nullptr;
+    CopiedStackWalker walker;
+  };
+  static sources::MemoryMapped mapped(std::uint64_t time_ns, std::uint64_t start, std::uint64_t end) {
+    sources::MemoryMapped event;
+    event.time_ns = time_ns;
+    event.pid = event.tid = 9;
+    event.mapping.start = ProcessAddress{start};
+    event.mapping.end = ProcessAddress{end};
+    event.mapping.executable = true;
+    return event;
+  }
+  // pc 0x21100 called from 0x11200, called from 0x1300: frames chained by their frame pointers, the last one has none.
+  static sources::StackCopied copied(std::uint64_t time_ns, std::uint64_t id) {
+    sources::StackCopied event;
+    event.time_ns = event.seen.time_ns = time_ns;
+    event.seen.stack_id = id;
+    event.seen.pid = 9;
+    event.seen.end = WALK_NO_MAPPING;
+    event.instruction_pointer = 0x21100;
+    event.stack_pointer = 0x7000'0000;
+    event.frame_pointer = 0x7000'0010;
+    const std::uint64_t words[] = {0, 0, 0x7000'0030, 0x11200, 0, 0, 0, 0x1300, 0, 0};
+    event.stack.resize(sizeof(words));
+    std::memcpy(event.stack.data(), words, sizeof(words));
+    return event;
+  }
+  // What the profile has of the samples: addresses, leaf first, and how the walk ended.
+  static std::vector<std::pair<std::vector<std::uint64_t>, int>> stacks_of(std::vector<Batch> batches) {
+    WalkingSource source;
+    model::Profile profile;
+    model::Builder builder{profile};
+    symbolize::Worker symbols{symbolize::Options{}};
+    ModuleCatalog modules{builder, symbols, {}};
+    ProcessTable processes{profile, modules, source, true};
+    source.set_processes(processes);
+    StackResolver stacks{profile, builder, processes, modules, symbols, 1000};
+    EventSink sink{profile, processes, stacks, source};
+    processes.expect_exec(9, 1);
+    for (Batch& batch : batches) sink.take(batch);
+    sink.finish();
+    std::vector<std::pair<std::vector<std::uint64_t>, int>> found;
+    for (const model::Sample& taken : profile.samples) {
+      auto& [addresses, end] = found.emplace_back();
+      for (auto id = taken.stack; id.value != 0; id = profile.stacks[id.value].parent)
+        addresses.push_back(profile.frames[profile.stacks[id.value].frame.value].address.value);
+      end = taken.end;
+    }
+    return found;
+  }
+};
+
+TEST_F(EarlySamples, AreWalkedWithTheMappingsOfTheirTimeWheneverThoseAreHeardOf) {
+  const std::vector<sources::SideBandEvent> mappings = {
+      mapped(2, 0x1000, 0x9000), mapped(10, 0x11000, 0x19000), mapped(20, 0x21000, 0x29000)};
+  const std::vector<sources::Event> events = {copied(30, 5), sample(30, 5), sample(31, 6), copied(31, 6)};
+  const auto expected = stacks_of({{.samples = events, .side_band = mappings}});
+  ASSERT_EQ(expected.size(), 2u);
+  EXPECT_EQ(expected[0].first, (std::vector<std::uint64_t>{0x21100, 0x111ff, 0x12ff}));
+  EXPECT_NE(expected[0].second, WALK_NO_MAPPING);
+  EXPECT_EQ(expected[1], expected[0]);
+  // The side band is ahead of the samples by any number of mappings, and samples of one ring come in any order.
+  for (std::size_t ahead = 0; ahead <= mappings.size(); ++ahead) {
+    const auto middle = mappings.begin() + static_cast<std::ptrdiff_t>(ahead);
+    std::vector<std::size_t> order = {0, 1, 2, 3};
+    do {
+      std::vector<sources::Event> shuffled;
+      for (const std::size_t at : order) shuffled.push_back(events[at]);
+      EXPECT_EQ(stacks_of({{.samples = {}, .side_band = {mappings.begin(), middle}},
+                           {.samples = shuffled, .side_band = {middle, mappings.end()}}}),
+                expected)
+          << ahead;
+    } while (std::ranges::next_permutation(order).found);
+  }
+}
+
+TEST_F(EarlySamples, DoNotUseMappingsThatCameLater) {
+  const auto found = stacks_of({{.samples = {copied(15, 5), sample(15, 5)},
+                                 .side_band = {mapped(2, 0x1000, 0x9000), mapped(10, 0x11000, 0x19000),
+                                               mapped(20, 0x21000, 0x29000)}}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].second, WALK_NO_MAPPING);
 }
 
 TEST_F(EventSinkTest, WaitKeepsItsTimesItsCauseAndItsWaker) {

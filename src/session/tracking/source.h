@@ -71,11 +71,17 @@ class Source : public WalkerControl {
   virtual std::set<std::int32_t> unsampled() const { return {}; }
   // Why nothing, or not all, could be sampled: "the kernel does not let ..."; empty: all could.
   virtual std::string why_not_sampled() const { return {}; }
+  // Walks a stack that the walk in the kernel could not, with the mappings of that time: fills in user frames and end. Only the
+  // bpf engine delivers such.
+  virtual void walk(const sources::StackCopied&, sources::StackSeen&) {}
   // Sentences for the quality block: what this engine cannot see here.
   virtual std::vector<std::string> notes() const { return {}; }
   // Adds what the engine itself has counted.
   virtual void count(model::Quality& quality) const = 0;
 };
+
+// Modules keep their unwind tables, so that stacks can be walked in user space, too.
+bool keeps_tables(const RecordOptions& options);
 
 Result<std::unique_ptr<Source>> open_bpf_source(const RecordOptions& options);
 Result<std::unique_ptr<Source>> open_perf_source(const RecordOptions& options);

@@ -243,6 +243,7 @@ Result<std::unique_ptr<BpfEngine>> BpfEngine::load(const BpfOptions& options) {
   engine->size_maps();
   auto& maps = engine->skeleton_->maps;
   engine->skeleton_->rodata->follow_children = options.follow_children;
+  engine->skeleton_->rodata->copies_stacks = options.copies_stacks;
   auto& programs = engine->skeleton_->progs;
   for (bpf_program* program :
        {programs.thread_switched, programs.thread_born, programs.thread_execed, programs.thread_woken,
@@ -431,6 +432,7 @@ void BpfEngine::stop() {
 void BpfEngine::track_from_exec(std::int32_t pid) {
   tracked_process waiting{};
   waiting.waits_for_exec = 1;
+  waiting.copies_left = COPIES_PER_MAPPINGS;
   bpf_map_update_elem(bpf_map__fd(skeleton_->maps.processes), &pid, &waiting, BPF_ANY);
 }
 
@@ -464,6 +466,32 @@ Result<> BpfEngine::drain(std::vector<Event>& out) {
   if (consumed < 0) return system_error("bpf: reading the ring", -consumed);
   if (!links_.empty()) watch_results();  // not when all has been detached, and the rest is drained
   return {};
+}
+
+std::optional<StackCopied> stack_copied(std::span<const std::byte> bytes) {
+  cpu_event_stack event;
+  if (bytes.size() < sizeof(event)) return std::nullopt;
+  std::memcpy(&event, bytes.data(), sizeof(event));
+  const auto payload = bytes.subspan(sizeof(event));
+  const std::size_t kernel_bytes = std::size_t{event.kernel_count} * 8,
+                    user_bytes = std::size_t{event.user_count} * 8;
+  std::uint64_t registers[COPIED_REGISTERS];
+  if (user_bytes < sizeof(registers) || payload.size() < kernel_bytes + user_bytes) return std::nullopt;
+  StackCopied copied;
+  copied.time_ns = copied.seen.time_ns = event.time_ns;
+  copied.seen.stack_id = event.stack_id;
+  copied.seen.pid = static_cast<std::int32_t>(event.pid);
+  copied.seen.epoch = event.epoch;
+  copied.seen.end = event.end;
+  copied.seen.kernel.resize(event.kernel_count);
+  std::memcpy(copied.seen.kernel.data(), payload.data(), kernel_bytes);
+  std::memcpy(registers, payload.data() + kernel_bytes, sizeof(registers));
+  copied.instruction_pointer = registers[0];
+  copied.stack_pointer = registers[1];
+  copied.frame_pointer = registers[2];
+  const auto stack = payload.subspan(kernel_bytes + sizeof(registers), user_bytes - sizeof(registers));
+  copied.stack.assign(stack.begin(), stack.end());
+  return copied;
 }
 
 int BpfEngine::on_event(void* self, void* data, std::size_t size) {
@@ -503,6 +531,10 @@ int BpfEngine::on_event(void* self, void* data, std::size_t size) {
       std::memcpy(stack.user.data(), bytes + sizeof(event) + stack.kernel.size() * 8, stack.user.size() * 8);
       if (event.user_count > WALK_MAX_FRAMES) put_in_order(stack.user, event.user_count);
       out.emplace_back(std::move(stack));
+      break;
+    }
+    case CPU_EVENT_STACK_COPY: {
+      if (auto copied = stack_copied({bytes, size})) out.emplace_back(std::move(*copied));
       break;
     }
     case CPU_EVENT_THREAD_EXIT: {

@@ -38,11 +38,12 @@ struct BpfOptions {
   std::uint32_t frequency_hz = 999;
   std::string event = "cpu-clock";  // or "cycles", where the machine has a counter for it
   bool follow_children = true;
-  bool cpu = true;           // sample CPUs
-  bool off_cpu = true;       // book every switch, and walk the stacks of waits
-  bool mappings = false;     // system calls that take and give back address space
-  bool probes = false;       // calls of functions, by add_probe()
-  bool heap_probes = false;  // the targets' own probes of their heap, by add_heap_probes()
+  bool cpu = true;            // sample CPUs
+  bool off_cpu = true;        // book every switch, and walk the stacks of waits
+  bool mappings = false;      // system calls that take and give back address space
+  bool probes = false;        // calls of functions, by add_probe()
+  bool copies_stacks = true;  // where mappings are not known yet; without it such a walk stays as it ended
+  bool heap_probes = false;   // the targets' own probes of their heap, by add_heap_probes()
   std::uint32_t probed_calls_per_second = 20'000;  // are walked and timed; what comes beyond is counted
   // Waits walked in a second, of one thread and on one CPU; above it, one in so many is walked, and on a CPU with
   // four times as many waits or more a quarter of it (abi/walk_budget.h). Whoever asks for few
@@ -58,6 +59,9 @@ struct BpfOptions {
   std::uint32_t sample_ring_bytes(std::size_t cpus) const;
   std::uint32_t wait_ring_bytes(std::size_t cpus) const;
 };
+
+// The event CPU_EVENT_STACK_COPY; nullopt: cut short.
+std::optional<StackCopied> stack_copied(std::span<const std::byte> bytes);
 
 // A breakpoint of a probe.
 struct ProbePoint {

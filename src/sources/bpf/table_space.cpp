@@ -131,7 +131,11 @@ bool TableSpace::set_mappings(std::uint32_t pid, std::span<const unwind_mapping>
     mappings_.release(*first, count);
     return false;
   }
-  publish_(pid, {.mapping_first = *first, .mapping_count = count, .epoch = epoch, .waits_for_exec = 0});
+  publish_(pid, {.mapping_first = *first,
+                 .mapping_count = count,
+                 .epoch = epoch,
+                 .waits_for_exec = 0,
+                 .copies_left = COPIES_PER_MAPPINGS});
   if (const auto old = runs_.find(pid); old != runs_.end()) retire(old->second);
   runs_[pid] = {*first, count};
   return true;
