@@ -14,8 +14,8 @@ namespace {
 
 // No program of today asks for a terabyte at once, and no address of a block is that small.
 constexpr std::uint64_t kLargestSize = std::uint64_t{1} << 40;
-constexpr std::uint64_t kSmallestAddress = 0x10000;  // vm.mmap_min_addr
-constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 47;
+constexpr std::uint64_t kSmallestAddress = 0x10000;            // vm.mmap_min_addr
+constexpr std::uint64_t kAddressEnd = std::uint64_t{1} << 56;  // with five levels of page tables
 constexpr std::size_t kMostNested = 64;  // calls of one thread that have not returned here
 // Of what programs do by mistake, and of returns where hits were lost, one in so many may be otherwise.
 constexpr std::uint64_t kMistaken = 50, kLostShare = 20;

@@ -55,6 +55,20 @@ TEST(Collector, StackIsToldOnceHoweverManyNumbersItHas) {
   EXPECT_EQ(recording.collector.counters().incomplete, 1u);
 }
 
+// With five levels of page tables user addresses have 56 bits; the allocator's number stands above them.
+TEST(Collector, BlocksMayLieAboveFourLevelsOfPageTables) {
+  Recording recording;
+  const std::uint64_t high = TRACER_BLOCK(0x00ff'ffff'ffff'f000, 3),
+                      low = TRACER_BLOCK(0x0000'ffff'ffff'f000, 3);
+  recording.tracer.alloc(0, 3 * kMs, high, 100, 1);
+  recording.tracer.alloc(0, 4 * kMs, low, 10, 2);
+  recording.tracer.free(0, 5 * kMs, low);
+  recording.drain(10 * kMs);
+  EXPECT_EQ(recording.collector.live(), (Sum{1, 100}));
+  EXPECT_EQ(TRACER_BLOCK_ADDRESS(high), 0x00ff'ffff'ffff'f000u);
+  EXPECT_EQ(recording.collector.counters().unknown_frees, 0u);
+}
+
 TEST(Collector, SameAddressesUnderOtherMappingsAreAnotherStack) {
   Recording recording;
   recording.tracer.shared().table_epoch = 1;
