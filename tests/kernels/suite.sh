@@ -70,7 +70,7 @@ cpu_by_choice() {
 kernel_stacks() {
   local file=$work/kernel.fathom
   fathom record -q --cpu -o "$file" -- known read 1 >"$work/out" || fail "record ended with $?"
-  between "$(share "$file" known_read)" 80 100 "share of known_read"
+  between "$(share "$file" known_read)" 60 100 "share of known_read"
   local kernel_share
   # Below the entry into the kernel, in what fills the buffer.
   kernel_share=$(fathom report --json "$file" |

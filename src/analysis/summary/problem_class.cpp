@@ -140,6 +140,7 @@ static ProblemClass classify_by_time(const Report& report) {
 ProblemClass classify(const Report& report) {
   ProblemClass problem = classify_by_time(report);
   problem.pressure = find_pressure(*report.profile, report.selection);
+  problem.memory_problem = find_memory_problem(report);
   return problem;
 }
 

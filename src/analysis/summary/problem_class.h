@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "analysis/summary/memory_problem.h"
 #include "analysis/summary/pressure.h"
 #include "analysis/summary/report.h"
 
@@ -52,6 +53,7 @@ struct ProblemClass {
   // Locks: while some threads got on, more of them waited for one, and it is that which decided.
   bool by_contention() const;
   PressureView pressure = {};
+  MemoryProblem memory_problem = {};  // told beside the kind, which is about time
 };
 
 // Without recorded waits only an idle target and one that keeps a CPU busy can be told.

@@ -180,6 +180,8 @@ TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
   problem.pressure.cpu = Stall{.some = 0.5, .of_machine = true};
   EXPECT_EQ(present::sentence_of(problem).find("want of CPUs"), std::string::npos) << "its own run queue is known";
   problem.pressure.io->of_machine = true;
+  EXPECT_EQ(present::sentence_of(problem).find("of the machine"), std::string::npos) << "it waited for no disk";
+  problem.disk = 0.05;
   EXPECT_THAT(present::sentence_of(problem),
               HasSubstr("; tasks of the machine, others' too, stood still for want of disks in 20 %"));
 }

@@ -9,6 +9,7 @@
 #include "present/json/component_json.h"
 #include "present/json/heap_json.h"
 #include "present/json/memory_json.h"
+#include "present/json/problem_json.h"
 #include "present/json/wait_json.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
@@ -372,6 +373,7 @@ std::string to_json(const Report& report, std::size_t top) {
   if (report.allocator_cpu && report.allocator_cpu->inside > 0)
     json["allocator_cpu"] = allocator_cpu_json(*report.allocator_cpu, top);
   json["summary"] = sentences_of(report);
+  json["problem"] = problem_json(classify(report));
   json["quality"] = quality_json(report);
   json["sort"] = report.sort == SortBy::kSelf ? "self" : "total";
   json["functions_total"] = report.functions.size();

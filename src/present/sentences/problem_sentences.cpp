@@ -40,7 +40,8 @@ std::string short_words(ProblemKind kind) {
 }
 
 // "; its control group stood still for want of memory in 42 % of the time, with nothing running in 12 %; for want of CPUs ..."
-static std::string pressure_text(const PressureView& pressure) {
+static std::string pressure_text(const ProblemClass& problem) {
+  const PressureView& pressure = problem.pressure;
   std::string text;
   bool of_machine = false;
   const auto add = [&](const std::optional<Stall>& stall, std::string_view what) {
@@ -54,10 +55,15 @@ static std::string pressure_text(const PressureView& pressure) {
     text += fmt::format("{} in {} of the time", what, rounded_percent(stall->some));
     if (stall->full >= 0.01) text += fmt::format(" (all of them in {})", rounded_percent(stall->full));
   };
-  add(pressure.memory, "memory");
+  // The whole machine's figures tell something of this program only where it waited for the same thing itself.
+  constexpr double kWaited = 0.01;
+  const auto concerns = [](const std::optional<Stall>& stall, double waited) {
+    return stall && (!stall->of_machine || waited >= kWaited);
+  };
+  if (concerns(pressure.memory, problem.memory)) add(pressure.memory, "memory");
   // How long the target itself stood in the run queue is known; that others did explains nothing.
-  if (pressure.cpu && !pressure.cpu->of_machine) add(pressure.cpu, "CPUs");
-  add(pressure.io, "disks");
+  if (concerns(pressure.cpu, 0)) add(pressure.cpu, "CPUs");
+  if (concerns(pressure.io, problem.disk)) add(pressure.io, "disks");
   return text.empty() ? ""
                       : text + fmt::format(" (PSI, from {} on)", rounded_percent(kProblemThresholds.stalled));
 }
@@ -125,10 +131,31 @@ static std::string sentence_of_class(const ProblemClass& problem) {
   return "";
 }
 
+static std::string memory_text(const MemoryProblem& memory) {
+  const std::string rate =
+      memory.per_s > 0 ? fmt::format("resident memory grows by {}/s", bytes(memory.per_s)) : "";
+  switch (memory.kind) {
+    case MemoryProblemKind::kLeak:
+      return "; memory: a leak candidate" + (rate.empty() ? "" : ", " + rate);
+    case MemoryProblemKind::kGrows:
+      return "; memory: " + rate;
+    case MemoryProblemKind::kHeld:
+      return fmt::format("; memory: {} of what is resident is free inside its allocator",
+                         rounded_percent(memory.share));
+    case MemoryProblemKind::kChurn:
+      return fmt::format("; memory: allocating and freeing take {} of CPU time",
+                         rounded_percent(memory.share));
+    case MemoryProblemKind::kNone:
+      break;
+  }
+  return "";
+}
+
 std::string sentence_of(const ProblemClass& problem) {
-  const std::string text = sentence_of_class(problem), pressure = pressure_text(problem.pressure);
-  if (!text.empty() || pressure.empty()) return text + pressure;
-  return "not known" + pressure;  // waits were not recorded, and it neither idled nor filled a CPU
+  const std::string text = sentence_of_class(problem),
+                    rest = memory_text(problem.memory_problem) + pressure_text(problem);
+  if (!text.empty() || rest.empty()) return text + rest;
+  return "not known" + rest;  // waits were not recorded, and it neither idled nor filled a CPU
 }
 
 std::vector<std::string> next_commands(const Report& report, const ProblemClass& problem,

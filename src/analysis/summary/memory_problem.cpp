@@ -1,0 +1,40 @@
+#include "analysis/summary/memory_problem.h"
+
+#include <algorithm>
+
+namespace fathom::analysis {
+namespace {
+
+const HeapVerdict* find_verdict(const Report& report, HeapVerdictKind kind) {
+  if (!report.heap) return nullptr;
+  const auto found = std::ranges::find_if(report.heap->verdicts, [&](const HeapVerdict& verdict) {
+    return verdict.kind == kind && verdict.confidence != Confidence::kLow;
+  });
+  return found == report.heap->verdicts.end() ? nullptr : &*found;
+}
+
+// Bytes per second; 0 where it is not sure to grow, or hardly does.
+double growth_of(const std::optional<ResidentMemory>& resident) {
+  if (!resident || resident->trend.shape != TrendShape::kGrowing) return 0;
+  const TrendLine& line = resident->trend.slope;
+  if (line.low <= 0 || resident->trend.growth() < kMemoryThresholds.grown * resident->first) return 0;
+  return line.per_s;
+}
+
+}  // namespace
+
+MemoryProblem find_memory_problem(const Report& report) {
+  const double per_s = growth_of(report.resident);
+  if (find_verdict(report, HeapVerdictKind::kLeak) != nullptr) return {MemoryProblemKind::kLeak, per_s, 0};
+  if (per_s > 0) return {MemoryProblemKind::kGrows, per_s, 0};
+  if (const HeapVerdict* held = find_verdict(report, HeapVerdictKind::kHeld);
+      held != nullptr && report.resident && report.resident->last > 0) {
+    const double share = std::min(1.0, held->bytes / report.resident->last);
+    if (share >= kMemoryThresholds.held) return {MemoryProblemKind::kHeld, 0, share};
+  }
+  if (report.allocator_cpu && report.allocator_cpu->interval().low >= kMemoryThresholds.churn)
+    return {MemoryProblemKind::kChurn, 0, report.allocator_cpu->share()};
+  return {};
+}
+
+}  // namespace fathom::analysis

@@ -1,0 +1,35 @@
+// The second axis of a problem: what its memory does, whatever its time goes to. A program that sleeps may leak.
+#pragma once
+
+#include <cstdint>
+
+#include "analysis/summary/report.h"
+
+namespace fathom::analysis {
+
+enum class MemoryProblemKind : std::uint8_t {
+  kNone,
+  kLeak,   // blocks of a function grow and the work does not
+  kGrows,  // resident memory grows, for a reason that is not known
+  kHeld,   // an allocator keeps memory that is in no block
+  kChurn,  // allocating and freeing takes much of the CPU time
+};
+
+// From here on it is told.
+struct MemoryThresholds {
+  double grown = 0.05;  // of what was resident at first, within the recording
+  double held = 0.25;   // of what is resident at the end
+  double churn = 0.2;   // of the CPU time
+};
+inline constexpr MemoryThresholds kMemoryThresholds;
+
+struct MemoryProblem {
+  MemoryProblemKind kind = MemoryProblemKind::kNone;
+  double per_s = 0;  // kLeak, kGrows: bytes per second by which resident memory grows; 0: not known
+  double share = 0;  // kHeld, kChurn
+};
+
+// The gravest that holds.
+MemoryProblem find_memory_problem(const Report& report);
+
+}  // namespace fathom::analysis

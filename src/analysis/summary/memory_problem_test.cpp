@@ -1,0 +1,94 @@
+#include "analysis/summary/memory_problem.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "analysis/summary/problem_class.h"
+#include "present/sentences/problem_sentences.h"
+
+namespace fathom::analysis {
+namespace {
+
+// A report of a thread that sleeps for 10 s, whose resident memory goes as `bytes_at` says.
+Report report_of(const std::function<double(double)>& bytes_at) {
+  Report report;
+  std::vector<TrendPoint> points;
+  for (double at_s = 0; at_s <= 10; at_s += 0.25) points.push_back({at_s, bytes_at(at_s)});
+  report.resident =
+      ResidentMemory{points.front().value, points.back().value, points.back().value, find_trend(points)};
+  return report;
+}
+
+constexpr double kMiB = 1 << 20;
+
+TEST(MemoryProblem, IsAGrowthOfWhatIsResident) {
+  const MemoryProblem problem =
+      find_memory_problem(report_of([](double at_s) { return (100 + 30 * at_s) * kMiB; }));
+  EXPECT_EQ(problem.kind, MemoryProblemKind::kGrows);
+  EXPECT_NEAR(problem.per_s, 30 * kMiB, 0.1 * kMiB);
+}
+
+TEST(MemoryProblem, IsNoneOfALevelOneOrOfOneThatHardlyGrows) {
+  EXPECT_EQ(find_memory_problem(report_of([](double) { return 100 * kMiB; })).kind, MemoryProblemKind::kNone);
+  EXPECT_EQ(find_memory_problem(report_of([](double at_s) { return (100 + 0.1 * at_s) * kMiB; })).kind,
+            MemoryProblemKind::kNone);
+  EXPECT_EQ(find_memory_problem(report_of([](double at_s) { return at_s < 5 ? kMiB : 100 * kMiB; })).kind,
+            MemoryProblemKind::kNone)
+      << "a step is no growth";
+  EXPECT_EQ(find_memory_problem(Report()).kind, MemoryProblemKind::kNone) << "nothing is known";
+}
+
+TEST(MemoryProblem, OfAFunctionWhoseBlocksGrowIsALeak) {
+  for (const auto& [confidence, expected] : {std::pair{Confidence::kHigh, MemoryProblemKind::kLeak},
+                                             {Confidence::kLow, MemoryProblemKind::kGrows}}) {
+    Report report = report_of([](double at_s) { return (100 + 30 * at_s) * kMiB; });
+    HeapVerdict leak;
+    leak.kind = HeapVerdictKind::kLeak;
+    leak.confidence = confidence;
+    report.heap.emplace();
+    report.heap->verdicts = {leak};
+    EXPECT_EQ(find_memory_problem(report).kind, expected);
+  }
+}
+
+TEST(MemoryProblem, IsWhatAnAllocatorKeeps) {
+  for (const auto& [held, expected] :
+       {std::pair{40.0, MemoryProblemKind::kHeld}, {10.0, MemoryProblemKind::kNone}}) {
+    Report report = report_of([](double) { return 100 * kMiB; });
+    HeapVerdict verdict;
+    verdict.kind = HeapVerdictKind::kHeld;
+    verdict.bytes = held * kMiB;
+    report.heap.emplace();
+    report.heap->verdicts = {verdict};
+    EXPECT_EQ(find_memory_problem(report).kind, expected) << held;
+  }
+}
+
+TEST(MemoryProblem, IsChurnWhereAllocatorsTakeTheCpu) {
+  Report report;
+  report.allocator_cpu = AllocatorCpu{.total = 1000, .inside = 320, .functions = {}};
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kChurn);
+  report.allocator_cpu = AllocatorCpu{.total = 10, .inside = 3, .functions = {}};
+  EXPECT_EQ(find_memory_problem(report).kind, MemoryProblemKind::kNone) << "too few samples";
+}
+
+TEST(MemoryProblem, IsToldBesideTheClass) {
+  ProblemClass problem;
+  problem.kind = ProblemKind::kSleep;
+  problem.waits_known = true;
+  problem.slept = 0.99;
+  problem.memory_problem = {MemoryProblemKind::kLeak, 30 * kMiB, 0};
+  EXPECT_THAT(
+      present::sentence_of(problem),
+      ::testing::EndsWith("(from 30 % on); memory: a leak candidate, resident memory grows by 30.0 MiB/s"));
+  problem.memory_problem = {MemoryProblemKind::kHeld, 0, 0.4};
+  EXPECT_THAT(present::sentence_of(problem),
+              ::testing::EndsWith("; memory: 40 % of what is resident is free inside its allocator"));
+}
+
+}  // namespace
+}  // namespace fathom::analysis

@@ -1,0 +1,80 @@
+#include "present/json/problem_json.h"
+
+#include <string_view>
+
+namespace fathom::present {
+namespace {
+
+using analysis::MemoryProblemKind;
+using analysis::ProblemKind;
+using Json = nlohmann::ordered_json;
+
+std::string_view id_of(ProblemKind kind) {
+  switch (kind) {
+    case ProblemKind::kUnknown:
+      return "unknown";
+    case ProblemKind::kMixed:
+      return "mixed";
+    case ProblemKind::kIdle:
+      return "idle";
+    case ProblemKind::kCpu:
+      return "cpu";
+    case ProblemKind::kMemory:
+      return "memory";
+    case ProblemKind::kCpuAndMemory:
+      return "cpu-and-memory";
+    case ProblemKind::kDisk:
+      return "disk";
+    case ProblemKind::kPeers:
+      return "peers";
+    case ProblemKind::kLocks:
+      return "locks";
+    case ProblemKind::kRunQueue:
+      return "run-queue";
+    case ProblemKind::kCpuAndRunQueue:
+      return "cpu-and-run-queue";
+    case ProblemKind::kSleep:
+      return "sleep";
+  }
+  return "unknown";
+}
+
+std::string_view id_of(MemoryProblemKind kind) {
+  switch (kind) {
+    case MemoryProblemKind::kNone:
+      return "none";
+    case MemoryProblemKind::kLeak:
+      return "leak";
+    case MemoryProblemKind::kGrows:
+      return "grows";
+    case MemoryProblemKind::kHeld:
+      return "held";
+    case MemoryProblemKind::kChurn:
+      return "churn";
+  }
+  return "none";
+}
+
+}  // namespace
+
+nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
+  Json json = {{"kind", id_of(problem.kind)}};
+  const auto part = [&](double share) {
+    return problem.waits_known ? Json(share * 100) : Json();
+  };
+  json["busy_percent"] = part(problem.busy);
+  json["ran_percent"] = part(problem.ran);
+  json["disk_percent"] = part(problem.disk);
+  json["memory_percent"] = part(problem.memory);
+  json["peers_percent"] = part(problem.peers);
+  json["locks_percent"] = part(problem.locks);
+  json["slept_percent"] = part(problem.slept);
+  json["queued_percent"] = part(problem.queued);
+  json["contended_percent"] = part(problem.contended);
+  json["memory_kind"] = id_of(problem.memory_problem.kind);
+  json["memory_growth_bytes_per_s"] =
+      problem.memory_problem.per_s > 0 ? Json(problem.memory_problem.per_s) : Json();
+  return json;
+}
+
+}  // namespace fathom::present
