@@ -60,9 +60,6 @@ struct BpfOptions {
   std::uint32_t wait_ring_bytes(std::size_t cpus) const;
 };
 
-// The event CPU_EVENT_STACK_COPY; nullopt: cut short.
-std::optional<StackCopied> stack_copied(std::span<const std::byte> bytes);
-
 // A breakpoint of a probe.
 struct ProbePoint {
   std::string path;                       // of the file, as this process opens it
@@ -160,6 +157,8 @@ class BpfEngine {
 
  private:
   BpfEngine() = default;
+  int open_programs();
+  Result<> load_programs();
   Result<> start_on(const std::vector<int>& cpus, const std::function<int(int cpu)>& output_fd);
   Result<> open_event(int cpu, const std::function<int(int cpu)>& output_fd);
   Result<> open_fault_events(int cpu);

@@ -1,6 +1,8 @@
 #include "sources/bpf/bpf_engine.h"
 
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <charconv>
@@ -49,6 +51,21 @@ std::size_t resident_bytes() {
 
 #define FATHOM_NEEDS_BPF() \
   if (::geteuid() != 0) GTEST_SKIP() << "needs BPF: this user is not root"
+
+// A signal makes the verifier give up. These come far more often than a program of ours is verified in.
+TEST(BpfEngine, LoadsWhileSignalsCome) {
+  FATHOM_NEEDS_BPF();
+  struct sigaction nothing {
+  }, before{};
+  nothing.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGALRM, &nothing, &before), 0);
+  const itimerval often{{0, 1000}, {0, 1000}}, never{};
+  ::setitimer(ITIMER_REAL, &often, nullptr);
+  const auto engine = BpfEngine::load({});
+  ::setitimer(ITIMER_REAL, &never, nullptr);
+  ::sigaction(SIGALRM, &before, nullptr);
+  EXPECT_TRUE(engine) << engine.error().message;
+}
 
 // The verifier is most of what a start costs. With one loop over all frames of a stack it followed 143,000
 // instructions, and took 100 ms; with the ring that keeps both ends of deep stacks it follows 100,000.
@@ -174,6 +191,7 @@ TEST(OlderPrograms, BookWaitsExactlyAndSampleTheCpu) {
     if (const auto* sample = std::get_if<StackSample>(&event)) samples += sample->tid == tid;
     if (const auto* wait = std::get_if<Waited>(&event)) sleeps += wait->tid == tid && wait->state == 1;
     if (const auto* stack = std::get_if<StackSeen>(&event)) kernel_stacks += !stack->kernel.empty();
+    if (const auto* stack = std::get_if<StackCopied>(&event)) kernel_stacks += !stack->seen.kernel.empty();
   }
   EXPECT_GE(samples, 100u) << "of 200 at 999 Hz";
   EXPECT_EQ(sleeps, 3u);

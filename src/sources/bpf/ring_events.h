@@ -1,0 +1,15 @@
+// What the event programs put into their rings, as events. Layouts: src/abi. Pure.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "sources/events.h"
+
+namespace fathom::sources {
+
+// Appends the event of one record; nothing for one that is cut short, and Lost for one of an unknown kind.
+void decode_ring_event(std::span<const std::byte> record, std::vector<Event>& out);
+
+}  // namespace fathom::sources
