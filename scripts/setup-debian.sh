@@ -21,7 +21,8 @@ declare -A packages=(
   # make static, packages: what libdw.a needs, and the sources of what Debian ships as a shared library alone.
   [static]="binutils jq liblzma-dev libbz2-dev src:zydis src:fmtlib"
   [image]="podman buildah"
-  [trials]="debootstrap bsdutils"  # scripts/static-trials.sh, package-trials.sh
+  # scripts/static-trials.sh, package-trials.sh, container-trials.sh; catatonit for pods
+  [trials]="debootstrap bsdutils podman buildah runc catatonit"
   [web]="nodejs npm"  # make web; who only builds fathom needs neither
   [fuzz]="clang libclang-rt-14-dev|libclang-rt-dev"
   [uml]="user-mode-linux"  # scripts/limit-version-2.sh

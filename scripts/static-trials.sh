@@ -74,10 +74,19 @@ served() { # FILE
   head -n 1 "$work/answer" | grep -qa ' 200 ' && [ "$(wc -c <"$work/answer")" -gt 50000 ]
 }
 
-# In a pseudo-terminal of which no database knows.
+# In a pseudo-terminal of which no database knows; left as soon as the name is on the screen.
 browsed() { # FILE
-  (sleep 3; printf q) | TERM=unknown-to-all timeout 30 script -qec "${enter[*]} /fathom tui $1" /dev/null >"$work/screen"
-  grep -qa spin_here "$work/screen"
+  : >"$work/screen"
+  until_shown() {
+    for _ in $(seq 200); do
+      grep -qa spin_here "$work/screen" && break
+      sleep 0.1
+    done
+    printf q
+    sleep 1
+  }
+  until_shown | TERM=unknown-to-all timeout 40 script -qfec "${enter[*]} /fathom tui $1" /dev/null >"$work/screen"
+  grep -qa spin_here "$work/screen" || { head -c 500 "$work/screen"; return 1; }
 }
 
 trial() { # PID of a static target, PID of a dynamic one, a function of the latter

@@ -7,14 +7,13 @@
 #include <unistd.h>
 
 int main(int argc, char** argv) {
-  char* const no_environment[] = {NULL};
   if (argc < 3) return 2;
   if (mount(argv[1], argv[1], NULL, MS_BIND | MS_REC, NULL) != 0 || chdir(argv[1]) != 0 ||
       syscall(SYS_pivot_root, ".", ".") != 0 || umount2(".", MNT_DETACH) != 0 || chdir("/") != 0) {
     perror(argv[1]);
     return 2;
   }
-  execve(argv[2], argv + 2, no_environment);
+  execv(argv[2], argv + 2);
   perror(argv[2]);
   return 2;
 }
