@@ -1,18 +1,35 @@
 #include "tracer/tracer_image.h"
 
-extern "C" {
-extern const std::byte fathom_tracer_image_start[];
-extern const std::byte fathom_tracer_image_end[];
-}
+#include <memory>
+#include <new>
+
+#include "tracer/packed_image.h"
 
 namespace fathom::tracer {
+namespace {
+
+constexpr std::align_val_t kPage{4096};
+
+struct Release {
+  void operator()(std::byte* bytes) const { ::operator delete[](bytes, kPage); }
+};
+
+std::unique_ptr<std::byte[], Release> unpacked() {
+  std::unique_ptr<std::byte[], Release> bytes(
+      static_cast<std::byte*>(::operator new[](kPackedImage.size, kPage)));
+  packed::unpack(kPackedImage, {bytes.get(), kPackedImage.size});
+  return bytes;
+}
+
+}  // namespace
 
 std::span<const std::byte> image() {
-  return {fathom_tracer_image_start, fathom_tracer_image_end};
+  static const std::unique_ptr<std::byte[], Release> bytes = unpacked();
+  return {bytes.get(), kPackedImage.size};
 }
 
 const tracer_image_header& image_header() {
-  return *reinterpret_cast<const tracer_image_header*>(fathom_tracer_image_start);
+  return *reinterpret_cast<const tracer_image_header*>(image().data());
 }
 
 }  // namespace fathom::tracer

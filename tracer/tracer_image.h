@@ -9,7 +9,7 @@
 namespace fathom::tracer {
 
 // All of it: header, code, and struct tracer_config on pages of its own, all zeros. A multiple of the page
-// size.
+// size, and starts on a page. Unpacked at the first call.
 std::span<const std::byte> image();
 
 // At the start of the image. Magic, version and offsets are those of this build.

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "page/built_page.h"
 #include "page/columns.h"
 
 namespace fathom::page {
@@ -16,6 +17,16 @@ std::string source_of(std::string_view sha256) {
 }
 
 }  // namespace
+
+std::string_view page_script() {
+  static const std::string text = packed::text_of(kPackedScript);
+  return text;
+}
+
+std::string_view page_style() {
+  static const std::string text = packed::text_of(kPackedStyle);
+  return text;
+}
 
 std::string content_security_policy(bool served) {
   return fmt::format(
@@ -40,7 +51,7 @@ std::string html_page(std::string_view document, const HtmlOptions& options) {
       "class=\"loading\">fathom: the recording "
       "is unpacked here, by a script.</p></div>\n"
       "<div id=\"data\" hidden><!--{}--></div>\n<script>{}</script>\n</body>\n</html>\n",
-      content_security_policy(options.served), kStyle, code, base64(document), kScript);
+      content_security_policy(options.served), page_style(), code, base64(document), page_script());
 }
 
 }  // namespace fathom::page

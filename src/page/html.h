@@ -8,8 +8,10 @@
 
 namespace fathom::page {
 
-// web/dist, built by `make web`.
-extern const std::string_view kScript, kScriptSha256, kStyle, kStyleSha256;  // the sums in hexadecimal digits
+// web/dist, built by `make web`; the sums in hexadecimal digits.
+std::string_view page_script();
+std::string_view page_style();
+extern const std::string_view kScriptSha256, kStyleSha256;
 
 struct HtmlOptions {
   bool served = false;  // by a PageServer that answers questions for code

@@ -37,9 +37,9 @@ TEST(PageHtml, TheFileMayFetchNothingAndTheServedPageAsksItsServerOnly) {
   EXPECT_THAT(html_page(""), Not(HasSubstr("connect-src")));
   EXPECT_THAT(html_page(""), Not(HasSubstr("name=\"fathom-code\"")));
   EXPECT_THAT(html_page("", {.served = true}), HasSubstr("; connect-src 'self'\""));
-  EXPECT_EQ(count_of(kScript, "fetch("), 1u) << "for code";
-  EXPECT_THAT(kScript, Not(HasSubstr("XMLHttpRequest")));
-  EXPECT_LE(kScript.size(), 150'000u);
+  EXPECT_EQ(count_of(page_script(), "fetch("), 1u) << "for code";
+  EXPECT_THAT(page_script(), Not(HasSubstr("XMLHttpRequest")));
+  EXPECT_LE(page_script().size(), 150'000u);
 }
 
 TEST(PageHtml, CodeThatGoesWithTheFileEndsNoTag) {

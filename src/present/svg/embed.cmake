@@ -1,16 +1,16 @@
-# INPUT, a script -> OUTPUT, a source file that holds it as the text NAME, declared in HEADER. Comment lines and
-# indentation stay behind.
+# INPUT, a script -> TEXT, the same without comment lines and indentation, and SUM, a source file with its SHA-256 sum as the
+# text kNAMESha256, declared in HEADER.
 file(READ ${INPUT} text)
 string(REGEX REPLACE "(^|\n)[ \t]*//[^\n]*" "" text "${text}")
 string(REGEX REPLACE "\n[ \t\n]*" "\n" text "${text}")
 string(STRIP "${text}" text)
 string(SHA256 hash "${text}")
-file(WRITE ${OUTPUT} "#include \"${HEADER}\"
+file(WRITE ${TEXT} "${text}")
+file(WRITE ${SUM} "#include \"${HEADER}\"
 
 namespace fathom::present {
 
-const std::string_view ${NAME} = R\"SCRIPT(${text})SCRIPT\";
-const std::string_view ${NAME}Sha256 = \"${hash}\";
+const std::string_view k${NAME}Sha256 = \"${hash}\";
 
 }  // namespace fathom::present
 ")

@@ -18,8 +18,8 @@
 #include "present/svg/flame_graph_bound.h"
 #include "present/svg/flame_graph_data.h"
 #include "present/svg/flame_graph_layout.h"
-#include "present/svg/flame_graph_script.h"
 #include "present/svg/flame_graph_text.h"
+#include "present/svg/scripts.h"
 #include "present/svg/svg_text.h"
 
 namespace fathom::present {
@@ -75,7 +75,7 @@ class Picture {
     const FlameGeometry geometry{width_, kPad, top_, min_width_, column_, layout_.rows};
     out +=
         "<metadata>" + escape_xml(flame_graph_data(tree_, coloring_, geometry, options_)) + "</metadata>\n";
-    out += "<script><![CDATA[" + std::string(kFlameGraphScript) + "]]></script>\n</svg>\n";
+    out += "<script><![CDATA[" + std::string(flame_graph_script()) + "]]></script>\n</svg>\n";
     return out;
   }
 

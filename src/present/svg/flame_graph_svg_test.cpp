@@ -9,9 +9,9 @@
 #include "base/golden.h"
 #include "present/svg/flame_graph.h"
 #include "present/svg/flame_graph_data.h"
-#include "present/svg/flame_graph_script.h"
 #include "present/svg/flame_graph_testing.h"
 #include "present/svg/flame_graph_text.h"
+#include "present/svg/scripts.h"
 
 namespace fathom::present {
 namespace {
@@ -144,7 +144,7 @@ TEST(FlameGraphSvg, NothingIsFetchedAndNoAttributeRuns) {
 }
 
 TEST(FlameGraphSvg, TheScriptsHashIsInTheFile) {
-  EXPECT_EQ(kFlameGraphScript.find("]]>"), std::string_view::npos);
+  EXPECT_EQ(flame_graph_script().find("]]>"), std::string_view::npos);
   EXPECT_EQ(kFlameGraphScriptSha256.size(), 64u);
   EXPECT_THAT(flame_graph_svg(tree_of(kServer), {}),
               testing::ContainsRegex("script-src 'sha256-[A-Za-z0-9+/]+='"));

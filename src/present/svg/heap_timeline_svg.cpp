@@ -12,7 +12,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/timeline_sentences.h"
 #include "present/svg/flame_graph_text.h"
-#include "present/svg/heap_timeline_script.h"
+#include "present/svg/scripts.h"
 #include "present/svg/svg_text.h"
 #include "present/text/time_axis.h"
 
@@ -79,7 +79,7 @@ class TimelinePicture {
         number(kTop), number(bottom() - kTop));
     out += foot;
     return out + "<metadata>" + escape_xml(data()) + "</metadata>\n<script><![CDATA[" +
-           std::string(kHeapTimelineScript) + "]]></script>\n</svg>\n";
+           std::string(heap_timeline_script()) + "]]></script>\n</svg>\n";
   }
 
  private:

@@ -96,13 +96,12 @@ class SignalsWait {
   sigset_t before_{};
 };
 
-// As fathom_bpf__open(), which has no parameter for other bytes.
-fathom_bpf* open_older_programs() {
+// As fathom_bpf__open() does with bytes of its own.
+fathom_bpf* open_skeleton(std::span<const std::byte> bytes) {
   auto* opened = static_cast<fathom_bpf*>(std::calloc(1, sizeof(fathom_bpf)));
   if (opened == nullptr) return nullptr;
   int error = fathom_bpf__create_skeleton(opened);
   if (error == 0) {
-    const auto bytes = older_programs();
     opened->skeleton->data =
         const_cast<std::byte*>(bytes.data());  // libbpf has no const there, and only reads
     opened->skeleton->data_sz = bytes.size();
@@ -191,7 +190,7 @@ void BpfEngine::size_maps() {
 
 // Everything up to loading: the programs and maps as the options want them. 0, or an error number.
 int BpfEngine::open_programs() {
-  skeleton_ = older_ ? open_older_programs() : fathom_bpf__open();
+  skeleton_ = open_skeleton(older_ ? older_programs() : newest_programs());
   if (skeleton_ == nullptr) return errno;
   size_maps();
   auto& programs = skeleton_->progs;

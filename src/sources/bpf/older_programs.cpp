@@ -3,7 +3,10 @@
 #include <bpf/libbpf.h>
 #include <linux/bpf.h>
 
+#include <string>
+
 #include "abi/cpu_events.h"
+#include "bpf/packed_programs.h"
 #include "bpf_skeleton/fathom_bpf.skel.h"
 #include "bpf_skeleton/fathom_bpf_before_5_15.skel.h"
 
@@ -16,10 +19,14 @@ static_assert(sizeof(Newer::fathom_bpf__rodata) == sizeof(Older::fathom_bpf_befo
 static_assert(sizeof(Newer::fathom_bpf__bss) == sizeof(Older::fathom_bpf_before_5_15__bss));
 static_assert(sizeof(Newer::maps) == sizeof(Older::maps) && sizeof(Newer::progs) == sizeof(Older::progs));
 
+std::span<const std::byte> newest_programs() {
+  static const std::string bytes = packed::text_of(bpf::kPrograms);
+  return std::as_bytes(std::span(bytes));
+}
+
 std::span<const std::byte> older_programs() {
-  std::size_t size = 0;
-  const void* bytes = fathom_bpf_before_5_15__elf_bytes(&size);
-  return {static_cast<const std::byte*>(bytes), size};
+  static const std::string bytes = packed::text_of(bpf::kProgramsBeforeLinux515);
+  return std::as_bytes(std::span(bytes));
 }
 
 bool kernel_needs_older_programs() {

@@ -1,5 +1,5 @@
-// The event programs for kernels before Linux 5.15 (bpf/current_task.h says what those lack). They have the same maps, programs and
-// variables as the others, so everything but their bytes is that of the skeleton of the others.
+// The event programs as bytes. Those for kernels before Linux 5.15 (bpf/current_task.h says what those lack) have the same maps,
+// programs and variables as the others, so everything but their bytes is that of the skeleton of the others.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,8 @@
 
 namespace fathom::sources {
 
-// Of an ELF file; they live as long as the process.
+// Of an ELF file, unpacked at the first call; they live as long as the process.
+std::span<const std::byte> newest_programs();
 std::span<const std::byte> older_programs();
 
 // Whether this kernel needs them: it does not know bpf_task_pt_regs, the youngest helper that sampling and waits use. False as well

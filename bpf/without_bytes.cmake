@@ -1,0 +1,13 @@
+# INPUT, a skeleton of bpftool -> OUTPUT, the same without the bytes of the programs, which are packed apart from it.
+file(READ ${INPUT} text)
+set(begin "return (const void *)\"")
+string(FIND "${text}" "${begin}" from)
+string(SUBSTRING "${text}" 0 ${from} head)
+string(SUBSTRING "${text}" ${from} -1 text)
+string(FIND "${text}" "\";" to)
+if(from EQUAL -1 OR to EQUAL -1)
+  message(FATAL_ERROR "${INPUT} has no bytes where this version of bpftool is expected to put them")
+endif()
+string(SUBSTRING "${text}" ${to} -1 tail)
+string(SUBSTRING "${tail}" 1 -1 tail)
+file(WRITE ${OUTPUT} "${head}return (const void *)0${tail}")
