@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Prints what is inside of the static program as an SPDX 2.3 document (tag and value): the archives that the linker took parts of,
 # by its map, and the C++ libraries of which headers were compiled in, by the compiler's notes. Names, versions and licences are
-# those of the installed Debian packages; nothing is listed here by name.
+# those of the installed Debian packages; nothing is listed here by name but the library that a table is made from.
 #
 #   scripts/spdx.sh BUILD_FOLDER [LICENSE_FOLDER]     with a folder: the licences are put there as files, too
 set -euo pipefail
@@ -96,6 +96,7 @@ END
 }
 for package in $(sort -u <<<"$linked"); do describe "$package" STATIC_LINK "Linked statically."; done
 for package in $header_only; do describe "$package" CONTAINS "Compiled in from headers."; done
+describe libutf8proc-dev GENERATED_FROM "The widths of characters are taken from it while fathom is built."
 
 # The page of `fathom view` is JavaScript, built from these (web/package-lock.json) and checked in.
 jq -r '.packages | to_entries[] | select(.key | test("^node_modules/(@preact/|preact)")) | [.key[13:], .value.version, .value.license] | @tsv' \

@@ -50,7 +50,7 @@ done
 
 # The list: each library with the version that is installed here, and its licence.
 list=$(echo "$folder"/first/fathom-*.spdx)
-for package in libc6-dev libdw-dev libelf-dev libbpf-dev zlib1g-dev libzstd-dev libzydis-dev libfmt-dev libiberty-dev libcli11-dev \
+for package in libc6-dev libdw-dev libelf-dev libbpf-dev zlib1g-dev libzstd-dev libzydis-dev libfmt-dev libiberty-dev libutf8proc-dev libcli11-dev \
   nlohmann-json3-dev; do
   has "PackageName: $package" "$list"
   has "PackageVersion: $(dpkg-query -W -f='${Version}' "$package")" "$list"

@@ -1,13 +1,12 @@
 #include "present/text/text_table.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
 #include <cctype>
 #include <utility>
 
 #include "analysis/core/fold_generics.h"
 #include "present/sentences/prose_name.h"
+#include "present/text/character_width.h"
 
 namespace fathom::present {
 namespace {
@@ -84,13 +83,9 @@ std::string padded(const std::string& text, std::size_t width, Align align) {
 std::size_t display_width(std::string_view text) {
   std::size_t width = 0;
   while (!text.empty()) {
-    utf8proc_int32_t character = 0;
-    const utf8proc_ssize_t length = utf8proc_iterate(reinterpret_cast<const utf8proc_uint8_t*>(text.data()),
-                                                     static_cast<utf8proc_ssize_t>(text.size()), &character);
-    // What is no UTF-8 takes a column for each byte, as terminals show it.
-    const bool valid = length > 0;
-    width += valid ? static_cast<std::size_t>(utf8proc_charwidth(character)) : 1;
-    text.remove_prefix(valid ? static_cast<std::size_t>(length) : 1);
+    const Character character = first_character(text);
+    width += character.columns;
+    text.remove_prefix(character.bytes);
   }
   return width;
 }
