@@ -1,8 +1,9 @@
 #include "analysis/core/interval.h"
 
 #include <algorithm>
-#include <boost/math/distributions/gamma.hpp>
 #include <cmath>
+
+#include "analysis/core/quantiles.h"
 
 namespace fathom::analysis {
 
@@ -22,9 +23,7 @@ AmountInterval poisson_interval(double amount, double samples) {
   constexpr double kTail = 0.025, kMostSamples = 1e9;
   const double count = std::isnan(samples) ? 1 : std::clamp(samples, 1.0, kMostSamples);
   const double weight = amount / count;
-  return {weight * boost::math::quantile(boost::math::gamma_distribution<>(count), kTail),
-          weight * boost::math::quantile(
-                       boost::math::complement(boost::math::gamma_distribution<>(count + 1), kTail))};
+  return {weight * gamma_quantile(kTail, count), weight * gamma_upper_quantile(kTail, count + 1)};
 }
 
 }  // namespace fathom::analysis

@@ -1,16 +1,12 @@
 #include "analysis/diff/estimate.h"
 
 #include <algorithm>
-#include <boost/math/distributions/chi_squared.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+
+#include "analysis/core/quantiles.h"
 
 namespace fathom::analysis {
 namespace {
-
-// Thousands of functions are judged, and the library would take each step in long double. The last digit is not needed.
-using InDouble = boost::math::policies::policy<boost::math::policies::promote_double<false>>;
-using StudentsT = boost::math::students_t_distribution<double, InDouble>;
 
 constexpr double kManyDegrees = 1e6;  // beyond it Student's t is the normal distribution
 constexpr std::size_t kLeastPieces = 5;
@@ -69,7 +65,7 @@ double likely_spread(std::size_t pieces) {
   if (pieces < kLeastPieces) return 1;
   const auto spread = [](std::size_t count) {
     const auto freedom = static_cast<double>(count - 1);
-    return boost::math::quantile(boost::math::chi_squared(freedom), 0.95) / freedom;
+    return chi_squared_quantile(0.95, freedom) / freedom;
   };
   static const double usual = spread(kUsualPieces);  // asked for every figure, and always the same
   return pieces == kUsualPieces ? usual : spread(pieces);
@@ -183,9 +179,7 @@ Change change_between(const Figure& base, const Figure& fresh) {
   } else if (change.sd <= 0) {
     change.p = 0;
   } else {
-    const StudentsT distribution(change.freedom);
-    change.p =
-        2 * boost::math::cdf(boost::math::complement(distribution, std::fabs(change.change) / change.sd));
+    change.p = 2 * students_t_tail(std::fabs(change.change) / change.sd, change.freedom);
   }
   return change;
 }
@@ -205,8 +199,7 @@ void Judge::judge(Change& change) {
   if (change.sd <= 0) return;
   double& deviations = deviations_[change.freedom];
   if (deviations == 0) {
-    const StudentsT distribution(change.freedom);
-    deviations = boost::math::quantile(boost::math::complement(distribution, single_ / 2));
+    deviations = students_t_upper_quantile(single_ / 2, change.freedom);
   }
   change.error = change.sd * deviations;
 }

@@ -1,9 +1,9 @@
 #include "analysis/diff/power.h"
 
 #include <algorithm>
-#include <boost/math/distributions/normal.hpp>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
+
+#include "analysis/core/quantiles.h"
 
 namespace fathom::analysis {
 namespace {
@@ -12,10 +12,6 @@ constexpr double kChanceOfAMistake =
     0.05;                      // that any figure is called changed that is not, as in holm_level()
 constexpr double kSeen = 0.8;  // four times out of five
 constexpr std::size_t kMostRuns = 1000;
-
-double normal_quantile(double p) {
-  return boost::math::quantile(boost::math::normal_distribution<double>(), p);
-}
 
 }  // namespace
 
@@ -44,9 +40,8 @@ Power power_of(const DiffReport& report, const Change& figure, double change) {
   // Several runs of this length: Student's t with their number.
   const double of_one = figure.sd * std::sqrt(single ? 1.0 : static_cast<double>(report.tree.runs) / 2);
   for (std::size_t runs = 2; runs <= kMostRuns; runs += runs < 50 ? 1 : 10) {
-    const boost::math::students_t distribution(2 * (static_cast<double>(runs) - 1));
-    const double quantiles =
-        boost::math::quantile(boost::math::complement(distribution, level / 2)) + normal_quantile(kSeen);
+    const double freedom = 2 * (static_cast<double>(runs) - 1);
+    const double quantiles = students_t_upper_quantile(level / 2, freedom) + normal_quantile(kSeen);
     if (of_one / std::sqrt(static_cast<double>(runs)) * quantiles <= change * size) {
       power.runs = runs;
       break;

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <numeric>
 #include <tuple>
 #include <vector>
+
+#include "analysis/core/quantiles.h"
 
 namespace fathom::analysis {
 namespace {
@@ -335,8 +336,7 @@ TrendShape shape_of(const Grid& grid, const Trend& trend, const Part& rest, doub
 }  // namespace
 
 double t_quantile(double tail, double freedom) {
-  const boost::math::students_t distribution(std::clamp(freedom, 0.5, 1e4));
-  return boost::math::quantile(boost::math::complement(distribution, tail));
+  return students_t_upper_quantile(tail, std::clamp(freedom, 0.5, 1e4));
 }
 
 Trend find_trend(std::span<const TrendPoint> points, double false_alarms) {
