@@ -43,9 +43,9 @@ list(REMOVE_DUPLICATES others)
 set(missing)
 
 # What those libraries are as archives.
-set(of_packages PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA PkgConfig::XXHASH PkgConfig::UTF8PROC PkgConfig::LIBDW PkgConfig::LIBBPF)
+set(of_packages PkgConfig::ZLIB PkgConfig::ZSTD PkgConfig::LZMA PkgConfig::XXHASH PkgConfig::LIBDW PkgConfig::LIBBPF)
 set(of_headers CLI11::CLI11 Threads::Threads nlohmann_json::nlohmann_json Boost::headers)
-pkg_check_modules(FATHOM_STATIC REQUIRED zlib libzstd liblzma libxxhash libutf8proc libdw libelf libbpf)
+pkg_check_modules(FATHOM_STATIC REQUIRED zlib libzstd liblzma libxxhash libdw libelf libbpf)
 set(archives)
 foreach(name ${FATHOM_STATIC_STATIC_LIBRARIES} iberty)
   if(name STREQUAL "pthread")
@@ -104,8 +104,10 @@ if(missing)
 endif()
 
 file(GLOB zydis_files ${zydis_source}/src/*.c)
+list(FILTER zydis_files EXCLUDE REGEX "/Encoder[A-Za-z]*\\.c$")
 add_library(fathom_static_zydis STATIC ${zydis_files})
 target_include_directories(fathom_static_zydis SYSTEM PRIVATE ${zydis_source}/include ${zydis_source}/src)
+target_compile_definitions(fathom_static_zydis PRIVATE ZYDIS_DISABLE_KNC)  # a processor card that no Linux runs on any more
 add_library(fathom_static_fmt STATIC ${fmtlib_source}/src/format.cc)
 foreach(target fathom_static_zydis fathom_static_fmt)
   target_compile_options(${target} PRIVATE -w -ffunction-sections -fdata-sections -fstack-protector-strong ${FATHOM_PATH_MAP})
@@ -124,6 +126,7 @@ set_target_properties(fathom_static PROPERTIES LINKER_LANGUAGE CXX OUTPUT_NAME f
 target_link_libraries(fathom_static PRIVATE -Wl,--start-group ${links} fathom_static_zydis fathom_static_fmt ${archives} -Wl,--end-group)
 target_link_options(fathom_static PRIVATE -static-pie -Wl,-Map=${folder}/fathom.map,--gc-sections,--build-id=sha1,--fatal-warnings
                     -Wl,-z,relro,-z,now,-z,noexecstack,-z,pack-relative-relocs)
+fathom_link_fast_folders_first(fathom_static symbolize)  # of which one object is replaced
 add_custom_command(TARGET fathom_static POST_BUILD
   COMMAND ${FATHOM_OBJCOPY} --only-keep-debug ${folder}/fathom ${folder}/fathom.debug
   COMMAND ${FATHOM_OBJCOPY} --strip-all --add-gnu-debuglink=${folder}/fathom.debug ${folder}/fathom
