@@ -78,6 +78,7 @@ check "... names its function" holds spin_here report in.fathom
 check "from a container: heap" inside --pid=host "${few[@]}" --cap-add=SYS_ADMIN -- record --heap=exact -p "$pid" -d 2 -o in-heap.fathom
 check "... names who allocates" holds keep_block report in-heap.fathom --metric heap-live
 check "a filter in the way is named" holds "seccomp filter" podman run --rm --network=none "${few[@]}" localhost/fathom doctor
+check "... and takes probes away, too" holds "breakpoints of --probe     no" podman run --rm --network=none "${few[@]}" localhost/fathom doctor
 check "as in compose.yaml" inside --pid=container:server "${few[@]}" --security-opt=no-new-privileges --read-only \
   -v /sys/kernel/btf:/sys/kernel/btf:ro -- record -n my-server -d 2 -o next.fathom
 check "... names its function" holds spin_here report next.fathom

@@ -207,14 +207,14 @@ MachineFacts probe_machine(int target) {
   facts.btf.works = ::access("/sys/kernel/btf/vmlinux", R_OK) == 0;
   if (!facts.btf.works) facts.btf.problem = std::string("/sys/kernel/btf/vmlinux: ") + std::strerror(errno);
   facts.bpf_program = try_bpf_program();
-  facts.bpf_engine = {false, "no BPF program loads here"};
+  facts.bpf_engine = facts.bpf_probes = {false, "no BPF program loads here"};
   if (facts.bpf_program.works) {
     sources::BpfOptions options;
     options.row_capacity = 4096;  // the verifier is asked, and little memory is locked
     options.ring_bytes = 1 << 16;
     const auto engine = sources::BpfEngine::load(options);
     facts.bpf_engine = trial_of(engine);
-    if (engine) facts.bpf_probes = trial_of((*engine)->has_probes());
+    facts.bpf_probes = engine ? trial_of((*engine)->has_probes()) : facts.bpf_engine;
   }
   probe_events(facts);
   probe_engines(facts, target);
