@@ -1,7 +1,9 @@
 #include "base/output_file.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +12,8 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <ctime>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,11 +24,36 @@ namespace {
 
 constexpr std::size_t kFirstBytes = 256 * 1024;
 
+constexpr std::string_view kTemporaryPrefix = ".fathom-";
+
 std::string random_name() {
   std::array<std::uint64_t, 2> bits{};
   // 16 bytes come whole or not at all; with none O_EXCL still stands.
   [[maybe_unused]] const ssize_t count = ::getrandom(bits.data(), sizeof bits, 0);
-  return fmt::format(".fathom-{:016x}{:016x}", bits[0], bits[1]);
+  return fmt::format("{}{:016x}{:016x}", kTemporaryPrefix, bits[0], bits[1]);
+}
+
+// Temporary files of writers that were killed: whoever writes one keeps it locked.
+void remove_dead_files(int folder, std::string_view own) {
+  constexpr std::int64_t kOldS = 60;  // one that was made a moment ago may not be locked yet
+  const Fd copy(::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  DIR* const entries = copy ? ::fdopendir(::dup(copy.get())) : nullptr;
+  if (entries == nullptr) return;
+  std::vector<std::string> names;
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view name = entry->d_name;
+    if (name.size() == own.size() && name.starts_with(kTemporaryPrefix) && name != own)
+      names.emplace_back(name);
+  }
+  ::closedir(entries);
+  for (const std::string& name : names) {
+    const Fd fd(::openat(folder, name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
+    struct stat status {};
+    if (!fd || ::fstat(fd.get(), &status) != 0 || !S_ISREG(status.st_mode) || status.st_uid != ::geteuid())
+      continue;
+    if (::time(nullptr) - status.st_mtime < kOldS || ::flock(fd.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    ::unlinkat(folder, name.c_str(), 0);
+  }
 }
 
 Result<std::string> first_bytes(int folder, const std::string& name, const std::string& path) {
@@ -131,7 +160,9 @@ Result<> OutputFile::create(const OutputOptions& options) {
     std::string name = options.temporary.empty() ? random_name() : options.temporary;
     fd_ = Fd(::openat(folder, name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!fd_) return system_error(path_, errno);
+    (void)::flock(fd_.get(), LOCK_EX | LOCK_NB);
     temporary_ = std::move(name);
+    remove_dead_files(folder, temporary_);
   }
   if (::fchmod(fd_.get(), 0600) != 0) return system_error(path_, errno);
   // Where it cannot be given away (a network drive), it stays root's, and is there all the same.

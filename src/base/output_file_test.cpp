@@ -125,6 +125,33 @@ TEST_F(Output, ATemporaryNameThatSomebodyHasTakenIsNotWrittenInto) {
   EXPECT_TRUE(write(folder_ + "/x", "mine", options));
 }
 
+// Where a file needs a name from the start, a writer that is killed leaves one.
+TEST_F(Output, WhatAKilledWriterLeftIsRemovedByTheNextOne) {
+  const std::string dead = put(".fathom-" + std::string(32, 'a'), "half of it"),
+                    young = put(".fathom-" + std::string(32, 'b'), "of a moment ago"),
+                    other = put(".fathom-notes", "not ours");
+  const timespec old[2] = {{::time(nullptr) - 3600, 0}, {::time(nullptr) - 3600, 0}};
+  ASSERT_EQ(::utimensat(AT_FDCWD, dead.c_str(), old, 0), 0);
+  ASSERT_EQ(::utimensat(AT_FDCWD, other.c_str(), old, 0), 0);
+  ASSERT_TRUE(write(folder_ + "/a", "x", {.unnamed = false}));
+  EXPECT_FALSE(fs::exists(dead));
+  EXPECT_TRUE(fs::exists(young));
+  EXPECT_TRUE(fs::exists(other));
+}
+
+TEST_F(Output, AWriterThatLivesKeepsItsFile) {
+  const std::string path = folder_ + "/a";
+  auto living = OutputFile::open(path, {.unnamed = false});
+  ASSERT_TRUE(living);
+  for (const auto& entry : fs::directory_iterator(folder_)) {
+    const timespec old[2] = {{::time(nullptr) - 3600, 0}, {::time(nullptr) - 3600, 0}};
+    ASSERT_EQ(::utimensat(AT_FDCWD, entry.path().c_str(), old, 0), 0);
+  }
+  ASSERT_TRUE(write(folder_ + "/b", "x", {.unnamed = false}));
+  EXPECT_TRUE(living->publish());
+  EXPECT_TRUE(fs::exists(path));
+}
+
 TEST_F(Output, FoldersThatHoldSomethingStay) {
   const auto file = OutputFile::open(folder_ + "/x/y/z");
   put("x/beside", "");

@@ -19,6 +19,7 @@ enum ExitStatus : int {
   kTargetGone = 3,
   kNotPermitted = 4,
   kConditionHeld = 5,
+  kLeftChanged = 6,  // the target of a heap recording is not as it was before
 };
 
 using Run = std::function<Result<int>()>;

@@ -13,6 +13,7 @@
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/named_target.h"
+#include "cli/stale_tracers.h"
 #include "doctor/diagnosis.h"
 #include "doctor/jemalloc_settings.h"
 #include "doctor/machine_probe.h"
@@ -89,6 +90,8 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
   if (arguments.malloc_conf || !arguments.purpose.empty()) return run_malloc_conf(arguments, *pid);
   std::optional<doctor::TargetFacts> target;
   if (*pid != 0) {
+    const std::int32_t looked_at = *pid;
+    say_stale_tracers({&looked_at, 1});
     symbolize::Options options;
     options.symbol_directory = arguments.symbol_directory;
     options.debuginfod_caches = symbolize::debuginfod_caches();

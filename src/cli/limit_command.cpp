@@ -18,6 +18,7 @@
 #include "cli/stop_requests.h"
 #include "inject/tracer/detach_guardian.h"
 #include "limit/bisection.h"
+#include "limit/dead_groups.h"
 #include "limit/holders.h"
 #include "limit/limited_run.h"
 #include "process/command_line.h"
@@ -101,7 +102,7 @@ limit::RunOptions options_for(const LimitArguments& arguments, std::uint64_t mem
   limit::RunOptions options;
   options.command = arguments.command;
   options.limits = {memory, arguments.swap, arguments.swappiness};
-  options.group_name = fmt::format("fathom-limit-{}-{}", ::getpid(), number);
+  options.group_name = limit::group_name(::getpid(), number);
   options.in_child = [&stops] { stops.undo_in_child(); };
   return options;
 }
@@ -243,6 +244,7 @@ Result<int> run_limit(LimitArguments& arguments) {
   if (arguments.hold_s) arguments.hold = true;
   const auto place = choose_place(arguments);
   if (!place) return tl::unexpected<Error>(place.error());
+  (void)limit::remove_dead_groups(place->parent);
   StopRequests stops(true);
   auto guardian = limit::GroupGuardian::start();
   if (!guardian) return tl::unexpected<Error>(guardian.error());

@@ -104,7 +104,9 @@ int run(int argc, char** argv) {
   app.require_subcommand(1);
   app.footer(
       "fathom COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not found or gone,\n"
-      "4 not permitted, 5 a condition held (leaks: something is left; diff: --fail-if).");
+      "4 not permitted, 5 a condition held (leaks: something is left; diff: --fail-if), 6 the target of a "
+      "heap\n"
+      "recording was left changed.");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);

@@ -405,7 +405,9 @@ void add_record_options(CLI::App& app, RecordArguments& arguments) {
       "changes "
       "nothing;\n"
       "with --heap the hooks of the heap tracer are put into the process and taken out\n"
-      "again (--dry-run says which).");
+      "again (--dry-run says which). If they cannot be taken out (a debugger, a frozen group), the exit "
+      "status\n"
+      "is 6, and a guardian keeps trying.");
 }
 
 void add_triage_options(CLI::App& app, RecordArguments& arguments) {

@@ -25,11 +25,13 @@
 #include "cli/progress.h"
 #include "cli/record_arguments.h"
 #include "cli/repeat_runs.h"
+#include "cli/stale_tracers.h"
 #include "cli/stop_requests.h"
 #include "cli/until_stable.h"
 #include "cli/work_watch.h"
 #include "flight/recording/recorder.h"
 #include "inject/tracer/detach_guardian.h"
+#include "present/sentences/left_sentences.h"
 #include "process/command_line.h"
 #include "process/group.h"
 #include "session/engine_ladder.h"
@@ -47,6 +49,10 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
   StopRequests stops(!options.command.empty());
   options.in_child = [&stops] { stops.undo_in_child(); };
   options.free_tables = false;
+  options.hurry = [&stops] {
+    pollfd ready{stops.fd(), POLLIN, 0};
+    return ::poll(&ready, 1, 0) == 1;
+  };
   Progress progress(quiet, options);
   session::Session session(std::move(options));
   if (group) session.follow([&group] { return process::members_of(*group); });
@@ -68,7 +74,7 @@ Result<session::RecordOutcome> run_session(session::RecordOptions options, bool 
 }
 
 // What became of targets that could not end or be left in order, and what the user can do.
-void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
+void say_what_is_left(const session::RecordOutcome& outcome) {
   for (const std::int32_t pid : outcome.standing_still) {
     if (outcome.left_running == pid)
       say("fathom: the command (pid {}) is stopped or frozen and cannot end; it was left so, and the "
@@ -76,12 +82,7 @@ void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
           "ends with what was known\n",
           pid);
     else
-      say("fathom: process {} is stopped or frozen; the recording ends with what was known{}\n", pid,
-          heap ? fmt::format(
-                     ", and the heap tracer may still be mapped there, inert; fathom detach -p {} takes it "
-                     "out when the process runs again",
-                     pid)
-               : "");
+      say("fathom: process {} is stopped or frozen; the recording ends with what was known\n", pid);
   }
   if (!outcome.outlived_by.empty()) {
     const std::size_t count = outcome.outlived_by.size();
@@ -100,6 +101,29 @@ void say_what_is_left(const session::RecordOutcome& outcome, bool heap) {
         "{} "
         "ends it\n",
         pid, session::kPatienceNs / 1'000'000'000, pid);
+}
+
+// Whether a process is not as it was before the recording; also where no recording came about.
+bool say_left_changed(const session::RecordOutcome* outcome, const inject::DetachGuardian* guardian) {
+  std::vector<int> pids = guardian != nullptr ? guardian->left() : std::vector<int>();
+  const auto remedy = [](int pid) {
+    say("fathom: its guardian keeps trying to restore process {0}; fathom detach -p {0} does it at once\n",
+        pid);
+  };
+  bool left = false;
+  if (outcome != nullptr)
+    for (const model::LeftChanged& one : outcome->left_changed) {
+      left = true;
+      std::erase(pids, one.pid);
+      say("fathom: error: {}\n", present::left_sentence(one, ""));
+      remedy(one.pid);
+    }
+  for (const int pid : pids) {
+    left = true;
+    say("fathom: error: process {} was left changed: a part of the heap tracer is in it\n", pid);
+    remedy(pid);
+  }
+  return left;
 }
 
 void print_summary(const session::RecordOutcome& outcome, const session::RecordOptions& options) {
@@ -221,7 +245,10 @@ Result<int> run_record(RecordArguments& arguments) {
     if (*done) return **done;
   }
   if (auto settled = settle(arguments); !settled) return tl::unexpected<Error>(settled.error());
-  if (arguments.dry_run) return run_dry(arguments);
+  if (arguments.dry_run) {
+    say_stale_tracers(options.pids);
+    return run_dry(arguments);
+  }
   if (options.output == "-")
     return fail(ErrorKind::kUsage, "a recording is written to a file, and not to standard output",
                 "-o FILE.fathom");
@@ -232,6 +259,8 @@ Result<int> run_record(RecordArguments& arguments) {
   options.name_reader = "/proc/self/exe";  // main() knows what it is then
   options.give_up_privileges = true;
   options.record_shutdown = arguments.leaks;
+  repair_stale_tracers(options.pids);
+  if (options.heap != session::Heap::kNone) repair_all_stale_tracers();
   // Before any thread is started: from then on our death, however it comes, takes the tracer out.
   std::optional<inject::DetachGuardian> guardian;
   if (options.heap != session::Heap::kNone) {
@@ -270,8 +299,9 @@ Result<int> run_record(RecordArguments& arguments) {
     options.companion = &work.emplace(std::move(*watched), arguments.baseline_s, *options.companion);
   }
   const auto outcome = run_session(options, arguments.quiet, arguments.group);
+  const bool left_changed = say_left_changed(outcome ? &*outcome : nullptr, options.guardian);
   if (!outcome) return tl::unexpected<Error>(outcome.error());
-  if (!arguments.quiet) say_what_is_left(*outcome, options.heap != session::Heap::kNone);
+  if (!arguments.quiet) say_what_is_left(*outcome);
   if (!outcome->recorded)
     return fail(
         ErrorKind::kSystem,
@@ -307,6 +337,7 @@ Result<int> run_record(RecordArguments& arguments) {
       return tl::unexpected<Error>(printed.error());
   } else if (!arguments.quiet && arguments.repeat == 0)
     say("next: fathom {} {}\n", arguments.leaks ? "leaks" : "report", outcome->path);
+  if (left_changed) return kLeftChanged;
   // What the program itself has to say comes first.
   if (outcome->target_status && *outcome->target_status != 0 &&
       outcome->stopped_by != session::StopReason::kDuration &&

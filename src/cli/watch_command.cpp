@@ -27,6 +27,7 @@
 #include "cli/notices.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
+#include "cli/stale_tracers.h"
 #include "metrics/scraper.h"
 #include "metrics/server.h"
 #include "process/ending.h"
@@ -450,6 +451,7 @@ Result<int> watch_until_end(const WatchArguments& arguments, const std::vector<s
 Result<int> run_watch(const WatchArguments& arguments) {
   const auto pids = find_targets(arguments);
   if (!pids) return tl::unexpected<Error>(pids.error());
+  say_stale_tracers(*pids);
   Signals signals;
   std::optional<FlightBeside> flight;
   if (!arguments.flight.empty()) {

@@ -5,6 +5,7 @@
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/left_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/waiting_sentence.h"
@@ -41,6 +42,7 @@ Story tell(const model::Profile& profile) {
   const auto claim = [&](const std::string& text, std::string_view metric, const std::string& focus = "") {
     if (!text.empty()) story.claims.push_back({analysis::printable(text), std::string(metric), focus});
   };
+  claim(present::left_line(profile), "");
   const Metric metric = options.selection.metric;
   if (metric == Metric::kCpu && report.tree.total > 0) {
     constexpr double kTooFew = 10;  // samples, as on the report's first screen

@@ -80,6 +80,11 @@ bool GuardianProcess::receive(void* message, std::size_t size) {
   return receive_whole(kChannel, message, size);
 }
 
+void GuardianProcess::leave() {
+  channel_ = Fd();
+  pid_ = -1;
+}
+
 void GuardianProcess::wait() {
   channel_ = Fd();
   const pid_t pid = std::exchange(pid_, -1);

@@ -44,7 +44,9 @@ class GuardianProcess {
     (void)tell(message);
     wait();
   }
-  pid_t pid() const { return pid_; }  // below 0: dismissed
+  // It takes this for our end and acts, and nobody waits for it. The second time nothing happens.
+  void leave();
+  pid_t pid() const { return pid_; }  // below 0: dismissed, or left
 
   // In the guardian: the next message. false: the profiler is gone.
   template <class Message>

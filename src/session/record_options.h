@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "model/left_changed.h"
 #include "model/profile.h"
 #include "probes/wish.h"
 
@@ -68,6 +69,8 @@ struct RecordOptions {
   std::string debuginfod_urls;             // servers of debug files, separated by spaces; "": no network
   std::uint32_t stack_copy_bytes = 32768;  // engine perf
   bool redact = false;                     // keep command lines out of the file
+  // Somebody wants the end now: what may be left out while a recording is completed is. May be empty.
+  std::function<bool()> hurry;
   // Giving back millions of rows and nodes one by one takes as long as writing them. false: they are left,
   // for a process that ends when its recording does.
   bool free_tables = true;
@@ -101,7 +104,7 @@ struct RecordOutcome {
   std::vector<std::int32_t> outlived_by;
   bool left_at_request = false;  // and not because it took too long to end
   // Targets that were stopped (SIGSTOP) or frozen (their control group) at the end: a command among them
-  // cannot end, and what takes a thread of theirs, such as unmapping the heap tracer, may be left undone.
+  // cannot end.
   std::vector<std::int32_t> standing_still;
   model::Quality quality;
   std::uint64_t cut_in_tracer = 0;  // of its samples: in fathom's own code, which reports leave out
@@ -115,7 +118,9 @@ struct RecordOutcome {
     std::string stops;            // for how long all threads, and one that was borrowed, stood still
     std::uint64_t waited_ns = 0;  // of threads of the target, for room: in all
   };
-  std::optional<HeapOutcome> heap;     // of all traced processes together
+  std::optional<HeapOutcome> heap;  // of all traced processes together
+  std::vector<model::LeftChanged>
+      left_changed;                    // processes in which the heap tracer, or a part of it, is left
   std::vector<std::string> obstacles;  // why a better engine was not used
 };
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 
 #include "base/cache_folder.h"
 #include "base/clock.h"
@@ -26,7 +27,9 @@ namespace {
 
 constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
-constexpr std::uint64_t kSaveEvery = kSecond;    // what a kill of the profiler can cost, where it appends
+constexpr std::uint64_t kSaveEvery = kSecond;  // what a kill of the profiler can cost, where it appends
+// For names that are still missing when the recording ends; readers look for those that then are.
+constexpr std::chrono::seconds kNames(5);
 constexpr std::size_t kBlocksPerSave = 1 << 16;  // of the heap: one block of the file
 constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
 
@@ -493,7 +496,7 @@ Result<> Recording::step(std::uint64_t now) {
 }
 
 void Recording::end() {
-  urgency_.end();
+  urgency_.relax();  // on a full machine an ordinary thread would end the recording many seconds late
   // Before anything that takes time: the cgroup in which a target was killed may be removed any moment.
   oom_watch_.refresh();
   if (options_.companion != nullptr) options_.companion->look_first(monotonic_ns());
@@ -551,7 +554,9 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
         fmt::format("when the command ended, {} that it had started still ran: the recording ended with the "
                     "command, and what they did afterwards is not in it",
                     left == 1 ? "a process" : fmt::format("{} processes", left)));
-  symbols_.drain();
+  if (!symbols_.drain(kNames, options_.hurry))
+    note_once(
+        "names: the recording ended before all of them were read; fathom report finds them on this machine");
   take_names();
   if (std::string fetched = symbols_.fetch_sentence(); !fetched.empty()) note_once(std::move(fetched));
   is_ending_ = true;
@@ -564,6 +569,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   }
   auto finished = way == Companion::Save::kAppend ? writer_->finish(profile_, &processes_->rows().changed())
                                                   : write_anew(true);
+  urgency_.end();
   outcome.path = writer_->path();
   outcome.recorded = true;
   outcome.quality = profile_.quality;
@@ -576,6 +582,7 @@ Result<> Recording::finish(const TargetEnds& targets, RecordOutcome& outcome) {
   outcome.engine = profile_.meta.engine;
   outcome.obstacles = std::move(obstacles_);
   if (heaps_) outcome.heap = heaps_->outcome();
+  outcome.left_changed = model::left_changed_of(profile_.meta.facts);
   if (finished) finished = writer_->ensure_there();
   return finished;
 }

@@ -30,15 +30,25 @@ class Urgency {
     if (::sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &parameters) != 0)
       (void)::setpriority(PRIO_PROCESS, 0, -10);
   }
-  void end() {
+  // Still in front of ordinary threads, with the share of a CPU that its weight gives it: other threads run as well.
+  void relax() {
     if (!urgent_) return;
+    const sched_param parameters{};
+    (void)::sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &parameters);
+    (void)::setpriority(PRIO_PROCESS, 0, -20);
+    urgent_ = false;
+    relaxed_ = true;
+  }
+  void end() {
+    if (!urgent_ && !relaxed_) return;
+    relaxed_ = false;
     urgent_ = false;
     (void)::sched_setscheduler(0, policy_, &parameters_);
     (void)::setpriority(PRIO_PROCESS, 0, nice_);
   }
 
  private:
-  bool urgent_ = false, known_ = false;  // what it was before
+  bool urgent_ = false, relaxed_ = false, known_ = false;  // what it was before
   int policy_ = SCHED_OTHER, nice_ = 0;
   sched_param parameters_{};
 };
@@ -47,7 +57,7 @@ class Urgency {
 // would get this CPU, not even the thread that empties the rings of the heap's tracer.
 class Calm {
  public:
-  explicit Calm(Urgency& urgency) : urgency_(urgency) { urgency_.end(); }
+  explicit Calm(Urgency& urgency) : urgency_(urgency) { urgency_.relax(); }
   ~Calm() { urgency_.begin(); }
   Calm(const Calm&) = delete;
   Calm& operator=(const Calm&) = delete;

@@ -29,7 +29,8 @@ constexpr std::size_t kMostReleasableBytes = 48 << 20;
 constexpr auto kUnusedFor = std::chrono::seconds(5);
 constexpr auto kIdle = std::chrono::seconds(1);
 constexpr std::size_t kWorthSaving = 256;  // new addresses; fewer wait for the end
-constexpr int kCapSysNice = 23;            // linux/capability.h
+constexpr int kWaitedForNice = -20;
+constexpr int kCapSysNice = 23;  // linux/capability.h
 
 // SCHED_IDLE can be left only by root, or as far as RLIMIT_NICE allows. Where it cannot, the thread could not
 // be helped when the user waits for its last batch, so it starts with a better priority.
@@ -112,11 +113,12 @@ Worker::Output Worker::poll() {
   return std::exchange(output_, {});
 }
 
-void Worker::drain() {
+bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& hurry) {
   {
+    // Somebody waits for it, and a full machine has little for an ordinary thread.
     const std::lock_guard lock(mutex_);
-    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, 0);
-    if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, 0);
+    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, kWaitedForNice);
+    if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, kWaitedForNice);
   }
   {
     const std::lock_guard work(work_mutex_);
@@ -127,19 +129,27 @@ void Worker::drain() {
     }
   }
   const std::uint64_t before_ns = cpu_ns_of(CLOCK_THREAD_CPUTIME_ID);
-  const auto deadline = Clock::now() + std::chrono::nanoseconds(options_.fetch.wait_ns);
-  for (;;) {
-    const std::unique_lock work(work_mutex_);
-    if (!step() && !wait_for_files(deadline)) break;
-  }
+  const auto files_until = Clock::now() + std::chrono::nanoseconds(options_.fetch.wait_ns);
+  const auto hurries = [&] { return hurry && hurry(); };
+  auto until = Clock::now() + most;
+  const auto read_names = [&](bool wait) {
+    bool done = false;
+    while (!done && Clock::now() < until && !hurries()) {
+      const std::lock_guard work(work_mutex_);
+      if (step()) continue;
+      const auto before = Clock::now();
+      done = !wait || !wait_for_files(files_until, hurries);
+      until += Clock::now() - before;
+    }
+    return done;
+  };
+  (void)read_names(true);
   stop_fetching();
-  for (;;) {
-    const std::lock_guard work(work_mutex_);
-    if (!step()) break;
-  }
+  const bool done = read_names(false);
   drain_cpu_ns_ += cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - before_ns;
   const std::lock_guard lock(mutex_);
   if (may_raise_priority_ && tid_ != 0) make_idle_priority(tid_, true, reader_.get());
+  return done;
 }
 
 std::uint64_t Worker::cpu_ns() const {
@@ -341,7 +351,7 @@ void Worker::take_file(Module& module) {
   load_cache(module);
 }
 
-bool Worker::wait_for_files(Clock::time_point deadline) {
+bool Worker::wait_for_files(Clock::time_point deadline, const std::function<bool()>& hurries) {
   if (!fetcher_) return false;
   std::unique_lock lock(mutex_);
   const auto is_settled = [&] {
@@ -349,8 +359,12 @@ bool Worker::wait_for_files(Clock::time_point deadline) {
              return row.second.waits_for_file && !row.second.has_result && !row.second.queue.empty();
            });
   };
-  if (!wake_.wait_for(lock, std::max(deadline - Clock::now(), Clock::duration(0)), is_settled)) return false;
-  return has_work();
+  constexpr Clock::duration kLook = std::chrono::milliseconds(100);  // whether somebody hurries
+  do {
+    const Clock::duration left = std::max(deadline - Clock::now(), Clock::duration(0));
+    if (wake_.wait_for(lock, std::min(left, kLook), is_settled)) return has_work();
+  } while (Clock::now() < deadline && !hurries());
+  return false;
 }
 
 void Worker::stop_fetching() {

@@ -11,6 +11,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -68,7 +69,9 @@ class Worker {
   // Returns when everything submitted so far is in poll(). Helps with the work, as the thread gets little CPU
   // on a busy machine; frames of a perf map that had no name before are asked again. Debug files that are being fetched are
   // waited for as long as FetchOptions say; then names are what they are without, and nothing is fetched any more.
-  void drain();
+  // `most` is for reading names, next to that; where it is over, or `hurry` says so, the answer is false, and what is left
+  // has no names.
+  bool drain(std::chrono::nanoseconds most = std::chrono::hours(24), const std::function<bool()>& hurry = {});
 
   // What became of the debug files that were fetched, in a sentence; "" if none was asked for.
   std::string fetch_sentence() const;
@@ -115,8 +118,8 @@ class Worker {
   void load_cache(Module& module);
   void note_results();  // on the thread of the fetcher
   void stop_fetching();
-  bool wait_for_files(
-      std::chrono::steady_clock::time_point deadline);  // false: none is under way any more, or it is late
+  // false: none is under way any more, or it is late
+  bool wait_for_files(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& hurries);
   std::optional<Batch> next_batch();                    // takes mutex_
   bool step();                                          // under work_mutex_; false: there was nothing to do
   std::unique_ptr<ModuleSymbols> open(const Batch& batch, const ModuleSource& source);

@@ -9,6 +9,7 @@
 #include "analysis/core/unseen_allocators.h"
 #include "analysis/heap/untraced_processes.h"
 #include "analysis/verdicts/heap_judge.h"
+#include "model/left_changed.h"
 #include "model/steps.h"
 
 namespace fathom::analysis {
@@ -310,6 +311,9 @@ std::vector<HeapVerdict> judge_heap(const Profile& profile, const Selection& sel
       const auto own = cpus->find(history.process.value);
       cpu = own == cpus->end() ? AllocatorCpu{} : own->second;
     }
+    // A process that claims what it cannot have is believed nothing.
+    const std::int32_t pid = profile.processes[history.process.value].pid;
+    if (model::impossible_events_of(pid, profile.meta.facts) != 0) continue;
     const HeapJudge judge(profile, sums, history, cpu, selection);
     const std::size_t before = verdicts.size();
     if (has_times) judge_growth(judge, verdicts);

@@ -186,7 +186,11 @@ void RemoteCaller::give_back() {
     (void)run_to_stop(PTRACE_CONT, 0, PTRACE_EVENT_STOP);
   if (std::exchange(raised_, false)) put_back_priority(thread_->tid);
   if (std::exchange(gone_, true)) return;  // it has ended
-  ::ptrace(PTRACE_SETSIGMASK, thread_->tid, kSigsetBytes, &mask_);
+  std::uint64_t now = ~mask_;
+  errno = 0;
+  if (::ptrace(PTRACE_SETSIGMASK, thread_->tid, kSigsetBytes, &mask_) == 0)
+    (void)::ptrace(PTRACE_GETSIGMASK, thread_->tid, kSigsetBytes, &now);
+  thread_->mask_lost = now != mask_ && errno != ESRCH;
   (void)arch::set_registers(thread_->tid, own_);
   thread_->borrowed = true;
 }

@@ -14,6 +14,7 @@ struct Stops {
   std::uint64_t all_threads_total_ns = 0;  // all of these together
   std::uint32_t retries = 0;               // stops in vain: a thread was where it must not be
   std::uint32_t restarted_calls = 0;       // system calls started again that would have failed with EINTR
+  std::uint32_t masks_lost = 0;            // threads whose signal mask could not be given back
   std::uint32_t moved_threads = 0;         // threads set from a patched start into its trampoline, or back
 };
 

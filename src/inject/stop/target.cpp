@@ -11,6 +11,7 @@
 
 #include "arch/facts.h"
 #include "base/files.h"
+#include "inject/stop/obstacle.h"
 #include "process/status.h"
 #include "process/threads.h"
 
@@ -51,9 +52,7 @@ Result<> check_traceable(int pid) {
     return refuse(ErrorKind::kUnsupported, "it is a kernel thread and has no heap", "name a program");
   if (status->state == 'Z' || status->state == 'X')
     return refuse(ErrorKind::kNotFound, "it has ended (zombie)", "name a running process");
-  if (status->tracer_pid != 0)
-    return refuse(ErrorKind::kPermission, fmt::format("process {} traces it already", status->tracer_pid),
-                  "end that debugger or tracer first");
+  if (auto stoppable = check_stoppable(pid); !stoppable) return stoppable;
   if (status->seccomp == 1)
     return refuse(ErrorKind::kUnsupported,
                   "it runs under seccomp's strict mode, which kills at the first system call",
@@ -95,6 +94,7 @@ Result<Target> Target::open(int pid) {
 
 Result<> Target::stop_one(unsigned options, const std::function<Result<>(StoppedThread&, bool& ran)>& work) {
   Result<> last = fail(ErrorKind::kNotFound, fmt::format("process {}: it has ended", pid));
+  if (auto stoppable = check_stoppable(pid); !stoppable) return stoppable;
   const std::vector<int> tids = by_idleness(pid);
   bool ran = false;
   const auto stop = [&](int tid, bool may_be_parent) {

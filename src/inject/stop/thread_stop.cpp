@@ -15,6 +15,7 @@
 #include "arch/restart.h"
 #include "base/clock.h"
 #include "base/files.h"
+#include "inject/stop/obstacle.h"
 #include "process/status.h"
 #include "process/threads.h"
 
@@ -81,6 +82,7 @@ StoppedThreads::StoppedThreads(StoppedThreads&& other) noexcept
       began_ns_(std::exchange(other.began_ns_, 0)) {}
 
 Result<StoppedThreads> StoppedThreads::all(int pid, const RemoteMemory& memory, Stops& stops) {
+  if (auto stoppable = check_stoppable(pid); !stoppable) return tl::unexpected<Error>(stoppable.error());
   StoppedThreads stopped(pid, Kind::kAll, memory, stops);
   std::vector<int> known;
   for (;;) {
@@ -235,6 +237,7 @@ void StoppedThreads::let_go(StoppedThread& thread) {
     }
   }
   if (thread.changed) (void)arch::set_registers(thread.tid, thread.registers);
+  if (thread.mask_lost) ++stops_->masks_lost;
   ::ptrace(PTRACE_DETACH, thread.tid, nullptr, nullptr);  // fails only if it is dead
 }
 

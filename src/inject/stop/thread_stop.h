@@ -41,6 +41,7 @@ struct StoppedThread {
   bool ordinary = false;  // to the scheduler: it may come in front of the others, and be put back exactly
   bool borrowed =
       false;  // its signal mask was changed and put back: interrupted calls are always started again
+  bool mask_lost = false;  // it was changed, and could not be put back
 };
 
 class StoppedThreads {

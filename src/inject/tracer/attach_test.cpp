@@ -1,5 +1,6 @@
 // The tracer into a living process and out again: that hooks are called, and that nothing is left.
 #include <gtest/gtest.h>
+#include <sys/ptrace.h>
 
 #include "inject/tracer/stale_tracer.h"
 #include "inject/tracer/testing_hooks.h"
@@ -34,6 +35,60 @@ TEST_P(Attach, HooksInSlotsSeeTheCallsThroughThem) {
   const auto unmapped = tracer->unmap();
   ASSERT_OK(unmapped);
   EXPECT_TRUE(*unmapped);
+  EXPECT_EQ(target.end(), 0);
+}
+
+TEST_P(Attach, WhatRemainsIsToldByteByByteUntilNothingDoes) {
+  TestTarget target(GetParam(), {"storm", "2"});
+  ASSERT_TRUE(target.ready());
+  EXPECT_FALSE(has_remains(target.pid()));
+  const CountingOptions counting;
+  auto tracer = Tracer::place(target.pid(), counting.options);
+  ASSERT_OK(tracer);
+  EXPECT_EQ(tracer->remains().places, 0U) << "no hook is in yet";
+  EXPECT_TRUE(has_remains(target.pid()));
+  ASSERT_OK(tracer->hook(tracer->plan(testing::entry_hooks(target))));
+  const Remains in = tracer->remains();
+  EXPECT_EQ(in.places, 2U);
+  EXPECT_GE(in.bytes, 2U * 4);
+  EXPECT_GT(in.mapped_bytes, 0U);
+  EXPECT_FALSE(in.nothing());
+  ASSERT_OK(tracer->unhook());
+  EXPECT_EQ(tracer->remains().places, 0U);
+  EXPECT_EQ(tracer->remains().reason, Remains::Reason::kThreadInside) << "only mappings are left";
+  ASSERT_OK(tracer->unmap());
+  EXPECT_TRUE(tracer->remains().nothing());
+  EXPECT_EQ(tracer->remains().reason, Remains::Reason::kNone);
+  EXPECT_FALSE(has_remains(target.pid()));
+  EXPECT_EQ(target.end(), 0);
+}
+
+// Another process traces the target: nothing can be stopped, and that is said at once.
+TEST_P(Attach, ADebuggerIsNamedAsWhatStandsInTheWay) {
+  TestTarget target(GetParam(), {"storm", "2"});
+  ASSERT_TRUE(target.ready());
+  const CountingOptions counting;
+  auto tracer = Tracer::place(target.pid(), counting.options);
+  ASSERT_OK(tracer);
+  ASSERT_OK(tracer->hook(tracer->plan(testing::entry_hooks(target))));
+  const pid_t debugger = ::fork();
+  if (debugger == 0) {
+    if (::ptrace(PTRACE_SEIZE, target.pid(), nullptr, nullptr) != 0) ::_exit(1);
+    for (;;) ::pause();
+  }
+  ASSERT_TRUE(
+      testing::wait_until([&] { return obstacle_of(target.pid()).kind == Obstacle::Kind::kDebugger; }));
+  EXPECT_EQ(obstacle_of(target.pid()).by, debugger);
+  EXPECT_FALSE(tracer->unhook().has_value());
+  const Remains remains = tracer->remains();
+  EXPECT_EQ(remains.reason, Remains::Reason::kDebugger);
+  EXPECT_EQ(remains.by, debugger);
+  EXPECT_EQ(remains.places, 2U);
+  ::kill(debugger, SIGKILL);
+  ::waitpid(debugger, nullptr, 0);
+  ASSERT_OK(tracer->unhook());
+  ASSERT_OK(tracer->unmap());
+  EXPECT_TRUE(tracer->remains().nothing());
   EXPECT_EQ(target.end(), 0);
 }
 

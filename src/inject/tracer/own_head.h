@@ -29,6 +29,7 @@ class OwnHead {
   Result<> note_change(tracer_hook_kind kind, ProcessAddress address, std::span<const std::byte> before,
                        std::span<const std::byte> after, ProcessAddress module_start);
   std::span<const tracer_own_mapping> mappings() const { return {own_->own, own_->own_count}; }
+  std::span<const tracer_journal_entry> journal() const { return {own_->journal, own_->journal_count}; }
   std::span<tracer_journal_entry> journal() { return {own_->journal, own_->journal_count}; }
   // Which changes still stand, after take_back() has marked them in journal().
   void publish_what_is_in();

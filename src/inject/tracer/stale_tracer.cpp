@@ -9,28 +9,15 @@
 #include <iterator>
 
 #include "inject/tracer/journal.h"
+#include "inject/tracer/remains.h"
 #include "inject/tracer/restoration.h"
 #include "inject/tracer/shared_view.h"
 #include "inject/tracer/target_tables.h"
 #include "inject/tracer/unmapping.h"
-#include "process/directory.h"
 #include "process/maps.h"
 
 namespace fathom::inject {
 namespace {
-
-// Descriptors of the shared memory that the profiler did not live to close.
-std::vector<int> left_descriptors(int pid) {
-  std::vector<int> left;
-  const std::string folder = fmt::format("/proc/{}/fd", pid);
-  const auto fds = process::numbers_in(folder);
-  if (!fds) return left;
-  for (const int fd : *fds) {
-    const auto link = process::read_link(fmt::format("{}/{}", folder, fd));
-    if (link && link->starts_with(kSharedPath)) left.push_back(fd);
-  }
-  return left;
-}
 
 Result<> close_left(Target& target, const std::vector<int>& left) {
   if (left.empty()) return {};
@@ -191,7 +178,7 @@ Result<std::string> detach_stale_tracer(int pid) {
     return tl::unexpected<Error>(returned.error());
   maps = process::read_maps(pid);
   if (!maps) return tl::unexpected<Error>(maps.error());
-  const auto left = left_descriptors(pid);
+  const auto left = shared_descriptors(pid);
   const auto tracers = find_tracers(target->memory, *maps);
   if (tracers.empty() && left.empty())
     return fail(ErrorKind::kNotFound, fmt::format("process {}: there is no heap tracer in it", pid));

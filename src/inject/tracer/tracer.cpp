@@ -279,6 +279,10 @@ bool Tracer::is_undone(const PlannedHook& hook) const {
   return memory.read(hook.entry.patch_address, now) && std::ranges::equal(now, hook.entry.before);
 }
 
+Remains Tracer::remains() const {
+  return find_remains(state_->target, state_->head.journal(), state_->head.mappings());
+}
+
 void Tracer::abandon() {
   state_->unmapped = true;
 }

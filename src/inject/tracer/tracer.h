@@ -27,6 +27,7 @@
 #include "base/result.h"
 #include "inject/plan/hook.h"
 #include "inject/stop/stops.h"
+#include "inject/tracer/remains.h"
 #include "unwind/address_space.h"
 
 namespace fathom::inject {
@@ -92,6 +93,9 @@ class Tracer {
   // tables, to tell exactly; without them any word on a stack that looks like an address of ours counts. The
   // process being gone is true. After true, shared() and memory() remain readable until the object dies.
   Result<bool> unmap(const unwind::AddressSpace* space = nullptr);
+
+  // What of ours is in the process now: after unmap(), whether it is as it was.
+  Remains remains() const;
 
   // The process has executed another program, and all that was mapped went with the one before: there is
   // nothing to take back. Touches nothing; unhook() and unmap() do nothing from now on.

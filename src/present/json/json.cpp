@@ -11,6 +11,7 @@
 #include "present/json/memory_json.h"
 #include "present/json/problem_json.h"
 #include "present/json/wait_json.h"
+#include "present/sentences/left_sentences.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
 #include "present/sentences/symbol_words.h"
@@ -74,6 +75,20 @@ std::string_view kind_word(model::ModuleKind kind) {
   return "unknown";
 }
 
+// Processes in which the heap tracer, or a part of it, stayed when the recording ended.
+Json left_json(const model::Profile& profile) {
+  Json rows = Json::array();
+  for (const model::LeftChanged& left : model::left_changed_of(profile.meta.facts))
+    rows.push_back({{"pid", left.pid},
+                    {"reason", to_string(left.reason)},
+                    {"traced_by", left.by == 0 ? Json() : Json(left.by)},
+                    {"places", left.places},
+                    {"bytes", left.bytes},
+                    {"mapped_bytes", left.mapped_bytes},
+                    {"text", left_sentence(left, profile)}});
+  return rows;
+}
+
 Json quality_json(const Report& report) {
   const model::Quality& quality = report.profile->quality;
   const QualityView& view = report.quality;
@@ -119,6 +134,7 @@ Json quality_json(const Report& report) {
                      {"switch_s", static_cast<double>(quality.switch_ns) / 1e9}};
   }
   json["truncated"] = quality.truncated;
+  json["left_changed"] = left_json(*report.profile);
   json["findings"] = Json::array();
   for (const Complaint& finding : complaints_of(report)) {
     json["findings"].push_back(

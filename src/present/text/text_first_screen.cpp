@@ -7,6 +7,7 @@
 #include "analysis/core/words.h"
 #include "model/exact_count.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/left_sentences.h"
 #include "present/sentences/problem_sentences.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
@@ -83,8 +84,10 @@ std::string hot_path_text(const analysis::Report& report, const TextOptions& opt
 
 std::string summary_line(const analysis::Report& report, const TextOptions& options) {
   const std::string text = headline_of(report);
-  return options.width != 0 && display_width(text) > options.width ? fill("", text, options.width, 2)
-                                                                   : bold(text, options) + "\n";
+  const std::string left = left_line(*report.profile);
+  const std::string first = left.empty() ? "" : fill("", left, options.width, 2);
+  return first + (options.width != 0 && display_width(text) > options.width ? fill("", text, options.width, 2)
+                                                                            : bold(text, options) + "\n");
 }
 
 std::string quality_line(const analysis::Report& report, const TextOptions& options) {

@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "present/sentences/heap_sentences.h"
 #include "present/sentences/hot_spot_sentences.h"
+#include "present/sentences/left_sentences.h"
 #include "present/sentences/prose_name.h"
 #include "present/sentences/quality_sentences.h"
 #include "present/sentences/report_sentences.h"
@@ -42,6 +43,8 @@ class TextReport {
     if (options_.layout == Layout::kFirstScreen) return first_screen_text(report_, options_);
     const bool all = options_.layout == Layout::kAll;
     if (all) {
+      if (const std::string left = left_line(*report_.profile); !left.empty())
+        out_ += fill("", left, options_.width, 2);
       if (const std::string text = sentence_of_selection(report_.selection, tree_, report_.whole);
           report_.whole && !text.empty())
         out_ += fill("", text, options_.width, 2);

@@ -27,6 +27,7 @@ HeapRecordings::HeapRecordings(const RecordOptions& options, const HeapContext& 
   options_.each_block = options.heap_each_block;
   options_.symbol_directory = options.symbol_directory;
   options_.no_probe = options.heap_no_probe;
+  options_.hurry = options.hurry;
 }
 
 Result<> HeapRecordings::trace(std::int32_t pid, bool from_start) {

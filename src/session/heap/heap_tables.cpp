@@ -140,8 +140,8 @@ void HeapTables::finish(const sources::heap::Summary& summary, const sources::he
   heap.unwalked = counters.unwalked;
   heap.incomplete = counters.incomplete;
   heap.merged_sites = counters.merged + counters.not_followed;
-  heap.lost_damaged = counters.rings_given_up;
-  heap.lost_ring_full = counters.lost_ring_full;
+  heap.lost_damaged = counters.rings_given_up + (counters.impossible != 0 ? 1 : 0);
+  heap.lost_ring_full = counters.lost_ring_full + counters.lost_at_end;
   heap.lost_no_ring = counters.lost_no_ring + counters.lost_no_slot;
   heap.lost_throwing = counters.lost_throwing;
   heap.lost_set_full = counters.lost_set_full;

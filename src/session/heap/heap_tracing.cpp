@@ -1,8 +1,7 @@
 #include "session/heap/heap_tracing.h"
 
 #include <fmt/format.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,9 +10,12 @@
 
 #include "base/cache_folder.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "inject/trial/nameless_allocator.h"
+#include "model/left_changed.h"
 #include "process/counter_trust.h"
 #include "process/status.h"
+#include "session/budgeted_urgency.h"
 #include "tracer/tracer_image.h"
 #include "unwind/address_space.h"
 
@@ -27,6 +29,18 @@ constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
 constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
 // The same where no event shall be lost, and of all threads together. No wait outlasts the heartbeat's limit.
 constexpr std::uint64_t kLosslessWaitNs = kHeartbeatLimitNs, kLosslessWaitInAllNs = 60'000'000'000;
+// The end comes when it is due: what is in the rings then has so much time. A leak check waits longer.
+constexpr std::uint64_t kLastNs = 1'000'000'000, kLastLosslessNs = 10'000'000'000;
+constexpr std::uint64_t kRoundNs = 50'000'000;  // one round, with the lock held
+// What may wait for refresh(): 8 MB of stacks. A compiler has 30,000 words of new ones in 10 ms.
+constexpr std::size_t kMostWordsWaiting = 1 << 20, kMostThreadsWaiting = 1 << 14;
+constexpr std::uint64_t kThreadsNs = 20'000'000;  // to look at threads that nobody announced, each time
+constexpr std::uint64_t kMostUnknownThreads = 1 << 16;
+// What the stacks of one heap may take in the profile: some 200 MB with what finds them again.
+constexpr std::size_t kMostStackRows = 2 << 20, kMostFrameRows = 1 << 18;
+constexpr int kMostNowhere = 3;                       // frames of a stack that lie in no code of the process
+constexpr std::uint64_t kPatienceNs = 1'000'000'000;  // for what stands in the way of taking the tracer out
+constexpr auto kObstaclePause = std::chrono::milliseconds(50);
 constexpr auto kSampledPause = std::chrono::milliseconds(20);
 constexpr auto kExactPause = std::chrono::milliseconds(1);
 constexpr auto kHurryPause = std::chrono::microseconds(20);
@@ -52,6 +66,23 @@ unwind::AddressSpace space_of(std::span<const CodeMapping> mappings) {
     space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
               mapping.module->table);
   return space;
+}
+
+model::LeftChanged left_changed(std::int32_t pid, const inject::Remains& remains) {
+  using Reason = inject::Remains::Reason;
+  using Left = model::LeftChanged::Reason;
+  const Left reason = remains.reason == Reason::kDebugger       ? Left::kDebugger
+                      : remains.reason == Reason::kFrozen       ? Left::kFrozen
+                      : remains.reason == Reason::kChanged      ? Left::kChanged
+                      : remains.reason == Reason::kThreadInside ? Left::kThreadInside
+                                                                : Left::kOther;
+  return {pid, reason, remains.by, remains.places, remains.bytes, remains.mapped_bytes};
+}
+
+// A line of /proc/PID/status, in bytes; 0: it is not there.
+std::uint64_t kilobytes_of(const std::string& status, std::string_view key) {
+  const auto at = status.find(key);
+  return at == std::string::npos ? 0 : std::strtoull(status.c_str() + at + key.size(), nullptr, 10) * 1024;
 }
 
 symbolize::Options symbol_options(const HeapTracingOptions& options) {
@@ -130,10 +161,12 @@ Result<> HeapTracing::place() {
   collecting.each_block = options_.each_block;
   collecting.ns_per_tick = 1 / rate;
   collecting.silence_ns = kHeartbeatLimitNs;
+  collecting.bounds = [this] { return bounds(); };
   auto collector =
       sources::heap::Collector::create(tracer_->layout(), tracer_->memory(), read_clocks(), collecting);
   if (!collector) return tl::unexpected<Error>(collector.error());
   collector_.emplace(std::move(*collector));
+  collector_->order_mean(options_.interval_bytes);
   tell_allocators();
   return {};
 }
@@ -305,13 +338,55 @@ Result<> HeapTracing::hook() {
   return {};
 }
 
-HeapTracing::Drained HeapTracing::drain() {
+// What the kernel says that the process had at most.
+sources::heap::ProcessBounds HeapTracing::bounds() const {
+  sources::heap::ProcessBounds bounds;
+  const auto text = read_file(fmt::format("/proc/{}/status", pid_));
+  const auto status = text ? process::parse_status(*text) : tl::unexpected<Error>(text.error());
+  const std::uint64_t virtual_peak = text ? kilobytes_of(*text, "\nVmPeak:") : 0;
+  if (!status || virtual_peak == 0) {
+    // It has ended, and nobody knows what it had: no more than the machine has.
+    struct sysinfo machine {};
+    if (::sysinfo(&machine) != 0) return bounds;
+    bounds.address_space = bounds.resident =
+        (std::uint64_t{machine.totalram} + machine.totalswap) * machine.mem_unit;
+    return bounds;
+  }
+  std::uint64_t own = 0;
+  for (const tracer_own_mapping& mapping : tracer_->own_mappings()) own += mapping.bytes;
+  bounds.address_space = virtual_peak - std::min(virtual_peak, own);
+  // What is shared is mostly our rings.
+  bounds.resident = std::max(status->rss_anon + status->rss_file,
+                             status->rss_peak - std::min(status->rss_peak, status->rss_shmem)) +
+                    status->swap + status->huge_files;
+  return bounds;
+}
+
+HeapTracing::Drained HeapTracing::drain(std::uint64_t until_ns) {
   const std::lock_guard guard(lock_);
-  sources::heap::Round round = collector_->drain(read_clocks());
+  sources::heap::Collector::Budget budget;
+  budget.events.until_ns = std::min(until_ns, monotonic_ns() + kRoundNs);
+  budget.stack_words = kMostWordsWaiting - std::min(kMostWordsWaiting, waiting_words_);
+  budget.threads = kMostThreadsWaiting - std::min(kMostThreadsWaiting, new_threads_.size());
+  sources::heap::Round round = collector_->drain(read_clocks(), budget);
+  for (const sources::heap::NewStack& stack : round.stacks) waiting_words_ += stack.addresses.size() + 1;
   std::ranges::move(round.stacks, std::back_inserter(new_stacks_));
   new_threads_.insert(new_threads_.end(), round.threads.begin(), round.threads.end());
   cut_slice(false);
-  return {round.events, round.hurry};
+  return {round.events, round.hurry, round.stopped};
+}
+
+// What was written before the hooks went is taken, for as long as there is time. The rest is lost, and counted.
+void HeapTracing::drain_last() {
+  const std::uint64_t until_ns = monotonic_ns() + (options_.lossless ? kLastLosslessNs : kLastNs);
+  for (;;) {
+    const Drained drained = drain(until_ns);
+    if (!drained.stopped) return;
+    if (monotonic_ns() >= until_ns || (options_.hurry && options_.hurry())) break;
+    resolve_new();
+  }
+  const std::lock_guard guard(lock_);
+  collector_->end();
 }
 
 // The collecting thread cuts them, as it alone comes often enough. If nobody takes them the slice goes on.
@@ -324,10 +399,10 @@ void HeapTracing::collect() {
   // The target's threads fill the rings as fast as they can allocate: whoever empties them must not come
   // last.
   const bool exact = options_.mode == Heap::kExact;
-  if (exact)
-    (void)::setpriority(PRIO_PROCESS, static_cast<id_t>(::syscall(SYS_gettid)), options_.lossless ? -15 : -5);
+  BudgetedUrgency urgency;
   while (!stop_) {
-    const Drained drained = drain();
+    const Drained drained = drain(UINT64_MAX);
+    urgency.account();
     if (!exact)
       if (const auto mean = interval_.after_round(drained.events, monotonic_ns())) order_mean(*mean);
     if (drained.hurry)
@@ -353,18 +428,57 @@ void HeapTracing::resolve_new() {
     const std::lock_guard guard(lock_);
     stacks.swap(new_stacks_);
     threads.swap(new_threads_);
+    waiting_words_ = 0;
   }
-  if (!threads.empty()) inner_threads_.refresh();
-  for (const std::int32_t tid : threads)
-    thread_rows_[static_cast<std::uint32_t>(tid)] =
-        context_.processes.thread_row(pid_, inner_threads_.outer(tid).value_or(tid));
-  for (sources::heap::NewStack& stack : stacks) {
-    sources::StackSeen seen;
-    seen.pid = pid_;
-    seen.user = std::move(stack.addresses);
-    seen.end = stack.end;
-    rows_->stack(stack.stack, context_.stacks.resolve(seen).stack, stack.end);
+  resolve_threads(std::move(threads));
+  for (sources::heap::NewStack& stack : stacks) resolve_stack(stack);
+}
+
+// A thread that is neither there nor was announced has ended before anybody looked, or was never there: of such only so
+// many are believed.
+void HeapTracing::resolve_threads(std::vector<std::int32_t> threads) {
+  if (threads.empty()) return;
+  inner_threads_.refresh();
+  std::sort(threads.begin(), threads.end());
+  threads.erase(std::unique(threads.begin(), threads.end()), threads.end());
+  const std::uint64_t until_ns = monotonic_ns() + kThreadsNs;
+  for (const std::int32_t tid : threads) {
+    const auto outer = inner_threads_.outer(tid);
+    if (!outer && context_.processes.pid_of(tid) != pid_ &&
+        (unknown_threads_ >= kMostUnknownThreads || monotonic_ns() >= until_ns)) {
+      ++threads_refused_;
+      continue;
+    }
+    if (!outer) ++unknown_threads_;
+    thread_rows_[static_cast<std::uint32_t>(tid)] = context_.processes.thread_row(pid_, outer.value_or(tid));
   }
+}
+
+// A walk goes on from code that lies in a module, so a stack whose frames lie nowhere is made up. Of those that look real,
+// so many are told as take no more than their share of memory.
+void HeapTracing::resolve_stack(sources::heap::NewStack& stack) {
+  model::Profile& profile = context_.profile;
+  if (stack_rows_ >= kMostStackRows || frame_rows_ >= kMostFrameRows) {
+    ++stacks_refused_;
+    return;
+  }
+  int nowhere = 0;
+  for (std::size_t i = 0; i < stack.addresses.size(); ++i) {
+    const std::uint64_t address = stack.addresses[i] & ~WALK_EXACT;
+    if (address == WALK_LEFT_OUT || context_.processes.find(pid_, address) != nullptr) continue;
+    if (++nowhere < kMostNowhere) continue;
+    stack.addresses.resize(i + 1);
+    stack.end = WALK_NO_MAPPING;
+    break;
+  }
+  const std::size_t stacks = profile.stacks.size(), frames = profile.frames.size();
+  sources::StackSeen seen;
+  seen.pid = pid_;
+  seen.user = std::move(stack.addresses);
+  seen.end = stack.end;
+  rows_->stack(stack.stack, context_.stacks.resolve(seen).stack, stack.end);
+  stack_rows_ += profile.stacks.size() - stacks;
+  frame_rows_ += profile.frames.size() - frames;
 }
 
 void HeapTracing::refresh() {
@@ -377,6 +491,8 @@ void HeapTracing::refresh() {
 }
 
 void HeapTracing::order_mean(std::uint32_t mean) {
+  const std::lock_guard guard(lock_);
+  collector_->order_mean(mean);
   __atomic_store_n(&tracer_->shared().mean, mean, __ATOMIC_RELAXED);
 }
 
@@ -499,15 +615,37 @@ void HeapTracing::publish() {
   if (mapped_) mapped_->write_slice(monotonic_ns(), false);
 }
 
+void HeapTracing::note_refused() {
+  const sources::heap::Counters counters = collector_->counters();
+  if (counters.lost_at_end != 0)
+    notes_.push_back(
+        fmt::format("heap: about {} events still lay in the rings when the time was over, and are lost",
+                    counters.lost_at_end));
+  if (counters.impossible != 0)
+    notes_.push_back(
+        fmt::format("heap: process {} claims more memory than it can have: {} events were dropped, and "
+                    "nothing is concluded "
+                    "from the others",
+                    pid_, counters.impossible));
+  model::put_impossible_events(pid_, counters.impossible, context_.profile.meta.facts);
+  if (stacks_refused_ != 0)
+    notes_.push_back(fmt::format("heap: {} more stacks than there is memory for are shown without frames",
+                                 stacks_refused_));
+  if (threads_refused_ != 0)
+    notes_.push_back(
+        fmt::format("heap: {} threads that nobody else saw are not told apart", threads_refused_));
+}
+
 void HeapTracing::finish_collecting(bool image_ended) {
   if (!thread_.joinable()) return;
   stop_ = true;
   thread_.join();
   ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
-  drain();
+  drain_last();
   if (image_ended) rows_->end_image(collector_->end_image());
   if (image_ended && mapped_) mapped_->end_image(monotonic_ns());
   write_slices(true);
+  note_refused();
   if (options_.each_block) write_live_blocks();
   if (mapped_) mapped_->write_slice(monotonic_ns(), true);
 }
@@ -521,22 +659,29 @@ void HeapTracing::end_image() {
   stops_ = tracer_->stops();
 }
 
+// The target as it was, byte by byte, or the recording says what is left. What passes by itself (a debugger that looks
+// and leaves, a thread on its way out of the tracer) is waited for; what stays is the guardian's.
+void HeapTracing::take_out() {
+  const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
+  const std::uint64_t until_ns = monotonic_ns() + kPatienceNs;
+  for (;;) {
+    if (tracer_->unhook()) (void)tracer_->unmap(&space);
+    remains_ = tracer_->remains();
+    if (remains_.nothing() || monotonic_ns() >= until_ns) break;
+    std::this_thread::sleep_for(kObstaclePause);
+  }
+  stops_ = tracer_->stops();
+  if (remains_.nothing()) return;
+  tracer_->abandon();
+  model::put_left_changed(left_changed(pid_, remains_), context_.profile.meta.facts);
+}
+
 void HeapTracing::end() {
   if (ended_) return;
   ended_ = true;
-  if (tracer_) {
-    if (auto unhooked = tracer_->unhook(); !unhooked) notes_.push_back("heap: " + unhooked.error().message);
-  }
+  if (tracer_) (void)tracer_->unhook();  // take_out() tries again, and says what is left
   finish_collecting(false);
-  if (!tracer_) return;
-  const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
-  if (auto unmapped = tracer_->unmap(&space); !unmapped)
-    notes_.push_back("heap: " + unmapped.error().message);
-  else if (!*unmapped)
-    notes_.push_back(
-        "heap: a thread stands inside of the tracer, so its memory stays mapped in the process; it does "
-        "nothing any more");
-  stops_ = tracer_->stops();
+  if (tracer_) take_out();
 }
 
 }  // namespace fathom::session

@@ -39,7 +39,8 @@ struct HeapTracingOptions {
   bool lossless = false;        // RecordOptions::heap_lossless
   bool from_start = false;      // the process has not run its first instruction yet
   std::string symbol_directory;
-  bool no_probe = false;  // RecordOptions::heap_no_probe
+  bool no_probe = false;        // RecordOptions::heap_no_probe
+  std::function<bool()> hurry;  // RecordOptions::hurry
 };
 
 // Where the rows go and how they are found.
@@ -95,6 +96,8 @@ class HeapTracing {
   std::span<const tracer_own_mapping> own_mappings();
   // The row of the C library's allocator; row 0 if it is not traced.
   model::HeapAllocatorId libc_allocator() const;
+  // What of the tracer is in the process although it has ended, and why.
+  const inject::Remains& remains() const { return remains_; }
   // What the user should know, each once: allocators that are not traced, and why.
   std::vector<std::string> take_notes() { return std::exchange(notes_, {}); }
   // How the sampling interval was changed; empty where it was not.
@@ -121,14 +124,20 @@ class HeapTracing {
   void hook_new_modules();
   void look_for_reloads();
   void finish_collecting(bool image_ended);
+  void take_out();
+  void note_refused();
   void collect();  // the thread
   void wait_for_next_round(std::chrono::milliseconds pause);
   struct Drained {
     std::uint64_t events;
-    bool hurry;
+    bool hurry, stopped;
   };
-  Drained drain();
+  Drained drain(std::uint64_t until_ns);
+  void drain_last();
   void resolve_new();
+  void resolve_threads(std::vector<std::int32_t> threads);
+  void resolve_stack(sources::heap::NewStack& stack);
+  sources::heap::ProcessBounds bounds() const;
   void order_mean(std::uint32_t mean);
   void cut_slice(bool last);
   std::unordered_set<std::int32_t> gone_threads();
@@ -153,6 +162,7 @@ class HeapTracing {
   std::optional<HeapTables> rows_;
   std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
+  inject::Remains remains_;
   bool ended_ = false, blind_ = false;
   std::size_t unseen_told_ = 0, found_by_code_told_ = 0;  // of target_
   std::uint32_t programs_executed_;
@@ -163,10 +173,13 @@ class HeapTracing {
   std::vector<sources::heap::Slice> slices_;  // that are not in the profile yet
   std::vector<sources::heap::NewStack> new_stacks_;
   std::vector<std::int32_t> new_threads_;
+  std::size_t waiting_words_ = 0;  // of new_stacks_
   std::atomic<bool> stop_{false};
   std::thread thread_;
 
   std::unordered_map<std::uint32_t, model::ThreadId> thread_rows_;
+  std::size_t stack_rows_ = 0, frame_rows_ = 0;  // that its stacks took in the profile
+  std::uint64_t stacks_refused_ = 0, threads_refused_ = 0, unknown_threads_ = 0;
   std::uint64_t last_allocations_ = 0, last_publish_ns_ = 0;
   std::uint64_t start_ns_ = 0, next_summary_ns_ = 0;
 };

@@ -54,20 +54,64 @@ Collector::Collector(const tracer_shared& layout, std::span<std::byte> memory, R
       ring_states_(rings_.ring_count()),
       slice_ns_(options.first_slice_ns) {}
 
-Round Collector::drain(const Moment& now) {
+void Collector::order_mean(std::uint32_t mean) {
+  if (std::ranges::find(ordered_means_, mean) == ordered_means_.end()) ordered_means_.push_back(mean);
+}
+
+// The most that the kernel saw of the process: it grows, and is asked for at most once in a round.
+void Collector::learn_bounds() {
+  if (std::exchange(learnt_bounds_, true)) return;
+  const ProcessBounds bounds = options_.bounds ? options_.bounds() : ProcessBounds{};
+  std::uint64_t mean = 0;
+  for (const std::uint32_t ordered : ordered_means_) mean = std::max<std::uint64_t>(mean, ordered);
+  most_bytes_ = std::max(most_bytes_, most_live_bytes(bounds, mean));
+  most_blocks_ = std::max(most_blocks_, std::min(most_live_blocks(bounds), options_.max_live_blocks));
+}
+
+// Whether the process can have this block as well, next to all that is live. Sampled blocks stand for others, which
+// are bounded in number, too: of blocks without a byte there would be half a million for each.
+bool Collector::is_possible(const Pending& event) {
+  const bool sampled = event.kind == TRACER_EVENT_SAMPLE;
+  if (sampled && !ordered_means_.empty() &&
+      std::ranges::find(ordered_means_, static_cast<std::uint32_t>(event.mean)) == ordered_means_.end())
+    return false;
+  const Weight weight = sampled ? sampled_weight(event.size, event.mean) : exact_weight(event.size);
+  const auto fits = [&] {
+    return sites_.live().bytes + weight.sum.bytes <= most_bytes_ &&
+           (sites_.live().blocks + weight.sum.blocks) * static_cast<double>(kSmallestBlock) <= most_bytes_;
+  };
+  if (fits()) [[likely]]
+    return true;
+  learn_bounds();
+  return fits();
+}
+
+bool Collector::may_follow_more() {
+  if (live_.size() < most_blocks_) [[likely]]
+    return true;
+  learn_bounds();
+  return live_.size() < most_blocks_;
+}
+
+Round Collector::drain(const Moment& now, const Budget& budget) {
   Round round;
+  budget_ = budget;
+  learnt_bounds_ = false;
   const std::uint64_t cut = std::max(clock_.now(now), cut_);
   ns_per_tick_ = static_cast<std::uint64_t>(clock_.ns_per_tick() * 4294967296.0);
   epoch_ = load(shared_->table_epoch);
   stacks_.next_round();
-  const RingReader::Round read = rings_.drain(cut, [&](const TracerEvent& event) { take(event, round); });
+  const RingReader::Round read = rings_.drain(
+      cut, [&](const TracerEvent& event) { take(event, round); }, budget.events);
   apply_pending();
-  cut_ = cut;
-  cut_ns_ = std::max(now.ns, cut_ns_);
+  // What is behind the budget belongs to the slice that it will be taken in.
+  cut_ = std::max(cut_, read.stopped_at.value_or(cut));
+  cut_ns_ = std::max(read.stopped_at ? std::min(ns_of(cut_), now.ns) : now.ns, cut_ns_);
   round.events = read.events;
   round.hurry = read.hurry;
+  round.stopped = read.stopped_at.has_value();
   __atomic_store_n(&shared_->heartbeat, cut, __ATOMIC_RELEASE);
-  watch_silence();
+  if (!round.stopped) watch_silence();
   return round;
 }
 
@@ -125,6 +169,8 @@ Sum Collector::end_image() {
 void Collector::take(const TracerEvent& event, Round& round) {
   if (event.kind == TRACER_EVENT_STACK) return take_stack(event, round);
   if (event.kind == TRACER_EVENT_THREAD) {
+    if (budget_.threads == 0) return;
+    --budget_.threads;
     round.threads.push_back(static_cast<std::int32_t>(event.tid));
     return;
   }
@@ -161,7 +207,12 @@ void Collector::take(const TracerEvent& event, Round& round) {
 void Collector::take_stack(const TracerEvent& event, Round& round) {
   std::uint32_t stack = 0;
   const std::span words(event.addresses, std::size_t{event.count} * sizeof(std::uint64_t));
+  if (event.count > budget_.stack_words) {
+    stacks_.refuse(event.stack);
+    return;
+  }
   if (!stacks_.add(event.stack, words, event.end, epoch_, stack)) return;
+  budget_.stack_words -= event.count;
   NewStack seen{stack, event.end, std::vector<std::uint64_t>(event.count)};
   if (event.count != 0) std::memcpy(seen.addresses.data(), words.data(), words.size());
   round.stacks.push_back(std::move(seen));

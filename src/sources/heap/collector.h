@@ -29,6 +29,7 @@
 #include "sources/heap/free_checks.h"
 #include "sources/heap/live_set.h"
 #include "sources/heap/out_of_order_events.h"
+#include "sources/heap/process_bounds.h"
 #include "sources/heap/ring_reader.h"
 #include "sources/heap/sites.h"
 #include "sources/heap/stack_table.h"
@@ -48,6 +49,8 @@ struct CollectorOptions {
   // Where a sequence is the clock: of the counter, for times of waiting; and after how long a silence the tracer pauses.
   double ns_per_tick = 1.0 / 3;
   std::uint64_t silence_ns = 0;
+  // Asked when a claim passes what was known. Without it everything is believed.
+  std::function<ProcessBounds()> bounds;
 };
 
 // A stack that was not seen before.
@@ -60,6 +63,7 @@ struct NewStack {
 struct Round {
   std::uint64_t events = 0;
   bool hurry = false;
+  bool stopped = false;  // the budget was used up, and there is more
   std::vector<NewStack> stacks;
   std::vector<std::int32_t> threads;  // tids, in the target's pid namespace, that took a ring
 };
@@ -134,6 +138,8 @@ struct Counters {
   std::uint32_t mean = 0;         // that samples were drawn with last
   bool switched_off = false;      // it records nothing now
   std::uint64_t lost_blocks = 0;  // lives that were not told
+  std::uint64_t lost_at_end = 0;  // that lay in the rings when end() was called
+  std::uint64_t impossible = 0;   // that claim what the process cannot have
   bool operator==(const Counters&) const = default;
 };
 
@@ -147,10 +153,20 @@ class Collector {
   void allocator(std::uint32_t number, SizeRule rule) { checks_.allocator(number, rule); }
   // Takes what was stamped up to `now` (raw ticks) out of the rings, and says by the heartbeat that somebody
   // does.
-  Round drain(const Moment& now);
+  struct Budget {
+    RingReader::Budget events;
+    std::size_t stack_words = SIZE_MAX;  // of stacks that were not seen before: others are not told
+    std::size_t threads = SIZE_MAX;      // that took a ring
+  };
+  Round drain(const Moment& now) { return drain(now, {}); }
+  Round drain(const Moment& now, const Budget& budget);
   // Between two rounds, and while one goes on: what is stamped from now on is not older than this. Without effect where
   // the counter is the clock.
   void advance_clock(std::uint64_t monotonic_ns) const { clock_.advance(monotonic_ns); }
+  // The target samples with this mean from now on; without such an order any mean is believed.
+  void order_mean(std::uint32_t mean);
+  // What lies in the rings now is lost.
+  void end() { counters_.lost_at_end = rings_.left_events(); }
   // Closes the slice that lasted until the round before, if it is long enough, or if it is the `last` one.
   std::optional<Slice> slice(bool last = false);
   // All of it at once; SummaryInParts lets events be taken in between.
@@ -220,6 +236,9 @@ class Collector {
   Collector(const tracer_shared& layout, std::span<std::byte> memory, RingReader rings,
             const CollectorOptions& options);
   void take(const TracerEvent& event, Round& round);
+  void learn_bounds();
+  bool is_possible(const Pending& event);
+  bool may_follow_more();
   void take_stack(const TracerEvent& event, Round& round);
   void watch_silence();
   std::uint32_t site_of(const TracerEvent& event);
@@ -280,6 +299,11 @@ class Collector {
   std::vector<Pending> pending_ = std::vector<Pending>(kPending);
   std::size_t pending_count_ = 0;
   std::vector<std::uint32_t> means_ = {0};  // [0] is exact
+  std::vector<std::uint32_t> ordered_means_;
+  Budget budget_;               // what is left of it in this round
+  bool learnt_bounds_ = false;  // in this round
+  double most_bytes_ = 0;
+  std::uint64_t most_blocks_ = 0;
   Counters counters_;
   struct Silence {
     std::uint64_t start, end;  // ticks

@@ -23,7 +23,7 @@ void Collector::apply_pending() {
 // Many blocks are allocated and freed within these few events: they need not become live in between. A free
 // is put together with an allocation if nothing between them names the address.
 void Collector::find_short_lived(std::span<Pending> events) {
-  const bool all_followed = log_ || live_.size() + kPending >= options_.max_live_blocks;
+  const bool all_followed = log_ || live_.size() + kPending >= most_blocks_;
   std::array<Pending*, kPending> recent{};
   for (Pending& event : events) {
     const auto recent_of = [&](std::uint64_t block) -> Pending*& { return recent[(block >> 4) % kPending]; };
@@ -59,7 +59,7 @@ void Collector::find_short_lived(std::span<Pending> events) {
 void Collector::allocate_and_free(Pending& event) {
   // A free of the block that was there before was not seen, or stands further behind; or that of this one has
   // come already; or lives are told.
-  if (log_ || live_.size() >= options_.max_live_blocks || is_live(event.block) ||
+  if (log_ || !may_follow_more() || !is_possible(event) || is_live(event.block) ||
       out_of_order_.free_of(event.block, event.ring, event.ticks) != nullptr) {
     allocate(event);
     Pending freed = event;
@@ -99,6 +99,11 @@ void Collector::apply(Pending& event) {
 }
 
 void Collector::allocate(Pending& event) {
+  if (!is_possible(event)) [[unlikely]] {
+    event.short_lived = false;  // its free, too, is one of nothing
+    ++counters_.impossible;
+    return;
+  }
   ++counters_.allocations;
   LiveBlock block;
   block.ticks = std::min(event.ticks, kMostTicks);
@@ -109,7 +114,7 @@ void Collector::allocate(Pending& event) {
   checks_.other_event(event.ring);
   if (key == 0) return;
   LiveBlock old;
-  if (live_.size() >= options_.max_live_blocks) {
+  if (!may_follow_more()) {
     // It counts as allocated, and as freed at once: what is live is too small by what was not followed.
     ++counters_.not_followed;
     const Weight weight = weight_of(block);

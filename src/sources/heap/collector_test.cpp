@@ -342,5 +342,78 @@ TEST(Collector, SaysByTheHeartbeatThatItReads) {
   EXPECT_EQ(recording.tracer.shared().heartbeat, 10 * kMs);
 }
 
+// A process of 1 MiB.
+CollectorOptions small_process() {
+  CollectorOptions options;
+  options.bounds = [] { return ProcessBounds{1 << 20, 1 << 20}; };
+  return options;
+}
+
+TEST(Collector, ABlockThatTheProcessCannotHaveIsDropped) {
+  Recording recording(small_process());
+  recording.tracer.alloc(0, 3 * kMs, 0x1000, 100, 1);
+  recording.tracer.alloc(0, 4 * kMs, 0x2000, std::uint64_t{1} << 40, 1);
+  recording.tracer.free(0, 5 * kMs, 0x2000);
+  recording.drain(10 * kMs);
+  EXPECT_EQ(recording.collector.live(), (Sum{1, 100}));
+  EXPECT_EQ(recording.collector.counters().impossible, 1u);
+  EXPECT_EQ(recording.collector.counters().allocations, 1u);
+  EXPECT_EQ(recording.collector.counters().unknown_frees, 1u);
+}
+
+TEST(Collector, NoMoreIsLiveThanTheAddressSpaceHolds) {
+  Recording recording(small_process());
+  for (std::uint64_t i = 0; i < 20; ++i)
+    recording.tracer.alloc(0, 3 * kMs + i, 0x100000 * (i + 1), 100 << 10, 1);
+  recording.drain(10 * kMs);
+  EXPECT_EQ(recording.collector.live(), (Sum{10, 10 * (100 << 10)}));
+  EXPECT_EQ(recording.collector.counters().impossible, 10u);
+}
+
+TEST(Collector, AProcessThatGrowsIsAskedAboutAgain) {
+  std::uint64_t space = 1 << 20;
+  CollectorOptions options;
+  options.bounds = [&] { return ProcessBounds{space, space}; };
+  Recording recording(options);
+  recording.tracer.alloc(0, 3 * kMs, 0x1000, 1 << 20, 1);
+  recording.drain(10 * kMs);
+  space = 4 << 20;
+  recording.tracer.alloc(0, 13 * kMs, 0x200000, 2 << 20, 1);
+  recording.drain(20 * kMs);
+  EXPECT_EQ(recording.collector.live(), (Sum{2, 3 << 20}));
+  EXPECT_EQ(recording.collector.counters().impossible, 0u);
+}
+
+TEST(Collector, ASampleIsBelievedWithAMeanThatWasOrderedOnly) {
+  Recording recording(small_process());
+  recording.collector.order_mean(4096);
+  recording.tracer.sample(0, 3 * kMs, 0x1000, 4096, 1, 4096);
+  recording.tracer.sample(0, 4 * kMs, 0x3000, 1, 1,
+                          0x7fffffff);  // would stand for two thousand million blocks
+  recording.drain(10 * kMs);
+  EXPECT_EQ(recording.collector.counters().impossible, 1u);
+  EXPECT_LT(recording.collector.live().blocks, 2);
+}
+
+TEST(Collector, StacksAndThreadsBeyondTheBudgetOfARoundAreNotTold) {
+  Recording recording;
+  for (std::uint32_t i = 0; i < 10; ++i) recording.tracer.stack(0, 3 * kMs, 10 + i, {i, 0x100, 0x200});
+  for (std::uint32_t i = 0; i < 10; ++i) recording.tracer.thread(0, 4 * kMs, 1000 + i);
+  recording.tracer.alloc(0, 5 * kMs, 0x1000, 10, 19);
+  const Round round = recording.collector.drain(Recording::at(10 * kMs), {.stack_words = 7, .threads = 3});
+  EXPECT_EQ(round.stacks.size(), 2u);
+  EXPECT_EQ(round.threads.size(), 3u);
+  EXPECT_EQ(recording.collector.counters().merged, 8u);
+  EXPECT_EQ(recording.collector.counters().unwalked, 1u);
+}
+
+TEST(Collector, WhatLiesInTheRingsAtTheEndIsCountedAsLost) {
+  Recording recording;
+  for (std::uint64_t i = 0; i < 100; ++i) recording.tracer.free(0, 20 * kMs + i, 0x10);
+  recording.drain(10 * kMs);
+  recording.collector.end();
+  EXPECT_NEAR(static_cast<double>(recording.collector.counters().lost_at_end), 100, 70);
+}
+
 }  // namespace
 }  // namespace fathom::sources::heap

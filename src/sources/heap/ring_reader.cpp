@@ -118,6 +118,7 @@ bool RingReader::refill(Ring& ring, std::size_t wanted) {
   std::memcpy(ring.copy.data() + left + straight, ring.data, taken - straight);
   ring.end = left + taken;
   ring.tail += taken;
+  taken_bytes_ += taken;
   // There is room again, before a single record has been looked at.
   __atomic_store_n(&ring.shared->tail, ring.tail, __ATOMIC_RELEASE);
   return true;
@@ -233,6 +234,19 @@ std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& l
   }
   if (released != 0) find_rings_in_use();
   return released;
+}
+
+std::uint64_t RingReader::left_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const Ring& ring : rings_)
+    if (!ring.bad) bytes += std::min(load(ring.shared->head) - ring.tail, ring_bytes_) + (ring.end - ring.at);
+  return bytes;
+}
+
+// By the length of those that were taken: to decode them would be the work that there is no time for.
+std::uint64_t RingReader::left_events() const {
+  const std::uint64_t bytes = left_bytes(), each = taken_events_ == 0 ? 0 : taken_bytes_ / taken_events_;
+  return bytes / std::max<std::uint64_t>(each, sizeof(tracer_event_free));
 }
 
 std::uint64_t RingReader::lost() const {

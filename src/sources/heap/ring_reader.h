@@ -16,11 +16,13 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "abi/heap_tracer.h"
+#include "base/clock.h"
 #include "base/result.h"
 
 namespace fathom::sources::heap {
@@ -59,15 +61,32 @@ class RingReader {
   struct Round {
     std::uint64_t events = 0;
     bool hurry = false;  // a ring was more than a quarter full: come again sooner
+    // Without it all that was there has been taken. Else the budget was used up: the rest comes in the next round, and
+    // begins at this time.
+    std::optional<std::uint64_t> stopped_at;
+  };
+  // A target that writes as fast as it can must not keep a round from ending.
+  struct Budget {
+    std::uint64_t events = UINT64_MAX;
+    std::uint64_t until_ns = UINT64_MAX;  // CLOCK_MONOTONIC
   };
   // Calls take(const TracerEvent&) for each record that is stamped up to `cut` and was there when the round
   // began. `cut` is the clock of the stamps before the call; it never goes back.
   template <class Take>
-  Round drain(std::uint64_t cut, const Take& take) {
+  Round drain(std::uint64_t cut, const Take& take, const Budget& budget = {}) {
     Round round;
     round.hurry = begin(cut);
     TracerEvent event;
+    std::uint64_t look_again = kEventsBetweenLooks;
     while (!order_.empty()) {
+      if (round.events >= look_again) {
+        look_again = round.events + kEventsBetweenLooks;
+        if (round.events >= budget.events || monotonic_ns() >= budget.until_ns) {
+          round.stopped_at = order_.front().ticks;
+          round.hurry = true;
+          break;
+        }
+      }
       const std::uint32_t index = order_.front().ring;
       // All of this ring that comes before the first record of the next one.
       const Head limit = next_head(cut);
@@ -76,7 +95,7 @@ class RingReader {
       bool goes_on = false;
       while (ready(ring)) {
         const Head head{ring.ticks, index};
-        if (later(head, limit)) {
+        if (later(head, limit) || round.events >= look_again) {
           order_.front() = head;
           goes_on = ring.ticks <= cut;
           break;
@@ -91,11 +110,16 @@ class RingReader {
       }
       sink_front();
     }
+    taken_events_ += round.events;
     return round;
   }
 
   // Gives the rings back whose owner has ended (`lives` says so) and that are empty.
   std::uint32_t release(const std::function<bool(std::int32_t tid)>& lives);
+
+  // What lies in the rings and was not taken: bytes, and about how many records that is.
+  std::uint64_t left_bytes() const;
+  std::uint64_t left_events() const;
 
   std::uint32_t ring_count() const { return static_cast<std::uint32_t>(rings_.size()); }
   std::uint32_t rings_given_up() const { return given_up_; }
@@ -105,6 +129,7 @@ class RingReader {
   std::uint64_t memory_bytes() const;
 
  private:
+  static constexpr std::uint64_t kEventsBetweenLooks = 4096;
   struct Ring {
     tracer_ring* shared = nullptr;
     const std::byte* data = nullptr;
@@ -224,6 +249,7 @@ class RingReader {
   std::vector<Head> order_;               // a heap, the earliest in front
   std::uint64_t ring_bytes_ = 0;
   std::uint32_t given_up_ = 0;
+  std::uint64_t taken_bytes_ = 0, taken_events_ = 0;
 };
 
 }  // namespace fathom::sources::heap

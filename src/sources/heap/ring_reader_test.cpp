@@ -321,5 +321,26 @@ TEST(RingReader, AnythingInTheMemoryIsReadToAnEnd) {
   }
 }
 
+TEST(RingReader, ARoundThatReachesItsBudgetGoesOnInTheNextOneInTheSameOrder) {
+  constexpr std::uint64_t kEvents = 10'000;
+  FakeTracer tracer(2, 1 << 18);
+  for (std::uint64_t i = 0; i < kEvents; ++i)
+    ASSERT_TRUE(tracer.free(static_cast<std::uint32_t>(i % 2), i + 1, 0x10));
+  auto reader = RingReader::open(tracer.layout(), tracer.memory()).value();
+  Ticks seen;
+  const auto take = [&](const TracerEvent& event) { seen.push_back(event.ticks); };
+  const auto first = reader.drain(kEvents, take, {.events = 1});
+  EXPECT_LT(first.events, kEvents);
+  ASSERT_TRUE(first.stopped_at);
+  EXPECT_EQ(*first.stopped_at, seen.back() + 1);
+  EXPECT_TRUE(first.hurry);
+  EXPECT_EQ(reader.left_events(), kEvents - first.events);
+  const auto second = reader.drain(kEvents, take);
+  EXPECT_FALSE(second.stopped_at);
+  EXPECT_EQ(reader.left_events(), 0u);
+  ASSERT_EQ(seen.size(), kEvents);
+  for (std::uint64_t i = 0; i < kEvents; ++i) ASSERT_EQ(seen[i], i + 1);
+}
+
 }  // namespace
 }  // namespace fathom::sources::heap

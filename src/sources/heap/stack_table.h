@@ -39,6 +39,11 @@ class StackTable {
   bool add(std::uint32_t number, std::span<const std::byte> words, std::uint8_t end, std::uint32_t epoch,
            std::uint32_t& stack);
 
+  // There is no room for the content of this number: what names it has no stack.
+  void refuse(std::uint32_t number) {
+    if (Known* known = find(number)) *known = {};
+    ++refused_;
+  }
   void next_round() { ++round_; }
   std::uint32_t stacks() const { return static_cast<std::uint32_t>(ends_.size() - 1); }
   std::uint8_t end_of(std::uint32_t stack) const { return ends_[stack]; }
