@@ -73,7 +73,11 @@ class RingReader {
   // Calls take(const TracerEvent&) for each record that is stamped up to `cut` and was there when the round
   // began. `cut` is the clock of the stamps before the call; it never goes back.
   template <class Take>
-  Round drain(std::uint64_t cut, const Take& take, const Budget& budget = {}) {
+  Round drain(std::uint64_t cut, const Take& take) {
+    return drain(cut, take, Budget{});
+  }
+  template <class Take>
+  Round drain(std::uint64_t cut, const Take& take, const Budget& budget) {
     Round round;
     round.hurry = begin(cut);
     TracerEvent event;
