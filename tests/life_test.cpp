@@ -410,7 +410,7 @@ TEST_F(Life, AFrozenTargetIsLeftAsItIsAndSaid) {
   const Outcome outcome = recorder.wait(milliseconds(30'000));
   group->set({{"freezer.state", "cgroup.freeze"}, {"THAWED", "0"}});
   EXPECT_FALSE(outcome.timed_out) << outcome.describe();
-  EXPECT_EQ(outcome.exit_status, 0) << outcome.describe();
+  EXPECT_EQ(outcome.exit_status, 6) << "it is not as it was: " << outcome.describe();
   EXPECT_THAT(outcome.errors, HasSubstr("process " + std::to_string(target.pid()) + " is stopped or frozen"));
   EXPECT_TRUE(is_complete());
   pause_ms(500);

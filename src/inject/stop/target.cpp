@@ -52,6 +52,9 @@ Result<> check_traceable(int pid) {
     return refuse(ErrorKind::kUnsupported, "it is a kernel thread and has no heap", "name a program");
   if (status->state == 'Z' || status->state == 'X')
     return refuse(ErrorKind::kNotFound, "it has ended (zombie)", "name a running process");
+  if (status->tracer_pid != 0)
+    return refuse(ErrorKind::kPermission, fmt::format("process {} traces it already", status->tracer_pid),
+                  "end that debugger or tracer first");
   if (auto stoppable = check_stoppable(pid); !stoppable) return stoppable;
   if (status->seccomp == 1)
     return refuse(ErrorKind::kUnsupported,
