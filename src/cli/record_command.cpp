@@ -22,6 +22,7 @@
 #include "cli/mark_file.h"
 #include "cli/notices.h"
 #include "cli/output.h"
+#include "cli/precedence.h"
 #include "cli/progress.h"
 #include "cli/record_arguments.h"
 #include "cli/repeat_runs.h"
@@ -107,7 +108,8 @@ void say_what_is_left(const session::RecordOutcome& outcome) {
 bool say_left_changed(const session::RecordOutcome* outcome, const inject::DetachGuardian* guardian) {
   std::vector<int> pids = guardian != nullptr ? guardian->left() : std::vector<int>();
   const auto remedy = [](int pid) {
-    say("fathom: its guardian keeps trying to restore process {0}; fathom detach -p {0} does it at once\n",
+    say("fathom: fathom-guardian restores process {0} as soon as that is possible; to do it yourself: fathom "
+        "detach -p {0}\n",
         pid);
   };
   bool left = false;
@@ -256,11 +258,12 @@ Result<int> run_record(RecordArguments& arguments) {
   options.overwrite = named;
   if (!named) options.output = store::default_path(options.target, wall_clock_ns());
 
+  if (options.command.empty()) come_first();
   options.name_reader = "/proc/self/exe";  // main() knows what it is then
   options.give_up_privileges = true;
   options.record_shutdown = arguments.leaks;
   repair_stale_tracers(options.pids);
-  if (options.heap != session::Heap::kNone) repair_all_stale_tracers();
+  if (options.heap != session::Heap::kNone) repair_all_stale_tracers(options.pids);
   // Before any thread is started: from then on our death, however it comes, takes the tracer out.
   std::optional<inject::DetachGuardian> guardian;
   if (options.heap != session::Heap::kNone) {

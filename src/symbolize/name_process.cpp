@@ -74,6 +74,21 @@ class SpawnSettings {
   posix_spawnattr_t attributes_;
 };
 
+void give_priority(pid_t pid, int policy, int nice) {
+  const sched_param parameter{};
+  ::sched_setscheduler(pid, policy, &parameter);
+  ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid), nice);
+}
+
+// A thread stands still until the process that it starts has executed its program. With the priority of a thread that works
+// only where nobody else wants the CPU that would be for good on a full machine, so both begin with an ordinary one.
+bool take_ordinary_priority() {
+  const int policy = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  if (policy != SCHED_IDLE && ::getpriority(PRIO_PROCESS, 0) <= 0) return false;
+  give_priority(0, SCHED_OTHER, 0);
+  return true;
+}
+
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) return fmt::format("ended by signal {}", WTERMSIG(status));
   return fmt::format("ended with status {}", WEXITSTATUS(status));
@@ -106,12 +121,18 @@ bool NameProcess::start() {
   Fd ours(ends[0]), theirs(ends[1]);
   // Onto its own number a descriptor would not lose O_CLOEXEC.
   if (theirs.get() == kSocketOfChild) theirs = Fd(::fcntl(theirs.get(), F_DUPFD_CLOEXEC, kSocketOfChild + 1));
+  bool ordinary = false;
+  {
+    const std::lock_guard lock(mutex_);
+    ordinary = priority_ && take_ordinary_priority();
+  }
   const pid_t pid = SpawnSettings().spawn(options_.program, theirs.get(),
                                           {"fathom", kNameProcessArgument, std::to_string(kSocketOfChild),
                                            std::to_string(options_.memory_bytes)});
-  if (pid < 0) return false;
   {
     const std::lock_guard lock(mutex_);
+    if (ordinary) give_priority(0, priority_->policy, priority_->nice);
+    if (pid < 0) return false;
     pid_ = pid;
     // Asked for while it was being started: it may have inherited another one.
     apply_priority();
@@ -148,6 +169,12 @@ void NameProcess::interrupt() {
   if (pid_ >= 0) ::kill(pid_, SIGKILL);
 }
 
+void NameProcess::end_by(std::chrono::steady_clock::time_point time, std::function<bool()> hurry) {
+  const std::lock_guard lock(mutex_);
+  end_ = time;
+  hurry_ = std::move(hurry);
+}
+
 void NameProcess::set_priority(int policy, int nice) {
   const std::lock_guard lock(mutex_);
   priority_ = {policy, nice};
@@ -155,10 +182,7 @@ void NameProcess::set_priority(int policy, int nice) {
 }
 
 void NameProcess::apply_priority() const {
-  if (pid_ < 0 || !priority_) return;
-  const sched_param parameter{};
-  ::sched_setscheduler(pid_, priority_->policy, &parameter);
-  ::setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), priority_->nice);
+  if (pid_ >= 0 && priority_) give_priority(pid_, priority_->policy, priority_->nice);
 }
 
 std::optional<std::uint64_t> NameProcess::running_cpu_ns() const {
@@ -185,6 +209,11 @@ pid_t NameProcess::pid() const {
 bool NameProcess::is_stuck() {
   if (interrupted_) return true;
   const std::lock_guard lock(mutex_);
+  if (end_ && (std::chrono::steady_clock::now() >= *end_ || (hurry_ && hurry_()))) {
+    why_ = "was not read to its end before the recording ended";
+    interrupted_ = true;
+    return true;
+  }
   const auto used = running_cpu_ns();
   if (!used) return false;  // it ended: the socket says so
   const std::uint64_t cpu_limit_ns = limit(options_.cpu_limit_ns);

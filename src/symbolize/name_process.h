@@ -52,6 +52,8 @@ class NameProcess {
 
   // Ends it, now and for good: whoever waits for an answer goes on.
   void interrupt();
+  // The same from this time on, or as soon as `hurry` says so, also in the middle of an answer.
+  void end_by(std::chrono::steady_clock::time_point time, std::function<bool()> hurry);
   // As the kernel's calls of the same names; also of a process that is just being started, or will be.
   void set_priority(int policy, int nice);
 
@@ -68,6 +70,8 @@ class NameProcess {
   std::optional<NameChannel> channel_;
   std::uint32_t number_ = 0, started_ = 0;
   std::atomic<bool> interrupted_ = false;
+  std::optional<std::chrono::steady_clock::time_point> end_;
+  std::function<bool()> hurry_;
   struct Priority {
     int policy, nice;
   };

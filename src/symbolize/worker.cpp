@@ -49,11 +49,11 @@ void set_priority(pid_t tid, int policy, int nice) {
 
 // With SCHED_IDLE the scheduler treats the CPU as one without work: the target's threads are put there when
 // they wake up, and need not wait or go elsewhere, as they do for one that is merely nice.
-// The reader of names is started with the priority of the thread that asks it.
+// The reader comes first: while it is started, the thread takes from it what it has to be afterwards.
 void make_idle_priority(pid_t tid, bool can_be_undone, NameProcess* reader = nullptr) {
   const int policy = can_be_undone ? SCHED_IDLE : SCHED_BATCH, nice = can_be_undone ? 19 : 10;
-  set_priority(tid, policy, nice);
   if (reader != nullptr) reader->set_priority(policy, nice);
+  set_priority(tid, policy, nice);
 }
 
 std::uint64_t cpu_ns_of(clockid_t clock) {
@@ -117,8 +117,8 @@ bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& h
   {
     // Somebody waits for it, and a full machine has little for an ordinary thread.
     const std::lock_guard lock(mutex_);
-    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, kWaitedForNice);
     if (may_raise_priority_ && reader_) reader_->set_priority(SCHED_BATCH, kWaitedForNice);
+    if (may_raise_priority_ && tid_ != 0) set_priority(tid_, SCHED_BATCH, kWaitedForNice);
   }
   {
     const std::lock_guard work(work_mutex_);
@@ -132,6 +132,7 @@ bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& h
   const auto files_until = Clock::now() + std::chrono::nanoseconds(options_.fetch.wait_ns);
   const auto hurries = [&] { return hurry && hurry(); };
   auto until = Clock::now() + most;
+  if (reader_) reader_->end_by(fetcher_ ? std::max(until, files_until + most) : until, hurry);
   const auto read_names = [&](bool wait) {
     bool done = false;
     while (!done && Clock::now() < until && !hurries()) {
@@ -146,6 +147,7 @@ bool Worker::drain(std::chrono::nanoseconds most, const std::function<bool()>& h
   (void)read_names(true);
   stop_fetching();
   const bool done = read_names(false);
+  if (reader_) reader_->end_by(Clock::time_point::max(), {});
   drain_cpu_ns_ += cpu_ns_of(CLOCK_THREAD_CPUTIME_ID) - before_ns;
   const std::lock_guard lock(mutex_);
   if (may_raise_priority_ && tid_ != 0) make_idle_priority(tid_, true, reader_.get());
@@ -162,7 +164,7 @@ std::uint64_t Worker::cpu_ns() const {
 void Worker::run() {
   ::pthread_setname_np(::pthread_self(), "fathom-symbols");
   const auto tid = static_cast<pid_t>(::syscall(SYS_gettid));
-  make_idle_priority(tid, may_raise_priority_);
+  make_idle_priority(tid, may_raise_priority_, reader_.get());
   if (options_.capabilities != ~CapabilitySet{0}) (void)keep_capabilities(options_.capabilities);
   std::unique_lock lock(mutex_);
   tid_ = tid;

@@ -228,12 +228,14 @@ void HeapRecordings::end() {
     if (source_.execs_held() != held_) ::kill(held_pid_, SIGCONT);
     holding_.reset();
   }
-  for (const auto& heap : heaps_) heap->end();
+  for (const auto& heap : heaps_) heap->stop();
   for (const auto& heap : probed_) heap->end();
   name_untraced();
 }
 
 void HeapRecordings::finish() {
+  const std::uint64_t begun_ns = monotonic_ns();
+  for (const auto& heap : heaps_) heap->take_out(begun_ns);
   for (const auto& heap : probed_) heap->finish();
 }
 

@@ -39,7 +39,8 @@ constexpr std::uint64_t kMostUnknownThreads = 1 << 16;
 // What the stacks of one heap may take in the profile: some 200 MB with what finds them again.
 constexpr std::size_t kMostStackRows = 2 << 20, kMostFrameRows = 1 << 18;
 constexpr int kMostNowhere = 3;                       // frames of a stack that lie in no code of the process
-constexpr std::uint64_t kPatienceNs = 1'000'000'000;  // for what stands in the way of taking the tracer out
+// For what stands in the way of taking the tracer out; a thread inside of it waits for a CPU on a full machine.
+constexpr std::uint64_t kPatienceNs = 1'000'000'000, kThreadInsideNs = 4'000'000'000;
 constexpr auto kObstaclePause = std::chrono::milliseconds(50);
 constexpr auto kSampledPause = std::chrono::milliseconds(20);
 constexpr auto kExactPause = std::chrono::milliseconds(1);
@@ -661,13 +662,14 @@ void HeapTracing::end_image() {
 
 // The target as it was, byte by byte, or the recording says what is left. What passes by itself (a debugger that looks
 // and leaves, a thread on its way out of the tracer) is waited for; what stays is the guardian's.
-void HeapTracing::take_out() {
+void HeapTracing::take_out(std::uint64_t begun_ns) {
+  if (!std::exchange(is_in_, false)) return;
   const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
-  const std::uint64_t until_ns = monotonic_ns() + kPatienceNs;
   for (;;) {
     if (tracer_->unhook()) (void)tracer_->unmap(&space);
     remains_ = tracer_->remains();
-    if (remains_.nothing() || monotonic_ns() >= until_ns) break;
+    const bool leaves = remains_.reason == inject::Remains::Reason::kThreadInside;
+    if (remains_.nothing() || monotonic_ns() - begun_ns >= (leaves ? kThreadInsideNs : kPatienceNs)) break;
     std::this_thread::sleep_for(kObstaclePause);
   }
   stops_ = tracer_->stops();
@@ -676,12 +678,17 @@ void HeapTracing::take_out() {
   model::put_left_changed(left_changed(pid_, remains_), context_.profile.meta.facts);
 }
 
-void HeapTracing::end() {
+void HeapTracing::stop() {
   if (ended_) return;
   ended_ = true;
-  if (tracer_) (void)tracer_->unhook();  // take_out() tries again, and says what is left
+  is_in_ = tracer_.has_value();
+  if (is_in_) (void)tracer_->unhook();  // take_out() tries again, and says what is left
   finish_collecting(false);
-  if (tracer_) take_out();
+}
+
+void HeapTracing::end() {
+  stop();
+  take_out(monotonic_ns());
 }
 
 }  // namespace fathom::session

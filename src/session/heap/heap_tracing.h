@@ -76,6 +76,10 @@ class HeapTracing {
   void publish();
   // Takes the tracer out and fills in what is left.
   void end();
+  // The same in two steps: the hooks go, and what was written until then is taken; then all of the tracer goes, for which
+  // threads of the target have to be waited for, since `begun_ns`.
+  void stop();
+  void take_out(std::uint64_t begun_ns);
   // The process has executed another program: ends without touching it, and what was live is gone.
   void end_image();
   // visit(address, size, allocator, Weight): the blocks that are live and known now. In parts, so that the
@@ -124,7 +128,6 @@ class HeapTracing {
   void hook_new_modules();
   void look_for_reloads();
   void finish_collecting(bool image_ended);
-  void take_out();
   void note_refused();
   void collect();  // the thread
   void wait_for_next_round(std::chrono::milliseconds pause);
@@ -163,7 +166,7 @@ class HeapTracing {
   std::optional<MappedMemory> mapped_;
   inject::Stops stops_;
   inject::Remains remains_;
-  bool ended_ = false, blind_ = false;
+  bool ended_ = false, blind_ = false, is_in_ = false;
   std::size_t unseen_told_ = 0, found_by_code_told_ = 0;  // of target_
   std::uint32_t programs_executed_;
 
