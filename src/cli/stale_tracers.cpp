@@ -1,6 +1,7 @@
 #include "cli/stale_tracers.h"
 
 #include <fmt/format.h>
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -67,11 +68,12 @@ void repair_stale_tracers(std::span<const std::int32_t> pids) {
 
 void repair_all_stale_tracers(std::span<const std::int32_t> except) {
   constexpr std::uint64_t kBudgetNs = 100'000'000;
-  const std::uint64_t until_ns = monotonic_ns() + kBudgetNs;
+  const auto used_ns = [] { return clock_ns(CLOCK_THREAD_CPUTIME_ID); };
+  const std::uint64_t until_ns = used_ns() + kBudgetNs;
   const auto pids = process::numbers_in("/proc");
   if (!pids) return;
   // The newest first: what is young is what a recent recording was about.
-  for (auto pid = pids->rbegin(); pid != pids->rend() && monotonic_ns() < until_ns; ++pid)
+  for (auto pid = pids->rbegin(); pid != pids->rend() && used_ns() < until_ns; ++pid)
     if (std::ranges::find(except, *pid) == except.end() && is_stale(*pid)) repair(*pid);
 }
 

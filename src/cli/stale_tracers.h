@@ -13,7 +13,7 @@ void say_stale_tracers(std::span<const std::int32_t> pids);
 // Takes them out, and says so; what cannot be restored is said as well.
 void repair_stale_tracers(std::span<const std::int32_t> pids);
 
-// The same for every other process of this machine that may be looked at, in 0.1 s at most: what dead predecessors left.
+// The same for every other process of this machine that may be looked at, in 0.1 s of CPU time at most: what dead predecessors left.
 void repair_all_stale_tracers(std::span<const std::int32_t> except);
 
 }  // namespace fathom::cli

@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "base/clock.h"
 #include "inject/stop/launch.h"
 #include "inject/tracer/detach_guardian.h"
 #include "session/heap/program_loading.h"
