@@ -5,7 +5,8 @@
 #   scripts/kernels.sh [--quick | --part PART]... [--require] [KERNEL...]     kernels: 5.10 6.1 6.12 newest; without any: all of them
 #
 # --quick runs what every change has to pass, in one boot with default settings, and leaves docs/kernels.md alone; --part does so
-# with one part of the suite.
+# with one part of the suite. Their rows take the place of the same rows of the time before, from which
+# `scripts/kernels-table.sh build/kernels/rows >docs/kernels.md` makes the page anew.
 # FATHOM=FILE is another program than build/release/src/cli/fathom. KERNELS_MIRROR=URL is another archive than that of this machine's
 # package lists. Exit status 1 if a row fails, 77 with a line that says why when nothing can be booted here (--require: 1).
 set -uo pipefail
@@ -126,7 +127,7 @@ build_userland() {
   (cd "$root" && find . | cpio -o -H newc -R 0:0 --quiet) >"$folder/root.cpio"
 }
 
-# boot KERNEL NAME APPEND PARTS...: rows go to rows/KERNEL.tsv, the console to logs/KERNEL.NAME.log.
+# boot KERNEL NAME APPEND PARTS...: rows go to the file $rows, the console to logs/KERNEL.NAME.log.
 boot() {
   local kernel=$1 name=$2 append=$3 log began limit=1500
   shift 3
@@ -135,20 +136,30 @@ boot() {
   timeout -k 5 $limit qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "$processors" -m 3072 -nographic -no-reboot -net none \
     -kernel "$folder/$kernel/vmlinuz" -initrd "$folder/root.cpio" \
     -append "console=ttyS0 panic=-1 quiet loglevel=1 rdinit=/init $append suite=$(printf '%s,' "$@")" </dev/null 2>&1 | sed -u 's,\r,,g' >"$log"
-  sed -n "s/^ROW\t/$name\t/p" "$log" >>"$folder/rows/$kernel.tsv"
-  grep -q '^SUITE ENDED' "$log" || printf '%s\tthe suite ends\tFAIL\tit did not; %s\n' "$name" "$log" >>"$folder/rows/$kernel.tsv"
+  sed -n "s/^ROW\t/$name\t/p" "$log" >>"$rows"
+  grep -q '^SUITE ENDED' "$log" || printf '%s\tthe suite ends\tFAIL\tit did not; %s\n' "$name" "$log" >>"$rows"
   sed -n 's/^KERNEL //p' "$log" | head -n 1 >"$folder/rows/$kernel.version"
-  say "$kernel, $name: $(grep -c "^$name	.*	pass	" "$folder/rows/$kernel.tsv") passed, $(grep -c "^$name	.*	FAIL	" "$folder/rows/$kernel.tsv") failed, $(($(date +%s) - began)) s"
-  grep "^$name	.*	FAIL	" "$folder/rows/$kernel.tsv" | sed 's/^/  /' >&2
+  say "$kernel, $name: $(grep -c "^$name	.*	pass	" "$rows") passed, $(grep -c "^$name	.*	FAIL	" "$rows") failed, $(($(date +%s) - began)) s"
+  grep "^$name	.*	FAIL	" "$rows" | sed 's/^/  /' >&2
 }
 
 processors=2
 mkdir -p "$folder/rows" "$folder/logs"
 for kernel in "${kernels[@]}"; do fetch "$kernel"; done
 build_userland
-status=0
+# Those of this time, in the place of the same ones of the time before.
+keep_rows() { # KERNEL
+  local kept=$folder/rows/$1.tsv
+  touch "$kept"
+  awk -F '\t' 'FILENAME == ARGV[1] { new[$1 FS $2] = 1; next } !(($1 FS $2) in new)' "$rows" "$kept" >"$kept.before"
+  cat "$rows" >>"$kept.before"
+  mv "$kept.before" "$kept"
+}
+status=0 passed=0 failed=0
 for kernel in "${kernels[@]}"; do
-  : >"$folder/rows/$kernel.tsv"
+  rows=$folder/rows/$kernel.now
+  : >"$rows"
+  [ ${#parts[@]} -gt 0 ] || rm -f "$folder/rows/$kernel.tsv"
   if [ ${#parts[@]} -gt 0 ]; then
     boot "$kernel" default "" "${parts[@]}"
   else
@@ -158,13 +169,11 @@ for kernel in "${kernels[@]}"; do
     boot "$kernel" lockdown "lockdown=confidentiality" doctor cpu
     processors=2,maxcpus=200 boot "$kernel" one-CPU-of-200 "maxcpus=1 nosmt" cpu waits cpus
   fi
-  ! grep -q '	FAIL	' "$folder/rows/$kernel.tsv" || status=1
+  passed=$((passed + $(grep -c '	pass	' "$rows")))
+  failed=$((failed + $(grep -c '	FAIL	' "$rows")))
+  keep_rows "$kernel"
 done
-passed=0 failed=0
-for kernel in "${kernels[@]}"; do
-  passed=$((passed + $(grep -c '	pass	' "$folder/rows/$kernel.tsv")))
-  failed=$((failed + $(grep -c '	FAIL	' "$folder/rows/$kernel.tsv")))
-done
+[ $failed = 0 ] || status=1
 if [ ${#parts[@]} = 0 ]; then scripts/kernels-table.sh "$folder/rows" >docs/kernels.md || status=1; fi
 echo "$passed $failed 0" >"$results/counts"
 echo
