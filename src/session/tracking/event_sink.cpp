@@ -104,6 +104,7 @@ void EventSink::take(Batch& batch) {
     }
   }
   catch_up(UINT64_MAX);
+  waits_without_stack_.clear();
   batch.samples.clear();
   batch.side_band.clear();
   update_early_ends();
@@ -127,6 +128,13 @@ void EventSink::on(const sources::StackSeen& event) {
   const ResolvedStack stack = resolver_.resolve(event);
   know_stack(event.stack_id, stack);
   if (event.end == WALK_NO_MAPPING) doubtful_[event.pid] = true;
+  if (const auto waits = waits_without_stack_.find(event.stack_id); waits != waits_without_stack_.end()) {
+    for (const std::size_t row : waits->second) {
+      profile_.waits[row].stack = stack.stack;
+      profile_.waits[row].end = stack.end;
+    }
+    waits_without_stack_.erase(waits);
+  }
   const auto waiting = orphans_.find(event.stack_id);
   if (waiting == orphans_.end()) return;
   for (const auto& sample : waiting->second) add_sample(sample, stack);
@@ -195,7 +203,7 @@ void EventSink::on(const sources::Waited& event) {
     wait.stack = stack->stack;
     wait.end = stack->end;
   } else if (event.stack_id != 0) {  // 0: it ended before anybody looked where it stood
-    ++profile_.quality.lost_stack;
+    waits_without_stack_[event.stack_id].push_back(profile_.waits.size());
   }
   if (const ResolvedStack* waker = find_stack(event.waker_stack_id)) wait.waker_stack = waker->stack;
   wait.waker = waker_row(event);

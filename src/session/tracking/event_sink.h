@@ -91,6 +91,8 @@ class EventSink {
   std::unordered_map<std::uint64_t, std::vector<sources::StackSample>>
       orphans_;  // their stack is still to come
   std::size_t orphan_count_ = 0;
+  // Rows of profile_.waits whose stack may still come in this batch: one that was looked at from outside began before.
+  std::unordered_map<std::uint64_t, std::vector<std::size_t>> waits_without_stack_;
   std::map<std::pair<std::uint8_t, std::uint32_t>, std::uint64_t> early_ends_;  // reason, module
   std::map<std::int32_t, bool> doubtful_;
   std::vector<sources::ThreadCpuTime> ended_threads_;

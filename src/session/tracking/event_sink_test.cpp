@@ -263,6 +263,28 @@ TEST_F(EventSinkTest, TimesOfAThreadThatWasBornAndEndedInOneBatchAreBooked) {
   EXPECT_EQ(profile.threads[0].waited_ns, 14u);
 }
 
+// Whoever looks from outside sees the stack after the wait has begun, and the wait is no sample.
+TEST_F(EventSinkTest, WaitGetsAStackThatIsSeenLaterAndIsNeverALostSample) {
+  sources::Waited wait;
+  wait.out_ns = 100;
+  wait.waited_ns = 50;
+  wait.pid = 9;
+  wait.tid = 9;
+  wait.stack_id = 5;
+  wait.state = 1;
+  batch.samples = {wait, stack(120, 5, {0x1100 | WALK_EXACT})};
+  sink.take(batch);
+  wait.out_ns = 200;
+  wait.stack_id = 6;
+  batch.samples = {wait};
+  sink.take(batch);
+  sink.finish();
+  ASSERT_EQ(profile.waits.size(), 2u);
+  EXPECT_NE(profile.waits[0].stack.value, 0u);
+  EXPECT_EQ(profile.waits[1].stack.value, 0u);
+  EXPECT_EQ(profile.quality.lost_stack, 0u);
+}
+
 TEST_F(EventSinkTest, StackThatIsMetAgainAndAgainIsNotForgottenForThoseThatAreNot) {
   batch.samples = {stack(10, 1, {0x1100 | WALK_EXACT})};
   sink.take(batch);
