@@ -23,6 +23,12 @@ answers did (tests/kernels/known.c), so it can fail. Timings mean nothing under 
 | 5.15 | `--probe` and the heap's own static probes (`bpf_get_attach_cookie`); the engine bpf's programs of newer kernels (`bpf_task_pt_regs`) |
 | 6.1 | the table of crowded threads takes memory only as it fills |
 
+CPUs may be switched off and on while fathom records, by hand or by a suspend: fathom looks once a second, samples what came (engines bpf and
+perf), and the report has a note. `nosmt`, CPUs that are off at boot, and more possible CPUs than there are need nothing. With
+`lockdown=confidentiality` no BPF program may read memory, and without BTF (`/sys/kernel/btf/vmlinux`) none of fathom's can be loaded: there
+`record` uses the engine perf and says why, and `doctor` names the remedy. `lockdown=integrity` changes nothing. Kernels that restrict
+writes through `/proc/PID/mem` (`proc_mem.force_override=ptrace` or `never`, since 6.12) trace the heap all the same (docs/heap.md).
+
 Debian's and Ubuntu's kernels add `kernel.perf_event_paranoid` 3 and 4 (their defaults), which demand CAP_SYS_ADMIN for perf events.
 
 ## What holds where

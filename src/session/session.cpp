@@ -166,10 +166,18 @@ Result<> Session::begin() {
     begun = begin_recording();
   }
   if (!begun) return begun;
-  recording_fds_ = recording_->fds();
-  for (const int fd : recording_fds_)
-    if (auto watched = watch(fd); !watched) return watched;
+  if (auto watched = watch_recording(); !watched) return watched;
   state_.begun(monotonic_ns());
+  return {};
+}
+
+// A CPU that is switched on brings a ring of its own.
+Result<> Session::watch_recording() {
+  for (const int fd : recording_->fds()) {
+    if (std::ranges::find(recording_fds_, fd) != recording_fds_.end()) continue;
+    if (auto watched = watch(fd); !watched) return watched;
+    recording_fds_.push_back(fd);
+  }
   return {};
 }
 
@@ -184,6 +192,7 @@ int Session::wait_ms() const {
 void Session::step() {
   if (state_.recording()) {
     if (auto stepped = recording_->step(monotonic_ns()); !stepped) fail_with(stepped.error());
+    if (auto watched = watch_recording(); !watched) fail_with(watched.error());
     if (recording_->memory_reached()) act_or_fail(state_.memory_reached(monotonic_ns()));
     if (options_.companion != nullptr && options_.companion->enough())
       act_or_fail(state_.enough(monotonic_ns()));

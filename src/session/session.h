@@ -91,6 +91,7 @@ class Session {
   Result<> let_go();
   Result<> begin();
   Result<> begin_recording();
+  Result<> watch_recording();
   void act_or_fail(Task task);
   void fail_with(Error error);
   void look_at_targets();

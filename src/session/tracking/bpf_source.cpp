@@ -8,6 +8,7 @@
 #include "parking/lock_keys.h"
 #include "process/status.h"
 #include "session/tracking/copied_stack_walker.h"
+#include "session/tracking/cpu_follower.h"
 #include "session/tracking/source.h"
 #include "session/waits/blocked_walk.h"
 #include "sources/bpf/bpf_engine.h"
@@ -36,8 +37,7 @@ class BpfSource final : public Source {
   }
 
   Result<> start(const std::vector<std::int32_t>&) override {
-    cpus_ = sources::online_cpus();
-    next_look_ns_ = monotonic_ns() + kLookAtCpusNs;
+    cpus_.begin(monotonic_ns());
     return engine_->start([this](int cpu) { return side_band_.output_fd(cpu); });
   }
 
@@ -152,7 +152,7 @@ class BpfSource final : public Source {
   }
 
   void stop() override {
-    cpus_.clear();
+    cpus_.end();
     engine_->stop();
   }
 
@@ -164,7 +164,18 @@ class BpfSource final : public Source {
 
   // Samples first: the side band read after them then holds everything that was before them.
   Result<> drain(Batch& batch) override {
-    if (!cpus_.empty()) follow_cpus(monotonic_ns());
+    cpus_.look(
+        monotonic_ns(),
+        [this](int cpu) {
+          engine_->remove_cpu(cpu);
+          side_band_.retire_cpu(cpu);
+        },
+        [this](int cpu) {
+          auto added = side_band_.add_cpu(cpu);
+          if (!added) return added;
+          return engine_->add_cpu(cpu, [this](int on_cpu) { return side_band_.output_fd(on_cpu); });
+        },
+        [this](int cpu) { return side_band_.has_stopped(cpu); });
     auto drained = engine_->drain(batch.samples);
     side_band_.drain(batch.side_band);
     find_lock_keys(batch);
@@ -173,7 +184,7 @@ class BpfSource final : public Source {
 
   // Without a number, so that it is one note however many there are.
   std::vector<std::string> notes() const override {
-    std::vector<std::string> notes = cpu_notes_;
+    std::vector<std::string> notes = cpus_.notes();
     if (engine_->memory_calls_lost() != 0)
       notes.emplace_back(
           "a ring was full: some calls that map memory are missing, and what the program maps by itself with "
@@ -258,32 +269,6 @@ class BpfSource final : public Source {
     for (const auto& proof : lock_keys_.prove(monotonic_ns()))
       engine_->set_key_distance(proof.pid, proof.key_distance);
   }
-  // CPUs are switched on and off while machines run: by hand, by cloud services, by power savers.
-  void follow_cpus(std::uint64_t now_ns) {
-    if (now_ns < next_look_ns_) return;
-    next_look_ns_ = now_ns + kLookAtCpusNs;
-    std::vector<int> online = sources::online_cpus();
-    if (online == cpus_) return;
-    for (const int cpu : cpus_) {
-      if (std::ranges::binary_search(online, cpu)) continue;
-      engine_->remove_cpu(cpu);
-      side_band_.retire_cpu(cpu);
-      note_cpu(fmt::format("CPU {} was switched off while fathom recorded", cpu));
-    }
-    for (const int cpu : online) {
-      if (std::ranges::binary_search(cpus_, cpu)) continue;
-      auto added = side_band_.add_cpu(cpu);
-      if (added) added = engine_->add_cpu(cpu, [this](int on_cpu) { return side_band_.output_fd(on_cpu); });
-      note_cpu(
-          added ? fmt::format("CPU {} was switched on while fathom recorded: it is sampled from then on", cpu)
-                : fmt::format("CPU {} was switched on while fathom recorded and could not be sampled: {}",
-                              cpu, added.error().message));
-    }
-    cpus_ = std::move(online);
-  }
-  void note_cpu(std::string note) {
-    if (std::ranges::find(cpu_notes_, note) == cpu_notes_.end()) cpu_notes_.push_back(std::move(note));
-  }
   // A wait in progress, up to now.
   static Split split_wait(const thread_account& account, std::uint64_t now_ns) {
     if (account.state == 0) return {0, now_ns - account.out_ns};
@@ -301,11 +286,7 @@ class BpfSource final : public Source {
     }
   }
 
-  static constexpr std::uint64_t kLookAtCpusNs = 1'000'000'000;
-
-  std::vector<int> cpus_;  // online when last looked at; ascending; empty unless it records
-  std::uint64_t next_look_ns_ = 0;
-  std::vector<std::string> cpu_notes_;
+  CpuFollower cpus_;
   const ProcessTable* processes_ = nullptr;
   std::unique_ptr<sources::BpfEngine> engine_;
   sources::SideBand side_band_;

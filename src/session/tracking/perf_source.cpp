@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "process/status.h"
+#include "session/tracking/cpu_follower.h"
 #include "session/tracking/process_looks.h"
 #include "session/tracking/source.h"
 #include "session/tracking/stack_number.h"
@@ -58,6 +59,7 @@ class PerfSource final : public Source {
       if (opened.error().kind == ErrorKind::kPermission) ++refused_;
       if (first_refusal) first_refusal = std::move(opened);
     }
+    cpus_.begin(monotonic_ns());
     return samplers_.empty() ? first_refusal : Result<>();
   }
 
@@ -77,6 +79,7 @@ class PerfSource final : public Source {
   }
 
   void stop() override {
+    cpus_.end();
     for (auto& sampler : samplers_) sampler.stop();
   }
 
@@ -92,6 +95,8 @@ class PerfSource final : public Source {
   }
 
   Result<> drain(Batch& batch) override {
+    cpus_.look(
+        monotonic_ns(), [](int) {}, [this](int cpu) { return sample_on(cpu); }, [](int) { return false; });
     std::vector<sources::Event> events;
     for (auto& sampler : samplers_) sampler.drain(events);
     for (sources::Event& event : events) {
@@ -150,6 +155,7 @@ class PerfSource final : public Source {
   std::vector<std::string> notes() const override {
     std::vector<std::string> notes;
     if (waits_) notes = waits_->notes();
+    notes.insert(notes.end(), cpus_.notes().begin(), cpus_.notes().end());
     if (any_hidden_)
       notes.push_back(why_not_sampled() + ": their CPU time is known, and not where they spent it");
     if (refused_ != 0)
@@ -195,6 +201,17 @@ class PerfSource final : public Source {
     if (!sampler) return tl::unexpected<Error>(sampler.error());
     samplers_.push_back(std::move(*sampler));
     return {};
+  }
+
+  // All threads that are recorded share one ring there: which sampler they belong to makes no difference.
+  Result<> sample_on(int cpu) {
+    if (samplers_.empty()) return {};
+    std::vector<int> tids;
+    for (const std::int32_t pid : processes_->pids()) {
+      const auto threads = processes_->threads(pid);
+      tids.insert(tids.end(), threads.begin(), threads.end());
+    }
+    return samplers_.front().add_cpu(cpu, tids);
   }
 
   void sort(Batch& batch, sources::CopiedStackSample& event) { batch.samples.emplace_back(std::move(event)); }
@@ -244,6 +261,7 @@ class PerfSource final : public Source {
   std::int32_t expected_ = 0;
   std::size_t refused_ = 0;  // processes that may not be sampled
   std::vector<sources::PerfSampler> samplers_;
+  CpuFollower cpus_;
   std::map<std::int32_t, unwind::AddressSpace> spaces_;
   std::map<std::int32_t, std::uint32_t> epochs_;
   std::vector<FrameAddress> frames_;

@@ -79,11 +79,9 @@ Error explain_load_error(int error_number, std::string_view text, const KernelFa
             "bpf: the kernel is locked down (confidentiality): BPF programs may not read its memory",
             "boot with lockdown=integrity on the kernel's command line"};
   if (!facts.has_btf)
-    return {
-        ErrorKind::kUnsupported,
-        "bpf: the kernel does not describe its types: there is no /sys/kernel/btf/vmlinux",
-        "a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's, or record without --engine: engine perf "
-        "needs no BPF"};
+    return {ErrorKind::kUnsupported,
+            "bpf: the kernel does not describe its types: there is no /sys/kernel/btf/vmlinux",
+            "a kernel with CONFIG_DEBUG_INFO_BTF=y, such as Debian's"};
   if (error_number == EAGAIN)
     return {ErrorKind::kSystem, "bpf: signals interrupted the loading of the programs again and again",
             "try again"};

@@ -23,8 +23,8 @@ std::uint64_t time_of(const Event& event) {
 }  // namespace
 
 Result<RingSet> RingSet::open(const RecordDecoder& decoder, std::size_t most_bytes, std::size_t least_bytes,
-                              const OpenEvent& open_event) {
-  const std::vector<int> cpus = online_cpus();
+                              const OpenEvent& open_event, std::vector<int> cpus) {
+  if (cpus.empty()) cpus = online_cpus();
   for (std::size_t ring_bytes = most_bytes;; ring_bytes /= 2) {
     RingSet rings(decoder);
     Result<> added;

@@ -19,12 +19,12 @@ class RingSet {
   // Opens the event that will own the ring of `cpu`, of `ring_bytes`.
   using OpenEvent = std::function<Result<Fd>(int cpu, std::size_t ring_bytes)>;
 
-  // One ring on each CPU that is online, all of the same size: `most_bytes`, or half of it, and so on down to
+  // One ring on each of `cpus`, or on each CPU that is online if there are none, all of the same size: `most_bytes`, or half of it, and so on down to
   // `least_bytes`, where the limit of locked memory refuses more. The limit counts all rings of a user
   // together, so taking the largest for the first CPU would leave nothing for the last. Both are powers of
   // two of pages.
   static Result<RingSet> open(const RecordDecoder& decoder, std::size_t most_bytes, std::size_t least_bytes,
-                              const OpenEvent& open_event);
+                              const OpenEvent& open_event, std::vector<int> cpus = {});
 
   // A ring for a CPU that was switched on since, of the size of the others.
   Result<> add_cpu(int cpu, const OpenEvent& open_event);

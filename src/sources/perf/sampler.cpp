@@ -71,7 +71,7 @@ Result<PerfSampler> PerfSampler::open(int pid, const PerfSamplerOptions& options
   if (options.stack_bytes == 0 || options.stack_bytes % 8 != 0 || options.stack_bytes > kMaxStackBytes)
     return fail(ErrorKind::kUsage,
                 fmt::format("stack size {}: a multiple of 8 up to {}", options.stack_bytes, kMaxStackBytes));
-  const std::vector<int> cpus = online_cpus();
+  const std::vector<int> cpus = options.cpus.empty() ? online_cpus() : options.cpus;
   auto threads = process::read_thread_ids(pid);
   if (!threads) return tl::unexpected(threads.error());
   allow_descriptors((threads->size() + 16) * cpus.size() + 256);
@@ -90,14 +90,14 @@ Result<PerfSampler> PerfSampler::open(int pid, const PerfSamplerOptions& options
   const std::size_t least_bytes = std::bit_ceil(std::size_t{2} * (options.stack_bytes + 1024));
   auto rings =
       RingSet::open(RecordDecoder(attributes), std::max(std::bit_floor(options.ring_bytes), least_bytes),
-                    least_bytes, open_ring_owner);
+                    least_bytes, open_ring_owner, cpus);
   if (!rings) return tl::unexpected(rings.error());
-  PerfSampler sampler(std::move(*rings), with_kernel);
-  if (auto added = sampler.add_threads(pid, attributes); !added) return tl::unexpected(added.error());
+  PerfSampler sampler(std::move(*rings), attributes, with_kernel);
+  if (auto added = sampler.add_threads(pid); !added) return tl::unexpected(added.error());
   return sampler;
 }
 
-Result<> PerfSampler::add_threads(int pid, const perf_event_attr& attributes) {
+Result<> PerfSampler::add_threads(int pid) {
   // A thread that is started meanwhile either inherits its events, and then the ring tells of its start, or
   // was started by one that had none yet, and needs its own. Having both would count it twice.
   constexpr int kMaxRounds = 10;
@@ -117,7 +117,7 @@ Result<> PerfSampler::add_threads(int pid, const perf_event_attr& attributes) {
     }
     for (int tid : *tids) {
       if (is_covered(tid)) continue;
-      if (auto added = add_thread(tid, attributes); !added) {
+      if (auto added = add_thread(tid); !added) {
         if (added.error().kind != ErrorKind::kNotFound) return added;
         continue;  // it has ended
       }
@@ -127,14 +127,34 @@ Result<> PerfSampler::add_threads(int pid, const perf_event_attr& attributes) {
   return {};
 }
 
-Result<> PerfSampler::add_thread(int tid, const perf_event_attr& attributes) {
-  for (int cpu : rings_.cpus()) {
-    auto event = open_event(attributes, tid, cpu, fmt::format("samples of thread {}", tid));
-    if (!event) return tl::unexpected(event.error());
-    if (auto redirected = redirect_output(event->get(), rings_.fd_of(cpu)); !redirected) return redirected;
-    events_.push_back(std::move(*event));
-  }
+Result<> PerfSampler::add_thread(int tid) {
+  for (int cpu : rings_.cpus())
+    if (auto added = add_event(tid, cpu, attributes_); !added) return added;
   return {};
+}
+
+Result<> PerfSampler::add_event(int tid, int cpu, const perf_event_attr& attributes) {
+  auto event = open_event(attributes, tid, cpu, fmt::format("samples of thread {}", tid));
+  if (!event) return tl::unexpected(event.error());
+  if (auto redirected = redirect_output(event->get(), rings_.fd_of(cpu)); !redirected) return redirected;
+  events_.push_back(std::move(*event));
+  return {};
+}
+
+Result<> PerfSampler::add_cpu(int cpu, std::span<const int> tids) {
+  if (rings_.fd_of(cpu) >= 0) return {};
+  allow_descriptors(events_.size() + tids.size() + 256);
+  if (auto added = rings_.add_cpu(cpu, open_ring_owner); !added) return added;
+  perf_event_attr attributes = attributes_;  // the program was executed long ago
+  attributes.disabled = attributes.enable_on_exec = 0;
+  Result<> first_refusal;
+  for (const int tid : tids) {
+    auto added = add_event(tid, cpu, attributes);
+    // One that has ended, or may not be sampled: the others may.
+    if (!added && added.error().kind != ErrorKind::kNotFound && first_refusal)
+      first_refusal = std::move(added);
+  }
+  return first_refusal;
 }
 
 void PerfSampler::drain(std::vector<Event>& out) {

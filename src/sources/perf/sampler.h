@@ -5,7 +5,10 @@
 // to 4 us for the copy, and the bytes: stack_bytes times frequency for each busy CPU.
 #pragma once
 
+#include <linux/perf_event.h>
+
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/fd.h"
@@ -27,6 +30,7 @@ struct PerfSamplerOptions {
   bool start_on_exec = false;
   // A record of each time that a thread leaves or enters a CPU: 1.6 us more for each switch.
   bool switches = false;
+  std::vector<int> cpus;  // to sample; none: those that are online
 };
 
 class PerfSampler {
@@ -44,6 +48,9 @@ class PerfSampler {
   // times a second even when no descriptor is ready, and often under load: at 999 Hz and 32 KiB a busy CPU
   // fills 1 MiB in 32 ms.
   void drain(std::vector<Event>& out);
+  // A CPU that was switched on since open(), and the threads that it may run. Nothing is to be done for one that was
+  // switched off, and on again: the events of threads survive that.
+  Result<> add_cpu(int cpu, std::span<const int> tids);
   // No sample after this one; what is in the rings may still be drained.
   void stop();
 
@@ -56,11 +63,14 @@ class PerfSampler {
   std::size_t event_count() const { return events_.size(); }
 
  private:
-  PerfSampler(RingSet rings, bool sees_kernel) : rings_(std::move(rings)), sees_kernel_(sees_kernel) {}
-  Result<> add_threads(int pid, const perf_event_attr& attributes);
-  Result<> add_thread(int tid, const perf_event_attr& attributes);
+  PerfSampler(RingSet rings, const perf_event_attr& attributes, bool sees_kernel)
+      : rings_(std::move(rings)), attributes_(attributes), sees_kernel_(sees_kernel) {}
+  Result<> add_threads(int pid);
+  Result<> add_thread(int tid);
+  Result<> add_event(int tid, int cpu, const perf_event_attr& attributes);
 
   RingSet rings_;
+  perf_event_attr attributes_;
   std::vector<Fd> events_;
   std::vector<Event> early_;  // arrived while we were still opening
   bool sees_kernel_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -239,6 +240,55 @@ TEST(PerfSampler, LaunchedProgramIsFollowedFromItsExecOn) {
           << std::hex << sample->instruction_pointer;
     }
     EXPECT_GT(samples, 20u);
+  });
+}
+
+TEST(PerfSampler, ACpuThatComesLaterIsSampledAndNoneTwice) {
+  as_nobody([] {
+    const std::vector<int> cpus = online_cpus();
+    if (cpus.size() < 2) return;  // nothing can come
+    static int first, later;
+    first = cpus[0], later = cpus[1];
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    static int ready_fd;
+    ready_fd = ready[1];
+    Target target([] {
+      const auto burn_on = [](int cpu) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(static_cast<std::size_t>(cpu), &set);
+        if (::sched_setaffinity(0, sizeof(set), &set) != 0) ::_exit(1);
+        burn_cpu(150'000'000);
+      };
+      burn_on(later);
+      if (::write(ready_fd, "x", 1) != 1) ::_exit(1);
+      ::raise(SIGSTOP);
+      burn_on(first);
+      burn_on(later);
+    });
+    PerfSamplerOptions options;
+    options.cpus = {first};
+    auto sampler = PerfSampler::open(target.pid(), options);
+    ASSERT_TRUE(sampler) << sampler.error().message;
+    target.go();
+    char byte;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    std::vector<Event> before;
+    sampler->drain(before);
+    const auto on = [](const std::vector<Event>& events, int cpu) {
+      return std::ranges::count(only<CopiedStackSample>(events), cpu, &CopiedStackSample::cpu);
+    };
+    EXPECT_EQ(on(before, later), 0);
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(sampler->add_cpu(later, std::vector{target.pid()}));
+    int status = 0;
+    ASSERT_EQ(::waitpid(target.pid(), &status, WUNTRACED), target.pid());
+    ::kill(target.pid(), SIGCONT);
+    const auto events = record_to_the_end(*sampler, target.pid());
+    for (const int cpu : {first, later}) {
+      EXPECT_GT(on(events, cpu), 40) << "of 150 on CPU " << cpu;
+      EXPECT_LT(on(events, cpu), 250) << "of 150 on CPU " << cpu;
+    }
   });
 }
 

@@ -1,8 +1,11 @@
 #include "sources/perf/side_band.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <type_traits>
+#include <utility>
 
 #include "sources/perf/event.h"
 
@@ -21,6 +24,7 @@ namespace {
 perf_event_attr side_band_attributes() {
   perf_event_attr attributes = base_attributes();
   attributes.config = PERF_COUNT_SW_DUMMY;
+  attributes.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED;
   attributes.watermark = 1;
   attributes.wakeup_watermark = 1;
   report_tasks(attributes);
@@ -49,6 +53,20 @@ Result<SideBand> SideBand::open(std::size_t ring_bytes) {
 
 Result<> SideBand::add_cpu(int cpu) {
   return rings_.add_cpu(cpu, [](int on_cpu, std::size_t) { return open_on(on_cpu); });
+}
+
+void SideBand::retire_cpu(int cpu) {
+  rings_.retire_cpu(cpu);
+  enabled_ns_.erase(cpu);
+}
+
+bool SideBand::has_stopped(int cpu) {
+  struct {
+    std::uint64_t value, enabled_ns;
+  } now{};
+  const int fd = rings_.fd_of(cpu);
+  if (fd < 0 || ::read(fd, &now, sizeof(now)) != sizeof(now)) return false;
+  return std::exchange(enabled_ns_[cpu], now.enabled_ns) == now.enabled_ns;
 }
 
 void SideBand::drain(std::vector<SideBandEvent>& out) {

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "base/result.h"
@@ -28,7 +29,10 @@ class SideBand {
 
   // A CPU that was switched on, or off, since open().
   Result<> add_cpu(int cpu);
-  void retire_cpu(int cpu) { rings_.retire_cpu(cpu); }
+  void retire_cpu(int cpu);
+  // The kernel has taken the event from an online CPU: that was switched off and on again since, as all but one are where
+  // the machine was suspended. Between two calls its clock must have gone on.
+  bool has_stopped(int cpu);
 
   std::vector<int> fds() const { return rings_.fds(); }
   // Appends, in time order (see RingSet::drain). Losses and throttling are among the events.
@@ -44,6 +48,7 @@ class SideBand {
  private:
   explicit SideBand(RingSet rings) : rings_(std::move(rings)) {}
   RingSet rings_;
+  std::map<int, std::uint64_t> enabled_ns_;  // of each CPU's event, at the last look
   std::vector<Event> scratch_;
 };
 

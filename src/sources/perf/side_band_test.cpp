@@ -12,6 +12,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "sources/perf/event.h"
 #include "sources/perf/testing_rights.h"
 
 namespace fathom::sources {
@@ -42,6 +43,16 @@ std::vector<std::string> story(const std::vector<SideBandEvent>& events, int pid
       words.push_back("map " + mapped->mapping.path);
   }
   return words;
+}
+
+TEST(SideBand, EventsOfCpusThatStayedOnRun) {
+  FATHOM_NEEDS_EVENT(-1, 0, false);
+  auto side_band = SideBand::open();
+  ASSERT_TRUE(side_band) << side_band.error().message;
+  for (int look = 0; look < 3; ++look) {
+    for (const int cpu : online_cpus()) EXPECT_FALSE(side_band->has_stopped(cpu)) << "CPU " << cpu;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
 }
 
 TEST(SideBand, TellsTheLifeOfAProcess) {
