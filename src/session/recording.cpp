@@ -29,7 +29,7 @@ constexpr std::uint64_t kSecond = 1'000'000'000;
 constexpr std::uint64_t kMemoryEvery = kSecond / 10;  // series
 constexpr std::uint64_t kSaveEvery = kSecond;  // what a kill of the profiler can cost, where it appends
 // For names that are still missing when the recording ends; readers look for those that then are.
-constexpr std::chrono::seconds kNames(5);
+constexpr std::chrono::seconds kNames(4);
 constexpr std::size_t kBlocksPerSave = 1 << 16;  // of the heap: one block of the file
 constexpr std::size_t kMaxStacks = 4'000'000;  // 64 MB of rows and index: the bound of the profiler's memory
 

@@ -120,8 +120,8 @@ class Worker {
   void stop_fetching();
   // false: none is under way any more, or it is late
   bool wait_for_files(std::chrono::steady_clock::time_point deadline, const std::function<bool()>& hurries);
-  std::optional<Batch> next_batch();                    // takes mutex_
-  bool step();                                          // under work_mutex_; false: there was nothing to do
+  std::optional<Batch> next_batch();  // takes mutex_
+  bool step();                        // under work_mutex_; false: there was nothing to do
   std::unique_ptr<ModuleSymbols> open(const Batch& batch, const ModuleSource& source);
   void load(const Batch& batch, const ModuleSource& source);
   void resolve(Batch& batch);

@@ -5,8 +5,8 @@
 #include <time.h>
 
 #include <algorithm>
-#include <unordered_set>
 #include <iterator>
+#include <unordered_set>
 
 #include "inject/plan/placement.h"
 #include "inject/stop/thread_stack.h"

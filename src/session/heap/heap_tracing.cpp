@@ -37,8 +37,9 @@ constexpr std::size_t kMostWordsWaiting = 1 << 20, kMostThreadsWaiting = 1 << 14
 constexpr std::uint64_t kThreadsNs = 20'000'000;  // to look at threads that nobody announced, each time
 constexpr std::uint64_t kMostUnknownThreads = 1 << 16;
 // What the stacks of one heap may take in the profile: some 200 MB with what finds them again.
-constexpr std::size_t kMostStackRows = 2 << 20, kMostFrameRows = 1 << 18;
-constexpr int kMostNowhere = 3;                       // frames of a stack that lie in no code of the process
+constexpr std::size_t kMostStackRows = 3 << 19, kMostFrameRows = 1 << 17;
+constexpr std::uint64_t kBlocksLookedAt = 1 << 16, kFewBlocks = 16;  // whether they lie in memory
+constexpr int kMostNowhere = 3;  // frames of a stack that lie in no code of the process
 // For what stands in the way of taking the tracer out; a thread inside of it waits for a CPU on a full machine.
 constexpr std::uint64_t kPatienceNs = 1'000'000'000, kThreadInsideNs = 4'000'000'000;
 constexpr auto kObstaclePause = std::chrono::milliseconds(50);
@@ -367,7 +368,7 @@ HeapTracing::Drained HeapTracing::drain(std::uint64_t until_ns) {
   const std::lock_guard guard(lock_);
   sources::heap::Collector::Budget budget;
   budget.events.until_ns = std::min(until_ns, monotonic_ns() + kRoundNs);
-  budget.stack_words = kMostWordsWaiting - std::min(kMostWordsWaiting, waiting_words_);
+  budget.stack_words = stacks_full_ ? 0 : kMostWordsWaiting - std::min(kMostWordsWaiting, waiting_words_);
   budget.threads = kMostThreadsWaiting - std::min(kMostThreadsWaiting, new_threads_.size());
   sources::heap::Round round = collector_->drain(read_clocks(), budget);
   for (const sources::heap::NewStack& stack : round.stacks) waiting_words_ += stack.addresses.size() + 1;
@@ -433,6 +434,9 @@ void HeapTracing::resolve_new() {
   }
   resolve_threads(std::move(threads));
   for (sources::heap::NewStack& stack : stacks) resolve_stack(stack);
+  if (stacks_refused_ == 0) return;
+  const std::lock_guard guard(lock_);
+  stacks_full_ = true;
 }
 
 // A thread that is neither there nor was announced has ended before anybody looked, or was never there: of such only so
@@ -616,8 +620,29 @@ void HeapTracing::publish() {
   if (mapped_) mapped_->write_slice(monotonic_ns(), false);
 }
 
+// A live block lies in memory. Of frees that were lost some blocks may be left over that lie in none any more, but not most
+// of them: those are made up.
+std::uint64_t HeapTracing::blocks_nowhere() const {
+  const auto now = process::read_maps(pid_);
+  if (!now || now->empty() || maps_at_stop_.empty()) return 0;
+  const auto lies_in = [](std::span<const process::MapEntry> maps, std::uint64_t address) {
+    const auto after = std::ranges::upper_bound(
+        maps, address, {}, [](const process::MapEntry& entry) { return entry.start.value; });
+    return after != maps.begin() && address < std::prev(after)->end.value;
+  };
+  std::uint64_t looked_at = 0, nowhere = 0;
+  for (std::size_t part = 0; part < sources::heap::LiveSet::kShards && looked_at < kBlocksLookedAt; ++part)
+    collector_->for_each_live_of(part, [&](std::uint64_t block, std::uint64_t, const sources::heap::Weight&) {
+      const std::uint64_t address = TRACER_BLOCK_ADDRESS(block);
+      ++looked_at;
+      nowhere += lies_in(*now, address) || lies_in(maps_at_stop_, address) ? 0 : 1;
+    });
+  return nowhere >= kFewBlocks && nowhere > looked_at / 2 ? nowhere : 0;
+}
+
 void HeapTracing::note_refused() {
   const sources::heap::Counters counters = collector_->counters();
+  const std::uint64_t nowhere = blocks_nowhere();
   if (counters.lost_at_end != 0)
     notes_.push_back(
         fmt::format("heap: about {} events still lay in the rings when the time was over, and are lost",
@@ -628,7 +653,12 @@ void HeapTracing::note_refused() {
                     "nothing is concluded "
                     "from the others",
                     pid_, counters.impossible));
-  model::put_impossible_events(pid_, counters.impossible, context_.profile.meta.facts);
+  if (nowhere != 0)
+    notes_.push_back(fmt::format(
+        "heap: process {} claims blocks where it has no memory, so nothing is concluded about its "
+        "heap ({} of those looked at)",
+        pid_, nowhere));
+  model::put_impossible_events(pid_, counters.impossible + nowhere, context_.profile.meta.facts);
   if (stacks_refused_ != 0)
     notes_.push_back(fmt::format("heap: {} more stacks than there is memory for are shown without frames",
                                  stacks_refused_));
@@ -682,6 +712,7 @@ void HeapTracing::stop() {
   if (ended_) return;
   ended_ = true;
   is_in_ = tracer_.has_value();
+  if (auto maps = process::read_maps(pid_)) maps_at_stop_ = std::move(*maps);
   if (is_in_) (void)tracer_->unhook();  // take_out() tries again, and says what is left
   finish_collecting(false);
 }

@@ -17,6 +17,7 @@
 
 #include "inject/tracer/tracer.h"
 #include "process/inner_threads.h"
+#include "process/maps.h"
 #include "session/heap/heap_tables.h"
 #include "session/heap/heap_target.h"
 #include "session/heap/mapped_memory.h"
@@ -128,6 +129,7 @@ class HeapTracing {
   void hook_new_modules();
   void look_for_reloads();
   void finish_collecting(bool image_ended);
+  std::uint64_t blocks_nowhere() const;
   void note_refused();
   void collect();  // the thread
   void wait_for_next_round(std::chrono::milliseconds pause);
@@ -177,6 +179,8 @@ class HeapTracing {
   std::vector<sources::heap::NewStack> new_stacks_;
   std::vector<std::int32_t> new_threads_;
   std::size_t waiting_words_ = 0;  // of new_stacks_
+  bool stacks_full_ = false;       // no more of them are told
+  std::vector<process::MapEntry> maps_at_stop_;
   std::atomic<bool> stop_{false};
   std::thread thread_;
 

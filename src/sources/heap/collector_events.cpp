@@ -117,6 +117,7 @@ void Collector::allocate(Pending& event) {
   if (!may_follow_more()) {
     // It counts as allocated, and as freed at once: what is live is too small by what was not followed.
     ++counters_.not_followed;
+    if (most_blocks_ < options_.max_live_blocks) ++counters_.impossible;  // it has no memory for so many
     const Weight weight = weight_of(block);
     sites_.allocate(block.site, weight, block.size, event.ticks);
     sites_.free(block.site, weight, {UINT64_MAX, 0, false, true});

@@ -400,7 +400,8 @@ TEST(Collector, StacksAndThreadsBeyondTheBudgetOfARoundAreNotTold) {
   for (std::uint32_t i = 0; i < 10; ++i) recording.tracer.stack(0, 3 * kMs, 10 + i, {i, 0x100, 0x200});
   for (std::uint32_t i = 0; i < 10; ++i) recording.tracer.thread(0, 4 * kMs, 1000 + i);
   recording.tracer.alloc(0, 5 * kMs, 0x1000, 10, 19);
-  const Round round = recording.collector.drain(Recording::at(10 * kMs), {.stack_words = 7, .threads = 3});
+  const Round round =
+      recording.collector.drain(Recording::at(10 * kMs), {.events = {}, .stack_words = 7, .threads = 3});
   EXPECT_EQ(round.stacks.size(), 2u);
   EXPECT_EQ(round.threads.size(), 3u);
   EXPECT_EQ(recording.collector.counters().merged, 8u);

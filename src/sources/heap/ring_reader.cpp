@@ -239,7 +239,8 @@ std::uint32_t RingReader::release(const std::function<bool(std::int32_t tid)>& l
 std::uint64_t RingReader::left_bytes() const {
   std::uint64_t bytes = 0;
   for (const Ring& ring : rings_)
-    if (!ring.bad) bytes += std::min(load_acquire(ring.shared->head) - ring.tail, ring_bytes_) + (ring.end - ring.at);
+    if (!ring.bad)
+      bytes += std::min(load_acquire(ring.shared->head) - ring.tail, ring_bytes_) + (ring.end - ring.at);
   return bytes;
 }
 
