@@ -244,10 +244,12 @@ std::uint64_t RingReader::left_bytes() const {
   return bytes;
 }
 
-// By the length of those that were taken: to decode them would be the work that there is no time for.
+// By the length of those that were decoded: to decode the others would be the work that there is no time for.
 std::uint64_t RingReader::left_events() const {
-  const std::uint64_t bytes = left_bytes(), each = taken_events_ == 0 ? 0 : taken_bytes_ / taken_events_;
-  return bytes / std::max<std::uint64_t>(each, sizeof(tracer_event_free));
+  std::uint64_t decoded = taken_bytes_;
+  for (const Ring& ring : rings_) decoded -= ring.end - ring.at;
+  const std::uint64_t each = taken_events_ == 0 ? 0 : decoded / taken_events_;
+  return left_bytes() / std::max<std::uint64_t>(each, sizeof(tracer_event_free));
 }
 
 std::uint64_t RingReader::lost() const {
