@@ -242,11 +242,21 @@ class Generator {
     const std::size_t count = random_.below(options_.samples + 1);
     std::uint64_t time = start_ns_;
     for (std::size_t i = 0; i < count; ++i) profile_.waits.push_back(wait(regular, time));
+    if (regular) book_waits();
     Quality& quality = profile_.quality;
     quality.waits = profile_.waits.size();
     for (std::uint64_t* number : {&quality.unwalked_waits, &quality.unwalked_ns, &quality.lost_waits,
                                   &quality.switches, &quality.switch_ns})
       if (random_.one_in(2)) *number = random_.number(40);
+  }
+
+  // The scheduler's sums are those that the weights give, so that parts of a recording add up to the whole.
+  void book_waits() {
+    for (Thread& row : profile_.threads) row.waited_ns = row.queued_ns = 0;
+    for (const Wait& row : profile_.waits) {
+      profile_.threads[row.thread.value].waited_ns += row.waited_ns * row.weight;
+      profile_.threads[row.thread.value].queued_ns += row.queued_ns * row.weight;
+    }
   }
 
   void make_memory() {

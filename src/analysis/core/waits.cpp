@@ -82,60 +82,51 @@ Waits::Waits(const model::Profile& profile, const Selection& selection)
     row.idle = idle_.rule_of(wait, row.cause);
     rows_.push_back(row);
   }
-  scale_to_known_sums(selection);
+  scale_to_known_sums(whole);
   keep_crowds();
   find_rest();
   keep_chosen(selection);
 }
 
-// Of the whole recording the scheduler knows how long each thread waited and stood in the queue; inside of a window nothing takes
-// longer than the window.
-void Waits::scale_to_known_sums(const Selection& selection) {
+// The scheduler knows how long each thread waited and stood in the queue inside of the recording. A part of the recording is scaled
+// as the whole.
+void Waits::scale_to_known_sums(bool whole) {
   if (std::ranges::none_of(rows_, [](const SelectedWait& row) { return row.weight > 1; })) return;
   struct Sums {
     double own = 0, others = 0;  // ns: of the rows themselves, and of what they stand for beside that
+    float scale = 1;
     void add(std::uint64_t ns, std::uint32_t weight) {
       own += static_cast<double>(ns);
       others += static_cast<double>(ns) * (weight - 1.0);
     }
-    float scale = 1;
+    void fit(std::uint64_t known_ns) {
+      if (others <= 0) return;
+      const double wanted = (static_cast<double>(known_ns) - own) / others;
+      // A draw is not that far off; what says so is about other waits, or damaged.
+      constexpr double kFarthest = 10;
+      if (wanted >= 1 / kFarthest && wanted <= kFarthest) scale = static_cast<float>(wanted);
+    }
+    double unwalked() const { return others * static_cast<double>(scale); }
   };
   std::vector<std::array<Sums, 2>> threads(profile_.threads.size());  // waited, queued
-  for (const SelectedWait& row : rows_) {
-    std::array<Sums, 2>& sums = threads[wait(row).thread.value];
-    sums[0].add(row.waited_ns, row.weight);
-    sums[1].add(row.queued_ns, row.weight);
+  for (const model::Wait& wait : profile_.all_waits()) {
+    std::array<Sums, 2>& sums = threads[wait.thread.value];
+    sums[0].add(wait.waited_ns, wait.weight);
+    sums[1].add(wait.queued_ns, wait.weight);
   }
-  const bool whole = !selection.from_ns && !selection.to_ns;
-  const std::uint64_t end = profile_.meta.end_ns, start = profile_.meta.start_ns;
-  const std::uint64_t from = start + selection.from_ns.value_or(0);
-  const std::uint64_t to = selection.to_ns ? std::min(end, start + *selection.to_ns) : end;
-  const double window = to > from ? static_cast<double>(to - from) : 0;
   double unwalked = 0;
   bool all_known = whole;
   for (std::size_t i = 0; i < threads.size(); ++i) {
     auto& [waited, queued] = threads[i];
     if (waited.others + queued.others <= 0) continue;
     const model::Thread& thread = profile_.threads[i];
-    const double known = static_cast<double>(thread.ran_ns) + static_cast<double>(thread.waited_ns) +
-                         static_cast<double>(thread.queued_ns);
-    // A damaged file may say anything.
-    if (whole && thread.unwalked_waits != 0 && known > 0 && known <= 1.01 * window) {
-      const auto fit = [](Sums& sums, std::uint64_t known_ns) {
-        if (sums.others > 0)
-          sums.scale =
-              static_cast<float>(std::max(0.0, static_cast<double>(known_ns) - sums.own) / sums.others);
-      };
-      fit(waited, thread.waited_ns);
-      fit(queued, thread.queued_ns);
+    if (thread.unwalked_waits != 0) {
+      waited.fit(thread.waited_ns);
+      queued.fit(thread.queued_ns);
     } else {
       all_known = false;
-      const double room = window - waited.own - queued.own, others = waited.others + queued.others;
-      if (window > 0 && others > room)
-        waited.scale = queued.scale = static_cast<float>(std::max(0.0, room) / others);
     }
-    unwalked +=
-        waited.others * static_cast<double>(waited.scale) + queued.others * static_cast<double>(queued.scale);
+    unwalked += waited.unwalked() + queued.unwalked();
   }
   if (all_known && unwalked > 0) per_unwalked_ns_ = static_cast<float>(1 / unwalked);
   for (SelectedWait& row : rows_) {

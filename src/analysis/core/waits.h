@@ -56,7 +56,7 @@ class Waits {
   const model::Profile& profile() const { return profile_; }
 
  private:
-  void scale_to_known_sums(const Selection& selection);
+  void scale_to_known_sums(bool whole);
   void keep_crowds();
   void find_rest();
   void keep_chosen(const Selection& selection);

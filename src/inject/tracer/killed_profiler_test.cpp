@@ -195,9 +195,16 @@ TEST_P(KilledProfiler, ItsGuardianLeavesNothingInTheTarget) {
   EXPECT_EQ(target.end(), 0);
 }
 
-TEST_P(KilledProfiler, ADismissedGuardianEndsAndDoesNothing) {
+TEST_P(KilledProfiler, ADismissedGuardianEndsWhereNothingIsLeftAndStaysWhereSomethingIs) {
   TestTarget target(GetParam(), {"storm", "1"});
   ASSERT_TRUE(target.ready());
+  auto without_work = DetachGuardian::start();
+  ASSERT_OK(without_work);
+  const pid_t unneeded = without_work->pid();
+  without_work->watch(target.pid());
+  without_work->dismiss();
+  EXPECT_TRUE(ended(unneeded));
+
   const CountingOptions counting;
   auto guardian = DetachGuardian::start();
   ASSERT_OK(guardian);
@@ -206,7 +213,7 @@ TEST_P(KilledProfiler, ADismissedGuardianEndsAndDoesNothing) {
   auto tracer = Tracer::place(target.pid(), counting.options);
   ASSERT_OK(tracer);
   guardian->dismiss();
-  EXPECT_TRUE(ended(pid));
+  EXPECT_FALSE(ended(pid)) << "it takes out what its profiler left";
   EXPECT_EQ(holder(target.pid()), ::getpid()) << "what a living profiler placed stays";
   // One that was killed is no obstacle.
   auto killed = DetachGuardian::start();
