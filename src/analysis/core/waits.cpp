@@ -126,7 +126,7 @@ void Waits::scale_to_known_sums(bool whole) {
     } else {
       all_known = false;
     }
-    unwalked += waited.unwalked() + queued.unwalked();
+    unwalked += waited.unwalked();  // of the queue less is claimed than is known
   }
   if (all_known && unwalked > 0) per_unwalked_ns_ = static_cast<float>(1 / unwalked);
   for (SelectedWait& row : rows_) {
