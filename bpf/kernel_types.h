@@ -50,7 +50,8 @@ struct bpf_perf_event_data {
 
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 struct mm_struct {
-  unsigned long start_stack; /* where the kernel began it: the arguments of the program, and nothing of a frame */
+  unsigned long
+      start_stack; /* where the kernel began it: the arguments of the program, and nothing of a frame */
 };
 struct cfs_rq {
   int throttle_count;

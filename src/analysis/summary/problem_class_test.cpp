@@ -178,9 +178,11 @@ TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
                         "the time (all of "
                         "them in 12 %), of disks in 20 % of the time (PSI, from 10 % on)"));
   problem.pressure.cpu = Stall{.some = 0.5, .of_machine = true};
-  EXPECT_EQ(present::sentence_of(problem).find("want of CPUs"), std::string::npos) << "its own run queue is known";
+  EXPECT_EQ(present::sentence_of(problem).find("want of CPUs"), std::string::npos)
+      << "its own run queue is known";
   problem.pressure.io->of_machine = true;
-  EXPECT_EQ(present::sentence_of(problem).find("of the machine"), std::string::npos) << "it waited for no disk";
+  EXPECT_EQ(present::sentence_of(problem).find("of the machine"), std::string::npos)
+      << "it waited for no disk";
   problem.disk = 0.05;
   EXPECT_THAT(present::sentence_of(problem),
               HasSubstr("; tasks of the machine, others' too, stood still for want of disks in 20 %"));

@@ -270,8 +270,7 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
     const auto exact_ns = static_cast<double>(thread.ran_ns + thread.waited_ns + thread.queued_ns);
     const double off_record_ns = exact_ns - life.on_record_ns;
     // Waits that were not walked, or that were lost: their time is in the sums.
-    if (off_record_ns > 0)
-      ran[i] = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
+    if (off_record_ns > 0) ran[i] = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
     if (life.to_ns <= life.from_ns) continue;
     changes.push_back({life.from_ns, i, Pause::kOther, true, true});
     changes.push_back({life.to_ns, i, Pause::kOther, false, true});

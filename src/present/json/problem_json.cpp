@@ -59,9 +59,7 @@ std::string_view id_of(MemoryProblemKind kind) {
 
 nlohmann::ordered_json problem_json(const analysis::ProblemClass& problem) {
   Json json = {{"kind", id_of(problem.kind)}};
-  const auto part = [&](double share) {
-    return problem.waits_known ? Json(share * 100) : Json();
-  };
+  const auto part = [&](double share) { return problem.waits_known ? Json(share * 100) : Json(); };
   json["busy_percent"] = part(problem.busy);
   json["ran_percent"] = part(problem.ran);
   json["disk_percent"] = part(problem.disk);
