@@ -37,7 +37,7 @@ constexpr std::size_t kMostWordsWaiting = 1 << 20, kMostThreadsWaiting = 1 << 14
 constexpr std::uint64_t kThreadsNs = 20'000'000;  // to look at threads that nobody announced, each time
 constexpr std::uint64_t kMostUnknownThreads = 1 << 16;
 // What the stacks of one heap may take in the profile: some 200 MB with what finds them again.
-constexpr std::size_t kMostStackRows = 3 << 19, kMostFrameRows = 1 << 17;
+constexpr std::size_t kMostStackRows = 1 << 20, kMostFrameRows = 1 << 17;
 constexpr std::uint64_t kBlocksLookedAt = 1 << 16, kFewBlocks = 16;  // whether they lie in memory
 constexpr int kMostNowhere = 3;  // frames of a stack that lie in no code of the process
 // For what stands in the way of taking the tracer out; a thread inside of it waits for a CPU on a full machine.
