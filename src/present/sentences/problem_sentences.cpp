@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "analysis/core/words.h"
 #include "present/sentences/hot_spot_sentences.h"
 
 namespace fathom::present {
