@@ -99,12 +99,15 @@ void Waits::scale_to_known_sums(bool whole) {
       own += static_cast<double>(ns);
       others += static_cast<double>(ns) * (weight - 1.0);
     }
-    void fit(std::uint64_t known_ns) {
-      if (others <= 0) return;
+    // Whether it could: then the sum is known.
+    bool fit(std::uint64_t known_ns) {
+      if (others <= 0) return true;
       const double wanted = (static_cast<double>(known_ns) - own) / others;
       // A draw is not that far off; what says so is about other waits, or damaged.
       constexpr double kFarthest = 10;
-      if (wanted >= 1 / kFarthest && wanted <= kFarthest) scale = static_cast<float>(wanted);
+      if (wanted < 1 / kFarthest || wanted > kFarthest) return false;
+      scale = static_cast<float>(wanted);
+      return true;
     }
     double unwalked() const { return others * static_cast<double>(scale); }
   };
@@ -120,12 +123,9 @@ void Waits::scale_to_known_sums(bool whole) {
     auto& [waited, queued] = threads[i];
     if (waited.others + queued.others <= 0) continue;
     const model::Thread& thread = profile_.threads[i];
-    if (thread.unwalked_waits != 0) {
-      waited.fit(thread.waited_ns);
-      queued.fit(thread.queued_ns);
-    } else {
-      all_known = false;
-    }
+    const bool booked = thread.unwalked_waits != 0;
+    all_known = booked && waited.fit(thread.waited_ns) && all_known;
+    if (booked) (void)queued.fit(thread.queued_ns);
     unwalked += waited.unwalked();  // of the queue less is claimed than is known
   }
   if (all_known && unwalked > 0) per_unwalked_ns_ = static_cast<float>(1 / unwalked);

@@ -19,14 +19,14 @@ namespace fathom::analysis {
 // What a wait stands for. Walks are drawn at random and weighted so that sums are right on average; how long the waits of a thread
 // took in all is known, so what stands for others is scaled to that.
 struct WaitWeight {
-  WaitWeight(std::uint32_t weight = 1)
-      : count(weight), times(static_cast<float>(weight)) {}  // NOLINT: a plain weight
+  // A weight as recorded is one, too.
+  WaitWeight(std::uint32_t weight = 1) : count(weight), times(static_cast<float>(weight)) {}
   WaitWeight(std::uint32_t weight, float scale, float of_unwalked)
       : count(weight), times(1 + static_cast<float>(weight - 1) * scale), per_ns(of_unwalked) {}
   std::uint32_t count;  // so many waits, itself included
   float times;          // so many times its own duration
-  float per_ns =
-      0;  // 1 / ns of all waits that were not walked, where it is scaled to what is known of them; else 0
+  // 1 / ns of all waits that were not walked, where this is scaled to what is known of them; otherwise 0.
+  float per_ns = 0;
 };
 
 struct SelectedWait {
@@ -79,7 +79,8 @@ class WaitSum {
   double mean_ns() const { return waits_ > 0 ? static_cast<double>(total_ns_) / waits_ : 0; }
   double variance() const;  // of total_ns
   // Half of the 95 % interval of total_ns. Horvitz and Thompson 1952: a wait that was walked with probability
-  // 1/w adds d^2 w (w - 1). Where the sum over all is known, only how it is divided is not: a part p of it varies by 1 - p of that.
+  // 1/w adds d^2 w (w - 1). If the total of all waits is known, only the division is estimated: a share p of the total has 1 - p of
+  // that variance.
   double error_ns() const;
   double waits_error() const;  // the same of waits()
 

@@ -156,6 +156,13 @@ TEST(Waits, OfWhichAllIsKnownAreExact) {
   EXPECT_NEAR(waited.error_ns(), 0, 1e6) << "there is nothing else that it could be";
 }
 
+// What the scheduler booked is of other waits than those of the file, which may be damaged.
+TEST(Waits, AreNotScaledToASumThatIsFarOff) {
+  const auto [waited, queued] = sums_of(one_in_ten(0.9, 0.4));
+  EXPECT_EQ(waited.total_ns(), 8'000'000'000) << "20 waits of 40 ms that stand for 10 each";
+  EXPECT_GT(waited.error_ns(), 1e9);
+}
+
 TEST(Waits, OfAWindowAreScaledAsThoseOfTheWhole) {
   const model::Profile profile = one_in_ten(6, 0.4);
   const auto in = [&](std::uint64_t from_ms, std::uint64_t to_ms) {

@@ -82,12 +82,11 @@ TEST(MemoryProblem, IsToldBesideTheClass) {
   problem.waits_known = true;
   problem.slept = 0.99;
   problem.memory_problem = {MemoryProblemKind::kLeak, 30 * kMiB, 0};
-  EXPECT_THAT(
-      present::sentence_of(problem),
-      ::testing::EndsWith("(from 30 % on); memory: a leak candidate, resident memory grows by 30.0 MiB/s"));
+  EXPECT_THAT(present::sentence_of(problem),
+              ::testing::EndsWith("(threshold: 30 %); memory: leak candidate, RSS grows by 30.0 MiB/s"));
   problem.memory_problem = {MemoryProblemKind::kHeld, 0, 0.4};
   EXPECT_THAT(present::sentence_of(problem),
-              ::testing::EndsWith("; memory: 40 % of what is resident is free inside its allocator"));
+              ::testing::EndsWith("; memory: 40 % of RSS is free memory that the allocator keeps"));
 }
 
 }  // namespace

@@ -45,8 +45,8 @@ struct ProblemClass {
   double busy = 0;  // of the length of the recording: the rest, nobody had work. Without waits: CPUs used
   // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
   double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0;
-  double memory =
-      0;  // the part in which pages were waited for, or of the CPU time what page faults took, if that is more
+  // The part in which pages were waited for, or the CPU time that page faults took, whichever is more.
+  double memory = 0;
   double queued = 0;     // of the time that threads could run: without a CPU
   double contended = 0;  // see ProblemThresholds
   double share() const;  // that decided it

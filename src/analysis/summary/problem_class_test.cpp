@@ -122,14 +122,15 @@ TEST(ProblemClass, IsCpuWhereTheOthersWaitForWorkOrForAnEnd) {
 
 TEST(ProblemClass, SaysWhatDecidedItAndFromWhereOn) {
   EXPECT_EQ(judge({.ran_s = 9, .call = "futex"}).sentence,
-            "CPU-bound: in 90 % of its busy time a thread was running (from 70 % on); cache misses are not "
-            "measured");
+            "CPU-bound. A thread was running in 90 % of the busy time (threshold: 70 %); cache misses are "
+            "not measured");
   EXPECT_EQ(judge({.ran_s = 1, .call = "futex"}).sentence,
-            "locks: in 90 % of its busy time no thread ran, and a lock or another thread was waited for "
-            "(from 30 % on)");
+            "lock-bound. In 90 % of the busy time no thread ran and at least one waited for a lock or "
+            "another thread "
+            "(threshold: 30 %)");
   EXPECT_THAT(judge({.ran_s = 0.2, .call = "epoll_wait"}).sentence,
-              HasSubstr("idle: no thread had work in 98 % of the time (from 90 % on)"));
-  EXPECT_THAT(judge({.ran_s = 6, .queued_s = 1.5, .call = "futex"}).sentence, HasSubstr("mixed: "));
+              HasSubstr("idle. No thread had work in 98 % of the time (threshold: 90 %)"));
+  EXPECT_THAT(judge({.ran_s = 6, .queued_s = 1.5, .call = "futex"}).sentence, HasSubstr("mixed. "));
 }
 
 TEST(ProblemClass, IsToldFromTheCpusAloneWhereWaitsWereNotRecorded) {
@@ -137,7 +138,7 @@ TEST(ProblemClass, IsToldFromTheCpusAloneWhereWaitsWereNotRecorded) {
   const ProblemClass problem = classify(make_report(profile, {}).value());
   EXPECT_EQ(problem.kind, ProblemKind::kCpu);
   EXPECT_EQ(present::sentence_of(problem),
-            "CPU-bound: 0.91 CPUs were used on average (from 0.7 on); waits were not recorded");
+            "CPU-bound. The program used 0.91 CPUs on average (threshold: 0.7); waits were not recorded");
 }
 
 // Below one core, and without waits, there was no line at all.
@@ -147,10 +148,9 @@ TEST(ProblemClass, SaysThatItIsNotKnownWhereHalfACoreWasUsedAndWaitsWereNotRecor
   hand.sample(thread, hand.stack({hand.frame(hand.module("app"), {"main"})}), 450);
   const ProblemClass problem = classify(make_report(hand.profile, {}).value());
   EXPECT_EQ(problem.kind, ProblemKind::kUnknown);
-  EXPECT_EQ(
-      present::sentence_of(problem),
-      "not known: 0.45 CPUs were used on average, between idle (below 0.1) and CPU-bound (from 0.7 on), "
-      "and what its threads waited for was not recorded");
+  EXPECT_EQ(present::sentence_of(problem),
+            "unknown. The program used 0.45 CPUs on average, between idle (below 0.1) and CPU-bound (at "
+            "least 0.7), and waits were not recorded");
   EXPECT_EQ(present::sentence_of(ProblemClass{}), "") << "a file without times";
 }
 
@@ -173,19 +173,19 @@ TEST(ProblemClass, SaysWhatTheKernelCountedAsPressure) {
   EXPECT_EQ(present::sentence_of(problem).find("PSI"), std::string::npos) << "below the threshold";
   problem.pressure.memory = Stall{.some = 0.42, .full = 0.123};
   problem.pressure.io = Stall{.some = 0.2};
-  EXPECT_THAT(present::sentence_of(problem),
-              HasSubstr("(below 0.1); tasks of its control group stood still for want of memory in 42 % of "
-                        "the time (all of "
-                        "them in 12 %), of disks in 20 % of the time (PSI, from 10 % on)"));
+  EXPECT_THAT(
+      present::sentence_of(problem),
+      HasSubstr(
+          "(threshold: 0.1); tasks of its control group were stalled on memory for 42 % of the time (all of "
+          "them for 12 %), on disks for 20 % of the time (PSI, threshold: 10 %)"));
   problem.pressure.cpu = Stall{.some = 0.5, .of_machine = true};
-  EXPECT_EQ(present::sentence_of(problem).find("want of CPUs"), std::string::npos)
-      << "its own run queue is known";
+  EXPECT_EQ(present::sentence_of(problem).find("on CPUs"), std::string::npos) << "its own run queue is known";
   problem.pressure.io->of_machine = true;
-  EXPECT_EQ(present::sentence_of(problem).find("of the machine"), std::string::npos)
+  EXPECT_EQ(present::sentence_of(problem).find("whole machine"), std::string::npos)
       << "it waited for no disk";
   problem.disk = 0.05;
   EXPECT_THAT(present::sentence_of(problem),
-              HasSubstr("; tasks of the machine, others' too, stood still for want of disks in 20 %"));
+              HasSubstr("; tasks of the whole machine were stalled on disks for 20 %"));
 }
 
 }  // namespace

@@ -99,6 +99,7 @@ struct Change {
   Pause pause = Pause::kOther;
   bool begins = false;
   bool is_life = false;
+  bool stands_for_others = false;  // of a wait: others like it were not walked
   // Ends stand before beginnings, so a wait that turns into a place in the run queue is no run.
   friend bool operator<(const Change& a, const Change& b) {
     return std::tuple(a.at, a.begins) < std::tuple(b.at, b.begins);
@@ -146,8 +147,15 @@ class Sweep {
       return;
     }
     --count(change.pause);
-    settle(change.pause);
+    // While a file, memory or a lock is waited for, no silence is open: what is open then passed before, and ended otherwise, unless
+    // waits like this one are missing from the record.
+    if (change.stands_for_others || !takes_precedence(change.pause)) settle(change.pause);
     if (--depth == 0 && alive_[change.thread] != 0) change_running(change.thread, true);
+  }
+
+  static bool takes_precedence(Pause pause) {
+    return pause == Pause::kQueue || pause == Pause::kDisk || pause == Pause::kMemory ||
+           pause == Pause::kLock;
   }
 
   void change_running(std::uint32_t thread, bool begins) {
@@ -186,7 +194,6 @@ class Sweep {
       case Pause::kQueue:
         time_.queued_ns += silence;
         break;
-      // Waits of these that are not on record: one that is stands for them.
       case Pause::kDisk:
         time_.disk_ns += silence;
         break;
@@ -232,6 +239,17 @@ class Sweep {
   std::vector<char> alive_;
 };
 
+std::uint64_t start_of(const model::Profile& profile, const model::Thread& thread) {
+  return std::max(profile.meta.start_ns, thread.start_ns);
+}
+std::uint64_t end_of(const model::Profile& profile, const model::Thread& thread) {
+  return thread.end_ns == 0 ? profile.meta.end_ns : std::min(thread.end_ns, profile.meta.end_ns);
+}
+double lifetime_ns(const model::Profile& profile, const model::Thread& thread) {
+  const std::uint64_t start = start_of(profile, thread), end = end_of(profile, thread);
+  return end > start ? static_cast<double>(end - start) : 0;
+}
+
 struct Life {
   std::uint64_t from_ns = 0, to_ns = 0;
   double on_record_ns = 0;  // in waits and queues
@@ -258,22 +276,26 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
     life.on_record_ns += static_cast<double>(wait.waited_ns + wait.queued_ns);
   }
   const Filter filter(profile, selection);
+  const bool is_booked = std::ranges::any_of(profile.threads, [](const model::Thread& thread) {
+    return (thread.ran_ns | thread.waited_ns | thread.queued_ns) != 0;
+  });
   std::vector<double> ran(lives.size(), 0);
   std::vector<Change> changes;
   for (std::uint32_t i = 0; i < lives.size(); ++i) {
     const model::Thread& thread = profile.threads[i];
     Life& life = lives[i];
     if (!filter.takes_thread({i}) || (!life.seen && (thread.ran_ns | thread.cpu_ns) == 0)) continue;
-    life.from_ns = std::max(from, thread.start_ns == 0 ? start : thread.start_ns);
-    life.to_ns = std::min(to, thread.end_ns == 0 ? profile.meta.end_ns : thread.end_ns);
+    life.from_ns = std::max(from, start_of(profile, thread));
+    life.to_ns = std::min(to, end_of(profile, thread));
     ran[i] = 1;
-    const auto exact_ns = static_cast<double>(thread.ran_ns + thread.waited_ns + thread.queued_ns);
-    const double off_record_ns = exact_ns - life.on_record_ns;
-    // Waits that were not walked, or that were lost: their time is in the sums.
-    if (off_record_ns > 0) ran[i] = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
+    // What no wait covers is running, or a wait that was not walked or was lost, or the thread had not begun or had ended without
+    // fathom seeing it. How long it ran is known; a thread that executes programs has a row for each, and its time stands in one.
+    const double off_record_ns = lifetime_ns(profile, thread) - life.on_record_ns;
+    if (is_booked && off_record_ns > 0)
+      ran[i] = std::min(1.0, static_cast<double>(thread.ran_ns) / off_record_ns);
     if (life.to_ns <= life.from_ns) continue;
-    changes.push_back({life.from_ns, i, Pause::kOther, true, true});
-    changes.push_back({life.to_ns, i, Pause::kOther, false, true});
+    changes.push_back({.at = life.from_ns, .thread = i, .begins = true, .is_life = true});
+    changes.push_back({.at = life.to_ns, .thread = i, .begins = false, .is_life = true});
   }
   std::stable_sort(changes.begin(), changes.end());
 
@@ -287,11 +309,15 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
     const std::uint64_t first = from + (to - from) / pieces * at;
     const std::uint64_t end = at + 1 == pieces ? to : from + (to - from) / pieces * (at + 1);
     // What lies before the selected time begins with it, and what lies after it never ends.
-    const auto add = [&](std::uint64_t begin_ns, std::uint64_t length_ns, std::uint32_t thread, Pause pause) {
+    const auto add = [&](std::uint64_t begin_ns, std::uint64_t length_ns, const model::Wait& wait,
+                         Pause pause) {
       const std::uint64_t begins = std::max(begin_ns, from), ends = begin_ns + length_ns;
       if (length_ns == 0 || ends <= from || begins >= to) return;
-      if (begins >= first && begins < end) piece.push_back({begins, thread, pause, true, false});
-      if (ends >= first && ends < end) piece.push_back({ends, thread, pause, false, false});
+      const std::uint32_t thread = wait.thread.value;
+      if (begins >= first && begins < end)
+        piece.push_back({.at = begins, .thread = thread, .pause = pause, .begins = true});
+      if (ends >= first && ends < end)
+        piece.push_back({.at = ends, .thread = thread, .pause = pause, .stands_for_others = wait.weight > 1});
     };
     piece.clear();
     for (const Change& change : changes)
@@ -301,8 +327,8 @@ WallTime find_wall_time(const Waits& waits, const Selection& selection, const Ru
       const model::Wait& wait = waits.wait(row);
       const std::uint64_t woken = wait.start_ns + wait.waited_ns;
       if (woken + wait.queued_ns < first || wait.start_ns >= end) continue;
-      if (wait.waited_ns != 0) add(wait.start_ns, wait.waited_ns, wait.thread.value, pause_of.of(row, wait));
-      add(woken, wait.queued_ns, wait.thread.value, Pause::kQueue);
+      if (wait.waited_ns != 0) add(wait.start_ns, wait.waited_ns, wait, pause_of.of(row, wait));
+      add(woken, wait.queued_ns, wait, Pause::kQueue);
     }
     std::stable_sort(piece.begin(), piece.end());
     for (const Change& change : piece) sweep.take(change);

@@ -40,7 +40,7 @@ std::string short_words(ProblemKind kind) {
   return "";
 }
 
-// "; its control group stood still for want of memory in 42 % of the time, with nothing running in 12 %; for want of CPUs ..."
+// "; its control group was stalled on memory for 42 % of the time (all of its tasks: 12 %), on disks for 20 %".
 static std::string pressure_text(const ProblemClass& problem) {
   const PressureView& pressure = problem.pressure;
   std::string text;
@@ -48,104 +48,108 @@ static std::string pressure_text(const ProblemClass& problem) {
   const auto add = [&](const std::optional<Stall>& stall, std::string_view what) {
     if (!stall || stall->some < kProblemThresholds.stalled) return;
     if (text.empty() || of_machine != stall->of_machine)
-      text += stall->of_machine ? "; tasks of the machine, others' too, stood still for want of "
-                                : "; tasks of its control group stood still for want of ";
+      text += stall->of_machine ? "; tasks of the whole machine were stalled on "
+                                : "; tasks of its control group were stalled on ";
     else
-      text += ", of ";
+      text += ", on ";
     of_machine = stall->of_machine;
-    text += fmt::format("{} in {} of the time", what, rounded_percent(stall->some));
-    if (stall->full >= 0.01) text += fmt::format(" (all of them in {})", rounded_percent(stall->full));
+    text += fmt::format("{} for {} of the time", what, rounded_percent(stall->some));
+    if (stall->full >= 0.01) text += fmt::format(" (all of them for {})", rounded_percent(stall->full));
   };
-  // The whole machine's figures tell something of this program only where it waited for the same thing itself.
+  // The figures of the whole machine explain something only if the program waited for the same thing itself.
   constexpr double kWaited = 0.01;
   const auto concerns = [](const std::optional<Stall>& stall, double waited) {
     return stall && (!stall->of_machine || waited >= kWaited);
   };
   if (concerns(pressure.memory, problem.memory)) add(pressure.memory, "memory");
-  // How long the target itself stood in the run queue is known; that others did explains nothing.
+  // The run queue of the program itself is known; how long others waited for a CPU explains nothing.
   if (concerns(pressure.cpu, 0)) add(pressure.cpu, "CPUs");
   if (concerns(pressure.io, problem.disk)) add(pressure.io, "disks");
-  return text.empty() ? ""
-                      : text + fmt::format(" (PSI, from {} on)", rounded_percent(kProblemThresholds.stalled));
+  return text.empty()
+             ? ""
+             : text + fmt::format(" (PSI, threshold: {})", rounded_percent(kProblemThresholds.stalled));
 }
 
 static std::string sentence_of_class(const ProblemClass& problem) {
   const ProblemThresholds& from = kProblemThresholds;
-  // Shares are of the busy time: what is left where nobody had work is taken out.
-  const auto part = [&](std::string_view what, double threshold) {
-    return fmt::format("{} of its busy time {} (from {} on)", rounded_percent(problem.share()), what,
-                       rounded_percent(threshold));
-  };
-  const auto silent = [&](std::string_view what) {
-    return "in " + part("no thread ran, and " + std::string(what), from.waited);
+  const std::string share = rounded_percent(problem.share());
+  const auto threshold = [](double value) { return fmt::format(" (threshold: {})", rounded_percent(value)); };
+  // Shares are of the busy time, which leaves out when no thread had work.
+  const auto silent = [&](std::string_view kind, std::string_view what) {
+    return fmt::format("{}. In {} of the busy time no thread ran {}{}", kind, share, what,
+                       threshold(from.waited));
   };
   switch (problem.kind) {
     case ProblemKind::kUnknown:
-      // Of a file without times there is nothing to tell it from.
+      // A file without times says nothing about it.
       if (problem.waits_known || problem.busy <= 0) return "";
       return fmt::format(
-          "not known: {:.2f} CPUs were used on average, between idle (below {:g}) and CPU-bound (from {:g} "
-          "on), and what its threads waited for was not recorded",
+          "unknown. The program used {:.2f} CPUs on average, between idle (below {:g}) and CPU-bound (at "
+          "least "
+          "{:g}), and waits were not recorded",
           problem.busy, from.idle_below, from.ran);
     case ProblemKind::kIdle:
       if (!problem.waits_known)
-        return fmt::format("idle: {:.2f} CPUs were used on average (below {:g})", problem.busy,
+        return fmt::format("idle. The program used {:.2f} CPUs on average (threshold: {:g})", problem.busy,
                            from.idle_below);
-      return fmt::format("idle: no thread had work in {} of the time (from {} on)",
-                         rounded_percent(1 - problem.busy), rounded_percent(1 - from.idle_below));
+      return fmt::format("idle. No thread had work in {} of the time{}", rounded_percent(1 - problem.busy),
+                         threshold(1 - from.idle_below));
     case ProblemKind::kMixed:
       return fmt::format(
-          "mixed: nothing takes its share of the busy time, {} at most (CPU from {} on, run queue {}, "
-          "others {})",
-          rounded_percent(problem.share()), rounded_percent(from.ran), rounded_percent(from.queued),
-          rounded_percent(from.waited));
+          "mixed. No cause reaches its threshold; the largest has {} of the busy time (thresholds: CPU {}, "
+          "run queue "
+          "{}, others {})",
+          share, rounded_percent(from.ran), rounded_percent(from.queued), rounded_percent(from.waited));
     case ProblemKind::kCpu:
       if (!problem.waits_known)
         return fmt::format(
-            "CPU-bound: {:.2f} CPUs were used on average (from {:g} on); waits were not recorded",
+            "CPU-bound. The program used {:.2f} CPUs on average (threshold: {:g}); waits were not recorded",
             problem.busy, from.ran);
-      return "CPU-bound: in " + part("a thread was running", from.ran) + "; cache misses are not measured";
+      return fmt::format(
+          "CPU-bound. A thread was running in {} of the busy time{}; cache misses are not measured", share,
+          threshold(from.ran));
     case ProblemKind::kCpuAndMemory:
-      return "CPU-bound and memory-bound: in " + part("a thread was running", from.ran) +
-             fmt::format(", and {} went to page faults and reclaim (from {} on)",
-                         rounded_percent(problem.memory), rounded_percent(from.waited));
+      return fmt::format(
+          "CPU-bound and memory-bound. A thread was running in {} of the busy time{}, and page faults and "
+          "reclaim took "
+          "{}{}",
+          share, threshold(from.ran), rounded_percent(problem.memory), threshold(from.waited));
     case ProblemKind::kMemory:
-      return "memory-bound: " + part("went to page faults, swap and reclaim", from.waited);
+      return fmt::format("memory-bound. Page faults, swap and reclaim took {} of the busy time{}", share,
+                         threshold(from.waited));
     case ProblemKind::kDisk:
-      return "I/O: " + silent("one waited for a file");
+      return silent("disk-bound", "and at least one waited for a file");
     case ProblemKind::kPeers:
-      return "I/O: " + silent("a socket, pipe or poll was waited for");
+      return silent("waiting for others", "until something arrived at a socket, pipe or poll");
     case ProblemKind::kLocks:
       if (problem.by_contention())
-        return fmt::format(
-            "locks: {} of the time of its threads that had work passed in waits for a lock (from {} on)",
-            rounded_percent(problem.share()), rounded_percent(from.contended));
-      return "locks: " + silent("a lock or another thread was waited for");
+        return fmt::format("lock-bound. Threads that had work spent {} of their time waiting for locks{}",
+                           share, threshold(from.contended));
+      return silent("lock-bound", "and at least one waited for a lock or another thread");
     case ProblemKind::kRunQueue:
     case ProblemKind::kCpuAndRunQueue:
-      return fmt::format("{}: in {} of the time that its threads could run, they had no CPU (from {} on)",
-                         problem.kind == ProblemKind::kRunQueue ? "run queue" : "CPU-bound and run queue",
-                         rounded_percent(problem.share()), rounded_percent(from.queued));
+      return fmt::format(
+          "{}. Threads that could run had no CPU for {} of that time{}",
+          problem.kind == ProblemKind::kRunQueue ? "short of CPUs" : "CPU-bound and short of CPUs", share,
+          threshold(from.queued));
     case ProblemKind::kSleep:
-      return "sleeps: " + silent("a time was waited for");
+      return silent("sleeping", "until a timer expired");
   }
   return "";
 }
 
 static std::string memory_text(const MemoryProblem& memory) {
-  const std::string rate =
-      memory.per_s > 0 ? fmt::format("resident memory grows by {}/s", bytes(memory.per_s)) : "";
+  const std::string rate = memory.per_s > 0 ? fmt::format("RSS grows by {}/s", bytes(memory.per_s)) : "";
   switch (memory.kind) {
     case MemoryProblemKind::kLeak:
-      return "; memory: a leak candidate" + (rate.empty() ? "" : ", " + rate);
+      return "; memory: leak candidate" + (rate.empty() ? "" : ", " + rate);
     case MemoryProblemKind::kGrows:
       return "; memory: " + rate;
     case MemoryProblemKind::kHeld:
-      return fmt::format("; memory: {} of what is resident is free inside its allocator",
+      return fmt::format("; memory: {} of RSS is free memory that the allocator keeps",
                          rounded_percent(memory.share));
     case MemoryProblemKind::kChurn:
-      return fmt::format("; memory: allocating and freeing take {} of CPU time",
-                         rounded_percent(memory.share));
+      return fmt::format("; memory: allocation takes {} of CPU time", rounded_percent(memory.share));
     case MemoryProblemKind::kNone:
       break;
   }
@@ -156,7 +160,7 @@ std::string sentence_of(const ProblemClass& problem) {
   const std::string text = sentence_of_class(problem),
                     rest = memory_text(problem.memory_problem) + pressure_text(problem);
   if (!text.empty() || rest.empty()) return text + rest;
-  return "not known" + rest;  // waits were not recorded, and it neither idled nor filled a CPU
+  return "unknown" + rest;  // waits were not recorded, and it neither idled nor filled a CPU
 }
 
 std::vector<std::string> next_commands(const Report& report, const ProblemClass& problem,

@@ -10,7 +10,7 @@ namespace fathom::present {
 
 // For a headline: "CPU-bound", "waits for locks and other threads", "idle"; "" where it is not known.
 std::string short_words(analysis::ProblemKind kind);
-// "CPU-bound: in 93 % of its busy time a thread was running (from 70 % on)", without the stop; "" where it is not known.
+// "CPU-bound. A thread was running in 93 % of the busy time (threshold: 70 %)", without the last full stop; "" if it is unknown.
 std::string sentence_of(const analysis::ProblemClass& problem);
 // Commands that show more, the most telling first; `file` is the recording.
 std::vector<std::string> next_commands(const analysis::Report& report, const analysis::ProblemClass& problem,
