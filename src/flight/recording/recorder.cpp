@@ -16,9 +16,8 @@
 #include "process/cgroup.h"
 #include "process/fields.h"
 #include "process/status.h"
+#include "session/tracking/copied_walk.h"
 #include "sources/memory/memory_limits.h"
-#include "unwind/address_space.h"
-#include "unwind/unwinder.h"
 
 namespace fathom::flight {
 namespace {
@@ -65,26 +64,11 @@ void Recorder::look_first(std::uint64_t now_ns) {
 void Recorder::walk(const sources::CopiedStackSample& at_wall) {
   wall_unseen_ = "the stack of that allocation could not be walked";
   if (!at_wall.has_user) return;
-  unwind::AddressSpace space;
-  for (const session::CodeMapping& mapping : lent_->processes.mappings(at_wall.pid))
-    space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
-              mapping.module->table);
-  unwind::UnwindInput input;
-  input.pc = at_wall.instruction_pointer;
-  input.sp = at_wall.stack_pointer;
-  input.fp = at_wall.frame_pointer;
-  input.stack_start = ProcessAddress{at_wall.stack_pointer};
-  input.stack = at_wall.stack;
-  std::vector<FrameAddress> frames;
   sources::StackSeen seen;
   seen.time_ns = at_wall.time_ns;
   seen.pid = at_wall.pid;
-  seen.end = static_cast<std::uint8_t>(unwind::Unwinder(space).unwind(input, frames));
-  for (const FrameAddress& frame : frames) {
-    const bool exact = frame.kind == FrameAddress::Kind::kInstructionPointer;
-    seen.user.push_back(frame.address.value | (exact ? WALK_EXACT : 0));
-  }
-  if (frames.empty()) return;
+  session::walk_copied(session::address_space_of(lent_->processes.mappings(at_wall.pid)), at_wall, seen);
+  if (seen.user.empty()) return;
   at_wall_ = AtWall{at_wall.pid, at_wall.tid, lent_->stacks.resolve(seen).stack};
 }
 

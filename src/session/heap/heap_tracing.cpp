@@ -12,7 +12,6 @@
 #include "base/clock.h"
 #include "base/files.h"
 #include "inject/trial/nameless_allocator.h"
-#include "model/left_changed.h"
 #include "process/counter_trust.h"
 #include "process/status.h"
 #include "session/budgeted_urgency.h"
@@ -29,8 +28,6 @@ constexpr std::uint64_t kHeartbeatLimitNs = 5'000'000'000;
 constexpr std::uint64_t kWaitLimitNs = 100'000'000;  // of a thread for room in its ring, exact mode
 // The same where no event shall be lost, and of all threads together. No wait outlasts the heartbeat's limit.
 constexpr std::uint64_t kLosslessWaitNs = kHeartbeatLimitNs, kLosslessWaitInAllNs = 60'000'000'000;
-// The end comes when it is due: what is in the rings then has so much time. A leak check waits longer.
-constexpr std::uint64_t kLastNs = 1'000'000'000, kLastLosslessNs = 10'000'000'000;
 constexpr std::uint64_t kRoundNs = 50'000'000;  // one round, with the lock held
 // What may wait for refresh(): 8 MB of stacks. A compiler has 30,000 words of new ones in 10 ms.
 constexpr std::size_t kMostWordsWaiting = 1 << 20, kMostThreadsWaiting = 1 << 14;
@@ -38,11 +35,7 @@ constexpr std::uint64_t kThreadsNs = 20'000'000;  // to look at threads that nob
 constexpr std::uint64_t kMostUnknownThreads = 1 << 16;
 // What the stacks of one heap may take in the profile: some 200 MB with what finds them again.
 constexpr std::size_t kMostStackRows = 1 << 20, kMostFrameRows = 1 << 17;
-constexpr std::uint64_t kBlocksLookedAt = 1 << 16, kFewBlocks = 16;  // whether they lie in memory
 constexpr int kMostNowhere = 3;  // frames of a stack that lie in no code of the process
-// For what stands in the way of taking the tracer out; a thread inside of it waits for a CPU on a full machine.
-constexpr std::uint64_t kPatienceNs = 1'000'000'000, kThreadInsideNs = 4'000'000'000;
-constexpr auto kObstaclePause = std::chrono::milliseconds(50);
 constexpr auto kSampledPause = std::chrono::milliseconds(20);
 constexpr auto kExactPause = std::chrono::milliseconds(1);
 constexpr auto kHurryPause = std::chrono::microseconds(20);
@@ -60,25 +53,6 @@ constexpr auto kAdvancePause = std::chrono::milliseconds(1);
 double ticks_per_ns(const Moment& from, const Moment& to) {
   return to.ns <= from.ns ? 3
                           : static_cast<double>(to.ticks - from.ticks) / static_cast<double>(to.ns - from.ns);
-}
-
-unwind::AddressSpace space_of(std::span<const CodeMapping> mappings) {
-  unwind::AddressSpace space;
-  for (const CodeMapping& mapping : mappings)
-    space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
-              mapping.module->table);
-  return space;
-}
-
-model::LeftChanged left_changed(std::int32_t pid, const inject::Remains& remains) {
-  using Reason = inject::Remains::Reason;
-  using Left = model::LeftChanged::Reason;
-  const Left reason = remains.reason == Reason::kDebugger       ? Left::kDebugger
-                      : remains.reason == Reason::kFrozen       ? Left::kFrozen
-                      : remains.reason == Reason::kChanged      ? Left::kChanged
-                      : remains.reason == Reason::kThreadInside ? Left::kThreadInside
-                                                                : Left::kOther;
-  return {pid, reason, remains.by, remains.places, remains.bytes, remains.mapped_bytes};
 }
 
 // A line of /proc/PID/status, in bytes; 0: it is not there.
@@ -378,19 +352,6 @@ HeapTracing::Drained HeapTracing::drain(std::uint64_t until_ns) {
   return {round.events, round.hurry, round.stopped};
 }
 
-// What was written before the hooks went is taken, for as long as there is time. The rest is lost, and counted.
-void HeapTracing::drain_last() {
-  const std::uint64_t until_ns = monotonic_ns() + (options_.lossless ? kLastLosslessNs : kLastNs);
-  for (;;) {
-    const Drained drained = drain(until_ns);
-    if (!drained.stopped) return;
-    if (monotonic_ns() >= until_ns || (options_.hurry && options_.hurry())) break;
-    resolve_new();
-  }
-  const std::lock_guard guard(lock_);
-  collector_->end();
-}
-
 // The collecting thread cuts them, as it alone comes often enough. If nobody takes them the slice goes on.
 void HeapTracing::cut_slice(bool last) {
   if (!last && slices_.size() >= kMostSlicesWaiting) return;
@@ -618,108 +579,6 @@ void HeapTracing::publish() {
   if (ended_) return;
   write_slices(false);
   if (mapped_) mapped_->write_slice(monotonic_ns(), false);
-}
-
-// A live block lies in memory. Of frees that were lost some blocks may be left over that lie in none any more, but not most
-// of them: those are made up.
-std::uint64_t HeapTracing::blocks_nowhere() const {
-  const auto now = process::read_maps(pid_);
-  if (!now || now->empty() || maps_at_stop_.empty()) return 0;
-  const auto lies_in = [](std::span<const process::MapEntry> maps, std::uint64_t address) {
-    const auto after = std::ranges::upper_bound(
-        maps, address, {}, [](const process::MapEntry& entry) { return entry.start.value; });
-    return after != maps.begin() && address < std::prev(after)->end.value;
-  };
-  std::uint64_t looked_at = 0, nowhere = 0;
-  for (std::size_t part = 0; part < sources::heap::LiveSet::kShards && looked_at < kBlocksLookedAt; ++part)
-    collector_->for_each_live_of(part, [&](std::uint64_t block, std::uint64_t, const sources::heap::Weight&) {
-      const std::uint64_t address = TRACER_BLOCK_ADDRESS(block);
-      ++looked_at;
-      nowhere += lies_in(*now, address) || lies_in(maps_at_stop_, address) ? 0 : 1;
-    });
-  return nowhere >= kFewBlocks && nowhere > looked_at / 2 ? nowhere : 0;
-}
-
-void HeapTracing::note_refused() {
-  const sources::heap::Counters counters = collector_->counters();
-  const std::uint64_t nowhere = blocks_nowhere();
-  if (counters.lost_at_end != 0)
-    notes_.push_back(
-        fmt::format("heap: about {} events still lay in the rings when the time was over, and are lost",
-                    counters.lost_at_end));
-  if (counters.impossible != 0)
-    notes_.push_back(
-        fmt::format("heap: process {} claims more memory than it can have: {} events were dropped, and "
-                    "nothing is concluded "
-                    "from the others",
-                    pid_, counters.impossible));
-  if (nowhere != 0)
-    notes_.push_back(fmt::format(
-        "heap: process {} claims blocks where it has no memory, so nothing is concluded about its "
-        "heap ({} of those looked at)",
-        pid_, nowhere));
-  model::put_impossible_events(pid_, counters.impossible + nowhere, context_.profile.meta.facts);
-  if (stacks_refused_ != 0)
-    notes_.push_back(fmt::format("heap: {} more stacks than there is memory for are shown without frames",
-                                 stacks_refused_));
-  if (threads_refused_ != 0)
-    notes_.push_back(
-        fmt::format("heap: {} threads that nobody else saw are not told apart", threads_refused_));
-}
-
-void HeapTracing::finish_collecting(bool image_ended) {
-  if (!thread_.joinable()) return;
-  stop_ = true;
-  thread_.join();
-  ::usleep(2000);  // a thread that was inside of a hook writes what it has begun
-  drain_last();
-  if (image_ended) rows_->end_image(collector_->end_image());
-  if (image_ended && mapped_) mapped_->end_image(monotonic_ns());
-  write_slices(true);
-  note_refused();
-  if (options_.each_block) write_live_blocks();
-  if (mapped_) mapped_->write_slice(monotonic_ns(), true);
-}
-
-void HeapTracing::end_image() {
-  blind_ = false;
-  if (ended_) return;
-  ended_ = true;
-  tracer_->abandon();
-  finish_collecting(true);
-  stops_ = tracer_->stops();
-}
-
-// The target as it was, byte by byte, or the recording says what is left. What passes by itself (a debugger that looks
-// and leaves, a thread on its way out of the tracer) is waited for; what stays is the guardian's.
-void HeapTracing::take_out(std::uint64_t begun_ns) {
-  if (!std::exchange(is_in_, false)) return;
-  const unwind::AddressSpace space = space_of(context_.processes.mappings(pid_));
-  for (;;) {
-    if (tracer_->unhook()) (void)tracer_->unmap(&space);
-    remains_ = tracer_->remains();
-    const bool leaves = remains_.reason == inject::Remains::Reason::kThreadInside;
-    if (remains_.nothing() || monotonic_ns() - begun_ns >= (leaves ? kThreadInsideNs : kPatienceNs)) break;
-    std::this_thread::sleep_for(kObstaclePause);
-  }
-  stops_ = tracer_->stops();
-  if (remains_.nothing()) return;
-  tracer_->abandon();
-  model::put_left_changed(left_changed(pid_, remains_), context_.profile.meta.facts);
-}
-
-void HeapTracing::stop() {
-  if (ended_) return;
-  ended_ = true;
-  is_in_ = tracer_.has_value();
-  if (auto maps = process::read_maps(pid_)) maps_at_stop_ = std::move(*maps);
-  if (is_in_) (void)tracer_->unhook();  // take_out() tries again, and says what is left
-  finish_collecting(false);
-}
-
-void HeapTracing::end() {
-  stop();
-  take_out(monotonic_ns());
 }
 
 }  // namespace fathom::session

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "process/status.h"
+#include "session/tracking/copied_walk.h"
 #include "session/tracking/cpu_follower.h"
 #include "session/tracking/process_looks.h"
 #include "session/tracking/source.h"
@@ -17,7 +18,6 @@
 #include "session/waits/proc_waits.h"
 #include "sources/perf/sampler.h"
 #include "unwind/address_space.h"
-#include "unwind/unwinder.h"
 
 namespace fathom::session {
 namespace {
@@ -121,18 +121,7 @@ class PerfSource final : public Source {
     if (!copied.has_user) {
       seen.end = WALK_EXITING;
     } else if (space != spaces_.end()) {
-      unwind::UnwindInput input;
-      input.pc = copied.instruction_pointer;
-      input.sp = copied.stack_pointer;
-      input.fp = copied.frame_pointer;
-      input.stack_start = ProcessAddress{copied.stack_pointer};
-      input.stack = copied.stack;
-      frames_.clear();
-      seen.end = static_cast<std::uint8_t>(unwind::Unwinder(space->second).unwind(input, frames_));
-      for (const FrameAddress& frame : frames_) {
-        const bool exact = frame.kind == FrameAddress::Kind::kInstructionPointer;
-        seen.user.push_back(frame.address.value | (exact ? WALK_EXACT : 0));
-      }
+      walk_copied(space->second, copied, seen);
     }
     seen.stack_id = sample.stack_id = stack_number(seen, epochs_[copied.pid]);
     sample.end = seen.end;
@@ -168,11 +157,7 @@ class PerfSource final : public Source {
   }
 
   void set_mappings(std::int32_t pid, std::span<const unwind_mapping>, std::uint32_t epoch) override {
-    unwind::AddressSpace space;
-    for (const CodeMapping& mapping : processes_->mappings(pid))
-      space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
-                mapping.module->table);
-    spaces_[pid] = std::move(space);
+    spaces_[pid] = address_space_of(processes_->mappings(pid));
     epochs_[pid] = epoch;
     if (waits_) waits_->mappings_changed(pid);
   }
@@ -264,7 +249,6 @@ class PerfSource final : public Source {
   CpuFollower cpus_;
   std::map<std::int32_t, unwind::AddressSpace> spaces_;
   std::map<std::int32_t, std::uint32_t> epochs_;
-  std::vector<FrameAddress> frames_;
   std::unique_ptr<ProcWaits> waits_;  // if waits are wanted
   std::optional<ProcessLooks> looks_;
   std::set<std::int32_t> hidden_;  // processes that the kernel does not tell of any more

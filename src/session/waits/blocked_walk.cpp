@@ -11,6 +11,7 @@
 
 #include "arch/branches.h"
 #include "model/system_call.h"
+#include "session/tracking/copied_walk.h"
 #include "session/tracking/stack_number.h"
 
 namespace fathom::session {
@@ -52,9 +53,7 @@ BlockedWalker::Seen& BlockedWalker::seen(std::int32_t pid) {
   const auto [known, is_new] = processes_seen_.try_emplace(pid);
   if (!is_new) return known->second;
   known->second.salt = kSalt + ++salt_;
-  for (const CodeMapping& mapping : processes_.mappings(pid))
-    known->second.space.add(ProcessAddress{mapping.start}, ProcessAddress{mapping.end}, mapping.bias,
-                            mapping.module->table);
+  known->second.space = address_space_of(processes_.mappings(pid));
   return known->second;
 }
 
