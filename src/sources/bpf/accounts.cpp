@@ -60,14 +60,19 @@ std::optional<thread_account> BpfEngine::account(std::int32_t tid) const {
   return skeleton_->bss->is_crowded == 0 ? std::nullopt : account_in_table(key);
 }
 
-cpu_counters BpfEngine::counters() const {
-  const int cpus =
-      libbpf_num_possible_cpus();  // not the online ones: the kernel copies a value for each possible CPU
-  std::vector<cpu_counters> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
+// One value for each possible CPU, not for the online ones: that is what the kernel copies. Empty if it cannot be read.
+template <class Value>
+static std::vector<Value> values_of_cpus(const bpf_map* map) {
+  const int cpus = libbpf_num_possible_cpus();
+  std::vector<Value> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
   const std::uint32_t zero = 0;
+  if (bpf_map_lookup_elem(bpf_map__fd(map), &zero, values.data()) != 0) values.clear();
+  return values;
+}
+
+cpu_counters BpfEngine::counters() const {
   cpu_counters sum{};
-  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.cpu_counters), &zero, values.data()) != 0) return sum;
-  for (const cpu_counters& value : values) {
+  for (const auto& value : values_of_cpus<cpu_counters>(skeleton_->maps.cpu_counters)) {
     sum.samples += value.samples;
     sum.lost_ring_full += value.lost_ring_full;
     sum.stacks_sent += value.stacks_sent;
@@ -82,12 +87,7 @@ cpu_counters BpfEngine::counters() const {
 BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
   SwitchCounters sum;
   if (!options_.off_cpu) return sum;
-  const int cpus = libbpf_num_possible_cpus();
-  std::vector<off_cpu_counters> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
-  const std::uint32_t zero = 0;
-  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.off_cpu_counters), &zero, values.data()) != 0)
-    return sum;
-  for (const off_cpu_counters& value : values) {
+  for (const auto& value : values_of_cpus<off_cpu_counters>(skeleton_->maps.off_cpu_counters)) {
     sum.switches += value.switches;
     sum.walks += value.walks;
     sum.walk_ns += value.walk_ns;
@@ -102,10 +102,7 @@ BpfEngine::SwitchCounters BpfEngine::switch_counters() const {
 
 std::uint64_t BpfEngine::memory_calls_lost() const {
   if (!options_.mappings) return 0;
-  const int cpus = libbpf_num_possible_cpus();
-  std::vector<std::uint64_t> values(static_cast<std::size_t>(cpus > 0 ? cpus : 1));
-  const std::uint32_t zero = 0;
-  if (bpf_map_lookup_elem(bpf_map__fd(skeleton_->maps.mapping_losses), &zero, values.data()) != 0) return 0;
+  const auto values = values_of_cpus<std::uint64_t>(skeleton_->maps.mapping_losses);
   return std::accumulate(values.begin(), values.end(), std::uint64_t{0});
 }
 
