@@ -117,6 +117,8 @@ TEST(ProblemClass, IsALockWhereMoreThreadsWaitForItThanGetOn) {
 
 TEST(ProblemClass, IsCpuWhereTheOthersWaitForWorkOrForAnEnd) {
   EXPECT_EQ(kind_of_four("pthread_cond_wait", 2.5), ProblemKind::kCpu);
+  EXPECT_EQ(kind_of_four("sem_wait", 2.5), ProblemKind::kCpu);
+  EXPECT_EQ(kind_of_four("pthread_barrier_wait", 2.5), ProblemKind::kCpu);
   EXPECT_EQ(kind_of_four("pthread_join", 2.5), ProblemKind::kCpu);
 }
 

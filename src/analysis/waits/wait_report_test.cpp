@@ -249,6 +249,9 @@ TEST(Contention, TellsLocksFromConditions) {
   EXPECT_EQ(kind({"main", "pthread_cond_timedwait"}), FutexKind::kCondition);
   EXPECT_EQ(kind({"main", "std::sync::condvar::Condvar::wait", "syscall"}), FutexKind::kCondition);
   EXPECT_EQ(kind({"main", "pthread_join"}), FutexKind::kJoin);
+  EXPECT_EQ(kind({"main", "PosixSemaphore::wait()", "__new_sem_wait_slow64"}), FutexKind::kSemaphore);
+  EXPECT_EQ(kind({"main", "sem_timedwait"}), FutexKind::kSemaphore);
+  EXPECT_EQ(kind({"main", "pthread_barrier_wait"}), FutexKind::kBarrier);
   EXPECT_EQ(kind({"main", "pthread_rwlock_rdlock"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::shared_mutex::lock()"}), FutexKind::kReaderWriter);
   EXPECT_EQ(kind({"main", "std::thread::park"}), FutexKind::kPark);

@@ -27,6 +27,10 @@ std::string_view to_string(FutexKind kind) {
       return "rwlock";
     case FutexKind::kCondition:
       return "condition";
+    case FutexKind::kSemaphore:
+      return "semaphore";
+    case FutexKind::kBarrier:
+      return "barrier";
     case FutexKind::kPark:
       return "park";
     case FutexKind::kJoin:
@@ -121,6 +125,11 @@ FutexKind WaitSites::futex_kind(model::StackId stack) const {
       kind = FutexKind::kCondition;
     } else if (has("rwlock") || has("RwLock") || has("shared_mutex") || has("SharedMutex")) {
       kind = FutexKind::kReaderWriter;
+    } else if (has("sem_wait") || has("sem_timedwait") || has("sem_clockwait") || has("Semaphore::") ||
+               has("counting_semaphore")) {
+      kind = FutexKind::kSemaphore;
+    } else if (has("barrier_wait") || has("Barrier::wait") || has("arrive_and_wait") || has("latch::wait")) {
+      kind = FutexKind::kBarrier;
     } else if (has("join")) {
       kind = FutexKind::kJoin;
     } else if (has("park") && !has("parking_lot")) {

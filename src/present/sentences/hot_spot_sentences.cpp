@@ -5,7 +5,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <ranges>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "analysis/core/rounding.h"
 #include "analysis/core/words.h"
@@ -47,17 +51,25 @@ std::string inside_of(const HotSpot& spot) {
     return part.name.empty() ? std::string("in its own instructions") : activity_of(part.name);
   };
   if (spot.parts.empty() || spot.total <= 0) return "";
-  const auto share_of = [&](std::size_t i) {
-    return static_cast<double>(spot.parts[i].value) / static_cast<double>(spot.total);
-  };
-  const double first = share_of(0);
-  if (first >= 0.9) return ", almost all of it " + words(spot.parts[0]);
-  if (first >= 0.66) return ", most of it " + words(spot.parts[0]);
+  // Different functions may do the same in words: malloc and operator new allocate memory. The parts are disjoint, so they add up.
+  std::vector<std::pair<std::string, double>> parts;
+  for (const HotPart& part : spot.parts) {
+    const double share = static_cast<double>(part.value) / static_cast<double>(spot.total);
+    std::string what = words(part);
+    const auto known = std::ranges::find(parts, what, &std::pair<std::string, double>::first);
+    if (known == parts.end())
+      parts.emplace_back(std::move(what), share);
+    else
+      known->second += share;
+  }
+  std::ranges::stable_sort(parts, std::ranges::greater(), &std::pair<std::string, double>::second);
+  if (parts[0].second >= 0.9) return ", almost all of it " + parts[0].first;
+  if (parts[0].second >= 0.66) return ", most of it " + parts[0].first;
   std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(3, spot.parts.size()); ++i)
-    if (share_of(i) >= 0.1)
-      text += fmt::format("{}{}{} {}", text.empty() ? ": " : ", ", rounded_percent(share_of(i)),
-                          text.empty() ? " of it" : "", words(spot.parts[i]));
+  for (const auto& [what, share] : parts | std::views::take(3))
+    if (share >= 0.1)
+      text += fmt::format("{}{}{} {}", text.empty() ? ": " : ", ", rounded_percent(share),
+                          text.empty() ? " of it" : "", what);
   return text;
 }
 
