@@ -116,10 +116,12 @@ static ProblemClass classify_by_time(const Report& report) {
   problem.waits_known = true;
   const double busy_ns = wall.busy_ns();
   problem.busy = busy_ns / wall.length_ns;
+  problem.busy_s = busy_ns * 1e-9;
   if (problem.busy < kProblemThresholds.idle_below) {
     problem.kind = ProblemKind::kIdle;
     return problem;
   }
+  if (problem.busy_s < kProblemThresholds.least_busy_s) return problem;
   double ran = 0, queued = 0;  // of all threads
   for (const WaitThreadRow& row : report.waits->threads) {
     ran += row.ran_ns;

@@ -27,7 +27,8 @@ enum class ProblemKind : std::uint8_t {
 
 // Parts of the busy time from which on a kind is named; the largest of those that reach theirs is.
 struct ProblemThresholds {
-  double idle_below = 0.1;  // busy time by the length of the recording
+  double idle_below = 0.1;     // busy time by the length of the recording
+  double least_busy_s = 0.05;  // of less nothing can be said: starting the program takes as long
   double ran = 0.7;
   double queued = 0.25;
   double waited = 0.3;  // for memory, disk, peers, locks or a time
@@ -42,7 +43,8 @@ inline constexpr ProblemThresholds kProblemThresholds;
 struct ProblemClass {
   ProblemKind kind = ProblemKind::kUnknown;
   bool waits_known = false;
-  double busy = 0;  // of the length of the recording: the rest, nobody had work. Without waits: CPUs used
+  double busy_s = 0;  // 0: waits were not recorded
+  double busy = 0;    // of the length of the recording: the rest, nobody had work. Without waits: CPUs used
   // Parts of the busy time: at least one thread ran; none ran and one could have; none of both, and they waited for this.
   double ran = 0, disk = 0, peers = 0, locks = 0, slept = 0;
   // The part in which pages were waited for, or the CPU time that page faults took, whichever is more.

@@ -156,6 +156,21 @@ TEST(ProblemClass, SaysThatItIsNotKnownWhereHalfACoreWasUsedAndWaitsWereNotRecor
   EXPECT_EQ(present::sentence_of(ProblemClass{}), "") << "a file without times";
 }
 
+TEST(ProblemClass, IsUnknownOfAProgramThatRanForAMoment) {
+  HandMade hand;
+  const auto thread = hand.thread(hand.process(1, "app"), 1, "app");
+  const auto stack = hand.stack({hand.frame(hand.module("app"), {"main"})});
+  model::Thread& row = hand.profile.threads[thread.value];
+  row.ran_ns = 4'000'000, row.waited_ns = 4'000'000;
+  row.end_ns = hand.profile.meta.start_ns + 8'000'000;
+  hand.profile.meta.end_ns = hand.profile.meta.start_ns + 60'000'000;
+  hand.sample(thread, stack, 1);
+  hand.wait(thread, stack, "fsync", 0, 4);
+  const ProblemClass problem = classify(make_report(hand.profile, {}).value());
+  EXPECT_EQ(problem.kind, ProblemKind::kUnknown);
+  EXPECT_EQ(present::sentence_of(problem), "unknown. The program had work for 8 ms only (threshold: 50 ms)");
+}
+
 TEST(ProblemClass, LeadsToTheTableOfWhatItIs) {
   const model::Profile profile = waiting_server();
   const auto report = make_report(profile, {}).value();

@@ -136,6 +136,7 @@ class Sweep {
   void live(const Change& change) {
     if (alive_[change.thread] == static_cast<char>(change.begins)) return;
     alive_[change.thread] = static_cast<char>(change.begins);
+    change.begins ? ++living_ : --living_;
     if (depth_[change.thread] == 0) change_running(change.thread, change.begins);
   }
 
@@ -173,7 +174,9 @@ class Sweep {
     const double silent = running_ > 0 ? 0 : std::min(1.0, std::exp(silent_log_));
     time_.ran_ns += length * (1 - silent);
     if (silent == 0 && open_ns_ > 0) settle(Pause::kOther);  // ended by a thread that was not there before
-    if (count(Pause::kQueue) > 0)
+    if (living_ == 0)
+      time_.idle_ns += length;  // the program has ended, or has not begun
+    else if (count(Pause::kQueue) > 0)
       time_.queued_ns += length * silent;
     else if (count(Pause::kDisk) > 0)
       time_.disk_ns += length * silent;
@@ -232,8 +235,9 @@ class Sweep {
   std::uint64_t now_;
   std::array<std::uint32_t, kPauses> counts_{};
   std::uint64_t running_ = 0;  // threads that surely run
-  double silent_log_ = 0;      // of the probability that none of the others does
-  double open_ns_ = 0;         // of the silence that has not ended yet
+  std::uint64_t living_ = 0;
+  double silent_log_ = 0;  // of the probability that none of the others does
+  double open_ns_ = 0;     // of the silence that has not ended yet
   std::vector<double> ran_;
   std::vector<std::uint32_t> depth_;  // waits on record at this moment: one, but in damaged files
   std::vector<char> alive_;

@@ -81,6 +81,9 @@ static std::string sentence_of_class(const ProblemClass& problem) {
   };
   switch (problem.kind) {
     case ProblemKind::kUnknown:
+      if (problem.busy_s > 0)
+        return fmt::format("unknown. The program had work for {} only (threshold: {})",
+                           seconds(problem.busy_s), seconds(from.least_busy_s));
       // A file without times says nothing about it.
       if (problem.waits_known || problem.busy <= 0) return "";
       return fmt::format(
