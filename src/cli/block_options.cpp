@@ -11,6 +11,7 @@
 #include <memory>
 #include <utility>
 
+#include "cli/option_groups.h"
 #include "cli/seconds_word.h"
 
 namespace fathom::cli {
@@ -112,33 +113,32 @@ Result<analysis::SizeBuckets> parse_asked_sizes(const std::string& text) {
 }
 
 void add_block_options(CLI::App& app, BlockOptions& options) {
-  const std::string group = "Blocks of the heap (of recordings made with --events)";
+  const std::string group = kBlocksGroup;
   const auto seconds = CLI::Range(0.0, 1e9);
-  app.add_option("--size", options.size, "only blocks of this size: 4096, 64KiB:1MiB, 1MiB:, :100")
+  app.add_option("--size", options.size, "blocks of this size: 4096, 64KiB:1MiB, 1MiB:, :100")
       ->type_name("MIN:MAX")
       ->group(group);
   app.add_option("--lifetime", options.lifetime,
-                 "only blocks that lived so long: :1ms, 10s: (what is live counts until the end)")
+                 "blocks that lived this long: :1ms, 10s: (live blocks count until the end)")
       ->type_name("MIN:MAX")
       ->group(group);
-  app.add_option("--address", options.address,
-                 "only the blocks that hold this address, or start in FIRST:END")
+  app.add_option("--address", options.address, "blocks that contain this address, or start in FIRST:END")
       ->type_name("ADDRESS")
       ->group(group);
-  app.add_option("--alive-at", options.alive_at_s,
-                 "only blocks that were live so many seconds after the start")
+  app.add_option("--alive-at", options.alive_at_s, "blocks that were live at this time after the start")
       ->transform(seconds_word())
       ->check(seconds)
       ->type_name("S")
       ->group(group);
   app.add_option("--freed-after", options.freed_after_s,
-                 "only blocks that were freed, and so many seconds after the start or later")
+                 "blocks that were freed at this time after the start or later")
       ->transform(seconds_word())
       ->check(seconds)
       ->type_name("S")
       ->group(group);
-  app.add_flag("--leaked", options.leaked, "only blocks that were never freed")->group(group);
-  app.add_option("--freed-by", options.freed_by, "only blocks that a thread of this name or tid freed")
+  app.add_flag("--leaked", options.leaked, "blocks that were never freed")->group(group);
+  app.add_option("--freed-by", options.freed_by,
+                 "blocks that were freed by a thread with this name or number")
       ->type_name("THREAD")
       ->group(group);
 }

@@ -12,13 +12,13 @@ namespace fathom::cli {
 
 Run add_detach(CLI::App& app) {
   auto pid = std::make_shared<int>(0);
-  app.add_option("-p,--pid", *pid, "the process that a killed fathom left its heap tracer in")
+  app.add_option("-p,--pid", *pid, "process with a heap tracer of a killed fathom")
       ->required()
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::PositiveNumber)
+      ->type_name("PID");
   app.footer(
-      "A tracer without profiler records nothing and costs a nanosecond or two for each allocation; this "
-      "command restores\n"
-      "the process to what it was. A recording that ends in any other way does so by itself.");
+      "A tracer without a profiler records nothing and costs one or two nanoseconds per allocation. This "
+      "command restores the process. Every recording does that itself when it ends, unless it is killed.");
   return [pid]() -> Result<int> {
     auto done = inject::detach_stale_tracer(*pid);
     if (!done) return tl::unexpected<Error>(done.error());

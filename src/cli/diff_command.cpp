@@ -22,6 +22,7 @@
 #include "analysis/summary/side_quality.h"
 #include "cli/command.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "model/marks.h"
@@ -472,60 +473,53 @@ Result<int> run_diff(const DiffArguments& arguments) {
 
 Run add_diff(CLI::App& app) {
   auto arguments = std::make_shared<DiffArguments>();
-  app.add_option("files", arguments->files,
-                 "BASE and NEW: recordings, or any other readable input; one FILE with --base and --new")
+  app.add_option("files", arguments->files, "BASE and NEW; or one FILE with --base and --new")
       ->type_name("FILE");
-  app.add_option(
-         "--base", arguments->base,
-         "several runs as base; of one FILE, a range of seconds (10:40), a mark, or a process (pid:4711)")
+  begin_group(app, "Sides");
+  app.add_option("--base", arguments->base, "runs; of one FILE: seconds 10:40, a mark, or pid:4711")
       ->type_name("RUN");
-  app.add_option("--new", arguments->fresh,
-                 "several runs as new; of one FILE, a range of seconds (60:90), a mark, or a process")
-      ->type_name("RUN");
+  app.add_option("--new", arguments->fresh, "the same for the new side")->type_name("RUN");
+  begin_group(app, kRareGroup);
   app.add_option("--normalize", arguments->normalization,
-                 "how the sides are made comparable (default: per-second for CPU time and waiting; absolute "
-                 "for programs "
-                 "recorded from start to end and for what is live; share where times are not known, and of "
-                 "single runs on a "
-                 "machine that had too little CPU for them, unless --fail-if is given)")
+                 "how to make both sides comparable (default: absolute for programs recorded from start to "
+                 "end and for live memory, per-second for other times, share if times are unknown or the "
+                 "machine was too busy)")
       ->check(CLI::IsMember({"per-second", "absolute", "share", "cpu-second", "work"}));
   app.add_option("--work-base", arguments->work_base,
-                 "units of work done in base (requests, blocks), one number or one for each run")
+                 "units of work that base did: one number, or one per run")
       ->type_name("N");
-  app.add_option("--work-new", arguments->work_fresh, "units of work done in new")->type_name("N");
-  app.add_option(
-         "--work", arguments->work_name,
-         "what a unit of work is called: request; without numbers, the recorded series that counted it")
+  app.add_option("--work-new", arguments->work_fresh, "the same for the new side")->type_name("N");
+  app.add_option("--work", arguments->work_name,
+                 "name of a unit of work; without numbers, the recorded counter to use")
       ->type_name("NAME");
+  begin_group(app, kOutputGroup);
   app.add_option("--fail-if", arguments->fail_if,
-                 "exit status 5 if this changed by more than that and by more than noise: 'total > +5%', "
-                 "'self > +5% : NAME', "
-                 "'module > 2pt : NAME', 'peak > +10%'")
+                 "exit with 5 if this changed: 'total > +5%', 'self > +5% : NAME'")
       ->type_name("EXPR")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--power", arguments->power,
-                 "instead: how long or how often to record to see a change of so many per cent")
+  app.add_option("--power", arguments->power, "print how long or how often to record to see a change of N %")
       ->type_name("N%");
-  app.add_option("--flamegraph", arguments->flamegraph, "also draw the differences, as one SVG")
+  app.add_option("--flamegraph", arguments->flamegraph, "also draw the differences as SVG")
       ->type_name("FILE");
-  app.add_option("--widths", arguments->width,
-                 "of the frames in the picture: base and new together, or one of them")
+  begin_group(app, kRareGroup);
+  app.add_option("--widths", arguments->width, "what frame widths in the picture show")
       ->check(CLI::IsMember({"both", "base", "new"}))
       ->capture_default_str();
   app.add_option("--title", arguments->picture.title, "heading of the picture");
-  app.add_flag("--inverted,--icicle", arguments->picture.inverted, "the picture's root on top");
-  app.add_option("--top", arguments->top, "rows per table, 0 for all")->capture_default_str();
-  app.add_flag("--noise", arguments->noise, "also what changed by no more than noise, by name");
-  app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
-  app.add_flag("--wide", arguments->wide, "whole names");
-  auto* json = app.add_flag("--json", arguments->json, "for scripts");
-  auto* markdown = app.add_flag("--markdown", arguments->markdown, "for a pull request");
+  app.add_flag("--inverted,--icicle", arguments->picture.inverted, "draw the root at the top");
+  app.add_option("--top", arguments->top, "rows per table; 0: all")->capture_default_str();
+  app.add_flag("--noise", arguments->noise, "also list changes within noise");
+  app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
+  app.add_flag("--wide", arguments->wide, "do not shorten names");
+  begin_group(app, kOutputGroup);
+  auto* json = app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
+  auto* markdown = app.add_flag("--markdown", arguments->markdown, "print Markdown for a pull request");
   auto* folded = app.add_flag("--folded", arguments->folded,
-                              "folded stacks with two columns, as difffolded.pl writes them");
+                              "print folded stacks with two columns, as difffolded.pl does");
   json->excludes(markdown)->excludes(folded);
   markdown->excludes(folded);
-  add_output_options(app, arguments->output, "write there instead of to standard output");
+  add_output_options(app, arguments->output, "file (default: standard output)");
   add_selection_options(app, arguments->selection);
   return [arguments] { return run_diff(*arguments); };
 }

@@ -117,25 +117,22 @@ Result<int> run_doctor(const DoctorArguments& arguments) {
 Run add_doctor(CLI::App& app) {
   auto arguments = std::make_shared<DoctorArguments>();
   auto* pid =
-      app.add_option("-p,--pid", arguments->pid, "look at this process, too")->check(CLI::PositiveNumber);
-  app.add_option("-n,--name", arguments->name, "look at the process of exactly this name, too")
+      app.add_option("-p,--pid", arguments->pid, "also check this process")->check(CLI::PositiveNumber);
+  app.add_option("-n,--name", arguments->name, "also check the process with exactly this name")
       ->excludes(pid);
-  app.add_option("--symbols", arguments->symbol_directory, "folder with unstripped files and debug files");
-  app.add_flag("--json", arguments->json, "all facts, for scripts");
-  app.add_flag(
-      "--no-probe", arguments->no_probe,
-      "do not start a private copy of a stripped program to try what the functions of its allocator do");
-  auto* conf =
-      app.add_option(
-             "--malloc-conf", arguments->malloc_conf,
-             "instead: check these settings of jemalloc pair by pair, for the process of -p or -n where "
-             "one is named; exit status 1 where one is wrong or has no effect")
-          ->type_name("TEXT");
-  app.add_option("--for", arguments->purpose, "instead: write settings of jemalloc that are right for this")
+  app.add_option("--symbols", arguments->symbol_directory, "folder with unstripped twins and debug files");
+  app.add_flag("--json", arguments->json, "print all facts as JSON");
+  app.add_flag("--no-probe", arguments->no_probe,
+               "never run a private copy of a stripped program to test its allocator functions");
+  auto* conf = app.add_option("--malloc-conf", arguments->malloc_conf,
+                              "check these jemalloc settings (for the process of -p or -n) and exit with 1 "
+                              "if one is wrong or has no effect")
+                   ->type_name("TEXT");
+  app.add_option("--for", arguments->purpose, "print jemalloc settings for this purpose")
       ->check(CLI::IsMember({"leak", "production", "peak"}))
       ->excludes(conf);
   app.add_option("--alloc-rate", arguments->megabytes_per_s,
-                 "how much the program allocates, to foretell how many dumps there will be")
+                 "with --for: how much the program allocates, to estimate the number of dumps")
       ->type_name("MB/S")
       ->check(CLI::PositiveNumber);
   return [arguments] { return run_doctor(*arguments); };

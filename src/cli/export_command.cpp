@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/frozen_page.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "cli/version.h"
@@ -302,28 +303,28 @@ Result<int> run_export(const ExportArguments& arguments) {
 
 Run add_export(CLI::App& app) {
   auto arguments = std::make_shared<ExportArguments>();
-  app.add_option("file", arguments->file,
-                 "recording, heap dump of jemalloc, folded stacks or perf script text; - for standard input")
+  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
       ->required()
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
+  begin_group(app, kOutputGroup);
   app.add_option("--to,--format", arguments->format,
                  "callgrind, dot, firefox, folded, heaptrack, html, json, massif, ms_print, perfetto, pprof, "
-                 "speedscope, sql (default: by the ending of -o; packed where that ends in .gz or .zst)")
+                 "speedscope, sql (default: by the ending of -o)")
       ->type_name("FORMAT");
-  add_output_options(app, arguments->output, "file to write instead of standard output");
+  add_output_options(app, arguments->output, "file (default: standard output); .gz and .zst pack it");
   add_selection_options(app, arguments->selection);
-  app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
-  app.add_flag("--fold-idle", arguments->fold_idle, "waits of idle workers as one frame per thread");
-  app.add_flag("--mark-inlined", arguments->mark_inlined, "folded: _[i] after calls that were inlined");
-  app.add_flag(
-      "--parts", arguments->parts,
-      "pprof: several files of less than 16,000 samples and 1.9 MB each, as some servers take no more");
+  begin_group(app, kRareGroup);
+  app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
+  app.add_flag("--fold-idle", arguments->fold_idle, "show the waits of idle workers as one frame per thread");
+  app.add_flag("--mark-inlined", arguments->mark_inlined, "folded: mark inlined calls with _[i]");
+  app.add_flag("--parts", arguments->parts,
+               "pprof: write several files below 16,000 samples and 1.9 MB, the limits of some servers");
   app.add_option("--functions", arguments->functions,
-                 "dot: at most so many functions, those with the largest totals (80); 0: all")
+                 "dot: at most N functions, by total (default: 80; 0: all)")
       ->type_name("N");
   app.add_option("--percent-limit", arguments->percent_limit,
-                 "dot: leave out functions and calls of less than this part of the whole (0.5)")
+                 "dot: hide functions and calls below this share (default: 0.5)")
       ->type_name("PERCENT")
       ->check(CLI::Range(0.0, 100.0));
   return [arguments] { return run_export(*arguments); };

@@ -14,6 +14,7 @@
 #include "analysis/core/words.h"
 #include "analysis/summary/report.h"
 #include "cli/command.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "present/sentences/heap_sentences.h"
@@ -241,50 +242,50 @@ Result<std::string> draw_flamegraph(const std::string& recording, bool force) {
 Run add_flamegraph(CLI::App& app) {
   auto arguments = std::make_shared<FlamegraphArguments>();
   present::FlameGraphOptions& picture = arguments->picture;
-  app.add_option("file", arguments->file,
-                 "recording, heap dump of jemalloc, folded stacks or perf script text; - for standard input")
+  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
       ->required()
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
-  add_output_options(app, arguments->output,
-                     "the picture, - for standard output (default: FILE's name with .svg)");
+  begin_group(app, kOutputGroup);
+  add_output_options(app, arguments->output, "picture; - for standard output (default: FILE with .svg)");
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
+  begin_group(app, kPictureGroup);
   app.add_option("--title", picture.title, "heading (default: metric and target)");
-  app.add_option("--subtitle", picture.subtitle, "line below it (default: how much was measured)");
+  app.add_option("--subtitle", picture.subtitle, "line below the heading (default: how much was measured)");
   app.add_option("--colors,--color", arguments->colors,
-                 present::palette_names() + " (default: module, or wall for --metric wall and off-cpu)")
+                 present::palette_names() + " (default: module; wall for wall and off-cpu)")
       ->type_name("PALETTE");
-  app.add_flag("--inverted,--icicle,-i", picture.inverted, "the root on top, callees hanging down");
-  app.add_flag("--reverse", picture.reverse, "merge from the leaves: what ran, and above it who called it");
+  app.add_flag("--inverted,--icicle,-i", picture.inverted, "draw the root at the top");
+  app.add_flag("--reverse", picture.reverse, "merge from the leaves: callers above callees");
   app.add_flag("--no-threads", arguments->no_threads, "merge all threads");
-  app.add_flag("--show-idle", arguments->show_idle,
-               "show the waits of idle workers, which are left out and counted otherwise");
+  app.add_flag("--show-idle", arguments->show_idle, "show the waits of idle workers");
   app.add_flag("--show-kernel", arguments->show_kernel,
-               "show what the kernel does to wait; otherwise one box says what was waited for");
-  app.add_flag("--fold-recursion", arguments->fold_recursion, "a function that calls itself as one frame");
-  app.add_flag("--fold-generics", arguments->fold_generics, "take Vec<u8>::push and Vec<u16>::push together");
-  app.add_option("--width", picture.width, "pixels (default: 1200, and the window's width in a browser)")
+               "show kernel frames of waits instead of one box per cause");
+  app.add_flag("--fold-recursion", arguments->fold_recursion, "draw recursion as one frame");
+  app.add_flag("--fold-generics", arguments->fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
+  begin_group(app, kRareGroup);
+  app.add_option("--width", picture.width, "pixels (default: 1200; a browser uses the window's width)")
       ->check(CLI::Range(200.0, 100000.0));
   app.add_option("--height", picture.frame_height, "pixels per frame")
       ->check(CLI::Range(6.0, 200.0))
       ->capture_default_str();
-  app.add_option("--font-size,--fontsize", picture.font_size, "of the frames")
+  app.add_option("--font-size,--fontsize", picture.font_size, "font size of frames")
       ->check(CLI::Range(4.0, 100.0))
       ->capture_default_str();
   app.add_option("--font-type,--fonttype,--font", picture.font,
-                 "of the frames (default: the reader's fixed-width font)");
+                 "font of frames (default: the viewer's fixed-width font)");
   app.add_option("--min-width,--minwidth", arguments->min_width,
-                 "pixels or N%; narrower frames are joined and counted")
+                 "pixels or N%; narrower frames are merged and counted")
       ->type_name("WIDTH")
       ->capture_default_str();
   app.add_option("--count-name,--countname", picture.count_name,
-                 "what is counted (default: the metric's unit)");
-  app.add_option("--name-type,--nametype", picture.name_type, "what a frame is called in its details")
+                 "unit of the counts (default: the metric's unit)");
+  app.add_option("--name-type,--nametype", picture.name_type, "word for a frame in its details")
       ->capture_default_str();
   app.add_option("--bg-colors,--bgcolors", arguments->background,
                  "background: yellow, blue, green, grey or #rrggbb");
-  app.add_flag("--hash", arguments->hash, "accepted: colours always follow from the names");
+  app.add_flag("--hash", arguments->hash, "accepted for compatibility; colours always depend on names");
   return [arguments] {
     present::FlameGraphOptions& chosen = arguments->picture;
     // A larger font needs higher rows, unless these were chosen as well.

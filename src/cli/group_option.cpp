@@ -18,12 +18,11 @@ Result<process::Group> look_up(const GroupArguments& arguments) {
 }  // namespace
 
 void add_group_options(CLI::App& app, GroupArguments& arguments) {
-  app.add_option("--cgroup", arguments.path,
-                 "attach to all processes of this control group, also to those that come later")
+  app.add_option("--cgroup", arguments.path, "every process of a control group, now and later")
       ->type_name("PATH");
-  app.add_option("--unit", arguments.unit, "the same of a unit of systemd")->type_name("NAME");
+  app.add_option("--unit", arguments.unit, "every process of a systemd unit")->type_name("NAME");
   app.add_option("--container", arguments.container,
-                 "the same of a container, by name or id (docker, podman, containerd)")
+                 "every process of a container: docker, podman, containerd")
       ->type_name("NAME");
 }
 

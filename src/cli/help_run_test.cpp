@@ -1,4 +1,9 @@
 // What is said to a command that is wrong or asks for help.
+#include <algorithm>
+#include <iterator>
+#include <regex>
+#include <sstream>
+
 #include "cli/testing_program.h"
 
 namespace fathom::cli {
@@ -52,6 +57,40 @@ TEST_F(Cli, HelpAndVersionGoToStandardOutput) {
   EXPECT_EQ(mistyped.status, 2);
   EXPECT_THAT(mistyped.error,
               StartsWith("fathom: there is no command 'reprot'\ntry: one of record, triage, report"));
+}
+
+std::vector<std::string> commands_of(const std::string& names) {
+  std::istringstream words(names);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+TEST_F(Cli, HelpFitsOnAScreenAndHelpAllListsEveryOption) {
+  for (const std::string& command : commands_of(run({"completion", "names"}).out)) {
+    const std::string help = run({command, "--help"}).out;
+    EXPECT_LE(std::ranges::count(help, '\n'), 40) << command;
+    EXPECT_THAT(help, HasSubstr("\n  fathom " + command)) << "no example";
+    const std::string everything = run({command, "--help-all"}).out;
+    EXPECT_THAT(everything, HasSubstr("--help-all ")) << command;
+    EXPECT_GT(everything.size(), help.size()) << command;
+  }
+  EXPECT_THAT(run({"record", "--help"}).out, Not(HasSubstr("--stack-copy")));
+  EXPECT_THAT(run({"record", "--help-all"}).out, HasSubstr("--stack-copy"));
+}
+
+TEST_F(Cli, ThePageOfCommandsIsWhatTheProgramPrints) {
+  EXPECT_EQ(run({"completion", "markdown"}).out, read_file(FATHOM_DOCS "/commands.md").value())
+      << "fathom completion markdown > docs/commands.md";
+}
+
+// Words that readers stumble over. The list grows with each one that is found.
+TEST_F(Cli, HelpIsPlainEnglish) {
+  const std::regex stumbling(
+      R"(\b(anew|beside|sought|by itself|amid|midst|whoever|nobody|save for|besides|is told|tells|so many|so much|so long|at the latest|as of|speaks? of|looked after)\b)");
+  for (const std::string& command : commands_of(run({"completion", "names"}).out)) {
+    const std::string help = run({command, "--help-all"}).out;
+    std::smatch found;
+    EXPECT_FALSE(std::regex_search(help, found, stumbling)) << command << ": " << found.str();
+  }
 }
 
 // What bash itself completes: `words` are those of the line so far, the last of them in the midst.

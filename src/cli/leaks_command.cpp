@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "cli/block_options.h"
 #include "cli/command.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/selection_options.h"
@@ -104,46 +105,47 @@ Result<LeaksFound> describe_leaks(const std::string& recording,
 Run add_leaks(CLI::App& app) {
   auto arguments = std::make_shared<LeaksArguments>();
   analysis::LeakOptions& options = arguments->leaks;
-  app.add_option("file", arguments->file, "recording, or heap dump of jemalloc; - for standard input")
+  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
       ->required()
       ->type_name("FILE");
   add_dump_inputs(app, arguments->dumps);
+  begin_group(app, kSelectionGroup);
   app.add_option("--suppressions", arguments->suppressions,
-                 "file in LeakSanitizer's syntax, leak:PATTERN; may be given several times")
+                 "suppressions in LeakSanitizer's syntax: leak:PATTERN")
       ->type_name("FILE")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   app.add_flag("--no-default-suppressions", arguments->no_defaults,
-               "also show what the C library keeps until the program ends");
-  app.add_option("--min-bytes", options.min_bytes, "only groups of at least so many bytes (4k, 1m)")
+               "also list what the C library keeps until the program ends");
+  app.add_option("--min-bytes", options.min_bytes, "groups of at least N bytes (4k, 1m)")
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--min-blocks", options.min_blocks, "only groups of at least so many blocks")
+  app.add_option("--min-blocks", options.min_blocks, "groups of at least N blocks")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--older", options.older_s,
-                 "only blocks that have been live for longer (to the next power of two ns)")
+                 "blocks that have been live for longer (to the next power of two)")
       ->type_name("SECONDS")
       ->transform(seconds_word())
       ->check(CLI::Range(0.0, 1e9));
-  app.add_flag("--mappings", options.mappings, "also what the program mapped without an allocator");
-  app.add_option("--thread", options.selection.thread,
-                 "only what threads of this name allocated, or the one of this tid");
-  app.add_option("--pid", options.selection.pid, "only this process");
+  app.add_flag("--mappings", options.mappings, "also memory that the program mapped without an allocator");
+  app.add_option("--thread", options.selection.thread, "allocated by threads with this name or number");
+  app.add_option("--pid", options.selection.pid, "one process");
+  begin_group(app, kRareGroup);
   add_block_options(app, arguments->blocks);
   add_symbols_option(app, arguments->symbols);
   add_merge_option(app, arguments->dumps);
   add_containers_option(app, options.selection.fold_containers, options.selection.fold_plumbing);
-  app.add_option("--top", arguments->top, "groups to show, 0 for all (default: 20, with --json all)");
-  app.add_option("--frames", arguments->frames, "frames of each group, 0 for all")->capture_default_str();
-  app.add_flag("--no-fail", arguments->no_fail, "exit with 0 though something is left");
-  app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
-  app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
-  add_output_options(app, arguments->output, "file to write instead of standard output");
+  begin_group(app, kOutputGroup);
+  app.add_option("--top", arguments->top, "groups to list; 0: all (default: 20; with --json all)");
+  app.add_option("--frames", arguments->frames, "frames per group; 0: all")->capture_default_str();
+  app.add_flag("--no-fail", arguments->no_fail, "exit with 0 even if there are leaks");
+  app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
+  app.add_flag("--wide", arguments->wide, "do not shorten names");
+  add_output_options(app, arguments->output, "file (default: standard output)");
   app.footer(
-      "Exit status: 0 when nothing is left, 5 when something is, 1 when events were lost that may have "
-      "freed\n"
-      "all that looks left, or when an allocator of the program could not be seen. The recording for it: "
-      "fathom record "
-      "--heap=exact -- COMMAND.");
+      "Exit status: 0 no leaks; 5 leaks; 1 events were lost that may have freed every block that looks like "
+      "a "
+      "leak, or an allocator of the program could not be traced. Record with: fathom record --heap=exact -- "
+      "COMMAND.");
   return [arguments] { return run_leaks(*arguments); };
 }
 

@@ -13,6 +13,7 @@
 #include "base/files.h"
 #include "cli/command.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/stop_requests.h"
@@ -262,73 +263,69 @@ Result<int> run_limit(LimitArguments& arguments) {
 
 Run add_limit(CLI::App& app) {
   auto arguments = std::make_shared<LimitArguments>();
-  app.add_option("-m,--memory", arguments->memory,
-                 "the limit (512m, 8g); with --bisect the largest that is tried")
+  begin_group(app, "Limit");
+  app.add_option("-m,--memory", arguments->memory, "limit (512m, 8g); with --bisect the largest one to try")
       ->type_name("SIZE")
       ->required()
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--swap", arguments->swap, "how much may be swapped out beside it")
+  app.add_option("--swap", arguments->swap, "swap that the command may use in addition")
       ->type_name("SIZE")
       ->capture_default_str()
       ->transform(CLI::AsSizeValue(false));
   app.add_option("--swappiness", arguments->swappiness,
-                 "of the group, 0 to 200; control groups of version 1 only")
+                 "swappiness of the group, 0 to 200 (cgroup version 1)")
       ->type_name("N")
       ->check(CLI::Range(0, 200));
-  app.add_flag("--heap{sampled}", arguments->heap,
-               "record along, with the heap: the report names what held the memory when it died; "
-               "--heap=exact takes every call")
+  begin_group(app, kOutputGroup);
+  app.add_flag("--heap{sampled}", arguments->heap, "also record the heap, to see what held the memory")
       ->check(CLI::IsMember({"sampled", "exact"}));
   app.add_option("-o,--output", arguments->recording,
-                 "file of the recording of --heap (default: fathom-profiles/TARGET/TIME.fathom)")
+                 "recording of --heap (default: fathom-profiles/TARGET/TIME.fathom)")
       ->type_name("FILE");
+  begin_group(app, "Experiments");
   app.add_option("--hold", arguments->hold_s,
-                 "stop it at the limit for at most so many seconds, and say what it consists of; then the "
-                 "kernel kills. For a lab: "
-                 "system calls that need memory fail meanwhile")
+                 "stop at the limit for up to this long and print what the memory is; then the kernel kills "
+                 "it. For tests: system calls that need memory fail in the meantime")
       ->type_name("SECONDS")
       ->transform(seconds_word())
       ->check(CLI::Range(0.01, 86400.0));
   app.add_option_function<std::uint64_t>(
          "--then-memory",
          [arguments = arguments.get()](std::uint64_t bytes) { arguments->hold_more = bytes; },
-         "after --hold: go on with so much instead")
+         "after --hold: continue with this limit")
       ->type_name("SIZE")
       ->transform(CLI::AsSizeValue(false));
-  auto* bisect = app.add_flag(
-      "--bisect", arguments->bisect,
-      "look for the smallest limit with which the command ends with 0 and without swap; its output is "
-      "not shown");
-  app.add_option("--until", arguments->until,
-                 "with --bisect: this shell command has to succeed after the run, too")
+  auto* bisect =
+      app.add_flag("--bisect", arguments->bisect, "find the smallest limit with which the command succeeds");
+  app.add_option("--until", arguments->until, "with --bisect: this shell command must also succeed")
       ->type_name("COMMAND")
       ->needs(bisect);
   app.add_option("--resolution", arguments->resolution,
-                 "with --bisect: how exact (default: a 256th of --memory)")
+                 "with --bisect: precision (default: 1/256 of --memory)")
       ->type_name("SIZE")
       ->needs(bisect)
       ->transform(CLI::AsSizeValue(false));
-  app.add_option("--repeat", arguments->repeats,
-                 "with --bisect: how often the limit that was found has to work again")
+  app.add_option("--repeat", arguments->repeats, "with --bisect: how often to confirm the limit")
       ->type_name("N")
       ->capture_default_str()
       ->needs(bisect)
       ->check(CLI::Range(0, 1000));
-  app.add_option("--json", arguments->json, "write the result as JSON to this file, - for standard output")
+  begin_group(app, kOutputGroup);
+  app.add_option("--json", arguments->json, "write the result as JSON; - for standard output")
       ->type_name("FILE");
-  app.add_flag("--force", arguments->force, "-o and --json replace any regular file");
+  app.add_flag("--force", arguments->force, "-o and --json may replace any regular file");
   app.add_flag("-q,--quiet", arguments->quiet, "print errors only");
   app.add_flag("--in-scope", arguments->in_scope, "")->group("");
-  app.add_option("command", arguments->command, "-- COMMAND ARGUMENTS: what to run")->type_name("");
+  app.add_option("command", arguments->command, "-- COMMAND ARGUMENTS: run this")->type_name("");
   app.positionals_at_end();
   app.footer(
-      "The command runs in a memory control group of its own, which is removed at the end with all that is "
-      "left in it, also\n"
-      "when fathom is killed. Limits are read back before it runs. Exit status: 0 passed; 5 killed by the "
-      "kernel for want of\n"
-      "memory (with --bisect: no limit works); 6 passed, but only with swap; 7 the command failed by itself, "
-      "or something else\n"
-      "killed it; 1 interrupted, or fathom failed.");
+      "The command runs in its own memory control group. fathom removes the group and everything left in it "
+      "at the end, also if fathom is killed, and reads the limits back before it starts the command. With "
+      "--bisect, the command must succeed without swap, and its output is not shown. "
+      "Exit status: 0 passed; 5 killed by the kernel for lack of memory (with --bisect: no limit works); 6 "
+      "passed, but only with swap; 7 the command failed, or something else killed it; 1 interrupted, or "
+      "fathom "
+      "failed.");
   return [arguments] { return run_limit(*arguments); };
 }
 

@@ -11,6 +11,7 @@
 #include "cli/cut_files.h"
 #include "cli/manual.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
 #include "cli/version.h"
@@ -33,43 +34,43 @@ struct Command {
 constexpr Command kCommands[] = {
 // What is built without its folder (bpf/, src/doctor ...) is left out; see CMakeLists.txt.
 #ifdef FATHOM_HAS_RECORD
-    {"record", "record where a program spends its time", fathom::cli::add_record},
-    {"triage", "where to begin: record for 30 s, and say what kind of problem it is",
-     fathom::cli::add_triage},
+    {"record", "record a command or a running process", fathom::cli::add_record},
+    {"triage", "record 30 s and name the kind of problem: start here", fathom::cli::add_triage},
 #endif
-    {"report", "what a recording says, as text or JSON", fathom::cli::add_report},
+    {"report", "print what a recording shows, as text or JSON", fathom::cli::add_report},
 #ifdef FATHOM_HAS_FLAMEGRAPH
     {"flamegraph", "draw a recording as one interactive SVG", fathom::cli::add_flamegraph},
 #endif
 #ifdef FATHOM_HAS_VIEW
-    {"view", "show a recording as a page in a browser, or write the page as one file", fathom::cli::add_view},
+    {"view", "show a recording as a page in the browser, or write the page as one file",
+     fathom::cli::add_view},
 #endif
 #ifdef FATHOM_HAS_TUI
-    {"tui", "walk through a recording in a terminal, with the keys of perf report", fathom::cli::add_tui},
+    {"tui", "browse a recording in the terminal, with the keys of perf report", fathom::cli::add_tui},
 #endif
-    {"diff", "what changed between two recordings, and whether that is more than noise",
-     fathom::cli::add_diff},
-    {"leaks", "what was never freed, by stack; exit status 5 if anything was", fathom::cli::add_leaks},
+    {"diff", "compare two recordings, and tell changes from noise", fathom::cli::add_diff},
+    {"leaks", "list memory that was never freed, by stack; exit status 5 if there is any",
+     fathom::cli::add_leaks},
     {"timeline", "draw the heap over time as one SVG", fathom::cli::add_timeline},
     {"export", "write a recording in another tool's format", fathom::cli::add_export},
-    {"merge", "several recordings and files of other tools as one recording", fathom::cli::add_merge},
-    {"symbolize", "names for a recording of a stripped program, kept in it", fathom::cli::add_symbolize},
+    {"merge", "combine recordings and files of other tools into one recording", fathom::cli::add_merge},
+    {"symbolize", "add names to a recording of a stripped program", fathom::cli::add_symbolize},
 #ifdef FATHOM_HAS_OOM
-    {"oom", "what the kernel killed for want of memory, and why", fathom::cli::add_oom},
+    {"oom", "explain which process the kernel killed for lack of memory, and why", fathom::cli::add_oom},
 #endif
 #ifdef FATHOM_HAS_WATCH
-    {"watch", "what the memory of living processes consists of, and when the limit is met",
+    {"watch", "show what the memory of running processes consists of, and when it reaches the limit",
      fathom::cli::add_watch},
 #endif
 #ifdef FATHOM_HAS_LIMIT
-    {"limit", "run a command under a memory limit that holds, and say how it ended", fathom::cli::add_limit},
+    {"limit", "run a command under a memory limit, and explain how it ended", fathom::cli::add_limit},
 #endif
 #ifdef FATHOM_HAS_DOCTOR
-    {"doctor", "what this machine allows, what is missing, and the remedy", fathom::cli::add_doctor},
+    {"doctor", "check what works on this machine, and print a remedy for what does not",
+     fathom::cli::add_doctor},
 #endif
 #ifdef FATHOM_HAS_DETACH
-    {"detach", "restore a process whose profiler was killed while it traced the heap",
-     fathom::cli::add_detach},
+    {"detach", "restore a process whose profiler was killed while tracing its heap", fathom::cli::add_detach},
 #endif
 };
 
@@ -97,22 +98,25 @@ int complain(const Error& error) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app("fathom: where a native Linux process spends its time and memory");
+  CLI::App app("fathom: profiler for native Linux processes: CPU time, waits, heap and memory");
   app.name("fathom");
-  app.set_version_flag("--version", fathom::cli::version_text);
+  app.set_help_flag("-h,--help", "print the common options");
+  app.set_version_flag("--version", fathom::cli::version_text, "print the version and how it was built");
   fathom::cli::use_help_format(app, std::min<std::size_t>(fathom::cli::output_width(), 110));
   app.require_subcommand(1);
+  app.set_help_all_flag("--help-all", "list every option");
   app.footer(
-      "fathom COMMAND --help says more. Exit status: 0 done, 1 failed, 2 wrong usage, 3 not found or gone,\n"
-      "4 not permitted, 5 a condition held (leaks: something is left; diff: --fail-if), 6 the target of a "
-      "heap\n"
-      "recording was left changed.");
+      "Exit status: 0 done; 1 failed; 2 wrong usage; 3 not found or gone; 4 not permitted; 5 a condition "
+      "held "
+      "(leaks: there are leaks; diff: --fail-if); 6 the target of a heap recording was left changed.");
   std::vector<std::pair<CLI::App*, Run>> runs;
   for (const Command& command : kCommands) {
     CLI::App* sub = app.add_subcommand(command.name, command.description);
     runs.emplace_back(sub, command.add(*sub));
   }
   for (const auto& [sub, command] : fathom::cli::add_about_commands(app)) runs.emplace_back(sub, command);
+  for (const auto& [sub, unused] : runs)
+    for (const char* help : {"--help", "--help-all"}) sub->get_option(help)->group(fathom::cli::kRareGroup);
   // For tests of what documents say: a line is understood, and nothing of it is done.
   const bool only_check = argc > 2 && std::string_view(argv[1]) == "--check-usage";
   if (only_check) {

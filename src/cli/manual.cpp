@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "analysis/core/words.h"
+#include "cli/examples.h"
 #include "cli/option_table.h"
 #include "cli/output.h"
 
@@ -217,6 +218,48 @@ std::string fish_completion(const CLI::App& app) {
   return out;
 }
 
+// A cell of a table of Markdown; what looks like HTML is text.
+std::string markdown(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '|')
+      out += "\\|";
+    else if (c == '<')
+      out += "&lt;";
+    else if (c == '\n')
+      out += ' ';
+    else
+      out += c;
+  }
+  return out;
+}
+
+// docs/commands.md.
+std::string commands_page(const CLI::App& app) {
+  std::string page =
+      "# Commands and options\n\nThis page is generated: `fathom completion markdown`. `fathom COMMAND "
+      "--help` "
+      "prints the common options of a command, and `--help-all` all of them.\n\n| command | what it does "
+      "|\n|---|---|\n";
+  for (const CLI::App* command : commands_of(app))
+    page += fmt::format("| [{0}](#{0}) | {1} |\n", command->get_name(), markdown(said_of(*command)));
+  page += "\n" + app.get_footer() + "\n";
+  for (const CLI::App* command : commands_of(app)) {
+    page += fmt::format("\n## {}\n\n{}.\n\n```sh\n", command->get_name(), said_of(*command));
+    for (const Example& example : examples_of(command->get_name()))
+      page += fmt::format("{}  # {}\n", example.line, example.meaning);
+    page += "```\n";
+    for (const OptionGroup& group : options_of(*command)) {
+      page += fmt::format("\n| {} | |\n|---|---|\n", group.title);
+      for (const OptionRow& row : group.rows)
+        page += fmt::format("| `{}` | {} |\n", markdown(names_and_value(row)), markdown(description(row)));
+    }
+    const std::string& notes = command->get_footer();
+    if (!notes.empty() && notes != app.get_footer()) page += "\n" + notes + "\n";
+  }
+  return page;
+}
+
 }  // namespace
 
 Result<std::string> manual_page(const CLI::App& app, const std::string& command) {
@@ -239,6 +282,11 @@ Result<std::string> manual_page(const CLI::App& app, const std::string& command)
     page += "\n";
   }
   append_options(page, *about);
+  if (const auto examples = examples_of(command); !examples.empty()) {
+    page += ".SH EXAMPLES\n";
+    for (const Example& example : examples)
+      page += fmt::format(".TP\n.B {}\n{}\n", roff(example.line), roff(example.meaning));
+  }
   if (const std::string footer = about->get_footer(); !footer.empty())
     page += ".SH NOTES\n" + roff(footer) + "\n";
   if (!command.empty()) page += ".SH SEE ALSO\n.BR fathom (1)\n";
@@ -249,6 +297,7 @@ Result<std::string> completion_for(const CLI::App& app, const std::string& shell
   if (shell == "bash") return bash_completion(app);
   if (shell == "zsh") return zsh_completion(app);
   if (shell == "fish") return fish_completion(app);
+  if (shell == "markdown") return commands_page(app);
   if (shell == "names") return names_of_commands(app) + "\n";
   return fail(ErrorKind::kUsage, fmt::format("there is no completion for '{}'", shell), "bash, zsh or fish");
 }
@@ -269,8 +318,8 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
   };
   std::vector<AboutCommand> all;
   const auto [help, helped] =
-      add("help", "what a command does, and its options; help words: what the words of reports mean",
-          "command", "which; words", false);
+      add("help", "print the help of a command; help words explains the words in reports", "command",
+          "command, or words", false);
   all.push_back({help, [&app, print, word = helped]() -> Result<int> {
                    if (word->empty()) return print(help_of(app, app, "fathom"));
                    if (*word == "words") return print(std::string(kWordsText));
@@ -278,11 +327,11 @@ std::vector<AboutCommand> add_about_commands(CLI::App& app) {
                    if (command == nullptr) return tl::unexpected<Error>(no_such_page(app, *word));
                    return print(help_of(app, *command, "fathom " + *word));
                  }});
-  const auto [man, paged] = add("man", "a manual page: fathom man record | man -l -", "command",
-                                "which; none: of fathom itself", false);
+  const auto [man, paged] =
+      add("man", "print a manual page", "command", "command (default: fathom itself)", false);
   all.push_back({man, [&app, print, word = paged] { return print(manual_page(app, *word)); }});
   const auto [completion, shell] =
-      add("completion", "what a shell reads to complete options", "shell", "bash, zsh or fish", true);
+      add("completion", "print completions for a shell", "shell", "bash, zsh or fish", true);
   all.push_back({completion, [&app, print, word = shell] { return print(completion_for(app, *word)); }});
   return all;
 }

@@ -14,7 +14,7 @@ namespace fathom::cli {
 Result<std::string> manual_page(const CLI::App& app, const std::string& command);
 
 // What a shell reads to complete commands, options, and the values of options that have few. `shell`: bash, zsh or fish; "names":
-// the commands alone, for whoever installs their pages.
+// the commands alone, for the script that installs their pages; "markdown": docs/commands.md.
 Result<std::string> completion_for(const CLI::App& app, const std::string& shell);
 
 // What the words of reports mean: `fathom help words`.

@@ -7,6 +7,7 @@
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/save_recording.h"
 #include "cli/selection_options.h"
 #include "open/inputs.h"
@@ -78,10 +79,11 @@ Run add_merge(CLI::App& app) {
   auto arguments = std::make_shared<MergeArguments>();
   app.add_option("out", arguments->output, "recording to write")->required()->type_name("OUT");
   app.add_option("inputs", arguments->inputs,
-                 "recordings and files of other tools; a pattern or a folder names several heap dumps")
+                 "recordings and files of other tools; patterns and folders work for heap dumps")
       ->required()
       ->type_name("IN");
-  app.add_flag("-f,--force", arguments->force, "replace OUT, whatever it is");
+  begin_group(app, kOutputGroup);
+  app.add_flag("-f,--force", arguments->force, "OUT may be any regular file");
   add_merge_option(app, arguments->dumps);
   add_symbols_option(app, arguments->symbols);
   return [arguments] { return run_merge(*arguments); };

@@ -5,14 +5,12 @@
 namespace fathom::cli {
 
 void add_metrics_options(CLI::App& app, MetricsArguments& arguments) {
-  auto* metrics =
-      app.add_option(
-             "--metrics", arguments.url,
-             "read the target's own metrics beside it (Prometheus or OpenMetrics), and say which component "
-             "explains how much of the growth: http://127.0.0.1:9001/metrics, or unix:PATH")
-          ->type_name("URL");
+  auto* metrics = app.add_option("--metrics", arguments.url,
+                                 "also read the target's own metrics (Prometheus or OpenMetrics) and report "
+                                 "which component grows: http://127.0.0.1:9001/metrics, or unix:PATH")
+                      ->type_name("URL");
   app.add_flag("--metrics-anywhere", arguments.anywhere,
-               "with --metrics: the address may be another machine's")
+               "with --metrics: allow the address of another machine")
       ->needs(metrics);
 }
 

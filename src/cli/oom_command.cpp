@@ -6,6 +6,7 @@
 
 #include "base/files.h"
 #include "cli/command.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "oom/evidence.h"
 #include "oom/kernel_log.h"
@@ -72,21 +73,21 @@ Result<int> run_oom(const OomArguments& arguments) {
 Run add_oom(CLI::App& app) {
   auto arguments = std::make_shared<OomArguments>();
   app.add_option("file", arguments->file,
-                 "kernel log: of dmesg (also -T), journalctl -k, syslog, a console; - for standard input; "
-                 "without one the "
-                 "log of the running kernel")
+                 "kernel log from dmesg (also -T), journalctl -k, syslog or a console; - for standard input "
+                 "(default: the log of the running kernel)")
       ->type_name("FILE");
+  begin_group(app, kOutputGroup);
   auto* record =
-      app.add_option("--record", arguments->record, "show this one, and not the last")->type_name("N");
-  app.add_flag("--all", arguments->all, "show each")->excludes(record);
-  app.add_option("--profiles", arguments->profiles, "folder of recordings, to find those of the dead")
+      app.add_option("--record", arguments->record, "show record N instead of the last one")->type_name("N");
+  app.add_flag("--all", arguments->all, "show every record")->excludes(record);
+  app.add_option("--profiles", arguments->profiles,
+                 "folder with recordings, to find the one of the killed process")
       ->type_name("FOLDER")
       ->capture_default_str();
-  app.add_flag("--json", arguments->json, "all records, for scripts, as docs/oom.md describes");
-  add_output_options(app, arguments->output, "file to write instead of standard output");
+  app.add_flag("--json", arguments->json, "print all records as JSON (docs/oom.md)");
+  add_output_options(app, arguments->output, "file (default: standard output)");
   app.footer(
-      "Exit status: 0 when there is a record, 3 when there is none, 4 when this user may not read the kernel "
-      "log.");
+      "Exit status: 0 if there is a record, 3 if there is none, 4 if this user may not read the kernel log.");
   return [arguments] { return run_oom(*arguments); };
 }
 

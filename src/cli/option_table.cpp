@@ -7,10 +7,14 @@
 #include <string_view>
 #include <utility>
 
+#include "cli/examples.h"
+#include "cli/option_groups.h"
+
 namespace fathom::cli {
 namespace {
 
 constexpr std::size_t kTextColumn = 30;
+constexpr std::string_view kUngrouped = "Options";  // what CLI11 calls the group of an option that names none
 
 // CLI11 appends what a value must be to its type: "TEXT:{auto,bpf,perf}", "UINT:INT in [1 - 100000]".
 std::vector<std::string> choices_in(std::string_view type) {
@@ -61,12 +65,12 @@ OptionRow row_of(const CLI::Option& option) {
   return row;
 }
 
-// Words are never cut.
+// Words are never cut; a line break stays one.
 std::string wrapped(std::string_view text, std::size_t indent, std::size_t width) {
   std::string out;
   std::size_t column = indent;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = std::min(text.find(' ', at), text.size());
+    const std::size_t end = std::min(text.find_first_of(" \n", at), text.size());
     const std::string_view word = text.substr(at, end - at);
     if (column != indent && column + 1 + word.size() > width) {
       out += "\n" + std::string(indent, ' ');
@@ -77,26 +81,74 @@ std::string wrapped(std::string_view text, std::size_t indent, std::size_t width
     }
     out += word;
     column += word.size();
+    if (end < text.size() && text[end] == '\n') {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    }
     at = end + 1;
   }
   return out;
 }
 
+bool is_rare(const std::string& title) {
+  return title == kRareGroup || title == kBlocksGroup || title == kHabitsGroup;
+}
+
+// `fathom record`: what the user types.
+std::string typed_name(const CLI::App& app) {
+  return app.get_parent() == nullptr ? app.get_name() : app.get_parent()->get_name() + " " + app.get_name();
+}
+
+// What --help prints: examples first, then the options by group. --help-all adds the rare ones and the notes.
 class HelpFormat : public CLI::Formatter {
  public:
   explicit HelpFormat(std::size_t width) : width_(std::max<std::size_t>(width, 60)) {}
 
-  std::string make_option(const CLI::Option* option, bool) const override {
-    const OptionRow row = row_of(*option);
-    std::string line = "  " + names_and_value(row);
+  std::string make_help(const CLI::App* app, std::string, CLI::AppFormatMode mode) const override {
+    const bool everything = mode == CLI::AppFormatMode::All;
+    const auto commands = app->get_subcommands([](const CLI::App*) { return true; });
+    const std::string name = typed_name(*app);
+    std::string text = wrapped(app->get_description(), 0, width_) + "\nUsage: " + name +
+                       (commands.empty() ? " [OPTIONS]" : " COMMAND [OPTIONS]");
+    for (const OptionGroup& group : options_of(*app))
+      for (const OptionRow& row : group.rows)
+        if (row.positional) text += " [" + names_and_value(row) + "]";
+    text += "\n\n";
+    for (const Example& example : examples_of(app->get_parent() == nullptr ? "" : app->get_name()))
+      text += fmt::format("  {:<{}}  # {}\n", example.line, kExampleColumn, example.meaning);
+    if (!commands.empty()) text += "\nCommands:\n";
+    for (const CLI::App* command : commands) text += row(command->get_name(), command->get_description());
+    std::size_t left_out = 0;
+    for (const bool rare : {false, true})
+      for (const OptionGroup& group : options_of(*app)) {
+        if (is_rare(group.title) != rare) continue;
+        if (rare && !everything) {
+          left_out += group.rows.size();
+          continue;
+        }
+        text += "\n" + group.title + ":\n";
+        for (const OptionRow& option : group.rows) text += row(names_and_value(option), description(option));
+      }
+    if (everything || !commands.empty())
+      if (const std::string notes = app->get_footer(); !notes.empty())
+        text += "\n" + wrapped(notes, 0, width_) + "\n";
+    if (left_out > 0) text += fmt::format("\n{} --help-all lists {} more options.\n", name, left_out);
+    if (!commands.empty()) text += fmt::format("\n{} COMMAND --help lists the options of a command.\n", name);
+    return text;
+  }
+
+ private:
+  static constexpr std::size_t kExampleColumn = 44;
+
+  std::string row(const std::string& names, const std::string& text) const {
+    std::string line = "  " + names;
     if (line.size() + 1 > kTextColumn)
       line += "\n" + std::string(kTextColumn, ' ');
     else
       line.resize(kTextColumn, ' ');
-    return line + wrapped(description(row), kTextColumn, width_) + "\n";
+    return line + wrapped(text, kTextColumn, width_) + "\n";
   }
 
- private:
   std::size_t width_;
 };
 
@@ -111,7 +163,8 @@ std::vector<OptionGroup> options_of(const CLI::App& command) {
   };
   const auto options = command.get_options();
   for (const CLI::Option* option : options)
-    if (!option->nonpositional() && !option->get_group().empty()) add("Arguments", *option);
+    if (!option->nonpositional() && !option->get_group().empty())
+      add(option->get_group() == kUngrouped ? "Arguments" : option->get_group(), *option);
   for (const CLI::Option* option : options)
     if (option->nonpositional() && !option->get_group().empty()) add(option->get_group(), *option);
   return groups;

@@ -53,10 +53,9 @@ Result<> write_to_file(std::string_view content, const OutputPath& output) {
 
 void add_output_options(CLI::App& app, OutputPath& output, const std::string& description) {
   app.add_option("-o,--output", output.path, description)->type_name("FILE");
-  app.add_flag(
-      "--force", output.force,
-      "-o replaces any regular file, also in a folder of somebody else; without it only empty files and "
-      "earlier results of fathom of the same kind");
+  app.add_flag("-f,--force", output.force,
+               "-o may replace any regular file, not only earlier results of the same kind")
+      ->group(kRareGroup);
 }
 
 bool is_standard_output(std::string_view path) {

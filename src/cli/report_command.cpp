@@ -14,6 +14,7 @@
 #include "cli/follow_dumps.h"
 #include "cli/newest_recording.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/selection_options.h"
@@ -306,81 +307,60 @@ Result<> print_first_screen(const std::string& recording) {
 
 Run add_report(CLI::App& app) {
   auto arguments = std::make_shared<ReportArguments>();
-  app.add_option("file", arguments->file,
-                 "recording, heap dump or printed statistics of jemalloc, folded stacks or perf script text; "
-                 "- for standard input; "
-                 "without one the newest "
-                 "recording here")
+  app.add_option("file", arguments->file, "recording or another tool's file; default: newest here")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
+  begin_group(app, kTablesGroup);
+  app.add_flag("--all", arguments->all, "all sentences, quality, functions and series");
+  app.add_flag("--tree{callees}", arguments->tree, "call tree; --tree=callers: from the leaves")
+      ->check(CLI::IsMember({"callees", "callers"}));
+  const auto takes_functions = [&app](const char* name, std::vector<std::string>& patterns,
+                                      const char* text) {
+    app.add_option(name, patterns, text)
+        ->type_name("FN")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  };
+  takes_functions("--callers", arguments->report.callers, "who calls FN: name, part of one, or /regex/");
+  takes_functions("--callees", arguments->report.callees, "what FN calls");
+  takes_functions("--annotate", arguments->annotate, "source and machine code of FN, with costs");
+  app.add_option("--by", arguments->by, "one row per function, crate (or namespace), module and so on")
+      ->check(CLI::IsMember(
+          {"stack", "function", "module", "crate", "thread", "process", "file", "size", "allocator"}))
+      ->type_name("WHAT");
+  app.add_flag("--waits", arguments->waits, "what threads wait for, and for whom");
+  app.add_flag("--locks", arguments->locks, "contended locks, and who releases them");
+  app.add_flag("--files", arguments->files, "files and peers that threads waited for");
+  app.add_flag("--calls", arguments->calls, "calls counted by record --probe");
+  app.add_flag("--heap", arguments->heap, "heap by call site, size, lifetime and age");
+  app.add_flag("--memory", arguments->memory, "what RSS consists of");
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
-  app.get_option("--until")->description("only samples before this many seconds after the start (also --to)");
+  begin_group(app, kOutputGroup);
+  app.add_flag("--json", arguments->json, "print JSON (docs/report-json.md)");
+  add_output_options(app, arguments->output, "file (default: standard output)");
+  begin_group(app, kRareGroup);
   app.add_option("--to", arguments->selection.until_s, "")
       ->transform(seconds_word())
       ->check(CLI::Range(0.0, 1e9))
-      ->group("");
-  app.add_flag("--follow", arguments->follow,
-               "heap dumps of jemalloc, as a folder or a pattern: a line for each that comes, until Ctrl-C; "
-               "then the report of all");
-  app.add_option("--top", arguments->top, "rows per table, 0 for all (default: 20, with --json all)");
-  app.add_option("--sort", arguments->sort,
-                 "order of functions, lines and groups (default: self; of waits total)")
+      ->group(kHidden);
+  app.add_flag("--timeline", arguments->timeline, "live heap over time, and what the peak was made of");
+  app.add_flag("--lines", arguments->lines, "source lines by cost");
+  app.add_flag("--threads", arguments->threads, "threads and processes");
+  app.add_flag("--modules", arguments->modules, "modules, and how good their symbols are");
+  app.add_flag("--series", arguments->series, "readings over time: memory, faults, control group");
+  app.add_flag("--blocks", arguments->blocks, "largest and oldest live blocks (recorded with --events)");
+  app.add_option("--top", arguments->top, "rows per table; 0: all (default: 20; with --json all)");
+  app.add_option("--sort", arguments->sort, "order of rows (default: self; for waits total)")
       ->check(CLI::IsMember({"self", "total"}));
-  app.add_option(
-         "--by", arguments->by,
-         "by crate (or outermost namespace), module, thread, process, file; the heap, where it was recorded "
-         "and --metric cpu is not named, also by stack, function, size, allocator; "
-         "--timeline by function, module, thread, allocator")
-      ->check(CLI::IsMember(
-          {"stack", "function", "module", "crate", "thread", "process", "file", "size", "allocator"}));
-  app.add_flag("--tree{callees}", arguments->tree,
-               "the call tree from the root on; --tree=callers: from what costs by itself up to its callers")
-      ->check(CLI::IsMember({"callees", "callers"}));
   app.add_option("--percent-limit", arguments->percent_limit,
-                 "least share of a row of functions, lines and groups, and of call trees (default there: 1; "
-                 "0 shows every "
-                 "call and folds nothing)")
+                 "smallest share of a row (default in trees: 1; 0: every call, nothing folded)")
       ->check(CLI::Range(0.0, 100.0));
-  app.add_option("--callers", arguments->report.callers,
-                 "who called FN: a name, a part of one, or /expression/")
-      ->type_name("FN")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--callees", arguments->report.callees, "what FN called")
-      ->type_name("FN")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--annotate", arguments->annotate,
-                 "source and machine code of FN with what each line and instruction costs, from files of "
-                 "this machine")
-      ->type_name("FN")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--lines", arguments->lines, "source lines by what they cost, with what they called in total");
-  app.add_flag("--threads", arguments->threads, "also the tables of threads and processes");
-  app.add_flag("--modules", arguments->modules, "also the table of modules and what their symbols are worth");
-  app.add_flag("--waits", arguments->waits, "who waits for what and for whom");
-  app.add_flag("--locks", arguments->locks, "contended futexes: who waits, who lets go");
-  app.add_flag("--files", arguments->files, "files, mapped files and peers that threads waited for");
-  app.add_flag("--calls", arguments->calls,
-               "how often the functions of record --probe were called, by whom, and how long that took");
-  app.add_flag("--heap", arguments->heap, "also who allocated, allocators, sizes, lifetimes and ages");
-  app.add_flag("--blocks", arguments->blocks,
-               "the largest and the oldest live blocks one by one (of recordings made with --events)");
-  app.add_flag("--timeline", arguments->timeline,
-               "live heap over time as a chart, and what the peak was made of");
-  app.add_flag("--memory", arguments->memory,
-               "from RSS to what it is made of, and how much of it the heap profile explains");
-  app.add_flag("--all", arguments->all, "everything: all sentences, the quality block, functions and series");
-  app.add_flag("--series", arguments->series, "what was read over time: memory, faults, the control group");
-  app.add_flag("--show-idle", arguments->show_idle,
-               "show the waits of idle workers, which are folded otherwise");
-  app.add_flag("--fold-generics", arguments->report.fold_generics,
-               "take Vec<u8>::push and Vec<u16>::push together");
-  app.add_flag("--json", arguments->json, "JSON, as docs/report-json.md describes");
-  app.add_flag("--wide", arguments->wide, "names in full, whatever the terminal's width");
-  add_output_options(app, arguments->output, "file to write instead of standard output");
+  app.add_flag("--show-idle", arguments->show_idle, "show the waits of idle workers");
+  app.add_flag("--fold-generics", arguments->report.fold_generics, "merge Vec<u8>::push and Vec<u16>::push");
+  app.add_flag("--wide", arguments->wide, "do not shorten names");
+  app.add_flag("--follow", arguments->follow,
+               "heap dumps of jemalloc: print a line for each new one until Ctrl-C, then the report of all");
   return [arguments] { return run_report(*arguments); };
 }
 

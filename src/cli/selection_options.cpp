@@ -8,6 +8,7 @@
 #include "analysis/summary/report.h"
 #include "base/huge_pages.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/seconds_word.h"
 #include "open/open_profile.h"
 
@@ -87,49 +88,46 @@ void add_containers_option(CLI::App& app, std::optional<bool>& containers, bool&
   app.add_flag_function(
       "--fold-containers,!--no-fold-containers",
       [&containers](std::int64_t count) { containers = count > 0; },
-      "heap: take containers (std::, alloc::, hashbrown, xmalloc) away at the leaf, up to your own code; "
-      "tables and flame graphs do by themselves, leaks and exports do not");
+      "heap: remove container code (std::, alloc::, hashbrown, xmalloc) at the leaf, up to your own code "
+      "(default: in tables and flame graphs, not in leaks and exports)");
   app.add_flag_callback(
       "--no-fold-plumbing", [&plumbing] { plumbing = false; },
-      "heap: keep every frame, also the allocator's own");
+      "heap: keep every frame, including the allocator's own");
 }
 
 void add_selection_options(CLI::App& app, SelectionOptions& options) {
-  app.add_option("--metric", options.metric,
-                 "cpu, off-cpu, wall, heap-live ... (default: the first that the file has)");
-  app.add_option("--thread", options.thread, "only threads of this name, or the one of this tid");
-  app.add_option("--pid", options.pid, "only this process");
-  app.add_option("--from", options.from_s, "only samples from this many seconds after the start")
+  begin_group(app, kSelectionGroup);
+  app.add_option("--metric", options.metric, "cpu, off-cpu, wall, heap-live and others");
+  app.add_option("--thread", options.thread, "threads with this name or number");
+  app.add_option("--pid", options.pid, "one process")->type_name("PID");
+  app.add_option("--from", options.from_s, "from this time after the start")
+      ->type_name("TIME")
       ->transform(seconds_word())
       ->check(CLI::Range(0.0, kMostSeconds));
-  app.add_option("--until", options.until_s, "only samples before this many seconds after the start")
+  app.add_option("--until", options.until_s, "up to this time after the start")
+      ->type_name("TIME")
       ->transform(seconds_word())
       ->check(CLI::Range(0.0, kMostSeconds));
-  app.add_option(
-         "--focus", options.focus,
-         "only stacks with a function like PATTERN: a part of its name, or /expression/; of several, any; "
-         "also what is waited for, as it is shown: '[wait: futex]', '[run queue]', '(idle:'; 'module:NAME' "
-         "and "
-         "'crate:NAME' are all functions of one")
+  app.add_option("--focus", options.focus, "stacks with this function: part of a name, /regex/")
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_option("--ignore", options.ignore, "only stacks without one")
+  app.add_option("--ignore", options.ignore, "stacks without this function")
       ->type_name("PATTERN")
       ->expected(1)
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  app.add_flag("--tracer", options.tracer, "keep the CPU time of fathom's own heap tracer in the target");
+  begin_group(app, kRareGroup);
+  app.add_flag("--tracer", options.tracer, "include the CPU time of fathom's own heap tracer");
   // What is live at a time is what is live at the end of a window up to then.
   app.add_option("--at", options.until_s, "")
       ->transform(seconds_word())
       ->check(CLI::Range(0.0, kMostSeconds))
       ->group("");
-  app.add_option("--unit", options.heap_unit, "what heap metrics count")
+  app.add_option("--unit", options.heap_unit, "unit of heap metrics")
       ->check(CLI::IsMember({"bytes", "blocks"}));
-  app.add_option(
-         "--asked-size", options.asked_size,
-         "heap: only call sites that asked for blocks of this size (4096, 64KiB:1MiB, 1MiB:, :100), with "
-         "all that they asked for; sizes are known by powers of two, and each that has one of them counts")
+  app.add_option("--asked-size", options.asked_size,
+                 "heap: only call sites that asked for blocks of this size: 4096, 64KiB:1MiB, 1MiB:, :100 "
+                 "(to the next power of two)")
       ->type_name("MIN:MAX");
   add_symbols_option(app, options.symbols);
   add_merge_option(app, options.dumps);
@@ -144,25 +142,20 @@ void add_cut_options(CLI::App& app, SelectionOptions& options) {
         ->expected(1)
         ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   };
-  add("--hide", options.cuts.hide,
-      "take functions like PATTERN out of their stacks: what they cost themselves is their callers'");
-  add("--show-from", options.cuts.show_from,
-      "only stacks with a function like PATTERN, and of them what begins at the outermost one");
+  add("--hide", options.cuts.hide, "remove matching functions; their cost counts for their callers");
+  add("--show-from", options.cuts.show_from, "begin stacks at the outermost matching function");
 }
 
 void add_symbols_option(CLI::App& app, std::string& folder) {
   app.add_option("--symbols", folder,
-                 "folder with unstripped twins and debug files, or one such file: functions get the names of "
-                 "those that "
-                 "have the build ids of what was recorded")
-      ->type_name("DIR");
+                 "folder with unstripped twins or debug files of stripped binaries, or one such file")
+      ->type_name("PATH");
 }
 
 void add_merge_option(CLI::App& app, DumpInputs& inputs) {
   app.add_option("--merge", inputs.merge,
-                 "several heap dumps of jemalloc: latest (of one process, the default), all or last:N (over "
-                 "time), sum (of "
-                 "different processes), mean, max (where most was live)")
+                 "how to combine heap dumps of jemalloc: latest of one process (default), all or last:N over "
+                 "time, sum of processes, mean, max")
       ->type_name("HOW");
 }
 
@@ -175,8 +168,9 @@ std::string name_of_input(const std::string& input) {
 }
 
 void add_dump_inputs(CLI::App& app, DumpInputs& inputs) {
-  app.add_option("more", inputs.more, "more heap dumps of jemalloc; a pattern or a folder names several, too")
-      ->type_name("DUMP");
+  app.add_option("more", inputs.more, "more heap dumps of jemalloc; patterns and folders work")
+      ->type_name("DUMP")
+      ->group(kRareGroup);
 }
 
 Result<model::Profile> open_with_names(const std::string& path, const store::ReadOptions& read,

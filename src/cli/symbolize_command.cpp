@@ -8,6 +8,7 @@
 #include "analysis/core/words.h"
 #include "cli/command.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/save_recording.h"
 #include "cli/selection_options.h"
 
@@ -59,12 +60,13 @@ Run add_symbolize(CLI::App& app) {
   app.add_option("file", arguments->file, "recording, or heap dump of jemalloc")
       ->required()
       ->type_name("FILE");
-  app.add_option("-o,--output", arguments->output, "recording to write, with the names in it")
+  begin_group(app, kOutputGroup);
+  app.add_option("-o,--output", arguments->output, "recording to write, with names")
       ->required()
       ->type_name("OUT");
   add_symbols_option(app, arguments->symbols);
   app.get_option("--symbols")->required();
-  app.add_flag("-f,--force", arguments->force, "replace OUT, whatever it is");
+  app.add_flag("-f,--force", arguments->force, "-o may replace any regular file");
   return [arguments] { return run_symbolize(*arguments); };
 }
 

@@ -9,6 +9,7 @@
 
 #include "analysis/core/words.h"
 #include "cli/command.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/selection_options.h"
@@ -93,14 +94,18 @@ Result<int> run_timeline(const TimelineArguments& arguments) {
 
 Run add_timeline(CLI::App& app) {
   auto arguments = std::make_shared<TimelineArguments>();
-  app.add_option("file", arguments->file, "recording; - for standard input")->required()->type_name("FILE");
+  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
+      ->required()
+      ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
+  begin_group(app, kOutputGroup);
   add_output_options(app, arguments->output,
-                     "the picture, - for standard output (default: FILE's name with -timeline.svg)");
-  app.add_option("--by", arguments->by, "what is told apart: function, module, thread, allocator")
+                     "picture; - for standard output (default: FILE with -timeline.svg)");
+  begin_group(app, kPictureGroup);
+  app.add_option("--by", arguments->by, "what each band is")
       ->check(CLI::IsMember({"function", "module", "thread", "allocator"}))
       ->capture_default_str();
-  app.add_option("--groups", arguments->timeline.groups, "how many of them; the others are one band")
+  app.add_option("--groups", arguments->timeline.groups, "number of bands; the rest is one band")
       ->check(CLI::Range(1, 24))
       ->capture_default_str();
   add_selection_options(app, arguments->selection);
@@ -109,12 +114,13 @@ Run add_timeline(CLI::App& app) {
       ->transform(seconds_word())
       ->check(CLI::Range(0.0, 1e9))
       ->group("");
+  begin_group(app, kPictureGroup);
   app.add_option("--title", arguments->picture.title, "heading (default: the target)");
-  app.add_option("--subtitle", arguments->picture.subtitle, "line below it (default: the peak)");
-  app.add_option("--width", arguments->picture.width, "pixels")
+  app.add_option("--subtitle", arguments->picture.subtitle, "line below the heading (default: the peak)");
+  app.add_option("--width", arguments->picture.width, "width in pixels")
       ->check(CLI::Range(300.0, 20000.0))
       ->capture_default_str();
-  app.add_option("--height", arguments->picture.height, "pixels of the chart")
+  app.add_option("--height", arguments->picture.height, "height of the chart in pixels")
       ->check(CLI::Range(100.0, 5000.0))
       ->capture_default_str();
   arguments->selection.dumps.initial.kind = dumps::Merge::Kind::kAll;

@@ -69,13 +69,13 @@ Result<int> run_tui(const TuiArguments& arguments) {
 
 Run add_tui(CLI::App& app) {
   auto arguments = std::make_shared<TuiArguments>();
-  app.add_option("file", arguments->file, "recording, or a file of another tool, as fathom report reads it")
+  app.add_option("file", arguments->file, "recording, or a file of another tool; - for standard input")
       ->required()
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
   add_selection_options(app, arguments->selection);
   add_cut_options(app, arguments->selection);
-  app.footer("In it, h tells the keys: they are those of perf report.");
+  app.footer("Press h for the keys; they are those of perf report.");
   return [arguments] { return run_tui(*arguments); };
 }
 

@@ -28,6 +28,7 @@
 #include "cli/end_signals.h"
 #include "cli/frozen_page.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/selection_options.h"
 #include "cli/view_pair.h"
@@ -291,26 +292,23 @@ Result<int> run_view(const ViewArguments& arguments) {
 
 Run add_view(CLI::App& app) {
   auto arguments = std::make_shared<ViewArguments>();
-  app.add_option(
-         "file", arguments->file,
-         "recording, folded stacks, perf script text, heap dump; - for standard input. Two recordings are "
-         "compared, as fathom diff does")
+  app.add_option("file", arguments->file,
+                 "recording, or a file of another tool; - for standard input; two files: compare them")
       ->type_name("FILE");
   add_dump_inputs(app, arguments->selection.dumps);
-  app.add_option("--base", arguments->base, "several runs as base of a comparison, as fathom diff takes them")
+  begin_group(app, kOutputGroup);
+  app.add_option("--base", arguments->base, "compare: runs of the base side, as for fathom diff")
       ->type_name("RUN");
-  app.add_option("--new", arguments->fresh, "several runs as new")->type_name("RUN");
-  app.add_option("--html", arguments->html.path,
-                 "write the page as one file, which needs no network and no fathom; - for standard output")
+  app.add_option("--new", arguments->fresh, "compare: runs of the new side")->type_name("RUN");
+  app.add_option("--html", arguments->html.path, "write the page as one file; - for standard output")
       ->type_name("OUT");
-  app.add_flag("-f,--force", arguments->html.force, "replace OUT, whatever it is");
+  app.add_flag("-f,--force", arguments->html.force, "--html may replace any regular file");
   app.add_flag("--with-source", arguments->with_source,
-               "with --html: source and machine code of the functions that cost most go into the file, from "
-               "files of this "
-               "machine")
+               "with --html: include source and machine code of the costliest functions")
       ->needs("--html");
-  app.add_option("--port", arguments->port, "of 127.0.0.1 (default: any that is free)")->type_name("PORT");
-  app.add_flag("--no-open", arguments->no_open, "do not open a browser, only print the address");
+  app.add_option("--port", arguments->port, "port on 127.0.0.1 (default: a free one)")->type_name("PORT");
+  app.add_flag("--no-open", arguments->no_open, "print the address, do not open a browser");
+  begin_group(app, kRareGroup);
   add_symbols_option(app, arguments->selection.symbols);
   add_merge_option(app, arguments->selection.dumps);
   return [arguments] { return run_view(*arguments); };

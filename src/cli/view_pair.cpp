@@ -28,9 +28,9 @@ struct PairRun {
   const PairInput* input = nullptr;
 };
 
-class Inputs {
+class ReadSides {
  public:
-  explicit Inputs(SelectionOptions reading) : reading_(std::move(reading)) {
+  explicit ReadSides(SelectionOptions reading) : reading_(std::move(reading)) {
     reading_.long_names = true;  // they tell the code, which finds functions without a name in another build
   }
   Result<std::vector<PairRun>> open(const std::vector<std::string>& files) {
@@ -91,7 +91,7 @@ Result<page::Document> compare_files(const std::vector<std::string>& base_files,
                                      const SelectionOptions& reading,
                                      const page::ComparisonOptions& options) {
   using model::Metric;
-  Inputs inputs(reading);
+  ReadSides inputs(reading);
   const Result<std::vector<PairRun>> base = inputs.open(base_files);
   if (!base) return tl::unexpected(base.error());
   const Result<std::vector<PairRun>> fresh = inputs.open(fresh_files);

@@ -25,6 +25,7 @@
 #include "cli/flight_beside.h"
 #include "cli/metrics_option.h"
 #include "cli/notices.h"
+#include "cli/option_groups.h"
 #include "cli/output.h"
 #include "cli/seconds_word.h"
 #include "cli/stale_tracers.h"
@@ -474,53 +475,49 @@ Result<int> run_watch(const WatchArguments& arguments) {
 
 Run add_watch(CLI::App& app) {
   auto arguments = std::make_shared<WatchArguments>();
-  app.add_option("target", arguments->targets, "processes: numbers, or exact names")->type_name("TARGET");
-  app.add_option("-p,--pid", arguments->pids, "a process by its number")
+  begin_group(app, kTargetGroup);
+  app.add_option("target", arguments->targets, "processes, by number or exact name")->type_name("TARGET");
+  app.add_option("-p,--pid", arguments->pids, "process with this number")
       ->check(CLI::PositiveNumber)
       ->allow_extra_args(false);
-  app.add_option("-n,--name", arguments->names, "all processes of exactly this name")
+  app.add_option("-n,--name", arguments->names, "all processes with exactly this name")
       ->allow_extra_args(false);
-  app.add_flag("--once", arguments->once, "look once, print, and end");
-  app.add_flag("--json", arguments->json, "one object on a line for each look, for scripts");
-  app.add_option("--interval", arguments->interval_s,
-                 "seconds from look to look (also 500ms, 1m); at least 0.1")
+  begin_group(app, kOutputGroup);
+  app.add_flag("--once", arguments->once, "print once and exit");
+  app.add_flag("--json", arguments->json, "print one JSON object per line");
+  app.add_option("--interval", arguments->interval_s, "time between readings: 1, 500ms, 1m; at least 0.1")
       ->transform(seconds_word())
       ->check(CLI::Range(0.1, 86400.0))
-      ->type_name("S")
+      ->type_name("TIME")
       ->capture_default_str();
-  app.add_option(
-         "--log", arguments->log,
-         "append each look to this file: a table if its name ends in .csv, else JSON lines. At 16 MiB it "
-         "becomes FILE.1; four old ones are kept")
+  app.add_option("--log", arguments->log,
+                 "also append readings to this file: CSV if it ends in .csv, else JSON lines")
       ->type_name("FILE");
   add_metrics_options(app, arguments->metrics);
-  auto* listen =
-      app.add_option("--listen", arguments->listen,
-                     "serve metrics for Prometheus at this address: 127.0.0.1:PORT, [::1]:PORT or unix:PATH; "
-                     "processes given by name are waited for, before they start and after they end")
-          ->type_name("ADDRESS")
-          ->excludes("--once");
+  auto* listen = app.add_option("--listen", arguments->listen,
+                                "serve Prometheus metrics at 127.0.0.1:PORT, [::1]:PORT or unix:PATH")
+                     ->type_name("ADDRESS")
+                     ->excludes("--once");
   app.add_option("--listen-token", arguments->token_file,
-                 "a file (mode 0600) with the secret that clients have to show (Authorization: Bearer); has "
-                 "to be there "
-                 "where the address is not loopback")
+                 "file (mode 0600) with the bearer token that clients must send; required unless the address "
+                 "is loopback")
       ->type_name("FILE")
       ->needs(listen);
   auto* flight = app.add_option("--flight", arguments->flight,
-                                "keep a flight recording of the process in this file (as fathom record "
-                                "--flight does): what grew, and how it died")
+                                "also keep a flight recording in this file (docs/flight.md)")
                      ->type_name("FILE")
                      ->excludes("--once");
   app.add_flag("--heap", arguments->flight_heap,
-               "with --flight: of its heap, too, sampled; puts hooks into the process")
+               "with --flight: also sample the heap; puts hooks into the process")
       ->needs(flight);
-  app.add_flag("--maps", arguments->maps, "print every mapping, most resident first, and end");
+  app.add_flag("--maps", arguments->maps, "print every mapping, largest first, and exit");
   app.footer(
-      "Without --heap the process is not stopped and nothing is put into it. On a terminal one screen is "
-      "drawn again and "
-      "again, else\n"
-      "one line is written for each look; Ctrl-C ends it. Without root it shows processes of the same user.\n"
-      "What it holds by call site, also after its death, for weeks: --flight FILE --heap.");
+      "Without --heap, watch does not stop or change the process. On a terminal it refreshes one screen; "
+      "otherwise it prints one line per reading; Ctrl-C ends it. Without root it shows processes of the same "
+      "user. --log renames a file of 16 MiB to FILE.1 and keeps four old ones. With --listen, watch waits "
+      "for "
+      "processes that you name, before they start and after they end. --flight FILE --heap records memory by "
+      "call site for weeks, also after a crash.");
   return [arguments] { return run_watch(*arguments); };
 }
 
