@@ -149,7 +149,7 @@ TEST_F(StaticProgram, TheReadmeNamesTheLibrariesOfAProgramThatIsBuiltAndInstalle
 
 TEST_F(StaticProgram, TheReadmeBeginsWithHowToInstall) {
   const std::string text = readme();
-  EXPECT_LT(text.find("## Install"), 400u);
+  EXPECT_LT(text.find("## Install"), 800u);
   EXPECT_LT(text.find("## Install"), text.find("make "));
 }
 
